@@ -1,0 +1,38 @@
+// Time as nodes see it. Tests hand in one they can turn by hand; everything else uses the system's.
+
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number
+  /** Resolves after `ms`; rejects with the signal's reason as soon as it aborts, and leaves nothing behind. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>
+}
+
+/** The longest delay of one timer; longer sleeps are taken in pieces. */
+const LONGEST_TIMER = 2_147_483_647
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = () => {
+      clearTimeout(timer)
+      reject(signal.reason)
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', abort)
+      resolve()
+    }, ms)
+    signal.addEventListener('abort', abort, { once: true })
+  })
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  async sleep(ms, signal) {
+    signal.throwIfAborted()
+    let left = ms
+    while (left > LONGEST_TIMER) {
+      await pause(LONGEST_TIMER, signal)
+      left -= LONGEST_TIMER
+    }
+    await pause(left, signal)
+  },
+}

@@ -1,0 +1,38 @@
+// One run of a plan: the scheduler's door to the host.
+import type { Clock } from './clock.ts'
+import type { Outcome, RunObserver } from './observer.ts'
+import type { Plan } from './plan.ts'
+
+export type { Outcome, RunObserver } from './observer.ts'
+
+export interface ExecuteOptions {
+  /** Values of input nodes by name. */
+  params: Record<string, unknown>
+  /** Aborting it cancels the run. */
+  signal: AbortSignal
+  observer: RunObserver
+  /** How many asynchronous firings may be in flight at once, sub-workflows included. Default 64. */
+  concurrency?: number
+  clock?: Clock
+  /** Default Math.random. */
+  random?: () => number
+  /** Finds the plan of a workflow that a `workflow.Call` names; throws NodeError where there is none. */
+  loadPlan?: (workflow_id: string) => Promise<Plan>
+}
+
+/** `not_running` also where the input's stream has already ended. */
+export type PushResult = 'ok' | 'unknown_input' | 'not_a_stream' | 'not_running'
+
+export interface Execution {
+  /** Resolves with the outcome; never rejects. */
+  readonly done: Promise<Outcome>
+  /** The outcome as soon as there is one: for a small synchronous graph already when `execute` returns. */
+  readonly outcome: Outcome | null
+  /** Appends a value to a streamed input. */
+  pushInput(name: string, value: unknown, handle?: string): PushResult
+  endInput(name: string, handle?: string): PushResult
+  /** Changes values of a node for firings not yet begun. Gives the names that were applied; null: no such node. */
+  updateProperties(node_id: string, properties: Record<string, unknown>): string[] | null
+}
+
+export declare function execute(plan: Plan, options: ExecuteOptions): Execution

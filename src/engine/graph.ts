@@ -1,0 +1,53 @@
+// The graph as it travels on the wire: nodes, edges, and what can be wrong with them.
+// Unknown keys are kept by whoever stores the graph; the engine reads only those named here.
+
+export interface GraphNode {
+  id: string
+  type: string
+  /** Values of the node's own properties, by property name. `null` means "absent". */
+  data?: Record<string, unknown> | null
+  parent_id?: string | null
+  /** Extra inputs: name → type metadata, or name → value. */
+  dynamic_properties?: Record<string, unknown> | null
+  /** Extra outputs: name → type metadata; `null` or `{}` means any. */
+  dynamic_outputs?: Record<string, unknown> | null
+  ui_properties?: unknown
+  [key: string]: unknown
+}
+
+export interface GraphEdge {
+  id?: string | null
+  source: string
+  sourceHandle?: string | null
+  target: string
+  targetHandle?: string | null
+  /** A control edge orders two nodes without carrying a value. Absent means `data`. */
+  edge_type?: 'data' | 'control' | null
+  ui_properties?: unknown
+  [key: string]: unknown
+}
+
+export interface Graph {
+  nodes: GraphNode[]
+  edges: GraphEdge[]
+  [key: string]: unknown
+}
+
+export type GraphIssueCode =
+  | 'unknown_node'
+  | 'duplicate_id'
+  | 'missing_property'
+  | 'dangling_edge'
+  | 'unknown_handle'
+  | 'type_mismatch'
+  | 'fan_in'
+  | 'illegal_cycle'
+  | 'incomparable_scopes'
+
+export interface GraphIssue {
+  severity: 'error' | 'warning'
+  code: GraphIssueCode
+  message: string
+  node_id: string | null
+  pin_name: string | null
+}

@@ -1,0 +1,104 @@
+// What a node type is and what its code sees: properties, outputs, run or open, and the context of a firing.
+// Node types are data plus one function; they know nothing of plans, inboxes or jobs.
+import type { Clock } from './clock.ts'
+import type { TypeMetadata } from './types.ts'
+
+export interface NodeProperty {
+  name: string
+  type: TypeMetadata
+  title?: string
+  description?: string
+  /** What an unconnected property without its own value is. Absent: null. */
+  default?: unknown
+  min?: number
+  max?: number
+  values?: readonly (string | number)[]
+  /** True: it needs an edge or a value of its own. */
+  required?: boolean
+  /** True: it takes a whole stream, item by item, and removes the innermost index. At most one per node type. */
+  aggregate?: boolean
+}
+
+export interface NodeOutput {
+  name: string
+  type: TypeMetadata
+  /** True: every item that the node yields for this handle opens an index below the firing's path. */
+  stream?: boolean
+  /** A word for watchers about how the items belong together, such as `text` for pieces of one text. */
+  stream_kind?: string
+}
+
+export type Inputs = Record<string, unknown>
+/** Values by output handle. A handle that is missing (or undefined) got nothing. */
+export type Outputs = Record<string, unknown>
+/** Each yielded record is one item of the node's stream handles; the returned one, if any, gives the single handles. */
+export type OutputStream = Generator<Outputs, unknown, unknown> | AsyncGenerator<Outputs, unknown, unknown>
+export type RunResult = Outputs | Promise<Outputs> | OutputStream
+
+/** One firing of an aggregate. Items that got nothing are never pushed. */
+export interface Aggregate {
+  push(value: unknown): void | Promise<void>
+  end(): Outputs | Promise<Outputs>
+}
+
+export type LogSeverity = 'debug' | 'info' | 'warning' | 'error'
+
+export interface Chunk {
+  content: string
+  content_type: string
+  done: boolean
+  thinking: boolean
+}
+
+export interface NodeContext {
+  readonly node_id: string
+  /** Aborts when the run is cancelled. */
+  readonly signal: AbortSignal
+  readonly clock: Clock
+  /** A number from 0 (inclusive) to 1. */
+  random(): number
+  log(severity: LogSeverity, content: string): void
+  /** Both are rounded to integers. */
+  progress(progress: number, total: number): void
+  chunk(content: string, options?: Partial<Omit<Chunk, 'content'>>): void
+  /**
+   * Runs another workflow to its end inside this run's limits. Gives its outputs by name: a streamed output as a list,
+   * a single one as its value; an output that got nothing is missing. Throws NodeError where it fails.
+   */
+  callWorkflow(workflow_id: string, params: Record<string, unknown>): Promise<Outputs>
+}
+
+export interface NodeType {
+  /** `namespace.Name`. */
+  node_type: string
+  title: string
+  description: string
+  properties: readonly NodeProperty[]
+  outputs: readonly NodeOutput[]
+  /** `input` nodes read the run's params under their `name`, `output` nodes publish under theirs. */
+  role?: 'input' | 'output'
+  supports_dynamic_inputs?: boolean
+  supports_dynamic_outputs?: boolean
+  /** Whether a firing that was interrupted may run again. Absent: true. */
+  retry_safe?: boolean
+  required_settings?: readonly string[]
+  required_runtimes?: readonly string[]
+  /** One firing. A node type has `run` or, where one of its properties is an aggregate, `open`. */
+  run?(inputs: Inputs, context: NodeContext): RunResult
+  open?(inputs: Inputs, context: NodeContext): Aggregate
+}
+
+export interface NodeRegistry {
+  get(node_type: string): NodeType | undefined
+  all(): readonly NodeType[]
+}
+
+/** An error whose message may be shown to whoever started the run. */
+export class NodeError extends Error {
+  readonly type: string
+  constructor(message: string, type = 'node_error', options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'NodeError'
+    this.type = type
+  }
+}

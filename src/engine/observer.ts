@@ -1,0 +1,60 @@
+// What a run tells its host, and the outcome it ends with. All calls are synchronous and in the order of events.
+import type { Chunk, LogSeverity, Outputs } from './node-type.ts'
+import type { TypeMetadata } from './types.ts'
+
+export interface ObservedNode {
+  readonly node_id: string
+  readonly node_name: string
+  readonly node_type: string
+}
+
+/** `running` at the first firing; the others once, when the node is closed. */
+export type NodeStatus = 'running' | 'completed' | 'skipped' | 'error'
+
+export interface NodeUpdateDetail {
+  /** The outputs of the node's last firing, on `completed`. */
+  result?: Outputs
+  /** A message that may be shown, on `error`. */
+  error?: string
+}
+
+/** `active` while tokens flow, `completed` once when the edge's stream ended. */
+export type EdgeStatus = 'active' | 'completed'
+
+export interface RunObserver {
+  nodeUpdated(node: ObservedNode, status: NodeStatus, detail?: NodeUpdateDetail): void
+  /** One value of an output node: the only one, or the next item of its stream. */
+  output(node: ObservedNode, output_name: string, value: unknown, type: TypeMetadata): void
+  /** The output node is closed: no further value comes. */
+  outputDone?(node: ObservedNode, output_name: string): void
+  /** `counter` is the number of values so far. At the first, at the end, and at most every 100 ms between. */
+  edgeUpdated(edge_id: string, status: EdgeStatus, counter: number): void
+  progress(node: ObservedNode, progress: number, total: number): void
+  chunk(node: ObservedNode, chunk: Chunk): void
+  log(node: ObservedNode, severity: LogSeverity, content: string): void
+  /** The cause of a failure whose text must not be shown: for the log only. */
+  fault(node: ObservedNode, cause: unknown): void
+}
+
+export interface RunError {
+  node_id: string
+  type: string
+  message: string
+}
+
+/** `outputs[name]` is always a list: all items of a stream, the one value of a single output, empty where it got nothing. */
+export type Outcome =
+  | { status: 'completed'; outputs: Record<string, unknown[]> }
+  | { status: 'failed'; error: RunError }
+  | { status: 'cancelled' }
+
+/** Hears everything and says nothing. */
+export const silentObserver: RunObserver = {
+  nodeUpdated() {},
+  output() {},
+  edgeUpdated() {},
+  progress() {},
+  chunk() {},
+  log() {},
+  fault() {},
+}

@@ -1,0 +1,94 @@
+// The compiled form of a graph: everything that can be decided before a run. Immutable, holds no run's state,
+// so one plan serves any number of runs at once. plan.ts makes it, execution.ts runs it.
+import type { NodeType } from './node-type.ts'
+import type { ObservedNode } from './observer.ts'
+import type { TypeMetadata } from './types.ts'
+import type { Coerce } from './values.ts'
+
+/** What a run may be given, by name. */
+export interface PlanInput {
+  node_id: string
+  name: string
+  description: string
+  type: TypeMetadata
+  /** True where the graph has no value of its own. A streamed input is never required. */
+  required: boolean
+  default: unknown
+  min?: number
+  max?: number
+  /** True: values may be pushed while the run goes on. */
+  stream: boolean
+}
+
+/** What a run publishes, by name. */
+export interface PlanOutput {
+  node_id: string
+  name: string
+  description: string
+  type: TypeMetadata
+  /** True where the value lies inside a stream: there may be any number of it. */
+  stream: boolean
+  stream_kind?: string
+}
+
+/** One connected input of a node: a data edge into a property or dynamic input, or a control edge. */
+export interface PlanSlot {
+  /** The input's handle; null for a control edge. */
+  readonly name: string | null
+  /** How many streams the value lies in: 0 for a single value. */
+  readonly depth: number
+  readonly edge_id: string
+  readonly source: number
+  /** Converts or checks a value; null where types match. */
+  readonly coerce: Coerce | null
+  readonly type: TypeMetadata
+  /** False: a path without a value falls back to the node's own value for it. */
+  readonly required: boolean
+  readonly aggregate: boolean
+}
+
+export interface PlanTarget {
+  readonly node: number
+  readonly slot: number
+}
+
+/** One output of a node that has consumers, or the signal of its firings (name null) for control edges. */
+export interface PlanPort {
+  readonly name: string | null
+  readonly stream: boolean
+  readonly targets: readonly PlanTarget[]
+}
+
+export interface PlanNode {
+  readonly index: number
+  readonly observed: ObservedNode
+  readonly type: NodeType
+  /** Own values of all inputs that no edge feeds, and the fallbacks of those that one feeds. */
+  readonly constants: Readonly<Record<string, unknown>>
+  /** Those constants that a running job may change, with the type of each. */
+  readonly adjustable: ReadonlyMap<string, Coerce | null>
+  readonly slots: readonly PlanSlot[]
+  readonly ports: readonly PlanPort[]
+  /** The node's declared outputs, dynamic ones included: what a firing may return or yield. */
+  readonly outputs: ReadonlyMap<string, PlanNodeOutput>
+  /** The depth of the paths at which the node fires. */
+  readonly depth: number
+  /** The depth that it reads: one more than `depth` for an aggregate. */
+  readonly readDepth: number
+  readonly streaming: boolean
+  readonly input: PlanInput | null
+  readonly output: PlanOutput | null
+}
+
+export interface PlanNodeOutput {
+  readonly type: TypeMetadata
+  readonly stream: boolean
+}
+
+export interface Plan {
+  readonly inputs: readonly PlanInput[]
+  readonly outputs: readonly PlanOutput[]
+  readonly nodes: readonly PlanNode[]
+  /** Nodes without a connected input: where a run begins. */
+  readonly roots: readonly number[]
+}

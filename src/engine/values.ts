@@ -1,0 +1,142 @@
+// Whether a value is of a type, and how a value of one type becomes one of another on its way along an edge.
+import { argument, type TypeMetadata, typeText } from './types.ts'
+
+/** Converts a value or throws `Mismatch`. */
+export type Coerce = (value: unknown) => unknown
+
+/** A value that doesn't fit. The message says what was expected and what came, without the value itself. */
+export class Mismatch extends Error {}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+type Check = (value: unknown, type: TypeMetadata) => boolean
+
+const media: Check = (value, type) => isRecord(value) && value.type === type.type
+
+/** How each type is recognised. A type that isn't here has no rule of its own: everything is of it. */
+const CHECKS: Readonly<Record<string, Check>> = {
+  any: () => true,
+  str: (value) => typeof value === 'string',
+  int: (value) => Number.isInteger(value),
+  float: (value) => Number.isFinite(value),
+  bool: (value) => typeof value === 'boolean',
+  list: (value, type) => {
+    if (!Array.isArray(value)) return false
+    const item = argument(type, 0)
+    return item.type === 'any' || value.every((one) => conforms(one, item))
+  },
+  dict: (value, type) => {
+    if (!isRecord(value)) return false
+    const item = argument(type, 1)
+    return item.type === 'any' || Object.values(value).every((one) => conforms(one, item))
+  },
+  union: (value, type) => type.type_args.length === 0 || type.type_args.some((member) => conforms(value, member)),
+  enum: (value, type) =>
+    type.values.length === 0
+      ? typeof value === 'string' || typeof value === 'number'
+      : type.values.includes(value as string | number),
+  image: media,
+  audio: media,
+  video: media,
+  document: media,
+  dataframe: isRecord,
+  model: isRecord,
+  chunk: isRecord,
+}
+
+/** Whether a value is of a type, all the way down. */
+export function conforms(value: unknown, type: TypeMetadata): boolean {
+  if (value === null && type.optional) return true
+  const check = CHECKS[type.type]
+  return check === undefined || check(value, type)
+}
+
+/** Like `conforms`, without looking into lists and dicts: cheap enough for every firing. */
+export function conformsAtTop(value: unknown, type: TypeMetadata): boolean {
+  if (type.type === 'list') return Array.isArray(value) || (value === null && type.optional)
+  if (type.type === 'dict') return isRecord(value) || (value === null && type.optional)
+  return conforms(value, type)
+}
+
+/** What a value is, in the words of the type shorthand. */
+export function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return 'null'
+  if (Array.isArray(value)) return 'list'
+  if (typeof value === 'string') return 'str'
+  if (typeof value === 'boolean') return 'bool'
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) return String(value)
+    return Number.isInteger(value) ? 'int' : 'float'
+  }
+  if (typeof value === 'object') {
+    const type = (value as { type?: unknown }).type
+    return typeof type === 'string' && Object.hasOwn(CHECKS, type) ? type : 'dict'
+  }
+  return typeof value
+}
+
+/** Checks a value against a type; one value fits where a list of it is expected. */
+export function check(type: TypeMetadata): Coerce {
+  return (value) => {
+    if (conforms(value, type)) return value
+    if (type.type === 'list' && !Array.isArray(value) && conforms(value, argument(type, 0))) return [value]
+    const kind = kindOf(value)
+    const deep = kind === type.type && (kind === 'list' || kind === 'dict')
+    throw new Mismatch(`expected ${typeText(type)}, got ${deep ? `a ${kind} with other values in it` : kind}`)
+  }
+}
+
+const wrap: Coerce = (value) => [value]
+
+/** Whether every value of `source` is one of `target`, so that nothing need be checked. */
+function contains(target: TypeMetadata, source: TypeMetadata): boolean {
+  if (target.type === 'any') return true
+  if (source.optional && !target.optional) return false
+  if (source.type === 'any') return false
+  if (source.type === 'union')
+    return source.type_args.length > 0 && source.type_args.every((member) => contains(target, member))
+  if (target.type === 'union') return target.type_args.some((member) => contains(member, source))
+  if (source.type === 'int' && target.type === 'float') return true
+  if (source.type !== target.type) return false
+  if (source.type === 'list') return contains(argument(target, 0), argument(source, 0))
+  if (source.type === 'dict') return contains(argument(target, 1), argument(source, 1))
+  if (source.type === 'enum') {
+    return (
+      target.values.length === 0 ||
+      (source.values.length > 0 && source.values.every((one) => target.values.includes(one)))
+    )
+  }
+  return true
+}
+
+/** What an edge from `source` to `target` does to a value: nothing (null), wrap it into a list, or check it. */
+export function coercion(source: TypeMetadata, target: TypeMetadata): Coerce | null {
+  if (contains(target, source)) return null
+  if (target.type === 'list' && source.type !== 'union' && !source.optional && source.type !== 'any') {
+    if (source.type !== 'list' && contains(argument(target, 0), source)) return wrap
+  }
+  return check(target)
+}
+
+export interface Bounds {
+  min?: number
+  max?: number
+  values?: readonly (string | number)[]
+}
+
+/** Adds a property's limits to its coercion; null where there is nothing to do. */
+export function bounded(inner: Coerce | null, bounds: Bounds): Coerce | null {
+  const { min, max, values } = bounds
+  if (min === undefined && max === undefined && values === undefined) return inner
+  return (given) => {
+    const value = inner ? inner(given) : given
+    if (typeof value === 'number' && min !== undefined && value < min) throw new Mismatch(`must be at least ${min}`)
+    if (typeof value === 'number' && max !== undefined && value > max) throw new Mismatch(`must be at most ${max}`)
+    if (values !== undefined && value !== null && !values.includes(value as string | number)) {
+      throw new Mismatch(`must be one of ${values.join(', ')}`)
+    }
+    return value
+  }
+}
