@@ -1,0 +1,117 @@
+// Every setting, read and checked once. Nothing else in the service looks at the environment.
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+
+export interface Config {
+  host: string
+  port: number
+  data_dir: string
+  /** A `sqlite:` URL or null for the SQLite file in the data folder. */
+  database_url: string | null
+  public_url: string | null
+  log_level: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
+  production: boolean
+  max_concurrent_jobs: number
+  max_jobs_per_user: number
+  max_runs_per_workflow: number
+  max_queued_jobs: number
+  /** Seconds, or null for no limit. */
+  job_timeout_seconds: number | null
+  max_body_bytes: number
+  max_upload_bytes: number
+  ws_max_message_bytes: number
+  ws_rate_limit_disabled: boolean
+  /** Messages per one-second window and connection. */
+  ws_rate_limit_max: number
+  allowed_hosts: readonly string[]
+  allowed_origins: readonly string[]
+  local_client_token: string | null
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** Thrown when settings are wrong; lists every problem, one a line. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[]
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'))
+    this.name = 'ConfigError'
+    this.problems = problems
+  }
+}
+
+const LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+const KIB = 1024
+const MIB = KIB * KIB
+
+/**
+ * Reads the settings of `wire` from `environment`; `host` and `port` come from the command line.
+ * @throws ConfigError with every problem at once
+ */
+export function readConfig(environment: Environment, listen: { host: string; port: number }): Config {
+  const problems: string[] = []
+  const read = reader(environment, problems)
+  const config: Config = {
+    ...listen,
+    data_dir: read.text('SVC_DATA_DIR') ?? join(homedir(), '.local', 'share', 'svc'),
+    database_url: databaseUrl(read.text('SVC_DATABASE_URL'), problems),
+    public_url: read.url('SVC_PUBLIC_URL'),
+    log_level: read.oneOf('SVC_LOG_LEVEL', LEVELS) ?? 'info',
+    production: read.text('SVC_ENV') === 'production',
+    max_concurrent_jobs: read.integer('SVC_MAX_CONCURRENT_JOBS', 1, 10_000) ?? 64,
+    max_jobs_per_user: read.integer('SVC_MAX_JOBS_PER_USER', 1, 10_000) ?? 32,
+    max_runs_per_workflow: read.integer('SVC_MAX_RUNS_PER_WORKFLOW', 1, 10_000) ?? 16,
+    max_queued_jobs: read.integer('SVC_MAX_QUEUED_JOBS', 0, 10_000_000) ?? 10_000,
+    job_timeout_seconds: read.integer('SVC_JOB_TIMEOUT_SECONDS', 1, 31_536_000),
+    max_body_bytes: read.integer('SVC_MAX_BODY_BYTES', KIB, 1024 * MIB) ?? 16 * MIB,
+    max_upload_bytes: read.integer('SVC_MAX_UPLOAD_BYTES', KIB, Number.MAX_SAFE_INTEGER) ?? 5 * 1024 * MIB,
+    ws_max_message_bytes: read.integer('SVC_WS_MAX_MESSAGE_BYTES', KIB, 1024 * MIB) ?? 32 * MIB,
+    ws_rate_limit_disabled: read.flag('SVC_WS_RATE_LIMIT_DISABLED'),
+    ws_rate_limit_max: read.integer('SVC_WS_RATE_LIMIT_MAX', 1, 1_000_000) ?? 200,
+    allowed_hosts: read.list('SVC_ALLOWED_HOSTS'),
+    allowed_origins: read.list('SVC_ALLOWED_ORIGINS'),
+    local_client_token: read.text('SVC_LOCAL_CLIENT_TOKEN'),
+  }
+  if (problems.length > 0) throw new ConfigError(problems)
+  return config
+}
+
+function reader(environment: Environment, problems: string[]) {
+  const text = (name: string): string | null => environment[name]?.trim() || null
+  return {
+    text,
+    flag: (name: string): boolean => !['', '0', 'false', 'no', 'off'].includes((text(name) ?? '').toLowerCase()),
+    list: (name: string): string[] =>
+      (text(name) ?? '')
+        .split(',')
+        .map((entry) => entry.trim())
+        .filter((entry) => entry !== ''),
+    integer(name: string, min: number, max: number): number | null {
+      const value = text(name)
+      if (value === null) return null
+      if (/^\d{1,16}$/.test(value) && Number(value) >= min && Number(value) <= max) return Number(value)
+      problems.push(`${name} must be a whole number from ${min} to ${max}, and is "${value}"`)
+      return null
+    },
+    oneOf<T extends string>(name: string, allowed: readonly T[]): T | null {
+      const value = text(name)
+      if (value === null) return null
+      const found = allowed.find((entry) => entry === value)
+      if (!found) problems.push(`${name} must be one of ${allowed.join(', ')}, and is "${value}"`)
+      return found ?? null
+    },
+    url(name: string): string | null {
+      const value = text(name)
+      if (value === null) return null
+      if (/^https?:$/.test(URL.parse(value)?.protocol ?? '')) return value.replace(/\/+$/, '')
+      problems.push(`${name} must be an http or https URL, and is "${value}"`)
+      return null
+    },
+  }
+}
+
+function databaseUrl(value: string | null, problems: string[]): string | null {
+  if (value === null || value.startsWith('sqlite:')) return value
+  problems.push('SVC_DATABASE_URL must be a sqlite: URL')
+  return null
+}

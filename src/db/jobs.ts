@@ -1,0 +1,113 @@
+// Rows of jobs and their inputs. One statement per function.
+import { sql } from 'kysely'
+import type { JobTable } from './schema.ts'
+import { owned, type Scope } from './scope.ts'
+import { builder, statement } from './statement.ts'
+import type { Tx } from './store.ts'
+
+const insert = statement<JobTable>()((db, p) =>
+  db.insertInto('job').values({
+    key: p('key'),
+    id: p('id'),
+    user_id: p('user_id'),
+    workspace_id: p('workspace_id'),
+    workflow_id: p('workflow_id'),
+    workflow_etag: p('workflow_etag'),
+    workflow_revision: p('workflow_revision'),
+    graph_sha256: p('graph_sha256'),
+    name: p('name'),
+    status: p('status'),
+    request_sha256: p('request_sha256'),
+    options: p('options'),
+    attempt: p('attempt'),
+    last_sequence: p('last_sequence'),
+    error: p('error'),
+    result: p('result'),
+    created_at: p('created_at'),
+    updated_at: p('updated_at'),
+    started_at: p('started_at'),
+    finished_at: p('finished_at'),
+  }),
+)
+
+// The columns that change while a job lives. The attempt fences writers: one that was superseded changes nothing.
+const update = statement<JobTable>()((db, p) =>
+  db
+    .updateTable('job')
+    .set({
+      status: p('status'),
+      last_sequence: p('last_sequence'),
+      error: p('error'),
+      result: p('result'),
+      updated_at: p('updated_at'),
+      started_at: p('started_at'),
+      finished_at: p('finished_at'),
+    })
+    .where('key', '=', p('key'))
+    .where('attempt', '=', p('attempt')),
+)
+
+const insertInput = statement<{ job_key: number; params: string }>()((db, p) =>
+  db.insertInto('job_input').values({ job_key: p('job_key'), params: p('params') }),
+)
+
+const selectOwned = statement<Scope & { id: string }>()((db, p) =>
+  db
+    .selectFrom('job')
+    .selectAll()
+    .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') }))
+    .where('id', '=', p('id')),
+)
+
+const selectUnfinished = statement()((db) =>
+  db
+    .selectFrom('job')
+    .selectAll()
+    .where(sql<boolean>`status not in ('completed', 'failed', 'error', 'timed_out', 'cancelled')`)
+    .orderBy('key'),
+)
+
+const selectLastKey = statement()((db) => db.selectFrom('job').select((eb) => eb.fn.max('key').as('key')))
+
+export function insertJob(tx: Tx, row: JobTable): void {
+  tx.run(insert, row)
+}
+
+/** Writes the columns that change while a job lives; false when the row belongs to a later attempt. */
+export function updateJob(tx: Tx, row: JobTable): boolean {
+  return tx.run(update, row) === 1
+}
+
+/** Keeps the parameters (JSON text) that a job runs with. */
+export function insertJobInput(tx: Tx, job_key: number, params: string): void {
+  tx.run(insertInput, { job_key, params })
+}
+
+/** The job of this id, if it belongs to the scope. */
+export function ownedJob(tx: Tx, scope: Scope, id: string): JobTable | undefined {
+  return tx.get(selectOwned, { id, user_id: scope.user_id, workspace_id: scope.workspace_id })
+}
+
+/** Every job that is not terminal, the oldest first. */
+export function unfinishedJobs(tx: Tx): JobTable[] {
+  return tx.all(selectUnfinished, {})
+}
+
+/** The highest key in use; 0 when there is no job. */
+export function lastJobKey(tx: Tx): number {
+  return tx.get(selectLastKey, {})?.key ?? 0
+}
+
+/** The jobs of a scope that are not terminal, the oldest first; those that are not listed elsewhere included. */
+export function activeJobs(tx: Tx, scope: Scope): JobTable[] {
+  return tx.select(
+    builder
+      .selectFrom('job')
+      .selectAll()
+      .where(sql<boolean>`status not in ('completed', 'failed', 'error', 'timed_out', 'cancelled')`)
+      .where((eb) =>
+        owned(eb, { user_id: sql<string>`${scope.user_id}`, workspace_id: sql<string | null>`${scope.workspace_id}` }),
+      )
+      .orderBy('key'),
+  )
+}

@@ -1,0 +1,34 @@
+// Brings a database to the present schema, with Kysely's migrator on the store's own connection.
+import type Database from 'better-sqlite3'
+import { Kysely, SqliteDialect } from 'kysely'
+import { type Migration, Migrator } from 'kysely/migration'
+import { StartError } from '../start-error.ts'
+import { initial } from './migrations/0001-initial.ts'
+
+/** In order; a name, once released, never changes. */
+const MIGRATIONS: Readonly<Record<string, Migration>> = { '0001-initial': initial }
+
+/** @throws StartError when the database was written by a newer version */
+export async function migrate(db: Database.Database): Promise<void> {
+  const applied = appliedNames(db)
+  const unknown = applied.find((name) => !(name in MIGRATIONS))
+  if (unknown !== undefined) {
+    throw new StartError(
+      `${db.name} was written by a newer version of the service (migration ${unknown}); start that version, or choose another data folder with SVC_DATA_DIR`,
+    )
+  }
+  if (applied.length === Object.keys(MIGRATIONS).length) return
+  // The migrator closes nothing of ours: the connection is handed in, and stays the store's.
+  const kysely = new Kysely<unknown>({ dialect: new SqliteDialect({ database: db }) })
+  const { error } = await new Migrator({
+    db: kysely,
+    provider: { getMigrations: async () => MIGRATIONS },
+  }).migrateToLatest()
+  if (error) throw error
+}
+
+function appliedNames(db: Database.Database): string[] {
+  const table = db.prepare("select 1 from sqlite_master where type = 'table' and name = 'kysely_migration'").get()
+  if (!table) return []
+  return db.prepare('select name from kysely_migration').pluck().all() as string[]
+}

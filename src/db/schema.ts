@@ -1,0 +1,106 @@
+// The tables as TypeScript sees them. Columns that hold JSON are text here; repositories parse them. Times are RFC 3339 strings in UTC.
+
+export interface WorkflowTable {
+  id: string
+  user_id: string
+  workspace_id: string | null
+  name: string
+  description: string
+  tags: string
+  access: 'private' | 'public'
+  graph_sha256: string
+  input_schema: string
+  output_schema: string
+  settings: string
+  run_mode: string
+  etag: string
+  revision: number
+  created_at: string
+  updated_at: string
+}
+
+export interface WorkflowVersionTable {
+  workflow_id: string
+  revision: number
+  name: string
+  description: string
+  graph_sha256: string
+  etag: string
+  created_at: string
+}
+
+export interface WorkflowShareTable {
+  token: string
+  workflow_id: string
+  created_at: string
+}
+
+/** Graphs by content: a workflow, its versions and its jobs name the same row as long as the graph is the same. */
+export interface GraphTable {
+  sha256: string
+  body: string
+}
+
+/** The stored vocabulary of job states; it never changes. `jobs/states.ts` says what each means to a client. */
+export type StoredStatus =
+  | 'scheduled'
+  | 'pending'
+  | 'queued'
+  | 'running'
+  | 'paused'
+  | 'recovering'
+  | 'cancel_requested'
+  | 'completed'
+  | 'failed'
+  | 'error'
+  | 'timed_out'
+  | 'cancelled'
+
+export interface JobTable {
+  /** Identifies the job inside the database; `id` is unique only within its owner. */
+  key: number
+  id: string
+  user_id: string
+  workspace_id: string | null
+  workflow_id: string
+  workflow_etag: string | null
+  workflow_revision: number | null
+  graph_sha256: string
+  name: string | null
+  status: StoredStatus
+  /** SHA-256 of the normalised request, to tell a repeated submission from another one under the same id. */
+  request_sha256: string
+  options: string
+  attempt: number
+  last_sequence: number
+  error: string | null
+  result: string | null
+  created_at: string
+  updated_at: string
+  started_at: string | null
+  finished_at: string | null
+}
+
+/** What a job needs to run and nobody is ever served. */
+export interface JobInputTable {
+  job_key: number
+  params: string
+}
+
+export interface JobEventTable {
+  job_key: number
+  sequence: number
+  type: string
+  payload: string
+  created_at: string
+}
+
+export interface Tables {
+  workflow: WorkflowTable
+  workflow_version: WorkflowVersionTable
+  workflow_share: WorkflowShareTable
+  graph: GraphTable
+  job: JobTable
+  job_input: JobInputTable
+  job_event: JobEventTable
+}

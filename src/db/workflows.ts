@@ -1,0 +1,186 @@
+// Rows of workflows, their versions and share links. One statement per function.
+import { sql } from 'kysely'
+import type { WorkflowShareTable, WorkflowTable, WorkflowVersionTable } from './schema.ts'
+import { owned, type Scope } from './scope.ts'
+import { builder, statement } from './statement.ts'
+import type { Tx } from './store.ts'
+
+const insert = statement<WorkflowTable>()((db, p) =>
+  db.insertInto('workflow').values({
+    id: p('id'),
+    user_id: p('user_id'),
+    workspace_id: p('workspace_id'),
+    name: p('name'),
+    description: p('description'),
+    tags: p('tags'),
+    access: p('access'),
+    graph_sha256: p('graph_sha256'),
+    input_schema: p('input_schema'),
+    output_schema: p('output_schema'),
+    settings: p('settings'),
+    run_mode: p('run_mode'),
+    etag: p('etag'),
+    revision: p('revision'),
+    created_at: p('created_at'),
+    updated_at: p('updated_at'),
+  }),
+)
+
+const selectOwned = statement<Scope & { id: string }>()((db, p) =>
+  db
+    .selectFrom('workflow')
+    .selectAll()
+    .where('id', '=', p('id'))
+    .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') })),
+)
+
+const selectPublic = statement<{ id: string }>()((db, p) =>
+  db.selectFrom('workflow').selectAll().where('id', '=', p('id')).where('access', '=', sql.lit('public')),
+)
+
+const update = statement<WorkflowTable & { expected: number }>()((db, p) =>
+  db
+    .updateTable('workflow')
+    .set({
+      name: p('name'),
+      description: p('description'),
+      tags: p('tags'),
+      access: p('access'),
+      graph_sha256: p('graph_sha256'),
+      input_schema: p('input_schema'),
+      output_schema: p('output_schema'),
+      settings: p('settings'),
+      run_mode: p('run_mode'),
+      etag: p('etag'),
+      revision: p('revision'),
+      updated_at: p('updated_at'),
+    })
+    .where('id', '=', p('id'))
+    .where('revision', '=', p('expected')),
+)
+
+const remove = statement<{ id: string }>()((db, p) => db.deleteFrom('workflow').where('id', '=', p('id')))
+
+const insertVersion = statement<WorkflowVersionTable>()((db, p) =>
+  db.insertInto('workflow_version').values({
+    workflow_id: p('workflow_id'),
+    revision: p('revision'),
+    name: p('name'),
+    description: p('description'),
+    graph_sha256: p('graph_sha256'),
+    etag: p('etag'),
+    created_at: p('created_at'),
+  }),
+)
+
+const selectVersions = statement<{ workflow_id: string }>()((db, p) =>
+  db.selectFrom('workflow_version').selectAll().where('workflow_id', '=', p('workflow_id')).orderBy('revision', 'desc'),
+)
+
+const insertShare = statement<WorkflowShareTable>()((db, p) =>
+  db
+    .insertInto('workflow_share')
+    .values({ token: p('token'), workflow_id: p('workflow_id'), created_at: p('created_at') })
+    .onConflict((conflict) => conflict.column('workflow_id').doNothing()),
+)
+
+const selectShare = statement<{ workflow_id: string }>()((db, p) =>
+  db.selectFrom('workflow_share').selectAll().where('workflow_id', '=', p('workflow_id')),
+)
+
+const selectShared = statement<{ token: string }>()((db, p) =>
+  db
+    .selectFrom('workflow')
+    .innerJoin('workflow_share', 'workflow_share.workflow_id', 'workflow.id')
+    .selectAll('workflow')
+    .where('workflow_share.token', '=', p('token')),
+)
+
+const removeShare = statement<{ workflow_id: string }>()((db, p) =>
+  db.deleteFrom('workflow_share').where('workflow_id', '=', p('workflow_id')),
+)
+
+export function insertWorkflow(tx: Tx, row: WorkflowTable): void {
+  tx.run(insert, row)
+}
+
+/** The workflow of this id, if it belongs to the scope. */
+export function ownedWorkflow(tx: Tx, scope: Scope, id: string): WorkflowTable | undefined {
+  return tx.get(selectOwned, { id, user_id: scope.user_id, workspace_id: scope.workspace_id })
+}
+
+/** The workflow of this id, if it is public. */
+export function publicWorkflow(tx: Tx, id: string): WorkflowTable | undefined {
+  return tx.get(selectPublic, { id })
+}
+
+/** Writes the editable columns if the row is still at revision `expected`; tells whether it was. */
+export function updateWorkflow(tx: Tx, row: WorkflowTable, expected: number): boolean {
+  return tx.run(update, { ...row, expected }) === 1
+}
+
+export function deleteWorkflow(tx: Tx, id: string): void {
+  tx.run(remove, { id })
+}
+
+export function insertWorkflowVersion(tx: Tx, row: WorkflowVersionTable): void {
+  tx.run(insertVersion, row)
+}
+
+/** Newest first. */
+export function workflowVersions(tx: Tx, workflow_id: string): WorkflowVersionTable[] {
+  return tx.all(selectVersions, { workflow_id })
+}
+
+/** Adds a share link; an existing one stays as it is. */
+export function insertWorkflowShare(tx: Tx, row: WorkflowShareTable): void {
+  tx.run(insertShare, row)
+}
+
+export function workflowShare(tx: Tx, workflow_id: string): WorkflowShareTable | undefined {
+  return tx.get(selectShare, { workflow_id })
+}
+
+export function sharedWorkflow(tx: Tx, token: string): WorkflowTable | undefined {
+  return tx.get(selectShared, { token })
+}
+
+export function deleteWorkflowShare(tx: Tx, workflow_id: string): void {
+  tx.run(removeShare, { workflow_id })
+}
+
+/** Where a page of workflows begins: after the row with these values. */
+export interface WorkflowCursor {
+  updated_at: string
+  id: string
+}
+
+export interface WorkflowFilter {
+  /** Whose; null for the public ones of everybody. */
+  scope: Scope | null
+  tag?: string | null | undefined
+  /** Part of the name or description, in any case. */
+  q?: string | null | undefined
+  after?: WorkflowCursor | null | undefined
+  /** Null for all. */
+  limit: number | null
+}
+
+/** Workflows by filter, the last changed first. */
+export function listWorkflows(tx: Tx, filter: WorkflowFilter): WorkflowTable[] {
+  let query = builder.selectFrom('workflow').selectAll().orderBy('updated_at', 'desc').orderBy('id', 'desc')
+  const { scope, tag, q, after, limit } = filter
+  if (scope) {
+    query = query.where((eb) =>
+      owned(eb, { user_id: sql<string>`${scope.user_id}`, workspace_id: sql<string | null>`${scope.workspace_id}` }),
+    )
+  } else query = query.where('access', '=', 'public')
+  if (tag) query = query.where(sql<boolean>`exists (select 1 from json_each(tags) where value = ${tag})`)
+  if (q) {
+    const pattern = `%${q.replace(/[\\%_]/g, '\\$&')}%`
+    query = query.where(sql<boolean>`(name like ${pattern} escape '\\' or description like ${pattern} escape '\\')`)
+  }
+  if (after) query = query.where(sql<boolean>`(updated_at, id) < (${after.updated_at}, ${after.id})`)
+  if (limit !== null) query = query.limit(limit)
+  return tx.select(query)
+}

@@ -1,0 +1,23 @@
+// Structured log lines: pino on standard error, with credentials replaced before they are written.
+import { destination, type Logger, pino } from 'pino'
+
+export type Log = Logger
+
+const REDACTED = [
+  'authorization',
+  'api_key',
+  'token',
+  'headers.authorization',
+  'headers.cookie',
+  '*.authorization',
+  '*.api_key',
+  '*.token',
+]
+
+/** A logger that writes one JSON object a line to standard error. `level` is a pino level or `silent`. */
+export function createLog(level: string): Log {
+  return pino(
+    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, redact: { paths: REDACTED, censor: '[redacted]' } },
+    destination({ dest: 2, sync: true }),
+  )
+}
