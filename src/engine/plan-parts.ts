@@ -35,6 +35,7 @@ export interface PlanOutput {
 export interface PlanSlot {
   /** The input's handle; null for a control edge. */
   readonly name: string | null
+  readonly index: number
   /** How many streams the value lies in: 0 for a single value. */
   readonly depth: number
   readonly edge_id: string
@@ -65,9 +66,10 @@ export interface PlanNode {
   readonly type: NodeType
   /** Own values of all inputs that no edge feeds, and the fallbacks of those that one feeds. */
   readonly constants: Readonly<Record<string, unknown>>
-  /** Those constants that a running job may change, with the type of each. */
-  readonly adjustable: ReadonlyMap<string, Coerce | null>
   readonly slots: readonly PlanSlot[]
+  /** The slots at `readDepth`, which the node reads in lock step. The others are held and repeated. */
+  readonly drivers: readonly number[]
+  readonly held: readonly number[]
   readonly ports: readonly PlanPort[]
   /** The node's declared outputs, dynamic ones included: what a firing may return or yield. */
   readonly outputs: ReadonlyMap<string, PlanNodeOutput>
@@ -75,14 +77,20 @@ export interface PlanNode {
   readonly depth: number
   /** The depth that it reads: one more than `depth` for an aggregate. */
   readonly readDepth: number
+  /** True where a firing opens a stream. */
   readonly streaming: boolean
+  /** True where the result may come later: the node counts as asynchronous until its first result says otherwise. */
+  readonly mayWait: boolean
   readonly input: PlanInput | null
+  /** The check of a value that is given or pushed for an input node. */
+  readonly inputCheck: Coerce | null
   readonly output: PlanOutput | null
 }
 
 export interface PlanNodeOutput {
   readonly type: TypeMetadata
   readonly stream: boolean
+  readonly stream_kind?: string
 }
 
 export interface Plan {
@@ -91,4 +99,5 @@ export interface Plan {
   readonly nodes: readonly PlanNode[]
   /** Nodes without a connected input: where a run begins. */
   readonly roots: readonly number[]
+  readonly indexById: ReadonlyMap<string, number>
 }

@@ -1,7 +1,13 @@
-// Turns a graph into a plan, or says everything that is wrong with it.
+// Turns a graph into a plan, or says everything that is wrong with it: the passes in their order, then assembly.
+import { type Constants, constantsOf } from './constants.ts'
+import { type DraftEdge, type DraftNode, draftGraph } from './draft.ts'
 import type { Graph, GraphIssue } from './graph.ts'
-import type { NodeRegistry } from './node-type.ts'
-import type { Plan } from './plan-parts.ts'
+import { checkNames, inputOf, outputOf } from './interface.ts'
+import type { NodeRegistry, NodeType } from './node-type.ts'
+import { orderNodes } from './order.ts'
+import type { Plan, PlanNode, PlanPort, PlanSlot, PlanTarget } from './plan-parts.ts'
+import { depthOf, edgeScope, type NodeScope, scopeNodes } from './scopes.ts'
+import { bounded, check, coercion } from './values.ts'
 
 export type { Plan, PlanInput, PlanOutput } from './plan-parts.ts'
 
@@ -11,5 +17,92 @@ export interface Compiled {
   issues: GraphIssue[]
 }
 
+function slotsOf(node: DraftNode, constants: Constants, scopes: readonly NodeScope[]): PlanSlot[] {
+  return node.incoming.map((edge, index): PlanSlot => {
+    const property = edge.input === null ? undefined : node.info.properties.get(edge.input)
+    const coerce = coercion(edge.sourceType, edge.targetType)
+    return {
+      name: edge.input,
+      index,
+      depth: depthOf(edgeScope(edge, scopes)),
+      edge_id: edge.id,
+      source: edge.source.index,
+      coerce: property ? bounded(coerce, property) : coerce,
+      type: edge.targetType,
+      required: edge.input === null || constants.required.has(edge.input),
+      aggregate: property?.aggregate === true,
+    }
+  })
+}
+
+/** The slot number of each edge at its target. */
+type SlotIndex = ReadonlyMap<DraftEdge, number>
+
+function portsOf(node: DraftNode, slotIndex: SlotIndex): PlanPort[] {
+  const targets = new Map<string | null, PlanTarget[]>()
+  for (const edge of node.outgoing) {
+    const list = targets.get(edge.handle) ?? []
+    targets.set(edge.handle, list)
+    list.push({ node: edge.target.index, slot: slotIndex.get(edge)! })
+  }
+  return [...targets].map(([name, list]) => ({
+    name,
+    stream: name !== null && node.outputs.get(name)?.stream === true,
+    targets: list,
+  }))
+}
+
+function nameOf(node: DraftNode): string {
+  return typeof node.data.name === 'string' && node.data.name !== '' ? node.data.name : node.type.title
+}
+
+/** A plain generator gives its items at once; of everything else only the result says whether it does. */
+function mayWait(type: NodeType): boolean {
+  return type.role !== 'output' && type.run?.constructor.name !== 'GeneratorFunction'
+}
+
+function planNode(node: DraftNode, scopes: readonly NodeScope[], slotIndex: SlotIndex, issues: GraphIssue[]): PlanNode {
+  const constants = constantsOf(node, issues)
+  const slots = slotsOf(node, constants, scopes)
+  const input = node.type.role === 'input' ? inputOf(node) : null
+  const depth = depthOf(scopes[node.index]?.fires ?? null)
+  const readDepth = depth + (slots.some((slot) => slot.aggregate) ? 1 : 0)
+  return {
+    index: node.index,
+    observed: { node_id: node.id, node_name: nameOf(node), node_type: node.type.node_type },
+    type: node.type,
+    constants: constants.values,
+    slots,
+    drivers: slots.filter((slot) => slot.depth === readDepth).map((slot) => slot.index),
+    held: slots.filter((slot) => slot.depth < readDepth && slot.depth > 0).map((slot) => slot.index),
+    ports: portsOf(node, slotIndex),
+    outputs: node.outputs,
+    depth,
+    readDepth,
+    streaming: [...node.outputs.values()].some((output) => output.stream),
+    mayWait: mayWait(node.type),
+    input,
+    inputCheck: input && bounded(check(input.type), input),
+    output: node.type.role === 'output' ? outputOf(node, scopes) : null,
+  }
+}
+
 /** Checks the whole graph and, where it has no error, compiles it. Linear in nodes and edges. */
-export declare function compileGraph(graph: Graph, registry: NodeRegistry): Compiled
+export function compileGraph(graph: Graph, registry: NodeRegistry): Compiled {
+  const { nodes: drafts, issues } = draftGraph(graph, registry)
+  checkNames(drafts, issues)
+  const ordered = orderNodes(drafts, issues)
+  const scopes = scopeNodes(ordered, issues)
+  const slotIndex = new Map<DraftEdge, number>()
+  for (const node of drafts) for (const [slot, edge] of node.incoming.entries()) slotIndex.set(edge, slot)
+  const nodes = drafts.map((node) => planNode(node, scopes, slotIndex, issues))
+  if (issues.some((one) => one.severity === 'error')) return { plan: null, issues }
+  const plan: Plan = {
+    inputs: nodes.flatMap((node) => node.input ?? []),
+    outputs: nodes.flatMap((node) => node.output ?? []),
+    nodes,
+    roots: nodes.filter((node) => node.slots.length === 0).map((node) => node.index),
+    indexById: new Map(nodes.map((node) => [node.observed.node_id, node.index])),
+  }
+  return { plan, issues }
+}

@@ -21,6 +21,15 @@ export const ANY: TypeMetadata = Object.freeze({
   type_name: null,
 })
 
+const TYPE_NAMES: ReadonlySet<string> = new Set(
+  'any str int float bool list dict union enum image audio video document dataframe model chunk'.split(' '),
+)
+
+/** Whether the engine has a rule of its own for this type. */
+export function isTypeName(name: string): boolean {
+  return TYPE_NAMES.has(name)
+}
+
 const NAME = /^[a-z][a-z0-9_]*/
 
 interface Cursor {

@@ -1,0 +1,88 @@
+// Fourth pass: the values that a node brings itself — its data, its dynamic properties, its type's defaults.
+import { type DraftNode, declaresType, issue } from './draft.ts'
+import type { GraphIssue } from './graph.ts'
+import type { NodeProperty } from './node-type.ts'
+import { ANY, type TypeMetadata } from './types.ts'
+import { bounded, type Coerce, check, Mismatch } from './values.ts'
+
+export interface Constants {
+  /** What each input is where no edge gives a value. */
+  values: Record<string, unknown>
+  /** Inputs without a value of their own that must not do without one. */
+  required: ReadonlySet<string>
+}
+
+/** The check of a property's own value: its type and its limits. */
+export function propertyCheck(property: NodeProperty): Coerce {
+  const typed = check(property.type)
+  return bounded(typed, property) ?? typed
+}
+
+/** Runs a check; what doesn't fit becomes a message instead of an exception. */
+export function attempt(coerce: Coerce, value: unknown): { value: unknown } | { mismatch: string } {
+  try {
+    return { value: coerce(value) }
+  } catch (error) {
+    if (error instanceof Mismatch) return { mismatch: error.message }
+    throw error
+  }
+}
+
+function propertyValues(node: DraftNode, connected: ReadonlySet<string>, into: Constants, issues: GraphIssue[]): void {
+  const required = into.required as Set<string>
+  for (const [name, property] of node.info.properties) {
+    const own = property.aggregate ? null : (node.data[name] ?? null)
+    if (own === null) {
+      if (!property.required || property.default !== undefined) continue
+      required.add(name)
+      if (connected.has(name)) continue
+      const what = property.aggregate ? 'a stream' : 'a value or an edge'
+      issues.push(issue('missing_property', `Input "${name}" of node "${node.id}" needs ${what}.`, node.id, name))
+      continue
+    }
+    const result = attempt(propertyCheck(property), own)
+    if ('value' in result) into.values[name] = result.value
+    else if (!connected.has(name)) {
+      const text = `Property "${name}" of node "${node.id}": ${result.mismatch}.`
+      issues.push(issue('type_mismatch', text, node.id, name))
+    } else if (property.required && property.default === undefined) required.add(name)
+  }
+}
+
+function dynamicValue(node: DraftNode, name: string): unknown {
+  const entry = node.node.dynamic_properties?.[name]
+  if (entry !== undefined && entry !== null && !declaresType(entry)) return entry
+  return Object.hasOwn(node.data, name) ? (node.data[name] ?? null) : null
+}
+
+function dynamicValues(node: DraftNode, connected: ReadonlySet<string>, into: Constants, issues: GraphIssue[]): void {
+  const required = into.required as Set<string>
+  for (const [name, type] of node.dynamic) {
+    const own = dynamicValue(node, name)
+    const result = own === null ? null : attempt(check(type), own)
+    if (result && 'value' in result) {
+      into.values[name] = result.value
+      continue
+    }
+    required.add(name)
+    if (result && !connected.has(name)) {
+      const text = `Dynamic input "${name}" of node "${node.id}": ${result.mismatch}.`
+      issues.push(issue('type_mismatch', text, node.id, name))
+    }
+  }
+}
+
+/** A node's own values. Those of unconnected inputs are checked; stale ones under an edge are left out. */
+export function constantsOf(node: DraftNode, issues: GraphIssue[]): Constants {
+  const connected = new Set<string>()
+  for (const edge of node.incoming) if (edge.input !== null) connected.add(edge.input)
+  const constants: Constants = { values: { ...node.info.defaults }, required: new Set() }
+  propertyValues(node, connected, constants, issues)
+  if (node.dynamic.size > 0) dynamicValues(node, connected, constants, issues)
+  return constants
+}
+
+/** The type of a node's input, dynamic ones included. */
+export function inputType(node: DraftNode, name: string): TypeMetadata {
+  return node.info.properties.get(name)?.type ?? node.dynamic.get(name) ?? ANY
+}

@@ -1,0 +1,67 @@
+// Fifth pass: what a graph takes and gives by name — its input and output nodes.
+import { type DraftNode, issue } from './draft.ts'
+import type { GraphIssue } from './graph.ts'
+import type { PlanInput, PlanOutput } from './plan-parts.ts'
+import { depthOf, edgeScope, type NodeScope } from './scopes.ts'
+import { ANY } from './types.ts'
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+function limit(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined
+}
+
+export function inputOf(node: DraftNode): PlanInput {
+  const { data } = node
+  const stream = data.stream === true
+  const value = stream ? null : (data.value ?? null)
+  const min = limit(data.min)
+  const max = limit(data.max)
+  return {
+    node_id: node.id,
+    name: text(data.name),
+    description: text(data.description),
+    type: [...node.outputs.values()][0]?.type ?? ANY,
+    required: !stream && value === null,
+    default: value,
+    ...(min === undefined ? {} : { min }),
+    ...(max === undefined ? {} : { max }),
+    stream,
+  }
+}
+
+export function outputOf(node: DraftNode, scopes: readonly NodeScope[]): PlanOutput {
+  const edge = node.incoming.find((one) => one.input === 'value')
+  const source = edge?.handle == null ? undefined : edge.source.outputs.get(edge.handle)
+  const depth = Math.max(depthOf(scopes[node.index]?.fires ?? null), edge ? depthOf(edgeScope(edge, scopes)) : 0)
+  return {
+    node_id: node.id,
+    name: text(node.data.name),
+    description: text(node.data.description),
+    type: source?.type ?? ANY,
+    stream: depth > 0,
+    ...(source?.stream_kind === undefined ? {} : { stream_kind: source.stream_kind }),
+  }
+}
+
+/** Reports input or output nodes that have no name, or the same one as another of their kind. */
+export function checkNames(nodes: readonly DraftNode[], issues: GraphIssue[]): void {
+  const seen = { input: new Map<string, string>(), output: new Map<string, string>() }
+  for (const node of nodes) {
+    const { role } = node.type
+    if (!role) continue
+    const name = text(node.data.name)
+    const other = seen[role].get(name)
+    if (name === '') {
+      // A name that isn't there at all is already reported as a missing property.
+      if (node.data.name === '') {
+        issues.push(issue('missing_property', `The ${role} node "${node.id}" needs a name.`, node.id, 'name'))
+      }
+    } else if (other !== undefined) {
+      const message = `The ${role} nodes "${other}" and "${node.id}" have the same name "${name}".`
+      issues.push(issue('duplicate_id', message, node.id, 'name'))
+    } else seen[role].set(name, node.id)
+  }
+}

@@ -1,0 +1,45 @@
+// Second pass: an order in which every node comes after its sources, or the cycles that forbid it.
+import { type DraftNode, issue } from './draft.ts'
+import type { GraphIssue } from './graph.ts'
+
+/** Follows sources inside the rest until a node repeats; gives the cycle found, empty where it ends in an older walk. */
+function cycleFrom(start: DraftNode, rest: ReadonlySet<DraftNode>, seen: Set<DraftNode>): DraftNode[] {
+  const path: DraftNode[] = []
+  const place = new Map<DraftNode, number>()
+  let at: DraftNode | undefined = start
+  while (at && !seen.has(at)) {
+    seen.add(at)
+    place.set(at, path.length)
+    path.push(at)
+    at = at.incoming.find((edge) => rest.has(edge.source))?.source
+  }
+  const from = at ? place.get(at) : undefined
+  return from === undefined ? [] : path.slice(from).reverse()
+}
+
+function reportCycles(rest: ReadonlySet<DraftNode>, issues: GraphIssue[]): void {
+  const seen = new Set<DraftNode>()
+  for (const start of rest) {
+    const cycle = cycleFrom(start, rest, seen)
+    const first = cycle[0]
+    if (!first) continue
+    const shown = cycle.slice(0, 8).map((node) => `"${node.id}"`)
+    const path = [...shown, ...(cycle.length > shown.length ? ['…'] : []), `"${first.id}"`].join(' → ')
+    issues.push(issue('illegal_cycle', `These nodes wait for each other: ${path}.`, first.id))
+  }
+}
+
+/** All nodes that lie on or behind no cycle, sources first. */
+export function orderNodes(nodes: readonly DraftNode[], issues: GraphIssue[]): DraftNode[] {
+  const waiting = nodes.map((node) => node.incoming.length)
+  const ordered = nodes.filter((node) => node.incoming.length === 0)
+  for (let at = 0; at < ordered.length; at++) {
+    for (const edge of ordered[at]!.outgoing) {
+      if (--waiting[edge.target.index]! === 0) ordered.push(edge.target)
+    }
+  }
+  if (ordered.length < nodes.length) {
+    reportCycles(new Set(nodes.filter((node) => waiting[node.index]! > 0)), issues)
+  }
+  return ordered
+}
