@@ -1,8 +1,11 @@
-// One run of a plan: the scheduler's door to the host.
+// One run of a plan, as its host sees it.
 import type { Clock } from './clock.ts'
+import type { PushResult } from './feeds.ts'
 import type { Outcome, RunObserver } from './observer.ts'
 import type { Plan } from './plan.ts'
+import { newRun } from './sub-workflow.ts'
 
+export type { PushResult } from './feeds.ts'
 export type { Outcome, RunObserver } from './observer.ts'
 
 export interface ExecuteOptions {
@@ -20,19 +23,21 @@ export interface ExecuteOptions {
   loadPlan?: (workflow_id: string) => Promise<Plan>
 }
 
-/** `not_running` also where the input's stream has already ended. */
-export type PushResult = 'ok' | 'unknown_input' | 'not_a_stream' | 'not_running'
-
 export interface Execution {
   /** Resolves with the outcome; never rejects. */
   readonly done: Promise<Outcome>
   /** The outcome as soon as there is one: for a small synchronous graph already when `execute` returns. */
   readonly outcome: Outcome | null
-  /** Appends a value to a streamed input. */
+  /** Appends a value to a streamed input. `not_running` also where the input's stream has already ended. */
   pushInput(name: string, value: unknown, handle?: string): PushResult
   endInput(name: string, handle?: string): PushResult
   /** Changes values of a node for firings not yet begun. Gives the names that were applied; null: no such node. */
   updateProperties(node_id: string, properties: Record<string, unknown>): string[] | null
 }
 
-export declare function execute(plan: Plan, options: ExecuteOptions): Execution
+/** Runs a plan. Never throws: whatever happens is the outcome. */
+export function execute(plan: Plan, options: ExecuteOptions): Execution {
+  const run = newRun(plan, options)
+  run.start()
+  return run
+}

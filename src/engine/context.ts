@@ -1,0 +1,57 @@
+// What node code sees of the run: its context. After the run is over it speaks to nobody.
+import type { Clock } from './clock.ts'
+import type { Chunk, LogSeverity, NodeContext, Outputs } from './node-type.ts'
+import type { ObservedNode, RunObserver } from './observer.ts'
+
+export interface ContextHost {
+  readonly signal: AbortSignal
+  readonly clock: Clock
+  readonly observer: RunObserver
+  readonly settled: boolean
+  readonly random: () => number
+  callWorkflow(node: ObservedNode, workflow_id: string, params: Record<string, unknown>): Promise<Outputs>
+}
+
+export class FiringContext implements NodeContext {
+  readonly #node: ObservedNode
+  readonly #host: ContextHost
+
+  constructor(node: ObservedNode, host: ContextHost) {
+    this.#node = node
+    this.#host = host
+  }
+
+  get node_id(): string {
+    return this.#node.node_id
+  }
+
+  get signal(): AbortSignal {
+    return this.#host.signal
+  }
+
+  get clock(): Clock {
+    return this.#host.clock
+  }
+
+  random(): number {
+    return this.#host.random()
+  }
+
+  log(severity: LogSeverity, content: string): void {
+    if (!this.#host.settled) this.#host.observer.log(this.#node, severity, content)
+  }
+
+  progress(progress: number, total: number): void {
+    if (!this.#host.settled) this.#host.observer.progress(this.#node, Math.round(progress), Math.round(total))
+  }
+
+  chunk(content: string, options: Partial<Omit<Chunk, 'content'>> = {}): void {
+    if (this.#host.settled) return
+    const { content_type = 'text', done = false, thinking = false } = options
+    this.#host.observer.chunk(this.#node, { content, content_type, done, thinking })
+  }
+
+  callWorkflow(workflow_id: string, params: Record<string, unknown>): Promise<Outputs> {
+    return this.#host.callWorkflow(this.#node, workflow_id, params)
+  }
+}

@@ -1,0 +1,60 @@
+// The streamed inputs of one run: values that come from outside, waiting for their node.
+import { ItemSource } from './firing.ts'
+import type { Plan } from './plan.ts'
+import type { PlanNode } from './plan-parts.ts'
+import { paramValue } from './results.ts'
+
+export type PushResult = 'ok' | 'unknown_input' | 'not_a_stream' | 'not_running'
+
+interface Feed {
+  readonly node: PlanNode
+  readonly handle: string
+  readonly source: ItemSource
+}
+
+export class Feeds {
+  readonly #plan: Plan
+  readonly #feeds = new Map<string, Feed>()
+
+  /** A list in `params` is the whole stream; without one the stream stays open. */
+  constructor(plan: Plan, params: Readonly<Record<string, unknown>>) {
+    this.#plan = plan
+    for (const input of plan.inputs) {
+      if (!input.stream) continue
+      const node = plan.nodes[plan.indexById.get(input.node_id)!]!
+      const handle = [...node.outputs.keys()][0]!
+      const feed: Feed = { node, handle, source: new ItemSource(null, false) }
+      this.#feeds.set(input.name, feed)
+      const given = Object.hasOwn(params, input.name) ? (params[input.name] ?? null) : null
+      if (given === null) continue
+      for (const value of Array.isArray(given) ? given : [given]) feed.source.push({ [handle]: value })
+      feed.source.ended = true
+    }
+  }
+
+  /** Whether a stream may still get values from outside. */
+  get open(): boolean {
+    return [...this.#feeds.values()].some((feed) => !feed.source.ended)
+  }
+
+  /** The items of a streamed input node, each found good. Throws NodeError for one that isn't. */
+  sourceOf(node: PlanNode): ItemSource {
+    const feed = this.#feeds.get(node.input!.name)!
+    feed.source.judge = (item) => ({ [feed.handle]: paramValue(node, item[feed.handle]) })
+    return feed.source
+  }
+
+  /** Ends the stream of a node that was skipped or is closed. */
+  end(node: PlanNode): void {
+    const feed = this.#feeds.get(node.input!.name)
+    if (feed) feed.source.ended = true
+  }
+
+  /** Finds an open stream, or says why there is none. */
+  find(name: string, handle: string | undefined): Feed | Exclude<PushResult, 'ok'> {
+    const feed = this.#feeds.get(name)
+    if (!feed) return this.#plan.inputs.some((input) => input.name === name) ? 'not_a_stream' : 'unknown_input'
+    if (handle !== undefined && handle !== feed.handle) return 'unknown_input'
+    return feed.source.ended ? 'not_running' : feed
+  }
+}

@@ -1,0 +1,78 @@
+// One place in a node's reorder window: a firing whose result is awaited or must wait for its turn, or an end mark
+// between firings. Results leave the window in the order of their paths.
+import type { Outputs } from './node-type.ts'
+import type { End } from './tokens.ts'
+
+/** How many items of one firing are fetched ahead of the consumers. */
+const AHEAD = 64
+
+/** The items of a streaming firing on their way out. */
+export class ItemSource {
+  /** Null for a streamed input: its items are pushed from outside. */
+  readonly iterator: Iterator<unknown> | AsyncIterator<unknown> | null
+  /** True for a plain generator, which is pulled only when its items can go out. */
+  readonly sync: boolean
+  /** A pull is in flight. */
+  pulling = false
+  /** No item comes after those in the queue. */
+  ended = false
+  /** Checks an item as it leaves; null where it was checked as it came. */
+  judge: ((item: Outputs) => Outputs) | null = null
+  readonly #items: Outputs[] = []
+  #head = 0
+
+  constructor(iterator: Iterator<unknown> | AsyncIterator<unknown> | null, sync: boolean) {
+    this.iterator = iterator
+    this.sync = sync
+  }
+
+  get size(): number {
+    return this.#items.length - this.#head
+  }
+
+  get hasRoom(): boolean {
+    return this.size < AHEAD
+  }
+
+  push(item: Outputs): void {
+    this.#items.push(item)
+  }
+
+  shift(): Outputs {
+    const item = this.#items[this.#head++]!
+    if (this.#head === this.#items.length || this.#head >= 1024) {
+      this.#items.splice(0, this.#head)
+      this.#head = 0
+    }
+    return this.judge ? this.judge(item) : item
+  }
+}
+
+export class Firing {
+  done: boolean
+  /** What it gave; null where it was skipped. */
+  outputs: Outputs | null
+  readonly end: End | null
+  source: ItemSource | null = null
+
+  constructor(done: boolean, outputs: Outputs | null = null, end: End | null = null) {
+    this.done = done
+    this.outputs = outputs
+    this.end = end
+  }
+}
+
+/** Whether a value is a generator: it has `next` and gives itself as its iterator. */
+export function asSource(value: unknown): ItemSource | null {
+  if (typeof value !== 'object' || value === null) return null
+  const candidate = value as Partial<Iterator<unknown> & Iterable<unknown> & AsyncIterable<unknown>>
+  if (typeof candidate.next !== 'function') return null
+  if (typeof candidate[Symbol.asyncIterator] === 'function')
+    return new ItemSource(value as AsyncIterator<unknown>, false)
+  if (typeof candidate[Symbol.iterator] === 'function') return new ItemSource(value as Iterator<unknown>, true)
+  return null
+}
+
+export function isThenable(value: unknown): value is Promise<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
+}

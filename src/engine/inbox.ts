@@ -1,0 +1,51 @@
+// The queue of one edge: first in, first out, with a limit that its producer respects.
+import type { PlanSlot } from './plan-parts.ts'
+
+/** How many tokens wait on one edge before its producer pauses. */
+export const INBOX_LIMIT = 64
+
+/** How many consumed places are kept before the array is cut. */
+const SLACK = 1024
+
+export class Inbox {
+  readonly slot: PlanSlot
+  readonly consumer: number
+  limit = INBOX_LIMIT
+  /** Values (not ends, not nothing) that came through so far. */
+  counter = 0
+  /** When `counter` was last reported, in milliseconds of the run's monotonic time; −1 is never. */
+  reported = -1
+  #tokens: unknown[] = []
+  #head = 0
+
+  constructor(slot: PlanSlot, consumer: number) {
+    this.slot = slot
+    this.consumer = consumer
+  }
+
+  get size(): number {
+    return this.#tokens.length - this.#head
+  }
+
+  peek(): unknown {
+    return this.#tokens[this.#head]
+  }
+
+  /** Gives the size after the push. */
+  push(token: unknown): number {
+    return this.#tokens.push(token) - this.#head
+  }
+
+  shift(): unknown {
+    const token = this.#tokens[this.#head]
+    this.#tokens[this.#head++] = undefined
+    if (this.#head === this.#tokens.length) {
+      this.#tokens.length = 0
+      this.#head = 0
+    } else if (this.#head >= SLACK) {
+      this.#tokens = this.#tokens.slice(this.#head)
+      this.#head = 0
+    }
+    return token
+  }
+}

@@ -1,0 +1,80 @@
+// Judges what node code returns and yields, and what reaches it: every misfit becomes an error that names the place.
+import { type Inputs, NodeError, type Outputs } from './node-type.ts'
+import type { PlanNode, PlanSlot } from './plan-parts.ts'
+import { hint } from './suggest.ts'
+import { typeText } from './types.ts'
+import { conformsAtTop, kindOf, Mismatch } from './values.ts'
+
+function isRecord(value: unknown): value is Outputs {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function bad(node: PlanNode, text: string): NodeError {
+  return new NodeError(`Node "${node.observed.node_id}" (${node.observed.node_type}) ${text}`, 'bad_output')
+}
+
+function checkHandles(node: PlanNode, values: Outputs, stream: boolean): void {
+  for (const handle of Object.keys(values)) {
+    const value = values[handle]
+    const output = node.outputs.get(handle)
+    if (!output)
+      throw bad(node, `gave an output "${handle}", which it doesn't have.${hint(handle, node.outputs.keys())}`)
+    if (output.stream !== stream) {
+      throw bad(
+        node,
+        stream ? `yielded its single output "${handle}".` : `returned its stream "${handle}" instead of yielding it.`,
+      )
+    }
+    if (value !== undefined && !conformsAtTop(value, output.type)) {
+      throw bad(node, `gave ${kindOf(value)} on "${handle}", which is ${typeText(output.type)}.`)
+    }
+  }
+}
+
+const NO_OUTPUTS: Outputs = Object.freeze({})
+
+/** What a firing returned, once it is found good. Nothing at all is no outputs. */
+export function checkedOutputs(node: PlanNode, returned: unknown): Outputs {
+  if (returned === undefined || returned === null) return NO_OUTPUTS
+  if (!isRecord(returned)) throw bad(node, `returned ${kindOf(returned)} instead of its outputs by name.`)
+  checkHandles(node, returned, false)
+  return returned
+}
+
+/** One yielded item, once it is found good. */
+export function checkedItem(node: PlanNode, yielded: unknown): Outputs {
+  if (!isRecord(yielded)) throw bad(node, `yielded ${kindOf(yielded)} instead of values by handle.`)
+  checkHandles(node, yielded, true)
+  return yielded
+}
+
+/** A value as its input takes it. */
+export function coerced(node: PlanNode, slot: PlanSlot, value: unknown): unknown {
+  if (slot.coerce === null) return value
+  try {
+    return slot.coerce(value)
+  } catch (error) {
+    if (!(error instanceof Mismatch)) throw error
+    throw new NodeError(`Input "${slot.name}" of node "${node.observed.node_id}": ${error.message}.`, 'type_mismatch')
+  }
+}
+
+/** The inputs of an input node: its `value` is what the run was given, else its own. */
+export function paramInputs(node: PlanNode, params: Readonly<Record<string, unknown>>, constants: Inputs): Inputs {
+  const input = node.input!
+  const given = Object.hasOwn(params, input.name) ? params[input.name] : undefined
+  const absent = given === undefined || (given === null && input.type.type !== 'any')
+  if (absent && input.required) throw new NodeError(`Input "${input.name}" needs a value.`, 'missing_input')
+  return { ...constants, value: absent ? input.default : paramValue(node, given) }
+}
+
+/** A value that was given or pushed for an input, once it is found good. */
+export function paramValue(node: PlanNode, value: unknown): unknown {
+  const { inputCheck, input } = node
+  try {
+    return inputCheck === null ? value : inputCheck(value)
+  } catch (error) {
+    if (!(error instanceof Mismatch)) throw error
+    throw new NodeError(`Input "${input?.name}": ${error.message}.`, 'input_mismatch')
+  }
+}

@@ -1,0 +1,66 @@
+// Finds the inbox to enlarge where a graph blocks itself: a producer that waits for room behind a consumer that
+// waits, over some path, for that same producer (a stream joined with its own Collect). Parks' rule: the smallest
+// of the full inboxes grows, so a bounded run stays bounded wherever it can.
+import type { Actor } from './actor.ts'
+import type { Inbox } from './inbox.ts'
+
+type Verdict = 'open' | 'live' | 'stuck'
+
+/** Judges nodes by what they wait for: whoever waits, even indirectly, for itself is stuck. */
+class Walk {
+  readonly #actors: readonly Actor[]
+  readonly #consumers: ReadonlyMap<number, number[]>
+  readonly #verdicts = new Map<number, Verdict>()
+
+  constructor(actors: readonly Actor[], consumers: ReadonlyMap<number, number[]>) {
+    this.#actors = actors
+    this.#consumers = consumers
+  }
+
+  stuck(start: number): boolean {
+    const path: { node: number; waits: number[] }[] = []
+    const enter = (node: number) => {
+      this.#verdicts.set(node, 'open')
+      path.push({ node, waits: this.#waits(node) })
+    }
+    if (!this.#verdicts.has(start)) enter(start)
+    for (let top = path.at(-1); top; top = path.at(-1)) {
+      const next = top.waits.pop()
+      if (next === undefined) {
+        this.#verdicts.set(top.node, 'live')
+        path.pop()
+        continue
+      }
+      const verdict = this.#verdicts.get(next)
+      if (verdict === undefined) enter(next)
+      else if (verdict !== 'live') {
+        for (const { node } of path) this.#verdicts.set(node, 'stuck')
+        path.length = 0
+      }
+    }
+    return this.#verdicts.get(start) === 'stuck'
+  }
+
+  #waits(node: number): number[] {
+    const actor = this.#actors[node]!
+    const { obstacle } = actor
+    if (obstacle === 'sources') return actor.missingSources
+    return obstacle === 'consumers' ? [...(this.#consumers.get(node) ?? [])] : []
+  }
+}
+
+/** The smallest full inbox whose producer can't go on otherwise, or null where all who wait will be served. */
+export function inboxToGrow(actors: readonly Actor[], full: ReadonlySet<Inbox>): Inbox | null {
+  const consumers = new Map<number, number[]>()
+  for (const inbox of full) {
+    const list = consumers.get(inbox.slot.source)
+    if (list) list.push(inbox.consumer)
+    else consumers.set(inbox.slot.source, [inbox.consumer])
+  }
+  const walk = new Walk(actors, consumers)
+  let smallest: Inbox | null = null
+  for (const inbox of full) {
+    if ((smallest === null || inbox.limit < smallest.limit) && walk.stuck(inbox.slot.source)) smallest = inbox
+  }
+  return smallest
+}

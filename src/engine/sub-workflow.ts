@@ -1,0 +1,83 @@
+// Runs one workflow inside another: its own plan and scope, the caller's signal, budget, clock and log.
+import { Budget } from './budget.ts'
+import { type Clock, systemClock } from './clock.ts'
+import { type LogSeverity, NodeError, type Outputs } from './node-type.ts'
+import type { ObservedNode, Outcome, RunObserver } from './observer.ts'
+import type { Plan } from './plan.ts'
+import { Run } from './run.ts'
+
+/** How deep workflows may call each other. */
+export const DEEPEST_CALL = 16
+
+export interface HostOptions {
+  params: Record<string, unknown>
+  signal: AbortSignal
+  observer: RunObserver
+  concurrency?: number
+  clock?: Clock
+  random?: () => number
+  loadPlan?: (workflow_id: string) => Promise<Plan>
+}
+
+/** Watchers of a run see its own nodes; of the workflows it calls they see what these say, as the caller's words. */
+function asCaller(observer: RunObserver, caller: ObservedNode): RunObserver {
+  return {
+    nodeUpdated() {},
+    output() {},
+    edgeUpdated() {},
+    progress() {},
+    chunk: (_node, chunk) => observer.chunk(caller, chunk),
+    log: (node, severity: LogSeverity, content) => observer.log(caller, severity, `${node.node_id}: ${content}`),
+    fault: (_node, cause) => observer.fault(caller, cause),
+  }
+}
+
+function checkParams(plan: Plan, workflow_id: string, params: Record<string, unknown>): void {
+  const names = new Set(plan.inputs.map((input) => input.name))
+  for (const name of Object.keys(params)) {
+    if (!names.has(name)) throw new NodeError(`Workflow "${workflow_id}" has no input "${name}".`, 'unknown_input')
+  }
+}
+
+/** A single output is its value, a streamed one its list; what got nothing is missing. */
+function outputsOf(plan: Plan, workflow_id: string, outcome: Outcome): Outputs {
+  if (outcome.status === 'cancelled') throw new NodeError(`Workflow "${workflow_id}" was cancelled.`, 'cancelled')
+  if (outcome.status === 'failed') {
+    const { node_id, message, type } = outcome.error
+    throw new NodeError(`Workflow "${workflow_id}" failed at node "${node_id}": ${message}`, type)
+  }
+  const entries = plan.outputs.map(({ name, stream }) => {
+    const values = outcome.outputs[name]!
+    return [name, stream ? values : values[0]] as const
+  })
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
+}
+
+/** Makes a run whose nodes may call workflows, down to the depth limit. */
+export function newRun(
+  plan: Plan,
+  options: HostOptions,
+  budget = new Budget(options.concurrency ?? 64),
+  depth = 0,
+): Run {
+  return new Run(plan, {
+    params: options.params,
+    signal: options.signal,
+    observer: options.observer,
+    budget,
+    clock: options.clock ?? systemClock,
+    random: options.random ?? Math.random,
+    async callWorkflow(caller, workflow_id, params) {
+      if (depth >= DEEPEST_CALL) {
+        throw new NodeError(`Workflows call each other more than ${DEEPEST_CALL} deep.`, 'too_deep')
+      }
+      if (!options.loadPlan) throw new NodeError('Workflows can not be called here.', 'no_workflows')
+      const called = await options.loadPlan(workflow_id)
+      checkParams(called, workflow_id, params)
+      const inner = { ...options, params, observer: asCaller(options.observer, caller) }
+      const run = newRun(called, inner, budget, depth + 1)
+      run.start()
+      return outputsOf(called, workflow_id, await run.done)
+    },
+  })
+}

@@ -1,0 +1,23 @@
+// Which own values of a node may change while a run goes on: those that shape no graph and that no edge feeds.
+import { attempt, propertyCheck } from './constants.ts'
+import type { Inputs } from './node-type.ts'
+import type { PlanNode } from './plan-parts.ts'
+import { typeInfo } from './type-info.ts'
+
+/** What belongs to the graph's interface, or is read once before anything else. */
+const FIXED = { input: new Set(['name', 'value', 'stream']), output: new Set(['name']) }
+
+/** The given properties that apply, converted as the node takes them. */
+export function applicable(node: PlanNode, properties: Readonly<Record<string, unknown>>): Inputs {
+  const connected = new Set(node.slots.map((slot) => slot.name))
+  const { properties: declared } = typeInfo(node.type)
+  const applied: Inputs = {}
+  for (const [name, value] of Object.entries(properties)) {
+    const { role } = node.type
+    if (connected.has(name) || (role && FIXED[role].has(name)) || !Object.hasOwn(node.constants, name)) continue
+    const property = declared.get(name)
+    const result = property ? attempt(propertyCheck(property), value ?? property.default ?? null) : { value }
+    if ('value' in result) applied[name] = result.value
+  }
+  return applied
+}
