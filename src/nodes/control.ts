@@ -1,0 +1,87 @@
+// control.*: branches, streams and waiting.
+import { type Inputs, NodeError, type NodeType } from '../engine/node-type.ts'
+import { option, output, required, stream } from './define.ts'
+
+/** Milliseconds in a second; seconds are what people write. */
+const SECOND = 1000
+
+export const controlNodes: NodeType[] = [
+  {
+    node_type: 'control.If',
+    title: 'If',
+    description: 'Sends a value one way or the other. The nodes behind the other way are skipped.',
+    properties: [
+      required('condition', 'union[bool,int,float]', 'True or false; of numbers only 0 is false.'),
+      option('value', 'any', 'The value to send on.'),
+    ],
+    outputs: [output('if_true', 'any'), output('if_false', 'any')],
+    run: ({ condition, value }) => (condition ? { if_true: value } : { if_false: value }),
+  },
+  {
+    node_type: 'control.Coalesce',
+    title: 'First of',
+    description: 'Gives the first of its values that is there: it brings two branches together again.',
+    properties: [
+      option('a', 'any', 'The preferred value.'),
+      option('b', 'any', 'The value used where the first is missing.'),
+    ],
+    outputs: [output('output', 'any')],
+    run: ({ a, b }) => ({ output: a ?? b }),
+  },
+  {
+    node_type: 'control.ForEach',
+    title: 'For each',
+    description: 'Opens a stream of the items of a list. What follows runs once per item.',
+    properties: [required('list', 'list[any]', 'The items.')],
+    outputs: [stream('item', 'any'), stream('index', 'int')],
+    *run({ list }: { list: unknown[] }) {
+      for (let index = 0; index < list.length; index++) yield { item: list[index], index }
+    },
+  },
+  {
+    node_type: 'control.Collect',
+    title: 'Collect',
+    description: 'Gathers the items of a stream into a list, in their order. Items that got no value are left out.',
+    properties: [required('item', 'any', 'The items.', { aggregate: true })],
+    outputs: [output('list', 'list[any]')],
+    open() {
+      const list: unknown[] = []
+      return {
+        push(value) {
+          list.push(value)
+        },
+        end: () => ({ list }),
+      }
+    },
+  },
+  {
+    node_type: 'control.Delay',
+    title: 'Delay',
+    description: 'Hands a value on after some seconds.',
+    properties: [
+      option('value', 'any', 'The value to hand on.'),
+      option('seconds', 'float', 'How long to wait.', { default: 1, min: 0, max: 86_400 }),
+    ],
+    outputs: [output('output', 'any')],
+    async run({ value, seconds }: { value: unknown; seconds: number }, context) {
+      await context.clock.sleep(seconds * SECOND, context.signal)
+      return { output: value }
+    },
+  },
+]
+
+export const workflowNodes: NodeType[] = [
+  {
+    node_type: 'workflow.Call',
+    title: 'Call a workflow',
+    description: 'Runs another workflow: its dynamic inputs are the params, its dynamic outputs the results, by name.',
+    properties: [required('workflow_id', 'str', 'The workflow to run.')],
+    outputs: [],
+    supports_dynamic_inputs: true,
+    supports_dynamic_outputs: true,
+    async run({ workflow_id, ...params }: Inputs & { workflow_id: string }, context) {
+      if (workflow_id === '') throw new NodeError('There is no workflow named.', 'bad_input')
+      return context.callWorkflow(workflow_id, params)
+    },
+  },
+]
