@@ -1,0 +1,35 @@
+// json.*: values as JSON text and back.
+import { NodeError, type NodeType } from '../engine/node-type.ts'
+import { option, output, required } from './define.ts'
+import { toJson } from './values.ts'
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    const why = error instanceof Error ? error.message : 'it has no JSON form'
+    throw new NodeError(`The text is no JSON: ${why}`, 'not_json')
+  }
+}
+
+export const jsonNodes: NodeType[] = [
+  {
+    node_type: 'json.Parse',
+    title: 'Read JSON',
+    description: 'Reads a value out of a JSON text.',
+    properties: [required('text', 'str', 'The text.')],
+    outputs: [output('output', 'any')],
+    run: ({ text }: { text: string }) => ({ output: parse(text) }),
+  },
+  {
+    node_type: 'json.Stringify',
+    title: 'Write JSON',
+    description: 'Writes a value as JSON text.',
+    properties: [
+      option('value', 'any', 'The value.'),
+      option('indent', 'int', 'Spaces per level; 0 writes one line.', { default: 0, min: 0, max: 10 }),
+    ],
+    outputs: [output('output', 'str')],
+    run: ({ value, indent }: { value: unknown; indent: number }) => ({ output: toJson(value, indent) }),
+  },
+]

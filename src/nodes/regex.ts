@@ -1,0 +1,130 @@
+// regex.*: patterns in texts. They are matched by RE2's rules, in time that grows with the text alone, so that no
+// pattern can hold up the server; what needs more than that (look-around, back references) is refused.
+import { RE2JS } from 're2js'
+import { NodeError, type NodeType } from '../engine/node-type.ts'
+import { option, output, required } from './define.ts'
+import { memo } from './memo.ts'
+
+/** Matching is linear, but not free: longer texts are cut up first. */
+const LONGEST = 1_000_000
+const LONGEST_PATTERN = 2000
+const MOST_MATCHES = 100_000
+
+type Pattern = ReturnType<typeof RE2JS.compile>
+type Matcher = ReturnType<Pattern['matcher']>
+
+function compile(pattern: string, flags: number): Pattern {
+  if (pattern.length > LONGEST_PATTERN) {
+    throw new NodeError(`The pattern is longer than ${LONGEST_PATTERN} characters.`, 'bad_pattern')
+  }
+  try {
+    return RE2JS.compile(pattern, flags)
+  } catch (error) {
+    throw new NodeError(
+      `The pattern can't be used: ${error instanceof Error ? error.message : 'it is not valid'}`,
+      'bad_pattern',
+    )
+  }
+}
+
+const exact = memo((pattern) => compile(pattern, 0))
+const relaxed = memo((pattern) => compile(pattern, RE2JS.CASE_INSENSITIVE))
+
+type Search = { text: string; pattern: string; ignore_case: boolean }
+
+function patternOf({ text, pattern, ignore_case }: Search): Pattern {
+  if (text.length > LONGEST) {
+    throw new NodeError(`The text has more than ${LONGEST} characters, too many to match patterns in.`, 'too_large')
+  }
+  return ignore_case ? relaxed(pattern) : exact(pattern)
+}
+
+interface Match {
+  text: string
+  index: number
+  groups: (string | null)[]
+  named: Record<string, string | null>
+}
+
+function matchOf(pattern: Pattern, matcher: Matcher): Match {
+  const groups = Array.from({ length: matcher.groupCount() }, (_, index) => matcher.group(index + 1) ?? null)
+  const named = Object.entries(pattern.namedGroups()).map(([name, index]) => [name, groups[index - 1] ?? null] as const)
+  return { text: matcher.group() ?? '', index: matcher.start(), groups, named: Object.fromEntries(named) }
+}
+
+function allMatches(pattern: Pattern, text: string): Match[] {
+  const matcher = pattern.matcher(text)
+  const found: Match[] = []
+  while (matcher.find()) {
+    if (found.length >= MOST_MATCHES) throw new NodeError(`There are more than ${MOST_MATCHES} matches.`, 'too_large')
+    found.push(matchOf(pattern, matcher))
+  }
+  return found
+}
+
+const search = () => [
+  required('text', 'str', 'The text.'),
+  required('pattern', 'str', 'The pattern, in RE2 syntax. `(?m)` and `(?s)` at its start change how lines are seen.'),
+  option('ignore_case', 'bool', 'Takes capital and small letters as the same.', { default: false }),
+]
+
+export const regexNodes: NodeType[] = [
+  {
+    node_type: 'regex.Match',
+    title: 'Match pattern',
+    description: 'Finds the first match of a pattern: whether there is one, its text and its groups.',
+    properties: search(),
+    outputs: [
+      output('output', 'bool'),
+      output('match', 'str'),
+      output('groups', 'list[any]'),
+      output('named', 'dict[str,any]'),
+    ],
+    run(inputs: Search) {
+      const pattern = patternOf(inputs)
+      const matcher = pattern.matcher(inputs.text)
+      if (!matcher.find()) return { output: false }
+      const { text, groups, named } = matchOf(pattern, matcher)
+      return { output: true, match: text, groups, named }
+    },
+  },
+  {
+    node_type: 'regex.FindAll',
+    title: 'Find all matches',
+    description: 'Lists every match of a pattern: {text, index, groups, named}.',
+    properties: search(),
+    outputs: [output('output', 'list[dict[str,any]]'), output('count', 'int')],
+    run(inputs: Search) {
+      const found = allMatches(patternOf(inputs), inputs.text)
+      return { output: found, count: found.length }
+    },
+  },
+  {
+    node_type: 'regex.Replace',
+    title: 'Replace matches',
+    description: 'Puts a text in the place of every match; `$1` or `$<name>` stand for groups, `$&` for the match.',
+    properties: [...search(), option('replacement', 'str', 'What to put in its place.', { default: '' })],
+    outputs: [output('output', 'str')],
+    run: (inputs: Search & { replacement: string }) => ({
+      output: patternOf(inputs).matcher(inputs.text).replaceAll(inputs.replacement),
+    }),
+  },
+  {
+    node_type: 'regex.Split',
+    title: 'Split at matches',
+    description: 'Cuts a text at every match of a pattern.',
+    properties: search(),
+    outputs: [output('output', 'list[str]')],
+    run(inputs: Search) {
+      const parts: string[] = []
+      let from = 0
+      for (const { text, index } of allMatches(patternOf(inputs), inputs.text)) {
+        if (text === '') continue
+        parts.push(inputs.text.slice(from, index))
+        from = index + text.length
+      }
+      parts.push(inputs.text.slice(from))
+      return { output: parts }
+    },
+  },
+]

@@ -1,0 +1,288 @@
+// text.*: making, cutting and looking through texts. Patterns are in regex.ts, JSON in json.ts.
+import { type Inputs, NodeError, type NodeType } from '../engine/node-type.ts'
+import { hint } from '../engine/suggest.ts'
+import { oneOf } from '../engine/types.ts'
+import { option, output, required } from './define.ts'
+import { follow, pathParts, toText } from './values.ts'
+
+/** The longest text that a node makes out of little, in characters. */
+const LONGEST = 10_000_000
+
+const PLACEHOLDER = /\{\{([^{}]*)\}\}/g
+
+/** The value of `{{name}}` or `{{name.path[0]}}`. */
+function placeholder(inputs: Inputs, path: string): unknown {
+  if (Object.hasOwn(inputs, path)) return inputs[path]
+  const [name = '', ...rest] = pathParts(path)
+  const value = Object.hasOwn(inputs, name) ? follow(inputs[name], rest) : undefined
+  if (value === undefined) {
+    throw new NodeError(
+      `The template uses "${path}", which is no input.${hint(path, Object.keys(inputs))}`,
+      'unknown_name',
+    )
+  }
+  return value
+}
+
+type Casing = 'upper' | 'lower' | 'title' | 'sentence' | 'snake' | 'kebab' | 'camel'
+
+function capital(word: string): string {
+  const [first = '', ...rest] = word
+  return first.toUpperCase() + rest.join('').toLowerCase()
+}
+
+/** The words of a text or an identifier. */
+function words(text: string): string[] {
+  return text.match(/\p{Lu}+(?!\p{Ll})|\p{Lu}?\p{Ll}+|[\p{L}\p{M}]+|\p{N}+/gu) ?? []
+}
+
+const CASINGS: Readonly<Record<Casing, (text: string) => string>> = {
+  upper: (text) => text.toUpperCase(),
+  lower: (text) => text.toLowerCase(),
+  title: (text) => text.replaceAll(/[\p{L}\p{N}'’]+/gu, capital),
+  sentence: (text) => capital(text),
+  snake: (text) => words(text).join('_').toLowerCase(),
+  kebab: (text) => words(text).join('-').toLowerCase(),
+  camel: (text) =>
+    words(text)
+      .map((word, index) => (index === 0 ? word.toLowerCase() : capital(word)))
+      .join(''),
+}
+
+type Side = 'both' | 'start' | 'end'
+
+const TRIMS: Readonly<Record<Side, (text: string) => string>> = {
+  both: (text) => text.trim(),
+  start: (text) => text.trimStart(),
+  end: (text) => text.trimEnd(),
+}
+
+type Place = 'anywhere' | 'start' | 'end'
+
+const SEARCHES: Readonly<Record<Place, (text: string, part: string) => boolean>> = {
+  anywhere: (text, part) => text.includes(part),
+  start: (text, part) => text.startsWith(part),
+  end: (text, part) => text.endsWith(part),
+}
+
+function keysOf<Key extends string>(record: Readonly<Record<Key, unknown>>): Key[] {
+  return Object.keys(record) as Key[]
+}
+
+const text = () => required('text', 'str', 'The text.')
+const result = () => output('output', 'str')
+
+function guarded(made: number): void {
+  if (made > LONGEST) throw new NodeError(`The text would have more than ${LONGEST} characters.`, 'too_large')
+}
+
+export const textNodes: NodeType[] = [
+  {
+    node_type: 'text.Template',
+    title: 'Template',
+    description: 'Fills `{{name}}` with the dynamic input of that name; `{{name.key[0]}}` looks inside of it.',
+    properties: [required('template', 'str', 'The text with its placeholders.')],
+    outputs: [result()],
+    supports_dynamic_inputs: true,
+    run: ({ template, ...inputs }: Inputs & { template: string }) => ({
+      output: template.replaceAll(PLACEHOLDER, (_all, path: string) => toText(placeholder(inputs, path.trim()))),
+    }),
+  },
+  {
+    node_type: 'text.Concat',
+    title: 'Join two texts',
+    description: 'Puts one text behind another.',
+    properties: [
+      option('a', 'str', 'The first text.', { default: '' }),
+      option('b', 'str', 'The second text.', { default: '' }),
+    ],
+    outputs: [result()],
+    run: ({ a, b }: { a: string; b: string }) => ({ output: a + b }),
+  },
+  {
+    node_type: 'text.FromValue',
+    title: 'Value to text',
+    description: 'Writes any value as a text: lists and objects as JSON, nothing as an empty text.',
+    properties: [option('value', 'any', 'The value.')],
+    outputs: [result()],
+    run: ({ value }) => ({ output: toText(value) }),
+  },
+  {
+    node_type: 'text.Split',
+    title: 'Split text',
+    description: 'Cuts a text at a separator; an empty separator cuts it into characters.',
+    properties: [
+      text(),
+      option('separator', 'str', 'Where to cut.', { default: ',' }),
+      option('trim', 'bool', 'Takes white space off both ends of each part.', { default: false }),
+      option('drop_empty', 'bool', 'Leaves out parts with nothing in them.', { default: false }),
+    ],
+    outputs: [output('output', 'list[str]')],
+    run({
+      text,
+      separator,
+      trim,
+      drop_empty,
+    }: {
+      text: string
+      separator: string
+      trim: boolean
+      drop_empty: boolean
+    }) {
+      const parts = separator === '' ? [...text] : text.split(separator)
+      const cut = trim ? parts.map((part) => part.trim()) : parts
+      return { output: drop_empty ? cut.filter((part) => part !== '') : cut }
+    },
+  },
+  {
+    node_type: 'text.Join',
+    title: 'Join texts',
+    description: 'Puts the items of a list together, with a separator between.',
+    properties: [
+      required('list', 'list[any]', 'The items.'),
+      option('separator', 'str', 'What to put between.', { default: '' }),
+    ],
+    outputs: [result()],
+    run: ({ list, separator }: { list: unknown[]; separator: string }) => ({
+      output: list.map(toText).join(separator),
+    }),
+  },
+  {
+    node_type: 'text.Lines',
+    title: 'Lines of text',
+    description: 'Cuts a text into its lines, whatever ends them. A line end at the end adds no empty line.',
+    properties: [
+      text(),
+      option('drop_empty', 'bool', 'Leaves out lines with nothing but white space.', { default: false }),
+    ],
+    outputs: [output('output', 'list[str]')],
+    run({ text, drop_empty }: { text: string; drop_empty: boolean }) {
+      const lines = text === '' ? [] : text.replace(/\r?\n$|\r$/, '').split(/\r\n|\n|\r/)
+      return { output: drop_empty ? lines.filter((line) => line.trim() !== '') : lines }
+    },
+  },
+  {
+    node_type: 'text.Words',
+    title: 'Words of text',
+    description: 'Gives the words of a text in their order, without punctuation.',
+    properties: [text(), option('lower', 'bool', 'In small letters.', { default: false })],
+    outputs: [output('output', 'list[str]')],
+    run: ({ text, lower }: { text: string; lower: boolean }) => ({
+      output: (lower ? text.toLowerCase() : text).match(/[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*/gu) ?? [],
+    }),
+  },
+  {
+    node_type: 'text.Replace',
+    title: 'Replace',
+    description: 'Puts another text in the place of each one that is found.',
+    properties: [
+      text(),
+      option('find', 'str', 'The text to look for; an empty one is found nowhere.', { default: '' }),
+      option('replacement', 'str', 'What to put in its place.', { default: '' }),
+    ],
+    outputs: [result(), output('count', 'int')],
+    run({ text, find, replacement }: { text: string; find: string; replacement: string }) {
+      if (find === '') return { output: text, count: 0 }
+      const parts = text.split(find)
+      guarded(text.length + (parts.length - 1) * (replacement.length - find.length))
+      return { output: parts.join(replacement), count: parts.length - 1 }
+    },
+  },
+  {
+    node_type: 'text.Case',
+    title: 'Change case',
+    description: 'Writes a text in capitals, small letters, as a title, as a sentence, or as an identifier.',
+    properties: [text(), option('to', oneOf(...keysOf(CASINGS)), 'How to write it.', { default: 'lower' })],
+    outputs: [result()],
+    run: ({ text, to }: { text: string; to: Casing }) => ({ output: CASINGS[to](text) }),
+  },
+  {
+    node_type: 'text.Trim',
+    title: 'Trim',
+    description: 'Takes white space off the ends of a text.',
+    properties: [
+      text(),
+      option('side', oneOf(...keysOf(TRIMS)), 'Which end.', { default: 'both' }),
+      option('collapse', 'bool', 'Makes one space of all white space inside.', { default: false }),
+    ],
+    outputs: [result()],
+    run({ text, side, collapse }: { text: string; side: Side; collapse: boolean }) {
+      const trimmed = TRIMS[side](text)
+      return { output: collapse ? trimmed.replaceAll(/\s+/g, ' ') : trimmed }
+    },
+  },
+  {
+    node_type: 'text.Length',
+    title: 'Length of text',
+    description: 'Counts the characters, words and lines of a text.',
+    properties: [text()],
+    outputs: [output('output', 'int'), output('words', 'int'), output('lines', 'int')],
+    run: ({ text }: { text: string }) => ({
+      output: [...text].length,
+      words: text.split(/\s+/).filter((word) => word !== '').length,
+      lines: text === '' ? 0 : text.split(/\r\n|\n|\r/).length,
+    }),
+  },
+  {
+    node_type: 'text.Slice',
+    title: 'Part of text',
+    description:
+      'Gives the characters from one place up to, not including, another. Negative places count from the end.',
+    properties: [
+      text(),
+      option('start', 'int', 'The first place.', { default: 0 }),
+      option('end', 'int', 'The place after the last; without it the end of the text.'),
+    ],
+    outputs: [result()],
+    run: ({ text, start, end }: { text: string; start: number; end: number | null }) => ({
+      output: [...text].slice(start, end ?? undefined).join(''),
+    }),
+  },
+  {
+    node_type: 'text.Contains',
+    title: 'Text contains',
+    description: 'Says whether a text holds, begins with or ends with another, and where it is first (−1: nowhere).',
+    properties: [
+      text(),
+      option('part', 'str', 'The text to look for.', { default: '' }),
+      option('where', oneOf(...keysOf(SEARCHES)), 'Where it must be.', { default: 'anywhere' }),
+      option('ignore_case', 'bool', 'Takes capital and small letters as the same.', { default: false }),
+    ],
+    outputs: [output('output', 'bool'), output('index', 'int')],
+    run({ text, part, where, ignore_case }: { text: string; part: string; where: Place; ignore_case: boolean }) {
+      const whole = ignore_case ? text.toLowerCase() : text
+      const piece = ignore_case ? part.toLowerCase() : part
+      return { output: SEARCHES[where](whole, piece), index: whole.indexOf(piece) }
+    },
+  },
+  {
+    node_type: 'text.Pad',
+    title: 'Pad',
+    description: 'Fills a text up to a length.',
+    properties: [
+      text(),
+      required('length', 'int', 'The length to reach, in characters.', { min: 0, max: 100_000 }),
+      option('side', oneOf('start', 'end'), 'Where to fill.', { default: 'end' }),
+      option('fill', 'str', 'What to fill with.', { default: ' ' }),
+    ],
+    outputs: [result()],
+    run({ text, length, side, fill }: { text: string; length: number; side: 'start' | 'end'; fill: string }) {
+      return { output: side === 'start' ? text.padStart(length, fill) : text.padEnd(length, fill) }
+    },
+  },
+  {
+    node_type: 'text.Repeat',
+    title: 'Repeat',
+    description: 'Writes a text several times, with a separator between.',
+    properties: [
+      text(),
+      required('times', 'int', 'How often.', { min: 0, max: 1_000_000 }),
+      option('separator', 'str', 'What to put between.', { default: '' }),
+    ],
+    outputs: [result()],
+    run({ text, times, separator }: { text: string; times: number; separator: string }) {
+      guarded((text.length + separator.length) * times)
+      return { output: Array.from({ length: times }, () => text).join(separator) }
+    },
+  },
+]

@@ -1,0 +1,99 @@
+// What several node types do with values: show them as text, compare and order them, follow a path into them.
+import { NodeError } from '../engine/node-type.ts'
+import { kindOf } from '../engine/values.ts'
+
+/** A value as a person would read it in a text: text as it is, null as nothing, lists and dicts as JSON. */
+export function toText(value: unknown): string {
+  if (typeof value === 'string') return value
+  if (value === null || value === undefined) return ''
+  return typeof value === 'object' ? toJson(value) : String(value)
+}
+
+export function toJson(value: unknown, indent = 0): string {
+  try {
+    return JSON.stringify(value, null, indent) ?? 'null'
+  } catch (error) {
+    throw new NodeError('The value contains itself and has no JSON form.', 'not_json', { cause: error })
+  }
+}
+
+function sameRecords(a: Record<string, unknown>, b: Record<string, unknown>): boolean {
+  const keys = Object.keys(a)
+  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && equal(a[key], b[key]))
+}
+
+/** Equality by content; the order of a dict's keys doesn't matter. */
+export function equal(a: unknown, b: unknown): boolean {
+  if (a === b) return true
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
+  if (Array.isArray(a) !== Array.isArray(b)) return false
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((one, index) => equal(one, b[index]))
+  return sameRecords(a as Record<string, unknown>, b as Record<string, unknown>)
+}
+
+/** A key under which equal values meet: for sets and groups. */
+export function identity(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return `${typeof value}:${String(value)}`
+  if (Array.isArray(value)) return `[${value.map((one) => JSON.stringify(identity(one))).join(',')}]`
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return `{${entries.map(([key, one]) => `${JSON.stringify(key)}:${JSON.stringify(identity(one))}`).join(',')}}`
+}
+
+/** Negative, zero or positive, as `a` is less than, equal to or greater than `b`. Only numbers or only texts compare. */
+export function compareValues(a: unknown, b: unknown): number {
+  if (typeof a === 'number' && typeof b === 'number') return a - b
+  if (typeof a === 'boolean' && typeof b === 'boolean') return Number(a) - Number(b)
+  if (typeof a === 'string' && typeof b === 'string') return a < b ? -1 : a > b ? 1 : 0
+  throw new NodeError(`${kindOf(a)} and ${kindOf(b)} have no order between them.`, 'no_order')
+}
+
+/** `a.b[0].c` as its parts; an empty path has none. */
+export function pathParts(path: string): string[] {
+  const parts = path.replaceAll(/\[(\d+)\]/g, '.$1').split('.')
+  return parts.filter((part, index) => part !== '' || (index > 0 && index < parts.length - 1))
+}
+
+/** What lies at a path inside a value: `undefined` where there is nothing. Only own keys count; −1 is the last item. */
+export function follow(value: unknown, parts: readonly string[]): unknown {
+  let at = value
+  for (const part of parts) {
+    if (Array.isArray(at)) at = /^-?\d+$/.test(part) ? at.at(Number(part)) : undefined
+    else if (typeof at === 'object' && at !== null && Object.hasOwn(at, part))
+      at = (at as Record<string, unknown>)[part]
+    else return undefined
+  }
+  return at
+}
+
+/** A record with one own key set, whatever the key is called. */
+export function withKey(record: Record<string, unknown>, key: string, value: unknown): Record<string, unknown> {
+  return Object.fromEntries([...Object.entries(record).filter(([name]) => name !== key), [key, value]])
+}
+
+/** A number that nodes may hand on. */
+export function finite(value: number, what: string): number {
+  if (!Number.isFinite(value)) throw new NodeError(`${what} is ${value}, which is no finite number.`, 'not_finite')
+  return value
+}
+
+export type Rounding = 'nearest' | 'down' | 'up' | 'to_zero'
+
+export const ROUNDINGS: Readonly<Record<Rounding, (value: number) => number>> = {
+  nearest: (value) => Math.sign(value) * Math.round(Math.abs(value)),
+  down: Math.floor,
+  up: Math.ceil,
+  to_zero: Math.trunc,
+}
+
+/** A number with its decimal point moved: as it is written, so that 1.005 becomes exactly 100.5. */
+function shift(value: number, digits: number): number {
+  const [mantissa, exponent = '0'] = String(value).split('e')
+  return Number(`${mantissa}e${Number(exponent) + digits}`)
+}
+
+/** Rounds to some digits after the point, in decimal: 1.005 to two digits is 1.01. Halves go away from zero. */
+export function round(value: number, digits: number, how: Rounding): number {
+  const shifted = shift(value, digits)
+  return Number.isFinite(shifted) ? shift(ROUNDINGS[how](shifted), -digits) : value
+}
