@@ -1,0 +1,232 @@
+// The little language of math.Formula: numbers, names, operators and functions; nothing else can be said in it.
+// `parseFormula` reads it once; the result is evaluated for any number of values.
+import { NodeError } from '../engine/node-type.ts'
+import { hint } from '../engine/suggest.ts'
+import { round } from './values.ts'
+
+export type Names = Readonly<Record<string, number>>
+export type Formula = (names: Names) => number
+
+const LONGEST = 10_000
+const DEEPEST = 100
+
+const CONSTANTS: Names = { pi: Math.PI, e: Math.E }
+
+interface Callable {
+  least: number
+  most: number
+  of: (...values: number[]) => number
+}
+
+function fixed(count: number, of: (...values: number[]) => number): Callable {
+  return { least: count, most: count, of }
+}
+
+const FUNCTIONS: Readonly<Record<string, Callable>> = {
+  abs: fixed(1, Math.abs),
+  sign: fixed(1, Math.sign),
+  sqrt: fixed(1, Math.sqrt),
+  cbrt: fixed(1, Math.cbrt),
+  exp: fixed(1, Math.exp),
+  ln: fixed(1, Math.log),
+  log: { least: 1, most: 2, of: (value, base = 10) => Math.log(value!) / Math.log(base) },
+  log2: fixed(1, Math.log2),
+  log10: fixed(1, Math.log10),
+  sin: fixed(1, Math.sin),
+  cos: fixed(1, Math.cos),
+  tan: fixed(1, Math.tan),
+  asin: fixed(1, Math.asin),
+  acos: fixed(1, Math.acos),
+  atan: fixed(1, Math.atan),
+  atan2: fixed(2, (y, x) => Math.atan2(y!, x!)),
+  floor: fixed(1, Math.floor),
+  ceil: fixed(1, Math.ceil),
+  trunc: fixed(1, Math.trunc),
+  round: { least: 1, most: 2, of: (value, digits = 0) => round(value!, Math.trunc(digits), 'nearest') },
+  pow: fixed(2, (base, power) => base! ** power!),
+  hypot: { least: 1, most: 100, of: Math.hypot },
+  min: { least: 1, most: 100, of: Math.min },
+  max: { least: 1, most: 100, of: Math.max },
+  clamp: fixed(3, (value, low, high) => Math.min(Math.max(value!, low!), high!)),
+  if: fixed(3, (condition, yes, no) => (condition ? yes! : no!)),
+}
+
+interface Binary {
+  /** Operators with a higher one bind closer. */
+  level: number
+  of: (a: number, b: number) => number
+}
+
+const yes = (truth: boolean) => (truth ? 1 : 0)
+
+const BINARY: Readonly<Record<string, Binary>> = {
+  '||': { level: 1, of: (a, b) => yes(a !== 0 || b !== 0) },
+  '&&': { level: 2, of: (a, b) => yes(a !== 0 && b !== 0) },
+  '==': { level: 3, of: (a, b) => yes(a === b) },
+  '!=': { level: 3, of: (a, b) => yes(a !== b) },
+  '<': { level: 4, of: (a, b) => yes(a < b) },
+  '<=': { level: 4, of: (a, b) => yes(a <= b) },
+  '>': { level: 4, of: (a, b) => yes(a > b) },
+  '>=': { level: 4, of: (a, b) => yes(a >= b) },
+  '+': { level: 5, of: (a, b) => a + b },
+  '-': { level: 5, of: (a, b) => a - b },
+  '*': { level: 6, of: (a, b) => a * b },
+  '/': { level: 6, of: (a, b) => a / b },
+  '%': { level: 6, of: (a, b) => a % b },
+}
+
+/** A power binds closer than a sign before it, and is read from the right: `-2^2` is −4, `2^3^2` is 512. */
+const SIGN_LEVEL = 7
+
+const TOKEN =
+  /\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|([A-Za-z_]\w*)|(\|\||&&|==|!=|<=|>=|\*\*|[-+*/%^()<>!,]))/y
+
+interface Token {
+  kind: 'number' | 'name' | 'symbol' | 'end'
+  text: string
+  at: number
+}
+
+function tokens(text: string): Token[] {
+  const found: Token[] = []
+  let at = 0
+  while (text.slice(at).trim() !== '') {
+    TOKEN.lastIndex = at
+    const match = TOKEN.exec(text)
+    if (!match) throw wrong(text, at + (text.slice(at).length - text.slice(at).trimStart().length))
+    const [all, number, name, symbol] = match
+    const word = number ?? name ?? symbol!
+    const kind = number !== undefined ? 'number' : name !== undefined ? 'name' : 'symbol'
+    found.push({ kind, text: word === '**' ? '^' : word, at: at + all.length - word.length })
+    at += all.length
+  }
+  found.push({ kind: 'end', text: '', at: text.length })
+  return found
+}
+
+function wrong(text: string, at: number): NodeError {
+  const what = at < text.length ? `"${text.slice(at, at + 10)}" at position ${at + 1}` : 'its end'
+  return new NodeError(`The formula can't be read: it didn't expect ${what}.`, 'bad_formula')
+}
+
+class Parser {
+  readonly #text: string
+  readonly #tokens: Token[]
+  #at = 0
+  #depth = 0
+
+  constructor(text: string) {
+    this.#text = text
+    this.#tokens = tokens(text)
+  }
+
+  whole(): Formula {
+    const formula = this.#binary(1)
+    if (this.#peek().kind !== 'end') throw wrong(this.#text, this.#peek().at)
+    return formula
+  }
+
+  #peek(): Token {
+    return this.#tokens[this.#at]!
+  }
+
+  #take(symbol: string): boolean {
+    const token = this.#peek()
+    if (token.kind !== 'symbol' || token.text !== symbol) return false
+    this.#at++
+    return true
+  }
+
+  #expect(symbol: string): void {
+    if (!this.#take(symbol)) throw wrong(this.#text, this.#peek().at)
+  }
+
+  #binary(least: number): Formula {
+    if (++this.#depth > DEEPEST) throw new NodeError('The formula is nested too deep.', 'bad_formula')
+    let left = this.#unary()
+    for (let operator = this.#operator(least); operator; operator = this.#operator(least)) {
+      left = both(operator.of, left, this.#binary(operator.level + 1))
+    }
+    this.#depth--
+    return left
+  }
+
+  #operator(least: number): Binary | null {
+    const token = this.#peek()
+    const operator = token.kind === 'symbol' && Object.hasOwn(BINARY, token.text) ? BINARY[token.text]! : null
+    if (!operator || operator.level < least) return null
+    this.#at++
+    return operator
+  }
+
+  #unary(): Formula {
+    if (this.#take('-')) return negated(this.#binary(SIGN_LEVEL))
+    if (this.#take('+')) return this.#binary(SIGN_LEVEL)
+    if (this.#take('!')) return not(this.#binary(SIGN_LEVEL))
+    const base = this.#primary()
+    return this.#take('^') ? both((a, b) => a ** b, base, this.#binary(SIGN_LEVEL)) : base
+  }
+
+  #primary(): Formula {
+    const token = this.#peek()
+    if (this.#take('(')) {
+      const inner = this.#binary(1)
+      this.#expect(')')
+      return inner
+    }
+    this.#at++
+    if (token.kind === 'number') {
+      const value = Number(token.text)
+      return () => value
+    }
+    if (token.kind !== 'name') throw wrong(this.#text, token.at)
+    return this.#take('(') ? this.#call(token) : name(token.text)
+  }
+
+  #call(token: Token): Formula {
+    const callable = Object.hasOwn(FUNCTIONS, token.text) ? FUNCTIONS[token.text]! : null
+    if (!callable) {
+      const text = `The formula calls "${token.text}", which is no function.${hint(token.text, Object.keys(FUNCTIONS))}`
+      throw new NodeError(text, 'bad_formula')
+    }
+    const values: Formula[] = []
+    if (!this.#take(')')) {
+      do values.push(this.#binary(1))
+      while (this.#take(','))
+      this.#expect(')')
+    }
+    if (values.length < callable.least || values.length > callable.most) {
+      const count = callable.least === callable.most ? callable.least : `${callable.least} to ${callable.most}`
+      throw new NodeError(`Function "${token.text}" takes ${count} values, not ${values.length}.`, 'bad_formula')
+    }
+    return (names) => callable.of(...values.map((value) => value(names)))
+  }
+}
+
+function both(of: Binary['of'], left: Formula, right: Formula): Formula {
+  return (names) => of(left(names), right(names))
+}
+
+function negated(inner: Formula): Formula {
+  return (names) => -inner(names)
+}
+
+function not(inner: Formula): Formula {
+  return (names) => yes(inner(names) === 0)
+}
+
+function name(text: string): Formula {
+  return (names) => {
+    if (Object.hasOwn(names, text)) return names[text]!
+    if (Object.hasOwn(CONSTANTS, text)) return CONSTANTS[text]!
+    const known = [...Object.keys(names), ...Object.keys(CONSTANTS)]
+    throw new NodeError(`The formula uses "${text}", which is no input.${hint(text, known)}`, 'unknown_name')
+  }
+}
+
+/** Reads a formula. Throws NodeError with the position of what can't be read. */
+export function parseFormula(text: string): Formula {
+  if (text.trim() === '') throw new NodeError('The formula is empty.', 'bad_formula')
+  if (text.length > LONGEST) throw new NodeError(`The formula is longer than ${LONGEST} characters.`, 'bad_formula')
+  return new Parser(text).whole()
+}

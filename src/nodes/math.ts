@@ -1,0 +1,71 @@
+// math.*: numbers. A result that is no finite number is an error and never leaves a node.
+import { type Inputs, NodeError, type NodeType } from '../engine/node-type.ts'
+import { oneOf } from '../engine/types.ts'
+import { kindOf } from '../engine/values.ts'
+import { option, output, required } from './define.ts'
+import { type Names, parseFormula } from './formula.ts'
+import { memo } from './memo.ts'
+import { finite, ROUNDINGS, type Rounding, round } from './values.ts'
+
+const formulaOf = memo(parseFormula)
+
+function numbers(inputs: Inputs): Names {
+  const names: Record<string, number> = {}
+  for (const [name, value] of Object.entries(inputs)) {
+    if (typeof value === 'boolean') names[name] = value ? 1 : 0
+    else if (typeof value === 'number') names[name] = value
+    else throw new NodeError(`Input "${name}" is ${kindOf(value)}, and a formula takes numbers.`, 'bad_input')
+  }
+  return names
+}
+
+const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/
+
+export const mathNodes: NodeType[] = [
+  {
+    node_type: 'math.Formula',
+    title: 'Formula',
+    description:
+      'Calculates with its dynamic inputs by name: + - * / % ^, comparisons (1 is true, 0 is false), && || !, and functions such as round, min, max, sqrt, if.',
+    properties: [required('formula', 'str', 'For instance `price * (1 + tax / 100)`.')],
+    outputs: [output('output', 'float')],
+    supports_dynamic_inputs: true,
+    run: ({ formula, ...inputs }: Inputs & { formula: string }) => ({
+      output: finite(formulaOf(formula)(numbers(inputs)), 'The result of the formula'),
+    }),
+  },
+  {
+    node_type: 'math.Round',
+    title: 'Round',
+    description: 'Rounds a number to some digits after the point; halves go away from zero.',
+    properties: [
+      required('value', 'float', 'The number.'),
+      option('digits', 'int', 'Digits after the point; negative ones round to tens, hundreds …', {
+        default: 0,
+        min: -15,
+        max: 15,
+      }),
+      option('how', oneOf(...(Object.keys(ROUNDINGS) as Rounding[])), 'In which direction.', { default: 'nearest' }),
+    ],
+    outputs: [output('output', 'float')],
+    run: ({ value, digits, how }: { value: number; digits: number; how: Rounding }) => ({
+      output: round(value, digits, how),
+    }),
+  },
+  {
+    node_type: 'math.ParseNumber',
+    title: 'Text to number',
+    description: 'Reads a number out of a text such as `-12.5` or `3e8`.',
+    properties: [
+      required('text', 'str', 'The text.'),
+      option('default', 'float?', 'What to give where the text is no number; without it that is an error.'),
+    ],
+    outputs: [output('output', 'float')],
+    run({ text, default: otherwise }: { text: string; default: number | null }) {
+      const trimmed = text.trim()
+      if (NUMBER.test(trimmed)) return { output: finite(Number(trimmed), 'The number') }
+      if (otherwise === null) throw new NodeError('The text is no number.', 'bad_input')
+      return { output: otherwise }
+    },
+  },
+]
