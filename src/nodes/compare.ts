@@ -1,0 +1,112 @@
+// compare.* and logic.*: questions with yes or no as the answer.
+import { type Inputs, NodeError, type NodeType } from '../engine/node-type.ts'
+import { oneOf } from '../engine/types.ts'
+import { kindOf } from '../engine/values.ts'
+import { option, output, required } from './define.ts'
+import { compareValues, equal } from './values.ts'
+
+export type Operator = '==' | '!=' | '<' | '<=' | '>' | '>='
+
+export const OPERATORS: Readonly<Record<Operator, (a: unknown, b: unknown) => boolean>> = {
+  '==': equal,
+  '!=': (a, b) => !equal(a, b),
+  '<': (a, b) => compareValues(a, b) < 0,
+  '<=': (a, b) => compareValues(a, b) <= 0,
+  '>': (a, b) => compareValues(a, b) > 0,
+  '>=': (a, b) => compareValues(a, b) >= 0,
+}
+
+export const OPERATOR_TYPE = oneOf(...(Object.keys(OPERATORS) as Operator[]))
+
+function isEmpty(value: unknown): boolean {
+  if (value === null || value === undefined || value === '') return true
+  return typeof value === 'object' && Object.keys(value).length === 0
+}
+
+export const compareNodes: NodeType[] = [
+  {
+    node_type: 'compare.Equal',
+    title: 'Equal',
+    description: 'Says whether two values have the same content; the order of keys does not matter.',
+    properties: [
+      option('a', 'any', 'The first value.'),
+      option('b', 'any', 'The second value.'),
+      option('ignore_case', 'bool', 'Takes capital and small letters of two texts as the same.', { default: false }),
+    ],
+    outputs: [output('output', 'bool')],
+    run({ a, b, ignore_case }) {
+      const texts = ignore_case === true && typeof a === 'string' && typeof b === 'string'
+      return { output: texts ? a.toLowerCase() === b.toLowerCase() : equal(a, b) }
+    },
+  },
+  {
+    node_type: 'compare.Compare',
+    title: 'Compare',
+    description: 'Compares two numbers or two texts.',
+    properties: [
+      required('a', 'any', 'The left side.'),
+      option('op', OPERATOR_TYPE, 'How to compare.', { default: '<' }),
+      required('b', 'any', 'The right side.'),
+    ],
+    outputs: [output('output', 'bool')],
+    run: ({ a, op, b }: { a: unknown; op: Operator; b: unknown }) => ({ output: OPERATORS[op](a, b) }),
+  },
+  {
+    node_type: 'compare.Between',
+    title: 'Between',
+    description: 'Says whether a number or text lies between two others, both included.',
+    properties: [
+      required('value', 'any', 'The value.'),
+      required('low', 'any', 'The least it may be.'),
+      required('high', 'any', 'The greatest it may be.'),
+    ],
+    outputs: [output('output', 'bool')],
+    run: ({ value, low, high }) => ({ output: compareValues(value, low) >= 0 && compareValues(value, high) <= 0 }),
+  },
+  {
+    node_type: 'compare.IsEmpty',
+    title: 'Is empty',
+    description: 'Says whether a value is null, an empty text, an empty list or an empty object.',
+    properties: [option('value', 'any', 'The value.')],
+    outputs: [output('output', 'bool')],
+    run: ({ value }) => ({ output: isEmpty(value) }),
+  },
+]
+
+type Combination = 'all' | 'any' | 'one'
+
+const COMBINATIONS: Readonly<Record<Combination, (count: number, of: number) => boolean>> = {
+  all: (count, of) => count === of,
+  any: (count) => count > 0,
+  one: (count) => count === 1,
+}
+
+export const logicNodes: NodeType[] = [
+  {
+    node_type: 'logic.Combine',
+    title: 'Combine conditions',
+    description: 'Says whether all, any or exactly one of its conditions is true; dynamic inputs are conditions too.',
+    properties: [
+      option('conditions', 'list[bool]', 'Conditions.', { default: [] }),
+      option('op', oneOf(...(Object.keys(COMBINATIONS) as Combination[])), 'Which of them must be true.', {
+        default: 'all',
+      }),
+    ],
+    outputs: [output('output', 'bool')],
+    supports_dynamic_inputs: true,
+    run({ conditions, op, ...others }: Inputs & { conditions: boolean[]; op: Combination }) {
+      const all = [...conditions, ...Object.values(others)]
+      const odd = all.find((one) => typeof one !== 'boolean')
+      if (odd !== undefined) throw new NodeError(`A condition is ${kindOf(odd)} instead of bool.`, 'bad_input')
+      return { output: COMBINATIONS[op](all.filter(Boolean).length, all.length) }
+    },
+  },
+  {
+    node_type: 'logic.Not',
+    title: 'Not',
+    description: 'Turns a condition round.',
+    properties: [required('condition', 'bool', 'The condition.')],
+    outputs: [output('output', 'bool')],
+    run: ({ condition }) => ({ output: !condition }),
+  },
+]

@@ -1,0 +1,130 @@
+// dict.*: reading, changing and taking apart of objects. None of them changes the object that it is given.
+import { NodeError, type NodeType } from '../engine/node-type.ts'
+import { option, output, required } from './define.ts'
+import { follow, pathParts, withKey } from './values.ts'
+
+type Dict = Record<string, unknown>
+
+const dict = () => required('dict', 'dict[str,any]', 'The object.')
+
+function isDict(value: unknown): value is Dict {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** A copy with `value` at a path; objects on the way are made where there are none. */
+function setAt(target: unknown, parts: readonly string[], value: unknown): unknown {
+  const [part, ...rest] = parts
+  if (part === undefined) return value
+  if (Array.isArray(target)) {
+    const index = Number(part)
+    if (!/^\d+$/.test(part) || index > target.length) {
+      throw new NodeError(`A list of ${target.length} items has no place "${part}".`, 'bad_path')
+    }
+    return target.toSpliced(index, 1, setAt(target[index], rest, value))
+  }
+  if (target !== undefined && target !== null && !isDict(target)) {
+    throw new NodeError(`There is a value where the path goes on at "${part}".`, 'bad_path')
+  }
+  const record = target ?? {}
+  return withKey(record, part, setAt(Object.hasOwn(record, part) ? record[part] : undefined, rest, value))
+}
+
+function mergeDeep(a: Dict, b: Dict): Dict {
+  let merged = a
+  for (const [key, value] of Object.entries(b)) {
+    const before = Object.hasOwn(a, key) ? a[key] : undefined
+    merged = withKey(merged, key, isDict(before) && isDict(value) ? mergeDeep(before, value) : value)
+  }
+  return merged
+}
+
+export const dictNodes: NodeType[] = [
+  {
+    node_type: 'dict.Get',
+    title: 'Get value',
+    description: 'Gives what lies at a path such as `user.names[0]`, or the default where there is nothing.',
+    properties: [
+      required('dict', 'any', 'The object or list.'),
+      option('path', 'str', 'Keys with dots between, places of lists in brackets.', { default: '' }),
+      option('default', 'any', 'What to give where there is nothing.'),
+    ],
+    outputs: [output('output', 'any')],
+    run: ({ dict, path, default: otherwise }: { dict: unknown; path: string; default: unknown }) => ({
+      output: follow(dict, pathParts(path)) ?? otherwise,
+    }),
+  },
+  {
+    node_type: 'dict.Set',
+    title: 'Set value',
+    description: 'Gives a copy of an object with a value at a path.',
+    properties: [dict(), required('path', 'str', 'Where to put it.'), option('value', 'any', 'What to put there.')],
+    outputs: [output('output', 'dict[str,any]')],
+    run({ dict, path, value }: { dict: Dict; path: string; value: unknown }) {
+      const parts = pathParts(path)
+      if (parts.length === 0) throw new NodeError('The path is empty.', 'bad_path')
+      return { output: setAt(dict, parts, value) }
+    },
+  },
+  {
+    node_type: 'dict.Merge',
+    title: 'Merge objects',
+    description: 'Puts two objects together. Where both have a key the second one wins.',
+    properties: [
+      option('a', 'dict[str,any]', 'The first object.', { default: {} }),
+      option('b', 'dict[str,any]', 'The second object.', { default: {} }),
+      option('deep', 'bool', 'Merges objects inside of them as well.', { default: false }),
+    ],
+    outputs: [output('output', 'dict[str,any]')],
+    run: ({ a, b, deep }: { a: Dict; b: Dict; deep: boolean }) => ({
+      output: deep ? mergeDeep(a, b) : Object.fromEntries([...Object.entries(a), ...Object.entries(b)]),
+    }),
+  },
+  {
+    node_type: 'dict.Keys',
+    title: 'Keys and values',
+    description: 'Lists the keys of an object, and its values in the same order.',
+    properties: [dict()],
+    outputs: [output('keys', 'list[str]'), output('values', 'list[any]')],
+    run: ({ dict }: { dict: Dict }) => ({ keys: Object.keys(dict), values: Object.values(dict) }),
+  },
+  {
+    node_type: 'dict.Select',
+    title: 'Select keys',
+    description: 'Keeps some keys of an object, or all but those.',
+    properties: [
+      dict(),
+      option('keys', 'list[str]', 'The keys.', { default: [] }),
+      option('invert', 'bool', 'Leaves these keys out instead of keeping them.', { default: false }),
+    ],
+    outputs: [output('output', 'dict[str,any]')],
+    run({ dict, keys, invert }: { dict: Dict; keys: string[]; invert: boolean }) {
+      const chosen = new Set(keys)
+      return { output: Object.fromEntries(Object.entries(dict).filter(([key]) => chosen.has(key) !== invert)) }
+    },
+  },
+  {
+    node_type: 'dict.Rename',
+    title: 'Rename keys',
+    description: 'Gives keys of an object other names; the others stay as they are.',
+    properties: [dict(), required('names', 'dict[str,str]', 'Old name → new name.')],
+    outputs: [output('output', 'dict[str,any]')],
+    run: ({ dict, names }: { dict: Dict; names: Record<string, string> }) => ({
+      output: Object.fromEntries(
+        Object.entries(dict).map(([key, value]) => [Object.hasOwn(names, key) ? names[key]! : key, value]),
+      ),
+    }),
+  },
+  {
+    node_type: 'dict.FromLists',
+    title: 'Object from lists',
+    description: 'Makes an object out of a list of keys and a list of values.',
+    properties: [required('keys', 'list[str]', 'The keys.'), required('values', 'list[any]', 'Their values.')],
+    outputs: [output('output', 'dict[str,any]')],
+    run({ keys, values }: { keys: string[]; values: unknown[] }) {
+      if (keys.length !== values.length) {
+        throw new NodeError(`There are ${keys.length} keys for ${values.length} values.`, 'bad_input')
+      }
+      return { output: Object.fromEntries(keys.map((key, index) => [key, values[index]])) }
+    },
+  },
+]

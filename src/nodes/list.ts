@@ -1,0 +1,228 @@
+// list.*: making, ordering, taking apart and summing up of lists. None of them changes the list that it is given.
+import { NodeError, type NodeType } from '../engine/node-type.ts'
+import { OPERATOR_TYPE, OPERATORS, type Operator } from './compare.ts'
+import { option, output, required } from './define.ts'
+import { compareValues, equal, follow, identity, pathParts } from './values.ts'
+
+type List = unknown[]
+
+/** The longest list that a node makes out of little: nobody means a longer one, and it must not fill the memory. */
+const LONGEST = 1_000_000
+
+const list = () => required('list', 'list[any]', 'The list.')
+const result = () => output('output', 'list[any]')
+const by = () => option('by', 'str', 'The path to look at inside each item; empty is the item itself.', { default: '' })
+
+function groups(items: List, path: string): Map<string, { key: unknown; items: List }> {
+  const parts = pathParts(path)
+  const found = new Map<string, { key: unknown; items: List }>()
+  for (const item of items) {
+    const key = follow(item, parts) ?? null
+    const name = identity(key)
+    const group = found.get(name)
+    if (group) group.items.push(item)
+    else found.set(name, { key, items: [item] })
+  }
+  return found
+}
+
+function flatten(items: List, depth: number): List {
+  return depth < 1 ? items : items.flatMap((item) => (Array.isArray(item) ? flatten(item, depth - 1) : [item]))
+}
+
+function range(start: number, stop: number, step: number): number[] {
+  if (step === 0) throw new NodeError('The step is 0: the range would never end.', 'bad_input')
+  const count = Math.max(0, Math.ceil((stop - start) / step))
+  if (count > LONGEST) throw new NodeError(`The range has ${count} numbers, more than ${LONGEST}.`, 'too_large')
+  return Array.from({ length: count }, (_, index) => start + index * step)
+}
+
+export const listNodes: NodeType[] = [
+  {
+    node_type: 'list.Length',
+    title: 'Length of list',
+    description: 'Counts the items of a list.',
+    properties: [list()],
+    outputs: [output('output', 'int')],
+    run: ({ list }: { list: List }) => ({ output: list.length }),
+  },
+  {
+    node_type: 'list.Get',
+    title: 'Get item',
+    description: 'Gives one item of a list. Negative places count from the end.',
+    properties: [
+      list(),
+      option('index', 'int', 'The place; 0 is the first item, −1 the last.', { default: 0 }),
+      option('default', 'any', 'What to give where there is no such item; without it that is an error.'),
+    ],
+    outputs: [output('output', 'any')],
+    run({ list, index, default: otherwise }: { list: List; index: number; default: unknown }) {
+      const item = list.at(index)
+      if (item === undefined && otherwise === null) {
+        throw new NodeError(`A list of ${list.length} items has no item ${index}.`, 'out_of_range')
+      }
+      return { output: item === undefined ? otherwise : item }
+    },
+  },
+  {
+    node_type: 'list.Slice',
+    title: 'Part of list',
+    description: 'Gives the items from one place up to, not including, another. Negative places count from the end.',
+    properties: [
+      list(),
+      option('start', 'int', 'The first place.', { default: 0 }),
+      option('end', 'int', 'The place after the last; without it the end of the list.'),
+    ],
+    outputs: [result()],
+    run: ({ list, start, end }: { list: List; start: number; end: number | null }) => ({
+      output: list.slice(start, end ?? list.length),
+    }),
+  },
+  {
+    node_type: 'list.Sort',
+    title: 'Sort list',
+    description: 'Orders numbers by size and texts by their characters. Equal items keep their order.',
+    properties: [list(), by(), option('descending', 'bool', 'The greatest first.', { default: false })],
+    outputs: [result()],
+    run({ list, by, descending }: { list: List; by: string; descending: boolean }) {
+      const parts = pathParts(by)
+      const sign = descending ? -1 : 1
+      const keyed = list.map((item) => ({ item, key: follow(item, parts) }))
+      return { output: keyed.sort((a, b) => sign * compareValues(a.key, b.key)).map(({ item }) => item) }
+    },
+  },
+  {
+    node_type: 'list.Unique',
+    title: 'Unique items',
+    description: 'Keeps the first of all items that are equal.',
+    properties: [list(), by()],
+    outputs: [result()],
+    run: ({ list, by }: { list: List; by: string }) => ({
+      output: [...groups(list, by).values()].map((group) => group.items[0]),
+    }),
+  },
+  {
+    node_type: 'list.Range',
+    title: 'Range',
+    description: 'Counts from a start up to, not including, a stop.',
+    properties: [
+      option('start', 'float', 'The first number.', { default: 0 }),
+      required('stop', 'float', 'Where to end.'),
+      option('step', 'float', 'The distance between two numbers.', { default: 1 }),
+    ],
+    outputs: [output('output', 'list[float]')],
+    run: ({ start, stop, step }: { start: number; stop: number; step: number }) => ({
+      output: range(start, stop, step),
+    }),
+  },
+  {
+    node_type: 'list.Reverse',
+    title: 'Reverse list',
+    description: 'Turns the order of a list round.',
+    properties: [list()],
+    outputs: [result()],
+    run: ({ list }: { list: List }) => ({ output: list.toReversed() }),
+  },
+  {
+    node_type: 'list.Flatten',
+    title: 'Flatten list',
+    description: 'Puts the items of lists inside the list in their place.',
+    properties: [list(), option('depth', 'int', 'How many levels.', { default: 1, min: 1, max: 100 })],
+    outputs: [result()],
+    run: ({ list, depth }: { list: List; depth: number }) => ({ output: flatten(list, depth) }),
+  },
+  {
+    node_type: 'list.Concat',
+    title: 'Join lists',
+    description: 'Puts one list behind another.',
+    properties: [
+      option('a', 'list[any]', 'The first list.', { default: [] }),
+      option('b', 'list[any]', 'The second list.', { default: [] }),
+    ],
+    outputs: [result()],
+    run: ({ a, b }: { a: List; b: List }) => ({ output: [...a, ...b] }),
+  },
+  {
+    node_type: 'list.Chunk',
+    title: 'Split into chunks',
+    description: 'Cuts a list into lists of a given length; the last one may be shorter.',
+    properties: [list(), option('size', 'int', 'Items per chunk.', { default: 10, min: 1 })],
+    outputs: [output('output', 'list[list[any]]')],
+    run: ({ list, size }: { list: List; size: number }) => ({
+      output: Array.from({ length: Math.ceil(list.length / size) }, (_, at) => list.slice(at * size, (at + 1) * size)),
+    }),
+  },
+  {
+    node_type: 'list.Contains',
+    title: 'List contains',
+    description: 'Says whether a value is among the items, and at which place first (−1: nowhere).',
+    properties: [list(), option('value', 'any', 'The value to look for.')],
+    outputs: [output('output', 'bool'), output('index', 'int')],
+    run({ list, value }: { list: List; value: unknown }) {
+      const index = list.findIndex((item) => equal(item, value))
+      return { output: index >= 0, index }
+    },
+  },
+  {
+    node_type: 'list.Pluck',
+    title: 'Take from each item',
+    description: 'Takes what lies at a path out of each item; where there is nothing, the default.',
+    properties: [
+      list(),
+      required('path', 'str', 'The path inside each item.'),
+      option('default', 'any', 'What to take where there is nothing.'),
+    ],
+    outputs: [result()],
+    run({ list, path, default: otherwise }: { list: List; path: string; default: unknown }) {
+      const parts = pathParts(path)
+      return { output: list.map((item) => follow(item, parts) ?? otherwise) }
+    },
+  },
+  {
+    node_type: 'list.GroupBy',
+    title: 'Group items',
+    description:
+      'Gathers items that have the same value at a path: groups of {key, count, items}, in order of first sight.',
+    properties: [list(), by()],
+    outputs: [output('output', 'list[dict[str,any]]')],
+    run: ({ list, by }: { list: List; by: string }) => ({
+      output: [...groups(list, by).values()].map(({ key, items }) => ({ key, count: items.length, items })),
+    }),
+  },
+  {
+    node_type: 'list.Statistics',
+    title: 'Statistics of numbers',
+    description: 'Sums up a list of numbers. Mean, least and greatest give nothing for an empty list.',
+    properties: [required('list', 'list[float]', 'The numbers.')],
+    outputs: [
+      output('sum', 'float'),
+      output('count', 'int'),
+      output('mean', 'float'),
+      output('min', 'float'),
+      output('max', 'float'),
+    ],
+    run({ list }: { list: number[] }) {
+      const sum = list.reduce((total, one) => total + one, 0)
+      if (list.length === 0) return { sum, count: 0 }
+      const min = list.reduce((least, one) => Math.min(least, one))
+      const max = list.reduce((most, one) => Math.max(most, one))
+      return { sum, count: list.length, mean: sum / list.length, min, max }
+    },
+  },
+  {
+    node_type: 'list.Filter',
+    title: 'Filter list',
+    description: 'Keeps the items whose value at a path compares as asked with another value.',
+    properties: [
+      list(),
+      by(),
+      option('op', OPERATOR_TYPE, 'How to compare.', { default: '==' }),
+      option('value', 'any', 'What to compare with.'),
+    ],
+    outputs: [result()],
+    run({ list, by, op, value }: { list: List; by: string; op: Operator; value: unknown }) {
+      const parts = pathParts(by)
+      return { output: list.filter((item) => OPERATORS[op](follow(item, parts) ?? null, value)) }
+    },
+  },
+]
