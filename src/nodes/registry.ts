@@ -1,0 +1,35 @@
+// All node types that come with the service, by their names.
+import type { NodeRegistry, NodeType } from '../engine/node-type.ts'
+import { compareNodes, logicNodes } from './compare.ts'
+import { controlNodes, workflowNodes } from './control.ts'
+import { dictNodes } from './dict.ts'
+import { inputNodes } from './input.ts'
+import { jsonNodes } from './json.ts'
+import { listNodes } from './list.ts'
+import { mathNodes } from './math.ts'
+import { outputNodes } from './output.ts'
+import { regexNodes } from './regex.ts'
+import { textNodes } from './text.ts'
+
+/** A registry of the given node types, in the order of their names. Throws where two have the same name. */
+export function registryOf(types: readonly NodeType[]): NodeRegistry {
+  const byName = new Map(types.map((type) => [type.node_type, type]))
+  if (byName.size !== types.length) throw new Error('Two node types have the same name')
+  const sorted = [...types].sort((a, b) => (a.node_type < b.node_type ? -1 : 1))
+  return { get: (node_type) => byName.get(node_type), all: () => sorted }
+}
+
+export const builtinNodes: NodeRegistry = registryOf([
+  ...inputNodes,
+  ...outputNodes,
+  ...controlNodes,
+  ...workflowNodes,
+  ...textNodes,
+  ...regexNodes,
+  ...jsonNodes,
+  ...mathNodes,
+  ...listNodes,
+  ...dictNodes,
+  ...compareNodes,
+  ...logicNodes,
+])
