@@ -9,10 +9,8 @@ export interface WorkflowTable {
   tags: string
   access: 'private' | 'public'
   graph_sha256: string
-  input_schema: string
-  output_schema: string
   settings: string
-  run_mode: string
+  run_mode: 'workflow' | 'chat' | 'app'
   etag: string
   revision: number
   created_at: string
@@ -68,8 +66,8 @@ export interface JobTable {
   graph_sha256: string
   name: string | null
   status: StoredStatus
-  /** SHA-256 of the normalised request, to tell a repeated submission from another one under the same id. */
-  request_sha256: string
+  /** SHA-256 of the normalised request where the client chose the id, to tell a repeated submission from another one. */
+  request_sha256: string | null
   options: string
   attempt: number
   last_sequence: number

@@ -15,8 +15,6 @@ const insert = statement<WorkflowTable>()((db, p) =>
     tags: p('tags'),
     access: p('access'),
     graph_sha256: p('graph_sha256'),
-    input_schema: p('input_schema'),
-    output_schema: p('output_schema'),
     settings: p('settings'),
     run_mode: p('run_mode'),
     etag: p('etag'),
@@ -47,8 +45,6 @@ const update = statement<WorkflowTable & { expected: number }>()((db, p) =>
       tags: p('tags'),
       access: p('access'),
       graph_sha256: p('graph_sha256'),
-      input_schema: p('input_schema'),
-      output_schema: p('output_schema'),
       settings: p('settings'),
       run_mode: p('run_mode'),
       etag: p('etag'),
@@ -73,8 +69,14 @@ const insertVersion = statement<WorkflowVersionTable>()((db, p) =>
   }),
 )
 
-const selectVersions = statement<{ workflow_id: string }>()((db, p) =>
-  db.selectFrom('workflow_version').selectAll().where('workflow_id', '=', p('workflow_id')).orderBy('revision', 'desc'),
+const selectVersions = statement<{ workflow_id: string; before: number; limit: number }>()((db, p) =>
+  db
+    .selectFrom('workflow_version')
+    .selectAll()
+    .where('workflow_id', '=', p('workflow_id'))
+    .where('revision', '<', p('before'))
+    .orderBy('revision', 'desc')
+    .limit(p('limit')),
 )
 
 const insertShare = statement<WorkflowShareTable>()((db, p) =>
@@ -127,14 +129,14 @@ export function insertWorkflowVersion(tx: Tx, row: WorkflowVersionTable): void {
   tx.run(insertVersion, row)
 }
 
-/** Newest first. */
-export function workflowVersions(tx: Tx, workflow_id: string): WorkflowVersionTable[] {
-  return tx.all(selectVersions, { workflow_id })
+/** At most `limit` versions with a revision below `before`, newest first; -1 for all. */
+export function workflowVersions(tx: Tx, workflow_id: string, before: number, limit: number): WorkflowVersionTable[] {
+  return tx.all(selectVersions, { workflow_id, before, limit })
 }
 
-/** Adds a share link; an existing one stays as it is. */
-export function insertWorkflowShare(tx: Tx, row: WorkflowShareTable): void {
-  tx.run(insertShare, row)
+/** Adds a share link; an existing one stays as it is. Tells whether it was added. */
+export function insertWorkflowShare(tx: Tx, row: WorkflowShareTable): boolean {
+  return tx.run(insertShare, row) === 1
 }
 
 export function workflowShare(tx: Tx, workflow_id: string): WorkflowShareTable | undefined {
@@ -159,7 +161,7 @@ export interface WorkflowFilter {
   /** Whose; null for the public ones of everybody. */
   scope: Scope | null
   tag?: string | null | undefined
-  /** Part of the name or description, in any case. */
+  /** Part of the name, the description or a tag, in any case. */
   q?: string | null | undefined
   after?: WorkflowCursor | null | undefined
   /** Null for all. */
@@ -178,7 +180,8 @@ export function listWorkflows(tx: Tx, filter: WorkflowFilter): WorkflowTable[] {
   if (tag) query = query.where(sql<boolean>`exists (select 1 from json_each(tags) where value = ${tag})`)
   if (q) {
     const pattern = `%${q.replace(/[\\%_]/g, '\\$&')}%`
-    query = query.where(sql<boolean>`(name like ${pattern} escape '\\' or description like ${pattern} escape '\\')`)
+    query = query.where(sql<boolean>`(name like ${pattern} escape '\\' or description like ${pattern} escape '\\'
+      or exists (select 1 from json_each(tags) where value like ${pattern} escape '\\'))`)
   }
   if (after) query = query.where(sql<boolean>`(updated_at, id) < (${after.updated_at}, ${after.id})`)
   if (limit !== null) query = query.limit(limit)

@@ -1,0 +1,22 @@
+// What every door is handed: the services of one process, as one explicit argument.
+import type { Config } from './config.ts'
+import type { Store } from './db/store.ts'
+import type { NodeRegistry } from './engine/node-type.ts'
+import type { EventLog } from './events/log.ts'
+import type { JobService } from './jobs/service.ts'
+import type { Log } from './log.ts'
+import type { Platform } from './platform.ts'
+import type { WorkflowService } from './workflows/service.ts'
+
+export interface AppContext {
+  readonly config: Config
+  readonly log: Log
+  readonly platform: Platform
+  readonly store: Store
+  readonly registry: NodeRegistry
+  readonly events: EventLog
+  readonly workflows: WorkflowService
+  readonly jobs: JobService
+  /** Milliseconds since the epoch. */
+  readonly started_at: number
+}

@@ -1,0 +1,136 @@
+// The history of one living job, as a queue in memory: durable events, which are seen once they are committed, and provisional
+// frames between them, which are never stored. It owns order and visibility; the event log owns storage and followers of jobs that have ended.
+import type { EventBody, JobFrame } from './types.ts'
+
+/** One entry of a job's history. `event` and `sequence` are null for a provisional frame, `frame` where no socket shows the event. */
+export interface FeedItem {
+  readonly sequence: number | null
+  readonly event: EventBody | null
+  readonly frame: JobFrame | null
+  readonly timestamp: string
+}
+
+/** How many committed items stay in memory for followers; older ones are read from the database. */
+export const TAIL_ITEMS = 1024
+
+export class Feed {
+  readonly job_key: number
+  #items: FeedItem[] = []
+  /** The position of `#items[0]`, counted from the job's start in this process. */
+  #base = 0
+  /** Items below this position may be seen. */
+  #visible = 0
+  /** The sequence of the first event of this feed; earlier ones are in the database only. */
+  readonly #first: number
+  #sequence: number
+  #committed: number
+  #ended = false
+  readonly #bells = new Set<() => void>()
+
+  constructor(job_key: number, last_sequence: number) {
+    this.job_key = job_key
+    this.#first = last_sequence + 1
+    this.#sequence = last_sequence
+    this.#committed = last_sequence
+  }
+
+  /** The last sequence given out; it may not be committed yet. */
+  get sequence(): number {
+    return this.#sequence
+  }
+
+  /** The last sequence that a follower may see. */
+  get committed(): number {
+    return this.#committed
+  }
+
+  /** Whether the terminal event has been committed: nothing follows. */
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  get followed(): boolean {
+    return this.#bells.size > 0
+  }
+
+  /** Stages a durable event; it is seen after `commit`. */
+  append(event: EventBody, frame: JobFrame | null, timestamp: string): void {
+    this.#sequence++
+    this.#items.push({ sequence: this.#sequence, event, frame, timestamp })
+  }
+
+  /** Adds a frame that is never stored. It is dropped where nobody follows. */
+  provisional(frame: JobFrame, timestamp: string): void {
+    if (this.#bells.size === 0) return
+    const nothingStaged = this.#visible === this.#end
+    this.#items.push({ sequence: null, event: null, frame, timestamp })
+    if (nothingStaged) this.#show(this.#end)
+  }
+
+  /** What waits for a commit, and the position behind it. */
+  staged(): { items: readonly FeedItem[]; end: number } {
+    return { items: this.#items.slice(this.#visible - this.#base), end: this.#end }
+  }
+
+  /** Makes everything below `end` visible: its events have been committed. */
+  commit(end: number): void {
+    for (let at = end; at > this.#visible; at--) {
+      const item = this.#items[at - 1 - this.#base]!
+      if (item.sequence === null) continue
+      this.#committed = item.sequence
+      if (item.event?.type === 'job_terminal') this.#ended = true
+      break
+    }
+    this.#show(end)
+  }
+
+  #show(end: number): void {
+    this.#visible = end
+    const surplus = this.#visible - this.#base - TAIL_ITEMS
+    // Trimmed in large steps: cutting an array's head moves all the rest.
+    if (surplus > TAIL_ITEMS) {
+      this.#items = this.#items.slice(surplus)
+      this.#base += surplus
+    }
+    for (const ring of this.#bells) ring()
+  }
+
+  get #end(): number {
+    return this.#base + this.#items.length
+  }
+
+  /** Registers a bell that rings whenever there is more to see. Returns its removal. */
+  listen(ring: () => void): () => void {
+    this.#bells.add(ring)
+    return () => this.#bells.delete(ring)
+  }
+
+  /**
+   * Where a follower that has seen everything up to `after` goes on, or null when that is no longer in memory.
+   * One that has seen all that is committed starts at the present: older provisional frames are superseded.
+   */
+  positionAfter(after: number): number | null {
+    if (after >= this.#committed && this.#committed > 0) return this.#visible
+    for (let at = this.#base; at < this.#visible; at++) {
+      const sequence = this.#items[at - this.#base]!.sequence
+      if (sequence === null) continue
+      return sequence <= after + 1 ? this.#seek(at, after) : null
+    }
+    return this.#base === 0 && after + 1 >= this.#first ? 0 : null
+  }
+
+  #seek(from: number, after: number): number {
+    for (let at = from; at < this.#visible; at++) {
+      const sequence = this.#items[at - this.#base]!.sequence
+      if (sequence !== null && sequence > after) return at
+    }
+    return this.#visible
+  }
+
+  /** Up to `limit` visible items from `position` on, or null when they have left the memory. */
+  read(position: number, limit: number): readonly FeedItem[] | null {
+    if (position < this.#base) return null
+    const start = position - this.#base
+    return this.#items.slice(start, Math.min(start + limit, this.#visible - this.#base))
+  }
+}

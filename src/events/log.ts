@@ -1,0 +1,143 @@
+// The event log: the one writer of job events, and the one way to follow a job.
+// Replay and live are the same path, so nothing is lost or doubled between them.
+import { insertJobEvent, jobEventsAfter } from '../db/job-events.ts'
+import type { Store, Tx } from '../db/store.ts'
+import { Feed, type FeedItem } from './feed.ts'
+import type { EventBody } from './types.ts'
+
+/** How many items a follower is handed at a time. */
+const BATCH = 256
+
+/** Writes a job's row in the transaction that writes its events. It may run more than once and must not change anything outside. */
+export type WriteRow = (tx: Tx, last_sequence: number) => void
+
+export class EventLog {
+  readonly #store: Store
+  readonly #feeds = new Map<number, Feed>()
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  /** Opens the feed of a job that begins or goes on to live. */
+  open(job_key: number, last_sequence: number): Feed {
+    const feed = new Feed(job_key, last_sequence)
+    this.#feeds.set(job_key, feed)
+    return feed
+  }
+
+  /** The feed of a living job. */
+  feed(job_key: number): Feed | undefined {
+    return this.#feeds.get(job_key)
+  }
+
+  /**
+   * Commits everything staged in `feed` together with the job's row, in one transaction, shared with whatever else is
+   * written in this turn of the event loop. `done` runs after the commit, when followers can see the events.
+   */
+  commit(feed: Feed, writeRow: WriteRow, done: (error: unknown) => void): void {
+    let end = 0
+    this.#store.writeThen(
+      (tx) => {
+        const staged = feed.staged()
+        end = staged.end
+        writeRow(tx, feed.sequence)
+        for (const item of staged.items) if (item.event) insertJobEvent(tx, toRow(feed.job_key, item))
+      },
+      (error) => {
+        if (error === null) {
+          feed.commit(end)
+          if (feed.ended) this.#feeds.delete(feed.job_key)
+        }
+        done(error)
+      },
+    )
+  }
+
+  /** Forgets the feed of a job whose history could not be written. */
+  abandon(feed: Feed): void {
+    this.#feeds.delete(feed.job_key)
+  }
+
+  /**
+   * The history of a job from the event after `after` on: what is stored first, then what happens. It ends after the
+   * terminal event or when `signal` aborts. A follower that falls behind loses provisional frames, never an event.
+   */
+  async *follow(job_key: number, after: number, signal: AbortSignal): AsyncGenerator<FeedItem, void, void> {
+    const feed = this.#feeds.get(job_key)
+    const bell = feed ? new Bell(feed, signal) : null
+    try {
+      let seen = after
+      let position = feed?.positionAfter(after) ?? null
+      while (!signal.aborted) {
+        const items = (position !== null && feed?.read(position, BATCH)) || this.#stored(job_key, seen)
+        const fromFeed = position !== null && feed !== undefined && feed.read(position, 0) !== null
+        for (const item of items) {
+          yield item
+          if (item.sequence !== null) seen = item.sequence
+          if (item.event?.type === 'job_terminal' || signal.aborted) return
+        }
+        if (fromFeed) position! += items.length
+        else position = feed?.positionAfter(seen) ?? null
+        if (items.length > 0) continue
+        if (!bell || feed?.ended) return
+        await bell.rung()
+      }
+    } finally {
+      bell?.close()
+    }
+  }
+
+  #stored(job_key: number, after: number): FeedItem[] {
+    return this.#store
+      .read((tx) => jobEventsAfter(tx, job_key, after, BATCH))
+      .map((row) => ({
+        sequence: row.sequence,
+        event: { ...(JSON.parse(row.payload) as object), type: row.type } as EventBody,
+        frame: null,
+        timestamp: row.created_at,
+      }))
+  }
+}
+
+function toRow(job_key: number, item: FeedItem) {
+  const { type, ...payload } = item.event!
+  return { job_key, sequence: item.sequence!, type, payload: JSON.stringify(payload), created_at: item.timestamp }
+}
+
+/** Sleeps until the feed rings; a ring between two sleeps is kept, so none is missed. */
+class Bell {
+  #rang = false
+  #wake: (() => void) | null = null
+  readonly #stop: () => void
+
+  constructor(feed: Feed, signal: AbortSignal) {
+    const unlisten = feed.listen(() => this.#ring())
+    const onAbort = () => this.#ring()
+    signal.addEventListener('abort', onAbort)
+    this.#stop = () => {
+      unlisten()
+      signal.removeEventListener('abort', onAbort)
+    }
+  }
+
+  #ring(): void {
+    this.#rang = true
+    this.#wake?.()
+  }
+
+  rung(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = () => {
+        this.#wake = null
+        this.#rang = false
+        resolve()
+      }
+      if (this.#rang) this.#wake()
+    })
+  }
+
+  close(): void {
+    this.#stop()
+  }
+}

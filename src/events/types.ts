@@ -1,0 +1,27 @@
+// What a history is made of, in the contract's types.
+import type {
+  ChunkFrame,
+  EdgeUpdateFrame,
+  JobEvent,
+  JobUpdateFrame,
+  LogUpdateFrame,
+  NodeProgressFrame,
+  NodeUpdateFrame,
+  OutputUpdateFrame,
+} from '../../generated/types.ts'
+
+type Common = 'sequence' | 'job_id' | 'workflow_id' | 'workspace_id' | 'timestamp'
+type Body<Event> = Event extends unknown ? Omit<Event, Common> : never
+
+/** A persisted fact about one job, without what all its events share. */
+export type EventBody = Body<JobEvent>
+
+/** What a socket shows of a job, live. */
+export type JobFrame =
+  | JobUpdateFrame
+  | NodeUpdateFrame
+  | NodeProgressFrame
+  | OutputUpdateFrame
+  | ChunkFrame
+  | EdgeUpdateFrame
+  | LogUpdateFrame

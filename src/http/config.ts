@@ -1,0 +1,27 @@
+// Operations of the tag `config`.
+import type { ConfigHandlers } from '../../generated/operations.ts'
+import { version } from '../version.ts'
+import type { RequestContext } from './request.ts'
+
+export const config: ConfigHandlers<RequestContext> = {
+  getConfig(_request, { app }) {
+    const { max_body_bytes, max_upload_bytes, ws_max_message_bytes } = app.config
+    return {
+      status: 200,
+      body: {
+        version,
+        auth_mode: 'local',
+        identity_provider: null,
+        features: {
+          sdk_lifecycle: false,
+          sdk_lifecycle_preview: false,
+          mcp: false,
+          integrations: false,
+          apps: false,
+          web_ui: false,
+        },
+        limits: { max_body_bytes, max_upload_bytes, ws_max_message_bytes },
+      },
+    }
+  },
+}

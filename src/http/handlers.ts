@@ -1,0 +1,10 @@
+// Every implemented operation, by tag. The type comes from the contract: a missing, extra or mistyped handler does not compile.
+import type { HandlerTable } from '../../generated/operations.ts'
+import { config } from './config.ts'
+import { contract } from './contract.ts'
+import { health } from './health.ts'
+import { nodes } from './nodes.ts'
+import type { RequestContext } from './request.ts'
+import { workflows } from './workflows.ts'
+
+export const handlers: HandlerTable<RequestContext> = { config, contract, health, nodes, workflows }

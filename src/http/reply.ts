@@ -1,0 +1,68 @@
+// Writing answers: handlers' replies, errors in the form of each door, and refusals.
+import { Readable } from 'node:stream'
+import type { Request, Response } from 'express'
+import { errorBodies, type ServiceError } from '../errors.ts'
+import type { Log } from '../log.ts'
+
+/** What every handler's typed reply is underneath. */
+export interface AnyReply {
+  status: number
+  body?: unknown
+  content_type?: string
+  headers?: Readonly<Record<string, string | number>>
+}
+
+/** The form of an error body, as the contract's `x-svc-errors` names it. */
+export type Door = 'api' | 'sdk' | 'openai'
+
+/** The door of a path that no operation claims. */
+export function doorOf(path: string): Door {
+  if (path === '/v1' || path.startsWith('/v1/')) return 'openai'
+  return path.startsWith('/api/sdk/v1/') ? 'sdk' : 'api'
+}
+
+export function sendReply(response: Response, reply: AnyReply): void {
+  response.statusCode = reply.status
+  if (reply.headers) for (const [name, value] of Object.entries(reply.headers)) response.setHeader(name, value)
+  if (reply.content_type !== undefined) return sendRaw(response, reply.content_type, reply.body)
+  if (reply.body === undefined) {
+    response.end()
+    return
+  }
+  sendJson(response, reply.body)
+}
+
+function sendJson(response: Response, body: unknown): void {
+  const text = JSON.stringify(body)
+  response.setHeader('Content-Type', 'application/json; charset=utf-8')
+  response.setHeader('Content-Length', Buffer.byteLength(text))
+  response.end(response.req.method === 'HEAD' ? undefined : text)
+}
+
+function sendRaw(response: Response, content_type: string, body: unknown): void {
+  response.setHeader('Content-Type', content_type)
+  if (typeof body === 'string' || body instanceof Uint8Array) {
+    response.setHeader('Content-Length', Buffer.byteLength(body))
+    response.end(response.req.method === 'HEAD' ? undefined : body)
+    return
+  }
+  Readable.from(body as AsyncIterable<string | Uint8Array>).pipe(response)
+}
+
+/** Answers with an error. A cause that the client may not see goes to the log, under the request's id. */
+export function sendError(response: Response, error: ServiceError, door: Door, log: Log, request_id: string): void {
+  if (error.status >= 500) log.error({ err: error.cause ?? error, code: error.code, request_id }, 'a request failed')
+  if (response.headersSent) {
+    response.destroy()
+    return
+  }
+  for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value)
+  response.statusCode = error.status
+  sendJson(response, errorBodies[door](error))
+}
+
+/** The refusal of a request that needs a principal and has none. */
+export function sendRefusal(_request: Request, response: Response, reason: string): void {
+  response.statusCode = 401
+  sendJson(response, { error: reason })
+}

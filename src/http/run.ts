@@ -1,0 +1,43 @@
+// Runs over HTTP: the request as a submission, the job as a run result.
+import type { JobError, ResultManifest, RunRequest, RunResult } from '../../generated/types.ts'
+import type { ActiveJob } from '../jobs/active-job.ts'
+import type { Submission } from '../jobs/service.ts'
+
+/** Runs of one workflow over HTTP may overlap, and are ordinary jobs otherwise. */
+export function httpSubmission(workflow_id: string, body: RunRequest): Submission {
+  return {
+    workflow_id,
+    graph: null,
+    params: body.params ?? {},
+    params_at: '/body/params',
+    job_id: null,
+    name: null,
+    concurrent: true,
+    timeout_seconds: body.timeout_seconds ?? null,
+    options: { persistence: 'job', event_detail: 'full', asset_persistence: 'auto' },
+  }
+}
+
+/** The result of a job that has ended, or how far one in the background has come. */
+export function runResult(job: ActiveJob, background: boolean): RunResult {
+  const { row, status } = job
+  const base = { job_id: row.id, workflow_id: row.workflow_id, background }
+  if (background) {
+    const waiting = status === 'queued' ? 'queued' : 'accepted'
+    return { ...base, status: waiting, outputs: {}, error: null, message_count: 0 }
+  }
+  const manifest = row.result === null ? null : (JSON.parse(row.result) as ResultManifest)
+  return {
+    ...base,
+    status: status as RunResult['status'],
+    outputs: manifest?.outputs ?? {},
+    error: runError(row.error),
+    message_count: job.message_count,
+  }
+}
+
+function runError(stored: string | null): RunResult['error'] {
+  if (stored === null) return null
+  const { message, type, node_id } = JSON.parse(stored) as JobError
+  return { message, type, ...(node_id === null ? {} : { node_id }) }
+}

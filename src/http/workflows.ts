@@ -1,0 +1,118 @@
+// Operations of the tag `workflows`.
+import type { WorkflowsHandlers } from '../../generated/operations.ts'
+import type { Workflow } from '../../generated/types.ts'
+import { ServiceError } from '../errors.ts'
+import { exampleListItem, exampleRecord } from '../workflows/examples.ts'
+import { inputSchema, outputSchema } from '../workflows/interface.ts'
+import type { Revised } from '../workflows/service.ts'
+import type { RequestContext } from './request.ts'
+import { httpSubmission, runResult } from './run.ts'
+
+export const workflows: WorkflowsHandlers<RequestContext> = {
+  listWorkflows({ query }, { app, principal }) {
+    const { workflows, next } = app.workflows.list(principal, query)
+    return { status: 200, body: workflows, headers: nextLink('/api/workflows', query, next) }
+  },
+
+  async createWorkflow({ body }, { app, principal }) {
+    const created = await app.workflows.create(principal, body)
+    const headers = { ...etag(created), Location: `/api/workflows/${created.record.id}` }
+    return { status: 201, body: created.record, headers }
+  },
+
+  getWorkflow({ path }, { app, principal }) {
+    return found(app.workflows.get(principal, path.id))
+  },
+
+  async updateWorkflow({ path, headers, body }, { app, principal }) {
+    return found(await app.workflows.update(principal, path.id, body, revisions(headers['If-Match'])))
+  },
+
+  async deleteWorkflow({ path, headers }, { app, principal }) {
+    await app.workflows.delete(principal, path.id, revisions(headers['If-Match']))
+    return { status: 204 }
+  },
+
+  async runWorkflow({ path, body }, { app, principal }) {
+    const { active } = app.jobs.submit(principal, httpSubmission(path.id, body))
+    if (!active) throw new Error('a new job is always active')
+    if (body.background) {
+      await active.accepted()
+      return { status: 202, body: runResult(active, true), headers: { Location: `/api/jobs/${active.row.id}` } }
+    }
+    await active.settled()
+    return { status: 200, body: runResult(active, false) }
+  },
+
+  getWorkflowInterface({ path }, { app, principal }) {
+    return { status: 200, body: app.workflows.interface(principal, path.id) }
+  },
+
+  listWorkflowVersions({ path, query }, { app, principal }) {
+    const { versions, next } = app.workflows.versions(principal, path.id, { ...query, full: query.fields === 'full' })
+    return { status: 200, body: versions, headers: nextLink(`/api/workflows/${path.id}/versions`, query, next) }
+  },
+
+  async shareWorkflow({ path }, { app, principal }) {
+    const { share, created } = await app.workflows.share(principal, path.id)
+    return { status: created ? 201 : 200, body: share }
+  },
+
+  async unshareWorkflow({ path }, { app, principal }) {
+    await app.workflows.unshare(principal, path.id)
+    return { status: 204 }
+  },
+
+  listPublicWorkflows({ query }, { app }) {
+    const { workflows, next } = app.workflows.listPublic(query)
+    return { status: 200, body: workflows, headers: nextLink('/api/workflows/public', query, next) }
+  },
+
+  getPublicWorkflow({ path }, { app }) {
+    return found(app.workflows.getPublic(path.id))
+  },
+
+  listExampleWorkflows(_request, { app }) {
+    return { status: 200, body: app.workflows.examples().map(exampleListItem) }
+  },
+
+  getExampleWorkflow({ path }, { app }) {
+    const { example, compiled } = app.workflows.example(path.name)
+    const schemas = { input_schema: inputSchema(compiled), output_schema: outputSchema(compiled) }
+    return { status: 200, body: { ...exampleRecord(example), ...schemas } }
+  },
+
+  getSharedWorkflow({ path }, { app }) {
+    return found(app.workflows.getShared(path.token))
+  },
+}
+
+function found(workflow: Revised<Workflow>): { status: 200; body: Workflow; headers: Record<string, string> } {
+  return { status: 200, body: workflow.record, headers: etag(workflow) }
+}
+
+function etag({ revision }: Revised<unknown>): { ETag: string } {
+  return { ETag: `"${revision}"` }
+}
+
+/** The revisions that `If-Match` names; null for any (RFC 9110, section 13.1.1: weak tags never match). */
+function revisions(header: string | null | undefined): number[] | null {
+  if (header === null || header === undefined || header.trim() === '*') return null
+  const tags = header.split(',').map((tag) => tag.trim())
+  if (tags.some((tag) => !/^(W\/)?"[^"]*"$/.test(tag))) {
+    const problems = [{ path: '/headers/If-Match', message: 'must be * or a list of entity tags in double quotes' }]
+    throw new ServiceError('INVALID_REQUEST', { problems })
+  }
+  return tags.filter((tag) => /^"\d{1,15}"$/.test(tag)).map((tag) => Number(tag.slice(1, -1)))
+}
+
+/** The `Link` header of a page that is not the last (RFC 8288). */
+function nextLink(path: string, query: Readonly<Record<string, unknown>>, next: string | null): Record<string, string> {
+  if (next === null) return {}
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null && name !== 'cursor') search.set(name, String(value))
+  }
+  search.set('cursor', next)
+  return { Link: `<${path}?${search}>; rel="next"` }
+}

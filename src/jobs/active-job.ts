@@ -1,0 +1,326 @@
+// One job while it lives: its row, its history, its execution. It moves through states by the table, writes every change with its event
+// in one transaction, and tells whoever waits when that is committed. Who may run when is the service's business.
+import type { JobError, JobStatus } from '../../generated/types.ts'
+import { keepGraph } from '../db/graphs.ts'
+import { insertJob, insertJobInput, updateJob } from '../db/jobs.ts'
+import type { JobTable } from '../db/schema.ts'
+import type { Tx } from '../db/store.ts'
+import { type Execution, execute, type Outcome } from '../engine/execution.ts'
+import type { Plan } from '../engine/plan.ts'
+import type { Feed } from '../events/feed.ts'
+import type { EventLog } from '../events/log.ts'
+import type { EventBody, JobFrame } from '../events/types.ts'
+import type { Log } from '../log.ts'
+import type { Platform } from '../platform.ts'
+import type { CompiledGraph } from '../workflows/plans.ts'
+import { buildManifest, outputValues } from './manifest.ts'
+import type { Contender } from './queue.ts'
+import { recorder } from './recorder.ts'
+import { snapshotOf } from './snapshot.ts'
+import { isTerminal, next, publicStatus, socketStatus, type Trigger } from './states.ts'
+
+export interface ActiveJobParts {
+  row: JobTable
+  compiled: CompiledGraph
+  plan: Plan
+  params: Readonly<Record<string, unknown>>
+  exclusive: boolean
+  /** Seconds, or null for no limit. */
+  timeout_seconds: number | null
+  /** Whether the row is in the database already. */
+  stored: boolean
+}
+
+/** What a job needs of its surroundings. */
+export interface JobHost {
+  readonly events: EventLog
+  readonly platform: Platform
+  readonly log: Log
+  /** Finds the plan of a workflow that a node of this job calls. */
+  loadPlan(row: JobTable, workflow_id: string): Promise<Plan>
+  /** The job may run: its turn has come. */
+  admitted(job: ActiveJob): void
+  /** Nothing of the job runs any more. */
+  released(job: ActiveJob): void
+  /** The job's last event is committed, or its history could not be written. */
+  gone(job: ActiveJob): void
+  position(job: ActiveJob): number
+}
+
+interface Waiter {
+  /** Null waits for the terminal event. */
+  sequence: number | null
+  resolve(): void
+  reject(error: unknown): void
+}
+
+type Ending = { trigger: Trigger; error: JobError | null; outputs: Record<string, unknown[]> | null }
+
+export class ActiveJob implements Contender {
+  readonly row: JobTable
+  readonly plan: Plan
+  readonly params: Readonly<Record<string, unknown>>
+  readonly feed: Feed
+  readonly user: string
+  readonly workflow: string
+  readonly exclusive: boolean
+  readonly #compiled: CompiledGraph
+  readonly #host: JobHost
+  readonly #abort = new AbortController()
+  readonly #timeout_seconds: number | null
+  #execution: Execution | null = null
+  #timer: NodeJS.Timeout | null = null
+  #waiters: Waiter[] = []
+  #committing = false
+  #stored: boolean
+  #messages = 0
+  #lost: unknown = null
+  #forced: Ending | null = null
+
+  constructor(parts: ActiveJobParts, host: JobHost) {
+    const { row } = parts
+    this.row = row
+    this.plan = parts.plan
+    this.params = parts.params
+    this.exclusive = parts.exclusive
+    this.user = JSON.stringify([row.user_id, row.workspace_id])
+    this.workflow = JSON.stringify([row.user_id, row.workspace_id, row.workflow_id])
+    this.#timeout_seconds = parts.timeout_seconds
+    this.#compiled = parts.compiled
+    this.#stored = parts.stored
+    this.#host = host
+    this.feed = host.events.open(row.key, row.last_sequence)
+  }
+
+  get status(): JobStatus {
+    return publicStatus(this.row.status)
+  }
+
+  get terminal(): boolean {
+    return isTerminal(this.row.status)
+  }
+
+  /** How many frames a follower of the whole job would have got. */
+  get message_count(): number {
+    return this.#messages
+  }
+
+  /** The running execution, or null before the start and after the end. */
+  get execution(): Execution | null {
+    return this.terminal ? null : this.#execution
+  }
+
+  /** Records that the job is admitted. */
+  accept(): void {
+    this.append({ type: 'job_status', status: 'accepted', queue_position: null, message: null }, null)
+  }
+
+  /** Records that the job waits for capacity. */
+  enqueue(): void {
+    this.#move('queue')
+    const queue_position = this.#host.position(this)
+    this.append(
+      { type: 'job_status', status: 'queued', queue_position, message: null },
+      this.#jobFrame({ queue_position }),
+    )
+  }
+
+  /** The queue gave it a slot. */
+  admit(): void {
+    this.#host.admitted(this)
+  }
+
+  /** Its place in the queue has changed: said, not stored. */
+  moved(): void {
+    this.provisional(() => this.#jobFrame({ queue_position: this.#host.position(this) }))
+  }
+
+  /** Begins to execute. A graph whose nodes are all synchronous has ended when this returns. */
+  start(): void {
+    this.row.started_at = this.#host.platform.timestamp()
+    this.#move('start')
+    this.append({ type: 'job_status', status: 'running', queue_position: null, message: null }, this.#jobFrame({}))
+    if (this.#timeout_seconds !== null) this.#armTimer(this.#timeout_seconds)
+    const execution = execute(this.plan, {
+      params: this.params as Record<string, unknown>,
+      signal: this.#abort.signal,
+      observer: recorder(this, this.#host.log),
+      loadPlan: (workflow_id) => this.#host.loadPlan(this.row, workflow_id),
+    })
+    this.#execution = execution
+    if (execution.outcome) this.#ended(execution.outcome)
+    else void execution.done.then((outcome) => this.#ended(outcome))
+  }
+
+  /** Asks it to end: at once where it only waits, else as soon as its firings have settled. Without effect on one that has ended. */
+  cancel(): void {
+    if (this.row.status === 'cancel_requested' || next(this.row.status, 'cancel') === null) return
+    if (next(this.row.status, 'cancel') === 'cancelled')
+      return this.#finish({ trigger: 'cancel', error: null, outputs: null })
+    this.#move('cancel')
+    this.append({ type: 'job_status', status: 'cancel_requested', queue_position: null, message: null }, null)
+    this.#abort.abort()
+  }
+
+  /** Ends it as failed whatever it does, because the server stops. */
+  interrupt(message: string): void {
+    if (this.terminal) return
+    const ending: Ending = {
+      trigger: 'fail',
+      error: { message, type: 'interrupted', node_id: null, retryable: true },
+      outputs: null,
+    }
+    this.#forced = ending
+    if (this.#execution === null) this.#finish(ending)
+    else this.#abort.abort()
+  }
+
+  /** Stages a durable event, to be committed in this turn of the event loop together with the row. */
+  append(event: EventBody, frame: JobFrame | null): void {
+    if (frame) this.#messages++
+    this.feed.append(event, frame, this.#host.platform.timestamp())
+    this.#commitSoon()
+  }
+
+  /** Adds a frame that is only for those who watch now. */
+  provisional(frame: () => JobFrame): void {
+    this.#messages++
+    if (this.feed.followed) this.feed.provisional(frame(), this.#host.platform.timestamp())
+  }
+
+  /** Resolves when the first event is committed: the job will not be lost any more. */
+  accepted(): Promise<void> {
+    return this.#until(1)
+  }
+
+  /** Resolves when the terminal event is committed. */
+  settled(): Promise<void> {
+    return this.#until(null)
+  }
+
+  /** Resolves when everything that has happened so far is committed. */
+  flushed(): Promise<void> {
+    return this.#until(this.feed.sequence)
+  }
+
+  #until(sequence: number | null): Promise<void> {
+    const reached = sequence === null ? this.feed.ended : this.feed.committed >= sequence
+    if (reached) return Promise.resolve()
+    if (this.#lost !== null) return Promise.reject(this.#lost)
+    return new Promise((resolve, reject) => this.#waiters.push({ sequence, resolve, reject }))
+  }
+
+  #move(trigger: Trigger): void {
+    const to = next(this.row.status, trigger)
+    if (to === null) throw new Error(`a job that is ${this.row.status} cannot ${trigger}`)
+    this.row.status = to
+    this.row.updated_at = this.#host.platform.timestamp()
+  }
+
+  #armTimer(seconds: number): void {
+    // A timer holds at most 2^31-1 ms; a longer limit is beyond any run of this process.
+    const ms = Math.min(seconds * 1000, 2_147_483_647)
+    this.#timer = setTimeout(() => {
+      this.#forced = {
+        trigger: 'time_out',
+        error: {
+          message: `The job did not end within ${seconds} seconds.`,
+          type: 'timed_out',
+          node_id: null,
+          retryable: true,
+        },
+        outputs: null,
+      }
+      this.#abort.abort()
+    }, ms)
+  }
+
+  #ended(outcome: Outcome): void {
+    if (this.#timer) clearTimeout(this.#timer)
+    if (this.#lost === null) this.#finish((outcome.status === 'cancelled' && this.#forced) || endingOf(outcome))
+    this.#host.released(this)
+  }
+
+  #finish({ trigger, error, outputs }: Ending): void {
+    const now = this.#host.platform.timestamp()
+    const { row } = this
+    this.#move(trigger)
+    row.finished_at = now
+    row.error = error && JSON.stringify(error)
+    if (outputs) row.result = JSON.stringify(buildManifest(row, outputValues(this.plan, outputs), this.params, now))
+    // The snapshot inside the event counts the event itself.
+    row.last_sequence = this.feed.sequence + 1
+    const snapshot = snapshotOf(row, () => this.#host.position(this))
+    const frame = this.#jobFrame({
+      ...(error ? { error: error.message } : {}),
+      ...(outputs ? { result: { outputs } } : {}),
+      duration: duration(row),
+    })
+    this.append({ type: 'job_terminal', status: snapshot.status, snapshot } as EventBody, frame)
+  }
+
+  #jobFrame(more: object): JobFrame {
+    const { id: job_id, workflow_id, status } = this.row
+    return { type: 'job_update', status: socketStatus(status), job_id, workflow_id, ...more } as JobFrame
+  }
+
+  #commitSoon(): void {
+    if (this.#committing || this.#lost !== null) return
+    this.#committing = true
+    this.#host.events.commit(
+      this.feed,
+      (tx, last_sequence) => this.#writeRow(tx, last_sequence),
+      (error) => this.#committed(error),
+    )
+  }
+
+  #writeRow(tx: Tx, last_sequence: number): void {
+    // Only what was staged before this moment is written; what comes later asks for a commit of its own.
+    this.#committing = false
+    this.row.last_sequence = last_sequence
+    if (this.#stored) {
+      if (!updateJob(tx, this.row)) throw new Error(`job ${this.row.key} is no longer this attempt's`)
+      return
+    }
+    keepGraph(tx, this.#compiled.sha256, this.#compiled.body)
+    insertJob(tx, this.row)
+    insertJobInput(tx, this.row.key, JSON.stringify(this.params))
+  }
+
+  #committed(error: unknown): void {
+    if (error !== null) return this.#lose(error)
+    this.#stored = true
+    const { committed, ended } = this.feed
+    if (this.#waiters.length > 0) {
+      const ready = this.#waiters.filter(({ sequence }) => (sequence === null ? ended : committed >= sequence))
+      this.#waiters = this.#waiters.filter((waiter) => !ready.includes(waiter))
+      for (const waiter of ready) waiter.resolve()
+    }
+    if (ended) this.#host.gone(this)
+  }
+
+  /** The history cannot be written: nothing that is not stored may be believed, so the job stops here. */
+  #lose(error: unknown): void {
+    if (this.#lost !== null) return
+    this.#lost = error ?? new Error('the history of the job could not be written')
+    this.#host.log.error({ err: error, job_id: this.row.id }, 'the history of a job could not be written')
+    this.#abort.abort()
+    this.#host.events.abandon(this.feed)
+    for (const waiter of this.#waiters) waiter.reject(this.#lost)
+    this.#waiters = []
+    this.#host.gone(this)
+  }
+}
+
+function endingOf(outcome: Outcome): Ending {
+  if (outcome.status === 'completed') return { trigger: 'complete', error: null, outputs: outcome.outputs }
+  if (outcome.status === 'cancelled') return { trigger: 'settle', error: null, outputs: null }
+  const { message, type, node_id } = outcome.error
+  return { trigger: 'fail', error: { message, type, node_id, retryable: false }, outputs: null }
+}
+
+/** Seconds from start to end; 0 for a job that never started. */
+export function duration(row: JobTable): number {
+  if (row.started_at === null || row.finished_at === null) return 0
+  return (Date.parse(row.finished_at) - Date.parse(row.started_at)) / 1000
+}

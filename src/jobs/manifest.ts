@@ -1,0 +1,46 @@
+// The result of a completed job: output values, assets and provenance.
+import type { ResultManifest } from '../../generated/types.ts'
+import type { JobTable } from '../db/schema.ts'
+import type { Plan } from '../engine/plan.ts'
+
+/** Output values by name: a list where the output is a stream, else the value, null where it got nothing. */
+export function outputValues(plan: Plan, lists: Readonly<Record<string, unknown[]>>): Record<string, unknown> {
+  return Object.fromEntries(
+    plan.outputs.map(({ name, stream }) => [name, stream ? (lists[name] ?? []) : (lists[name]?.[0] ?? null)]),
+  )
+}
+
+/** The reverse of `outputValues`: always lists, as `job_update` frames carry them. */
+export function outputLists(plan: Plan, values: Readonly<Record<string, unknown>>): Record<string, unknown[]> {
+  return Object.fromEntries(
+    plan.outputs.map(({ name, stream }) => {
+      const value = values[name]
+      if (stream) return [name, Array.isArray(value) ? value : []]
+      return [name, value === null || value === undefined ? [] : [value]]
+    }),
+  )
+}
+
+export function buildManifest(
+  row: JobTable,
+  outputs: Record<string, unknown>,
+  inputs: Readonly<Record<string, unknown>>,
+  completed_at: string,
+): ResultManifest {
+  return {
+    version: 1,
+    job_id: row.id,
+    completed_at,
+    outputs,
+    assets: [],
+    cost: null,
+    provenance: {
+      workflow_id: row.workflow_id,
+      workflow_revision: row.workflow_etag,
+      inputs: { ...inputs },
+      providers: [],
+      models: [],
+      seed: null,
+    },
+  } as ResultManifest
+}

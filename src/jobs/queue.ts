@@ -1,0 +1,114 @@
+// Who may run now and who waits: limits over all jobs, per user and per workflow, first come first served within them.
+import { ServiceError } from '../errors.ts'
+
+/** What the queue needs to know of a job. */
+export interface Contender {
+  readonly user: string
+  /** The workflow within its owner. */
+  readonly workflow: string
+  /** True: waits while another job of its workflow runs. */
+  readonly exclusive: boolean
+  /** Called once when the job may run. */
+  admit(): void
+  /** Called when its place in the queue has changed. */
+  moved(): void
+}
+
+export interface QueueLimits {
+  readonly running: number
+  readonly running_per_user: number
+  readonly running_per_workflow: number
+  readonly waiting: number
+}
+
+export class Queue {
+  readonly #limits: QueueLimits
+  readonly #users = new Map<string, number>()
+  readonly #workflows = new Map<string, number>()
+  #running = 0
+  #waiting: Contender[] = []
+
+  constructor(limits: QueueLimits) {
+    this.#limits = limits
+  }
+
+  get running(): number {
+    return this.#running
+  }
+
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
+  /** Takes a slot at once if there is one; the caller then starts the job itself. */
+  take(job: Contender): boolean {
+    if (!this.#fits(job)) return false
+    this.#running++
+    add(this.#users, job.user, 1)
+    add(this.#workflows, job.workflow, 1)
+    return true
+  }
+
+  /** Puts a job at the end. @throws QUEUE_FULL */
+  wait(job: Contender): void {
+    if (this.#waiting.length >= this.#limits.waiting)
+      throw new ServiceError('QUEUE_FULL', { headers: { 'Retry-After': '5' } })
+    this.#waiting.push(job)
+  }
+
+  /** The place of a waiting job, 1 for the next; 0 when it doesn't wait. */
+  position(job: Contender): number {
+    return this.#waiting.indexOf(job) + 1
+  }
+
+  /** Takes a waiting job out; tells whether it was there. */
+  leave(job: Contender): boolean {
+    const at = this.#waiting.indexOf(job)
+    if (at < 0) return false
+    this.#waiting.splice(at, 1)
+    this.#announce(at)
+    return true
+  }
+
+  /** Gives back the slot of a job that has ended, and admits whoever fits now. */
+  release(job: Contender): void {
+    this.#running--
+    add(this.#users, job.user, -1)
+    add(this.#workflows, job.workflow, -1)
+    if (this.#waiting.length > 0) this.#admitWaiting()
+  }
+
+  #admitWaiting(): void {
+    let first = -1
+    for (let at = 0; at < this.#waiting.length && this.#running < this.#limits.running; ) {
+      const job = this.#waiting[at]!
+      if (!this.take(job)) {
+        at++
+        continue
+      }
+      this.#waiting.splice(at, 1)
+      if (first < 0) first = at
+      job.admit()
+    }
+    if (first >= 0) this.#announce(first)
+  }
+
+  #announce(from: number): void {
+    for (const job of this.#waiting.slice(from)) job.moved()
+  }
+
+  #fits(job: Contender): boolean {
+    const ofWorkflow = this.#workflows.get(job.workflow) ?? 0
+    return (
+      this.#running < this.#limits.running &&
+      (this.#users.get(job.user) ?? 0) < this.#limits.running_per_user &&
+      ofWorkflow < (job.exclusive ? 1 : this.#limits.running_per_workflow)
+    )
+  }
+}
+
+function add(counts: Map<string, number>, key: string, by: number): void {
+  const count = (counts.get(key) ?? 0) + by
+  if (count === 0) counts.delete(key)
+  else counts.set(key, count)
+}

@@ -1,0 +1,69 @@
+// Turns what the engine says of a run into events and frames of its job.
+import type { NodeStatus, ObservedNode, RunObserver } from '../engine/observer.ts'
+import { typeText } from '../engine/types.ts'
+import type { EventBody, JobFrame } from '../events/types.ts'
+import type { Log } from '../log.ts'
+
+interface Sink {
+  readonly row: { readonly id: string; readonly workflow_id: string }
+  append(event: EventBody, frame: JobFrame | null): void
+  provisional(frame: () => JobFrame): void
+}
+
+const EVENT_STATUS: Readonly<Record<NodeStatus, 'running' | 'completed' | 'failed' | 'skipped'>> = {
+  running: 'running',
+  completed: 'completed',
+  skipped: 'skipped',
+  error: 'failed',
+}
+
+/** The observer of one job's run. Node and output changes become durable events; the rest is shown live only. */
+export function recorder(job: Sink, log: Log): RunObserver {
+  const { id: job_id, workflow_id } = job.row
+  const of = { job_id, workflow_id }
+  const named = ({ node_id, node_name, node_type }: ObservedNode) => ({ node_id, node_name, node_type })
+  return {
+    nodeUpdated(node, status, detail) {
+      const { node_id, node_type } = node
+      const result = detail?.result ?? null
+      const error = detail?.error === undefined ? {} : { error: detail.error }
+      job.append({ type: 'node_status', node_id, node_type, status: EVENT_STATUS[status], progress: null }, {
+        type: 'node_update',
+        ...of,
+        ...named(node),
+        status,
+        ...error,
+        result,
+      } as JobFrame)
+    },
+    output(node, output_name, value, type) {
+      const { node_id, node_name } = node
+      const frame = {
+        type: 'output_update',
+        ...of,
+        node_id,
+        node_name,
+        output_name,
+        output_type: typeText(type),
+        value,
+        disposition: 'append',
+      }
+      job.append({ type: 'output_update', output_name, value: value as never }, frame as JobFrame)
+    },
+    edgeUpdated(edge_id, status, counter) {
+      job.provisional(() => ({ type: 'edge_update', ...of, edge_id, status, counter }) as JobFrame)
+    },
+    progress({ node_id }, progress, total) {
+      job.provisional(() => ({ type: 'node_progress', ...of, node_id, progress, total }) as JobFrame)
+    },
+    chunk({ node_id }, chunk) {
+      job.provisional(() => ({ type: 'chunk', ...of, node_id, ...chunk }) as JobFrame)
+    },
+    log({ node_id }, severity, content) {
+      job.provisional(() => ({ type: 'log_update', ...of, node_id, content, severity }) as JobFrame)
+    },
+    fault({ node_id, node_type }, cause) {
+      log.error({ err: cause, job_id, node_id, node_type }, 'a node failed')
+    },
+  }
+}

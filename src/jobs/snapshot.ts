@@ -1,0 +1,28 @@
+// The authoritative state of a job, as the lifecycle profile describes it.
+import type { JobError, JobSnapshot, ResultManifest } from '../../generated/types.ts'
+import type { JobTable } from '../db/schema.ts'
+import { publicStatus } from './states.ts'
+
+/** The snapshot of a row. `queue_position` is asked for only where the job is queued. */
+export function snapshotOf(row: JobTable, queue_position: () => number): JobSnapshot {
+  const status = publicStatus(row.status)
+  return {
+    version: 1,
+    job_id: row.id,
+    workflow_id: row.workflow_id,
+    workspace_id: row.workspace_id,
+    workflow_etag: row.workflow_etag,
+    status,
+    queue_position: status === 'queued' ? queue_position() : null,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+    started_at: row.started_at,
+    finished_at: row.finished_at,
+    last_sequence: row.last_sequence,
+    preflight: null,
+    result: row.result === null ? null : (JSON.parse(row.result) as ResultManifest),
+    error: row.error === null ? null : (JSON.parse(row.error) as JobError),
+    waiting: [],
+    // One variant per status: the row's columns agree with its status, which the compiler cannot see.
+  } as JobSnapshot
+}

@@ -1,0 +1,93 @@
+// The states of a job: what is stored, what is shown, and the one table of legal transitions.
+import type { JobStatus, JobUpdateFrame } from '../../generated/types.ts'
+import type { StoredStatus } from '../db/schema.ts'
+
+/** What can happen to a job. */
+export type Trigger =
+  | 'queue'
+  | 'start'
+  | 'suspend'
+  | 'resume'
+  | 'recover'
+  | 'cancel'
+  | 'complete'
+  | 'fail'
+  | 'time_out'
+  | 'settle'
+
+type Row = Readonly<Partial<Record<Trigger, StoredStatus>>>
+
+const WAITING: Row = { queue: 'queued', start: 'running', cancel: 'cancelled', fail: 'failed', time_out: 'timed_out' }
+const ACTIVE: Row = { suspend: 'paused', complete: 'completed', fail: 'failed', time_out: 'timed_out' }
+const TERMINAL: Row = {}
+
+/** From state and trigger to state. What is missing is refused. `settle` ends a cancelled job once nothing of it runs any more. */
+const TRANSITIONS: Readonly<Record<StoredStatus, Row>> = {
+  scheduled: WAITING,
+  pending: WAITING,
+  queued: { start: 'running', cancel: 'cancelled', fail: 'failed', time_out: 'timed_out' },
+  running: { ...ACTIVE, recover: 'recovering', cancel: 'cancel_requested' },
+  paused: { resume: 'running', cancel: 'cancel_requested', fail: 'failed', time_out: 'timed_out' },
+  recovering: { ...ACTIVE, resume: 'running', cancel: 'cancel_requested' },
+  cancel_requested: {
+    settle: 'cancelled',
+    recover: 'cancel_requested',
+    complete: 'completed',
+    fail: 'failed',
+    time_out: 'timed_out',
+  },
+  completed: TERMINAL,
+  failed: TERMINAL,
+  error: TERMINAL,
+  timed_out: TERMINAL,
+  cancelled: TERMINAL,
+}
+
+/** The state that `trigger` leads to, or null where it is not legal. */
+export function next(status: StoredStatus, trigger: Trigger): StoredStatus | null {
+  return TRANSITIONS[status][trigger] ?? null
+}
+
+const PUBLIC: Readonly<Record<StoredStatus, JobStatus>> = {
+  scheduled: 'accepted',
+  pending: 'accepted',
+  queued: 'queued',
+  running: 'running',
+  paused: 'suspended',
+  recovering: 'recovering',
+  cancel_requested: 'cancel_requested',
+  completed: 'completed',
+  failed: 'failed',
+  error: 'failed',
+  timed_out: 'failed',
+  cancelled: 'cancelled',
+}
+
+/** The state as the lifecycle profile names it. */
+export function publicStatus(status: StoredStatus): JobStatus {
+  return PUBLIC[status]
+}
+
+type SocketStatus = JobUpdateFrame['status']
+
+const SOCKET: Readonly<Record<JobStatus, SocketStatus>> = {
+  accepted: 'queued',
+  queued: 'queued',
+  running: 'running',
+  recovering: 'running',
+  cancel_requested: 'running',
+  suspended: 'suspended',
+  completed: 'completed',
+  failed: 'failed',
+  cancelled: 'cancelled',
+}
+
+/** The state as `job_update` frames name it. */
+export function socketStatus(status: StoredStatus): SocketStatus {
+  return SOCKET[PUBLIC[status]]
+}
+
+/** Whether nothing follows. */
+export function isTerminal(status: StoredStatus): boolean {
+  return TRANSITIONS[status] === TERMINAL
+}

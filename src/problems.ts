@@ -1,0 +1,47 @@
+// Errors of the generated validators as problems: a JSON pointer and a sentence each.
+import type { Problem } from './errors.ts'
+
+/** What ajv says of one failed keyword. */
+export interface KeywordError {
+  instancePath: string
+  keyword: string
+  params: Record<string, unknown>
+  message?: string
+}
+
+// A variant's own errors say what is wrong; these only say that no variant fitted.
+const SUMMARIES = new Set(['oneOf', 'anyOf', 'if'])
+
+/** Every problem once. `base` is put before each path. */
+export function problemsOf(errors: readonly KeywordError[], base = ''): Problem[] {
+  const telling = errors.filter((error) => !SUMMARIES.has(error.keyword))
+  const problems = (telling.length > 0 ? telling : errors).map((error) => problemOf(error, base))
+  const seen = new Set<string>()
+  return problems.filter(({ path, message }) => {
+    const key = `${path}\n${message}`
+    if (seen.has(key)) return false
+    seen.add(key)
+    return true
+  })
+}
+
+function problemOf({ instancePath, keyword, params, message }: KeywordError, base: string): Problem {
+  const member = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty
+  const path = `${base}${instancePath}${typeof member === 'string' ? `/${escape(member)}` : ''}`
+  return { path, message: SENTENCES[keyword]?.(params) ?? message ?? 'is not valid', code: keyword }
+}
+
+const list = (values: unknown): string =>
+  Array.isArray(values) ? values.map((one) => JSON.stringify(one)).join(', ') : ''
+
+const SENTENCES: Readonly<Record<string, (params: Record<string, unknown>) => string>> = {
+  required: () => 'is required',
+  additionalProperties: () => 'is not a known property',
+  enum: ({ allowedValues }) => `must be one of ${list(allowedValues)}`,
+  const: ({ allowedValue }) => `must be ${JSON.stringify(allowedValue)}`,
+  type: ({ type }) => `must be ${Array.isArray(type) ? type.join(' or ') : String(type).replaceAll(',', ' or ')}`,
+}
+
+function escape(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1')
+}

@@ -1,0 +1,140 @@
+// A server as a value: `createServer` composes every part, listens, and gives back how to close it again.
+import { createServer as createHttpServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Config } from './config.ts'
+import type { AppContext } from './context.ts'
+import { type DataFolder, openDataFolder } from './db/data-folder.ts'
+import { Store } from './db/store.ts'
+import type { NodeRegistry } from './engine/node-type.ts'
+import { EventLog } from './events/log.ts'
+import { createApp } from './http/app.ts'
+import { JobService } from './jobs/service.ts'
+import { createLog, type Log } from './log.ts'
+import { builtinNodes } from './nodes/registry.ts'
+import { type Platform, systemPlatform } from './platform.ts'
+import { Gateway } from './sockets/gateway.ts'
+import { StartError } from './start-error.ts'
+import { Plans } from './workflows/plans.ts'
+import { WorkflowService } from './workflows/service.ts'
+
+/** What a test may hold in its own hands. */
+export interface Overrides {
+  platform?: Platform
+  log?: Log
+  registry?: NodeRegistry
+  /** Shown to a second process that wants the same data folder. */
+  owner?: string
+}
+
+export interface RunningServer extends AsyncDisposable {
+  /** `http://host:port` with the port that was really taken. */
+  readonly url: string
+  readonly context: AppContext
+  /** Refuses new work, gives running jobs up to `drain_ms`, then closes everything. */
+  close(drain_ms?: number): Promise<void>
+}
+
+/**
+ * Starts the service.
+ * @throws StartError in one clear line: port in use, data folder taken or not writable, database unusable
+ */
+export async function createServer(config: Config, overrides: Overrides = {}): Promise<RunningServer> {
+  const folder = openDataFolder(config.data_dir, overrides.owner ?? `${config.host}:${config.port}`)
+  try {
+    return await startIn(folder, config, overrides)
+  } catch (error) {
+    folder[Symbol.dispose]()
+    throw error
+  }
+}
+
+async function startIn(folder: DataFolder, config: Config, overrides: Overrides): Promise<RunningServer> {
+  const store = await Store.open(config.database_url?.slice('sqlite:'.length) ?? folder.database)
+  const http = createHttpServer()
+  try {
+    const state = { url: '' }
+    const context = composeContext(config, store, overrides, () => config.public_url ?? state.url)
+    const unfinished = await context.jobs.reconcile()
+    if (unfinished > 0) context.log.warn({ jobs: unfinished }, 'jobs of an earlier process were ended as interrupted')
+    const gateway = new Gateway(context)
+    http.on('request', createApp(context))
+    http.on('upgrade', (request, socket, head) => gateway.upgrade(request, socket, head))
+    state.url = await listen(http, config)
+    const close = once(async (drain_ms: number) => {
+      await context.jobs.drain(drain_ms)
+      await gateway.close()
+      await closeHttp(http)
+      await store[Symbol.asyncDispose]()
+      folder[Symbol.dispose]()
+    })
+    return { url: state.url, context, close: (ms = DRAIN_MS) => close(ms), [Symbol.asyncDispose]: () => close(0) }
+  } catch (error) {
+    http.close()
+    await store[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+const DRAIN_MS = 30_000
+
+function composeContext(config: Config, store: Store, overrides: Overrides, publicUrl: () => string): AppContext {
+  const platform = overrides.platform ?? systemPlatform()
+  const log = overrides.log ?? createLog(config.log_level)
+  const registry = overrides.registry ?? builtinNodes
+  const events = new EventLog(store)
+  const plans = new Plans(store, registry)
+  const workflows = new WorkflowService(store, plans, platform, publicUrl)
+  const jobs = new JobService({
+    store,
+    events,
+    plans,
+    workflows,
+    platform,
+    log,
+    limits: {
+      running: config.max_concurrent_jobs,
+      running_per_user: config.max_jobs_per_user,
+      running_per_workflow: config.max_runs_per_workflow,
+      waiting: config.max_queued_jobs,
+    },
+    default_timeout_seconds: config.job_timeout_seconds,
+  })
+  return { config, log, platform, store, registry, events, workflows, jobs, started_at: platform.now() }
+}
+
+function listen(http: Server, { host, port }: Config): Promise<string> {
+  return new Promise((resolve, reject) => {
+    http.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, host, port)))
+    http.listen(port, host, () => {
+      const address = http.address() as AddressInfo
+      const name = address.family === 'IPv6' ? `[${address.address}]` : address.address
+      resolve(`http://${name}:${address.port}`)
+    })
+  })
+}
+
+function listenError(error: NodeJS.ErrnoException, host: string, port: number): StartError {
+  const reasons: Readonly<Record<string, string>> = {
+    EADDRINUSE: `port ${port} on ${host} is in use; stop what listens there, or choose another with --port`,
+    EACCES: `port ${port} on ${host} needs more rights than this user has; choose one above 1023 with --port`,
+    EADDRNOTAVAIL: `${host} is not an address of this machine; choose another with --host`,
+    ENOTFOUND: `the host name ${host} is not known; choose another with --host`,
+  }
+  const reason = reasons[error.code ?? ''] ?? `cannot listen on ${host} port ${port} (${error.code ?? error.message})`
+  return new StartError(reason, { cause: error })
+}
+
+function closeHttp(http: Server): Promise<void> {
+  return new Promise((resolve) => {
+    http.close(() => resolve())
+    http.closeAllConnections()
+  })
+}
+
+function once<A extends unknown[]>(run: (...args: A) => Promise<void>): (...args: A) => Promise<void> {
+  let running: Promise<void> | null = null
+  return (...args) => {
+    running ??= run(...args)
+    return running
+  }
+}

@@ -1,0 +1,113 @@
+// One open socket: what comes in is decoded, limited and dispatched; what goes out is encoded and held back where the peer is slow.
+// What commands mean is in the channel's files.
+import type { RawData, WebSocket } from 'ws'
+import type { Principal } from '../access/principal.ts'
+import type { AppContext } from '../context.ts'
+import { decodeFrame, encodeBinary, encodeText, InvalidFrame } from './codec.ts'
+import { dispatch } from './dispatch.ts'
+import { Followers } from './followers.ts'
+import { KeepAlive } from './keep-alive.ts'
+import { Lanes } from './lanes.ts'
+
+/** Above this many bytes in the outbound buffer provisional frames are dropped and followers wait. */
+const HIGH_WATER_BYTES = 8 * 1024 * 1024
+/** How long a peer may leave the buffer above the mark. */
+const DRAIN_MS = 30_000
+const DRAIN_POLL_MS = 20
+const GOING_AWAY = 1001
+const POLICY_VIOLATION = 1008
+const RATE_WINDOW_MS = 1_000
+
+export class Connection {
+  readonly app: AppContext
+  readonly principal: Principal
+  readonly followers: Followers
+  readonly lanes = new Lanes()
+  readonly #ws: WebSocket
+  readonly #closed = new AbortController()
+  #mode: 'binary' | 'text' = 'binary'
+  #windowStart = 0
+  #windowCount = 0
+
+  constructor(ws: WebSocket, app: AppContext, principal: Principal) {
+    this.#ws = ws
+    this.app = app
+    this.principal = principal
+    this.followers = new Followers(this)
+    const keepAlive = new KeepAlive(ws, (frame) => this.send(frame), app.platform)
+    ws.on('message', (data, binary) => this.#receive(data, binary))
+    ws.on('error', (error) => app.log.debug({ err: error }, 'a socket failed'))
+    ws.once('close', () => {
+      keepAlive.stop()
+      this.#closed.abort()
+    })
+  }
+
+  /** Aborts when the socket is closed. */
+  get closed(): AbortSignal {
+    return this.#closed.signal
+  }
+
+  set mode(mode: 'binary' | 'text') {
+    this.#mode = mode
+  }
+
+  /** Sends a frame in the present mode; without effect on a closed socket. */
+  send(frame: object): void {
+    if (this.#ws.readyState !== this.#ws.OPEN) return
+    this.#ws.send(this.#mode === 'binary' ? encodeBinary(frame) : encodeText(frame))
+  }
+
+  /** Whether so much waits to be sent that what is not durable is better dropped. */
+  get congested(): boolean {
+    return this.#ws.bufferedAmount > HIGH_WATER_BYTES
+  }
+
+  /** Waits until the peer has taken enough. One that does not in 30 s is disconnected; its jobs run on. */
+  async drained(): Promise<void> {
+    const deadline = performance.now() + DRAIN_MS
+    while (this.congested && !this.closed.aborted) {
+      if (performance.now() > deadline) return this.#ws.close(GOING_AWAY, 'the client does not read')
+      await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS))
+    }
+  }
+
+  /** Says goodbye, and cuts the connection when the peer does not answer within `ms`. */
+  close(code: number, reason: string, ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const cut = setTimeout(() => this.#ws.terminate(), ms)
+      this.#ws.once('close', () => {
+        clearTimeout(cut)
+        resolve()
+      })
+      if (this.#ws.readyState === this.#ws.CLOSED) {
+        clearTimeout(cut)
+        resolve()
+      } else this.#ws.close(code, reason)
+    })
+  }
+
+  #receive(data: RawData, binary: boolean): void {
+    if (this.#overLimit()) return this.#ws.close(POLICY_VIOLATION, 'too many messages')
+    let message: unknown
+    try {
+      message = decodeFrame(data as Buffer, binary)
+    } catch (error) {
+      if (!(error instanceof InvalidFrame)) throw error
+      return this.send({ error: 'invalid_frame', message: error.message })
+    }
+    dispatch(this, message)
+  }
+
+  #overLimit(): boolean {
+    const { ws_rate_limit_disabled, ws_rate_limit_max } = this.app.config
+    if (ws_rate_limit_disabled) return false
+    const now = this.app.platform.now()
+    if (now - this.#windowStart >= RATE_WINDOW_MS) {
+      this.#windowStart = now
+      this.#windowCount = 0
+    }
+    this.#windowCount++
+    return this.#windowCount > ws_rate_limit_max
+  }
+}

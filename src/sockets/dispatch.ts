@@ -1,0 +1,109 @@
+// From a decoded message to its handler: unknown, malformed and planned commands get their defined answers here.
+import { commandManifest, type WsRpcCommand } from '../../generated/messages.ts'
+import { commandValidators } from '../../generated/validators.js'
+import { errorBodies, type Problem, ServiceError, toServiceError } from '../errors.ts'
+import { problemsOf } from '../problems.ts'
+import type { Connection } from './connection.ts'
+import { handlers } from './ws.ts'
+
+type Message = Record<string, unknown>
+type Handler = (message: never, connection: Connection) => unknown
+
+/** Carries out one message. Nothing that it says closes the socket. */
+export function dispatch(connection: Connection, message: unknown): void {
+  if (!isRecord(message)) return invalidMessage(connection, 'A frame is one object.')
+  if (message.command === undefined) {
+    // A frame with a type is an answer or something newer than this server: nothing to say.
+    if (message.type !== undefined) return
+    return invalidMessage(connection, 'A frame has a "command" or a "type".')
+  }
+  if (typeof message.command !== 'string') return invalidMessage(connection, '"command" is a string.')
+  const info = commandManifest.ws[message.command as keyof typeof commandManifest.ws]
+  if (info?.implementation !== 'implemented') return unknownCommand(connection, message)
+  const validate = commandValidators.ws[info.command]
+  if (!validate(message)) return invalidCommand(connection, message, info.kind, problemsOf(validate.errors ?? []))
+  const handler = handlers[info.command as keyof typeof handlers] as Handler
+  connection.lanes.run(jobIdOf(message), () =>
+    info.kind === 'rpc' ? answerRpc(connection, message, handler) : carryOut(connection, message, handler),
+  )
+}
+
+async function carryOut(connection: Connection, message: Message, handler: Handler): Promise<void> {
+  try {
+    await handler(message as never, connection)
+  } catch (thrown) {
+    const error = toServiceError(thrown)
+    logFault(connection, error, message)
+    connection.send({ type: 'error', message: error.publicMessage, ...idsOf(message) })
+  }
+}
+
+async function answerRpc(connection: Connection, message: Message, handler: Handler): Promise<void> {
+  try {
+    const result = await handler((message.data ?? {}) as never, connection)
+    connection.send({ type: 'rpc_response', request_id: message.request_id, command: message.command, result })
+  } catch (thrown) {
+    const error = toServiceError(thrown)
+    logFault(connection, error, message)
+    rpcError(connection, message, error)
+  }
+}
+
+function rpcError(connection: Connection, message: Message, error: ServiceError): void {
+  const { request_id, command } = message
+  connection.send({
+    type: 'rpc_response',
+    request_id,
+    command: command as WsRpcCommand,
+    error: errorBodies.socket(error),
+  })
+}
+
+function invalidMessage(connection: Connection, message: string): void {
+  connection.send({ error: 'invalid_message', message })
+}
+
+function unknownCommand(connection: Connection, message: Message): void {
+  const text = `There is no command "${String(message.command).slice(0, 64)}".`
+  if (hasRequestId(message)) return rpcError(connection, message, new ServiceError('NOT_FOUND', { message: text }))
+  connection.send({ type: 'error', message: text })
+}
+
+function invalidCommand(connection: Connection, message: Message, kind: string, problems: readonly Problem[]): void {
+  if (kind !== 'rpc') {
+    connection.send({ error: 'invalid_command', command: message.command, details: problems, ...idsOf(message) })
+    return
+  }
+  const error = new ServiceError('INVALID_REQUEST', { problems })
+  if (hasRequestId(message)) return rpcError(connection, message, error)
+  connection.send({
+    type: 'error',
+    message: `The command "${String(message.command)}" needs a request_id of 1 to 128 characters.`,
+  })
+}
+
+function logFault(connection: Connection, error: ServiceError, { command, request_id }: Message): void {
+  if (error.status < 500) return
+  connection.app.log.error({ err: error.cause ?? error, code: error.code, command, request_id }, 'a command failed')
+}
+
+function hasRequestId({ request_id }: Message): boolean {
+  return typeof request_id === 'string' && request_id.length >= 1 && request_id.length <= 128
+}
+
+function jobIdOf(message: Message): string | null {
+  const { data } = message
+  return isRecord(data) && typeof data.job_id === 'string' ? data.job_id : null
+}
+
+function idsOf(message: Message): { job_id?: string; request_id?: unknown } {
+  const job_id = jobIdOf(message)
+  return {
+    ...(job_id === null ? {} : { job_id }),
+    ...(hasRequestId(message) ? { request_id: message.request_id } : {}),
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,90 @@
+// The jobs that one connection watches: a loop over the job's history for each, with the detail that the job was submitted with.
+import type { JobTable } from '../db/schema.ts'
+import type { FeedItem } from '../events/feed.ts'
+import type { JobFrame } from '../events/types.ts'
+import type { JobOptions } from '../jobs/service.ts'
+import type { Connection } from './connection.ts'
+import { frameOf } from './frames.ts'
+
+type Detail = JobOptions['event_detail'] | 'ending'
+
+/** Frames that pass at each level of detail; what is not named here passes always. `ending` is for one who only waits for the end. */
+const DROPPED: Readonly<Record<Detail, ReadonlySet<JobFrame['type']>>> = {
+  full: new Set(),
+  outputs: new Set(['node_update', 'node_progress', 'edge_update']),
+  terminal: new Set(['node_update', 'node_progress', 'edge_update', 'output_update', 'chunk', 'log_update']),
+  ending: new Set(['node_update', 'node_progress', 'edge_update', 'output_update', 'chunk', 'log_update']),
+}
+
+/** Of how many jobs a connection remembers what it was told; an older one is told everything again. */
+const REMEMBERED = 1_000
+
+export class Followers {
+  readonly #connection: Connection
+  readonly #running = new Map<number, { stop: AbortController; job_id: string }>()
+  /** By job: the last sequence whose outputs this connection was told when it came back. */
+  readonly #told = new Map<number, number>()
+
+  constructor(connection: Connection) {
+    this.#connection = connection
+  }
+
+  /** Whether a loop runs for the caller's job of this id. */
+  followsId(job_id: string): boolean {
+    return [...this.#running.values()].some((running) => running.job_id === job_id)
+  }
+
+  told(job_key: number): number {
+    return this.#told.get(job_key) ?? 0
+  }
+
+  tell(job_key: number, sequence: number): void {
+    this.#told.delete(job_key)
+    this.#told.set(job_key, sequence)
+    if (this.#told.size > REMEMBERED) this.#told.delete(this.#told.keys().next().value!)
+  }
+
+  /** Sends what happens to a job after the event `after`, until it ends. A loop that runs for this job already is replaced. */
+  follow(row: JobTable, after: number, detail: Detail = (JSON.parse(row.options) as JobOptions).event_detail): void {
+    this.stop(row.key)
+    const stop = new AbortController()
+    this.#running.set(row.key, { stop, job_id: row.id })
+    const signal = AbortSignal.any([stop.signal, this.#connection.closed])
+    void this.#pump(row, after, detail, signal)
+      .catch((error) => this.#connection.app.log.error({ err: error, job_id: row.id }, 'a follower failed'))
+      .finally(() => {
+        if (this.#running.get(row.key)?.stop === stop) this.#running.delete(row.key)
+      })
+  }
+
+  stop(job_key: number): void {
+    this.#running.get(job_key)?.stop.abort()
+    this.#running.delete(job_key)
+  }
+
+  async #pump(row: JobTable, after: number, detail: Detail, signal: AbortSignal): Promise<void> {
+    const connection = this.#connection
+    for await (const item of connection.app.events.follow(row.key, after, signal)) {
+      const frame = item.frame ?? (item.event && frameOf(row, item.event, connection.app))
+      if (!frame || !passes(frame, detail)) continue
+      if (connection.congested) {
+        if (isProvisional(item)) continue
+        await connection.drained()
+      }
+      connection.send(frame)
+    }
+  }
+}
+
+function isProvisional(item: FeedItem): boolean {
+  return item.sequence === null
+}
+
+function passes(frame: JobFrame, detail: Detail): boolean {
+  if (!DROPPED[detail].has(frame.type)) return detail !== 'ending' || isEnding(frame)
+  return detail !== 'ending' && 'error' in frame && frame.error !== undefined
+}
+
+function isEnding(frame: JobFrame): boolean {
+  return frame.type === 'job_update' && ['completed', 'failed', 'cancelled'].includes(frame.status)
+}

@@ -1,0 +1,99 @@
+// Stored facts as the frames of `/ws`, for those who were not there when they happened.
+import type { JobError, ResultManifest } from '../../generated/types.ts'
+import type { AppContext } from '../context.ts'
+import type { JobTable } from '../db/schema.ts'
+import { typeText } from '../engine/types.ts'
+import type { EventBody, JobFrame } from '../events/types.ts'
+import { duration } from '../jobs/active-job.ts'
+import { outputLists } from '../jobs/manifest.ts'
+import { isTerminal, socketStatus } from '../jobs/states.ts'
+
+/** The present state of a job as a `job_update`. */
+export function jobUpdate(row: JobTable, app: AppContext, queue_position?: number): JobFrame {
+  const { id: job_id, workflow_id } = row
+  const error = row.error === null ? null : (JSON.parse(row.error) as JobError).message
+  return {
+    type: 'job_update',
+    status: socketStatus(row.status),
+    job_id,
+    workflow_id,
+    ...(queue_position ? { queue_position } : {}),
+    ...(error === null ? {} : { error }),
+    ...(row.result === null
+      ? {}
+      : { result: { outputs: listsOf(row, JSON.parse(row.result) as ResultManifest, app) } }),
+    ...(isTerminal(row.status) ? { duration: duration(row) } : {}),
+  } as JobFrame
+}
+
+function listsOf(row: JobTable, manifest: ResultManifest, app: AppContext): Record<string, unknown[]> {
+  return outputLists(app.jobs.planOf(row), manifest.outputs)
+}
+
+/** A stored event as a frame, or null where sockets show nothing of it. */
+export function frameOf(row: JobTable, event: EventBody, app: AppContext): JobFrame | null {
+  const { id: job_id, workflow_id } = row
+  const of = { job_id, workflow_id }
+  switch (event.type) {
+    case 'job_status':
+      if (event.status !== 'queued' && event.status !== 'running' && event.status !== 'suspended') return null
+      return {
+        type: 'job_update',
+        status: event.status,
+        ...of,
+        ...(event.queue_position === null ? {} : { queue_position: event.queue_position }),
+      } as JobFrame
+    case 'node_status':
+      if (event.status === 'pending') return null
+      return {
+        type: 'node_update',
+        ...of,
+        node_id: event.node_id,
+        node_name: event.node_id,
+        node_type: event.node_type,
+        status: event.status === 'failed' ? 'error' : event.status,
+        result: null,
+      } as JobFrame
+    case 'output_update':
+      return outputFrame(row, event.output_name, 'value' in event ? event.value : event.asset, 'append', app)
+    case 'job_terminal': {
+      // The event's snapshot is the row's last state.
+      const stored = { ...row, status: event.status, ...endOf(event.snapshot) }
+      return jobUpdate(stored, app)
+    }
+  }
+}
+
+type TerminalSnapshot = Extract<EventBody, { type: 'job_terminal' }>['snapshot']
+
+function endOf({ result, error, finished_at, started_at }: TerminalSnapshot) {
+  return {
+    result: result && JSON.stringify(result),
+    error: error ? JSON.stringify(error) : null,
+    finished_at,
+    started_at,
+  }
+}
+
+/** An output's value as a frame. */
+export function outputFrame(
+  row: JobTable,
+  output_name: string,
+  value: unknown,
+  disposition: 'append' | 'replace',
+  app: AppContext,
+): JobFrame {
+  const output = app.jobs.planOf(row).outputs.find(({ name }) => name === output_name)
+  const node_id = output?.node_id ?? output_name
+  return {
+    type: 'output_update',
+    job_id: row.id,
+    workflow_id: row.workflow_id,
+    node_id,
+    node_name: output_name,
+    output_name,
+    output_type: output ? typeText(output.type) : 'any',
+    value,
+    disposition,
+  } as JobFrame
+}

@@ -1,0 +1,18 @@
+// Commands that name the same job are carried out in order; everything else goes on beside them.
+
+export class Lanes {
+  readonly #tails = new Map<string, Promise<void>>()
+
+  /** Runs `work` after everything given earlier under the same key; without a key at once. */
+  run(key: string | null, work: () => void | Promise<void>): void {
+    if (key === null) {
+      void work()
+      return
+    }
+    const tail = (this.#tails.get(key) ?? Promise.resolve()).then(work)
+    this.#tails.set(key, tail)
+    void tail.finally(() => {
+      if (this.#tails.get(key) === tail) this.#tails.delete(key)
+    })
+  }
+}

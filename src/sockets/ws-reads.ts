@@ -1,0 +1,29 @@
+// The read commands of `/ws`: the same services as their HTTP twins, lists wrapped.
+import type { WsCommandHandlers } from '../../generated/messages.ts'
+import { ServiceError } from '../errors.ts'
+import { findNodes, nodeSummary } from '../nodes/catalogue.ts'
+import type { Connection } from './connection.ts'
+
+type Reads = Pick<
+  WsCommandHandlers<Connection>,
+  'list_workflows' | 'get_workflow' | 'get_workflow_interface' | 'list_nodes' | 'get_node'
+>
+
+export const reads: Reads = {
+  list_workflows: (data, { app, principal }) => app.workflows.list(principal, data),
+
+  get_workflow: (data, { app, principal }) => app.workflows.get(principal, data.id).record,
+
+  get_workflow_interface: (data, { app, principal }) => app.workflows.interface(principal, data.id),
+
+  list_nodes(data, { app }) {
+    const nodes = findNodes(app.registry, data)
+    return { nodes: data.fields === 'summary' ? nodes.map(nodeSummary) : nodes }
+  },
+
+  get_node(data, { app }) {
+    const [node] = findNodes(app.registry, { node_type: data.node_type })
+    if (!node) throw new ServiceError('NOT_FOUND', { message: `There is no node type "${data.node_type}".` })
+    return node
+  },
+}

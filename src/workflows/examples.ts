@@ -1,0 +1,45 @@
+// The bundled example workflows: one JSON file each, read when they are first asked for.
+import { readdirSync, readFileSync } from 'node:fs'
+import type { ExampleWorkflow } from '../../generated/types.ts'
+import type { Graph } from '../engine/graph.ts'
+
+/** An example as its file holds it. `outputs` is what a run with `params` gives; a test proves it. */
+export interface Example {
+  id: string
+  name: string
+  description: string
+  tags: string[]
+  run_mode: 'workflow' | 'chat' | 'app'
+  graph: Graph
+  params: Record<string, unknown>
+  outputs: Record<string, unknown>
+}
+
+/** An example as lists show it. */
+export function exampleListItem({ id, name, description, tags, run_mode }: Example) {
+  return { id, name, description, tags, run_mode }
+}
+
+/** An example in full, but for the schemas that follow from its graph. */
+export function exampleRecord(example: Example) {
+  return { ...exampleListItem(example), graph: example.graph as ExampleWorkflow['graph'], params: example.params }
+}
+
+const FOLDER = new URL('./examples/', import.meta.url)
+let loaded: ReadonlyMap<string, Example> | null = null
+
+/** Every example by id, in the order of their ids. */
+export function examples(): ReadonlyMap<string, Example> {
+  loaded ??= load()
+  return loaded
+}
+
+function load(): ReadonlyMap<string, Example> {
+  const files = readdirSync(FOLDER).filter((file) => file.endsWith('.json'))
+  return new Map(
+    files.sort().map((file) => {
+      const example = JSON.parse(readFileSync(new URL(file, FOLDER), 'utf8')) as Example
+      return [example.id, example]
+    }),
+  )
+}

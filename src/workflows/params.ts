@@ -1,0 +1,57 @@
+// Whether a workflow accepts the parameters it is given.
+import type { Plan, PlanInput } from '../engine/plan.ts'
+import { typeText } from '../engine/types.ts'
+import { conforms, kindOf } from '../engine/values.ts'
+import type { Problem } from '../errors.ts'
+
+/** Every problem with `params`: unknown names, missing ones, wrong types, numbers out of bounds. `at` is the pointer of the record itself. */
+export function paramProblems(plan: Plan, params: Readonly<Record<string, unknown>>, at: string): Problem[] {
+  const known = new Set(plan.inputs.map((input) => input.name))
+  const unknown = Object.keys(params)
+    .filter((name) => !known.has(name))
+    .map(
+      (name): Problem => ({
+        path: pointer(at, name),
+        code: 'unknown_input',
+        message: unknownMessage(name, [...known]),
+      }),
+    )
+  const wrong = plan.inputs.flatMap((input) => inputProblems(input, params[input.name], pointer(at, input.name)))
+  return [...unknown, ...wrong]
+}
+
+function inputProblems(input: PlanInput, value: unknown, path: string): Problem[] {
+  if (value === undefined) {
+    if (!input.required) return []
+    return [
+      { path, code: 'missing_input', message: `The input "${input.name}" (${typeText(input.type)}) is required.` },
+    ]
+  }
+  const values = input.stream && Array.isArray(value) ? value : [value]
+  return values.flatMap((one) => valueProblems(input, one, path))
+}
+
+function valueProblems(input: PlanInput, value: unknown, path: string): Problem[] {
+  if (!conforms(value, input.type)) {
+    const message = `The input "${input.name}" takes ${typeText(input.type)}, and the value is ${kindOf(value)}.`
+    return [{ path, code: 'input_type_mismatch', message }]
+  }
+  if (typeof value !== 'number') return []
+  if (input.min !== undefined && value < input.min) {
+    return [{ path, code: 'input_below_minimum', message: `The input "${input.name}" must be at least ${input.min}.` }]
+  }
+  if (input.max !== undefined && value > input.max) {
+    return [{ path, code: 'input_above_maximum', message: `The input "${input.name}" must be at most ${input.max}.` }]
+  }
+  return []
+}
+
+function unknownMessage(name: string, known: readonly string[]): string {
+  const has = known.length === 0 ? 'It has no inputs.' : `Its inputs are ${known.map((one) => `"${one}"`).join(', ')}.`
+  return `The workflow has no input "${name}". ${has}`
+}
+
+/** Appends a member name to a JSON pointer (RFC 6901). */
+export function pointer(base: string, name: string): string {
+  return `${base}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+}

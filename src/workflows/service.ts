@@ -1,0 +1,269 @@
+// Workflows: create, read, list, change, delete, versions, share links, and what a run needs of one.
+// Whatever belongs to another owner is the same WORKFLOW_NOT_FOUND as what does not exist.
+import type {
+  CreateWorkflowRequest,
+  UpdateWorkflowRequest,
+  Workflow,
+  WorkflowInterface,
+  WorkflowListItem,
+  WorkflowShare,
+  WorkflowVersion,
+} from '../../generated/types.ts'
+import { dropUnusedGraph, keepGraph } from '../db/graphs.ts'
+import type { WorkflowTable } from '../db/schema.ts'
+import type { Scope } from '../db/scope.ts'
+import type { Store, Tx } from '../db/store.ts'
+import * as rows from '../db/workflows.ts'
+import type { Graph } from '../engine/graph.ts'
+import { ServiceError } from '../errors.ts'
+import type { Platform } from '../platform.ts'
+import { decodeCursor, decodeRevision, encodeCursor, encodeRevision } from './cursor.ts'
+import { type Example, examples } from './examples.ts'
+import { workflowInterface } from './interface.ts'
+import type { CompiledGraph, Plans } from './plans.ts'
+import { workflowListItem, workflowRecord, workflowVersion } from './records.ts'
+
+/** A record with the revision of its row, which HTTP shows as `ETag`. */
+export interface Revised<T> {
+  record: T
+  revision: number
+}
+
+/** What a run needs of a workflow. */
+export interface RunnableWorkflow {
+  workflow_id: string
+  /** Null for a bundled example, which has no row. */
+  revision: number | null
+  compiled: CompiledGraph
+}
+
+export interface ListRequest {
+  tag?: string | null | undefined
+  q?: string | null | undefined
+  limit?: number | null | undefined
+  cursor?: string | null | undefined
+}
+
+export interface VersionsRequest {
+  limit?: number | null | undefined
+  cursor?: string | null | undefined
+  full: boolean
+}
+
+export interface WorkflowPage {
+  workflows: WorkflowListItem[]
+  /** The cursor of the next page, or null on the last one. */
+  next: string | null
+}
+
+const notFound = () => new ServiceError('WORKFLOW_NOT_FOUND')
+
+export class WorkflowService {
+  readonly #store: Store
+  readonly #plans: Plans
+  readonly #platform: Platform
+  readonly #publicUrl: () => string
+
+  constructor(store: Store, plans: Plans, platform: Platform, publicUrl: () => string) {
+    this.#store = store
+    this.#plans = plans
+    this.#platform = platform
+    this.#publicUrl = publicUrl
+  }
+
+  /** The caller's workflows, the last changed first; all of them unless `limit` is given. */
+  list(scope: Scope, request: ListRequest): WorkflowPage {
+    return this.#page(scope, request)
+  }
+
+  /** The public workflows of everybody. */
+  listPublic(request: ListRequest): WorkflowPage {
+    return this.#page(null, request)
+  }
+
+  #page(scope: Scope | null, { tag, q, limit, cursor }: ListRequest): WorkflowPage {
+    const wanted = limit ?? null
+    const filter = { scope, tag, q, after: decodeCursor(cursor), limit: wanted === null ? null : wanted + 1 }
+    const found = this.#store.read((tx) => rows.listWorkflows(tx, filter))
+    const page = wanted === null ? found : found.slice(0, wanted)
+    const last = page.at(-1)
+    return {
+      workflows: page.map(workflowListItem),
+      next: last && found.length > page.length ? encodeCursor(last) : null,
+    }
+  }
+
+  async create(scope: Scope, request: CreateWorkflowRequest): Promise<Revised<Workflow>> {
+    const compiled = this.#plans.compile(request.graph as Graph)
+    const now = this.#platform.timestamp()
+    const row: WorkflowTable = {
+      id: this.#platform.id('wf'),
+      user_id: scope.user_id,
+      workspace_id: scope.workspace_id,
+      ...editable(request, compiled),
+      revision: 1,
+      created_at: now,
+      updated_at: now,
+    }
+    await this.#store.write((tx) => {
+      keepGraph(tx, compiled.sha256, compiled.body)
+      rows.insertWorkflow(tx, row)
+      insertVersion(tx, row)
+    })
+    return { record: workflowRecord(row, compiled), revision: 1 }
+  }
+
+  /** The caller's own workflow. */
+  get(scope: Scope, id: string): Revised<Workflow> {
+    return this.#record(this.#owned(scope, id))
+  }
+
+  getPublic(id: string): Revised<Workflow> {
+    const row = this.#store.read((tx) => rows.publicWorkflow(tx, id))
+    if (!row) throw notFound()
+    return this.#record(row)
+  }
+
+  getShared(token: string): Revised<Workflow> {
+    const row = this.#store.read((tx) => rows.sharedWorkflow(tx, token))
+    if (!row) throw notFound()
+    return this.#record(row)
+  }
+
+  /**
+   * Replaces everything that can be edited.
+   * @param expected the revisions of which the row must have one, or null for any
+   * @throws PRECONDITION_FAILED when the row has another revision
+   */
+  async update(
+    scope: Scope,
+    id: string,
+    request: UpdateWorkflowRequest,
+    expected: readonly number[] | null,
+  ): Promise<Revised<Workflow>> {
+    const compiled = this.#plans.compile(request.graph as Graph)
+    const now = this.#platform.timestamp()
+    const row = await this.#store.write((tx) => {
+      const before = rows.ownedWorkflow(tx, scope, id)
+      if (!before) throw notFound()
+      if (expected && !expected.includes(before.revision)) throw new ServiceError('PRECONDITION_FAILED')
+      const after = { ...before, ...editable(request, compiled), revision: before.revision + 1, updated_at: now }
+      keepGraph(tx, compiled.sha256, compiled.body)
+      if (!rows.updateWorkflow(tx, after, before.revision)) throw new ServiceError('PRECONDITION_FAILED')
+      insertVersion(tx, after)
+      return after
+    })
+    return { record: workflowRecord(row, compiled), revision: row.revision }
+  }
+
+  /** Removes a workflow with its versions and share link. Its jobs keep the graph that they were accepted with. */
+  async delete(scope: Scope, id: string, expected: readonly number[] | null): Promise<void> {
+    await this.#store.write((tx) => {
+      const row = rows.ownedWorkflow(tx, scope, id)
+      if (!row) throw notFound()
+      if (expected && !expected.includes(row.revision)) throw new ServiceError('PRECONDITION_FAILED')
+      const graphs = new Set(
+        rows.workflowVersions(tx, id, Number.MAX_SAFE_INTEGER, -1).map((version) => version.graph_sha256),
+      )
+      rows.deleteWorkflow(tx, id)
+      for (const sha256 of graphs) dropUnusedGraph(tx, sha256)
+    })
+  }
+
+  /** A page of versions, newest first; all of them unless `limit` is given. `full` adds each one's graph. */
+  versions(
+    scope: Scope,
+    id: string,
+    { limit, cursor, full }: VersionsRequest,
+  ): { versions: WorkflowVersion[]; next: string | null } {
+    const row = this.#owned(scope, id)
+    const before = decodeRevision(cursor) ?? Number.MAX_SAFE_INTEGER
+    const wanted = limit ? limit + 1 : -1
+    const found = this.#store.read((tx) => rows.workflowVersions(tx, row.id, before, wanted))
+    const page = limit ? found.slice(0, limit) : found
+    const versions = page.map((version) => ({
+      ...workflowVersion(version),
+      ...(full ? { graph: this.#plans.stored(version.graph_sha256).graph as Workflow['graph'] } : {}),
+    }))
+    return { versions, next: found.length > page.length ? encodeRevision(page.at(-1)!.revision) : null }
+  }
+
+  /** @throws WORKFLOW_NOT_FOUND, INVALID_WORKFLOW_GRAPH where two inputs or outputs share a name */
+  interface(scope: Scope, id: string): WorkflowInterface {
+    const { compiled } = this.runnable(scope, id)
+    return workflowInterface(id, compiled)
+  }
+
+  /** The share link; `created` tells whether this call made it. */
+  async share(scope: Scope, id: string): Promise<{ share: WorkflowShare; created: boolean }> {
+    const token = this.#platform.secret(24)
+    const created_at = this.#platform.timestamp()
+    const { row, created } = await this.#store.write((tx) => {
+      if (!rows.ownedWorkflow(tx, scope, id)) throw notFound()
+      const created = rows.insertWorkflowShare(tx, { token, workflow_id: id, created_at })
+      return { row: rows.workflowShare(tx, id)!, created }
+    })
+    const url = `${this.#publicUrl()}/api/shared-workflows/${row.token}`
+    return { share: { token: row.token, url, created_at: row.created_at }, created }
+  }
+
+  async unshare(scope: Scope, id: string): Promise<void> {
+    await this.#store.write((tx) => {
+      if (!rows.ownedWorkflow(tx, scope, id)) throw notFound()
+      rows.deleteWorkflowShare(tx, id)
+    })
+  }
+
+  /** The caller's own workflow or a bundled example, compiled. */
+  runnable(scope: Scope, id: string): RunnableWorkflow {
+    const row = this.#store.read((tx) => rows.ownedWorkflow(tx, scope, id))
+    if (row) return { workflow_id: id, revision: row.revision, compiled: this.#plans.stored(row.graph_sha256) }
+    return { workflow_id: id, revision: null, compiled: this.example(id).compiled }
+  }
+
+  /** The bundled examples, by id. */
+  examples(): Example[] {
+    return [...examples().values()]
+  }
+
+  example(id: string): { example: Example; compiled: CompiledGraph } {
+    const example = examples().get(id)
+    if (!example) throw notFound()
+    return { example, compiled: this.#plans.compile(example.graph) }
+  }
+
+  #owned(scope: Scope, id: string): WorkflowTable {
+    const row = this.#store.read((tx) => rows.ownedWorkflow(tx, scope, id))
+    if (!row) throw notFound()
+    return row
+  }
+
+  #record(row: WorkflowTable): Revised<Workflow> {
+    return { record: workflowRecord(row, this.#plans.stored(row.graph_sha256)), revision: row.revision }
+  }
+}
+
+function editable(request: CreateWorkflowRequest | UpdateWorkflowRequest, compiled: CompiledGraph) {
+  return {
+    name: request.name,
+    description: request.description ?? '',
+    tags: JSON.stringify(request.tags ?? []),
+    access: request.access ?? 'private',
+    graph_sha256: compiled.sha256,
+    settings: JSON.stringify(request.settings ?? {}),
+    run_mode: request.run_mode ?? 'workflow',
+    etag: compiled.etag,
+  }
+}
+
+function insertVersion(tx: Tx, row: WorkflowTable): void {
+  rows.insertWorkflowVersion(tx, {
+    workflow_id: row.id,
+    revision: row.revision,
+    name: row.name,
+    description: row.description,
+    graph_sha256: row.graph_sha256,
+    etag: row.etag,
+    created_at: row.updated_at,
+  })
+}
