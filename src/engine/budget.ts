@@ -18,9 +18,13 @@ export class Budget {
     this.#used++
   }
 
-  /** Gives a place back and wakes those who wait, the longest waiting first, until it is taken. */
+  /** Gives a place back. Call `wakeWaiting` once the giver has taken what it needs itself. */
   giveBack(): void {
     this.#used--
+  }
+
+  /** Wakes those who wait for a place, the longest waiting first, until none is free. */
+  wakeWaiting(): void {
     for (const wake of [...this.#waiting]) {
       if (!this.free) return
       this.#waiting.delete(wake)

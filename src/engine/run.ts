@@ -157,6 +157,7 @@ export class Run implements ActorHost, ContextHost {
       this.#breakDown(fault)
     }
     this.#drain()
+    this.#options.budget.wakeWaiting()
   }
 
   context(actor: Actor): NodeContext {
@@ -230,6 +231,7 @@ export class Run implements ActorHost, ContextHost {
   async callWorkflow(node: ObservedNode, workflow_id: string, params: Record<string, unknown>): Promise<Outputs> {
     const { budget, callWorkflow } = this.#options
     budget.giveBack()
+    budget.wakeWaiting()
     try {
       return await callWorkflow(node, workflow_id, params)
     } finally {
