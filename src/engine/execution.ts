@@ -1,27 +1,12 @@
 // One run of a plan, as its host sees it.
-import type { Clock } from './clock.ts'
 import type { PushResult } from './feeds.ts'
-import type { Outcome, RunObserver } from './observer.ts'
+import type { Outcome } from './observer.ts'
 import type { Plan } from './plan.ts'
-import { newRun } from './sub-workflow.ts'
+import { type ExecuteOptions, newRun } from './sub-workflow.ts'
 
 export type { PushResult } from './feeds.ts'
 export type { Outcome, RunObserver } from './observer.ts'
-
-export interface ExecuteOptions {
-  /** Values of input nodes by name. */
-  params: Record<string, unknown>
-  /** Aborting it cancels the run. */
-  signal: AbortSignal
-  observer: RunObserver
-  /** How many asynchronous firings may be in flight at once, sub-workflows included. Default 64. */
-  concurrency?: number
-  clock?: Clock
-  /** Default Math.random. */
-  random?: () => number
-  /** Finds the plan of a workflow that a `workflow.Call` names; throws NodeError where there is none. */
-  loadPlan?: (workflow_id: string) => Promise<Plan>
-}
+export type { ExecuteOptions } from './sub-workflow.ts'
 
 export interface Execution {
   /** Resolves with the outcome; never rejects. */

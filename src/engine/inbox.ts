@@ -1,16 +1,14 @@
 // The queue of one edge: first in, first out, with a limit that its producer respects.
 import type { PlanSlot } from './plan-parts.ts'
 
-/** How many tokens wait on one edge before its producer pauses. */
-export const INBOX_LIMIT = 64
-
 /** How many consumed places are kept before the array is cut. */
 const SLACK = 1024
 
 export class Inbox {
   readonly slot: PlanSlot
   readonly consumer: number
-  limit = INBOX_LIMIT
+  /** How many tokens wait here before the producer pauses. */
+  limit: number
   /** Values (not ends, not nothing) that came through so far. */
   counter = 0
   /** When `counter` was last reported, in milliseconds of the run's monotonic time; −1 is never. */
@@ -18,8 +16,9 @@ export class Inbox {
   #tokens: unknown[] = []
   #head = 0
 
-  constructor(slot: PlanSlot, consumer: number) {
+  constructor(slot: PlanSlot, consumer: number, limit: number) {
     this.slot = slot
+    this.limit = limit
     this.consumer = consumer
   }
 

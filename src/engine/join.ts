@@ -5,6 +5,8 @@ import type { PlanNode } from './plan-parts.ts'
 import { End } from './tokens.ts'
 
 export interface JoinHost {
+  /** How many tokens an inbox holds before its producer pauses. */
+  readonly inboxLimit: number
   /** An inbox reached its limit, or went below it again. */
   filled(inbox: Inbox): void
   freed(inbox: Inbox): void
@@ -27,7 +29,7 @@ export class Join {
   constructor(node: PlanNode, host: JoinHost) {
     this.#node = node
     this.#host = host
-    this.#inboxes = node.slots.map((slot) => (slot.depth === 0 ? null : new Inbox(slot, node.index)))
+    this.#inboxes = node.slots.map((slot) => (slot.depth === 0 ? null : new Inbox(slot, node.index, host.inboxLimit)))
     this.#current = node.slots.map(() => ABSENT)
     this.#absent = node.slots.length
   }

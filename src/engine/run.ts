@@ -19,6 +19,7 @@ export interface RunOptions {
   signal: AbortSignal
   observer: RunObserver
   budget: Budget
+  inboxLimit: number
   clock: Clock
   random: () => number
   callWorkflow: ContextHost['callWorkflow']
@@ -111,6 +112,10 @@ export class Run implements ActorHost, ContextHost {
   }
 
   // — what actors ask of their host —
+
+  get inboxLimit(): number {
+    return this.#options.inboxLimit
+  }
 
   get stopped(): boolean {
     return this.#state !== 'running'

@@ -9,13 +9,20 @@ import { Run } from './run.ts'
 /** How deep workflows may call each other. */
 export const DEEPEST_CALL = 16
 
-export interface HostOptions {
+export interface ExecuteOptions {
+  /** Values of input nodes by name. */
   params: Record<string, unknown>
+  /** Aborting it cancels the run. */
   signal: AbortSignal
   observer: RunObserver
+  /** How many asynchronous firings may be in flight at once, sub-workflows included. Default 64. */
   concurrency?: number
+  /** How many tokens wait on an edge before its producer pauses. Default 64. */
+  inboxLimit?: number
   clock?: Clock
+  /** Default Math.random. */
   random?: () => number
+  /** Finds the plan of a workflow that a `workflow.Call` names; throws NodeError where there is none. */
   loadPlan?: (workflow_id: string) => Promise<Plan>
 }
 
@@ -56,7 +63,7 @@ function outputsOf(plan: Plan, workflow_id: string, outcome: Outcome): Outputs {
 /** Makes a run whose nodes may call workflows, down to the depth limit. */
 export function newRun(
   plan: Plan,
-  options: HostOptions,
+  options: ExecuteOptions,
   budget = new Budget(options.concurrency ?? 64),
   depth = 0,
 ): Run {
@@ -65,6 +72,7 @@ export function newRun(
     signal: options.signal,
     observer: options.observer,
     budget,
+    inboxLimit: options.inboxLimit ?? 64,
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,
     async callWorkflow(caller, workflow_id, params) {

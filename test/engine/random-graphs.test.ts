@@ -264,18 +264,20 @@ function graphOf({ nodes, edges, manners }: Builder) {
   )
 }
 
+const limits = fc.record({ concurrency: fc.integer({ min: 1, max: 9 }), inboxLimit: fc.constantFrom(1, 2, 3, 64) })
+
 const scale = Number(process.env.SVC_TEST_SCALE ?? 1)
 
 test('random graphs give what the reference evaluator gives, each node firing once per path', async () => {
   let streamed = 0
-  const property = fc.asyncProperty(steps, fc.integer({ min: 1, max: 9 }), async (recipe, concurrency) => {
+  const property = fc.asyncProperty(steps, limits, async (recipe, limit) => {
     const builder = build(recipe)
     const expected = new Evaluator(builder.nodes, builder.edges).evaluate()
     const fired = new Map<string, number>()
     const plan = planOf(graphOf(builder), registryFor(fired))
     const observer = new Recorder()
     const signal = new AbortController().signal
-    const outcome = await execute(plan, { params: {}, signal, observer, concurrency }).done
+    const outcome = await execute(plan, { params: {}, signal, observer, ...limit }).done
     assert.deepEqual(outcome, { status: 'completed', outputs: expected.outputs })
     for (const { id, publishes } of builder.nodes) {
       if (publishes === null) assert.equal(fired.get(id) ?? 0, expected.firings[id], `firings of ${id}`)
