@@ -1,0 +1,309 @@
+// Laws of bounds: inboxes, firings in flight, slices of work, and what a run leaves behind.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { execute } from '../../src/engine/execution.ts'
+import { silentObserver } from '../../src/engine/observer.ts'
+import { ANY, t } from '../../src/engine/types.ts'
+import {
+  Counter,
+  edge,
+  Gate,
+  graph,
+  HandClock,
+  item,
+  mapType,
+  node,
+  output,
+  outputs,
+  planOf,
+  sink,
+  source,
+  start,
+  testType,
+  until,
+  value,
+  withTypes,
+} from './kit.ts'
+
+describe('inboxes', () => {
+  test('a fast producer waits for a slow consumer', async () => {
+    const counter = new Counter()
+    const gate = new Gate()
+    const of = graph(
+      [node('count', 'test.Counter', { count: 1000 }), node('slow', 'test.Gate'), sink('out')],
+      ['count.item->slow.value', 'slow.output->out.value'],
+    )
+    const { execution } = start(of, withTypes(counter.type, gate.type))
+    let opened = 0
+    let most = 0
+    while (!execution.outcome) {
+      await until(() => gate.waiting.length > 0 || execution.outcome !== null)
+      most = Math.max(most, counter.given - opened)
+      if (gate.waiting.length > 0) {
+        gate.waiting[0]!.open()
+        opened++
+      }
+      await Promise.resolve()
+    }
+    assert.equal(execution.outcome.status, 'completed')
+    assert.equal(counter.given, 1000)
+    // At most 16 in flight, 64 in the window of the consumer, 64 in its inbox, and the one being given.
+    assert.ok(most <= 16 + 64 + 1, `${most} items were under way`)
+  })
+
+  test('a slow consumer anywhere behind holds up the whole line', async () => {
+    const counter = new Counter()
+    const gate = new Gate()
+    const steps = Array.from({ length: 5 }, (_, at) => node(`s${at}`, 'test.Same'))
+    const of = graph(
+      [node('count', 'test.Counter', { count: 10_000 }), ...steps, node('slow', 'test.Gate')],
+      [
+        'count.item->s0.value',
+        ...steps.slice(1).map((_, at) => edge(`s${at}.output->s${at + 1}.value`)),
+        's4.output->slow.value',
+      ],
+    )
+    const { abort, execution } = start(
+      of,
+      withTypes(
+        counter.type,
+        gate.type,
+        mapType('test.Same', (given) => given),
+      ),
+    )
+    await until(() => gate.waiting.length === 16)
+    assert.ok(counter.given <= 6 * 64 + 16 + 1, `${counter.given} items were given`)
+    abort.abort()
+    for (const one of [...gate.waiting]) one.open()
+    await execution.done
+    assert.ok(counter.ended)
+  })
+
+  test('an asynchronous producer is asked for no more than there is room for', async () => {
+    let given = 0
+    const producer = testType('test.Producer', {
+      outputs: [item],
+      async *run() {
+        for (; given < 5000; given++) yield { item: given }
+      },
+    })
+    const gate = new Gate()
+    const of = graph([node('p', 'test.Producer'), node('slow', 'test.Gate')], ['p.item->slow.value'])
+    const { abort, execution } = start(of, withTypes(producer, gate.type))
+    await until(() => gate.waiting.length === 16)
+    for (let turns = 0; turns < 50; turns++) await new Promise((resolve) => setImmediate(resolve))
+    assert.ok(given <= 64 + 64 + 16 + 1, `${given} items were given`)
+    abort.abort()
+    for (const one of [...gate.waiting]) one.open()
+    await execution.done
+  })
+
+  test('a graph that blocks itself grows its inbox instead of standing still', async () => {
+    const counter = new Counter()
+    const of = graph(
+      [
+        node('count', 'test.Counter', { count: 1000 }),
+        node('all', 'control.Collect'),
+        node('length', 'list.Length'),
+        node('pair', 'text.Template', { template: '{{a}}/{{b}}' }),
+        sink('out'),
+      ],
+      [
+        'count.item->all.item',
+        'all.list->length.list',
+        'count.item->pair.a',
+        'length.output->pair.b',
+        'pair.output->out.value',
+      ],
+    )
+    const { out } = await outputs(of, withTypes(counter.type))
+    assert.equal(out!.length, 1000)
+    assert.equal(out!.at(-1), '999/1000')
+  })
+
+  test('it grows also while something unrelated is in flight', async () => {
+    const gate = new Gate()
+    const counter = new Counter()
+    const of = graph(
+      [
+        source('in', 1),
+        node('other', 'test.Gate'),
+        node('count', 'test.Counter', { count: 500 }),
+        node('all', 'control.Collect'),
+        node('pair', 'test.Pair'),
+        sink('out'),
+      ],
+      [
+        'in.output->other.value',
+        'count.item->all.item',
+        'count.item->pair.value',
+        'all.list->pair.all',
+        'pair.output->out.value',
+      ],
+    )
+    const pair = testType('test.Pair', {
+      properties: [value, { name: 'all', type: ANY, required: true }],
+      outputs: [output],
+      run: ({ value: given }) => ({ output: given }),
+    })
+    const { execution, observer } = start(of, withTypes(gate.type, counter.type, pair))
+    await until(() => observer.named('outputDone').length === 1)
+    assert.equal(observer.named('output').length, 500)
+    assert.equal(execution.outcome, null)
+    gate.waiting[0]!.open()
+    assert.equal((await execution.done).status, 'completed')
+  })
+})
+
+describe('firings in flight', () => {
+  test('one node has at most 16', async () => {
+    const gate = new Gate()
+    const of = graph(
+      [source('in', [...Array(100).keys()]), node('each', 'control.ForEach'), node('slow', 'test.Gate'), sink('out')],
+      ['in.output->each.list', 'each.item->slow.value', 'slow.output->out.value'],
+    )
+    const { execution } = start(of, withTypes(gate.type))
+    await until(() => gate.waiting.length === 16)
+    while (!execution.outcome) {
+      gate.waiting.at(-1)?.open()
+      await Promise.resolve()
+    }
+    assert.equal(gate.most, 16)
+    assert.deepEqual(execution.outcome, { status: 'completed', outputs: { out: [...Array(100).keys()] } })
+  })
+
+  test('one run has no more than its concurrency', async () => {
+    const gate = new Gate()
+    const slow = Array.from({ length: 40 }, (_, at) => node(`slow${at}`, 'test.Gate'))
+    const of = graph(
+      [source('in', 1), ...slow],
+      slow.map((one) => edge(`in.output->${one.id}.value`)),
+    )
+    const { execution } = start(of, withTypes(gate.type), { concurrency: 5 })
+    while (!execution.outcome) {
+      gate.waiting[0]?.open()
+      await Promise.resolve()
+    }
+    assert.equal(gate.most, 5)
+    assert.equal(gate.started, 40)
+  })
+
+  test('synchronous work goes on while no place for asynchronous work is free', async () => {
+    const gate = new Gate()
+    const of = graph(
+      [
+        source('a', 1),
+        node('slow', 'test.Gate'),
+        source('in', [1, 2, 3]),
+        node('each', 'control.ForEach'),
+        sink('out'),
+      ],
+      ['a.output->slow.value', 'in.output->each.list', 'each.item->out.value'],
+    )
+    const { execution, observer } = start(of, withTypes(gate.type), { concurrency: 1 })
+    await until(() => observer.named('output').length === 3)
+    gate.waiting[0]!.open()
+    assert.equal((await execution.done).status, 'completed')
+  })
+})
+
+describe('turns', () => {
+  test('a small synchronous graph is over when execute returns', () => {
+    const { execution } = start(graph([source('in', 'x'), sink('out')], ['in.output->out.value']))
+    assert.deepEqual(execution.outcome, { status: 'completed', outputs: { out: ['x'] } })
+  })
+
+  test('long synchronous work lets timers and sockets in between', async () => {
+    let turns = 0
+    let going = true
+    const tick = () => {
+      turns++
+      if (going) setImmediate(tick)
+    }
+    setImmediate(tick)
+    const busy = mapType('test.Busy', (given) => {
+      const end = performance.now() + 1
+      while (performance.now() < end);
+      return given
+    })
+    const of = graph(
+      [source('in', [...Array(60).keys()]), node('each', 'control.ForEach'), node('busy', 'test.Busy'), sink('out')],
+      ['in.output->each.list', 'each.item->busy.value', 'busy.output->out.value'],
+    )
+    const { out } = await outputs(of, withTypes(busy))
+    going = false
+    assert.equal(out!.length, 60)
+    assert.ok(turns >= 1, `${turns} turns of the event loop`)
+  })
+})
+
+describe('leftovers', () => {
+  test('runs leave no listener, no timer and no growing memory', async () => {
+    const clock = new HandClock()
+    const abort = new AbortController()
+    let listeners = 0
+    const { signal } = abort
+    const add = signal.addEventListener.bind(signal)
+    const remove = signal.removeEventListener.bind(signal)
+    signal.addEventListener = (...args: Parameters<typeof add>) => {
+      listeners++
+      add(...args)
+    }
+    signal.removeEventListener = (...args: Parameters<typeof remove>) => {
+      listeners--
+      remove(...args)
+    }
+    const later = testType('test.Later', {
+      properties: [value],
+      outputs: [output],
+      run: async ({ value: given }) => ({ output: given }),
+    })
+    const of = graph(
+      [source('in', [1, 2]), node('each', 'control.ForEach'), node('later', 'test.Later'), sink('out')],
+      ['in.output->each.list', 'each.item->later.value', 'later.output->out.value'],
+    )
+    const plan = planOf(of, withTypes(later))
+    const one = () => execute(plan, { params: {}, signal, observer: silentObserver, clock }).done
+    for (let runs = 0; runs < 1000; runs++) await one()
+    globalThis.gc?.()
+    const before = process.memoryUsage().heapUsed
+    for (let runs = 0; runs < 9000; runs++) await one()
+    globalThis.gc?.()
+    const grown = process.memoryUsage().heapUsed - before
+    assert.equal(listeners, 0)
+    assert.equal(clock.sleepers.size, 0)
+    assert.ok(grown < 40e6, `the heap grew by ${Math.round(grown / 1e6)} MB`)
+  })
+
+  test('a plan serves many runs at once, none of which sees another', async () => {
+    const gate = new Gate()
+    const of = graph(
+      [node('in', 'input.Integer', { name: 'n' }), node('slow', 'test.Gate'), sink('out')],
+      ['in.output->slow.value', 'slow.output->out.value'],
+    )
+    const plan = planOf(of, withTypes(gate.type))
+    const signal = new AbortController().signal
+    const runs = [1, 2, 3].map((n) => execute(plan, { params: { n }, signal, observer: silentObserver }))
+    await until(() => gate.waiting.length === 3)
+    for (const waiting of [...gate.waiting].reverse()) waiting.open()
+    assert.deepEqual(
+      await Promise.all(runs.map((one) => one.done)),
+      [1, 2, 3].map((n) => ({ status: 'completed', outputs: { out: [n] } })),
+    )
+  })
+
+  test('a total of a stream is known while its items still wait', async () => {
+    const counter = new Counter()
+    const of = graph(
+      [node('count', 'test.Counter', { count: 300 }), node('share', 'test.Share'), sink('out')],
+      ['count.item->share.value', 'count.total->share.total', 'share.output->out.value'],
+    )
+    const share = testType('test.Share', {
+      properties: [value, { name: 'total', type: t('int'), required: true }],
+      outputs: [output],
+      run: ({ value: given, total }) => ({ output: `${given}/${total}` }),
+    })
+    const { out } = await outputs(of, withTypes(counter.type, share))
+    assert.deepEqual([out!.length, out![0]], [300, '0/300'])
+  })
+})

@@ -1,0 +1,229 @@
+// Laws of errors: what a bad firing reaches, what may be said about it, and what counts as bad.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { NodeError, type NodeType, type Outputs } from '../../src/engine/node-type.ts'
+import { ANY, t } from '../../src/engine/types.ts'
+import { Gate, graph, item, node, output, run, sink, source, start, testType, until, value, withTypes } from './kit.ts'
+
+function throwing(error: unknown): NodeType {
+  return testType('test.Bad', {
+    properties: [value],
+    outputs: [output],
+    run() {
+      throw error
+    },
+  })
+}
+
+const bad = graph(
+  [source('in', 1), node('bad', 'test.Bad'), sink('out')],
+  ['in.output->bad.value', 'bad.output->out.value'],
+)
+
+/** The error of a graph whose one node returns or yields what it is told. */
+async function errorOf(type: Partial<NodeType>): Promise<string> {
+  const outcome = await run(graph([node('n', 'test.N')], []), withTypes(testType('test.N', type)))
+  assert.equal(outcome.status, 'failed')
+  assert.equal(outcome.error.node_id, 'n')
+  return `${outcome.error.type}: ${outcome.error.message}`
+}
+
+function returning(given: unknown): Promise<string> {
+  return errorOf({ outputs: [{ name: 'count', type: t('int') }, item], run: () => given as Outputs })
+}
+
+describe('errors', () => {
+  test('a NodeError says what it says, with the node that threw it', async () => {
+    const { execution, observer } = start(bad, withTypes(throwing(new NodeError('No such page.', 'not_found'))))
+    const error = { node_id: 'bad', type: 'not_found', message: 'No such page.' }
+    assert.deepEqual(await execution.done, { status: 'failed', error })
+    assert.deepEqual(observer.statuses('bad'), ['running', 'error'])
+    assert.deepEqual(observer.statuses('out'), [])
+    assert.deepEqual(observer.faults, [])
+  })
+
+  test('anything else says nothing of its cause; the observer gets it for the log', async () => {
+    const cause = new TypeError('password is hunter2')
+    const { execution, observer } = start(bad, withTypes(throwing(cause)))
+    const outcome = await execution.done
+    assert.ok(outcome.status === 'failed' && outcome.error.type === 'node_failed')
+    assert.doesNotMatch(JSON.stringify([outcome, observer.calls]), /hunter2/)
+    assert.deepEqual(observer.faults, [cause])
+  })
+
+  test('the cause of a NodeError goes to the log alone', async () => {
+    const cause = new Error('secret')
+    const { execution, observer } = start(bad, withTypes(throwing(new NodeError('It failed.', 'x', { cause }))))
+    assert.doesNotMatch(JSON.stringify([await execution.done, observer.calls]), /secret/)
+    assert.deepEqual(observer.faults, [cause])
+  })
+
+  test('the first bad firing starts nothing more; firings in flight settle before the run ends', async () => {
+    const gate = new Gate()
+    const failing = new Gate('test.Failing')
+    const of = graph(
+      [source('in', 1), node('a', 'test.Gate'), node('b', 'test.Failing'), node('after', 'test.Gate'), sink('out')],
+      ['in.output->a.value', 'in.output->b.value', 'a.output->after.value', 'after.output->out.value'],
+    )
+    const { execution, observer } = start(of, withTypes(gate.type, failing.type))
+    await until(() => gate.waiting.length === 1 && failing.waiting.length === 1)
+    failing.waiting[0]!.fail(new NodeError('b failed'))
+    await until(() => observer.statuses('b').includes('error'))
+    assert.equal(execution.outcome, null)
+    gate.waiting[0]!.open()
+    const outcome = await execution.done
+    assert.ok(outcome.status === 'failed' && outcome.error.node_id === 'b')
+    assert.equal(gate.started, 1)
+    assert.deepEqual(observer.statuses('after'), [])
+  })
+
+  test('an error in a generator, a promise, an aggregate or its end fails the run', async () => {
+    const oops = new NodeError('oops')
+    const variants: Partial<NodeType>[] = [
+      {
+        outputs: [item],
+        *run() {
+          yield { item: 1 }
+          throw oops
+        },
+      },
+      {
+        outputs: [item],
+        async *run() {
+          yield { item: 1 }
+          throw oops
+        },
+      },
+      { run: () => Promise.reject(oops) },
+    ]
+    for (const variant of variants) assert.equal(await errorOf(variant), 'node_error: oops')
+    const fail = () => {
+      throw oops
+    }
+    for (const aggregate of [
+      { push: fail, end: () => ({}) },
+      { push() {}, end: fail },
+      { push: async () => fail(), end: () => ({}) },
+      { push() {}, end: async () => fail() },
+    ]) {
+      const type = testType('test.All', {
+        properties: [{ name: 'item', type: ANY, required: true, aggregate: true }],
+        open: () => aggregate,
+      })
+      const of = graph(
+        [source('in', [1]), node('each', 'control.ForEach'), node('all', 'test.All')],
+        ['in.output->each.list', 'each.item->all.item'],
+      )
+      const outcome = await run(of, withTypes(type))
+      assert.deepEqual(outcome, { status: 'failed', error: { node_id: 'all', type: 'node_error', message: 'oops' } })
+    }
+  })
+
+  test('generators that are left behind are ended', async () => {
+    let ended = 0
+    const endless = testType('test.Endless', {
+      outputs: [item],
+      async *run() {
+        try {
+          for (let at = 0; ; at++) yield { item: at }
+        } finally {
+          ended++
+        }
+      },
+    })
+    const strict = testType('test.Strict', {
+      properties: [value],
+      run({ value: given }) {
+        if (Number(given) > 5) throw new NodeError('enough')
+        return {}
+      },
+    })
+    const of = graph([node('endless', 'test.Endless'), node('strict', 'test.Strict')], ['endless.item->strict.value'])
+    const outcome = await run(of, withTypes(endless, strict))
+    assert.ok(outcome.status === 'failed' && outcome.error.message === 'enough')
+    await until(() => ended === 1)
+  })
+
+  test('an observer that throws fails its own run and no more', async () => {
+    const { execution } = start(graph([source('in', 1), sink('out')], ['in.output->out.value']), withTypes(), {
+      observer: {
+        nodeUpdated() {
+          throw new Error('deaf')
+        },
+        output() {},
+        edgeUpdated() {},
+        progress() {},
+        chunk() {},
+        log() {},
+        fault() {
+          throw new Error('deafer')
+        },
+      },
+    })
+    const outcome = await execution.done
+    assert.ok(outcome.status === 'failed' && outcome.error.type === 'internal_error')
+  })
+})
+
+describe('bad returns', () => {
+  test('an undeclared output, with a hint', async () => {
+    assert.match(
+      await returning({ cuont: 1 }),
+      /^bad_output: .*"cuont", which it doesn't have\. Did you mean "count"\?/,
+    )
+  })
+
+  test('a value of the wrong type for its output', async () => {
+    assert.match(await returning({ count: 'one' }), /gave str on "count", which is int/)
+    assert.match(await returning({ count: Number.NaN }), /gave NaN on "count", which is int/)
+    assert.match(await returning({ count: 1.5 }), /gave float on "count"/)
+  })
+
+  test('something that is no record of outputs', async () => {
+    assert.match(await returning([1]), /returned list instead of its outputs by name/)
+    assert.match(await returning('x'), /returned str/)
+    assert.match(await returning(42), /returned int/)
+  })
+
+  test('a stream that is returned, a single output that is yielded, an item that is no record', async () => {
+    assert.match(await returning({ item: 1 }), /returned its stream "item" instead of yielding it/)
+    const outputsOf = [{ name: 'count', type: t('int') }, item]
+    const yielding = (given: unknown) =>
+      errorOf({
+        outputs: outputsOf,
+        *run() {
+          yield given as Outputs
+        },
+      })
+    assert.match(await yielding({ count: 1 }), /yielded its single output "count"/)
+    assert.match(await yielding(7), /yielded int instead of values by handle/)
+  })
+
+  test('a value that does not fit its input at run time names node, input and both types', async () => {
+    const of = graph(
+      [source('in', 'text'), node('sum', 'math.Round'), sink('out')],
+      ['in.output->sum.value', 'sum.output->out.value'],
+    )
+    const outcome = await run(of)
+    const message = 'Input "value" of node "sum": expected float, got str.'
+    assert.deepEqual(outcome, { status: 'failed', error: { node_id: 'sum', type: 'type_mismatch', message } })
+  })
+
+  test('a connected value outside of the limits of its property', async () => {
+    const of = graph(
+      [source('in', -1), node('wait', 'control.Delay'), sink('out')],
+      ['in.output->wait.seconds', 'wait.output->out.value'],
+    )
+    const outcome = await run(of)
+    assert.ok(outcome.status === 'failed')
+    assert.equal(outcome.error.message, 'Input "seconds" of node "wait": must be at least 0.')
+  })
+
+  test('one value where a list is expected becomes a list of it', async () => {
+    const of = graph(
+      [source('in', 5), node('count', 'list.Length'), sink('out')],
+      ['in.output->count.list', 'count.output->out.value'],
+    )
+    assert.deepEqual(await run(of), { status: 'completed', outputs: { out: [1] } })
+  })
+})

@@ -1,0 +1,161 @@
+// Laws of params, streamed inputs and changes of properties while a run goes on.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Gate, graph, node, outputs, run, sink, source, start, until, withTypes } from './kit.ts'
+
+const echo = (type: string, data: Record<string, unknown> = {}) =>
+  graph([node('in', type, { name: 'x', ...data }), sink('out')], ['in.output->out.value'])
+
+const streamed = (type = 'input.Any') =>
+  graph(
+    [node('in', type, { name: 'x', stream: true }), node('all', 'control.Collect'), sink('out'), sink('list')],
+    ['in.output->out.value', 'in.output->all.item', 'all.list->list.value'],
+  )
+
+describe('params', () => {
+  test('a param comes before the own value of its input', async () => {
+    assert.deepEqual(await outputs(echo('input.String', { value: 'own' }), withTypes(), { params: { x: 'given' } }), {
+      out: ['given'],
+    })
+    assert.deepEqual(await outputs(echo('input.String', { value: 'own' })), { out: ['own'] })
+    assert.deepEqual(await outputs(echo('input.String', { value: 'own' }), withTypes(), { params: { x: null } }), {
+      out: ['own'],
+    })
+    assert.deepEqual(await outputs(echo('input.Any', { value: 'own' }), withTypes(), { params: { x: null } }), {
+      out: [null],
+    })
+  })
+
+  test('false, 0 and empty texts are values', async () => {
+    assert.deepEqual(await outputs(echo('input.Boolean', { value: false })), { out: [false] })
+    assert.deepEqual(await outputs(echo('input.Integer', { value: 0 })), { out: [0] })
+    assert.deepEqual(await outputs(echo('input.String', { value: '' })), { out: [''] })
+  })
+
+  test('a missing one, one of another type and one outside of the limits fail clearly', async () => {
+    const failing = async (type: string, params: Record<string, unknown>, data = {}) => {
+      const outcome = await run(echo(type, data), withTypes(), { params })
+      assert.ok(outcome.status === 'failed')
+      return outcome.error
+    }
+    assert.deepEqual(await failing('input.String', {}), {
+      node_id: 'in',
+      type: 'missing_input',
+      message: 'Input "x" needs a value.',
+    })
+    const mismatch = { node_id: 'in', type: 'input_mismatch', message: 'Input "x": expected int, got float.' }
+    assert.deepEqual(await failing('input.Integer', { x: 1.5 }), mismatch)
+    assert.equal((await failing('input.Integer', { x: 11 }, { max: 10 })).message, 'Input "x": must be at most 10.')
+    assert.equal((await failing('input.Float', { x: -1 }, { min: 0 })).message, 'Input "x": must be at least 0.')
+    assert.equal(
+      (await failing('input.Float', { x: Number.POSITIVE_INFINITY })).message,
+      'Input "x": expected float, got Infinity.',
+    )
+  })
+
+  test('params called like members of every object are missing unless they are given', async () => {
+    const of = graph([node('in', 'input.Any', { name: 'constructor' }), sink('out')], ['in.output->out.value'])
+    const outcome = await run(of)
+    assert.ok(outcome.status === 'failed' && outcome.error.type === 'missing_input')
+  })
+})
+
+describe('streamed inputs', () => {
+  test('values that are pushed become the items of a stream', async () => {
+    const { execution, observer } = start(streamed())
+    assert.equal(execution.pushInput('x', 1), 'ok')
+    assert.equal(execution.pushInput('x', 2, 'output'), 'ok')
+    await until(() => observer.named('output').length === 2)
+    assert.equal(execution.outcome, null)
+    assert.equal(execution.pushInput('x', 3), 'ok')
+    assert.equal(execution.endInput('x'), 'ok')
+    assert.deepEqual(await execution.done, { status: 'completed', outputs: { out: [1, 2, 3], list: [[1, 2, 3]] } })
+  })
+
+  test('a list among the params is the whole stream', async () => {
+    const { execution } = start(streamed(), withTypes(), { params: { x: ['a', 'b'] } })
+    assert.equal(execution.pushInput('x', 'late'), 'not_running')
+    assert.deepEqual(await execution.done, { status: 'completed', outputs: { out: ['a', 'b'], list: [['a', 'b']] } })
+    assert.deepEqual(await outputs(streamed(), withTypes(), { params: { x: [] } }), { out: [], list: [[]] })
+  })
+
+  test('a push answers with a word where it cannot be taken', async () => {
+    const of = graph(
+      [
+        node('a', 'input.Any', { name: 'x', stream: true }),
+        node('b', 'input.Any', { name: 'y', value: 1 }),
+        sink('out'),
+      ],
+      ['a.output->out.value'],
+    )
+    const { execution } = start(of)
+    assert.equal(execution.pushInput('z', 1), 'unknown_input')
+    assert.equal(execution.pushInput('x', 1, 'elsewhere'), 'unknown_input')
+    assert.equal(execution.pushInput('y', 1), 'not_a_stream')
+    assert.equal(execution.endInput('y'), 'not_a_stream')
+    assert.equal(execution.endInput('x'), 'ok')
+    assert.equal(execution.pushInput('x', 1), 'not_running')
+    assert.equal(execution.endInput('x'), 'not_running')
+    assert.equal((await execution.done).status, 'completed')
+    assert.equal(execution.pushInput('x', 1), 'not_running')
+  })
+
+  test('values wait in the queue of the input while consumers are busy', async () => {
+    const gate = new Gate()
+    const of = graph(
+      [node('in', 'input.Integer', { name: 'x', stream: true }), node('slow', 'test.Gate'), sink('out')],
+      ['in.output->slow.value', 'slow.output->out.value'],
+    )
+    const { execution } = start(of, withTypes(gate.type))
+    for (let at = 0; at < 500; at++) assert.equal(execution.pushInput('x', at), 'ok')
+    execution.endInput('x')
+    while (!execution.outcome) {
+      gate.waiting[0]?.open()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    assert.deepEqual(await execution.done, { status: 'completed', outputs: { out: [...Array(500).keys()] } })
+  })
+
+  test('a pushed value of the wrong type fails the run at its input', async () => {
+    const { execution } = start(streamed('input.Integer'))
+    execution.pushInput('x', 'text')
+    const error = { node_id: 'in', type: 'input_mismatch', message: 'Input "x": expected int, got str.' }
+    assert.deepEqual(await execution.done, { status: 'failed', error })
+  })
+})
+
+describe('changes of properties', () => {
+  test('affect firings not yet begun', async () => {
+    const gate = new Gate()
+    const of = graph(
+      [
+        source('in', [1, 2]),
+        node('each', 'control.ForEach'),
+        node('slow', 'test.Gate'),
+        node('say', 'text.Template', { template: 'old {{v}}' }),
+        sink('out'),
+      ],
+      ['in.output->each.list', 'each.item->slow.value', 'slow.output->say.v', 'say.output->out.value'],
+    )
+    const { execution, observer } = start(of, withTypes(gate.type))
+    await until(() => gate.waiting.length === 2)
+    gate.waiting[0]!.open()
+    await until(() => observer.named('output').length === 1)
+    assert.deepEqual(execution.updateProperties('say', { template: 'new {{v}}' }), ['template'])
+    gate.waiting[0]!.open()
+    assert.deepEqual(await execution.done, { status: 'completed', outputs: { out: ['old 1', 'new 2'] } })
+  })
+
+  test('unknown, connected, fixed and mistyped ones are not applied', () => {
+    const of = graph(
+      [node('in', 'input.Any', { name: 'x', stream: true }), node('say', 'text.Concat'), sink('out')],
+      ['in.output->say.a', 'say.output->out.value'],
+    )
+    const { execution } = start(of)
+    assert.deepEqual(execution.updateProperties('say', { a: 'x', b: 'y', c: 'z' }), ['b'])
+    assert.deepEqual(execution.updateProperties('say', { b: 5 }), [])
+    assert.deepEqual(execution.updateProperties('out', { name: 'other' }), [])
+    assert.deepEqual(execution.updateProperties('in', { name: 'y', value: 1, stream: false }), [])
+    assert.equal(execution.updateProperties('nobody', { a: 1 }), null)
+  })
+})

@@ -1,0 +1,95 @@
+// What a host hears of a run, in which order.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Counter, edge, graph, node, sink, source, start, testType, value, withTypes } from './kit.ts'
+
+describe('observer', () => {
+  test('hears nodes, edges and outputs of a simple run in order', () => {
+    const of = graph(
+      [source('in', 'a'), node('up', 'text.Case', { to: 'upper', name: 'Loud' }), sink('out')],
+      [edge('in.output->up.text', { id: 'e1' }), edge('up.output->out.value', { id: 'e2' })],
+    )
+    const { observer } = start(of)
+    assert.deepEqual(observer.calls, [
+      ['node', 'in', 'running', undefined],
+      ['edge', 'e1', 'completed', 1],
+      ['node', 'in', 'completed', { result: { output: 'a' } }],
+      ['node', 'up', 'running', undefined],
+      ['edge', 'e2', 'completed', 1],
+      ['node', 'up', 'completed', { result: { output: 'A' } }],
+      ['node', 'out', 'running', undefined],
+      ['output', 'out', 'out', 'A'],
+      ['node', 'out', 'completed', { result: {} }],
+      ['outputDone', 'out', 'out'],
+    ])
+  })
+
+  test('hears a node once, however often it fires, with the outputs of its last firing', () => {
+    const of = graph(
+      [source('in', [1, 2, 3]), node('each', 'control.ForEach'), node('say', 'text.FromValue'), sink('out')],
+      ['in.output->each.list', 'each.item->say.value', 'say.output->out.value'],
+    )
+    const { observer } = start(of)
+    const said = observer.calls.filter((call) => call[0] === 'node' && call[1] === 'say')
+    assert.deepEqual(said, [
+      ['node', 'say', 'running', undefined],
+      ['node', 'say', 'completed', { result: { output: '3' } }],
+    ])
+  })
+
+  test('hears of an edge at its first value and at its end, not of every value', () => {
+    const counter = new Counter()
+    const of = graph(
+      [node('count', 'test.Counter', { count: 5000 }), sink('out')],
+      [edge('count.item->out.value', { id: 'stream' })],
+    )
+    const { observer, execution } = start(of, withTypes(counter.type))
+    return execution.done.then(() => {
+      const edges = observer.named('edge')
+      assert.deepEqual(edges[0], ['edge', 'stream', 'active', 1])
+      assert.deepEqual(edges.at(-1), ['edge', 'stream', 'completed', 5000])
+      assert.ok(edges.length < 50, `${edges.length} reports`)
+    })
+  })
+
+  test('a node is called by its name, else by the title of its type', () => {
+    const names: string[] = []
+    const of = graph(
+      [source('in', 1), node('say', 'text.FromValue'), sink('out')],
+      ['in.output->say.value', 'say.output->out.value'],
+    )
+    start(of, withTypes(), {
+      observer: {
+        nodeUpdated: (at, status) => status === 'running' && names.push(`${at.node_name} (${at.node_type})`),
+        output() {},
+        edgeUpdated() {},
+        progress() {},
+        chunk() {},
+        log() {},
+        fault() {},
+      },
+    })
+    assert.deepEqual(names, ['in (input.Any)', 'Value to text (text.FromValue)', 'out (output.Output)'])
+  })
+
+  test('node code speaks through its context', () => {
+    const talker = testType('test.Talker', {
+      properties: [value],
+      run(_inputs, context) {
+        context.log('info', 'hello')
+        context.progress(1.4, 3)
+        context.chunk('abc', { done: true, content_type: 'text/markdown' })
+        return {}
+      },
+    })
+    const { observer } = start(
+      graph([source('in', 1), node('t', 'test.Talker')], ['in.output->t.value']),
+      withTypes(talker),
+    )
+    assert.deepEqual(observer.named('log'), [['log', 't', 'info', 'hello']])
+    assert.deepEqual(observer.named('progress'), [['progress', 't', 1, 3]])
+    assert.deepEqual(observer.named('chunk'), [
+      ['chunk', 't', { content: 'abc', content_type: 'text/markdown', done: true, thinking: false }],
+    ])
+  })
+})

@@ -1,0 +1,176 @@
+// Laws of workflows that call workflows.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Graph } from '../../src/engine/graph.ts'
+import { NodeError } from '../../src/engine/node-type.ts'
+import {
+  Gate,
+  graph,
+  mapType,
+  node,
+  outputs,
+  planOf,
+  run,
+  sink,
+  source,
+  start,
+  testType,
+  until,
+  value,
+  withTypes,
+} from './kit.ts'
+
+const call = (more = {}) =>
+  node('call', 'workflow.Call', { workflow_id: 'inner' }, { dynamic_outputs: { result: null, items: {} }, ...more })
+
+const outer = graph(
+  [source('in', 2), call(), sink('result'), sink('items')],
+  ['in.output->call.n', 'call.result->result.value', 'call.items->items.value'],
+)
+
+const inner = graph(
+  [
+    node('n', 'input.Integer', { name: 'n' }),
+    node('range', 'list.Range'),
+    node('each', 'control.ForEach'),
+    node('sum', 'math.Formula', { formula: 'n * 10' }),
+    sink('items'),
+    sink('result'),
+  ],
+  [
+    'n.output->range.stop',
+    'range.output->each.list',
+    'each.item->items.value',
+    'n.output->sum.n',
+    'sum.output->result.value',
+  ],
+)
+
+const loading = (graphs: Record<string, Graph>, registry = withTypes()) => ({
+  loadPlan: async (id: string) => {
+    const found = graphs[id]
+    if (!found) throw new NodeError(`There is no workflow "${id}".`, 'not_found')
+    return planOf(found, registry)
+  },
+})
+
+describe('sub-workflows', () => {
+  test('params go in by name, outputs come out by name, a stream as a list', async () => {
+    assert.deepEqual(await outputs(outer, withTypes(), loading({ inner })), { result: [20], items: [[0, 1]] })
+  })
+
+  test('an output that got nothing is nothing outside', async () => {
+    const nothing = graph(
+      [node('n', 'input.Any', { name: 'n' }), node('if', 'control.If', { condition: false, value: 1 }), sink('result')],
+      ['if.if_true->result.value'],
+    )
+    assert.deepEqual(await outputs(outer, withTypes(), loading({ inner: nothing })), { result: [], items: [] })
+  })
+
+  test('each call has its own run, also inside a stream', async () => {
+    const of = graph(
+      [source('in', [1, 2, 3]), node('each', 'control.ForEach'), call(), sink('out')],
+      ['in.output->each.list', 'each.item->call.n', 'call.items->out.value'],
+    )
+    assert.deepEqual(await outputs(of, withTypes(), loading({ inner })), { out: [[0], [0, 1], [0, 1, 2]] })
+  })
+
+  test('a failure inside fails the call, with its place and its message', async () => {
+    const broken = graph(
+      [node('n', 'input.Any', { name: 'n' }), node('f', 'math.Formula', { formula: 'n / 0' }), sink('result')],
+      ['n.output->f.n', 'f.output->result.value'],
+    )
+    const outcome = await run(outer, withTypes(), loading({ inner: broken }))
+    assert.ok(outcome.status === 'failed')
+    assert.equal(outcome.error.node_id, 'call')
+    assert.match(outcome.error.message, /Workflow "inner" failed at node "f": The result of the formula is Infinity/)
+  })
+
+  test('an unknown workflow, an unknown param, a missing one, and no workflows at all', async () => {
+    const message = async (options: Parameters<typeof run>[2], of = outer) => {
+      const outcome = await run(of, withTypes(), options)
+      assert.ok(outcome.status === 'failed')
+      return outcome.error.message
+    }
+    assert.equal(await message(loading({})), 'There is no workflow "inner".')
+    assert.equal(await message({}), 'Workflows can not be called here.')
+    const strange = graph([source('in', 2), call()], ['in.output->call.m'])
+    assert.equal(await message(loading({ inner }), strange), 'Workflow "inner" has no input "m".')
+    const bare = graph([call()], [])
+    assert.match(await message(loading({ inner }), bare), /Input "n" needs a value/)
+  })
+
+  test('calls go no deeper than the limit', async () => {
+    let plans = 0
+    const self = graph([call()], [])
+    const outcome = await run(self, withTypes(), {
+      loadPlan: async () => {
+        plans++
+        return planOf(self)
+      },
+    })
+    assert.ok(outcome.status === 'failed')
+    assert.match(outcome.error.message, /Workflows call each other more than 16 deep/)
+    assert.equal(plans, 16)
+  })
+
+  test('a run and its sub-workflows share one limit of concurrency, and do not starve each other', async () => {
+    const gate = new Gate()
+    const registry = withTypes(gate.type)
+    const slow = graph(
+      [node('n', 'input.Any', { name: 'n' }), node('gate', 'test.Gate'), sink('result')],
+      ['n.output->gate.value', 'gate.output->result.value'],
+    )
+    const of = graph(
+      [source('in', [1, 2, 3, 4]), node('each', 'control.ForEach'), call(), sink('out')],
+      ['in.output->each.list', 'each.item->call.n', 'call.result->out.value'],
+    )
+    for (const concurrency of [1, 2]) {
+      gate.most = 0
+      const { execution } = start(of, registry, { ...loading({ inner: slow }, registry), concurrency })
+      while (!execution.outcome) {
+        gate.waiting[0]?.open()
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      assert.deepEqual(execution.outcome, { status: 'completed', outputs: { out: [1, 2, 3, 4] } })
+      assert.equal(gate.most, concurrency)
+    }
+  })
+
+  test('a cancel reaches the firings inside', async () => {
+    const gate = new Gate()
+    const registry = withTypes(gate.type)
+    const slow = graph([node('n', 'input.Any', { name: 'n' }), node('gate', 'test.Gate')], ['n.output->gate.value'])
+    const { execution, abort } = start(outer, registry, loading({ inner: slow }, registry))
+    await until(() => gate.waiting.length === 1)
+    const { signal } = gate.waiting[0]!
+    abort.abort()
+    assert.ok(signal.aborted)
+    gate.waiting[0]!.fail(signal.reason)
+    assert.deepEqual(await execution.done, { status: 'cancelled' })
+  })
+
+  test('what nodes inside log is heard as the words of the call', async () => {
+    const talker = testType('test.Talker', {
+      properties: [value],
+      run(_inputs, context) {
+        context.log('warning', 'careful')
+        context.chunk('piece')
+        context.progress(1, 2)
+        return {}
+      },
+    })
+    const registry = withTypes(
+      talker,
+      mapType('test.Same', (given) => given),
+    )
+    const talking = graph([node('n', 'input.Any', { name: 'n' }), node('t', 'test.Talker')], ['n.output->t.value'])
+    const { execution, observer } = start(outer, registry, loading({ inner: talking }, registry))
+    await execution.done
+    assert.deepEqual(observer.named('log'), [['log', 'call', 'warning', 't: careful']])
+    assert.deepEqual(observer.named('chunk'), [
+      ['chunk', 'call', { content: 'piece', content_type: 'text', done: false, thinking: false }],
+    ])
+    assert.deepEqual(observer.named('progress'), [])
+  })
+})
