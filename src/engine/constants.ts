@@ -35,7 +35,7 @@ function propertyValues(node: DraftNode, connected: ReadonlySet<string>, into: C
     if (own === null) {
       if (!property.required || property.default !== undefined) continue
       required.add(name)
-      if (connected.has(name)) continue
+      if (node.meant.has(name)) continue
       const what = property.aggregate ? 'a stream' : 'a value or an edge'
       issues.push(issue('missing_property', `Input "${name}" of node "${node.id}" needs ${what}.`, node.id, name))
       continue

@@ -19,6 +19,8 @@ export interface DraftNode {
   readonly outputs: ReadonlyMap<string, PlanNodeOutput>
   readonly incoming: DraftEdge[]
   readonly outgoing: DraftEdge[]
+  /** Inputs that an edge was meant to feed, good or bad: a bad edge is complaint enough. */
+  readonly meant: Set<string>
 }
 
 export interface DraftEdge {
@@ -116,6 +118,7 @@ function resolveNodes(graph: Graph, registry: NodeRegistry, issues: GraphIssue[]
       outputs: outputsOf(node, type, info),
       incoming: [],
       outgoing: [],
+      meant: new Set(),
     }
     nodes.push(draft)
     byId.set(node.id, draft)
@@ -200,6 +203,7 @@ function resolveEdges(graph: Graph, byId: Map<string, DraftNode | null>, issues:
       )
     }
     ids.add(id)
+    byId.get(edge.target)?.meant.add(edge.targetHandle ?? '')
     if (!ends) continue
     const control = edge.edge_type === 'control'
     const draft = control ? controlEdge(edge, ends, id) : dataEdge(edge, ends, id, issues)

@@ -1,0 +1,156 @@
+// The shorthand of types, which type fits which, and what an edge between two types does to a value.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { nearest } from '../../src/engine/suggest.ts'
+import { fits, oneOf, readType, t, typeText } from '../../src/engine/types.ts'
+import { bounded, check, coercion, conforms, kindOf, Mismatch } from '../../src/engine/values.ts'
+
+describe('types', () => {
+  test('the shorthand reads and writes the same', () => {
+    for (const text of ['str', 'list[str]', 'dict[str, list[int]]', 'union[int, str]?', 'any', 'list[any]?']) {
+      assert.equal(typeText(t(text)), text)
+    }
+    assert.deepEqual(t('list[int]'), {
+      type: 'list',
+      optional: false,
+      values: [],
+      type_args: [t('int')],
+      type_name: null,
+    })
+    assert.equal(typeText(oneOf('a', 2)), 'enum(a | 2)')
+  })
+
+  test('a shorthand that is none throws', () => {
+    for (const text of ['', 'list[', 'list[]', 'str str]', '[int]', 'list[int]]']) assert.throws(() => t(text), text)
+  })
+
+  test('metadata of clients is read whatever is missing', () => {
+    assert.deepEqual(readType({ type: 'list', type_args: [{ type: 'int' }], values: null }), t('list[int]'))
+    for (const nothing of [null, {}, 'str', 5, { type: '' }]) assert.equal(readType(nothing).type, 'any')
+  })
+
+  const FITTING: [string, string][] = [
+    ['str', 'str'],
+    ['any', 'int'],
+    ['int', 'any'],
+    ['int', 'float'],
+    ['float', 'int'],
+    ['str', 'list[str]'],
+    ['int', 'list[float]'],
+    ['list[int]', 'list[float]'],
+    ['list[any]', 'list[str]'],
+    ['list', 'list[str]'],
+    ['int', 'union[str, int]'],
+    ['union[int, float]', 'float'],
+    ['union[int, str]', 'union[str, int, bool]'],
+    ['dict[str, int]', 'dict[str, float]'],
+    ['image', 'image'],
+    ['any', 'list[str]'],
+  ]
+  for (const [source, target] of FITTING) test(`${source} fits ${target}`, () => assert.ok(fits(t(source), t(target))))
+
+  const MISFITS: [string, string][] = [
+    ['str', 'int'],
+    ['int', 'str'],
+    ['bool', 'int'],
+    ['list[str]', 'str'],
+    ['list[str]', 'list[int]'],
+    ['list[str]', 'list[list[str]]'],
+    ['union[int, str]', 'int'],
+    ['dict[str, str]', 'dict[str, int]'],
+    ['image', 'audio'],
+    ['dict', 'list[str]'],
+  ]
+  for (const [source, target] of MISFITS)
+    test(`${source} does not fit ${target}`, () => assert.ok(!fits(t(source), t(target))))
+
+  test('enums fit texts and overlapping enums', () => {
+    assert.ok(fits(oneOf('a', 'b'), t('str')))
+    assert.ok(fits(t('str'), oneOf('a')))
+    assert.ok(fits(oneOf('a', 'b'), oneOf('b', 'c')))
+    assert.ok(!fits(oneOf('a'), oneOf('b')))
+  })
+})
+
+describe('values', () => {
+  const GOOD: [unknown, string][] = [
+    ['x', 'str'],
+    [1, 'int'],
+    [2.0, 'int'],
+    [1.5, 'float'],
+    [true, 'bool'],
+    [[1, 2], 'list[int]'],
+    [[], 'list[str]'],
+    [{ a: [1] }, 'dict[str, list[int]]'],
+    [null, 'str?'],
+    [null, 'any'],
+    ['x', 'union[int, str]'],
+    [{ type: 'image', uri: '/api/storage/x' }, 'image'],
+    [{ anything: 1 }, 'my_own_type'],
+  ]
+  for (const [value, type] of GOOD)
+    test(`${JSON.stringify(value)} is ${type}`, () => assert.ok(conforms(value, t(type))))
+
+  const BAD: [unknown, string][] = [
+    [1, 'str'],
+    [1.5, 'int'],
+    [Number.NaN, 'float'],
+    [Number.POSITIVE_INFINITY, 'float'],
+    ['true', 'bool'],
+    [null, 'str'],
+    [['a', 1], 'list[str]'],
+    [[1], 'dict'],
+    [{ a: 'x' }, 'dict[str, int]'],
+    [{ type: 'audio' }, 'image'],
+    [true, 'union[int, str]'],
+  ]
+  for (const [value, type] of BAD)
+    test(`${kindOf(value)} ${JSON.stringify(value)} is no ${type}`, () => assert.ok(!conforms(value, t(type))))
+
+  test('an edge does nothing where the types match', () => {
+    for (const [source, target] of [
+      ['str', 'str'],
+      ['int', 'float'],
+      ['list[int]', 'list[float]'],
+      ['any', 'any'],
+      ['int', 'any'],
+    ]) {
+      assert.equal(coercion(t(source!), t(target!)), null, `${source} to ${target}`)
+    }
+  })
+
+  test('it wraps one value into a list, checks where the type is open, and says what it met', () => {
+    assert.deepEqual(coercion(t('str'), t('list[str]'))?.('x'), ['x'])
+    assert.equal(coercion(t('float'), t('int'))?.(2), 2)
+    assert.throws(() => coercion(t('float'), t('int'))?.(2.5), new Mismatch('expected int, got float'))
+    assert.throws(() => coercion(t('any'), t('str'))?.(null), new Mismatch('expected str, got null'))
+    assert.throws(
+      () => coercion(t('list[any]'), t('list[int]'))?.(['x']),
+      new Mismatch('expected list[int], got a list with other values in it'),
+    )
+    assert.throws(() => coercion(t('str'), oneOf('a'))?.('b'), new Mismatch('expected enum(a), got str'))
+    assert.throws(() => coercion(t('str?'), t('str'))?.(null), Mismatch)
+  })
+
+  test('limits hold after the type', () => {
+    const limited = bounded(check(t('int')), { min: 1, max: 3 })!
+    assert.equal(limited(3), 3)
+    assert.throws(() => limited(0), new Mismatch('must be at least 1'))
+    assert.throws(() => limited(4), new Mismatch('must be at most 3'))
+    assert.throws(() => limited('x'), new Mismatch('expected int, got str'))
+    assert.throws(() => bounded(null, { values: ['a', 'b'] })!('c'), new Mismatch('must be one of a, b'))
+    assert.equal(bounded(null, {}), null)
+  })
+})
+
+describe('suggestions', () => {
+  test('the nearest name, or none', () => {
+    const names = ['text.Template', 'text.Trim', 'list.Sort']
+    assert.equal(nearest('text.template', names), 'text.Template')
+    assert.equal(nearest('Sort', names), 'list.Sort')
+    assert.equal(nearest('text.Tirm', names), 'text.Trim')
+    assert.equal(nearest('video.Encode', names), null)
+    assert.equal(nearest('', names), null)
+    assert.equal(nearest('x'.repeat(100_000), names), null)
+  })
+})
