@@ -27,7 +27,8 @@ export function problemsOf(errors: readonly KeywordError[], base = ''): Problem[
 
 function problemOf({ instancePath, keyword, params, message }: KeywordError, base: string): Problem {
   const member = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty
-  const path = `${base}${instancePath}${typeof member === 'string' ? `/${escape(member)}` : ''}`
+  const at = `${base}${instancePath}`
+  const path = typeof member === 'string' ? pointer(at, member) : at
   return { path, message: SENTENCES[keyword]?.(params) ?? message ?? 'is not valid', code: keyword }
 }
 
@@ -42,6 +43,7 @@ const SENTENCES: Readonly<Record<string, (params: Record<string, unknown>) => st
   type: ({ type }) => `must be ${Array.isArray(type) ? type.join(' or ') : String(type).replaceAll(',', ' or ')}`,
 }
 
-function escape(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1')
+/** Appends a member name to a JSON pointer (RFC 6901). */
+export function pointer(base: string, name: string): string {
+  return `${base}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
 }

@@ -57,9 +57,14 @@ async function startIn(folder: DataFolder, config: Config, overrides: Overrides)
     const unfinished = await context.jobs.reconcile()
     if (unfinished > 0) context.log.warn({ jobs: unfinished }, 'jobs of an earlier process were ended as interrupted')
     const gateway = new Gateway(context)
-    http.on('request', createApp(context))
+    const { app, warmUp } = createApp(context)
+    http.on('request', app)
     http.on('upgrade', (request, socket, head) => gateway.upgrade(request, socket, head))
     state.url = await listen(http, config)
+    setTimeout(
+      () => void warmUp().catch((error) => context.log.error({ err: error }, 'the warm-up failed')),
+      WARM_UP_MS,
+    ).unref()
     const close = once(async (drain_ms: number) => {
       await context.jobs.drain(drain_ms)
       await gateway.close()
@@ -76,6 +81,8 @@ async function startIn(folder: DataFolder, config: Config, overrides: Overrides)
 }
 
 const DRAIN_MS = 30_000
+/** After the first answers: a process that was just started has better things to do. */
+const WARM_UP_MS = 1_000
 
 function composeContext(config: Config, store: Store, overrides: Overrides, publicUrl: () => string): AppContext {
   const platform = overrides.platform ?? systemPlatform()

@@ -134,9 +134,9 @@ export function workflowVersions(tx: Tx, workflow_id: string, before: number, li
   return tx.all(selectVersions, { workflow_id, before, limit })
 }
 
-/** Adds a share link; an existing one stays as it is. Tells whether it was added. */
-export function insertWorkflowShare(tx: Tx, row: WorkflowShareTable): boolean {
-  return tx.run(insertShare, row) === 1
+/** Adds a share link; an existing one stays as it is. */
+export function insertWorkflowShare(tx: Tx, row: WorkflowShareTable): void {
+  tx.run(insertShare, row)
 }
 
 export function workflowShare(tx: Tx, workflow_id: string): WorkflowShareTable | undefined {

@@ -25,9 +25,12 @@ export class Feed {
   #sequence: number
   #committed: number
   #ended = false
+  #expected: boolean
   readonly #bells = new Set<() => void>()
 
-  constructor(job_key: number, last_sequence: number) {
+  /** `expected`: a follower will come, so that provisional frames are kept for it from the start. */
+  constructor(job_key: number, last_sequence: number, expected: boolean) {
+    this.#expected = expected
     this.job_key = job_key
     this.#first = last_sequence + 1
     this.#sequence = last_sequence
@@ -49,8 +52,9 @@ export class Feed {
     return this.#ended
   }
 
+  /** Whether anybody sees provisional frames. */
   get followed(): boolean {
-    return this.#bells.size > 0
+    return this.#expected || this.#bells.size > 0
   }
 
   /** Stages a durable event; it is seen after `commit`. */
@@ -61,7 +65,7 @@ export class Feed {
 
   /** Adds a frame that is never stored. It is dropped where nobody follows. */
   provisional(frame: JobFrame, timestamp: string): void {
-    if (this.#bells.size === 0) return
+    if (!this.followed) return
     const nothingStaged = this.#visible === this.#end
     this.#items.push({ sequence: null, event: null, frame, timestamp })
     if (nothingStaged) this.#show(this.#end)
@@ -101,6 +105,7 @@ export class Feed {
 
   /** Registers a bell that rings whenever there is more to see. Returns its removal. */
   listen(ring: () => void): () => void {
+    this.#expected = false
     this.#bells.add(ring)
     return () => this.#bells.delete(ring)
   }

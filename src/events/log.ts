@@ -19,9 +19,9 @@ export class EventLog {
     this.#store = store
   }
 
-  /** Opens the feed of a job that begins or goes on to live. */
-  open(job_key: number, last_sequence: number): Feed {
-    const feed = new Feed(job_key, last_sequence)
+  /** Opens the feed of a job that begins or goes on to live. `expected`: a follower will come and wants all of it. */
+  open(job_key: number, last_sequence: number, expected = false): Feed {
+    const feed = new Feed(job_key, last_sequence, expected)
     this.#feeds.set(job_key, feed)
     return feed
   }
@@ -62,9 +62,14 @@ export class EventLog {
   /**
    * The history of a job from the event after `after` on: what is stored first, then what happens. It ends after the
    * terminal event or when `signal` aborts. A follower that falls behind loses provisional frames, never an event.
+   * Whoever started the job hands in its feed, which may have ended already.
    */
-  async *follow(job_key: number, after: number, signal: AbortSignal): AsyncGenerator<FeedItem, void, void> {
-    const feed = this.#feeds.get(job_key)
+  async *follow(
+    job_key: number,
+    after: number,
+    signal: AbortSignal,
+    feed = this.#feeds.get(job_key),
+  ): AsyncGenerator<FeedItem, void, void> {
     const bell = feed ? new Bell(feed, signal) : null
     try {
       let seen = after

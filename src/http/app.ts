@@ -27,7 +27,7 @@ interface Tools {
 type AnyHandler = (request: ValidRequest, context: RequestContext) => AnyReply | Promise<AnyReply>
 
 /** The application. It may be served at once; validators of seldom-used operations are compiled when they are first needed. */
-export function createApp(context: AppContext): Express {
+export function createApp(context: AppContext): { app: Express; warmUp: () => Promise<void> } {
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
@@ -46,7 +46,7 @@ export function createApp(context: AppContext): Express {
   for (const operation of served.filter(({ access }) => access !== 'public')) mount(app, operation, tools)
   app.use(nothingHere(served))
   app.use(failed(context))
-  return app
+  return { app, warmUp: () => tools.validators.warmUp() }
 }
 
 function localsOf(response: Response): Locals {

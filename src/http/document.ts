@@ -22,59 +22,64 @@ function once<T>(make: () => T): () => T {
 
 type Json = Record<string, unknown>
 
+/** Names of the query parameters by operation id. */
+export type QueryNames = ReadonlyMap<string, ReadonlySet<string>>
+
+interface Document {
+  openapi: string
+  info: Json
+  paths: Record<string, Record<string, Json>>
+  components: { schemas: Json; parameters: Record<string, Json> }
+}
+
 /**
- * The OpenAPI document cut down to requests of operations that are validated by it: without answers, examples and
+ * The OpenAPI document cut down to the requests of operations that are validated by it: without answers, examples and
  * security, because every schema that is reachable is compiled for each operation.
  */
-export async function validatorDocument(served: readonly OperationInfo[]): Promise<Json> {
-  const document = JSON.parse(await readFile(OPENAPI, 'utf8')) as {
-    openapi: string
-    info: Json
-    paths: Record<string, Json>
-    components: Json
-  }
-  const wanted = served.filter((operation) => operation.validation === 'openapi')
+export async function validatorDocument(
+  served: readonly OperationInfo[],
+): Promise<{ document: Json; query: QueryNames }> {
+  const { openapi, info, paths: all, components } = JSON.parse(await readFile(OPENAPI, 'utf8')) as Document
+  const query = new Map<string, ReadonlySet<string>>()
   const paths: Record<string, Json> = {}
-  for (const { path, method } of wanted) {
-    const item = document.paths[path]!
-    const { operationId, parameters, requestBody } = item[method.toLowerCase()] as Json
-    paths[path] ??= item.parameters ? { parameters: item.parameters } : {}
-    paths[path][method.toLowerCase()] = {
+  for (const { path, method, operationId } of served.filter(({ validation }) => validation === 'openapi')) {
+    const { requestBody, ...operation } = all[path]![method]!
+    const parameters = ((operation.parameters ?? []) as Json[]).map((one) => resolved(one, components.parameters))
+    query.set(operationId, new Set(parameters.filter((one) => one.in === 'query').map((one) => one.name as string)))
+    paths[path] ??= {}
+    paths[path][method] = {
       operationId,
-      ...(parameters ? { parameters } : {}),
-      ...(requestBody ? { requestBody: withoutExamples(requestBody) } : {}),
+      parameters,
+      ...(requestBody ? { requestBody: withoutExamples(requestBody as Json) } : {}),
       responses: { default: { description: 'Any.' } },
     }
   }
-  const { schemas, parameters } = document.components
-  return {
-    openapi: document.openapi,
-    info: document.info,
-    paths,
-    components: { schemas: usedSchemas(paths, parameters, schemas as Json), parameters },
-  }
+  const document = { openapi, info, paths, components: { schemas: usedSchemas(paths, components.schemas) } }
+  return { document, query }
 }
 
-function withoutExamples(requestBody: unknown): unknown {
-  const { content, ...rest } = requestBody as { content: Record<string, Json> }
-  return {
-    ...rest,
-    content: Object.fromEntries(Object.entries(content).map(([type, { schema }]) => [type, { schema }])),
-  }
+function resolved(parameter: Json, shared: Record<string, Json>): Json {
+  const name = typeof parameter.$ref === 'string' ? parameter.$ref.split('/').at(-1)! : null
+  return name === null ? parameter : shared[name]!
 }
 
-function usedSchemas(paths: unknown, parameters: unknown, schemas: Json): Json {
+function withoutExamples({ content, ...rest }: Json): Json {
+  const types = Object.entries(content as Record<string, Json>)
+  return { ...rest, content: Object.fromEntries(types.map(([type, { schema }]) => [type, { schema }])) }
+}
+
+function usedSchemas(from: unknown, schemas: Json): Json {
   const used: Json = {}
   const visit = (value: unknown): void => {
     if (typeof value !== 'object' || value === null) return
-    const name = (value as Json).$ref?.toString().match(/^#\/components\/schemas\/(.+)$/)?.[1]
+    const reference = (value as Json).$ref
+    const name = typeof reference === 'string' ? reference.match(/^#\/components\/schemas\/(.+)$/)?.[1] : undefined
     if (name && !(name in used)) {
       used[name] = schemas[name]
       visit(schemas[name])
     }
     for (const member of Object.values(value)) visit(member)
   }
-  visit(paths)
-  visit(parameters)
+  visit(from)
   return used
 }

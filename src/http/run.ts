@@ -15,6 +15,7 @@ export function httpSubmission(workflow_id: string, body: RunRequest): Submissio
     concurrent: true,
     timeout_seconds: body.timeout_seconds ?? null,
     options: { persistence: 'job', event_detail: 'full', asset_persistence: 'auto' },
+    watched: false,
   }
 }
 

@@ -3,8 +3,8 @@ import type { Request, RequestHandler } from 'express'
 import type { OperationInfo } from '../../generated/operations.ts'
 import { requestValidators } from '../../generated/validators.js'
 import { type Problem, ServiceError } from '../errors.ts'
-import { problemsOf } from '../problems.ts'
-import { validatorDocument } from './document.ts'
+import { pointer, problemsOf } from '../problems.ts'
+import { type QueryNames, validatorDocument } from './document.ts'
 
 /** A request that satisfies its schema, with numbers and booleans read from their text. */
 export interface ValidRequest {
@@ -21,19 +21,22 @@ export interface Validators {
   warmUp(): Promise<void>
 }
 
-type Steps = readonly RequestHandler[]
+interface Openapi {
+  steps: readonly RequestHandler[]
+  /** Names of the query parameters by operation. */
+  query: QueryNames
+}
 
 export function createValidators(served: readonly OperationInfo[]): Validators {
-  let steps: Promise<Steps> | null = null
+  let loading: Promise<Openapi> | null = null
   const openapi = () => {
-    steps ??= openapiSteps(served)
-    return steps
+    loading ??= loadOpenapi(served)
+    return loading
   }
   return {
     validate(operation, request) {
-      return operation.validation === 'precompiled'
-        ? precompiled(operation, request)
-        : throughOpenapi(openapi(), request)
+      if (operation.validation === 'precompiled') return precompiled(operation, request)
+      return throughOpenapi(openapi(), operation, request)
     },
     async warmUp() {
       await openapi()
@@ -53,55 +56,76 @@ function precompiled(operation: OperationInfo, request: Request): ValidRequest {
   return value
 }
 
-async function throughOpenapi(steps: Promise<Steps>, request: Request): Promise<ValidRequest> {
-  for (const step of await steps) await run(step, request)
+async function throughOpenapi(
+  openapi: Promise<Openapi>,
+  operation: OperationInfo,
+  request: Request,
+): Promise<ValidRequest> {
+  const { steps, query } = await openapi
+  const unknown = unknownQuery(query.get(operation.operationId), request)
+  try {
+    for (const step of steps) await run(step, request)
+  } catch (error) {
+    throw fromOpenapi(error, unknown)
+  }
+  if (unknown.length > 0) throw invalidRequest(unknown)
   // The validator makes `query` the request's own property and coerces it in place.
   return { path: request.params, query: { ...request.query }, headers: request.headers, body: request.body }
 }
 
+function unknownQuery(known: ReadonlySet<string> | undefined, request: Request): Problem[] {
+  return Object.keys(request.query)
+    .filter((name) => !known?.has(name))
+    .map((name) => ({ path: pointer('/query', name), message: 'is not a known parameter', code: 'unknown_parameter' }))
+}
+
 function run(step: RequestHandler, request: Request): Promise<void> {
   return new Promise((resolve, reject) => {
-    const next = (error?: unknown) => (error === undefined || error === null ? resolve() : reject(fromOpenapi(error)))
+    const next = (error?: unknown) => (error === undefined || error === null ? resolve() : reject(error))
     void Promise.resolve(step(request, request.res!, next)).catch(next)
   })
 }
 
 // Loaded on demand: importing and preparing it costs more than everything else at start.
-async function openapiSteps(served: readonly OperationInfo[]): Promise<Steps> {
-  const { middleware } = await import('express-openapi-validator')
+async function loadOpenapi(served: readonly OperationInfo[]): Promise<Openapi> {
+  const [{ middleware }, { document, query }] = await Promise.all([
+    import('express-openapi-validator'),
+    validatorDocument(served),
+  ])
   const steps = middleware({
-    apiSpec: await validatorDocument(served),
+    apiSpec: document as never,
     validateApiSpec: false,
-    validateRequests: { allowUnknownQueryParameters: false, coerceTypes: false },
+    // It stops at the first unknown query parameter; `unknownQuery` finds all, beside every other problem.
+    validateRequests: { allowUnknownQueryParameters: true, coerceTypes: false, allErrors: true },
     validateResponses: false,
     validateSecurity: false,
     fileUploader: false,
-    ajvFormats: { mode: 'full' },
-  } as Parameters<typeof middleware>[0])
-  return steps as Steps
+  })
+  return { steps: steps as readonly RequestHandler[], query }
+}
+
+interface OpenapiProblem {
+  path?: string
+  message?: string
+  errorCode?: string
 }
 
 interface OpenapiError {
   status?: unknown
-  errors?: readonly { path?: string; message?: string; errorCode?: string }[]
+  errors?: readonly OpenapiProblem[]
 }
 
-function fromOpenapi(thrown: unknown): unknown {
+function fromOpenapi(thrown: unknown, unknown: readonly Problem[]): unknown {
   const { status, errors } = thrown as OpenapiError
   if (status === 415) return new ServiceError('UNSUPPORTED_MEDIA_TYPE', { cause: thrown })
   if (status !== 400 || !errors) return thrown
-  return invalidRequest(
-    errors.map(({ path, message, errorCode }) => ({
-      path: pointerOf(path ?? ''),
-      message: message ?? 'is not valid',
-      ...(errorCode ? { code: errorCode.split('.')[0] as string } : {}),
-    })),
-  )
+  return invalidRequest([...unknown, ...errors.map(problemOf)])
 }
 
-// It names path parameters `/params/…`; ours are where the contract has them.
-function pointerOf(path: string): string {
-  return path.replace(/^\/params\//, '/path/')
+function problemOf({ path = '', message = 'is not valid', errorCode }: OpenapiProblem): Problem {
+  const code = errorCode?.split('.')[0]
+  // It names path parameters `/params/…`; the contract has them under `path`.
+  return { path: path.replace(/^\/params\//, '/path/'), message, ...(code ? { code } : {}) }
 }
 
 function invalidRequest(problems: readonly Problem[]): ServiceError {

@@ -54,8 +54,7 @@ export const workflows: WorkflowsHandlers<RequestContext> = {
   },
 
   async shareWorkflow({ path }, { app, principal }) {
-    const { share, created } = await app.workflows.share(principal, path.id)
-    return { status: created ? 201 : 200, body: share }
+    return { status: 200, body: await app.workflows.share(principal, path.id) }
   },
 
   async unshareWorkflow({ path }, { app, principal }) {

@@ -29,6 +29,8 @@ export interface ActiveJobParts {
   timeout_seconds: number | null
   /** Whether the row is in the database already. */
   stored: boolean
+  /** Whether its submitter will follow it from the start. */
+  watched: boolean
 }
 
 /** What a job needs of its surroundings. */
@@ -89,7 +91,7 @@ export class ActiveJob implements Contender {
     this.#compiled = parts.compiled
     this.#stored = parts.stored
     this.#host = host
-    this.feed = host.events.open(row.key, row.last_sequence)
+    this.feed = host.events.open(row.key, row.last_sequence, parts.watched)
   }
 
   get status(): JobStatus {

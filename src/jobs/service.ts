@@ -41,6 +41,8 @@ export interface Submission {
   concurrent: boolean
   timeout_seconds: number | null
   options: JobOptions
+  /** Whether the submitter will follow the job from the start. */
+  watched: boolean
 }
 
 /** A job that was found or admitted: `active` while it lives, `row` always. */
@@ -109,6 +111,7 @@ export class JobService implements JobHost {
         exclusive: !submission.concurrent,
         timeout_seconds: submission.timeout_seconds ?? this.#parts.default_timeout_seconds,
         stored: false,
+        watched: submission.watched,
       },
       this,
     )
@@ -225,9 +228,9 @@ export class JobService implements JobHost {
   // The graph of such a job may no longer be runnable, and need not be: it only ends.
   #revived(row: JobTable): ActiveJob {
     const compiled = this.#parts.plans.stored(row.graph_sha256)
-    const plan = compiled.plan ?? { inputs: [], outputs: [], nodes: [], roots: [] }
+    const plan = compiled.plan ?? { inputs: [], outputs: [], nodes: [], roots: [], indexById: new Map() }
     return new ActiveJob(
-      { row, compiled, plan, params: {}, exclusive: false, timeout_seconds: null, stored: true },
+      { row, compiled, plan, params: {}, exclusive: false, timeout_seconds: null, stored: true, watched: false },
       this,
     )
   }

@@ -1,5 +1,6 @@
 // The node types as clients search them.
-import { type NodeMetadata, nodeMetadata } from '../engine/metadata.ts'
+import type { NodeMetadata } from '../../generated/types.ts'
+import { nodeMetadata } from '../engine/metadata.ts'
 import type { NodeRegistry } from '../engine/node-type.ts'
 
 export interface NodeFilter {
@@ -13,16 +14,19 @@ export interface NodeFilter {
 /** The metadata of every node type that passes all filters, by name. */
 export function findNodes(registry: NodeRegistry, { namespace, q, node_type }: NodeFilter): NodeMetadata[] {
   const text = q?.toLowerCase()
-  return registry
-    .all()
-    .map(nodeMetadata)
-    .filter((node) => !namespace || node.namespace === namespace || node.namespace.startsWith(`${namespace}.`))
-    .filter((node) => !node_type || node.node_type === node_type)
-    .filter(
-      (node) =>
-        !text || [node.node_type, node.title, node.description].some((part) => part.toLowerCase().includes(text)),
-    )
-    .sort((a, b) => (a.node_type < b.node_type ? -1 : 1))
+  return (
+    registry
+      .all()
+      // The engine freezes its types; the contract's have mutable arrays.
+      .map((type) => nodeMetadata(type) as NodeMetadata)
+      .filter((node) => !namespace || node.namespace === namespace || node.namespace.startsWith(`${namespace}.`))
+      .filter((node) => !node_type || node.node_type === node_type)
+      .filter(
+        (node) =>
+          !text || [node.node_type, node.title, node.description].some((part) => part.toLowerCase().includes(text)),
+      )
+      .sort((a, b) => (a.node_type < b.node_type ? -1 : 1))
+  )
 }
 
 /** What a list shows of a node type. */

@@ -1,5 +1,5 @@
 // From a decoded message to its handler: unknown, malformed and planned commands get their defined answers here.
-import { commandManifest, type WsRpcCommand } from '../../generated/messages.ts'
+import { commandManifest } from '../../generated/messages.ts'
 import { commandValidators } from '../../generated/validators.js'
 import { errorBodies, type Problem, ServiceError, toServiceError } from '../errors.ts'
 import { problemsOf } from '../problems.ts'
@@ -34,7 +34,7 @@ async function carryOut(connection: Connection, message: Message, handler: Handl
   } catch (thrown) {
     const error = toServiceError(thrown)
     logFault(connection, error, message)
-    connection.send({ type: 'error', message: error.publicMessage, ...idsOf(message) })
+    answerError(connection, message, error, error.publicMessage)
   }
 }
 
@@ -54,7 +54,7 @@ function rpcError(connection: Connection, message: Message, error: ServiceError)
   connection.send({
     type: 'rpc_response',
     request_id,
-    command: command as WsRpcCommand,
+    command,
     error: errorBodies.socket(error),
   })
 }
@@ -65,21 +65,22 @@ function invalidMessage(connection: Connection, message: string): void {
 
 function unknownCommand(connection: Connection, message: Message): void {
   const text = `There is no command "${String(message.command).slice(0, 64)}".`
-  if (hasRequestId(message)) return rpcError(connection, message, new ServiceError('NOT_FOUND', { message: text }))
-  connection.send({ type: 'error', message: text })
+  answerError(connection, message, new ServiceError('NOT_FOUND', { message: text }), text)
 }
 
 function invalidCommand(connection: Connection, message: Message, kind: string, problems: readonly Problem[]): void {
-  if (kind !== 'rpc') {
-    connection.send({ error: 'invalid_command', command: message.command, details: problems, ...idsOf(message) })
-    return
-  }
-  const error = new ServiceError('INVALID_REQUEST', { problems })
-  if (hasRequestId(message)) return rpcError(connection, message, error)
-  connection.send({
-    type: 'error',
-    message: `The command "${String(message.command)}" needs a request_id of 1 to 128 characters.`,
-  })
+  const { command } = message
+  if (kind === 'job')
+    return connection.send({ error: 'invalid_command', details: problems, command, ...idsOf(message) })
+  const [first] = problems
+  const text = `The command "${String(command)}" is not what its schema says: ${first?.path} ${first?.message}.`
+  answerError(connection, message, new ServiceError('INVALID_REQUEST', { message: text, problems }), text)
+}
+
+/** One `rpc_response` to whoever sent a request id, else a frame that only says what is wrong. */
+function answerError(connection: Connection, message: Message, error: ServiceError, text: string): void {
+  if (hasRequestId(message)) rpcError(connection, message, error)
+  else connection.send({ type: 'error', message: text, command: message.command })
 }
 
 function logFault(connection: Connection, error: ServiceError, { command, request_id }: Message): void {

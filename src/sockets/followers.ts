@@ -1,6 +1,6 @@
 // The jobs that one connection watches: a loop over the job's history for each, with the detail that the job was submitted with.
 import type { JobTable } from '../db/schema.ts'
-import type { FeedItem } from '../events/feed.ts'
+import type { Feed, FeedItem } from '../events/feed.ts'
 import type { JobFrame } from '../events/types.ts'
 import type { JobOptions } from '../jobs/service.ts'
 import type { Connection } from './connection.ts'
@@ -14,6 +14,12 @@ const DROPPED: Readonly<Record<Detail, ReadonlySet<JobFrame['type']>>> = {
   outputs: new Set(['node_update', 'node_progress', 'edge_update']),
   terminal: new Set(['node_update', 'node_progress', 'edge_update', 'output_update', 'chunk', 'log_update']),
   ending: new Set(['node_update', 'node_progress', 'edge_update', 'output_update', 'chunk', 'log_update']),
+}
+
+interface FollowOptions {
+  detail?: Detail
+  /** The feed of a job that this connection has just started. */
+  feed?: Feed
 }
 
 /** Of how many jobs a connection remembers what it was told; an older one is told everything again. */
@@ -45,13 +51,14 @@ export class Followers {
   }
 
   /** Sends what happens to a job after the event `after`, until it ends. A loop that runs for this job already is replaced. */
-  follow(row: JobTable, after: number, detail: Detail = (JSON.parse(row.options) as JobOptions).event_detail): void {
+  follow(row: JobTable, after: number, { detail = submittedDetail(row), feed }: FollowOptions = {}): void {
     this.stop(row.key)
     const stop = new AbortController()
     this.#running.set(row.key, { stop, job_id: row.id })
-    const signal = AbortSignal.any([stop.signal, this.#connection.closed])
-    void this.#pump(row, after, detail, signal)
-      .catch((error) => this.#connection.app.log.error({ err: error, job_id: row.id }, 'a follower failed'))
+    const connection = this.#connection
+    const signal = AbortSignal.any([stop.signal, connection.closed])
+    void this.#pump(row, detail, connection.app.events.follow(row.key, after, signal, feed))
+      .catch((error) => connection.app.log.error({ err: error, job_id: row.id }, 'a follower failed'))
       .finally(() => {
         if (this.#running.get(row.key)?.stop === stop) this.#running.delete(row.key)
       })
@@ -62,9 +69,9 @@ export class Followers {
     this.#running.delete(job_key)
   }
 
-  async #pump(row: JobTable, after: number, detail: Detail, signal: AbortSignal): Promise<void> {
+  async #pump(row: JobTable, detail: Detail, items: AsyncIterable<FeedItem>): Promise<void> {
     const connection = this.#connection
-    for await (const item of connection.app.events.follow(row.key, after, signal)) {
+    for await (const item of items) {
       const frame = item.frame ?? (item.event && frameOf(row, item.event, connection.app))
       if (!frame || !passes(frame, detail)) continue
       if (connection.congested) {
@@ -74,6 +81,10 @@ export class Followers {
       connection.send(frame)
     }
   }
+}
+
+function submittedDetail(row: JobTable): Detail {
+  return (JSON.parse(row.options) as JobOptions).event_detail
 }
 
 function isProvisional(item: FeedItem): boolean {

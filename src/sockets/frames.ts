@@ -49,7 +49,7 @@ export function frameOf(row: JobTable, event: EventBody, app: AppContext): JobFr
         type: 'node_update',
         ...of,
         node_id: event.node_id,
-        node_name: event.node_id,
+        node_name: nodeName(row, event.node_id, app),
         node_type: event.node_type,
         status: event.status === 'failed' ? 'error' : event.status,
         result: null,
@@ -75,6 +75,11 @@ function endOf({ result, error, finished_at, started_at }: TerminalSnapshot) {
   }
 }
 
+function nodeName(row: JobTable, node_id: string, app: AppContext): string {
+  const plan = app.jobs.planOf(row)
+  return plan.nodes[plan.indexById.get(node_id) ?? -1]?.observed.node_name ?? node_id
+}
+
 /** An output's value as a frame. */
 export function outputFrame(
   row: JobTable,
@@ -90,7 +95,7 @@ export function outputFrame(
     job_id: row.id,
     workflow_id: row.workflow_id,
     node_id,
-    node_name: output_name,
+    node_name: nodeName(row, node_id, app),
     output_name,
     output_type: output ? typeText(output.type) : 'any',
     value,

@@ -1,12 +1,12 @@
 // The job commands of `/ws`: run, watch, feed and end jobs.
 import type { WsCommandHandlers } from '../../generated/messages.ts'
+import type { CommandRefusedError } from '../../generated/types.ts'
 import type { JobTable } from '../db/schema.ts'
-import type { PushResult } from '../engine/execution.ts'
 import type { Graph } from '../engine/graph.ts'
 import { toServiceError } from '../errors.ts'
 import type { ActiveJob } from '../jobs/active-job.ts'
-import type { JobHandle, Submission } from '../jobs/service.ts'
-import { isTerminal, publicStatus } from '../jobs/states.ts'
+import type { Submission } from '../jobs/service.ts'
+import { isTerminal, socketStatus } from '../jobs/states.ts'
 import type { Connection } from './connection.ts'
 import { jobUpdate, outputFrame } from './frames.ts'
 import { changedOutputs } from './outputs.ts'
@@ -25,39 +25,39 @@ type JobCommands = Pick<
 type RunJobData = Parameters<JobCommands['run_job']>[0]['data']
 
 export const jobCommands: JobCommands = {
-  async run_job({ data }, connection) {
+  async run_job({ data, request_id }, connection) {
     const { app, principal } = connection
     try {
       const { active, row, duplicate } = app.jobs.submit(principal, submissionOf(data))
       if (duplicate) return await reconnect(connection, row.id, null)
-      await active!.accepted()
-      connection.send({
-        type: 'job_accepted',
-        message: 'The job is accepted.',
-        job_id: row.id,
-        workflow_id: row.workflow_id,
-      })
-      connection.followers.follow(row, 0)
+      if (!active) throw new Error('a new job is always active')
+      await active.accepted()
+      connection.send(ack('The job is accepted.', row, request_id))
+      connection.followers.follow(row, 0, { feed: active.feed })
     } catch (thrown) {
-      const job_id = data.job_id ?? app.platform.id('job')
-      refuse(connection, job_id, data.workflow_id ?? null, thrown)
+      const error = toServiceError(thrown)
+      const { job_id, workflow_id } = data
+      if (error.code === 'CONFLICT' && job_id)
+        return refuse(connection, 'job_id_in_use', job_id, request_id, error.message)
+      end(connection, job_id ?? app.platform.id('job'), workflow_id ?? null, error)
     }
   },
 
-  async cancel_job({ data }, connection) {
+  async cancel_job({ data, request_id }, connection) {
     const { app, principal } = connection
-    const ack = { type: 'cancel_accepted', message: 'The cancellation is accepted.', job_id: data.job_id }
+    const message = 'The cancellation is accepted.'
     try {
       const watched = connection.followers.followsId(data.job_id)
       const { row } = await app.jobs.cancel(principal, data.job_id)
-      connection.send({ ...ack, workflow_id: row.workflow_id })
+      connection.send(ack(message, row, request_id))
       // Whoever watches the job sees its end there; anybody else is told once.
       if (watched) return
       if (isTerminal(row.status)) connection.send(jobUpdate(row, app))
-      else connection.followers.follow(row, row.last_sequence, 'ending')
+      else connection.followers.follow(row, row.last_sequence, { detail: 'ending' })
     } catch (thrown) {
-      connection.send({ ...ack, workflow_id: data.workflow_id ?? null })
-      refuse(connection, data.job_id, data.workflow_id ?? null, thrown)
+      const workflow_id = data.workflow_id ?? null
+      connection.send(ack(message, { id: data.job_id, workflow_id }, request_id))
+      end(connection, data.job_id, workflow_id, thrown)
     }
   },
 
@@ -65,38 +65,45 @@ export const jobCommands: JobCommands = {
     try {
       await reconnect(connection, data.job_id, data.after_sequence ?? null)
     } catch (thrown) {
-      refuse(connection, data.job_id, data.workflow_id ?? null, thrown)
+      end(connection, data.job_id, data.workflow_id ?? null, thrown)
     }
   },
 
   async get_status({ data, request_id }, connection) {
     const { app, principal } = connection
     const job_id = data?.job_id ?? null
-    const rows = job_id === null ? app.jobs.listActive(principal) : [(await app.jobs.get(principal, job_id)).row]
-    const jobs = rows.map((row) => statusOf(connection, row))
-    connection.send({ type: 'status', ...(request_id ? { request_id } : {}), jobs })
+    if (job_id !== null) return connection.send({ ...(await statusOf(connection, job_id)), ...echo(request_id) })
+    const jobs = app.jobs.listActive(principal).map((row) => ({
+      ...activeStatus(connection, row),
+      created_at: row.created_at,
+      started_at: row.started_at,
+    }))
+    connection.send({ type: 'status', jobs, ...echo(request_id) })
   },
 
-  stream_input({ data }, connection) {
-    const result = living(connection, data.job_id)?.execution?.pushInput(
-      data.input,
-      data.value ?? null,
-      data.handle ?? undefined,
-    )
-    answerPush(connection, data, result ?? 'not_running')
+  stream_input({ data, request_id }, connection) {
+    const { job_id, input, handle, value } = data
+    const job = living(connection, job_id)
+    const result = job?.execution?.pushInput(input, value ?? null, handle ?? undefined) ?? 'not_running'
+    if (job && result === 'ok') connection.send(ack('The value is accepted.', job.row, request_id))
+    else refuse(connection, result as Refusal, job_id, request_id)
   },
 
-  end_input_stream({ data }, connection) {
-    const result = living(connection, data.job_id)?.execution?.endInput(data.input, data.handle ?? undefined)
-    answerPush(connection, data, result ?? 'not_running')
+  end_input_stream({ data, request_id }, connection) {
+    const { job_id, input, handle } = data
+    const job = living(connection, job_id)
+    const result = job?.execution?.endInput(input, handle ?? undefined) ?? 'not_running'
+    if (job && result === 'ok') connection.send(ack('The input has ended.', job.row, request_id))
+    else refuse(connection, result as Refusal, job_id, request_id)
   },
 
-  update_node_properties({ data }, connection) {
-    const { job_id, node_id } = data
-    const execution = living(connection, job_id)?.execution
-    if (!execution) return connection.send({ error: 'not_running', message: PUSH_TEXT.not_running, job_id })
-    const applied = execution.updateProperties(node_id, data.properties) ?? []
-    connection.send({ type: 'node_properties_updated', job_id, node_id, applied })
+  update_node_properties({ data, request_id }, connection) {
+    const { job_id, node_id, properties } = data
+    const job = living(connection, job_id)
+    if (!job?.execution) return refuse(connection, 'not_running', job_id, request_id)
+    const applied = job.execution.updateProperties(node_id, properties)
+    if (applied === null) return refuse(connection, 'unknown_node', job_id, request_id)
+    connection.send({ ...ack('The properties are changed.', job.row, request_id), applied })
   },
 }
 
@@ -117,74 +124,80 @@ function submissionOf(data: RunJobData): Submission {
       event_detail: options?.event_detail ?? 'full',
       asset_persistence: options?.asset_persistence ?? (terminal ? 'temporary' : 'auto'),
     },
+    watched: true,
   }
 }
 
 /** The state of a job, the outputs that changed since this connection was last told, and then what happens. */
 async function reconnect(connection: Connection, job_id: string, after_sequence: number | null): Promise<void> {
   const { app, principal, followers } = connection
-  const handle = await app.jobs.get(principal, job_id)
-  const { row } = handle
+  const { row, active } = await app.jobs.get(principal, job_id)
   // From here to `follow` nothing waits: what is read is one state, and what follows goes on from it.
+  const { workflow_id, last_sequence } = row
   const told = after_sequence ?? followers.told(row.key)
-  connection.send({
-    type: 'job_resumed',
-    job_id,
-    workflow_id: row.workflow_id,
-    status: publicStatus(row.status),
-    last_sequence: row.last_sequence,
-  })
-  connection.send(jobUpdate(row, app, positionOf(connection, handle)))
+  connection.send({ type: 'job_resumed', job_id, workflow_id, status: socketStatus(row.status), last_sequence })
+  connection.send(jobUpdate(row, app, active ? app.jobs.position(active) : 0))
   for (const { output_name, value } of changedOutputs(app, row, told)) {
     connection.send(outputFrame(row, output_name, value, 'replace', app))
   }
-  followers.tell(row.key, row.last_sequence)
-  if (!isTerminal(row.status)) followers.follow(row, row.last_sequence)
+  followers.tell(row.key, last_sequence)
+  if (!isTerminal(row.status)) followers.follow(row, last_sequence)
 }
 
-function positionOf({ app }: Connection, { active }: JobHandle): number | undefined {
-  return active ? app.jobs.position(active) : undefined
+async function statusOf(connection: Connection, job_id: string): Promise<object> {
+  const { app, principal } = connection
+  try {
+    const { row } = await app.jobs.get(principal, job_id)
+    return { type: 'status', ...activeStatus(connection, row) }
+  } catch (thrown) {
+    if (toServiceError(thrown).code !== 'JOB_NOT_FOUND') throw thrown
+    return { type: 'status', job_id, workflow_id: null, status: 'unknown', queue_position: null, last_sequence: 0 }
+  }
 }
 
-function statusOf(connection: Connection, row: JobTable) {
-  const { id: job_id, workflow_id, status, last_sequence, created_at, started_at, finished_at } = row
+function activeStatus(connection: Connection, row: JobTable) {
+  const { id: job_id, workflow_id, last_sequence } = row
   const active = living(connection, job_id)
   const queue_position = (active && connection.app.jobs.position(active)) || null
-  return {
-    job_id,
-    workflow_id,
-    status: publicStatus(status),
-    queue_position,
-    last_sequence,
-    created_at,
-    started_at,
-    finished_at,
-  }
+  return { job_id, workflow_id, status: socketStatus(row.status), queue_position, last_sequence }
 }
 
 function living({ app, principal }: Connection, job_id: string): ActiveJob | null {
   return app.jobs.living(principal, job_id)
 }
 
-/** A command that names a job and cannot be carried out ends with a `job_update` for the sender alone; the job is not touched. */
-function refuse(connection: Connection, job_id: string, workflow_id: string | null, thrown: unknown): void {
+type RequestId = string | null | undefined
+
+function echo(request_id: RequestId): { request_id?: string } {
+  return request_id ? { request_id } : {}
+}
+
+function ack(
+  message: string,
+  { id, workflow_id }: { id: string; workflow_id: string | null },
+  request_id: RequestId,
+): object {
+  return { message, job_id: id, workflow_id, ...echo(request_id) }
+}
+
+/** Ends, for the sender alone, a job that could not start or is not known. A job that there is is not touched. */
+function end(connection: Connection, job_id: string, workflow_id: string | null, thrown: unknown): void {
   const error = toServiceError(thrown)
-  if (error.status >= 500)
+  if (error.status >= 500) {
     connection.app.log.error({ err: error.cause ?? error, code: error.code, job_id }, 'a job command failed')
+  }
   connection.send({ type: 'job_update', status: 'failed', job_id, workflow_id, error: error.publicMessage })
 }
 
-const PUSH_TEXT: Readonly<Record<Exclude<PushResult, 'ok'>, string>> = {
-  unknown_input: 'The job has no such input.',
-  not_a_stream: 'That input is not a stream.',
+type Refusal = CommandRefusedError['error']
+
+const REFUSALS: Readonly<Partial<Record<Refusal, string>>> = {
+  unknown_input: 'The job has no input of that name.',
+  not_a_stream: 'The input takes no values while the job runs.',
   not_running: 'The job does not run, or the input has ended.',
+  unknown_node: 'The graph of the job has no such node.',
 }
 
-function answerPush(
-  connection: Connection,
-  { job_id, input }: { job_id: string; input: string },
-  result: PushResult,
-): void {
-  if (result === 'ok') connection.send({ type: 'input_accepted', message: 'The input is accepted.', job_id, input })
-  else connection.send({ error: result, message: PUSH_TEXT[result], job_id })
+function refuse(connection: Connection, error: Refusal, job_id: string, request_id: RequestId, message?: string): void {
+  connection.send({ error, message: message ?? REFUSALS[error] ?? error, job_id, ...echo(request_id) })
 }

@@ -8,13 +8,14 @@ export const handlers: WsCommandHandlers<Connection> = {
   ...jobCommands,
   ...reads,
 
-  set_mode({ data }, connection) {
+  set_mode({ data, request_id }, connection) {
     // The acknowledgement still uses the old mode.
-    connection.send({ type: 'mode_set', mode: data.mode })
+    const message = `Frames are sent as ${data.mode === 'text' ? 'JSON text' : 'MessagePack'} from now on.`
+    connection.send({ message, mode: data.mode, ...(request_id ? { request_id } : {}) })
     connection.mode = data.mode
   },
 
-  ping(_command, connection) {
-    connection.send({ type: 'pong', ts: connection.app.platform.now() })
+  ping({ request_id }, connection) {
+    connection.send({ type: 'pong', ts: connection.app.platform.now(), ...(request_id ? { request_id } : {}) })
   },
 }

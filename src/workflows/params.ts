@@ -3,6 +3,7 @@ import type { Plan, PlanInput } from '../engine/plan.ts'
 import { typeText } from '../engine/types.ts'
 import { conforms, kindOf } from '../engine/values.ts'
 import type { Problem } from '../errors.ts'
+import { pointer } from '../problems.ts'
 
 /** Every problem with `params`: unknown names, missing ones, wrong types, numbers out of bounds. `at` is the pointer of the record itself. */
 export function paramProblems(plan: Plan, params: Readonly<Record<string, unknown>>, at: string): Problem[] {
@@ -49,9 +50,4 @@ function valueProblems(input: PlanInput, value: unknown, path: string): Problem[
 function unknownMessage(name: string, known: readonly string[]): string {
   const has = known.length === 0 ? 'It has no inputs.' : `Its inputs are ${known.map((one) => `"${one}"`).join(', ')}.`
   return `The workflow has no input "${name}". ${has}`
-}
-
-/** Appends a member name to a JSON pointer (RFC 6901). */
-export function pointer(base: string, name: string): string {
-  return `${base}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
 }

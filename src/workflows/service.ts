@@ -194,17 +194,17 @@ export class WorkflowService {
     return workflowInterface(id, compiled)
   }
 
-  /** The share link; `created` tells whether this call made it. */
-  async share(scope: Scope, id: string): Promise<{ share: WorkflowShare; created: boolean }> {
+  /** The share link: made at the first call, and the same at later ones. */
+  async share(scope: Scope, id: string): Promise<WorkflowShare> {
     const token = this.#platform.secret(24)
     const created_at = this.#platform.timestamp()
-    const { row, created } = await this.#store.write((tx) => {
+    const row = await this.#store.write((tx) => {
       if (!rows.ownedWorkflow(tx, scope, id)) throw notFound()
-      const created = rows.insertWorkflowShare(tx, { token, workflow_id: id, created_at })
-      return { row: rows.workflowShare(tx, id)!, created }
+      rows.insertWorkflowShare(tx, { token, workflow_id: id, created_at })
+      return rows.workflowShare(tx, id)!
     })
     const url = `${this.#publicUrl()}/api/shared-workflows/${row.token}`
-    return { share: { token: row.token, url, created_at: row.created_at }, created }
+    return { token: row.token, url, created_at: row.created_at }
   }
 
   async unshare(scope: Scope, id: string): Promise<void> {

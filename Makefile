@@ -1,0 +1,59 @@
+# Every command of the project. `make help` lists them.
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+
+HOST ?= 127.0.0.1
+PORT ?= 7777
+ONLY ?=
+TESTS ?= test/**/*.test.ts
+
+NODE := node src/launch/node.mjs
+INSTALLED := node_modules/.installed
+CONTRACT := $(shell find spec codegen.config.ts src/codegen -type f 2>/dev/null)
+
+.PHONY: help start test check generate check-generated types lint test-long test-browser bench clean
+
+help: ## list all targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+$(INSTALLED): package.json package-lock.json src/launch/package.json
+	@command -v node >/dev/null || { echo 'svc: node is missing: install Node 20 or newer with npm' >&2; exit 1; }
+	@command -v npm >/dev/null || { echo 'svc: npm is missing: install Node 20 or newer with npm' >&2; exit 1; }
+	npm ci --no-progress --loglevel=error
+	@touch $@
+
+generated/openapi.json: | $(INSTALLED)
+	$(NODE) src/codegen/main.ts
+
+start: $(INSTALLED) generated/openapi.json ## install, and serve on HOST and PORT (127.0.0.1:7777)
+	@exec $(NODE) src/main.ts serve --host $(HOST) --port $(PORT)
+
+test: $(INSTALLED) types lint ## install, and run all tests (TESTS= selects files)
+	$(NODE) --test --test-concurrency=2 '$(TESTS)'
+
+check: $(INSTALLED) types lint check-generated ## types, lint, drift and the tests nearest to the change, in 90 s
+	$(NODE) test/helpers/nearest.ts
+
+generate: $(INSTALLED) ## make generated/ from spec/
+	$(NODE) src/codegen/main.ts
+
+check-generated: $(INSTALLED) ## fail if generated/ is not what spec/ gives
+	$(NODE) src/codegen/main.ts --check
+
+types: $(INSTALLED) ## check the types
+	$(NODE) node_modules/typescript/bin/tsc -p .
+
+lint: $(INSTALLED) ## check style and layers
+	$(NODE) node_modules/@biomejs/biome/bin/biome check --error-on-warnings
+
+test-long: $(INSTALLED) ## the tests with their full counts
+	SVC_TEST_SCALE=100 $(NODE) --test --test-concurrency=2 '$(TESTS)'
+
+test-browser: $(INSTALLED) ## the pages, in Debian's Chromium
+	$(NODE) --test 'test/browser/**/*.test.ts'
+
+bench: $(INSTALLED) ## measure speed and memory (ONLY= selects)
+	$(NODE) test/bench/main.ts $(ONLY)
+
+clean: ## remove what was installed and built
+	rm -rf node_modules dist coverage .cache

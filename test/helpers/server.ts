@@ -1,0 +1,62 @@
+// A real server for one test: its own port, its own data folder, everything gone afterwards.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Config, type Environment, readConfig } from '../../src/config.ts'
+import type { AppContext } from '../../src/context.ts'
+import { createLog } from '../../src/log.ts'
+import { createServer, type Overrides } from '../../src/server.ts'
+
+export interface TestServer extends AsyncDisposable {
+  readonly url: string
+  readonly data_dir: string
+  readonly context: AppContext
+  close(drain_ms?: number): Promise<void>
+}
+
+export interface TestSettings extends Overrides {
+  environment?: Environment
+  config?: Partial<Config>
+  /** An existing data folder, which is then kept. */
+  data_dir?: string
+}
+
+/** `await using server = await startServer()`. Logs are silent unless a log is handed in. */
+export async function startServer(settings: TestSettings = {}): Promise<TestServer> {
+  const { environment = {}, config, data_dir = temporaryFolder(), ...overrides } = settings
+  const read = readConfig({ SVC_DATA_DIR: data_dir, ...environment }, { host: '127.0.0.1', port: 0 })
+  const server = await createServer({ ...read, ...config }, { log: createLog('silent'), ...overrides })
+  const clean = () => {
+    if (settings.data_dir === undefined) rmSync(data_dir, { recursive: true, force: true })
+  }
+  return {
+    url: server.url,
+    data_dir,
+    context: server.context,
+    close: (drain_ms) => server.close(drain_ms),
+    async [Symbol.asyncDispose]() {
+      await server.close(0)
+      clean()
+    },
+  }
+}
+
+/** A new empty folder; whoever makes one removes it. */
+export function temporaryFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'svc-test-'))
+}
+
+/** Polls until `condition` gives something; fails with `what` after `ms`. */
+export async function until<T>(
+  what: string,
+  condition: () => T | null | undefined | false | Promise<T | null | undefined | false>,
+  ms = 5_000,
+): Promise<T> {
+  const deadline = performance.now() + ms
+  for (;;) {
+    const value = await condition()
+    if (value) return value
+    if (performance.now() > deadline) throw new Error(`waited ${ms} ms in vain for ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
