@@ -40,7 +40,7 @@ export const mathNodes: NodeType[] = [
     description: 'Rounds a number to some digits after the point; halves go away from zero.',
     properties: [
       required('value', 'float', 'The number.'),
-      option('digits', 'int', 'Digits after the point; negative ones round to tens, hundreds …', {
+      option('digits', 'int', 'Digits after the point; negative ones round to tens or hundreds.', {
         default: 0,
         min: -15,
         max: 15,

@@ -1,0 +1,129 @@
+// dict.*, compare.*, logic.*
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { fire, outputOf } from './fire.ts'
+
+describe('dict', () => {
+  test('Get', async () => {
+    const dict = { user: { names: ['Ann', 'B'] }, none: null }
+    assert.equal(await outputOf('dict.Get', { dict, path: 'user.names.-1' }), 'B')
+    assert.equal(await outputOf('dict.Get', { dict, path: 'user.names[0]' }), 'Ann')
+    assert.equal(await outputOf('dict.Get', { dict, path: 'user.age', default: 7 }), 7)
+    assert.equal(await outputOf('dict.Get', { dict, path: 'none', default: 7 }), 7)
+    assert.deepEqual(await outputOf('dict.Get', { dict, path: '' }), dict)
+    assert.equal(await outputOf('dict.Get', { dict: {}, path: 'constructor.name' }), null)
+    await assert.rejects(outputOf('dict.Get', { path: 'x' }), /missing_property/)
+  })
+
+  test('Set', async () => {
+    const dict = { a: { b: 1 }, list: [1, 2] }
+    assert.deepEqual(await outputOf('dict.Set', { dict, path: 'a.c', value: 2 }), { a: { b: 1, c: 2 }, list: [1, 2] })
+    assert.deepEqual(await outputOf('dict.Set', { dict, path: 'list[1]', value: 'x' }), { a: { b: 1 }, list: [1, 'x'] })
+    assert.deepEqual(await outputOf('dict.Set', { dict: {}, path: 'x.y', value: 1 }), { x: { y: 1 } })
+    assert.deepEqual(dict, { a: { b: 1 }, list: [1, 2] })
+    await assert.rejects(outputOf('dict.Set', { dict, path: '', value: 1 }), /bad_path: The path is empty/)
+    await assert.rejects(
+      outputOf('dict.Set', { dict, path: 'a.b.c', value: 1 }),
+      /There is a value where the path goes on/,
+    )
+    await assert.rejects(outputOf('dict.Set', { dict, path: 'list[9]', value: 1 }), /has no place "9"/)
+  })
+
+  test('Set keeps to own keys, whatever they are called', async () => {
+    const made = (await outputOf('dict.Set', { dict: {}, path: '__proto__.polluted', value: true })) as object
+    assert.equal(({} as { polluted?: boolean }).polluted, undefined)
+    assert.deepEqual(Object.keys(made), ['__proto__'])
+  })
+
+  test('Merge', async () => {
+    const a = { x: 1, in: { a: 1, b: 1 } }
+    const b = { y: 2, in: { b: 2 } }
+    assert.deepEqual(await outputOf('dict.Merge', { a, b }), { x: 1, y: 2, in: { b: 2 } })
+    assert.deepEqual(await outputOf('dict.Merge', { a, b, deep: true }), { x: 1, y: 2, in: { a: 1, b: 2 } })
+    assert.deepEqual(await outputOf('dict.Merge'), {})
+    await assert.rejects(outputOf('dict.Merge', { a: [1] }), /expected dict\[str, any\], got list/)
+  })
+
+  test('Keys', async () => {
+    assert.deepEqual(await fire('dict.Keys', { dict: { b: 1, a: 2 } }), { keys: ['b', 'a'], values: [1, 2] })
+    assert.deepEqual(await fire('dict.Keys', { dict: {} }), { keys: [], values: [] })
+    await assert.rejects(fire('dict.Keys', { dict: 'x' }), /type_mismatch/)
+  })
+
+  test('Select', async () => {
+    assert.deepEqual(await outputOf('dict.Select', { dict: { a: 1, b: 2 }, keys: ['b', 'z'] }), { b: 2 })
+    assert.deepEqual(await outputOf('dict.Select', { dict: { a: 1, b: 2 }, keys: ['b'], invert: true }), { a: 1 })
+    assert.deepEqual(await outputOf('dict.Select', { dict: {} }), {})
+    await assert.rejects(outputOf('dict.Select', { dict: {}, keys: [1] }), /type_mismatch/)
+  })
+
+  test('Rename', async () => {
+    assert.deepEqual(await outputOf('dict.Rename', { dict: { a: 1, b: 2 }, names: { a: 'x' } }), { x: 1, b: 2 })
+    assert.deepEqual(await outputOf('dict.Rename', { dict: {}, names: {} }), {})
+    await assert.rejects(outputOf('dict.Rename', { dict: {}, names: { a: 1 } }), /type_mismatch/)
+  })
+
+  test('FromLists', async () => {
+    assert.deepEqual(await outputOf('dict.FromLists', { keys: ['a', 'b'], values: [1, [2]] }), { a: 1, b: [2] })
+    assert.deepEqual(await outputOf('dict.FromLists', { keys: [], values: [] }), {})
+    await assert.rejects(outputOf('dict.FromLists', { keys: ['a'], values: [] }), /1 keys for 0 values/)
+  })
+})
+
+describe('compare', () => {
+  test('Equal', async () => {
+    assert.equal(await outputOf('compare.Equal', { a: { x: [1], y: 2 }, b: { y: 2, x: [1] } }), true)
+    assert.equal(await outputOf('compare.Equal', { a: 'Yes', b: 'yES', ignore_case: true }), true)
+    assert.equal(await outputOf('compare.Equal', { a: 1, b: '1' }), false)
+    assert.equal(await outputOf('compare.Equal', { a: [], b: {} }), false)
+    assert.equal(await outputOf('compare.Equal'), true)
+    await assert.rejects(outputOf('compare.Equal', { ignore_case: 'yes' }), /type_mismatch/)
+  })
+
+  test('Compare', async () => {
+    const of = (a: unknown, op: string, b: unknown) => outputOf('compare.Compare', { a, op, b })
+    assert.deepEqual(await Promise.all(['<', '<=', '==', '!=', '>=', '>'].map((op) => of(1, op, 2))), [
+      true,
+      true,
+      false,
+      true,
+      false,
+      false,
+    ])
+    assert.equal(await of('a', '<', 'b'), true)
+    assert.equal(await of('', '<', 'a'), true)
+    await assert.rejects(of(1, '<', 'a'), /no_order: int and str have no order between them/)
+    await assert.rejects(of(1, '<', null), /missing_property/)
+  })
+
+  test('Between', async () => {
+    assert.equal(await outputOf('compare.Between', { value: 5, low: 5, high: 6 }), true)
+    assert.equal(await outputOf('compare.Between', { value: 'd', low: 'a', high: 'c' }), false)
+    await assert.rejects(outputOf('compare.Between', { value: 5, low: 'a', high: 6 }), /no_order/)
+    await assert.rejects(outputOf('compare.Between', { value: 5 }), /missing_property/)
+  })
+
+  test('IsEmpty', async () => {
+    for (const value of [null, '', [], {}]) assert.equal(await outputOf('compare.IsEmpty', { value }), true)
+    for (const value of [0, false, ' ', [null], { a: 1 }])
+      assert.equal(await outputOf('compare.IsEmpty', { value }), false)
+  })
+})
+
+describe('logic', () => {
+  test('Combine', async () => {
+    const of = (op: string, conditions: unknown, dynamic = {}) => outputOf('logic.Combine', { op, conditions }, dynamic)
+    assert.deepEqual(await Promise.all(['all', 'any', 'one'].map((op) => of(op, [true, false]))), [false, true, true])
+    assert.deepEqual(await Promise.all(['all', 'any', 'one'].map((op) => of(op, []))), [true, false, false])
+    assert.equal(await of('all', [true], { extra: false }), false)
+    await assert.rejects(of('all', [1]), /type_mismatch/)
+    await assert.rejects(of('all', [], { extra: 'x' }), /A condition is str instead of bool/)
+  })
+
+  test('Not', async () => {
+    assert.equal(await outputOf('logic.Not', { condition: false }), true)
+    assert.equal(await outputOf('logic.Not', { condition: true }), false)
+    await assert.rejects(outputOf('logic.Not'), /missing_property/)
+    await assert.rejects(outputOf('logic.Not', { condition: 1 }), /type_mismatch/)
+  })
+})

@@ -1,0 +1,153 @@
+// list.*
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { fire, outputOf } from './fire.ts'
+
+const people = [
+  { name: 'Ann', age: 30, city: { name: 'Bonn' } },
+  { name: 'Bo', age: 25, city: { name: 'Köln' } },
+  { name: 'Cy', age: 30, city: { name: 'Bonn' } },
+]
+
+/** Every list node refuses what is no list. (One value would become a list of it, had the list a narrower type.) */
+const refuses = (type: string, data = {}) => assert.rejects(outputOf(type, { list: null, ...data }), /missing_property/)
+
+describe('list', () => {
+  test('Length', async () => {
+    assert.equal(await outputOf('list.Length', { list: [1, 2] }), 2)
+    assert.equal(await outputOf('list.Length', { list: [] }), 0)
+    await refuses('list.Length')
+  })
+
+  test('Get', async () => {
+    assert.equal(await outputOf('list.Get', { list: ['a', 'b'], index: -1 }), 'b')
+    assert.equal(await outputOf('list.Get', { list: [], index: 0, default: 'none' }), 'none')
+    await assert.rejects(
+      outputOf('list.Get', { list: ['a'], index: 3 }),
+      /out_of_range: A list of 1 items has no item 3/,
+    )
+  })
+
+  test('Slice', async () => {
+    assert.deepEqual(await outputOf('list.Slice', { list: [1, 2, 3, 4], start: 1, end: -1 }), [2, 3])
+    assert.deepEqual(await outputOf('list.Slice', { list: [], start: 5 }), [])
+    await assert.rejects(outputOf('list.Slice', { list: [1], start: 'x' }), /type_mismatch/)
+  })
+
+  test('Sort', async () => {
+    assert.deepEqual(await outputOf('list.Sort', { list: [10, 9, 1] }), [1, 9, 10])
+    assert.deepEqual(await outputOf('list.Sort', { list: ['b', 'a'], descending: true }), ['b', 'a'])
+    const sorted = (await outputOf('list.Sort', { list: people, by: 'age' })) as typeof people
+    assert.deepEqual(
+      sorted.map((one) => one.name),
+      ['Bo', 'Ann', 'Cy'],
+    )
+    assert.deepEqual(await outputOf('list.Sort', { list: [] }), [])
+    await assert.rejects(outputOf('list.Sort', { list: [1, 'a'] }), /no_order: (str and int|int and str) have no order/)
+  })
+
+  test('Unique', async () => {
+    assert.deepEqual(await outputOf('list.Unique', { list: [1, '1', 1, { a: 1, b: 2 }, { b: 2, a: 1 }] }), [
+      1,
+      '1',
+      { a: 1, b: 2 },
+    ])
+    assert.equal(((await outputOf('list.Unique', { list: people, by: 'city.name' })) as unknown[]).length, 2)
+    assert.deepEqual(await outputOf('list.Unique', { list: [] }), [])
+    await refuses('list.Unique')
+  })
+
+  test('Range', async () => {
+    assert.deepEqual(await outputOf('list.Range', { stop: 3 }), [0, 1, 2])
+    assert.deepEqual(await outputOf('list.Range', { start: 3, stop: 0, step: -2 }), [3, 1])
+    assert.deepEqual(await outputOf('list.Range', { start: 0, stop: 0.3, step: 0.1 }), [0, 0.1, 0.2])
+    assert.deepEqual(await outputOf('list.Range', { stop: -1 }), [])
+    await assert.rejects(outputOf('list.Range', { stop: 1, step: 0 }), /would never end/)
+    await assert.rejects(outputOf('list.Range', { stop: 1e12 }), /too_large/)
+  })
+
+  test('Reverse', async () => {
+    const list = [1, 2, 3]
+    assert.deepEqual(await outputOf('list.Reverse', { list }), [3, 2, 1])
+    assert.deepEqual(list, [1, 2, 3])
+    assert.deepEqual(await outputOf('list.Reverse', { list: [] }), [])
+    await refuses('list.Reverse')
+  })
+
+  test('Flatten', async () => {
+    assert.deepEqual(await outputOf('list.Flatten', { list: [1, [2, [3]]] }), [1, 2, [3]])
+    assert.deepEqual(await outputOf('list.Flatten', { list: [1, [2, [3]]], depth: 5 }), [1, 2, 3])
+    assert.deepEqual(await outputOf('list.Flatten', { list: [[], []] }), [])
+    await assert.rejects(outputOf('list.Flatten', { list: [], depth: 0 }), /must be at least 1/)
+  })
+
+  test('Concat', async () => {
+    assert.deepEqual(await outputOf('list.Concat', { a: [1], b: [2, 3] }), [1, 2, 3])
+    assert.deepEqual(await outputOf('list.Concat'), [])
+    assert.deepEqual(await outputOf('list.Concat', { a: 'one' }), ['one'])
+  })
+
+  test('Chunk', async () => {
+    assert.deepEqual(await outputOf('list.Chunk', { list: [1, 2, 3], size: 2 }), [[1, 2], [3]])
+    assert.deepEqual(await outputOf('list.Chunk', { list: [] }), [])
+    await assert.rejects(outputOf('list.Chunk', { list: [1], size: 0 }), /must be at least 1/)
+  })
+
+  test('Contains', async () => {
+    assert.deepEqual(await fire('list.Contains', { list: [1, { a: [2] }], value: { a: [2] } }), {
+      output: true,
+      index: 1,
+    })
+    assert.deepEqual(await fire('list.Contains', { list: [], value: 1 }), { output: false, index: -1 })
+    await refuses('list.Contains')
+  })
+
+  test('Pluck', async () => {
+    assert.deepEqual(await outputOf('list.Pluck', { list: people, path: 'city.name' }), ['Bonn', 'Köln', 'Bonn'])
+    assert.deepEqual(await outputOf('list.Pluck', { list: [{}, 5], path: 'x', default: 0 }), [0, 0])
+    assert.deepEqual(await outputOf('list.Pluck', { list: [], path: 'x' }), [])
+    await assert.rejects(outputOf('list.Pluck', { list: [] }), /missing_property/)
+  })
+
+  test('GroupBy', async () => {
+    const groups = (await outputOf('list.GroupBy', { list: people, by: 'city.name' })) as {
+      key: unknown
+      count: number
+    }[]
+    assert.deepEqual(
+      groups.map(({ key, count }) => [key, count]),
+      [
+        ['Bonn', 2],
+        ['Köln', 1],
+      ],
+    )
+    assert.deepEqual(await outputOf('list.GroupBy', { list: ['a', 'b', 'a'] }), [
+      { key: 'a', count: 2, items: ['a', 'a'] },
+      { key: 'b', count: 1, items: ['b'] },
+    ])
+    assert.deepEqual(await outputOf('list.GroupBy', { list: [] }), [])
+    await refuses('list.GroupBy')
+  })
+
+  test('Statistics', async () => {
+    assert.deepEqual(await fire('list.Statistics', { list: [3, 1, 2] }), { sum: 6, count: 3, mean: 2, min: 1, max: 3 })
+    assert.deepEqual(await fire('list.Statistics', { list: [] }), { sum: 0, count: 0 })
+    await assert.rejects(
+      fire('list.Statistics', { list: [1, 'x'] }),
+      /expected list\[float\], got a list with other values/,
+    )
+    await assert.rejects(fire('list.Statistics', { list: [1e308, 1e308] }), /Infinity/)
+  })
+
+  test('Filter', async () => {
+    const filtered = (await outputOf('list.Filter', { list: people, by: 'age', op: '>=', value: 30 })) as typeof people
+    assert.deepEqual(
+      filtered.map((one) => one.name),
+      ['Ann', 'Cy'],
+    )
+    assert.deepEqual(await outputOf('list.Filter', { list: [1, null, 2], op: '!=' }), [1, 2])
+    assert.deepEqual(await outputOf('list.Filter', { list: [] }), [])
+    await assert.rejects(outputOf('list.Filter', { list: ['a'], op: '<', value: 3 }), /no_order/)
+    await assert.rejects(outputOf('list.Filter', { list: ['a'], op: '~' }), /type_mismatch/)
+  })
+})

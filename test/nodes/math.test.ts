@@ -1,0 +1,95 @@
+// math.*
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { outputOf } from './fire.ts'
+
+const formula = (text: string, inputs = {}) => outputOf('math.Formula', { formula: text }, inputs)
+
+describe('math.Formula', () => {
+  const RESULTS: [string, number][] = [
+    ['1 + 2 * 3', 7],
+    ['(1 + 2) * 3', 9],
+    ['7 - 2 - 1', 4],
+    ['2 ^ 3 ^ 2', 512],
+    ['2 ** 3', 8],
+    ['-2 ^ 2', -4],
+    ['2 ^ -1', 0.5],
+    ['10 % 4 / 2', 1],
+    ['--3 + +1', 4],
+    ['1.5e3 + .5', 1500.5],
+    ['1 < 2', 1],
+    ['2 <= 1', 0],
+    ['1 == 1 && !(2 != 2)', 1],
+    ['0 || 3 > 2', 1],
+    ['1 + 1 == 2', 1],
+    ['if(2 > 1, 10, 20)', 10],
+    ['max(1, 5, 3) - min(4, 2)', 3],
+    ['round(1.005, 2)', 1.01],
+    ['round(-2.5)', -3],
+    ['sqrt(16) + abs(-2) + floor(1.9) + ceil(1.1)', 9],
+    ['log(1000)', 2.9999999999999996],
+    ['log(8, 2)', 3],
+    ['clamp(15, 0, 10)', 10],
+    ['round(sin(pi / 2) + ln(e), 6)', 2],
+    ['hypot(3, 4)', 5],
+  ]
+  for (const [text, result] of RESULTS)
+    test(`${text} is ${result}`, async () => assert.equal(await formula(text), result))
+
+  test('inputs by name, also shadowing constants; yes and no count as 1 and 0', async () => {
+    assert.equal(await formula('price * (1 + tax / 100)', { price: 200, tax: 10 }), 220.00000000000003)
+    assert.equal(await formula('e * 2', { e: 5 }), 10)
+    assert.equal(await formula('yes + no', { yes: true, no: false }), 1)
+  })
+
+  const BAD: [string, RegExp][] = [
+    ['', /bad_formula: The formula is empty/],
+    ['1 +', /didn't expect its end/],
+    ['1 $ 2', /didn't expect "\$ 2" at position 3/],
+    ['(1', /didn't expect its end/],
+    ['1 2', /didn't expect "2" at position 3/],
+    ['foo(1)', /calls "foo", which is no function/],
+    ['sqr(4)', /Did you mean "sqrt"/],
+    ['sqrt(1, 2)', /takes 1 values, not 2/],
+    ['constructor', /unknown_name/],
+    ['constructor(1)', /which is no function/],
+    ['a.b', /didn't expect "\.b" at position 2/],
+    ['1 / 0', /not_finite: The result of the formula is Infinity/],
+    ['sqrt(-1)', /not_finite: .*NaN/],
+    ['('.repeat(500), /nested too deep/],
+    ['1+'.repeat(6000), /longer than 10000 characters/],
+  ]
+  for (const [text, message] of BAD)
+    test(`${text.slice(0, 20) || 'nothing'} is refused`, () => assert.rejects(formula(text), message))
+
+  test('inputs that are no numbers, and names that are no inputs, are named', async () => {
+    await assert.rejects(formula('a', { a: 'x' }), /bad_input: Input "a" is str/)
+    await assert.rejects(formula('prize + 1', { price: 1 }), /uses "prize", which is no input\. Did you mean "price"\?/)
+  })
+})
+
+describe('math', () => {
+  test('Round', async () => {
+    assert.equal(await outputOf('math.Round', { value: 2.345, digits: 2 }), 2.35)
+    assert.equal(await outputOf('math.Round', { value: 1234, digits: -2 }), 1200)
+    assert.equal(await outputOf('math.Round', { value: -1.5 }), -2)
+    assert.equal(await outputOf('math.Round', { value: 1e-7, digits: 2 }), 0)
+    assert.equal(await outputOf('math.Round', { value: 1e21, digits: 2 }), 1e21)
+    assert.equal(await outputOf('math.Round', { value: 1.29, digits: 1, how: 'down' }), 1.2)
+    assert.equal(await outputOf('math.Round', { value: 0 }), 0)
+    await assert.rejects(outputOf('math.Round', { value: '1' }), /type_mismatch/)
+    await assert.rejects(outputOf('math.Round', { value: 1, digits: 99 }), /must be at most 15/)
+  })
+
+  test('ParseNumber', async () => {
+    assert.equal(await outputOf('math.ParseNumber', { text: ' -12.5 ' }), -12.5)
+    assert.equal(await outputOf('math.ParseNumber', { text: '3e2' }), 300)
+    assert.equal(await outputOf('math.ParseNumber', { text: '', default: 0 }), 0)
+    await assert.rejects(outputOf('math.ParseNumber', { text: '' }), /bad_input: The text is no number/)
+    for (const text of ['12px', '0x10', 'Infinity', '1e999'])
+      await assert.rejects(outputOf('math.ParseNumber', { text }))
+    const from = performance.now()
+    await assert.rejects(outputOf('math.ParseNumber', { text: `${'1'.repeat(200_000)}x` }))
+    assert.ok(performance.now() - from < 1000)
+  })
+})

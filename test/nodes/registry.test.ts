@@ -1,0 +1,147 @@
+// What holds for every node type that comes with the service.
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import { nodeMetadata } from '../../src/engine/metadata.ts'
+import { conforms } from '../../src/engine/values.ts'
+import { builtinNodes, registryOf } from '../../src/nodes/registry.ts'
+
+/** Names and handles that clients and examples count on: type, properties, outputs. */
+const PROMISED: [string, string, string][] = [
+  ...['String', 'Boolean', 'List', 'Object', 'Any'].map((name): [string, string, string] => [
+    `input.${name}`,
+    'name value description',
+    'output',
+  ]),
+  ['input.Integer', 'name value description min max', 'output'],
+  ['input.Float', 'name value description min max', 'output'],
+  ['output.Output', 'name value', ''],
+  ['text.Template', 'template', 'output'],
+  ['text.Concat', 'a b', 'output'],
+  ['math.Formula', 'formula', 'output'],
+  ['control.If', 'condition value', 'if_true if_false'],
+  ['control.ForEach', 'list', 'item index'],
+  ['control.Collect', 'item', 'list'],
+  ['control.Delay', 'value seconds', 'output'],
+  ['workflow.Call', 'workflow_id', ''],
+]
+
+const words = (text: string) => text.split(' ').filter((word) => word !== '')
+
+describe('the registry', () => {
+  for (const [name, properties, outputs] of PROMISED) {
+    test(`has ${name} with the promised handles`, () => {
+      const metadata = nodeMetadata(builtinNodes.get(name)!)
+      for (const property of words(properties))
+        assert.ok(
+          metadata.properties.some((one) => one.name === property),
+          property,
+        )
+      assert.deepEqual(
+        metadata.outputs.map((one) => one.name),
+        words(outputs),
+      )
+    })
+  }
+
+  test('streams, and dynamic handles, where they are promised', () => {
+    const dynamic = builtinNodes.all().filter((type) => type.supports_dynamic_inputs)
+    assert.deepEqual(
+      dynamic.map((type) => type.node_type),
+      ['logic.Combine', 'math.Formula', 'text.Template', 'workflow.Call'],
+    )
+    assert.ok(builtinNodes.get('workflow.Call')!.supports_dynamic_outputs)
+    const streaming = builtinNodes.all().filter((type) => nodeMetadata(type).is_streaming_output)
+    assert.deepEqual(
+      streaming.map((type) => type.node_type),
+      ['control.ForEach'],
+    )
+  })
+
+  test('has at least 60 types, in the order of their names', () => {
+    const names = builtinNodes.all().map((type) => type.node_type)
+    assert.ok(names.length >= 60)
+    assert.deepEqual(names, [...names].sort())
+    assert.equal(new Set(names).size, names.length)
+  })
+
+  test('refuses two types with one name', () => {
+    const [type] = builtinNodes.all()
+    assert.throws(() => registryOf([type!, type!]), /same name/)
+  })
+
+  for (const type of builtinNodes.all()) {
+    test(`${type.node_type} is described, and its defaults are of their types`, () => {
+      assert.match(type.node_type, /^[a-z]+\.[A-Z][A-Za-z]+$/)
+      assert.ok(type.title && type.description.endsWith('.'))
+      assert.ok(type.role === 'output' || type.run || type.open)
+      for (const property of type.properties) {
+        assert.ok(property.description?.endsWith('.'), property.name)
+        if (property.default !== undefined) assert.ok(conforms(property.default, property.type), property.name)
+      }
+    })
+  }
+
+  test('every type is named by a test of its own', () => {
+    const folder = new URL('.', import.meta.url)
+    const files = readdirSync(folder).filter((name) => name.endsWith('.test.ts') && name !== 'registry.test.ts')
+    const text = files.map((name) => readFileSync(new URL(name, folder), 'utf8')).join('\n')
+    const untested = builtinNodes.all().filter((type) => !text.includes(`'${type.node_type}'`))
+    assert.deepEqual(
+      untested.map((type) => type.node_type),
+      [],
+    )
+  })
+})
+
+test('metadata has every key, and titles made from names', () => {
+  assert.deepEqual(nodeMetadata(builtinNodes.get('control.If')!), {
+    node_type: 'control.If',
+    title: 'If',
+    description: 'Sends a value one way or the other. The nodes behind the other way are skipped.',
+    namespace: 'control',
+    properties: [
+      {
+        name: 'condition',
+        type: {
+          type: 'union',
+          optional: false,
+          values: [],
+          type_args: ['bool', 'int', 'float'].map((type) => ({
+            type,
+            optional: false,
+            values: [],
+            type_args: [],
+            type_name: null,
+          })),
+          type_name: null,
+        },
+        default: null,
+        title: 'Condition',
+        description: 'True or false; of numbers only 0 is false.',
+        required: true,
+      },
+      {
+        name: 'value',
+        type: { type: 'any', optional: false, values: [], type_args: [], type_name: null },
+        default: null,
+        title: 'Value',
+        description: 'The value to send on.',
+        required: false,
+      },
+    ],
+    outputs: ['if_true', 'if_false'].map((name) => ({
+      name,
+      type: { type: 'any', optional: false, values: [], type_args: [], type_name: null },
+      stream: false,
+    })),
+    is_streaming_output: false,
+    supports_dynamic_inputs: false,
+    supports_dynamic_outputs: false,
+    retry_safe: true,
+    required_settings: [],
+    required_runtimes: [],
+  })
+  const delay = nodeMetadata(builtinNodes.get('control.Delay')!).properties[1]!
+  assert.deepEqual([delay.min, delay.max, delay.default], [0, 86_400, 1])
+})
