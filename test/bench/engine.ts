@@ -1,0 +1,179 @@
+// How fast the engine is by itself: firings per second for several shapes of graphs, and the time to compile one.
+// Run it directly for a table; `benchEngine` gives the rows to whoever gathers them.
+import { type Execution, execute } from '../../src/engine/execution.ts'
+import type { Graph, GraphEdge, GraphNode } from '../../src/engine/graph.ts'
+import type { RunObserver } from '../../src/engine/observer.ts'
+import { compileGraph, type Plan } from '../../src/engine/plan.ts'
+import { builtinNodes } from '../../src/nodes/registry.ts'
+
+export interface BenchRow {
+  name: string
+  value: number
+  unit: string
+}
+
+/** Does with each call about what a host does at least: builds the frame that it would send. */
+class FramingObserver implements RunObserver {
+  frames = 0
+  last: unknown = null
+
+  #frame(frame: unknown): void {
+    this.frames++
+    this.last = frame
+  }
+
+  nodeUpdated: RunObserver['nodeUpdated'] = (node, status, detail) =>
+    this.#frame({ type: 'node_update', ...node, status, error: detail?.error, result: detail?.result ?? null })
+  output: RunObserver['output'] = (node, output_name, value, type) =>
+    this.#frame({ type: 'output_update', ...node, output_name, value, output_type: type.type, disposition: 'append' })
+  edgeUpdated: RunObserver['edgeUpdated'] = (edge_id, status, counter) =>
+    this.#frame({ type: 'edge_update', edge_id, status, counter })
+  progress: RunObserver['progress'] = (node, progress, total) =>
+    this.#frame({ type: 'node_progress', node_id: node.node_id, progress, total })
+  chunk: RunObserver['chunk'] = (node, chunk) => this.#frame({ type: 'chunk', node_id: node.node_id, ...chunk })
+  log: RunObserver['log'] = (node, severity, content) =>
+    this.#frame({ type: 'log_update', node_id: node.node_id, severity, content })
+  fault: RunObserver['fault'] = (_node, cause) => {
+    throw cause
+  }
+}
+
+function edge(source: string, sourceHandle: string, target: string, targetHandle: string): GraphEdge {
+  return { id: `${source}-${target}`, source, sourceHandle, target, targetHandle }
+}
+
+/** An input, `count − 2` nodes that each append to a text, and an output. */
+function chain(count: number): Graph {
+  const steps = Array.from(
+    { length: count - 2 },
+    (_, at): GraphNode => ({ id: `n${at}`, type: 'text.Concat', data: { b: '' } }),
+  )
+  const edges = steps.slice(1).map((step, at) => edge(`n${at}`, 'output', step.id, 'a'))
+  return {
+    nodes: [
+      { id: 'in', type: 'input.String', data: { name: 'in' } },
+      ...steps,
+      { id: 'out', type: 'output.Output', data: { name: 'out' } },
+    ],
+    edges: [edge('in', 'output', 'n0', 'a'), ...edges, edge(`n${count - 3}`, 'output', 'out', 'value')],
+  }
+}
+
+/** An input that feeds `count` nodes, each of which a tree of joins brings together again. */
+function fan(count: number): Graph {
+  const nodes: GraphNode[] = [{ id: 'in', type: 'input.String', data: { name: 'in' } }]
+  const edges: GraphEdge[] = []
+  let layer = Array.from({ length: count }, (_, at) => `f${at}`)
+  for (const id of layer) {
+    nodes.push({ id, type: 'text.Trim' })
+    edges.push(edge('in', 'output', id, 'text'))
+  }
+  for (let depth = 0; layer.length > 1; depth++) {
+    const next: string[] = []
+    for (let at = 0; at < layer.length; at += 2) {
+      const id = `j${depth}-${at}`
+      nodes.push({ id, type: 'text.Concat' })
+      edges.push(edge(layer[at]!, 'output', id, 'a'))
+      if (layer[at + 1]) edges.push(edge(layer[at + 1]!, 'output', id, 'b'))
+      next.push(id)
+    }
+    layer = next
+  }
+  return { nodes, edges }
+}
+
+/** `count` numbers through five nodes, of which each fires once per item but for the opener and the collector. */
+function stream(count: number): Graph {
+  return {
+    nodes: [
+      { id: 'range', type: 'list.Range', data: { stop: count } },
+      { id: 'each', type: 'control.ForEach' },
+      { id: 'double', type: 'math.Formula', data: { formula: 'n * 2' } },
+      { id: 'text', type: 'text.FromValue' },
+      { id: 'pad', type: 'text.Pad', data: { length: 8, side: 'start', fill: '0' } },
+      { id: 'all', type: 'control.Collect' },
+      { id: 'length', type: 'list.Length' },
+      { id: 'out', type: 'output.Output', data: { name: 'out' } },
+    ],
+    edges: [
+      edge('range', 'output', 'each', 'list'),
+      edge('each', 'item', 'double', 'n'),
+      edge('double', 'output', 'text', 'value'),
+      edge('text', 'output', 'pad', 'text'),
+      edge('pad', 'output', 'all', 'item'),
+      edge('all', 'list', 'length', 'list'),
+      edge('length', 'output', 'out', 'value'),
+    ],
+  }
+}
+
+function planOf(graph: Graph): Plan {
+  const { plan, issues } = compileGraph(graph, builtinNodes)
+  if (!plan) throw new Error(issues[0]!.message)
+  return plan
+}
+
+async function finished(execution: Execution): Promise<void> {
+  const outcome = execution.outcome ?? (await execution.done)
+  if (outcome.status !== 'completed') throw new Error(JSON.stringify(outcome))
+}
+
+/** Runs of a plan for about `ms` milliseconds; gives runs per second, the best of three rounds. */
+async function runsPerSecond(plan: Plan, ms: number): Promise<number> {
+  const observer = new FramingObserver()
+  const { signal } = new AbortController()
+  let best = 0
+  for (let round = 0; round < 3; round++) {
+    const from = performance.now()
+    let runs = 0
+    let took = 0
+    do {
+      await finished(execute(plan, { params: { in: 'x' }, signal, observer }))
+      runs++
+      took = performance.now() - from
+    } while (took < ms)
+    best = Math.max(best, (runs * 1000) / took)
+  }
+  return best
+}
+
+function firings(name: string, runs: number, perRun: number): BenchRow {
+  return { name: `engine: ${name}`, value: Math.round(runs * perRun), unit: 'firings/s' }
+}
+
+/** The time to compile a graph for the first time in this process, and when the compiler is warm: the best of five. */
+function compileTimes(count: number): BenchRow[] {
+  const graph = chain(count)
+  const times = Array.from({ length: 5 }, () => {
+    const from = performance.now()
+    planOf(graph)
+    return performance.now() - from
+  })
+  const row = (name: string, value: number) => ({
+    name: `engine: compile ${count} nodes, ${name}`,
+    value: Math.round(value * 10) / 10,
+    unit: 'ms',
+  })
+  return [row('first', times[0]!), row('warm', Math.min(...times))]
+}
+
+/** All rows; takes about ten seconds. */
+export async function benchEngine(): Promise<BenchRow[]> {
+  const items = 100_000
+  const compile = compileTimes(10_000)
+  const large = fan(50_000)
+  return [
+    firings('chain of 10 nodes', await runsPerSecond(planOf(chain(10)), 700), 10),
+    firings('chain of 1,000 nodes', await runsPerSecond(planOf(chain(1000)), 700), 1000),
+    firings('fan-out and joins, 1,000 nodes', await runsPerSecond(planOf(fan(500)), 700), fan(500).nodes.length),
+    firings('fan-out and joins, 100,000 nodes', await runsPerSecond(planOf(large), 700), large.nodes.length),
+    firings('stream of 100,000 items through 5 nodes', await runsPerSecond(planOf(stream(items)), 700), items * 5),
+    ...compile,
+  ]
+}
+
+if (process.argv[1] === import.meta.filename) {
+  for (const { name, value, unit } of await benchEngine()) {
+    console.log(`${name.padEnd(55)} ${value.toLocaleString('en').padStart(12)} ${unit}`)
+  }
+}
