@@ -5,7 +5,8 @@ SHELL := /bin/sh
 HOST ?= 127.0.0.1
 PORT ?= 7777
 ONLY ?=
-TESTS ?= test/**/*.test.ts
+# Tests that need more than Node and npm have targets of their own.
+TESTS ?= $(shell find test -name '*.test.ts' -not -path 'test/browser/*' | sort)
 
 NODE := node src/launch/node.mjs
 INSTALLED := node_modules/.installed
@@ -29,7 +30,7 @@ start: $(INSTALLED) generated/openapi.json ## install, and serve on HOST and POR
 	@exec $(NODE) src/main.ts serve --host $(HOST) --port $(PORT)
 
 test: $(INSTALLED) types lint ## install, and run all tests (TESTS= selects files)
-	$(NODE) --test --test-concurrency=2 '$(TESTS)'
+	$(NODE) --test --test-concurrency=2 $(TESTS)
 
 check: $(INSTALLED) types lint check-generated ## types, lint, drift and the tests nearest to the change, in 90 s
 	$(NODE) test/helpers/nearest.ts
@@ -47,7 +48,7 @@ lint: $(INSTALLED) ## check style and layers
 	$(NODE) node_modules/@biomejs/biome/bin/biome check --error-on-warnings
 
 test-long: $(INSTALLED) ## the tests with their full counts
-	SVC_TEST_SCALE=100 $(NODE) --test --test-concurrency=2 '$(TESTS)'
+	SVC_TEST_SCALE=100 $(NODE) --test --test-concurrency=2 $(TESTS)
 
 test-browser: $(INSTALLED) ## the pages, in Debian's Chromium
 	$(NODE) --test 'test/browser/**/*.test.ts'

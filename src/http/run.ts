@@ -22,18 +22,20 @@ export function httpSubmission(workflow_id: string, body: RunRequest): Submissio
 /** The result of a job that has ended, or how far one in the background has come. */
 export function runResult(job: ActiveJob, background: boolean): RunResult {
   const { row, status } = job
-  const base = { job_id: row.id, workflow_id: row.workflow_id, background }
+  const { id: job_id, workflow_id } = row
   if (background) {
     const waiting = status === 'queued' ? 'queued' : 'accepted'
-    return { ...base, status: waiting, outputs: {}, error: null, message_count: 0 }
+    return { job_id, workflow_id, status: waiting, outputs: {}, error: null, message_count: 0, background }
   }
   const manifest = row.result === null ? null : (JSON.parse(row.result) as ResultManifest)
   return {
-    ...base,
+    job_id,
+    workflow_id,
     status: status as RunResult['status'],
     outputs: manifest?.outputs ?? {},
     error: runError(row.error),
     message_count: job.message_count,
+    background,
   }
 }
 

@@ -1,0 +1,77 @@
+// The README's examples run as they are printed, and give what it prints.
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { promisify } from 'node:util'
+import { startServer } from './helpers/server.ts'
+
+const run = promisify(execFile)
+const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+
+/** The code blocks of one language, in order. */
+function blocks(language: string): string[] {
+  return [...readme.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map((match) => match[1]!)
+}
+
+function curlBlocks(): string[] {
+  return blocks('sh').filter((block) => block.startsWith('curl'))
+}
+
+/** A copy with every generated id replaced, so that two runs compare. */
+function withoutIds(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value).replace(/"(job|wf)_[0-9a-f]{32}"/g, '"$1"'))
+}
+
+describe('README', () => {
+  test('opens with the two commands', () => {
+    assert.match(blocks('sh')[0]!, /^make start .*\nmake test /)
+  })
+
+  test('the run by curl answers as printed', async () => {
+    await using server = await startServer()
+    const command = curlBlocks()[0]!.replace('http://127.0.0.1:7777', server.url)
+    const { stdout } = await run('sh', ['-c', command])
+    const printed: unknown = JSON.parse(blocks('json')[0]!)
+    assert.deepEqual(withoutIds(JSON.parse(stdout)), withoutIds(printed))
+  })
+
+  test('the run over the socket prints what is printed', async () => {
+    await using server = await startServer()
+    const folder = mkdtempSync(join(tmpdir(), 'svc-readme-'))
+    try {
+      symlinkSync(new URL('../node_modules', import.meta.url), join(folder, 'node_modules'))
+      const script = blocks('js')[0]!.replace('ws://127.0.0.1:7777', server.url.replace('http', 'ws'))
+      writeFileSync(join(folder, 'run.mjs'), script)
+      const { stdout } = await run(process.execPath, ['run.mjs'], { cwd: folder, timeout: 20_000 })
+      assert.equal(stdout, blocks('text')[0])
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  test('the workflow of one’s own is created and runs', async () => {
+    await using server = await startServer()
+    const { stdout } = await run('sh', ['-c', curlBlocks()[1]!.replace('http://127.0.0.1:7777', server.url)])
+    const { id } = JSON.parse(stdout) as { id: string }
+    const response = await fetch(`${server.url}/api/workflows/${id}/run`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ params: { text: 'hello' } }),
+    })
+    const { outputs } = (await response.json()) as { outputs: unknown }
+    assert.deepEqual(outputs, { shout: 'HELLO' })
+  })
+
+  test('names every example and every setting', async () => {
+    const { examples } = await import('../src/workflows/examples.ts')
+    for (const id of examples().keys()) assert.ok(readme.includes(`\`${id}\``), `the example ${id}`)
+    const settings = readFileSync(new URL('../src/config.ts', import.meta.url), 'utf8').match(/'SVC_[A-Z_]+'/g) ?? []
+    // SVC_ENV and the upload limit belong to features that are not there yet.
+    const later = new Set(["'SVC_ENV'", "'SVC_MAX_UPLOAD_BYTES'"])
+    for (const name of settings)
+      if (!later.has(name)) assert.ok(readme.includes(`\`${name.slice(1, -1)}\``), `the setting ${name}`)
+  })
+})
