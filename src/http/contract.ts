@@ -1,12 +1,110 @@
-import type { ContractHandlers } from '../../generated/operations.ts'
+// Operations of the tag `contract`: the published documents, and the page that shows them. What the page does is in web/reference.
+import { readFile } from 'node:fs/promises'
+import type { ContractHandlers, OperationReply } from '../../generated/operations.ts'
 import { ServiceError } from '../errors.ts'
 import { documents } from './document.ts'
 import type { RequestContext } from './request.ts'
+
+type ContentType = Extract<OperationReply<'getReferenceFile'>, { content_type: string }>['content_type']
+
+interface ReferenceFile {
+  /** Looked up when the file is asked for: a server that shows no reference needs none of the files. */
+  readonly location: () => string
+  readonly content_type: ContentType
+  readonly cache: string
+}
+
+const SCRIPTS = [
+  'page',
+  'theme',
+  'dom',
+  'source',
+  'markdown',
+  'json',
+  'schema',
+  'message',
+  'channels',
+  'sockets',
+  'http',
+  'operations',
+]
+const STYLES = ['page', 'http', 'sockets']
+
+/** All files that the page may load. Nothing else can be read, whatever the name says. */
+const FILES: ReadonlyMap<string, ReferenceFile> = new Map([
+  ...SCRIPTS.map((name) => own(`${name}.js`, 'text/javascript')),
+  ...STYLES.map((name) => own(`${name}.css`, 'text/css')),
+  own('icon.svg', 'image/svg+xml'),
+  fromLibrary('swagger-ui-bundle.js', 'text/javascript'),
+  fromLibrary('swagger-ui.css', 'text/css'),
+])
+
+// `data:` and `blob:` are icons of Swagger UI and media that a tried-out request answered with.
+const HEADERS = {
+  'Content-Security-Policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "connect-src 'self'",
+    "img-src 'self' data: blob:",
+    "media-src 'self' blob:",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+  'X-Frame-Options': 'DENY',
+  'Referrer-Policy': 'no-referrer',
+}
+
+// Our own files are small and belong together, so they are always fresh. The library changes only with its version.
+const FRESH = 'no-cache'
+const ONE_DAY = 'public, max-age=86400'
+
 export const contract: ContractHandlers<RequestContext> = {
-  getOpenapiDocument: () => ({ status: 200, body: documents.openapi() as never }),
-  getAsyncapiDocument: () => ({ status: 200, body: documents.asyncapi() as never }),
-  getReference: () => ({ status: 200, content_type: 'text/html', body: '<!doctype html>' }),
-  getReferenceFile() {
-    throw new ServiceError('NOT_FOUND')
+  getOpenapiDocument(_request, { app }) {
+    const { public_url } = app.config
+    const document = documents.openapi() as OperationBody<'getOpenapiDocument'>
+    const servers = [{ url: public_url, description: 'This server.' }]
+    return { status: 200, body: public_url === null ? document : { ...document, servers } }
   },
+
+  getAsyncapiDocument(_request, { app }) {
+    const { public_url } = app.config
+    const document = documents.asyncapi() as OperationBody<'getAsyncapiDocument'>
+    return {
+      status: 200,
+      body: public_url === null ? document : { ...document, servers: socketServers(document, public_url) },
+    }
+  },
+
+  async getReference() {
+    const body = await readFile(new URL('../web/reference/index.html', import.meta.url))
+    return { status: 200, content_type: 'text/html', body, headers: { ...HEADERS, 'Cache-Control': FRESH } }
+  },
+
+  async getReferenceFile({ path }) {
+    const file = FILES.get(path.file)
+    if (!file) throw new ServiceError('NOT_FOUND')
+    const body = await readFile(new URL(file.location()))
+    return { status: 200, content_type: file.content_type, body, headers: { ...HEADERS, 'Cache-Control': file.cache } }
+  },
+}
+
+type OperationBody<Id extends 'getOpenapiDocument' | 'getAsyncapiDocument'> = OperationReply<Id>['body']
+
+function own(name: string, content_type: ContentType): [string, ReferenceFile] {
+  const location = () => new URL(`../web/reference/${name}`, import.meta.url).href
+  return [name, { location, content_type, cache: FRESH }]
+}
+
+function fromLibrary(name: string, content_type: ContentType): [string, ReferenceFile] {
+  return [name, { location: () => import.meta.resolve(`swagger-ui-dist/${name}`), content_type, cache: ONE_DAY }]
+}
+
+/** The declared servers of the AsyncAPI document, at the public address. */
+function socketServers(document: object, public_url: string): Record<string, unknown> {
+  const { servers } = document as { servers: Record<string, object> }
+  const { protocol, host, pathname } = new URL(public_url)
+  const place = { host, protocol: protocol === 'https:' ? 'wss' : 'ws', ...(pathname === '/' ? {} : { pathname }) }
+  return Object.fromEntries(Object.entries(servers).map(([name, server]) => [name, { ...server, ...place }]))
 }

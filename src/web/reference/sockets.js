@@ -1,0 +1,171 @@
+// The AsyncAPI document: its channels, their messages by kind, and the list of contents beside them.
+import { channelsOf } from './channels.js'
+import { badge, element, MARKERS } from './dom.js'
+import { markdown } from './markdown.js'
+import { anchor, messageCard } from './message.js'
+import { schemaBody } from './schema.js'
+import { readDocument, resolver } from './source.js'
+
+/** @typedef {import('./channels.js').Channel} Channel */
+
+/**
+ * Shows the document in `host`.
+ * @param {HTMLElement} host
+ * @returns {Promise<import('./page.js').View>}
+ */
+export async function mount(host) {
+  const source = await readDocument('asyncapi.json')
+  const resolve = resolver(source)
+  const channels = channelsOf(source, resolve)
+  const contents = element(
+    'details',
+    { class: 'contents', open: matchMedia('(min-width: 60rem)').matches },
+    element('summary', {}, 'Contents'),
+    element('nav', { 'aria-label': 'Messages' }, ...channels.map(channelLinks)),
+  )
+  const body = element(
+    'div',
+    { class: 'channels' },
+    introduction(source, resolve),
+    ...channels.map((channel) => channelSection(channel, resolve)),
+    element('p', { class: 'notice nothing', hidden: true }, 'No message matches.'),
+  )
+  host.replaceChildren(element('div', { class: 'sockets' }, contents, body))
+  return { version: source.info.version, filter: filterOf(host, channels), follow: (hash) => follow(host, hash) }
+}
+
+/**
+ * @param {any} source
+ * @param {(value: any) => any} resolve
+ */
+function introduction({ info, servers = {} }, resolve) {
+  const places = Object.values(servers).map((reference) => {
+    const { protocol, host, pathname = '', description } = resolve(reference)
+    return element('div', {}, element('code', {}, `${protocol}://${host}${pathname}`), ' ', markdown(description))
+  })
+  return element(
+    'section',
+    { class: 'introduction' },
+    element('h1', {}, info.title),
+    markdown(info.description),
+    ...places,
+  )
+}
+
+/** @param {Channel} channel */
+function channelLinks({ key, address, groups }) {
+  return element(
+    'section',
+    { 'data-channel': key },
+    element('h2', {}, element('a', { href: `#sockets-${key}` }, address)),
+    ...groups.map(({ title, messages }) =>
+      element('div', { 'data-group': true }, element('h3', {}, title), element('ul', {}, ...messages.map(messageLink))),
+    ),
+  )
+}
+
+/** @param {import('./message.js').Message} entry */
+function messageLink(entry) {
+  const marker = entry.message['x-svc-implementation'] ?? ''
+  const dot = element('span', { class: `dot dot-${marker}`, title: marker })
+  return element('li', { 'data-entry': anchor(entry) }, element('a', { href: `#${anchor(entry)}` }, dot, entry.key))
+}
+
+/**
+ * @param {Channel} channel
+ * @param {(value: any) => any} resolve
+ */
+function channelSection({ key, address, channel, groups }, resolve) {
+  const marker = channel['x-svc-implementation']
+  return element(
+    'section',
+    { class: 'channel', id: `sockets-${key}`, 'data-channel': key },
+    element(
+      'header',
+      {},
+      element('h2', {}, element('code', {}, address), ' ', channel.title ?? ''),
+      marker ? badge(marker, MARKERS[marker] ?? '') : null,
+    ),
+    element('div', { class: 'about' }, markdown(channel.description), ...handshake(channel, resolve)),
+    ...groups.map(({ title, description, messages }) =>
+      element(
+        'section',
+        { class: 'group', 'data-group': true },
+        element('h3', {}, title),
+        description ? markdown(description) : null,
+        ...messages.map((entry) => messageCard(entry, resolve)),
+      ),
+    ),
+  )
+}
+
+/**
+ * @param {any} channel
+ * @param {(value: any) => any} resolve
+ */
+function handshake({ bindings }, resolve) {
+  const { query, headers } = resolve(resolve(bindings)?.ws)
+  const tables = [
+    ['Query of the upgrade', query],
+    ['Headers of the upgrade', headers],
+  ]
+  return tables
+    .filter(([, schema]) => schema)
+    .flatMap(([title, schema]) => [element('h3', {}, title), schemaBody(schema, resolve) ?? ''])
+}
+
+/**
+ * @param {HTMLElement} host
+ * @param {Channel[]} channels
+ */
+function filterOf(host, channels) {
+  const entries = channels.flatMap(({ groups }) => groups.flatMap(({ messages }) => messages))
+  const index = entries.map((entry) => ({ id: anchor(entry), text: searchText(entry) }))
+  return (/** @type {string} */ phrase) => {
+    const words = phrase.toLowerCase().split(/\s+/).filter(Boolean)
+    const shown = new Set(index.filter(({ text }) => words.every((word) => text.includes(word))).map(({ id }) => id))
+    for (const { id } of index) {
+      for (const found of host.querySelectorAll(`#${id}, [data-entry="${id}"]`)) {
+        Object.assign(found, { hidden: !shown.has(id) })
+      }
+    }
+    hideEmpty(host, words.length > 0)
+    const nothing = /** @type {HTMLElement} */ (host.querySelector('.nothing'))
+    nothing.hidden = shown.size > 0
+    return { matching: shown.size, all: index.length }
+  }
+}
+
+/**
+ * @param {HTMLElement} host
+ * @param {boolean} searching
+ */
+function hideEmpty(host, searching) {
+  for (const part of host.querySelectorAll('[data-group], [data-channel]')) {
+    Object.assign(part, { hidden: !part.querySelector('.card:not([hidden]), [data-entry]:not([hidden])') })
+  }
+  for (const part of host.querySelectorAll('.about, .introduction')) Object.assign(part, { hidden: searching })
+}
+
+/** @param {import('./message.js').Message} entry */
+function searchText({ key, message, operation }) {
+  const { title, payload, tags = [] } = message
+  const names = [key, message.name, title, operation?.summary, operation?.description, payload?.$ref?.split('/').at(-1)]
+  const labels = tags.map((/** @type {any} */ tag) => tag.name ?? tag.$ref)
+  return [...names, ...labels, message['x-svc-implementation'], message['x-svc-kind']].join(' ').toLowerCase()
+}
+
+/**
+ * @param {HTMLElement} host
+ * @param {string} hash
+ */
+function follow(host, hash) {
+  if (hash === '#sockets' || hash === '') {
+    scrollTo({ top: 0 })
+    return
+  }
+  const target = host.querySelector(`#${CSS.escape(hash.slice(1))}`)
+  for (const old of host.querySelectorAll('.card.named')) old.classList.remove('named')
+  if (target?.classList.contains('card')) target.classList.add('named')
+  target?.scrollIntoView()
+}
