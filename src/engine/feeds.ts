@@ -6,7 +6,7 @@ import { paramValue } from './results.ts'
 
 export type PushResult = 'ok' | 'unknown_input' | 'not_a_stream' | 'not_running'
 
-interface Feed {
+export interface Feed {
   readonly node: PlanNode
   readonly handle: string
   readonly source: ItemSource

@@ -78,3 +78,11 @@ export function paramValue(node: PlanNode, value: unknown): unknown {
     throw new NodeError(`Input "${input?.name}": ${error.message}.`, 'input_mismatch')
   }
 }
+
+const UNSAFE = 'The node failed. The log says why.'
+
+/** What may be said of an error, and the cause that only the log may hear. */
+export function publicError(error: unknown): { type: string; message: string; cause: unknown } {
+  if (error instanceof NodeError) return { type: error.type, message: error.message, cause: error.cause }
+  return { type: 'node_failed', message: UNSAFE, cause: error ?? new Error('The node threw nothing') }
+}

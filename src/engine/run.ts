@@ -1,17 +1,18 @@
-// The scheduler of one run: who has the next turn, how long a slice of work lasts, and how the run ends.
-import { Actor, type ActorHost } from './actor.ts'
+// One run: what its nodes and its host ask of it, and how it ends. Whose turn it is, scheduler.ts says.
+import { Actor } from './actor.ts'
 import type { Budget } from './budget.ts'
 import type { Clock } from './clock.ts'
 import { type ContextHost, FiringContext } from './context.ts'
 import { reportToken } from './edge-report.ts'
-import { Feeds, type PushResult } from './feeds.ts'
+import { type Feed, Feeds, type PushResult } from './feeds.ts'
 import type { ItemSource } from './firing.ts'
 import type { Inbox } from './inbox.ts'
-import { type Inputs, type NodeContext, NodeError, type Outputs } from './node-type.ts'
+import type { Inputs, NodeContext, Outputs } from './node-type.ts'
 import type { ObservedNode, Outcome, RunError, RunObserver } from './observer.ts'
+import type { Performer, Stage } from './performer.ts'
 import type { Plan } from './plan.ts'
-import { paramInputs } from './results.ts'
-import { inboxToGrow } from './stall.ts'
+import { paramInputs, publicError } from './results.ts'
+import { Scheduler } from './scheduler.ts'
 import { applicable } from './updates.ts'
 
 export interface RunOptions {
@@ -27,35 +28,33 @@ export interface RunOptions {
 
 type State = 'running' | 'failing' | 'cancelling' | 'settled'
 
-/** Milliseconds of work before timers, sockets and cancels get their turn. */
-const SLICE = 8
 /** Milliseconds that firings in flight have to end after a cancel. */
 const GRACE = 5000
-const UNSAFE = 'The node failed. The log says why.'
 
-export class Run implements ActorHost, ContextHost {
+const NO_NODE: ObservedNode = { node_id: '', node_name: '', node_type: '' }
+
+export class Run implements Stage, ContextHost {
   readonly deliver = (node: number, slot: number, token: unknown): void => this.#actors[node]!.receive(slot, token)
+  readonly inboxLimit: number
+  readonly signal: AbortSignal
+  readonly clock: Clock
+  readonly observer: RunObserver
+  readonly random: () => number
   readonly #plan: Plan
   readonly #options: RunOptions
-  readonly #actors: Actor[]
+  readonly #actors: readonly Performer[]
+  readonly #scheduler: Scheduler
   readonly #feeds: Feeds
   readonly #outputs: Map<string, unknown[]>
-  /** Actors in the order of their turns; those before `#head` had theirs. */
-  #queue: Actor[] = []
-  #head = 0
-  /** Actors that wait for a place among the asynchronous firings. */
-  readonly #starved = new Set<Actor>()
-  readonly #full = new Set<Inbox>()
-  readonly #wake = (): void => this.#drain()
+  readonly #drain = (): void => this.#work()
   readonly #abort = (): void => this.#cancel()
   #state: State = 'running'
+  /** Nodes not yet closed, and asynchronous pieces of work under way. */
   #open: number
   #inFlight = 0
-  #draining = false
+  #working = false
   #listening = false
-  #immediate: NodeJS.Immediate | null = null
   #grace: AbortController | null = null
-  #time = 0
   #error: RunError | null = null
   #outcome: Outcome | null = null
   #done: PromiseWithResolvers<Outcome> | null = null
@@ -63,16 +62,22 @@ export class Run implements ActorHost, ContextHost {
   constructor(plan: Plan, options: RunOptions) {
     this.#plan = plan
     this.#options = options
+    this.inboxLimit = options.inboxLimit
+    this.signal = options.signal
+    this.clock = options.clock
+    this.observer = options.observer
+    this.random = options.random
     this.#feeds = new Feeds(plan, options.params)
     this.#outputs = new Map(plan.outputs.map((output) => [output.name, []]))
     this.#actors = plan.nodes.map((node) => new Actor(node, this))
+    this.#scheduler = new Scheduler(this.#actors, options.budget)
     this.#open = this.#actors.length
   }
 
   /** Begins. A run that needs no waiting is over when this returns. */
   start(): void {
     for (const root of this.#plan.roots) this.schedule(this.#actors[root]!)
-    this.#drain()
+    this.#work()
   }
 
   get outcome(): Outcome | null {
@@ -86,66 +91,47 @@ export class Run implements ActorHost, ContextHost {
   }
 
   pushInput(name: string, value: unknown, handle?: string): PushResult {
-    if (this.stopped) return 'not_running'
-    const feed = this.#feeds.find(name, handle)
-    if (typeof feed === 'string') return feed
-    feed.source.push({ [feed.handle]: value })
-    this.#scheduleSoon(feed.node.index)
-    return 'ok'
+    return this.#feed(name, handle, (feed) => feed.source.push({ [feed.handle]: value }))
   }
 
   endInput(name: string, handle?: string): PushResult {
-    if (this.stopped) return 'not_running'
-    const feed = this.#feeds.find(name, handle)
-    if (typeof feed === 'string') return feed
-    feed.source.ended = true
-    this.#scheduleSoon(feed.node.index)
-    return 'ok'
+    return this.#feed(name, handle, (feed) => {
+      feed.source.ended = true
+    })
   }
 
   updateProperties(node_id: string, properties: Record<string, unknown>): string[] | null {
     const index = this.#plan.indexById.get(node_id)
     if (index === undefined) return null
     const applied = applicable(this.#plan.nodes[index]!, properties)
-    if (!this.stopped) this.#actors[index]!.update(applied)
+    this.#actors[index]!.update(applied)
     return Object.keys(applied)
   }
 
-  // — what actors ask of their host —
-
-  get inboxLimit(): number {
-    return this.#options.inboxLimit
-  }
+  // — what its nodes ask —
 
   get stopped(): boolean {
     return this.#state !== 'running'
   }
 
-  schedule(actor: Actor): void {
-    if (actor.queued) return
-    actor.queued = true
-    this.#queue.push(actor)
+  schedule(performer: Performer): void {
+    this.#scheduler.schedule(performer)
+  }
+
+  admit(performer: Performer): boolean {
+    return this.#scheduler.admit(performer)
   }
 
   filled(inbox: Inbox): void {
-    this.#full.add(inbox)
-    this.#actors[inbox.slot.source]!.full++
+    this.#scheduler.filled(inbox)
   }
 
   freed(inbox: Inbox): void {
-    this.#full.delete(inbox)
-    const producer = this.#actors[inbox.slot.source]!
-    if (--producer.full === 0) this.schedule(producer)
+    this.#scheduler.freed(inbox)
   }
 
   travelled(edge_id: string, inbox: Inbox | null, token: unknown): void {
-    reportToken(this.observer, this.#time, edge_id, inbox, token)
-  }
-
-  admit(actor: Actor): boolean {
-    if (this.#options.budget.free) return true
-    this.#starved.add(actor)
-    return false
+    reportToken(this.observer, this.#scheduler.time, edge_id, inbox, token)
   }
 
   launched(): void {
@@ -161,33 +147,33 @@ export class Run implements ActorHost, ContextHost {
     } catch (fault) {
       this.#breakDown(fault)
     }
-    this.#drain()
+    this.#work()
     this.#options.budget.wakeWaiting()
   }
 
-  context(actor: Actor): NodeContext {
-    return new FiringContext(actor.node.observed, this)
+  context(performer: Performer): NodeContext {
+    return new FiringContext(performer.node.observed, this)
   }
 
-  inputsFor(actor: Actor, constants: Inputs): Inputs {
-    return paramInputs(actor.node, this.#options.params, constants)
+  inputsFor(performer: Performer, constants: Inputs): Inputs {
+    return paramInputs(performer.node, this.#options.params, constants)
   }
 
-  feedFor(actor: Actor): ItemSource {
-    return this.#feeds.sourceOf(actor.node)
+  feedFor(performer: Performer): ItemSource {
+    return this.#feeds.sourceOf(performer.node)
   }
 
-  began(actor: Actor): void {
-    this.observer.nodeUpdated(actor.node.observed, 'running')
+  began(performer: Performer): void {
+    this.observer.nodeUpdated(performer.node.observed, 'running')
   }
 
-  publish(actor: Actor, value: unknown): void {
-    const output = actor.node.output!
-    this.#outputs.get(output.name)!.push(value)
-    this.observer.output(actor.node.observed, output.name, value, output.type)
+  publish({ node }: Performer, value: unknown): void {
+    const { name, type } = node.output!
+    this.#outputs.get(name)!.push(value)
+    this.observer.output(node.observed, name, value, type)
   }
 
-  closed({ node }: Actor, fired: boolean, result: Outputs): void {
+  finished({ node }: Performer, fired: boolean, result: Outputs): void {
     this.#open--
     if (node.input?.stream) this.#feeds.end(node)
     if (fired) this.observer.nodeUpdated(node.observed, 'completed', { result })
@@ -195,38 +181,20 @@ export class Run implements ActorHost, ContextHost {
     if (node.output) this.observer.outputDone?.(node.observed, node.output.name)
   }
 
-  fail({ node }: Actor, error: unknown): void {
+  fail({ node }: Performer, error: unknown): void {
     if (this.#state !== 'running') return
     if (this.signal.aborted) {
       this.#cancel()
       return
     }
-    const safe = error instanceof NodeError
-    const cause = safe ? error.cause : error
-    const message = safe ? error.message : UNSAFE
+    const { type, message, cause } = publicError(error)
     this.#state = 'failing'
-    this.#error = { node_id: node.observed.node_id, type: safe ? error.type : 'node_failed', message }
+    this.#error = { node_id: node.observed.node_id, type, message }
     if (cause !== undefined) this.observer.fault(node.observed, cause)
     this.observer.nodeUpdated(node.observed, 'error', { error: message })
   }
 
-  // — what contexts ask of their host —
-
-  get signal(): AbortSignal {
-    return this.#options.signal
-  }
-
-  get clock(): Clock {
-    return this.#options.clock
-  }
-
-  get observer(): RunObserver {
-    return this.#options.observer
-  }
-
-  get random(): () => number {
-    return this.#options.random
-  }
+  // — what contexts ask —
 
   get settled(): boolean {
     return this.#state === 'settled'
@@ -244,77 +212,47 @@ export class Run implements ActorHost, ContextHost {
     }
   }
 
-  // — turns —
+  // — work —
 
-  #scheduleSoon(node: number): void {
-    this.schedule(this.#actors[node]!)
-    this.#immediate ??= setImmediate(() => {
-      this.#immediate = null
-      this.#drain()
-    })
+  #feed(name: string, handle: string | undefined, change: (feed: Feed) => void): PushResult {
+    if (this.stopped) return 'not_running'
+    const feed = this.#feeds.find(name, handle)
+    if (typeof feed === 'string') return feed
+    change(feed)
+    this.schedule(this.#actors[feed.node.index]!)
+    this.#scheduler.later(this.#drain)
+    return 'ok'
   }
 
-  #drain(): void {
-    if (this.#draining || this.#state === 'settled') return
-    this.#draining = true
+  #work(): void {
+    if (this.#working || this.#state === 'settled') return
+    this.#working = true
     try {
-      if (this.signal.aborted) this.#cancel()
-      this.#work()
+      if (!this.#over() && this.#scheduler.work(() => this.#over())) this.#scheduler.later(this.#drain)
     } catch (fault) {
       this.#breakDown(fault)
     }
-    this.#draining = false
+    this.#working = false
     this.#endIfOver()
   }
 
-  /** Gives turns until nobody can go on or the slice is over. */
-  #work(): void {
-    const start = performance.now()
-    this.#time = start
-    for (let actor = this.#next(); actor; actor = this.#next()) {
-      actor.queued = false
-      actor.turn()
-      if (this.signal.aborted) this.#cancel()
-      if (this.#state !== 'running') return
-      this.#time = performance.now()
-      if (this.#time - start < SLICE) continue
-      this.#immediate ??= setImmediate(() => {
-        this.#immediate = null
-        this.#drain()
-      })
-      return
-    }
+  /** Whether the run has stopped; hears of a cancel that came in the middle of a slice. */
+  #over(): boolean {
+    if (this.signal.aborted) this.#cancel()
+    return this.#state !== 'running'
   }
 
-  #next(): Actor | undefined {
-    if (this.#state !== 'running') return undefined
-    const actor = this.#queue[this.#head]
-    if (actor) {
-      this.#head++
-      if (this.#head >= 1024) {
-        this.#queue = this.#queue.slice(this.#head)
-        this.#head = 0
-      }
-      return actor
+  /** The engine itself, or an observer, threw: the run can't be trusted to go on. */
+  #breakDown(fault: unknown): void {
+    if (this.#state === 'running') {
+      this.#state = 'failing'
+      this.#error = { node_id: '', type: 'internal_error', message: 'The run broke down. The log says why.' }
     }
-    this.#queue.length = 0
-    this.#head = 0
-    const [hungry] = this.#starved
-    if (hungry && this.#options.budget.free) {
-      this.#starved.delete(hungry)
-      this.schedule(hungry)
-      return this.#next()
+    try {
+      this.observer.fault(this.#plan.nodes[0]?.observed ?? NO_NODE, fault)
+    } catch {
+      // An observer that can't even hear of its own failure: the outcome still tells it.
     }
-    return this.#full.size > 0 && this.#relieve() ? this.#next() : undefined
-  }
-
-  /** Enlarges an inbox where the graph blocks itself. */
-  #relieve(): boolean {
-    const inbox = inboxToGrow(this.#actors, this.#full)
-    if (!inbox) return false
-    inbox.limit *= 2
-    this.freed(inbox)
-    return true
   }
 
   // — the end —
@@ -327,44 +265,28 @@ export class Run implements ActorHost, ContextHost {
       () => this.#settle(),
       () => {},
     )
-    if (!this.#draining) this.#endIfOver()
-  }
-
-  /** The engine itself, or an observer, threw: the run can't be trusted to go on. */
-  #breakDown(fault: unknown): void {
-    if (this.#state === 'running') {
-      this.#state = 'failing'
-      this.#error = { node_id: '', type: 'internal_error', message: 'The run broke down. The log says why.' }
-    }
-    const { nodes } = this.#plan
-    const node = nodes[0]?.observed ?? { node_id: '', node_name: '', node_type: '' }
-    try {
-      this.observer.fault(node, fault)
-    } catch {
-      // An observer that can't even hear of its own failure: the outcome still tells it.
-    }
+    if (!this.#working) this.#endIfOver()
   }
 
   #endIfOver(): void {
     if (this.#state === 'settled') return
+    if (this.#state === 'running' && this.#isStuck()) {
+      this.#breakDown(new Error(`${this.#open} nodes wait for nothing that could come`))
+    }
     if (this.#state === 'running' ? this.#open === 0 : this.#inFlight === 0) {
       this.#settle()
       return
     }
-    if (this.#starved.size > 0) this.#options.budget.wait(this.#wake)
-    if (!this.#listening) {
-      this.#listening = true
-      this.signal.addEventListener('abort', this.#abort)
-    }
-    if (this.#state === 'running' && this.#isStuck()) {
-      this.#breakDown(new Error(`${this.#open} nodes wait for nothing that could come`))
-      this.#settle()
-    }
+    if (this.#scheduler.starving) this.#options.budget.wait(this.#drain)
+    if (this.#listening) return
+    this.#listening = true
+    this.signal.addEventListener('abort', this.#abort)
   }
 
-  /** Nothing is under way and nothing can come: no graph should bring this about. */
+  /** Nothing is under way and nothing can come, though nodes are open: no graph should bring this about. */
   #isStuck(): boolean {
-    return this.#inFlight === 0 && this.#immediate === null && this.#starved.size === 0 && !this.#feeds.open
+    if (this.#open === 0 || this.#inFlight > 0) return false
+    return !this.#scheduler.pending && !this.#scheduler.starving && !this.#feeds.open
   }
 
   #result(): Outcome {
@@ -378,13 +300,10 @@ export class Run implements ActorHost, ContextHost {
     const outcome = this.#result()
     this.#state = 'settled'
     if (this.#listening) this.signal.removeEventListener('abort', this.#abort)
-    if (this.#immediate) clearImmediate(this.#immediate)
     this.#grace?.abort()
-    this.#options.budget.forget(this.#wake)
+    this.#options.budget.forget(this.#drain)
     for (const actor of this.#actors) if (!actor.closed) actor.abandon()
-    this.#queue = []
-    this.#starved.clear()
-    this.#full.clear()
+    this.#scheduler.clear()
     this.#outcome = outcome
     this.#done?.resolve(outcome)
   }

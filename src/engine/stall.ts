@@ -1,18 +1,18 @@
 // Finds the inbox to enlarge where a graph blocks itself: a producer that waits for room behind a consumer that
 // waits, over some path, for that same producer (a stream joined with its own Collect). Parks' rule: the smallest
 // of the full inboxes grows, so a bounded run stays bounded wherever it can.
-import type { Actor } from './actor.ts'
 import type { Inbox } from './inbox.ts'
+import type { Performer } from './performer.ts'
 
 type Verdict = 'open' | 'live' | 'stuck'
 
 /** Judges nodes by what they wait for: whoever waits, even indirectly, for itself is stuck. */
 class Walk {
-  readonly #actors: readonly Actor[]
+  readonly #actors: readonly Performer[]
   readonly #consumers: ReadonlyMap<number, number[]>
   readonly #verdicts = new Map<number, Verdict>()
 
-  constructor(actors: readonly Actor[], consumers: ReadonlyMap<number, number[]>) {
+  constructor(actors: readonly Performer[], consumers: ReadonlyMap<number, number[]>) {
     this.#actors = actors
     this.#consumers = consumers
   }
@@ -50,7 +50,7 @@ class Walk {
 }
 
 /** The smallest full inbox whose producer can't go on otherwise, or null where all who wait will be served. */
-export function inboxToGrow(actors: readonly Actor[], full: ReadonlySet<Inbox>): Inbox | null {
+export function inboxToGrow(actors: readonly Performer[], full: ReadonlySet<Inbox>): Inbox | null {
   const consumers = new Map<number, number[]>()
   for (const inbox of full) {
     const list = consumers.get(inbox.slot.source)

@@ -1,0 +1,54 @@
+// The aggregate of one node in one run: the firing that is open while its stream lasts, one after the other.
+import { isThenable } from './firing.ts'
+import type { Aggregate, Inputs } from './node-type.ts'
+import type { PlanNode } from './plan-parts.ts'
+import { coerced } from './results.ts'
+import type { Tasks } from './tasks.ts'
+import { NOTHING } from './tokens.ts'
+
+/** Stands for a stream whose firing is skipped: its items go nowhere. */
+const SKIPPED = Symbol('skipped')
+
+export class AggregateState {
+  readonly #node: PlanNode
+  readonly #tasks: Tasks
+  #open: Aggregate | typeof SKIPPED | null = null
+  /** It takes its items one after the other: true while one is being taken. */
+  pushing = false
+
+  constructor(node: PlanNode, tasks: Tasks) {
+    this.#node = node
+    this.#tasks = tasks
+  }
+
+  /** Whether the present stream has its firing, or is skipped. */
+  get begun(): boolean {
+    return this.#open !== null
+  }
+
+  /** Begins the firing of a stream. Null: it is skipped. */
+  begin(inputs: Inputs | null): void {
+    const { type } = this.#node
+    this.#open = (inputs && this.#tasks.attempt((context) => type.open!(inputs, context))) ?? SKIPPED
+  }
+
+  push(token: unknown): void {
+    const aggregate = this.#open
+    if (token === NOTHING || aggregate === SKIPPED || aggregate === null) return
+    const slot = this.#node.slots[this.#node.drivers[0]!]!
+    const pushed = this.#tasks.attempt(() => aggregate.push(coerced(this.#node, slot, token)))
+    if (this.#tasks.stopped || !isThenable(pushed)) return
+    this.pushing = true
+    this.#tasks.wait(pushed, () => {
+      this.pushing = false
+    })
+  }
+
+  /** Ends the firing: what it gives, or null where it was skipped. */
+  end(): { result: unknown } | null {
+    const aggregate = this.#open
+    this.#open = null
+    if (aggregate === SKIPPED || aggregate === null) return null
+    return { result: this.#tasks.attempt(() => aggregate.end()) }
+  }
+}

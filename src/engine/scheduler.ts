@@ -1,0 +1,128 @@
+// Whose turn it is in one run: a fair queue, the wait for places among the asynchronous firings, and the relief of
+// inboxes that block the graph.
+import type { Budget } from './budget.ts'
+import type { Inbox } from './inbox.ts'
+import type { Performer } from './performer.ts'
+import { inboxToGrow } from './stall.ts'
+
+/** Milliseconds of work before timers, sockets and cancels get their turn. */
+const SLICE = 8
+/** How many past turns are kept before the queue is cut. */
+const SLACK = 1024
+
+export class Scheduler {
+  readonly #performers: readonly Performer[]
+  readonly #budget: Budget
+  readonly #starved = new Set<Performer>()
+  readonly #full = new Set<Inbox>()
+  #queue: Performer[] = []
+  /** Those before it had their turn. */
+  #head = 0
+  #immediate: NodeJS.Immediate | null = null
+  /** The time at the last turn, in milliseconds of the monotonic clock. */
+  time = 0
+
+  constructor(performers: readonly Performer[], budget: Budget) {
+    this.#performers = performers
+    this.#budget = budget
+  }
+
+  /** Whether some performer waits for a place among the asynchronous firings. */
+  get starving(): boolean {
+    return this.#starved.size > 0
+  }
+
+  /** Whether a slice of work is still to come by itself. */
+  get pending(): boolean {
+    return this.#immediate !== null
+  }
+
+  schedule(performer: Performer): void {
+    if (performer.queued) return
+    performer.queued = true
+    this.#queue.push(performer)
+  }
+
+  admit(performer: Performer): boolean {
+    if (this.#budget.free) return true
+    this.#starved.add(performer)
+    return false
+  }
+
+  filled(inbox: Inbox): void {
+    this.#full.add(inbox)
+    this.#performers[inbox.slot.source]!.full++
+  }
+
+  freed(inbox: Inbox): void {
+    this.#full.delete(inbox)
+    const producer = this.#performers[inbox.slot.source]!
+    if (--producer.full === 0) this.schedule(producer)
+  }
+
+  /** Has `work` called in a later turn of the event loop; once, however often it is asked for. */
+  later(work: () => void): void {
+    this.#immediate ??= setImmediate(() => {
+      this.#immediate = null
+      work()
+    })
+  }
+
+  /** Gives turns until nobody can go on, `over` says so, or the slice has passed; then true: there is more to do. */
+  work(over: () => boolean): boolean {
+    const start = performance.now()
+    this.time = start
+    for (let performer = this.#next(); performer; performer = this.#next()) {
+      performer.queued = false
+      performer.turn()
+      if (over()) return false
+      this.time = performance.now()
+      if (this.time - start >= SLICE) return true
+    }
+    return false
+  }
+
+  /** Forgets all that waits. */
+  clear(): void {
+    if (this.#immediate) clearImmediate(this.#immediate)
+    this.#immediate = null
+    this.#queue = []
+    this.#head = 0
+    this.#starved.clear()
+    this.#full.clear()
+  }
+
+  #next(): Performer | undefined {
+    do {
+      const performer = this.#queue[this.#head]
+      if (performer) {
+        if (++this.#head >= SLACK) {
+          this.#queue = this.#queue.slice(this.#head)
+          this.#head = 0
+        }
+        return performer
+      }
+      this.#queue.length = 0
+      this.#head = 0
+    } while (this.#feed() || this.#relieve())
+    return undefined
+  }
+
+  /** Lets the one who has starved longest have a free place. */
+  #feed(): boolean {
+    const [hungry] = this.#starved
+    if (!hungry || !this.#budget.free) return false
+    this.#starved.delete(hungry)
+    this.schedule(hungry)
+    return true
+  }
+
+  /** Enlarges an inbox where the graph blocks itself. */
+  #relieve(): boolean {
+    const inbox = this.#full.size > 0 ? inboxToGrow(this.#performers, this.#full) : null
+    if (!inbox) return false
+    inbox.limit *= 2
+    this.freed(inbox)
+    return true
+  }
+}

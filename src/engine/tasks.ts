@@ -1,0 +1,80 @@
+// Runs a node's own code in one run: guards it, waits for what comes later, and keeps to the limits of what may be
+// in flight.
+import { isThenable } from './firing.ts'
+import type { NodeContext, NodeType } from './node-type.ts'
+import type { Performer, Stage } from './performer.ts'
+
+/**
+ * Node types whose last first firing gave its result at once. A node of any other type needs a place among the
+ * asynchronous firings before it begins; these shall not wait for one. Only a hint: it never changes a result.
+ */
+const answersAtOnce = new WeakSet<NodeType>()
+
+export class Tasks {
+  readonly #performer: Performer
+  readonly #stage: Stage
+  #context: NodeContext | null = null
+  /** Whether the next firing may take its time, so that it needs a place. */
+  #waits: boolean
+  inFlight = 0
+
+  constructor(performer: Performer, stage: Stage) {
+    this.#performer = performer
+    this.#stage = stage
+    this.#waits = performer.node.mayWait && !answersAtOnce.has(performer.node.type)
+  }
+
+  get stopped(): boolean {
+    return this.#stage.stopped
+  }
+
+  /** Whether a firing may begin now. */
+  mayBegin(): boolean {
+    return !this.#waits || this.#stage.admit(this.#performer)
+  }
+
+  /** Whether one more asynchronous piece of work may begin now. */
+  mayLaunch(): boolean {
+    return this.#stage.admit(this.#performer)
+  }
+
+  /** Runs node code; what it throws fails the run and gives undefined. */
+  attempt<T>(work: (context: NodeContext) => T): T | undefined {
+    this.#context ??= this.#stage.context(this.#performer)
+    try {
+      return work(this.#context)
+    } catch (error) {
+      this.fail(error)
+      return undefined
+    }
+  }
+
+  fail(error: unknown): void {
+    this.#stage.fail(this.#performer, error)
+  }
+
+  cameAtOnce(): void {
+    if (!this.#waits) return
+    this.#waits = false
+    answersAtOnce.add(this.#performer.node.type)
+  }
+
+  /** Waits for a piece of asynchronous work. What comes after the run has stopped is dropped. */
+  wait(promise: unknown, then: (result: unknown) => void): void {
+    this.#waits = true
+    answersAtOnce.delete(this.#performer.node.type)
+    this.inFlight++
+    this.#stage.launched()
+    const landed = (settle: () => void) =>
+      this.#stage.landed(() => {
+        this.inFlight--
+        if (!this.#stage.stopped) settle()
+        this.#stage.schedule(this.#performer)
+      })
+    const settled = isThenable(promise) ? promise : Promise.resolve(promise)
+    settled.then(
+      (result) => landed(() => then(result)),
+      (error) => landed(() => this.fail(error)),
+    )
+  }
+}
