@@ -14,6 +14,10 @@ interface ReferenceFile {
   readonly cache: string
 }
 
+// Our own files are small and belong together, so they are always fresh. The library changes only with its version.
+const FRESH = 'no-cache'
+const ONE_DAY = 'public, max-age=86400'
+
 const SCRIPTS = [
   'page',
   'theme',
@@ -55,10 +59,6 @@ const HEADERS = {
   'X-Frame-Options': 'DENY',
   'Referrer-Policy': 'no-referrer',
 }
-
-// Our own files are small and belong together, so they are always fresh. The library changes only with its version.
-const FRESH = 'no-cache'
-const ONE_DAY = 'public, max-age=86400'
 
 export const contract: ContractHandlers<RequestContext> = {
   getOpenapiDocument(_request, { app }) {
