@@ -1,0 +1,57 @@
+// The contract as a whole: read, bundled and checked by its own rules.
+import type { CodegenConfig } from '../../codegen.config.ts'
+import { bundleDocument } from './bundle.ts'
+import { checkCatalogue } from './catalogue.ts'
+import { attachExamples, checkExamplesPresent, checkExamplesValid, type Documents } from './examples.ts'
+import { type ContractProblem, distinctProblems } from './problems.ts'
+import { checkChannels, checkOperations, checkSchemas } from './rules.ts'
+import { readSource, type Source } from './source.ts'
+import { type JsonMap, mapOf, sorted } from './tree.ts'
+
+export interface Contract extends Documents {
+  /** SHA-256 of the sources. */
+  hash: string
+  errors: JsonMap
+}
+
+/** Reads `config.spec` under `root` and bundles it, with everything that is wrong with it. */
+export function readContract(root: string, config: CodegenConfig): { contract: Contract; problems: ContractProblem[] } {
+  const problems: ContractProblem[] = []
+  const source = readSource(`${root}/${config.spec}`, problems)
+  const { openapi, asyncapi } = config.documents
+  const http = bundleDocument(source, openapi.root, problems)
+  const sockets = bundleDocument(source, asyncapi.root, problems)
+  const schemas = sorted({ ...schemasOf(http.document), ...schemasOf(sockets.document) })
+  const errors = source.files.get('errors.yaml') ?? {}
+  const contract = { hash: source.hash, openapi: http.document, asyncapi: sockets.document, schemas, errors }
+  attachExamples(contract, source)
+  const used = new Set([...http.schemas, ...sockets.schemas])
+  check(contract, source, used, config, problems)
+  return { contract, problems: distinctProblems(problems) }
+}
+
+function schemasOf(document: JsonMap): JsonMap {
+  return mapOf(mapOf(document.components).schemas)
+}
+
+function check(
+  contract: Contract,
+  source: Source,
+  used: ReadonlySet<string>,
+  config: CodegenConfig,
+  problems: ContractProblem[],
+): void {
+  const { openapi, asyncapi } = config.documents
+  const documents = { [openapi.output]: contract.openapi, [asyncapi.output]: contract.asyncapi }
+  checkSchemas(source, used, documents, config, problems)
+  checkOperations(contract.openapi, openapi.output, config, problems)
+  checkChannels(contract.asyncapi, asyncapi.output, config, problems)
+  checkCatalogue(contract.errors, 'errors.yaml', problems)
+  checkExamplesPresent(contract, source, config, problems)
+  // What ajv cannot compile would hide the reasons found so far.
+  try {
+    checkExamplesValid(contract, source, config, problems)
+  } catch (error) {
+    problems.push({ file: 'examples', pointer: '', message: (error as Error).message })
+  }
+}

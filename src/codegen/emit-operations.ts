@@ -1,0 +1,181 @@
+// `operations.ts`: the manifest of all operations, and types that a table of handlers must satisfy.
+import type { CodegenConfig } from '../../codegen.config.ts'
+import type { Contract } from './contract.ts'
+import { type Content, isJson, type Operation, operationsOf, type Reply } from './operations.ts'
+import { literal, pascal, property, quoted, union } from './text.ts'
+import { type Json, listOf, mapOf, schemaName } from './tree.ts'
+
+export function emitOperations({ openapi }: Contract, config: CodegenConfig): string {
+  const operations = operationsOf(openapi)
+  const replies = operations.map((operation) => replyType(operation, config.error_schemas))
+  return [
+    HEAD,
+    `/** What the operations answer with. Errors are thrown, so their statuses are missing here. */
+export interface OperationReplies {
+${replies.join('')}}
+`,
+    TAIL,
+    handlerTypes(operations),
+    manifest(operations),
+  ].join('\n')
+}
+
+const HEAD = `import type { components, operations } from './types.ts'
+
+type Schemas = components['schemas']
+
+export type OperationId = keyof operations & string
+
+export interface OperationInfo {
+  readonly operationId: OperationId
+  readonly method: 'get' | 'put' | 'post' | 'delete' | 'options' | 'head' | 'patch' | 'trace'
+  /** As the contract writes it: \`/api/workflows/{id}\`. */
+  readonly path: string
+  readonly tag: string
+  readonly implementation: 'implemented' | 'planned'
+  readonly access: 'public' | 'principal' | 'administrator'
+  /** Whose business validation is: the generated validators', or that of the middleware that reads the document. */
+  readonly validation: 'precompiled' | 'openapi'
+  /** The last path parameter, where it takes any number of segments. */
+  readonly wildcard: string | null
+  /** Whether the path is also served with a trailing slash. */
+  readonly trailing_slash: boolean
+  /** The form of its error bodies. */
+  readonly errors: 'api' | 'sdk' | 'openai'
+  /** \`json\` is parsed and validated, \`raw\` and \`multipart\` are read by the handler. */
+  readonly body: 'json' | 'raw' | 'multipart' | 'none'
+  /** Whether 400 is among its answers. One that has no 400 is served whatever else stands in the request. */
+  readonly refuses_input: boolean
+}
+
+/** Content that is not JSON. */
+export type RawBody = string | Uint8Array | AsyncIterable<string | Uint8Array>
+
+type ReplyHeaders = Readonly<Record<string, string | number>>
+/** An answer whose body is sent as JSON. */
+interface JsonReply<Status extends number, Body> {
+  status: Status
+  body: Body
+  headers?: ReplyHeaders
+  content_type?: never
+}
+/** An answer whose body is sent as it is. */
+interface RawReply<Status extends number, ContentType extends string> {
+  status: Status
+  body: RawBody
+  content_type: ContentType
+  headers?: ReplyHeaders
+}
+interface EmptyReply<Status extends number> {
+  status: Status
+  headers?: ReplyHeaders
+  body?: never
+  content_type?: never
+}
+`
+
+const TAIL = `type Part<Parameters, Name extends string> = Parameters extends { [K in Name]: infer Members }
+  ? Members
+  : Parameters extends { [K in Name]?: infer Members }
+    ? NonNullable<Members>
+    : Record<never, never>
+type LowerCase<Members> = { [K in keyof Members as K extends string ? Lowercase<K> : never]: Members[K] }
+type Body<Operation> = Operation extends { requestBody: { content: { 'application/json': infer Content } } }
+  ? Content
+  : Operation extends { requestBody?: { content: { 'application/json': infer Content } } }
+    ? Content | undefined
+    : undefined
+
+/** A validated request. Header names are in lower case, as Node gives them. The body is undefined where the handler reads it. */
+export interface OperationRequest<Id extends OperationId> {
+  path: Part<operations[Id]['parameters'], 'path'>
+  query: Part<operations[Id]['parameters'], 'query'>
+  headers: LowerCase<Part<operations[Id]['parameters'], 'header'>>
+  body: Body<operations[Id]>
+}
+
+export type OperationReply<Id extends OperationId> = OperationReplies[Id]
+
+export type OperationHandler<Id extends OperationId, C> = (
+  request: OperationRequest<Id>,
+  context: C,
+) => OperationReply<Id> | Promise<OperationReply<Id>>
+`
+
+function replyType(operation: Operation, errors: readonly string[]): string {
+  const variants = operation.replies
+    .filter((reply) => !isThrown(reply, errors))
+    .flatMap((reply) => variantsOf(operation, reply))
+  return `  ${property(operation.operationId)}: ${variants.length === 0 ? 'never' : variants.join(' | ')}\n`
+}
+
+/** Statuses that say nothing but that something went wrong. */
+function isThrown({ status, content }: Reply, errors: readonly string[]): boolean {
+  return status >= 400 && content.every(({ schema }) => isErrorSchema(schema, errors))
+}
+
+function isErrorSchema(schema: Json, errors: readonly string[]): boolean {
+  const name = schemaName(schema)
+  if (name !== null) return errors.includes(name)
+  const variants = listOf(mapOf(schema).oneOf)
+  return variants.length > 0 && variants.every((variant) => isErrorSchema(variant, errors))
+}
+
+function variantsOf(operation: Operation, { status, content }: Reply): string[] {
+  if (content.length === 0) return [`EmptyReply<${status}>`]
+  return content.map((media) => {
+    const { media_type } = media
+    if (isJson(media_type) && media_type !== 'application/json') return `RawReply<${status}, ${quoted(media_type)}>`
+    if (isJson(media_type)) return `JsonReply<${status}, ${bodyType(operation, status, media)}>`
+    return `RawReply<${status}, ${media_type.includes('*') ? 'string' : quoted(media_type)}>`
+  })
+}
+
+function bodyType({ operationId }: Operation, status: number, { media_type, schema }: Content): string {
+  const name = schemaName(schema)
+  if (name !== null) return `Schemas[${quoted(name)}]`
+  const item = schemaName(mapOf(schema).items)
+  if (mapOf(schema).type === 'array' && item !== null) return `Schemas[${quoted(item)}][]`
+  return `operations[${quoted(operationId)}]['responses'][${status}]['content'][${quoted(media_type)}]`
+}
+
+function handlerTypes(operations: readonly Operation[]): string {
+  const implemented = operations.filter(({ implementation }) => implementation === 'implemented')
+  const tags = [...new Set(implemented.map(({ tag }) => tag))]
+  const tables = tags.map((tag) => {
+    const own = implemented.filter((operation) => operation.tag === tag)
+    const members = own.map(({ operationId }) => `  ${operationId}: OperationHandler<${quoted(operationId)}, C>\n`)
+    return `/** The implemented operations of the tag \`${tag}\`. */
+export interface ${pascal(tag)}Handlers<C> {
+${members.join('')}}
+`
+  })
+  const members = tags.map((tag) => `  ${property(tag)}: ${pascal(tag)}Handlers<C>\n`)
+  return `${tables.join('\n')}
+/** Every implemented operation, by tag. */
+export interface HandlerTable<C> {
+${members.join('')}}
+
+export type ImplementedOperationId = ${union(implemented.map(({ operationId }) => operationId))}
+`
+}
+
+function manifest(operations: readonly Operation[]): string {
+  const entries = operations.map((operation) => {
+    const { operationId, method, path, tag, implementation, access } = operation
+    const { validation, wildcard, trailing_slash, errors, body } = operation
+    const refuses_input = operation.replies.some(({ status }) => status === 400)
+    const first = { operationId, method, path, tag, implementation, access }
+    const info = { ...first, validation, wildcard, trailing_slash, errors, body, refuses_input }
+    return `  ${literal(info)},\n`
+  })
+  return `/** Every operation, in the order of the document. */
+export const operationManifest: readonly OperationInfo[] = [
+${entries.join('')}]
+
+/** The same by id. */
+export const operationsById = Object.fromEntries(
+  operationManifest.map((operation) => [operation.operationId, operation]),
+) as Readonly<Record<OperationId, OperationInfo>>
+`
+}
