@@ -1,9 +1,25 @@
-// JSON in one canonical form, so that equal values have equal text and equal hashes.
+// JSON as the service writes it, where bytes are base64, and in one canonical form: equal values have equal text and equal hashes.
 import { createHash } from 'node:crypto'
+
+/** JSON text; bytes become base64. */
+export function jsonText(value: unknown): string {
+  return JSON.stringify(value, bytesAsBase64)
+}
+
+// `this[key]` is the value before a Buffer's own toJSON has turned it into a list of numbers.
+function bytesAsBase64(this: Record<string, unknown>, key: string, value: unknown): unknown {
+  const bytes = this[key]
+  return bytes instanceof Uint8Array ? base64(bytes) : value
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
+}
 
 /** JSON text with sorted keys and no white space; properties that are undefined are left out (as RFC 8785, but for the spelling of numbers). */
 export function canonicalJson(value: unknown): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null'
+  if (value instanceof Uint8Array) return JSON.stringify(base64(value))
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   const record = value as Record<string, unknown>
   const members = Object.keys(record)
@@ -16,4 +32,14 @@ export function canonicalJson(value: unknown): string {
 /** SHA-256 of a text as 64 lower-case hexadecimal characters. */
 export function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex')
+}
+
+/** How many levels of arrays and objects a request or a frame may have. What walks a value recursively relies on it. */
+export const MAX_DEPTH = 64
+
+/** Whether a value has more than `levels` levels of arrays and objects. Bytes count as a scalar. */
+export function deeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return false
+  if (levels === 0) return true
+  return Object.values(value).some((member) => deeperThan(member, levels - 1))
 }

@@ -6,9 +6,9 @@ import { localPrincipal, requestFacts } from '../access/local.ts'
 import type { Principal } from '../access/principal.ts'
 import type { AppContext } from '../context.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
-import { fromBodyParser, requireJson } from './body.ts'
+import { fromBodyParser, jsonBody } from './body.ts'
 import { handlers } from './handlers.ts'
-import { expressPaths, methodFinder } from './paths.ts'
+import { allowedMethods, byPath, claimFinder, expressPaths } from './paths.ts'
 import { type AnyReply, doorOf, sendError, sendRefusal, sendReply } from './reply.ts'
 import { type RequestContext, requestId } from './request.ts'
 import { createValidators, type Validators, type ValidRequest } from './validate.ts'
@@ -38,14 +38,18 @@ export function createApp(context: AppContext): { app: Express; warmUp: () => Pr
   const tools: Tools = {
     context,
     validators: createValidators(served),
-    parseJson: express.json({ limit: context.config.max_body_bytes, strict: false, type: () => true }),
+    parseJson: jsonBody(context.config.max_body_bytes),
   }
   app.use(begin(context))
-  for (const operation of served.filter(({ access }) => access === 'public')) mount(app, operation, tools)
+  for (const operations of byPath(served.filter(isPublic))) mount(app, operations, tools)
   app.use(authenticate(context))
-  for (const operation of served.filter(({ access }) => access !== 'public')) mount(app, operation, tools)
-  app.use(nothingHere(served))
-  app.use(failed(context))
+  for (const operations of byPath(served)) {
+    const others = operations.filter((operation) => !isPublic(operation))
+    mount(app, others, tools)
+    app.route(expressPaths(operations[0]!)).all(otherMethod(allowedMethods(operations)))
+  }
+  app.use(nothingHere)
+  app.use(failed(context, served))
   return { app, warmUp: () => tools.validators.warmUp() }
 }
 
@@ -72,9 +76,21 @@ function authenticate({ config }: AppContext): RequestHandler {
   }
 }
 
-function mount(app: Express, operation: OperationInfo, { context, validators, parseJson }: Tools): void {
+function isPublic({ access }: OperationInfo): boolean {
+  return access === 'public'
+}
+
+/** Routes the operations of one path. */
+function mount(app: Express, operations: readonly OperationInfo[], tools: Tools): void {
+  for (const operation of operations) {
+    const method = operation.method as 'get' | 'put' | 'post' | 'delete'
+    app[method](expressPaths(operation), ...stepsOf(operation, tools))
+  }
+}
+
+function stepsOf(operation: OperationInfo, { context, validators, parseJson }: Tools): RequestHandler[] {
   const steps: RequestHandler[] = [checkAccess(operation)]
-  if (operation.body === 'json') steps.push(requireJson, parseJson)
+  if (operation.body === 'json') steps.push(parseJson)
   const handle = (handlers as unknown as Record<string, Record<string, AnyHandler>>)[operation.tag]![
     operation.operationId
   ]!
@@ -87,8 +103,7 @@ function mount(app: Express, operation: OperationInfo, { context, validators, pa
       next(error)
     }
   })
-  const method = operation.method as 'get' | 'put' | 'post' | 'delete'
-  for (const path of expressPaths(operation)) app[method](path, ...steps)
+  return steps
 }
 
 function checkAccess({ access }: OperationInfo): RequestHandler {
@@ -122,26 +137,26 @@ function closeSignal(response: Response): AbortSignal {
   return controller.signal
 }
 
-/** 404 for an unknown path, 405 with `Allow` for a known one with another method. */
-function nothingHere(served: readonly OperationInfo[]): RequestHandler {
-  const methodsOf = methodFinder(served)
+/** A path that is served, with a method that it does not take: 405, and what it does take for OPTIONS. */
+function otherMethod(allow: string): RequestHandler {
   return (request, response) => {
-    const methods = methodsOf(request.path)
-    if (methods.length === 0) throw new ServiceError('NOT_FOUND')
-    if (request.method === 'OPTIONS') {
-      response.setHeader('Allow', methods.join(', '))
-      response.status(204).end()
-      return
-    }
-    throw new ServiceError('METHOD_NOT_ALLOWED', { headers: { Allow: methods.join(', ') } })
+    if (request.method !== 'OPTIONS') throw new ServiceError('METHOD_NOT_ALLOWED', { headers: { Allow: allow } })
+    response.setHeader('Allow', allow)
+    response.status(204).end()
   }
 }
 
-function failed({ log }: AppContext): ErrorRequestHandler {
+const nothingHere: RequestHandler = () => {
+  throw new ServiceError('NOT_FOUND')
+}
+
+function failed({ log }: AppContext, served: readonly OperationInfo[]): ErrorRequestHandler {
+  const claims = claimFinder(served)
   return (thrown, request, response, _next) => {
     const error = toServiceError(fromBodyParser(thrown))
     // The rest of a body that is too large is not read: the connection cannot serve another request.
     if (error.status === 413) response.setHeader('Connection', 'close')
-    sendError(response, error, doorOf(request.path), log, localsOf(response).request_id)
+    const door = claims(request.path)[0]?.errors ?? doorOf(request.path)
+    sendError(response, error, door, log, localsOf(response).request_id)
   }
 }

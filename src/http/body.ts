@@ -1,19 +1,35 @@
-// Bodies before they are validated: their content type, and what the parser says of them.
-import type { RequestHandler } from 'express'
+// Bodies before they are validated: their content type, their parsing, and what the parser says of them.
+import express, { type Request, type RequestHandler } from 'express'
 import { ServiceError } from '../errors.ts'
+import { deeperThan, MAX_DEPTH } from '../json.ts'
 
-/** 415 for a body that is not JSON. A request without a body passes: whether it needs one is the schema's business. */
-export const requireJson: RequestHandler = (request, _response, next) => {
-  const type = request.is(['json', '+json'])
-  // `null` means that there is no body at all.
-  if (type === false) {
-    const given = request.headers['content-type']
-    const message = given
-      ? `The body is ${given}; JSON is needed.`
-      : 'The body has no Content-Type; application/json is needed.'
-    throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', { message })
+/** Parses a body of at most `limit` bytes as JSON. Where there is no content the body stays undefined: whether one is needed is the schema's business. */
+export function jsonBody(limit: number): RequestHandler {
+  const parse = express.json({ limit, strict: false, type: () => true, verify: refuseEmpty })
+  return (request, response, next) => {
+    if (request.headers['content-length'] === '0') return next()
+    requireJson(request)
+    parse(request, response, (error?: unknown) => {
+      if (error !== undefined) return next(error)
+      if (!deeperThan(request.body, MAX_DEPTH)) return next()
+      next(invalid('/body', `The body is nested deeper than ${MAX_DEPTH} levels.`))
+    })
   }
-  next()
+}
+
+function requireJson(request: Request): void {
+  // `null` means that there is no body at all.
+  if (request.is('application/json') !== false) return
+  const given = request.headers['content-type']
+  const message = given
+    ? `The body is ${given}; JSON is needed.`
+    : 'The body has no Content-Type; application/json is needed.'
+  throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', { message })
+}
+
+// The parser would take an empty body for an empty object.
+function refuseEmpty(_request: unknown, _response: unknown, buffer: Buffer): void {
+  if (buffer.length === 0) throw Object.assign(new Error('the body is empty'), { type: 'entity.empty' })
 }
 
 interface ParserError {
@@ -31,6 +47,7 @@ export function fromBodyParser(thrown: unknown): unknown {
   }
   if (type === 'encoding.unsupported' || type === 'charset.unsupported')
     return new ServiceError('UNSUPPORTED_MEDIA_TYPE')
+  if (type === 'entity.empty') return invalid('/body', 'is required')
   if (type === 'entity.parse.failed') return invalid('/body', 'The body is not valid JSON.')
   if (status === 400)
     return invalid(

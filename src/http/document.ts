@@ -46,13 +46,14 @@ export async function validatorDocument(
     const { requestBody, ...operation } = all[path]![method]!
     const parameters = ((operation.parameters ?? []) as Json[]).map((one) => resolved(one, components.parameters))
     query.set(operationId, new Set(parameters.filter((one) => one.in === 'query').map((one) => one.name as string)))
-    paths[path] ??= {}
-    paths[path][method] = {
+    const request = {
       operationId,
       parameters,
       ...(requestBody ? { requestBody: withoutExamples(requestBody as Json) } : {}),
       responses: { default: { description: 'Any.' } },
     }
+    // Express answers HEAD from GET, and the validator takes no method for another.
+    paths[path] = { ...paths[path], [method]: request, ...(method === 'get' ? { head: request } : {}) }
   }
   const document = { openapi, info, paths, components: { schemas: usedSchemas(paths, components.schemas) } }
   return { document, query }

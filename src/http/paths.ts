@@ -1,10 +1,34 @@
-// Paths of the contract as routes.
+// Paths of the contract as routes. A concrete path is matched before a templated one (OpenAPI 3.1, Paths Object).
 import type { OperationInfo } from '../../generated/operations.ts'
+
+/** The operations of each path, the most literal path first. */
+export function byPath(operations: readonly OperationInfo[]): OperationInfo[][] {
+  const groups = Map.groupBy(operations, ({ path }) => path)
+  return [...groups].sort(([a], [b]) => (literalness(a) < literalness(b) ? 1 : -1)).map(([, group]) => group)
+}
+
+/** `/api/workflows/{id}` gives `110`: from the left, a literal segment goes before a parameter. */
+function literalness(path: string): string {
+  return path.replace(/\/[^/]*/g, (segment) => (segment.includes('{') ? '0' : '1'))
+}
 
 /** `/api/workflows/{id}` as Express writes it; a path that is also served with a trailing slash gives two. */
 export function expressPaths({ path, wildcard, trailing_slash }: OperationInfo): string[] {
   const route = path.replace(/\{(\w+)\}/g, (_, name: string) => (name === wildcard ? `*${name}` : `:${name}`))
   return trailing_slash ? [route, `${route}/`] : [route]
+}
+
+/** The methods of one path's operations, as `Allow` lists them. */
+export function allowedMethods(operations: readonly OperationInfo[]): string {
+  const methods = new Set(operations.map(({ method }) => method.toUpperCase()))
+  if (methods.has('GET')) methods.add('HEAD')
+  return [...methods.add('OPTIONS')].sort().join(', ')
+}
+
+/** Tells which operations claim a path, whatever the method; none for an unknown path. */
+export function claimFinder(operations: readonly OperationInfo[]): (path: string) => readonly OperationInfo[] {
+  const claims = byPath(operations).map((group) => ({ group, pattern: pattern(group[0]!) }))
+  return (path) => claims.find((claim) => claim.pattern.test(path))?.group ?? []
 }
 
 function pattern({ path, wildcard, trailing_slash }: OperationInfo): RegExp {
@@ -13,15 +37,4 @@ function pattern({ path, wildcard, trailing_slash }: OperationInfo): RegExp {
     .map((part) => (part.startsWith('{') ? (part === `{${wildcard}}` ? '.+' : '[^/]+') : part.replaceAll('.', '\\.')))
     .join('')
   return new RegExp(`^${source}${trailing_slash ? '/?' : ''}$`)
-}
-
-/** Tells which methods a path takes, for `Allow`; none for an unknown path. */
-export function methodFinder(served: readonly OperationInfo[]): (path: string) => string[] {
-  const routes = served.map((operation) => ({ method: operation.method.toUpperCase(), pattern: pattern(operation) }))
-  return (path) => {
-    const methods = new Set(routes.filter((route) => route.pattern.test(path)).map((route) => route.method))
-    if (methods.size === 0) return []
-    if (methods.has('GET')) methods.add('HEAD')
-    return [...methods.add('OPTIONS')].sort()
-  }
 }

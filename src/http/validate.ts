@@ -35,6 +35,7 @@ export function createValidators(served: readonly OperationInfo[]): Validators {
   }
   return {
     validate(operation, request) {
+      if (!operation.refuses_input) return asSent(request)
       if (operation.validation === 'precompiled') return precompiled(operation, request)
       return throughOpenapi(openapi(), operation, request)
     },
@@ -44,13 +45,12 @@ export function createValidators(served: readonly OperationInfo[]): Validators {
   }
 }
 
+function asSent({ params, query, headers, body }: Request): ValidRequest {
+  return { path: { ...params }, query: { ...query }, headers, body }
+}
+
 function precompiled(operation: OperationInfo, request: Request): ValidRequest {
-  const value: ValidRequest = {
-    path: { ...request.params },
-    query: { ...request.query },
-    headers: request.headers,
-    body: request.body,
-  }
+  const value = asSent(request)
   const validate = requestValidators[operation.operationId as keyof typeof requestValidators]
   if (!validate(value)) throw invalidRequest(problemsOf(validate.errors ?? []))
   return value
@@ -66,7 +66,7 @@ async function throughOpenapi(
   try {
     for (const step of steps) await run(step, request)
   } catch (error) {
-    throw fromOpenapi(error, unknown)
+    throw fromOpenapi(error, unknown, request)
   }
   if (unknown.length > 0) throw invalidRequest(unknown)
   // The validator makes `query` the request's own property and coerces it in place.
@@ -115,9 +115,12 @@ interface OpenapiError {
   errors?: readonly OpenapiProblem[]
 }
 
-function fromOpenapi(thrown: unknown, unknown: readonly Problem[]): unknown {
+const NO_BODY: Problem = { path: '/body', message: 'is required', code: 'required' }
+
+function fromOpenapi(thrown: unknown, unknown: readonly Problem[], request: Request): unknown {
   const { status, errors } = thrown as OpenapiError
-  if (status === 415) return new ServiceError('UNSUPPORTED_MEDIA_TYPE', { cause: thrown })
+  // Without a body there is no content type either, and it complains of that; a wrong one does not come this far.
+  if (status === 415 && request.body === undefined) return invalidRequest([...unknown, NO_BODY])
   if (status !== 400 || !errors) return thrown
   return invalidRequest([...unknown, ...errors.map(problemOf)])
 }

@@ -25,11 +25,11 @@ export const workflows: WorkflowsHandlers<RequestContext> = {
   },
 
   async updateWorkflow({ path, headers, body }, { app, principal }) {
-    return found(await app.workflows.update(principal, path.id, body, revisions(headers['If-Match'])))
+    return found(await app.workflows.update(principal, path.id, body, revisions(headers['if-match'])))
   },
 
   async deleteWorkflow({ path, headers }, { app, principal }) {
-    await app.workflows.delete(principal, path.id, revisions(headers['If-Match']))
+    await app.workflows.delete(principal, path.id, revisions(headers['if-match']))
     return { status: 204 }
   },
 
@@ -97,12 +97,22 @@ function etag({ revision }: Revised<unknown>): { ETag: string } {
 /** The revisions that `If-Match` names; null for any (RFC 9110, section 13.1.1: weak tags never match). */
 function revisions(header: string | null | undefined): number[] | null {
   if (header === null || header === undefined || header.trim() === '*') return null
-  const tags = header.split(',').map((tag) => tag.trim())
-  if (tags.some((tag) => !/^(W\/)?"[^"]*"$/.test(tag))) {
-    const problems = [{ path: '/headers/If-Match', message: 'must be * or a list of entity tags in double quotes' }]
+  const tags = entityTags(header)
+  if (tags === null) {
+    const problems = [{ path: '/headers/if-match', message: 'must be * or a list of entity tags in double quotes' }]
     throw new ServiceError('INVALID_REQUEST', { problems })
   }
   return tags.filter((tag) => /^"\d{1,15}"$/.test(tag)).map((tag) => Number(tag.slice(1, -1)))
+}
+
+const ENTITY_TAG = /(?:W\/)?"[^"]*"/g
+
+/** The tags of a list, null where it is malformed. A tag may hold a comma, and the list empty elements (RFC 9110, sections 5.6.1 and 8.8.3). */
+function entityTags(header: string): string[] | null {
+  const tags = header.match(ENTITY_TAG) ?? []
+  const between = header.split(ENTITY_TAG)
+  const separated = between.slice(1, -1).every((text) => text.includes(','))
+  return tags.length > 0 && separated && between.every((text) => /^[\s,]*$/.test(text)) ? tags : null
 }
 
 /** The `Link` header of a page that is not the last (RFC 8288). */
