@@ -10,6 +10,7 @@ import type { Plan } from '../engine/plan.ts'
 import type { Feed } from '../events/feed.ts'
 import type { EventLog } from '../events/log.ts'
 import type { EventBody, JobFrame } from '../events/types.ts'
+import { jsonText } from '../json.ts'
 import type { Log } from '../log.ts'
 import type { Platform } from '../platform.ts'
 import type { CompiledGraph } from '../workflows/plans.ts'
@@ -133,8 +134,8 @@ export class ActiveJob implements Contender {
   }
 
   /** Its place in the queue has changed: said, not stored. */
-  moved(): void {
-    this.provisional(() => this.#jobFrame({ queue_position: this.#host.position(this) }))
+  moved(queue_position: number): void {
+    this.provisional(() => this.#jobFrame({ queue_position }))
   }
 
   /** Begins to execute. A graph whose nodes are all synchronous has ended when this returns. */
@@ -249,7 +250,7 @@ export class ActiveJob implements Contender {
     this.#move(trigger)
     row.finished_at = now
     row.error = error && JSON.stringify(error)
-    if (outputs) row.result = JSON.stringify(buildManifest(row, outputValues(this.plan, outputs), this.params, now))
+    if (outputs) row.result = jsonText(buildManifest(row, outputValues(this.plan, outputs), this.params, now))
     // The snapshot inside the event counts the event itself.
     row.last_sequence = this.feed.sequence + 1
     const snapshot = snapshotOf(row, () => this.#host.position(this))
@@ -286,7 +287,7 @@ export class ActiveJob implements Contender {
     }
     keepGraph(tx, this.#compiled.sha256, this.#compiled.body)
     insertJob(tx, this.row)
-    insertJobInput(tx, this.row.key, JSON.stringify(this.params))
+    insertJobInput(tx, this.row.key, jsonText(this.params))
   }
 
   #committed(error: unknown): void {

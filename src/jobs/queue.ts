@@ -10,8 +10,8 @@ export interface Contender {
   readonly exclusive: boolean
   /** Called once when the job may run. */
   admit(): void
-  /** Called when its place in the queue has changed. */
-  moved(): void
+  /** Called when its place in the queue has changed: 1 for the next. */
+  moved(position: number): void
 }
 
 export interface QueueLimits {
@@ -27,6 +27,10 @@ export class Queue {
   readonly #workflows = new Map<string, number>()
   #running = 0
   #waiting: Contender[] = []
+  /** How many wait, by workflow. */
+  readonly #waitingOf = new Map<string, number>()
+  #admitting = false
+  #again = false
 
   constructor(limits: QueueLimits) {
     this.#limits = limits
@@ -40,13 +44,9 @@ export class Queue {
     return this.#waiting.length
   }
 
-  /** Takes a slot at once if there is one; the caller then starts the job itself. */
+  /** Takes a slot at once if there is one and nobody of its workflow waits already; the caller then starts the job itself. */
   take(job: Contender): boolean {
-    if (!this.#fits(job)) return false
-    this.#running++
-    add(this.#users, job.user, 1)
-    add(this.#workflows, job.workflow, 1)
-    return true
+    return !this.#waitingOf.has(job.workflow) && this.#occupy(job)
   }
 
   /** Puts a job at the end. @throws QUEUE_FULL */
@@ -54,6 +54,7 @@ export class Queue {
     if (this.#waiting.length >= this.#limits.waiting)
       throw new ServiceError('QUEUE_FULL', { headers: { 'Retry-After': '5' } })
     this.#waiting.push(job)
+    add(this.#waitingOf, job.workflow, 1)
   }
 
   /** The place of a waiting job, 1 for the next; 0 when it doesn't wait. */
@@ -61,13 +62,19 @@ export class Queue {
     return this.#waiting.indexOf(job) + 1
   }
 
-  /** Takes a waiting job out; tells whether it was there. */
+  /** Takes a waiting job out; tells whether it was there. Those that only waited behind it are admitted. */
   leave(job: Contender): boolean {
     const at = this.#waiting.indexOf(job)
     if (at < 0) return false
-    this.#waiting.splice(at, 1)
-    this.#announce(at)
+    this.#remove(at)
+    this.#admitWaiting(at)
     return true
+  }
+
+  /** Takes every waiting job out, and admits none. */
+  clear(): void {
+    this.#waiting = []
+    this.#waitingOf.clear()
   }
 
   /** Gives back the slot of a job that has ended, and admits whoever fits now. */
@@ -78,23 +85,54 @@ export class Queue {
     if (this.#waiting.length > 0) this.#admitWaiting()
   }
 
-  #admitWaiting(): void {
-    let first = -1
+  /** Places from `changed` on have moved already. */
+  #admitWaiting(changed = Number.POSITIVE_INFINITY): void {
+    this.#again = true
+    // A job that ends in the moment it is admitted gives its slot back in here: that asks for another round, it does not nest one.
+    if (this.#admitting) return
+    this.#admitting = true
+    let first = changed
+    while (this.#again) {
+      this.#again = false
+      first = Math.min(first, this.#admitRound())
+    }
+    this.#admitting = false
+    this.#announce(first)
+  }
+
+  /** Admits whoever fits, in order; gives the first place that became free. */
+  #admitRound(): number {
+    let first = Number.POSITIVE_INFINITY
+    const blocked = new Set<string>()
     for (let at = 0; at < this.#waiting.length && this.#running < this.#limits.running; ) {
       const job = this.#waiting[at]!
-      if (!this.take(job)) {
+      if (blocked.has(job.workflow) || !this.#occupy(job)) {
+        blocked.add(job.workflow)
         at++
         continue
       }
-      this.#waiting.splice(at, 1)
-      if (first < 0) first = at
+      this.#remove(at)
+      first = Math.min(first, at)
       job.admit()
     }
-    if (first >= 0) this.#announce(first)
+    return first
+  }
+
+  #remove(at: number): void {
+    const [job] = this.#waiting.splice(at, 1)
+    add(this.#waitingOf, job!.workflow, -1)
   }
 
   #announce(from: number): void {
-    for (const job of this.#waiting.slice(from)) job.moved()
+    for (let at = from; at < this.#waiting.length; at++) this.#waiting[at]!.moved(at + 1)
+  }
+
+  #occupy(job: Contender): boolean {
+    if (!this.#fits(job)) return false
+    this.#running++
+    add(this.#users, job.user, 1)
+    add(this.#workflows, job.workflow, 1)
+    return true
   }
 
   #fits(job: Contender): boolean {

@@ -63,6 +63,8 @@ export interface JobServiceParts {
   default_timeout_seconds: number | null
 }
 
+const STOPPED = 'The server stopped while the job was running.'
+
 export class JobService implements JobHost {
   readonly events: EventLog
   readonly platform: Platform
@@ -218,7 +220,7 @@ export class JobService implements JobHost {
         const job = this.#revived(row)
         this.#active.set(row.key, job)
         this.#byId.set(idKey(row, row.id), job)
-        job.interrupt('The server stopped while the job was running.')
+        job.interrupt(STOPPED)
         await job.settled()
       }),
     )
@@ -251,10 +253,8 @@ export class JobService implements JobHost {
   }
 
   #interruptAll(): void {
-    for (const job of this.#active.values()) {
-      this.#queue.leave(job)
-      job.interrupt('The server stopped while the job was running.')
-    }
+    this.#queue.clear()
+    for (const job of this.#active.values()) job.interrupt(STOPPED)
   }
 
   #tellWhenIdle(): void {
