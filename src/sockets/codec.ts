@@ -1,14 +1,22 @@
 // How frames travel: one MessagePack map in a binary frame, or one JSON object in a text frame. Both are accepted at any time.
 import { decode, Encoder, ExtensionCodec } from '@msgpack/msgpack'
+import { jsonText, MAX_DEPTH } from '../json.ts'
+import { BrokenFrame, binaryDeeperThan, textDeeperThan } from './nesting.ts'
 
 /** Thrown for a frame that cannot be read; the message may be shown. */
 export class InvalidFrame extends Error {}
 
-const MAX_DEPTH = 64
+const TIMESTAMP = -1
 
-// The timestamp extension is the one that is read, as the RFC 3339 string that the rest of the service uses.
-const extensions = new ExtensionCodec()
-extensions.register({ type: -1, encode: () => null, decode: (data) => readTimestamp(data) })
+/** Reads the timestamp extension, as the RFC 3339 string that the rest of the service uses, and no other. */
+class TimestampsOnly extends ExtensionCodec {
+  override decode(data: Uint8Array, type: number): string {
+    if (type === TIMESTAMP) return readTimestamp(data)
+    throw new InvalidFrame(`the MessagePack extension ${type} is not known`)
+  }
+}
+
+const extensions = new TimestampsOnly()
 
 function readTimestamp(data: Uint8Array): string {
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
@@ -31,21 +39,22 @@ function readParts(view: DataView): [number, number] {
 
 /** Reads a frame. The value is whatever the peer sent; nothing is known of its shape. @throws InvalidFrame */
 export function decodeFrame(data: Buffer, binary: boolean): unknown {
-  const value = binary ? decodeBinary(data) : decodeText(data)
-  if (deeperThan(value, MAX_DEPTH)) throw new InvalidFrame(`the frame is nested deeper than ${MAX_DEPTH} levels`)
-  return value
+  return binary ? decodeBinary(data) : decodeText(data)
 }
 
 function decodeBinary(data: Buffer): unknown {
   try {
+    if (binaryDeeperThan(data, MAX_DEPTH)) throw tooDeep()
     return decode(data, { extensionCodec: extensions })
   } catch (error) {
     if (error instanceof InvalidFrame) throw error
-    throw new InvalidFrame('the frame is not MessagePack')
+    const why = error instanceof BrokenFrame ? `: ${error.message}` : ''
+    throw new InvalidFrame(`the frame is not MessagePack${why}`)
   }
 }
 
 function decodeText(data: Buffer): unknown {
+  if (textDeeperThan(data, MAX_DEPTH)) throw tooDeep()
   try {
     return JSON.parse(data.toString('utf8'))
   } catch {
@@ -53,10 +62,8 @@ function decodeText(data: Buffer): unknown {
   }
 }
 
-function deeperThan(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return false
-  if (levels === 0) return true
-  return Object.values(value).some((member) => deeperThan(member, levels - 1))
+function tooDeep(): InvalidFrame {
+  return new InvalidFrame(`the frame is nested deeper than ${MAX_DEPTH} levels`)
 }
 
 const encoder = new Encoder({ ignoreUndefined: true, maxDepth: 512 })
@@ -68,11 +75,5 @@ export function encodeBinary(frame: unknown): Uint8Array {
 
 /** A frame as JSON text; bytes become base64. */
 export function encodeText(frame: unknown): string {
-  return JSON.stringify(frame, bytesAsBase64)
-}
-
-// `this[key]` is the value before a Buffer's own toJSON has turned it into a list of numbers.
-function bytesAsBase64(this: Record<string, unknown>, key: string, value: unknown): unknown {
-  const bytes = this[key]
-  return bytes instanceof Uint8Array ? Buffer.from(bytes).toString('base64') : value
+  return jsonText(frame)
 }
