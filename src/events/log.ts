@@ -2,6 +2,8 @@
 // Replay and live are the same path, so nothing is lost or doubled between them.
 import { insertJobEvent, jobEventsAfter } from '../db/job-events.ts'
 import type { Store, Tx } from '../db/store.ts'
+import { ServiceError } from '../errors.ts'
+import { jsonText } from '../json.ts'
 import { Feed, type FeedItem } from './feed.ts'
 import type { EventBody } from './types.ts'
 
@@ -54,15 +56,17 @@ export class EventLog {
     )
   }
 
-  /** Forgets the feed of a job whose history could not be written. */
+  /** Forgets the feed of a job whose history could not be written. Its followers get SERVICE_UNAVAILABLE. */
   abandon(feed: Feed): void {
-    this.#feeds.delete(feed.job_key)
+    if (this.#feeds.get(feed.job_key) === feed) this.#feeds.delete(feed.job_key)
+    feed.abandon()
   }
 
   /**
    * The history of a job from the event after `after` on: what is stored first, then what happens. It ends after the
    * terminal event or when `signal` aborts. A follower that falls behind loses provisional frames, never an event.
    * Whoever started the job hands in its feed, which may have ended already.
+   * @throws SERVICE_UNAVAILABLE when the history could not be written any further
    */
   async *follow(
     job_key: number,
@@ -78,6 +82,7 @@ export class EventLog {
         const items = (position !== null && feed?.read(position, BATCH)) || this.#stored(job_key, seen)
         const fromFeed = position !== null && feed !== undefined && feed.read(position, 0) !== null
         for (const item of items) {
+          if (item.sequence !== null && item.sequence <= seen) continue
           yield item
           if (item.sequence !== null) seen = item.sequence
           if (item.event?.type === 'job_terminal' || signal.aborted) return
@@ -85,6 +90,7 @@ export class EventLog {
         if (fromFeed) position! += items.length
         else position = feed?.positionAfter(seen) ?? null
         if (items.length > 0) continue
+        if (feed?.abandoned) throw new ServiceError('SERVICE_UNAVAILABLE')
         if (!bell || feed?.ended) return
         await bell.rung()
       }
@@ -107,7 +113,7 @@ export class EventLog {
 
 function toRow(job_key: number, item: FeedItem) {
   const { type, ...payload } = item.event!
-  return { job_key, sequence: item.sequence!, type, payload: JSON.stringify(payload), created_at: item.timestamp }
+  return { job_key, sequence: item.sequence!, type, payload: jsonText(payload), created_at: item.timestamp }
 }
 
 /** Sleeps until the feed rings; a ring between two sleeps is kept, so none is missed. */
