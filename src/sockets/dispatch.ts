@@ -12,9 +12,9 @@ type Handler = (message: never, connection: Connection) => unknown
 /** Carries out one message. Nothing that it says closes the socket. */
 export function dispatch(connection: Connection, message: unknown): void {
   if (!isRecord(message)) return invalidMessage(connection, 'A frame is one object.')
-  if (message.command === undefined) {
+  if (message.command === undefined || message.command === null) {
     // A frame with a type is an answer or something newer than this server: nothing to say.
-    if (message.type !== undefined) return
+    if (message.type !== undefined && message.type !== null) return
     return invalidMessage(connection, 'A frame has a "command" or a "type".')
   }
   if (typeof message.command !== 'string') return invalidMessage(connection, '"command" is a string.')
