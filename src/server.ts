@@ -13,6 +13,7 @@ import { createLog, type Log } from './log.ts'
 import { builtinNodes } from './nodes/registry.ts'
 import { type Platform, systemPlatform } from './platform.ts'
 import { Gateway } from './sockets/gateway.ts'
+import type { SocketTimes } from './sockets/keep-alive.ts'
 import { StartError } from './start-error.ts'
 import { Plans } from './workflows/plans.ts'
 import { WorkflowService } from './workflows/service.ts'
@@ -22,6 +23,7 @@ export interface Overrides {
   platform?: Platform
   log?: Log
   registry?: NodeRegistry
+  socket_times?: Partial<SocketTimes>
   /** Shown to a second process that wants the same data folder. */
   owner?: string
 }
@@ -56,7 +58,7 @@ async function startIn(folder: DataFolder, config: Config, overrides: Overrides)
     const context = composeContext(config, store, overrides, () => config.public_url ?? state.url)
     const unfinished = await context.jobs.reconcile()
     if (unfinished > 0) context.log.warn({ jobs: unfinished }, 'jobs of an earlier process were ended as interrupted')
-    const gateway = new Gateway(context)
+    const gateway = new Gateway(context, overrides.socket_times)
     const { app, warmUp } = createApp(context)
     http.on('request', app)
     http.on('upgrade', (request, socket, head) => gateway.upgrade(request, socket, head))

@@ -6,13 +6,11 @@ import type { AppContext } from '../context.ts'
 import { decodeFrame, encodeBinary, encodeText, InvalidFrame } from './codec.ts'
 import { dispatch } from './dispatch.ts'
 import { Followers } from './followers.ts'
-import { KeepAlive } from './keep-alive.ts'
+import { KeepAlive, type SocketTimes } from './keep-alive.ts'
 import { Lanes } from './lanes.ts'
 
-/** Above this many bytes in the outbound buffer provisional frames are dropped and followers wait. */
+/** Above this many bytes in the outbound buffer provisional frames are dropped, followers wait, and nothing more is read. */
 const HIGH_WATER_BYTES = 8 * 1024 * 1024
-/** How long a peer may leave the buffer above the mark. */
-const DRAIN_MS = 30_000
 const DRAIN_POLL_MS = 20
 const GOING_AWAY = 1001
 const POLICY_VIOLATION = 1008
@@ -24,17 +22,19 @@ export class Connection {
   readonly followers: Followers
   readonly lanes = new Lanes()
   readonly #ws: WebSocket
+  readonly #times: SocketTimes
   readonly #closed = new AbortController()
   #mode: 'binary' | 'text' = 'binary'
   #windowStart = 0
   #windowCount = 0
 
-  constructor(ws: WebSocket, app: AppContext, principal: Principal) {
+  constructor(ws: WebSocket, app: AppContext, principal: Principal, times: SocketTimes) {
     this.#ws = ws
+    this.#times = times
     this.app = app
     this.principal = principal
     this.followers = new Followers(this)
-    const keepAlive = new KeepAlive(ws, (frame) => this.send(frame), app.platform)
+    const keepAlive = new KeepAlive(ws, (frame) => this.send(frame), app.platform, times)
     ws.on('message', (data, binary) => this.#receive(data, binary))
     ws.on('error', (error) => app.log.debug({ err: error }, 'a socket failed'))
     ws.once('close', () => {
@@ -63,9 +63,9 @@ export class Connection {
     return this.#ws.bufferedAmount > HIGH_WATER_BYTES
   }
 
-  /** Waits until the peer has taken enough. One that does not in 30 s is disconnected; its jobs run on. */
+  /** Waits until the peer has taken enough. One that does not in time is disconnected; its jobs run on. */
   async drained(): Promise<void> {
-    const deadline = performance.now() + DRAIN_MS
+    const deadline = performance.now() + this.#times.drain_ms
     while (this.congested && !this.closed.aborted) {
       if (performance.now() > deadline) return this.#ws.close(GOING_AWAY, 'the client does not read')
       await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS))
@@ -88,6 +88,8 @@ export class Connection {
   }
 
   #receive(data: RawData, binary: boolean): void {
+    // A socket that says goodbye still hears what was on its way.
+    if (this.#ws.readyState !== this.#ws.OPEN) return
     if (this.#overLimit()) return this.#ws.close(POLICY_VIOLATION, 'too many messages')
     let message: unknown
     try {
@@ -97,6 +99,15 @@ export class Connection {
       return this.send({ error: 'invalid_frame', message: error.message })
     }
     dispatch(this, message)
+    if (this.congested) void this.#pause()
+  }
+
+  /** Answers would pile up for a peer that asks and does not read: it is not heard until it has read. */
+  async #pause(): Promise<void> {
+    if (this.#ws.isPaused) return
+    this.#ws.pause()
+    await this.drained()
+    this.#ws.resume()
   }
 
   #overLimit(): boolean {

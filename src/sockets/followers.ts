@@ -57,7 +57,7 @@ export class Followers {
     this.#running.set(row.key, { stop, job_id: row.id })
     const connection = this.#connection
     const signal = AbortSignal.any([stop.signal, connection.closed])
-    void this.#pump(row, detail, connection.app.events.follow(row.key, after, signal, feed))
+    void this.#pump(row, detail, connection.app.events.follow(row.key, after, signal, feed), signal)
       .catch((error) => connection.app.log.error({ err: error, job_id: row.id }, 'a follower failed'))
       .finally(() => {
         if (this.#running.get(row.key)?.stop === stop) this.#running.delete(row.key)
@@ -69,7 +69,7 @@ export class Followers {
     this.#running.delete(job_key)
   }
 
-  async #pump(row: JobTable, detail: Detail, items: AsyncIterable<FeedItem>): Promise<void> {
+  async #pump(row: JobTable, detail: Detail, items: AsyncIterable<FeedItem>, signal: AbortSignal): Promise<void> {
     const connection = this.#connection
     for await (const item of items) {
       const frame = item.frame ?? (item.event && frameOf(row, item.event, connection.app))
@@ -78,6 +78,8 @@ export class Followers {
         if (isProvisional(item)) continue
         await connection.drained()
       }
+      // Whoever replaced this loop has told of the item already.
+      if (signal.aborted) return
       connection.send(frame)
     }
   }
@@ -93,7 +95,7 @@ function isProvisional(item: FeedItem): boolean {
 
 function passes(frame: JobFrame, detail: Detail): boolean {
   if (!DROPPED[detail].has(frame.type)) return detail !== 'ending' || isEnding(frame)
-  return detail !== 'ending' && 'error' in frame && frame.error !== undefined
+  return detail !== 'ending' && frame.type === 'node_update' && frame.status === 'error'
 }
 
 function isEnding(frame: JobFrame): boolean {

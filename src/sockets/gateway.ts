@@ -6,6 +6,7 @@ import { localPrincipal, requestFacts } from '../access/local.ts'
 import type { Principal } from '../access/principal.ts'
 import type { AppContext } from '../context.ts'
 import { Connection } from './connection.ts'
+import { SOCKET_TIMES, type SocketTimes } from './keep-alive.ts'
 
 /** RFC 6455, section 7.4.1, and the registry it founded: the server restarts. */
 const SERVICE_RESTART = 1012
@@ -13,11 +14,13 @@ const GOODBYE_MS = 2_000
 
 export class Gateway {
   readonly #app: AppContext
+  readonly #times: SocketTimes
   readonly #sockets: WebSocketServer
   readonly #connections = new Set<Connection>()
 
-  constructor(app: AppContext) {
+  constructor(app: AppContext, times: Partial<SocketTimes> = {}) {
     this.#app = app
+    this.#times = { ...SOCKET_TIMES, ...times }
     this.#sockets = new WebSocketServer({
       noServer: true,
       maxPayload: app.config.ws_max_message_bytes,
@@ -37,7 +40,7 @@ export class Gateway {
   }
 
   #open(ws: WebSocket, principal: Principal): void {
-    const connection = new Connection(ws, this.#app, principal)
+    const connection = new Connection(ws, this.#app, principal, this.#times)
     this.#connections.add(connection)
     ws.once('close', () => this.#connections.delete(connection))
   }

@@ -2,14 +2,27 @@
 import type { WebSocket } from 'ws'
 import type { Platform } from '../platform.ts'
 
-const PROTOCOL_PING_MS = 20_000
-const FRAME_PING_MS = 25_000
-const SILENCE_MS = 70_000
+/** How long a socket waits for what, in milliseconds. */
+export interface SocketTimes {
+  readonly protocol_ping_ms: number
+  readonly frame_ping_ms: number
+  /** Without a sign of life for so long the peer is gone. */
+  readonly silence_ms: number
+  /** How long a peer may leave too much unread. */
+  readonly drain_ms: number
+}
+
+export const SOCKET_TIMES: SocketTimes = {
+  protocol_ping_ms: 20_000,
+  frame_ping_ms: 25_000,
+  silence_ms: 70_000,
+  drain_ms: 30_000,
+}
 
 export class KeepAlive {
   readonly #timers: NodeJS.Timeout[]
 
-  constructor(ws: WebSocket, send: (frame: object) => void, platform: Platform) {
+  constructor(ws: WebSocket, send: (frame: object) => void, platform: Platform, times: SocketTimes) {
     let heard = performance.now()
     const hear = () => {
       heard = performance.now()
@@ -19,10 +32,10 @@ export class KeepAlive {
     ws.on('ping', hear)
     this.#timers = [
       setInterval(() => {
-        if (performance.now() - heard > SILENCE_MS) ws.terminate()
+        if (performance.now() - heard > times.silence_ms) ws.terminate()
         else if (ws.readyState === ws.OPEN) ws.ping()
-      }, PROTOCOL_PING_MS),
-      setInterval(() => send({ type: 'ping', ts: platform.now() }), FRAME_PING_MS),
+      }, times.protocol_ping_ms),
+      setInterval(() => send({ type: 'ping', ts: platform.now() }), times.frame_ping_ms),
     ]
     for (const timer of this.#timers) timer.unref()
   }
