@@ -25,6 +25,7 @@ export class Feed {
   #sequence: number
   #committed: number
   #ended = false
+  #abandoned = false
   #expected: boolean
   readonly #bells = new Set<() => void>()
 
@@ -50,6 +51,11 @@ export class Feed {
   /** Whether the terminal event has been committed: nothing follows. */
   get ended(): boolean {
     return this.#ended
+  }
+
+  /** Whether the history could not be written: what is staged is never seen, and nothing follows. */
+  get abandoned(): boolean {
+    return this.#abandoned
   }
 
   /** Whether anybody sees provisional frames. */
@@ -86,6 +92,13 @@ export class Feed {
       break
     }
     this.#show(end)
+  }
+
+  /** Drops what is staged and wakes all followers, who find nothing more. */
+  abandon(): void {
+    this.#abandoned = true
+    this.#items.length = this.#visible - this.#base
+    for (const ring of this.#bells) ring()
   }
 
   #show(end: number): void {

@@ -7,6 +7,7 @@ import type { JobTable } from '../db/schema.ts'
 import type { Tx } from '../db/store.ts'
 import { type Execution, execute, type Outcome } from '../engine/execution.ts'
 import type { Plan } from '../engine/plan.ts'
+import { ServiceError } from '../errors.ts'
 import type { Feed } from '../events/feed.ts'
 import type { EventLog } from '../events/log.ts'
 import type { EventBody, JobFrame } from '../events/types.ts'
@@ -77,7 +78,7 @@ export class ActiveJob implements Contender {
   #committing = false
   #stored: boolean
   #messages = 0
-  #lost: unknown = null
+  #lost: ServiceError | null = null
   #forced: Ending | null = null
 
   constructor(parts: ActiveJobParts, host: JobHost) {
@@ -158,21 +159,18 @@ export class ActiveJob implements Contender {
   /** Asks it to end: at once where it only waits, else as soon as its firings have settled. Without effect on one that has ended. */
   cancel(): void {
     if (this.row.status === 'cancel_requested' || next(this.row.status, 'cancel') === null) return
-    if (next(this.row.status, 'cancel') === 'cancelled')
-      return this.#finish({ trigger: 'cancel', error: null, outputs: null })
+    if (next(this.row.status, 'cancel') === 'cancelled') return this.#finish({ ...CANCELLED, trigger: 'cancel' })
     this.#move('cancel')
     this.append({ type: 'job_status', status: 'cancel_requested', queue_position: null, message: null }, null)
     this.#abort.abort()
   }
 
-  /** Ends it as failed whatever it does, because the server stops. */
+  /** Ends it as failed whatever it does, because the server stops; as cancelled where that was asked for before. */
   interrupt(message: string): void {
     if (this.terminal) return
-    const ending: Ending = {
-      trigger: 'fail',
-      error: { message, type: 'interrupted', node_id: null, retryable: true },
-      outputs: null,
-    }
+    const error: JobError = { message, type: 'interrupted', node_id: null, retryable: true }
+    const ending: Ending =
+      this.row.status === 'cancel_requested' ? CANCELLED : { trigger: 'fail', error, outputs: null }
     this.#forced = ending
     if (this.#execution === null) this.#finish(ending)
     else this.#abort.abort()
@@ -224,6 +222,7 @@ export class ActiveJob implements Contender {
     // A timer holds at most 2^31-1 ms; a longer limit is beyond any run of this process.
     const ms = Math.min(seconds * 1000, 2_147_483_647)
     this.#timer = setTimeout(() => {
+      if (this.row.status === 'cancel_requested') return
       this.#forced = {
         trigger: 'time_out',
         error: {
@@ -240,17 +239,28 @@ export class ActiveJob implements Contender {
 
   #ended(outcome: Outcome): void {
     if (this.#timer) clearTimeout(this.#timer)
-    if (this.#lost === null) this.#finish((outcome.status === 'cancelled' && this.#forced) || endingOf(outcome))
+    if (this.#lost === null) this.#finishAs((outcome.status === 'cancelled' && this.#forced) || endingOf(outcome))
     this.#host.released(this)
+  }
+
+  #finishAs(ending: Ending): void {
+    try {
+      this.#finish(ending)
+    } catch (cause) {
+      // A result beyond what one text can hold, for example. Nothing has been changed yet.
+      this.#host.log.error({ err: cause, job_id: this.row.id }, 'the result of a job could not be written')
+      this.#finish(UNWRITABLE)
+    }
   }
 
   #finish({ trigger, error, outputs }: Ending): void {
     const now = this.#host.platform.timestamp()
     const { row } = this
+    const result = outputs && jsonText(buildManifest(row, outputValues(this.plan, outputs), this.params, now))
     this.#move(trigger)
     row.finished_at = now
     row.error = error && JSON.stringify(error)
-    if (outputs) row.result = jsonText(buildManifest(row, outputValues(this.plan, outputs), this.params, now))
+    row.result = result
     // The snapshot inside the event counts the event itself.
     row.last_sequence = this.feed.sequence + 1
     const snapshot = snapshotOf(row, () => this.#host.position(this))
@@ -303,21 +313,30 @@ export class ActiveJob implements Contender {
   }
 
   /** The history cannot be written: nothing that is not stored may be believed, so the job stops here. */
-  #lose(error: unknown): void {
+  #lose(cause: unknown): void {
     if (this.#lost !== null) return
-    this.#lost = error ?? new Error('the history of the job could not be written')
-    this.#host.log.error({ err: error, job_id: this.row.id }, 'the history of a job could not be written')
+    const lost = new ServiceError('SERVICE_UNAVAILABLE', { cause })
+    this.#lost = lost
+    this.#host.log.error({ err: cause, job_id: this.row.id }, 'the history of a job could not be written')
     this.#abort.abort()
     this.#host.events.abandon(this.feed)
-    for (const waiter of this.#waiters) waiter.reject(this.#lost)
+    for (const waiter of this.#waiters) waiter.reject(lost)
     this.#waiters = []
     this.#host.gone(this)
   }
 }
 
+const CANCELLED: Ending = { trigger: 'settle', error: null, outputs: null }
+
+const UNWRITABLE: Ending = {
+  trigger: 'fail',
+  error: { message: 'The result of the job is too large.', type: 'result_too_large', node_id: null, retryable: false },
+  outputs: null,
+}
+
 function endingOf(outcome: Outcome): Ending {
   if (outcome.status === 'completed') return { trigger: 'complete', error: null, outputs: outcome.outputs }
-  if (outcome.status === 'cancelled') return { trigger: 'settle', error: null, outputs: null }
+  if (outcome.status === 'cancelled') return CANCELLED
   const { message, type, node_id } = outcome.error
   return { trigger: 'fail', error: { message, type, node_id, retryable: false }, outputs: null }
 }

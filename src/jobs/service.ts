@@ -20,6 +20,7 @@ import type { WorkflowService } from '../workflows/service.ts'
 import { ActiveJob, type JobHost } from './active-job.ts'
 import { Queue, type QueueLimits } from './queue.ts'
 import { snapshotOf } from './snapshot.ts'
+import { isTerminal } from './states.ts'
 
 export interface JobOptions {
   persistence: 'job' | 'session'
@@ -143,7 +144,16 @@ export class JobService implements JobHost {
     if (active) await active.accepted()
     const row = this.#parts.store.read((tx) => ownedJob(tx, scope, job_id))
     if (!row) throw new ServiceError('JOB_NOT_FOUND')
+    if (!active && !isTerminal(row.status)) return this.#endLost(row)
     return { row, active: active?.feed.ended ? null : active }
+  }
+
+  /** Nobody runs this job, because its history could not be written: whoever asks for it ends it. */
+  async #endLost(row: JobTable): Promise<JobHandle> {
+    const job = this.#adopt(row)
+    job.interrupt('The history of the job could not be written.')
+    await job.settled()
+    return { row: job.row, active: null }
   }
 
   /** The living job of this id if it belongs to the caller. */
@@ -189,7 +199,7 @@ export class JobService implements JobHost {
   }
 
   admitted(job: ActiveJob): void {
-    if (!job.terminal) job.start()
+    job.start()
   }
 
   released(job: ActiveJob): void {
@@ -197,6 +207,8 @@ export class JobService implements JobHost {
   }
 
   gone(job: ActiveJob): void {
+    // Only one whose history could not be written still waits.
+    this.#queue.leave(job)
     this.#active.delete(job.row.key)
     this.#byId.delete(idKey(job.row, job.row.id))
     this.#tellWhenIdle()
@@ -217,9 +229,7 @@ export class JobService implements JobHost {
     const left = this.#parts.store.read(unfinishedJobs)
     await Promise.all(
       left.map(async (row) => {
-        const job = this.#revived(row)
-        this.#active.set(row.key, job)
-        this.#byId.set(idKey(row, row.id), job)
+        const job = this.#adopt(row)
         job.interrupt(STOPPED)
         await job.settled()
       }),
@@ -227,14 +237,17 @@ export class JobService implements JobHost {
     return left.length
   }
 
-  // The graph of such a job may no longer be runnable, and need not be: it only ends.
-  #revived(row: JobTable): ActiveJob {
+  /** Takes over a stored job only to end it: its graph may no longer be runnable, and need not be. */
+  #adopt(row: JobTable): ActiveJob {
     const compiled = this.#parts.plans.stored(row.graph_sha256)
     const plan = compiled.plan ?? { inputs: [], outputs: [], nodes: [], roots: [], indexById: new Map() }
-    return new ActiveJob(
+    const job = new ActiveJob(
       { row, compiled, plan, params: {}, exclusive: false, timeout_seconds: null, stored: true, watched: false },
       this,
     )
+    this.#active.set(row.key, job)
+    this.#byId.set(idKey(row, row.id), job)
+    return job
   }
 
   /** Refuses new jobs from now on, waits up to `ms` for those that run, and ends the rest as failed. */
