@@ -1,5 +1,7 @@
 // The database as a value: one connection, synchronous reads, and writes that share transactions.
 // It owns pragmas, preparation, group commit and what follows a commit; what the rows mean is left to the repositories.
+import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Compilable } from 'kysely'
 import { StartError } from '../start-error.ts'
@@ -85,7 +87,6 @@ export class Store implements AsyncDisposable {
 
   /** As `write`, with a callback that runs synchronously after the commit, in the order of the calls. */
   writeThen<T>(unit: Unit<T>, done: (error: unknown, value: T | undefined) => void): void {
-    if (this.#closed) throw new Error('the store is closed')
     this.#pending.push({
       unit,
       value: undefined,
@@ -115,8 +116,13 @@ export class Store implements AsyncDisposable {
   /** One transaction for all. Returns false, with nothing written, when any unit or the commit failed. */
   #commitTogether(batch: readonly Pending[]): boolean {
     try {
+      if (this.#closed) throw new Error('the store is closed')
       this.#db.exec('BEGIN IMMEDIATE')
-      for (const entry of batch) entry.value = entry.unit(this.#tx)
+      for (const entry of batch) {
+        entry.value = entry.unit(this.#tx)
+        // What comes after its first `await` would be written outside of the transaction.
+        if (entry.value instanceof Promise) throw new Error('a unit of work must not be asynchronous')
+      }
       this.#db.exec('COMMIT')
       return true
     } catch (error) {
@@ -171,6 +177,8 @@ export class Store implements AsyncDisposable {
 }
 
 function openFile(path: string): Database.Database {
+  if (path !== ':memory:' && !existsSync(dirname(path)))
+    throw new StartError(`${path} cannot be opened: its folder does not exist`)
   try {
     return new Database(path)
   } catch (error) {
