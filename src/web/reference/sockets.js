@@ -39,17 +39,22 @@ export async function mount(host) {
  * @param {(value: any) => any} resolve
  */
 function introduction({ info, servers = {} }, resolve) {
-  const places = Object.values(servers).map((reference) => {
-    const { protocol, host, pathname = '', description } = resolve(reference)
-    return element('div', {}, element('code', {}, `${protocol}://${host}${pathname}`), ' ', markdown(description))
-  })
+  const [server] = Object.values(servers)
+  const { description } = resolve(server)
   return element(
     'section',
     { class: 'introduction' },
     element('h1', {}, info.title),
     markdown(info.description),
-    ...places,
+    element('p', {}, 'This server is at ', element('code', {}, socketAddress()), '.'),
+    markdown(description),
   )
+}
+
+// Where this page came from is a truer address than a declared default.
+function socketAddress() {
+  const { protocol, host, pathname } = new URL('.', document.baseURI)
+  return `${protocol === 'https:' ? 'wss' : 'ws'}://${host}${pathname.replace(/\/$/, '')}`
 }
 
 /** @param {Channel} channel */
