@@ -50,11 +50,11 @@ export class Feeds {
     if (feed) feed.source.ended = true
   }
 
-  /** Finds an open stream, or says why there is none. */
+  /** Finds a stream, which may have ended, or says why there is none. */
   find(name: string, handle: string | undefined): Feed | Exclude<PushResult, 'ok'> {
     const feed = this.#feeds.get(name)
     if (!feed) return this.#plan.inputs.some((input) => input.name === name) ? 'not_a_stream' : 'unknown_input'
     if (handle !== undefined && handle !== feed.handle) return 'unknown_input'
-    return feed.source.ended ? 'not_running' : feed
+    return feed
   }
 }

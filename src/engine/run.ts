@@ -91,11 +91,11 @@ export class Run implements Stage, ContextHost {
   }
 
   pushInput(name: string, value: unknown, handle?: string): PushResult {
-    return this.#feed(name, handle, (feed) => feed.source.push({ [feed.handle]: value }))
+    return this.#feed(name, handle, 'not_running', (feed) => feed.source.push({ [feed.handle]: value }))
   }
 
   endInput(name: string, handle?: string): PushResult {
-    return this.#feed(name, handle, (feed) => {
+    return this.#feed(name, handle, 'ok', (feed) => {
       feed.source.ended = true
     })
   }
@@ -214,10 +214,11 @@ export class Run implements Stage, ContextHost {
 
   // — work —
 
-  #feed(name: string, handle: string | undefined, change: (feed: Feed) => void): PushResult {
+  #feed(name: string, handle: string | undefined, whenEnded: PushResult, change: (feed: Feed) => void): PushResult {
     if (this.stopped) return 'not_running'
     const feed = this.#feeds.find(name, handle)
     if (typeof feed === 'string') return feed
+    if (feed.source.ended) return whenEnded
     change(feed)
     this.schedule(this.#actors[feed.node.index]!)
     this.#scheduler.later(this.#drain)
