@@ -100,7 +100,7 @@ function jobIdOf(message: Message): string | null {
 function idsOf(message: Message): { job_id?: string; request_id?: unknown } {
   const job_id = jobIdOf(message)
   return {
-    ...(job_id === null ? {} : { job_id }),
+    ...(job_id ? { job_id } : {}),
     ...(hasRequestId(message) ? { request_id: message.request_id } : {}),
   }
 }

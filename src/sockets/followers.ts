@@ -1,5 +1,6 @@
 // The jobs that one connection watches: a loop over the job's history for each, with the detail that the job was submitted with.
 import type { JobTable } from '../db/schema.ts'
+import { toServiceError } from '../errors.ts'
 import type { Feed, FeedItem } from '../events/feed.ts'
 import type { JobFrame } from '../events/types.ts'
 import type { JobOptions } from '../jobs/service.ts'
@@ -35,7 +36,7 @@ export class Followers {
     this.#connection = connection
   }
 
-  /** Whether a loop runs for the caller's job of this id. */
+  /** Whether this connection will be told of the end of the caller's job of this id. */
   followsId(job_id: string): boolean {
     return [...this.#running.values()].some((running) => running.job_id === job_id)
   }
@@ -58,10 +59,18 @@ export class Followers {
     const connection = this.#connection
     const signal = AbortSignal.any([stop.signal, connection.closed])
     void this.#pump(row, detail, connection.app.events.follow(row.key, after, signal, feed), signal)
-      .catch((error) => connection.app.log.error({ err: error, job_id: row.id }, 'a follower failed'))
+      .catch((thrown) => this.#failed(row, thrown))
       .finally(() => {
         if (this.#running.get(row.key)?.stop === stop) this.#running.delete(row.key)
       })
+  }
+
+  /** The history cannot be told to its end: for whoever watches, the job has failed. */
+  #failed({ id: job_id, workflow_id }: JobTable, thrown: unknown): void {
+    const { app } = this.#connection
+    const error = toServiceError(thrown)
+    app.log.error({ err: error.cause ?? error, job_id }, 'a follower failed')
+    this.#connection.send({ type: 'job_update', status: 'failed', job_id, workflow_id, error: error.publicMessage })
   }
 
   stop(job_key: number): void {
@@ -81,6 +90,7 @@ export class Followers {
       // Whoever replaced this loop has told of the item already.
       if (signal.aborted) return
       connection.send(frame)
+      if (isEnding(frame)) this.#running.delete(row.key)
     }
   }
 }

@@ -3,10 +3,11 @@ import type { WsCommandHandlers } from '../../generated/messages.ts'
 import type { CommandRefusedError } from '../../generated/types.ts'
 import type { JobTable } from '../db/schema.ts'
 import type { Graph } from '../engine/graph.ts'
-import { toServiceError } from '../errors.ts'
+import { type Problem, toServiceError } from '../errors.ts'
 import type { ActiveJob } from '../jobs/active-job.ts'
 import type { Submission } from '../jobs/service.ts'
 import { isTerminal, socketStatus } from '../jobs/states.ts'
+import { streamedProblems } from '../workflows/params.ts'
 import type { Connection } from './connection.ts'
 import { jobUpdate, outputFrame } from './frames.ts'
 import { changedOutputs } from './outputs.ts'
@@ -38,7 +39,7 @@ export const jobCommands: JobCommands = {
       const error = toServiceError(thrown)
       const { job_id, workflow_id } = data
       if (error.code === 'CONFLICT' && job_id)
-        return refuse(connection, 'job_id_in_use', job_id, request_id, error.message)
+        return refuse(connection, 'job_id_in_use', job_id, request_id, { message: error.message })
       end(connection, job_id ?? app.platform.id('job'), workflow_id ?? null, error)
     }
   },
@@ -47,10 +48,11 @@ export const jobCommands: JobCommands = {
     const { app, principal } = connection
     const message = 'The cancellation is accepted.'
     try {
+      const { row: before } = await app.jobs.get(principal, data.job_id)
+      // Said before it is done, so that no end overtakes it. Whoever watches the job sees its end there; anybody else is told once.
+      connection.send(ack(message, before, request_id))
       const watched = connection.followers.followsId(data.job_id)
       const { row } = await app.jobs.cancel(principal, data.job_id)
-      connection.send(ack(message, row, request_id))
-      // Whoever watches the job sees its end there; anybody else is told once.
       if (watched) return
       if (isTerminal(row.status)) connection.send(jobUpdate(row, app))
       else connection.followers.follow(row, row.last_sequence, { detail: 'ending' })
@@ -84,6 +86,8 @@ export const jobCommands: JobCommands = {
   stream_input({ data, request_id }, connection) {
     const { job_id, input, handle, value } = data
     const job = living(connection, job_id)
+    const problems = job?.execution ? streamedProblems(job.plan, input, value ?? null, '/data/value') : []
+    if (problems.length > 0) return refuse(connection, 'invalid_value', job_id, request_id, { problems })
     const result = job?.execution?.pushInput(input, value ?? null, handle ?? undefined) ?? 'not_running'
     if (job && result === 'ok') connection.send(ack('The value is accepted.', job.row, request_id))
     else refuse(connection, result as Refusal, job_id, request_id)
@@ -192,12 +196,19 @@ function end(connection: Connection, job_id: string, workflow_id: string | null,
 type Refusal = CommandRefusedError['error']
 
 const REFUSALS: Readonly<Partial<Record<Refusal, string>>> = {
+  invalid_value: 'The value is not what the input takes.',
   unknown_input: 'The job has no input of that name.',
   not_a_stream: 'The input takes no values while the job runs.',
   not_running: 'The job does not run, or the input has ended.',
   unknown_node: 'The graph of the job has no such node.',
 }
 
-function refuse(connection: Connection, error: Refusal, job_id: string, request_id: RequestId, message?: string): void {
-  connection.send({ error, message: message ?? REFUSALS[error] ?? error, job_id, ...echo(request_id) })
+function refuse(
+  connection: Connection,
+  error: Refusal,
+  job_id: string,
+  request_id: RequestId,
+  more: { message?: string; problems?: readonly Problem[] } = {},
+): void {
+  connection.send({ error, message: REFUSALS[error] ?? error, job_id, ...more, ...echo(request_id) })
 }

@@ -21,6 +21,12 @@ export function paramProblems(plan: Plan, params: Readonly<Record<string, unknow
   return [...unknown, ...wrong]
 }
 
+/** Every problem with one value for a streamed input; none where there is no such input. `at` is the pointer of the value. */
+export function streamedProblems(plan: Plan, name: string, value: unknown, at: string): Problem[] {
+  const input = plan.inputs.find((one) => one.stream && one.name === name)
+  return input ? valueProblems(input, value, at) : []
+}
+
 function inputProblems(input: PlanInput, value: unknown, path: string): Problem[] {
   if (value === undefined) {
     if (!input.required) return []
