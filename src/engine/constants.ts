@@ -2,7 +2,6 @@
 import { type DraftNode, declaresType, issue } from './draft.ts'
 import type { GraphIssue } from './graph.ts'
 import type { NodeProperty } from './node-type.ts'
-import { ANY, type TypeMetadata } from './types.ts'
 import { bounded, type Coerce, check, Mismatch } from './values.ts'
 
 export interface Constants {
@@ -80,9 +79,4 @@ export function constantsOf(node: DraftNode, issues: GraphIssue[]): Constants {
   propertyValues(node, connected, constants, issues)
   if (node.dynamic.size > 0) dynamicValues(node, connected, constants, issues)
   return constants
-}
-
-/** The type of a node's input, dynamic ones included. */
-export function inputType(node: DraftNode, name: string): TypeMetadata {
-  return node.info.properties.get(name)?.type ?? node.dynamic.get(name) ?? ANY
 }

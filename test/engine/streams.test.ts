@@ -48,6 +48,47 @@ describe('streams', () => {
     assert.deepEqual(await outputs(of, withTypes(backwards)), { out: [0, 1, 2, 3, 4] })
   })
 
+  test('neither a firing that answers at once nor one that is skipped overtakes an earlier one', async () => {
+    const moody = testType('test.Moody', {
+      properties: [value],
+      outputs: [output],
+      run({ value: given }) {
+        if (given === 1) return { output: given }
+        return new Promise((resolve) => setImmediate(() => resolve({ output: given })))
+      },
+    })
+    const pair = testType('test.Pair', {
+      properties: [
+        { name: 'a', type: ANY, default: 'nothing' },
+        { name: 'b', type: ANY },
+      ],
+      outputs: [output],
+      run: ({ a, b }) => ({ output: `${b}:${a}` }),
+    })
+    const of = graph(
+      [
+        source('in', [0, 1, 2, 3]),
+        each('each'),
+        node('not_two', 'math.Formula', { formula: 'n != 2' }),
+        node('if', 'control.If'),
+        node('moody', 'test.Moody'),
+        node('pair', 'test.Pair'),
+        sink('out'),
+      ],
+      [
+        'in.output->each.list',
+        'each.item->not_two.n',
+        'not_two.output->if.condition',
+        'each.item->if.value',
+        'if.if_true->moody.value',
+        'moody.output->pair.a',
+        'each.index->pair.b',
+        'pair.output->out.value',
+      ],
+    )
+    assert.deepEqual(await outputs(of, withTypes(moody, pair)), { out: ['0:0', '1:1', '2:nothing', '3:3'] })
+  })
+
   test('a shorter path is repeated for a longer one', async () => {
     const of = graph(
       [
