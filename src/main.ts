@@ -7,6 +7,9 @@ import { version } from './version.ts'
 
 const USAGE = 'usage: svc serve [--host HOST] [--port PORT]'
 
+/** A terminal's Ctrl-C comes twice, from the terminal and from the launcher: within this time it is the same one. */
+const ECHO_MS = 300
+
 class UsageError extends Error {}
 
 async function main(args: readonly string[]): Promise<number> {
@@ -34,7 +37,7 @@ async function serve(args: string[]): Promise<number> {
   console.log(`svc ${version} listens on ${server.url}`)
   await stopSignal()
   console.log('svc stops: new work is refused, running jobs get 30 seconds')
-  void stopSignal().then(() => process.exit(1))
+  setTimeout(() => void stopSignal().then(() => process.exit(1)), ECHO_MS).unref()
   await server.close()
   return 0
 }
@@ -59,8 +62,8 @@ function readListen(args: string[]): { host: string; port: number } {
 
 function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
-    process.once('SIGINT', () => resolve())
-    process.once('SIGTERM', () => resolve())
+    process.on('SIGINT', () => resolve())
+    process.on('SIGTERM', () => resolve())
   })
 }
 

@@ -83,6 +83,8 @@ async function startIn(folder: DataFolder, config: Config, overrides: Overrides)
 }
 
 const DRAIN_MS = 30_000
+const LAST_ANSWERS_MS = 2_000
+const IDLE_CHECK_MS = 20
 /** After the first answers: a process that was just started has better things to do. */
 const WARM_UP_MS = 1_000
 
@@ -133,10 +135,16 @@ function listenError(error: NodeJS.ErrnoException, host: string, port: number): 
   return new StartError(reason, { cause: error })
 }
 
+/** Takes no more connections, lets the answers that are under way go out, and cuts what is left after that. */
 function closeHttp(http: Server): Promise<void> {
   return new Promise((resolve) => {
-    http.close(() => resolve())
-    http.closeAllConnections()
+    const idle = setInterval(() => http.closeIdleConnections(), IDLE_CHECK_MS)
+    const cut = setTimeout(() => http.closeAllConnections(), LAST_ANSWERS_MS)
+    http.close(() => {
+      clearInterval(idle)
+      clearTimeout(cut)
+      resolve()
+    })
   })
 }
 
