@@ -111,7 +111,7 @@ function reader(environment: Environment, problems: string[]) {
 }
 
 function databaseUrl(value: string | null, problems: string[]): string | null {
-  if (value === null || value.startsWith('sqlite:')) return value
-  problems.push('SVC_DATABASE_URL must be a sqlite: URL')
+  if (value === null || (value.startsWith('sqlite:') && value !== 'sqlite:')) return value
+  problems.push(`SVC_DATABASE_URL must be sqlite: and the path of a file, and is "${value}"`)
   return null
 }
