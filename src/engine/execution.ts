@@ -15,6 +15,7 @@ export interface Execution {
   readonly outcome: Outcome | null
   /** Appends a value to a streamed input. `not_running` also where the input's stream has already ended. */
   pushInput(name: string, value: unknown, handle?: string): PushResult
+  /** Ends a streamed input; a second time it is `ok` and changes nothing. */
   endInput(name: string, handle?: string): PushResult
   /** Changes values of a node for firings not yet begun. Gives the names that were applied; null: no such node. */
   updateProperties(node_id: string, properties: Record<string, unknown>): string[] | null
