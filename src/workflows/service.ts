@@ -63,6 +63,8 @@ export class WorkflowService {
   readonly #plans: Plans
   readonly #platform: Platform
   readonly #publicUrl: () => string
+  /** Compiled examples by id: they are a fixed few, and hashing one for every run costs more than running it. */
+  readonly #examples = new Map<string, CompiledGraph>()
 
   constructor(store: Store, plans: Plans, platform: Platform, publicUrl: () => string) {
     this.#store = store
@@ -229,7 +231,9 @@ export class WorkflowService {
   example(id: string): { example: Example; compiled: CompiledGraph } {
     const example = examples().get(id)
     if (!example) throw notFound()
-    return { example, compiled: this.#plans.compile(example.graph) }
+    const compiled = this.#examples.get(id) ?? this.#plans.compile(example.graph)
+    this.#examples.set(id, compiled)
+    return { example, compiled }
   }
 
   #owned(scope: Scope, id: string): WorkflowTable {
