@@ -28,7 +28,7 @@ export type QueryNames = ReadonlyMap<string, ReadonlySet<string>>
 interface Document {
   openapi: string
   info: Json
-  paths: Record<string, Record<string, Json>>
+  paths: Record<string, Record<string, Json> & { parameters?: unknown }>
   components: { schemas: Json; parameters: Record<string, Json> }
 }
 
@@ -42,9 +42,12 @@ export async function validatorDocument(
   const { openapi, info, paths: all, components } = JSON.parse(await readFile(OPENAPI, 'utf8')) as Document
   const query = new Map<string, ReadonlySet<string>>()
   const paths: Record<string, Json> = {}
-  for (const { path, method, operationId } of served.filter(({ validation }) => validation === 'openapi')) {
-    const { requestBody, ...operation } = all[path]![method]!
-    const parameters = ((operation.parameters ?? []) as Json[]).map((one) => resolved(one, components.parameters))
+  for (const info of served.filter(({ validation }) => validation === 'openapi')) {
+    const { path, method, operationId } = info
+    const item = all[path]!
+    const { requestBody, ...operation } = item[method]!
+    const declared = [...((item.parameters ?? []) as Json[]), ...((operation.parameters ?? []) as Json[])]
+    const parameters = declared.map((one) => resolved(one, components.parameters))
     query.set(operationId, new Set(parameters.filter((one) => one.in === 'query').map((one) => one.name as string)))
     const request = {
       operationId,
@@ -53,10 +56,21 @@ export async function validatorDocument(
       responses: { default: { description: 'Any.' } },
     }
     // Express answers HEAD from GET, and the validator takes no method for another.
-    paths[path] = { ...paths[path], [method]: request, ...(method === 'get' ? { head: request } : {}) }
+    paths[validatorPath(info)] = { [method]: request, ...(method === 'get' ? { head: request } : {}) }
   }
   const document = { openapi, info, paths, components: { schemas: usedSchemas(paths, components.schemas) } }
   return { document, query }
+}
+
+/** An operation's own address in that document: the router has chosen already, and the validator is not to choose again. */
+function validatorPath({ operationId, path }: OperationInfo): string {
+  return `/${operationId}${path.match(/\/\{\w+\}/g)?.join('') ?? ''}`
+}
+
+/** The URL under which the validator finds a request of this operation, with the values of its path parameters. */
+export function validatorUrl(info: OperationInfo, values: Readonly<Record<string, unknown>>, search: string): string {
+  const path = validatorPath(info).replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(values[name])))
+  return path + search
 }
 
 function resolved(parameter: Json, shared: Record<string, Json>): Json {

@@ -4,7 +4,7 @@ import type { OperationInfo } from '../../generated/operations.ts'
 import { requestValidators } from '../../generated/validators.js'
 import { type Problem, ServiceError } from '../errors.ts'
 import { pointer, problemsOf } from '../problems.ts'
-import { type QueryNames, validatorDocument } from './document.ts'
+import { type QueryNames, validatorDocument, validatorUrl } from './document.ts'
 
 /** A request that satisfies its schema, with numbers and booleans read from their text. */
 export interface ValidRequest {
@@ -35,7 +35,7 @@ export function createValidators(served: readonly OperationInfo[]): Validators {
   }
   return {
     validate(operation, request) {
-      if (!operation.refuses_input) return asSent(request)
+      if (!operation.refuses_input) return asSent(operation, request)
       if (operation.validation === 'precompiled') return precompiled(operation, request)
       return throughOpenapi(openapi(), operation, request)
     },
@@ -45,12 +45,19 @@ export function createValidators(served: readonly OperationInfo[]): Validators {
   }
 }
 
-function asSent({ params, query, headers, body }: Request): ValidRequest {
-  return { path: { ...params }, query: { ...query }, headers, body }
+function asSent(operation: OperationInfo, { params, query, headers, body }: Request): ValidRequest {
+  return { path: pathValues(operation, params), query: { ...query }, headers, body }
+}
+
+/** Express gives the segments of a wildcard one by one. */
+function pathValues({ wildcard }: OperationInfo, params: Request['params']): Record<string, unknown> {
+  if (wildcard === null) return { ...params }
+  const segments = params[wildcard]
+  return { ...params, [wildcard]: Array.isArray(segments) ? segments.join('/') : segments }
 }
 
 function precompiled(operation: OperationInfo, request: Request): ValidRequest {
-  const value = asSent(request)
+  const value = asSent(operation, request)
   const validate = requestValidators[operation.operationId as keyof typeof requestValidators]
   if (!validate(value)) throw invalidRequest(problemsOf(validate.errors ?? []))
   return value
@@ -64,7 +71,7 @@ async function throughOpenapi(
   const { steps, query } = await openapi
   const unknown = unknownQuery(query.get(operation.operationId), request)
   try {
-    for (const step of steps) await run(step, request)
+    await runAt(validatorUrl(operation, pathValues(operation, request.params), search(request)), steps, request)
   } catch (error) {
     throw fromOpenapi(error, unknown, request)
   }
@@ -77,6 +84,22 @@ function unknownQuery(known: ReadonlySet<string> | undefined, request: Request):
   return Object.keys(request.query)
     .filter((name) => !known?.has(name))
     .map((name) => ({ path: pointer('/query', name), message: 'is not a known parameter', code: 'unknown_parameter' }))
+}
+
+function search({ url }: Request): string {
+  const at = url.indexOf('?')
+  return at < 0 ? '' : url.slice(at)
+}
+
+/** Runs the steps as if the request had come to `url`. */
+async function runAt(url: string, steps: readonly RequestHandler[], request: Request): Promise<void> {
+  const original = request.url
+  request.url = url
+  try {
+    for (const step of steps) await run(step, request)
+  } finally {
+    request.url = original
+  }
 }
 
 function run(step: RequestHandler, request: Request): Promise<void> {
@@ -100,6 +123,7 @@ async function loadOpenapi(served: readonly OperationInfo[]): Promise<Openapi> {
     validateResponses: false,
     validateSecurity: false,
     fileUploader: false,
+    useRequestUrl: true,
   })
   return { steps: steps as readonly RequestHandler[], query }
 }
