@@ -1,0 +1,51 @@
+// Graphs and shorthands that the HTTP tests share.
+import type { CreateWorkflowRequest, GraphEdge, GraphNode, Workflow } from '../../generated/types.ts'
+import { call } from '../helpers/http.ts'
+
+export function node(id: string, type: string, data: Record<string, unknown> = {}, more: object = {}): GraphNode {
+  return { id, type, data, ...more } as GraphNode
+}
+
+/** `edge('a.output', 'b.value')`. */
+export function edge(from: string, to: string): GraphEdge {
+  const [source, sourceHandle] = from.split('.')
+  const [target, targetHandle] = to.split('.')
+  return { source: source!, sourceHandle: sourceHandle!, target: target!, targetHandle: targetHandle! }
+}
+
+/** One input `name`, one output `greeting`. */
+export function greeting(more: Partial<CreateWorkflowRequest> = {}): CreateWorkflowRequest {
+  return {
+    name: 'Greeting',
+    graph: {
+      nodes: [
+        node('name', 'input.String', { name: 'name' }),
+        node('template', 'text.Template', { template: 'Hello, {{name}}!' }),
+        node('greeting', 'output.Output', { name: 'greeting' }),
+      ],
+      edges: [edge('name.output', 'template.name'), edge('template.output', 'greeting.value')],
+    },
+    ...more,
+  }
+}
+
+/** Waits `seconds`, then publishes `done`. */
+export function slow(seconds: number): CreateWorkflowRequest {
+  return {
+    name: 'Slow',
+    graph: {
+      nodes: [
+        node('wait', 'control.Delay', { value: 'done', seconds }),
+        node('out', 'output.Output', { name: 'result' }),
+      ],
+      edges: [edge('wait.output', 'out.value')],
+    },
+  }
+}
+
+/** Stores a workflow and gives it back. */
+export async function created(server: { url: string }, workflow: CreateWorkflowRequest): Promise<Workflow> {
+  const { body, status, text } = await call<Workflow>(server, 'POST', '/api/workflows', { body: workflow })
+  if (status !== 201) throw new Error(text)
+  return body
+}
