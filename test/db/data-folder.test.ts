@@ -1,0 +1,115 @@
+// The data folder belongs to one process: a second owner is told who holds it, a dead one holds nothing.
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { openDataFolder } from '../../src/db/data-folder.ts'
+import { StartError } from '../../src/start-error.ts'
+import { temporaryFolder } from '../helpers/server.ts'
+
+function inFolder(run: (folder: string) => void | Promise<void>) {
+  return async () => {
+    const folder = temporaryFolder()
+    try {
+      await run(folder)
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  }
+}
+
+function refused(path: string, message: RegExp): void {
+  assert.throws(
+    () => openDataFolder(path, 'the second'),
+    (error) => {
+      assert.ok(error instanceof StartError, String(error))
+      assert.match(error.message, message)
+      assert.ok(!error.message.includes('\n'))
+      return true
+    },
+  )
+}
+
+/** A process that holds the folder. */
+async function holder(path: string): Promise<ChildProcess> {
+  const script = fileURLToPath(new URL('hold-folder.ts', import.meta.url))
+  const child = spawn(process.execPath, [script, path], { stdio: ['ignore', 'pipe', 'inherit'] })
+  await once(child.stdout!, 'data')
+  return child
+}
+
+describe('data folder', () => {
+  test(
+    'it is made where it is missing, readable for its owner alone',
+    inFolder((folder) => {
+      const path = join(folder, 'a', 'b')
+      using opened = openDataFolder(path, 'the first')
+      assert.equal(opened.path, path)
+      assert.equal(opened.database, join(path, 'svc.db'))
+      if (process.platform !== 'win32') assert.equal(statSync(path).mode & 0o777, 0o700)
+    }),
+  )
+
+  test(
+    'a second owner in the same process is told who the first is',
+    inFolder((folder) => {
+      using _first = openDataFolder(folder, 'process 17, 127.0.0.1:7777')
+      refused(folder, /belongs to a running server \(process 17, 127\.0\.0\.1:7777\); stop it/)
+      refused(folder, /process 17/)
+    }),
+  )
+
+  test(
+    'an owner that has given it back holds nothing',
+    inFolder((folder) => {
+      openDataFolder(folder, 'the first')[Symbol.dispose]()
+      assert.equal(existsSync(join(folder, 'owner')), false)
+      openDataFolder(folder, 'the second')[Symbol.dispose]()
+    }),
+  )
+
+  test(
+    'an owner in another process is named, and holds nothing once it was killed',
+    inFolder(async (folder) => {
+      const child = await holder(folder)
+      const ended = once(child, 'exit')
+      try {
+        refused(folder, new RegExp(`\\(process ${child.pid}, held by a test\\)`))
+      } finally {
+        child.kill('SIGKILL')
+        await ended
+      }
+      using _second = openDataFolder(folder, 'the second')
+      refused(folder, /\(the second\)/)
+    }),
+  )
+
+  test(
+    'an owner without a name is still an owner',
+    inFolder((folder) => {
+      using _first = openDataFolder(folder, 'the first')
+      rmSync(join(folder, 'owner'))
+      refused(folder, /\(its owner left no name\)/)
+    }),
+  )
+
+  test(
+    'a path below a regular file cannot be made',
+    inFolder((folder) => {
+      writeFileSync(join(folder, 'file'), '')
+      refused(join(folder, 'file', 'data'), /cannot be made \(E[A-Z]+\); choose another with SVC_DATA_DIR/)
+      refused(join(folder, 'file'), /cannot be made/)
+    }),
+  )
+
+  test(
+    'a lock that is no lock file cannot be written',
+    inFolder((folder) => {
+      writeFileSync(join(folder, 'lock'), 'somebody’s notes, which are long enough to look like a header'.repeat(30))
+      refused(folder, /cannot be written \(SQLITE_NOTADB\)/)
+    }),
+  )
+})

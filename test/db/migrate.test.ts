@@ -1,0 +1,138 @@
+// Migrations: from nothing, a second time, from the future; and files that are no database of ours.
+import assert from 'node:assert/strict'
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import Database from 'better-sqlite3'
+import { Store } from '../../src/db/store.ts'
+import { StartError } from '../../src/start-error.ts'
+import { temporaryFolder } from '../helpers/server.ts'
+import { jobRow, openStore, putJob } from '../helpers/store.ts'
+
+const DUMP = new URL('schema.sql', import.meta.url)
+
+/** Opens `path`, which must be refused in one line that matches. */
+async function refused(path: string, message: RegExp): Promise<void> {
+  await assert.rejects(Store.open(path), (error) => {
+    assert.ok(error instanceof StartError, String(error))
+    assert.match(error.message, message)
+    assert.ok(!error.message.includes('\n'))
+    return true
+  })
+}
+
+function inFolder(run: (folder: string) => Promise<void>) {
+  return async () => {
+    const folder = temporaryFolder()
+    try {
+      await run(folder)
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  }
+}
+
+describe('migrations', () => {
+  test('they give the schema that schema.sql says', async () => {
+    await using opened = await openStore()
+    assert.equal(opened.store.dumpSchema(), readFileSync(DUMP, 'utf8'))
+  })
+
+  test('a database that was migrated before is left as it is', async () => {
+    await using opened = await openStore()
+    await opened.store.write((tx) => putJob(tx, jobRow(1)))
+    const before = opened.store.dumpSchema()
+    const store = await opened.reopen()
+    assert.equal(store.dumpSchema(), before)
+  })
+
+  test('one from a newer version is named and refused, and not changed', async () => {
+    await using opened = await openStore()
+    await opened.store[Symbol.asyncDispose]()
+    const db = new Database(opened.path)
+    db.prepare("insert into kysely_migration (name, timestamp) values ('9999-from-the-future', 'x')").run()
+    db.close()
+    await refused(opened.path, /newer version of the service \(migration 9999-from-the-future\)/)
+    const after = new Database(opened.path)
+    assert.equal(after.prepare('select count(*) from kysely_migration').pluck().get(), 2)
+    after.prepare("delete from kysely_migration where name like '9999%'").run()
+    after.close()
+  })
+})
+
+describe('files that cannot be used', () => {
+  test(
+    'a file that is no database is left alone',
+    inFolder(async (folder) => {
+      const path = join(folder, 'svc.db')
+      const text = 'This is a letter, and it is long enough to be read as a header of a database. '.repeat(20)
+      writeFileSync(path, text)
+      await refused(path, /svc\.db is not a database; move it away or choose another data folder with SVC_DATA_DIR/)
+      assert.equal(readFileSync(path, 'utf8'), text)
+    }),
+  )
+
+  test(
+    'a damaged header',
+    inFolder(async (folder) => {
+      const path = join(folder, 'svc.db')
+      const store = await Store.open(path)
+      await store[Symbol.asyncDispose]()
+      const file = openSync(path, 'r+')
+      writeSync(file, Buffer.alloc(64, 0xff), 0, 64, 0)
+      closeSync(file)
+      await refused(path, /svc\.db is (not a database|damaged)/)
+    }),
+  )
+
+  test(
+    'a damaged schema page',
+    inFolder(async (folder) => {
+      const path = join(folder, 'svc.db')
+      const store = await Store.open(path)
+      await store[Symbol.asyncDispose]()
+      const file = openSync(path, 'r+')
+      // Behind the file header of 100 bytes lies the root of the table of tables.
+      writeSync(file, Buffer.alloc(3_900, 0x5a), 0, 3_900, 100)
+      closeSync(file)
+      await refused(path, /svc\.db is (not a database|damaged)/)
+    }),
+  )
+
+  test(
+    'a folder in the place of the file',
+    inFolder(async (folder) => {
+      const path = join(folder, 'svc.db')
+      mkdirSync(path)
+      await refused(path, /svc\.db cannot be opened/)
+      assert.ok(statSync(path).isDirectory())
+    }),
+  )
+
+  test(
+    'a folder that does not exist is not made',
+    inFolder(async (folder) => {
+      const path = join(folder, 'nowhere', 'svc.db')
+      await refused(path, /svc\.db cannot be opened: its folder does not exist/)
+      assert.equal(existsSync(join(folder, 'nowhere')), false)
+    }),
+  )
+
+  test(
+    'a path below a regular file',
+    inFolder(async (folder) => {
+      writeFileSync(join(folder, 'file'), '')
+      await refused(join(folder, 'file', 'svc.db'), /svc\.db cannot be opened/)
+    }),
+  )
+})

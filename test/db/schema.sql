@@ -1,0 +1,20 @@
+CREATE INDEX "job_by_graph" on "job" ("graph_sha256");
+CREATE UNIQUE INDEX job_by_owner on job (user_id, ifnull(workspace_id, ''), id);
+CREATE INDEX job_unfinished on job (key)
+    where status not in ('completed', 'failed', 'error', 'timed_out', 'cancelled');
+CREATE INDEX "workflow_by_access" on "workflow" ("access", "updated_at", "id");
+CREATE INDEX "workflow_by_graph" on "workflow" ("graph_sha256");
+CREATE INDEX workflow_by_owner on workflow (user_id, ifnull(workspace_id, ''), updated_at, id);
+CREATE INDEX "workflow_version_by_graph" on "workflow_version" ("graph_sha256");
+CREATE TABLE "graph" ("sha256" text not null primary key, "body" text not null) strict;
+CREATE TABLE "job" ("key" integer not null primary key, "id" text not null, "user_id" text not null, "workspace_id" text, "workflow_id" text not null, "workflow_etag" text, "workflow_revision" integer, "graph_sha256" text not null references "graph" ("sha256"), "name" text, "status" text not null, "request_sha256" text, "options" text not null, "attempt" integer not null, "last_sequence" integer not null, "error" text, "result" text, "created_at" text not null, "updated_at" text not null, "started_at" text, "finished_at" text) strict;
+CREATE TABLE "job_event" ("job_key" integer not null references "job" ("key") on delete cascade, "sequence" integer not null, "type" text not null, "payload" text not null, "created_at" text not null, constraint "job_event_key" primary key ("job_key", "sequence")) strict, without rowid;
+CREATE TABLE "job_input" ("job_key" integer not null primary key references "job" ("key") on delete cascade, "params" text not null) strict;
+CREATE TABLE "workflow" ("id" text not null primary key, "user_id" text not null, "workspace_id" text, "name" text not null, "description" text not null, "tags" text not null, "access" text not null, "graph_sha256" text not null references "graph" ("sha256"), "settings" text not null, "run_mode" text not null, "etag" text not null, "revision" integer not null, "created_at" text not null, "updated_at" text not null) strict;
+CREATE TABLE "workflow_share" ("token" text not null primary key, "workflow_id" text not null unique references "workflow" ("id") on delete cascade, "created_at" text not null) strict;
+CREATE TABLE "workflow_version" ("workflow_id" text not null references "workflow" ("id") on delete cascade, "revision" integer not null, "name" text not null, "description" text not null, "graph_sha256" text not null references "graph" ("sha256"), "etag" text not null, "created_at" text not null, constraint "workflow_version_key" primary key ("workflow_id", "revision")) strict, without rowid;
+CREATE TRIGGER job_event_is_immutable before update on job_event
+    begin select raise(abort, 'an event never changes'); end;
+CREATE TRIGGER job_terminal_is_immutable before update on job
+    when old.status in ('completed', 'failed', 'error', 'timed_out', 'cancelled')
+    begin select raise(abort, 'a terminal job never changes'); end;

@@ -1,0 +1,94 @@
+// A store of one test, in a folder of its own, and rows to put into it.
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { keepGraph } from '../../src/db/graphs.ts'
+import { insertJob } from '../../src/db/jobs.ts'
+import type { JobTable, WorkflowTable } from '../../src/db/schema.ts'
+import { Store, type Tx } from '../../src/db/store.ts'
+import { temporaryFolder } from './server.ts'
+
+export interface TestStore extends AsyncDisposable {
+  readonly store: Store
+  readonly path: string
+  /** Closes the store and opens the same file again. */
+  reopen(): Promise<Store>
+}
+
+/** `await using test = await openStore()` */
+export async function openStore(): Promise<TestStore> {
+  const folder = temporaryFolder()
+  const path = join(folder, 'svc.db')
+  let store = await Store.open(path)
+  return {
+    get store() {
+      return store
+    },
+    path,
+    async reopen() {
+      await store[Symbol.asyncDispose]()
+      store = await Store.open(path)
+      return store
+    },
+    async [Symbol.asyncDispose]() {
+      await store[Symbol.asyncDispose]()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+const AT = '2026-01-01T00:00:00.000Z'
+
+/** A job row that has just been accepted. Its graph is `{}`. */
+export function jobRow(key: number, more: Partial<JobTable> = {}): JobTable {
+  return {
+    key,
+    id: `job_${key}`,
+    user_id: '1',
+    workspace_id: null,
+    workflow_id: 'wf',
+    workflow_etag: null,
+    workflow_revision: null,
+    graph_sha256: 'g',
+    name: null,
+    status: 'pending',
+    request_sha256: null,
+    options: '{}',
+    attempt: 1,
+    last_sequence: 0,
+    error: null,
+    result: null,
+    created_at: AT,
+    updated_at: AT,
+    started_at: null,
+    finished_at: null,
+    ...more,
+  }
+}
+
+/** Puts jobs and their graphs into the database. */
+export function putJob(tx: Tx, ...rows: JobTable[]): void {
+  for (const row of rows) {
+    keepGraph(tx, row.graph_sha256, '{"nodes":[],"edges":[]}')
+    insertJob(tx, row)
+  }
+}
+
+export function workflowRow(id: string, more: Partial<WorkflowTable> = {}): WorkflowTable {
+  return {
+    id,
+    user_id: '1',
+    workspace_id: null,
+    name: id,
+    description: '',
+    tags: '[]',
+    access: 'private',
+    graph_sha256: 'g',
+    settings: '{}',
+    run_mode: 'workflow',
+    etag: 'e',
+    revision: 1,
+    created_at: AT,
+    updated_at: AT,
+    ...more,
+  }
+}
