@@ -1,0 +1,245 @@
+// What is generated: as the contract gives it, self-contained, and as strict towards handlers and payloads as it claims.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { describe, test } from 'node:test'
+import { config } from '../../codegen.config.ts'
+import { errorCatalogue } from '../../generated/errors.ts'
+import { commandManifest, frameManifest } from '../../generated/messages.ts'
+import { operationManifest, operationsById } from '../../generated/operations.ts'
+import { commandValidators, requestValidators, type Validate } from '../../generated/validators.js'
+import { frameValidators, responseValidators, schemaValidators } from '../../generated/validators-out.js'
+import { channelsOf } from '../../src/codegen/channels.ts'
+import { readContract } from '../../src/codegen/contract.ts'
+import { generate } from '../../src/codegen/generate.ts'
+import { isJson, operationsOf } from '../../src/codegen/operations.ts'
+import { differences, writeOutputs } from '../../src/codegen/output.ts'
+import { type Json, listOf, lookUp, mapOf, resolved } from '../../src/codegen/tree.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+const folder = join(root, config.generated)
+const { contract } = readContract(root, config)
+
+describe('the generated folder', () => {
+  test('is what the contract gives', async () => {
+    assert.deepEqual(differences(folder, await generate(contract, config)), [])
+  })
+
+  test('names the hash of its sources in every file', () => {
+    for (const file of readdirSync(folder)) {
+      const head = readFileSync(join(folder, file), 'utf8').slice(0, 300)
+      assert.ok(head.includes(`(sha256 ${contract.hash})`), file)
+    }
+  })
+
+  test('imports nothing but itself', () => {
+    for (const file of readdirSync(folder).filter((name) => /\.[jt]s$/.test(name))) {
+      const text = readFileSync(join(folder, file), 'utf8')
+      const paths = [...text.matchAll(/^(?:import|export)\b[^\n]*?\bfrom\s*['"]([^'"]+)['"]/gm)].map(
+        (match) => match[1]!,
+      )
+      assert.deepEqual(
+        paths.filter((path) => !/^\.\/[a-z-]+\.[jt]s$/.test(path)),
+        [],
+        file,
+      )
+    }
+  })
+
+  test('is checked file by file: changed, missing and extra ones are named', () => {
+    const place = mkdtempSync(join(tmpdir(), 'svc-generated-'))
+    try {
+      const outputs = new Map([
+        ['a.ts', 'a'],
+        ['b/c.ts', 'c'],
+      ])
+      writeOutputs(place, outputs)
+      assert.deepEqual(differences(place, outputs), [])
+      writeFileSync(join(place, 'a.ts'), 'other')
+      rmSync(join(place, 'b/c.ts'))
+      writeFileSync(join(place, 'd.ts'), '')
+      assert.deepEqual(differences(place, outputs), [
+        'a.ts is not what the contract gives',
+        'b/c.ts is missing',
+        'd.ts should not exist',
+      ])
+      writeOutputs(place, outputs)
+      assert.deepEqual(differences(place, outputs), [])
+    } finally {
+      rmSync(place, { recursive: true })
+    }
+  })
+})
+
+describe('manifests', () => {
+  test('hold every operation of the document once', () => {
+    const written = operationsOf(contract.openapi).map(({ operationId, method, path }) => [operationId, method, path])
+    assert.deepEqual(
+      operationManifest.map(({ operationId, method, path }) => [operationId, method, path]),
+      written,
+    )
+    assert.equal(Object.keys(operationsById).length, written.length)
+    assert.equal(operationsById.runWorkflow.path, '/api/workflows/{id}/run')
+    assert.equal(operationsById.runWorkflow.validation, 'precompiled')
+    assert.equal(operationsById.getObject.wildcard, 'key')
+    assert.equal(operationsById.listWorkflows.trailing_slash, true)
+    assert.equal(operationsById.getReady.refuses_input, false)
+    assert.equal(operationsById.submitJob.errors, 'sdk')
+  })
+
+  test('hold every command and frame of the document', () => {
+    for (const { name, commands, frames } of channelsOf(contract.asyncapi)) {
+      const channel = name as keyof typeof commandManifest
+      assert.deepEqual(
+        Object.values(commandManifest[channel]).map(({ command }) => command),
+        commands.map(({ key }) => key),
+      )
+      assert.deepEqual(
+        Object.keys(frameManifest[channel]),
+        frames.map(({ key }) => key),
+      )
+    }
+    assert.equal(commandManifest.ws.run_job.kind, 'job')
+    assert.equal(commandManifest.ws.submit_job.preview, true)
+    assert.equal(commandManifest.ws.get_workflow.request_id, 'required')
+  })
+
+  test('hold every error', () => {
+    assert.deepEqual(errorCatalogue, contract.errors)
+  })
+})
+
+describe('validators of what comes in', () => {
+  test('there is one for each hot operation and each command', () => {
+    const hot = operationManifest.filter(({ validation }) => validation === 'precompiled')
+    assert.deepEqual(Object.keys(requestValidators).sort(), hot.map(({ operationId }) => operationId).sort())
+    for (const channel of Object.keys(commandManifest) as (keyof typeof commandManifest)[])
+      assert.deepEqual(Object.keys(commandValidators[channel]), Object.keys(commandManifest[channel]))
+  })
+
+  test('every example of a hot body and of a command is taken', () => {
+    let count = 0
+    for (const { operationId, request, parameters } of operationsOf(contract.openapi)) {
+      const validate = (requestValidators as Readonly<Record<string, Validate>>)[operationId]
+      if (!validate || !request) continue
+      const path = Object.fromEntries(parameters.filter((one) => one.in === 'path').map(({ name }) => [name, 'x']))
+      const node = operationsOf(contract.openapi).find((one) => one.operationId === operationId)!.node
+      for (const example of examplesOf(lookUp(node, '/requestBody/content/application~1json'))) {
+        count++
+        accepts(validate, { path, query: {}, headers: {}, body: example })
+      }
+    }
+    for (const { name, commands } of channelsOf(contract.asyncapi)) {
+      for (const { key, node } of commands) {
+        const validate = validatorOf(commandValidators, name, key)
+        for (const example of listOf(node.examples)) {
+          count++
+          accepts(validate, mapOf(example).payload)
+          refuses(validate, { ...mapOf(mapOf(example).payload), surprise: 1 }, '')
+          refuses(validate, { ...mapOf(mapOf(example).payload), command: 'another' }, '/command')
+        }
+      }
+    }
+    assert.ok(count > 40, `${count} examples`)
+  })
+
+  test('parameters become what their schemas ask for, and defaults are filled in', () => {
+    const request = {
+      path: { id: '7' },
+      query: { after_sequence: '3' } as Record<string, unknown>,
+      headers: { 'last-event-id': '4' } as Record<string, unknown>,
+      body: undefined,
+    }
+    accepts(requestValidators.followJobEvents, request)
+    assert.deepEqual(request.query, { after_sequence: 3 })
+    assert.deepEqual(request.headers, { 'last-event-id': 4 })
+    assert.deepEqual(request.path, { id: '7' })
+    const silent = { path: { id: '7' }, query: {} as Record<string, unknown>, headers: { host: 'x' }, body: undefined }
+    accepts(requestValidators.followJobEvents, silent)
+    assert.deepEqual(silent.query, { after_sequence: 0 })
+  })
+
+  test('everything that is wrong is said at once, each with its place', () => {
+    const validate = requestValidators.runWorkflow
+    assert.equal(validate({ path: { id: '' }, query: { x: '1' }, headers: {}, body: { params: 3, other: 1 } }), false)
+    assert.deepEqual(validate.errors!.map(({ instancePath, keyword }) => `${instancePath} ${keyword}`).sort(), [
+      '/body additionalProperties',
+      '/body/params type',
+      '/path/id minLength',
+      '/query additionalProperties',
+    ])
+    refuses(validate, { path: { id: 'a' }, query: {}, headers: {} }, '')
+    refuses(validate, { path: { id: 'a' }, query: {}, headers: {}, body: [] }, '/body')
+    accepts(validate, { path: { id: 'a' }, query: {}, headers: {}, body: {} })
+    assert.equal(validate.errors, null)
+  })
+
+  test('repeated, empty and malformed query parameters are refused', () => {
+    const validate = requestValidators.getObject
+    const request = (query: Record<string, unknown>) => ({
+      path: { key: '1/a.txt' },
+      query,
+      headers: {},
+      body: undefined,
+    })
+    accepts(validate, request({ expires: '1700000000', signature: 'abcdefghijklmnop' }))
+    refuses(validate, request({ expires: ['1', '2'] }), '/query/expires')
+    refuses(validate, request({ expires: '' }), '/query/expires')
+    refuses(validate, request({ expires: '1.5' }), '/query/expires')
+    refuses(validate, request({ signature: '' }), '/query/signature')
+  })
+})
+
+describe('validators of what goes out', () => {
+  test('every example of a reply and of a frame is taken, and an empty object is not', () => {
+    for (const { operationId, replies, node } of operationsOf(contract.openapi)) {
+      for (const { status, content } of replies) {
+        const validate = responseValidators[operationId as keyof typeof responseValidators][status]
+        assert.notEqual(validate, undefined, `${operationId} ${status}`)
+        const json = content.find(({ media_type }) => isJson(media_type))
+        assert.equal(validate === null, json === undefined, `${operationId} ${status}`)
+        if (!validate || !json) continue
+        const reply = resolved(contract.openapi, mapOf(node.responses)[status])
+        const examples = examplesOf(mapOf(reply.content)[json.media_type])
+        assert.ok(examples.length > 0, `${operationId} ${status}`)
+        for (const example of examples) accepts(validate, example)
+        assert.equal(validate(7), false, `${operationId} ${status}`)
+      }
+    }
+    for (const { name, frames } of channelsOf(contract.asyncapi)) {
+      for (const { key, node } of frames) {
+        const validate = validatorOf(frameValidators, name, key)
+        for (const example of listOf(node.examples)) accepts(validate, mapOf(example).payload)
+        assert.equal(validate({}), false, `${name} ${key}`)
+      }
+    }
+  })
+
+  test('there is one for each schema, and an undeclared status has none', () => {
+    assert.deepEqual(Object.keys(schemaValidators), Object.keys(contract.schemas))
+    assert.equal(responseValidators.getReady[418], undefined)
+    assert.equal(responseValidators.deleteWorkflow[204], null)
+    assert.equal(schemaValidators.Sha256(createHash('sha256').update('').digest('hex')), true)
+    assert.equal(schemaValidators.Sha256('00'), false)
+  })
+})
+
+function examplesOf(media: Json | undefined): Json[] {
+  return Object.values(mapOf(mapOf(media).examples)).map((example) => mapOf(example).value ?? null)
+}
+
+function validatorOf(table: object, channel: string, key: string): Validate {
+  return (table as Record<string, Record<string, Validate>>)[channel]![key]!
+}
+
+function accepts(validate: Validate, value: unknown): void {
+  assert.equal(validate(value), true, `${JSON.stringify(validate.errors)} for ${JSON.stringify(value)}`)
+}
+
+function refuses(validate: Validate, value: unknown, at: string): void {
+  assert.equal(validate(value), false, JSON.stringify(value))
+  const places = validate.errors!.map(({ instancePath }) => instancePath)
+  assert.ok(places.includes(at), `${at} is not among ${places.join(', ')}`)
+}
