@@ -31,6 +31,7 @@ const SCRIPTS = [
   'sockets',
   'http',
   'operations',
+  'limits',
 ]
 const STYLES = ['page', 'http', 'sockets']
 

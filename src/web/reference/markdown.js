@@ -4,7 +4,6 @@ import { element } from './dom.js'
 /** @param {string | undefined} text */
 export function markdown(text) {
   const blocks = (text ?? '').split(/\n\s*\n/).filter((block) => block.trim() !== '')
-  // YAML's folded text joins paragraphs with a single line break: one that ends a sentence is a paragraph's end.
   return element('div', { class: 'prose' }, ...blocks.flatMap(block))
 }
 
@@ -15,6 +14,7 @@ function block(text) {
   if (lines.every((line) => /^[-*] /.test(line))) {
     return [element('ul', {}, ...lines.map((line) => element('li', {}, ...inline(line.slice(2)))))]
   }
+  // YAML's folded text joins paragraphs with a single line break: one that ends a sentence is a paragraph's end.
   return text.split(/(?<=[.:])\n/).map((paragraph) => element('p', {}, ...inline(paragraph)))
 }
 

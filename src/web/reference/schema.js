@@ -1,5 +1,6 @@
 // Schemas as tables of properties. What lies deeper unfolds on demand.
 import { element, unfolding } from './dom.js'
+import { limitsOf } from './limits.js'
 import { inline } from './markdown.js'
 import { referredName } from './source.js'
 
@@ -170,7 +171,7 @@ function propertyTable(shape, resolve) {
 function propertyRow(name, schema, required, resolve) {
   const shape = flatten(schema, resolve)
   const label = element('code', {}, name)
-  const limits = facts(shape)
+  const limits = limitsOf(shape)
   const meaning = element('td', {}, element('div', {}, ...inline(shape.description ?? '')))
   if (limits.length > 0) {
     meaning.append(element('div', { class: 'facts' }, ...limits.map((fact) => element('span', {}, fact))))
@@ -185,49 +186,4 @@ function propertyRow(name, schema, required, resolve) {
     element('td', { class: 'type' }, typeName(schema, resolve)),
     meaning,
   )
-}
-
-/** @type {[least: string, most: string, unit: string][]} */
-const RANGES = [
-  ['minimum', 'maximum', ''],
-  ['minLength', 'maxLength', ' characters'],
-  ['minItems', 'maxItems', ' entries'],
-  ['minProperties', 'maxProperties', ' keys'],
-]
-
-/** @type {[keyword: string, words: string][]} */
-const OTHERS = [
-  ['exclusiveMinimum', '> '],
-  ['exclusiveMaximum', '< '],
-  ['multipleOf', 'multiple of '],
-  ['pattern', 'matches '],
-  ['format', 'format '],
-  ['contentEncoding', 'encoding '],
-]
-
-/**
- * @param {any} shape
- * @returns {string[]}
- */
-function facts(shape) {
-  const found = []
-  if ('const' in shape) found.push(`always ${JSON.stringify(shape.const)}`)
-  if (shape.enum) found.push(shape.enum.map((/** @type {unknown} */ value) => JSON.stringify(value)).join(' · '))
-  if ('default' in shape) found.push(`default ${JSON.stringify(shape.default)}`)
-  for (const [least, most, unit] of RANGES) found.push(...range(shape[least], shape[most], unit))
-  for (const [keyword, words] of OTHERS) if (keyword in shape) found.push(`${words}${shape[keyword]}`)
-  if (shape.uniqueItems) found.push('no entry twice')
-  return found
-}
-
-/**
- * @param {number | undefined} least
- * @param {number | undefined} most
- * @param {string} unit
- */
-function range(least, most, unit) {
-  const [from, to] = [least, most].map((value) => value?.toLocaleString('en'))
-  if (from !== undefined && to !== undefined) return [`${from}–${to}${unit}`]
-  if (from !== undefined) return [`≥ ${from}${unit}`]
-  return to === undefined ? [] : [`≤ ${to}${unit}`]
 }
