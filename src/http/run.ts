@@ -16,6 +16,8 @@ export function httpSubmission(workflow_id: string, body: RunRequest): Submissio
     timeout_seconds: body.timeout_seconds ?? null,
     options: { persistence: 'job', event_detail: 'full', asset_persistence: 'auto' },
     watched: false,
+    // Nobody can send a value to a run that is waited for; one in the background may be fed over the socket.
+    fed: body.background === true,
   }
 }
 

@@ -33,6 +33,8 @@ export interface ActiveJobParts {
   stored: boolean
   /** Whether its submitter will follow it from the start. */
   watched: boolean
+  /** Whether values may be sent to its streamed inputs while it runs; otherwise they end at once. */
+  fed: boolean
 }
 
 /** What a job needs of its surroundings. */
@@ -72,6 +74,7 @@ export class ActiveJob implements Contender {
   readonly #host: JobHost
   readonly #abort = new AbortController()
   readonly #timeout_seconds: number | null
+  readonly #fed: boolean
   #execution: Execution | null = null
   #timer: NodeJS.Timeout | null = null
   #waiters: Waiter[] = []
@@ -90,6 +93,7 @@ export class ActiveJob implements Contender {
     this.user = JSON.stringify([row.user_id, row.workspace_id])
     this.workflow = JSON.stringify([row.user_id, row.workspace_id, row.workflow_id])
     this.#timeout_seconds = parts.timeout_seconds
+    this.#fed = parts.fed
     this.#compiled = parts.compiled
     this.#stored = parts.stored
     this.#host = host
@@ -152,6 +156,7 @@ export class ActiveJob implements Contender {
       loadPlan: (workflow_id) => this.#host.loadPlan(this.row, workflow_id),
     })
     this.#execution = execution
+    if (!this.#fed) for (const input of this.plan.inputs) if (input.stream) execution.endInput(input.name)
     if (execution.outcome) this.#ended(execution.outcome)
     else void execution.done.then((outcome) => this.#ended(outcome))
   }

@@ -44,6 +44,8 @@ export interface Submission {
   options: JobOptions
   /** Whether the submitter will follow the job from the start. */
   watched: boolean
+  /** Whether values may be sent to its streamed inputs while it runs; otherwise they end at once. */
+  fed: boolean
 }
 
 /** A job that was found or admitted: `active` while it lives, `row` always. */
@@ -115,6 +117,7 @@ export class JobService implements JobHost {
         timeout_seconds: submission.timeout_seconds ?? this.#parts.default_timeout_seconds,
         stored: false,
         watched: submission.watched,
+        fed: submission.fed,
       },
       this,
     )
@@ -242,7 +245,17 @@ export class JobService implements JobHost {
     const compiled = this.#parts.plans.stored(row.graph_sha256)
     const plan = compiled.plan ?? { inputs: [], outputs: [], nodes: [], roots: [], indexById: new Map() }
     const job = new ActiveJob(
-      { row, compiled, plan, params: {}, exclusive: false, timeout_seconds: null, stored: true, watched: false },
+      {
+        row,
+        compiled,
+        plan,
+        params: {},
+        exclusive: false,
+        timeout_seconds: null,
+        stored: true,
+        watched: false,
+        fed: false,
+      },
       this,
     )
     this.#active.set(row.key, job)

@@ -129,6 +129,7 @@ function submissionOf(data: RunJobData): Submission {
       asset_persistence: options?.asset_persistence ?? (terminal ? 'temporary' : 'auto'),
     },
     watched: true,
+    fed: true,
   }
 }
 
