@@ -98,7 +98,9 @@ function stepsOf(operation: OperationInfo, { context, validators, parseJson }: T
     try {
       const valid = await validators.validate(operation, request)
       const reply = await handle(valid, requestContext(context, response))
-      sendReply(response, reply)
+      sendReply(response, reply, (error) =>
+        context.log.error({ err: error, operation: operation.operationId }, 'a body broke off'),
+      )
     } catch (error) {
       next(error)
     }

@@ -1,5 +1,5 @@
 // Writing answers: handlers' replies, errors in the form of each door, and refusals.
-import { Readable } from 'node:stream'
+import { pipeline, Readable } from 'node:stream'
 import type { Request, Response } from 'express'
 import { errorBodies, type ServiceError } from '../errors.ts'
 import type { Log } from '../log.ts'
@@ -21,10 +21,11 @@ export function doorOf(path: string): Door {
   return path.startsWith('/api/sdk/v1/') ? 'sdk' : 'api'
 }
 
-export function sendReply(response: Response, reply: AnyReply): void {
+/** Writes a reply. `fault` hears of a body that breaks off while it is sent; the connection is cut then, so that nobody takes it for whole. */
+export function sendReply(response: Response, reply: AnyReply, fault: (error: Error) => void): void {
   response.statusCode = reply.status
   if (reply.headers) for (const [name, value] of Object.entries(reply.headers)) response.setHeader(name, value)
-  if (reply.content_type !== undefined) return sendRaw(response, reply.content_type, reply.body)
+  if (reply.content_type !== undefined) return sendRaw(response, reply.content_type, reply.body, fault)
   if (reply.body === undefined) {
     response.end()
     return
@@ -39,14 +40,18 @@ function sendJson(response: Response, body: unknown): void {
   response.end(response.req.method === 'HEAD' ? undefined : text)
 }
 
-function sendRaw(response: Response, content_type: string, body: unknown): void {
-  response.setHeader('Content-Type', content_type)
+function sendRaw(response: Response, content_type: string, body: unknown, fault: (error: Error) => void): void {
+  const text = typeof body === 'string' && !content_type.includes('charset=')
+  response.setHeader('Content-Type', text ? `${content_type}; charset=utf-8` : content_type)
   if (typeof body === 'string' || body instanceof Uint8Array) {
     response.setHeader('Content-Length', Buffer.byteLength(body))
     response.end(response.req.method === 'HEAD' ? undefined : body)
     return
   }
-  Readable.from(body as AsyncIterable<string | Uint8Array>).pipe(response)
+  pipeline(Readable.from(body as AsyncIterable<string | Uint8Array>), response, (error) => {
+    // A client that leaves early is no fault.
+    if (error && error.code !== 'ERR_STREAM_PREMATURE_CLOSE') fault(error)
+  })
 }
 
 /** Answers with an error. A cause that the client may not see goes to the log, under the request's id. */
