@@ -52,7 +52,7 @@ export async function validatorDocument(
     const request = {
       operationId,
       parameters,
-      ...(requestBody ? { requestBody: withoutExamples(requestBody as Json) } : {}),
+      ...(requestBody ? { requestBody: bareBody(requestBody as Json) } : {}),
       responses: { default: { description: 'Any.' } },
     }
     // Express answers HEAD from GET, and the validator takes no method for another.
@@ -78,9 +78,12 @@ function resolved(parameter: Json, shared: Record<string, Json>): Json {
   return name === null ? parameter : shared[name]!
 }
 
-function withoutExamples({ content, ...rest }: Json): Json {
+function bareBody({ content, ...rest }: Json): Json {
   const types = Object.entries(content as Record<string, Json>)
-  return { ...rest, content: Object.fromEntries(types.map(([type, { schema }]) => [type, { schema }])) }
+  return {
+    ...rest,
+    content: Object.fromEntries(types.map(([type, { schema }]) => [type, { schema: withoutDefaults(schema) }])),
+  }
 }
 
 function usedSchemas(from: unknown, schemas: Json): Json {
@@ -90,11 +93,25 @@ function usedSchemas(from: unknown, schemas: Json): Json {
     const reference = (value as Json).$ref
     const name = typeof reference === 'string' ? reference.match(/^#\/components\/schemas\/(.+)$/)?.[1] : undefined
     if (name && !(name in used)) {
-      used[name] = schemas[name]
+      used[name] = withoutDefaults(schemas[name])
       visit(schemas[name])
     }
     for (const member of Object.values(value)) visit(member)
   }
   visit(from)
   return used
+}
+
+// The validator would write defaults into bodies, and a graph is to be kept as it was sent.
+function withoutDefaults(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withoutDefaults)
+  if (typeof schema !== 'object' || schema === null) return schema
+  const kept = Object.entries(schema).filter(([keyword]) => keyword !== 'default')
+  return Object.fromEntries(kept.map(([keyword, value]) => [keyword, keywordWithoutDefaults(keyword, value)]))
+}
+
+function keywordWithoutDefaults(keyword: string, value: unknown): unknown {
+  if (keyword === 'enum' || keyword === 'const') return value
+  if (keyword !== 'properties') return withoutDefaults(value)
+  return Object.fromEntries(Object.entries(value as Json).map(([name, schema]) => [name, withoutDefaults(schema)]))
 }
