@@ -36,6 +36,7 @@ export class EventLog {
   /**
    * Commits everything staged in `feed` together with the job's row, in one transaction, shared with whatever else is
    * written in this turn of the event loop. `done` runs after the commit, when followers can see the events.
+   * One commit of a feed waits at a time: the next is asked for when `writeRow` has run.
    */
   commit(feed: Feed, writeRow: WriteRow, done: (error: unknown) => void): void {
     let end = 0

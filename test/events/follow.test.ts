@@ -1,0 +1,400 @@
+// Following a job: every follower sees each event once, in order and without gaps, wherever and whenever it begins,
+// however slow it is, and whether what it wants is in memory or only in the database.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { insertJobEvent } from '../../src/db/job-events.ts'
+import type { Store } from '../../src/db/store.ts'
+import { ServiceError } from '../../src/errors.ts'
+import { type Feed, type FeedItem, TAIL_ITEMS } from '../../src/events/feed.ts'
+import { EventLog } from '../../src/events/log.ts'
+import type { EventBody, JobFrame } from '../../src/events/types.ts'
+import { scaled } from '../helpers/scale.ts'
+import { until } from '../helpers/server.ts'
+import { jobRow, openStore, putJob } from '../helpers/store.ts'
+
+const AT = '2026-01-01T00:00:00.000Z'
+const fact = (n: number): EventBody => ({ type: 'output_update', output_name: 'n', value: n })
+const TERMINAL = { type: 'job_terminal', status: 'completed', snapshot: {} } as unknown as EventBody
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+/** A provisional frame that says after which event it was made. */
+function progressAfter(sequence: number): JobFrame {
+  return { type: 'node_progress', job_id: 'j', workflow_id: 'w', node_id: 'n', progress: sequence, total: 0 }
+}
+
+/** A job whose history the test writes itself. */
+class Writer {
+  readonly feed: Feed
+  readonly log: EventLog
+  readonly key: number
+  readonly errors: unknown[] = []
+  #committing = false
+
+  constructor(log: EventLog, key: number, last_sequence: number, expected = false) {
+    this.log = log
+    this.key = key
+    this.feed = log.open(key, last_sequence, expected)
+  }
+
+  events(count: number): void {
+    for (let i = 0; i < count; i++) this.feed.append(fact(this.feed.sequence + 1), null, AT)
+  }
+
+  provisional(count: number): void {
+    for (let i = 0; i < count; i++) this.feed.provisional(progressAfter(this.feed.sequence), AT)
+  }
+
+  end(): void {
+    this.feed.append(TERMINAL, null, AT)
+  }
+
+  commit(): void {
+    if (this.#committing) return
+    this.#committing = true
+    this.log.commit(
+      this.feed,
+      () => {
+        this.#committing = false
+      },
+      (error) => {
+        if (error !== null) this.errors.push(error)
+      },
+    )
+  }
+}
+
+let lastKey = 0
+
+async function newJob(store: Store, older = 0): Promise<number> {
+  const key = ++lastKey
+  await store.write((tx) => {
+    putJob(tx, jobRow(key))
+    for (let sequence = 1; sequence <= older; sequence++) {
+      const { type, ...payload } = fact(sequence)
+      insertJobEvent(tx, { job_key: key, sequence, type, payload: JSON.stringify(payload), created_at: AT })
+    }
+  })
+  return key
+}
+
+interface Seen {
+  sequences: number[]
+  provisional: number
+}
+
+/** Reads a history to its end, resting for a turn of the event loop after every `pace` items; 0 never rests. */
+async function read(items: AsyncIterable<FeedItem>, after: number, pace: number): Promise<Seen> {
+  const seen: Seen = { sequences: [], provisional: 0 }
+  let last = after
+  let count = 0
+  for await (const { sequence, event, frame } of items) {
+    if (sequence === null) {
+      assert.equal(event, null)
+      assert.equal(frame?.type === 'node_progress' && frame.progress, last, 'a frame stands where it was made')
+      seen.provisional++
+    } else {
+      if (event?.type === 'output_update') assert.equal('value' in event && event.value, sequence)
+      seen.sequences.push(sequence)
+      last = sequence
+    }
+    if (pace > 0 && ++count % pace === 0) await turn()
+  }
+  return seen
+}
+
+type Step =
+  | { do: 'events' | 'provisional'; count: number }
+  | { do: 'commit' }
+  | { do: 'turn' }
+  | { do: 'follow'; where: number; pace: number }
+
+const count = fc.oneof(
+  { weight: 6, arbitrary: fc.integer({ min: 1, max: 20 }) },
+  { weight: 1, arbitrary: fc.integer({ min: TAIL_ITEMS - 2, max: TAIL_ITEMS * 2 }) },
+)
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('events' as const), count }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('provisional' as const), count }) },
+  { weight: 4, arbitrary: fc.constant<Step>({ do: 'commit' }) },
+  { weight: 4, arbitrary: fc.constant<Step>({ do: 'turn' }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('follow' as const),
+      where: fc.double({ min: 0, max: 1, noNaN: true }),
+      pace: fc.constantFrom(0, 1, 7, 300),
+    }),
+  },
+)
+
+describe('follow', () => {
+  test('every follower sees each event once, in order, without gaps, up to the end', async () => {
+    await using opened = await openStore()
+    const { store } = opened
+    const log = new EventLog(store)
+    const property = fc.asyncProperty(
+      fc.array(step, { minLength: 5, maxLength: 40 }),
+      fc.constantFrom(0, 0, 3, 300, 2500),
+      fc.boolean(),
+      async (steps, older, expected) => {
+        const key = await newJob(store, older)
+        const writer = new Writer(log, key, older, expected)
+        const { signal } = new AbortController()
+        const followers: { after: number; seen: Promise<Seen> }[] = []
+        const follow = (where: number, pace: number) => {
+          const after = Math.round(where * writer.feed.committed)
+          followers.push({ after, seen: read(log.follow(key, after, signal), after, pace) })
+        }
+        for (const one of steps) {
+          if (one.do === 'follow') follow(one.where, one.pace)
+          else if (one.do === 'turn') await turn()
+          else if (one.do === 'commit') writer.commit()
+          else writer[one.do](one.count)
+        }
+        follow(1, 0)
+        writer.end()
+        writer.commit()
+        const last = writer.feed.sequence
+        await until('the end to be committed', () => writer.feed.ended)
+        follow(0, 0)
+        follow(1, 0)
+        for (const { after, seen } of followers) {
+          const { sequences } = await seen
+          assert.deepEqual(
+            sequences,
+            Array.from({ length: last - after }, (_, at) => after + 1 + at),
+          )
+        }
+        assert.deepEqual(writer.errors, [])
+        assert.equal(log.feed(key), undefined)
+      },
+    )
+    await fc.assert(property, { numRuns: scaled(40), interruptAfterTimeLimit: 60_000 })
+  })
+
+  test('nothing is seen before it is committed, and provisional frames stand where they were made', async () => {
+    await using opened = await openStore()
+    const log = new EventLog(opened.store)
+    const writer = new Writer(log, await newJob(opened.store), 0)
+    const stop = new AbortController()
+    const seen: string[] = []
+    const reading = (async () => {
+      for await (const { sequence, frame } of log.follow(writer.key, 0, stop.signal)) {
+        seen.push(sequence === null ? `after ${frame?.type === 'node_progress' ? frame.progress : '?'}` : `${sequence}`)
+      }
+    })()
+    writer.provisional(1)
+    await turn()
+    assert.deepEqual(seen, ['after 0'], 'with nothing staged before it, a frame is seen at once')
+    writer.events(1)
+    writer.provisional(1)
+    writer.events(1)
+    writer.provisional(2)
+    await turn()
+    assert.deepEqual(seen, ['after 0'], 'frames behind an event that is not committed wait with it')
+    writer.commit()
+    await until('the commit', () => seen.length === 6)
+    assert.deepEqual(seen, ['after 0', '1', 'after 1', '2', 'after 2', 'after 2'])
+    writer.end()
+    writer.commit()
+    await reading
+    assert.equal(seen.at(-1), '3')
+  })
+
+  test('whoever is expected finds the provisional frames that were made before it came', async () => {
+    await using opened = await openStore()
+    const log = new EventLog(opened.store)
+    const writer = new Writer(log, await newJob(opened.store), 0, true)
+    writer.events(1)
+    writer.provisional(3)
+    writer.end()
+    writer.commit()
+    await until('the end', () => writer.feed.ended)
+    const { signal } = new AbortController()
+    const seen = await read(log.follow(writer.key, 0, signal, writer.feed), 0, 0)
+    assert.deepEqual(seen, { sequences: [1, 2], provisional: 3 })
+    const later = await read(log.follow(writer.key, 0, signal), 0, 0)
+    assert.deepEqual(later, { sequences: [1, 2], provisional: 0 }, 'without the feed there is only the database')
+  })
+
+  test('frames that nobody follows are not kept', async () => {
+    await using opened = await openStore()
+    const log = new EventLog(opened.store)
+    const writer = new Writer(log, await newJob(opened.store), 0)
+    writer.provisional(10)
+    writer.end()
+    writer.commit()
+    const seen = await read(log.follow(writer.key, 0, new AbortController().signal), 0, 0)
+    assert.deepEqual(seen, { sequences: [1], provisional: 0 })
+  })
+
+  test('a follower that sleeps through more than the memory holds gets the rest from the database', async () => {
+    await using opened = await openStore()
+    const log = new EventLog(opened.store)
+    const writer = new Writer(log, await newJob(opened.store), 0)
+    const items = log.follow(writer.key, 0, new AbortController().signal)
+    writer.events(1)
+    writer.commit()
+    assert.equal((await items.next()).value?.sequence, 1)
+    for (let batch = 0; batch < 5; batch++) {
+      writer.events(TAIL_ITEMS)
+      writer.commit()
+      await until('the commit', () => writer.feed.committed === writer.feed.sequence)
+    }
+    assert.equal(writer.feed.positionAfter(1), null, 'the beginning has left the memory')
+    writer.end()
+    writer.commit()
+    const seen = await read(items, 1, 0)
+    assert.equal(seen.sequences.length, 5 * TAIL_ITEMS + 1)
+    assert.equal(seen.sequences[0], 2)
+  })
+
+  test('a job that goes on in a new process: the older part comes from the database, the rest live', async () => {
+    await using opened = await openStore()
+    const log = new EventLog(opened.store)
+    const key = await newJob(opened.store, 10)
+    const writer = new Writer(log, key, 10)
+    const followers = [0, 3, 9, 10].map((after) => ({
+      after,
+      seen: read(log.follow(key, after, new AbortController().signal), after, 0),
+    }))
+    await turn()
+    writer.events(1)
+    writer.end()
+    writer.commit()
+    for (const { after, seen } of followers) {
+      const expected = Array.from({ length: 12 - after }, (_, at) => after + 1 + at)
+      assert.deepEqual((await seen).sequences, expected)
+    }
+  })
+
+  test('events up to the one that was asked for are left out, also those still to come', async () => {
+    await using opened = await openStore()
+    const log = new EventLog(opened.store)
+    const writer = new Writer(log, await newJob(opened.store), 0)
+    const seen = read(log.follow(writer.key, 3, new AbortController().signal), 3, 0)
+    for (let i = 0; i < 4; i++) {
+      writer.events(1)
+      writer.commit()
+      await turn()
+    }
+    writer.end()
+    writer.commit()
+    assert.deepEqual((await seen).sequences, [4, 5])
+  })
+
+  test('the history of a job that is not known is empty', async () => {
+    await using opened = await openStore()
+    const log = new EventLog(opened.store)
+    const seen = await read(log.follow(999_999, 0, new AbortController().signal), 0, 0)
+    assert.deepEqual(seen, { sequences: [], provisional: 0 })
+  })
+})
+
+describe('the end of following', () => {
+  test('abort ends a follower that waits, and leaves no listener on the feed or the signal', async () => {
+    await using opened = await openStore()
+    const log = new EventLog(opened.store)
+    const writer = new Writer(log, await newJob(opened.store), 0)
+    const stop = new AbortController()
+    let listeners = 0
+    const { signal } = stop
+    const add = signal.addEventListener.bind(signal)
+    const remove = signal.removeEventListener.bind(signal)
+    signal.addEventListener = (...args: Parameters<typeof add>) => {
+      listeners++
+      add(...args)
+    }
+    signal.removeEventListener = (...args: Parameters<typeof remove>) => {
+      listeners--
+      remove(...args)
+    }
+    const followers = Array.from({ length: 20 }, () => read(log.follow(writer.key, 0, signal), 0, 0))
+    await turn()
+    assert.equal(writer.feed.followed, true)
+    assert.equal(listeners, 20)
+    stop.abort()
+    await Promise.all(followers)
+    assert.equal(writer.feed.followed, false)
+    assert.equal(listeners, 0)
+  })
+
+  test('abort between two items ends a follower before the next', async () => {
+    await using opened = await openStore()
+    const log = new EventLog(opened.store)
+    const writer = new Writer(log, await newJob(opened.store), 0)
+    writer.events(10)
+    writer.commit()
+    const stop = new AbortController()
+    const seen: (number | null)[] = []
+    for await (const { sequence } of log.follow(writer.key, 0, stop.signal)) {
+      seen.push(sequence)
+      if (sequence === 4) stop.abort()
+    }
+    assert.deepEqual(seen, [1, 2, 3, 4])
+    assert.equal(writer.feed.followed, false)
+  })
+
+  test('a follower that stops reading leaves nothing behind', async () => {
+    await using opened = await openStore()
+    const log = new EventLog(opened.store)
+    const writer = new Writer(log, await newJob(opened.store), 0)
+    writer.events(2)
+    writer.commit()
+    for await (const { sequence } of log.follow(writer.key, 0, new AbortController().signal)) {
+      if (sequence === 1) break
+    }
+    assert.equal(writer.feed.followed, false)
+  })
+
+  test('one that is aborted before it begins sees nothing', async () => {
+    await using opened = await openStore()
+    const log = new EventLog(opened.store)
+    const writer = new Writer(log, await newJob(opened.store), 0)
+    writer.events(2)
+    writer.commit()
+    const seen = await read(log.follow(writer.key, 0, AbortSignal.abort()), 0, 0)
+    assert.deepEqual(seen.sequences, [])
+    assert.equal(writer.feed.followed, false)
+  })
+
+  test('a history that cannot be written any further is SERVICE_UNAVAILABLE, after what is committed', async () => {
+    await using opened = await openStore()
+    const log = new EventLog(opened.store)
+    const writer = new Writer(log, await newJob(opened.store), 0)
+    writer.events(2)
+    writer.commit()
+    await until('the commit', () => writer.feed.committed === 2)
+    const items = log.follow(writer.key, 0, new AbortController().signal)
+    const sequences = [(await items.next()).value?.sequence, (await items.next()).value?.sequence]
+    const waiting = items.next()
+    writer.events(1)
+    log.abandon(writer.feed)
+    await assert.rejects(waiting, (error) => error instanceof ServiceError && error.code === 'SERVICE_UNAVAILABLE')
+    assert.deepEqual(sequences, [1, 2])
+    assert.equal(writer.feed.followed, false)
+    assert.equal(log.feed(writer.key), undefined)
+  })
+
+  test('events whose row cannot be written are not seen', async () => {
+    await using opened = await openStore()
+    const log = new EventLog(opened.store)
+    const writer = new Writer(log, await newJob(opened.store), 0)
+    writer.events(1)
+    const fault = new Error('the row is somebody else’s')
+    const failed = new Promise((resolve) => {
+      log.commit(
+        writer.feed,
+        () => {
+          throw fault
+        },
+        resolve,
+      )
+    })
+    assert.equal(await failed, fault)
+    assert.equal(writer.feed.committed, 0)
+    const seen = await read(log.follow(writer.key, 0, AbortSignal.timeout(20)), 0, 0)
+    assert.deepEqual(seen.sequences, [])
+  })
+})
