@@ -3,7 +3,18 @@
 import { posix } from 'node:path'
 import type { ContractProblem } from './problems.ts'
 import type { Source } from './source.ts'
-import { child, isMap, type Json, type JsonMap, lookUp, mapOf, schemaReference, segments, sorted } from './tree.ts'
+import {
+  child,
+  isMap,
+  type Json,
+  type JsonMap,
+  lookUp,
+  mapOf,
+  referenceOf,
+  schemaReference,
+  segments,
+  sorted,
+} from './tree.ts'
 
 export interface Bundle {
   document: JsonMap
@@ -18,15 +29,20 @@ export function bundleDocument(source: Source, root: string, problems: ContractP
     problems.push({ file: root, pointer: '', message: 'does not exist or cannot be read' })
     return { document: {}, schemas: new Set() }
   }
-  return new Bundler(source, root, value, problems).bundle()
+  const channels = channelFiles(value)
+  const run = { source, root, channels, problems, reached: new Set<string>() }
+  const document = mapOf(rewrite(run, value, { file: root, pointer: '', at: '', names: false, through: [] }))
+  document.components = { ...mapOf(document.components), schemas: reachedSchemas(run) }
+  dropUnused(document)
+  checkLocalReferences(run, document, document, '')
+  return { document, schemas: run.reached }
 }
 
 /** Keys whose members are names chosen by the author, not keywords. */
-const NAME_MAPS = new Set(
-  'properties schemas paths parameters headers responses requestBodies channels operations messages content callbacks patternProperties'.split(
-    ' ',
-  ),
-)
+const NAME_MAPS = new Set([
+  ...['paths', 'parameters', 'headers', 'responses', 'requestBodies', 'content', 'callbacks'],
+  ...['channels', 'operations', 'messages', 'schemas', 'properties'],
+])
 /** Keys whose value is data, in which `$ref` would mean nothing. */
 const LITERALS = new Set(['example', 'examples', 'default', 'const', 'enum'])
 
@@ -42,119 +58,113 @@ interface Place {
   through: readonly string[]
 }
 
-class Bundler {
-  readonly #source: Source
-  readonly #root: string
-  readonly #value: JsonMap
-  readonly #problems: ContractProblem[]
-  readonly #reached = new Set<string>()
-  readonly #channels = new Map<string, string>()
+/** One bundling. */
+interface Run {
+  readonly source: Source
+  readonly root: string
+  /** The channels of the root by their files. */
+  readonly channels: ReadonlyMap<string, string>
+  readonly problems: ContractProblem[]
+  /** The schemas met so far. */
+  readonly reached: Set<string>
+}
 
-  constructor(source: Source, root: string, value: JsonMap, problems: ContractProblem[]) {
-    this.#source = source
-    this.#root = root
-    this.#value = value
-    this.#problems = problems
-    for (const [name, channel] of Object.entries(mapOf(value.channels))) {
-      const target = mapOf(channel).$ref
-      if (typeof target === 'string') this.#channels.set(target.split('#')[0]!, name)
+function channelFiles(root: JsonMap): Map<string, string> {
+  const files = Object.entries(mapOf(root.channels)).map(([name, channel]) => {
+    return [(referenceOf(channel) ?? '').split('#')[0]!, name] as const
+  })
+  return new Map(files)
+}
+
+/** The schemas that were met, and those that they refer to: the set grows while it is walked. */
+function reachedSchemas(run: Run): JsonMap {
+  const schemas: JsonMap = {}
+  for (const name of run.reached) {
+    const { file, schema } = run.source.schemas.get(name)!
+    const place = { file, pointer: child('', name), at: child('/components/schemas', name), names: false, through: [] }
+    schemas[name] = rewrite(run, schema, place) ?? {}
+  }
+  return sorted(schemas)
+}
+
+function rewrite(run: Run, value: Json, place: Place): Json | undefined {
+  if (Array.isArray(value)) {
+    return value
+      .map((item, index) => rewrite(run, item, inside(place, index, false)))
+      .filter((item) => item !== undefined)
+  }
+  if (!isMap(value)) return value
+  if (typeof value.$ref === 'string') return follow(run, value, value.$ref, place)
+  const result: JsonMap = {}
+  for (const [key, member] of Object.entries(value)) {
+    if (!place.names && LITERALS.has(key)) {
+      result[key] = structuredClone(member)
+      continue
     }
+    const rewritten = rewrite(run, member, inside(place, key, !place.names && NAME_MAPS.has(key)))
+    if (rewritten !== undefined) result[key] = rewritten
   }
+  return result
+}
 
-  bundle(): Bundle {
-    const start = { file: this.#root, pointer: '', at: '', names: false, through: [] }
-    const document = mapOf(this.#rewrite(this.#value, start))
-    const schemas: JsonMap = {}
-    for (const name of this.#reached) {
-      const { file, schema } = this.#source.schemas.get(name)!
-      const at = child('/components/schemas', name)
-      schemas[name] = this.#rewrite(schema, { file, pointer: child('', name), at, names: false, through: [] }) ?? {}
-    }
-    document.components = { ...mapOf(document.components), schemas: sorted(schemas) }
-    dropUnused(document)
-    this.#checkLocalReferences(document, document, '')
-    return { document, schemas: this.#reached }
-  }
+function follow(run: Run, node: JsonMap, reference: string, place: Place): Json | undefined {
+  const others = Object.keys(node).filter((key) => key !== '$ref')
+  if (others.length > 0) report(run, place, `has ${others.join(', ')} beside a $ref`)
+  const [target = '', pointer = ''] = reference.split('#')
+  const file = target === '' ? place.file : posix.normalize(posix.join(posix.dirname(place.file), target))
+  if (file.startsWith('schemas/')) return reach(run, file, pointer, place)
+  if (file === run.root) return { $ref: `#${pointer}` }
+  const channel = channelPart(run, file, pointer, place)
+  if (channel !== null) return { $ref: `#${channel}` }
+  return inline(run, file, pointer, reference, place)
+}
 
-  #rewrite(value: Json, place: Place): Json | undefined {
-    if (Array.isArray(value)) {
-      return value
-        .map((item, index) => this.#rewrite(item, inside(place, index, false)))
-        .filter((item) => item !== undefined)
-    }
-    if (!isMap(value)) return value
-    if (typeof value.$ref === 'string') return this.#follow(value, value.$ref, place)
-    const result: JsonMap = {}
-    for (const [key, member] of Object.entries(value)) {
-      if (!place.names && LITERALS.has(key)) {
-        result[key] = structuredClone(member)
-        continue
-      }
-      const rewritten = this.#rewrite(member, inside(place, key, !place.names && NAME_MAPS.has(key)))
-      if (rewritten !== undefined) result[key] = rewritten
-    }
-    return result
-  }
-
-  #follow(node: JsonMap, reference: string, place: Place): Json | undefined {
-    const others = Object.keys(node).filter((key) => key !== '$ref')
-    if (others.length > 0) this.#problem(place, `has ${others.join(', ')} beside a $ref`)
-    const [target = '', pointer = ''] = reference.split('#')
-    const file = target === '' ? place.file : posix.normalize(posix.join(posix.dirname(place.file), target))
-    if (file.startsWith('schemas/')) return this.#schema(file, pointer, place)
-    if (file === this.#root) return { $ref: `#${pointer}` }
-    const mounted = this.#mounted(file, pointer, place)
-    if (mounted) return { $ref: `#${mounted}` }
-    return this.#inline(file, pointer, reference, place)
-  }
-
-  #schema(file: string, pointer: string, place: Place): Json | undefined {
-    const [name = '', ...deeper] = segments(pointer)
-    if (deeper.length > 0 || this.#source.schemas.get(name)?.file !== file) {
-      this.#problem(place, `refers to ${file}#${pointer}, which is no schema`)
-      return undefined
-    }
-    this.#reached.add(name)
-    return schemaReference(name)
-  }
-
-  /** Where a part of a channel's file stands in the document, for references that must stay references. */
-  #mounted(file: string, pointer: string, { at }: Place): string | null {
-    const channel = this.#channels.get(file)
-    if (!channel || !/^\/operations\/[^/]+\//.test(at)) return null
-    const [part, ...rest] = segments(pointer)
-    if (part === 'channel') return rest.reduce(child, child('/channels', channel))
-    if (part === 'messages') return rest.reduce(child, `${child('/channels', channel)}/messages`)
-    return null
-  }
-
-  #inline(file: string, pointer: string, reference: string, place: Place): Json | undefined {
-    const target = lookUp(this.#source.files.get(file), pointer)
-    const id = `${file}#${pointer}`
-    if (target === undefined) this.#problem(place, `refers to ${reference}, which does not exist`)
-    else if (place.through.includes(id)) this.#problem(place, `refers to ${reference} in a circle`)
-    else return this.#rewrite(target, { ...place, file, pointer, names: false, through: [...place.through, id] })
+function reach(run: Run, file: string, pointer: string, place: Place): Json | undefined {
+  const [name = '', ...deeper] = segments(pointer)
+  if (deeper.length > 0 || run.source.schemas.get(name)?.file !== file) {
+    report(run, place, `refers to ${file}#${pointer}, which is no schema`)
     return undefined
   }
+  run.reached.add(name)
+  return schemaReference(name)
+}
 
-  #checkLocalReferences(document: JsonMap, value: Json, at: string): void {
-    if (Array.isArray(value)) {
-      value.forEach((item, index) => {
-        this.#checkLocalReferences(document, item, child(at, index))
-      })
-    } else if (isMap(value)) {
-      const { $ref } = value
-      if (typeof $ref === 'string' && lookUp(document, $ref.slice(1)) === undefined)
-        this.#problems.push({ file: this.#root, pointer: at, message: `refers to ${$ref}, which does not exist` })
-      for (const [key, member] of Object.entries(value)) {
-        if (!LITERALS.has(key)) this.#checkLocalReferences(document, member, child(at, key))
-      }
+/** Where a part of a channel's file stands in the document, for references that must stay references. */
+function channelPart(run: Run, file: string, pointer: string, { at }: Place): string | null {
+  const channel = run.channels.get(file)
+  if (!channel || !/^\/operations\/[^/]+\//.test(at)) return null
+  const [part, ...rest] = segments(pointer)
+  if (part === 'channel') return rest.reduce(child, child('/channels', channel))
+  if (part === 'messages') return rest.reduce(child, `${child('/channels', channel)}/messages`)
+  return null
+}
+
+function inline(run: Run, file: string, pointer: string, reference: string, place: Place): Json | undefined {
+  const target = lookUp(run.source.files.get(file), pointer)
+  const id = `${file}#${pointer}`
+  if (target === undefined) report(run, place, `refers to ${reference}, which does not exist`)
+  else if (place.through.includes(id)) report(run, place, `refers to ${reference} in a circle`)
+  else return rewrite(run, target, { ...place, file, pointer, names: false, through: [...place.through, id] })
+  return undefined
+}
+
+function checkLocalReferences(run: Run, document: JsonMap, value: Json, at: string): void {
+  if (Array.isArray(value)) {
+    value.forEach((item, index) => {
+      checkLocalReferences(run, document, item, child(at, index))
+    })
+  } else if (isMap(value)) {
+    const { $ref } = value
+    if (typeof $ref === 'string' && lookUp(document, $ref.slice(1)) === undefined)
+      run.problems.push({ file: run.root, pointer: at, message: `refers to ${$ref}, which does not exist` })
+    for (const [key, member] of Object.entries(value)) {
+      if (!LITERALS.has(key)) checkLocalReferences(run, document, member, child(at, key))
     }
   }
+}
 
-  #problem({ file, pointer }: Place, message: string): void {
-    this.#problems.push({ file, pointer, message })
-  }
+function report(run: Run, { file, pointer }: Place, message: string): void {
+  run.problems.push({ file, pointer, message })
 }
 
 /** The root offers each door every error reply; a document holds those that it uses. */

@@ -34,7 +34,7 @@ export interface OperationInfo {
   readonly tag: string
   readonly implementation: 'implemented' | 'planned'
   readonly access: 'public' | 'principal' | 'administrator'
-  /** Whose business validation is: the generated validators', or that of the middleware that reads the document. */
+  /** Who validates its requests: the generated validators, or the middleware that reads the document. */
   readonly validation: 'precompiled' | 'openapi'
   /** The last path parameter, where it takes any number of segments. */
   readonly wildcard: string | null
