@@ -1,0 +1,295 @@
+// The queue: limits over all, per user and per workflow, first come first served within them, exclusive runs, positions.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { ServiceError } from '../../src/errors.ts'
+import { type Contender, Queue, type QueueLimits } from '../../src/jobs/queue.ts'
+import { scaled } from '../helpers/scale.ts'
+
+const WIDE: QueueLimits = { running: 100, running_per_user: 100, running_per_workflow: 100, waiting: 100 }
+
+class Job implements Contender {
+  readonly name: string
+  readonly user: string
+  readonly workflow: string
+  readonly exclusive: boolean
+  admitted = 0
+  positions: number[] = []
+  onAdmit: () => void = () => {}
+
+  constructor(name: string, user = 'u', workflow = 'w', exclusive = false) {
+    this.name = name
+    this.user = user
+    this.workflow = `${user}/${workflow}`
+    this.exclusive = exclusive
+  }
+
+  admit(): void {
+    this.admitted++
+    this.onAdmit()
+  }
+
+  moved(position: number): void {
+    this.positions.push(position)
+  }
+}
+
+/** What the service does with a new job: run it or let it wait. */
+function submit(queue: Queue, job: Job): 'runs' | 'waits' {
+  if (queue.take(job)) return 'runs'
+  queue.wait(job)
+  return 'waits'
+}
+
+const isFull = (error: unknown) => error instanceof ServiceError && error.code === 'QUEUE_FULL'
+
+describe('queue', () => {
+  test('the limit over all jobs', () => {
+    const queue = new Queue({ ...WIDE, running: 2 })
+    const [a, b, c] = [new Job('a', 'x'), new Job('b', 'y'), new Job('c', 'z')] as const
+    assert.deepEqual([submit(queue, a), submit(queue, b), submit(queue, c)], ['runs', 'runs', 'waits'])
+    assert.deepEqual([queue.running, queue.waiting, queue.position(c)], [2, 1, 1])
+    queue.release(a)
+    assert.deepEqual([c.admitted, queue.running, queue.waiting, queue.position(c)], [1, 2, 0, 0])
+  })
+
+  test('a user at its limit lets others pass', () => {
+    const queue = new Queue({ ...WIDE, running_per_user: 1 })
+    const [a, b, c] = [new Job('a', 'x'), new Job('b', 'x', 'other'), new Job('c', 'y')] as const
+    assert.deepEqual([submit(queue, a), submit(queue, b), submit(queue, c)], ['runs', 'waits', 'runs'])
+    queue.release(c)
+    assert.equal(b.admitted, 0)
+    queue.release(a)
+    assert.equal(b.admitted, 1)
+  })
+
+  test('a workflow at its limit lets other workflows of its user pass', () => {
+    const queue = new Queue({ ...WIDE, running_per_workflow: 1 })
+    const [a, b, c] = [new Job('a'), new Job('b'), new Job('c', 'u', 'other')] as const
+    assert.deepEqual([submit(queue, a), submit(queue, b), submit(queue, c)], ['runs', 'waits', 'runs'])
+    queue.release(a)
+    assert.equal(b.admitted, 1)
+  })
+
+  test('an exclusive job waits behind running ones of its workflow, and is not overtaken by later ones', () => {
+    const queue = new Queue(WIDE)
+    const first = new Job('first')
+    const exclusive = new Job('exclusive', 'u', 'w', true)
+    const later = new Job('later')
+    const elsewhere = new Job('elsewhere', 'u', 'other', true)
+    assert.deepEqual(
+      [first, exclusive, later, elsewhere].map((job) => submit(queue, job)),
+      ['runs', 'waits', 'waits', 'runs'],
+    )
+    queue.release(first)
+    assert.deepEqual([exclusive.admitted, later.admitted], [1, 1], 'only its own start waits for others')
+  })
+
+  test('exclusive jobs of one workflow run one after the other', () => {
+    const queue = new Queue(WIDE)
+    const jobs = ['a', 'b', 'c'].map((name) => new Job(name, 'u', 'w', true))
+    assert.deepEqual(
+      jobs.map((job) => submit(queue, job)),
+      ['runs', 'waits', 'waits'],
+    )
+    queue.release(jobs[0]!)
+    assert.deepEqual(
+      jobs.map((job) => job.admitted),
+      [0, 1, 0],
+    )
+    queue.release(jobs[1]!)
+    assert.equal(jobs[2]!.admitted, 1)
+  })
+
+  test('the first of a user comes first, whatever the workflow', () => {
+    const queue = new Queue({ ...WIDE, running: 1 })
+    const jobs = ['a', 'b', 'c', 'd'].map((name, at) => new Job(name, 'u', `w${at}`))
+    for (const job of jobs) submit(queue, job)
+    const order: string[] = []
+    for (const job of jobs) job.onAdmit = () => order.push(job.name)
+    for (const job of jobs) queue.release(job)
+    assert.deepEqual(order, ['b', 'c', 'd'])
+  })
+
+  test('a full queue refuses with QUEUE_FULL and says when to come back', () => {
+    const queue = new Queue({ ...WIDE, running: 1, waiting: 1 })
+    submit(queue, new Job('a'))
+    submit(queue, new Job('b'))
+    assert.throws(() => submit(queue, new Job('c')), isFull)
+    assert.throws(
+      () => submit(queue, new Job('c')),
+      (error) => (error as ServiceError).status === 429 && Number((error as ServiceError).headers['Retry-After']) > 0,
+    )
+    assert.deepEqual([queue.running, queue.waiting], [1, 1])
+  })
+
+  test('those behind one that leaves or is admitted are told their new place', () => {
+    const queue = new Queue({ ...WIDE, running: 1 })
+    const jobs = ['a', 'b', 'c', 'd', 'e'].map((name) => new Job(name))
+    for (const job of jobs) submit(queue, job)
+    const [a, b, c, d, e] = jobs as [Job, Job, Job, Job, Job]
+    assert.deepEqual(
+      [b, c, d, e].map((job) => queue.position(job)),
+      [1, 2, 3, 4],
+    )
+    assert.equal(queue.leave(c), true)
+    assert.equal(queue.leave(c), false)
+    assert.deepEqual([b.positions, d.positions, e.positions], [[], [2], [3]])
+    queue.release(a)
+    assert.deepEqual([b.admitted, d.positions, e.positions], [1, [2, 1], [3, 2]])
+  })
+
+  test('whoever only waited behind one that leaves is admitted', () => {
+    const queue = new Queue(WIDE)
+    const exclusive = new Job('exclusive', 'u', 'w', true)
+    const later = new Job('later')
+    for (const job of [new Job('first'), exclusive, later]) submit(queue, job)
+    queue.leave(exclusive)
+    assert.equal(later.admitted, 1)
+  })
+
+  test('cleared, it admits nobody any more', () => {
+    const queue = new Queue({ ...WIDE, running: 1 })
+    const [a, b] = [new Job('a'), new Job('b')] as const
+    submit(queue, a)
+    submit(queue, b)
+    queue.clear()
+    queue.release(a)
+    assert.deepEqual([b.admitted, queue.waiting, queue.running], [0, 0, 0])
+    assert.equal(submit(queue, new Job('c')), 'runs')
+  })
+
+  test('ten thousand jobs that end in the moment they are admitted do not nest', () => {
+    const queue = new Queue({ ...WIDE, running: 1, waiting: 10_000 })
+    const first = new Job('first')
+    submit(queue, first)
+    const jobs = Array.from({ length: 10_000 }, (_, at) => new Job(`${at}`))
+    const order: string[] = []
+    for (const job of jobs) {
+      submit(queue, job)
+      job.onAdmit = () => {
+        order.push(job.name)
+        queue.release(job)
+      }
+    }
+    queue.release(first)
+    assert.deepEqual(
+      order,
+      jobs.map((job) => job.name),
+    )
+    assert.deepEqual([queue.running, queue.waiting], [0, 0])
+  })
+})
+
+/** The same rules, said as plainly as they can be: after every change the first waiting job that may run runs. */
+class Model {
+  readonly limits: QueueLimits
+  running: Job[] = []
+  waiting: Job[] = []
+
+  constructor(limits: QueueLimits) {
+    this.limits = limits
+  }
+
+  #mayRun(job: Job, ahead: readonly Job[]): boolean {
+    const sameWorkflow = this.running.filter((other) => other.workflow === job.workflow).length
+    return (
+      this.running.length < this.limits.running &&
+      this.running.filter((other) => other.user === job.user).length < this.limits.running_per_user &&
+      sameWorkflow < this.limits.running_per_workflow &&
+      !(job.exclusive && sameWorkflow > 0) &&
+      !ahead.some((other) => other.workflow === job.workflow)
+    )
+  }
+
+  submit(job: Job): 'runs' | 'waits' | 'full' {
+    if (this.#mayRun(job, this.waiting)) {
+      this.running.push(job)
+      return 'runs'
+    }
+    if (this.waiting.length >= this.limits.waiting) return 'full'
+    this.waiting.push(job)
+    return 'waits'
+  }
+
+  leave(job: Job): void {
+    this.waiting = this.waiting.filter((other) => other !== job)
+    this.#settle()
+  }
+
+  release(job: Job): void {
+    this.running = this.running.filter((other) => other !== job)
+    this.#settle()
+  }
+
+  #settle(): void {
+    for (;;) {
+      const at = this.waiting.findIndex((job, place) => this.#mayRun(job, this.waiting.slice(0, place)))
+      if (at < 0) return
+      this.running.push(...this.waiting.splice(at, 1))
+    }
+  }
+}
+
+describe('queue against a model', () => {
+  const limits = fc.record({
+    running: fc.integer({ min: 1, max: 5 }),
+    running_per_user: fc.integer({ min: 1, max: 4 }),
+    running_per_workflow: fc.integer({ min: 1, max: 3 }),
+    waiting: fc.integer({ min: 0, max: 8 }),
+  })
+  const step = fc.oneof(
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        do: fc.constant('submit' as const),
+        user: fc.constantFrom('u', 'v', 'w'),
+        workflow: fc.constantFrom('1', '2'),
+        exclusive: fc.boolean(),
+      }),
+    },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('release' as const), at: fc.nat(20) }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('leave' as const), at: fc.nat(20) }) },
+  )
+
+  test('the same jobs run, the same wait, in the same places', () => {
+    const property = fc.property(limits, fc.array(step, { minLength: 10, maxLength: 80 }), (given, steps) => {
+      const queue = new Queue(given)
+      const model = new Model(given)
+      const all: Job[] = []
+      for (const one of steps) {
+        if (one.do === 'submit') {
+          const job = new Job(`${all.length}`, one.user, one.workflow, one.exclusive)
+          all.push(job)
+          let found: string
+          try {
+            found = submit(queue, job)
+          } catch (error) {
+            assert.ok(isFull(error))
+            found = 'full'
+          }
+          assert.equal(found, model.submit(job))
+        } else if (one.do === 'release' && model.running.length > 0) {
+          const job = model.running[one.at % model.running.length]!
+          model.release(job)
+          queue.release(job)
+        } else if (one.do === 'leave' && model.waiting.length > 0) {
+          const job = model.waiting[one.at % model.waiting.length]!
+          model.leave(job)
+          queue.leave(job)
+        }
+        assert.equal(queue.running, model.running.length)
+        assert.deepEqual(
+          all.filter((job) => queue.position(job) > 0).sort((a, b) => queue.position(a) - queue.position(b)),
+          model.waiting,
+        )
+        for (const job of model.waiting) {
+          const told = job.positions.at(-1)
+          if (told !== undefined) assert.equal(told, queue.position(job), 'the last place it was told is its place')
+        }
+        assert.ok(all.every((job) => job.admitted <= 1))
+      }
+    })
+    fc.assert(property, { numRuns: scaled(300), interruptAfterTimeLimit: 60_000 })
+  })
+})
