@@ -62,6 +62,8 @@ export class Store implements AsyncDisposable {
       db.pragma('foreign_keys = ON')
       db.pragma('busy_timeout = 5000')
       db.pragma('cache_size = -16384')
+      // SQLite's own LIKE knows the case of ASCII letters alone.
+      db.function('contains_text', { deterministic: true }, containsText)
       await migrate(db)
       return new Store(db)
     } catch (error) {
@@ -174,6 +176,11 @@ export class Store implements AsyncDisposable {
     this.#closed = true
     this.#db.close()
   }
+}
+
+/** 1 where `text` contains `part`, which is in lower case already. */
+function containsText(text: unknown, part: unknown): number {
+  return String(text).toLowerCase().includes(String(part)) ? 1 : 0
 }
 
 function openFile(path: string): Database.Database {

@@ -179,9 +179,9 @@ export function listWorkflows(tx: Tx, filter: WorkflowFilter): WorkflowTable[] {
   } else query = query.where('access', '=', 'public')
   if (tag) query = query.where(sql<boolean>`exists (select 1 from json_each(tags) where value = ${tag})`)
   if (q) {
-    const pattern = `%${q.replace(/[\\%_]/g, '\\$&')}%`
-    query = query.where(sql<boolean>`(name like ${pattern} escape '\\' or description like ${pattern} escape '\\'
-      or exists (select 1 from json_each(tags) where value like ${pattern} escape '\\'))`)
+    const part = q.toLowerCase()
+    query = query.where(sql<boolean>`(contains_text(name, ${part}) or contains_text(description, ${part})
+      or exists (select 1 from json_each(tags) where contains_text(value, ${part})))`)
   }
   if (after) query = query.where(sql<boolean>`(updated_at, id) < (${after.updated_at}, ${after.id})`)
   if (limit !== null) query = query.limit(limit)

@@ -47,7 +47,8 @@ export async function validatorDocument(
     const item = all[path]!
     const { requestBody, ...operation } = item[method]!
     const declared = [...((item.parameters ?? []) as Json[]), ...((operation.parameters ?? []) as Json[])]
-    const parameters = declared.map((one) => resolved(one, components.parameters))
+    // Without `allowReserved` it refuses characters that a query may hold as they are (RFC 3986, section 3.4).
+    const parameters = declared.map((one): Json => ({ ...resolved(one, components.parameters), allowReserved: true }))
     query.set(operationId, new Set(parameters.filter((one) => one.in === 'query').map((one) => one.name as string)))
     const request = {
       operationId,

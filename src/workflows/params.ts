@@ -17,7 +17,8 @@ export function paramProblems(plan: Plan, params: Readonly<Record<string, unknow
         message: unknownMessage(name, [...known]),
       }),
     )
-  const wrong = plan.inputs.flatMap((input) => inputProblems(input, params[input.name], pointer(at, input.name)))
+  const given = (name: string) => (Object.hasOwn(params, name) ? params[name] : undefined)
+  const wrong = plan.inputs.flatMap((input) => inputProblems(input, given(input.name), pointer(at, input.name)))
   return [...unknown, ...wrong]
 }
 
