@@ -3,7 +3,7 @@
 // Passes on signals and the exit code, so that it can stand wherever `node` would.
 import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
-import { pickNode } from './pick.mjs'
+import { COMPILE_CACHE, pickNode } from './pick.mjs'
 
 /** Runs `args` with the picked Node and ends this process as the child ended. */
 export function runNode(args) {
@@ -17,7 +17,10 @@ export function runNode(args) {
     console.error(`svc: ${picked.missing}`)
     process.exit(1)
   }
-  const child = spawn(picked.path, args, { stdio: 'inherit' })
+  const child = spawn(picked.path, args, {
+    stdio: 'inherit',
+    env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...process.env },
+  })
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2']
   for (const signal of signals) process.on(signal, () => child.kill(signal))
   child.on('error', (error) => {
