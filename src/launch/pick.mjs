@@ -1,7 +1,8 @@
 // Finds a Node that is new enough to run the service: the one that runs this file, else the packaged one.
 // Plain JavaScript that any Node from 16 on can load; it imports nothing of the project.
-import { createRequire } from 'node:module'
+
 import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -37,10 +38,13 @@ export function pickNode(host) {
   if (isNewEnough(host.version)) return { path: host.execPath, own: true }
   const needed = `Node ${MINIMUM.join('.')} or newer is needed and this is ${host.version}`
   const packaged = PACKAGED[`${host.platform}-${host.arch}`]
-  if (!packaged) return { missing: `${needed}; no packaged Node exists for ${host.platform}-${host.arch}: install a newer Node.` }
+  if (!packaged)
+    return { missing: `${needed}; no packaged Node exists for ${host.platform}-${host.arch}: install a newer Node.` }
   const path = packagedPath(packaged[0], packaged[1])
   if (path) return { path, own: false }
-  return { missing: `${needed}; the package ${packaged[0]} is not installed: run "npm ci" with optional dependencies, or install a newer Node.` }
+  return {
+    missing: `${needed}; the package ${packaged[0]} is not installed: run "npm ci" with optional dependencies, or install a newer Node.`,
+  }
 }
 
 function packagedPath(name, binary) {

@@ -2,8 +2,8 @@
 // The `svc` executable: starts the service's entry, compiled where the package is installed, from source in a clone.
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { COMPILE_CACHE, isNewEnough } from './pick.mjs'
 import { runNode } from './node.mjs'
+import { COMPILE_CACHE, isNewEnough } from './pick.mjs'
 
 const compiled = new URL('../main.js', import.meta.url)
 const entry = existsSync(compiled) ? compiled : new URL('../main.ts', import.meta.url)
