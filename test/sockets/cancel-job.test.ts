@@ -1,0 +1,104 @@
+// `cancel_job`: always an acknowledgement, and after it always one terminal frame.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { connect, type Frame, frameName, isEnding } from '../helpers/socket.ts'
+import { type Bench, gated, greeting, newId, startBench } from './kit.ts'
+
+let bench: Bench
+before(async () => {
+  bench = await startBench()
+})
+after(() => bench[Symbol.asyncDispose]())
+
+const shapes = (frames: readonly Frame[]) => frames.map((frame) => `${frameName(frame)} ${frame.status ?? ''}`.trim())
+
+describe('cancel_job', () => {
+  test('while the job runs: job_ack, then job_update cancelled, for every socket that follows', async () => {
+    await using client = await connect(bench.server)
+    await using watcher = await connect(bench.server)
+    const job_id = newId()
+    client.command('run_job', { job_id, graph: gated(job_id) })
+    await bench.gates.at(job_id)
+    watcher.command('reconnect_job', { job_id })
+    await watcher.next({ type: 'job_update', job_id })
+    client.command('cancel_job', { job_id, workflow_id: null }, 'c')
+    await client.next({ request_id: 'c', job_id })
+    const frames = await client.collect(job_id)
+    assert.deepEqual(shapes(frames.filter((frame) => frame.type === 'job_update' || frame.request_id)), [
+      'job_update running',
+      'job_ack',
+      'job_update cancelled',
+    ])
+    assert.equal((await watcher.collect(job_id)).at(-1)?.status, 'cancelled')
+    assert.equal(bench.gates.isWaiting(job_id), false, 'the firing was aborted')
+  })
+
+  test('from a socket that does not follow: the end alone, once', async () => {
+    await using client = await connect(bench.server)
+    await using other = await connect(bench.server)
+    const job_id = newId()
+    client.command('run_job', { job_id, graph: gated(job_id) })
+    await bench.gates.at(job_id)
+    other.command('cancel_job', { job_id })
+    other.command('cancel_job', { job_id })
+    await other.collect(job_id)
+    await client.collect(job_id)
+    await other.settled()
+    const frames = other.of(job_id)
+    assert.equal(frames.filter((frame) => frameName(frame) === 'job_ack').length, 2)
+    assert.deepEqual([...new Set(shapes(frames))], ['job_ack', 'job_update cancelled'])
+    assert.equal(frameName(frames[0]!), 'job_ack')
+  })
+
+  test('while it waits in the queue: cancelled at once, after the acknowledgement', async () => {
+    await using queueing = await startBench({ config: { max_runs_per_workflow: 1 } })
+    await using client = await connect(queueing.server)
+    const [running, waiting] = [newId(), newId()]
+    const workflow_id = 'one'
+    client.command('run_job', { job_id: running, workflow_id, graph: gated(running) })
+    await queueing.gates.at(running)
+    client.command('run_job', { job_id: waiting, workflow_id, graph: gated(waiting) })
+    await client.next({ job_id: waiting, status: 'queued' })
+    client.command('cancel_job', { job_id: waiting })
+    const frames = await client.collect(waiting)
+    assert.deepEqual(shapes(frames), ['job_ack', 'job_update queued', 'job_ack', 'job_update cancelled'])
+    assert.equal(frames.at(-1)?.duration, 0)
+    await queueing.gates.open(running)
+    assert.equal((await client.collect(running)).at(-1)?.status, 'completed')
+  })
+
+  test('after the end: the terminal frame again, unchanged', async () => {
+    await using client = await connect(bench.server)
+    const job_id = newId()
+    client.command('run_job', { job_id, graph: greeting })
+    const end = (await client.collect(job_id)).at(-1)
+    client.command('cancel_job', { job_id }, 'c')
+    await client.next({ request_id: 'c' })
+    assert.deepEqual(await client.next(isEnding), end)
+  })
+
+  test('an unknown job: job_ack, then job_update failed', async () => {
+    await using client = await connect(bench.server)
+    const job_id = newId('nobody')
+    client.command('cancel_job', { job_id, workflow_id: 'w' }, 'c')
+    const frames = await client.collect(job_id)
+    assert.deepEqual(shapes(frames), ['job_ack', 'job_update failed'])
+    assert.ok(frames.every((frame) => frame.workflow_id === 'w'))
+  })
+
+  test('a job that is cancelled as it starts and ends: one terminal frame, after an acknowledgement', async () => {
+    await using client = await connect(bench.server)
+    const jobs = Array.from({ length: 50 }, () => newId())
+    for (const job_id of jobs) {
+      client.command('run_job', { job_id, graph: greeting })
+      client.command('cancel_job', { job_id }, job_id)
+    }
+    for (const job_id of jobs) {
+      await client.next({ request_id: job_id })
+      const frames = await client.collect(job_id)
+      const ack = frames.findIndex((frame) => frame.request_id === job_id)
+      await client.settled()
+      assert.ok(client.of(job_id).slice(ack).some(isEnding), 'an end follows the acknowledgement')
+    }
+  })
+})

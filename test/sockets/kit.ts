@@ -1,0 +1,200 @@
+// What the tests of the socket share: graphs, and node types that wait, flood and fail on demand.
+import type { CreateWorkflowRequest } from '../../generated/types.ts'
+import { LOCAL_PRINCIPAL } from '../../src/access/principal.ts'
+import type { Graph } from '../../src/engine/graph.ts'
+import { type NodeContext, NodeError, type NodeRegistry, type NodeType } from '../../src/engine/node-type.ts'
+import { ANY, t } from '../../src/engine/types.ts'
+import type { Submission } from '../../src/jobs/service.ts'
+import { graph, node, testType, withTypes } from '../engine/kit.ts'
+import { startServer, type TestServer, type TestSettings, until } from '../helpers/server.ts'
+
+export { edge, graph, node, sink, source } from '../engine/kit.ts'
+
+const given = { name: 'value', type: ANY, required: true }
+const output = { name: 'output', type: ANY }
+
+interface Waiting {
+  readonly key: string
+  open(result?: unknown): void
+  fail(error: unknown): void
+}
+
+/** Firings of `test.Gate` that wait until the test lets them go, by the key that stands in the node. */
+export class Gates {
+  readonly #waiting = new Set<Waiting>()
+  readonly type: NodeType = testType('test.Gate', {
+    properties: [given, { name: 'key', type: t('str'), default: '' }],
+    outputs: [output],
+    run: ({ value, key }, context) => this.#wait(value, key as string, context.signal),
+  })
+
+  /** The next firing with this key; waits for it. */
+  async at(key: string): Promise<Waiting> {
+    return until(`a firing of ${key}`, () => [...this.#waiting].find((waiting) => waiting.key === key))
+  }
+
+  async open(key: string, result?: unknown): Promise<void> {
+    const waiting = await this.at(key)
+    waiting.open(result)
+  }
+
+  isWaiting(key: string): boolean {
+    return [...this.#waiting].some((waiting) => waiting.key === key)
+  }
+
+  #wait(value: unknown, key: string, signal: AbortSignal): Promise<Record<string, unknown>> {
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        this.#waiting.delete(waiting)
+        signal.removeEventListener('abort', abort)
+      }
+      const abort = () => {
+        leave()
+        reject(signal.reason)
+      }
+      const waiting: Waiting = {
+        key,
+        open: (result = value) => {
+          leave()
+          resolve({ output: result })
+        },
+        fail: (error) => {
+          leave()
+          reject(error)
+        },
+      }
+      this.#waiting.add(waiting)
+      signal.addEventListener('abort', abort)
+    })
+  }
+}
+
+/** Gives `count` texts of `size` characters, `at_once` in one turn of the event loop, and with each a chunk, progress and a line. */
+const burst = testType('test.Burst', {
+  properties: [
+    { name: 'count', type: t('int'), default: 1 },
+    { name: 'size', type: t('int'), default: 1 },
+    { name: 'at_once', type: t('int'), default: 16 },
+  ],
+  outputs: [{ name: 'item', type: t('str'), stream: true }],
+  async *run({ count, size, at_once }: Record<'count' | 'size' | 'at_once', number>, context: NodeContext) {
+    for (let at = 0; at < count; at++) {
+      const text = `${at}:`.padEnd(size, 'x')
+      context.chunk(text)
+      context.progress(at + 1, count)
+      context.log('info', `item ${at}`)
+      yield { item: text }
+      if (at % at_once === 0) await new Promise((resolve) => setImmediate(resolve))
+    }
+  },
+})
+
+/** Fails with `message`, in words that may be shown or not. */
+const fail = testType('test.Fail', {
+  properties: [given, { name: 'safe', type: t('bool'), default: true }],
+  outputs: [output],
+  run({ value, safe }) {
+    if (safe) throw new NodeError(String(value), 'test_failed')
+    throw new Error(String(value))
+  },
+})
+
+export function registryOf(gates: Gates): NodeRegistry {
+  return withTypes(gates.type, burst, fail)
+}
+
+export interface Bench extends AsyncDisposable {
+  readonly server: TestServer
+  readonly gates: Gates
+}
+
+/** A server with the test's node types and without a limit on messages. */
+export async function startBench(settings: TestSettings = {}): Promise<Bench> {
+  const gates = new Gates()
+  const config = { ws_rate_limit_disabled: true, ...settings.config }
+  const server = await startServer({ registry: registryOf(gates), ...settings, config })
+  return { server, gates, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
+}
+
+let ids = 0
+
+/** An id that no other test of this file uses. */
+export function newId(prefix = 'job'): string {
+  return `${prefix}-${++ids}`
+}
+
+/** A submission as another door would make it. */
+export function submission(more: Partial<Submission>): Submission {
+  return {
+    workflow_id: null,
+    graph: null,
+    params: {},
+    params_at: '/params',
+    job_id: null,
+    name: null,
+    concurrent: true,
+    timeout_seconds: null,
+    options: { persistence: 'job', event_detail: 'full', asset_persistence: 'auto' },
+    watched: false,
+    fed: true,
+    ...more,
+  }
+}
+
+/** Stores a workflow of the local user and gives its id. */
+export async function stored(server: TestServer, of: Graph, name = 'A workflow'): Promise<string> {
+  const request = { name, graph: of as CreateWorkflowRequest['graph'] }
+  const { record } = await server.context.workflows.create(LOCAL_PRINCIPAL, request)
+  return record.id
+}
+
+/** `name` → `Hello, {{name}}!` → `greeting`. */
+export const greeting: Graph = graph(
+  [
+    node('name', 'input.String', { name: 'name', value: 'world' }),
+    node('say', 'text.Template', { template: 'Hello, {{name}}!' }),
+    node('greeting', 'output.Output', { name: 'greeting' }),
+  ],
+  ['name.output->say.name', 'say.output->greeting.value'],
+)
+
+/** `x` waits at the gate of this key and comes out as `out`. */
+export function gated(key: string): Graph {
+  return graph(
+    [
+      node('in', 'input.Any', { name: 'x', value: 1 }),
+      node('gate', 'test.Gate', { key }),
+      node('out', 'output.Output', { name: 'out' }),
+    ],
+    ['in.output->gate.value', 'gate.output->out.value'],
+  )
+}
+
+/** Every item of `list` waits at the gate of this key and comes out of the stream `out`. */
+export function gatedItems(key: string, type = 'input.List'): Graph {
+  return graph(
+    [
+      node('in', type, { name: 'list' }),
+      node('each', 'control.ForEach'),
+      node('gate', 'test.Gate', { key }),
+      node('out', 'output.Output', { name: 'out' }),
+    ],
+    ['in.output->each.list', 'each.item->gate.value', 'gate.output->out.value'],
+  )
+}
+
+/** The values pushed into `x`, one by one. */
+export function streamed(type = 'input.Any'): Graph {
+  return graph(
+    [node('in', type, { name: 'x', stream: true }), node('out', 'output.Output', { name: 'out' })],
+    ['in.output->out.value'],
+  )
+}
+
+/** `count` texts of `size` characters, as a stream. */
+export function flood(count: number, size: number, at_once = 16): Graph {
+  return graph(
+    [node('burst', 'test.Burst', { count, size, at_once }), node('out', 'output.Output', { name: 'out' })],
+    ['burst.item->out.value'],
+  )
+}

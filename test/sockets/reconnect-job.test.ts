@@ -1,0 +1,202 @@
+// `reconnect_job`: following a job again, as often as a client likes, without losing or doubling anything.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { type Client, connect, type Frame, frameName } from '../helpers/socket.ts'
+import { type Bench, flood, gated, gatedItems, graph, greeting, newId, node, startBench } from './kit.ts'
+
+const scale = Number(process.env.SVC_TEST_SCALE ?? 1)
+
+let bench: Bench
+before(async () => {
+  bench = await startBench()
+})
+after(() => bench[Symbol.asyncDispose]())
+
+const shape = (frame: Frame) => [frameName(frame), frame.status ?? frame.disposition ?? ''].join(' ').trim()
+
+/** Every item of a list of texts waits at the gate; the items are pieces of one text. */
+const texts = (key: string) =>
+  graph(
+    [
+      node('in', 'input.String', { name: 'piece', stream: true }),
+      node('gate', 'test.Gate', { key }),
+      node('out', 'output.Output', { name: 'out' }),
+    ],
+    ['in.output->gate.value', 'gate.output->out.value'],
+  )
+
+async function reconnect(client: Client, data: { job_id: string; after_sequence?: number | null }): Promise<Frame[]> {
+  const from = client.frames.length
+  client.command('reconnect_job', data)
+  await client.settledFor(data.job_id)
+  return client.frames.slice(from).filter((frame) => frame.job_id === data.job_id && frame.type !== 'status')
+}
+
+describe('reconnect_job', () => {
+  test('while the job runs: job_resumed, the state, the outputs so far with replace, then what happens', async () => {
+    await using first = await connect(bench.server)
+    const job_id = newId()
+    first.command('run_job', { job_id, graph: texts(job_id), params: { piece: ['to', 'get', 'her'] } })
+    await bench.gates.open(job_id)
+    await bench.gates.open(job_id)
+    await first.next({ type: 'output_update', value: 'get' })
+    await using second = await connect(bench.server)
+    const frames = await reconnect(second, { job_id })
+    assert.deepEqual(frames.map(shape), ['job_resumed running', 'job_update running', 'output_update replace'])
+    assert.equal(frames[2]?.value, 'toget')
+    first.close()
+    await bench.gates.open(job_id)
+    const all = await second.collect(job_id)
+    assert.deepEqual(
+      all.filter((frame) => frame.type === 'output_update').map((frame) => [frame.disposition, frame.value]),
+      [
+        ['replace', 'toget'],
+        ['append', 'her'],
+      ],
+    )
+    assert.deepEqual(all.at(-1)?.result, { outputs: { out: ['to', 'get', 'her'] } })
+  })
+
+  test('after the end, also on a socket that has seen it: the terminal frame and the outputs, again and again', async () => {
+    await using client = await connect(bench.server)
+    await using other = await connect(bench.server, { mode: 'text' })
+    const job_id = newId()
+    client.command('run_job', { job_id, graph: greeting, params: { name: 'Ada' } })
+    const end = (await client.collect(job_id)).at(-1)
+    for (const one of [client, other]) {
+      const frames = await reconnect(one, { job_id })
+      assert.deepEqual(frames.map(shape), ['job_resumed completed', 'job_update completed', 'output_update replace'])
+      assert.deepEqual(frames[1], end)
+      assert.deepEqual([frames[2]?.value, frames[2]?.node_name], ['Hello, Ada!', frames[2]?.node_id])
+      const again = await reconnect(one, { job_id })
+      assert.deepEqual(again.map(shape), ['job_resumed completed', 'job_update completed'])
+    }
+  })
+
+  test('after_sequence: outputs that have not changed since are not repeated', async () => {
+    await using client = await connect(bench.server)
+    const job_id = newId()
+    client.command('run_job', { job_id, graph: greeting })
+    await client.collect(job_id)
+    const [resumed] = await reconnect(client, { job_id, after_sequence: 0 })
+    const last = Number(resumed?.last_sequence)
+    assert.equal((await reconnect(client, { job_id, after_sequence: null })).length, 2)
+    assert.equal((await reconnect(client, { job_id, after_sequence: 0 })).length, 3)
+    assert.equal((await reconnect(client, { job_id, after_sequence: last })).length, 2)
+    assert.equal((await reconnect(client, { job_id, after_sequence: last + 1000 })).length, 2)
+  })
+
+  test('while it waits in the queue, and with the place in it', async () => {
+    await using queueing = await startBench({ config: { max_concurrent_jobs: 1 } })
+    await using client = await connect(queueing.server)
+    await using other = await connect(queueing.server)
+    const [running, waiting] = [newId(), newId()]
+    client.command('run_job', { job_id: running, graph: gated(running) })
+    client.command('run_job', { job_id: waiting, graph: greeting })
+    await client.next({ job_id: waiting, status: 'queued' })
+    other.command('reconnect_job', { job_id: waiting })
+    assert.equal((await other.next({ type: 'job_update', job_id: waiting })).queue_position, 1)
+    await queueing.gates.open(running)
+    assert.equal((await other.collect(waiting)).at(-1)?.status, 'completed')
+    await client.collect(waiting)
+  })
+
+  test('an unknown job: one job_update failed', async () => {
+    await using client = await connect(bench.server)
+    const frames = await reconnect(client, { job_id: newId('nobody') })
+    assert.deepEqual(frames.map(shape), ['job_update failed'])
+  })
+
+  test('a failed and a cancelled job give their ends again', async () => {
+    await using client = await connect(bench.server)
+    const [failed, cancelled] = [newId(), newId()]
+    client.command('run_job', { job_id: failed, graph: graph([node('bad', 'test.Fail', { value: 'no' })], []) })
+    client.command('run_job', { job_id: cancelled, graph: gated(cancelled) })
+    await bench.gates.at(cancelled)
+    client.command('cancel_job', { job_id: cancelled })
+    for (const job_id of [failed, cancelled]) {
+      const end = (await client.collect(job_id)).at(-1)
+      assert.deepEqual((await reconnect(client, { job_id })).at(-1), end)
+    }
+  })
+
+  test('a hundred times while the job streams: nothing is doubled, lost or restarted', async () => {
+    await using client = await connect(bench.server)
+    await using watcher = await connect(bench.server)
+    const job_id = newId()
+    const count = 1_500 * scale
+    watcher.command('run_job', { job_id, graph: flood(count, 4, 1) })
+    for (let at = 0; at < 100 * scale; at++) {
+      client.command('reconnect_job', { job_id })
+      await client.next({ type: 'job_resumed', job_id })
+    }
+    const frames = await client.collect(job_id, 20_000)
+    await watcher.collect(job_id, 20_000)
+    const items = watcher
+      .of(job_id)
+      .filter((frame) => frame.type === 'output_update')
+      .map((frame) => frame.value)
+    const live = frames.filter((frame) => frame.type === 'job_resumed' && frame.status === 'running')
+    assert.ok(live.length >= 10, `only ${live.length} came while it ran`)
+    assert.equal(items.length, count)
+    assert.equal(fold(frames), items.join(''))
+    assert.equal(
+      watcher.of(job_id).filter((frame) => frame.status === 'running' && frame.type === 'job_update').length,
+      1,
+    )
+  })
+
+  test('a reader that follows from the database sees every event', async () => {
+    await using first = await connect(bench.server)
+    const job_id = newId()
+    const list = Array.from({ length: 3_000 }, (_, at) => at)
+    const of = graph(
+      [
+        node('in', 'input.List', { name: 'list' }),
+        node('each', 'control.ForEach'),
+        node('out', 'output.Output', { name: 'out' }),
+        node('gate', 'test.Gate', { key: job_id, value: 1 }),
+      ],
+      ['in.output->each.list', 'each.item->out.value'],
+    )
+    first.command('run_job', { job_id, graph: of, params: { list } })
+    await first.next((frame) => frame.type === 'output_update' && frame.value === 2_999, 10_000)
+    const { jobs, events } = bench.server.context
+    const { row } = await jobs.get({ user_id: '1', workspace_id: null }, job_id)
+    const stop = new AbortController()
+    const seen: number[] = []
+    for await (const item of events.follow(row.key, 0, stop.signal)) {
+      if (item.sequence !== null) seen.push(item.sequence)
+      if (item.sequence === row.last_sequence) stop.abort()
+    }
+    assert.deepEqual(
+      seen,
+      Array.from({ length: row.last_sequence }, (_, at) => at + 1),
+    )
+    await bench.gates.open(job_id)
+    await first.collect(job_id)
+  })
+
+  test('a closed socket cancels nothing: another one sees the end', async () => {
+    const job_id = newId()
+    {
+      await using gone = await connect(bench.server)
+      gone.command('run_job', { job_id, graph: gatedItems(job_id), params: { list: [1, 2] } })
+      await bench.gates.open(job_id)
+      await bench.gates.at(job_id)
+    }
+    await using client = await connect(bench.server)
+    await reconnect(client, { job_id })
+    await bench.gates.open(job_id)
+    assert.deepEqual((await client.collect(job_id)).at(-1)?.result, { outputs: { out: [1, 2] } })
+  })
+})
+
+/** What a client has that puts every output frame together. */
+function fold(frames: readonly Frame[]): string {
+  let text = ''
+  for (const { type, disposition, value } of frames) {
+    if (type === 'output_update') text = disposition === 'replace' ? String(value) : text + String(value)
+  }
+  return text
+}
