@@ -1,0 +1,295 @@
+// Jobs as their service keeps them: what a submission leaves behind, what a job shows at each stage, and who may have its id.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { JobTable, StoredStatus } from '../../src/db/schema.ts'
+import { snapshotOf } from '../../src/jobs/snapshot.ts'
+import { publicStatus } from '../../src/jobs/states.ts'
+import { graph, mapType, node, sink, source } from '../engine/kit.ts'
+import { until } from '../helpers/server.ts'
+import { jobRow } from '../helpers/store.ts'
+import { coded, deaf, gated, history, OWNER, plain, startGated, submission, submit, valid, words } from './kit.ts'
+
+const failing = mapType('test.Fails', () => {
+  throw new Error('a secret detail')
+})
+
+describe('submit', () => {
+  test('the history of a job that completes, event by event', async () => {
+    await using server = await startGated()
+    const job = submit(server, { workflow_id: 'greeting', params: { name: 'Ada' } })
+    await job.settled()
+    assert.deepEqual((await history(server, job.row)).map(words), [
+      'status accepted',
+      'status running',
+      'node name running',
+      'node name completed',
+      'node template running',
+      'node template completed',
+      'node greeting running',
+      'output greeting "Hello, Ada!"',
+      'node greeting completed',
+      'end completed',
+    ])
+  })
+
+  test('the history of a job that waits for its turn', async () => {
+    await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
+    const first = submit(server, { graph: gated })
+    const second = submit(server, { graph: plain })
+    await second.accepted()
+    assert.deepEqual(await (await server.context.jobs.get(OWNER, second.row.id)).row.status, 'queued')
+    await until('the first to run', () => server.gate.waiting[0])
+    server.gate.waiting[0]!.open()
+    await Promise.all([first.settled(), second.settled()])
+    assert.deepEqual((await history(server, second.row)).map(words), [
+      'status accepted',
+      'status queued 1',
+      'status running',
+      'node in running',
+      'node in completed',
+      'node out running',
+      'output out "x"',
+      'node out completed',
+      'end completed',
+    ])
+  })
+
+  test('a node that throws fails its job, with its id and nothing of the cause', async () => {
+    await using server = await startGated({ types: [failing] })
+    const of = graph(
+      [source('in', 'x'), node('bad', 'test.Fails'), sink('out')],
+      ['in.output->bad.value', 'bad.output->out.value'],
+    )
+    const job = submit(server, { graph: of })
+    await job.settled()
+    const events = await history(server, job.row)
+    assert.deepEqual(events.map(words).slice(2), [
+      'node in running',
+      'node in completed',
+      'node bad running',
+      'node bad failed',
+      'end failed',
+    ])
+    const { row } = await server.context.jobs.get(OWNER, job.row.id)
+    const error = JSON.parse(row.error!) as { node_id: string; retryable: boolean }
+    assert.deepEqual([error.node_id, error.retryable], ['bad', false])
+    assert.ok(!JSON.stringify(events).includes('secret'))
+  })
+
+  test('the row, the snapshot and the last event agree', async () => {
+    await using server = await startGated()
+    const job = submit(server, { workflow_id: 'greeting', params: { name: 'Ada' }, name: 'a name' })
+    await job.settled()
+    const handle = await server.context.jobs.get(OWNER, job.row.id)
+    const snapshot = server.context.jobs.snapshot(handle)
+    valid('JobSnapshot', snapshot)
+    const last = (await history(server, job.row)).at(-1)!
+    assert.deepEqual(last.type === 'job_terminal' && last.snapshot, snapshot)
+    assert.equal(snapshot.last_sequence, 10)
+    assert.equal(handle.row.name, 'a name')
+    assert.equal(handle.active, null)
+    assert.deepEqual(snapshot.result?.outputs, { greeting: 'Hello, Ada!' })
+    assert.deepEqual(snapshot.result?.provenance.inputs, { name: 'Ada' })
+  })
+
+  test('nothing of a job is seen before it is stored', async () => {
+    await using server = await startGated()
+    const job = submit(server, { graph: plain })
+    assert.equal(job.terminal, true, 'it has run')
+    assert.deepEqual(server.context.jobs.listActive(OWNER), [])
+    assert.equal(job.feed.committed, 0)
+    const { row } = await server.context.jobs.get(OWNER, job.row.id)
+    assert.equal(row.status, 'completed')
+  })
+
+  test('WORKFLOW_NOT_FOUND, INVALID_WORKFLOW_GRAPH, INVALID_PARAMETERS and INVALID_REQUEST leave no job behind', async () => {
+    await using server = await startGated()
+    const { jobs } = server.context
+    const refused = (more: Parameters<typeof submission>[0]) => () => jobs.submit(OWNER, submission(more))
+    assert.throws(refused({ workflow_id: 'nowhere' }), coded('WORKFLOW_NOT_FOUND'))
+    assert.throws(refused({}), coded('INVALID_REQUEST'))
+    assert.throws(refused({ graph: graph([node('a', 'no.Such')], []) }), coded('INVALID_WORKFLOW_GRAPH'))
+    assert.throws(
+      refused({ workflow_id: 'greeting', params: { nam: 'x', other: 1 } }),
+      (error) => coded('INVALID_PARAMETERS')(error) && (error as { problems: unknown[] }).problems.length === 3,
+    )
+    assert.deepEqual(jobs.listActive(OWNER), [])
+    assert.equal(submit(server, { graph: plain }).row.key, 1, 'none of them took a place')
+  })
+
+  test('QUEUE_FULL leaves no job behind, and its id is free', async () => {
+    await using server = await startGated({ config: { max_concurrent_jobs: 1, max_queued_jobs: 1 } })
+    const { jobs } = server.context
+    const first = submit(server, { graph: gated })
+    const second = submit(server, { graph: plain })
+    assert.throws(() => jobs.submit(OWNER, submission({ graph: plain, job_id: 'mine' })), coded('QUEUE_FULL'))
+    await first.accepted()
+    assert.deepEqual(
+      jobs.listActive(OWNER).map((row) => row.id),
+      [first.row.id, second.row.id],
+    )
+    await until('the first to run', () => server.gate.waiting[0])
+    server.gate.waiting[0]!.open()
+    await second.settled()
+    await submit(server, { graph: plain, job_id: 'mine' }).settled()
+  })
+
+  test('an inline graph wins over the workflow, whose id is only a label then', async () => {
+    await using server = await startGated()
+    const job = submit(server, { graph: plain, workflow_id: 'greeting' })
+    await job.settled()
+    assert.equal(job.row.workflow_id, 'greeting')
+    assert.equal(job.row.workflow_etag, null)
+    assert.deepEqual(JSON.parse(job.row.result!).outputs, { out: 'x' })
+  })
+})
+
+describe('a job id of the client’s choice', () => {
+  test('the same id with the same request is the same job, while it lives and afterwards', async () => {
+    await using server = await startGated()
+    const { jobs } = server.context
+    const request = submission({ graph: gated, job_id: 'mine', params: { in: 'y' } })
+    const first = jobs.submit(OWNER, request)
+    const again = jobs.submit(OWNER, { ...request, params_at: '/data/params', watched: true })
+    assert.equal(again.duplicate, true)
+    assert.equal(again.active, first.active)
+    await until('the firing', () => server.gate.waiting[0])
+    server.gate.waiting[0]!.open()
+    await first.active!.settled()
+    const later = jobs.submit(OWNER, request)
+    assert.deepEqual([later.duplicate, later.active, later.row.key], [true, null, first.row.key])
+    assert.equal(server.gate.started, 1)
+  })
+
+  for (const [what, more] of Object.entries({
+    params: { params: { in: 'z' } },
+    'a graph': { graph: plain },
+    'a name': { name: 'other' },
+    'a time limit': { timeout_seconds: 5 },
+    exclusiveness: { concurrent: false },
+  })) {
+    test(`the same id with another request is a CONFLICT: ${what}`, async () => {
+      await using server = await startGated()
+      const { jobs } = server.context
+      const first = submit(server, { graph: gated, job_id: 'mine' })
+      await first.accepted()
+      const other = submission({ graph: gated, job_id: 'mine', ...more })
+      assert.throws(() => jobs.submit(OWNER, other), coded('CONFLICT'))
+      assert.equal(first.status, 'running')
+    })
+  }
+
+  test('the same id of another user or workspace is another job', async () => {
+    await using server = await startGated()
+    const owners = [OWNER, { user_id: '1', workspace_id: 'w' }, { user_id: '2', workspace_id: null }]
+    const jobs = owners.map((owner) => submit(server, { graph: plain, job_id: 'mine' }, owner))
+    await Promise.all(jobs.map((job) => job.settled()))
+    for (const [at, owner] of owners.entries()) {
+      assert.equal((await server.context.jobs.get(owner, 'mine')).row.key, jobs[at]!.row.key)
+    }
+    await assert.rejects(server.context.jobs.get({ user_id: '3', workspace_id: null }, 'mine'), coded('JOB_NOT_FOUND'))
+  })
+
+  test('JOB_NOT_FOUND is the same for an unknown job and for another owner’s', async () => {
+    await using server = await startGated()
+    const job = submit(server, { graph: gated })
+    const stranger = { user_id: '2', workspace_id: null }
+    await job.accepted()
+    for (const id of [job.row.id, 'nothing']) {
+      await assert.rejects(server.context.jobs.get(stranger, id), coded('JOB_NOT_FOUND'))
+      await assert.rejects(server.context.jobs.cancel(stranger, id), coded('JOB_NOT_FOUND'))
+      assert.equal(server.context.jobs.living(stranger, id), null)
+    }
+    assert.deepEqual(server.context.jobs.listActive(stranger), [])
+    assert.equal(job.status, 'running')
+  })
+})
+
+describe('snapshots', () => {
+  const AT = '2026-01-01T00:00:01.000Z'
+  const result = JSON.stringify({
+    version: 1,
+    job_id: 'job_1',
+    completed_at: AT,
+    outputs: {},
+    assets: [],
+    cost: null,
+    provenance: { workflow_id: 'wf', workflow_revision: null, inputs: {}, providers: [], models: [], seed: null },
+  })
+  const error = JSON.stringify({ message: 'It failed.', type: 'node_error', node_id: null, retryable: false })
+  // Nothing pauses a job yet: what a suspended one waits for is not stored.
+  const ROWS: Record<Exclude<StoredStatus, 'paused'>, Partial<JobTable>> = {
+    scheduled: {},
+    pending: {},
+    queued: {},
+    running: { started_at: AT },
+    recovering: { started_at: AT },
+    cancel_requested: { started_at: AT },
+    completed: { started_at: AT, finished_at: AT, result },
+    failed: { started_at: AT, finished_at: AT, error },
+    error: { started_at: AT, finished_at: AT, error },
+    timed_out: { started_at: AT, finished_at: AT, error },
+    cancelled: { finished_at: AT },
+  }
+
+  for (const [status, more] of Object.entries(ROWS)) {
+    test(`one of a job that is ${status} is what its schema says`, () => {
+      const row = jobRow(1, { status: status as StoredStatus, last_sequence: 3, ...more })
+      const snapshot = snapshotOf(row, () => 2)
+      valid('JobSnapshot', snapshot)
+      assert.equal(snapshot.status, publicStatus(row.status))
+      assert.equal(snapshot.queue_position, status === 'queued' ? 2 : null)
+    })
+  }
+
+  test('real ones: queued, running, cancel_requested, cancelled', async () => {
+    await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
+    const { jobs } = server.context
+    const shown = async (id: string) => {
+      const snapshot = jobs.snapshot(await jobs.get(OWNER, id))
+      valid('JobSnapshot', snapshot)
+      return [snapshot.status, snapshot.queue_position]
+    }
+    const first = submit(server, { graph: deaf })
+    const [second, third] = [submit(server, { graph: plain }), submit(server, { graph: plain })]
+    assert.deepEqual(await shown(first.row.id), ['running', null])
+    assert.deepEqual(await shown(second.row.id), ['queued', 1])
+    assert.deepEqual(await shown(third.row.id), ['queued', 2])
+    await jobs.cancel(OWNER, second.row.id)
+    assert.deepEqual(await shown(second.row.id), ['cancelled', null])
+    assert.deepEqual(await shown(third.row.id), ['queued', 1])
+    await until('the firing', () => server.deaf.waiting[0])
+    await jobs.cancel(OWNER, first.row.id)
+    assert.deepEqual(await shown(first.row.id), ['cancel_requested', null])
+    server.deaf.waiting[0]!.fail(new Error('aborted'))
+    await first.settled()
+    assert.deepEqual(await shown(first.row.id), ['cancelled', null])
+  })
+})
+
+describe('sub-workflows', () => {
+  test('a workflow that calls itself without end fails at the depth limit', async () => {
+    await using server = await startGated()
+    const { workflows } = server.context
+    const calling = (id: string) => graph([node('call', 'workflow.Call', { workflow_id: id })], []) as never
+    const { record } = await workflows.create(OWNER, { name: 'loop', graph: calling('nowhere') })
+    await workflows.update(OWNER, record.id, { name: 'loop', graph: calling(record.id) }, null)
+    const job = submit(server, { workflow_id: record.id })
+    await job.settled()
+    const { message, node_id } = JSON.parse(job.row.error!) as { message: string; node_id: string }
+    assert.equal(node_id, 'call')
+    assert.match(message, /16 deep/)
+  })
+
+  test('one that is another owner’s is not found', async () => {
+    await using server = await startGated()
+    const { record } = await server.context.workflows.create(
+      { user_id: '2', workspace_id: null },
+      { name: 'private', graph: plain as never },
+    )
+    const job = submit(server, { graph: graph([node('call', 'workflow.Call', { workflow_id: record.id })], []) })
+    await job.settled()
+    assert.equal(job.row.status, 'failed')
+    assert.match(job.row.error!, /cannot be called/)
+  })
+})
