@@ -1,0 +1,244 @@
+// How jobs end before their time: cancelled in every state, timed out, drained.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { JobError } from '../../generated/types.ts'
+import { mapType } from '../engine/kit.ts'
+import { until } from '../helpers/server.ts'
+import {
+  coded,
+  deaf,
+  type GatedServer,
+  gated,
+  history,
+  OWNER,
+  plain,
+  startGated,
+  submission,
+  submit,
+  valid,
+  words,
+} from './kit.ts'
+
+const errorOf = (row: { error: string | null }) => JSON.parse(row.error ?? 'null') as JobError | null
+
+async function firing(server: GatedServer, gate: 'gate' | 'deaf' = 'gate') {
+  return until('a firing to wait', () => server[gate].waiting[0])
+}
+
+describe('cancel', () => {
+  test('a queued job ends at once and never starts', async () => {
+    await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
+    const first = submit(server, { graph: gated })
+    const second = submit(server, { graph: gated })
+    const { row, active } = await server.context.jobs.cancel(OWNER, second.row.id)
+    assert.deepEqual([row.status, row.started_at, active], ['cancelled', null, null])
+    assert.deepEqual((await history(server, row)).map(words), ['status accepted', 'status queued 1', 'end cancelled'])
+    ;(await firing(server)).open()
+    await first.settled()
+    assert.equal(server.gate.started, 1)
+  })
+
+  test('a queued job that is cancelled in the turn it was submitted in', async () => {
+    await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
+    submit(server, { graph: gated })
+    const second = submit(server, { graph: gated })
+    await server.context.jobs.cancel(OWNER, second.row.id)
+    assert.deepEqual((await history(server, second.row)).map(words).at(-1), 'end cancelled')
+  })
+
+  test('a running job is first asked, then ends when its firings have settled', async () => {
+    await using server = await startGated()
+    const job = submit(server, { graph: deaf })
+    const entry = await firing(server, 'deaf')
+    const { row } = await server.context.jobs.cancel(OWNER, job.row.id)
+    assert.equal(row.status, 'cancel_requested')
+    assert.equal(entry.signal.aborted, true)
+    entry.open()
+    await job.settled()
+    assert.deepEqual((await history(server, row)).map(words), [
+      'status accepted',
+      'status running',
+      'node in running',
+      'node in completed',
+      'node gate running',
+      'status cancel_requested',
+      'end cancelled',
+    ])
+    assert.equal((await server.context.jobs.get(OWNER, row.id)).row.error, null)
+  })
+
+  test('twice is once', async () => {
+    await using server = await startGated()
+    const job = submit(server, { graph: deaf })
+    const entry = await firing(server, 'deaf')
+    const { jobs } = server.context
+    const both = await Promise.all([jobs.cancel(OWNER, job.row.id), jobs.cancel(OWNER, job.row.id)])
+    assert.deepEqual(
+      both.map(({ row }) => row.status),
+      ['cancel_requested', 'cancel_requested'],
+    )
+    await jobs.cancel(OWNER, job.row.id)
+    entry.open()
+    await job.settled()
+    const events = (await history(server, job.row)).map(words)
+    assert.equal(events.filter((event) => event === 'status cancel_requested').length, 1)
+    assert.equal(events.at(-1), 'end cancelled')
+  })
+
+  for (const status of ['completed', 'failed', 'cancelled'] as const) {
+    test(`a ${status} job stays as it is`, async () => {
+      const failing = mapType('test.Fails', () => {
+        throw new Error('no')
+      })
+      await using server = await startGated({ types: [failing] })
+      const { jobs } = server.context
+      const job = submit(server, { graph: gated })
+      const entry = await firing(server)
+      if (status === 'completed') entry.open()
+      if (status === 'failed') entry.fail(new Error('no'))
+      if (status === 'cancelled') await jobs.cancel(OWNER, job.row.id)
+      await job.settled()
+      const before = jobs.snapshot(await jobs.get(OWNER, job.row.id))
+      const after = jobs.snapshot(await jobs.cancel(OWNER, job.row.id))
+      assert.equal(before.status, status)
+      assert.deepEqual(after, before)
+      valid('JobSnapshot', after)
+    })
+  }
+
+  test('one whose end is not committed yet is as it ended', async () => {
+    await using server = await startGated()
+    const job = submit(server, { graph: plain })
+    assert.equal(job.feed.committed, 0)
+    const { row } = await server.context.jobs.cancel(OWNER, job.row.id)
+    assert.equal(row.status, 'completed')
+  })
+
+  test('a firing that ends in the same turn wins or loses, but the job ends once', async () => {
+    await using server = await startGated()
+    for (const openFirst of [true, false]) {
+      const job = submit(server, { graph: deaf })
+      const entry = await firing(server, 'deaf')
+      if (openFirst) entry.open()
+      const cancelled = server.context.jobs.cancel(OWNER, job.row.id)
+      if (!openFirst) entry.open()
+      await cancelled
+      await job.settled()
+      const events = (await history(server, job.row)).map(words)
+      assert.equal(events.filter((event) => event.startsWith('end ')).length, 1)
+      const { row } = await server.context.jobs.get(OWNER, job.row.id)
+      assert.equal(events.at(-1), `end ${row.status}`)
+    }
+  })
+
+  test('it gives the slot to whoever waits', async () => {
+    await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
+    const first = submit(server, { graph: gated })
+    const second = submit(server, { graph: plain })
+    await firing(server)
+    await server.context.jobs.cancel(OWNER, first.row.id)
+    await second.settled()
+    assert.equal(second.row.status, 'completed')
+  })
+})
+
+describe('time limits', () => {
+  test('a job that takes too long has failed as timed_out', async () => {
+    await using server = await startGated()
+    const job = submit(server, { graph: gated, timeout_seconds: 0.02 })
+    await job.settled()
+    assert.equal(job.row.status, 'timed_out')
+    assert.deepEqual((await history(server, job.row)).map(words).slice(-2), ['node gate running', 'end failed'])
+    assert.deepEqual(errorOf(job.row), {
+      message: 'The job did not end within 0.02 seconds.',
+      type: 'timed_out',
+      node_id: null,
+      retryable: true,
+    })
+    valid('JobSnapshot', server.context.jobs.snapshot(await server.context.jobs.get(OWNER, job.row.id)))
+  })
+
+  test('the server’s own limit holds where the request has none', async () => {
+    await using server = await startGated({ config: { job_timeout_seconds: 0.02 } })
+    const job = submit(server, { graph: gated })
+    await job.settled()
+    assert.equal(job.row.status, 'timed_out')
+  })
+
+  test('a job that was cancelled before is cancelled', async () => {
+    await using server = await startGated()
+    const job = submit(server, { graph: deaf, timeout_seconds: 0.05 })
+    const entry = await firing(server, 'deaf')
+    await server.context.jobs.cancel(OWNER, job.row.id)
+    const from = performance.now()
+    await until('the limit to pass', () => performance.now() - from > 60)
+    entry.open()
+    await job.settled()
+    assert.equal(job.row.status, 'cancelled')
+  })
+
+  test('a limit of years arms a timer that does not fire at once', async () => {
+    await using server = await startGated()
+    const job = submit(server, { graph: gated, timeout_seconds: 31_536_000 })
+    ;(await firing(server)).open()
+    await job.settled()
+    assert.equal(job.row.status, 'completed')
+  })
+})
+
+describe('drain', () => {
+  test('new jobs are SERVICE_UNAVAILABLE, running and waiting ones get their time', async () => {
+    await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
+    const { jobs } = server.context
+    const request = submission({ graph: gated, job_id: 'mine' })
+    const first = jobs.submit(OWNER, request)
+    const second = submit(server, { graph: plain })
+    const drained = jobs.drain(5_000)
+    assert.equal(jobs.draining, true)
+    assert.throws(
+      () => jobs.submit(OWNER, submission({ graph: plain })),
+      (error) => coded('SERVICE_UNAVAILABLE')(error) && 'Retry-After' in (error as { headers: object }).headers,
+    )
+    assert.equal(jobs.submit(OWNER, request).duplicate, true, 'a repeated submission is no new work')
+    ;(await firing(server)).open()
+    await drained
+    assert.deepEqual([first.active!.row.status, second.row.status], ['completed', 'completed'])
+    assert.deepEqual(jobs.listActive(OWNER), [])
+  })
+
+  test('after its time limit what runs and what waits ends as failed: interrupted', async () => {
+    await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
+    const { jobs } = server.context
+    const running = submit(server, { graph: gated })
+    const waiting = [submit(server, { graph: gated }), submit(server, { graph: plain })]
+    await firing(server)
+    await jobs.drain(1)
+    for (const job of [running, ...waiting]) {
+      const { row } = await jobs.get(OWNER, job.row.id)
+      assert.equal(row.status, 'failed')
+      assert.equal(errorOf(row)?.type, 'interrupted')
+      assert.equal(errorOf(row)?.retryable, true)
+      assert.equal((await history(server, row)).map(words).at(-1), 'end failed')
+    }
+    assert.equal(server.gate.started, 1, 'none of those that waited was started')
+  })
+
+  test('what was asked to be cancelled ends as cancelled', async () => {
+    await using server = await startGated()
+    const { jobs } = server.context
+    const job = submit(server, { graph: deaf })
+    const entry = await firing(server, 'deaf')
+    await jobs.cancel(OWNER, job.row.id)
+    const drained = jobs.drain(1)
+    await until('the interruption', () => entry.signal.aborted)
+    entry.open()
+    await drained
+    assert.equal((await jobs.get(OWNER, job.row.id)).row.status, 'cancelled')
+  })
+
+  test('with nothing to do it is over at once', async () => {
+    await using server = await startGated()
+    await server.context.jobs.drain(60_000)
+    assert.equal(server.context.jobs.draining, true)
+  })
+})

@@ -1,0 +1,135 @@
+// When histories cannot be written: nothing is acknowledged that is not stored, nobody waits for ever, and the service goes on.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { mapType, node, graph as of, sink, source } from '../engine/kit.ts'
+import { until } from '../helpers/server.ts'
+import { coded, gated, history, OWNER, plain, Saboteur, startGated, submit, words } from './kit.ts'
+
+describe('a history that cannot be written', () => {
+  test('the submitter gets SERVICE_UNAVAILABLE, and no job is left', async () => {
+    await using server = await startGated()
+    using saboteur = new Saboteur(server)
+    saboteur.break()
+    const job = submit(server, { graph: plain, job_id: 'mine' })
+    await assert.rejects(job.accepted(), coded('SERVICE_UNAVAILABLE'))
+    await assert.rejects(job.settled(), coded('SERVICE_UNAVAILABLE'))
+    await assert.rejects(server.context.jobs.get(OWNER, 'mine'), coded('JOB_NOT_FOUND'))
+    assert.deepEqual(server.context.jobs.listActive(OWNER), [])
+    saboteur.mend()
+    const again = submit(server, { graph: plain, job_id: 'mine' })
+    await again.settled()
+    assert.equal(again.row.status, 'completed')
+  })
+
+  test('a run over HTTP is answered with 503, and says nothing of the cause', async () => {
+    await using server = await startGated()
+    using saboteur = new Saboteur(server)
+    saboteur.break()
+    const run = (body: object) =>
+      fetch(`${server.url}/api/workflows/greeting/run`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify({ params: { name: 'Ada' }, ...body }),
+      })
+    for (const body of [{}, { background: true }]) {
+      const response = await run(body)
+      const text = await response.text()
+      assert.equal(response.status, 503)
+      assert.match(text, /service_unavailable/)
+      assert.ok(!text.includes('disk'))
+    }
+    saboteur.mend()
+    assert.equal((await run({})).status, 200)
+  })
+
+  test('other jobs of the same turn are not touched', async () => {
+    await using server = await startGated()
+    const good = submit(server, { graph: plain })
+    // Its row breaks the foreign key of its graph: only this unit of the transaction fails.
+    const bad = submit(server, { graph: plain })
+    bad.row.graph_sha256 = 'no such graph'
+    await assert.rejects(bad.accepted(), coded('SERVICE_UNAVAILABLE'))
+    await good.settled()
+    assert.equal((await server.context.jobs.get(OWNER, good.row.id)).row.status, 'completed')
+  })
+
+  test('a running job stops; whoever waits or watches hears of it; it ends as failed when it is asked for again', async () => {
+    await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
+    using saboteur = new Saboteur(server)
+    const { jobs, events } = server.context
+    const job = submit(server, { graph: gated })
+    const entry = await until('the firing', () => server.gate.waiting[0])
+    await job.flushed()
+    const watched = (async () => {
+      const seen: (number | null)[] = []
+      try {
+        for await (const item of events.follow(job.row.key, 0, AbortSignal.timeout(5_000))) {
+          if (item.event) seen.push(item.sequence)
+        }
+      } catch (error) {
+        coded('SERVICE_UNAVAILABLE')(error)
+        return seen
+      }
+      return 'it ended'
+    })()
+    const settled = job.settled()
+    saboteur.break()
+    entry.open()
+    await assert.rejects(settled, coded('SERVICE_UNAVAILABLE'))
+    assert.deepEqual(await watched, [1, 2, 3, 4, 5])
+    await assert.rejects(jobs.get(OWNER, job.row.id), coded('SERVICE_UNAVAILABLE'))
+    saboteur.mend()
+    const { row } = await jobs.get(OWNER, job.row.id)
+    assert.equal(row.status, 'failed')
+    assert.equal((await history(server, row)).map(words).at(-1), 'end failed')
+    assert.deepEqual((await jobs.get(OWNER, job.row.id)).row, row)
+    await submit(server, { graph: plain }).settled()
+  })
+
+  test('a waiting job is not started any more', async () => {
+    await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
+    using saboteur = new Saboteur(server)
+    const first = submit(server, { graph: gated })
+    const entry = await until('the firing', () => server.gate.waiting[0])
+    await first.flushed()
+    saboteur.break()
+    const second = submit(server, { graph: gated })
+    await assert.rejects(second.accepted(), coded('SERVICE_UNAVAILABLE'))
+    saboteur.mend()
+    const third = submit(server, { graph: plain })
+    entry.open()
+    await third.settled()
+    assert.equal(server.gate.started, 1)
+    assert.equal(first.row.status, 'completed')
+  })
+
+  test('a closed store answers in the same way', async () => {
+    await using server = await startGated()
+    await server.context.store[Symbol.asyncDispose]()
+    const job = submit(server, { graph: plain, workflow_id: 'label' })
+    await assert.rejects(job.accepted(), coded('SERVICE_UNAVAILABLE'))
+    const health = await fetch(`${server.url}/health`)
+    assert.equal(health.status, 503)
+    assert.equal(((await health.json()) as { services: { database: string } }).services.database, 'unhealthy')
+  })
+
+  test('a result that no text can hold fails its job', async () => {
+    let texts = 0
+    const once = {
+      toJSON() {
+        if (texts++ === 0) throw new RangeError('Invalid string length')
+        return 'written'
+      },
+    }
+    await using server = await startGated({ types: [mapType('test.Huge', () => once)] })
+    const graph = of(
+      [source('in', 'x'), node('huge', 'test.Huge'), sink('out')],
+      ['in.output->huge.value', 'huge.output->out.value'],
+    )
+    const job = submit(server, { graph })
+    await job.settled()
+    assert.equal(job.row.status, 'failed')
+    assert.match(job.row.error!, /result_too_large/)
+    assert.equal((await history(server, job.row)).map(words).at(-1), 'end failed')
+  })
+})
