@@ -14,7 +14,7 @@ const SUMMARIES = new Set(['oneOf', 'anyOf', 'if'])
 
 /** Every problem once. `base` is put before each path. */
 export function problemsOf(errors: readonly KeywordError[], base = ''): Problem[] {
-  const telling = errors.filter((error) => !SUMMARIES.has(error.keyword))
+  const telling = errors.filter((error) => !SUMMARIES.has(error.keyword)).filter(isMeant)
   const problems = (telling.length > 0 ? telling : errors).map((error) => problemOf(error, base))
   const seen = new Set<string>()
   return problems.filter(({ path, message }) => {
@@ -23,6 +23,13 @@ export function problemsOf(errors: readonly KeywordError[], base = ''): Problem[
     seen.add(key)
     return true
   })
+}
+
+/** What may be null as well and is wrong inside was not meant to be null: that variant has nothing to say. */
+function isMeant({ keyword, params, instancePath }: KeywordError, _at: number, all: readonly KeywordError[]): boolean {
+  if (keyword !== 'type' || params.type !== 'null') return true
+  const inside = (other: KeywordError) => other.instancePath.startsWith(`${instancePath}/`)
+  return !all.some((other) => inside(other) || (other.instancePath === instancePath && other.keyword !== 'type'))
 }
 
 function problemOf({ instancePath, keyword, params, message }: KeywordError, base: string): Problem {
