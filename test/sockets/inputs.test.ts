@@ -1,0 +1,158 @@
+// Commands that reach into a running job: `stream_input`, `end_input_stream`, `update_node_properties`.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { type Client, connect } from '../helpers/socket.ts'
+import { type Bench, gated, graph, greeting, newId, node, startBench, streamed } from './kit.ts'
+
+let bench: Bench
+before(async () => {
+  bench = await startBench()
+})
+after(() => bench[Symbol.asyncDispose]())
+
+async function running(client: Client, job_id: string, of = streamed()): Promise<void> {
+  client.command('run_job', { job_id, graph: of })
+  await client.next({ type: 'job_update', job_id, status: 'running' })
+}
+
+describe('stream_input and end_input_stream', () => {
+  test('values become the items of the stream, in order and from any socket; the end lets the job end', async () => {
+    await using client = await connect(bench.server)
+    await using other = await connect(bench.server, { mode: 'text' })
+    const job_id = newId()
+    await running(client, job_id)
+    for (let at = 0; at < 20; at++) client.command('stream_input', { job_id, input: 'x', value: at })
+    await client.next({ type: 'output_update', value: 19 })
+    const ack = await other.ask('stream_input', {
+      job_id,
+      input: 'x',
+      handle: 'output',
+      workflow_id: null,
+      value: 'last',
+    })
+    assert.equal(ack.job_id, job_id)
+    await other.ask('end_input_stream', { job_id, input: 'x', value: 'ignored' })
+    const frames = await client.collect(job_id)
+    const out = [...Array(20).keys(), 'last']
+    assert.deepEqual(frames.at(-1)?.result, { outputs: { out } })
+    assert.equal(frames.filter((frame) => frame.message !== undefined).length, 21)
+  })
+
+  test('a value that is absent is null', async () => {
+    await using client = await connect(bench.server)
+    const job_id = newId()
+    await running(client, job_id)
+    client.command('stream_input', { job_id, input: 'x' })
+    client.command('end_input_stream', { job_id, input: 'x' })
+    assert.deepEqual((await client.collect(job_id)).at(-1)?.result, { outputs: { out: [null] } })
+  })
+
+  test('a pushed command right behind run_job is carried out after it', async () => {
+    await using client = await connect(bench.server)
+    const job_id = newId()
+    client.command('run_job', { job_id, graph: streamed('input.Integer') })
+    client.command('stream_input', { job_id, input: 'x', value: 7 }, 'push')
+    client.command('end_input_stream', { job_id, input: 'x' })
+    assert.equal((await client.next({ request_id: 'push' })).error, undefined)
+    assert.deepEqual((await client.collect(job_id)).at(-1)?.result, { outputs: { out: [7] } })
+  })
+
+  test('unknown_input, not_a_stream, invalid_value and not_running stand in the place of the acknowledgement', async () => {
+    await using client = await connect(bench.server)
+    const job_id = newId()
+    const of = graph(
+      [
+        node('in', 'input.Integer', { name: 'x', stream: true, max: 10 }),
+        node('single', 'input.Any', { name: 'y', value: 1 }),
+        node('out', 'output.Output', { name: 'out' }),
+      ],
+      ['in.output->out.value'],
+    )
+    await running(client, job_id, of)
+    const word = async (command: string, data: object) => (await client.ask(command, { job_id, ...data })).error
+    assert.equal(await word('stream_input', { input: 'z', value: 1 }), 'unknown_input')
+    assert.equal(await word('stream_input', { input: 'x', handle: 'z', value: 1 }), 'unknown_input')
+    assert.equal(await word('end_input_stream', { input: 'z' }), 'unknown_input')
+    assert.equal(await word('stream_input', { input: 'y', value: 1 }), 'not_a_stream')
+    assert.equal(await word('end_input_stream', { input: 'y' }), 'not_a_stream')
+    for (const value of ['text', 1.5, null, 11]) {
+      const refused = await client.ask('stream_input', { job_id, input: 'x', value })
+      assert.equal(refused.error, 'invalid_value')
+      assert.deepEqual(
+        (refused.problems as { path: string }[]).map((problem) => problem.path),
+        ['/data/value'],
+      )
+    }
+    assert.equal(await word('stream_input', { input: 'x', value: 10 }), undefined)
+    assert.equal(await word('end_input_stream', { input: 'x' }), undefined)
+    await client.collect(job_id)
+    assert.deepEqual(client.of(job_id).at(-1)?.result, { outputs: { out: [10] } })
+    assert.equal(await word('stream_input', { input: 'x', value: 1 }), 'not_running')
+    assert.equal(await word('end_input_stream', { input: 'x' }), 'not_running')
+    const nobody = await client.ask('stream_input', { job_id: 'nobody', input: 'x', value: 1 })
+    assert.deepEqual([nobody.error, nobody.job_id], ['not_running', 'nobody'])
+  })
+
+  test('an input that has ended takes no value; ending it twice is the same as once', async () => {
+    await using client = await connect(bench.server)
+    const job_id = newId()
+    const of = graph(
+      [
+        node('in', 'input.Any', { name: 'x', stream: true }),
+        node('gate', 'test.Gate', { key: job_id }),
+        node('out', 'output.Output', { name: 'out' }),
+      ],
+      ['in.output->gate.value', 'gate.output->out.value'],
+    )
+    await running(client, job_id, of)
+    await client.ask('stream_input', { job_id, input: 'x', value: 'a' })
+    assert.equal((await client.ask('end_input_stream', { job_id, input: 'x' })).error, undefined)
+    assert.equal((await client.ask('end_input_stream', { job_id, input: 'x' })).error, undefined)
+    assert.equal((await client.ask('stream_input', { job_id, input: 'x', value: 'b' })).error, 'not_running')
+    await bench.gates.open(job_id)
+    assert.deepEqual((await client.collect(job_id)).at(-1)?.result, { outputs: { out: ['a'] } })
+  })
+})
+
+describe('update_node_properties', () => {
+  test('firings that have not begun see the new values; applied names what was taken', async () => {
+    await using client = await connect(bench.server)
+    const job_id = newId()
+    const of = graph(
+      [
+        node('in', 'input.String', { name: 'name', value: 'Ada' }),
+        node('gate', 'test.Gate', { key: job_id }),
+        node('say', 'text.Template', { template: 'Hello, {{name}}!' }),
+        node('out', 'output.Output', { name: 'out' }),
+      ],
+      ['in.output->gate.value', 'gate.output->say.name', 'say.output->out.value'],
+    )
+    client.command('run_job', { job_id, graph: of })
+    await bench.gates.at(job_id)
+    const change = (node_id: string, properties: object) =>
+      client.ask('update_node_properties', { job_id, node_id, properties, workflow_id: null })
+    const ack = await change('say', { template: 'Goodbye, {{name}}!', name: 'nobody', no_such: 1 })
+    assert.deepEqual(ack.applied, ['template'])
+    assert.deepEqual((await change('say', {})).applied, [])
+    assert.deepEqual((await change('say', { template: 5 })).applied, [])
+    assert.equal((await change('nobody', { template: 'x' })).error, 'unknown_node')
+    await bench.gates.open(job_id)
+    assert.deepEqual((await client.collect(job_id)).at(-1)?.result, { outputs: { out: ['Goodbye, Ada!'] } })
+    assert.equal((await change('say', { template: 'x' })).error, 'not_running')
+  })
+
+  test('not_running for a job that waits, and for one that there is not', async () => {
+    await using queueing = await startBench({ config: { max_concurrent_jobs: 1 } })
+    await using client = await connect(queueing.server)
+    const [first, waiting] = [newId(), newId()]
+    client.command('run_job', { job_id: first, graph: gated(first) })
+    client.command('run_job', { job_id: waiting, graph: greeting })
+    await client.next({ job_id: waiting, status: 'queued' })
+    for (const job_id of [waiting, 'nobody']) {
+      const refused = await client.ask('update_node_properties', { job_id, node_id: 'say', properties: {} })
+      assert.deepEqual([refused.error, refused.job_id], ['not_running', job_id])
+    }
+    await queueing.gates.open(first)
+    assert.equal((await client.collect(waiting)).at(-1)?.status, 'completed')
+  })
+})
