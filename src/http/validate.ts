@@ -4,7 +4,7 @@ import type { OperationInfo } from '../../generated/operations.ts'
 import { requestValidators } from '../../generated/validators.js'
 import { type Problem, ServiceError } from '../errors.ts'
 import { pointer, problemsOf } from '../problems.ts'
-import { type QueryNames, validatorDocument, validatorUrl } from './document.ts'
+import { type RequestFacts, validatorDocument, validatorUrl } from './validator-document.ts'
 
 /** A request that satisfies its schema, with numbers and booleans read from their text. */
 export interface ValidRequest {
@@ -23,8 +23,8 @@ export interface Validators {
 
 interface Openapi {
   steps: readonly RequestHandler[]
-  /** Names of the query parameters by operation. */
-  query: QueryNames
+  /** By operation id. */
+  facts: ReadonlyMap<string, RequestFacts>
 }
 
 export function createValidators(served: readonly OperationInfo[]): Validators {
@@ -68,22 +68,33 @@ async function throughOpenapi(
   operation: OperationInfo,
   request: Request,
 ): Promise<ValidRequest> {
-  const { steps, query } = await openapi
-  const unknown = unknownQuery(query.get(operation.operationId), request)
+  const { steps, facts } = await openapi
+  const found = ownProblems(facts.get(operation.operationId)!, request)
+  // Other types are refused before; without any it would stop there, and not say what else is wrong.
+  if (operation.body === 'json') request.headers['content-type'] ??= 'application/json'
   try {
     await runAt(validatorUrl(operation, pathValues(operation, request.params), search(request)), steps, request)
   } catch (error) {
-    throw fromOpenapi(error, unknown, request)
+    throw fromOpenapi(error, found)
   }
-  if (unknown.length > 0) throw invalidRequest(unknown)
+  if (found.length > 0) throw invalidRequest(found)
   // The validator makes `query` the request's own property and coerces it in place.
   return { path: request.params, query: { ...request.query }, headers: request.headers, body: request.body }
 }
 
-function unknownQuery(known: ReadonlySet<string> | undefined, request: Request): Problem[] {
-  return Object.keys(request.query)
-    .filter((name) => !known?.has(name))
-    .map((name) => ({ path: pointer('/query', name), message: 'is not a known parameter', code: 'unknown_parameter' }))
+const NO_BODY: Problem = { path: '/body', message: 'is required', code: 'required' }
+
+/** What express-openapi-validator stops at, or does not see: unknown query parameters and a missing body. */
+function ownProblems({ query_names, body_required }: RequestFacts, request: Request): Problem[] {
+  const unknown = Object.keys(request.query).filter((name) => !query_names.has(name))
+  return [
+    ...unknown.map((name) => ({
+      path: pointer('/query', name),
+      message: 'is not a known parameter',
+      code: 'unknown_parameter',
+    })),
+    ...(body_required && request.body === undefined ? [NO_BODY] : []),
+  ]
 }
 
 function search({ url }: Request): string {
@@ -111,21 +122,21 @@ function run(step: RequestHandler, request: Request): Promise<void> {
 
 // Loaded on demand: importing and preparing it costs more than everything else at start.
 async function loadOpenapi(served: readonly OperationInfo[]): Promise<Openapi> {
-  const [{ middleware }, { document, query }] = await Promise.all([
+  const [{ middleware }, { document, facts }] = await Promise.all([
     import('express-openapi-validator'),
     validatorDocument(served),
   ])
   const steps = middleware({
     apiSpec: document as never,
     validateApiSpec: false,
-    // It stops at the first unknown query parameter; `unknownQuery` finds all, beside every other problem.
+    // It stops at the first unknown query parameter; `ownProblems` finds all, beside every other problem.
     validateRequests: { allowUnknownQueryParameters: true, coerceTypes: false, allErrors: true },
     validateResponses: false,
     validateSecurity: false,
     fileUploader: false,
     useRequestUrl: true,
   })
-  return { steps: steps as readonly RequestHandler[], query }
+  return { steps: steps as readonly RequestHandler[], facts }
 }
 
 interface OpenapiProblem {
@@ -139,14 +150,11 @@ interface OpenapiError {
   errors?: readonly OpenapiProblem[]
 }
 
-const NO_BODY: Problem = { path: '/body', message: 'is required', code: 'required' }
-
-function fromOpenapi(thrown: unknown, unknown: readonly Problem[], request: Request): unknown {
+function fromOpenapi(thrown: unknown, found: readonly Problem[]): unknown {
   const { status, errors } = thrown as OpenapiError
-  // Without a body there is no content type either, and it complains of that; a wrong one does not come this far.
-  if (status === 415 && request.body === undefined) return invalidRequest([...unknown, NO_BODY])
   if (status !== 400 || !errors) return thrown
-  return invalidRequest([...unknown, ...errors.map(problemOf)])
+  const others = errors.map(problemOf).filter(({ path }) => path !== NO_BODY.path || !found.includes(NO_BODY))
+  return invalidRequest([...found, ...others])
 }
 
 function problemOf({ path = '', message = 'is not valid', errorCode }: OpenapiProblem): Problem {

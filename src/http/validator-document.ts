@@ -1,0 +1,106 @@
+// The part of the OpenAPI document that express-openapi-validator is given, shaped so that it judges and does nothing else.
+import { readFile } from 'node:fs/promises'
+import type { OperationInfo } from '../../generated/operations.ts'
+
+const OPENAPI = new URL('../../generated/openapi.json', import.meta.url)
+
+type Json = Record<string, unknown>
+
+/** What is checked besides, because the validator stops at it or does not see it. */
+export interface RequestFacts {
+  readonly query_names: ReadonlySet<string>
+  readonly body_required: boolean
+}
+
+interface Document {
+  openapi: string
+  info: Json
+  paths: Record<string, Record<string, Json> & { parameters?: unknown }>
+  components: { schemas: Json; parameters: Record<string, Json> }
+}
+
+/**
+ * The OpenAPI document cut down to the requests of operations that are validated by it: without answers, examples and
+ * security, because every schema that is reachable is compiled for each operation.
+ */
+export async function validatorDocument(
+  served: readonly OperationInfo[],
+): Promise<{ document: Json; facts: ReadonlyMap<string, RequestFacts> }> {
+  const { openapi, info, paths: all, components } = JSON.parse(await readFile(OPENAPI, 'utf8')) as Document
+  const facts = new Map<string, RequestFacts>()
+  const paths: Record<string, Json> = {}
+  for (const info of served.filter(({ validation }) => validation === 'openapi')) {
+    const { path, method, operationId } = info
+    const item = all[path]!
+    const { requestBody, ...operation } = item[method] as Json & { requestBody?: Json }
+    const declared = [...((item.parameters ?? []) as Json[]), ...((operation.parameters ?? []) as Json[])]
+    // Without `allowReserved` it refuses characters that a query may hold as they are (RFC 3986, section 3.4).
+    const parameters = declared.map((one): Json => ({ ...resolved(one, components.parameters), allowReserved: true }))
+    const query_names = parameters.filter((one) => one.in === 'query').map((one) => one.name as string)
+    facts.set(operationId, { query_names: new Set(query_names), body_required: requestBody?.required === true })
+    const request = {
+      operationId,
+      parameters,
+      ...(requestBody ? { requestBody: bareBody(requestBody) } : {}),
+      responses: { default: { description: 'Any.' } },
+    }
+    // Express answers HEAD from GET, and the validator takes no method for another.
+    paths[validatorPath(info)] = { [method]: request, ...(method === 'get' ? { head: request } : {}) }
+  }
+  const document = { openapi, info, paths, components: { schemas: usedSchemas(paths, components.schemas) } }
+  return { document, facts }
+}
+
+/** An operation's own address in that document: the router has chosen already, and the validator is not to choose again. */
+function validatorPath({ operationId, path }: OperationInfo): string {
+  return `/${operationId}${path.match(/\/\{\w+\}/g)?.join('') ?? ''}`
+}
+
+/** The URL under which the validator finds a request of this operation, with the values of its path parameters. */
+export function validatorUrl(info: OperationInfo, values: Readonly<Record<string, unknown>>, search: string): string {
+  const path = validatorPath(info).replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(values[name])))
+  return path + search
+}
+
+function resolved(parameter: Json, shared: Record<string, Json>): Json {
+  const name = typeof parameter.$ref === 'string' ? parameter.$ref.split('/').at(-1)! : null
+  return name === null ? parameter : shared[name]!
+}
+
+function bareBody({ content, ...rest }: Json): Json {
+  const types = Object.entries(content as Record<string, Json>)
+  return {
+    ...rest,
+    content: Object.fromEntries(types.map(([type, { schema }]) => [type, { schema: withoutDefaults(schema) }])),
+  }
+}
+
+function usedSchemas(from: unknown, schemas: Json): Json {
+  const used: Json = {}
+  const visit = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return
+    const reference = (value as Json).$ref
+    const name = typeof reference === 'string' ? reference.match(/^#\/components\/schemas\/(.+)$/)?.[1] : undefined
+    if (name && !(name in used)) {
+      used[name] = withoutDefaults(schemas[name])
+      visit(schemas[name])
+    }
+    for (const member of Object.values(value)) visit(member)
+  }
+  visit(from)
+  return used
+}
+
+// The validator would write defaults into bodies, and a graph is to be kept as it was sent.
+function withoutDefaults(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withoutDefaults)
+  if (typeof schema !== 'object' || schema === null) return schema
+  const kept = Object.entries(schema).filter(([keyword]) => keyword !== 'default')
+  return Object.fromEntries(kept.map(([keyword, value]) => [keyword, keywordWithoutDefaults(keyword, value)]))
+}
+
+function keywordWithoutDefaults(keyword: string, value: unknown): unknown {
+  if (keyword === 'enum' || keyword === 'const') return value
+  if (keyword !== 'properties') return withoutDefaults(value)
+  return Object.fromEntries(Object.entries(value as Json).map(([name, schema]) => [name, withoutDefaults(schema)]))
+}
