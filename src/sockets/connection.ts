@@ -72,10 +72,10 @@ export class Connection {
     }
   }
 
-  /** Says goodbye, and cuts the connection when the peer does not answer within `ms`. */
-  close(code: number, reason: string, ms: number): Promise<void> {
+  /** Tells the ends of the jobs that it follows, says goodbye, and cuts the connection when that takes too long. */
+  close(code: number, reason: string): Promise<void> {
     return new Promise((resolve) => {
-      const cut = setTimeout(() => this.#ws.terminate(), ms)
+      const cut = setTimeout(() => this.#ws.terminate(), this.#times.goodbye_ms)
       this.#ws.once('close', () => {
         clearTimeout(cut)
         resolve()
@@ -83,7 +83,7 @@ export class Connection {
       if (this.#ws.readyState === this.#ws.CLOSED) {
         clearTimeout(cut)
         resolve()
-      } else this.#ws.close(code, reason)
+      } else void this.followers.finished().then(() => this.#ws.close(code, reason))
     })
   }
 

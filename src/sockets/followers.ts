@@ -29,6 +29,7 @@ const REMEMBERED = 1_000
 export class Followers {
   readonly #connection: Connection
   readonly #running = new Map<number, { stop: AbortController; job_id: string }>()
+  readonly #pumps = new Set<Promise<void>>()
   /** By job: the last sequence whose outputs this connection was told when it came back. */
   readonly #told = new Map<number, number>()
 
@@ -58,11 +59,18 @@ export class Followers {
     this.#running.set(row.key, { stop, job_id: row.id })
     const connection = this.#connection
     const signal = AbortSignal.any([stop.signal, connection.closed])
-    void this.#pump(row, detail, connection.app.events.follow(row.key, after, signal, feed), signal)
+    const pump = this.#pump(row, detail, connection.app.events.follow(row.key, after, signal, feed), signal)
       .catch((thrown) => this.#failed(row, thrown))
       .finally(() => {
         if (this.#running.get(row.key)?.stop === stop) this.#running.delete(row.key)
+        this.#pumps.delete(pump)
       })
+    this.#pumps.add(pump)
+  }
+
+  /** Resolves when everything is told of the jobs that are followed now: all of them have ended. */
+  async finished(): Promise<void> {
+    await Promise.all(this.#pumps)
   }
 
   /** The history cannot be told to its end: for whoever watches, the job has failed. */

@@ -10,7 +10,6 @@ import { SOCKET_TIMES, type SocketTimes } from './keep-alive.ts'
 
 /** RFC 6455, section 7.4.1, and the registry it founded: the server restarts. */
 const SERVICE_RESTART = 1012
-const GOODBYE_MS = 2_000
 
 export class Gateway {
   readonly #app: AppContext
@@ -45,10 +44,10 @@ export class Gateway {
     ws.once('close', () => this.#connections.delete(connection))
   }
 
-  /** Closes every connection with 1012 and waits until they are gone, two seconds at most. */
+  /** Closes every connection with 1012 and waits until they are gone, as long as a goodbye may take. */
   async close(): Promise<void> {
     await Promise.all(
-      [...this.#connections].map((connection) => connection.close(SERVICE_RESTART, 'the server restarts', GOODBYE_MS)),
+      [...this.#connections].map((connection) => connection.close(SERVICE_RESTART, 'the server restarts')),
     )
     this.#sockets.close()
   }

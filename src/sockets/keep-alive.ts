@@ -10,6 +10,8 @@ export interface SocketTimes {
   readonly silence_ms: number
   /** How long a peer may leave too much unread. */
   readonly drain_ms: number
+  /** How long the end of a connection may take when the server closes it. */
+  readonly goodbye_ms: number
 }
 
 export const SOCKET_TIMES: SocketTimes = {
@@ -17,6 +19,7 @@ export const SOCKET_TIMES: SocketTimes = {
   frame_ping_ms: 25_000,
   silence_ms: 70_000,
   drain_ms: 30_000,
+  goodbye_ms: 2_000,
 }
 
 export class KeepAlive {
