@@ -1,6 +1,6 @@
 // One job while it lives: its row, its history, its execution. It moves through states by the table, writes every change with its event
 // in one transaction, and tells whoever waits when that is committed. Who may run when is the service's business.
-import type { JobError, JobStatus } from '../../generated/types.ts'
+import type { JobStatus } from '../../generated/types.ts'
 import { keepGraph } from '../db/graphs.ts'
 import { insertJob, insertJobInput, updateJob } from '../db/jobs.ts'
 import type { JobTable } from '../db/schema.ts'
@@ -15,11 +15,21 @@ import { jsonText } from '../json.ts'
 import type { Log } from '../log.ts'
 import type { Platform } from '../platform.ts'
 import type { CompiledGraph } from '../workflows/plans.ts'
+import {
+  CANCELLED,
+  CANCELLED_BEFORE_START,
+  type Ending,
+  endingOf,
+  interrupted,
+  timedOut,
+  UNWRITABLE,
+} from './endings.ts'
 import { buildManifest, outputValues } from './manifest.ts'
 import type { Contender } from './queue.ts'
 import { recorder } from './recorder.ts'
 import { snapshotOf } from './snapshot.ts'
 import { isTerminal, next, publicStatus, socketStatus, type Trigger } from './states.ts'
+import { Waiters } from './waiters.ts'
 
 export interface ActiveJobParts {
   row: JobTable
@@ -53,15 +63,6 @@ export interface JobHost {
   position(job: ActiveJob): number
 }
 
-interface Waiter {
-  /** Null waits for the terminal event. */
-  sequence: number | null
-  resolve(): void
-  reject(error: unknown): void
-}
-
-type Ending = { trigger: Trigger; error: JobError | null; outputs: Record<string, unknown[]> | null }
-
 export class ActiveJob implements Contender {
   readonly row: JobTable
   readonly plan: Plan
@@ -72,12 +73,12 @@ export class ActiveJob implements Contender {
   readonly exclusive: boolean
   readonly #compiled: CompiledGraph
   readonly #host: JobHost
+  readonly #waiters: Waiters
   readonly #abort = new AbortController()
   readonly #timeout_seconds: number | null
   readonly #fed: boolean
   #execution: Execution | null = null
   #timer: NodeJS.Timeout | null = null
-  #waiters: Waiter[] = []
   #committing = false
   #stored: boolean
   #messages = 0
@@ -98,6 +99,7 @@ export class ActiveJob implements Contender {
     this.#stored = parts.stored
     this.#host = host
     this.feed = host.events.open(row.key, row.last_sequence, parts.watched)
+    this.#waiters = new Waiters(this.feed)
   }
 
   get status(): JobStatus {
@@ -164,7 +166,7 @@ export class ActiveJob implements Contender {
   /** Asks it to end: at once where it only waits, else as soon as its firings have settled. Without effect on one that has ended. */
   cancel(): void {
     if (this.row.status === 'cancel_requested' || next(this.row.status, 'cancel') === null) return
-    if (next(this.row.status, 'cancel') === 'cancelled') return this.#finish({ ...CANCELLED, trigger: 'cancel' })
+    if (next(this.row.status, 'cancel') === 'cancelled') return this.#finish(CANCELLED_BEFORE_START)
     this.#move('cancel')
     this.append({ type: 'job_status', status: 'cancel_requested', queue_position: null, message: null }, null)
     this.#abort.abort()
@@ -173,9 +175,7 @@ export class ActiveJob implements Contender {
   /** Ends it as failed whatever it does, because the server stops; as cancelled where that was asked for before. */
   interrupt(message: string): void {
     if (this.terminal) return
-    const error: JobError = { message, type: 'interrupted', node_id: null, retryable: true }
-    const ending: Ending =
-      this.row.status === 'cancel_requested' ? CANCELLED : { trigger: 'fail', error, outputs: null }
+    const ending = this.row.status === 'cancel_requested' ? CANCELLED : interrupted(message)
     this.#forced = ending
     if (this.#execution === null) this.#finish(ending)
     else this.#abort.abort()
@@ -196,24 +196,17 @@ export class ActiveJob implements Contender {
 
   /** Resolves when the first event is committed: the job will not be lost any more. */
   accepted(): Promise<void> {
-    return this.#until(1)
+    return this.#waiters.until(1)
   }
 
   /** Resolves when the terminal event is committed. */
   settled(): Promise<void> {
-    return this.#until(null)
+    return this.#waiters.until(null)
   }
 
   /** Resolves when everything that has happened so far is committed. */
   flushed(): Promise<void> {
-    return this.#until(this.feed.sequence)
-  }
-
-  #until(sequence: number | null): Promise<void> {
-    const reached = sequence === null ? this.feed.ended : this.feed.committed >= sequence
-    if (reached) return Promise.resolve()
-    if (this.#lost !== null) return Promise.reject(this.#lost)
-    return new Promise((resolve, reject) => this.#waiters.push({ sequence, resolve, reject }))
+    return this.#waiters.until(this.feed.sequence)
   }
 
   #move(trigger: Trigger): void {
@@ -228,16 +221,7 @@ export class ActiveJob implements Contender {
     const ms = Math.min(seconds * 1000, 2_147_483_647)
     this.#timer = setTimeout(() => {
       if (this.row.status === 'cancel_requested') return
-      this.#forced = {
-        trigger: 'time_out',
-        error: {
-          message: `The job did not end within ${seconds} seconds.`,
-          type: 'timed_out',
-          node_id: null,
-          retryable: true,
-        },
-        outputs: null,
-      }
+      this.#forced = timedOut(seconds)
       this.#abort.abort()
     }, ms)
   }
@@ -308,13 +292,8 @@ export class ActiveJob implements Contender {
   #committed(error: unknown): void {
     if (error !== null) return this.#lose(error)
     this.#stored = true
-    const { committed, ended } = this.feed
-    if (this.#waiters.length > 0) {
-      const ready = this.#waiters.filter(({ sequence }) => (sequence === null ? ended : committed >= sequence))
-      this.#waiters = this.#waiters.filter((waiter) => !ready.includes(waiter))
-      for (const waiter of ready) waiter.resolve()
-    }
-    if (ended) this.#host.gone(this)
+    this.#waiters.wake()
+    if (this.feed.ended) this.#host.gone(this)
   }
 
   /** The history cannot be written: nothing that is not stored may be believed, so the job stops here. */
@@ -325,25 +304,9 @@ export class ActiveJob implements Contender {
     this.#host.log.error({ err: cause, job_id: this.row.id }, 'the history of a job could not be written')
     this.#abort.abort()
     this.#host.events.abandon(this.feed)
-    for (const waiter of this.#waiters) waiter.reject(lost)
-    this.#waiters = []
+    this.#waiters.lose(lost)
     this.#host.gone(this)
   }
-}
-
-const CANCELLED: Ending = { trigger: 'settle', error: null, outputs: null }
-
-const UNWRITABLE: Ending = {
-  trigger: 'fail',
-  error: { message: 'The result of the job is too large.', type: 'result_too_large', node_id: null, retryable: false },
-  outputs: null,
-}
-
-function endingOf(outcome: Outcome): Ending {
-  if (outcome.status === 'completed') return { trigger: 'complete', error: null, outputs: outcome.outputs }
-  if (outcome.status === 'cancelled') return CANCELLED
-  const { message, type, node_id } = outcome.error
-  return { trigger: 'fail', error: { message, type, node_id, retryable: false }, outputs: null }
 }
 
 /** Seconds from start to end; 0 for a job that never started. */
