@@ -1,7 +1,9 @@
 // When histories cannot be written: nothing is acknowledged that is not stored, nobody waits for ever, and the service goes on.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { Health } from '../../generated/types.ts'
 import { mapType, node, graph as of, sink, source } from '../engine/kit.ts'
+import { call } from '../helpers/http.ts'
 import { until } from '../helpers/server.ts'
 import { coded, gated, history, OWNER, plain, Saboteur, startGated, submit, words } from './kit.ts'
 
@@ -26,15 +28,10 @@ describe('a history that cannot be written', () => {
     using saboteur = new Saboteur(server)
     saboteur.break()
     const run = (body: object) =>
-      fetch(`${server.url}/api/workflows/greeting/run`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify({ params: { name: 'Ada' }, ...body }),
-      })
+      call(server, 'POST', '/api/workflows/greeting/run', { body: { params: { name: 'Ada' }, ...body } })
     for (const body of [{}, { background: true }]) {
-      const response = await run(body)
-      const text = await response.text()
-      assert.equal(response.status, 503)
+      const { status, text } = await run(body)
+      assert.equal(status, 503)
       assert.match(text, /service_unavailable/)
       assert.ok(!text.includes('disk'))
     }
@@ -108,9 +105,8 @@ describe('a history that cannot be written', () => {
     await server.context.store[Symbol.asyncDispose]()
     const job = submit(server, { graph: plain, workflow_id: 'label' })
     await assert.rejects(job.accepted(), coded('SERVICE_UNAVAILABLE'))
-    const health = await fetch(`${server.url}/health`)
-    assert.equal(health.status, 503)
-    assert.equal(((await health.json()) as { services: { database: string } }).services.database, 'unhealthy')
+    const health = await call<Health>(server, 'GET', '/health')
+    assert.deepEqual([health.status, health.body.services.database], [503, 'unhealthy'])
   })
 
   test('a result that no text can hold fails its job', async () => {

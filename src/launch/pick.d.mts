@@ -1,0 +1,13 @@
+// The types of pick.mjs, for those who import it from TypeScript.
+
+export interface Host {
+  version: string
+  execPath: string
+  platform: string
+  arch: string
+}
+
+export const MINIMUM: readonly number[]
+export const COMPILE_CACHE: string
+export function isNewEnough(version: string): boolean
+export function pickNode(host: Host): { path: string; own: boolean } | { missing: string }

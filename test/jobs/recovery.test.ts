@@ -1,0 +1,136 @@
+// After a crash: what was acknowledged is there, what had ended stays as it ended, and what nobody runs any more has failed.
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import type { JobError, RunResult, Workflow } from '../../generated/types.ts'
+import { insertJobEvent } from '../../src/db/job-events.ts'
+import type { StoredStatus } from '../../src/db/schema.ts'
+import { Store } from '../../src/db/store.ts'
+import { call } from '../helpers/http.ts'
+import { type ServingProcess, serve, storedJobs } from '../helpers/process.ts'
+import { scaled } from '../helpers/scale.ts'
+import { startServer, type TestServer, temporaryFolder, until } from '../helpers/server.ts'
+import { jobRow, putJob } from '../helpers/store.ts'
+import { history, OWNER, valid, words } from './kit.ts'
+
+const errorType = (error: string | null) => (JSON.parse(error ?? 'null') as JobError | null)?.type
+
+async function run(server: { url: string }, id: string, body: object): Promise<RunResult> {
+  const answer = await call<RunResult>(server, 'POST', `/api/workflows/${id}/run`, { body })
+  assert.ok(answer.status === 200 || answer.status === 202, answer.text)
+  return answer.body
+}
+
+async function createDelayed(server: ServingProcess): Promise<string> {
+  const graph = {
+    nodes: [
+      { id: 'in', type: 'input.Any', data: { name: 'in', value: 1 } },
+      { id: 'wait', type: 'control.Delay', data: { seconds: 3600 } },
+    ],
+    edges: [{ source: 'in', sourceHandle: 'output', target: 'wait', targetHandle: 'value' }],
+  }
+  const { body } = await call<Workflow>(server, 'POST', '/api/workflows', { body: { name: 'slow', graph } })
+  return body.id
+}
+
+async function stateOf(server: TestServer, id: string) {
+  const handle = await server.context.jobs.get(OWNER, id)
+  valid('JobSnapshot', server.context.jobs.snapshot(handle))
+  return { ...handle.row, words: (await history(server, handle.row)).map(words) }
+}
+
+describe('a server that was killed', () => {
+  test('in the middle of jobs: the next start ends them as interrupted, and leaves ended ones alone', async () => {
+    const data_dir = temporaryFolder()
+    try {
+      let ended: RunResult
+      let left: RunResult[]
+      {
+        await using server = await serve(data_dir, { SVC_MAX_CONCURRENT_JOBS: '3' })
+        const slow = await createDelayed(server)
+        ended = await run(server, 'greeting', { params: { name: 'Ada' } })
+        left = await Promise.all(Array.from({ length: 5 }, () => run(server, slow, { background: true })))
+        await until('the queue', () => storedJobs(data_dir, 'running') === 3 && storedJobs(data_dir, 'queued') === 2)
+        server.kill('SIGKILL')
+        await server.ended()
+      }
+      await using server = await startServer({ data_dir })
+      assert.deepEqual(server.context.jobs.listActive(OWNER), [])
+      const states = await Promise.all(left.map(({ job_id }) => stateOf(server, job_id)))
+      for (const { status, error, words } of states) {
+        assert.deepEqual([status, errorType(error)], ['failed', 'interrupted'])
+        assert.equal(words.at(-1), 'end failed')
+      }
+      const started = states.filter(({ words }) => words.includes('node wait running'))
+      assert.equal(started.length, 3)
+      assert.equal((await stateOf(server, ended.job_id)).status, 'completed')
+      const next = await run(server, 'greeting', { params: { name: 'Bob' } })
+      assert.deepEqual(next.outputs, { greeting: 'Hello, Bob!' })
+    } finally {
+      rmSync(data_dir, { recursive: true, force: true })
+    }
+  })
+
+  test('in the middle of writing: every job that was answered is there, with its whole history', async () => {
+    const data_dir = temporaryFolder()
+    try {
+      for (let round = 0; round < scaled(2); round++) {
+        const answered: RunResult[] = []
+        {
+          await using server = await serve(data_dir)
+          const busy = Array.from({ length: 8 }, async () => {
+            for (;;) answered.push(await run(server, 'greeting', { params: { name: 'x' } }))
+          })
+          const stopped = Promise.allSettled(busy)
+          await until('some answers', () => answered.length > 100)
+          server.kill('SIGKILL')
+          await stopped
+        }
+        await using server = await startServer({ data_dir })
+        for (const { job_id } of answered) {
+          const { status, words } = await stateOf(server, job_id)
+          assert.deepEqual([status, words.length], ['completed', 10])
+        }
+      }
+    } finally {
+      rmSync(data_dir, { recursive: true, force: true })
+    }
+  })
+
+  const LEFT: Record<string, StoredStatus> = {
+    scheduled: 'failed',
+    pending: 'failed',
+    queued: 'failed',
+    running: 'failed',
+    paused: 'failed',
+    recovering: 'failed',
+    cancel_requested: 'cancelled',
+  }
+  test('in every state: what had not ended ends, and its history goes on without a gap', async () => {
+    const data_dir = temporaryFolder()
+    try {
+      const created_at = '2026-01-01T00:00:00.000Z'
+      const payload = JSON.stringify({ status: 'accepted', queue_position: null, message: null })
+      {
+        await using store = await Store.open(`${data_dir}/svc.db`)
+        await store.write((tx) => {
+          for (const [at, status] of Object.keys(LEFT).entries()) {
+            const key = at + 1
+            putJob(tx, jobRow(key, { id: status, status: status as StoredStatus, last_sequence: 1 }))
+            insertJobEvent(tx, { job_key: key, sequence: 1, type: 'job_status', payload, created_at })
+          }
+        })
+      }
+      await using server = await startServer({ data_dir })
+      for (const [id, status] of Object.entries(LEFT)) {
+        const state = await stateOf(server, id)
+        assert.equal(state.status, status, id)
+        assert.equal(state.last_sequence, 2)
+        assert.deepEqual(state.words, ['status accepted', `end ${status}`])
+        assert.equal(errorType(state.error), status === 'failed' ? 'interrupted' : undefined)
+      }
+    } finally {
+      rmSync(data_dir, { recursive: true, force: true })
+    }
+  })
+})

@@ -1,0 +1,231 @@
+// `svc serve` as people and supervisors meet it: its lines, its exit codes, its signals.
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import type { RunResult, Workflow } from '../../generated/types.ts'
+import { version } from '../../src/version.ts'
+import { call } from '../helpers/http.ts'
+import { type Ended, MAIN, runProcess, SVC, serve, storedJobs } from '../helpers/process.ts'
+import { temporaryFolder, until } from '../helpers/server.ts'
+
+let folder: string
+
+before(() => {
+  folder = temporaryFolder()
+})
+
+after(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+
+let folders = 0
+const newFolder = () => join(folder, `data-${++folders}`)
+
+async function run(args: string[], environment: Record<string, string> = {}): Promise<Ended> {
+  await using running = runProcess(MAIN, args, { SVC_DATA_DIR: newFolder(), ...environment })
+  return await running.ended()
+}
+
+/** It did not start, and said why in one line. */
+function refusedInOneLine({ code, stdout, stderr }: Ended, message: RegExp): void {
+  assert.match(stderr, /^svc: [^\n]+\n$/)
+  assert.match(stderr, message)
+  assert.deepEqual([code, stdout], [1, ''])
+}
+
+const delayed = (seconds: number) => ({
+  name: 'delayed',
+  graph: {
+    nodes: [
+      { id: 'in', type: 'input.String', data: { name: 'in', value: 'x' } },
+      { id: 'wait', type: 'control.Delay', data: { seconds } },
+      { id: 'out', type: 'output.Output', data: { name: 'out' } },
+    ],
+    edges: [
+      { source: 'in', sourceHandle: 'output', target: 'wait', targetHandle: 'value' },
+      { source: 'wait', sourceHandle: 'output', target: 'out', targetHandle: 'value' },
+    ],
+  },
+})
+
+async function createDelayed(server: { url: string }, seconds: number): Promise<string> {
+  const created = await call<Workflow>(server, 'POST', '/api/workflows', { body: delayed(seconds) })
+  assert.equal(created.status, 201)
+  return created.body.id
+}
+
+describe('svc serve', () => {
+  test('it says where it listens, serves, and ends with 0 on SIGTERM, leaving no owner behind', async () => {
+    const data_dir = newFolder()
+    await using server = await serve(data_dir, {}, SVC)
+    assert.equal(server.stdout(), `svc ${version} listens on ${server.url}\n`)
+    assert.equal((await call(server, 'GET', '/health')).status, 200)
+    assert.match(readFileSync(join(data_dir, 'owner'), 'utf8'), /process \d+/)
+    server.kill('SIGTERM')
+    const { code, stdout, stderr } = await server.ended()
+    assert.deepEqual([code, stderr], [0, ''])
+    assert.match(stdout, /svc stops: new work is refused, running jobs get 30 seconds\n$/)
+    assert.equal(existsSync(join(data_dir, 'owner')), false)
+  })
+
+  test('SIGTERM drains: new work is refused, running work is answered, /ready stays, /health is 503', async () => {
+    const data_dir = newFolder()
+    await using server = await serve(data_dir)
+    const id = await createDelayed(server, 1)
+    const running = call<RunResult>(server, 'POST', `/api/workflows/${id}/run`, { body: {} })
+    await until('the job to run', () => storedJobs(data_dir, 'running') === 1)
+    server.kill('SIGTERM')
+    await until('draining', async () => (await call(server, 'GET', '/health')).status === 503)
+    const refused = await call(server, 'POST', '/api/workflows/greeting/run', { body: { params: { name: 'x' } } })
+    assert.equal(refused.status, 503)
+    assert.equal(refused.headers['retry-after'], '10')
+    assert.deepEqual((await call(server, 'GET', '/ready')).body, { status: 'ok' })
+    const { status, body } = await running
+    assert.deepEqual([status, body.status, body.outputs], [200, 'completed', { out: 'x' }])
+    assert.equal((await server.ended()).code, 0)
+  })
+
+  test('a second signal ends it at once, and the next start ends what was running', async () => {
+    const data_dir = newFolder()
+    await using server = await serve(data_dir)
+    const id = await createDelayed(server, 3_600)
+    const { body } = await call<RunResult>(server, 'POST', `/api/workflows/${id}/run`, { body: { background: true } })
+    server.kill('SIGINT')
+    await until('draining', async () => (await call(server, 'GET', '/health')).status === 503)
+    // The same signal again is an echo for a moment, so it is sent until it is heard.
+    const ended = server.ended()
+    await until('the end', () => {
+      server.kill('SIGINT')
+      return server.child.exitCode !== null
+    })
+    assert.equal((await ended).code, 1)
+    await using next = await serve(data_dir, { SVC_LOG_LEVEL: 'warn' })
+    assert.match(next.stderr(), /"jobs":1,"msg":"jobs of an earlier process were ended as interrupted"/)
+    assert.equal(body.status, 'accepted')
+  })
+
+  test('a signal that comes twice in a moment, as from a terminal, is one', async () => {
+    const data_dir = newFolder()
+    await using server = await serve(data_dir)
+    const id = await createDelayed(server, 0.5)
+    const running = call<RunResult>(server, 'POST', `/api/workflows/${id}/run`, { body: {} })
+    await until('the job to run', () => storedJobs(data_dir, 'running') === 1)
+    server.kill('SIGINT')
+    server.kill('SIGINT')
+    assert.equal((await running).body.status, 'completed')
+    assert.equal((await server.ended()).code, 0)
+  })
+
+  test('a second serve on the same data folder names the owner and ends with 1', async () => {
+    const data_dir = newFolder()
+    await using first = await serve(data_dir)
+    refusedInOneLine(
+      await run(['serve', '--port', '0'], { SVC_DATA_DIR: data_dir }),
+      new RegExp(`belongs to a running server \\(process ${first.pid}, 127\\.0\\.0\\.1:0\\)`),
+    )
+    assert.equal((await call(first, 'GET', '/health')).status, 200)
+  })
+
+  test('a lock left by a killed process does not stop a start', async () => {
+    const data_dir = newFolder()
+    await using first = await serve(data_dir)
+    first.kill('SIGKILL')
+    await first.ended()
+    assert.ok(existsSync(join(data_dir, 'owner')))
+    await using second = await serve(data_dir)
+    assert.equal((await call(second, 'GET', '/health')).status, 200)
+  })
+})
+
+describe('svc serve that cannot start', () => {
+  test('a port in use', async () => {
+    const other = createServer()
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+    const { port } = other.address() as AddressInfo
+    const data_dir = newFolder()
+    const ended = await run(['serve', '--port', String(port)], { SVC_DATA_DIR: data_dir })
+    await new Promise((resolve) => other.close(resolve))
+    refusedInOneLine(ended, new RegExp(`port ${port} on 127\\.0\\.0\\.1 is in use; .*--port`))
+    assert.equal(existsSync(join(data_dir, 'owner')), false)
+  })
+
+  test('an address that is not this machine’s', async () => {
+    refusedInOneLine(
+      await run(['serve', '--host', '192.0.2.1', '--port', '0']),
+      /192\.0\.2\.1 is not an address of this/,
+    )
+  })
+
+  test('a data folder that cannot be made', async () => {
+    const path = join(folder, 'a-file')
+    writeFileSync(path, '')
+    refusedInOneLine(await run(['serve', '--port', '0'], { SVC_DATA_DIR: join(path, 'data') }), /cannot be made/)
+  })
+
+  test('a database that is none', async () => {
+    const path = join(folder, 'letter.txt')
+    writeFileSync(path, 'Dear reader, this is not the database that you are looking for. '.repeat(50))
+    refusedInOneLine(
+      await run(['serve', '--port', '0'], { SVC_DATABASE_URL: `sqlite:${path}` }),
+      /letter\.txt is not a database/,
+    )
+  })
+
+  test('bad settings: every problem, a line each', async () => {
+    const { code, stdout, stderr } = await run(['serve', '--port', '0'], {
+      SVC_LOG_LEVEL: 'loud',
+      SVC_MAX_CONCURRENT_JOBS: '-1',
+      SVC_PUBLIC_URL: 'nowhere',
+    })
+    assert.deepEqual([code, stdout], [1, ''])
+    const lines = stderr.trimEnd().split('\n')
+    assert.equal(lines.length, 3)
+    for (const name of ['SVC_LOG_LEVEL', 'SVC_MAX_CONCURRENT_JOBS', 'SVC_PUBLIC_URL']) {
+      assert.ok(
+        lines.some((line) => line.startsWith(`svc: ${name} must be`)),
+        stderr,
+      )
+    }
+  })
+})
+
+describe('svc with wrong usage', () => {
+  const WRONG: Record<string, string[]> = {
+    'an option that there is not': ['serve', '--mode', 'desktop'],
+    'a short option': ['serve', '-p', '80'],
+    'a port that is no number': ['serve', '--port', 'http'],
+    'a port beyond the last': ['serve', '--port', '65536'],
+    'a negative port': ['serve', '--port=-1'],
+    'an option without its value': ['serve', '--port'],
+    'an empty host': ['serve', '--host', ''],
+    'an argument': ['serve', 'now'],
+    'an unknown command': ['start'],
+    'no command': [],
+  }
+  for (const [what, args] of Object.entries(WRONG)) {
+    test(`${what} is refused with the usage and 2`, async () => {
+      const { code, stdout, stderr } = await run(args)
+      assert.deepEqual([code, stdout], [2, ''])
+      assert.match(stderr, /^svc: [^\n]+\nusage: svc serve \[--host HOST\] \[--port PORT\]\n$/)
+    })
+  }
+})
+
+describe('svc that only says something', () => {
+  for (const flag of ['--help', '-h', 'help']) {
+    test(`${flag} shows the usage`, async () => {
+      const { code, stdout, stderr } = await run([flag])
+      assert.deepEqual([code, stderr], [0, ''])
+      assert.match(stdout, /^usage: svc serve \[--host HOST\] \[--port PORT\]\n/)
+    })
+  }
+  for (const flag of ['--version', '-v']) {
+    test(`${flag} shows the version`, async () => {
+      const { code, stdout } = await run([flag])
+      assert.deepEqual([code, stdout], [0, `${version}\n`])
+    })
+  }
+})
