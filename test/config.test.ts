@@ -1,0 +1,133 @@
+// All settings: their defaults, their limits, and every bad value reported at once.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { type Config, ConfigError, type Environment, readConfig } from '../src/config.ts'
+
+const LISTEN = { host: '127.0.0.1', port: 7777 }
+const read = (environment: Environment) => readConfig(environment, LISTEN)
+const MIB = 1024 * 1024
+
+const DEFAULTS: Config = {
+  ...LISTEN,
+  data_dir: join(homedir(), '.local', 'share', 'svc'),
+  database_url: null,
+  public_url: null,
+  log_level: 'info',
+  production: false,
+  max_concurrent_jobs: 64,
+  max_jobs_per_user: 32,
+  max_runs_per_workflow: 16,
+  max_queued_jobs: 10_000,
+  job_timeout_seconds: null,
+  max_body_bytes: 16 * MIB,
+  max_upload_bytes: 5 * 1024 * MIB,
+  ws_max_message_bytes: 32 * MIB,
+  ws_rate_limit_disabled: false,
+  ws_rate_limit_max: 200,
+  allowed_hosts: [],
+  allowed_origins: [],
+  local_client_token: null,
+}
+
+/** Each setting: its key, a good value as text, and what that is when it is read. */
+const GOOD: Record<string, [keyof Config, string, unknown]> = {
+  SVC_DATA_DIR: ['data_dir', '/srv/data', '/srv/data'],
+  SVC_DATABASE_URL: ['database_url', 'sqlite:/srv/other.db', 'sqlite:/srv/other.db'],
+  SVC_PUBLIC_URL: ['public_url', 'https://example.org/svc//', 'https://example.org/svc'],
+  SVC_LOG_LEVEL: ['log_level', 'warn', 'warn'],
+  SVC_ENV: ['production', 'production', true],
+  SVC_MAX_CONCURRENT_JOBS: ['max_concurrent_jobs', '1', 1],
+  SVC_MAX_JOBS_PER_USER: ['max_jobs_per_user', '10000', 10_000],
+  SVC_MAX_RUNS_PER_WORKFLOW: ['max_runs_per_workflow', '5', 5],
+  SVC_MAX_QUEUED_JOBS: ['max_queued_jobs', '0', 0],
+  SVC_JOB_TIMEOUT_SECONDS: ['job_timeout_seconds', '3600', 3_600],
+  SVC_MAX_BODY_BYTES: ['max_body_bytes', '1024', 1_024],
+  SVC_MAX_UPLOAD_BYTES: ['max_upload_bytes', '9007199254740991', Number.MAX_SAFE_INTEGER],
+  SVC_WS_MAX_MESSAGE_BYTES: ['ws_max_message_bytes', '2048', 2_048],
+  SVC_WS_RATE_LIMIT_DISABLED: ['ws_rate_limit_disabled', 'true', true],
+  SVC_WS_RATE_LIMIT_MAX: ['ws_rate_limit_max', '1', 1],
+  SVC_ALLOWED_HOSTS: ['allowed_hosts', 'a.example, b.example,,', ['a.example', 'b.example']],
+  SVC_ALLOWED_ORIGINS: ['allowed_origins', 'https://a.example', ['https://a.example']],
+  SVC_LOCAL_CLIENT_TOKEN: ['local_client_token', 'secret', 'secret'],
+}
+
+/** Values that are refused, each alone. */
+const BAD: Record<string, string[]> = {
+  SVC_DATABASE_URL: ['postgres://x', '/srv/x.db', 'sqlite:'],
+  SVC_PUBLIC_URL: ['example.org', 'ftp://example.org', 'http://'],
+  SVC_LOG_LEVEL: ['loud', 'INFO'],
+  SVC_MAX_CONCURRENT_JOBS: ['0', '-1', '10001', '1.5', 'many', '1e3', '0x10'],
+  SVC_MAX_JOBS_PER_USER: ['0', '10001'],
+  SVC_MAX_RUNS_PER_WORKFLOW: ['0', '10001'],
+  SVC_MAX_QUEUED_JOBS: ['-1', '10000001'],
+  SVC_JOB_TIMEOUT_SECONDS: ['0', '31536001'],
+  SVC_MAX_BODY_BYTES: ['1023', '1073741825', '16MiB'],
+  SVC_MAX_UPLOAD_BYTES: ['1023', '9007199254740992'],
+  SVC_WS_MAX_MESSAGE_BYTES: ['1023', '1073741825'],
+  SVC_WS_RATE_LIMIT_MAX: ['0', '1000001'],
+}
+
+function problemsOf(environment: Environment): readonly string[] {
+  try {
+    read(environment)
+  } catch (error) {
+    assert.ok(error instanceof ConfigError)
+    return error.problems
+  }
+  return []
+}
+
+describe('settings', () => {
+  test('without any, each has its default', () => {
+    assert.deepEqual(read({}), DEFAULTS)
+  })
+
+  test('an empty one, or one of spaces, is not set', () => {
+    for (const empty of ['', '   ']) {
+      assert.deepEqual(read(Object.fromEntries(Object.keys(GOOD).map((name) => [name, empty]))), DEFAULTS)
+    }
+  })
+
+  test('this test names every setting that config.ts reads, and every key of the configuration', () => {
+    const source = readFileSync(new URL('../src/config.ts', import.meta.url), 'utf8')
+    const names = [...source.matchAll(/'((?:SVC|IDP)_[A-Z_]+)'/g)].map((match) => match[1]!)
+    assert.deepEqual([...new Set(names)].sort(), Object.keys(GOOD).sort())
+    const keys = [...Object.keys(LISTEN), ...Object.values(GOOD).map(([key]) => key)]
+    assert.deepEqual(keys.sort(), Object.keys(DEFAULTS).sort())
+  })
+
+  for (const [name, [key, text, value]] of Object.entries(GOOD)) {
+    test(`${name} is read, and changes nothing else`, () => {
+      assert.deepEqual(read({ [name]: ` ${text} ` }), { ...DEFAULTS, [key]: value })
+    })
+  }
+
+  for (const [name, values] of Object.entries(BAD)) {
+    test(`${name} outside of its limits is refused by its name and value`, () => {
+      for (const value of values) {
+        const problems = problemsOf({ [name]: value })
+        assert.equal(problems.length, 1, value)
+        assert.ok(problems[0]!.startsWith(`${name} must be `), problems[0])
+        assert.ok(problems[0]!.includes(`"${value}"`), problems[0])
+      }
+    })
+  }
+
+  test('every bad value is reported at once', () => {
+    const environment = Object.fromEntries(Object.entries(BAD).map(([name, values]) => [name, values[0]]))
+    const names = problemsOf(environment).map((problem) => problem.split(' ')[0])
+    assert.deepEqual(names.sort(), Object.keys(BAD).sort())
+  })
+
+  test('a switch is on unless it says no', () => {
+    for (const off of ['0', 'false', 'no', 'off', 'FALSE']) {
+      assert.equal(read({ SVC_WS_RATE_LIMIT_DISABLED: off }).ws_rate_limit_disabled, false, off)
+    }
+    for (const on of ['1', 'true', 'yes', 'on', 'anything']) {
+      assert.equal(read({ SVC_WS_RATE_LIMIT_DISABLED: on }).ws_rate_limit_disabled, true, on)
+    }
+  })
+})
