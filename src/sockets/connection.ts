@@ -16,6 +16,11 @@ const GOING_AWAY = 1001
 const POLICY_VIOLATION = 1008
 const RATE_WINDOW_MS = 1_000
 
+interface Incoming {
+  readonly data: Buffer
+  readonly binary: boolean
+}
+
 export class Connection {
   readonly app: AppContext
   readonly principal: Principal
@@ -25,6 +30,8 @@ export class Connection {
   readonly #times: SocketTimes
   readonly #closed = new AbortController()
   #mode: 'binary' | 'text' = 'binary'
+  readonly #inbox: Incoming[] = []
+  #taking = false
   #windowStart = 0
   #windowCount = 0
 
@@ -91,20 +98,31 @@ export class Connection {
     // A socket that says goodbye still hears what was on its way.
     if (this.#ws.readyState !== this.#ws.OPEN) return
     if (this.#overLimit()) return this.#ws.close(POLICY_VIOLATION, 'too many messages')
-    let message: unknown
-    try {
-      message = decodeFrame(data as Buffer, binary)
-    } catch (error) {
-      if (!(error instanceof InvalidFrame)) throw error
-      return this.send({ error: 'invalid_frame', message: error.message })
-    }
-    dispatch(this, message)
-    if (this.congested) void this.#pause()
+    this.#inbox.push({ data: data as Buffer, binary })
+    if (!this.#taking) void this.#takeAll()
   }
 
-  /** Answers would pile up for a peer that asks and does not read: it is not heard until it has read. */
-  async #pause(): Promise<void> {
-    if (this.#ws.isPaused) return
+  /** One message after the other, each when the answers before it have room: a peer that asks and does not read is not heard. */
+  async #takeAll(): Promise<void> {
+    this.#taking = true
+    for (let next = this.#inbox.shift(); next; next = this.#inbox.shift()) {
+      if (this.#ws.readyState === this.#ws.OPEN) this.#take(next)
+      await this.#room()
+    }
+    this.#taking = false
+  }
+
+  #take({ data, binary }: Incoming): void {
+    try {
+      dispatch(this, decodeFrame(data, binary))
+    } catch (error) {
+      if (error instanceof InvalidFrame) this.send({ error: 'invalid_frame', message: error.message })
+      else this.app.log.error({ err: error }, 'a message could not be dispatched')
+    }
+  }
+
+  async #room(): Promise<void> {
+    if (!this.congested) return
     this.#ws.pause()
     await this.drained()
     this.#ws.resume()
