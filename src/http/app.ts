@@ -108,7 +108,8 @@ function stepsOf(operation: OperationInfo, { context, validators, parseJson }: T
   return steps
 }
 
-function checkAccess({ access }: OperationInfo): RequestHandler {
+/** Keeps what is the administrator's from everybody else. */
+export function checkAccess({ access }: OperationInfo): RequestHandler {
   return (_request, response, next) => {
     if (access === 'administrator' && !localsOf(response).principal?.administrator) throw new ServiceError('FORBIDDEN')
     next()

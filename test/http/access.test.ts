@@ -1,0 +1,32 @@
+// Operations that belong to the administrator.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Request, Response } from 'express'
+import { operationManifest } from '../../generated/operations.ts'
+import { LOCAL_PRINCIPAL, type Principal } from '../../src/access/principal.ts'
+import { ServiceError } from '../../src/errors.ts'
+import { checkAccess } from '../../src/http/app.ts'
+
+const [operation] = operationManifest
+const somebody: Principal = { ...LOCAL_PRINCIPAL, user_id: '2', administrator: false }
+
+function passes(access: 'public' | 'principal' | 'administrator', principal: Principal | null): boolean {
+  let passed = false
+  const response = { locals: { principal } } as unknown as Response
+  checkAccess({ ...operation!, access })({} as Request, response, () => {
+    passed = true
+  })
+  return passed
+}
+
+test('FORBIDDEN: only the administrator passes where the contract says so', () => {
+  for (const principal of [somebody, null]) {
+    assert.throws(
+      () => passes('administrator', principal),
+      (error) => error instanceof ServiceError && error.code === 'FORBIDDEN' && error.status === 403,
+    )
+  }
+  assert.ok(passes('administrator', LOCAL_PRINCIPAL))
+  assert.ok(passes('principal', somebody))
+  assert.ok(passes('public', null))
+})
