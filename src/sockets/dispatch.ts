@@ -3,14 +3,14 @@ import { commandManifest } from '../../generated/messages.ts'
 import { commandValidators } from '../../generated/validators.js'
 import { errorBodies, type Problem, ServiceError, toServiceError } from '../errors.ts'
 import { problemsOf } from '../problems.ts'
-import type { Connection } from './connection.ts'
+import type { Peer } from './peer.ts'
 import { handlers } from './ws.ts'
 
 type Message = Record<string, unknown>
-type Handler = (message: never, connection: Connection) => unknown
+type Handler = (message: never, connection: Peer) => unknown
 
 /** Carries out one message. Nothing that it says closes the socket. */
-export function dispatch(connection: Connection, message: unknown): void {
+export function dispatch(connection: Peer, message: unknown): void {
   if (!isRecord(message)) return invalidMessage(connection, 'A frame is one object.')
   if (message.command === undefined || message.command === null) {
     // A frame with a type is an answer or something newer than this server: nothing to say.
@@ -28,7 +28,7 @@ export function dispatch(connection: Connection, message: unknown): void {
   )
 }
 
-async function carryOut(connection: Connection, message: Message, handler: Handler): Promise<void> {
+async function carryOut(connection: Peer, message: Message, handler: Handler): Promise<void> {
   try {
     await handler(message as never, connection)
   } catch (thrown) {
@@ -38,7 +38,7 @@ async function carryOut(connection: Connection, message: Message, handler: Handl
   }
 }
 
-async function answerRpc(connection: Connection, message: Message, handler: Handler): Promise<void> {
+async function answerRpc(connection: Peer, message: Message, handler: Handler): Promise<void> {
   try {
     const result = await handler((message.data ?? {}) as never, connection)
     connection.send({ type: 'rpc_response', request_id: message.request_id, command: message.command, result })
@@ -49,7 +49,7 @@ async function answerRpc(connection: Connection, message: Message, handler: Hand
   }
 }
 
-function rpcError(connection: Connection, message: Message, error: ServiceError): void {
+function rpcError(connection: Peer, message: Message, error: ServiceError): void {
   const { request_id, command } = message
   connection.send({
     type: 'rpc_response',
@@ -59,16 +59,16 @@ function rpcError(connection: Connection, message: Message, error: ServiceError)
   })
 }
 
-function invalidMessage(connection: Connection, message: string): void {
+function invalidMessage(connection: Peer, message: string): void {
   connection.send({ error: 'invalid_message', message })
 }
 
-function unknownCommand(connection: Connection, message: Message): void {
+function unknownCommand(connection: Peer, message: Message): void {
   const text = `There is no command "${String(message.command).slice(0, 64)}".`
   answerError(connection, message, new ServiceError('NOT_FOUND', { message: text }), text)
 }
 
-function invalidCommand(connection: Connection, message: Message, kind: string, problems: readonly Problem[]): void {
+function invalidCommand(connection: Peer, message: Message, kind: string, problems: readonly Problem[]): void {
   const { command } = message
   if (kind === 'job')
     return connection.send({ error: 'invalid_command', details: problems, command, ...idsOf(message) })
@@ -78,12 +78,12 @@ function invalidCommand(connection: Connection, message: Message, kind: string, 
 }
 
 /** One `rpc_response` to whoever sent a request id, else a frame that only says what is wrong. */
-function answerError(connection: Connection, message: Message, error: ServiceError, text: string): void {
+function answerError(connection: Peer, message: Message, error: ServiceError, text: string): void {
   if (hasRequestId(message)) rpcError(connection, message, error)
   else connection.send({ type: 'error', message: text, command: message.command })
 }
 
-function logFault(connection: Connection, error: ServiceError, { command, request_id }: Message): void {
+function logFault(connection: Peer, error: ServiceError, { command, request_id }: Message): void {
   if (error.status < 500) return
   connection.app.log.error({ err: error.cause ?? error, code: error.code, command, request_id }, 'a command failed')
 }

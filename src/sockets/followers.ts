@@ -1,10 +1,10 @@
 // The jobs that one connection watches: a loop over the job's history for each, with the detail that the job was submitted with.
+import type { AppContext } from '../context.ts'
 import type { JobTable } from '../db/schema.ts'
 import { toServiceError } from '../errors.ts'
 import type { Feed, FeedItem } from '../events/feed.ts'
 import type { JobFrame } from '../events/types.ts'
 import type { JobOptions } from '../jobs/service.ts'
-import type { Connection } from './connection.ts'
 import { frameOf } from './frames.ts'
 
 type Detail = JobOptions['event_detail'] | 'ending'
@@ -26,14 +26,26 @@ interface FollowOptions {
 /** Of how many jobs a connection remembers what it was told; an older one is told everything again. */
 const REMEMBERED = 1_000
 
+/** The socket that frames go to. */
+export interface Outlet {
+  readonly app: AppContext
+  /** Aborts when the socket is closed. */
+  readonly closed: AbortSignal
+  /** Whether so much waits to be sent that what is not durable is better dropped. */
+  readonly congested: boolean
+  send(frame: object): void
+  /** Waits until the peer has taken enough. */
+  drained(): Promise<void>
+}
+
 export class Followers {
-  readonly #connection: Connection
+  readonly #connection: Outlet
   readonly #running = new Map<number, { stop: AbortController; job_id: string }>()
   readonly #pumps = new Set<Promise<void>>()
   /** By job: the last sequence whose outputs this connection was told when it came back. */
   readonly #told = new Map<number, number>()
 
-  constructor(connection: Connection) {
+  constructor(connection: Outlet) {
     this.#connection = connection
   }
 

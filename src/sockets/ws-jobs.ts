@@ -8,12 +8,12 @@ import type { ActiveJob } from '../jobs/active-job.ts'
 import type { Submission } from '../jobs/service.ts'
 import { isTerminal, socketStatus } from '../jobs/states.ts'
 import { streamedProblems } from '../workflows/params.ts'
-import type { Connection } from './connection.ts'
 import { jobUpdate, outputFrame } from './frames.ts'
 import { changedOutputs } from './outputs.ts'
+import type { Peer } from './peer.ts'
 
 type JobCommands = Pick<
-  WsCommandHandlers<Connection>,
+  WsCommandHandlers<Peer>,
   | 'run_job'
   | 'cancel_job'
   | 'reconnect_job'
@@ -134,7 +134,7 @@ function submissionOf(data: RunJobData): Submission {
 }
 
 /** The state of a job, the outputs that changed since this connection was last told, and then what happens. */
-async function reconnect(connection: Connection, job_id: string, after_sequence: number | null): Promise<void> {
+async function reconnect(connection: Peer, job_id: string, after_sequence: number | null): Promise<void> {
   const { app, principal, followers } = connection
   const { row, active } = await app.jobs.get(principal, job_id)
   // From here to `follow` nothing waits: what is read is one state, and what follows goes on from it.
@@ -149,7 +149,7 @@ async function reconnect(connection: Connection, job_id: string, after_sequence:
   if (!isTerminal(row.status)) followers.follow(row, last_sequence)
 }
 
-async function statusOf(connection: Connection, job_id: string): Promise<object> {
+async function statusOf(connection: Peer, job_id: string): Promise<object> {
   const { app, principal } = connection
   try {
     const { row } = await app.jobs.get(principal, job_id)
@@ -160,14 +160,14 @@ async function statusOf(connection: Connection, job_id: string): Promise<object>
   }
 }
 
-function activeStatus(connection: Connection, row: JobTable) {
+function activeStatus(connection: Peer, row: JobTable) {
   const { id: job_id, workflow_id, last_sequence } = row
   const active = living(connection, job_id)
   const queue_position = (active && connection.app.jobs.position(active)) || null
   return { job_id, workflow_id, status: socketStatus(row.status), queue_position, last_sequence }
 }
 
-function living({ app, principal }: Connection, job_id: string): ActiveJob | null {
+function living({ app, principal }: Peer, job_id: string): ActiveJob | null {
   return app.jobs.living(principal, job_id)
 }
 
@@ -186,7 +186,7 @@ function ack(
 }
 
 /** Ends, for the sender alone, a job that could not start or is not known. A job that there is is not touched. */
-function end(connection: Connection, job_id: string, workflow_id: string | null, thrown: unknown): void {
+function end(connection: Peer, job_id: string, workflow_id: string | null, thrown: unknown): void {
   const error = toServiceError(thrown)
   if (error.status >= 500) {
     connection.app.log.error({ err: error.cause ?? error, code: error.code, job_id }, 'a job command failed')
@@ -205,7 +205,7 @@ const REFUSALS: Readonly<Partial<Record<Refusal, string>>> = {
 }
 
 function refuse(
-  connection: Connection,
+  connection: Peer,
   error: Refusal,
   job_id: string,
   request_id: RequestId,

@@ -2,10 +2,10 @@
 import type { WsCommandHandlers } from '../../generated/messages.ts'
 import { ServiceError } from '../errors.ts'
 import { findNodes, nodeSummary } from '../nodes/catalogue.ts'
-import type { Connection } from './connection.ts'
+import type { Peer } from './peer.ts'
 
 type Reads = Pick<
-  WsCommandHandlers<Connection>,
+  WsCommandHandlers<Peer>,
   'list_workflows' | 'get_workflow' | 'get_workflow_interface' | 'list_nodes' | 'get_node'
 >
 

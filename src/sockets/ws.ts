@@ -1,10 +1,10 @@
 // The commands of `/ws`. The type comes from the contract: a missing, extra or mistyped handler does not compile.
 import type { WsCommandHandlers } from '../../generated/messages.ts'
-import type { Connection } from './connection.ts'
+import type { Peer } from './peer.ts'
 import { jobCommands } from './ws-jobs.ts'
 import { reads } from './ws-reads.ts'
 
-export const handlers: WsCommandHandlers<Connection> = {
+export const handlers: WsCommandHandlers<Peer> = {
   ...jobCommands,
   ...reads,
 
