@@ -1,0 +1,219 @@
+// The floors of the house: which folder may import from which, which package belongs where, and how long files are.
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { builtinModules } from 'node:module'
+import { dirname, join, relative } from 'node:path'
+import { describe, test } from 'node:test'
+import ts from 'typescript'
+
+const ROOT = join(import.meta.dirname, '..')
+
+/** From the ground up. A room imports from rooms on floors below it, and from itself. */
+const FLOORS: readonly (readonly string[])[] = [
+  ['generated'],
+  ['errors.ts', 'json.ts', 'log.ts', 'platform.ts', 'version.ts', 'start-error.ts', 'config.ts'],
+  ['problems.ts'],
+  ['db', 'engine'],
+  ['nodes', 'events'],
+  ['workflows', 'models', 'assets', 'access'],
+  ['jobs', 'chat'],
+  ['context.ts'],
+  ['http', 'sockets', 'mcp', 'trpc', 'hooks'],
+  ['server.ts'],
+  ['main.ts'],
+]
+
+/** Rooms beside the stairs, and the only rooms that they import from. */
+const ASIDE: Readonly<Record<string, readonly string[]>> = {
+  client: ['generated'],
+  conformance: ['generated', 'client'],
+  codegen: ['codegen.config.ts'],
+  web: [],
+  launch: ['main.ts'],
+}
+
+/** Packages that only these rooms may import. */
+const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  kysely: ['db'],
+  'better-sqlite3': ['db'],
+  express: ['http', 'server.ts'],
+  'express-openapi-validator': ['http'],
+  ws: ['sockets', 'client', 'conformance'],
+  '@msgpack/msgpack': ['sockets', 'client', 'conformance', 'codegen'],
+  pino: ['log.ts'],
+  typescript: ['codegen'],
+  yaml: ['codegen'],
+  ajv: ['codegen'],
+  esbuild: ['codegen'],
+}
+
+/** Rooms that may read the global `process`. */
+const PROCESS = ['main.ts', 'config.ts', 'codegen', 'launch']
+
+/** Lines from which a file is reported as long. */
+const LONG = 200
+
+interface Source {
+  path: string
+  room: string
+  text: string
+  /** Paths of files of ours, from the root. */
+  files: string[]
+  packages: string[]
+}
+
+function paths(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.(ts|mts|mjs|js)$/.test(entry.name) && !entry.name.endsWith('.d.ts'))
+    .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
+    .sort()
+}
+
+function roomOf(path: string): string {
+  const [top, room] = path.split('/')
+  return top === 'src' ? room! : top!
+}
+
+function read(path: string): Source {
+  const text = readFileSync(join(ROOT, path), 'utf8')
+  const names = ts.preProcessFile(text, true, true).importedFiles.map(({ fileName }) => fileName)
+  return {
+    path,
+    text,
+    room: roomOf(path),
+    files: names.filter((name) => name.startsWith('.')).map((name) => join(dirname(path), name)),
+    packages: names.filter((name) => !name.startsWith('.')).map(packageOf),
+  }
+}
+
+function packageOf(name: string): string {
+  return name
+    .split('/')
+    .slice(0, name.startsWith('@') ? 2 : 1)
+    .join('/')
+}
+
+const sources = [...paths('src'), ...paths('generated')].map(read)
+
+function mayImport(from: string, to: string): boolean {
+  if (from === to) return true
+  const aside = ASIDE[from]
+  if (aside) return aside.includes(to)
+  return floorOf(to) >= 0 && floorOf(to) < floorOf(from)
+}
+
+function floorOf(room: string): number {
+  return FLOORS.findIndex((rooms) => rooms.includes(room))
+}
+
+describe('the house', () => {
+  test('has no room that the table does not know', () => {
+    const unknown = sources.filter(({ room }) => floorOf(room) < 0 && !(room in ASIDE))
+    assert.deepEqual(
+      unknown.map(({ path }) => path),
+      [],
+    )
+  })
+
+  test('has imports that go down alone', () => {
+    const wrong = sources.flatMap(({ path, room, files }) =>
+      files.filter((file) => !mayImport(room, roomOf(file))).map((file) => `${path} imports ${file}`),
+    )
+    assert.deepEqual(wrong, [])
+  })
+
+  test('would notice an import that goes up, or across', () => {
+    for (const [from, to] of [
+      ['db', 'jobs'],
+      ['http', 'sockets'],
+      ['sockets', 'http'],
+      ['engine', 'db'],
+      ['engine', 'nodes'],
+      ['jobs', 'http'],
+      ['generated', 'errors.ts'],
+      ['http', 'codegen'],
+      ['client', 'engine'],
+    ] as const) {
+      assert.equal(mayImport(from, to), false, `${from} → ${to}`)
+    }
+    for (const [from, to] of [
+      ['http', 'jobs'],
+      ['server.ts', 'http'],
+      ['jobs', 'db'],
+      ['db', 'generated'],
+    ] as const) {
+      assert.ok(mayImport(from, to), `${from} → ${to}`)
+    }
+  })
+
+  test('has no cycles', () => {
+    const imports = new Map(sources.map(({ path, files }) => [path, files]))
+    const done = new Set<string>()
+    const cycles: string[] = []
+    const visit = (path: string, trail: readonly string[]): void => {
+      const at = trail.indexOf(path)
+      if (at >= 0) cycles.push([...trail.slice(at), path].join(' → '))
+      if (at >= 0 || done.has(path)) return
+      for (const file of imports.get(path) ?? []) visit(file, [...trail, path])
+      done.add(path)
+    }
+    for (const path of imports.keys()) visit(path, [])
+    assert.deepEqual(cycles, [])
+  })
+
+  test('keeps each package in its room, and knows no other package', () => {
+    const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { dependencies: object }
+    const wrong = sources.flatMap(({ path, room, packages }) =>
+      packages
+        .filter((name) => !name.startsWith('node:'))
+        .filter((name) => {
+          if (builtinModules.includes(name)) return true
+          if (room !== 'codegen' && !(name in dependencies)) return true
+          return name in PACKAGES && !PACKAGES[name]!.includes(room)
+        })
+        .map((name) => `${path} imports ${name}`),
+    )
+    assert.deepEqual(wrong, [])
+  })
+
+  test('reads the process in few places', () => {
+    const readers = sources.filter(
+      ({ room, path, text }) => room !== 'web' && !PROCESS.includes(room) && usesProcess(path, text),
+    )
+    assert.deepEqual(
+      readers.map(({ path }) => path),
+      [],
+    )
+  })
+
+  test('has short files', (t) => {
+    const lengths = sources
+      .filter(({ path }) => path.startsWith('src/'))
+      .map(({ path, text }) => ({ path, lines: text.split('\n').length - 1 }))
+      .sort((a, b) => b.lines - a.lines)
+    const long = lengths.filter(({ lines }) => lines > LONG)
+    for (const { path, lines } of long) t.diagnostic(`${path} has ${lines} lines`)
+    assert.ok(
+      long.length * 10 <= lengths.length,
+      `${long.length} of ${lengths.length} files are longer than ${LONG} lines`,
+    )
+  })
+})
+
+/** Whether a file names the global: `process` that is neither a member of something nor a key. */
+function usesProcess(path: string, text: string): boolean {
+  if (!text.includes('process')) return false
+  let found = false
+  const visit = (node: ts.Node): void => {
+    if (ts.isIdentifier(node) && node.text === 'process' && isReference(node)) found = true
+    ts.forEachChild(node, visit)
+  }
+  visit(ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true))
+  return found
+}
+
+function isReference(node: ts.Identifier): boolean {
+  const { parent } = node
+  if (ts.isPropertyAccessExpression(parent)) return parent.expression === node
+  return !ts.isPropertyAssignment(parent) && !ts.isPropertySignature(parent) && !ts.isMethodDeclaration(parent)
+}
