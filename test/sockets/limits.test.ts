@@ -1,0 +1,143 @@
+// What a socket may do and how long: the rate of messages, what it leaves unread, and silence.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { until } from '../helpers/server.ts'
+import { type Client, connect } from '../helpers/socket.ts'
+import { flood, gated, newId, startBench } from './kit.ts'
+
+const MIB = 1024 * 1024
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+describe('the rate of messages', () => {
+  test('SVC_WS_RATE_LIMIT_MAX: one more in a second closes with 1008, and its jobs run on', async () => {
+    let now = 1_700_000_000_000
+    await using bench = await startBench({
+      config: { ws_rate_limit_disabled: false, ws_rate_limit_max: 5 },
+      platform: clockAt(() => now),
+    })
+    await using client = await connect(bench.server)
+    await using other = await connect(bench.server)
+    const job_id = newId()
+    client.command('run_job', { job_id, graph: gated(job_id) })
+    await bench.gates.at(job_id)
+    for (let sent = 1; sent < 5; sent++) await client.settled()
+    now += 1_000
+    for (let sent = 0; sent < 5; sent++) await client.settled()
+    client.sendRaw('not even a message')
+    client.command('cancel_job', { job_id })
+    assert.equal((await client.closed()).code, 1008)
+    assert.equal((await other.ask('get_status', { job_id })).status, 'running')
+    await bench.gates.open(job_id)
+  })
+
+  test('SVC_WS_RATE_LIMIT_DISABLED: no limit', async () => {
+    const environment = { SVC_WS_RATE_LIMIT_MAX: '5', SVC_WS_RATE_LIMIT_DISABLED: '1' }
+    await using bench = await startBench({ environment })
+    await using client = await connect(bench.server)
+    for (let sent = 0; sent < 300; sent++) client.command('ping')
+    await client.settled()
+  })
+})
+
+describe('a client that does not read', () => {
+  test('loses no output, and the server keeps little for it; provisional frames may be missing', async () => {
+    await using bench = await startBench()
+    await using slow = await connect(bench.server)
+    await using quick = await connect(bench.server)
+    const [job_id, count] = [newId(), 600]
+    const before = keptBytes()
+    slow.ws.pause()
+    // Enough to fill the buffers on the way and the high-water mark several times.
+    slow.command('run_job', { job_id, graph: flood(count, 64 * 1024) })
+    await until('the job', async () => (await quick.ask('get_status', { job_id })).status === 'completed', 20_000)
+    await until('the server to keep little', () => keptBytes() - before < 24 * MIB)
+    slow.ws.resume()
+    const frames = await slow.collect(job_id, 20_000)
+    const outputs = frames.filter((frame) => frame.type === 'output_update')
+    assert.equal(outputs.length, count)
+    assert.deepEqual(
+      outputs.map((frame) => Number(String(frame.value).split(':')[0])),
+      [...Array(count).keys()],
+    )
+    const chunks = frames.filter((frame) => frame.type === 'chunk').length
+    assert.ok(chunks < count, `${chunks} chunks came through`)
+    assert.equal(frames.at(-1)?.status, 'completed')
+  })
+
+  test('is closed with 1001 when it has not read for too long; its job runs on', async () => {
+    await using bench = await startBench({ socket_times: { drain_ms: 100 } })
+    await using slow = await connect(bench.server)
+    await using quick = await connect(bench.server)
+    const job_id = newId()
+    slow.ws.pause()
+    slow.command('run_job', { job_id, graph: flood(600, 64 * 1024) })
+    await until('the job', async () => (await quick.ask('get_status', { job_id })).status === 'completed', 20_000)
+    await quick.settled()
+    slow.ws.resume()
+    assert.equal((await slow.closed(10_000)).code, 1001)
+  })
+
+  test('is not heard either: answers do not pile up', async () => {
+    await using bench = await startBench()
+    await using client = await connect(bench.server)
+    client.ws.pause()
+    const asked = 1_200
+    const before = keptBytes()
+    for (let at = 0; at < asked; at++) client.command('list_nodes', {}, `r${at}`)
+    await using other = await connect(bench.server)
+    for (let at = 0; at < 50; at++) await other.settled()
+    await until('the server to keep little', () => keptBytes() - before < 24 * MIB)
+    client.ws.resume()
+    await client.next({ request_id: `r${asked - 1}` }, 20_000)
+    assert.equal(client.frames.length, asked)
+  })
+})
+
+describe('keep-alive', () => {
+  const quickly = { protocol_ping_ms: 10, frame_ping_ms: 10, silence_ms: 150 }
+
+  test('protocol pings and ping frames come, and a client that answers stays', async () => {
+    await using bench = await startBench({ socket_times: quickly })
+    await using client = await connect(bench.server)
+    const begin = performance.now()
+    const ping = await client.next({ type: 'ping' })
+    assert.ok(Math.abs(Number(ping.ts) - Date.now()) < 10_000)
+    await until('more than the time of silence', () => performance.now() - begin > 300 && client.pings > 3)
+    assert.ok(client.open)
+    await client.settled()
+  })
+
+  test('a client that is silent is terminated; one that only sends messages is not', async () => {
+    await using bench = await startBench({ socket_times: quickly })
+    await using silent = await connect(bench.server, { pong: false })
+    await using talking = await connect(bench.server, { pong: false })
+    await until('the end of the silent one', () => talk(talking) && !silent.open)
+    assert.equal((await silent.closed()).code, 1006)
+    assert.ok(talking.open)
+  })
+})
+
+/** Bytes in buffers that something still holds. */
+function keptBytes(): number {
+  collectGarbage()
+  return process.memoryUsage().arrayBuffers
+}
+
+function talk(client: Client): boolean {
+  client.send({ type: 'pong', ts: 1 })
+  return true
+}
+
+function clockAt(now: () => number) {
+  let ids = 0
+  return {
+    now,
+    timestamp: () => new Date(now()).toISOString(),
+    id: (prefix: string) => `${prefix}_${++ids}`,
+    secret: (bytes: number) => 's'.repeat(bytes),
+  }
+}
