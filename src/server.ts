@@ -1,5 +1,5 @@
 // A server as a value: `createServer` composes every part, listens, and gives back how to close it again.
-import { createServer as createHttpServer, type Server } from 'node:http'
+import { createServer as createHttpServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Config } from './config.ts'
 import type { AppContext } from './context.ts'
@@ -52,7 +52,8 @@ export async function createServer(config: Config, overrides: Overrides = {}): P
 
 async function startIn(folder: DataFolder, config: Config, overrides: Overrides): Promise<RunningServer> {
   const store = await Store.open(config.database_url?.slice('sqlite:'.length) ?? folder.database)
-  const http = createHttpServer()
+  // A request may offer another protocol, such as h2c, and is then answered as if it had not (RFC 9110, section 7.8).
+  const http = createHttpServer({ shouldUpgradeCallback: asksForSocket })
   try {
     const state = { url: '' }
     const context = composeContext(config, store, overrides, () => config.public_url ?? state.url)
@@ -111,6 +112,10 @@ function composeContext(config: Config, store: Store, overrides: Overrides, publ
     default_timeout_seconds: config.job_timeout_seconds,
   })
   return { config, log, platform, store, registry, events, workflows, jobs, started_at: platform.now() }
+}
+
+function asksForSocket({ headers }: IncomingMessage): boolean {
+  return headers.upgrade?.toLowerCase() === 'websocket'
 }
 
 function listen(http: Server, { host, port }: Config): Promise<string> {

@@ -100,6 +100,17 @@ describe('refused upgrades', () => {
     accepted(await upgrade('/ws?api_key=ignored'))
   })
 
+  test('a request that offers another protocol is a plain request', async () => {
+    const answer = await upgrade('/ready', { Upgrade: 'h2c', Connection: 'Upgrade, close' })
+    assert.match(answer, /^HTTP\/1\.1 200 OK\r\n/)
+    const walled = await upgrade('/api/workflows', {
+      Upgrade: 'h2c',
+      Connection: 'Upgrade, close',
+      Host: 'evil.example',
+    })
+    assert.match(walled, /^HTTP\/1\.1 401 /)
+  })
+
   test('a handshake that is none is an HTTP error, and the server goes on', async () => {
     for (const [name, value] of [
       ['Sec-WebSocket-Version', '7'],
