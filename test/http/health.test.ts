@@ -7,7 +7,7 @@ import { systemPlatform } from '../../src/platform.ts'
 import { version } from '../../src/version.ts'
 import { call } from '../helpers/http.ts'
 import { startServer, until } from '../helpers/server.ts'
-import { created, slow } from './kit.ts'
+import { created, GATED, gate } from './kit.ts'
 
 describe('probes', () => {
   test('getHealth: healthy with both services up', async () => {
@@ -32,8 +32,9 @@ describe('probes', () => {
   })
 
   test('SERVICE_UNAVAILABLE: a draining server refuses runs, is unhealthy, stays ready and answers running ones', async () => {
-    await using server = await startServer()
-    const { id } = await created(server, slow(0.4))
+    const { registry, open } = gate()
+    await using server = await startServer({ registry })
+    const { id } = await created(server, GATED)
     const running = call<RunResult>(server, 'POST', `/api/workflows/${id}/run`, { body: {} })
     await until(
       'the job to run',
@@ -49,6 +50,7 @@ describe('probes', () => {
     assert.equal(refused.body.error.type, 'service_unavailable')
     assert.match(String(refused.headers['retry-after']), /^\d+$/)
     assert.equal((await call(server, 'GET', `/api/workflows/${id}`)).status, 200)
+    open()
     const { body } = await running
     assert.equal(body.status, 'completed')
     assert.deepEqual(body.outputs, { result: 'done' })

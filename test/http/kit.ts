@@ -1,5 +1,8 @@
 // Graphs and shorthands that the HTTP tests share.
 import type { CreateWorkflowRequest, GraphEdge, GraphNode, Workflow } from '../../generated/types.ts'
+import type { NodeRegistry } from '../../src/engine/node-type.ts'
+import { option, output } from '../../src/nodes/define.ts'
+import { builtinNodes, registryOf } from '../../src/nodes/registry.ts'
 import { call } from '../helpers/http.ts'
 
 export function node(id: string, type: string, data: Record<string, unknown> = {}, more: object = {}): GraphNode {
@@ -41,6 +44,32 @@ export function slow(seconds: number): CreateWorkflowRequest {
       edges: [edge('wait.output', 'out.value')],
     },
   }
+}
+
+/** A registry with `test.Gate`, which holds every run that comes to it until the test opens it. */
+export function gate(): { registry: NodeRegistry; open(): void } {
+  const opened = Promise.withResolvers<void>()
+  const type = {
+    node_type: 'test.Gate',
+    title: 'Gate',
+    description: 'Waits until it is opened.',
+    properties: [option('value', 'any', 'What passes.')],
+    outputs: [output('output', 'any')],
+    run: async ({ value }: Record<string, unknown>) => {
+      await opened.promise
+      return { output: value }
+    },
+  }
+  return { registry: registryOf([...builtinNodes.all(), type]), open: () => opened.resolve() }
+}
+
+/** Publishes `done` when the gate is open. */
+export const GATED: CreateWorkflowRequest = {
+  name: 'Gated',
+  graph: {
+    nodes: [node('gate', 'test.Gate', { value: 'done' }), node('out', 'output.Output', { name: 'result' })],
+    edges: [edge('gate.output', 'out.value')],
+  },
 }
 
 /** Stores a workflow and gives it back. */

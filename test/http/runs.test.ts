@@ -7,7 +7,7 @@ import type { NodeType } from '../../src/engine/node-type.ts'
 import { builtinNodes, registryOf } from '../../src/nodes/registry.ts'
 import { type Answer, call, type ErrorBody, refused } from '../helpers/http.ts'
 import { startServer, type TestServer, until } from '../helpers/server.ts'
-import { created, edge, greeting, node, slow } from './kit.ts'
+import { created, edge, GATED, gate, greeting, node, slow } from './kit.ts'
 
 const ME = { user_id: '1', workspace_id: null }
 
@@ -84,11 +84,9 @@ describe('runWorkflow', () => {
       edges: [edge('bad.output', 'out.value')],
     }
     const { id } = await created(server, { name: 'Template', graph })
-    const answer = await call<RunResult & ErrorBody>(server, 'POST', `/api/workflows/${id}/run`, { body: {} })
-    if (answer.status === 200) {
-      assert.equal(answer.body.status, 'failed')
-      assert.match(answer.text, /nobody/)
-    } else assert.equal(answer.status, 422)
+    const { status, body } = await run(server, id)
+    assert.deepEqual([status, body.status, body.error!.node_id, body.error!.type], [200, 'failed', 'bad', 'unknown_name'])
+    assert.match(body.error!.message, /nobody/)
   })
 
   test('INVALID_PARAMETERS: every problem is listed, and nothing runs', async () => {
@@ -215,8 +213,9 @@ describe('runWorkflow', () => {
   })
 
   test('runWorkflow: in the background it is 202 at once, and the job goes on', async () => {
-    await using server = await startServer()
-    const { id } = await created(server, slow(0.1))
+    const { registry, open } = gate()
+    await using server = await startServer({ registry })
+    const { id } = await created(server, GATED)
     const { status, headers, body } = await run(server, id, { background: true })
     assert.equal(status, 202)
     const { job_id, ...rest } = body
@@ -229,12 +228,17 @@ describe('runWorkflow', () => {
       background: true,
     })
     assert.equal(headers.location, `/api/jobs/${job_id}`)
+    open()
     await until('the job to end', async () => (await jobStatus(server, job_id)) === 'completed')
   })
 
   test('QUEUE_FULL: a run that waits is queued, one too many is 429 with Retry-After', async () => {
-    await using server = await startServer({ environment: { SVC_MAX_CONCURRENT_JOBS: '1', SVC_MAX_QUEUED_JOBS: '1' } })
-    const { id } = await created(server, slow(0.2))
+    const { registry, open } = gate()
+    await using server = await startServer({
+      registry,
+      environment: { SVC_MAX_CONCURRENT_JOBS: '1', SVC_MAX_QUEUED_JOBS: '1' },
+    })
+    const { id } = await created(server, GATED)
     const first = await run(server, id, { background: true })
     const second = await run(server, id, { background: true })
     assert.deepEqual([first.body.status, second.body.status], ['accepted', 'queued'])
@@ -243,6 +247,7 @@ describe('runWorkflow', () => {
       assert.deepEqual([full.status, full.body.error.type], [429, 'queue_full'])
       assert.match(String(full.headers['retry-after']), /^\d+$/)
     }
+    open()
     await until('both to end', async () => (await jobStatus(server, second.body.job_id)) === 'completed')
   })
 
@@ -257,8 +262,9 @@ describe('runWorkflow', () => {
   })
 
   test('runWorkflow: a closed connection does not cancel the run', async () => {
-    await using server = await startServer()
-    const { id } = await created(server, slow(0.2))
+    const { registry, open } = gate()
+    await using server = await startServer({ registry })
+    const { id } = await created(server, GATED)
     const { hostname, port } = new URL(server.url)
     const headers = { 'Content-Type': 'application/json' }
     const outgoing = send({ hostname, port, method: 'POST', path: `/api/workflows/${id}/run`, headers, agent: false })
@@ -266,17 +272,22 @@ describe('runWorkflow', () => {
     outgoing.end('{}')
     const job = await until('the job to run', () => server.context.jobs.listActive(ME)[0])
     outgoing.destroy()
+    // The server has seen the connection go when it answers a later request.
+    await call(server, 'GET', '/ready')
+    open()
     await until('the job to end', async () => (await jobStatus(server, job.id)) === 'completed')
   })
 
   test('runWorkflow: runs of one workflow overlap', async () => {
-    await using server = await startServer()
-    const { id } = await created(server, slow(0.3))
+    const { registry, open } = gate()
+    await using server = await startServer({ registry })
+    const { id } = await created(server, GATED)
     const answers = Array.from({ length: 5 }, () => run(server, id))
     await until(
       'all to run',
       () => server.context.jobs.listActive(ME).filter(({ status }) => status === 'running').length === 5,
     )
+    open()
     for (const { body } of await Promise.all(answers)) assert.deepEqual(body.outputs, { result: 'done' })
   })
 
@@ -339,11 +350,13 @@ describe('runWorkflow', () => {
   })
 
   test('runWorkflow: a job keeps the graph that it was accepted with', async () => {
-    await using server = await startServer()
-    const { id } = await created(server, slow(0.2))
+    const { registry, open } = gate()
+    await using server = await startServer({ registry })
+    const { id } = await created(server, GATED)
     const answer = run(server, id)
     await until('the job to run', () => server.context.jobs.listActive(ME)[0])
     await call(server, 'PUT', `/api/workflows/${id}`, { body: greeting() })
+    open()
     assert.deepEqual((await answer).body.outputs, { result: 'done' })
     const next = await run(server, id)
     assert.equal(next.status, 422)
