@@ -85,7 +85,10 @@ describe('runWorkflow', () => {
     }
     const { id } = await created(server, { name: 'Template', graph })
     const { status, body } = await run(server, id)
-    assert.deepEqual([status, body.status, body.error!.node_id, body.error!.type], [200, 'failed', 'bad', 'unknown_name'])
+    assert.deepEqual(
+      [status, body.status, body.error!.node_id, body.error!.type],
+      [200, 'failed', 'bad', 'unknown_name'],
+    )
     assert.match(body.error!.message, /nobody/)
   })
 
