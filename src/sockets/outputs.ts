@@ -2,7 +2,6 @@
 import type { AppContext } from '../context.ts'
 import { jobEventsOfType } from '../db/job-events.ts'
 import type { JobTable } from '../db/schema.ts'
-import type { PlanOutput } from '../engine/plan.ts'
 
 interface OutputPayload {
   output_name: string
@@ -11,8 +10,8 @@ interface OutputPayload {
 }
 
 /**
- * The outputs that have an event after `told`, each with its whole value so far: of a streamed text (a streamed output of
- * type `str`) the text, joined; of another stream the list of its items.
+ * The outputs that have an event after `told`, each with its whole value so far: of a streamed text the text, joined; of
+ * another stream the list of its items.
  */
 export function changedOutputs(
   app: AppContext,
@@ -29,14 +28,13 @@ export function changedOutputs(
     else values.set(output_name, [asset ?? value])
     if (sequence > told) changed.add(output_name)
   }
-  const outputs = new Map(app.jobs.planOf(row).outputs.map((output) => [output.name, output]))
-  return [...changed].map((output_name) => ({
-    output_name,
-    value: valueSoFar(outputs.get(output_name), values.get(output_name)!),
-  }))
+  const streams = new Set(app.jobs.planOf(row).outputs.flatMap(({ name, stream }) => (stream ? [name] : [])))
+  return [...changed].map((output_name) => {
+    const items = values.get(output_name)!
+    return { output_name, value: streams.has(output_name) ? joined(items) : items.at(-1) }
+  })
 }
 
-function valueSoFar(output: PlanOutput | undefined, items: readonly unknown[]): unknown {
-  if (!output?.stream) return items.at(-1)
-  return output.type.type === 'str' ? items.join('') : items
+function joined(items: readonly unknown[]): unknown {
+  return items.every((item) => typeof item === 'string') ? items.join('') : items
 }
