@@ -1,0 +1,36 @@
+// `make bench`: measures and prints a table. ONLY=http,engine,start,memory (or arguments) selects; all without.
+import { type BenchRow, benchEngine } from './engine.ts'
+import { benchHttp } from './http.ts'
+import { watchMachine } from './machine.ts'
+import { benchMemory, benchStart } from './start.ts'
+
+const TARGETS: Readonly<Record<string, () => Promise<BenchRow[]>>> = {
+  start: benchStart,
+  memory: benchMemory,
+  http: benchHttp,
+  engine: benchEngine,
+}
+
+function selected(): string[] {
+  const asked = [...process.argv.slice(2), process.env.ONLY ?? '']
+    .flatMap((text) => text.split(/[\s,]+/))
+    .filter(Boolean)
+  const unknown = asked.filter((name) => !(name in TARGETS))
+  if (unknown.length > 0) {
+    console.error(`there is no ${unknown.join(', ')}; ONLY= takes ${Object.keys(TARGETS).join(', ')}`)
+    process.exit(2)
+  }
+  return asked.length > 0 ? asked : Object.keys(TARGETS)
+}
+
+function print({ name, value, unit }: BenchRow): void {
+  const figure = Number.isNaN(value) ? 'not known' : value.toLocaleString('en', { maximumFractionDigits: 3 })
+  console.log(`${name.padEnd(58)} ${figure.padStart(12)} ${unit}`)
+}
+
+const names = selected()
+const quietness = watchMachine()
+for (const name of names) for (const row of await TARGETS[name]!()) print(row)
+const { reasons, machine } = quietness()
+console.log(`\n${machine}`)
+if (reasons.length > 0) console.log(`This machine was too busy to trust these figures: ${reasons.join('; ')}.`)
