@@ -19,6 +19,7 @@ import { ServiceError } from '../errors.ts'
 import type { Platform } from '../platform.ts'
 import { decodeCursor, decodeRevision, encodeCursor, encodeRevision } from './cursor.ts'
 import { type Example, examples } from './examples.ts'
+import { Heads } from './heads.ts'
 import { workflowInterface } from './interface.ts'
 import type { CompiledGraph, Plans } from './plans.ts'
 import { workflowListItem, workflowRecord, workflowVersion } from './records.ts'
@@ -63,6 +64,7 @@ export class WorkflowService {
   readonly #plans: Plans
   readonly #platform: Platform
   readonly #publicUrl: () => string
+  readonly #heads = new Heads()
   /** Compiled examples by id: they are a fixed few, and hashing one for every run costs more than running it. */
   readonly #examples = new Map<string, CompiledGraph>()
 
@@ -153,6 +155,7 @@ export class WorkflowService {
       keepGraph(tx, compiled.sha256, compiled.body)
       if (!rows.updateWorkflow(tx, after, before.revision)) throw new ServiceError('PRECONDITION_FAILED')
       insertVersion(tx, after)
+      this.#heads.forget(scope, id)
       return after
     })
     return { record: workflowRecord(row, compiled), revision: row.revision }
@@ -168,6 +171,7 @@ export class WorkflowService {
         rows.workflowVersions(tx, id, Number.MAX_SAFE_INTEGER, -1).map((version) => version.graph_sha256),
       )
       rows.deleteWorkflow(tx, id)
+      this.#heads.forget(scope, id)
       for (const sha256 of graphs) dropUnusedGraph(tx, sha256)
     })
   }
@@ -216,11 +220,11 @@ export class WorkflowService {
     })
   }
 
-  /** The caller's own workflow or a bundled example, compiled. */
+  /** The caller's own workflow or a bundled example, compiled. No row has the id of an example. */
   runnable(scope: Scope, id: string): RunnableWorkflow {
-    const row = this.#store.read((tx) => rows.ownedWorkflow(tx, scope, id))
-    if (row) return { workflow_id: id, revision: row.revision, compiled: this.#plans.stored(row.graph_sha256) }
-    return { workflow_id: id, revision: null, compiled: this.example(id).compiled }
+    if (examples().has(id)) return { workflow_id: id, revision: null, compiled: this.example(id).compiled }
+    const { revision, graph_sha256 } = this.#heads.get(scope, id) ?? this.#heads.keep(this.#owned(scope, id))
+    return { workflow_id: id, revision, compiled: this.#plans.stored(graph_sha256) }
   }
 
   /** The bundled examples, by id. */

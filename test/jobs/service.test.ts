@@ -144,6 +144,42 @@ describe('submit', () => {
   })
 })
 
+describe('the workflow of a run', () => {
+  test('it runs as it was changed last, and not any more once it was deleted', async () => {
+    await using server = await startGated()
+    const { workflows, jobs } = server.context
+    const saying = (value: string) => graph([source('in', value), sink('out')], ['in.output->out.value']) as never
+    const { record } = await workflows.create(OWNER, { name: 'says', graph: saying('a') })
+    const outputs = async () => {
+      const job = submit(server, { workflow_id: record.id })
+      await job.settled()
+      return [JSON.parse(job.row.result!).outputs, job.row.workflow_revision]
+    }
+    assert.deepEqual(await outputs(), [{ out: 'a' }, 1])
+    await workflows.update(OWNER, record.id, { name: 'says', graph: saying('b') }, null)
+    assert.deepEqual(await outputs(), [{ out: 'b' }, 2])
+    const stranger = { user_id: '2', workspace_id: null }
+    const request = submission({ workflow_id: record.id })
+    assert.throws(() => jobs.submit(stranger, request), coded('WORKFLOW_NOT_FOUND'))
+    await workflows.delete(OWNER, record.id, null)
+    assert.throws(() => jobs.submit(OWNER, request), coded('WORKFLOW_NOT_FOUND'))
+  })
+
+  test('a job keeps the graph that it was accepted with, also after its workflow was deleted', async () => {
+    await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
+    const { workflows } = server.context
+    const { record } = await workflows.create(OWNER, { name: 'plain', graph: plain as never })
+    const first = submit(server, { graph: gated })
+    const second = submit(server, { workflow_id: record.id })
+    await second.accepted()
+    await workflows.delete(OWNER, record.id, null)
+    ;(await until('the firing', () => server.gate.waiting[0])).open()
+    await Promise.all([first.settled(), second.settled()])
+    assert.equal(second.row.status, 'completed')
+    assert.equal(server.context.jobs.planOf(second.row).nodes.length, 2)
+  })
+})
+
 describe('a job id of the client’s choice', () => {
   test('the same id with the same request is the same job, while it lives and afterwards', async () => {
     await using server = await startGated()
