@@ -137,6 +137,8 @@ function submissionOf(data: RunJobData): Submission {
 async function reconnect(connection: Peer, job_id: string, after_sequence: number | null): Promise<void> {
   const { app, principal, followers } = connection
   const { row, active } = await app.jobs.get(principal, job_id)
+  // What an earlier loop has not sent yet is told here.
+  followers.stop(row.key)
   // From here to `follow` nothing waits: what is read is one state, and what follows goes on from it.
   const { workflow_id, last_sequence } = row
   const told = after_sequence ?? followers.told(row.key)

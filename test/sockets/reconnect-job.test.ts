@@ -1,6 +1,7 @@
 // `reconnect_job`: following a job again, as often as a client likes, without losing or doubling anything.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { until } from '../helpers/server.ts'
 import { type Client, connect, type Frame, frameName } from '../helpers/socket.ts'
 import { type Bench, flood, gated, gatedItems, graph, greeting, newId, node, startBench } from './kit.ts'
 
@@ -144,6 +145,32 @@ describe('reconnect_job', () => {
       watcher.of(job_id).filter((frame) => frame.status === 'running' && frame.type === 'job_update').length,
       1,
     )
+  })
+
+  test('after the end, while a slow reader is still being told of it: no append and no end comes twice', async () => {
+    await using slow = await connect(bench.server)
+    await using quick = await connect(bench.server)
+    const [job_id, count, size] = [newId(), 600, 64 * 1024]
+    slow.ws.pause()
+    slow.command('run_job', { job_id, graph: flood(count, size) })
+    await until('the job', async () => (await quick.ask('get_status', { job_id })).status === 'completed', 20_000)
+    slow.command('reconnect_job', { job_id })
+    slow.command('cancel_job', { job_id })
+    slow.ws.resume()
+    await slow.next({ type: 'job_resumed', job_id }, 20_000)
+    await slow.next({ type: 'output_update', disposition: 'replace' }, 20_000)
+    await slow.settledFor(job_id)
+    const frames = slow.of(job_id)
+    const resumed = frames.findIndex((frame) => frame.type === 'job_resumed')
+    const outputs = frames.filter((frame) => frame.type === 'output_update')
+    assert.ok(outputs.length < count, 'the first loop was stopped on its way')
+    assert.deepEqual(
+      frames.slice(resumed).filter((frame) => frame.disposition === 'append'),
+      [],
+    )
+    assert.equal(String(outputs.at(-1)?.value).length, count * size)
+    // One for reconnect_job, one for cancel_job.
+    assert.equal(frames.filter((frame) => frame.status === 'completed' && frame.type === 'job_update').length, 2)
   })
 
   test('a reader that follows from the database sees every event', async () => {
