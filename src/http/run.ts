@@ -1,6 +1,7 @@
 // Runs over HTTP: the request as a submission, the job as a run result.
 import type { JobError, ResultManifest, RunRequest, RunResult } from '../../generated/types.ts'
 import type { ActiveJob } from '../jobs/active-job.ts'
+import { allOutputs } from '../jobs/manifest.ts'
 import type { Submission } from '../jobs/service.ts'
 
 /** Runs of one workflow over HTTP may overlap, and are ordinary jobs otherwise. */
@@ -34,7 +35,7 @@ export function runResult(job: ActiveJob, background: boolean): RunResult {
     job_id,
     workflow_id,
     status: status as RunResult['status'],
-    outputs: manifest?.outputs ?? {},
+    outputs: manifest === null ? {} : (allOutputs(job.plan, manifest.outputs) as RunResult['outputs']),
     error: runError(row.error),
     message_count: job.message_count,
     background,

@@ -3,10 +3,14 @@ import type { ResultManifest } from '../../generated/types.ts'
 import type { JobTable } from '../db/schema.ts'
 import type { Plan } from '../engine/plan.ts'
 
-/** Output values by name: a list where the output is a stream, else the value, null where it got nothing. */
+/** Output values by name: a list where the output is a stream, else the value. One that got nothing is missing, which null is not. */
 export function outputValues(plan: Plan, lists: Readonly<Record<string, unknown[]>>): Record<string, unknown> {
   return Object.fromEntries(
-    plan.outputs.map(({ name, stream }) => [name, stream ? (lists[name] ?? []) : (lists[name]?.[0] ?? null)]),
+    plan.outputs.flatMap(({ name, stream }): [string, unknown][] => {
+      const list = lists[name] ?? []
+      if (stream) return [[name, list]]
+      return list.length === 0 ? [] : [[name, list[0]]]
+    }),
   )
 }
 
@@ -14,11 +18,17 @@ export function outputValues(plan: Plan, lists: Readonly<Record<string, unknown[
 export function outputLists(plan: Plan, values: Readonly<Record<string, unknown>>): Record<string, unknown[]> {
   return Object.fromEntries(
     plan.outputs.map(({ name, stream }) => {
-      const value = values[name]
+      const value = Object.hasOwn(values, name) ? values[name] : undefined
       if (stream) return [name, Array.isArray(value) ? value : []]
-      return [name, value === null || value === undefined ? [] : [value]]
+      return [name, value === undefined ? [] : [value]]
     }),
   )
+}
+
+/** Every output of the plan, null where it got nothing, as a run answers them. */
+export function allOutputs(plan: Plan, values: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const nothing = plan.outputs.filter(({ name }) => !Object.hasOwn(values, name)).map(({ name }) => [name, null])
+  return { ...values, ...Object.fromEntries(nothing) }
 }
 
 export function buildManifest(

@@ -121,6 +121,25 @@ describe('reconnect_job', () => {
     }
   })
 
+  test('an output that is null is told as null again, and one that got nothing as nothing', async () => {
+    await using client = await connect(bench.server)
+    const job_id = newId()
+    const of = graph(
+      [
+        node('in', 'input.Any', { name: 'x', value: 1 }),
+        node('flag', 'input.Boolean', { name: 'flag', value: true }),
+        node('if', 'control.If'),
+        node('yes', 'output.Output', { name: 'yes' }),
+        node('no', 'output.Output', { name: 'no' }),
+      ],
+      ['in.output->if.value', 'flag.output->if.condition', 'if.if_true->yes.value', 'if.if_false->no.value'],
+    )
+    client.command('run_job', { job_id, graph: of, params: { x: null } })
+    const end = (await client.collect(job_id)).at(-1)
+    assert.deepEqual(end?.result, { outputs: { yes: [null], no: [] } })
+    assert.deepEqual((await reconnect(client, { job_id }))[1], end)
+  })
+
   test('a hundred times while the job streams: nothing is doubled, lost or restarted', async () => {
     await using client = await connect(bench.server)
     await using watcher = await connect(bench.server)
