@@ -29,7 +29,8 @@ export function streamedProblems(plan: Plan, name: string, value: unknown, at: s
 }
 
 function inputProblems(input: PlanInput, value: unknown, path: string): Problem[] {
-  if (value === undefined) {
+  // Null is a value where anything is one, and says elsewhere that nothing is given.
+  if (value === undefined || (value === null && input.type.type !== 'any')) {
     if (!input.required) return []
     return [
       { path, code: 'missing_input', message: `The input "${input.name}" (${typeText(input.type)}) is required.` },

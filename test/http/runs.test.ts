@@ -45,10 +45,20 @@ describe('runWorkflow', () => {
       edges: [edge('n.output', 'o.value')],
     }
     const { id } = await created(server, { name: 'Default', graph })
-    for (const body of [{}, { params: null, background: null, timeout_seconds: null }, { params: {} }]) {
+    const absent = [
+      {},
+      { params: null, background: null, timeout_seconds: null },
+      { params: {} },
+      { params: { n: null } },
+    ]
+    for (const body of absent) {
       const answer = await run(server, id, body)
       assert.deepEqual([answer.status, answer.body.outputs], [200, { o: 'own' }])
     }
+    const required = await created(server, greeting())
+    const of = { body: { params: { name: null } } }
+    const path = `/api/workflows/${required.id}/run`
+    assert.deepEqual(await refused(server, 'POST', path, of, [422, 'invalid_parameters']), ['/body/params/name'])
   })
 
   test('runWorkflow: a failed run is 200 with the node and a safe message', async () => {
