@@ -26,6 +26,8 @@ export interface Config {
   allowed_hosts: readonly string[]
   allowed_origins: readonly string[]
   local_client_token: string | null
+  /** What is set and has no effect, a sentence each. */
+  warnings: readonly string[]
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -71,6 +73,7 @@ export function readConfig(environment: Environment, listen: { host: string; por
     allowed_hosts: read.list('SVC_ALLOWED_HOSTS'),
     allowed_origins: read.list('SVC_ALLOWED_ORIGINS'),
     local_client_token: read.text('SVC_LOCAL_CLIENT_TOKEN'),
+    warnings: warnings(read.text),
   }
   if (problems.length > 0) throw new ConfigError(problems)
   return config
@@ -108,6 +111,12 @@ function reader(environment: Environment, problems: string[]) {
       return null
     },
   }
+}
+
+// An operator who sets these expects callers to sign in: that they cannot yet must not go unsaid.
+function warnings(text: (name: string) => string | null): string[] {
+  const set = ['IDP_URL', 'IDP_KEY'].filter((name) => text(name) !== null)
+  return set.length === 0 ? [] : [`${set.join(' and ')} set, without effect: this version serves local callers only`]
 }
 
 function databaseUrl(value: string | null, problems: string[]): string | null {

@@ -1,4 +1,6 @@
 // What every door is handed: the services of one process, as one explicit argument.
+import type { IncomingMessage } from 'node:http'
+import type { Principal } from './access/principal.ts'
 import type { Config } from './config.ts'
 import type { Store } from './db/store.ts'
 import type { NodeRegistry } from './engine/node-type.ts'
@@ -12,6 +14,8 @@ export interface AppContext {
   readonly config: Config
   readonly log: Log
   readonly platform: Platform
+  /** Who makes a request or asks for a socket, or null where the caller must be refused. */
+  readonly principalOf: (request: IncomingMessage) => Principal | null
   readonly store: Store
   readonly registry: NodeRegistry
   readonly events: EventLog

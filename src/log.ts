@@ -21,3 +21,17 @@ export function createLog(level: string): Log {
     destination({ dest: 2, sync: true }),
   )
 }
+
+interface Failure {
+  readonly code: string
+  readonly status: number
+  readonly cause?: unknown
+}
+
+/** Logs a failed request or command: with its cause where something went wrong, in one quiet line where a refusal was meant. */
+export function logFailure(log: Log, error: Failure, fields: object, message: string): void {
+  if (error.status < 500) return
+  const { code, cause } = error
+  if (cause !== undefined || code === 'INTERNAL_ERROR') log.error({ ...fields, err: cause ?? error, code }, message)
+  else log.info({ ...fields, code }, message)
+}

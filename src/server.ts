@@ -1,9 +1,10 @@
 // A server as a value: `createServer` composes every part, listens, and gives back how to close it again.
 import { createServer as createHttpServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { localGate } from './access/local.ts'
 import type { Config } from './config.ts'
 import type { AppContext } from './context.ts'
-import { type DataFolder, openDataFolder } from './db/data-folder.ts'
+import { openDataFolder, ownDatabase } from './db/data-folder.ts'
 import { Store } from './db/store.ts'
 import type { NodeRegistry } from './engine/node-type.ts'
 import { EventLog } from './events/log.ts'
@@ -41,17 +42,26 @@ export interface RunningServer extends AsyncDisposable {
  * @throws StartError in one clear line: port in use, data folder taken or not writable, database unusable
  */
 export async function createServer(config: Config, overrides: Overrides = {}): Promise<RunningServer> {
-  const folder = openDataFolder(config.data_dir, overrides.owner ?? `${config.host}:${config.port}`)
+  const owner = overrides.owner ?? `${config.host}:${config.port}`
+  const owned = new DisposableStack()
   try {
-    return await startIn(folder, config, overrides)
+    const folder = owned.use(openDataFolder(config.data_dir, owner))
+    const elsewhere = config.database_url?.slice('sqlite:'.length) ?? null
+    if (elsewhere !== null && elsewhere !== ':memory:') owned.use(ownDatabase(elsewhere, owner))
+    return await startIn(owned, elsewhere ?? folder.database, config, overrides)
   } catch (error) {
-    folder[Symbol.dispose]()
+    owned.dispose()
     throw error
   }
 }
 
-async function startIn(folder: DataFolder, config: Config, overrides: Overrides): Promise<RunningServer> {
-  const store = await Store.open(config.database_url?.slice('sqlite:'.length) ?? folder.database)
+async function startIn(
+  owned: DisposableStack,
+  database: string,
+  config: Config,
+  overrides: Overrides,
+): Promise<RunningServer> {
+  const store = await Store.open(database)
   // A request may offer another protocol, such as h2c, and is then answered as if it had not (RFC 9110, section 7.8).
   const http = createHttpServer({ shouldUpgradeCallback: asksForSocket })
   try {
@@ -73,7 +83,7 @@ async function startIn(folder: DataFolder, config: Config, overrides: Overrides)
       await gateway.close()
       await closeHttp(http)
       await store[Symbol.asyncDispose]()
-      folder[Symbol.dispose]()
+      owned.dispose()
     })
     return { url: state.url, context, close: (ms = DRAIN_MS) => close(ms), [Symbol.asyncDispose]: () => close(0) }
   } catch (error) {
@@ -111,7 +121,9 @@ function composeContext(config: Config, store: Store, overrides: Overrides, publ
     },
     default_timeout_seconds: config.job_timeout_seconds,
   })
-  return { config, log, platform, store, registry, events, workflows, jobs, started_at: platform.now() }
+  for (const warning of config.warnings) log.warn(warning)
+  const principalOf = localGate(config, log)
+  return { config, log, platform, principalOf, store, registry, events, workflows, jobs, started_at: platform.now() }
 }
 
 function asksForSocket({ headers }: IncomingMessage): boolean {

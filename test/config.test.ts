@@ -30,6 +30,7 @@ const DEFAULTS: Config = {
   allowed_hosts: [],
   allowed_origins: [],
   local_client_token: null,
+  warnings: [],
 }
 
 /** Each setting: its key, a good value as text, and what that is when it is read. */
@@ -94,8 +95,8 @@ describe('settings', () => {
   test('this test names every setting that config.ts reads, and every key of the configuration', () => {
     const source = readFileSync(new URL('../src/config.ts', import.meta.url), 'utf8')
     const names = [...source.matchAll(/'((?:SVC|IDP)_[A-Z_]+)'/g)].map((match) => match[1]!)
-    assert.deepEqual([...new Set(names)].sort(), Object.keys(GOOD).sort())
-    const keys = [...Object.keys(LISTEN), ...Object.values(GOOD).map(([key]) => key)]
+    assert.deepEqual([...new Set(names)].sort(), [...Object.keys(GOOD), 'IDP_KEY', 'IDP_URL'].sort())
+    const keys = [...Object.keys(LISTEN), ...Object.values(GOOD).map(([key]) => key), 'warnings']
     assert.deepEqual(keys.sort(), Object.keys(DEFAULTS).sort())
   })
 
@@ -129,5 +130,13 @@ describe('settings', () => {
     for (const on of ['1', 'true', 'yes', 'on', 'anything']) {
       assert.equal(read({ SVC_WS_RATE_LIMIT_DISABLED: on }).ws_rate_limit_disabled, true, on)
     }
+  })
+
+  test('says what is set without effect', () => {
+    const read = (environment: Record<string, string>) => readConfig(environment, { host: 'h', port: 1 }).warnings
+    assert.equal(read({ IDP_URL: 'https://idp.example' }).length, 1)
+    const [both] = read({ IDP_URL: 'https://idp.example', IDP_KEY: 'key' })
+    assert.match(both!, /IDP_URL and IDP_KEY/)
+    assert.doesNotMatch(both!, /idp\.example|key$/)
   })
 })

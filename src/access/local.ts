@@ -2,6 +2,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
+import type { Log } from '../log.ts'
 import { LOCAL_PRINCIPAL, type Principal } from './principal.ts'
 
 /** What is known of a request or an upgrade before anything of it is believed. */
@@ -29,10 +30,30 @@ export function requestFacts(request: IncomingMessage): RequestFacts {
   const one = (value: string | string[] | undefined): string | null => (typeof value === 'string' ? value : null)
   return {
     peer: request.socket.remoteAddress ?? null,
-    host: headers.host ?? null,
+    host: hostOf(request),
     origin: one(headers.origin),
     local_client: one(headers['x-svc-local-client']),
     forwarded: FORWARDING.some((name) => headers[name] !== undefined),
+  }
+}
+
+/** The host that a request is for: the target's own where it has one (RFC 9112, section 3.2.2), else the one Host header. */
+function hostOf({ url = '', headers, rawHeaders }: IncomingMessage): string | null {
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(url)) return URL.parse(url)?.host ?? null
+  const given = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host')
+  return given.length === 1 ? (headers.host ?? null) : null
+}
+
+/** Decides on requests and upgrades, and says once in the log why a proxy on this host is not believed. */
+export function localGate(settings: LocalSettings, log: Log): (request: IncomingMessage) => Principal | null {
+  let told = false
+  return (request) => {
+    const facts = requestFacts(request)
+    if (facts.forwarded && isLoopback(facts.peer) && !told) {
+      told = true
+      log.warn('a loopback caller sends forwarding headers: whoever is behind that proxy is not the local user')
+    }
+    return localPrincipal(facts, settings)
   }
 }
 

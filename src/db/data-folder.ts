@@ -1,6 +1,6 @@
 // The data folder and its one owner. A process holds an operating-system lock for as long as it lives; a dead one holds nothing.
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { StartError } from '../start-error.ts'
 
@@ -16,59 +16,69 @@ export interface DataFolder extends Disposable {
  */
 export function openDataFolder(path: string, owner: string): DataFolder {
   makeFolder(path)
-  const lock = takeLock(path)
-  const ownerFile = join(path, 'owner')
-  writeFileSync(ownerFile, `${owner}\n`)
-  return {
-    path,
-    database: join(path, 'svc.db'),
-    [Symbol.dispose]() {
-      rmSync(ownerFile, { force: true })
-      lock.close()
-    },
-  }
+  const lock = own(`the data folder ${path}`, join(path, 'lock'), join(path, 'owner'), owner, 'SVC_DATA_DIR')
+  return { path, database: join(path, 'svc.db'), [Symbol.dispose]: () => lock[Symbol.dispose]() }
 }
 
+/**
+ * Takes the lock of a database file that lies outside the data folder.
+ * @throws StartError when it cannot be written or belongs to a living process
+ */
+export function ownDatabase(path: string, owner: string): Disposable {
+  return own(`the database ${path}`, `${path}.lock`, `${path}.owner`, owner, 'SVC_DATABASE_URL')
+}
+
+// Level by level: for some paths of the system Node's own recursion never returns.
 function makeFolder(path: string): void {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 })
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return
+    if (dirname(path) !== path) makeFolder(dirname(path))
+    mkdirSync(path, { mode: 0o700 })
   } catch (error) {
+    if (error instanceof StartError) throw error
     throw new StartError(
       `the data folder ${path} cannot be made (${reason(error)}); choose another with SVC_DATA_DIR`,
-      {
-        cause: error,
-      },
+      { cause: error },
     )
   }
 }
 
+// The garbage collector would close a connection that nobody mentions any more, and the lock would be gone.
+const HELD = new Set<Database.Database>()
+
 // SQLite takes advisory locks on every platform, and Node offers none: an exclusive transaction on an empty database is the lock.
-function takeLock(path: string): Database.Database {
-  const file = join(path, 'lock')
+function own(what: string, lockFile: string, ownerFile: string, owner: string, setting: string): Disposable {
   let lock: Database.Database | null = null
   try {
-    lock = new Database(file, { timeout: 0 })
+    lock = new Database(lockFile, { timeout: 0 })
     lock.exec('BEGIN EXCLUSIVE')
-    return lock
+    writeFileSync(ownerFile, `${owner}\n`)
   } catch (error) {
     lock?.close()
     if ((error as { code?: unknown }).code === 'SQLITE_BUSY') {
       throw new StartError(
-        `the data folder ${path} belongs to a running server (${ownerOf(path)}); stop it, or choose another with SVC_DATA_DIR`,
+        `${what} belongs to a running server (${ownerOf(ownerFile)}); stop it, or choose another with ${setting}`,
       )
     }
     throw new StartError(
-      `the data folder ${path} cannot be written (${reason(error)}); check its owner and mode, or choose another with SVC_DATA_DIR`,
-      {
-        cause: error,
-      },
+      `${what} cannot be written (${reason(error)}); check its owner and mode, or choose another with ${setting}`,
+      { cause: error },
     )
+  }
+  const held = lock
+  HELD.add(held)
+  return {
+    [Symbol.dispose]() {
+      rmSync(ownerFile, { force: true })
+      held.close()
+      HELD.delete(held)
+    },
   }
 }
 
-function ownerOf(path: string): string {
+function ownerOf(ownerFile: string): string {
   try {
-    return readFileSync(join(path, 'owner'), 'utf8').trim() || 'its owner left no name'
+    return readFileSync(ownerFile, 'utf8').trim() || 'its owner left no name'
   } catch {
     return 'its owner left no name'
   }

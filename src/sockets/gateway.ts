@@ -2,7 +2,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { localPrincipal, requestFacts } from '../access/local.ts'
 import type { Principal } from '../access/principal.ts'
 import type { AppContext } from '../context.ts'
 import { Connection } from './connection.ts'
@@ -31,7 +30,7 @@ export class Gateway {
   /** Decides on one upgrade: who calls, then where to. A refusal frees the socket at once. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on('error', () => socket.destroy())
-    const principal = localPrincipal(requestFacts(request), this.#app.config)
+    const principal = this.#app.principalOf(request)
     if (!principal) return refuse(socket, '401 Unauthorized')
     if (pathOf(request) !== '/ws') return refuse(socket, '404 Not Found')
     if (this.#app.jobs.draining) return refuse(socket, '503 Service Unavailable')

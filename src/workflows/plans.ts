@@ -16,12 +16,16 @@ export interface CompiledGraph extends Compiled {
   readonly etag: string
 }
 
-const KEPT = 256
+/** How much graph text the kept plans may stand for; a plan takes about ten times its text. */
+const KEPT_LENGTH = 8 * 1024 * 1024
+/** A graph with more text is compiled for each use: kept, it would push out all others. */
+const LONGEST_KEPT = KEPT_LENGTH / 4
 
 export class Plans {
   readonly #store: Store
   readonly #registry: NodeRegistry
   readonly #kept = new Map<string, CompiledGraph>()
+  #keptLength = 0
 
   constructor(store: Store, registry: NodeRegistry) {
     this.#store = store
@@ -56,9 +60,17 @@ export class Plans {
 
   #keep(hash: string, body: string, graph: Graph): CompiledGraph {
     const entry = { ...compileGraph(graph, this.#registry), sha256: hash, body, graph, etag: etagOf(graph) }
+    if (body.length > LONGEST_KEPT) return entry
     this.#kept.set(hash, entry)
-    if (this.#kept.size > KEPT) this.#kept.delete(this.#kept.keys().next().value!)
+    this.#keptLength += body.length
+    while (this.#keptLength > KEPT_LENGTH) this.#dropOldest()
     return entry
+  }
+
+  #dropOldest(): void {
+    const [hash, entry] = this.#kept.entries().next().value!
+    this.#kept.delete(hash)
+    this.#keptLength -= entry.body.length
   }
 }
 

@@ -6,9 +6,9 @@ import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { openDataFolder } from '../../src/db/data-folder.ts'
+import { openDataFolder, ownDatabase } from '../../src/db/data-folder.ts'
 import { StartError } from '../../src/start-error.ts'
-import { temporaryFolder } from '../helpers/server.ts'
+import { startServer, temporaryFolder } from '../helpers/server.ts'
 
 function inFolder(run: (folder: string) => void | Promise<void>) {
   return async () => {
@@ -112,4 +112,29 @@ describe('data folder', () => {
       refused(folder, /cannot be written \(SQLITE_NOTADB\)/)
     }),
   )
+})
+
+describe('a database outside the data folder', () => {
+  test(
+    'has one owner as well, who is named',
+    inFolder((folder) => {
+      const path = join(folder, 'shared.db')
+      using _first = ownDatabase(path, 'process 17')
+      assert.throws(
+        () => ownDatabase(path, 'process 18'),
+        /the database .*shared\.db belongs to a running server \(process 17\); stop it, or choose another with SVC_DATABASE_URL/,
+      )
+    }),
+  )
+
+  test('two servers with folders of their own cannot share it', async () => {
+    const folder = temporaryFolder()
+    try {
+      const environment = { SVC_DATABASE_URL: `sqlite:${join(folder, 'shared.db')}` }
+      await using _first = await startServer({ environment })
+      await assert.rejects(startServer({ environment }), /belongs to a running server/)
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
 })

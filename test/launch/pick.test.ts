@@ -24,12 +24,11 @@ describe('isNewEnough', () => {
   const VERSIONS: Record<string, boolean> = {
     '16.0.0': false,
     '20.20.0': false,
-    '22.18.9': false,
-    '22.19.0': true,
-    '22.19.1': true,
-    '22.20.0': true,
-    '23.6.0': true,
+    '22.20.0': false,
+    '23.11.1': false,
     '24.0.0': true,
+    '24.0.1': true,
+    '24.21.0': true,
     '26.1.2': true,
     '100.0.0': true,
     '9.99.99': false,
@@ -59,7 +58,7 @@ describe('pickNode', () => {
         assert.ok(existsSync(picked.path))
         return
       }
-      assert.match(picked.missing, /^Node 22\.19\.0 or newer is needed and this is 20\.20\.0; /)
+      assert.match(picked.missing, /^Node 24\.0\.0 or newer is needed and this is 20\.20\.0; /)
       assert.match(picked.missing, new RegExp(`the package ${name} is not installed: run "npm ci"`))
       assert.ok(!picked.missing.includes('\n'))
     })
