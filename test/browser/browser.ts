@@ -16,14 +16,19 @@ export const chromium = PLACES.find((place) => existsSync(place)) ?? null
 
 const library = await import('playwright-core').catch(() => null)
 
-/** False, or in one line why no browser can be had: the value of a test's `skip`. */
-export const skip: string | false = !library
+const missing: string | false = !library
   ? 'skipped: playwright-core is not installed'
   : chromium === null && 'skipped: Chromium is not installed (Debian: apt-get install chromium)'
 
-/** @throws where `skip` is not false */
+// Where a browser is expected, as in continuous integration, to be without one is a failure.
+const expected = process.env.SVC_TEST_EXPECT?.split(',').includes('chromium') === true
+
+/** False, or in one line why no browser can be had: the value of a test's `skip`. */
+export const skip: string | false = !expected && missing
+
+/** @throws where there is no browser */
 export async function launch(): Promise<Browser> {
-  if (!library || chromium === null) throw new Error(String(skip))
+  if (!library || chromium === null) throw new Error(String(missing))
   return library.chromium.launch({ executablePath: chromium, args: FLAGS })
 }
 
