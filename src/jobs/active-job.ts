@@ -5,8 +5,9 @@ import { keepGraph } from '../db/graphs.ts'
 import { insertJob, insertJobInput, updateJob } from '../db/jobs.ts'
 import type { JobTable } from '../db/schema.ts'
 import type { Tx } from '../db/store.ts'
-import { type Execution, execute, type Outcome } from '../engine/execution.ts'
+import type { Execution, Outcome } from '../engine/execution.ts'
 import type { Plan } from '../engine/plan.ts'
+import { newRun } from '../engine/sub-workflow.ts'
 import { ServiceError } from '../errors.ts'
 import type { Feed } from '../events/feed.ts'
 import type { EventLog } from '../events/log.ts'
@@ -15,6 +16,7 @@ import { jsonText } from '../json.ts'
 import type { Log } from '../log.ts'
 import type { Platform } from '../platform.ts'
 import type { CompiledGraph } from '../workflows/plans.ts'
+import { EarlyInputs, type Inlet } from './early-inputs.ts'
 import {
   CANCELLED,
   CANCELLED_BEFORE_START,
@@ -78,6 +80,7 @@ export class ActiveJob implements Contender {
   readonly #timeout_seconds: number | null
   readonly #fed: boolean
   #execution: Execution | null = null
+  #early: EarlyInputs | null = null
   #timer: NodeJS.Timeout | null = null
   #committing = false
   #stored: boolean
@@ -115,9 +118,12 @@ export class ActiveJob implements Contender {
     return this.#messages
   }
 
-  /** The running execution, or null before the start and after the end. */
-  get execution(): Execution | null {
-    return this.terminal ? null : this.#execution
+  /** Takes what is sent to the job, whether it runs already or waits for its turn; null after the end. */
+  get inlet(): Inlet | null {
+    if (this.terminal || this.#lost) return null
+    if (this.#execution) return this.#execution
+    this.#early ??= new EarlyInputs(this.plan, this.params, this.#fed)
+    return this.#early
   }
 
   /** Records that the job is admitted. */
@@ -151,16 +157,25 @@ export class ActiveJob implements Contender {
     this.#move('start')
     this.append({ type: 'job_status', status: 'running', queue_position: null, message: null }, this.#jobFrame({}))
     if (this.#timeout_seconds !== null) this.#armTimer(this.#timeout_seconds)
-    const execution = execute(this.plan, {
+    const execution = this.#execute()
+    this.#execution = execution
+    if (!this.#fed) for (const input of this.plan.inputs) if (input.stream) execution.endInput(input.name)
+    if (execution.outcome) this.#ended(execution.outcome)
+    else void execution.done.then((outcome) => this.#ended(outcome))
+  }
+
+  /** What was sent while the job waited is there before the first node fires. */
+  #execute(): Execution {
+    const run = newRun(this.plan, {
       params: this.params as Record<string, unknown>,
       signal: this.#abort.signal,
       observer: recorder(this, this.#host.log),
       loadPlan: (workflow_id) => this.#host.loadPlan(this.row, workflow_id),
     })
-    this.#execution = execution
-    if (!this.#fed) for (const input of this.plan.inputs) if (input.stream) execution.endInput(input.name)
-    if (execution.outcome) this.#ended(execution.outcome)
-    else void execution.done.then((outcome) => this.#ended(outcome))
+    this.#early?.applyTo(run)
+    this.#early = null
+    run.start()
+    return run
   }
 
   /** Asks it to end: at once where it only waits, else as soon as its firings have settled. Without effect on one that has ended. */

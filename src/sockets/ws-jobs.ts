@@ -86,17 +86,20 @@ export const jobCommands: JobCommands = {
   stream_input({ data, request_id }, connection) {
     const { job_id, input, handle, value } = data
     const job = living(connection, job_id)
-    const problems = job?.execution ? streamedProblems(job.plan, input, value ?? null, '/data/value') : []
+    const inlet = job?.inlet
+    if (!job || !inlet) return refuse(connection, 'not_running', job_id, request_id)
+    const problems = streamedProblems(job.plan, input, value ?? null, '/data/value')
     if (problems.length > 0) return refuse(connection, 'invalid_value', job_id, request_id, { problems })
-    const result = job?.execution?.pushInput(input, value ?? null, handle ?? undefined) ?? 'not_running'
-    if (job && result === 'ok') connection.send(ack('The value is accepted.', job.row, request_id))
-    else refuse(connection, result as Refusal, job_id, request_id)
+    const result = inlet.pushInput(input, value ?? null, handle ?? undefined)
+    if (result === 'ok') connection.send(ack('The value is accepted.', job.row, request_id))
+    else if (result === 'full') refuse(connection, 'not_running', job_id, request_id, { message: FULL })
+    else refuse(connection, result, job_id, request_id)
   },
 
   end_input_stream({ data, request_id }, connection) {
     const { job_id, input, handle } = data
     const job = living(connection, job_id)
-    const result = job?.execution?.endInput(input, handle ?? undefined) ?? 'not_running'
+    const result = job?.inlet?.endInput(input, handle ?? undefined) ?? 'not_running'
     if (job && result === 'ok') connection.send(ack('The input has ended.', job.row, request_id))
     else refuse(connection, result as Refusal, job_id, request_id)
   },
@@ -104,8 +107,9 @@ export const jobCommands: JobCommands = {
   update_node_properties({ data, request_id }, connection) {
     const { job_id, node_id, properties } = data
     const job = living(connection, job_id)
-    if (!job?.execution) return refuse(connection, 'not_running', job_id, request_id)
-    const applied = job.execution.updateProperties(node_id, properties)
+    const inlet = job?.inlet
+    if (!job || !inlet) return refuse(connection, 'not_running', job_id, request_id)
+    const applied = inlet.updateProperties(node_id, properties)
     if (applied === null) return refuse(connection, 'unknown_node', job_id, request_id)
     connection.send({ ...ack('The properties are changed.', job.row, request_id), applied })
   },
@@ -197,6 +201,8 @@ function end(connection: Peer, job_id: string, workflow_id: string | null, throw
 }
 
 type Refusal = CommandRefusedError['error']
+
+const FULL = 'The job waits for its turn, and no more values are kept for it.'
 
 const REFUSALS: Readonly<Partial<Record<Refusal, string>>> = {
   invalid_value: 'The value is not what the input takes.',

@@ -1,6 +1,8 @@
 // Commands that reach into a running job: `stream_input`, `end_input_stream`, `update_node_properties`.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import type { Graph } from '../../src/engine/graph.ts'
+import { KEPT_VALUES } from '../../src/jobs/early-inputs.ts'
 import { type Client, connect } from '../helpers/socket.ts'
 import { type Bench, gated, graph, greeting, newId, node, startBench, streamed } from './kit.ts'
 
@@ -141,18 +143,71 @@ describe('update_node_properties', () => {
     assert.equal((await change('say', { template: 'x' })).error, 'not_running')
   })
 
-  test('not_running for a job that waits, and for one that there is not', async () => {
-    await using queueing = await startBench({ config: { max_concurrent_jobs: 1 } })
-    await using client = await connect(queueing.server)
+  test('not_running for a job that there is not', async () => {
+    await using client = await connect(bench.server)
+    const refused = await client.ask('update_node_properties', { job_id: 'nobody', node_id: 'say', properties: {} })
+    assert.deepEqual([refused.error, refused.job_id], ['not_running', 'nobody'])
+  })
+})
+
+describe('a job that waits for its turn', () => {
+  const limited = () => startBench({ config: { max_concurrent_jobs: 1 } })
+
+  async function queued(client: Client, of: Graph, params: object = {}): Promise<[first: string, waiting: string]> {
     const [first, waiting] = [newId(), newId()]
     client.command('run_job', { job_id: first, graph: gated(first) })
-    client.command('run_job', { job_id: waiting, graph: greeting })
+    client.command('run_job', { job_id: waiting, graph: of, params })
     await client.next({ job_id: waiting, status: 'queued' })
-    for (const job_id of [waiting, 'nobody']) {
-      const refused = await client.ask('update_node_properties', { job_id, node_id: 'say', properties: {} })
-      assert.deepEqual([refused.error, refused.job_id], ['not_running', job_id])
+    return [first, waiting]
+  }
+
+  test('stream_input and end_input_stream: what it is sent is kept in order, and there when it starts', async () => {
+    await using bench = await limited()
+    await using client = await connect(bench.server)
+    const [first, job_id] = await queued(client, streamed('input.Integer'))
+    for (const value of [1, 2, 3]) {
+      const ack = await client.ask('stream_input', { job_id, input: 'x', value })
+      assert.deepEqual([ack.error, ack.message], [undefined, 'The value is accepted.'])
     }
-    await queueing.gates.open(first)
-    assert.equal((await client.collect(waiting)).at(-1)?.status, 'completed')
+    const refused = async (command: string, data: object) => (await client.ask(command, { job_id, ...data })).error
+    assert.equal(await refused('stream_input', { input: 'x', value: 'no' }), 'invalid_value')
+    assert.equal(await refused('stream_input', { input: 'y', value: 1 }), 'unknown_input')
+    assert.equal(await refused('stream_input', { input: 'x', handle: 'y', value: 1 }), 'unknown_input')
+    assert.equal(await refused('end_input_stream', { input: 'x' }), undefined)
+    assert.equal(await refused('end_input_stream', { input: 'x' }), undefined)
+    assert.equal(await refused('stream_input', { input: 'x', value: 4 }), 'not_running')
+    await bench.gates.open(first)
+    assert.deepEqual((await client.collect(job_id)).at(-1)?.result, { outputs: { out: [1, 2, 3] } })
+    assert.equal(await refused('stream_input', { input: 'x', value: 4 }), 'not_running')
+  })
+
+  test('update_node_properties: the change is there before the first firing', async () => {
+    await using bench = await limited()
+    await using client = await connect(bench.server)
+    const [first, job_id] = await queued(client, greeting)
+    const ask = (node_id: string, properties: object) =>
+      client.ask('update_node_properties', { job_id, node_id, properties })
+    assert.deepEqual((await ask('say', { template: 'Bye, {{name}}!', other: 1 })).applied, ['template'])
+    assert.equal((await ask('nobody', {})).error, 'unknown_node')
+    assert.equal((await client.ask('stream_input', { job_id, input: 'name', value: 'x' })).error, 'not_a_stream')
+    await bench.gates.open(first)
+    assert.deepEqual((await client.collect(job_id)).at(-1)?.result, { outputs: { greeting: ['Bye, world!'] } })
+  })
+
+  test('not_running: a stream that came whole takes nothing, and what is kept is bounded', async () => {
+    await using bench = await limited()
+    await using client = await connect(bench.server)
+    const [first, whole] = await queued(client, streamed(), { x: [1] })
+    assert.equal((await client.ask('stream_input', { job_id: whole, input: 'x', value: 2 })).error, 'not_running')
+    const open = newId()
+    client.command('run_job', { job_id: open, graph: streamed() })
+    for (let at = 0; at < KEPT_VALUES; at++) client.command('stream_input', { job_id: open, input: 'x', value: at })
+    const full = await client.ask('stream_input', { job_id: open, input: 'x', value: 'more' })
+    assert.deepEqual([full.error, /no more values/.test(full.message!)], ['not_running', true])
+    await client.ask('end_input_stream', { job_id: open, input: 'x' })
+    await bench.gates.open(first)
+    const out = [...Array(KEPT_VALUES).keys()]
+    assert.deepEqual((await client.collect(open)).at(-1)?.result, { outputs: { out } })
+    assert.deepEqual((await client.collect(whole)).at(-1)?.result, { outputs: { out: [1] } })
   })
 })

@@ -1,0 +1,80 @@
+// What is sent to a job while it waits for its turn: values and ends of its streamed inputs and properties of its nodes, kept until
+// it starts. It answers as the execution would; what it keeps is bounded.
+import type { Execution, PushResult } from '../engine/execution.ts'
+import type { Plan, PlanInput } from '../engine/plan.ts'
+import { applicable } from '../engine/updates.ts'
+import { jsonText } from '../json.ts'
+
+/** How many values are kept, and how many characters of JSON text they may have together. */
+export const KEPT_VALUES = 1_024
+const KEPT_TEXT = 32 * 1024 * 1024
+
+/** Where a job takes what is sent to it: its execution, or what keeps it for that. */
+export interface Inlet {
+  /** `full`: no more is kept before the job runs. */
+  pushInput(name: string, value: unknown, handle?: string): PushResult | 'full'
+  endInput(name: string, handle?: string): PushResult
+  updateProperties(node_id: string, properties: Record<string, unknown>): string[] | null
+}
+
+export class EarlyInputs implements Inlet {
+  readonly #plan: Plan
+  readonly #values: { name: string; value: unknown }[] = []
+  readonly #ended = new Set<string>()
+  /** Streams that nobody can send to: their whole content came with the job. */
+  readonly #given: ReadonlySet<string>
+  readonly #properties = new Map<string, Record<string, unknown>>()
+  #text = 0
+
+  constructor(plan: Plan, params: Readonly<Record<string, unknown>>, fed: boolean) {
+    this.#plan = plan
+    const given = ({ name }: PlanInput) => !fed || (Object.hasOwn(params, name) && (params[name] ?? null) !== null)
+    this.#given = new Set(plan.inputs.filter(given).map(({ name }) => name))
+  }
+
+  pushInput(name: string, value: unknown, handle?: string): PushResult | 'full' {
+    const refusal = this.#refusal(name, handle)
+    if (refusal) return refusal
+    if (this.#isEnded(name)) return 'not_running'
+    const text = this.#values.length < KEPT_VALUES ? (jsonText(value) ?? '').length : 0
+    if (this.#values.length >= KEPT_VALUES || this.#text + text > KEPT_TEXT) return 'full'
+    this.#text += text
+    this.#values.push({ name, value })
+    return 'ok'
+  }
+
+  endInput(name: string, handle?: string): PushResult {
+    const refusal = this.#refusal(name, handle)
+    if (refusal) return refusal
+    this.#ended.add(name)
+    return 'ok'
+  }
+
+  updateProperties(node_id: string, properties: Record<string, unknown>): string[] | null {
+    const node = this.#plan.nodes[this.#plan.indexById.get(node_id) ?? -1]
+    if (!node) return null
+    const applied = Object.keys(applicable(node, properties))
+    const changed = Object.fromEntries(applied.map((name) => [name, properties[name]]))
+    this.#properties.set(node_id, { ...this.#properties.get(node_id), ...changed })
+    return applied
+  }
+
+  /** Hands everything on, before the first firing. */
+  applyTo(execution: Execution): void {
+    for (const [node_id, properties] of this.#properties) execution.updateProperties(node_id, properties)
+    for (const { name, value } of this.#values) execution.pushInput(name, value)
+    for (const name of this.#ended) execution.endInput(name)
+  }
+
+  #isEnded(name: string): boolean {
+    return this.#ended.has(name) || this.#given.has(name)
+  }
+
+  #refusal(name: string, handle: string | undefined): PushResult | null {
+    const input = this.#plan.inputs.find((one) => one.name === name)
+    if (!input) return 'unknown_input'
+    if (!input.stream) return 'not_a_stream'
+    const [own] = this.#plan.nodes[this.#plan.indexById.get(input.node_id)!]!.outputs.keys()
+    return handle === undefined || handle === own ? null : 'unknown_input'
+  }
+}
