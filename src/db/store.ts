@@ -84,8 +84,8 @@ export class Store implements AsyncDisposable {
   }
 
   /**
-   * Runs `unit` in the next transaction, together with what else was asked for in this turn of the event loop, and
-   * settles after the commit. A unit that throws is undone alone.
+   * Runs `unit` in the next transaction, together with what else is asked for in this round of the event loop and the
+   * next, and settles after the commit. A unit that throws is undone alone.
    */
   write<T>(unit: Unit<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
@@ -104,7 +104,8 @@ export class Store implements AsyncDisposable {
     })
     if (this.#scheduled) return
     this.#scheduled = true
-    setImmediate(() => this.#flush())
+    // One more round gathers the requests that have arrived meanwhile: at ten connections it is worth a tenth of all runs.
+    setImmediate(() => setImmediate(() => this.#flush()))
   }
 
   /** Commits what is waiting, at once. */
