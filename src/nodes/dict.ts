@@ -1,6 +1,7 @@
 // dict.*: reading, changing and taking apart of objects. None of them changes the object that it is given.
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { option, output, required } from './define.ts'
+import { budget, DEEPEST_VALUE, guardDepth, guardList, LONGEST_LIST, shown, tooDeep } from './limits.ts'
 import { follow, pathParts, withKey } from './values.ts'
 
 type Dict = Record<string, unknown>
@@ -18,24 +19,31 @@ function setAt(target: unknown, parts: readonly string[], value: unknown): unkno
   if (Array.isArray(target)) {
     const index = Number(part)
     if (!/^\d+$/.test(part) || index > target.length) {
-      throw new NodeError(`A list of ${target.length} items has no place "${part}".`, 'bad_path')
+      throw new NodeError(`A list of ${target.length} items has no place "${shown(part)}".`, 'bad_path')
     }
+    guardList(index + 1)
     return target.toSpliced(index, 1, setAt(target[index], rest, value))
   }
   if (target !== undefined && target !== null && !isDict(target)) {
-    throw new NodeError(`There is a value where the path goes on at "${part}".`, 'bad_path')
+    throw new NodeError(`There is a value where the path goes on at "${shown(part)}".`, 'bad_path')
   }
   const record = target ?? {}
   return withKey(record, part, setAt(Object.hasOwn(record, part) ? record[part] : undefined, rest, value))
 }
 
-function mergeDeep(a: Dict, b: Dict): Dict {
-  let merged = a
-  for (const [key, value] of Object.entries(b)) {
-    const before = Object.hasOwn(a, key) ? a[key] : undefined
-    merged = withKey(merged, key, isDict(before) && isDict(value) ? mergeDeep(before, value) : value)
+/** How many keys one merging goes through, of both sides and on all levels: two of the largest objects. */
+const MOST_MERGED = 2 * LONGEST_LIST
+
+function merge(a: Dict, b: Dict, spend: ((keys: number) => void) | null): Dict {
+  const merged = new Map(Object.entries(a))
+  const entries = Object.entries(b)
+  spend?.(merged.size + entries.length)
+  for (const [key, value] of entries) {
+    const before = spend ? merged.get(key) : undefined
+    merged.set(key, spend && isDict(before) && isDict(value) ? merge(before, value, spend) : value)
   }
-  return merged
+  guardList(merged.size, 'The object would have', 'keys')
+  return Object.fromEntries(merged)
 }
 
 export const dictNodes: NodeType[] = [
@@ -56,13 +64,16 @@ export const dictNodes: NodeType[] = [
   {
     node_type: 'dict.Set',
     title: 'Set value',
-    description: 'Gives a copy of an object with a value at a path.',
+    description: `Gives a copy of an object with a value at a path, at most ${DEEPEST_VALUE} levels deep.`,
     properties: [dict(), required('path', 'str', 'Where to put it.'), option('value', 'any', 'What to put there.')],
     outputs: [output('output', 'dict[str,any]')],
     run({ dict, path, value }: { dict: Dict; path: string; value: unknown }) {
       const parts = pathParts(path)
       if (parts.length === 0) throw new NodeError('The path is empty.', 'bad_path')
-      return { output: setAt(dict, parts, value) }
+      if (parts.length > DEEPEST_VALUE) throw tooDeep()
+      const made = setAt(dict, parts, value)
+      guardDepth(made)
+      return { output: made }
     },
   },
   {
@@ -76,7 +87,7 @@ export const dictNodes: NodeType[] = [
     ],
     outputs: [output('output', 'dict[str,any]')],
     run: ({ a, b, deep }: { a: Dict; b: Dict; deep: boolean }) => ({
-      output: deep ? mergeDeep(a, b) : Object.fromEntries([...Object.entries(a), ...Object.entries(b)]),
+      output: merge(a, b, deep ? budget(MOST_MERGED) : null),
     }),
   },
   {

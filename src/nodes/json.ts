@@ -1,9 +1,10 @@
 // json.*: values as JSON text and back.
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { option, output, required } from './define.ts'
+import { DEEPEST_VALUE, guardDepth, guardInside } from './limits.ts'
 import { toJson } from './values.ts'
 
-function parse(text: string): unknown {
+function read(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
@@ -12,11 +13,18 @@ function parse(text: string): unknown {
   }
 }
 
+function parse(text: string): unknown {
+  const value = read(text)
+  guardDepth(value)
+  guardInside(value)
+  return value
+}
+
 export const jsonNodes: NodeType[] = [
   {
     node_type: 'json.Parse',
     title: 'Read JSON',
-    description: 'Reads a value out of a JSON text.',
+    description: `Reads a value out of a JSON text, nested at most ${DEEPEST_VALUE} levels deep.`,
     properties: [required('text', 'str', 'The text.')],
     outputs: [output('output', 'any')],
     run: ({ text }: { text: string }) => ({ output: parse(text) }),

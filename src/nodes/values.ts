@@ -1,6 +1,7 @@
 // What several node types do with values: show them as text, compare and order them, follow a path into them.
 import { NodeError } from '../engine/node-type.ts'
 import { kindOf } from '../engine/values.ts'
+import { budget, guardJson, textWithin } from './limits.ts'
 
 /** A value as a person would read it in a text: text as it is, null as nothing, lists and dicts as JSON. */
 export function toText(value: unknown): string {
@@ -9,35 +10,39 @@ export function toText(value: unknown): string {
   return typeof value === 'object' ? toJson(value) : String(value)
 }
 
+/** A value as JSON. Throws NodeError where that is too long or nested too deep. */
 export function toJson(value: unknown, indent = 0): string {
-  try {
-    return JSON.stringify(value, null, indent) ?? 'null'
-  } catch (error) {
-    throw new NodeError('The value contains itself and has no JSON form.', 'not_json', { cause: error })
-  }
+  guardJson(value, indent)
+  return textWithin(JSON.stringify(value, null, indent) ?? 'null')
 }
 
-function sameRecords(a: Record<string, unknown>, b: Record<string, unknown>): boolean {
-  const keys = Object.keys(a)
-  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && equal(a[key], b[key]))
-}
-
-/** Equality by content; the order of a dict's keys doesn't matter. */
-export function equal(a: unknown, b: unknown): boolean {
+function same(a: unknown, b: unknown, spend: (steps: number) => void): boolean {
   if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
   if (Array.isArray(a) !== Array.isArray(b)) return false
-  if (Array.isArray(a) && Array.isArray(b))
-    return a.length === b.length && a.every((one, index) => equal(one, b[index]))
-  return sameRecords(a as Record<string, unknown>, b as Record<string, unknown>)
+  const keys = Object.keys(a)
+  if (keys.length !== Object.keys(b).length) return false
+  spend(keys.length)
+  const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>]
+  return keys.every((key) => Object.hasOwn(right, key) && same(left[key], right[key], spend))
 }
 
-/** A key under which equal values meet: for sets and groups. */
-export function identity(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return `${typeof value}:${String(value)}`
-  if (Array.isArray(value)) return `[${value.map((one) => JSON.stringify(identity(one))).join(',')}]`
+/** Equality by content; the order of a dict's keys doesn't matter. Throws NodeError where there is too much to compare. */
+export function equal(a: unknown, b: unknown): boolean {
+  return same(a, b, budget())
+}
+
+function canonical(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  return `{${entries.map(([key, one]) => `${JSON.stringify(key)}:${JSON.stringify(identity(one))}`).join(',')}}`
+  return `{${entries.map(([key, one]) => `${JSON.stringify(key)}:${canonical(one)}`).join(',')}}`
+}
+
+/** A key under which equal values meet: for sets and groups. Throws NodeError where that is too long. */
+export function identity(value: unknown): string {
+  if (typeof value === 'object') guardJson(value, 0)
+  return canonical(value)
 }
 
 /** Negative, zero or positive, as `a` is less than, equal to or greater than `b`. Only numbers or only texts compare. */

@@ -35,6 +35,19 @@ describe('dict', () => {
     assert.deepEqual(Object.keys(made), ['__proto__'])
   })
 
+  test('Set goes 64 levels deep, and says so where it is asked for more', async () => {
+    const path = (levels: number) => Array.from({ length: levels }, () => 'k').join('.')
+    const deepest = (await outputOf('dict.Set', { dict: {}, path: path(64), value: 1 })) as object
+    assert.equal(JSON.stringify(deepest).length, 64 * '{"k":}'.length + 1)
+    for (const levels of [65, 600, 5000]) {
+      await assert.rejects(outputOf('dict.Set', { dict: {}, path: path(levels) }), /too_deep: .* more than 64 levels/)
+    }
+    await assert.rejects(outputOf('dict.Set', { dict: {}, path: 'a', value: deepest }), /too_deep/)
+    await assert.rejects(outputOf('dict.Set', { dict: {}, path: 'a', value: { k: [deepest] } }), /too_deep/)
+    const nowhere = outputOf('dict.Set', { dict: { list: [] }, path: `list.${'9'.repeat(1000)}` })
+    await assert.rejects(nowhere, (error: Error) => error.message.includes('9…') && error.message.length < 200)
+  })
+
   test('Merge', async () => {
     const a = { x: 1, in: { a: 1, b: 1 } }
     const b = { y: 2, in: { b: 2 } }
@@ -42,6 +55,41 @@ describe('dict', () => {
     assert.deepEqual(await outputOf('dict.Merge', { a, b, deep: true }), { x: 1, y: 2, in: { a: 1, b: 2 } })
     assert.deepEqual(await outputOf('dict.Merge'), {})
     await assert.rejects(outputOf('dict.Merge', { a: [1] }), /expected dict\[str, any\], got list/)
+  })
+
+  test('Merge keeps to own keys, and keys keep their order', async () => {
+    const b = JSON.parse('{"__proto__": {"polluted": true}, "x": {"z": 3}}')
+    for (const deep of [false, true]) {
+      const made = (await outputOf('dict.Merge', { a: { x: { y: 1 }, w: 2 }, b, deep })) as object
+      assert.equal((made as { polluted?: boolean }).polluted, undefined)
+      assert.deepEqual(Object.keys(made), ['x', 'w', '__proto__'])
+    }
+  })
+
+  test('Merge goes through each key once, however many there are', async () => {
+    const size = 50_000
+    const side = (name: string) =>
+      Object.fromEntries(Array.from({ length: size }, (_, at) => [`${name}${at}`, { [name]: at }]))
+    const [a, b] = [side('a'), { ...side('b'), a0: { b: 0 } }]
+    // A copy of the whole for each key would write 2.5 thousand million entries: minutes.
+    const began = process.cpuUsage()
+    const made = (await outputOf('dict.Merge', { a, b, deep: true })) as Record<string, unknown>
+    const used = process.cpuUsage(began)
+    assert.equal(Object.keys(made).length, 2 * size)
+    assert.deepEqual(made.a0, { a: 0, b: 0 })
+    assert.ok((used.user + used.system) / 1000 < 5000)
+  })
+
+  test('Merge refuses what holds the same objects again and again', async () => {
+    let [a, b]: Record<string, unknown>[] = [{ one: 1 }, { two: 2 }]
+    for (let level = 0; level < 40; level++)
+      [a, b] = [
+        { x: a, y: a },
+        { x: b, y: b },
+      ]
+    await assert.rejects(outputOf('dict.Merge', { a, b, deep: true }), /too_large/)
+    await assert.rejects(outputOf('compare.Equal', { a, b: structuredClone(a) }), /too_large/)
+    await assert.rejects(outputOf('json.Stringify', { value: a }), /too_large/)
   })
 
   test('Keys', async () => {

@@ -43,7 +43,7 @@ describe('text', () => {
     }
     const ring: Record<string, unknown> = {}
     ring.self = ring
-    await assert.rejects(outputOf('text.FromValue', { value: ring }), /not_json: The value contains itself/)
+    await assert.rejects(outputOf('text.FromValue', { value: ring }), /too_deep: .* more than 64 levels deep/)
   })
 
   test('Split', async () => {
@@ -210,6 +210,19 @@ describe('json', () => {
     assert.deepEqual(await outputOf('json.Parse', { text: '{"a":[1,null]}' }), { a: [1, null] })
     await assert.rejects(outputOf('json.Parse', { text: '' }), /not_json/)
     await assert.rejects(outputOf('json.Parse', { text: '{a:1}' }), /not_json: The text is no JSON/)
+  })
+
+  test('Parse reads 64 levels, and says so where there are more', async () => {
+    const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+    assert.equal(JSON.stringify(await outputOf('json.Parse', { text: nested(64) })), nested(64))
+    for (const levels of [65, 3000, 1_000_000]) {
+      await assert.rejects(outputOf('json.Parse', { text: nested(levels) }), /too_deep: .* more than 64 levels/)
+    }
+    const long = `{"a":[${'0,'.repeat(1_000_000)}0]}`
+    await assert.rejects(
+      outputOf('json.Parse', { text: long }),
+      /too_large: A list in the value has more than 1,000,000/,
+    )
   })
 
   test('Stringify', async () => {

@@ -1,0 +1,122 @@
+// How large the values may be that nodes make, and the guards of it. A few nodes in a row can double a text or a list
+// each, so whoever can give more than it was given asks here, before it makes the value wherever that can be told.
+import { NodeError } from '../engine/node-type.ts'
+
+/** In characters: some thousand pages. A handful of them fits into the memory of the smallest server. */
+export const LONGEST_TEXT = 10_000_000
+
+/** In items (of an object: keys): nobody means a longer one, and a few of them still fit into the memory. */
+export const LONGEST_LIST = 1_000_000
+
+/** In characters, of all texts that one list gathers: ten of the longest. Each item alone would pass. */
+export const MOST_GATHERED_TEXT = 100_000_000
+
+/** Levels of lists and objects in each other. All that reads or writes values by recursion stays well inside the stack. */
+export const DEEPEST_VALUE = 64
+
+/** How many values one firing looks at. Lists that hold one list twice, and so on down, have more than they seem to. */
+export const MOST_STEPS = 10_000_000
+
+/** How much of a text an error shows: enough to find it by. */
+const SHOWN = 60
+
+function readable(count: number): string {
+  return count.toLocaleString('en')
+}
+
+/** Throws NodeError `too_large` where a text would be too long. */
+export function guardText(length: number): void {
+  if (length <= LONGEST_TEXT) return
+  const text = `The text would have more than ${readable(LONGEST_TEXT)} characters, the most that a node gives.`
+  throw new NodeError(`${text} Shorten what goes in, or work on parts of it.`, 'too_large')
+}
+
+/** Throws NodeError `too_large` where a list would have too many items, or an object too many keys. */
+export function guardList(length: number, what = 'The list would have', items = 'items'): void {
+  if (length <= LONGEST_LIST) return
+  const text = `${what} more than ${readable(LONGEST_LIST)} ${items}, the most that a node gives.`
+  throw new NodeError(`${text} Shorten what goes in, or work on parts of it.`, 'too_large')
+}
+
+/** A list that is short enough. */
+export function listWithin<Item>(list: Item[]): Item[] {
+  guardList(list.length)
+  return list
+}
+
+/** A text that is short enough. */
+export function textWithin(text: string): string {
+  guardText(text.length)
+  return text
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+/**
+ * Throws NodeError `too_deep` where lists and objects are nested too deep, or hold themselves. Looks at each of them
+ * once per level, however often it occurs there.
+ */
+export function guardDepth(value: unknown): void {
+  let level = new Set<object>(isContainer(value) ? [value] : [])
+  for (let depth = 1; level.size > 0; depth++) {
+    if (depth > DEEPEST_VALUE) throw tooDeep()
+    const next = new Set<object>()
+    for (const container of level) for (const inner of Object.values(container)) if (isContainer(inner)) next.add(inner)
+    level = next
+  }
+}
+
+export function tooDeep(): NodeError {
+  return new NodeError(
+    `Lists and objects would be nested more than ${DEEPEST_VALUE} levels deep, the most that a node gives.`,
+    'too_deep',
+  )
+}
+
+/** Throws NodeError `too_large` where any list or object inside of a value is too long. Its depth is known to be good. */
+export function guardInside(value: unknown): void {
+  if (!isContainer(value)) return
+  const inner = Object.values(value)
+  if (Array.isArray(value)) guardList(inner.length, 'A list in the value has')
+  else guardList(inner.length, 'An object in the value has', 'keys')
+  for (const one of inner) guardInside(one)
+}
+
+/** Counts what a firing looks at. Throws NodeError `too_large` when it has been too much. */
+export function budget(most = MOST_STEPS): (spent: number) => void {
+  let left = most
+  return (spent) => {
+    left -= spent
+    if (left >= 0) return
+    throw new NodeError(`The values hold more than ${readable(most)} others, too many for one node.`, 'too_large')
+  }
+}
+
+/** Throws NodeError where a value's JSON is sure to be too long or nested too deep, before any of it is written. */
+export function guardJson(value: unknown, indent: number): void {
+  guardDepth(value)
+  let length = 0
+  function walk(at: unknown, depth: number): void {
+    if (typeof at === 'string') length += at.length + 2
+    else if (!isContainer(at)) length += 1
+    else {
+      const entries = Object.entries(at)
+      const line = 1 + (indent > 0 ? indent * depth + 1 : 0)
+      // Two brackets, and one comma less than entries.
+      length += entries.length > 0 ? 1 : 2
+      for (const [key, inner] of entries) {
+        length += line + (Array.isArray(at) ? 0 : key.length + 3)
+        walk(inner, depth + 1)
+      }
+    }
+    guardText(length)
+  }
+  walk(value, 1)
+}
+
+/** A text as an error shows it. */
+export function shown(text: string): string {
+  return text.length <= SHOWN ? text : `${text.slice(0, SHOWN)}…`
+}
