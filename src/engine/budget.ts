@@ -1,6 +1,11 @@
-// How many asynchronous firings may be in flight at once. A run and its sub-workflows share one budget.
+// What a run and the workflows that it calls share: how many asynchronous firings may be in flight at once, how many
+// called workflows may be alive, and the time on the thread.
+import { Calls } from './calls.ts'
+import { Slice } from './slice.ts'
 
 export class Budget {
+  readonly calls = new Calls()
+  readonly slice = new Slice()
   readonly #limit: number
   readonly #waiting = new Set<() => void>()
   #used = 0

@@ -1,13 +1,14 @@
 // One run: what its nodes and its host ask of it, and how it ends. Whose turn it is, scheduler.ts says.
 import { Actor } from './actor.ts'
 import type { Budget } from './budget.ts'
+import type { Halting } from './call.ts'
 import type { Clock } from './clock.ts'
 import { type ContextHost, FiringContext } from './context.ts'
 import { reportToken } from './edge-report.ts'
 import { type Feed, Feeds, type PushResult } from './feeds.ts'
 import type { ItemSource } from './firing.ts'
 import type { Inbox } from './inbox.ts'
-import type { Inputs, NodeContext, Outputs } from './node-type.ts'
+import { type Inputs, type NodeContext, NodeError, type Outputs } from './node-type.ts'
 import type { ObservedNode, Outcome, RunError, RunObserver } from './observer.ts'
 import type { Performer, Stage } from './performer.ts'
 import type { Plan } from './plan.ts'
@@ -23,7 +24,13 @@ export interface RunOptions {
   inboxLimit: number
   clock: Clock
   random: () => number
-  callWorkflow: ContextHost['callWorkflow']
+  /** Calls a workflow. While it goes on it is one of `calls`, so that it stops with its caller. */
+  callWorkflow(
+    caller: ObservedNode,
+    workflow_id: string,
+    params: Record<string, unknown>,
+    calls: Set<Halting>,
+  ): Promise<Outputs>
 }
 
 type State = 'running' | 'failing' | 'cancelling' | 'settled'
@@ -33,7 +40,7 @@ const GRACE = 5000
 
 const NO_NODE: ObservedNode = { node_id: '', node_name: '', node_type: '' }
 
-export class Run implements Stage, ContextHost {
+export class Run implements Stage, ContextHost, Halting {
   readonly deliver = (node: number, slot: number, token: unknown): void => this.#actors[node]!.receive(slot, token)
   readonly inboxLimit: number
   readonly signal: AbortSignal
@@ -46,6 +53,7 @@ export class Run implements Stage, ContextHost {
   readonly #scheduler: Scheduler
   readonly #feeds: Feeds
   readonly #outputs: Map<string, unknown[]>
+  readonly #calls = new Set<Halting>()
   readonly #drain = (): void => this.#work()
   readonly #abort = (): void => this.#cancel()
   #state: State = 'running'
@@ -78,6 +86,12 @@ export class Run implements Stage, ContextHost {
   start(): void {
     for (const root of this.#plan.roots) this.schedule(this.#actors[root]!)
     this.#work()
+  }
+
+  halt(): void {
+    if (this.#state !== 'running') return
+    this.#stop('cancelling')
+    if (!this.#working) this.#endIfOver()
   }
 
   get outcome(): Outcome | null {
@@ -188,7 +202,7 @@ export class Run implements Stage, ContextHost {
       return
     }
     const { type, message, cause } = publicError(error)
-    this.#state = 'failing'
+    this.#stop('failing')
     this.#error = { node_id: node.observed.node_id, type, message }
     if (cause !== undefined) this.observer.fault(node.observed, cause)
     this.observer.nodeUpdated(node.observed, 'error', { error: message })
@@ -202,11 +216,12 @@ export class Run implements Stage, ContextHost {
 
   /** Waiting for a sub-workflow, a firing gives its place to the firings inside of it. */
   async callWorkflow(node: ObservedNode, workflow_id: string, params: Record<string, unknown>): Promise<Outputs> {
+    if (this.stopped) throw new NodeError('The run has stopped.', 'cancelled')
     const { budget, callWorkflow } = this.#options
     budget.giveBack()
     budget.wakeWaiting()
     try {
-      return await callWorkflow(node, workflow_id, params)
+      return await callWorkflow(node, workflow_id, params, this.#calls)
     } finally {
       budget.take()
     }
@@ -246,7 +261,7 @@ export class Run implements Stage, ContextHost {
   /** The engine itself, or an observer, threw: the run can't be trusted to go on. */
   #breakDown(fault: unknown): void {
     if (this.#state === 'running') {
-      this.#state = 'failing'
+      this.#stop('failing')
       this.#error = { node_id: '', type: 'internal_error', message: 'The run broke down. The log says why.' }
     }
     try {
@@ -258,9 +273,15 @@ export class Run implements Stage, ContextHost {
 
   // — the end —
 
+  /** Nothing new begins, in the workflows that it called neither. */
+  #stop(state: 'failing' | 'cancelling'): void {
+    this.#state = state
+    for (const call of [...this.#calls]) call.halt()
+  }
+
   #cancel(): void {
     if (this.#state === 'settled' || this.#grace) return
-    if (this.#state === 'running') this.#state = 'cancelling'
+    if (this.#state === 'running') this.#stop('cancelling')
     this.#grace = new AbortController()
     this.clock.sleep(GRACE, this.#grace.signal).then(
       () => this.#settle(),

@@ -5,8 +5,6 @@ import type { Inbox } from './inbox.ts'
 import type { Performer } from './performer.ts'
 import { inboxToGrow } from './stall.ts'
 
-/** Milliseconds of work before timers, sockets and cancels get their turn. */
-const SLICE = 8
 /** How many past turns are kept before the queue is cut. */
 const SLACK = 1024
 
@@ -18,7 +16,8 @@ export class Scheduler {
   #queue: Performer[] = []
   /** Those before it had their turn. */
   #head = 0
-  #immediate: NodeJS.Immediate | null = null
+  /** What is to be called in a later turn of the event loop. */
+  #awaited: (() => void) | null = null
   /** The time at the last turn, in milliseconds of the monotonic clock. */
   time = 0
 
@@ -34,7 +33,7 @@ export class Scheduler {
 
   /** Whether a slice of work is still to come by itself. */
   get pending(): boolean {
-    return this.#immediate !== null
+    return this.#awaited !== null
   }
 
   schedule(performer: Performer): void {
@@ -62,30 +61,33 @@ export class Scheduler {
 
   /** Has `work` called in a later turn of the event loop; once, however often it is asked for. */
   later(work: () => void): void {
-    this.#immediate ??= setImmediate(() => {
-      this.#immediate = null
+    if (this.#awaited) return
+    this.#awaited = () => {
+      this.#awaited = null
       work()
-    })
+    }
+    this.#budget.slice.later(this.#awaited)
   }
 
   /** Gives turns until nobody can go on, `over` says so, or the slice has passed; then true: there is more to do. */
   work(over: () => boolean): boolean {
-    const start = performance.now()
-    this.time = start
+    const { slice } = this.#budget
+    this.time = performance.now()
+    if (slice.passed(this.time)) return true
     for (let performer = this.#next(); performer; performer = this.#next()) {
       performer.queued = false
       performer.turn()
       if (over()) return false
       this.time = performance.now()
-      if (this.time - start >= SLICE) return true
+      if (slice.passed(this.time)) return true
     }
     return false
   }
 
   /** Forgets all that waits. */
   clear(): void {
-    if (this.#immediate) clearImmediate(this.#immediate)
-    this.#immediate = null
+    if (this.#awaited) this.#budget.slice.forget(this.#awaited)
+    this.#awaited = null
     this.#queue = []
     this.#head = 0
     this.#starved.clear()

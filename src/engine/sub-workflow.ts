@@ -1,5 +1,6 @@
 // Runs one workflow inside another: its own plan and scope, the caller's signal, budget, clock and log.
 import { Budget } from './budget.ts'
+import { Call } from './call.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { type LogSeverity, NodeError, type Outputs } from './node-type.ts'
 import type { ObservedNode, Outcome, RunObserver } from './observer.ts'
@@ -75,17 +76,25 @@ export function newRun(
     inboxLimit: options.inboxLimit ?? 64,
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,
-    async callWorkflow(caller, workflow_id, params) {
+    async callWorkflow(caller, workflow_id, params, calls) {
       if (depth >= DEEPEST_CALL) {
         throw new NodeError(`Workflows call each other more than ${DEEPEST_CALL} deep.`, 'too_deep')
       }
-      if (!options.loadPlan) throw new NodeError('Workflows can not be called here.', 'no_workflows')
-      const called = await options.loadPlan(workflow_id)
-      checkParams(called, workflow_id, params)
-      const inner = { ...options, params, observer: asCaller(options.observer, caller) }
-      const run = newRun(called, inner, budget, depth + 1)
-      run.start()
-      return outputsOf(called, workflow_id, await run.done)
+      const { loadPlan } = options
+      if (!loadPlan) throw new NodeError('Workflows can not be called here.', 'no_workflows')
+      const call = new Call(budget, depth + 1)
+      calls.add(call)
+      try {
+        return await call.inPlace(async () => {
+          const called = await loadPlan(workflow_id)
+          checkParams(called, workflow_id, params)
+          const inner = { ...options, params, observer: asCaller(options.observer, caller) }
+          const run = newRun(called, inner, budget, depth + 1)
+          return outputsOf(called, workflow_id, await call.outcomeOf(run))
+        })
+      } finally {
+        calls.delete(call)
+      }
     },
   })
 }

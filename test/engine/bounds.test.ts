@@ -240,6 +240,27 @@ describe('turns', () => {
     assert.equal(out!.length, 60)
     assert.ok(turns >= 1, `${turns} turns of the event loop`)
   })
+
+  test('firings that answer in microtasks give the event loop its turns as well', async () => {
+    const soon = testType('test.Soon', {
+      properties: [value],
+      outputs: [output],
+      run: async ({ value: given }) => {
+        const end = performance.now() + 1
+        while (performance.now() < end);
+        return { output: given }
+      },
+    })
+    const of = graph(
+      [source('in', [...Array(2000).keys()]), node('each', 'control.ForEach'), node('soon', 'test.Soon'), sink('out')],
+      ['in.output->each.list', 'each.item->soon.value', 'soon.output->out.value'],
+    )
+    const { execution, abort } = start(of, withTypes(soon))
+    for (let turns = 0; turns < 5; turns++) await new Promise((resolve) => setImmediate(resolve))
+    assert.equal(execution.outcome, null)
+    abort.abort()
+    assert.deepEqual(await execution.done, { status: 'cancelled' })
+  })
 })
 
 describe('leftovers', () => {

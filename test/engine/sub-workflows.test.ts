@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import type { Graph } from '../../src/engine/graph.ts'
 import { NodeError } from '../../src/engine/node-type.ts'
 import {
+  control,
   Gate,
   graph,
   mapType,
@@ -172,5 +173,137 @@ describe('sub-workflows', () => {
       ['chunk', 'call', { content: 'piece', content_type: 'text', done: false, thinking: false }],
     ])
     assert.deepEqual(observer.named('progress'), [])
+  })
+
+  test('a workflow that calls itself in a loop fails soon, and timers have their turn meanwhile', async () => {
+    let plans = 0
+    const self = graph(
+      [source('in', [...Array(16).keys()]), node('each', 'control.ForEach'), call()],
+      ['in.output->each.list', { ...control('each', 'call'), sourceHandle: 'item' }],
+    )
+    const plan = planOf(self)
+    let turns = 0
+    const ticking = setInterval(() => turns++, 1)
+    const outcome = await run(self, withTypes(), {
+      loadPlan: async () => {
+        plans++
+        assert.ok(plans < 20_000, 'runs are begun without an end')
+        return plan
+      },
+    })
+    clearInterval(ticking)
+    assert.ok(turns > 0, 'no timer had its turn')
+    assert.ok(outcome.status === 'failed')
+    assert.match(outcome.error.message, /Workflows call each other more than 16 deep/)
+  })
+
+  test('at each depth at most 16 called workflows are alive', async () => {
+    const live = new Map<unknown, number>()
+    const most = new Map<unknown, number>()
+    const change = (level: unknown, by: number) => {
+      live.set(level, (live.get(level) ?? 0) + by)
+      most.set(level, Math.max(most.get(level) ?? 0, live.get(level)!))
+    }
+    const leave = mapType('test.Leave', (level) => {
+      change(level, -1)
+      return level
+    })
+    const registry = withTypes(leave)
+    const fan = (next: string) =>
+      graph(
+        [
+          source('in', [...Array(20).keys()]),
+          node('each', 'control.ForEach'),
+          node('call', 'workflow.Call', { workflow_id: next }, { dynamic_outputs: { out: null } }),
+          node('all', 'control.Collect'),
+          source('level', next === 'b' ? 'a' : 'b'),
+          node('leave', 'test.Leave'),
+          sink('out'),
+        ],
+        [
+          'in.output->each.list',
+          { ...control('each', 'call'), sourceHandle: 'item' },
+          'call.out->all.item',
+          control('all', 'leave'),
+          'level.output->leave.value',
+          'leave.output->out.value',
+        ],
+      )
+    const leaf = graph(
+      [source('level', 'c'), node('leave', 'test.Leave'), sink('out')],
+      ['level.output->leave.value', 'leave.output->out.value'],
+    )
+    const plans: Record<string, Graph> = { a: fan('b'), b: fan('c'), c: leaf }
+    const outcome = await run(fan('b'), registry, {
+      loadPlan: async (id) => {
+        change(id, 1)
+        return planOf(plans[id]!, registry)
+      },
+    })
+    assert.equal(outcome.status, 'completed')
+    assert.deepEqual([...most].filter(([level]) => level !== 'a').sort(), [
+      ['b', 16],
+      ['c', 16],
+    ])
+    assert.equal(live.get('b'), 0)
+    assert.equal(live.get('c'), 0)
+  })
+
+  test('a run that fails stops the workflows that it called, and waits for their firings in flight', async () => {
+    const gate = new Gate()
+    const later: string[] = []
+    const registry = withTypes(
+      gate.type,
+      mapType('test.After', (given) => {
+        later.push(String(given))
+        return given
+      }),
+    )
+    const slow = graph(
+      [node('n', 'input.Any', { name: 'n' }), node('gate', 'test.Gate'), node('after', 'test.After'), sink('result')],
+      ['n.output->gate.value', 'gate.output->after.value', 'after.output->result.value'],
+    )
+    const of = graph(
+      [source('in', [...Array(16).keys()]), node('each', 'control.ForEach'), call(), sink('out')],
+      ['in.output->each.list', 'each.item->call.n', 'call.result->out.value'],
+    )
+    const { execution, observer } = start(of, registry, loading({ inner: slow }, registry))
+    await until(() => gate.waiting.length === 16)
+    gate.waiting[0]!.fail(new NodeError('broken', 'broken'))
+    await until(() => observer.statuses('call').includes('error'))
+    assert.equal(execution.outcome, null)
+    for (const waiting of [...gate.waiting]) waiting.open()
+    const outcome = await execution.done
+    assert.ok(outcome.status === 'failed')
+    assert.match(outcome.error.message, /broken/)
+    assert.deepEqual(later, [])
+  })
+
+  test('a loop over calls of synchronous workflows gives the event loop its turns, and hears of a cancel', async () => {
+    const busy = mapType('test.Busy', (given) => {
+      const end = performance.now() + 1
+      while (performance.now() < end);
+      return given
+    })
+    const registry = withTypes(busy)
+    const inside = graph(
+      [node('n', 'input.Any', { name: 'n' }), node('busy', 'test.Busy'), sink('result')],
+      ['n.output->busy.value', 'busy.output->result.value'],
+    )
+    const of = graph(
+      [source('in', [...Array(5000).keys()]), node('each', 'control.ForEach'), call(), sink('out')],
+      ['in.output->each.list', 'each.item->call.n', 'call.result->out.value'],
+    )
+    const { execution, abort } = start(of, registry, loading({ inner: inside }, registry))
+    let turns = 0
+    const began = performance.now()
+    while (performance.now() - began < 100) {
+      await new Promise((resolve) => setImmediate(resolve))
+      turns++
+    }
+    assert.equal(execution.outcome, null)
+    abort.abort()
+    assert.deepEqual(await execution.done, { status: 'cancelled' })
+    assert.ok(turns >= 5, `${turns} turns of the event loop`)
   })
 })

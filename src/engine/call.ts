@@ -1,0 +1,64 @@
+// One call of a workflow by another: waits for its place and its time, and stops with its caller.
+import type { Budget } from './budget.ts'
+import { NodeError } from './node-type.ts'
+import type { Outcome } from './observer.ts'
+
+/** What stops as soon as the run that it belongs to stops. */
+export interface Halting {
+  /** Begins nothing more. What is in flight settles. */
+  halt(): void
+}
+
+/** A run, as its call sees it. */
+interface CalledRun extends Halting {
+  start(): void
+  readonly done: Promise<Outcome>
+}
+
+export class Call implements Halting {
+  readonly #budget: Budget
+  readonly #depth: number
+  readonly #ready = Promise.withResolvers<void>()
+  readonly #go = (): void => {
+    this.#placed = true
+    this.#ready.resolve()
+  }
+  #placed = false
+  #halted = false
+  #run: CalledRun | null = null
+
+  constructor(budget: Budget, depth: number) {
+    this.#budget = budget
+    this.#depth = depth
+  }
+
+  halt(): void {
+    this.#halted = true
+    this.#budget.calls.forget(this.#depth, this.#go)
+    this.#ready.resolve()
+    this.#run?.halt()
+  }
+
+  /** Does the work in a place of its depth. @throws NodeError where the caller stopped before it began. */
+  async inPlace<T>(work: () => Promise<T>): Promise<T> {
+    this.#budget.calls.enter(this.#depth, this.#go)
+    await this.#ready.promise
+    try {
+      if (!this.#halted) await this.#budget.slice.turn()
+      if (this.#halted) throw new NodeError('The run has stopped.', 'cancelled')
+      return await work()
+    } finally {
+      if (this.#placed) this.#budget.calls.leave(this.#depth)
+    }
+  }
+
+  /** Runs it to its end. */
+  async outcomeOf(run: CalledRun): Promise<Outcome> {
+    if (this.#halted) return { status: 'cancelled' }
+    this.#run = run
+    run.start()
+    const outcome = await run.done
+    await this.#budget.slice.turn()
+    return outcome
+  }
+}
