@@ -27,7 +27,7 @@ export function recorder(job: Sink, log: Log): RunObserver {
       const { node_id, node_type } = node
       const result = detail?.result ?? null
       const error = detail?.error === undefined ? {} : { error: detail.error }
-      job.append({ type: 'node_status', node_id, node_type, status: EVENT_STATUS[status], progress: null }, {
+      job.append({ type: 'node_status', node_id, node_type, status: EVENT_STATUS[status], progress: null, ...error }, {
         type: 'node_update',
         ...of,
         ...named(node),

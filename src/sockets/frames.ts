@@ -52,6 +52,7 @@ export function frameOf(row: JobTable, event: EventBody, app: AppContext): JobFr
         node_name: nodeName(row, event.node_id, app),
         node_type: event.node_type,
         status: event.status === 'failed' ? 'error' : event.status,
+        ...(event.error === undefined ? {} : { error: event.error }),
         result: null,
       } as JobFrame
     case 'output_update':

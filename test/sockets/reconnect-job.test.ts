@@ -1,6 +1,7 @@
 // `reconnect_job`: following a job again, as often as a client likes, without losing or doubling anything.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { frameOf } from '../../src/sockets/frames.ts'
 import { until } from '../helpers/server.ts'
 import { type Client, connect, type Frame, frameName } from '../helpers/socket.ts'
 import { type Bench, flood, gated, gatedItems, graph, greeting, newId, node, startBench } from './kit.ts'
@@ -221,6 +222,21 @@ describe('reconnect_job', () => {
     )
     await bench.gates.open(job_id)
     await first.collect(job_id)
+  })
+
+  test('node_update: why a node failed is told from the database as it was told live', async () => {
+    await using client = await connect(bench.server)
+    const job_id = newId()
+    client.command('run_job', { job_id, graph: graph([node('bad', 'test.Fail', { value: 'no such luck' })], []) })
+    const live = (await client.collect(job_id)).filter((frame) => frame.type === 'node_update')
+    const { context } = bench.server
+    const { row } = await context.jobs.get({ user_id: '1', workspace_id: null }, job_id)
+    const told: unknown[] = []
+    for await (const { event } of context.events.follow(row.key, 0, AbortSignal.timeout(5_000))) {
+      if (event?.type === 'node_status') told.push(frameOf(row, event, context))
+    }
+    assert.deepEqual(told, live)
+    assert.equal(live.at(-1)?.error, 'no such luck')
   })
 
   test('a closed socket cancels nothing: another one sees the end', async () => {
