@@ -3,7 +3,7 @@
 import type { Graph, GraphEdge, GraphIssue, GraphIssueCode, GraphNode } from './graph.ts'
 import type { NodeRegistry, NodeType } from './node-type.ts'
 import type { PlanNodeOutput } from './plan-parts.ts'
-import { hint } from './suggest.ts'
+import { Hints } from './suggest.ts'
 import { type TypeInfo, typeInfo } from './type-info.ts'
 import { ANY, fits, isTypeName, readType, type TypeMetadata, typeText } from './types.ts'
 
@@ -83,13 +83,11 @@ function outputsOf(node: GraphNode, type: NodeType, info: TypeInfo): ReadonlyMap
   return outputs
 }
 
-/** Suggestions are looked up for so many unknown types at most: a hostile graph shall not cost seconds. */
-const SUGGESTED_TYPES = 20
-
 function resolveNodes(graph: Graph, registry: NodeRegistry, issues: GraphIssue[]) {
   const nodes: DraftNode[] = []
   const byId = new Map<string, DraftNode | null>()
   const unknown = new Map<string, string>()
+  const hints = new Hints()
   for (const node of graph.nodes) {
     if (byId.has(node.id)) {
       issues.push(issue('duplicate_id', `Two nodes have the id "${node.id}".`, node.id))
@@ -97,11 +95,11 @@ function resolveNodes(graph: Graph, registry: NodeRegistry, issues: GraphIssue[]
     }
     const type = registry.get(node.type)
     if (!type) {
-      if (!unknown.has(node.type) && unknown.size < SUGGESTED_TYPES) {
+      if (!unknown.has(node.type)) {
         const names = registry.all().map((one) => one.node_type)
-        unknown.set(node.type, names.length > 8 ? hint(node.type, names) : '')
+        unknown.set(node.type, names.length > 8 ? hints.for(node.type, names) : '')
       }
-      const text = `There is no node type "${node.type}".${unknown.get(node.type) ?? ''}`
+      const text = `There is no node type "${node.type}".${unknown.get(node.type)}`
       issues.push(issue('unknown_node', text, node.id))
       byId.set(node.id, null)
       continue
@@ -126,15 +124,18 @@ function resolveNodes(graph: Graph, registry: NodeRegistry, issues: GraphIssue[]
   return { nodes, byId }
 }
 
+/** Each is null where it doesn't exist (reported) or has no known type (reported with the node). */
 interface Ends {
-  source: DraftNode
-  target: DraftNode
+  source: DraftNode | null
+  target: DraftNode | null
 }
 
-/** Both ends of an edge; null where one doesn't exist (reported) or has no known type (reported with the node). */
-function endsOf(edge: GraphEdge, byId: Map<string, DraftNode | null>, issues: GraphIssue[]): Ends | null {
-  const source = byId.get(edge.source)
-  const target = byId.get(edge.target)
+interface Report {
+  readonly issues: GraphIssue[]
+  readonly hints: Hints
+}
+
+function endsOf(edge: GraphEdge, byId: Map<string, DraftNode | null>, issues: GraphIssue[]): Ends {
   for (const end of ['source', 'target'] as const) {
     if (byId.has(edge[end])) continue
     const other = end === 'source' ? edge.target : edge.source
@@ -142,19 +143,19 @@ function endsOf(edge: GraphEdge, byId: Map<string, DraftNode | null>, issues: Gr
     const text = `An edge ${end === 'source' ? `into "${other}" starts` : `from "${other}" ends`} at "${edge[end]}", which is no node.`
     issues.push(issue('dangling_edge', text, byId.has(other) ? other : null, pin))
   }
-  return source && target ? { source, target } : null
+  return { source: byId.get(edge.source) ?? null, target: byId.get(edge.target) ?? null }
 }
 
-function sourceOutput(edge: GraphEdge, source: DraftNode, issues: GraphIssue[]): PlanNodeOutput | null {
+function sourceOutput(edge: GraphEdge, source: DraftNode, { issues, hints }: Report): PlanNodeOutput | null {
   const handle = edge.sourceHandle ?? ''
   const output = source.outputs.get(handle)
   if (output) return output
-  const text = `Node "${source.id}" (${source.type.node_type}) has no output "${handle}".${hint(handle, source.outputs.keys())}`
+  const text = `Node "${source.id}" (${source.type.node_type}) has no output "${handle}".${hints.for(handle, source.outputs.keys())}`
   issues.push(issue('unknown_handle', text, source.id, handle))
   return null
 }
 
-function targetInput(edge: GraphEdge, target: DraftNode, issues: GraphIssue[]): TypeMetadata | null {
+function targetInput(edge: GraphEdge, target: DraftNode, { issues, hints }: Report): TypeMetadata | null {
   const handle = edge.targetHandle ?? ''
   const property = target.info.properties.get(handle)
   // The names and switches of input and output nodes belong to the graph's interface, which is fixed before a run.
@@ -169,24 +170,26 @@ function targetInput(edge: GraphEdge, target: DraftNode, issues: GraphIssue[]): 
   const names = [...target.info.properties.keys(), ...target.dynamic.keys()]
   const text = fixed
     ? `Input "${handle}" of node "${target.id}" (${target.type.node_type}) is fixed before a run and takes no edge.`
-    : `Node "${target.id}" (${target.type.node_type}) has no input "${handle}".${hint(handle, names)}`
+    : `Node "${target.id}" (${target.type.node_type}) has no input "${handle}".${hints.for(handle, names)}`
   issues.push(issue('unknown_handle', text, target.id, handle))
   return null
 }
 
-function dataEdge(edge: GraphEdge, { source, target }: Ends, id: string, issues: GraphIssue[]): DraftEdge | null {
-  const output = sourceOutput(edge, source, issues)
-  const targetType = targetInput(edge, target, issues)
-  if (!output || !targetType) return null
+/** An edge that carries values; null where an end or a handle is bad. The handle of a good end is judged all the same. */
+function dataEdge(edge: GraphEdge, { source, target }: Ends, id: string, report: Report): DraftEdge | null {
+  const output = source && sourceOutput(edge, source, report)
+  const targetType = target && targetInput(edge, target, report)
+  if (!source || !target || !output || !targetType) return null
   const input = edge.targetHandle ?? ''
   if (!fits(output.type, targetType)) {
     const text = `Output "${edge.sourceHandle}" of node "${source.id}" is ${typeText(output.type)}, but input "${input}" of node "${target.id}" takes ${typeText(targetType)}.`
-    issues.push(issue('type_mismatch', text, target.id, input))
+    report.issues.push(issue('type_mismatch', text, target.id, input))
   }
   return { id, source, target, handle: edge.sourceHandle ?? '', input, sourceType: output.type, targetType }
 }
 
-function controlEdge(edge: GraphEdge, { source, target }: Ends, id: string): DraftEdge {
+function controlEdge(edge: GraphEdge, { source, target }: Ends, id: string): DraftEdge | null {
+  if (!source || !target) return null
   const handle = source.outputs.has(edge.sourceHandle ?? '') ? (edge.sourceHandle ?? null) : null
   return { id, source, target, handle, input: null, sourceType: ANY, targetType: ANY }
 }
@@ -194,6 +197,7 @@ function controlEdge(edge: GraphEdge, { source, target }: Ends, id: string): Dra
 function resolveEdges(graph: Graph, byId: Map<string, DraftNode | null>, issues: GraphIssue[]): void {
   const ids = new Set<string>()
   const fed = new Map<DraftNode, Set<string>>()
+  const report: Report = { issues, hints: new Hints() }
   for (const edge of graph.edges) {
     const ends = endsOf(edge, byId, issues)
     const id = edge.id ?? `${edge.source}:${edge.sourceHandle ?? ''}->${edge.target}:${edge.targetHandle ?? ''}`
@@ -204,9 +208,8 @@ function resolveEdges(graph: Graph, byId: Map<string, DraftNode | null>, issues:
     }
     ids.add(id)
     byId.get(edge.target)?.meant.add(edge.targetHandle ?? '')
-    if (!ends) continue
     const control = edge.edge_type === 'control'
-    const draft = control ? controlEdge(edge, ends, id) : dataEdge(edge, ends, id, issues)
+    const draft = control ? controlEdge(edge, ends, id) : dataEdge(edge, ends, id, report)
     if (!draft) continue
     const place = draft.input === null ? `${draft.source.index} ${draft.handle ?? ''}` : `= ${draft.input}`
     const places = fed.get(draft.target) ?? new Set()

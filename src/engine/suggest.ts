@@ -25,6 +25,9 @@ function distance(a: string, b: string, limit: number): number {
 /** Names longer than this are nobody's typing mistake, and would be slow to compare. */
 const LONGEST = 80
 
+/** Among more candidates than these nobody looks for the nearest: it would be slow. */
+const MOST_CANDIDATES = 200
+
 /** The candidate that is nearest to what was written, or null where none is near. */
 export function nearest(written: string, candidates: Iterable<string>): string | null {
   if (written.length === 0 || written.length > LONGEST) return null
@@ -44,8 +47,21 @@ export function nearest(written: string, candidates: Iterable<string>): string |
 
 /** ` Did you mean "x"?`, or the names there are where they are few, or nothing. */
 export function hint(written: string, candidates: Iterable<string>): string {
-  const names = [...candidates]
+  const names: string[] = []
+  for (const name of candidates) {
+    if (names.length === MOST_CANDIDATES) return ''
+    names.push(name)
+  }
   const near = nearest(written, names)
   if (near !== null) return ` Did you mean "${near}"?`
   return names.length > 0 && names.length <= 8 ? ` There is ${names.map((name) => `"${name}"`).join(', ')}.` : ''
+}
+
+/** Hints for one graph: so many names are looked up at most, as a hostile graph shall not cost seconds. */
+export class Hints {
+  #left = 20
+
+  for(written: string, candidates: Iterable<string>): string {
+    return this.#left-- > 0 ? hint(written, candidates) : ''
+  }
 }

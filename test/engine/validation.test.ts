@@ -40,6 +40,47 @@ describe('nodes', () => {
     only(graph([node('n', 'no.Such'), sink('out')], ['n.output->out.value']), 'unknown_node')
   })
 
+  test('an edge with one bad end has its other end judged all the same', () => {
+    const pairs = (of: Graph) => issues(of).map((one) => [one.code, one.node_id, one.pin_name])
+    const unknown = graph([node('n', 'no.Such'), node('t', 'text.Trim', { text: 'x' })], ['n.output->t.txt'])
+    assert.deepEqual(pairs(unknown), [
+      ['unknown_node', 'n', null],
+      ['unknown_handle', 't', 'txt'],
+    ])
+    assert.deepEqual(pairs(graph([source('in', 1)], ['in.outptu->ghost.value'])), [
+      ['dangling_edge', 'in', 'outptu'],
+      ['unknown_handle', 'in', 'outptu'],
+    ])
+    assert.deepEqual(pairs(graph([node('t', 'text.Trim', { text: 'x' })], ['ghost.output->t.txt'])), [
+      ['dangling_edge', 't', 'txt'],
+      ['unknown_handle', 't', 'txt'],
+    ])
+  })
+
+  test('hints stay cheap in a graph of misspelt handles', () => {
+    const names = Array.from({ length: 3000 }, (_, at) => `a_rather_long_name_of_an_output_${at}`)
+    const wide = (count: number) =>
+      graph(
+        [
+          node(
+            'call',
+            'workflow.Call',
+            { workflow_id: 'x' },
+            {
+              dynamic_outputs: Object.fromEntries(names.slice(0, count).map((name) => [name, null])),
+            },
+          ),
+          sink('out'),
+        ],
+        names.map((name) => edge(`call.${name.replace('rather', 'rahter')}->out.value`)),
+      )
+    const hinted = (count: number) => issues(wide(count)).filter((one) => /Did you mean/.test(one.message)).length
+    const began = performance.now()
+    assert.equal(hinted(100), 20)
+    assert.equal(hinted(3000), 0)
+    assert.ok(performance.now() - began < 3000)
+  })
+
   test('two nodes with one id, two outputs or two inputs with one name', () => {
     assert.equal(
       only(graph([source('n', 1), node('n', 'input.Any', { name: 'x', value: 1 })], []), 'duplicate_id').node_id,
