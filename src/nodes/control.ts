@@ -1,6 +1,7 @@
 // control.*: branches, streams and waiting.
 import { type Inputs, NodeError, type NodeType } from '../engine/node-type.ts'
 import { option, output, required, stream } from './define.ts'
+import { guardGathered, guardList } from './limits.ts'
 
 /** Milliseconds in a second; seconds are what people write. */
 const SECOND = 1000
@@ -41,13 +42,18 @@ export const controlNodes: NodeType[] = [
   {
     node_type: 'control.Collect',
     title: 'Collect',
-    description: 'Gathers the items of a stream into a list, in their order. Items that got no value are left out.',
+    description:
+      'Gathers the items of a stream into a list, in their order. Items that got no value are left out. At most a million.',
     properties: [required('item', 'any', 'The items.', { aggregate: true })],
     outputs: [output('list', 'list[any]')],
     open() {
       const list: unknown[] = []
+      let text = 0
       return {
         push(value) {
+          if (typeof value === 'string') text += value.length
+          guardGathered(text)
+          guardList(list.length + 1)
           list.push(value)
         },
         end: () => ({ list }),

@@ -38,6 +38,13 @@ export function guardList(length: number, what = 'The list would have', items = 
   throw new NodeError(`${text} Shorten what goes in, or work on parts of it.`, 'too_large')
 }
 
+/** Throws NodeError `too_large` where the texts that are gathered in one list are too long together. */
+export function guardGathered(length: number): void {
+  if (length <= MOST_GATHERED_TEXT) return
+  const text = `The texts of the list would have more than ${readable(MOST_GATHERED_TEXT)} characters together.`
+  throw new NodeError(`${text} Shorten them, or gather fewer.`, 'too_large')
+}
+
 /** A list that is short enough. */
 export function listWithin<Item>(list: Item[]): Item[] {
   guardList(list.length)

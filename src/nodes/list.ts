@@ -2,12 +2,10 @@
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { OPERATOR_TYPE, OPERATORS, type Operator } from './compare.ts'
 import { option, output, required } from './define.ts'
+import { budget, guardList } from './limits.ts'
 import { compareValues, equal, follow, identity, pathParts } from './values.ts'
 
 type List = unknown[]
-
-/** The longest list that a node makes out of little: nobody means a longer one, and it must not fill the memory. */
-const LONGEST = 1_000_000
 
 const list = () => required('list', 'list[any]', 'The list.')
 const result = () => output('output', 'list[any]')
@@ -27,13 +25,24 @@ function groups(items: List, path: string): Map<string, { key: unknown; items: L
 }
 
 function flatten(items: List, depth: number): List {
-  return depth < 1 ? items : items.flatMap((item) => (Array.isArray(item) ? flatten(item, depth - 1) : [item]))
+  const flat: List = []
+  const spend = budget()
+  function add(list: List, levels: number): void {
+    spend(list.length)
+    for (const item of list) {
+      if (levels > 0 && Array.isArray(item)) add(item, levels - 1)
+      else flat.push(item)
+    }
+    guardList(flat.length)
+  }
+  add(items, depth)
+  return flat
 }
 
 function range(start: number, stop: number, step: number): number[] {
   if (step === 0) throw new NodeError('The step is 0: the range would never end.', 'bad_input')
   const count = Math.max(0, Math.ceil((stop - start) / step))
-  if (count > LONGEST) throw new NodeError(`The range has ${count} numbers, more than ${LONGEST}.`, 'too_large')
+  guardList(count, 'The range would have', 'numbers')
   return Array.from({ length: count }, (_, index) => start + index * step)
 }
 
@@ -104,7 +113,7 @@ export const listNodes: NodeType[] = [
   {
     node_type: 'list.Range',
     title: 'Range',
-    description: 'Counts from a start up to, not including, a stop.',
+    description: 'Counts from a start up to, not including, a stop. At most a million numbers.',
     properties: [
       option('start', 'float', 'The first number.', { default: 0 }),
       required('stop', 'float', 'Where to end.'),
@@ -134,13 +143,16 @@ export const listNodes: NodeType[] = [
   {
     node_type: 'list.Concat',
     title: 'Join lists',
-    description: 'Puts one list behind another.',
+    description: 'Puts one list behind another. At most a million items together.',
     properties: [
       option('a', 'list[any]', 'The first list.', { default: [] }),
       option('b', 'list[any]', 'The second list.', { default: [] }),
     ],
     outputs: [result()],
-    run: ({ a, b }: { a: List; b: List }) => ({ output: [...a, ...b] }),
+    run({ a, b }: { a: List; b: List }) {
+      guardList(a.length + b.length)
+      return { output: a.concat(b) }
+    },
   },
   {
     node_type: 'list.Chunk',

@@ -3,10 +3,11 @@
 import { RE2JS } from 're2js'
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { option, output, required } from './define.ts'
+import { guardGathered, guardList, guardText, LONGEST_TEXT } from './limits.ts'
 import { memo } from './memo.ts'
 
 /** Matching is linear, but not free: longer texts are cut up first. */
-const LONGEST = 1_000_000
+const LONGEST_SEARCHED = 1_000_000
 const LONGEST_PATTERN = 2000
 const MOST_MATCHES = 100_000
 
@@ -33,8 +34,11 @@ const relaxed = memo((pattern) => compile(pattern, RE2JS.CASE_INSENSITIVE))
 type Search = { text: string; pattern: string; ignore_case: boolean }
 
 function patternOf({ text, pattern, ignore_case }: Search): Pattern {
-  if (text.length > LONGEST) {
-    throw new NodeError(`The text has more than ${LONGEST} characters, too many to match patterns in.`, 'too_large')
+  if (text.length > LONGEST_SEARCHED) {
+    throw new NodeError(
+      `The text has more than ${LONGEST_SEARCHED} characters, too many to match patterns in.`,
+      'too_large',
+    )
   }
   return ignore_case ? relaxed(pattern) : exact(pattern)
 }
@@ -52,14 +56,43 @@ function matchOf(pattern: Pattern, matcher: Matcher): Match {
   return { text: matcher.group() ?? '', index: matcher.start(), groups, named: Object.fromEntries(named) }
 }
 
+function lengthOf({ text, groups }: Match): number {
+  return groups.reduce((length, group) => length + (group?.length ?? 0), text.length)
+}
+
 function allMatches(pattern: Pattern, text: string): Match[] {
   const matcher = pattern.matcher(text)
   const found: Match[] = []
+  let groups = 0
+  let length = 0
   while (matcher.find()) {
     if (found.length >= MOST_MATCHES) throw new NodeError(`There are more than ${MOST_MATCHES} matches.`, 'too_large')
-    found.push(matchOf(pattern, matcher))
+    const match = matchOf(pattern, matcher)
+    groups += match.groups.length
+    guardList(groups, 'The matches have', 'groups')
+    length += lengthOf(match)
+    guardGathered(length)
+    found.push(match)
   }
   return found
+}
+
+/** What a `$` in a replacement stands for at most: the whole text (what is before or after the match) or the match. */
+const WHOLE_TEXT = /\$[`']/g
+const OF_MATCH = /\$[^`']/g
+
+/** Throws where the replaced text could become too long. Looks at the matches only where a glance does not tell. */
+function guardReplacement(pattern: Pattern, text: string, replacement: string): void {
+  const whole = replacement.match(WHOLE_TEXT)?.length ?? 0
+  const ofMatch = replacement.match(OF_MATCH)?.length ?? 0
+  const each = replacement.length + whole * text.length
+  if (text.length + (text.length + 1) * each + ofMatch * text.length <= LONGEST_TEXT) return
+  let length = text.length
+  const matcher = pattern.matcher(text)
+  while (matcher.find()) {
+    length += each + (ofMatch - 1) * (matcher.end() - matcher.start())
+    guardText(length)
+  }
 }
 
 const search = () => [
@@ -84,7 +117,9 @@ export const regexNodes: NodeType[] = [
       const pattern = patternOf(inputs)
       const matcher = pattern.matcher(inputs.text)
       if (!matcher.find()) return { output: false }
-      const { text, groups, named } = matchOf(pattern, matcher)
+      const match = matchOf(pattern, matcher)
+      guardGathered(lengthOf(match))
+      const { text, groups, named } = match
       return { output: true, match: text, groups, named }
     },
   },
@@ -105,9 +140,11 @@ export const regexNodes: NodeType[] = [
     description: 'Puts a text in the place of every match; `$1` or `$<name>` stand for groups, `$&` for the match.',
     properties: [...search(), option('replacement', 'str', 'What to put in its place.', { default: '' })],
     outputs: [output('output', 'str')],
-    run: (inputs: Search & { replacement: string }) => ({
-      output: patternOf(inputs).matcher(inputs.text).replaceAll(inputs.replacement),
-    }),
+    run(inputs: Search & { replacement: string }) {
+      const pattern = patternOf(inputs)
+      guardReplacement(pattern, inputs.text, inputs.replacement)
+      return { output: pattern.matcher(inputs.text).replaceAll(inputs.replacement) }
+    },
   },
   {
     node_type: 'regex.Split',

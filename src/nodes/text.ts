@@ -3,10 +3,9 @@ import { type Inputs, NodeError, type NodeType } from '../engine/node-type.ts'
 import { hint } from '../engine/suggest.ts'
 import { oneOf } from '../engine/types.ts'
 import { option, output, required } from './define.ts'
+import { guardText, shown, textWithin } from './limits.ts'
+import { characters, count, join, matches, occurrences, part, split } from './text-parts.ts'
 import { follow, pathParts, toText } from './values.ts'
-
-/** The longest text that a node makes out of little, in characters. */
-const LONGEST = 10_000_000
 
 const PLACEHOLDER = /\{\{([^{}]*)\}\}/g
 
@@ -17,23 +16,37 @@ function placeholder(inputs: Inputs, path: string): unknown {
   const value = Object.hasOwn(inputs, name) ? follow(inputs[name], rest) : undefined
   if (value === undefined) {
     throw new NodeError(
-      `The template uses "${path}", which is no input.${hint(path, Object.keys(inputs))}`,
+      `The template uses "${shown(path)}", which is no input.${hint(shown(path), Object.keys(inputs))}`,
       'unknown_name',
     )
   }
   return value
 }
 
+/** Fills a template. What is made so far is the beginning of the whole, so that too much is noticed at once. */
+function fill(template: string, inputs: Inputs): string {
+  let grown = 0
+  const filled = template.replaceAll(PLACEHOLDER, (all: string, path: string, at: number) => {
+    const text = toText(placeholder(inputs, path.trim()))
+    guardText(at + grown + text.length)
+    grown += text.length - all.length
+    return text
+  })
+  return textWithin(filled)
+}
+
 type Casing = 'upper' | 'lower' | 'title' | 'sentence' | 'snake' | 'kebab' | 'camel'
 
 function capital(word: string): string {
-  const [first = '', ...rest] = word
-  return first.toUpperCase() + rest.join('').toLowerCase()
+  const first = word.codePointAt(0)
+  if (first === undefined) return ''
+  const initial = String.fromCodePoint(first)
+  return initial.toUpperCase() + word.slice(initial.length).toLowerCase()
 }
 
 /** The words of a text or an identifier. */
 function words(text: string): string[] {
-  return text.match(/\p{Lu}+(?!\p{Ll})|\p{Lu}?\p{Ll}+|[\p{L}\p{M}]+|\p{N}+/gu) ?? []
+  return matches(text, /\p{Lu}+(?!\p{Ll})|\p{Lu}?\p{Ll}+|[\p{L}\p{M}]+|\p{N}+/gu)
 }
 
 const CASINGS: Readonly<Record<Casing, (text: string) => string>> = {
@@ -72,20 +85,17 @@ function keysOf<Key extends string>(record: Readonly<Record<Key, unknown>>): Key
 const text = () => required('text', 'str', 'The text.')
 const result = () => output('output', 'str')
 
-function guarded(made: number): void {
-  if (made > LONGEST) throw new NodeError(`The text would have more than ${LONGEST} characters.`, 'too_large')
-}
-
 export const textNodes: NodeType[] = [
   {
     node_type: 'text.Template',
     title: 'Template',
-    description: 'Fills `{{name}}` with the dynamic input of that name; `{{name.key[0]}}` looks inside of it.',
+    description:
+      'Fills `{{name}}` with the dynamic input of that name; `{{name.key[0]}}` looks inside of it. At most 10 million characters.',
     properties: [required('template', 'str', 'The text with its placeholders.')],
     outputs: [result()],
     supports_dynamic_inputs: true,
     run: ({ template, ...inputs }: Inputs & { template: string }) => ({
-      output: template.replaceAll(PLACEHOLDER, (_all, path: string) => toText(placeholder(inputs, path.trim()))),
+      output: fill(template, inputs),
     }),
   },
   {
@@ -97,7 +107,7 @@ export const textNodes: NodeType[] = [
       option('b', 'str', 'The second text.', { default: '' }),
     ],
     outputs: [result()],
-    run: ({ a, b }: { a: string; b: string }) => ({ output: a + b }),
+    run: ({ a, b }: { a: string; b: string }) => ({ output: textWithin(a + b) }),
   },
   {
     node_type: 'text.FromValue',
@@ -105,12 +115,12 @@ export const textNodes: NodeType[] = [
     description: 'Writes any value as a text: lists and objects as JSON, nothing as an empty text.',
     properties: [option('value', 'any', 'The value.')],
     outputs: [result()],
-    run: ({ value }) => ({ output: toText(value) }),
+    run: ({ value }) => ({ output: textWithin(toText(value)) }),
   },
   {
     node_type: 'text.Split',
     title: 'Split text',
-    description: 'Cuts a text at a separator; an empty separator cuts it into characters.',
+    description: 'Cuts a text at a separator; an empty separator cuts it into characters. At most a million parts.',
     properties: [
       text(),
       option('separator', 'str', 'Where to cut.', { default: ',' }),
@@ -129,7 +139,7 @@ export const textNodes: NodeType[] = [
       trim: boolean
       drop_empty: boolean
     }) {
-      const parts = separator === '' ? [...text] : text.split(separator)
+      const parts = split(text, separator)
       const cut = trim ? parts.map((part) => part.trim()) : parts
       return { output: drop_empty ? cut.filter((part) => part !== '') : cut }
     },
@@ -137,14 +147,14 @@ export const textNodes: NodeType[] = [
   {
     node_type: 'text.Join',
     title: 'Join texts',
-    description: 'Puts the items of a list together, with a separator between.',
+    description: 'Puts the items of a list together, with a separator between. At most 10 million characters.',
     properties: [
       required('list', 'list[any]', 'The items.'),
       option('separator', 'str', 'What to put between.', { default: '' }),
     ],
     outputs: [result()],
     run: ({ list, separator }: { list: unknown[]; separator: string }) => ({
-      output: list.map(toText).join(separator),
+      output: join(list, separator),
     }),
   },
   {
@@ -157,7 +167,7 @@ export const textNodes: NodeType[] = [
     ],
     outputs: [output('output', 'list[str]')],
     run({ text, drop_empty }: { text: string; drop_empty: boolean }) {
-      const lines = text === '' ? [] : text.replace(/\r?\n$|\r$/, '').split(/\r\n|\n|\r/)
+      const lines = text === '' ? [] : split(text.replace(/\r?\n$|\r$/, ''), /\r\n|\n|\r/)
       return { output: drop_empty ? lines.filter((line) => line.trim() !== '') : lines }
     },
   },
@@ -168,7 +178,7 @@ export const textNodes: NodeType[] = [
     properties: [text(), option('lower', 'bool', 'In small letters.', { default: false })],
     outputs: [output('output', 'list[str]')],
     run: ({ text, lower }: { text: string; lower: boolean }) => ({
-      output: (lower ? text.toLowerCase() : text).match(/[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*/gu) ?? [],
+      output: matches(lower ? text.toLowerCase() : text, /[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*/gu),
     }),
   },
   {
@@ -183,9 +193,9 @@ export const textNodes: NodeType[] = [
     outputs: [result(), output('count', 'int')],
     run({ text, find, replacement }: { text: string; find: string; replacement: string }) {
       if (find === '') return { output: text, count: 0 }
-      const parts = text.split(find)
-      guarded(text.length + (parts.length - 1) * (replacement.length - find.length))
-      return { output: parts.join(replacement), count: parts.length - 1 }
+      const count = occurrences(text, find)
+      guardText(text.length + count * (replacement.length - find.length))
+      return { output: text.replaceAll(find, () => replacement), count }
     },
   },
   {
@@ -194,7 +204,7 @@ export const textNodes: NodeType[] = [
     description: 'Writes a text in capitals, small letters, as a title, as a sentence, or as an identifier.',
     properties: [text(), option('to', oneOf(...keysOf(CASINGS)), 'How to write it.', { default: 'lower' })],
     outputs: [result()],
-    run: ({ text, to }: { text: string; to: Casing }) => ({ output: CASINGS[to](text) }),
+    run: ({ text, to }: { text: string; to: Casing }) => ({ output: textWithin(CASINGS[to](text)) }),
   },
   {
     node_type: 'text.Trim',
@@ -218,9 +228,9 @@ export const textNodes: NodeType[] = [
     properties: [text()],
     outputs: [output('output', 'int'), output('words', 'int'), output('lines', 'int')],
     run: ({ text }: { text: string }) => ({
-      output: [...text].length,
-      words: text.split(/\s+/).filter((word) => word !== '').length,
-      lines: text === '' ? 0 : text.split(/\r\n|\n|\r/).length,
+      output: characters(text),
+      words: count(text, /\S+/g),
+      lines: text === '' ? 0 : count(text, /\r\n|\n|\r/g) + 1,
     }),
   },
   {
@@ -235,7 +245,7 @@ export const textNodes: NodeType[] = [
     ],
     outputs: [result()],
     run: ({ text, start, end }: { text: string; start: number; end: number | null }) => ({
-      output: [...text].slice(start, end ?? undefined).join(''),
+      output: part(text, start, end),
     }),
   },
   {
@@ -273,7 +283,7 @@ export const textNodes: NodeType[] = [
   {
     node_type: 'text.Repeat',
     title: 'Repeat',
-    description: 'Writes a text several times, with a separator between.',
+    description: 'Writes a text several times, with a separator between. At most 10 million characters.',
     properties: [
       text(),
       required('times', 'int', 'How often.', { min: 0, max: 1_000_000 }),
@@ -281,7 +291,7 @@ export const textNodes: NodeType[] = [
     ],
     outputs: [result()],
     run({ text, times, separator }: { text: string; times: number; separator: string }) {
-      guarded((text.length + separator.length) * times)
+      guardText((text.length + separator.length) * times)
       return { output: Array.from({ length: times }, () => text).join(separator) }
     },
   },

@@ -1,0 +1,72 @@
+// Texts cut into parts, counted, and put together again, within the limits of what nodes give and without more
+// memory than the result needs.
+import { guardList, guardText, LONGEST_LIST, listWithin } from './limits.ts'
+import { toText } from './values.ts'
+
+/** The items as texts, with a separator between. */
+export function join(list: readonly unknown[], separator: string): string {
+  let length = 0
+  const parts = list.map((item, index) => {
+    const text = toText(item)
+    length += text.length + (index > 0 ? separator.length : 0)
+    guardText(length)
+    return text
+  })
+  return parts.join(separator)
+}
+
+/** Every match of a pattern as a text, as far as a list may hold them. */
+export function matches(text: string, pattern: RegExp): string[] {
+  const found: string[] = []
+  for (const [match] of text.matchAll(pattern)) {
+    guardList(found.length + 1)
+    found.push(match)
+  }
+  return found
+}
+
+/** How often a pattern matches. */
+export function count(text: string, pattern: RegExp): number {
+  let found = 0
+  for (const _match of text.matchAll(pattern)) found++
+  return found
+}
+
+/** How often a text is found in another, without overlaps. `find` is not empty. */
+export function occurrences(text: string, find: string): number {
+  let found = 0
+  for (let at = text.indexOf(find); at >= 0; at = text.indexOf(find, at + find.length)) found++
+  return found
+}
+
+/** The parts between separators; an empty separator parts all characters. */
+export function split(text: string, separator: string | RegExp): string[] {
+  // A character takes one or two code units.
+  if (separator === '') guardList(Math.ceil(text.length / 2))
+  return listWithin(separator === '' ? [...text] : text.split(separator, LONGEST_LIST + 1))
+}
+
+/** How many characters a text has, each of one or two code units. */
+export function characters(text: string): number {
+  let found = 0
+  for (const _character of text) found++
+  return found
+}
+
+/** A place among characters as a place among code units. */
+function unitsBefore(text: string, place: number): number {
+  let [at, units] = [0, 0]
+  for (const character of text) {
+    if (at++ >= place) break
+    units += character.length
+  }
+  return units
+}
+
+/** Like `slice`, by characters instead of code units. */
+export function part(text: string, start: number, end: number | null): string {
+  const length = characters(text)
+  if (length === text.length) return text.slice(start, end ?? undefined)
+  const place = (from: number) => unitsBefore(text, from < 0 ? length + from : from)
+  return text.slice(place(start), end === null ? undefined : place(end))
+}
