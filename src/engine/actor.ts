@@ -4,7 +4,7 @@ import { Join } from './join.ts'
 import type { Inputs } from './node-type.ts'
 import type { Performer, Stage } from './performer.ts'
 import type { PlanNode } from './plan-parts.ts'
-import { coerced } from './results.ts'
+import { checkedPublic, coerced } from './results.ts'
 import { ResultsWindow } from './results-window.ts'
 import { Tasks } from './tasks.ts'
 import { type End, NOTHING } from './tokens.ts'
@@ -159,8 +159,7 @@ export class Actor implements Performer {
     this.#begin()
     const { node } = this
     if (node.output) {
-      this.#stage.publish(this, inputs.value)
-      this.#results.settle({})
+      this.#publish(inputs.value)
     } else if (node.input?.stream) {
       this.#results.open(this.#stage.feedFor(this))
     } else {
@@ -169,6 +168,17 @@ export class Actor implements Performer {
       )
       if (!this.#stage.stopped) this.#results.take(result)
     }
+  }
+
+  #publish(value: unknown): void {
+    try {
+      checkedPublic(this.node, value)
+    } catch (error) {
+      this.#tasks.fail(error)
+      return
+    }
+    this.#stage.publish(this, value)
+    this.#results.settle({})
   }
 
   #closeIfDone(): void {

@@ -1,4 +1,5 @@
 // Judges what node code returns and yields, and what reaches it: every misfit becomes an error that names the place.
+import { isTooDeep, TOO_DEEP } from './depth.ts'
 import { type Inputs, NodeError, type Outputs } from './node-type.ts'
 import type { PlanNode, PlanSlot } from './plan-parts.ts'
 import { hint } from './suggest.ts'
@@ -9,8 +10,8 @@ function isRecord(value: unknown): value is Outputs {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function bad(node: PlanNode, text: string): NodeError {
-  return new NodeError(`Node "${node.observed.node_id}" (${node.observed.node_type}) ${text}`, 'bad_output')
+function bad(node: PlanNode, text: string, type = 'bad_output'): NodeError {
+  return new NodeError(`Node "${node.observed.node_id}" (${node.observed.node_type}) ${text}`, type)
 }
 
 function checkHandles(node: PlanNode, values: Outputs, stream: boolean): void {
@@ -28,6 +29,7 @@ function checkHandles(node: PlanNode, values: Outputs, stream: boolean): void {
     if (value !== undefined && !conformsAtTop(value, output.type)) {
       throw bad(node, `gave ${kindOf(value)} on "${handle}", which is ${typeText(output.type)}.`)
     }
+    if (isTooDeep(value)) throw bad(node, `gave a value on "${handle}" that is ${TOO_DEEP}.`, 'too_deep')
   }
 }
 
@@ -46,6 +48,12 @@ export function checkedItem(node: PlanNode, yielded: unknown): Outputs {
   if (!isRecord(yielded)) throw bad(node, `yielded ${kindOf(yielded)} instead of values by handle.`)
   checkHandles(node, yielded, true)
   return yielded
+}
+
+/** What an output node hands out, once it is found good: it may be its own value, which no node gave. */
+export function checkedPublic(node: PlanNode, value: unknown): unknown {
+  if (isTooDeep(value)) throw bad(node, `got a value that is ${TOO_DEEP}.`, 'too_deep')
+  return value
 }
 
 /** A value as its input takes it. */
@@ -71,6 +79,7 @@ export function paramInputs(node: PlanNode, params: Readonly<Record<string, unkn
 /** A value that was given or pushed for an input, once it is found good. */
 export function paramValue(node: PlanNode, value: unknown): unknown {
   const { inputCheck, input } = node
+  if (isTooDeep(value)) throw new NodeError(`Input "${input?.name}": the value is ${TOO_DEEP}.`, 'too_deep')
   try {
     return inputCheck === null ? value : inputCheck(value)
   } catch (error) {

@@ -227,3 +227,70 @@ describe('bad returns', () => {
     assert.deepEqual(await run(of), { status: 'completed', outputs: { out: [1] } })
   })
 })
+
+describe('nested values', () => {
+  const nested = (levels: number): unknown => {
+    let made: unknown = 1
+    for (let level = 0; level < levels; level++) made = level % 2 ? [made] : { in: made }
+    return made
+  }
+  const errorIn = async (of: Parameters<typeof run>[0], types: NodeType[] = [], params = {}) => {
+    const outcome = await run(of, withTypes(...types), { params })
+    return outcome.status === 'failed' ? [outcome.error.node_id, outcome.error.type] : outcome.status
+  }
+
+  test('a node gives values that nest up to 64 deep, returned, promised or yielded', async () => {
+    for (const levels of [64, 65, 20_000]) {
+      const kinds: Partial<NodeType>[] = [
+        { outputs: [output], run: () => ({ output: nested(levels) }) },
+        { outputs: [output], run: async () => ({ output: nested(levels) }) },
+        {
+          outputs: [item],
+          *run() {
+            yield { item: nested(levels) }
+          },
+        },
+        {
+          outputs: [item],
+          async *run() {
+            yield { item: nested(levels) }
+          },
+        },
+      ]
+      for (const kind of kinds) {
+        const found = await errorIn(graph([node('n', 'test.N')], []), [testType('test.N', kind)])
+        assert.deepEqual(found, levels <= 64 ? 'completed' : ['n', 'too_deep'])
+      }
+    }
+  })
+
+  test('so are the params of a run, the items of a stream and the own value of an output', async () => {
+    const single = graph([node('in', 'input.Any', { name: 'in' }), sink('out')], ['in.output->out.value'])
+    const stream = graph([node('in', 'input.Any', { name: 'in', stream: true }), sink('out')], ['in.output->out.value'])
+    for (const levels of [64, 65]) {
+      const expected = (id: string) => (levels <= 64 ? 'completed' : [id, 'too_deep'])
+      assert.deepEqual(await errorIn(single, [], { in: nested(levels) }), expected('in'))
+      assert.deepEqual(await errorIn(stream, [], { in: [nested(levels)] }), expected('in'))
+      const own = graph([node('out', 'output.Output', { name: 'out', value: nested(levels) })], [])
+      assert.deepEqual(await errorIn(own), expected('out'))
+    }
+  })
+
+  test('a value that is shared many times inside of itself is looked into once', async () => {
+    let shared: unknown = [1]
+    for (let level = 0; level < 60; level++) shared = [shared, shared]
+    const of = graph([node('n', 'test.N')], [])
+    const type = testType('test.N', { outputs: [output], run: () => ({ output: shared }) })
+    const { execution } = start(of, withTypes(type))
+    assert.equal(execution.outcome?.status, 'completed')
+  })
+
+  test('numbers that are not finite are of no type, any included', async () => {
+    const single = graph([node('in', 'input.Any', { name: 'in' }), sink('out')], ['in.output->out.value'])
+    for (const given of [Number.NaN, Number.POSITIVE_INFINITY]) {
+      assert.deepEqual(await errorIn(single, [], { in: given }), ['in', 'input_mismatch'])
+      const type = testType('test.N', { outputs: [output], run: () => ({ output: given }) })
+      assert.deepEqual(await errorIn(graph([node('n', 'test.N')], []), [type]), ['n', 'bad_output'])
+    }
+  })
+})

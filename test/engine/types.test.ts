@@ -96,6 +96,8 @@ describe('values', () => {
     [1.5, 'int'],
     [Number.NaN, 'float'],
     [Number.POSITIVE_INFINITY, 'float'],
+    [Number.NaN, 'any'],
+    [Number.NEGATIVE_INFINITY, 'any'],
     ['true', 'bool'],
     [null, 'str'],
     [['a', 1], 'list[str]'],
