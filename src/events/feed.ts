@@ -1,5 +1,6 @@
 // The history of one living job, as a queue in memory: durable events, which are seen once they are committed, and provisional
 // frames between them, which are never stored. It owns order and visibility; the event log owns storage and followers of jobs that have ended.
+import { jsonText } from '../json.ts'
 import type { EventBody, JobFrame } from './types.ts'
 
 /** One entry of a job's history. `event` and `sequence` are null for a provisional frame, `frame` where no socket shows the event. */
@@ -10,12 +11,17 @@ export interface FeedItem {
   readonly timestamp: string
 }
 
+/** An item with its event's JSON text, which is kept until it is committed. */
+export interface StagedItem extends FeedItem {
+  payload: string | null
+}
+
 /** How many committed items stay in memory for followers; older ones are read from the database. */
 export const TAIL_ITEMS = 1024
 
 export class Feed {
   readonly job_key: number
-  #items: FeedItem[] = []
+  #items: StagedItem[] = []
   /** The position of `#items[0]`, counted from the job's start in this process. */
   #base = 0
   /** Items below this position may be seen. */
@@ -63,27 +69,34 @@ export class Feed {
     return this.#expected || this.#bells.size > 0
   }
 
-  /** Stages a durable event; it is seen after `commit`. */
+  /**
+   * Stages a durable event; it is seen after `commit`. One that cannot be written as text is refused here, where it can still be
+   * told from the rest of the history.
+   * @throws what the writer throws; nothing is staged then
+   */
   append(event: EventBody, frame: JobFrame | null, timestamp: string): void {
+    const { type: _, ...rest } = event
+    const payload = jsonText(rest)
     this.#sequence++
-    this.#items.push({ sequence: this.#sequence, event, frame, timestamp })
+    this.#items.push({ sequence: this.#sequence, event, frame, timestamp, payload })
   }
 
   /** Adds a frame that is never stored. It is dropped where nobody follows. */
   provisional(frame: JobFrame, timestamp: string): void {
     if (!this.followed) return
     const nothingStaged = this.#visible === this.#end
-    this.#items.push({ sequence: null, event: null, frame, timestamp })
+    this.#items.push({ sequence: null, event: null, frame, timestamp, payload: null })
     if (nothingStaged) this.#show(this.#end)
   }
 
   /** What waits for a commit, and the position behind it. */
-  staged(): { items: readonly FeedItem[]; end: number } {
+  staged(): { items: readonly StagedItem[]; end: number } {
     return { items: this.#items.slice(this.#visible - this.#base), end: this.#end }
   }
 
   /** Makes everything below `end` visible: its events have been committed. */
   commit(end: number): void {
+    for (let at = this.#visible; at < end; at++) this.#items[at - this.#base]!.payload = null
     for (let at = end; at > this.#visible; at--) {
       const item = this.#items[at - 1 - this.#base]!
       if (item.sequence === null) continue

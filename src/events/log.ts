@@ -3,8 +3,7 @@
 import { insertJobEvent, jobEventsAfter } from '../db/job-events.ts'
 import type { Store, Tx } from '../db/store.ts'
 import { ServiceError } from '../errors.ts'
-import { jsonText } from '../json.ts'
-import { Feed, type FeedItem } from './feed.ts'
+import { Feed, type FeedItem, type StagedItem } from './feed.ts'
 import type { EventBody } from './types.ts'
 
 /** How many items a follower is handed at a time. */
@@ -112,9 +111,8 @@ export class EventLog {
   }
 }
 
-function toRow(job_key: number, item: FeedItem) {
-  const { type, ...payload } = item.event!
-  return { job_key, sequence: item.sequence!, type, payload: jsonText(payload), created_at: item.timestamp }
+function toRow(job_key: number, { event, sequence, payload, timestamp }: StagedItem) {
+  return { job_key, sequence: sequence!, type: event!.type, payload: payload!, created_at: timestamp }
 }
 
 /** Sleeps until the feed rings; a ring between two sleeps is kept, so none is missed. */

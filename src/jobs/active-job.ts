@@ -25,6 +25,7 @@ import {
   interrupted,
   timedOut,
   UNWRITABLE,
+  unwritable,
 } from './endings.ts'
 import { buildManifest, outputValues } from './manifest.ts'
 import type { Contender } from './queue.ts'
@@ -87,6 +88,7 @@ export class ActiveJob implements Contender {
   #messages = 0
   #lost: ServiceError | null = null
   #forced: Ending | null = null
+  #unwritable: Ending | null = null
 
   constructor(parts: ActiveJobParts, host: JobHost) {
     const { row } = parts
@@ -198,9 +200,14 @@ export class ActiveJob implements Contender {
 
   /** Stages a durable event, to be committed in this turn of the event loop together with the row. */
   append(event: EventBody, frame: JobFrame | null): void {
-    if (frame) this.#messages++
     this.feed.append(event, frame, this.#host.platform.timestamp())
+    if (frame) this.#messages++
     this.#commitSoon()
+  }
+
+  /** A value of an output cannot be stored: the job fails there, whatever else its run says. */
+  unwritable(node_id: string, output_name: string): void {
+    this.#unwritable ??= unwritable(node_id, output_name)
   }
 
   /** Adds a frame that is only for those who watch now. */
@@ -243,15 +250,18 @@ export class ActiveJob implements Contender {
 
   #ended(outcome: Outcome): void {
     if (this.#timer) clearTimeout(this.#timer)
-    if (this.#lost === null) this.#finishAs((outcome.status === 'cancelled' && this.#forced) || endingOf(outcome))
+    const forced = this.#unwritable ?? (outcome.status === 'cancelled' ? this.#forced : null)
+    if (this.#lost === null) this.#finishAs(forced ?? endingOf(outcome))
     this.#host.released(this)
   }
 
   #finishAs(ending: Ending): void {
+    const before = { ...this.row }
     try {
       this.#finish(ending)
     } catch (cause) {
-      // A result beyond what one text can hold, for example. Nothing has been changed yet.
+      // A result beyond what one text can hold, for example. Nothing of it has been staged.
+      Object.assign(this.row, before)
       this.#host.log.error({ err: cause, job_id: this.row.id }, 'the result of a job could not be written')
       this.#finish(UNWRITABLE)
     }

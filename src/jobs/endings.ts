@@ -21,6 +21,12 @@ export const CANCELLED_BEFORE_START: Ending = { ...CANCELLED, trigger: 'cancel' 
 /** A result beyond what one text can hold. */
 export const UNWRITABLE: Ending = failure('fail', 'result_too_large', 'The result of the job is too large.', false)
 
+/** A value that cannot be stored. */
+export function unwritable(node_id: string, output_name: string): Ending {
+  const message = `A value of the output "${output_name}" cannot be stored: it is too large or nested too deeply.`
+  return { trigger: 'fail', error: { message, type: 'result_too_large', node_id, retryable: false }, outputs: null }
+}
+
 export function interrupted(message: string): Ending {
   return failure('fail', 'interrupted', message, true)
 }

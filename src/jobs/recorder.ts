@@ -8,6 +8,7 @@ interface Sink {
   readonly row: { readonly id: string; readonly workflow_id: string }
   append(event: EventBody, frame: JobFrame | null): void
   provisional(frame: () => JobFrame): void
+  unwritable(node_id: string, output_name: string): void
 }
 
 const EVENT_STATUS: Readonly<Record<NodeStatus, 'running' | 'completed' | 'failed' | 'skipped'>> = {
@@ -48,7 +49,12 @@ export function recorder(job: Sink, log: Log): RunObserver {
         value,
         disposition: 'append',
       }
-      job.append({ type: 'output_update', output_name, value: value as never }, frame as JobFrame)
+      try {
+        job.append({ type: 'output_update', output_name, value: value as never }, frame as JobFrame)
+      } catch (cause) {
+        job.unwritable(node_id, output_name)
+        throw cause
+      }
     },
     edgeUpdated(edge_id, status, counter) {
       job.provisional(() => ({ type: 'edge_update', ...of, edge_id, status, counter }) as JobFrame)

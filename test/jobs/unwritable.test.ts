@@ -1,7 +1,7 @@
 // When histories cannot be written: nothing is acknowledged that is not stored, nobody waits for ever, and the service goes on.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Health } from '../../generated/types.ts'
+import type { Health, JobError, RunResult } from '../../generated/types.ts'
 import { mapType, node, graph as of, sink, source } from '../engine/kit.ts'
 import { call } from '../helpers/http.ts'
 import { until } from '../helpers/server.ts'
@@ -109,23 +109,46 @@ describe('a history that cannot be written', () => {
     assert.deepEqual([health.status, health.body.services.database], [503, 'unhealthy'])
   })
 
-  test('a result that no text can hold fails its job', async () => {
-    let texts = 0
-    const once = {
-      toJSON() {
-        if (texts++ === 0) throw new RangeError('Invalid string length')
-        return 'written'
-      },
+  for (const [what, good, node_id] of [
+    ['an output that no text can hold fails its job at its node', 0, 'out'],
+    ['a result that no text can hold fails its job', 1, null],
+  ] as const) {
+    test(what, async () => {
+      let texts = 0
+      const fragile = {
+        toJSON() {
+          if (texts++ === good) throw new RangeError('Invalid string length')
+          return 'written'
+        },
+      }
+      await using server = await startGated({ types: [mapType('test.Huge', () => fragile)] })
+      const graph = of(
+        [source('in', 'x'), node('huge', 'test.Huge'), sink('out')],
+        ['in.output->huge.value', 'huge.output->out.value'],
+      )
+      const job = submit(server, { graph })
+      await job.settled()
+      assert.equal(job.row.status, 'failed')
+      const error = JSON.parse(job.row.error!) as JobError
+      assert.deepEqual([error.type, error.node_id], ['result_too_large', node_id])
+      assert.equal((await history(server, job.row)).map(words).at(-1), 'end failed')
+    })
+  }
+
+  test('an output nested deeper than the writer goes fails its own job alone, over HTTP as well', async () => {
+    const deep = () => {
+      let value: unknown = 1
+      for (let level = 0; level < 100_000; level++) value = [value]
+      return value
     }
-    await using server = await startGated({ types: [mapType('test.Huge', () => once)] })
+    await using server = await startGated({ types: [mapType('test.Deep', deep)] })
     const graph = of(
-      [source('in', 'x'), node('huge', 'test.Huge'), sink('out')],
-      ['in.output->huge.value', 'huge.output->out.value'],
+      [source('in', 'x'), node('deep', 'test.Deep'), sink('out')],
+      ['in.output->deep.value', 'deep.output->out.value'],
     )
-    const job = submit(server, { graph })
-    await job.settled()
-    assert.equal(job.row.status, 'failed')
-    assert.match(job.row.error!, /result_too_large/)
-    assert.equal((await history(server, job.row)).map(words).at(-1), 'end failed')
+    const { record } = await server.context.workflows.create(OWNER, { name: 'Deep', graph: graph as never })
+    const { status, body } = await call<RunResult>(server, 'POST', `/api/workflows/${record.id}/run`, { body: {} })
+    assert.deepEqual([status, body.status, body.error?.node_id !== undefined], [200, 'failed', true])
+    await submit(server, { graph: plain }).settled()
   })
 })
