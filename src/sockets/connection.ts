@@ -3,6 +3,7 @@
 import type { RawData, WebSocket } from 'ws'
 import type { Principal } from '../access/principal.ts'
 import type { AppContext } from '../context.ts'
+import { withoutValues } from './bare.ts'
 import { decodeFrame, encodeBinary, encodeText, InvalidFrame } from './codec.ts'
 import { dispatch } from './dispatch.ts'
 import { Followers } from './followers.ts'
@@ -62,7 +63,20 @@ export class Connection {
   /** Sends a frame in the present mode; without effect on a closed socket. */
   send(frame: object): void {
     if (this.#ws.readyState !== this.#ws.OPEN) return
-    this.#ws.send(this.#mode === 'binary' ? encodeBinary(frame) : encodeText(frame))
+    this.#ws.send(this.#encoded(frame))
+  }
+
+  /** A frame whose values cannot be encoded goes out without them. @throws what the encoder throws, where it has none */
+  #encoded(frame: object): Uint8Array | string {
+    const encode = this.#mode === 'binary' ? encodeBinary : encodeText
+    try {
+      return encode(frame)
+    } catch (error) {
+      const bare = withoutValues(frame)
+      if (bare === null) throw error
+      this.app.log.error({ err: error }, 'the values of a frame could not be encoded')
+      return encode(bare)
+    }
   }
 
   /** Whether so much waits to be sent that what is not durable is better dropped. */

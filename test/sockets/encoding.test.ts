@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { ExtensionCodec, encode } from '@msgpack/msgpack'
+import { mapType, withTypes } from '../engine/kit.ts'
 import { connect } from '../helpers/socket.ts'
 import { type Bench, edge, graph, greeting, newId, node, startBench } from './kit.ts'
 
@@ -149,3 +150,43 @@ class RawExtensions extends ExtensionCodec {
 
 const timestamps = new ExtensionCodec()
 const raw = new RawExtensions()
+
+describe('values that an encoding cannot hold', () => {
+  test('job_update, node_update, output_update: what happened is told without them, and the end as it is', async () => {
+    // JSON asks the value for its text; MessagePack finds a function in it.
+    const value = { toJSON: () => 'written' }
+    const registry = withTypes(mapType('test.Odd', () => value))
+    await using bench = await startBench({ registry })
+    await using binary = await connect(bench.server)
+    await using text = await connect(bench.server, { mode: 'text' })
+    const of = graph(
+      [
+        node('in', 'input.Any', { name: 'x', value: 1 }),
+        node('odd', 'test.Odd'),
+        node('out', 'output.Output', { name: 'out' }),
+      ],
+      [edge('in.output->odd.value'), edge('odd.output->out.value')],
+    )
+    const job_id = newId()
+    binary.command('run_job', { job_id, graph: of })
+    const frames = await binary.collect(job_id)
+    assert.deepEqual([frames.at(-1)?.status, frames.at(-1)?.result], ['completed', { outputs: {} }])
+    const odd = frames.filter((frame) => frame.type === 'node_update' && frame.node_id === 'odd')
+    assert.deepEqual(
+      odd.map(({ status, result }) => [status, result]),
+      [
+        ['running', null],
+        ['completed', null],
+      ],
+    )
+    const told = frames.filter(({ type }) => type === 'output_update' || type === 'log_update')
+    assert.deepEqual(
+      told.map(({ type, node_id, severity }) => [type, node_id, severity]),
+      [['log_update', 'out', 'error']],
+    )
+    await binary.settled()
+    text.command('reconnect_job', { job_id })
+    const end = await text.next({ type: 'job_update', job_id })
+    assert.deepEqual(end.result, { outputs: { out: ['written'] } })
+  })
+})
