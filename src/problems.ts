@@ -54,3 +54,16 @@ const SENTENCES: Readonly<Record<string, (params: Record<string, unknown>) => st
 export function pointer(base: string, name: string): string {
   return `${base}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
 }
+
+/** Every text in a value, keys of records as well, that holds half a character: it would be stored as another text. `at` is the value's pointer. */
+export function illFormedTexts(value: unknown, at: string): Problem[] {
+  if (typeof value === 'string') return value.isWellFormed() ? [] : [{ path: at, message: ILL_FORMED }]
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return []
+  return Object.entries(value).flatMap(([key, member]) => {
+    const path = pointer(at, key.toWellFormed())
+    const inside = illFormedTexts(member, path)
+    return key.isWellFormed() ? inside : [{ path, message: ILL_FORMED }, ...inside]
+  })
+}
+
+const ILL_FORMED = 'must be well-formed Unicode: a surrogate stands alone'

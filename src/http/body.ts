@@ -2,17 +2,21 @@
 import express, { type Request, type RequestHandler } from 'express'
 import { ServiceError } from '../errors.ts'
 import { deeperThan, MAX_DEPTH } from '../json.ts'
+import { illFormedTexts } from '../problems.ts'
 
 /** Parses a body of at most `limit` bytes as JSON. Where there is no content the body stays undefined: whether one is needed is the schema's business. */
 export function jsonBody(limit: number): RequestHandler {
-  const parse = express.json({ limit, strict: false, type: () => true, verify: refuseEmpty })
+  const parse = express.json({ limit, strict: false, type: () => true, verify: inspect })
   return (request, response, next) => {
     if (request.headers['content-length'] === '0') return next()
     requireJson(request)
     parse(request, response, (error?: unknown) => {
       if (error !== undefined) return next(error)
-      if (!deeperThan(request.body, MAX_DEPTH)) return next()
-      next(invalid('/body', `The body is nested deeper than ${MAX_DEPTH} levels.`))
+      if (deeperThan(request.body, MAX_DEPTH))
+        return next(invalid('/body', `The body is nested deeper than ${MAX_DEPTH} levels.`))
+      const problems = suspects.has(request) ? illFormedTexts(request.body, '/body') : []
+      if (problems.length === 0) return next()
+      next(new ServiceError('INVALID_REQUEST', { message: 'A text of the body is not well-formed.', problems }))
     })
   }
 }
@@ -27,9 +31,13 @@ function requireJson(request: Request): void {
   throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', { message })
 }
 
-// The parser would take an empty body for an empty object.
-function refuseEmpty(_request: unknown, _response: unknown, buffer: Buffer): void {
+/** Requests whose texts may hold half a character: in UTF-8 only an escape can make one. */
+const suspects = new WeakSet<object>()
+
+function inspect(request: object, _response: unknown, buffer: Buffer, encoding: string): void {
+  // The parser would take an empty body for an empty object.
   if (buffer.length === 0) throw Object.assign(new Error('the body is empty'), { type: 'entity.empty' })
+  if (encoding !== 'utf-8' || buffer.includes('\\ud') || buffer.includes('\\uD')) suspects.add(request)
 }
 
 interface ParserError {

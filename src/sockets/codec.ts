@@ -42,6 +42,18 @@ export function decodeFrame(data: Buffer, binary: boolean): unknown {
   return binary ? decodeBinary(data) : decodeText(data)
 }
 
+/** Whether a text in a frame may hold half a character: in JSON only an escape can make one, in MessagePack the bytes of one. */
+export function mayBeIllFormed(data: Buffer, binary: boolean): boolean {
+  if (!binary) return data.includes('\\ud') || data.includes('\\uD')
+  for (let at = data.indexOf(SURROGATE); at >= 0; at = data.indexOf(SURROGATE, at + 1)) {
+    if (data[at + 1]! >= 0xa0) return true
+  }
+  return false
+}
+
+/** The first of the three bytes that a surrogate would have in UTF-8; the second is 0xa0 or more. */
+const SURROGATE = 0xed
+
 function decodeBinary(data: Buffer): unknown {
   try {
     if (binaryDeeperThan(data, MAX_DEPTH)) throw tooDeep()

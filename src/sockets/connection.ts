@@ -3,8 +3,9 @@
 import type { RawData, WebSocket } from 'ws'
 import type { Principal } from '../access/principal.ts'
 import type { AppContext } from '../context.ts'
+import { illFormedTexts } from '../problems.ts'
 import { withoutValues } from './bare.ts'
-import { decodeFrame, encodeBinary, encodeText, InvalidFrame } from './codec.ts'
+import { decodeFrame, encodeBinary, encodeText, InvalidFrame, mayBeIllFormed } from './codec.ts'
 import { dispatch } from './dispatch.ts'
 import { Followers } from './followers.ts'
 import { KeepAlive, type SocketTimes } from './keep-alive.ts'
@@ -128,7 +129,8 @@ export class Connection {
 
   #take({ data, binary }: Incoming): void {
     try {
-      dispatch(this, decodeFrame(data, binary))
+      const message = decodeFrame(data, binary)
+      dispatch(this, message, mayBeIllFormed(data, binary) ? illFormedTexts(message, '') : [])
     } catch (error) {
       if (error instanceof InvalidFrame) this.send({ error: 'invalid_frame', message: error.message })
       else this.app.log.error({ err: error }, 'a message could not be dispatched')

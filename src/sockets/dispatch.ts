@@ -9,8 +9,8 @@ import { handlers } from './ws.ts'
 type Message = Record<string, unknown>
 type Handler = (message: never, connection: Peer) => unknown
 
-/** Carries out one message. Nothing that it says closes the socket. */
-export function dispatch(connection: Peer, message: unknown): void {
+/** Carries out one message, where nothing was wrong with its texts. Nothing that it says closes the socket. */
+export function dispatch(connection: Peer, message: unknown, illFormed: readonly Problem[]): void {
   if (!isRecord(message)) return invalidMessage(connection, 'A frame is one object.')
   if (message.command === undefined || message.command === null) {
     // A frame with a type is an answer or something newer than this server: nothing to say.
@@ -22,6 +22,7 @@ export function dispatch(connection: Peer, message: unknown): void {
   if (info?.implementation !== 'implemented') return unknownCommand(connection, message)
   const validate = commandValidators.ws[info.command]
   if (!validate(message)) return invalidCommand(connection, message, info.kind, problemsOf(validate.errors ?? []))
+  if (illFormed.length > 0) return invalidCommand(connection, message, info.kind, illFormed)
   const handler = handlers[info.command as keyof typeof handlers] as Handler
   connection.lanes.run(jobIdOf(message), () =>
     info.kind === 'rpc' ? answerRpc(connection, message, handler) : carryOut(connection, message, handler),
@@ -64,7 +65,7 @@ function invalidMessage(connection: Peer, message: string): void {
 }
 
 function unknownCommand(connection: Peer, message: Message): void {
-  const text = `There is no command "${String(message.command).slice(0, 64)}".`
+  const text = `There is no command "${String(message.command).slice(0, 64).toWellFormed()}".`
   answerError(connection, message, new ServiceError('NOT_FOUND', { message: text }), text)
 }
 
@@ -89,7 +90,9 @@ function logFault(connection: Peer, error: ServiceError, { command, request_id }
 }
 
 function hasRequestId({ request_id }: Message): boolean {
-  return typeof request_id === 'string' && request_id.length >= 1 && request_id.length <= 128
+  return (
+    typeof request_id === 'string' && request_id.length >= 1 && request_id.length <= 128 && request_id.isWellFormed()
+  )
 }
 
 function jobIdOf(message: Message): string | null {
@@ -100,7 +103,7 @@ function jobIdOf(message: Message): string | null {
 function idsOf(message: Message): { job_id?: string; request_id?: unknown } {
   const job_id = jobIdOf(message)
   return {
-    ...(job_id ? { job_id } : {}),
+    ...(job_id !== null && job_id !== '' && job_id.isWellFormed() ? { job_id } : {}),
     ...(hasRequestId(message) ? { request_id: message.request_id } : {}),
   }
 }

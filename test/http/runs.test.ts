@@ -173,6 +173,22 @@ describe('runWorkflow', () => {
     }
   })
 
+  test('INVALID_REQUEST: a text with half a character is refused with its path, a whole one is taken', async () => {
+    await using server = await startServer()
+    const { id } = await created(server, greeting())
+    const path = `/api/workflows/${id}/run`
+    const headers = { 'Content-Type': 'application/json' }
+    for (const half of ['\\ud800', '\\uDC00', 'a\\ud83d', '\\ude00\\ud83d']) {
+      const raw = `{"params":{"name":["${half}"],"b/${half}":1}}`
+      const paths = await refused(server, 'POST', path, { raw, headers }, [400, 'invalid_request'])
+      assert.equal(paths.length, 2)
+      assert.ok(paths.includes('/body/params/name/0'))
+    }
+    const raw = '{"params":{"name":"\\ud83d\\uDE00 \\\\ud800"}}'
+    const { body } = await call<RunResult>(server, 'POST', path, { raw, headers })
+    assert.deepEqual(body.outputs, { greeting: 'Hello, 😀 \\ud800!' })
+  })
+
   test('INVALID_WORKFLOW_GRAPH: a graph that cannot run is refused with every problem, and no job is made', async () => {
     let fired = 0
     const witness: NodeType = {

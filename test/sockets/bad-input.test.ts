@@ -114,6 +114,26 @@ describe('frames that are no message', () => {
 })
 
 describe('commands that are wrong', () => {
+  test('invalid_command: a text with half a character, in both encodings; ids that differ in one do not meet', async () => {
+    await besideJob(async (client, running) => {
+      for (const mode of ['binary', 'text'] as const) {
+        for (const half of ['\ud800', 'x\udfff', `${'long '.repeat(5)}\ud83d`]) {
+          client.send({ command: 'run_job', data: { job_id: half, graph: gated('never') }, request_id: 'half' }, mode)
+          const refused = await client.next({ error: 'invalid_command' })
+          const [problem] = refused.details as { path: string; message: string }[]
+          assert.deepEqual([problem?.path, refused.job_id, refused.request_id], ['/data/job_id', undefined, 'half'])
+        }
+        client.send({ command: 'stream_input', data: { job_id: running, input: 'x', value: ['\udc00'] } }, mode)
+        assert.equal((await client.next({ error: 'invalid_command' })).job_id, running)
+        client.send({ command: 'get_node', data: { node_type: '\ud800' }, request_id: 'rpc' }, mode)
+        const reply = await client.next({ request_id: 'rpc' })
+        assert.equal((reply.error as { code: string }).code, 'INVALID_REQUEST')
+        client.send({ command: 'get_status', data: { job_id: 'ퟻ😀' }, request_id: 'whole' }, mode)
+        assert.equal((await client.next({ request_id: 'whole' })).status, 'unknown')
+      }
+    })
+  })
+
   test('invalid_command: wrong data of a job command, with every problem and the job id that it named', async () => {
     await besideJob(async (client, job_id) => {
       const wrong: [object, string[]][] = [
