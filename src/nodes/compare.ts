@@ -3,13 +3,14 @@ import { type Inputs, NodeError, type NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
 import { kindOf } from '../engine/values.ts'
 import { option, output, required } from './define.ts'
+import type { Spend } from './limits.ts'
 import { compareValues, equal } from './values.ts'
 
 export type Operator = '==' | '!=' | '<' | '<=' | '>' | '>='
 
-export const OPERATORS: Readonly<Record<Operator, (a: unknown, b: unknown) => boolean>> = {
+export const OPERATORS: Readonly<Record<Operator, (a: unknown, b: unknown, spend?: Spend) => boolean>> = {
   '==': equal,
-  '!=': (a, b) => !equal(a, b),
+  '!=': (a, b, spend) => !equal(a, b, spend),
   '<': (a, b) => compareValues(a, b) < 0,
   '<=': (a, b) => compareValues(a, b) <= 0,
   '>': (a, b) => compareValues(a, b) > 0,

@@ -1,7 +1,7 @@
 // dict.*: reading, changing and taking apart of objects. None of them changes the object that it is given.
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { option, output, required } from './define.ts'
-import { budget, DEEPEST_VALUE, guardDepth, guardList, LONGEST_LIST, shown, tooDeep } from './limits.ts'
+import { budget, DEEPEST_VALUE, guardDepth, guardList, LONGEST_LIST, type Spend, shown, tooDeep } from './limits.ts'
 import { follow, pathParts, withKey } from './values.ts'
 
 type Dict = Record<string, unknown>
@@ -34,7 +34,7 @@ function setAt(target: unknown, parts: readonly string[], value: unknown): unkno
 /** How many keys one merging goes through, of both sides and on all levels: two of the largest objects. */
 const MOST_MERGED = 2 * LONGEST_LIST
 
-function merge(a: Dict, b: Dict, spend: ((keys: number) => void) | null): Dict {
+function merge(a: Dict, b: Dict, spend: Spend | null): Dict {
   const merged = new Map(Object.entries(a))
   const entries = Object.entries(b)
   spend?.(merged.size + entries.length)

@@ -91,8 +91,10 @@ export function guardInside(value: unknown): void {
   for (const one of inner) guardInside(one)
 }
 
+export type Spend = (spent: number) => void
+
 /** Counts what a firing looks at. Throws NodeError `too_large` when it has been too much. */
-export function budget(most = MOST_STEPS): (spent: number) => void {
+export function budget(most = MOST_STEPS): Spend {
   let left = most
   return (spent) => {
     left -= spent

@@ -171,7 +171,8 @@ export const listNodes: NodeType[] = [
     properties: [list(), option('value', 'any', 'The value to look for.')],
     outputs: [output('output', 'bool'), output('index', 'int')],
     run({ list, value }: { list: List; value: unknown }) {
-      const index = list.findIndex((item) => equal(item, value))
+      const spend = budget()
+      const index = list.findIndex((item) => equal(item, value, spend))
       return { output: index >= 0, index }
     },
   },
@@ -234,7 +235,8 @@ export const listNodes: NodeType[] = [
     outputs: [result()],
     run({ list, by, op, value }: { list: List; by: string; op: Operator; value: unknown }) {
       const parts = pathParts(by)
-      return { output: list.filter((item) => OPERATORS[op](follow(item, parts) ?? null, value)) }
+      const spend = budget()
+      return { output: list.filter((item) => OPERATORS[op](follow(item, parts) ?? null, value, spend)) }
     },
   },
 ]

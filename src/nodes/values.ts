@@ -1,7 +1,7 @@
 // What several node types do with values: show them as text, compare and order them, follow a path into them.
 import { NodeError } from '../engine/node-type.ts'
 import { kindOf } from '../engine/values.ts'
-import { budget, guardJson, textWithin } from './limits.ts'
+import { budget, guardJson, type Spend, textWithin } from './limits.ts'
 
 /** A value as a person would read it in a text: text as it is, null as nothing, lists and dicts as JSON. */
 export function toText(value: unknown): string {
@@ -16,20 +16,24 @@ export function toJson(value: unknown, indent = 0): string {
   return textWithin(JSON.stringify(value, null, indent) ?? 'null')
 }
 
-function same(a: unknown, b: unknown, spend: (steps: number) => void): boolean {
+/**
+ * Equality by content; the order of a dict's keys doesn't matter. Throws NodeError where there is too much to compare:
+ * in one comparison, or in all that share a budget.
+ */
+export function equal(a: unknown, b: unknown, spend: Spend = budget()): boolean {
   if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
   if (Array.isArray(a) !== Array.isArray(b)) return false
-  const keys = Object.keys(a)
-  if (keys.length !== Object.keys(b).length) return false
-  spend(keys.length)
+  if (Array.isArray(a) && Array.isArray(b)) {
+    if (a.length !== b.length) return false
+    spend(a.length)
+    return a.every((one, index) => equal(one, b[index], spend))
+  }
   const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>]
-  return keys.every((key) => Object.hasOwn(right, key) && same(left[key], right[key], spend))
-}
-
-/** Equality by content; the order of a dict's keys doesn't matter. Throws NodeError where there is too much to compare. */
-export function equal(a: unknown, b: unknown): boolean {
-  return same(a, b, budget())
+  const keys = Object.keys(left)
+  const others = Object.keys(right).length
+  spend(keys.length + others)
+  return keys.length === others && keys.every((key) => Object.hasOwn(right, key) && equal(left[key], right[key], spend))
 }
 
 function canonical(value: unknown): string {
