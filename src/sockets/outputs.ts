@@ -18,21 +18,26 @@ export function changedOutputs(
   row: JobTable,
   told: number,
 ): { output_name: string; value: unknown }[] {
-  const events = app.store.read((tx) => jobEventsOfType(tx, row.key, 'output_update', 0))
+  const later = payloadsAfter(app, row, told)
+  if (later.length === 0) return []
+  const changed = new Set(later.map(({ output_name }) => output_name))
   const values = new Map<string, unknown[]>()
-  const changed = new Set<string>()
-  for (const { sequence, payload } of events) {
-    const { output_name, value, asset } = JSON.parse(payload) as OutputPayload
+  for (const { output_name, value, asset } of told === 0 ? later : payloadsAfter(app, row, 0)) {
     const items = values.get(output_name)
     if (items) items.push(asset ?? value)
     else values.set(output_name, [asset ?? value])
-    if (sequence > told) changed.add(output_name)
   }
   const streams = new Set(app.jobs.planOf(row).outputs.flatMap(({ name, stream }) => (stream ? [name] : [])))
   return [...changed].map((output_name) => {
     const items = values.get(output_name)!
     return { output_name, value: streams.has(output_name) ? joined(items) : items.at(-1) }
   })
+}
+
+function payloadsAfter(app: AppContext, row: JobTable, after: number): OutputPayload[] {
+  if (after >= row.last_sequence) return []
+  const events = app.store.read((tx) => jobEventsOfType(tx, row.key, 'output_update', after))
+  return events.map(({ payload }) => JSON.parse(payload) as OutputPayload)
 }
 
 function joined(items: readonly unknown[]): unknown {

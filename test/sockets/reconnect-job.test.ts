@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { frameOf } from '../../src/sockets/frames.ts'
+import { changedOutputs } from '../../src/sockets/outputs.ts'
 import { until } from '../helpers/server.ts'
 import { type Client, connect, type Frame, frameName } from '../helpers/socket.ts'
 import { type Bench, flood, gated, gatedItems, graph, greeting, newId, node, startBench } from './kit.ts'
@@ -222,6 +223,32 @@ describe('reconnect_job', () => {
     )
     await bench.gates.open(job_id)
     await first.collect(job_id)
+  })
+
+  test('a client that comes back again and again costs no look at what it has been told', async (t) => {
+    await using client = await connect(bench.server)
+    const job_id = newId()
+    client.command('run_job', { job_id, graph: flood(100, 4) })
+    await client.collect(job_id)
+    const { context } = bench.server
+    const { row } = await context.jobs.get({ user_id: '1', workspace_id: null }, job_id)
+    const parse = t.mock.method(JSON, 'parse')
+    const cost = (told: number) => {
+      const before = parse.mock.callCount()
+      const changed = changedOutputs(context, row, told).length
+      return [changed, parse.mock.callCount() - before]
+    }
+    const [last, all] = [row.last_sequence, 100]
+    assert.deepEqual(cost(0), [1, all])
+    // The last event is the end, which is no output.
+    assert.deepEqual(
+      [cost(last), cost(last + 7), cost(last - 1)],
+      [
+        [0, 0],
+        [0, 0],
+        [0, 0],
+      ],
+    )
   })
 
   test('node_update: why a node failed is told from the database as it was told live', async () => {
