@@ -25,10 +25,15 @@ export interface TestSettings extends Overrides {
 export async function startServer(settings: TestSettings = {}): Promise<TestServer> {
   const { environment = {}, config, data_dir = temporaryFolder(), ...overrides } = settings
   const read = readConfig({ SVC_DATA_DIR: data_dir, ...environment }, { host: '127.0.0.1', port: 0 })
-  const server = await createServer({ ...read, ...config }, { log: createLog('silent'), ...overrides })
   const clean = () => {
     if (settings.data_dir === undefined) rmSync(data_dir, { recursive: true, force: true })
   }
+  const server = await createServer({ ...read, ...config }, { log: createLog('silent'), ...overrides }).catch(
+    (error) => {
+      clean()
+      throw error
+    },
+  )
   return {
     url: server.url,
     data_dir,
