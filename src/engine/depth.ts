@@ -1,7 +1,7 @@
 // How deep values nest. What a run gives has to be stored and sent, and both have an end to the nesting that they take.
 
 /** How many lists and dicts may lie inside each other; as many as a frame may bring. */
-const DEEPEST_VALUE = 64
+export const DEEPEST_VALUE = 64
 /** A container with more inside of it is looked into only once. */
 const SMALL = 8
 

@@ -1,7 +1,8 @@
 // dict.*: reading, changing and taking apart of objects. None of them changes the object that it is given.
+import { DEEPEST_VALUE } from '../engine/depth.ts'
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { option, output, required } from './define.ts'
-import { budget, DEEPEST_VALUE, guardDepth, guardList, LONGEST_LIST, type Spend, shown, tooDeep } from './limits.ts'
+import { budget, guardDepth, guardList, LONGEST_LIST, type Spend, shown, tooDeep } from './limits.ts'
 import { follow, pathParts, withKey } from './values.ts'
 
 type Dict = Record<string, unknown>

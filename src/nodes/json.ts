@@ -1,7 +1,8 @@
 // json.*: values as JSON text and back.
+import { DEEPEST_VALUE } from '../engine/depth.ts'
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { option, output, required } from './define.ts'
-import { DEEPEST_VALUE, guardDepth, guardInside } from './limits.ts'
+import { guardDepth, guardInside } from './limits.ts'
 import { toJson } from './values.ts'
 
 function read(text: string): unknown {

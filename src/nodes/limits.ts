@@ -1,5 +1,6 @@
 // How large the values may be that nodes make, and the guards of it. A few nodes in a row can double a text or a list
 // each, so whoever can give more than it was given asks here, before it makes the value wherever that can be told.
+import { DEEPEST_VALUE, isTooDeep } from '../engine/depth.ts'
 import { NodeError } from '../engine/node-type.ts'
 
 /** In characters: some thousand pages. A handful of them fits into the memory of the smallest server. */
@@ -10,9 +11,6 @@ export const LONGEST_LIST = 1_000_000
 
 /** In characters, of all texts that one list gathers: ten of the longest. Each item alone would pass. */
 export const MOST_GATHERED_TEXT = 100_000_000
-
-/** Levels of lists and objects in each other. All that reads or writes values by recursion stays well inside the stack. */
-export const DEEPEST_VALUE = 64
 
 /** How many values one firing looks at. Lists that hold one list twice, and so on down, have more than they seem to. */
 export const MOST_STEPS = 10_000_000
@@ -61,18 +59,9 @@ function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-/**
- * Throws NodeError `too_deep` where lists and objects are nested too deep, or hold themselves. Looks at each of them
- * once per level, however often it occurs there.
- */
+/** Throws NodeError `too_deep` where lists and objects are nested too deep, or hold themselves. */
 export function guardDepth(value: unknown): void {
-  let level = new Set<object>(isContainer(value) ? [value] : [])
-  for (let depth = 1; level.size > 0; depth++) {
-    if (depth > DEEPEST_VALUE) throw tooDeep()
-    const next = new Set<object>()
-    for (const container of level) for (const inner of Object.values(container)) if (isContainer(inner)) next.add(inner)
-    level = next
-  }
+  if (isTooDeep(value)) throw tooDeep()
 }
 
 export function tooDeep(): NodeError {
