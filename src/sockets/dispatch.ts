@@ -2,6 +2,7 @@
 import { commandManifest } from '../../generated/messages.ts'
 import { commandValidators } from '../../generated/validators.js'
 import { errorBodies, type Problem, ServiceError, toServiceError } from '../errors.ts'
+import { logFailure } from '../log.ts'
 import { problemsOf } from '../problems.ts'
 import type { Peer } from './peer.ts'
 import { handlers } from './ws.ts'
@@ -85,8 +86,7 @@ function answerError(connection: Peer, message: Message, error: ServiceError, te
 }
 
 function logFault(connection: Peer, error: ServiceError, { command, request_id }: Message): void {
-  if (error.status < 500) return
-  connection.app.log.error({ err: error.cause ?? error, code: error.code, command, request_id }, 'a command failed')
+  logFailure(connection.app.log, error, { command, request_id }, 'a command failed')
 }
 
 function hasRequestId({ request_id }: Message): boolean {

@@ -7,6 +7,7 @@ import { type Problem, toServiceError } from '../errors.ts'
 import type { ActiveJob } from '../jobs/active-job.ts'
 import type { Submission } from '../jobs/service.ts'
 import { isTerminal, socketStatus } from '../jobs/states.ts'
+import { logFailure } from '../log.ts'
 import { streamedProblems } from '../workflows/params.ts'
 import { jobUpdate, outputFrame } from './frames.ts'
 import { changedOutputs } from './outputs.ts'
@@ -194,9 +195,7 @@ function ack(
 /** Ends, for the sender alone, a job that could not start or is not known. A job that there is is not touched. */
 function end(connection: Peer, job_id: string, workflow_id: string | null, thrown: unknown): void {
   const error = toServiceError(thrown)
-  if (error.status >= 500) {
-    connection.app.log.error({ err: error.cause ?? error, code: error.code, job_id }, 'a job command failed')
-  }
+  logFailure(connection.app.log, error, { job_id }, 'a job command failed')
   connection.send({ type: 'job_update', status: 'failed', job_id, workflow_id, error: error.publicMessage })
 }
 
