@@ -8,6 +8,11 @@ export interface Scope {
   readonly workspace_id: string | null
 }
 
+/** A key for maps: ids of different owners never meet. */
+export function scopedKey({ user_id, workspace_id }: Scope, ...ids: string[]): string {
+  return JSON.stringify([user_id, workspace_id, ...ids])
+}
+
 type OwnedTable = 'workflow' | 'job'
 
 /** The condition that a row belongs to the scope given as parameters. */

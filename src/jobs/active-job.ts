@@ -4,6 +4,7 @@ import type { JobStatus } from '../../generated/types.ts'
 import { keepGraph } from '../db/graphs.ts'
 import { insertJob, insertJobInput, updateJob } from '../db/jobs.ts'
 import type { JobTable } from '../db/schema.ts'
+import { scopedKey } from '../db/scope.ts'
 import type { Tx } from '../db/store.ts'
 import type { Execution, Outcome } from '../engine/execution.ts'
 import type { Plan } from '../engine/plan.ts'
@@ -96,8 +97,8 @@ export class ActiveJob implements Contender {
     this.plan = parts.plan
     this.params = parts.params
     this.exclusive = parts.exclusive
-    this.user = JSON.stringify([row.user_id, row.workspace_id])
-    this.workflow = JSON.stringify([row.user_id, row.workspace_id, row.workflow_id])
+    this.user = scopedKey(row)
+    this.workflow = scopedKey(row, row.workflow_id)
     this.#timeout_seconds = parts.timeout_seconds
     this.#fed = parts.fed
     this.#compiled = parts.compiled

@@ -3,7 +3,7 @@
 import type { JobSnapshot } from '../../generated/types.ts'
 import { activeJobs, lastJobKey, ownedJob, unfinishedJobs } from '../db/jobs.ts'
 import type { JobTable } from '../db/schema.ts'
-import type { Scope } from '../db/scope.ts'
+import { type Scope, scopedKey } from '../db/scope.ts'
 import type { Store } from '../db/store.ts'
 import type { Graph } from '../engine/graph.ts'
 import { NodeError } from '../engine/node-type.ts'
@@ -134,7 +134,7 @@ export class JobService implements JobHost {
       throw error
     }
     this.#active.set(job.row.key, job)
-    this.#byId.set(idKey(job.row, job.row.id), job)
+    this.#byId.set(scopedKey(job.row, job.row.id), job)
     job.accept()
     if (started) job.start()
     else job.enqueue()
@@ -142,7 +142,7 @@ export class JobService implements JobHost {
 
   /** The job of this id if it belongs to the caller, as it is stored. @throws JOB_NOT_FOUND */
   async get(scope: Scope, job_id: string): Promise<JobHandle> {
-    const active = this.#byId.get(idKey(scope, job_id)) ?? null
+    const active = this.#byId.get(scopedKey(scope, job_id)) ?? null
     // Nothing is shown before it is stored.
     if (active) await active.accepted()
     const row = this.#parts.store.read((tx) => ownedJob(tx, scope, job_id))
@@ -161,7 +161,7 @@ export class JobService implements JobHost {
 
   /** The living job of this id if it belongs to the caller. */
   living(scope: Scope, job_id: string): ActiveJob | null {
-    return this.#byId.get(idKey(scope, job_id)) ?? null
+    return this.#byId.get(scopedKey(scope, job_id)) ?? null
   }
 
   #find(scope: Scope, job_id: string): JobHandle | null {
@@ -213,7 +213,7 @@ export class JobService implements JobHost {
     // Only one whose history could not be written still waits.
     this.#queue.leave(job)
     this.#active.delete(job.row.key)
-    this.#byId.delete(idKey(job.row, job.row.id))
+    this.#byId.delete(scopedKey(job.row, job.row.id))
     this.#tellWhenIdle()
   }
 
@@ -259,7 +259,7 @@ export class JobService implements JobHost {
       this,
     )
     this.#active.set(row.key, job)
-    this.#byId.set(idKey(row, row.id), job)
+    this.#byId.set(scopedKey(row, row.id), job)
     return job
   }
 
@@ -326,10 +326,6 @@ export class JobService implements JobHost {
       finished_at: null,
     }
   }
-}
-
-function idKey(scope: Scope, job_id: string): string {
-  return JSON.stringify([scope.user_id, scope.workspace_id, job_id])
 }
 
 function requestHash({ workflow_id, graph, params, name, concurrent, timeout_seconds, options }: Submission): string {

@@ -1,7 +1,7 @@
 // What a run asks of a workflow's row, kept in memory: looking it up costs as much as running a small graph.
 // Only the workflow service of this process changes rows, and it forgets here what it changes.
 import type { WorkflowTable } from '../db/schema.ts'
-import type { Scope } from '../db/scope.ts'
+import { type Scope, scopedKey } from '../db/scope.ts'
 
 export type Head = Pick<WorkflowTable, 'revision' | 'graph_sha256'>
 
@@ -11,7 +11,7 @@ export class Heads {
   readonly #kept = new Map<string, Head>()
 
   get(scope: Scope, id: string): Head | undefined {
-    return this.#kept.get(keyOf(scope, id))
+    return this.#kept.get(scopedKey(scope, id))
   }
 
   keep(row: WorkflowTable): Head {
@@ -19,15 +19,11 @@ export class Heads {
     // Dropping all is rare, and cheaper than knowing which was used last.
     if (this.#kept.size >= KEPT) this.#kept.clear()
     const head = { revision, graph_sha256 }
-    this.#kept.set(keyOf(row, row.id), head)
+    this.#kept.set(scopedKey(row, row.id), head)
     return head
   }
 
   forget(scope: Scope, id: string): void {
-    this.#kept.delete(keyOf(scope, id))
+    this.#kept.delete(scopedKey(scope, id))
   }
-}
-
-function keyOf({ user_id, workspace_id }: Scope, id: string): string {
-  return JSON.stringify([user_id, workspace_id, id])
 }
