@@ -105,20 +105,16 @@ export class Store implements AsyncDisposable {
     if (this.#scheduled) return
     this.#scheduled = true
     // One more round gathers the requests that have arrived meanwhile: at ten connections it is worth a tenth of all runs.
-    setImmediate(() => setImmediate(() => this.#flush()))
+    setImmediate(() => setImmediate(() => this.flush()))
   }
 
   /** Commits what is waiting, at once. */
   flush(): void {
-    this.#flush()
-  }
-
-  #flush(): void {
     this.#scheduled = false
     const batch = this.#pending
     if (batch.length === 0) return
     this.#pending = []
-    if (!this.#commitTogether(batch)) for (const entry of batch) this.#commitAlone(entry)
+    if (!this.#commitTogether(batch)) for (const entry of batch) this.#commitTogether([entry])
     for (const entry of batch) entry.done(entry)
   }
 
@@ -140,10 +136,6 @@ export class Store implements AsyncDisposable {
       for (const entry of batch) this.#fail(entry, error)
       return true
     }
-  }
-
-  #commitAlone(entry: Pending): void {
-    this.#commitTogether([entry])
   }
 
   #fail(entry: Pending, error: unknown): void {
@@ -179,7 +171,7 @@ export class Store implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#closed) return
-    this.#flush()
+    this.flush()
     this.#closed = true
     this.#db.close()
   }

@@ -79,15 +79,15 @@ export class EventLog {
       let seen = after
       let position = feed?.positionAfter(after) ?? null
       while (!signal.aborted) {
-        const items = (position !== null && feed?.read(position, BATCH)) || this.#stored(job_key, seen)
-        const fromFeed = position !== null && feed !== undefined && feed.read(position, 0) !== null
+        const kept = position === null ? null : (feed?.read(position, BATCH) ?? null)
+        const items = kept ?? this.#stored(job_key, seen)
         for (const item of items) {
           if (item.sequence !== null && item.sequence <= seen) continue
           yield item
           if (item.sequence !== null) seen = item.sequence
           if (item.event?.type === 'job_terminal' || signal.aborted) return
         }
-        if (fromFeed) position! += items.length
+        if (kept) position! += kept.length
         else position = feed?.positionAfter(seen) ?? null
         if (items.length > 0) continue
         if (feed?.abandoned) throw new ServiceError('SERVICE_UNAVAILABLE')
