@@ -57,7 +57,7 @@ function operationOf(document: JsonMap, path: string, item: JsonMap, method: str
     operationId: textOf(node.operationId),
     method,
     path,
-    pointer: `/paths/${path.replaceAll('~', '~0').replaceAll('/', '~1')}/${method}`,
+    pointer: child(child('/paths', path), method),
     tag: textOf(listOf(node.tags)[0]),
     implementation: textOf(node['x-svc-implementation']),
     access: textOf(node['x-svc-access']) || 'principal',
