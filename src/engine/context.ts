@@ -2,6 +2,7 @@
 import type { Clock } from './clock.ts'
 import type { Chunk, LogSeverity, NodeContext, Outputs } from './node-type.ts'
 import type { ObservedNode, RunObserver } from './observer.ts'
+import type { NodeServices } from './services.ts'
 
 export interface ContextHost {
   readonly signal: AbortSignal
@@ -9,6 +10,7 @@ export interface ContextHost {
   readonly observer: RunObserver
   readonly settled: boolean
   readonly random: () => number
+  readonly services: NodeServices
   callWorkflow(node: ObservedNode, workflow_id: string, params: Record<string, unknown>): Promise<Outputs>
 }
 
@@ -31,6 +33,10 @@ export class FiringContext implements NodeContext {
 
   get clock(): Clock {
     return this.#host.clock
+  }
+
+  get services(): NodeServices {
+    return this.#host.services
   }
 
   random(): number {

@@ -1,7 +1,10 @@
 // What a node type is and what its code sees: properties, outputs, run or open, and the context of a firing.
 // Node types are data plus one function; they know nothing of plans, inboxes or jobs.
 import type { Clock } from './clock.ts'
+import type { NodeServices } from './services.ts'
 import type { TypeMetadata } from './types.ts'
+
+export { NodeError } from './node-error.ts'
 
 export interface NodeProperty {
   name: string
@@ -15,8 +18,12 @@ export interface NodeProperty {
   values?: readonly (string | number)[]
   /** True: it needs an edge or a value of its own. */
   required?: boolean
-  /** True: it takes a whole stream, item by item, and removes the innermost index. At most one per node type. */
+  /** True: it takes a whole stream, item by item, and removes the innermost index. Only a weave may have several. */
   aggregate?: boolean
+  /** True: what a loop's round gives back. It takes an edge out of the loop's own stream, and makes a legal cycle. */
+  feedback?: boolean
+  /** True: a failure that comes along this edge is handed to the node, as a `Failure`, and goes no further. */
+  catches?: boolean
 }
 
 export interface NodeOutput {
@@ -41,6 +48,31 @@ export interface Aggregate {
   end(): Outputs | Promise<Outputs>
 }
 
+/**
+ * What a weave asks for: the next item of one of its streams, which the `yield` then gives, or `STREAM_END`. Items that got
+ * nothing are left out.
+ */
+export class Want {
+  readonly input: string
+  constructor(input: string) {
+    this.input = input
+  }
+}
+
+/** What a weave gets once a stream that it asked has ended. */
+export const STREAM_END: unique symbol = Symbol('stream end')
+
+/** One firing of a weave. It yields what it wants next, or an item of its own stream; it returns its single outputs. */
+export type Weave = Generator<Want | Outputs, Outputs | undefined, unknown>
+
+/** One firing of a loop: its first item, and what each round's results lead to. */
+export interface Rounds {
+  /** The item of the first round, or the loop's single outputs where there is none. */
+  first(): { item: Outputs } | { outputs: Outputs }
+  /** What came back, by feedback property; what got nothing is missing. */
+  next(results: Inputs): { item: Outputs } | { outputs: Outputs }
+}
+
 export type LogSeverity = 'debug' | 'info' | 'warning' | 'error'
 
 export interface Chunk {
@@ -55,6 +87,8 @@ export interface NodeContext {
   /** Aborts when the run is cancelled. */
   readonly signal: AbortSignal
   readonly clock: Clock
+  /** What the host lends: a sandbox, outgoing HTTP, secrets. */
+  readonly services: NodeServices
   /** A number from 0 (inclusive) to 1. */
   random(): number
   log(severity: LogSeverity, content: string): void
@@ -83,22 +117,15 @@ export interface NodeType {
   retry_safe?: boolean
   required_settings?: readonly string[]
   required_runtimes?: readonly string[]
-  /** One firing. A node type has `run` or, where one of its properties is an aggregate, `open`. */
+  /** One firing. A node type has one of these: `open` where a property is an aggregate and nothing streams out, */
   run?(inputs: Inputs, context: NodeContext): RunResult
   open?(inputs: Inputs, context: NodeContext): Aggregate
+  /** `weave` where whole streams go in and a stream comes out, `loop` where properties are feedback. */
+  weave?(inputs: Inputs, context: NodeContext): Weave
+  loop?(inputs: Inputs, context: NodeContext): Rounds
 }
 
 export interface NodeRegistry {
   get(node_type: string): NodeType | undefined
   all(): readonly NodeType[]
-}
-
-/** An error whose message may be shown to whoever started the run. */
-export class NodeError extends Error {
-  readonly type: string
-  constructor(message: string, type = 'node_error', options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'NodeError'
-    this.type = type
-  }
 }

@@ -14,6 +14,7 @@ import type { Performer, Stage } from './performer.ts'
 import type { Plan } from './plan.ts'
 import { paramInputs, publicError } from './results.ts'
 import { Scheduler } from './scheduler.ts'
+import type { NodeServices } from './services.ts'
 import { applicable } from './updates.ts'
 
 export interface RunOptions {
@@ -24,6 +25,7 @@ export interface RunOptions {
   inboxLimit: number
   clock: Clock
   random: () => number
+  services: NodeServices
   /** Calls a workflow. While it goes on it is one of `calls`, so that it stops with its caller. */
   callWorkflow(
     caller: ObservedNode,
@@ -47,6 +49,7 @@ export class Run implements Stage, ContextHost, Halting {
   readonly clock: Clock
   readonly observer: RunObserver
   readonly random: () => number
+  readonly services: NodeServices
   readonly #plan: Plan
   readonly #options: RunOptions
   readonly #actors: readonly Performer[]
@@ -75,6 +78,7 @@ export class Run implements Stage, ContextHost, Halting {
     this.clock = options.clock
     this.observer = options.observer
     this.random = options.random
+    this.services = options.services
     this.#feeds = new Feeds(plan, options.params)
     this.#outputs = new Map(plan.outputs.map((output) => [output.name, []]))
     this.#actors = plan.nodes.map((node) => new Actor(node, this))

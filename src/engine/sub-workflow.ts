@@ -6,6 +6,7 @@ import { type LogSeverity, NodeError, type Outputs } from './node-type.ts'
 import type { ObservedNode, Outcome, RunObserver } from './observer.ts'
 import type { Plan } from './plan.ts'
 import { Run } from './run.ts'
+import { type NodeServices, noServices } from './services.ts'
 
 /** How deep workflows may call each other. */
 export const DEEPEST_CALL = 16
@@ -23,6 +24,8 @@ export interface ExecuteOptions {
   clock?: Clock
   /** Default Math.random. */
   random?: () => number
+  /** What nodes may use besides. Default: nothing. */
+  services?: NodeServices
   /** Finds the plan of a workflow that a `workflow.Call` names; throws NodeError where there is none. */
   loadPlan?: (workflow_id: string) => Promise<Plan>
 }
@@ -76,6 +79,7 @@ export function newRun(
     inboxLimit: options.inboxLimit ?? 64,
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,
+    services: options.services ?? noServices,
     async callWorkflow(caller, workflow_id, params, calls) {
       if (depth >= DEEPEST_CALL) {
         throw new NodeError(`Workflows call each other more than ${DEEPEST_CALL} deep.`, 'too_deep')

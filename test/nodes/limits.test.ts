@@ -9,6 +9,7 @@ import {
   type NodeType,
   type Outputs,
 } from '../../src/engine/node-type.ts'
+import { noServices } from '../../src/engine/services.ts'
 import { conformsAtTop } from '../../src/engine/values.ts'
 import { LONGEST_LIST, LONGEST_TEXT, MOST_GATHERED_TEXT } from '../../src/nodes/limits.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
@@ -20,6 +21,7 @@ const context: NodeContext = {
   signal: new AbortController().signal,
   clock: { now: () => 0, sleep: async () => {} },
   random: () => 0,
+  services: noServices,
   log: () => {},
   progress: () => {},
   chunk: () => {},
