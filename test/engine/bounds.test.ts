@@ -48,7 +48,7 @@ describe('inboxes', () => {
         gate.waiting[0]!.open()
         opened++
       }
-      await Promise.resolve()
+      await new Promise((resolve) => setImmediate(resolve))
     }
     assert.equal(execution.outcome.status, 'completed')
     assert.equal(counter.given, 1000)
@@ -171,7 +171,7 @@ describe('firings in flight', () => {
     await until(() => gate.waiting.length === 16)
     while (!execution.outcome) {
       gate.waiting.at(-1)?.open()
-      await Promise.resolve()
+      await new Promise((resolve) => setImmediate(resolve))
     }
     assert.equal(gate.most, 16)
     assert.deepEqual(execution.outcome, { status: 'completed', outputs: { out: [...Array(100).keys()] } })
@@ -187,7 +187,7 @@ describe('firings in flight', () => {
     const { execution } = start(of, withTypes(gate.type), { concurrency: 5 })
     while (!execution.outcome) {
       gate.waiting[0]?.open()
-      await Promise.resolve()
+      await new Promise((resolve) => setImmediate(resolve))
     }
     assert.equal(gate.most, 5)
     assert.equal(gate.started, 40)
