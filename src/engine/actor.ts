@@ -1,13 +1,18 @@
 // One node in one run: reads its join in lock step and fires. When it may do so is the scheduler's business.
 import { AggregateState } from './aggregate-state.ts'
+import { ItemSource } from './firing.ts'
 import { Join } from './join.ts'
+import { LoopState } from './loop-state.ts'
 import type { Inputs } from './node-type.ts'
+import type { Result } from './outbox.ts'
 import type { Performer, Stage } from './performer.ts'
 import type { PlanNode } from './plan-parts.ts'
 import { checkedPublic, coerced } from './results.ts'
 import { ResultsWindow } from './results-window.ts'
+import { Sides } from './sides.ts'
 import { Tasks } from './tasks.ts'
-import { type End, NOTHING } from './tokens.ts'
+import { type End, Failure, NOTHING } from './tokens.ts'
+import { WeaveState } from './weave-state.ts'
 
 /** How many steps an actor takes before it lets others have their turn. */
 const BATCH = 64
@@ -16,15 +21,22 @@ export class Actor implements Performer {
   readonly node: PlanNode
   queued = false
   full = 0
+  deaf = 0
+  failed: string | null = null
   closed = false
   readonly #stage: Stage
   readonly #join: Join
   readonly #tasks: Tasks
   readonly #results: ResultsWindow
   readonly #aggregate: AggregateState | null
+  readonly #sides: Sides | null
+  readonly #weave: WeaveState | null
+  readonly #loop: LoopState | null
   #constants: Inputs
   #fired = false
   #inputsEnded = false
+  /** Its relief is to be seen to at its next turn. */
+  #relieved = false
 
   constructor(node: PlanNode, stage: Stage) {
     this.node = node
@@ -33,14 +45,33 @@ export class Actor implements Performer {
     this.#tasks = new Tasks(this, stage)
     this.#results = new ResultsWindow(this, stage, this.#tasks)
     this.#aggregate = node.readDepth > node.depth ? new AggregateState(node, this.#tasks) : null
+    this.#sides = node.sides.length > 0 ? new Sides(node, stage) : null
+    this.#weave = node.type.weave && this.#sides ? new WeaveState(node, this.#tasks, this.#sides) : null
+    this.#loop = node.type.loop && this.#sides ? new LoopState(node, this.#tasks, this.#sides) : null
     this.#constants = node.constants
   }
 
   receive(slot: number, token: unknown): void {
-    if (this.#join.receive(slot, token)) this.#stage.schedule(this)
+    if (!this.#sides?.has(slot)) {
+      if (this.#join.receive(slot, token)) this.#stage.schedule(this)
+    } else if (!this.closed) {
+      if (this.#loop) this.#loop.receive(slot, token)
+      else this.#sides.receive(slot, token)
+      this.#stage.schedule(this)
+    }
+  }
+
+  deafness(slot: number): number {
+    return this.#sides?.has(slot) ? this.#sides.deafness(slot) : this.#join.deafness(slot)
+  }
+
+  get unwanted(): boolean {
+    return this.deaf > 0 && this.deaf === this.node.fanOut
   }
 
   turn(): void {
+    if (this.#relieved && this.unwanted) this.#relieve()
+    this.#relieved = false
     for (let left = BATCH; left > 0; left--) if (!this.#step()) return
     this.#stage.schedule(this)
   }
@@ -49,32 +80,70 @@ export class Actor implements Performer {
     this.#constants = { ...this.#constants, ...values }
   }
 
+  relieve(): void {
+    this.#relieved = true
+    this.#stage.schedule(this)
+  }
+
   get obstacle(): 'consumers' | 'sources' | null {
     if (this.closed || this.queued || this.#aggregate?.pushing) return null
-    if (this.#results.empty && !this.#join.ready) return 'sources'
-    return this.full > 0 && (this.#results.empty || this.#results.due) ? 'consumers' : null
+    if (this.#openSide && !this.#results.due && this.full === 0) return 'sources'
+    if (this.#results.empty && this.missingSources.length > 0) return 'sources'
+    return this.full > 0 && (this.#results.empty || this.#results.due || this.#openSide !== null) ? 'consumers' : null
   }
 
   get missingSources(): number[] {
-    return this.node.slots.filter((slot) => this.#join.lacks(slot.index)).map((slot) => slot.source)
+    const side = this.#openSide ?? this.#weave
+    if (this.#openSide) return this.#openSide.missing
+    const { slots, joined } = this.node
+    const lacking = joined.filter((slot) => this.#join.lacks(slot)).map((slot) => slots[slot]!.source)
+    return side ? [...lacking, ...side.missing] : lacking
   }
 
   abandon(): void {
     this.#results.abandon()
+    this.#weave?.abandon()
     this.#join.clear()
   }
 
   /** One step: sends a result that is due, or reads and fires. False: it has to wait. */
   #step(): boolean {
     if (this.#stage.stopped || this.closed) return false
-    if (!this.#results.flush()) {
-      if (this.#inputsEnded || !this.#join.ready || this.#aggregate?.pushing || !this.#results.hasRoom) return false
-      if (!this.#tasks.mayBegin()) return false
-      if (this.#aggregate) this.#readAggregate(this.#aggregate)
-      else this.#read()
-    }
+    if (!this.#results.flush() && !this.#progress()) return false
     this.#closeIfDone()
     return true
+  }
+
+  /** The firing that reads its sides while it is open. */
+  get #openSide(): WeaveState | LoopState | null {
+    if (this.#weave?.busy) return this.#weave
+    return this.#loop?.open ? this.#loop : null
+  }
+
+  #progress(): boolean {
+    if (this.#weave?.busy) return this.full === 0 && this.#weave.advance()
+    if (this.#loop?.open) return this.#loop.advance()
+    if (this.#inputsEnded || !this.#join.ready || this.#aggregate?.pushing || !this.#results.hasRoom) return false
+    if (this.#weave && !this.#sides!.ready) return false
+    if (!this.#tasks.mayBegin()) return false
+    if (this.#aggregate) this.#readAggregate(this.#aggregate)
+    else if (this.#weave) this.#readWeave(this.#weave)
+    else this.#read()
+    return true
+  }
+
+  /** Nobody wants what it gives until the end of the stream of that level, the soonest that one of its edges awaits. */
+  #relieve(): void {
+    const targets = this.node.ports.flatMap((port) => port.targets)
+    const level = Math.max(...targets.map((target) => this.#stage.deafness(target.node, target.slot)))
+    if (level > this.node.depth) {
+      if (this.#results.cutStream()) this.#weave?.cut()
+      return
+    }
+    if (this.#results.dropUntil(level)) return
+    this.#aggregate?.drop()
+    this.#weave?.forget(level)
+    this.#join.deafen(level)
   }
 
   #read(): void {
@@ -86,8 +155,24 @@ export class Actor implements Performer {
     this.#join.advance()
     if (this.node.readDepth === 0) this.#inputsEnded = true
     const inputs = this.#gather()
-    if (inputs) this.#fire(inputs)
-    else if (!this.#stage.stopped) this.#results.settle(null)
+    if (inputs && !(inputs instanceof Failure)) this.#fire(inputs)
+    else if (!this.#stage.stopped) this.#results.settle(inputs)
+  }
+
+  #readWeave(weave: WeaveState): void {
+    const end = weave.nextEnd
+    if (end) {
+      weave.passEnd()
+      this.#passEnd(end)
+      return
+    }
+    this.#join.advance()
+    if (this.node.depth === 0) this.#inputsEnded = true
+    const inputs = weave.skipped ? null : this.#gather()
+    if (this.#stage.stopped) return
+    if (inputs && !(inputs instanceof Failure)) this.#begin()
+    this.#openItems(weave.begin(inputs))
+    if (this.unwanted && this.#results.cutStream()) weave.cut()
   }
 
   #readAggregate(aggregate: AggregateState): void {
@@ -100,7 +185,7 @@ export class Actor implements Performer {
     else this.#join.advance()
     if (!aggregate.begun) {
       const inputs = end?.skipped ? null : this.#gather()
-      if (inputs) this.#begin()
+      if (inputs && !(inputs instanceof Failure)) this.#begin()
       aggregate.begin(inputs)
     }
     if (this.#stage.stopped) return
@@ -125,28 +210,32 @@ export class Actor implements Performer {
 
   /**
    * The inputs of the present path, or null where it gives no firing: all connected inputs got nothing, or one that
-   * has no other value did. Null as well where a value doesn't fit, which has failed the run.
+   * has no other value did. A failure where one came, or where a value doesn't fit; null as well where that failed the run.
    */
-  #gather(): Inputs | null {
+  #gather(): Inputs | Failure | null {
     const inputs = { ...this.#constants }
-    const { slots } = this.node
+    const { slots, joined } = this.node
     let nothing = 0
-    for (const slot of slots) {
+    let skipped = false
+    for (const at of joined) {
+      const slot = slots[at]!
       if (slot.aggregate) continue
-      const token = this.#join.token(slot.index)
+      const token = this.#join.token(at)
       if (token === NOTHING) {
-        if (slot.required) return null
         nothing++
+        skipped ||= slot.required
+      } else if (token instanceof Failure) {
+        if (!slot.catches) return token
+        inputs[slot.name!] = token
       } else if (slot.name !== null) {
         try {
           inputs[slot.name] = coerced(this.node, slot, token)
         } catch (error) {
-          this.#tasks.fail(error)
-          return null
+          return this.#tasks.fail(error)
         }
       }
     }
-    return nothing > 0 && nothing === slots.length ? null : inputs
+    return skipped || (nothing > 0 && nothing === slots.length) ? null : inputs
   }
 
   #begin(): void {
@@ -162,12 +251,21 @@ export class Actor implements Performer {
       this.#publish(inputs.value)
     } else if (node.input?.stream) {
       this.#results.open(this.#stage.feedFor(this))
+    } else if (this.#loop) {
+      this.#openItems(this.#loop.begin(inputs))
     } else {
       const result = this.#tasks.attempt((context) =>
         node.type.run!(node.input ? this.#stage.inputsFor(this, inputs) : inputs, context),
       )
       if (!this.#stage.stopped) this.#results.take(result)
     }
+  }
+
+  /** The items of a firing as they come, or what stands for a firing that did not take place. */
+  #openItems(items: ItemSource | Result): void {
+    if (this.#stage.stopped) return
+    if (items instanceof ItemSource) this.#results.open(items)
+    else this.#results.settle(items)
   }
 
   #publish(value: unknown): void {

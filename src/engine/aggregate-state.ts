@@ -3,8 +3,8 @@ import { isThenable } from './firing.ts'
 import type { Aggregate, Inputs } from './node-type.ts'
 import type { PlanNode } from './plan-parts.ts'
 import { coerced } from './results.ts'
-import type { Tasks } from './tasks.ts'
-import { NOTHING } from './tokens.ts'
+import { isValue, type Tasks } from './tasks.ts'
+import { Failure, NOTHING } from './tokens.ts'
 
 /** Stands for a stream whose firing is skipped: its items go nowhere. */
 const SKIPPED = Symbol('skipped')
@@ -12,7 +12,7 @@ const SKIPPED = Symbol('skipped')
 export class AggregateState {
   readonly #node: PlanNode
   readonly #tasks: Tasks
-  #open: Aggregate | typeof SKIPPED | null = null
+  #open: Aggregate | Failure | typeof SKIPPED | null = null
   /** It takes its items one after the other: true while one is being taken. */
   pushing = false
 
@@ -26,21 +26,28 @@ export class AggregateState {
     return this.#open !== null
   }
 
-  /** Begins the firing of a stream. Null: it is skipped. */
-  begin(inputs: Inputs | null): void {
+  /** Begins the firing of a stream. Null: it is skipped. A failure stands for the whole firing. */
+  begin(inputs: Inputs | Failure | null): void {
     const { type } = this.#node
-    this.#open = (inputs && this.#tasks.attempt((context) => type.open!(inputs, context))) ?? SKIPPED
+    if (inputs === null || inputs instanceof Failure) this.#open = inputs ?? SKIPPED
+    else this.#open = this.#tasks.attempt((context) => type.open!(inputs, context)) ?? SKIPPED
   }
 
   push(token: unknown): void {
     const aggregate = this.#open
-    if (token === NOTHING || aggregate === SKIPPED || aggregate === null) return
+    if (token === NOTHING || !isAggregate(aggregate)) return
+    if (token instanceof Failure) {
+      this.#open = token
+      return
+    }
     const slot = this.#node.slots[this.#node.drivers[0]!]!
     const pushed = this.#tasks.attempt(() => aggregate.push(coerced(this.#node, slot, token)))
+    if (pushed instanceof Failure) this.#open = pushed
     if (this.#tasks.stopped || !isThenable(pushed)) return
     this.pushing = true
-    this.#tasks.wait(pushed, () => {
+    this.#tasks.wait(pushed, null, (result) => {
       this.pushing = false
+      if (result instanceof Failure && isAggregate(this.#open)) this.#open = result
     })
   }
 
@@ -48,7 +55,18 @@ export class AggregateState {
   end(): { result: unknown } | null {
     const aggregate = this.#open
     this.#open = null
-    if (aggregate === SKIPPED || aggregate === null) return null
-    return { result: this.#tasks.attempt(() => aggregate.end()) }
+    if (aggregate instanceof Failure) return { result: aggregate }
+    if (!isAggregate(aggregate)) return null
+    const result = this.#tasks.attempt(() => aggregate.end())
+    return isValue(result) || result instanceof Failure ? { result } : { result: undefined }
   }
+
+  /** Nobody wants this firing any more. */
+  drop(): void {
+    this.#open = null
+  }
+}
+
+function isAggregate(open: Aggregate | Failure | typeof SKIPPED | null): open is Aggregate {
+  return open !== null && open !== SKIPPED && !(open instanceof Failure)
 }

@@ -17,10 +17,15 @@ export interface ContextHost {
 export class FiringContext implements NodeContext {
   readonly #node: ObservedNode
   readonly #host: ContextHost
+  readonly streams: boolean
+  /** The firing's own signal, where it may abort before the run does. */
+  readonly #signal: AbortSignal | null
 
-  constructor(node: ObservedNode, host: ContextHost) {
+  constructor(node: ObservedNode, streams: boolean, host: ContextHost, signal: AbortSignal | null = null) {
     this.#node = node
+    this.streams = streams
     this.#host = host
+    this.#signal = signal
   }
 
   get node_id(): string {
@@ -28,7 +33,7 @@ export class FiringContext implements NodeContext {
   }
 
   get signal(): AbortSignal {
-    return this.#host.signal
+    return this.#signal ?? this.#host.signal
   }
 
   get clock(): Clock {

@@ -33,6 +33,8 @@ export interface DraftEdge {
   readonly input: string | null
   readonly sourceType: TypeMetadata
   readonly targetType: TypeMetadata
+  /** Whether it brings back what a loop's round gave. */
+  readonly feedback: boolean
 }
 
 export interface Draft {
@@ -70,6 +72,12 @@ function dynamicInputs(node: GraphNode, type: NodeType): Map<string, TypeMetadat
   return inputs
 }
 
+/** Whether an entry of `dynamic_outputs` declares a stream output. */
+function opensStream(entry: unknown, type: NodeType): boolean {
+  if (!type.supports_dynamic_streams || typeof entry !== 'object' || entry === null) return false
+  return 'stream' in entry && entry.stream === true
+}
+
 function outputsOf(node: GraphNode, type: NodeType, info: TypeInfo): ReadonlyMap<string, PlanNodeOutput> {
   if (type.role === 'input' && node.data?.stream === true) {
     return new Map([...info.outputs].map(([name, output]) => [name, { ...output, stream: true }]))
@@ -78,7 +86,8 @@ function outputsOf(node: GraphNode, type: NodeType, info: TypeInfo): ReadonlyMap
   if (dynamic.length === 0) return info.outputs
   const outputs = new Map(info.outputs)
   for (const [name, entry] of dynamic) {
-    if (name !== FORBIDDEN && !outputs.has(name)) outputs.set(name, { type: readType(entry), stream: false })
+    if (name === FORBIDDEN || outputs.has(name)) continue
+    outputs.set(name, { type: readType(entry), stream: opensStream(entry, type) })
   }
   return outputs
 }
@@ -185,13 +194,14 @@ function dataEdge(edge: GraphEdge, { source, target }: Ends, id: string, report:
     const text = `Output "${edge.sourceHandle}" of node "${source.id}" is ${typeText(output.type)}, but input "${input}" of node "${target.id}" takes ${typeText(targetType)}.`
     report.issues.push(issue('type_mismatch', text, target.id, input))
   }
-  return { id, source, target, handle: edge.sourceHandle ?? '', input, sourceType: output.type, targetType }
+  const feedback = target.info.properties.get(input)?.feedback === true
+  return { id, source, target, handle: edge.sourceHandle ?? '', input, sourceType: output.type, targetType, feedback }
 }
 
 function controlEdge(edge: GraphEdge, { source, target }: Ends, id: string): DraftEdge | null {
   if (!source || !target) return null
   const handle = source.outputs.has(edge.sourceHandle ?? '') ? (edge.sourceHandle ?? null) : null
-  return { id, source, target, handle, input: null, sourceType: ANY, targetType: ANY }
+  return { id, source, target, handle, input: null, sourceType: ANY, targetType: ANY, feedback: false }
 }
 
 function resolveEdges(graph: Graph, byId: Map<string, DraftNode | null>, issues: GraphIssue[]): void {

@@ -1,7 +1,7 @@
 // Tells watchers what travels along the edges, without telling every token.
 import type { Inbox } from './inbox.ts'
 import type { RunObserver } from './observer.ts'
-import { End, NOTHING } from './tokens.ts'
+import { End, Failure, NOTHING } from './tokens.ts'
 
 /** At most one report per edge and so many milliseconds, the first and the last aside. */
 const INTERVAL = 100
@@ -14,7 +14,7 @@ export function reportToken(
   inbox: Inbox | null,
   token: unknown,
 ): void {
-  if (token === NOTHING) return
+  if (token === NOTHING || token instanceof Failure) return
   if (inbox === null) observer.edgeUpdated(edge, 'completed', 1)
   else if (token instanceof End) {
     if (token.level === 1) observer.edgeUpdated(edge, 'completed', inbox.counter)

@@ -1,6 +1,7 @@
 // One place in a node's reorder window: a firing whose result is awaited or must wait for its turn, or an end mark
 // between firings. Results leave the window in the order of their paths.
 import type { Outputs } from './node-type.ts'
+import type { Result } from './outbox.ts'
 import type { End } from './tokens.ts'
 
 /** How many items of one firing are fetched ahead of the consumers. */
@@ -16,6 +17,8 @@ export class ItemSource {
   pulling = false
   /** No item comes after those in the queue. */
   ended = false
+  /** What the firing gives once its items are out, where that is known apart from the iterator. */
+  result: Result = null
   /** Checks an item as it leaves; null where it was checked as it came. */
   judge: ((item: Outputs) => Outputs) | null = null
   readonly #items: Outputs[] = []
@@ -38,6 +41,12 @@ export class ItemSource {
     this.#items.push(item)
   }
 
+  /** Lets go of what waits. */
+  drop(): void {
+    this.#items.length = 0
+    this.#head = 0
+  }
+
   shift(): Outputs {
     const item = this.#items[this.#head++]!
     if (this.#head === this.#items.length || this.#head >= 1024) {
@@ -50,14 +59,15 @@ export class ItemSource {
 
 export class Firing {
   done: boolean
-  /** What it gave; null where it was skipped. */
-  outputs: Outputs | null
+  result: Result
+  /** Nobody wants it any more: what it still does comes to nothing. */
+  dropped = false
   readonly end: End | null
   source: ItemSource | null = null
 
-  constructor(done: boolean, outputs: Outputs | null = null, end: End | null = null) {
+  constructor(done: boolean, result: Result = null, end: End | null = null) {
     this.done = done
-    this.outputs = outputs
+    this.result = result
     this.end = end
   }
 }

@@ -1,5 +1,6 @@
 // The queue of one edge: first in, first out, with a limit that its producer respects.
 import type { PlanSlot } from './plan-parts.ts'
+import { End } from './tokens.ts'
 
 /** How many consumed places are kept before the array is cut. */
 const SLACK = 1024
@@ -13,6 +14,8 @@ export class Inbox {
   counter = 0
   /** When `counter` was last reported, in milliseconds of the run's monotonic time; −1 is never. */
   reported = -1
+  /** What comes before the end of the stream of this level is dropped, for nobody wants it; 0: everything is wanted. */
+  deaf = 0
   #tokens: unknown[] = []
   #head = 0
 
@@ -33,6 +36,16 @@ export class Inbox {
   /** Gives the size after the push. */
   push(token: unknown): number {
     return this.#tokens.push(token) - this.#head
+  }
+
+  /** Drops what waits before the end of the stream of a level. False: that end has not come yet. */
+  purge(level: number): boolean {
+    while (this.size > 0) {
+      const head = this.peek()
+      if (head instanceof End && head.level <= level) return true
+      this.shift()
+    }
+    return false
   }
 
   shift(): unknown {

@@ -1,37 +1,28 @@
 // The input side of one node in one run: its inboxes, and the lock step in which they are read. Inputs of the full
 // depth advance together; a shallower one is held and repeated until the stream that it encloses ends.
 import { Inbox } from './inbox.ts'
+import { accept, deafen, type InboxHost, takeFrom } from './intake.ts'
 import type { PlanNode } from './plan-parts.ts'
 import { End } from './tokens.ts'
-
-export interface JoinHost {
-  /** How many tokens an inbox holds before its producer pauses. */
-  readonly inboxLimit: number
-  /** An inbox reached its limit, or went below it again. */
-  filled(inbox: Inbox): void
-  freed(inbox: Inbox): void
-  /** A token went into an edge. `inbox` is null for an edge that carries a single value. */
-  travelled(edge_id: string, inbox: Inbox | null, token: unknown): void
-}
 
 const ABSENT = Symbol('absent')
 
 export class Join {
   readonly #node: PlanNode
-  readonly #host: JoinHost
-  /** One per slot; null for single values, which go straight into `#current`. */
+  readonly #host: InboxHost
+  /** One per joined slot; null for single values, which go straight into `#current`. */
   readonly #inboxes: (Inbox | null)[]
   /** The token of each slot for the present path. */
   #current: unknown[]
   /** Slots with neither a held nor a waiting token. */
   #absent: number
 
-  constructor(node: PlanNode, host: JoinHost) {
+  constructor(node: PlanNode, host: InboxHost) {
     this.#node = node
     this.#host = host
     this.#inboxes = node.slots.map((slot) => (slot.depth === 0 ? null : new Inbox(slot, node.index, host.inboxLimit)))
     this.#current = node.slots.map(() => ABSENT)
-    this.#absent = node.slots.length
+    this.#absent = node.joined.length
   }
 
   /** True when every slot has a token, so that the node can read the next item or end. */
@@ -42,12 +33,12 @@ export class Join {
   /** Takes a token in; true when this made the join ready. */
   receive(slot: number, token: unknown): boolean {
     const inbox = this.#inboxes[slot]!
-    if (inbox === null) this.#current[slot] = token
-    this.#host.travelled(this.#node.slots[slot]!.edge_id, inbox, token)
-    if (inbox !== null) {
-      const size = inbox.push(token)
-      if (size === inbox.limit) this.#host.filled(inbox)
-      if (size > 1 || this.#holds(slot)) return false
+    if (inbox === null) {
+      this.#current[slot] = token
+      this.#host.travelled(this.#node.slots[slot]!.edge_id, null, token)
+    } else {
+      const size = accept(this.#host, inbox, token)
+      if (size !== 1 || this.#holds(slot)) return false
     }
     return --this.#absent === 0
   }
@@ -66,7 +57,7 @@ export class Join {
     for (const slot of this.#node.drivers) {
       const inbox = this.#inboxes[slot]!
       if (inbox === null) continue
-      this.#current[slot] = this.#shift(inbox)
+      this.#current[slot] = takeFrom(this.#host, inbox)
       if (inbox.size === 0) this.#absent++
     }
   }
@@ -74,24 +65,43 @@ export class Join {
   /** Makes the shallower inputs of the present path readable. */
   hold(): void {
     for (const slot of this.#node.held) {
-      if (this.#current[slot] === ABSENT) this.#current[slot] = this.#shift(this.#inboxes[slot]!)
+      if (this.#current[slot] === ABSENT) this.#current[slot] = takeFrom(this.#host, this.#inboxes[slot]!)
     }
   }
 
-  /** The token of a slot for the present path: a value or nothing. */
+  /** The token of a slot for the present path: a value, a failure or nothing. */
   token(slot: number): unknown {
     return this.#current[slot]
   }
 
   /** Consumes an end mark everywhere: the streams it closes move past it, the values just outside of them are let go. */
   passEnd(level: number): void {
-    for (const { index, depth } of this.#node.slots) {
-      const inbox = this.#inboxes[index]!
+    for (const slot of this.#node.joined) {
+      const inbox = this.#inboxes[slot]!
+      const { depth } = this.#node.slots[slot]!
       if (inbox === null || depth < level - 1) continue
-      if (depth >= level || this.#current[index] === ABSENT) this.#shift(inbox)
-      if (depth < this.#node.readDepth) this.#current[index] = ABSENT
+      if (depth >= level || this.#current[slot] === ABSENT) takeFrom(this.#host, inbox)
+      if (depth < this.#node.readDepth) this.#current[slot] = ABSENT
       if (inbox.size === 0) this.#absent++
     }
+  }
+
+  /** Drops whatever comes before the end of the stream of a level. */
+  deafen(level: number): void {
+    this.#absent = 0
+    for (const slot of this.#node.joined) {
+      const inbox = this.#inboxes[slot]!
+      if (inbox !== null && inbox.slot.depth >= level) {
+        if (inbox.slot.depth < this.#node.readDepth) this.#current[slot] = ABSENT
+        deafen(this.#host, inbox, level)
+      }
+      if (this.lacks(slot)) this.#absent++
+    }
+  }
+
+  /** The level up to which a slot is deaf, or 0. */
+  deafness(slot: number): number {
+    return this.#inboxes[slot]?.deaf ?? 0
   }
 
   /** Whether the join waits for this slot's source. */
@@ -108,12 +118,5 @@ export class Join {
   /** Whether a shallower slot has its value for the present path. */
   #holds(slot: number): boolean {
     return this.#node.slots[slot]!.depth < this.#node.readDepth && this.#current[slot] !== ABSENT
-  }
-
-  #shift(inbox: Inbox): unknown {
-    const full = inbox.size === inbox.limit
-    const token = inbox.shift()
-    if (full) this.#host.freed(inbox)
-    return token
   }
 }

@@ -84,6 +84,8 @@ export interface Chunk {
 
 export interface NodeContext {
   readonly node_id: string
+  /** Whether the node has a stream output, so that its firings open a stream. */
+  readonly streams: boolean
   /** Aborts when the run is cancelled. */
   readonly signal: AbortSignal
   readonly clock: Clock
@@ -113,6 +115,8 @@ export interface NodeType {
   role?: 'input' | 'output'
   supports_dynamic_inputs?: boolean
   supports_dynamic_outputs?: boolean
+  /** Dynamic outputs that the graph declares with `stream: true` are stream outputs. */
+  supports_dynamic_streams?: boolean
   /** Whether a firing that was interrupted may run again. Absent: true. */
   retry_safe?: boolean
   required_settings?: readonly string[]

@@ -1,4 +1,5 @@
-// Second pass: an order in which every node comes after its sources, or the cycles that forbid it.
+// Second pass: an order in which every node comes after its sources, or the cycles that forbid it. Edges that bring a
+// loop's rounds back don't count.
 import { type DraftNode, issue } from './draft.ts'
 import type { GraphIssue } from './graph.ts'
 
@@ -11,7 +12,7 @@ function cycleFrom(start: DraftNode, rest: ReadonlySet<DraftNode>, seen: Set<Dra
     seen.add(at)
     place.set(at, path.length)
     path.push(at)
-    at = at.incoming.find((edge) => rest.has(edge.source))?.source
+    at = at.incoming.find((edge) => !edge.feedback && rest.has(edge.source))?.source
   }
   const from = at ? place.get(at) : undefined
   return from === undefined ? [] : path.slice(from).reverse()
@@ -29,13 +30,17 @@ function reportCycles(rest: ReadonlySet<DraftNode>, issues: GraphIssue[]): void 
   }
 }
 
+function sourceCount({ incoming, type }: DraftNode): number {
+  return type.loop ? incoming.filter((edge) => !edge.feedback).length : incoming.length
+}
+
 /** All nodes that lie on or behind no cycle, sources first. */
 export function orderNodes(nodes: readonly DraftNode[], issues: GraphIssue[]): DraftNode[] {
-  const waiting = nodes.map((node) => node.incoming.length)
-  const ordered = nodes.filter((node) => node.incoming.length === 0)
+  const waiting = nodes.map(sourceCount)
+  const ordered = nodes.filter((node) => waiting[node.index] === 0)
   for (let at = 0; at < ordered.length; at++) {
     for (const edge of ordered[at]!.outgoing) {
-      if (--waiting[edge.target.index]! === 0) ordered.push(edge.target)
+      if (!edge.feedback && --waiting[edge.target.index]! === 0) ordered.push(edge.target)
     }
   }
   if (ordered.length < nodes.length) {

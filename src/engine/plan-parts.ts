@@ -46,11 +46,25 @@ export interface PlanSlot {
   /** False: a path without a value falls back to the node's own value for it. */
   readonly required: boolean
   readonly aggregate: boolean
+  /** True: a failure is handed to the node instead of being passed on. */
+  readonly catches: boolean
 }
 
 export interface PlanTarget {
   readonly node: number
   readonly slot: number
+  /** Whether a failure travels along this edge: it leads to a Catch. Where it doesn't, nothing travels instead. */
+  readonly heeds: boolean
+}
+
+/** How often and for how long a firing is tried. */
+export interface AttemptPolicy {
+  /** At least 1. */
+  readonly attempts: number
+  /** Milliseconds before the second attempt; twice as long before each further one. */
+  readonly backoff_ms: number
+  /** Milliseconds for one attempt, or null for no limit. */
+  readonly timeout_ms: number | null
 }
 
 /** One output of a node that has consumers, or the signal of its firings (name null) for control edges. */
@@ -67,7 +81,10 @@ export interface PlanNode {
   /** Own values of all inputs that no edge feeds, and the fallbacks of those that one feeds. */
   readonly constants: Readonly<Record<string, unknown>>
   readonly slots: readonly PlanSlot[]
-  /** The slots at `readDepth`, which the node reads in lock step. The others are held and repeated. */
+  /** The slots that the node joins: all but the streams of a weave and the feedback of a loop, which are `sides`. */
+  readonly joined: readonly number[]
+  readonly sides: readonly number[]
+  /** The joined slots at `readDepth`, which the node reads in lock step. The others are held and repeated. */
   readonly drivers: readonly number[]
   readonly held: readonly number[]
   readonly ports: readonly PlanPort[]
@@ -75,12 +92,18 @@ export interface PlanNode {
   readonly outputs: ReadonlyMap<string, PlanNodeOutput>
   /** The depth of the paths at which the node fires. */
   readonly depth: number
-  /** The depth that it reads: one more than `depth` for an aggregate. */
+  /** The depth that it joins at: one more than `depth` for an aggregate. */
   readonly readDepth: number
   /** True where a firing opens a stream. */
   readonly streaming: boolean
   /** True where the result may come later: the node counts as asynchronous until its first result says otherwise. */
   readonly mayWait: boolean
+  /** Whether a Catch lies behind it, so that its failures are held. */
+  readonly leadsToCatch: boolean
+  /** Null: one attempt without a limit. */
+  readonly policy: AttemptPolicy | null
+  /** How many edges it feeds. */
+  readonly fanOut: number
   readonly input: PlanInput | null
   /** The check of a value that is given or pushed for an input node. */
   readonly inputCheck: Coerce | null

@@ -1,11 +1,14 @@
 // Turns a graph into a plan, or says everything that is wrong with it: the passes in their order, then assembly.
+import { catches, nodesBeforeCatch } from './catching.ts'
 import { type Constants, constantsOf } from './constants.ts'
 import { type DraftEdge, type DraftNode, draftGraph } from './draft.ts'
 import type { Graph, GraphIssue } from './graph.ts'
 import { checkNames, inputOf, outputOf } from './interface.ts'
+import { checkLoops } from './loops.ts'
 import type { NodeRegistry, NodeType } from './node-type.ts'
 import { orderNodes } from './order.ts'
 import type { Plan, PlanNode, PlanPort, PlanSlot, PlanTarget } from './plan-parts.ts'
+import { policyOf } from './policy.ts'
 import { depthOf, edgeScope, type NodeScope, scopeNodes } from './scopes.ts'
 import { bounded, check, coercion } from './values.ts'
 
@@ -15,6 +18,14 @@ export interface Compiled {
   /** Null where an issue has severity error. */
   plan: Plan | null
   issues: GraphIssue[]
+}
+
+/** What the passes over a whole graph found, by node or edge. */
+interface Found {
+  readonly scopes: readonly NodeScope[]
+  /** The slot number of each edge at its target. */
+  readonly slotIndex: ReadonlyMap<DraftEdge, number>
+  readonly beforeCatch: ReadonlySet<DraftNode>
 }
 
 function slotsOf(node: DraftNode, constants: Constants, scopes: readonly NodeScope[]): PlanSlot[] {
@@ -31,19 +42,21 @@ function slotsOf(node: DraftNode, constants: Constants, scopes: readonly NodeSco
       type: edge.targetType,
       required: edge.input === null || constants.required.has(edge.input),
       aggregate: property?.aggregate === true,
+      catches: property?.catches === true,
     }
   })
 }
 
-/** The slot number of each edge at its target. */
-type SlotIndex = ReadonlyMap<DraftEdge, number>
-
-function portsOf(node: DraftNode, slotIndex: SlotIndex): PlanPort[] {
+function portsOf(node: DraftNode, { slotIndex, beforeCatch }: Found): PlanPort[] {
   const targets = new Map<string | null, PlanTarget[]>()
   for (const edge of node.outgoing) {
     const list = targets.get(edge.handle) ?? []
     targets.set(edge.handle, list)
-    list.push({ node: edge.target.index, slot: slotIndex.get(edge)! })
+    list.push({
+      node: edge.target.index,
+      slot: slotIndex.get(edge)!,
+      heeds: catches(edge) || beforeCatch.has(edge.target),
+    })
   }
   return [...targets].map(([name, list]) => ({
     name,
@@ -58,29 +71,42 @@ function nameOf(node: DraftNode): string {
 
 /** A plain generator gives its items at once; of everything else only the result says whether it does. */
 function mayWait(type: NodeType): boolean {
-  return type.role !== 'output' && type.run?.constructor.name !== 'GeneratorFunction'
+  return type.role !== 'output' && !type.weave && !type.loop && type.run?.constructor.name !== 'GeneratorFunction'
 }
 
-function planNode(node: DraftNode, scopes: readonly NodeScope[], slotIndex: SlotIndex, issues: GraphIssue[]): PlanNode {
+/** Whether an edge is read apart from the join: a stream of a weave, or what comes back to a loop. */
+function isSide(edge: DraftEdge): boolean {
+  return edge.feedback || (edge.target.type.weave !== undefined && edge.target.info.aggregates.has(edge.input ?? ''))
+}
+
+function planNode(node: DraftNode, found: Found, issues: GraphIssue[]): PlanNode {
+  const { scopes } = found
   const constants = constantsOf(node, issues)
   const slots = slotsOf(node, constants, scopes)
   const input = node.type.role === 'input' ? inputOf(node) : null
   const depth = depthOf(scopes[node.index]?.fires ?? null)
-  const readDepth = depth + (slots.some((slot) => slot.aggregate) ? 1 : 0)
+  const sides = slots.filter((_slot, at) => isSide(node.incoming[at]!))
+  const joined = sides.length === 0 ? slots : slots.filter((slot) => !sides.includes(slot))
+  const readDepth = depth + (joined.some((slot) => slot.aggregate) ? 1 : 0)
   return {
     index: node.index,
     observed: { node_id: node.id, node_name: nameOf(node), node_type: node.type.node_type },
     type: node.type,
     constants: constants.values,
     slots,
-    drivers: slots.filter((slot) => slot.depth === readDepth).map((slot) => slot.index),
-    held: slots.filter((slot) => slot.depth < readDepth && slot.depth > 0).map((slot) => slot.index),
-    ports: portsOf(node, slotIndex),
+    joined: joined.map((slot) => slot.index),
+    sides: sides.map((slot) => slot.index),
+    drivers: joined.filter((slot) => slot.depth === readDepth).map((slot) => slot.index),
+    held: joined.filter((slot) => slot.depth < readDepth && slot.depth > 0).map((slot) => slot.index),
+    ports: portsOf(node, found),
     outputs: node.outputs,
     depth,
     readDepth,
     streaming: [...node.outputs.values()].some((output) => output.stream),
     mayWait: mayWait(node.type),
+    leadsToCatch: found.beforeCatch.has(node),
+    policy: policyOf(node, issues),
+    fanOut: node.type.loop ? Number.POSITIVE_INFINITY : node.outgoing.length,
     input,
     inputCheck: input && bounded(check(input.type), input),
     output: node.type.role === 'output' ? outputOf(node, scopes) : null,
@@ -93,15 +119,17 @@ export function compileGraph(graph: Graph, registry: NodeRegistry): Compiled {
   checkNames(drafts, issues)
   const ordered = orderNodes(drafts, issues)
   const scopes = scopeNodes(ordered, issues)
+  if (ordered.length === drafts.length) checkLoops(drafts, scopes, issues)
   const slotIndex = new Map<DraftEdge, number>()
   for (const node of drafts) for (const [slot, edge] of node.incoming.entries()) slotIndex.set(edge, slot)
-  const nodes = drafts.map((node) => planNode(node, scopes, slotIndex, issues))
+  const found = { scopes, slotIndex, beforeCatch: nodesBeforeCatch(drafts) }
+  const nodes = drafts.map((node) => planNode(node, found, issues))
   if (issues.some((one) => one.severity === 'error')) return { plan: null, issues }
   const plan: Plan = {
     inputs: nodes.flatMap((node) => node.input ?? []),
     outputs: nodes.flatMap((node) => node.output ?? []),
     nodes,
-    roots: nodes.filter((node) => node.slots.length === 0).map((node) => node.index),
+    roots: nodes.filter((node) => node.joined.length === 0 && !node.type.weave).map((node) => node.index),
     indexById: new Map(nodes.map((node) => [node.observed.node_id, node.index])),
   }
   return { plan, issues }

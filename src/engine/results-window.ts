@@ -2,11 +2,11 @@
 // generator are fetched only as there is room for them.
 import { asSource, Firing, type ItemSource, isThenable } from './firing.ts'
 import type { Outputs } from './node-type.ts'
-import { Outbox } from './outbox.ts'
+import { Outbox, type Result } from './outbox.ts'
 import type { Performer, Stage } from './performer.ts'
 import { checkedItem, checkedOutputs } from './results.ts'
-import type { Tasks } from './tasks.ts'
-import type { End } from './tokens.ts'
+import { isValue, type Tasks } from './tasks.ts'
+import { type End, Failure } from './tokens.ts'
 
 /** How many firings of one node may be in flight, and how many may wait in its window. */
 const IN_FLIGHT = 16
@@ -62,11 +62,11 @@ export class ResultsWindow {
     if (outputs) this.settle(outputs)
   }
 
-  /** A firing's result (null: skipped) goes out at once, or waits for those before it. */
-  settle(outputs: Outputs | null): void {
-    if (outputs) this.last = outputs
-    if (this.empty) this.#outbox.sendOutputs(outputs)
-    else this.#window.push(new Firing(true, outputs))
+  /** A firing's result goes out at once, or waits for those before it. */
+  settle(result: Result): void {
+    this.#note(result)
+    if (this.empty) this.#outbox.sendResult(result)
+    else this.#window.push(new Firing(true, result))
   }
 
   /** The end of a stream around the node passes on, after the firings before it. */
@@ -90,72 +90,110 @@ export class ResultsWindow {
     if (!head.done) return false
     this.#window.shift()
     if (head.end) this.#outbox.sendEnd(head.end)
-    else this.#outbox.sendOutputs(head.outputs)
+    else this.#outbox.sendResult(head.result)
     return true
+  }
+
+  /** Nobody wants the rest of the stream that is on its way out: its generator is ended, its end goes out. False: none is. */
+  cutStream(): boolean {
+    const head = this.#window[0]
+    if (!head || head.done) return false
+    this.#window[0] = new Firing(true, {})
+    this.#drop(head)
+    return true
+  }
+
+  /** Drops what comes before the end of the stream of a level. False: that end has not been read yet. */
+  dropUntil(level: number): boolean {
+    const end = this.#window.findIndex((firing) => firing.end !== null && firing.end.level <= level)
+    for (const firing of this.#window.splice(0, end < 0 ? this.#window.length : end)) this.#drop(firing)
+    return end >= 0
   }
 
   /** Ends all generators. */
   abandon(): void {
-    for (const { source } of this.#window) {
-      const iterator = source?.iterator
-      if (!iterator?.return || source?.ended) continue
-      try {
-        const returned: unknown = iterator.return()
-        if (isThenable(returned)) returned.then(undefined, () => {})
-      } catch {
-        // The run is over: what a generator says while it is put away has no listener.
-      }
+    for (const firing of this.#window.splice(0)) this.#drop(firing)
+  }
+
+  #drop(firing: Firing): void {
+    firing.dropped = true
+    if (firing.source) this.#end(firing.source)
+  }
+
+  /** Ends the generator of a stream. */
+  #end(source: ItemSource): void {
+    if (source.ended) return
+    source.ended = true
+    if (!source.iterator?.return) return
+    try {
+      const returned: unknown = source.iterator.return()
+      if (isThenable(returned)) returned.then(undefined, () => {})
+    } catch {
+      // Nobody wants it any more: what a generator says while it is put away has no listener.
     }
-    this.#window.length = 0
+  }
+
+  #note(result: Result): void {
+    if (result && !(result instanceof Failure)) this.last = result
   }
 
   /** Null where the outputs are bad, which has failed the run. */
-  #checked(returned: unknown): Outputs | null {
+  #checked(returned: unknown): Result {
+    if (returned instanceof Failure) return returned
     try {
       return checkedOutputs(this.#performer.node, returned)
     } catch (error) {
-      this.#tasks.fail(error)
-      return null
+      return this.#tasks.fail(error)
     }
   }
 
   #launch(promise: Promise<unknown>): void {
     const firing = new Firing(false)
     this.#window.push(firing)
-    this.#tasks.wait(promise, (result) => {
+    this.#tasks.wait(promise, firing, (result) => {
       const source = asSource(result)
       if (source) {
         this.#stream(firing, source)
         return
       }
-      firing.outputs = this.#checked(result)
-      if (firing.outputs) this.last = firing.outputs
+      firing.result = this.#checked(result)
+      this.#note(firing.result)
       firing.done = true
     })
   }
 
   #stream(firing: Firing, source: ItemSource): void {
     firing.source = source
-    if (source.sync) this.#tasks.cameAtOnce()
+    if (this.#performer.unwanted && firing === this.#window[0]) this.cutStream()
+    else if (source.sync) this.#tasks.cameAtOnce()
     else this.#pull(firing, source)
   }
 
   #flushItem(firing: Firing, source: ItemSource): boolean {
     if (source.size > 0) {
       const item = this.#tasks.attempt(() => source.shift())
-      if (!item) return false
-      this.#sendItem(item)
+      if (item instanceof Failure) this.#fail(firing, source, item)
+      else if (item) this.#sendItem(item)
+      else return false
       if (!source.sync) this.#pull(firing, source)
       return true
     }
     if (source.ended) {
       firing.done = true
-      firing.outputs ??= {}
+      firing.result ??= source.result ?? {}
       return true
     }
     if (source.sync) return this.#pullNow(firing, source)
     this.#pull(firing, source)
     return false
+  }
+
+  /** The stream ends here, with a failure that is held. */
+  #fail(firing: Firing, source: ItemSource, failure: Failure): void {
+    source.ended = true
+    source.drop()
+    firing.result = failure
+    firing.done = true
   }
 
   #sendItem(item: Outputs): void {
@@ -171,32 +209,43 @@ export class ResultsWindow {
     const next = this.#tasks.attempt(() => iterator.next())
     if (this.#tasks.stopped) return
     source.pulling = true
-    this.#tasks.wait(next, (step) => {
+    this.#tasks.wait(next, firing, (step) => {
       source.pulling = false
-      this.#receiveStep(firing, source, step as IteratorResult<unknown>)
+      this.#receiveStep(firing, source, step as IteratorResult<unknown> | Failure)
       this.#pull(firing, source)
     })
   }
 
   /** Asks a plain generator for its next item and sends it on. */
   #pullNow(firing: Firing, source: ItemSource): boolean {
-    const step = this.#tasks.attempt(() => source.iterator!.next()) as IteratorResult<unknown> | undefined
+    const step = this.#tasks.attempt(() => source.iterator!.next() as IteratorResult<unknown>)
     if (this.#tasks.stopped || !step) return false
     this.#receiveStep(firing, source, step)
     return !this.#tasks.stopped
   }
 
-  #receiveStep(firing: Firing, source: ItemSource, step: IteratorResult<unknown>): void {
+  #receiveStep(firing: Firing, source: ItemSource, step: IteratorResult<unknown> | Failure): void {
+    const result = isValue(step) ? this.#judged(step) : step
+    if (result instanceof Failure) {
+      // What the generator gave before goes out first.
+      firing.result = result
+      this.#end(source)
+    } else if (!result) return
+    else if (step instanceof Failure || step.done) {
+      firing.result = result
+      this.last = { ...this.last, ...result }
+      source.ended = true
+    } else if (source.sync) this.#sendItem(result)
+    else source.push(result)
+  }
+
+  /** An item or the outputs at the end, once found good; a failure that is held; null where the run has failed. */
+  #judged(step: IteratorResult<unknown>): Outputs | Failure | null {
     const { node } = this.#performer
     try {
-      if (step.done) {
-        firing.outputs = checkedOutputs(node, step.value)
-        this.last = { ...this.last, ...firing.outputs }
-        source.ended = true
-      } else if (source.sync) this.#sendItem(checkedItem(node, step.value))
-      else source.push(checkedItem(node, step.value))
+      return step.done ? checkedOutputs(node, step.value) : checkedItem(node, step.value)
     } catch (error) {
-      this.#tasks.fail(error)
+      return this.#tasks.fail(error)
     }
   }
 }

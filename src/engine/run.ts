@@ -15,6 +15,7 @@ import type { Plan } from './plan.ts'
 import { paramInputs, publicError } from './results.ts'
 import { Scheduler } from './scheduler.ts'
 import type { NodeServices } from './services.ts'
+import { Failure } from './tokens.ts'
 import { applicable } from './updates.ts'
 
 export interface RunOptions {
@@ -148,6 +149,19 @@ export class Run implements Stage, ContextHost, Halting {
     this.#scheduler.freed(inbox)
   }
 
+  deafened(inbox: Inbox): void {
+    const producer = this.#actors[inbox.slot.source]!
+    if (++producer.deaf === producer.node.fanOut) producer.relieve()
+  }
+
+  heard(inbox: Inbox): void {
+    this.#actors[inbox.slot.source]!.deaf--
+  }
+
+  deafness(node: number, slot: number): number {
+    return this.#actors[node]!.deafness(slot)
+  }
+
   travelled(edge_id: string, inbox: Inbox | null, token: unknown): void {
     reportToken(this.observer, this.#scheduler.time, edge_id, inbox, token)
   }
@@ -170,7 +184,7 @@ export class Run implements Stage, ContextHost, Halting {
   }
 
   context(performer: Performer): NodeContext {
-    return new FiringContext(performer.node.observed, this)
+    return new FiringContext(performer.node.observed, performer.node.streaming, this)
   }
 
   inputsFor(performer: Performer, constants: Inputs): Inputs {
@@ -191,25 +205,39 @@ export class Run implements Stage, ContextHost, Halting {
     this.observer.output(node.observed, name, value, type)
   }
 
-  finished({ node }: Performer, fired: boolean, result: Outputs): void {
+  finished({ node, failed }: Performer, fired: boolean, result: Outputs): void {
     this.#open--
     if (node.input?.stream) this.#feeds.end(node)
-    if (fired) this.observer.nodeUpdated(node.observed, 'completed', { result })
+    if (failed !== null) this.observer.nodeUpdated(node.observed, 'error', { error: failed })
+    else if (fired) this.observer.nodeUpdated(node.observed, 'completed', { result })
     else this.observer.nodeUpdated(node.observed, 'skipped')
     if (node.output) this.observer.outputDone?.(node.observed, node.output.name)
   }
 
-  fail({ node }: Performer, error: unknown): void {
-    if (this.#state !== 'running') return
+  fail(performer: Performer, error: unknown): Failure | null {
+    if (this.#state !== 'running') return null
     if (this.signal.aborted) {
       this.#cancel()
-      return
+      return null
     }
+    const { node } = performer
     const { type, message, cause } = publicError(error)
+    if (node.leadsToCatch || performer.unwanted) {
+      if (!performer.unwanted) this.#hold(performer, message, cause)
+      return new Failure(node.observed, type, message)
+    }
     this.#stop('failing')
     this.#error = { node_id: node.observed.node_id, type, message }
     if (cause !== undefined) this.observer.fault(node.observed, cause)
     this.observer.nodeUpdated(node.observed, 'error', { error: message })
+    return null
+  }
+
+  #hold(performer: Performer, message: string, cause: unknown): void {
+    performer.failed = message
+    const { observed } = performer.node
+    if (cause !== undefined) this.observer.fault(observed, cause)
+    this.observer.log(observed, 'warning', `Failed, and went on to a Catch: ${message}`)
   }
 
   // — what contexts ask —

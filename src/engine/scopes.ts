@@ -65,31 +65,62 @@ function longest(node: DraftNode, edges: DraftEdge[], scopes: NodeScope[], issue
   return found
 }
 
-function aggregateScope(node: DraftNode, edge: DraftEdge, others: Found, scopes: NodeScope[], issues: GraphIssue[]) {
-  const stream = edgeScope(edge, scopes)
-  if (stream === null) {
-    const text = `Input "${edge.input}" of node "${node.id}" takes a whole stream, but "${edge.source.id}" gives a single value. Open a stream with control.ForEach first.`
-    issues.push(issue('incomparable_scopes', text, node.id, edge.input))
-    return null
+/** The scope around the streams that a node takes whole; null as well where they don't lie side by side. */
+function streamsScope(node: DraftNode, streams: readonly DraftEdge[], scopes: NodeScope[], issues: GraphIssue[]) {
+  let around: { scope: Scope | null; edge: DraftEdge } | null = null
+  for (const edge of streams) {
+    const stream = edgeScope(edge, scopes)
+    if (stream === null) {
+      const text = `Input "${edge.input}" of node "${node.id}" takes a whole stream, but "${edge.source.id}" gives a single value. Open a stream with control.ForEach first.`
+      issues.push(issue('incomparable_scopes', text, node.id, edge.input))
+    } else if (around === null) around = { scope: stream.parent, edge }
+    else if (around.scope !== stream.parent) {
+      const text = `The streams of node "${node.id}" don't lie side by side: that of input "${edge.input}" begins ${describe(stream.parent)}, that of input "${around.edge.input}" ${describe(around.scope)}.`
+      issues.push(issue('incomparable_scopes', text, node.id, edge.input))
+    }
   }
-  if (!encloses(others.scope, stream.parent)) {
-    const text = `Node "${node.id}" fires ${describe(stream.parent)}, where its stream ends, but ${others.edge ? pinOf(others.edge) : 'an input'} lies ${describe(others.scope)}.`
-    issues.push(issue('incomparable_scopes', text, node.id, others.edge?.input ?? null))
-  }
-  return stream.parent
+  return around?.scope ?? null
+}
+
+function wholeStreams(node: DraftNode): DraftEdge[] {
+  const { aggregates } = node.info
+  return aggregates.size === 0 ? [] : node.incoming.filter((edge) => edge.input !== null && aggregates.has(edge.input))
 }
 
 function firingScope(node: DraftNode, scopes: NodeScope[], issues: GraphIssue[]): Scope | null {
-  const { aggregate } = node.info
-  const streamed = aggregate === null ? undefined : node.incoming.find((edge) => edge.input === aggregate)
-  if (!streamed) return longest(node, node.incoming, scopes, issues).scope
-  const others = longest(
-    node,
-    node.incoming.filter((edge) => edge !== streamed),
-    scopes,
-    issues,
-  )
-  return aggregateScope(node, streamed, others, scopes, issues)
+  const streams = wholeStreams(node)
+  if (streams.length === 0) {
+    const edges = node.type.loop ? node.incoming.filter((edge) => !edge.feedback) : node.incoming
+    return longest(node, edges, scopes, issues).scope
+  }
+  const rest = node.incoming.filter((edge) => !streams.includes(edge))
+  const others = longest(node, rest, scopes, issues)
+  const around = streamsScope(node, streams, scopes, issues)
+  if (!encloses(others.scope, around)) {
+    const text = `Node "${node.id}" fires ${describe(around)}, where its stream ends, but ${others.edge ? pinOf(others.edge) : 'an input'} lies ${describe(others.scope)}.`
+    issues.push(issue('incomparable_scopes', text, node.id, others.edge?.input ?? null))
+  }
+  return around
+}
+
+/** What a round gives back must be one value for each round of that very loop. */
+function checkFeedback(node: DraftNode, scopes: readonly NodeScope[], issues: GraphIssue[]): void {
+  const own = scopes[node.index]?.opens ?? null
+  for (const edge of node.incoming) {
+    if (!edge.feedback) continue
+    const scope = edgeScope(edge, scopes)
+    if (scope === own) continue
+    const inside = encloses(own, scope)
+    const text = inside
+      ? `Input "${edge.input}" of loop "${node.id}" takes one value a round, but "${edge.source.id}" lies ${describe(scope)}. Gather that stream with control.Collect or control.Last first.`
+      : `Input "${edge.input}" of loop "${node.id}" takes what a round gives, but "${edge.source.id}" lies ${describe(scope)}. Make it from the loop's "value".`
+    issues.push(issue('incomparable_scopes', text, node.id, edge.input))
+  }
+}
+
+function opensStream(node: DraftNode): boolean {
+  if (node.info.streaming || (node.type.role === 'input' && node.data.stream === true)) return true
+  return node.type.supports_dynamic_streams === true && [...node.outputs.values()].some((output) => output.stream)
 }
 
 /** The scopes of all nodes, by index; nodes that are not in `ordered` have none. */
@@ -102,7 +133,7 @@ export function scopeNodes(ordered: readonly DraftNode[], issues: GraphIssue[]):
       const text = `Streamed input "${node.id}" has one stream for the whole run and can't be started by each item of another.`
       issues.push(issue('incomparable_scopes', text, node.id))
     }
-    if (node.info.streaming || (node.type.role === 'input' && node.data.stream === true)) {
+    if (opensStream(node)) {
       opens = { opener: node, parent: fires, depth: depthOf(fires) + 1 }
       if (opens.depth > DEEPEST) {
         issues.push(issue('incomparable_scopes', `Streams are nested more than ${DEEPEST} deep here.`, node.id))
@@ -111,5 +142,6 @@ export function scopeNodes(ordered: readonly DraftNode[], issues: GraphIssue[]):
     }
     scopes[node.index] = { fires, opens }
   }
+  for (const node of ordered) if (node.type.loop) checkFeedback(node, scopes, issues)
   return scopes
 }

@@ -1,8 +1,9 @@
 // Runs a node's own code in one run: guards it, waits for what comes later, and keeps to the limits of what may be
 // in flight.
-import { isThenable } from './firing.ts'
+import { type Firing, isThenable } from './firing.ts'
 import type { NodeContext, NodeType } from './node-type.ts'
 import type { Performer, Stage } from './performer.ts'
+import { Failure } from './tokens.ts'
 
 /**
  * Node types whose last first firing gave its result at once. A node of any other type needs a place among the
@@ -38,19 +39,19 @@ export class Tasks {
     return this.#stage.admit(this.#performer)
   }
 
-  /** Runs node code; what it throws fails the run and gives undefined. */
-  attempt<T>(work: (context: NodeContext) => T): T | undefined {
+  /** Runs node code. What it throws gives a failure where that is held; else it fails the run, and gives undefined. */
+  attempt<T>(work: (context: NodeContext) => T): T | Failure | undefined {
     this.#context ??= this.#stage.context(this.#performer)
     try {
       return work(this.#context)
     } catch (error) {
-      this.fail(error)
-      return undefined
+      return this.fail(error) ?? undefined
     }
   }
 
-  fail(error: unknown): void {
-    this.#stage.fail(this.#performer, error)
+  /** The failure that stands for an error, or null: it has failed the run. */
+  fail(error: unknown): Failure | null {
+    return this.#stage.fail(this.#performer, error)
   }
 
   cameAtOnce(): void {
@@ -59,8 +60,11 @@ export class Tasks {
     answersAtOnce.add(this.#performer.node.type)
   }
 
-  /** Waits for a piece of asynchronous work. What comes after the run has stopped is dropped. */
-  wait(promise: unknown, then: (result: unknown) => void): void {
+  /**
+   * Waits for a piece of asynchronous work. What comes after the run has stopped is dropped, and so is what comes for a
+   * firing that nobody wants any more. `then` gets the result, or the failure that is held.
+   */
+  wait(promise: unknown, firing: Firing | null, then: (result: unknown) => void): void {
     this.#waits = true
     answersAtOnce.delete(this.#performer.node.type)
     this.inFlight++
@@ -68,13 +72,22 @@ export class Tasks {
     const landed = (settle: () => void) =>
       this.#stage.landed(() => {
         this.inFlight--
-        if (!this.#stage.stopped) settle()
+        if (!this.#stage.stopped && !firing?.dropped) settle()
         this.#stage.schedule(this.#performer)
       })
     const settled = isThenable(promise) ? promise : Promise.resolve(promise)
     settled.then(
       (result) => landed(() => then(result)),
-      (error) => landed(() => this.fail(error)),
+      (error) =>
+        landed(() => {
+          const failure = this.fail(error)
+          if (failure) then(failure)
+        }),
     )
   }
+}
+
+/** Whether node code gave something to go on with. */
+export function isValue<T>(given: T | Failure | undefined): given is Exclude<T, Failure | undefined> {
+  return given !== undefined && !(given instanceof Failure)
 }

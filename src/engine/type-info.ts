@@ -5,9 +5,11 @@ import type { PlanNodeOutput } from './plan-parts.ts'
 export interface TypeInfo {
   readonly properties: ReadonlyMap<string, NodeProperty>
   readonly outputs: ReadonlyMap<string, PlanNodeOutput>
-  /** The name of the property that takes a whole stream, or null. */
-  readonly aggregate: string | null
+  /** The names of the properties that take a whole stream. */
+  readonly aggregates: ReadonlySet<string>
   readonly streaming: boolean
+  /** Whether one of its properties catches failures. */
+  readonly catching: boolean
   /** What each property is where the node says nothing. */
   readonly defaults: Readonly<Record<string, unknown>>
 }
@@ -15,8 +17,8 @@ export interface TypeInfo {
 const known = new WeakMap<NodeType, TypeInfo>()
 
 function prepare(type: NodeType): TypeInfo {
-  const aggregates = type.properties.filter((property) => property.aggregate)
-  if (aggregates.length > 1) throw new Error(`Node type ${type.node_type} has more than one aggregate`)
+  const aggregates = type.properties.filter((property) => property.aggregate).map((property) => property.name)
+  if (aggregates.length > 1 && !type.weave) throw new Error(`Node type ${type.node_type} has more than one aggregate`)
   return {
     properties: new Map(type.properties.map((property) => [property.name, property])),
     outputs: new Map(
@@ -25,8 +27,9 @@ function prepare(type: NodeType): TypeInfo {
         { type: output.type, stream: output.stream === true, stream_kind: output.stream_kind },
       ]),
     ),
-    aggregate: aggregates[0]?.name ?? null,
+    aggregates: new Set(aggregates),
     streaming: type.outputs.some((output) => output.stream),
+    catching: type.properties.some((property) => property.catches),
     defaults: Object.fromEntries(type.properties.map((property) => [property.name, property.default ?? null])),
   }
 }
