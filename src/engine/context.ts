@@ -2,6 +2,7 @@
 import type { Clock } from './clock.ts'
 import type { Chunk, LogSeverity, NodeContext, Outputs } from './node-type.ts'
 import type { ObservedNode, RunObserver } from './observer.ts'
+import type { PlanNode } from './plan-parts.ts'
 import type { NodeServices } from './services.ts'
 
 export interface ContextHost {
@@ -17,13 +18,15 @@ export interface ContextHost {
 export class FiringContext implements NodeContext {
   readonly #node: ObservedNode
   readonly #host: ContextHost
+  readonly outputs: PlanNode['outputs']
   readonly streams: boolean
   /** The firing's own signal, where it may abort before the run does. */
   readonly #signal: AbortSignal | null
 
-  constructor(node: ObservedNode, streams: boolean, host: ContextHost, signal: AbortSignal | null = null) {
-    this.#node = node
-    this.streams = streams
+  constructor({ observed, outputs, streaming }: PlanNode, host: ContextHost, signal: AbortSignal | null = null) {
+    this.#node = observed
+    this.outputs = outputs
+    this.streams = streaming
     this.#host = host
     this.#signal = signal
   }

@@ -84,7 +84,9 @@ export interface Chunk {
 
 export interface NodeContext {
   readonly node_id: string
-  /** Whether the node has a stream output, so that its firings open a stream. */
+  /** The node's outputs by name, dynamic ones included. */
+  readonly outputs: ReadonlyMap<string, { readonly type: TypeMetadata; readonly stream: boolean }>
+  /** Whether one of them is a stream, so that the node's firings open one. */
   readonly streams: boolean
   /** Aborts when the run is cancelled. */
   readonly signal: AbortSignal

@@ -184,7 +184,7 @@ export class Run implements Stage, ContextHost, Halting {
   }
 
   context(performer: Performer): NodeContext {
-    return new FiringContext(performer.node.observed, performer.node.streaming, this)
+    return new FiringContext(performer.node, this)
   }
 
   inputsFor(performer: Performer, constants: Inputs): Inputs {

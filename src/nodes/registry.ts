@@ -2,6 +2,11 @@
 import type { NodeRegistry, NodeType } from '../engine/node-type.ts'
 import { compareNodes, logicNodes } from './compare.ts'
 import { controlNodes, workflowNodes } from './control.ts'
+import { loopNodes } from './control-loops.ts'
+import { reduceNodes, weaveNodes } from './control-streams.ts'
+import { dateNodes } from './date.ts'
+import { dateMathNodes } from './date-math.ts'
+import { datePeriodNodes } from './date-periods.ts'
 import { dictNodes } from './dict.ts'
 import { inputNodes } from './input.ts'
 import { jsonNodes } from './json.ts'
@@ -24,12 +29,18 @@ export const builtinNodes: NodeRegistry = registryOf([
   ...outputNodes,
   ...controlNodes,
   ...workflowNodes,
+  ...loopNodes,
+  ...weaveNodes,
+  ...reduceNodes,
   ...textNodes,
   ...regexNodes,
   ...jsonNodes,
   ...mathNodes,
   ...listNodes,
   ...dictNodes,
+  ...dateNodes,
+  ...dateMathNodes,
+  ...datePeriodNodes,
   ...compareNodes,
   ...logicNodes,
 ])

@@ -18,6 +18,8 @@ import { outputOf } from './fire.ts'
 
 const context: NodeContext = {
   node_id: 'n',
+  outputs: new Map(),
+  streams: false,
   signal: new AbortController().signal,
   clock: { now: () => 0, sleep: async () => {} },
   random: () => 0,
