@@ -1,5 +1,5 @@
 // The public description of a node type, as `GET /api/nodes/metadata` serves it.
-import type { NodeProperty, NodeType } from './node-type.ts'
+import type { Inputs, NodeProperty, NodeType } from './node-type.ts'
 import type { TypeMetadata } from './types.ts'
 
 export interface PropertyMetadata {
@@ -55,6 +55,15 @@ function propertyMetadata(property: NodeProperty): PropertyMetadata {
   }
 }
 
+/** Whether a firing with these inputs may run again after it was interrupted. */
+export function isRetrySafe(type: NodeType, inputs: Inputs): boolean {
+  return typeof type.retry_safe === 'function' ? type.retry_safe(inputs) : type.retry_safe !== false
+}
+
+function defaultsOf(type: NodeType): Inputs {
+  return Object.fromEntries(type.properties.map((property) => [property.name, property.default ?? null]))
+}
+
 export function nodeMetadata(type: NodeType): NodeMetadata {
   return {
     node_type: type.node_type,
@@ -66,7 +75,7 @@ export function nodeMetadata(type: NodeType): NodeMetadata {
     is_streaming_output: type.outputs.some((output) => output.stream),
     supports_dynamic_inputs: type.supports_dynamic_inputs === true,
     supports_dynamic_outputs: type.supports_dynamic_outputs === true,
-    retry_safe: type.retry_safe !== false,
+    retry_safe: isRetrySafe(type, defaultsOf(type)),
     required_settings: [...(type.required_settings ?? [])],
     required_runtimes: [...(type.required_runtimes ?? [])],
   }

@@ -119,8 +119,8 @@ export interface NodeType {
   supports_dynamic_outputs?: boolean
   /** Dynamic outputs that the graph declares with `stream: true` are stream outputs. */
   supports_dynamic_streams?: boolean
-  /** Whether a firing that was interrupted may run again. Absent: true. */
-  retry_safe?: boolean
+  /** Whether a firing that was interrupted may run again, for all firings or by their inputs. Absent: true. */
+  retry_safe?: boolean | ((inputs: Inputs) => boolean)
   required_settings?: readonly string[]
   required_runtimes?: readonly string[]
   /** One firing. A node type has one of these: `open` where a property is an aggregate and nothing streams out, */
