@@ -1,0 +1,82 @@
+// Reads the body of an answer: decompressed, and never more of it than was asked for.
+import { pipeline, Readable, type Transform } from 'node:stream'
+import { createBrotliDecompress, createUnzip } from 'node:zlib'
+import { NodeError } from '../engine/node-error.ts'
+
+/** What is asked for in Accept-Encoding. */
+export const ENCODINGS = 'gzip, br'
+
+const DECODERS: Readonly<Record<string, () => Transform>> = {
+  gzip: createUnzip,
+  'x-gzip': createUnzip,
+  deflate: createUnzip,
+  br: createBrotliDecompress,
+}
+
+/** A body that was packed more often than this is meant to do harm. */
+const MOST_LAYERS = 2
+
+export function tooLarge(max_bytes: number): NodeError {
+  const text = `The answer has more than ${max_bytes.toLocaleString('en')} bytes.`
+  return new NodeError(`${text} Ask for less, or allow more with max_bytes.`, 'too_large')
+}
+
+/** The names of the encodings, in the order in which they were applied. */
+export function encodingsOf(header: string): string[] {
+  const names = header.split(',').map((name) => name.trim().toLowerCase())
+  return names.filter((name) => name !== '' && name !== 'identity')
+}
+
+function decoders(encodings: readonly string[]): Transform[] {
+  if (encodings.length > MOST_LAYERS)
+    throw new NodeError('The answer is compressed several times over.', 'bad_response')
+  return encodings.toReversed().map((name) => {
+    if (Object.hasOwn(DECODERS, name)) return DECODERS[name]!()
+    const text = `The answer is compressed as ${JSON.stringify(name.slice(0, 40))}, which is not understood.`
+    throw new NodeError(`${text} Leave Accept-Encoding to the client.`, 'bad_response')
+  })
+}
+
+/** The first piece of a stream and the rest of it, so that nothing is decoded where there is nothing. */
+async function* rest(first: Uint8Array, pieces: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield first
+    for (let next = await pieces.next(); !next.done; next = await pieces.next()) yield next.value
+  } finally {
+    await pieces.return?.()
+  }
+}
+
+/**
+ * The whole body. Throws NodeError `too_large` as soon as there is more of it than `max_bytes`, counted after decompression.
+ * The stream is closed in any case.
+ */
+export async function readBody(body: Readable, encodings: readonly string[], max_bytes: number): Promise<Uint8Array> {
+  try {
+    return await gather(await decoded(body, decoders(encodings)), max_bytes)
+  } finally {
+    body.on('error', () => {})
+    body.destroy()
+  }
+}
+
+async function decoded(body: Readable, steps: readonly Transform[]): Promise<Readable> {
+  if (steps.length === 0) return body
+  const pieces = body.iterator() as AsyncIterator<Uint8Array>
+  const first = await pieces.next()
+  if (first.done) return Readable.from([])
+  // Whoever reads the last step meets the error of any of them.
+  const connect = (from: Readable, step: Transform): Readable => pipeline(from, step, () => {})
+  return steps.reduce(connect, Readable.from(rest(first.value, pieces)))
+}
+
+async function gather(pieces: AsyncIterable<Uint8Array>, max_bytes: number): Promise<Uint8Array> {
+  const kept: Uint8Array[] = []
+  let length = 0
+  for await (const piece of pieces) {
+    length += piece.length
+    if (length > max_bytes) throw tooLarge(max_bytes)
+    kept.push(piece)
+  }
+  return Buffer.concat(kept, length)
+}

@@ -1,0 +1,79 @@
+// Turns what goes wrong with a request into an error with a stable type and a sentence that says what to do. The cause
+// keeps what only the log may hear.
+import { NodeError } from '../engine/node-error.ts'
+import type { Mask } from './mask.ts'
+
+interface Failure {
+  readonly type: string
+  readonly codes: RegExp
+  /** What is said after the host's name. */
+  readonly text: string
+}
+
+/** The first that fits counts. Codes are those of Node, OpenSSL, zlib, llhttp and undici. */
+const FAILURES: readonly Failure[] = [
+  { type: 'name_not_found', codes: /^(ENOTFOUND|ENODATA)$/, text: 'is not known. Check its spelling.' },
+  { type: 'connection_failed', codes: /^(EAI_|ESERVFAIL)/, text: 'could not be looked up just now. Try again later.' },
+  {
+    type: 'tls_failed',
+    codes: /^(CERT_HAS_EXPIRED|CERT_NOT_YET_VALID)$/,
+    text: 'has a certificate that is out of date. Whoever runs it has to renew it.',
+  },
+  {
+    type: 'tls_failed',
+    codes: /^(ERR_TLS_CERT_ALTNAME_INVALID|HOSTNAME_MISMATCH)$/,
+    text: 'has a certificate for another name. Check the host in the URL.',
+  },
+  {
+    type: 'tls_failed',
+    codes: /^(CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|INVALID_CA)/,
+    text: 'has a certificate that nobody vouches for. The server trusts more of them with NODE_EXTRA_CA_CERTS.',
+  },
+  {
+    type: 'tls_failed',
+    codes: /^(ERR_TLS_|ERR_SSL_|EPROTO)/,
+    text: 'did not agree on a secure connection. Check whether the URL should begin with http:// or has another port.',
+  },
+  { type: 'too_large', codes: /^UND_ERR_HEADERS_OVERFLOW$/, text: 'sent more than 64 kB of headers.' },
+  {
+    type: 'bad_response',
+    codes: /^(HPE_|Z_|ERR__ERROR|ERR_BROTLI|ERR_PADDING|ERR_ZLIB|UND_ERR_RES)/,
+    text: 'sent an answer that is broken.',
+  },
+  { type: 'connection_failed', codes: /^ECONNREFUSED$/, text: 'refused the connection. Check the port in the URL.' },
+  {
+    type: 'connection_failed',
+    codes: /^(UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/,
+    text: 'did not take the connection in time. Check the host and the port in the URL.',
+  },
+  {
+    type: 'connection_failed',
+    codes: /^(ECONNRESET|EPIPE|UND_ERR_SOCKET|ERR_STREAM_PREMATURE_CLOSE)$/,
+    text: 'closed the connection before the answer was complete. Try again later.',
+  },
+]
+
+const OTHERWISE: Omit<Failure, 'codes'> = { type: 'connection_failed', text: 'could not be reached.' }
+
+/** The code of an error, or of the first one in it that has a code. */
+function codeOf(error: unknown): string {
+  if (typeof error !== 'object' || error === null) return ''
+  const { code, errors, cause } = error as { code?: unknown; errors?: unknown; cause?: unknown }
+  if (Array.isArray(errors) && errors.length > 0) return codeOf(errors[0])
+  return typeof code === 'string' ? code : codeOf(cause)
+}
+
+/** An error that may be shown. The host is the only thing that it says of the request. */
+export function failure(error: unknown, host: string, mask: Mask): NodeError {
+  if (error instanceof NodeError) return error
+  const code = codeOf(error)
+  const { type, text } = FAILURES.find(({ codes }) => codes.test(code)) ?? OTHERWISE
+  const detail = error instanceof Error ? error.message : 'no error was given'
+  return new NodeError(`"${host}" ${text}`, type, { cause: new Error(mask(`${code}: ${detail}`)) })
+}
+
+export function timedOut(host: string, timeout_ms: number): NodeError {
+  const seconds = (timeout_ms / 1000).toLocaleString('en', { maximumFractionDigits: 3 })
+  const cure = 'Try again later, or allow more with request_timeout_seconds.'
+  return new NodeError(`"${host}" did not answer in full within ${seconds} s. ${cure}`, 'http_timeout')
+}

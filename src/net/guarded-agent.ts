@@ -1,0 +1,90 @@
+// Connections that are made only where they may be: every address is judged in the moment of connecting, so that what a
+// name meant a moment before does not count. Proxies of the environment are not asked: they would connect unjudged.
+import { lookup as systemLookup } from 'node:dns/promises'
+import { isIP, type LookupFunction, type Socket } from 'node:net'
+import type { Agent, buildConnector } from 'undici'
+import { type AllowList, bareHost } from './allow.ts'
+import { refusal } from './target.ts'
+
+/** All addresses of a name, the preferred one first. Rejects as `node:dns` does. */
+export type Lookup = (name: string) => Promise<readonly string[]>
+
+export const lookupByTheSystem: Lookup = async (name) => {
+  const found = await systemLookup(name, { all: true })
+  return found.map(({ address }) => address)
+}
+
+/** Of a name with more addresses than this, the rest is not tried. */
+const MOST_ADDRESSES = 16
+const CONNECT_MS = 10_000
+const MOST_HEADER_BYTES = 65_536
+const CONNECTIONS_PER_ORIGIN = 32
+
+/** RFC 6761 §6.3: these names mean this machine, whatever a name server says. */
+async function addressesOf(host: string, lookup: Lookup): Promise<readonly string[]> {
+  return host === 'localhost' || host.endsWith('.localhost') ? ['127.0.0.1', '::1'] : lookup(host)
+}
+
+/** Looks a name up for one host and port, and gives those of its addresses that may be reached. */
+function guardedLookup(host: string, port: number, allow: AllowList, lookup: Lookup): LookupFunction {
+  const permitted = async () => {
+    const found = await addressesOf(host, lookup)
+    const good = found.filter((address) => allow.permits(host, port, address)).slice(0, MOST_ADDRESSES)
+    if (good.length > 0) return good
+    if (found.length > 0) throw refusal(host, port, `The name resolved to ${found.join(', ')}`)
+    throw Object.assign(new Error('The name has no address'), { code: 'ENODATA' })
+  }
+  return (_name, options, callback) => {
+    permitted().then(
+      (good) => {
+        const all = good.map((address) => ({ address, family: isIP(address) }))
+        if (options.all) callback(null, all)
+        else callback(null, all[0]!.address, all[0]!.family)
+      },
+      (error: NodeJS.ErrnoException) => callback(error, ''),
+    )
+  }
+}
+
+/** Connects to one origin, and hands out no socket that ended up at an address that may not be reached. */
+function guardedConnector(
+  build: typeof buildConnector,
+  origin: URL,
+  allow: AllowList,
+  lookup: Lookup,
+  signal: AbortSignal,
+): buildConnector.connector {
+  const host = bareHost(origin.hostname)
+  const port = Number(origin.port || (origin.protocol === 'https:' ? 443 : 80))
+  const guarded = guardedLookup(host, port, allow, lookup)
+  const connect = build({ lookup: guarded, signal, port, timeout: CONNECT_MS, allowH2: false })
+  const refused = (address: string) => refusal(host, port, `The address is ${address}`)
+  return (options, callback) => {
+    if (isIP(host) !== 0 && !allow.permits(host, port, host)) return callback(refused(host), null)
+    connect(options, (...result: [null, Socket] | [Error, null]) => {
+      const [error, socket] = result
+      if (error) return callback(error, null)
+      const address = socket.remoteAddress
+      if (address === undefined || allow.permits(host, port, address)) return callback(null, socket)
+      socket.destroy()
+      callback(refused(address), null)
+    })
+  }
+}
+
+/** An agent for any origin that the list permits. When `signal` aborts, its sockets close. */
+export async function guardedAgent(allow: AllowList, lookup: Lookup, signal: AbortSignal): Promise<Agent> {
+  // Not before the first request: reading the library takes longer than the rest of the server's start.
+  const { Agent, Pool, buildConnector } = await import('undici')
+  return new Agent({
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    maxHeaderSize: MOST_HEADER_BYTES,
+    connections: CONNECTIONS_PER_ORIGIN,
+    allowH2: false,
+    factory: (origin, options) => {
+      const connect = guardedConnector(buildConnector, new URL(origin), allow, lookup, signal)
+      return new Pool(origin, { ...options, connect })
+    },
+  })
+}

@@ -1,0 +1,158 @@
+// The one client for everything that is fetched on behalf of a caller. It follows redirects itself, judges each place that
+// it goes to, and reads no more than it was asked for.
+import type { Readable } from 'node:stream'
+import type { Agent, Dispatcher } from 'undici'
+import { NodeError } from '../engine/node-error.ts'
+import type { IncomingResponse, OutgoingHttp, OutgoingRequest } from '../engine/services.ts'
+import { AllowList } from './allow.ts'
+import { ENCODINGS, encodingsOf, readBody, tooLarge } from './answer-body.ts'
+import { failure, timedOut } from './failures.ts'
+import { guardedAgent, type Lookup, lookupByTheSystem } from './guarded-agent.ts'
+import { checkedHeaders, type Headers, receivedHeaders } from './headers.ts'
+import { type Mask, strictMask } from './mask.ts'
+import { type Hop, locationOf, redirected } from './redirects.ts'
+import { targetOf } from './target.ts'
+import { TimeLimit } from './time-limit.ts'
+
+export interface OutgoingHttpOptions {
+  /** What may be reached beyond the public internet: entries of `SVC_HTTP_NODE_ALLOW`. */
+  readonly allow: readonly string[]
+  /** How names are looked up; the system's way if absent. */
+  readonly lookup?: Lookup
+}
+
+/** An answer whose body is still to come. */
+interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: Readable
+}
+
+const METHOD = /^(GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)$/
+const AGENT = 'workflow-execution-service'
+/** What is read of a redirect's body, so that its connection can be used again. */
+const REDIRECT_BODY_BYTES = 16_384
+
+class GuardedHttp implements OutgoingHttp, AsyncDisposable {
+  readonly #allow: AllowList
+  readonly #lookup: Lookup
+  readonly #end = new AbortController()
+  #agent: Promise<Agent> | null = null
+
+  constructor({ allow, lookup = lookupByTheSystem }: OutgoingHttpOptions) {
+    this.#allow = new AllowList(allow)
+    this.#lookup = lookup
+  }
+
+  async send(request: OutgoingRequest): Promise<IncomingResponse> {
+    request.signal.throwIfAborted()
+    const mask = strictMask(request.secrets)
+    const first = this.#firstHop(request, mask)
+    using limit = new TimeLimit(request.signal, request.timeout_ms)
+    return await this.#follow(request, first, limit, mask)
+  }
+
+  #firstHop({ method, url, headers: given, body }: OutgoingRequest, mask: Mask): Hop {
+    if (!METHOD.test(method)) throw new NodeError(`Requests are not sent with the method "${method}".`, 'bad_header')
+    const headers = checkedHeaders(given)
+    const target = targetOf(url, null, this.#allow, mask)
+    if (target.authorization !== null) {
+      if (headers.has('authorization')) {
+        throw new NodeError('Give either an Authorization header or credentials in the URL, not both.', 'bad_header')
+      }
+      headers.set('authorization', target.authorization)
+    }
+    const ours: [string, string][] = [
+      ['accept', '*/*'],
+      ['accept-encoding', ENCODINGS],
+      ['user-agent', AGENT],
+    ]
+    return { method, target, headers: new Map([...ours, ...headers]), body }
+  }
+
+  async #follow(request: OutgoingRequest, first: Hop, limit: TimeLimit, mask: Mask): Promise<IncomingResponse> {
+    let hop = first
+    try {
+      for (let redirects = 0; ; redirects++) {
+        const answer = await this.#exchange(hop, limit.signal)
+        const location = request.max_redirects > 0 ? locationOf(answer.status, answer.headers) : null
+        if (location === null) return await received(answer, hop, request.max_bytes)
+        await discard(answer, limit.signal)
+        if (redirects === request.max_redirects) throw tooManyRedirects(hop.target.shown, redirects)
+        const target = targetOf(location, hop.target.url, this.#allow, mask)
+        hop = redirected(hop, answer.status, target, request.secrets)
+      }
+    } catch (error) {
+      throw this.#told(error, request, hop.target.shown, limit.over, mask)
+    }
+  }
+
+  /** What the caller is told: why it gave up itself, that the time is over, or what went wrong. */
+  #told(error: unknown, request: OutgoingRequest, host: string, over: boolean, mask: Mask): unknown {
+    if (request.signal.aborted) return request.signal.reason
+    if (over) return timedOut(host, request.timeout_ms)
+    if (this.#end.signal.aborted) return closing()
+    return failure(error, host, mask)
+  }
+
+  async #exchange({ method, target, headers, body }: Hop, signal: AbortSignal): Promise<Answer> {
+    if (this.#end.signal.aborted) throw closing()
+    this.#agent ??= guardedAgent(this.#allow, this.#lookup, this.#end.signal)
+    const agent = await this.#agent
+    const { statusCode, ...answer } = await agent.request({
+      origin: target.url.origin,
+      path: target.url.pathname + target.url.search,
+      method: method as Dispatcher.HttpMethod,
+      headers: Object.fromEntries(headers),
+      body,
+      signal,
+      responseHeaders: 'raw',
+    })
+    // Raw headers are names and values in turn, which the library's types do not tell.
+    const raw = answer.headers as unknown as readonly string[]
+    return { status: statusCode, headers: receivedHeaders(raw), body: answer.body }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#end.abort(new Error('Outgoing HTTP is closed'))
+    const agent = await this.#agent?.catch(() => null)
+    await agent?.destroy()
+  }
+}
+
+function closing(): NodeError {
+  return new NodeError('The service is closing and sends no more requests.', 'unavailable')
+}
+
+function tooManyRedirects(host: string, redirects: number): NodeError {
+  const text = `The request was sent on ${redirects} times, the last time by "${host}", without an end.`
+  return new NodeError(`${text} Check the URL, or allow more with max_redirects.`, 'too_many_redirects')
+}
+
+async function discard({ body }: Answer, signal: AbortSignal): Promise<void> {
+  let left = REDIRECT_BODY_BYTES
+  for await (const piece of body) {
+    signal.throwIfAborted()
+    left -= (piece as Uint8Array).length
+    if (left < 0) break
+  }
+}
+
+async function received(answer: Answer, hop: Hop, max_bytes: number): Promise<IncomingResponse> {
+  const { status, headers } = answer
+  const empty = hop.method === 'HEAD' || status === 204 || status === 304
+  const encodings = empty ? [] : encodingsOf(headers.get('content-encoding') ?? '')
+  if (!empty && encodings.length === 0 && Number(headers.get('content-length')) > max_bytes) {
+    answer.body.on('error', () => {}).destroy()
+    throw tooLarge(max_bytes)
+  }
+  const body = await readBody(answer.body, encodings, max_bytes)
+  // They say how the body was sent, not what it is now.
+  if (encodings.length > 0) for (const name of ['content-encoding', 'content-length']) headers.delete(name)
+  return { status, headers: Object.fromEntries(headers), body, url: hop.target.url.href }
+}
+
+/** The guarded client. It holds its connections until it is disposed, which ends what is under way. */
+export function createOutgoingHttp(options: OutgoingHttpOptions): OutgoingHttp & AsyncDisposable {
+  return new GuardedHttp(options)
+}

@@ -1,0 +1,63 @@
+// What becomes of a request that is sent elsewhere: RFC 9110 §15.4, and what must not follow to another origin.
+import { NodeError } from '../engine/node-error.ts'
+import type { Headers } from './headers.ts'
+import type { Target } from './target.ts'
+
+/** One request on its way, before and after each redirect. */
+export interface Hop {
+  readonly method: string
+  readonly target: Target
+  readonly headers: Headers
+  readonly body: string | Uint8Array | null
+}
+
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+/** Names of headers that hold credentials, whatever their values look like. */
+const CREDENTIALS = /auth|cookie|token|secret|session|signature|password|key/
+
+/** Where an answer sends the request on to, or null where it does not. Its bytes are UTF-8, whatever headers are. */
+export function locationOf(status: number, headers: Headers): string | null {
+  const location = headers.get('location')
+  if (location === undefined || !REDIRECTS.has(status)) return null
+  return Buffer.from(location, 'latin1').toString('utf8')
+}
+
+function becomesGet(status: number, method: string): boolean {
+  if (status === 303) return method !== 'GET' && method !== 'HEAD'
+  return (status === 301 || status === 302) && method === 'POST'
+}
+
+function hasSecret(text: string | Uint8Array, secrets: readonly string[]): boolean {
+  return secrets.some((secret) => secret !== '' && Buffer.from(text).includes(secret))
+}
+
+function withoutCredentials(headers: Headers, secrets: readonly string[]): Headers {
+  return new Map([...headers].filter(([name, value]) => !CREDENTIALS.test(name) && !hasSecret(value, secrets)))
+}
+
+function refused(text: string): NodeError {
+  return new NodeError(text, 'redirect_refused')
+}
+
+/**
+ * The request as it is sent on. On another origin it goes without credentials and secrets.
+ * @throws NodeError `redirect_refused` where it may not follow
+ */
+export function redirected(hop: Hop, status: number, target: Target, secrets: readonly string[]): Hop {
+  const { shown, url } = hop.target
+  if (url.protocol === 'https:' && target.url.protocol === 'http:') {
+    throw refused(`"${shown}" sends the request on to an http URL, where anyone could read it. Use the final URL.`)
+  }
+  if (target.authorization !== null) throw refused(`"${shown}" sends the request on with a user name or password.`)
+  const asGet = becomesGet(status, hop.method)
+  const body = asGet ? null : hop.body
+  const kept = asGet ? new Map([...hop.headers].filter(([name]) => !name.startsWith('content-'))) : hop.headers
+  const method = asGet ? 'GET' : hop.method
+  if (url.origin === target.url.origin) return { method, target, headers: kept, body }
+  if (body !== null && hasSecret(body, secrets)) {
+    throw refused(
+      `"${shown}" sends the request on to "${target.shown}", and its body holds a secret. Use the final URL.`,
+    )
+  }
+  return { method, target, headers: withoutCredentials(kept, secrets), body }
+}

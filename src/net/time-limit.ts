@@ -1,0 +1,28 @@
+// How long one request may take: until its caller gives up, or until its time is over.
+
+/** Aborts with its caller's signal or after `timeout_ms`. Disposed, it leaves neither timer nor listener. */
+export class TimeLimit implements Disposable {
+  readonly #controller = new AbortController()
+  readonly #caller: AbortSignal
+  readonly #timer: NodeJS.Timeout
+  readonly #abort = () => this.#controller.abort(this.#caller.reason)
+  over = false
+
+  constructor(caller: AbortSignal, timeout_ms: number) {
+    this.#caller = caller
+    this.#timer = setTimeout(() => {
+      this.over = true
+      this.#controller.abort(new Error('The time of the request is over'))
+    }, timeout_ms)
+    caller.addEventListener('abort', this.#abort, { once: true })
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer)
+    this.#caller.removeEventListener('abort', this.#abort)
+  }
+}
