@@ -1,0 +1,158 @@
+// date.*: counting with moments (what they lie in is in date-periods.ts). Years, months, weeks and days go by the calendar of a zone; hours and less by time that passes.
+import { Temporal } from 'temporal-polyfill'
+import { NodeError, type NodeType } from '../engine/node-type.ts'
+import { oneOf } from '../engine/types.ts'
+import { OPERATOR_TYPE, OPERATORS, type Operator } from './compare.ts'
+import { date, zone } from './date.ts'
+import { option, output } from './define.ts'
+import { inCalendar, localMoment, type Moment, readDate, writeDate } from './moments.ts'
+
+/** What moves a date. All of it may be negative. */
+interface Span {
+  years: number
+  months: number
+  weeks: number
+  days: number
+  hours: number
+  minutes: number
+  seconds: number
+}
+
+const NO_SPAN: Span = { years: 0, months: 0, weeks: 0, days: 0, hours: 0, minutes: 0, seconds: 0 }
+
+/**
+ * First years and months (a day that the month doesn't have becomes its last), then weeks and days, on the calendar alone; then
+ * the local time is found again; then hours and less pass.
+ */
+function add(moment: Moment, span: Span): Moment {
+  const months = span.years * 12 + span.months
+  const days = span.weeks * 7 + span.days
+  const seconds = span.hours * 3600 + span.minutes * 60 + span.seconds
+  return inCalendar(() => {
+    const day = () => localMoment(moment.toPlainDateTime().add({ months }).add({ days }), moment.timeZoneId)
+    const from = months === 0 && days === 0 ? moment : day()
+    const whole = Math.trunc(seconds)
+    return from.add({ seconds: whole, nanoseconds: Math.round((seconds - whole) * 1e9) })
+  })
+}
+
+type Unit = 'year' | 'month' | 'week' | 'day' | 'hour' | 'minute' | 'second'
+
+const SPANS: Readonly<Record<Unit, (count: number) => Span>> = {
+  year: (years) => ({ ...NO_SPAN, years }),
+  month: (months) => ({ ...NO_SPAN, months }),
+  week: (weeks) => ({ ...NO_SPAN, weeks }),
+  day: (days) => ({ ...NO_SPAN, days }),
+  hour: (hours) => ({ ...NO_SPAN, hours }),
+  minute: (minutes) => ({ ...NO_SPAN, minutes }),
+  second: (seconds) => ({ ...NO_SPAN, seconds }),
+}
+const UNIT_TYPE = oneOf(...(Object.keys(SPANS) as Unit[]))
+
+function difference(from: Moment, to: Moment, unit: Unit) {
+  const until = from.until(to.withTimeZone(from.timeZoneId), { largestUnit: unit })
+  const { years, months, weeks, days, hours, minutes } = until
+  const fraction = until.milliseconds * 1e6 + until.microseconds * 1e3 + until.nanoseconds
+  const parts = { years, months, weeks, days, hours, minutes, seconds: until.seconds + fraction / 1e9 }
+  const whole = unit === 'second' ? until.seconds : parts[`${unit}s`]
+  return { output: until.total({ unit, relativeTo: from }), whole, parts }
+}
+
+/** How many dates one range may have: more than the days of two centuries. Each costs some microseconds. */
+const MOST_DATES = 100_000
+
+interface Range {
+  from: string
+  to: string
+  step: number
+  unit: Unit
+  zone: string
+  inclusive: boolean
+}
+
+/** Each date is counted from the first one, so that the ends of months come back. */
+function range({ from, to, step, unit, zone, inclusive }: Range): string[] {
+  if (step === 0) throw new NodeError('The step is 0: the range would never end.', 'bad_input')
+  const start = readDate(from, zone)
+  const end = readDate(to, zone)
+  const dates: string[] = []
+  for (let at = start, count = 1; ; count++) {
+    const order = Temporal.ZonedDateTime.compare(end, at) * Math.sign(step)
+    if (order < 0 || (order === 0 && !inclusive)) return dates
+    if (count > MOST_DATES) {
+      const text = `The range would have more than ${MOST_DATES.toLocaleString('en')} dates. Take a longer step.`
+      throw new NodeError(text, 'too_large')
+    }
+    dates.push(writeDate(at))
+    try {
+      at = add(start, SPANS[unit](count * step))
+    } catch (error) {
+      // What would come next lies beyond the last year there is, and so beyond the end.
+      if (error instanceof NodeError && error.type === 'out_of_range') return dates
+      throw error
+    }
+  }
+}
+
+const amount = (name: keyof Span, type = 'int') =>
+  option(name, type, `How many ${name} later; negative: earlier.`, { default: 0 })
+
+export const dateMathNodes: NodeType[] = [
+  {
+    node_type: 'date.Add',
+    title: 'Move date',
+    description:
+      'Gives an earlier or later date. A day that a month lacks becomes its last; a time that clocks skip moves on by the gap; of one that comes twice it is the first. Hours and less are time that passes.',
+    properties: [
+      date(),
+      ...(['years', 'months', 'weeks', 'days', 'hours', 'minutes'] as const).map((name) => amount(name)),
+      amount('seconds', 'float'),
+      zone(),
+    ],
+    outputs: [output('output', 'str')],
+    run: ({ date, zone, ...span }) => ({
+      output: writeDate(add(readDate(date as string, zone as string), span as unknown as Span)),
+    }),
+  },
+  {
+    node_type: 'date.Difference',
+    title: 'Time between dates',
+    description:
+      'Gives the time from one date to another: with fractions, as a whole number, and in parts from the unit downwards.',
+    properties: [
+      date('from'),
+      date('to'),
+      option('unit', UNIT_TYPE, 'What to count. Days and more go by the calendar.', { default: 'day' }),
+      zone(),
+    ],
+    outputs: [output('output', 'float'), output('whole', 'int'), output('parts', 'dict[str,float]')],
+    run: ({ from, to, unit, zone }: { from: string; to: string; unit: Unit; zone: string }) =>
+      difference(readDate(from, zone), readDate(to, zone), unit),
+  },
+  {
+    node_type: 'date.Range',
+    title: 'Range of dates',
+    description:
+      'Lists the dates from one up to, not including, another. Each is counted from the first, so month ends come back. At most 100,000.',
+    properties: [
+      date('from'),
+      date('to'),
+      option('step', 'int', 'How many units apart; negative: backwards.', { default: 1 }),
+      option('unit', UNIT_TYPE, 'The unit of the step.', { default: 'day' }),
+      option('inclusive', 'bool', 'Includes the end where a step meets it.', { default: false }),
+      zone(),
+    ],
+    outputs: [output('output', 'list[str]')],
+    run: (inputs) => ({ output: range(inputs as unknown as Range) }),
+  },
+  {
+    node_type: 'date.Compare',
+    title: 'Compare dates',
+    description: 'Compares two moments, whatever their zones are.',
+    properties: [date('a'), option('op', OPERATOR_TYPE, 'How to compare.', { default: '<' }), date('b')],
+    outputs: [output('output', 'bool')],
+    run: ({ a, op, b }: { a: string; op: Operator; b: string }) => ({
+      output: OPERATORS[op](Temporal.ZonedDateTime.compare(readDate(a), readDate(b)), 0),
+    }),
+  },
+]

@@ -1,0 +1,148 @@
+// Moments: how dates travel between nodes (RFC 3339 texts with an offset), how they are read, and in which zone they are
+// looked at. Patterns that people write are in date-patterns.ts.
+import { Temporal } from 'temporal-polyfill'
+import { NodeError } from '../engine/node-type.ts'
+import { nearest } from '../engine/suggest.ts'
+import { shown } from './limits.ts'
+import { memo } from './memo.ts'
+
+/** A moment together with the zone that says what its day and hour are. */
+export type Moment = Temporal.ZonedDateTime
+
+export const LAST_YEAR = 9999
+/** In characters: more than any zone or date has, so that nobody looks through a book for one. */
+const LONGEST = 100
+const NANOSECONDS_PER_MINUTE = 60e9
+
+// RFC 3339, with what ISO 8601 leaves out: the seconds, the offset, the time. Nothing in it can be read in two ways.
+const DATE = /^(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d{0,20})?)? ?([Zz]|[+-]\d\d:?\d\d)?)?$/
+
+function unknownZone(zone: string): NodeError {
+  const names = Intl.supportedValuesOf('timeZone')
+  const word = zone.toLowerCase().replaceAll(' ', '_')
+  const near = names.find((name) => name.toLowerCase().endsWith(`/${word}`)) ?? nearest(word, names)
+  const advice = near === null ? ' A zone is a name such as "Europe/Berlin", or an offset such as "+02:00".' : ''
+  const guess = near === null ? '' : ` Did you mean "${near}"?`
+  return new NodeError(`"${shown(zone)}" is no zone that is known.${guess}${advice}`, 'unknown_zone')
+}
+
+const readZone = memo((zone: string): string => {
+  if (zone.length > LONGEST) throw unknownZone(zone)
+  // "Z" is what dates say; an offset's sign makes it one, and every other name is looked up.
+  if (/^(z|utc|gmt)?$/i.test(zone)) return 'UTC'
+  try {
+    return Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(zone).timeZoneId
+  } catch {
+    throw unknownZone(zone)
+  }
+})
+
+/** A zone as it is spelled. Throws NodeError `unknown_zone`, with the name that is nearest. */
+export function zoneOf(zone: string): string {
+  return readZone(zone.trim())
+}
+
+/** Throws NodeError `out_of_range` where a moment's year can't be written with four digits. */
+export function withinYears(moment: Moment): Moment {
+  if (moment.year >= 0 && moment.year <= LAST_YEAR) return moment
+  throw new NodeError(`The date would be in the year ${moment.year}; years go from 0 to ${LAST_YEAR}.`, 'out_of_range')
+}
+
+/** What `make` gives, with a sentence for what is beyond all calendars. */
+export function inCalendar(make: () => Moment): Moment {
+  let moment: Moment
+  try {
+    moment = make()
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new NodeError(`The date would lie outside of the years 0 to ${LAST_YEAR}.`, 'out_of_range')
+  }
+  return withinYears(moment)
+}
+
+function unreadable(text: string): NodeError {
+  const example = 'A date is written such as "2026-03-31T09:30:00+02:00" or "2026-03-31".'
+  return new NodeError(`"${shown(text)}" is no date. ${example} date.Parse reads other forms.`, 'bad_date')
+}
+
+/** A local time as a moment: one that a clock skips moves on by the gap, one that comes twice is the first. */
+export function localMoment(local: Temporal.PlainDateTime, zone: string): Moment {
+  return inCalendar(() => local.toZonedDateTime(zone, { disambiguation: 'compatible' }))
+}
+
+/** `2026-02-30` as it is said to people: that there is no such day. */
+export function plainDateTime(fields: Temporal.DateTimeLikeObject, text: string): Temporal.PlainDateTime {
+  try {
+    return Temporal.PlainDateTime.from(fields, { overflow: 'reject' })
+  } catch {
+    throw new NodeError(`"${shown(text)}" is no date: there is no such day or time.`, 'bad_date')
+  }
+}
+
+/** The digits behind the point of a second. */
+export function fractionFields(digits: string) {
+  const nano = digits.padEnd(9, '0')
+  const three = (at: number) => Number(nano.slice(at, at + 3))
+  return { millisecond: three(0), microsecond: three(3), nanosecond: three(6) }
+}
+
+/** An offset such as `+0230` in minutes, or null where no clock has it. */
+export function offsetMinutes(text: string): number | null {
+  const [, sign, hours, minutes = '0'] = /^([+-])(\d\d):?(\d\d)?$/.exec(text) ?? []
+  if (hours === undefined || Number(hours) > 23 || Number(minutes) > 59) return null
+  return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes))
+}
+
+/** The moment at which clocks that are `minutes` ahead of UTC show a local time. */
+export function atOffset(local: Temporal.PlainDateTime, minutes: number): Temporal.Instant {
+  return local.toZonedDateTime('UTC').subtract({ minutes }).toInstant()
+}
+
+/** The zone whose clocks are always that far ahead of UTC. */
+export function offsetZone(minutes: number): string {
+  return minutes === 0 ? 'UTC' : offsetText(minutes)
+}
+
+/** `+02:00` */
+export function offsetText(minutes: number): string {
+  const two = (count: number) => String(Math.trunc(count)).padStart(2, '0')
+  return `${minutes < 0 ? '-' : '+'}${two(Math.abs(minutes) / 60)}:${two(Math.abs(minutes) % 60)}`
+}
+
+/**
+ * Reads a date: RFC 3339, a date alone (its midnight), or a time without an offset, which is then one of `zone` (without: UTC).
+ * It is looked at in `zone`, or else at its own offset. A leap second is the second before it. Throws NodeError.
+ */
+export function readDate(text: string, zone = ''): Moment {
+  const trimmed = text.length > LONGEST ? '' : text.trim()
+  const [, date, time = '00:00', seconds = '00', fraction = '', offset] = DATE.exec(trimmed) ?? []
+  if (date === undefined) throw unreadable(text)
+  const [year = 0, month = 0, day = 0] = date.split('-').map(Number)
+  const [hour = 0, minute = 0] = time.split(':').map(Number)
+  const second = seconds === '60' ? 59 : Number(seconds)
+  const local = plainDateTime({ year, month, day, hour, minute, second, ...fractionFields(fraction) }, trimmed)
+  if (offset === undefined) return localMoment(local, zoneOf(zone))
+  const minutes = offset.toUpperCase() === 'Z' ? 0 : offsetMinutes(offset)
+  if (minutes === null) throw unreadable(text)
+  return inCalendar(() =>
+    atOffset(local, minutes).toZonedDateTimeISO(zone.trim() === '' ? offsetZone(minutes) : zoneOf(zone)),
+  )
+}
+
+/** How far clocks are ahead of UTC, in whole minutes. */
+export function minutesAhead(moment: Moment): number {
+  return Math.round(moment.offsetNanoseconds / NANOSECONDS_PER_MINUTE)
+}
+
+/** The same moment where an offset of whole minutes tells it: there are no others in texts, but clocks had them until 1972. */
+export function inWholeMinutes(moment: Moment): Moment {
+  const whole = moment.offsetNanoseconds % NANOSECONDS_PER_MINUTE === 0
+  return whole ? moment : moment.withTimeZone(offsetText(minutesAhead(moment)))
+}
+
+/** Writes a moment as RFC 3339: with its offset, `Z` for UTC, and no more digits than it needs. */
+export function writeDate(moment: Moment): string {
+  const told = withinYears(inWholeMinutes(moment))
+  const offset = told.timeZoneId === 'UTC' ? 'Z' : offsetText(minutesAhead(told))
+  return `${told.toPlainDateTime().toString()}${offset}`
+}
