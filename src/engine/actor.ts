@@ -1,12 +1,13 @@
 // One node in one run: reads its join in lock step and fires. When it may do so is the scheduler's business.
 import { AggregateState } from './aggregate-state.ts'
+import { attempts } from './attempts.ts'
 import { ItemSource } from './firing.ts'
 import { Join } from './join.ts'
 import { LoopState } from './loop-state.ts'
-import type { Inputs } from './node-type.ts'
+import type { Inputs, NodeContext, RunResult } from './node-type.ts'
 import type { Result } from './outbox.ts'
 import type { Performer, Stage } from './performer.ts'
-import type { PlanNode } from './plan-parts.ts'
+import type { AttemptPolicy, PlanNode } from './plan-parts.ts'
 import { checkedPublic, coerced } from './results.ts'
 import { ResultsWindow } from './results-window.ts'
 import { Sides } from './sides.ts'
@@ -254,11 +255,20 @@ export class Actor implements Performer {
     } else if (this.#loop) {
       this.#openItems(this.#loop.begin(inputs))
     } else {
-      const result = this.#tasks.attempt((context) =>
-        node.type.run!(node.input ? this.#stage.inputsFor(this, inputs) : inputs, context),
-      )
+      const result = node.policy
+        ? this.#attempts(node.policy, inputs)
+        : this.#tasks.attempt((context) => this.#run(inputs, context))
       if (!this.#stage.stopped) this.#results.take(result)
     }
+  }
+
+  #run(inputs: Inputs, context: NodeContext): RunResult {
+    return this.node.type.run!(this.node.input ? this.#stage.inputsFor(this, inputs) : inputs, context)
+  }
+
+  #attempts(policy: AttemptPolicy, inputs: Inputs): Promise<unknown> {
+    const stage = this.#stage
+    return attempts(policy, (signal) => this.#run(inputs, stage.context(this, signal)), stage.attemptHost(this))
   }
 
   /** The items of a firing as they come, or what stands for a firing that did not take place. */

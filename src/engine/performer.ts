@@ -1,4 +1,5 @@
 // What a run and the node that takes part in it know of each other.
+import type { AttemptHost } from './attempts.ts'
 import type { ItemSource } from './firing.ts'
 import type { InboxHost } from './intake.ts'
 import type { Inputs, NodeContext, Outputs } from './node-type.ts'
@@ -48,7 +49,9 @@ export interface Stage extends InboxHost {
   /** An asynchronous piece of work began, and ended; `settle` takes in what it gave. */
   launched(): void
   landed(settle: () => void): void
-  context(performer: Performer): NodeContext
+  /** `signal` is the firing's own, where it may abort before the run does. */
+  context(performer: Performer, signal?: AbortSignal): NodeContext
+  attemptHost(performer: Performer): AttemptHost
   /** The inputs of an input node, from the run's params. */
   inputsFor(performer: Performer, constants: Inputs): Inputs
   /** The items of a streamed input, which come from outside. */

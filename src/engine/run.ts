@@ -1,5 +1,6 @@
 // One run: what its nodes and its host ask of it, and how it ends. Whose turn it is, scheduler.ts says.
 import { Actor } from './actor.ts'
+import type { AttemptHost } from './attempts.ts'
 import type { Budget } from './budget.ts'
 import type { Halting } from './call.ts'
 import type { Clock } from './clock.ts'
@@ -26,6 +27,8 @@ export interface RunOptions {
   inboxLimit: number
   clock: Clock
   random: () => number
+  /** Milliseconds, or null. */
+  timeLimit: number | null
   services: NodeServices
   /** Calls a workflow. While it goes on it is one of `calls`, so that it stops with its caller. */
   callWorkflow(
@@ -46,7 +49,6 @@ const NO_NODE: ObservedNode = { node_id: '', node_name: '', node_type: '' }
 export class Run implements Stage, ContextHost, Halting {
   readonly deliver = (node: number, slot: number, token: unknown): void => this.#actors[node]!.receive(slot, token)
   readonly inboxLimit: number
-  readonly signal: AbortSignal
   readonly clock: Clock
   readonly observer: RunObserver
   readonly random: () => number
@@ -60,6 +62,8 @@ export class Run implements Stage, ContextHost, Halting {
   readonly #calls = new Set<Halting>()
   readonly #drain = (): void => this.#work()
   readonly #abort = (): void => this.#cancel()
+  /** What firings hear of: the run's cancel, its time limit, and its end where something is still under way. */
+  #aborter: AbortController | null = null
   #state: State = 'running'
   /** Nodes not yet closed, and asynchronous pieces of work under way. */
   #open: number
@@ -67,6 +71,8 @@ export class Run implements Stage, ContextHost, Halting {
   #working = false
   #listening = false
   #grace: AbortController | null = null
+  /** Ends the timer of the time limit. */
+  #timer: AbortController | null = null
   #error: RunError | null = null
   #outcome: Outcome | null = null
   #done: PromiseWithResolvers<Outcome> | null = null
@@ -75,7 +81,6 @@ export class Run implements Stage, ContextHost, Halting {
     this.#plan = plan
     this.#options = options
     this.inboxLimit = options.inboxLimit
-    this.signal = options.signal
     this.clock = options.clock
     this.observer = options.observer
     this.random = options.random
@@ -89,6 +94,7 @@ export class Run implements Stage, ContextHost, Halting {
 
   /** Begins. A run that needs no waiting is over when this returns. */
   start(): void {
+    if (this.#options.timeLimit !== null) this.#limitTime(this.#options.timeLimit)
     for (const root of this.#plan.roots) this.schedule(this.#actors[root]!)
     this.#work()
   }
@@ -97,6 +103,13 @@ export class Run implements Stage, ContextHost, Halting {
     if (this.#state !== 'running') return
     this.#stop('cancelling')
     if (!this.#working) this.#endIfOver()
+  }
+
+  /** Aborts when firings in flight should end. */
+  get signal(): AbortSignal {
+    this.#aborter ??= new AbortController()
+    if (this.#options.signal.aborted) this.#aborter.abort(this.#options.signal.reason)
+    return this.#aborter.signal
   }
 
   get outcome(): Outcome | null {
@@ -183,8 +196,8 @@ export class Run implements Stage, ContextHost, Halting {
     this.#options.budget.wakeWaiting()
   }
 
-  context(performer: Performer): NodeContext {
-    return new FiringContext(performer.node, this)
+  context(performer: Performer, signal?: AbortSignal): NodeContext {
+    return new FiringContext(performer.node, this, signal)
   }
 
   inputsFor(performer: Performer, constants: Inputs): Inputs {
@@ -216,7 +229,7 @@ export class Run implements Stage, ContextHost, Halting {
 
   fail(performer: Performer, error: unknown): Failure | null {
     if (this.#state !== 'running') return null
-    if (this.signal.aborted) {
+    if (this.#options.signal.aborted) {
       this.#cancel()
       return null
     }
@@ -259,6 +272,38 @@ export class Run implements Stage, ContextHost, Halting {
     }
   }
 
+  attemptHost({ node }: Performer): AttemptHost {
+    const run = this
+    return {
+      signal: this.signal,
+      clock: this.clock,
+      get stopped() {
+        return run.stopped
+      },
+      log: (severity, content) => {
+        if (!this.settled) this.observer.log(node.observed, severity, content)
+      },
+      rest: (ms) => this.#rest(ms),
+    }
+  }
+
+  /** Waiting for its next attempt, a firing needs no place, and it waits no longer than the run goes on. */
+  async #rest(ms: number): Promise<void> {
+    const { budget } = this.#options
+    const stop = new AbortController()
+    const halting: Halting = { halt: () => stop.abort(new NodeError('The run has stopped.', 'cancelled')) }
+    this.#calls.add(halting)
+    budget.giveBack()
+    budget.wakeWaiting()
+    try {
+      if (this.stopped) halting.halt()
+      await this.clock.sleep(ms, stop.signal)
+    } finally {
+      this.#calls.delete(halting)
+      budget.take()
+    }
+  }
+
   // — work —
 
   #feed(name: string, handle: string | undefined, whenEnded: PushResult, change: (feed: Feed) => void): PushResult {
@@ -286,7 +331,7 @@ export class Run implements Stage, ContextHost, Halting {
 
   /** Whether the run has stopped; hears of a cancel that came in the middle of a slice. */
   #over(): boolean {
-    if (this.signal.aborted) this.#cancel()
+    if (this.#options.signal.aborted) this.#cancel()
     return this.#state !== 'running'
   }
 
@@ -314,6 +359,29 @@ export class Run implements Stage, ContextHost, Halting {
   #cancel(): void {
     if (this.#state === 'settled' || this.#grace) return
     if (this.#state === 'running') this.#stop('cancelling')
+    this.#abortFirings(this.#options.signal.reason)
+  }
+
+  #timeOut(ms: number): void {
+    if (this.#state !== 'running') return
+    this.#stop('failing')
+    const error = new NodeError(`The run was not over after ${ms / 1000} s.`, 'timed_out')
+    this.#error = { node_id: '', type: error.type, message: error.message }
+    this.#abortFirings(error)
+  }
+
+  #limitTime(ms: number): void {
+    this.#timer = new AbortController()
+    this.clock.sleep(ms, this.#timer.signal).then(
+      () => this.#timeOut(ms),
+      () => {},
+    )
+  }
+
+  /** Tells the firings in flight to end, and gives them a while for it. */
+  #abortFirings(reason: unknown): void {
+    this.#aborter ??= new AbortController()
+    this.#aborter.abort(reason)
     this.#grace = new AbortController()
     this.clock.sleep(GRACE, this.#grace.signal).then(
       () => this.#settle(),
@@ -334,7 +402,7 @@ export class Run implements Stage, ContextHost, Halting {
     if (this.#scheduler.starving) this.#options.budget.wait(this.#drain)
     if (this.#listening) return
     this.#listening = true
-    this.signal.addEventListener('abort', this.#abort)
+    this.#options.signal.addEventListener('abort', this.#abort)
   }
 
   /** Nothing is under way and nothing can come, though nodes are open: no graph should bring this about. */
@@ -353,8 +421,10 @@ export class Run implements Stage, ContextHost, Halting {
     if (this.#state === 'settled') return
     const outcome = this.#result()
     this.#state = 'settled'
-    if (this.#listening) this.signal.removeEventListener('abort', this.#abort)
+    if (this.#listening) this.#options.signal.removeEventListener('abort', this.#abort)
     this.#grace?.abort()
+    this.#timer?.abort()
+    if (this.#inFlight > 0) this.#aborter?.abort(new NodeError('The run is over.', 'cancelled'))
     this.#options.budget.forget(this.#drain)
     for (const actor of this.#actors) if (!actor.closed) actor.abandon()
     this.#scheduler.clear()

@@ -22,6 +22,8 @@ export interface ExecuteOptions {
   /** How many tokens wait on an edge before its producer pauses. Default 64. */
   inboxLimit?: number
   clock?: Clock
+  /** Milliseconds after which the run fails with `timed_out`. Default: no limit. */
+  timeLimit?: number
   /** Default Math.random. */
   random?: () => number
   /** What nodes may use besides. Default: nothing. */
@@ -79,6 +81,7 @@ export function newRun(
     inboxLimit: options.inboxLimit ?? 64,
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,
+    timeLimit: depth === 0 ? (options.timeLimit ?? null) : null,
     services: options.services ?? noServices,
     async callWorkflow(caller, workflow_id, params, calls) {
       if (depth >= DEEPEST_CALL) {

@@ -74,7 +74,7 @@ describe('the registry', () => {
     test(`${type.node_type} is described, and its defaults are of their types`, () => {
       assert.match(type.node_type, /^[a-z]+\.[A-Z][A-Za-z]+$/)
       assert.ok(type.title && type.description.endsWith('.'))
-      assert.ok(type.role === 'output' || type.run || type.open)
+      assert.ok(type.role === 'output' || type.run || type.open || type.weave || type.loop)
       for (const property of type.properties) {
         assert.ok(property.description?.endsWith('.'), property.name)
         if (property.default !== undefined) assert.ok(conforms(property.default, property.type), property.name)

@@ -1,0 +1,109 @@
+// Tries a firing as often and for as long as its node says: law 31 and 32 of the README beside this file.
+import type { Clock } from './clock.ts'
+import { asSource } from './firing.ts'
+import { type LogSeverity, NodeError, type Outputs } from './node-type.ts'
+import type { AttemptPolicy } from './plan-parts.ts'
+import { LONGEST_BACKOFF_MS } from './policy.ts'
+import { publicError } from './results.ts'
+
+/** What trying asks of the run. */
+export interface AttemptHost {
+  readonly signal: AbortSignal
+  readonly clock: Clock
+  readonly stopped: boolean
+  log(severity: LogSeverity, content: string): void
+  /** Waits without a place among the firings in flight. Rejects as soon as the run stops. */
+  rest(ms: number): Promise<void>
+}
+
+/** The time of one attempt: its signal aborts with the run's, and when the time is over. */
+class TimeLimit {
+  readonly #host: AttemptHost
+  readonly #ms: number | null
+  readonly #firing = new AbortController()
+  readonly #abort = (): void => this.#firing.abort(this.#host.signal.reason)
+
+  constructor(host: AttemptHost, ms: number | null) {
+    this.#host = host
+    this.#ms = ms
+    if (host.signal.aborted) this.#abort()
+    else host.signal.addEventListener('abort', this.#abort)
+  }
+
+  get signal(): AbortSignal {
+    return this.#firing.signal
+  }
+
+  /** What the work gives, or NodeError `timed_out` as soon as the time is over. */
+  async within<T>(work: () => T | Promise<T>): Promise<T> {
+    if (this.#ms === null) return await work()
+    const timer = new AbortController()
+    const over = this.#host.clock.sleep(this.#ms, AbortSignal.any([timer.signal, this.signal])).then(() => {
+      const error = new NodeError(`The node was not done after ${this.#ms! / 1000} s.`, 'timed_out')
+      this.#firing.abort(error)
+      throw error
+    })
+    over.catch(() => {})
+    try {
+      return await Promise.race([work(), over])
+    } finally {
+      timer.abort()
+    }
+  }
+
+  /** Puts the attempt away; what still goes on in it is told to end. */
+  end(): void {
+    this.#host.signal.removeEventListener('abort', this.#abort)
+    if (!this.signal.aborted) this.#firing.abort(new NodeError('The attempt is over.', 'cancelled'))
+  }
+}
+
+type Iterated = Iterator<unknown> | AsyncIterator<unknown>
+
+async function* itemsOf(iterator: Iterated, first: IteratorResult<unknown>, limit: TimeLimit) {
+  let step = first
+  try {
+    while (!step.done) {
+      yield step.value as Outputs
+      step = await limit.within(() => iterator.next())
+    }
+    return step.value
+  } finally {
+    limit.end()
+    if (!step.done) await iterator.return?.()
+  }
+}
+
+async function attempt(begin: (signal: AbortSignal) => unknown, host: AttemptHost, ms: number | null) {
+  const limit = new TimeLimit(host, ms)
+  let streams = false
+  try {
+    const result = await limit.within(() => begin(limit.signal))
+    const iterator = asSource(result)?.iterator
+    if (!iterator) return result
+    const first = await limit.within(() => iterator.next())
+    streams = true
+    return itemsOf(iterator, first, limit)
+  } finally {
+    if (!streams) limit.end()
+  }
+}
+
+/** What a firing gives in the end. Rejects with what its last attempt threw. */
+export async function attempts(
+  policy: AttemptPolicy,
+  begin: (signal: AbortSignal) => unknown,
+  host: AttemptHost,
+): Promise<unknown> {
+  for (let made = 1; ; made++) {
+    try {
+      return await attempt(begin, host, policy.timeout_ms)
+    } catch (error) {
+      if (made >= policy.attempts || host.stopped || host.signal.aborted) throw error
+      const pause = Math.min(policy.backoff_ms * 2 ** (made - 1), LONGEST_BACKOFF_MS)
+      const { message } = publicError(error)
+      host.log('warning', `Attempt ${made} of ${policy.attempts} failed, the next comes in ${pause} ms: ${message}`)
+      await host.rest(pause)
+    }
+  }
+}
