@@ -17,7 +17,7 @@ function rounds({ initial, times, max_rounds }: Inputs): Rounds {
       if (next === undefined) return end()
       value = next
       index++
-      if (until === true || index === times) return end()
+      if (until || index === times) return end()
       if (times === null && index >= Number(max_rounds)) {
         const text = `The loop was not over after ${max_rounds} rounds. Let "until" become true, or raise "max_rounds".`
         throw new NodeError(text, 'too_many_rounds')
@@ -36,7 +36,12 @@ export const loopNodes: NodeType[] = [
     properties: [
       required('initial', 'any', 'The value of the first round.'),
       required('next', 'any', 'The value of the next round, made from `value`.', BACK),
-      option('until', 'bool', 'True in the round that is the last one.', BACK),
+      option(
+        'until',
+        'union[bool,int,float]',
+        'True in the round that is the last one; of numbers only 0 is false.',
+        BACK,
+      ),
       option('times', 'int', 'How many rounds there are at most. Without it the loop must end by itself.', { min: 0 }),
       option('max_rounds', 'int', 'A loop without `times` that is not over after so many rounds fails.', {
         default: 10_000,
