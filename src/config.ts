@@ -1,6 +1,7 @@
 // Every setting, read and checked once. Nothing else in the service looks at the environment.
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { isAllowEntry } from './net/allow.ts'
 
 export interface Config {
   host: string
@@ -26,6 +27,10 @@ export interface Config {
   allowed_hosts: readonly string[]
   allowed_origins: readonly string[]
   local_client_token: string | null
+  /** What nodes may reach beyond the public internet: ranges, addresses and host names, the last two with or without a port. */
+  http_node_allow: readonly string[]
+  /** Secrets of the local user by name. */
+  secrets: Readonly<Record<string, string>>
   /** What is set and has no effect, a sentence each. */
   warnings: readonly string[]
 }
@@ -73,6 +78,8 @@ export function readConfig(environment: Environment, listen: { host: string; por
     allowed_hosts: read.list('SVC_ALLOWED_HOSTS'),
     allowed_origins: read.list('SVC_ALLOWED_ORIGINS'),
     local_client_token: read.text('SVC_LOCAL_CLIENT_TOKEN'),
+    http_node_allow: read.list('SVC_HTTP_NODE_ALLOW').filter((entry) => allowed(entry, problems)),
+    secrets: secrets(environment, problems),
     warnings: warnings(read.text),
   }
   if (problems.length > 0) throw new ConfigError(problems)
@@ -117,6 +124,27 @@ function reader(environment: Environment, problems: string[]) {
 function warnings(text: (name: string) => string | null): string[] {
   const set = ['IDP_URL', 'IDP_KEY'].filter((name) => text(name) !== null)
   return set.length === 0 ? [] : [`${set.join(' and ')} set, without effect: this version serves local callers only`]
+}
+
+function allowed(entry: string, problems: string[]): boolean {
+  if (isAllowEntry(entry)) return true
+  const what = 'addresses, ranges such as 10.0.0.0/8, and host names, the first and last with or without a port'
+  problems.push(`SVC_HTTP_NODE_ALLOW must be a list of ${what}, and holds "${entry}"`)
+  return false
+}
+
+const SECRET = /^SVC_SECRET_(.*)$/s
+
+/** The values as they are: a space at an end may belong to a secret. Those that are empty are not set. */
+function secrets(environment: Environment, problems: string[]): Record<string, string> {
+  const found: [string, string][] = []
+  for (const [variable, value] of Object.entries(environment)) {
+    const name = SECRET.exec(variable)?.[1]
+    if (name === undefined || !value?.trim()) continue
+    if (/^\w{1,100}$/.test(name)) found.push([name, value])
+    else problems.push(`${variable} must be named SVC_SECRET_<NAME>, with letters, digits and _ in its NAME`)
+  }
+  return Object.fromEntries(found.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
 function databaseUrl(value: string | null, problems: string[]): string | null {

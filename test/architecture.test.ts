@@ -11,10 +11,11 @@ const ROOT = join(import.meta.dirname, '..')
 /** From the ground up. A room imports from rooms on floors below it, and from itself. */
 const FLOORS: readonly (readonly string[])[] = [
   ['generated'],
-  ['errors.ts', 'json.ts', 'log.ts', 'platform.ts', 'version.ts', 'start-error.ts', 'config.ts'],
+  ['errors.ts', 'json.ts', 'log.ts', 'platform.ts', 'version.ts', 'start-error.ts'],
   ['problems.ts'],
   ['db', 'engine'],
-  ['nodes', 'events'],
+  ['net'],
+  ['config.ts', 'nodes', 'events'],
   ['workflows', 'models', 'assets', 'access'],
   ['jobs', 'chat'],
   ['context.ts'],
@@ -41,6 +42,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   ws: ['sockets', 'client', 'conformance'],
   '@msgpack/msgpack': ['sockets', 'client', 'conformance', 'codegen'],
   pino: ['log.ts'],
+  undici: ['net'],
+  'ipaddr.js': ['net'],
   typescript: ['codegen'],
   yaml: ['codegen'],
   ajv: ['codegen'],

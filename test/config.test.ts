@@ -30,6 +30,8 @@ const DEFAULTS: Config = {
   allowed_hosts: [],
   allowed_origins: [],
   local_client_token: null,
+  http_node_allow: [],
+  secrets: {},
   warnings: [],
 }
 
@@ -53,6 +55,11 @@ const GOOD: Record<string, [keyof Config, string, unknown]> = {
   SVC_ALLOWED_HOSTS: ['allowed_hosts', 'a.example, b.example,,', ['a.example', 'b.example']],
   SVC_ALLOWED_ORIGINS: ['allowed_origins', 'https://a.example', ['https://a.example']],
   SVC_LOCAL_CLIENT_TOKEN: ['local_client_token', 'secret', 'secret'],
+  SVC_HTTP_NODE_ALLOW: [
+    'http_node_allow',
+    '10.0.0.0/8, fd00::/8,::1,[::1]:8080,10.0.0.5:8080,intranet,Box.example:1,0.0.0.0/0',
+    ['10.0.0.0/8', 'fd00::/8', '::1', '[::1]:8080', '10.0.0.5:8080', 'intranet', 'Box.example:1', '0.0.0.0/0'],
+  ],
 }
 
 /** Values that are refused, each alone. */
@@ -69,6 +76,30 @@ const BAD: Record<string, string[]> = {
   SVC_MAX_UPLOAD_BYTES: ['1023', '9007199254740992'],
   SVC_WS_MAX_MESSAGE_BYTES: ['1023', '1073741825'],
   SVC_WS_RATE_LIMIT_MAX: ['0', '1000001'],
+  SVC_HTTP_NODE_ALLOW: [
+    '10.0.0.0/33',
+    '10.0.0.0/',
+    '10.0.0/8',
+    'fd00::/129',
+    '::1/x',
+    'host/8',
+    '*.example',
+    'http://host',
+    'host:0',
+    'host:65536',
+    'host:http',
+    'ho st',
+    '010.0.0.1',
+    '2130706433',
+    '0x7f.1',
+    '127.1',
+    'fe80::1%eth0',
+    '[fe80::1%eth0]:80',
+    '[host]',
+    '::1:99999',
+    'user@host',
+    '.',
+  ],
 }
 
 function problemsOf(environment: Environment): readonly string[] {
@@ -96,7 +127,7 @@ describe('settings', () => {
     const source = readFileSync(new URL('../src/config.ts', import.meta.url), 'utf8')
     const names = [...source.matchAll(/'((?:SVC|IDP)_[A-Z_]+)'/g)].map((match) => match[1]!)
     assert.deepEqual([...new Set(names)].sort(), [...Object.keys(GOOD), 'IDP_KEY', 'IDP_URL'].sort())
-    const keys = [...Object.keys(LISTEN), ...Object.values(GOOD).map(([key]) => key), 'warnings']
+    const keys = [...Object.keys(LISTEN), ...Object.values(GOOD).map(([key]) => key), 'secrets', 'warnings']
     assert.deepEqual(keys.sort(), Object.keys(DEFAULTS).sort())
   })
 
@@ -121,6 +152,23 @@ describe('settings', () => {
     const environment = Object.fromEntries(Object.entries(BAD).map(([name, values]) => [name, values[0]]))
     const names = problemsOf(environment).map((problem) => problem.split(' ')[0])
     assert.deepEqual(names.sort(), Object.keys(BAD).sort())
+  })
+
+  test('each entry of a list that is no good is reported', () => {
+    const problems = problemsOf({ SVC_HTTP_NODE_ALLOW: '10.0.0.0/33, ::1, *.example' })
+    assert.deepEqual(
+      problems.map((problem) => problem.slice(problem.lastIndexOf(' ') + 1)),
+      ['"10.0.0.0/33"', '"*.example"'],
+    )
+  })
+
+  test('secrets are read by their names, as they are', () => {
+    const given = { SVC_SECRET_B: ' b ', SVC_SECRET_a_1: 'a', SVC_SECRET_EMPTY: '', SVC_SECRETS: 'x', OTHER: 'y' }
+    assert.deepEqual(read(given).secrets, { B: ' b ', a_1: 'a' })
+    assert.deepEqual(read({ SVC_SECRET___proto__: 'p' }).secrets, Object.fromEntries([['__proto__', 'p']]))
+    const problems = problemsOf({ SVC_SECRET_: 'hidden', 'SVC_SECRET_A-B': 'hidden', SVC_PUBLIC_URL: 'x' })
+    assert.equal(problems.length, 3)
+    assert.ok(problems.every((problem) => !problem.includes('hidden')))
   })
 
   test('a switch is on unless it says no', () => {

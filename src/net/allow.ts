@@ -40,7 +40,9 @@ function readEntry(text: string): Entry | null {
   const address = readAddress(literal)
   if (address) return { host: null, range: [address, address.toByteArray().length * 8], port }
   // The same parser as for the URLs of requests. What it takes for an address is one in an unusual spelling.
-  const host = bareHost(URL.parse(`http://${parts.host}/`)?.hostname ?? '')
+  const url = URL.parse(`http://${parts.host}/`)
+  if (url?.href !== `http://${url?.host}/`) return null
+  const host = bareHost(url.hostname)
   return NAME.test(host) && isIP(host) === 0 ? { host, range: null, port } : null
 }
 
