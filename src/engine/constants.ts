@@ -2,6 +2,7 @@
 import { type DraftNode, declaresType, issue } from './draft.ts'
 import type { GraphIssue } from './graph.ts'
 import type { NodeProperty } from './node-type.ts'
+import { missing } from './texts.ts'
 import { bounded, type Coerce, check, Mismatch } from './values.ts'
 
 export interface Constants {
@@ -35,8 +36,7 @@ function propertyValues(node: DraftNode, connected: ReadonlySet<string>, into: C
       if (!property.required || property.default !== undefined) continue
       required.add(name)
       if (node.meant.has(name)) continue
-      const what = property.aggregate ? 'a stream' : 'a value or an edge'
-      issues.push(issue('missing_property', `Input "${name}" of node "${node.id}" needs ${what}.`, node.id, name))
+      issues.push(issue('missing_property', missing(property, node), node.id, name))
       continue
     }
     const result = attempt(propertyCheck(property), own)

@@ -1,11 +1,13 @@
 // First pass over a graph: finds each node's type and each edge's ends, and reports what doesn't exist,
 // exists twice or doesn't fit. Order, scopes and values are later passes.
+import { Conversions } from './conversions.ts'
 import type { Graph, GraphEdge, GraphIssue, GraphIssueCode, GraphNode } from './graph.ts'
 import type { NodeRegistry, NodeType } from './node-type.ts'
 import type { PlanNodeOutput } from './plan-parts.ts'
 import { Hints } from './suggest.ts'
+import { mismatch, noInput, noOutput } from './texts.ts'
 import { type TypeInfo, typeInfo } from './type-info.ts'
-import { ANY, fits, isTypeName, readType, type TypeMetadata, typeText } from './types.ts'
+import { ANY, fits, isTypeName, readType, type TypeMetadata } from './types.ts'
 
 export interface DraftNode {
   readonly index: number
@@ -52,9 +54,9 @@ export function issue(
 }
 
 /** Assigning this name to a plain record would change its prototype, so no handle may have it. */
-const FORBIDDEN = '__proto__'
+export const FORBIDDEN = '__proto__'
 
-const TYPE_KEYS = new Set(['type', 'optional', 'values', 'type_args', 'type_name'])
+export const TYPE_KEYS: ReadonlySet<string> = new Set(['type', 'optional', 'values', 'type_args', 'type_name'])
 
 /** Whether an entry of `dynamic_properties` declares a type, rather than being the input's value. */
 export function declaresType(entry: unknown): boolean {
@@ -63,11 +65,12 @@ export function declaresType(entry: unknown): boolean {
   return named && Object.keys(entry).every((key) => TYPE_KEYS.has(key))
 }
 
-function dynamicInputs(node: GraphNode, type: NodeType): Map<string, TypeMetadata> {
+function dynamicInputs(node: GraphNode, type: NodeType, info: TypeInfo): Map<string, TypeMetadata> {
   const names = type.supports_dynamic_inputs ? Object.entries(node.dynamic_properties ?? {}) : []
   const inputs = new Map<string, TypeMetadata>()
   for (const [name, entry] of names) {
-    if (name !== FORBIDDEN) inputs.set(name, declaresType(entry) ? readType(entry) : ANY)
+    if (name === FORBIDDEN || info.properties.has(name)) continue
+    inputs.set(name, declaresType(entry) ? readType(entry) : ANY)
   }
   return inputs
 }
@@ -106,7 +109,7 @@ function resolveNodes(graph: Graph, registry: NodeRegistry, issues: GraphIssue[]
     if (!type) {
       if (!unknown.has(node.type)) {
         const names = registry.all().map((one) => one.node_type)
-        unknown.set(node.type, names.length > 8 ? hints.for(node.type, names) : '')
+        unknown.set(node.type, hints.forType(node.type, names))
       }
       const text = `There is no node type "${node.type}".${unknown.get(node.type)}`
       issues.push(issue('unknown_node', text, node.id))
@@ -121,7 +124,7 @@ function resolveNodes(graph: Graph, registry: NodeRegistry, issues: GraphIssue[]
       data: node.data ?? {},
       type,
       info,
-      dynamic: dynamicInputs(node, type),
+      dynamic: dynamicInputs(node, type, info),
       outputs: outputsOf(node, type, info),
       incoming: [],
       outgoing: [],
@@ -142,6 +145,7 @@ interface Ends {
 interface Report {
   readonly issues: GraphIssue[]
   readonly hints: Hints
+  readonly conversions: Conversions
 }
 
 function endsOf(edge: GraphEdge, byId: Map<string, DraftNode | null>, issues: GraphIssue[]): Ends {
@@ -159,8 +163,7 @@ function sourceOutput(edge: GraphEdge, source: DraftNode, { issues, hints }: Rep
   const handle = edge.sourceHandle ?? ''
   const output = source.outputs.get(handle)
   if (output) return output
-  const text = `Node "${source.id}" (${source.type.node_type}) has no output "${handle}".${hints.for(handle, source.outputs.keys())}`
-  issues.push(issue('unknown_handle', text, source.id, handle))
+  issues.push(issue('unknown_handle', noOutput(handle, source, hints), source.id, handle))
   return null
 }
 
@@ -176,10 +179,9 @@ function targetInput(edge: GraphEdge, target: DraftNode, { issues, hints }: Repo
     target.dynamic.set(handle, ANY)
     return ANY
   }
-  const names = [...target.info.properties.keys(), ...target.dynamic.keys()]
   const text = fixed
     ? `Input "${handle}" of node "${target.id}" (${target.type.node_type}) is fixed before a run and takes no edge.`
-    : `Node "${target.id}" (${target.type.node_type}) has no input "${handle}".${hints.for(handle, names)}`
+    : noInput(handle, target, hints)
   issues.push(issue('unknown_handle', text, target.id, handle))
   return null
 }
@@ -190,12 +192,14 @@ function dataEdge(edge: GraphEdge, { source, target }: Ends, id: string, report:
   const targetType = target && targetInput(edge, target, report)
   if (!source || !target || !output || !targetType) return null
   const input = edge.targetHandle ?? ''
+  const handle = edge.sourceHandle ?? ''
+  const feedback = target.info.properties.get(input)?.feedback === true
+  const draft: DraftEdge = { id, source, target, handle, input, sourceType: output.type, targetType, feedback }
   if (!fits(output.type, targetType)) {
-    const text = `Output "${edge.sourceHandle}" of node "${source.id}" is ${typeText(output.type)}, but input "${input}" of node "${target.id}" takes ${typeText(targetType)}.`
+    const text = `${mismatch(draft)}${report.conversions.hint(output.type, targetType)}`
     report.issues.push(issue('type_mismatch', text, target.id, input))
   }
-  const feedback = target.info.properties.get(input)?.feedback === true
-  return { id, source, target, handle: edge.sourceHandle ?? '', input, sourceType: output.type, targetType, feedback }
+  return draft
 }
 
 function controlEdge(edge: GraphEdge, { source, target }: Ends, id: string): DraftEdge | null {
@@ -204,10 +208,10 @@ function controlEdge(edge: GraphEdge, { source, target }: Ends, id: string): Dra
   return { id, source, target, handle, input: null, sourceType: ANY, targetType: ANY, feedback: false }
 }
 
-function resolveEdges(graph: Graph, byId: Map<string, DraftNode | null>, issues: GraphIssue[]): void {
+function resolveEdges(graph: Graph, byId: Map<string, DraftNode | null>, report: Report): void {
+  const { issues } = report
   const ids = new Set<string>()
   const fed = new Map<DraftNode, Set<string>>()
-  const report: Report = { issues, hints: new Hints() }
   for (const edge of graph.edges) {
     const ends = endsOf(edge, byId, issues)
     const id = edge.id ?? `${edge.source}:${edge.sourceHandle ?? ''}->${edge.target}:${edge.targetHandle ?? ''}`
@@ -240,6 +244,6 @@ function resolveEdges(graph: Graph, byId: Map<string, DraftNode | null>, issues:
 export function draftGraph(graph: Graph, registry: NodeRegistry): Draft {
   const issues: GraphIssue[] = []
   const { nodes, byId } = resolveNodes(graph, registry, issues)
-  resolveEdges(graph, byId, issues)
+  resolveEdges(graph, byId, { issues, hints: new Hints(), conversions: new Conversions(registry) })
   return { nodes, issues }
 }

@@ -33,6 +33,7 @@ export interface Graph {
   [key: string]: unknown
 }
 
+/** The last four are warnings: they keep no graph from running. */
 export type GraphIssueCode =
   | 'unknown_node'
   | 'duplicate_id'
@@ -43,6 +44,10 @@ export type GraphIssueCode =
   | 'fan_in'
   | 'illegal_cycle'
   | 'incomparable_scopes'
+  | 'unknown_property'
+  | 'unknown_type'
+  | 'ignored_handle'
+  | 'unreachable_output'
 
 export interface GraphIssue {
   severity: 'error' | 'warning'

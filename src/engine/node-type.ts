@@ -106,6 +106,15 @@ export interface NodeContext {
   callWorkflow(workflow_id: string, params: Record<string, unknown>): Promise<Outputs>
 }
 
+/** One use of a node type: to make a value of one type into one of another. */
+export interface Conversion {
+  from: TypeMetadata
+  /** `item`: the type of the items of a list. */
+  to: TypeMetadata | 'item'
+  /** What the node does with the value, to be read after "The node in between …". */
+  how: string
+}
+
 export interface NodeType {
   /** `namespace.Name`. */
   node_type: string
@@ -123,6 +132,10 @@ export interface NodeType {
   retry_safe?: boolean | ((inputs: Inputs) => boolean)
   required_settings?: readonly string[]
   required_runtimes?: readonly string[]
+  /** What validation proposes the node type for, where an output doesn't fit an input. */
+  converts?: readonly Conversion[]
+  /** True: it does something besides giving outputs, so it has its use where nothing reads them. */
+  effect?: boolean
   /** One firing. A node type has one of these: `open` where a property is an aggregate and nothing streams out, */
   run?(inputs: Inputs, context: NodeContext): RunResult
   open?(inputs: Inputs, context: NodeContext): Aggregate

@@ -26,7 +26,9 @@ function reportCycles(rest: ReadonlySet<DraftNode>, issues: GraphIssue[]): void 
     if (!first) continue
     const shown = cycle.slice(0, 8).map((node) => `"${node.id}"`)
     const path = [...shown, ...(cycle.length > shown.length ? ['…'] : []), `"${first.id}"`].join(' → ')
-    issues.push(issue('illegal_cycle', `These nodes wait for each other: ${path}.`, first.id))
+    const text =
+      cycle.length === 1 ? `Node "${first.id}" waits for itself.` : `These nodes wait for each other: ${path}.`
+    issues.push(issue('illegal_cycle', text, first.id))
   }
 }
 

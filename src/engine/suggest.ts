@@ -1,4 +1,4 @@
-// "Did you mean …?" for names of node types and handles.
+// "Did you mean …?" for names of node types, handles, properties and whatever else has names.
 
 /** Edits (insert, delete, replace, swap of neighbours) between two words, or `limit + 1` as soon as it is more. */
 function distance(a: string, b: string, limit: number): number {
@@ -28,40 +28,104 @@ const LONGEST = 80
 /** Among more candidates than these nobody looks for the nearest: it would be slow. */
 const MOST_CANDIDATES = 200
 
-/** The candidate that is nearest to what was written, or null where none is near. */
+/** Node types are not the graph's to choose, and there is only one list of them. */
+const MOST_TYPES = 2000
+
+/** How far a word may be from what was meant. Very short ones would otherwise be near to everything. */
+function tolerance(word: string): number {
+  return word.length < 3 ? 0 : Math.max(1, Math.floor(word.length / 3))
+}
+
+/** A name without what people write differently: case, and what stands between the words of it. */
+function squash(name: string): string {
+  return name.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '')
+}
+
+/** The namespace, empty where there is none, and the name in it. */
+function parts(type: string): [string, string] {
+  const dot = type.lastIndexOf('.')
+  return [type.slice(0, Math.max(dot, 0)), type.slice(dot + 1)]
+}
+
+/** Like `distance`, in any case; infinite where it is not to be tolerated. */
+function apart(written: string, meant: string): number {
+  const most = tolerance(written)
+  const far = distance(written.toLowerCase(), meant.toLowerCase(), most)
+  return far > most ? Number.POSITIVE_INFINITY : far
+}
+
+/** What the right name in quite another namespace costs: less than two typing mistakes. */
+const ELSEWHERE = 1.5
+
+/** How far a candidate is from what was written. The namespace of a node type may be missing, or be another one. */
+function cost(squashed: string, [namespace, name]: [string, string], candidate: string): number {
+  if (squashed !== '' && squash(candidate) === squashed) return 0
+  const [otherNamespace, other] = parts(candidate)
+  const far = apart(name, other)
+  if (namespace === '' || far === Number.POSITIVE_INFINITY) return far
+  const elsewhere = apart(namespace, otherNamespace)
+  return far === 0 ? Math.min(elsewhere, ELSEWHERE) : far + elsewhere
+}
+
+/** The candidate that is nearest to what was written, the first of several, or null where none is near. */
 export function nearest(written: string, candidates: Iterable<string>): string | null {
   if (written.length === 0 || written.length > LONGEST) return null
-  const word = written.toLowerCase()
+  const squashed = squash(written)
+  const wanted = parts(written)
   let best: string | null = null
-  let least = Math.max(1, Math.floor(word.length / 3)) + 1
+  let least = Number.POSITIVE_INFINITY
   for (const candidate of candidates) {
-    const other = candidate.toLowerCase()
-    const cost = other === word || other.endsWith(`.${word}`) ? 0 : distance(word, other, least - 1)
-    if (cost < least) {
-      best = candidate
-      least = cost
-    }
+    const found = cost(squashed, wanted, candidate)
+    if (found >= least) continue
+    best = candidate
+    least = found
   }
   return best
 }
 
-/** ` Did you mean "x"?`, or the names there are where they are few, or nothing. */
-export function hint(written: string, candidates: Iterable<string>): string {
+function listed(candidates: Iterable<string>, most: number): string[] | null {
   const names: string[] = []
   for (const name of candidates) {
-    if (names.length === MOST_CANDIDATES) return ''
+    if (names.length === most) return null
     names.push(name)
   }
+  return names
+}
+
+function quoted(names: readonly string[]): string {
+  return names.map((name) => `"${name}"`).join(', ')
+}
+
+/** ` Did you mean "x"?`, or the names there are where they are few, or nothing. */
+export function hint(written: string, candidates: Iterable<string>): string {
+  const names = listed(candidates, MOST_CANDIDATES)
+  if (names === null) return ''
   const near = nearest(written, names)
   if (near !== null) return ` Did you mean "${near}"?`
-  return names.length > 0 && names.length <= 8 ? ` There is ${names.map((name) => `"${name}"`).join(', ')}.` : ''
+  if (names.length === 1) return ` There is only ${quoted(names)}.`
+  return names.length > 0 && names.length <= 8 ? ` There is ${quoted(names)}.` : ''
 }
 
 /** Hints for one graph: so many names are looked up at most, as a hostile graph shall not cost seconds. */
 export class Hints {
-  #left = 20
+  #left: number
+
+  constructor(most = 20) {
+    this.#left = most
+  }
 
   for(written: string, candidates: Iterable<string>): string {
     return this.#left-- > 0 ? hint(written, candidates) : ''
+  }
+
+  forType(written: string, types: Iterable<string>): string {
+    const names = this.#left-- > 0 ? listed(types, MOST_TYPES) : null
+    const near = names && nearest(written, names)
+    return near ? ` Did you mean "${near}"?` : ''
+  }
+
+  /** The nearest name itself, or null. */
+  nearest(written: string, candidates: Iterable<string>): string | null {
+    return this.#left-- > 0 ? nearest(written, candidates) : null
   }
 }

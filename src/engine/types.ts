@@ -21,7 +21,7 @@ export const ANY: TypeMetadata = Object.freeze({
   type_name: null,
 })
 
-const TYPE_NAMES: ReadonlySet<string> = new Set(
+export const TYPE_NAMES: ReadonlySet<string> = new Set(
   'any str int float bool list dict union enum image audio video document dataframe model chunk'.split(' '),
 )
 
@@ -78,21 +78,32 @@ export function oneOf(...values: (string | number)[]): TypeMetadata {
   return { type: 'enum', optional: false, values, type_args: [], type_name: null }
 }
 
-/** Reads type metadata sent by a client; what is missing takes its neutral value, what is no type becomes any. */
-export function readType(value: unknown): TypeMetadata {
-  if (typeof value !== 'object' || value === null) return ANY
+/** A declared type has so many parts at most, and an enum so many values: comparing two of them must stay cheap. */
+const MOST_PARTS = 64
+const MOST_VALUES = 256
+
+function readPart(value: unknown, budget: { left: number }): TypeMetadata {
+  if (typeof value !== 'object' || value === null || --budget.left < 0) return ANY
   const given = value as Partial<Record<keyof TypeMetadata, unknown>>
   if (typeof given.type !== 'string' || given.type === '') return ANY
-  const values = Array.isArray(given.values)
-    ? given.values.filter((one) => typeof one === 'string' || typeof one === 'number')
-    : []
+  const listed = Array.isArray(given.values) && given.values.length <= MOST_VALUES ? given.values : []
   return {
     type: given.type,
     optional: given.optional === true,
-    values,
-    type_args: Array.isArray(given.type_args) ? given.type_args.map(readType) : [],
+    values: listed.filter((one) => typeof one === 'string' || typeof one === 'number'),
+    type_args: Array.isArray(given.type_args)
+      ? given.type_args.slice(0, MOST_PARTS).map((one) => readPart(one, budget))
+      : [],
     type_name: typeof given.type_name === 'string' ? given.type_name : null,
   }
+}
+
+/**
+ * Reads type metadata sent by a client; what is missing takes its neutral value, what is no type becomes any. So do parts beyond
+ * the 64th; an enum of more than 256 values has none listed.
+ */
+export function readType(value: unknown): TypeMetadata {
+  return readPart(value, { left: MOST_PARTS })
 }
 
 /** The shorthand of a type, for messages. */
@@ -127,7 +138,7 @@ function sameKindFits(source: TypeMetadata, target: TypeMetadata): boolean {
 }
 
 /** Like `fits`, without wrapping a scalar into a list: the rule inside containers. */
-function fitsExactly(source: TypeMetadata, target: TypeMetadata): boolean {
+export function fitsExactly(source: TypeMetadata, target: TypeMetadata): boolean {
   if (source.type === 'any' || target.type === 'any') return true
   if (source.type === 'union') return source.type_args.every((member) => fitsExactly(member, target))
   if (target.type === 'union') return target.type_args.some((member) => fitsExactly(source, member))

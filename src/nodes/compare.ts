@@ -2,7 +2,7 @@
 import { type Inputs, NodeError, type NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
 import { kindOf } from '../engine/values.ts'
-import { option, output, required } from './define.ts'
+import { conversion, option, output, required } from './define.ts'
 import type { Spend } from './limits.ts'
 import { compareValues, equal } from './values.ts'
 
@@ -35,6 +35,7 @@ export const compareNodes: NodeType[] = [
       option('ignore_case', 'bool', 'Takes capital and small letters of two texts as the same.', { default: false }),
     ],
     outputs: [output('output', 'bool')],
+    converts: [conversion('str', 'bool', 'compares it with another text')],
     run({ a, b, ignore_case }) {
       const texts = ignore_case === true && typeof a === 'string' && typeof b === 'string'
       return { output: texts ? a.toLowerCase() === b.toLowerCase() : equal(a, b) }
@@ -50,6 +51,7 @@ export const compareNodes: NodeType[] = [
       required('b', 'any', 'The right side.'),
     ],
     outputs: [output('output', 'bool')],
+    converts: [conversion('float', 'bool', 'compares it with another number')],
     run: ({ a, op, b }: { a: unknown; op: Operator; b: unknown }) => ({ output: OPERATORS[op](a, b) }),
   },
   {
@@ -70,6 +72,7 @@ export const compareNodes: NodeType[] = [
     description: 'Says whether a value is null, an empty text, an empty list or an empty object.',
     properties: [option('value', 'any', 'The value.')],
     outputs: [output('output', 'bool')],
+    converts: ['list', 'dict'].map((from) => conversion(from, 'bool', 'says whether it is empty')),
     run: ({ value }) => ({ output: isEmpty(value) }),
   },
 ]

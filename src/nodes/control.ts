@@ -1,6 +1,6 @@
 // control.*: branches, streams and waiting.
 import { type Inputs, NodeError, type NodeType } from '../engine/node-type.ts'
-import { option, output, required, stream } from './define.ts'
+import { conversion, option, output, required, stream } from './define.ts'
 import { guardGathered, guardList } from './limits.ts'
 
 /** Milliseconds in a second; seconds are what people write. */
@@ -35,6 +35,7 @@ export const controlNodes: NodeType[] = [
     description: 'Opens a stream of the items of a list. What follows runs once per item.',
     properties: [required('list', 'list[any]', 'The items.')],
     outputs: [stream('item', 'any'), stream('index', 'int')],
+    converts: [conversion('list', 'item', 'gives the items one by one')],
     *run({ list }: { list: unknown[] }) {
       for (let index = 0; index < list.length; index++) yield { item: list[index], index }
     },
@@ -83,6 +84,7 @@ export const workflowNodes: NodeType[] = [
     description: 'Runs another workflow: its dynamic inputs are the params, its dynamic outputs the results, by name.',
     properties: [required('workflow_id', 'str', 'The workflow to run.')],
     outputs: [],
+    effect: true,
     supports_dynamic_inputs: true,
     supports_dynamic_outputs: true,
     async run({ workflow_id, ...params }: Inputs & { workflow_id: string }, context) {

@@ -1,5 +1,5 @@
 // Shorthands with which node types are written down. What they mean is in engine/node-type.ts.
-import type { NodeOutput, NodeProperty } from '../engine/node-type.ts'
+import type { Conversion, NodeOutput, NodeProperty } from '../engine/node-type.ts'
 import { type TypeMetadata, t } from '../engine/types.ts'
 
 type Extra = Omit<NodeProperty, 'name' | 'type' | 'description'>
@@ -35,4 +35,9 @@ export function output(name: string, type: string | TypeMetadata): NodeOutput {
 /** An output that opens a stream. */
 export function stream(name: string, type: string | TypeMetadata): NodeOutput {
   return { name, type: typed(type), stream: true }
+}
+
+/** What validation proposes the node type for; `to` may be `item`, the type of the list's items. */
+export function conversion(from: string, to: string, how: string): Conversion {
+  return { from: t(from), to: to === 'item' ? to : t(to), how }
 }

@@ -1,7 +1,7 @@
 // dict.*: reading, changing and taking apart of objects. None of them changes the object that it is given.
 import { DEEPEST_VALUE } from '../engine/depth.ts'
 import { NodeError, type NodeType } from '../engine/node-type.ts'
-import { option, output, required } from './define.ts'
+import { conversion, option, output, required } from './define.ts'
 import { budget, guardDepth, guardList, LONGEST_LIST, type Spend, shown, tooDeep } from './limits.ts'
 import { follow, pathParts, withKey } from './values.ts'
 
@@ -58,6 +58,7 @@ export const dictNodes: NodeType[] = [
       option('default', 'any', 'What to give where there is nothing.'),
     ],
     outputs: [output('output', 'any')],
+    converts: [conversion('dict', 'any', 'gives one of its values')],
     run: ({ dict, path, default: otherwise }: { dict: unknown; path: string; default: unknown }) => ({
       output: follow(dict, pathParts(path)) ?? otherwise,
     }),
@@ -97,6 +98,7 @@ export const dictNodes: NodeType[] = [
     description: 'Lists the keys of an object, and its values in the same order.',
     properties: [dict()],
     outputs: [output('keys', 'list[str]'), output('values', 'list[any]')],
+    converts: ['list[str]', 'list'].map((to) => conversion('dict', to, 'lists its keys and its values')),
     run: ({ dict }: { dict: Dict }) => ({ keys: Object.keys(dict), values: Object.values(dict) }),
   },
   {

@@ -1,7 +1,7 @@
 // json.*: values as JSON text and back.
 import { DEEPEST_VALUE } from '../engine/depth.ts'
 import { NodeError, type NodeType } from '../engine/node-type.ts'
-import { option, output, required } from './define.ts'
+import { conversion, option, output, required } from './define.ts'
 import { guardDepth, guardInside } from './limits.ts'
 import { toJson } from './values.ts'
 
@@ -28,6 +28,7 @@ export const jsonNodes: NodeType[] = [
     description: `Reads a value out of a JSON text, nested at most ${DEEPEST_VALUE} levels deep.`,
     properties: [required('text', 'str', 'The text.')],
     outputs: [output('output', 'any')],
+    converts: ['dict', 'list'].map((to) => conversion('str', to, 'reads it as JSON')),
     run: ({ text }: { text: string }) => ({ output: parse(text) }),
   },
   {
@@ -39,6 +40,7 @@ export const jsonNodes: NodeType[] = [
       option('indent', 'int', 'Spaces per level; 0 writes one line.', { default: 0, min: 0, max: 10 }),
     ],
     outputs: [output('output', 'str')],
+    converts: ['dict', 'list[dict]'].map((from) => conversion(from, 'str', 'writes it as JSON')),
     run: ({ value, indent }: { value: unknown; indent: number }) => ({ output: toJson(value, indent) }),
   },
 ]

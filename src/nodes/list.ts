@@ -1,7 +1,7 @@
 // list.*: making, ordering, taking apart and summing up of lists. None of them changes the list that it is given.
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { OPERATOR_TYPE, OPERATORS, type Operator } from './compare.ts'
-import { option, output, required } from './define.ts'
+import { conversion, option, output, required } from './define.ts'
 import { budget, guardList } from './limits.ts'
 import { compareValues, equal, follow, identity, pathParts } from './values.ts'
 
@@ -65,6 +65,7 @@ export const listNodes: NodeType[] = [
       option('default', 'any', 'What to give where there is no such item; without it that is an error.'),
     ],
     outputs: [output('output', 'any')],
+    converts: [conversion('list', 'item', 'gives one of the items')],
     run({ list, index, default: otherwise }: { list: List; index: number; default: unknown }) {
       const item = list.at(index)
       if (item === undefined && otherwise === null) {

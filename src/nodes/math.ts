@@ -2,7 +2,7 @@
 import { type Inputs, NodeError, type NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
 import { kindOf } from '../engine/values.ts'
-import { option, output, required } from './define.ts'
+import { conversion, option, output, required } from './define.ts'
 import { type Names, parseFormula } from './formula.ts'
 import { memo } from './memo.ts'
 import { finite, ROUNDINGS, type Rounding, round } from './values.ts'
@@ -29,6 +29,7 @@ export const mathNodes: NodeType[] = [
       'Calculates with its dynamic inputs by name: + - * / % ^, comparisons (1 is true, 0 is false), && || !, and functions such as round, min, max, sqrt, if.',
     properties: [required('formula', 'str', 'For instance `price * (1 + tax / 100)`.')],
     outputs: [output('output', 'float')],
+    converts: [conversion('bool', 'float', 'can count true as 1 and false as 0')],
     supports_dynamic_inputs: true,
     run: ({ formula, ...inputs }: Inputs & { formula: string }) => ({
       output: finite(formulaOf(formula)(numbers(inputs)), 'The result of the formula'),
@@ -61,6 +62,7 @@ export const mathNodes: NodeType[] = [
       option('default', 'float?', 'What to give where the text is no number; without it that is an error.'),
     ],
     outputs: [output('output', 'float')],
+    converts: [conversion('str', 'float', 'reads a number out of it')],
     run({ text, default: otherwise }: { text: string; default: number | null }) {
       const trimmed = text.trim()
       if (NUMBER.test(trimmed)) return { output: finite(Number(trimmed), 'The number') }

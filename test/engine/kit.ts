@@ -59,7 +59,10 @@ export function control(from: string, to: string): GraphEdge {
 
 export function planOf(of: Graph, registry: NodeRegistry = builtinNodes): Plan {
   const { plan, issues } = compileGraph(of, registry)
-  assert.deepEqual(issues, [])
+  assert.deepEqual(
+    issues.filter((one) => one.severity === 'error'),
+    [],
+  )
   assert.ok(plan)
   return plan
 }

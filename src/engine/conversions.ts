@@ -1,0 +1,69 @@
+// Which node would fit between an output and an input of another type: found among the conversions that the node types of
+// the registry declare. The engine itself knows none of them by name.
+import type { Conversion, NodeRegistry } from './node-type.ts'
+import { argument, fits, fitsExactly, type TypeMetadata } from './types.ts'
+
+interface Proposal {
+  readonly node_type: string
+  readonly how: string
+  readonly score: number
+  readonly item: boolean
+}
+
+/** How much is known to be right about one type in the place of another: 0 where it is any, most where it is the same. */
+function closeness(source: TypeMetadata, target: TypeMetadata): number {
+  if (source.type === 'any' || target.type === 'any') return 0
+  if (source.type === target.type) {
+    const depth = source.type === 'list' ? 0 : 1
+    const inner = source.type_args.length > 0 ? closeness(argument(source, depth), argument(target, depth)) : 0
+    return 3 + inner / 10
+  }
+  return fitsExactly(source, target) ? 2 : 1
+}
+
+function judge(conversion: Conversion, source: TypeMetadata, target: TypeMetadata): number | null {
+  const { from, to } = conversion
+  if (source.type === 'any' || !fitsExactly(source, from)) return null
+  const given = to === 'item' ? argument(source, 0) : to
+  return fits(given, target) ? closeness(source, from) + closeness(given, target) : null
+}
+
+/** The better first; of equals the one that takes the value as a whole. */
+function byScore(a: Proposal, b: Proposal): number {
+  return b.score - a.score || Number(a.item) - Number(b.item)
+}
+
+export class Conversions {
+  readonly #registry: NodeRegistry
+  #known: { node_type: string; conversion: Conversion }[] | null = null
+
+  constructor(registry: NodeRegistry) {
+    this.#registry = registry
+  }
+
+  #all() {
+    this.#known ??= this.#registry
+      .all()
+      .flatMap(({ node_type, converts }) => (converts ?? []).map((conversion) => ({ node_type, conversion })))
+    return this.#known
+  }
+
+  /** The names of the node types that fit between the two types, the best first. */
+  between(source: TypeMetadata, target: TypeMetadata): Proposal[] {
+    const proposals: Proposal[] = []
+    for (const { node_type, conversion } of this.#all()) {
+      const score = judge(conversion, source, target)
+      if (score !== null) proposals.push({ node_type, how: conversion.how, score, item: conversion.to === 'item' })
+    }
+    return proposals.sort(byScore)
+  }
+
+  /** A sentence about the best of them, and the second where it is as good; empty where there is none. */
+  hint(source: TypeMetadata, target: TypeMetadata): string {
+    const [best, ...others] = this.between(source, target)
+    if (!best) return ''
+    const second = others.find((one) => one.score === best.score && one.node_type !== best.node_type)
+    const first = ` ${best.node_type} in between ${best.how}`
+    return second ? `${first}, ${second.node_type} ${second.how}.` : `${first}.`
+  }
+}
