@@ -11,6 +11,7 @@ import type { Plan, PlanNode, PlanPort, PlanSlot, PlanTarget } from './plan-part
 import { policyOf } from './policy.ts'
 import { depthOf, edgeScope, type NodeScope, scopeNodes } from './scopes.ts'
 import { bounded, check, coercion } from './values.ts'
+import { warnOf } from './warnings.ts'
 
 export type { Plan, PlanInput, PlanOutput } from './plan-parts.ts'
 
@@ -124,6 +125,7 @@ export function compileGraph(graph: Graph, registry: NodeRegistry): Compiled {
   for (const node of drafts) for (const [slot, edge] of node.incoming.entries()) slotIndex.set(edge, slot)
   const found = { scopes, slotIndex, beforeCatch: nodesBeforeCatch(drafts) }
   const nodes = drafts.map((node) => planNode(node, found, issues))
+  warnOf(drafts, issues)
   if (issues.some((one) => one.severity === 'error')) return { plan: null, issues }
   const plan: Plan = {
     inputs: nodes.flatMap((node) => node.input ?? []),
