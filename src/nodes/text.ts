@@ -2,7 +2,7 @@
 import { type Inputs, NodeError, type NodeType } from '../engine/node-type.ts'
 import { hint } from '../engine/suggest.ts'
 import { oneOf } from '../engine/types.ts'
-import { option, output, required } from './define.ts'
+import { conversion, option, output, required } from './define.ts'
 import { guardText, shown, textWithin } from './limits.ts'
 import { characters, count, join, matches, occurrences, part, split } from './text-parts.ts'
 import { follow, pathParts, toText } from './values.ts'
@@ -115,6 +115,7 @@ export const textNodes: NodeType[] = [
     description: 'Writes any value as a text: lists and objects as JSON, nothing as an empty text.',
     properties: [option('value', 'any', 'The value.')],
     outputs: [result()],
+    converts: [conversion('union[int,float,bool,list,dict]', 'str', 'writes it as a text')],
     run: ({ value }) => ({ output: textWithin(toText(value)) }),
   },
   {
@@ -153,6 +154,7 @@ export const textNodes: NodeType[] = [
       option('separator', 'str', 'What to put between.', { default: '' }),
     ],
     outputs: [result()],
+    converts: [conversion('list', 'str', 'makes one text of the items')],
     run: ({ list, separator }: { list: unknown[]; separator: string }) => ({
       output: join(list, separator),
     }),
