@@ -1,4 +1,5 @@
 // One run: what its nodes and its host ask of it, and how it ends. Whose turn it is, scheduler.ts says.
+import { Aborter } from './aborter.ts'
 import { Actor } from './actor.ts'
 import type { AttemptHost } from './attempts.ts'
 import type { Budget } from './budget.ts'
@@ -13,6 +14,7 @@ import { type Inputs, type NodeContext, NodeError, type Outputs } from './node-t
 import type { ObservedNode, Outcome, RunError, RunObserver } from './observer.ts'
 import type { Performer, Stage } from './performer.ts'
 import type { Plan } from './plan.ts'
+import { rest, withoutPlace } from './resting.ts'
 import { paramInputs, publicError } from './results.ts'
 import { Scheduler } from './scheduler.ts'
 import type { NodeServices } from './services.ts'
@@ -41,9 +43,6 @@ export interface RunOptions {
 
 type State = 'running' | 'failing' | 'cancelling' | 'settled'
 
-/** Milliseconds that firings in flight have to end after a cancel. */
-const GRACE = 5000
-
 const NO_NODE: ObservedNode = { node_id: '', node_name: '', node_type: '' }
 
 export class Run implements Stage, ContextHost, Halting {
@@ -62,17 +61,13 @@ export class Run implements Stage, ContextHost, Halting {
   readonly #calls = new Set<Halting>()
   readonly #drain = (): void => this.#work()
   readonly #abort = (): void => this.#cancel()
-  /** What firings hear of: the run's cancel, its time limit, and its end where something is still under way. */
-  #aborter: AbortController | null = null
+  readonly #aborter: Aborter
   #state: State = 'running'
   /** Nodes not yet closed, and asynchronous pieces of work under way. */
   #open: number
   #inFlight = 0
   #working = false
   #listening = false
-  #grace: AbortController | null = null
-  /** Ends the timer of the time limit. */
-  #timer: AbortController | null = null
   #error: RunError | null = null
   #outcome: Outcome | null = null
   #done: PromiseWithResolvers<Outcome> | null = null
@@ -82,6 +77,7 @@ export class Run implements Stage, ContextHost, Halting {
     this.#options = options
     this.inboxLimit = options.inboxLimit
     this.clock = options.clock
+    this.#aborter = new Aborter(options.signal, options.clock)
     this.observer = options.observer
     this.random = options.random
     this.services = options.services
@@ -94,7 +90,8 @@ export class Run implements Stage, ContextHost, Halting {
 
   /** Begins. A run that needs no waiting is over when this returns. */
   start(): void {
-    if (this.#options.timeLimit !== null) this.#limitTime(this.#options.timeLimit)
+    const { timeLimit } = this.#options
+    if (timeLimit !== null) this.#aborter.limitTime(timeLimit, () => this.#timeOut(timeLimit))
     for (const root of this.#plan.roots) this.schedule(this.#actors[root]!)
     this.#work()
   }
@@ -107,8 +104,6 @@ export class Run implements Stage, ContextHost, Halting {
 
   /** Aborts when firings in flight should end. */
   get signal(): AbortSignal {
-    this.#aborter ??= new AbortController()
-    if (this.#options.signal.aborted) this.#aborter.abort(this.#options.signal.reason)
     return this.#aborter.signal
   }
 
@@ -263,13 +258,7 @@ export class Run implements Stage, ContextHost, Halting {
   async callWorkflow(node: ObservedNode, workflow_id: string, params: Record<string, unknown>): Promise<Outputs> {
     if (this.stopped) throw new NodeError('The run has stopped.', 'cancelled')
     const { budget, callWorkflow } = this.#options
-    budget.giveBack()
-    budget.wakeWaiting()
-    try {
-      return await callWorkflow(node, workflow_id, params, this.#calls)
-    } finally {
-      budget.take()
-    }
+    return withoutPlace(budget, () => callWorkflow(node, workflow_id, params, this.#calls))
   }
 
   attemptHost({ node }: Performer): AttemptHost {
@@ -283,24 +272,7 @@ export class Run implements Stage, ContextHost, Halting {
       log: (severity, content) => {
         if (!this.settled) this.observer.log(node.observed, severity, content)
       },
-      rest: (ms) => this.#rest(ms),
-    }
-  }
-
-  /** Waiting for its next attempt, a firing needs no place, and it waits no longer than the run goes on. */
-  async #rest(ms: number): Promise<void> {
-    const { budget } = this.#options
-    const stop = new AbortController()
-    const halting: Halting = { halt: () => stop.abort(new NodeError('The run has stopped.', 'cancelled')) }
-    this.#calls.add(halting)
-    budget.giveBack()
-    budget.wakeWaiting()
-    try {
-      if (this.stopped) halting.halt()
-      await this.clock.sleep(ms, stop.signal)
-    } finally {
-      this.#calls.delete(halting)
-      budget.take()
+      rest: (ms) => withoutPlace(this.#options.budget, () => rest(ms, this.clock, this.#calls)),
     }
   }
 
@@ -357,7 +329,7 @@ export class Run implements Stage, ContextHost, Halting {
   }
 
   #cancel(): void {
-    if (this.#state === 'settled' || this.#grace) return
+    if (this.#state === 'settled' || this.#aborter.aborted) return
     if (this.#state === 'running') this.#stop('cancelling')
     this.#abortFirings(this.#options.signal.reason)
   }
@@ -370,23 +342,8 @@ export class Run implements Stage, ContextHost, Halting {
     this.#abortFirings(error)
   }
 
-  #limitTime(ms: number): void {
-    this.#timer = new AbortController()
-    this.clock.sleep(ms, this.#timer.signal).then(
-      () => this.#timeOut(ms),
-      () => {},
-    )
-  }
-
-  /** Tells the firings in flight to end, and gives them a while for it. */
   #abortFirings(reason: unknown): void {
-    this.#aborter ??= new AbortController()
-    this.#aborter.abort(reason)
-    this.#grace = new AbortController()
-    this.clock.sleep(GRACE, this.#grace.signal).then(
-      () => this.#settle(),
-      () => {},
-    )
+    this.#aborter.abort(reason, () => this.#settle())
     if (!this.#working) this.#endIfOver()
   }
 
@@ -422,9 +379,7 @@ export class Run implements Stage, ContextHost, Halting {
     const outcome = this.#result()
     this.#state = 'settled'
     if (this.#listening) this.#options.signal.removeEventListener('abort', this.#abort)
-    this.#grace?.abort()
-    this.#timer?.abort()
-    if (this.#inFlight > 0) this.#aborter?.abort(new NodeError('The run is over.', 'cancelled'))
+    this.#aborter.close(this.#inFlight > 0)
     this.#options.budget.forget(this.#drain)
     for (const actor of this.#actors) if (!actor.closed) actor.abandon()
     this.#scheduler.clear()
