@@ -2,6 +2,7 @@
 import { type DraftNode, declaresType, issue } from './draft.ts'
 import type { GraphIssue } from './graph.ts'
 import type { NodeProperty } from './node-type.ts'
+import { nearest } from './suggest.ts'
 import { missing } from './texts.ts'
 import { bounded, type Coerce, check, Mismatch } from './values.ts'
 
@@ -28,6 +29,13 @@ export function attempt(coerce: Coerce, value: unknown): { value: unknown } | { 
   }
 }
 
+/** Which of the values that a property takes was meant. */
+function choiceHint({ type, values }: NodeProperty, own: unknown): string {
+  if (typeof own !== 'string') return ''
+  const near = nearest(own, (values ?? type.values).map(String))
+  return near === null ? '' : ` Did you mean "${near}"?`
+}
+
 function propertyValues(node: DraftNode, connected: ReadonlySet<string>, into: Constants, issues: GraphIssue[]): void {
   const required = into.required as Set<string>
   for (const [name, property] of node.info.properties) {
@@ -42,7 +50,7 @@ function propertyValues(node: DraftNode, connected: ReadonlySet<string>, into: C
     const result = attempt(propertyCheck(property), own)
     if ('value' in result) into.values[name] = result.value
     else if (!connected.has(name)) {
-      const text = `Property "${name}" of node "${node.id}": ${result.mismatch}.`
+      const text = `Property "${name}" of node "${node.id}": ${result.mismatch}.${choiceHint(property, own)}`
       issues.push(issue('type_mismatch', text, node.id, name))
     } else if (property.required && property.default === undefined) required.add(name)
   }

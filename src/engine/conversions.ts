@@ -13,12 +13,11 @@ interface Proposal {
 /** How much is known to be right about one type in the place of another: 0 where it is any, most where it is the same. */
 function closeness(source: TypeMetadata, target: TypeMetadata): number {
   if (source.type === 'any' || target.type === 'any') return 0
-  if (source.type === target.type) {
-    const depth = source.type === 'list' ? 0 : 1
-    const inner = source.type_args.length > 0 ? closeness(argument(source, depth), argument(target, depth)) : 0
-    return 3 + inner / 10
-  }
-  return fitsExactly(source, target) ? 2 : 1
+  if (source.type !== target.type) return fitsExactly(source, target) ? 2 : 1
+  const at = source.type === 'list' ? 0 : 1
+  const [inner, wanted] = [argument(source, at), argument(target, at)]
+  // An unknown item is no reason for a node that takes one kind of items.
+  return 3 + (inner.type === 'any' && wanted.type !== 'any' ? -1 : closeness(inner, wanted)) / 10
 }
 
 function judge(conversion: Conversion, source: TypeMetadata, target: TypeMetadata): number | null {

@@ -108,8 +108,7 @@ function resolveNodes(graph: Graph, registry: NodeRegistry, issues: GraphIssue[]
     const type = registry.get(node.type)
     if (!type) {
       if (!unknown.has(node.type)) {
-        const names = registry.all().map((one) => one.node_type)
-        unknown.set(node.type, hints.forType(node.type, names))
+        unknown.set(node.type, hints.forType(node.type, registry.all()))
       }
       const text = `There is no node type "${node.type}".${unknown.get(node.type)}`
       issues.push(issue('unknown_node', text, node.id))

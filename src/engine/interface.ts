@@ -46,12 +46,24 @@ export function outputOf(node: DraftNode, scopes: readonly NodeScope[]): PlanOut
   }
 }
 
-/** Reports input or output nodes that have no name, or the same one as another of their kind. */
+/** Reports limits of an input that no value or not its own one can keep. */
+function checkLimits(node: DraftNode, issues: GraphIssue[]): void {
+  const { min, max, default: value } = inputOf(node)
+  const report = (pin: string, text: string) =>
+    issues.push(issue('type_mismatch', `Property "${pin}" of node "${node.id}": ${text}.`, node.id, pin))
+  if (min !== undefined && max !== undefined && min > max) report('min', `must be at most ${max}, which is its max`)
+  else if (typeof value !== 'number') return
+  else if (min !== undefined && value < min) report('value', `must be at least ${min}`)
+  else if (max !== undefined && value > max) report('value', `must be at most ${max}`)
+}
+
+/** Reports input nodes whose limits make no sense, and input or output nodes that have no name, or the same one as another of their kind. */
 export function checkNames(nodes: readonly DraftNode[], issues: GraphIssue[]): void {
   const seen = { input: new Map<string, string>(), output: new Map<string, string>() }
   for (const node of nodes) {
     const { role } = node.type
     if (!role) continue
+    if (role === 'input') checkLimits(node, issues)
     const name = text(node.data.name)
     const other = seen[role].get(name)
     if (name === '') {

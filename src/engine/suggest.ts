@@ -31,6 +31,11 @@ const MOST_CANDIDATES = 200
 /** Node types are not the graph's to choose, and there is only one list of them. */
 const MOST_TYPES = 2000
 
+export interface Titled {
+  readonly node_type: string
+  readonly title: string
+}
+
 /** How far a word may be from what was meant. Very short ones would otherwise be near to everything. */
 function tolerance(word: string): number {
   return word.length < 3 ? 0 : Math.max(1, Math.floor(word.length / 3))
@@ -47,10 +52,15 @@ function parts(type: string): [string, string] {
   return [type.slice(0, Math.max(dot, 0)), type.slice(dot + 1)]
 }
 
+/** What an abbreviation costs: `sep` for `separator`. */
+const SHORT = 2
+
 /** Like `distance`, in any case; infinite where it is not to be tolerated. */
 function apart(written: string, meant: string): number {
   const most = tolerance(written)
-  const far = distance(written.toLowerCase(), meant.toLowerCase(), most)
+  const [a, b] = [written.toLowerCase(), meant.toLowerCase()]
+  const far = distance(a, b, most)
+  if (a.length > 2 && b.startsWith(a)) return Math.min(far, SHORT)
   return far > most ? Number.POSITIVE_INFINITY : far
 }
 
@@ -67,20 +77,41 @@ function cost(squashed: string, [namespace, name]: [string, string], candidate: 
   return far === 0 ? Math.min(elsewhere, ELSEWHERE) : far + elsewhere
 }
 
-/** The candidate that is nearest to what was written, the first of several, or null where none is near. */
-export function nearest(written: string, candidates: Iterable<string>): string | null {
-  if (written.length === 0 || written.length > LONGEST) return null
+/** The candidates that are nearest to what was written, as near as each other. */
+function nearby(written: string, candidates: Iterable<string>): string[] {
+  if (written.length === 0 || written.length > LONGEST) return []
   const squashed = squash(written)
   const wanted = parts(written)
-  let best: string | null = null
-  let least = Number.POSITIVE_INFINITY
+  let best: string[] = []
+  let least = Number.MAX_VALUE
   for (const candidate of candidates) {
     const found = cost(squashed, wanted, candidate)
-    if (found >= least) continue
-    best = candidate
-    least = found
+    if (found < least) best = []
+    if (found <= least) best.push(candidate)
+    least = Math.min(found, least)
   }
   return best
+}
+
+/** The candidate that is nearest to what was written, the first of several, or null where none is near. */
+export function nearest(written: string, candidates: Iterable<string>): string | null {
+  return nearby(written, candidates)[0] ?? null
+}
+
+/** The words of a name or title in one form, in the order of the alphabet. */
+function wordsOf(name: string): string {
+  const words = name.match(/\p{Lu}*\p{Ll}+|\p{Lu}+|\p{N}+/gu) ?? []
+  return words
+    .map((word) => word.toLowerCase())
+    .sort()
+    .join(' ')
+}
+
+/** The node types whose title has the very words that were written: `input.Text` for the one called "Text input". */
+function titled(written: string, types: readonly Titled[]): string[] {
+  if (written.length > LONGEST) return []
+  const words = wordsOf(written)
+  return types.filter((type) => words !== '' && wordsOf(type.title) === words).map((type) => type.node_type)
 }
 
 function listed(candidates: Iterable<string>, most: number): string[] | null {
@@ -96,12 +127,21 @@ function quoted(names: readonly string[]): string {
   return names.map((name) => `"${name}"`).join(', ')
 }
 
+/** So many names are proposed at most. */
+const MOST_PROPOSED = 3
+
+function question(names: readonly string[]): string {
+  const all = names.slice(0, MOST_PROPOSED).map((name) => `"${name}"`)
+  const last = all.pop()
+  return ` Did you mean ${all.length > 0 ? `${all.join(', ')} or ${last}` : last}?`
+}
+
 /** ` Did you mean "x"?`, or the names there are where they are few, or nothing. */
 export function hint(written: string, candidates: Iterable<string>): string {
   const names = listed(candidates, MOST_CANDIDATES)
   if (names === null) return ''
-  const near = nearest(written, names)
-  if (near !== null) return ` Did you mean "${near}"?`
+  const near = nearby(written, names)
+  if (near.length > 0) return question(near)
   if (names.length === 1) return ` There is only ${quoted(names)}.`
   return names.length > 0 && names.length <= 8 ? ` There is ${quoted(names)}.` : ''
 }
@@ -118,10 +158,12 @@ export class Hints {
     return this.#left-- > 0 ? hint(written, candidates) : ''
   }
 
-  forType(written: string, types: Iterable<string>): string {
-    const names = this.#left-- > 0 ? listed(types, MOST_TYPES) : null
-    const near = names && nearest(written, names)
-    return near ? ` Did you mean "${near}"?` : ''
+  forType(written: string, types: readonly Titled[]): string {
+    if (this.#left-- <= 0 || types.length > MOST_TYPES) return ''
+    const names = types.map((type) => type.node_type)
+    const near = nearby(written, names)
+    const found = near.length > 0 ? near : titled(written, types)
+    return found.length > 0 ? question(found) : ''
   }
 
   /** The nearest name itself, or null. */
