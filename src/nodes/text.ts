@@ -115,7 +115,7 @@ export const textNodes: NodeType[] = [
     description: 'Writes any value as a text: lists and objects as JSON, nothing as an empty text.',
     properties: [option('value', 'any', 'The value.')],
     outputs: [result()],
-    converts: [conversion('union[int,float,bool,list,dict]', 'str', 'writes it as a text')],
+    converts: [conversion('union[str,int,float,bool,list,dict]', 'str', 'writes it as a text')],
     run: ({ value }) => ({ output: textWithin(toText(value)) }),
   },
   {
