@@ -1,159 +1,192 @@
 // A naive evaluator of the laws, written apart from the engine: it computes each value by asking its sources, one
 // index path after the other, all recursive and all at once in memory. Slow, and plain enough to be believed.
+import { Firing, NEVER, NOTHING, RefError, Travelling } from './reference-firing.ts'
+import { order, type RefEdge, type RefNode, Shape } from './reference-shape.ts'
 
-export interface RefType {
-  properties: { name: string; required: boolean; fallback?: unknown; aggregate?: boolean }[]
-  /** Handles of which each item of a firing opens an index. */
-  streams: string[]
-  /** A firing: `items` are the yielded records, `single` the returned one. An aggregate gets its items as a list. */
-  fire(inputs: Record<string, unknown>): { items: Record<string, unknown>[]; single: Record<string, unknown> }
-}
-
-export interface RefNode {
-  id: string
-  type: RefType
-  /** Own values of inputs. */
-  own: Record<string, unknown>
-  /** The name under which an output node publishes its `value`, else null. */
-  publishes: string | null
-}
-
-export interface RefEdge {
-  source: string
-  /** Null: the signal of the source's firing. */
-  handle: string | null
-  target: string
-  /** Null: a control edge. */
-  input: string | null
-}
-
-interface Fired {
-  items: Record<string, unknown>[]
-  single: Record<string, unknown>
-}
-
+type Values = Record<string, unknown>
 type Path = readonly number[]
 
-/** Stands for "this path got nothing". */
-const NOTHING = Symbol('nothing')
+export interface Tally {
+  /** Firings that ran to their end or failed by themselves. */
+  fired: number
+  /** Firings of aggregates, weaves and loops that a failure from outside ended. */
+  interrupted: number
+  /** Failures that a `Catch` holds. */
+  held: number
+  /** Failures that nothing holds. */
+  unheld: number
+}
 
 export interface Reference {
   outputs: Record<string, unknown[]>
-  /** How often each node fired. */
-  firings: Record<string, number>
+  /** What certainly happens, by node. */
+  certain: Record<string, Tally>
+  /** What may happen at most, where a weave leaves something unread; null: no limit. */
+  most: Record<string, Tally | null>
 }
 
 export class Evaluator {
-  readonly #nodes: Map<string, RefNode>
-  readonly #edges: readonly RefEdge[]
-  readonly #fired = new Map<string, Fired | null>()
+  readonly shape: Shape
+  readonly #firings = new Map<string, Firing | null | typeof NEVER>()
+  readonly #tallies: Record<string, Tally> = {}
 
   constructor(nodes: readonly RefNode[], edges: readonly RefEdge[]) {
-    this.#nodes = new Map(nodes.map((node) => [node.id, node]))
-    this.#edges = edges
+    this.shape = new Shape(nodes, edges)
+    for (const { id } of nodes) this.#tallies[id] = { fired: 0, interrupted: 0, held: 0, unheld: 0 }
   }
 
   evaluate(): Reference {
+    const { nodes } = this.shape
     const outputs: Record<string, unknown[]> = {}
-    const firings: Record<string, number> = {}
-    for (const [id, node] of this.#nodes) {
-      const fired = this.#paths(this.scope(id)).map((path) => this.#fire(id, path))
-      firings[id] = fired.filter((one) => one !== null).length
-      if (node.publishes !== null) outputs[node.publishes] = fired.flatMap((one) => (one ? [one.single.value] : []))
+    for (const node of nodes.values()) {
+      if (!this.shape.wanted(node.id)) continue
+      const values = this.#exhaust(node.id)
+      if (node.publishes !== null) outputs[node.publishes] = values
     }
-    return { outputs, firings }
+    const certain = structuredClone(this.#tallies)
+    const endless = [...nodes.keys()].filter((id) => this.shape.endless(id))
+    for (const id of nodes.keys()) if (!this.shape.wanted(id) && !endless.includes(id)) this.#exhaust(id)
+    const most: Reference['most'] = structuredClone(this.#tallies)
+    for (const id of endless) most[id] = null
+    return { outputs, certain, most }
   }
 
-  /** The nodes that opened the streams in which a node fires. */
-  scope(id: string): string[] {
-    let longest: string[] = []
-    for (const edge of this.#into(id)) {
-      const scope = this.#edgeScope(edge)
-      const inside = this.#isAggregate(edge) ? scope.slice(0, -1) : scope
-      if (inside.length > longest.length) longest = inside
+  /** All firings of a node to their ends; gives what was in their `value`. */
+  #exhaust(id: string): unknown[] {
+    const values: unknown[] = []
+    for (const path of this.#paths(this.shape.scope(id))) {
+      try {
+        const single = this.#fire(id, path)?.single()
+        if (single && !(single instanceof Travelling)) values.push(single.value)
+      } catch (cause) {
+        if (cause !== NEVER) throw cause
+      }
     }
-    return longest
-  }
-
-  #into(id: string): RefEdge[] {
-    return this.#edges.filter((edge) => edge.target === id)
-  }
-
-  #isAggregate(edge: RefEdge): boolean {
-    const { properties } = this.#nodes.get(edge.target)!.type
-    return properties.some((property) => property.name === edge.input && property.aggregate === true)
-  }
-
-  #isStream(edge: RefEdge): boolean {
-    return edge.handle !== null && this.#nodes.get(edge.source)!.type.streams.includes(edge.handle)
-  }
-
-  #edgeScope(edge: RefEdge): string[] {
-    const scope = this.scope(edge.source)
-    return this.#isStream(edge) ? [...scope, edge.source] : scope
+    return values
   }
 
   /** Every index path of a scope, in order. */
-  #paths(scope: readonly string[]): Path[] {
+  *#paths(scope: readonly string[]): Generator<Path> {
     const opener = scope.at(-1)
-    if (opener === undefined) return [[]]
-    return this.#paths(scope.slice(0, -1)).flatMap((path) => {
-      const fired = this.#fire(opener, path)
-      return (fired?.items ?? []).map((_item, index) => [...path, index])
-    })
+    if (opener === undefined) return yield []
+    for (const path of this.#paths(scope.slice(0, -1))) {
+      try {
+        const firing = this.#fire(opener, path)
+        for (let at = 0; firing?.item(at) !== undefined; at++) yield [...path, at]
+      } catch (cause) {
+        if (cause !== NEVER) throw cause
+      }
+    }
   }
 
   /** The value of an edge for a path that is at least as long as the edge's scope. */
   #token(edge: RefEdge, path: Path): unknown {
-    const own = path.slice(0, this.#edgeScope(edge).length)
-    if (this.#isStream(edge)) {
-      const fired = this.#fire(edge.source, own.slice(0, -1))
-      const item = fired?.items[own.at(-1)!]
-      return item && edge.handle! in item ? item[edge.handle!] : NOTHING
-    }
-    const fired = this.#fire(edge.source, own)
-    if (!fired) return NOTHING
+    const own = path.slice(0, this.shape.edgeScope(edge).length)
+    const stream = this.shape.isStream(edge)
+    const firing = this.#fire(edge.source, stream ? own.slice(0, -1) : own)
+    const values = stream ? firing?.item(own.at(-1)!) : firing?.single()
+    if (values instanceof Travelling) return this.shape.leadsToCatch(edge) ? values : NOTHING
+    if (!values) return NOTHING
     if (edge.handle === null) return true
-    return edge.handle in fired.single ? fired.single[edge.handle] : NOTHING
+    return edge.handle in values ? values[edge.handle] : NOTHING
   }
 
   /** One firing, or null where it is skipped. */
-  #fire(id: string, path: Path): Fired | null {
+  #fire(id: string, path: Path): Firing | null {
     const key = `${id}@${path.join(',')}`
-    if (!this.#fired.has(key)) this.#fired.set(key, this.#compute(this.#nodes.get(id)!, path))
-    return this.#fired.get(key)!
-  }
-
-  #compute(node: RefNode, path: Path): Fired | null {
-    const inputs: Record<string, unknown> = {}
-    const edges = this.#into(node.id)
-    const plain = edges.filter((edge) => !this.#isAggregate(edge))
-    const tokens = plain.map((edge) => this.#token(edge, path))
-    const collected = this.#collected(
-      edges.find((edge) => this.#isAggregate(edge)),
-      path,
-    )
-    if (collected === NOTHING) return null
-    if (collected === undefined && plain.length > 0 && tokens.every((token) => token === NOTHING)) return null
-    for (const property of node.type.properties) {
-      const own = property.name in node.own ? node.own[property.name] : property.fallback
-      const at = plain.findIndex((edge) => edge.input === property.name)
-      const given = at < 0 ? NOTHING : tokens[at]
-      if (property.aggregate) inputs[property.name] = collected
-      else if (given !== NOTHING) inputs[property.name] = given
-      else if (own === undefined && property.required) return null
-      else inputs[property.name] = own ?? null
+    if (!this.#firings.has(key)) {
+      try {
+        this.#firings.set(key, this.#begin(this.shape.nodes.get(id)!, path))
+      } catch (cause) {
+        if (cause !== NEVER) throw cause
+        this.#firings.set(key, NEVER)
+      }
     }
-    if (plain.some((edge, at) => edge.input === null && tokens[at] === NOTHING)) return null
-    return node.publishes === null ? node.type.fire(inputs) : { items: [], single: { value: inputs.value } }
+    const firing = this.#firings.get(key)!
+    if (firing === NEVER) throw NEVER
+    return firing
   }
 
-  /** All items below a path; NOTHING where their opener was skipped, undefined where the node is no aggregate. */
-  #collected(edge: RefEdge | undefined, path: Path): unknown {
-    if (!edge) return undefined
-    const opener = this.#edgeScope(edge).at(-1)!
-    const fired = this.#fire(opener, path)
-    if (!fired) return NOTHING
-    return fired.items.map((_item, index) => this.#token(edge, [...path, index])).filter((token) => token !== NOTHING)
+  #begin(node: RefNode, path: Path): Firing | null {
+    const edges = this.shape.into(node.id)
+    const plain = edges.filter((edge) => order(this.shape.property(edge)) === 'plain')
+    const streams = edges.filter((edge) => order(this.shape.property(edge)) === 'whole')
+    const tokens = plain.map((edge) => this.#token(edge, path))
+    const passed = tokens.find((token, at) => token instanceof Travelling && !this.shape.property(plain[at]!)?.catches)
+    if (passed !== undefined) return this.#passing(passed as Travelling)
+    if (streams.some((edge) => this.#fire(this.shape.edgeScope(edge).at(-1)!, path) === null)) return null
+    if (streams.length === 0 && plain.length > 0 && tokens.every((token) => token === NOTHING)) return null
+    const inputs = this.#inputs(node, new Map(plain.map((edge, at) => [edge.input, tokens[at]])))
+    if (!inputs || plain.some((edge, at) => edge.input === null && tokens[at] === NOTHING)) return null
+    for (const edge of streams) inputs[edge.input!] = this.#read(edge, path)
+    return new Firing(
+      () => {
+        this.#tallies[node.id]!.fired++
+        return node.type.fire(inputs)
+      },
+      (round) => this.#back(node.id, [...path, round]),
+      (cause) => this.#failed(node, cause),
+    )
+  }
+
+  /** A node that got a failure hands it on, in each of its outputs. */
+  #passing(failure: Travelling): Firing {
+    const pass = () => {
+      throw failure
+    }
+    return new Firing(
+      pass,
+      () => ({}),
+      () => failure,
+    )
+  }
+
+  /** The values of a firing; null where a required one is missing. */
+  #inputs({ type, own }: RefNode, tokens: ReadonlyMap<string | null, unknown>): Values | null {
+    const inputs: Values = {}
+    for (const property of type.properties) {
+      if (order(property) !== 'plain') continue
+      const { name, fallback, required } = property
+      const given = tokens.has(name) ? tokens.get(name) : NOTHING
+      const instead = name in own ? own[name] : fallback
+      if (given === NOTHING && instead === undefined && required) return null
+      inputs[name] = given === NOTHING ? (instead ?? null) : given
+    }
+    return inputs
+  }
+
+  /** The items below a path, those that got nothing left out. */
+  *#read(edge: RefEdge, path: Path): Generator<unknown> {
+    const firing = this.#fire(this.shape.edgeScope(edge).at(-1)!, path)!
+    for (let at = 0; firing.item(at) !== undefined; at++) {
+      const token = this.#token(edge, [...path, at])
+      if (token instanceof Travelling) throw token
+      if (token !== NOTHING) yield token
+    }
+  }
+
+  /** What the edges of a loop bring back from a round. */
+  #back(id: string, path: Path): Values {
+    const back: Values = {}
+    for (const edge of this.shape.into(id)) {
+      if (order(this.shape.property(edge)) !== 'feedback') continue
+      const token = this.#token(edge, path)
+      if (token instanceof Travelling) throw token
+      if (token !== NOTHING) back[edge.input!] = token
+    }
+    return back
+  }
+
+  #failed({ id, kind }: RefNode, cause: unknown): Travelling | typeof NEVER {
+    const tally = this.#tallies[id]!
+    if (cause instanceof RefError) {
+      const held = this.shape.holds(id)
+      tally[held ? 'held' : 'unheld']++
+      return held ? new Travelling({ node_id: id, node_type: kind, type: cause.type, message: cause.message }) : NEVER
+    }
+    if (cause !== NEVER && !(cause instanceof Travelling)) throw cause
+    tally.fired--
+    tally.interrupted++
+    return cause
   }
 }

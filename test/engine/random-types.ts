@@ -1,0 +1,171 @@
+// The kinds of random graphs as node types of the engine, each in a synchronous, an asynchronous and a slow manner, and the
+// ledger of what their firings did.
+import { type Inputs, NodeError, type NodeRegistry, type NodeType } from '../../src/engine/node-type.ts'
+import { ANY } from '../../src/engine/types.ts'
+import { testType, withTypes } from './kit.ts'
+import { type Kind, number } from './random-kinds.ts'
+import { KINDS } from './random-mixes.ts'
+import { CHECKS, rounds, WOVEN } from './random-woven.ts'
+import { RefError } from './reference-firing.ts'
+import type { RefType } from './reference-shape.ts'
+
+export type Manner = 'sync' | 'async' | 'slow'
+export const MANNERS: Manner[] = ['sync', 'async', 'slow']
+
+/** What the firings of one run did. */
+export class Ledger {
+  readonly fired = new Map<string, number>()
+  /** Firings that have begun and not ended. */
+  open = 0
+  total = 0
+  /** Called at the begin of each firing. */
+  onFire: (node_id: string) => void = () => {}
+
+  begin(node_id: string): void {
+    this.total++
+    this.open++
+    this.fired.set(node_id, this.count(node_id) + 1)
+    this.onFire(node_id)
+  }
+
+  end(): void {
+    this.open--
+  }
+
+  count(node_id: string): number {
+    return this.fired.get(node_id) ?? 0
+  }
+}
+
+/** One way of a kind in the engine; `begin` and `end` around it are the ledger's. */
+type Run = NonNullable<NodeType['run']>
+type Fire = RefType['fire']
+
+function told(cause: unknown): unknown {
+  return cause instanceof RefError ? new NodeError(cause.message, cause.type) : cause
+}
+
+async function pause(manner: Manner, weight: number): Promise<void> {
+  if (manner === 'slow') for (let turns = weight % 3; turns > 0; turns--) await new Promise((go) => setImmediate(go))
+}
+
+function* syncItems(fire: Fire, inputs: Inputs): Generator<Inputs, Inputs> {
+  try {
+    return yield* { [Symbol.iterator]: () => fire(inputs) }
+  } catch (cause) {
+    throw told(cause)
+  }
+}
+
+function single(fire: Fire, inputs: Inputs): Inputs {
+  const { value } = syncItems(fire, inputs).next()
+  return value
+}
+
+function opener(fire: Fire, manner: Manner, ledger: Ledger): Run {
+  if (manner === 'sync') {
+    return function* (inputs, { node_id }) {
+      ledger.begin(node_id)
+      try {
+        return yield* syncItems(fire, inputs)
+      } finally {
+        ledger.end()
+      }
+    }
+  }
+  return async function* (inputs, { node_id }) {
+    ledger.begin(node_id)
+    try {
+      const items = syncItems(fire, inputs)
+      for (let next = items.next(); ; next = items.next()) {
+        if (next.done) return next.value
+        await pause(manner, number(Object.values(next.value)[0]))
+        yield next.value
+      }
+    } finally {
+      ledger.end()
+    }
+  }
+}
+
+function plainRun(fire: Fire, manner: Manner, ledger: Ledger): Run {
+  if (manner === 'sync') {
+    return (inputs, { node_id }) => {
+      ledger.begin(node_id)
+      ledger.end()
+      return single(fire, inputs)
+    }
+  }
+  return async (inputs, { node_id }) => {
+    ledger.begin(node_id)
+    try {
+      await pause(manner, number(inputs.a))
+      return single(fire, inputs)
+    } finally {
+      ledger.end()
+    }
+  }
+}
+
+function aggregate(fire: Fire, manner: Manner, ledger: Ledger, check: (given: unknown) => void): NodeType['open'] {
+  return (inputs, { node_id }) => {
+    ledger.begin(node_id)
+    ledger.end()
+    const items: unknown[] = []
+    const push = (given: unknown) => {
+      check(given)
+      items.push(given)
+    }
+    const end = () => single(fire, { ...inputs, a: items })
+    if (manner === 'sync') return { push, end }
+    return { push: async (given) => pause(manner, number(given)).then(() => push(given)), end: async () => end() }
+  }
+}
+
+function weave(name: string, ledger: Ledger): NonNullable<NodeType['weave']> {
+  return function* (inputs, { node_id }) {
+    ledger.begin(node_id)
+    try {
+      return yield* WOVEN[name]!(inputs)
+    } finally {
+      ledger.end()
+    }
+  }
+}
+
+function loop(limit: number, ledger: Ledger): NonNullable<NodeType['loop']> {
+  return (inputs, { node_id }) => {
+    ledger.begin(node_id)
+    ledger.end()
+    return rounds(limit, inputs)
+  }
+}
+
+function behaviour(name: string, kind: Kind, manner: Manner, ledger: Ledger): Partial<NodeType> {
+  if (name in WOVEN) return { weave: weave(name, ledger) }
+  if (kind.properties.some((property) => property.feedback)) return { loop: loop(kind.items!, ledger) }
+  if (kind.properties.some((property) => property.whole)) {
+    return { open: aggregate(kind.fire, manner, ledger, CHECKS[name] ?? (() => {})) }
+  }
+  return { run: (kind.streams.length > 0 ? opener : plainRun)(kind.fire, manner, ledger) }
+}
+
+function nodeType(name: string, kind: Kind, manner: Manner, ledger: Ledger): NodeType {
+  return testType(`${name}.${manner}`, {
+    properties: kind.properties.map(({ name: of, required, fallback, whole, feedback }) => ({
+      name: of,
+      type: ANY,
+      required,
+      ...(fallback === undefined ? {} : { default: fallback }),
+      ...(whole ? { aggregate: true } : {}),
+      ...(feedback ? { feedback: true } : {}),
+    })),
+    outputs: kind.handles.map((handle) => ({ name: handle, type: ANY, stream: kind.streams.includes(handle) })),
+    ...behaviour(name, kind, manner, ledger),
+  })
+}
+
+export function registryFor(ledger: Ledger): NodeRegistry {
+  const own = Object.entries(KINDS).filter(([, kind]) => kind.built === undefined)
+  return withTypes(...own.flatMap(([name, kind]) => MANNERS.map((manner) => nodeType(name, kind, manner, ledger))))
+}

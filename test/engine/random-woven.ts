@@ -1,0 +1,71 @@
+// The weaves and loops of random graphs in the engine's words, and what makes an aggregate fail: written apart from the kinds
+// that the reference evaluator knows.
+import { type Inputs, NodeError, type Rounds, STREAM_END, Want, type Weave } from '../../src/engine/node-type.ts'
+import { number } from './random-kinds.ts'
+
+/** Aggregates that fail at an item. */
+export const CHECKS: Record<string, (given: unknown) => void> = {
+  Spoil(given) {
+    if (number(given) % 4 === 1) throw new NodeError(`No way with ${number(given)}.`, 'odd')
+  },
+}
+
+/** The weaves of the random graphs in the engine's own words. */
+export const WOVEN: Record<string, (inputs: Inputs) => Weave> = {
+  *Zip() {
+    for (let count = 0; ; count++) {
+      const a = yield new Want('a')
+      const b = a === STREAM_END ? a : yield new Want('b')
+      if (b === STREAM_END) return { count }
+      const pair = (number(a) * 3 + number(b)) % 1009
+      yield pair % 2 === 0 ? { pair, even: count } : { pair }
+    }
+  },
+  *Cross({ c }) {
+    const columns: unknown[] = []
+    for (let b = yield new Want('b'); b !== STREAM_END; b = yield new Want('b')) columns.push(b)
+    let rows = 0
+    for (let a = yield new Want('a'); a !== STREAM_END; a = yield new Want('a')) {
+      rows++
+      for (const b of columns.slice(0, 4)) yield { pair: (number(a) * 5 + number(b) + number(c)) % 1009 }
+    }
+    return { rows }
+  },
+  *Take({ count }) {
+    let taken = 0
+    for (; taken < number(count) % 4; taken++) {
+      const item = yield new Want('a')
+      if (item === STREAM_END) break
+      yield { item }
+    }
+    return { taken }
+  },
+  *Strict({ b }) {
+    let sum = number(b)
+    for (let a = yield new Want('a'); a !== STREAM_END; a = yield new Want('a')) {
+      const checked = number(a) + number(b)
+      if (checked % 4 === 1) throw new NodeError(`No way with ${checked}.`, 'odd')
+      sum += number(a)
+      yield { item: (sum * 3) % 1009 }
+    }
+    return { sum: sum % 1009 }
+  },
+}
+
+/** A loop of at most `limit` rounds. */
+export function rounds(limit: number, { initial, times }: Inputs): Rounds {
+  let value = initial
+  let index = 0
+  return {
+    first: () => ({ item: { value, index } }),
+    next: (back) => {
+      index++
+      if (!Object.hasOwn(back, 'next')) return { outputs: { result: value, rounds: index } }
+      const until = Object.hasOwn(back, 'until') && number(back.until) % 3 === 2
+      if (until || index >= 1 + (number(times) % 4)) return { outputs: { result: back.next, rounds: index } }
+      if (index === limit) throw new NodeError(`More than ${limit} rounds.`, 'too_many')
+      value = back.next
+      return { item: { value, index } }
+    },
+  }
+}
