@@ -8,6 +8,7 @@ import { dateNodes } from './date.ts'
 import { dateMathNodes } from './date-math.ts'
 import { datePeriodNodes } from './date-periods.ts'
 import { dictNodes } from './dict.ts'
+import { httpNodes } from './http.ts'
 import { inputNodes } from './input.ts'
 import { jsonNodes } from './json.ts'
 import { listNodes } from './list.ts'
@@ -43,4 +44,5 @@ export const builtinNodes: NodeRegistry = registryOf([
   ...datePeriodNodes,
   ...compareNodes,
   ...logicNodes,
+  ...httpNodes,
 ])

@@ -1,0 +1,115 @@
+// What a server answered, as a node hands it on: read by its content type, within the limits of what nodes give, and without
+// the secrets that were sent.
+import { STATUS_CODES } from 'node:http'
+import { NodeError } from '../engine/node-error.ts'
+import type { IncomingResponse } from '../engine/services.ts'
+import { answerMask, type Mask, strictMask } from '../net/mask.ts'
+import { guardDepth, guardInside, guardText } from './limits.ts'
+
+/** An answer, and the secrets in the request that it answers. */
+export interface Answer {
+  readonly response: IncomingResponse
+  readonly secrets: readonly string[]
+}
+
+type Reader = (response: IncomingResponse, mask: Mask) => unknown
+
+const JSON_TYPE = /^[\w.-]{1,100}\/([\w.-]{1,100}\+)?json$/
+const TEXT_TYPE = /^text\/|[/+](xml|yaml|x-yaml|javascript|x-ndjson|ndjson|jsonl|x-www-form-urlencoded|graphql|toml)$/
+const CHARSET = /;\s{0,8}charset\s{0,8}=\s{0,8}"?([\w.:-]{1,40})/i
+/** How many bytes of a failure are looked at, and how many of its characters are shown. */
+const EXCERPT_BYTES = 65_536
+const EXCERPT = 200
+
+function mediaType(response: IncomingResponse): string {
+  const [type] = (response.headers['content-type'] ?? '').split(';', 1)
+  return type!.trim().toLowerCase()
+}
+
+function decoder(response: IncomingResponse): TextDecoder {
+  const [, charset = 'utf-8'] = CHARSET.exec(response.headers['content-type'] ?? '') ?? []
+  try {
+    return new TextDecoder(charset)
+  } catch {
+    return new TextDecoder()
+  }
+}
+
+/** A value with every text in it masked, its keys included; none of them may be longer than a node gives. */
+function masked(value: unknown, mask: Mask): unknown {
+  if (typeof value === 'string') {
+    guardText(value.length)
+    return mask(value)
+  }
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map((one) => masked(one, mask))
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [mask(key), masked(one, mask)]))
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    const cure = 'Set response_type to "text" to get it as it is.'
+    throw new NodeError(`The answer is no JSON, although it should be. ${cure}`, 'not_json')
+  }
+}
+
+const READERS = {
+  json: (response, mask) => {
+    if (response.body.length === 0) return null
+    const value = parsed(decoder(response).decode(response.body))
+    guardDepth(value)
+    guardInside(value)
+    return masked(value, mask)
+  },
+  text: (response, mask) => {
+    const text = decoder(response).decode(response.body)
+    guardText(text.length)
+    return mask(text)
+  },
+  base64: (response) => {
+    guardText(Math.ceil(response.body.length / 3) * 4)
+    return Buffer.from(response.body).toString('base64')
+  },
+} satisfies Record<string, Reader>
+
+export type ResponseType = 'auto' | keyof typeof READERS
+
+export const RESPONSE_TYPES: readonly ResponseType[] = ['auto', 'json', 'text', 'base64']
+
+function kindOfAnswer(response: IncomingResponse): keyof typeof READERS {
+  const type = mediaType(response)
+  if (JSON_TYPE.test(type)) return 'json'
+  return TEXT_TYPE.test(type) ? 'text' : 'base64'
+}
+
+/**
+ * The body by the type asked for. JSON that is empty is null.
+ * @throws NodeError `not_json`; `too_large` and `too_deep` where it is more than a node gives
+ */
+export function answerBody({ response, secrets }: Answer, type: ResponseType): unknown {
+  return READERS[type === 'auto' ? kindOfAnswer(response) : type](response, answerMask(secrets))
+}
+
+export function answerHeaders({ response, secrets }: Answer): Record<string, string> {
+  const mask = answerMask(secrets)
+  return Object.fromEntries(Object.entries(response.headers).map(([name, value]) => [name, mask(value)]))
+}
+
+function excerpt({ response, secrets }: Answer): string {
+  if (kindOfAnswer(response) === 'base64') return ''
+  const text = strictMask(secrets)(decoder(response).decode(response.body.subarray(0, EXCERPT_BYTES)))
+  const line = text.slice(0, EXCERPT_BYTES / 2).replaceAll(/[\s\p{Cc}]+/gu, ' ')
+  const start = line.trim().slice(0, EXCERPT).toWellFormed()
+  return start === '' ? '' : `: ${start}${line.length > EXCERPT ? '…' : ''}`
+}
+
+/** Throws NodeError `http_status` where the status says that the request failed: from 400 on. */
+export function guardStatus(answer: Answer): void {
+  const { status, url } = answer.response
+  if (status < 400) return
+  const host = strictMask(answer.secrets)(new URL(url).host).slice(0, 80)
+  const name = STATUS_CODES[status]
+  throw new NodeError(`"${host}" answered ${status}${name ? ` ${name}` : ''}${excerpt(answer)}`, 'http_status')
+}

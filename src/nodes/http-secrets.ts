@@ -1,0 +1,62 @@
+// `{{secret:NAME}}` in what is sent: found, asked for by name, and put in just before sending.
+import { NodeError } from '../engine/node-error.ts'
+import type { NodeContext } from '../engine/node-type.ts'
+import { guardText } from './limits.ts'
+
+const PLACEHOLDER = /\{\{ {0,4}secret: {0,4}([\w.-]{1,100}) {0,4}\}\}/g
+
+type Write = (value: string) => string
+
+/**
+ * The secrets of one firing. They are put only into what is written in the node itself: what comes along an edge may have
+ * been written by anyone, and could name secrets that its writer is not to have.
+ */
+export class FiringSecrets {
+  readonly #context: NodeContext
+  readonly #known = new Map<string, string>()
+
+  constructor(context: NodeContext) {
+    this.#context = context
+  }
+
+  /** The values that were put in. */
+  get values(): string[] {
+    return [...this.#known.values()]
+  }
+
+  /**
+   * A text of `property` with its secrets in place, each as `write` writes it.
+   * @throws NodeError `unknown_secret`; `too_large` where the text would be too long
+   */
+  async fill(property: string, text: string, write: Write = (value) => value): Promise<string> {
+    const names = [...text.matchAll(PLACEHOLDER)].map((match) => match[1]!)
+    if (names.length === 0) return text
+    if (this.#context.isConnected?.(property)) {
+      this.#context.log('warning', `"${property}" comes along an edge: {{secret:…}} in it is left as it is.`)
+      return text
+    }
+    for (const name of names) this.#known.set(name, this.#known.get(name) ?? (await this.#ask(name)))
+    let length = text.length
+    return text.replaceAll(PLACEHOLDER, (placeholder, name: string) => {
+      const written = write(this.#known.get(name)!)
+      length += written.length - placeholder.length
+      guardText(length)
+      return written
+    })
+  }
+
+  async #ask(name: string): Promise<string> {
+    const value = await this.#context.services.secret(name)
+    if (value !== null) return value
+    const cure = `Set it where the server runs, as SVC_SECRET_${name}, or correct the name.`
+    throw new NodeError(`There is no secret "${name}". ${cure}`, 'unknown_secret')
+  }
+}
+
+/** A URL that begins with a secret begins with it as it is; anywhere else secrets are percent-encoded. */
+export async function fillUrl(secrets: FiringSecrets, url: string): Promise<string> {
+  const text = url.trimStart()
+  const end = text.startsWith('{{') ? text.indexOf('}}') + 2 : 0
+  const start = await secrets.fill('url', text.slice(0, end))
+  return start + (await secrets.fill('url', text.slice(end), encodeURIComponent))
+}

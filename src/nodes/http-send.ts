@@ -1,0 +1,118 @@
+// Sends what a node's properties say, again where that may help, and hands back the answer.
+import { NodeError } from '../engine/node-error.ts'
+import type { Inputs, NodeContext } from '../engine/node-type.ts'
+import type { IncomingResponse, OutgoingRequest } from '../engine/services.ts'
+import type { Answer } from './http-answer.ts'
+import { type BodyType, pairs, requestBody } from './http-body.ts'
+import { FiringSecrets, fillUrl } from './http-secrets.ts'
+
+export interface RequestInputs extends Inputs {
+  method: string
+  url: string
+  query: Record<string, unknown> | null
+  headers: Record<string, string> | null
+  body: unknown
+  body_type: BodyType
+  request_timeout_seconds: number
+  max_bytes: number
+  max_redirects: number
+  retries: number
+}
+
+/** Methods that may be sent twice with the effect of once: RFC 9110 §9.2.2. */
+const IDEMPOTENT: ReadonlySet<unknown> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
+const PASSING_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504])
+/** Statuses with which a server says that it has not begun, if it also says when to come back. */
+const NOT_BEGUN: ReadonlySet<number> = new Set([429, 503])
+const PASSING_FAILURES: ReadonlySet<string> = new Set(['connection_failed', 'http_timeout'])
+const SECOND = 1000
+const LONGEST_WAIT = 60 * SECOND
+
+export function isIdempotent({ method }: Inputs): boolean {
+  return IDEMPOTENT.has(method)
+}
+
+async function requestUrl({ url, query }: RequestInputs, secrets: FiringSecrets): Promise<string> {
+  const filled = await fillUrl(secrets, url)
+  const more = query === null ? '' : (await pairs(query, 'query', secrets)).toString()
+  if (more === '') return filled
+  const [base, ...fragment] = filled.split('#')
+  const joint = base!.includes('?') ? '&' : '?'
+  return [`${base}${joint}${more}`, ...fragment].join('#')
+}
+
+async function requestHeaders({ headers }: RequestInputs, secrets: FiringSecrets): Promise<Record<string, string>> {
+  const filled: [string, string][] = []
+  for (const [name, value] of Object.entries(headers ?? {})) filled.push([name, await secrets.fill('headers', value)])
+  return Object.fromEntries(filled)
+}
+
+/** The request that a node's properties describe, with its secrets in place. */
+export async function outgoing(inputs: RequestInputs, context: NodeContext): Promise<OutgoingRequest> {
+  const secrets = new FiringSecrets(context)
+  const url = await requestUrl(inputs, secrets)
+  const headers = await requestHeaders(inputs, secrets)
+  const body = await requestBody(inputs.body, inputs.body_type, secrets)
+  const named = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type')
+  return {
+    method: inputs.method,
+    url,
+    headers: body === null || named ? headers : { ...headers, 'content-type': body.content_type },
+    body: body?.bytes ?? null,
+    timeout_ms: inputs.request_timeout_seconds * SECOND,
+    max_bytes: inputs.max_bytes,
+    max_redirects: inputs.max_redirects,
+    secrets: secrets.values,
+    signal: context.signal,
+  }
+}
+
+/** Milliseconds until the time that Retry-After names, as seconds or as a date (RFC 9110 §10.2.3); null where it is silent. */
+function retryAfter(response: IncomingResponse, now: number): number | null {
+  const text = response.headers['retry-after']?.trim() ?? ''
+  if (/^\d{1,9}$/.test(text)) return Number(text) * SECOND
+  const date = text.length <= 40 && text.endsWith('GMT') ? Date.parse(text) : Number.NaN
+  return Number.isNaN(date) ? null : Math.max(0, date - now)
+}
+
+/** Milliseconds to wait before a request is sent again, or null where that would be wrong or useless. */
+function pause(
+  result: IncomingResponse | NodeError,
+  inputs: Inputs,
+  tried: number,
+  context: NodeContext,
+): number | null {
+  const backoff = SECOND * 2 ** tried * (0.5 + context.random() / 2)
+  if (result instanceof NodeError) {
+    return PASSING_FAILURES.has(result.type) && isIdempotent(inputs) ? Math.min(backoff, LONGEST_WAIT) : null
+  }
+  if (!PASSING_STATUSES.has(result.status)) return null
+  const asked = retryAfter(result, context.clock.now())
+  if (!isIdempotent(inputs) && (asked === null || !NOT_BEGUN.has(result.status))) return null
+  return Math.min(asked ?? backoff, LONGEST_WAIT)
+}
+
+async function attempt(request: OutgoingRequest, context: NodeContext): Promise<IncomingResponse | NodeError> {
+  try {
+    return await context.services.http.send(request)
+  } catch (error) {
+    if (error instanceof NodeError) return error
+    throw error
+  }
+}
+
+/** Sends a request up to `retries` times more than once. Throws the NodeError of the last time. */
+export async function sent(request: OutgoingRequest, inputs: RequestInputs, context: NodeContext): Promise<Answer> {
+  for (let tried = 0; ; tried++) {
+    const result = await attempt(request, context)
+    const wait = tried < inputs.retries ? pause(result, inputs, tried, context) : null
+    if (wait === null) {
+      if (result instanceof NodeError) throw result
+      return { response: result, secrets: request.secrets }
+    }
+    const why = result instanceof NodeError ? result.message : `The server answered ${result.status}.`
+    const when = `Trying again in ${(wait / SECOND).toFixed(1)} s (${tried + 1} of ${inputs.retries}).`
+    context.log('warning', `${why} ${when}`)
+    await context.clock.sleep(wait, context.signal)
+  }
+}

@@ -1,0 +1,128 @@
+// http.*: requests to other servers. Where they may go is the business of the host's client, which they are sent with.
+import type { NodeProperty, NodeType } from '../engine/node-type.ts'
+import { oneOf } from '../engine/types.ts'
+import { option, output, required, stream } from './define.ts'
+import {
+  type Answer,
+  answerBody,
+  answerHeaders,
+  guardStatus,
+  RESPONSE_TYPES,
+  type ResponseType,
+} from './http-answer.ts'
+import { BODY_TYPES } from './http-body.ts'
+import { MODES, type PagesInputs, pages } from './http-pages.ts'
+import { isIdempotent, outgoing, type RequestInputs, sent } from './http-send.ts'
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const
+const MEGABYTE = 1_000_000
+
+/** What every request has. */
+const requestProperties: readonly NodeProperty[] = [
+  option('method', oneOf(...METHODS), 'What is to be done.', { default: 'GET' }),
+  required(
+    'url',
+    'str',
+    'An http or https URL. {{secret:NAME}} stands for a secret, here and in query, headers and body.',
+  ),
+  option('query', 'dict[str,any]', 'Parameters added to the URL. A list repeats its parameter, null leaves it out.', {
+    default: {},
+  }),
+  option('headers', 'dict[str,str]', 'Headers by name.', { default: {} }),
+  option('body', 'any', 'What is sent: a text as it is, anything else as JSON. Null sends nothing.'),
+  option('body_type', oneOf(...BODY_TYPES), 'How the body is written. A form takes a dict, base64 is sent as bytes.', {
+    default: 'auto',
+  }),
+  option('request_timeout_seconds', 'float', 'How long the whole answer may take, each time it is tried.', {
+    default: 30,
+    min: 0.001,
+    max: 600,
+  }),
+  option('max_bytes', 'int', 'The longest body of an answer, after decompression.', {
+    default: 10 * MEGABYTE,
+    min: 1,
+    max: 100 * MEGABYTE,
+  }),
+  option('max_redirects', 'int', 'How many redirects are followed. With 0 the redirect itself is the answer.', {
+    default: 5,
+    min: 0,
+    max: 20,
+  }),
+  option(
+    'retries',
+    'int',
+    'How often it is tried again after 429, 502, 503, 504 or a failed connection: methods other than POST and PATCH in each of these cases, these two only after 429 and 503 with Retry-After. It waits as long as Retry-After says, at most 60 seconds; without it about 1, 2, 4 … seconds.',
+    { default: 0, min: 0, max: 10 },
+  ),
+]
+
+interface AnswerInputs extends RequestInputs {
+  response_type: ResponseType
+  fail_on_error_status: boolean
+}
+
+export const httpNodes: NodeType[] = [
+  {
+    node_type: 'http.Request',
+    title: 'HTTP request',
+    description:
+      'Sends a request to a server on the internet and gives its answer. What else may be reached is set with SVC_HTTP_NODE_ALLOW.',
+    properties: [
+      ...requestProperties,
+      option(
+        'response_type',
+        oneOf(...RESPONSE_TYPES),
+        'How the body is read. auto: JSON and text by the content type, anything else as base64.',
+        { default: 'auto' },
+      ),
+      option('fail_on_error_status', 'bool', 'Whether a status of 400 or more is an error of the node.', {
+        default: true,
+      }),
+    ],
+    outputs: [output('status', 'int'), output('headers', 'dict[str,str]'), output('body', 'any')],
+    retry_safe: isIdempotent,
+    async run(inputs: AnswerInputs, context) {
+      const answer: Answer = await sent(await outgoing(inputs, context), inputs, context)
+      if (inputs.fail_on_error_status) guardStatus(answer)
+      const body = answerBody(answer, inputs.response_type)
+      return { status: answer.response.status, headers: answerHeaders(answer), body }
+    },
+  },
+  {
+    node_type: 'http.Pages',
+    title: 'Pages over HTTP',
+    description:
+      'Streams the items of a list that a server gives page by page, as JSON. Each page is asked for when its items are wanted.',
+    properties: [
+      ...requestProperties,
+      option(
+        'mode',
+        oneOf(...MODES),
+        'How the next page is found: by the Link header, by a cursor in the answer, by counting pages, or by counting items. The last two end with a page without items.',
+        { default: 'link' },
+      ),
+      option(
+        'cursor_path',
+        'str',
+        'Where the cursor is in the answer: a text, a number, or the URL of the next page.',
+        {
+          default: 'next',
+        },
+      ),
+      option('cursor_parameter', 'str', 'The query parameter that takes the cursor.', { default: 'cursor' }),
+      option(
+        'page_parameter',
+        'str',
+        'The query parameter that takes the number of the page, or of the items before it; empty: page or offset. It goes on from the number in the URL.',
+        { default: '' },
+      ),
+      option('items_path', 'str', 'Where the list of items is in the answer; empty: the answer is the list.', {
+        default: '',
+      }),
+      option('max_pages', 'int', 'The most pages that are asked for.', { default: 100, min: 1, max: 10_000 }),
+    ],
+    outputs: [stream('item', 'any'), stream('page', 'int')],
+    retry_safe: isIdempotent,
+    run: (inputs: PagesInputs, context) => pages(inputs, context),
+  },
+]
