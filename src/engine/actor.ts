@@ -6,7 +6,7 @@ import { Join } from './join.ts'
 import { LoopState } from './loop-state.ts'
 import type { Inputs, NodeContext, RunResult } from './node-type.ts'
 import type { Result } from './outbox.ts'
-import type { Performer, Stage } from './performer.ts'
+import type { Member, Stage } from './performer.ts'
 import type { AttemptPolicy, PlanNode } from './plan-parts.ts'
 import { checkedPublic, coerced } from './results.ts'
 import { ResultsWindow } from './results-window.ts'
@@ -18,11 +18,10 @@ import { WeaveState } from './weave-state.ts'
 /** How many steps an actor takes before it lets others have their turn. */
 const BATCH = 64
 
-export class Actor implements Performer {
+export class Actor implements Member {
   readonly node: PlanNode
   queued = false
   full = 0
-  deaf = 0
   failed: string | null = null
   closed = false
   readonly #stage: Stage
@@ -36,6 +35,8 @@ export class Actor implements Performer {
   #constants: Inputs
   #fired = false
   #inputsEnded = false
+  /** How many of its consumers' inboxes drop what comes. */
+  #deaf = 0
   /** Its relief is to be seen to at its next turn. */
   #relieved = false
 
@@ -67,7 +68,7 @@ export class Actor implements Performer {
   }
 
   get unwanted(): boolean {
-    return this.deaf > 0 && this.deaf === this.node.fanOut
+    return this.#deaf > 0 && this.#deaf === this.node.fanOut
   }
 
   turn(): void {
@@ -81,9 +82,14 @@ export class Actor implements Performer {
     this.#constants = { ...this.#constants, ...values }
   }
 
-  relieve(): void {
+  deafened(): void {
+    if (++this.#deaf < this.node.fanOut) return
     this.#relieved = true
     this.#stage.schedule(this)
+  }
+
+  heard(): void {
+    this.#deaf--
   }
 
   get obstacle(): 'consumers' | 'sources' | null {

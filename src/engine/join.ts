@@ -7,10 +7,13 @@ import { End } from './tokens.ts'
 
 const ABSENT = Symbol('absent')
 
+/** The inboxes of a node all of whose inputs are single values. */
+const NONE: (Inbox | null)[] = []
+
 export class Join {
   readonly #node: PlanNode
   readonly #host: InboxHost
-  /** One per joined slot; null for single values, which go straight into `#current`. */
+  /** By slot; null or absent for single values, which go straight into `#current`. */
   readonly #inboxes: (Inbox | null)[]
   /** The token of each slot for the present path. */
   #current: unknown[]
@@ -20,8 +23,10 @@ export class Join {
   constructor(node: PlanNode, host: InboxHost) {
     this.#node = node
     this.#host = host
-    this.#inboxes = node.slots.map((slot) => (slot.depth === 0 ? null : new Inbox(slot, node.index, host.inboxLimit)))
-    this.#current = node.slots.map(() => ABSENT)
+    this.#inboxes = node.flat
+      ? NONE
+      : node.slots.map((slot) => (slot.depth === 0 ? null : new Inbox(slot, node.index, host.inboxLimit)))
+    this.#current = new Array(node.slots.length).fill(ABSENT)
     this.#absent = node.joined.length
   }
 
@@ -32,7 +37,7 @@ export class Join {
 
   /** Takes a token in; true when this made the join ready. */
   receive(slot: number, token: unknown): boolean {
-    const inbox = this.#inboxes[slot]!
+    const inbox = this.#inboxes[slot] ?? null
     if (inbox === null) {
       this.#current[slot] = token
       this.#host.travelled(this.#node.slots[slot]!.edge_id, null, token)
@@ -55,7 +60,7 @@ export class Join {
   advance(): void {
     this.hold()
     for (const slot of this.#node.drivers) {
-      const inbox = this.#inboxes[slot]!
+      const inbox = this.#inboxes[slot] ?? null
       if (inbox === null) continue
       this.#current[slot] = takeFrom(this.#host, inbox)
       if (inbox.size === 0) this.#absent++
@@ -77,7 +82,7 @@ export class Join {
   /** Consumes an end mark everywhere: the streams it closes move past it, the values just outside of them are let go. */
   passEnd(level: number): void {
     for (const slot of this.#node.joined) {
-      const inbox = this.#inboxes[slot]!
+      const inbox = this.#inboxes[slot] ?? null
       const { depth } = this.#node.slots[slot]!
       if (inbox === null || depth < level - 1) continue
       if (depth >= level || this.#current[slot] === ABSENT) takeFrom(this.#host, inbox)
@@ -90,7 +95,7 @@ export class Join {
   deafen(level: number): void {
     this.#absent = 0
     for (const slot of this.#node.joined) {
-      const inbox = this.#inboxes[slot]!
+      const inbox = this.#inboxes[slot] ?? null
       if (inbox !== null && inbox.slot.depth >= level) {
         if (inbox.slot.depth < this.#node.readDepth) this.#current[slot] = ABSENT
         deafen(this.#host, inbox, level)
@@ -106,7 +111,7 @@ export class Join {
 
   /** Whether the join waits for this slot's source. */
   lacks(slot: number): boolean {
-    const inbox = this.#inboxes[slot]!
+    const inbox = this.#inboxes[slot] ?? null
     return inbox === null ? this.#current[slot] === ABSENT : inbox.size === 0 && !this.#holds(slot)
   }
 

@@ -9,18 +9,11 @@ import type { Failure } from './tokens.ts'
 
 /** One node in one run, as the scheduler sees it. */
 export interface Performer {
-  readonly node: PlanNode
   readonly closed: boolean
   /** Whether it waits in the scheduler's queue. */
   queued: boolean
   /** How many of its consumers' inboxes are full. */
   full: number
-  /** How many of its consumers' inboxes are deaf. */
-  deaf: number
-  /** The message of its last failure that was held. */
-  failed: string | null
-  /** Whether nobody wants what it gives at present. */
-  readonly unwanted: boolean
   /** What keeps it from going on: full inboxes behind it, inputs that lack a token, or nothing inside the graph. */
   readonly obstacle: 'consumers' | 'sources' | null
   /** The nodes whose tokens it lacks. */
@@ -28,8 +21,9 @@ export interface Performer {
   receive(slot: number, token: unknown): void
   /** The level up to which an input of it is deaf, or 0. */
   deafness(slot: number): number
-  /** Nobody wants what it gives any more, until the end of a stream. */
-  relieve(): void
+  /** A consumer's inbox drops what comes, or hears again. */
+  deafened(): void
+  heard(): void
   /** Works until it has to wait, or for one batch. */
   turn(): void
   /** Replaces own values for firings not yet begun. */
@@ -37,6 +31,31 @@ export interface Performer {
   /** Ends the generators that the run leaves behind. */
   abandon(): void
 }
+
+/** A node that takes part, as the run sees it. */
+export interface Member extends Performer {
+  readonly node: PlanNode
+  /** The message of its last failure that was held. */
+  failed: string | null
+  /** Whether nobody wants what it gives at present. */
+  readonly unwanted: boolean
+}
+
+/** Stands for every node that is closed: what still comes for one is no news. */
+export const CLOSED: Performer = Object.freeze<Performer>({
+  closed: true,
+  queued: false,
+  full: 0,
+  obstacle: null,
+  missingSources: [],
+  receive() {},
+  deafness: () => 0,
+  deafened() {},
+  heard() {},
+  turn() {},
+  update() {},
+  abandon() {},
+})
 
 /** The run, as its nodes see it. */
 export interface Stage extends InboxHost {
@@ -50,17 +69,17 @@ export interface Stage extends InboxHost {
   launched(): void
   landed(settle: () => void): void
   /** `signal` is the firing's own, where it may abort before the run does. */
-  context(performer: Performer, signal?: AbortSignal): NodeContext
-  attemptHost(performer: Performer): AttemptHost
+  context(performer: Member, signal?: AbortSignal): NodeContext
+  attemptHost(performer: Member): AttemptHost
   /** The inputs of an input node, from the run's params. */
-  inputsFor(performer: Performer, constants: Inputs): Inputs
+  inputsFor(performer: Member, constants: Inputs): Inputs
   /** The items of a streamed input, which come from outside. */
-  feedFor(performer: Performer): ItemSource
+  feedFor(performer: Member): ItemSource
   /** The level up to which an input of another node is deaf, or 0. */
   deafness(node: number, slot: number): number
-  began(performer: Performer): void
-  publish(performer: Performer, value: unknown): void
+  began(performer: Member): void
+  publish(performer: Member, value: unknown): void
   /** Gives the failure where it is held; else the run fails, and it gives null. */
-  fail(performer: Performer, error: unknown): Failure | null
-  finished(performer: Performer, fired: boolean, result: Outputs): void
+  fail(performer: Member, error: unknown): Failure | null
+  finished(performer: Member, fired: boolean, result: Outputs): void
 }

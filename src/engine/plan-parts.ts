@@ -81,6 +81,8 @@ export interface PlanNode {
   /** Own values of all inputs that no edge feeds, and the fallbacks of those that one feeds. */
   readonly constants: Readonly<Record<string, unknown>>
   readonly slots: readonly PlanSlot[]
+  /** Whether all of them are single values. */
+  readonly flat: boolean
   /** The slots that the node joins: all but the streams of a weave and the feedback of a loop, which are `sides`. */
   readonly joined: readonly number[]
   readonly sides: readonly number[]

@@ -95,6 +95,7 @@ function planNode(node: DraftNode, found: Found, issues: GraphIssue[]): PlanNode
     type: node.type,
     constants: constants.values,
     slots,
+    flat: slots.every((slot) => slot.depth === 0),
     joined: joined.map((slot) => slot.index),
     sides: sides.map((slot) => slot.index),
     drivers: joined.filter((slot) => slot.depth === readDepth).map((slot) => slot.index),

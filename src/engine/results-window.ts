@@ -3,8 +3,8 @@
 import { asSource, Firing, type ItemSource, isThenable } from './firing.ts'
 import type { Outputs } from './node-type.ts'
 import { Outbox, type Result } from './outbox.ts'
-import type { Performer, Stage } from './performer.ts'
-import { checkedItem, checkedOutputs } from './results.ts'
+import type { Member, Stage } from './performer.ts'
+import { checkedItem, checkedOutputs, NO_OUTPUTS } from './results.ts'
 import { isValue, type Tasks } from './tasks.ts'
 import { type End, Failure } from './tokens.ts'
 
@@ -12,15 +12,18 @@ import { type End, Failure } from './tokens.ts'
 const IN_FLIGHT = 16
 const WINDOW = 64
 
+/** Shared by all nodes whose results never had to wait. Never written to. */
+const EMPTY: Firing[] = []
+
 export class ResultsWindow {
-  readonly #performer: Performer
+  readonly #performer: Member
   readonly #tasks: Tasks
   readonly #outbox: Outbox
-  readonly #window: Firing[] = []
+  #window = EMPTY
   /** The outputs of the last firing; of a stream, its last item. */
-  last: Outputs = {}
+  last: Outputs = NO_OUTPUTS
 
-  constructor(performer: Performer, stage: Stage, tasks: Tasks) {
+  constructor(performer: Member, stage: Stage, tasks: Tasks) {
     this.#performer = performer
     this.#tasks = tasks
     this.#outbox = new Outbox(performer.node, stage.deliver)
@@ -66,19 +69,19 @@ export class ResultsWindow {
   settle(result: Result): void {
     this.#note(result)
     if (this.empty) this.#outbox.sendResult(result)
-    else this.#window.push(new Firing(true, result))
+    else this.#push(new Firing(true, result))
   }
 
   /** The end of a stream around the node passes on, after the firings before it. */
   passEnd(end: End): void {
     if (this.empty) this.#outbox.sendEnd(end)
-    else this.#window.push(new Firing(true, null, end))
+    else this.#push(new Firing(true, null, end))
   }
 
   /** A firing whose items come one after the other. */
   open(source: ItemSource): void {
     const firing = new Firing(false)
-    this.#window.push(firing)
+    this.#push(firing)
     this.#stream(firing, source)
   }
 
@@ -115,6 +118,11 @@ export class ResultsWindow {
     for (const firing of this.#window.splice(0)) this.#drop(firing)
   }
 
+  #push(firing: Firing): void {
+    if (this.#window === EMPTY) this.#window = []
+    this.#window.push(firing)
+  }
+
   #drop(firing: Firing): void {
     firing.dropped = true
     if (firing.source) this.#end(firing.source)
@@ -149,7 +157,7 @@ export class ResultsWindow {
 
   #launch(promise: Promise<unknown>): void {
     const firing = new Firing(false)
-    this.#window.push(firing)
+    this.#push(firing)
     this.#tasks.wait(promise, firing, (result) => {
       const source = asSource(result)
       if (source) {

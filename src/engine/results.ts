@@ -33,7 +33,7 @@ function checkHandles(node: PlanNode, values: Outputs, stream: boolean): void {
   }
 }
 
-const NO_OUTPUTS: Outputs = Object.freeze({})
+export const NO_OUTPUTS: Outputs = Object.freeze({})
 
 /** What a firing returned, once it is found good. Nothing at all is no outputs. */
 export function checkedOutputs(node: PlanNode, returned: unknown): Outputs {

@@ -12,7 +12,7 @@ import type { ItemSource } from './firing.ts'
 import type { Inbox } from './inbox.ts'
 import { type Inputs, type NodeContext, NodeError, type Outputs } from './node-type.ts'
 import type { ObservedNode, Outcome, RunError, RunObserver } from './observer.ts'
-import type { Performer, Stage } from './performer.ts'
+import { CLOSED, type Member, type Performer, type Stage } from './performer.ts'
 import type { Plan } from './plan.ts'
 import { rest, withoutPlace } from './resting.ts'
 import { paramInputs, publicError } from './results.ts'
@@ -46,7 +46,7 @@ type State = 'running' | 'failing' | 'cancelling' | 'settled'
 const NO_NODE: ObservedNode = { node_id: '', node_name: '', node_type: '' }
 
 export class Run implements Stage, ContextHost, Halting {
-  readonly deliver = (node: number, slot: number, token: unknown): void => this.#actors[node]!.receive(slot, token)
+  readonly deliver = (node: number, slot: number, token: unknown): void => this.#actor(node).receive(slot, token)
   readonly inboxLimit: number
   readonly clock: Clock
   readonly observer: RunObserver
@@ -54,7 +54,8 @@ export class Run implements Stage, ContextHost, Halting {
   readonly services: NodeServices
   readonly #plan: Plan
   readonly #options: RunOptions
-  readonly #actors: readonly Performer[]
+  /** Made as soon as they have something to do, let go of when they are closed: in between alone they cost memory. */
+  readonly #actors: (Performer | undefined)[]
   readonly #scheduler: Scheduler
   readonly #feeds: Feeds
   readonly #outputs: Map<string, unknown[]>
@@ -83,16 +84,16 @@ export class Run implements Stage, ContextHost, Halting {
     this.services = options.services
     this.#feeds = new Feeds(plan, options.params)
     this.#outputs = new Map(plan.outputs.map((output) => [output.name, []]))
-    this.#actors = plan.nodes.map((node) => new Actor(node, this))
-    this.#scheduler = new Scheduler(this.#actors, options.budget)
-    this.#open = this.#actors.length
+    this.#actors = new Array(plan.nodes.length)
+    this.#scheduler = new Scheduler((node) => this.#actor(node), options.budget)
+    this.#open = plan.nodes.length
   }
 
   /** Begins. A run that needs no waiting is over when this returns. */
   start(): void {
     const { timeLimit } = this.#options
     if (timeLimit !== null) this.#aborter.limitTime(timeLimit, () => this.#timeOut(timeLimit))
-    for (const root of this.#plan.roots) this.schedule(this.#actors[root]!)
+    for (const root of this.#plan.roots) this.schedule(this.#actor(root))
     this.#work()
   }
 
@@ -131,7 +132,7 @@ export class Run implements Stage, ContextHost, Halting {
     const index = this.#plan.indexById.get(node_id)
     if (index === undefined) return null
     const applied = applicable(this.#plan.nodes[index]!, properties)
-    this.#actors[index]!.update(applied)
+    this.#actor(index).update(applied)
     return Object.keys(applied)
   }
 
@@ -158,16 +159,15 @@ export class Run implements Stage, ContextHost, Halting {
   }
 
   deafened(inbox: Inbox): void {
-    const producer = this.#actors[inbox.slot.source]!
-    if (++producer.deaf === producer.node.fanOut) producer.relieve()
+    this.#actor(inbox.slot.source).deafened()
   }
 
   heard(inbox: Inbox): void {
-    this.#actors[inbox.slot.source]!.deaf--
+    this.#actor(inbox.slot.source).heard()
   }
 
   deafness(node: number, slot: number): number {
-    return this.#actors[node]!.deafness(slot)
+    return this.#actor(node).deafness(slot)
   }
 
   travelled(edge_id: string, inbox: Inbox | null, token: unknown): void {
@@ -191,30 +191,31 @@ export class Run implements Stage, ContextHost, Halting {
     this.#options.budget.wakeWaiting()
   }
 
-  context(performer: Performer, signal?: AbortSignal): NodeContext {
+  context(performer: Member, signal?: AbortSignal): NodeContext {
     return new FiringContext(performer.node, this, signal)
   }
 
-  inputsFor(performer: Performer, constants: Inputs): Inputs {
+  inputsFor(performer: Member, constants: Inputs): Inputs {
     return paramInputs(performer.node, this.#options.params, constants)
   }
 
-  feedFor(performer: Performer): ItemSource {
+  feedFor(performer: Member): ItemSource {
     return this.#feeds.sourceOf(performer.node)
   }
 
-  began(performer: Performer): void {
+  began(performer: Member): void {
     this.observer.nodeUpdated(performer.node.observed, 'running')
   }
 
-  publish({ node }: Performer, value: unknown): void {
+  publish({ node }: Member, value: unknown): void {
     const { name, type } = node.output!
     this.#outputs.get(name)!.push(value)
     this.observer.output(node.observed, name, value, type)
   }
 
-  finished({ node, failed }: Performer, fired: boolean, result: Outputs): void {
+  finished({ node, failed }: Member, fired: boolean, result: Outputs): void {
     this.#open--
+    this.#actors[node.index] = CLOSED
     if (node.input?.stream) this.#feeds.end(node)
     if (failed !== null) this.observer.nodeUpdated(node.observed, 'error', { error: failed })
     else if (fired) this.observer.nodeUpdated(node.observed, 'completed', { result })
@@ -222,7 +223,7 @@ export class Run implements Stage, ContextHost, Halting {
     if (node.output) this.observer.outputDone?.(node.observed, node.output.name)
   }
 
-  fail(performer: Performer, error: unknown): Failure | null {
+  fail(performer: Member, error: unknown): Failure | null {
     if (this.#state !== 'running') return null
     if (this.#options.signal.aborted) {
       this.#cancel()
@@ -241,7 +242,7 @@ export class Run implements Stage, ContextHost, Halting {
     return null
   }
 
-  #hold(performer: Performer, message: string, cause: unknown): void {
+  #hold(performer: Member, message: string, cause: unknown): void {
     performer.failed = message
     const { observed } = performer.node
     if (cause !== undefined) this.observer.fault(observed, cause)
@@ -261,7 +262,7 @@ export class Run implements Stage, ContextHost, Halting {
     return withoutPlace(budget, () => callWorkflow(node, workflow_id, params, this.#calls))
   }
 
-  attemptHost({ node }: Performer): AttemptHost {
+  attemptHost({ node }: Member): AttemptHost {
     const run = this
     return {
       signal: this.signal,
@@ -278,13 +279,21 @@ export class Run implements Stage, ContextHost, Halting {
 
   // — work —
 
+  #actor(node: number): Performer {
+    const known = this.#actors[node]
+    if (known) return known
+    const actor = new Actor(this.#plan.nodes[node]!, this)
+    this.#actors[node] = actor
+    return actor
+  }
+
   #feed(name: string, handle: string | undefined, whenEnded: PushResult, change: (feed: Feed) => void): PushResult {
     if (this.stopped) return 'not_running'
     const feed = this.#feeds.find(name, handle)
     if (typeof feed === 'string') return feed
     if (feed.source.ended) return whenEnded
     change(feed)
-    this.schedule(this.#actors[feed.node.index]!)
+    this.schedule(this.#actor(feed.node.index))
     this.#scheduler.later(this.#drain)
     return 'ok'
   }
@@ -381,7 +390,7 @@ export class Run implements Stage, ContextHost, Halting {
     if (this.#listening) this.#options.signal.removeEventListener('abort', this.#abort)
     this.#aborter.close(this.#inFlight > 0)
     this.#options.budget.forget(this.#drain)
-    for (const actor of this.#actors) if (!actor.closed) actor.abandon()
+    for (const actor of this.#actors) if (actor && !actor.closed) actor.abandon()
     this.#scheduler.clear()
     this.#outcome = outcome
     this.#done?.resolve(outcome)

@@ -5,11 +5,11 @@ import type { Inbox } from './inbox.ts'
 import type { Performer } from './performer.ts'
 import { inboxToGrow } from './stall.ts'
 
-/** How many past turns are kept before the queue is cut. */
+/** How many past turns are kept at least before the queue is cut, which happens once they are half of it. */
 const SLACK = 1024
 
 export class Scheduler {
-  readonly #performers: readonly Performer[]
+  readonly #performer: (node: number) => Performer
   readonly #budget: Budget
   readonly #starved = new Set<Performer>()
   readonly #full = new Set<Inbox>()
@@ -21,8 +21,8 @@ export class Scheduler {
   /** The time at the last turn, in milliseconds of the monotonic clock. */
   time = 0
 
-  constructor(performers: readonly Performer[], budget: Budget) {
-    this.#performers = performers
+  constructor(performer: (node: number) => Performer, budget: Budget) {
+    this.#performer = performer
     this.#budget = budget
   }
 
@@ -37,7 +37,7 @@ export class Scheduler {
   }
 
   schedule(performer: Performer): void {
-    if (performer.queued) return
+    if (performer.queued || performer.closed) return
     performer.queued = true
     this.#queue.push(performer)
   }
@@ -50,13 +50,14 @@ export class Scheduler {
 
   filled(inbox: Inbox): void {
     this.#full.add(inbox)
-    this.#performers[inbox.slot.source]!.full++
+    const producer = this.#performer(inbox.slot.source)
+    if (!producer.closed) producer.full++
   }
 
   freed(inbox: Inbox): void {
     this.#full.delete(inbox)
-    const producer = this.#performers[inbox.slot.source]!
-    if (--producer.full === 0) this.schedule(producer)
+    const producer = this.#performer(inbox.slot.source)
+    if (!producer.closed && --producer.full === 0) this.schedule(producer)
   }
 
   /** Has `work` called in a later turn of the event loop; once, however often it is asked for. */
@@ -98,7 +99,7 @@ export class Scheduler {
     do {
       const performer = this.#queue[this.#head]
       if (performer) {
-        if (++this.#head >= SLACK) {
+        if (++this.#head >= SLACK && this.#head * 2 >= this.#queue.length) {
           this.#queue = this.#queue.slice(this.#head)
           this.#head = 0
         }
@@ -121,7 +122,7 @@ export class Scheduler {
 
   /** Enlarges an inbox where the graph blocks itself. */
   #relieve(): boolean {
-    const inbox = this.#full.size > 0 ? inboxToGrow(this.#performers, this.#full) : null
+    const inbox = this.#full.size > 0 ? inboxToGrow(this.#performer, this.#full) : null
     if (!inbox) return false
     inbox.limit *= 2
     this.freed(inbox)

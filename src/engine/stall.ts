@@ -8,12 +8,12 @@ type Verdict = 'open' | 'live' | 'stuck'
 
 /** Judges nodes by what they wait for: whoever waits, even indirectly, for itself is stuck. */
 class Walk {
-  readonly #actors: readonly Performer[]
+  readonly #performer: (node: number) => Performer
   readonly #consumers: ReadonlyMap<number, number[]>
   readonly #verdicts = new Map<number, Verdict>()
 
-  constructor(actors: readonly Performer[], consumers: ReadonlyMap<number, number[]>) {
-    this.#actors = actors
+  constructor(performer: (node: number) => Performer, consumers: ReadonlyMap<number, number[]>) {
+    this.#performer = performer
     this.#consumers = consumers
   }
 
@@ -42,7 +42,7 @@ class Walk {
   }
 
   #waits(node: number): number[] {
-    const actor = this.#actors[node]!
+    const actor = this.#performer(node)
     const { obstacle } = actor
     if (obstacle === 'sources') return actor.missingSources
     return obstacle === 'consumers' ? [...(this.#consumers.get(node) ?? [])] : []
@@ -50,14 +50,14 @@ class Walk {
 }
 
 /** The smallest full inbox whose producer can't go on otherwise, or null where all who wait will be served. */
-export function inboxToGrow(actors: readonly Performer[], full: ReadonlySet<Inbox>): Inbox | null {
+export function inboxToGrow(performer: (node: number) => Performer, full: ReadonlySet<Inbox>): Inbox | null {
   const consumers = new Map<number, number[]>()
   for (const inbox of full) {
     const list = consumers.get(inbox.slot.source)
     if (list) list.push(inbox.consumer)
     else consumers.set(inbox.slot.source, [inbox.consumer])
   }
-  const walk = new Walk(actors, consumers)
+  const walk = new Walk(performer, consumers)
   let smallest: Inbox | null = null
   for (const inbox of full) {
     if ((smallest === null || inbox.limit < smallest.limit) && walk.stuck(inbox.slot.source)) smallest = inbox

@@ -2,7 +2,7 @@
 // in flight.
 import { type Firing, isThenable } from './firing.ts'
 import type { NodeContext, NodeType } from './node-type.ts'
-import type { Performer, Stage } from './performer.ts'
+import type { Member, Stage } from './performer.ts'
 import { Failure } from './tokens.ts'
 
 /**
@@ -12,14 +12,14 @@ import { Failure } from './tokens.ts'
 const answersAtOnce = new WeakSet<NodeType>()
 
 export class Tasks {
-  readonly #performer: Performer
+  readonly #performer: Member
   readonly #stage: Stage
   #context: NodeContext | null = null
   /** Whether the next firing may take its time, so that it needs a place. */
   #waits: boolean
   inFlight = 0
 
-  constructor(performer: Performer, stage: Stage) {
+  constructor(performer: Member, stage: Stage) {
     this.#performer = performer
     this.#stage = stage
     this.#waits = performer.node.mayWait && !answersAtOnce.has(performer.node.type)
