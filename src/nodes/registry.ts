@@ -1,21 +1,33 @@
 // All node types that come with the service, by their names.
 import type { NodeRegistry, NodeType } from '../engine/node-type.ts'
+import { caseNodes } from './case.ts'
 import { compareNodes, logicNodes } from './compare.ts'
+import { constantNodes } from './constant.ts'
 import { controlNodes, workflowNodes } from './control.ts'
 import { loopNodes } from './control-loops.ts'
 import { reduceNodes, weaveNodes } from './control-streams.ts'
+import { csvNodes } from './csv.ts'
 import { dateNodes } from './date.ts'
 import { dateMathNodes } from './date-math.ts'
 import { datePeriodNodes } from './date-periods.ts'
 import { dictNodes } from './dict.ts'
+import { diffNodes } from './diff.ts'
+import { encodeNodes } from './encode.ts'
+import { hashNodes } from './hash.ts'
+import { htmlNodes } from './html.ts'
 import { httpNodes } from './http.ts'
 import { inputNodes } from './input.ts'
 import { jsonNodes } from './json.ts'
 import { listNodes } from './list.ts'
+import { markdownNodes } from './markdown.ts'
 import { mathNodes } from './math.ts'
 import { outputNodes } from './output.ts'
+import { randomNodes } from './random.ts'
+import { randomChoiceNodes } from './random-choice.ts'
 import { regexNodes } from './regex.ts'
+import { similarityNodes } from './similarity.ts'
 import { textNodes } from './text.ts'
+import { textListNodes } from './text-lists.ts'
 
 /** A registry of the given node types, in the order of their names. Throws where two have the same name. */
 export function registryOf(types: readonly NodeType[]): NodeRegistry {
@@ -33,7 +45,19 @@ export const builtinNodes: NodeRegistry = registryOf([
   ...loopNodes,
   ...weaveNodes,
   ...reduceNodes,
+  ...constantNodes,
   ...textNodes,
+  ...textListNodes,
+  ...caseNodes,
+  ...encodeNodes,
+  ...csvNodes,
+  ...markdownNodes,
+  ...htmlNodes,
+  ...diffNodes,
+  ...similarityNodes,
+  ...hashNodes,
+  ...randomNodes,
+  ...randomChoiceNodes,
   ...regexNodes,
   ...jsonNodes,
   ...mathNodes,

@@ -1,66 +1,12 @@
-// text.*: making, cutting and looking through texts. Patterns are in regex.ts, JSON in json.ts.
-import { type Inputs, NodeError, type NodeType } from '../engine/node-type.ts'
-import { hint } from '../engine/suggest.ts'
+// text.*: making, cutting and looking through texts. Lists of their parts are in text-lists.ts, letters
+// in case.ts, patterns in regex.ts.
+import type { Inputs, NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
 import { conversion, option, output, required } from './define.ts'
-import { guardText, shown, textWithin } from './limits.ts'
-import { characters, count, join, matches, occurrences, part, split } from './text-parts.ts'
-import { follow, pathParts, toText } from './values.ts'
-
-const PLACEHOLDER = /\{\{([^{}]*)\}\}/g
-
-/** The value of `{{name}}` or `{{name.path[0]}}`. */
-function placeholder(inputs: Inputs, path: string): unknown {
-  if (Object.hasOwn(inputs, path)) return inputs[path]
-  const [name = '', ...rest] = pathParts(path)
-  const value = Object.hasOwn(inputs, name) ? follow(inputs[name], rest) : undefined
-  if (value === undefined) {
-    throw new NodeError(
-      `The template uses "${shown(path)}", which is no input.${hint(shown(path), Object.keys(inputs))}`,
-      'unknown_name',
-    )
-  }
-  return value
-}
-
-/** Fills a template. What is made so far is the beginning of the whole, so that too much is noticed at once. */
-function fill(template: string, inputs: Inputs): string {
-  let grown = 0
-  const filled = template.replaceAll(PLACEHOLDER, (all: string, path: string, at: number) => {
-    const text = toText(placeholder(inputs, path.trim()))
-    guardText(at + grown + text.length)
-    grown += text.length - all.length
-    return text
-  })
-  return textWithin(filled)
-}
-
-type Casing = 'upper' | 'lower' | 'title' | 'sentence' | 'snake' | 'kebab' | 'camel'
-
-function capital(word: string): string {
-  const first = word.codePointAt(0)
-  if (first === undefined) return ''
-  const initial = String.fromCodePoint(first)
-  return initial.toUpperCase() + word.slice(initial.length).toLowerCase()
-}
-
-/** The words of a text or an identifier. */
-function words(text: string): string[] {
-  return matches(text, /\p{Lu}+(?!\p{Ll})|\p{Lu}?\p{Ll}+|[\p{L}\p{M}]+|\p{N}+/gu)
-}
-
-const CASINGS: Readonly<Record<Casing, (text: string) => string>> = {
-  upper: (text) => text.toUpperCase(),
-  lower: (text) => text.toLowerCase(),
-  title: (text) => text.replaceAll(/[\p{L}\p{N}'’]+/gu, capital),
-  sentence: (text) => capital(text),
-  snake: (text) => words(text).join('_').toLowerCase(),
-  kebab: (text) => words(text).join('-').toLowerCase(),
-  camel: (text) =>
-    words(text)
-      .map((word, index) => (index === 0 ? word.toLowerCase() : capital(word)))
-      .join(''),
-}
+import { guardText, textWithin } from './limits.ts'
+import { fill } from './template.ts'
+import { characters, count, occurrences, part } from './text-parts.ts'
+import { toText } from './values.ts'
 
 type Side = 'both' | 'start' | 'end'
 
@@ -119,71 +65,6 @@ export const textNodes: NodeType[] = [
     run: ({ value }) => ({ output: textWithin(toText(value)) }),
   },
   {
-    node_type: 'text.Split',
-    title: 'Split text',
-    description: 'Cuts a text at a separator; an empty separator cuts it into characters. At most a million parts.',
-    properties: [
-      text(),
-      option('separator', 'str', 'Where to cut.', { default: ',' }),
-      option('trim', 'bool', 'Takes white space off both ends of each part.', { default: false }),
-      option('drop_empty', 'bool', 'Leaves out parts with nothing in them.', { default: false }),
-    ],
-    outputs: [output('output', 'list[str]')],
-    run({
-      text,
-      separator,
-      trim,
-      drop_empty,
-    }: {
-      text: string
-      separator: string
-      trim: boolean
-      drop_empty: boolean
-    }) {
-      const parts = split(text, separator)
-      const cut = trim ? parts.map((part) => part.trim()) : parts
-      return { output: drop_empty ? cut.filter((part) => part !== '') : cut }
-    },
-  },
-  {
-    node_type: 'text.Join',
-    title: 'Join texts',
-    description: 'Puts the items of a list together, with a separator between. At most 10 million characters.',
-    properties: [
-      required('list', 'list[any]', 'The items.'),
-      option('separator', 'str', 'What to put between.', { default: '' }),
-    ],
-    outputs: [result()],
-    converts: [conversion('list', 'str', 'makes one text of the items')],
-    run: ({ list, separator }: { list: unknown[]; separator: string }) => ({
-      output: join(list, separator),
-    }),
-  },
-  {
-    node_type: 'text.Lines',
-    title: 'Lines of text',
-    description: 'Cuts a text into its lines, whatever ends them. A line end at the end adds no empty line.',
-    properties: [
-      text(),
-      option('drop_empty', 'bool', 'Leaves out lines with nothing but white space.', { default: false }),
-    ],
-    outputs: [output('output', 'list[str]')],
-    run({ text, drop_empty }: { text: string; drop_empty: boolean }) {
-      const lines = text === '' ? [] : split(text.replace(/\r?\n$|\r$/, ''), /\r\n|\n|\r/)
-      return { output: drop_empty ? lines.filter((line) => line.trim() !== '') : lines }
-    },
-  },
-  {
-    node_type: 'text.Words',
-    title: 'Words of text',
-    description: 'Gives the words of a text in their order, without punctuation.',
-    properties: [text(), option('lower', 'bool', 'In small letters.', { default: false })],
-    outputs: [output('output', 'list[str]')],
-    run: ({ text, lower }: { text: string; lower: boolean }) => ({
-      output: matches(lower ? text.toLowerCase() : text, /[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*/gu),
-    }),
-  },
-  {
     node_type: 'text.Replace',
     title: 'Replace',
     description: 'Puts another text in the place of each one that is found.',
@@ -199,14 +80,6 @@ export const textNodes: NodeType[] = [
       guardText(text.length + count * (replacement.length - find.length))
       return { output: text.replaceAll(find, () => replacement), count }
     },
-  },
-  {
-    node_type: 'text.Case',
-    title: 'Change case',
-    description: 'Writes a text in capitals, small letters, as a title, as a sentence, or as an identifier.',
-    properties: [text(), option('to', oneOf(...keysOf(CASINGS)), 'How to write it.', { default: 'lower' })],
-    outputs: [result()],
-    run: ({ text, to }: { text: string; to: Casing }) => ({ output: textWithin(CASINGS[to](text)) }),
   },
   {
     node_type: 'text.Trim',

@@ -1,0 +1,179 @@
+// text.ParseCsv and text.FormatCsv: tables, which are lists of dicts, out of CSV and into it. Records are read in csv-read.ts.
+import { NodeError, type NodeType } from '../engine/node-type.ts'
+import { oneOf } from '../engine/types.ts'
+import { type Cells, guardSeparator, readCsv } from './csv-read.ts'
+import { option, output, required } from './define.ts'
+import { guardList, guardText } from './limits.ts'
+import { toText } from './values.ts'
+
+type Row = Record<string, unknown>
+type LineEnd = 'lf' | 'crlf'
+
+const LINE_ENDS: Readonly<Record<LineEnd, string>> = { lf: '\n', crlf: '\r\n' }
+
+/** Short rows are filled up, so a table may have far more cells than its text has. */
+const MOST_CELLS = 5_000_000
+
+/** Names of columns: none is empty, no two are the same. */
+function columnNames(header: Cells): string[] {
+  const taken = new Set<string>(header)
+  const seen = new Set<string>()
+  const copies = new Map<string, number>()
+  return header.map((cell, index) => {
+    const wanted = cell === '' ? `column${index + 1}` : cell
+    if (cell !== '' && !seen.has(cell)) {
+      seen.add(cell)
+      return cell
+    }
+    let name = wanted
+    for (let copy = copies.get(wanted) ?? 2; taken.has(name); copy++) {
+      name = `${wanted}_${copy}`
+      copies.set(wanted, copy + 1)
+    }
+    taken.add(name)
+    return name
+  })
+}
+
+function numbered(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `column${index + 1}`)
+}
+
+const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
+
+/** A cell as the value that it writes. Codes such as 007 and whole numbers beyond 2^53 stay texts. */
+function cellValue(cell: string): unknown {
+  if (cell === '') return null
+  if (cell === 'true' || cell === 'false') return cell === 'true'
+  if (!NUMBER.test(cell)) return cell
+  const number = Number(cell)
+  const lossless = Number.isSafeInteger(number) || (!Number.isInteger(number) && Number.isFinite(number))
+  return lossless ? number : cell
+}
+
+function guardCells(rows: number, columns: number): void {
+  if (rows * columns <= MOST_CELLS) return
+  const most = MOST_CELLS.toLocaleString('en')
+  throw new NodeError(`The table would have more than ${most} cells. Read it in parts.`, 'too_large')
+}
+
+function parse(text: string, separator: string, header: boolean, convert: boolean): { rows: Row[]; columns: string[] } {
+  guardSeparator(separator)
+  const records = readCsv(text, separator)
+  const widest = records.reduce((most, cells) => Math.max(most, cells.length), 0)
+  const columns = header ? columnNames(records[0] ?? []) : numbered(widest)
+  const body = header ? records.slice(1) : records
+  guardCells(body.length, columns.length)
+  const long = body.findIndex((cells) => cells.length > columns.length)
+  if (long >= 0) {
+    const message = `Row ${long + 1} has ${body[long]!.length} cells, and the table ${columns.length} columns.`
+    throw new NodeError(`${message} Is the separator right?`, 'bad_csv')
+  }
+  const missing = convert ? null : ''
+  const value = convert ? cellValue : (cell: string) => cell
+  const rows = body.map((cells) =>
+    Object.fromEntries(columns.map((name, at) => [name, at < cells.length ? value(cells[at]!) : missing])),
+  )
+  return { rows, columns }
+}
+
+/** All keys of the rows, in order of first sight. */
+function keysOf(rows: readonly Row[]): string[] {
+  const keys = new Set<string>()
+  for (const row of rows) {
+    for (const key of Object.keys(row)) keys.add(key)
+    guardList(keys.size, 'The table would have', 'columns')
+  }
+  return [...keys]
+}
+
+function format(rows: readonly Row[], columns: readonly string[], separator: string, header: boolean, end: string) {
+  guardSeparator(separator)
+  // Every cell is followed by a character at least.
+  guardText((rows.length + (header ? 1 : 0)) * Math.max(1, columns.length))
+  const special = (text: string) =>
+    text.includes('"') || text.includes(separator) || text.includes('\n') || text.includes('\r')
+  let length = 0
+  function cell(value: unknown): string {
+    const text = toText(value)
+    const written = special(text) ? `"${text.replaceAll('"', '""')}"` : text
+    length += written.length + 1
+    guardText(length)
+    return written
+  }
+  function line(cells: readonly unknown[]): string {
+    // An empty line would be read as no row at all.
+    const written = cells.map(cell).join(separator) || (cells.length === 1 ? '""' : '')
+    length += 3
+    return written + end
+  }
+  const head = header && columns.length > 0 ? [line(columns)] : []
+  const body = columns.length > 0 ? rows.map((row) => line(columns.map((name) => own(row, name)))) : []
+  guardText(length)
+  return [...head, ...body].join('')
+}
+
+function own(row: Row, name: string): unknown {
+  return Object.hasOwn(row, name) ? row[name] : null
+}
+
+function guardRows(rows: readonly unknown[]): void {
+  const wrong = rows.findIndex((row) => typeof row !== 'object' || row === null || Array.isArray(row))
+  if (wrong >= 0) throw new NodeError(`Row ${wrong + 1} is no object: rows are objects by column.`, 'bad_input')
+}
+
+type Parsing = {
+  text: string
+  header: boolean
+  separator: string
+  convert: boolean
+}
+
+type Formatting = {
+  rows: Row[]
+  columns: string[] | null
+  header: boolean
+  separator: string
+  line_end: LineEnd
+}
+
+const separator = () => option('separator', 'str', 'The character between cells.', { default: ',' })
+
+export const csvNodes: NodeType[] = [
+  {
+    node_type: 'text.ParseCsv',
+    title: 'Read CSV',
+    description:
+      'Reads a table out of CSV (RFC 4180): rows as objects by column, and the columns in their order. Short rows are filled up, empty lines left out; columns without a name, or with the same one, get one of their own.',
+    properties: [
+      required('text', 'str', 'The text.'),
+      option('header', 'bool', 'Takes the names of the columns from the first row; else they are column1, column2 …', {
+        default: true,
+      }),
+      separator(),
+      option('convert', 'bool', 'Makes numbers, true and false of cells that are such, and nothing of empty ones.', {
+        default: false,
+      }),
+    ],
+    outputs: [output('rows', 'list[dict[str,any]]'), output('columns', 'list[str]')],
+    run: ({ text, header, separator, convert }: Parsing) => parse(text, separator, header, convert),
+  },
+  {
+    node_type: 'text.FormatCsv',
+    title: 'Write CSV',
+    description:
+      'Writes rows, which are objects by column, as CSV (RFC 4180). Cells with separators, quotes or line ends are quoted; lists and objects in cells become JSON.',
+    properties: [
+      required('rows', 'list[dict[str,any]]', 'The rows.'),
+      option('columns', 'list[str]?', 'The columns to write, in this order; without it all, as they are first seen.'),
+      option('header', 'bool', 'Writes the names of the columns in a first line.', { default: true }),
+      separator(),
+      option('line_end', oneOf('lf', 'crlf'), 'What ends a line.', { default: 'lf' }),
+    ],
+    outputs: [output('output', 'str')],
+    run({ rows, columns, header, separator, line_end }: Formatting) {
+      guardRows(rows)
+      return { output: format(rows, columns ?? keysOf(rows), separator, header, LINE_ENDS[line_end]) }
+    },
+  },
+]

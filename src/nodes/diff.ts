@@ -1,0 +1,58 @@
+// text.Diff: what changed from one text to another, line by line. The comparison is the package diff's (Myers).
+import { FILE_HEADERS_ONLY, formatPatch, type StructuredPatch, structuredPatch } from 'diff'
+import { NodeError, type NodeType } from '../engine/node-type.ts'
+import { option, output, required } from './define.ts'
+import { textWithin } from './limits.ts'
+import { occurrences } from './text-parts.ts'
+
+/** Lines that were taken out and put in. The work grows with their square. */
+const MOST_CHANGES = 2000
+const MOST_LINES = 200_000
+
+interface Difference {
+  output: string
+  added: number
+  removed: number
+  changed: boolean
+}
+
+function tooLarge(what: string): NodeError {
+  return new NodeError(`${what}, the most that are compared. Compare parts of them.`, 'too_large')
+}
+
+function compare(a: string, b: string, context: number): StructuredPatch {
+  for (const text of [a, b]) {
+    if (occurrences(text, '\n') > MOST_LINES) throw tooLarge('A text has more than 200,000 lines')
+  }
+  const patch = structuredPatch('a', 'b', a, b, undefined, undefined, { context, maxEditLength: MOST_CHANGES })
+  if (!patch) throw tooLarge('The texts differ in more than 2,000 lines')
+  return patch
+}
+
+function difference(a: string, b: string, context: number): Difference {
+  if (a === b) return { output: '', added: 0, removed: 0, changed: false }
+  const patch = compare(a, b, context)
+  const lines = patch.hunks.flatMap((hunk) => hunk.lines)
+  return {
+    output: textWithin(formatPatch(patch, FILE_HEADERS_ONLY)),
+    added: lines.filter((line) => line.startsWith('+')).length,
+    removed: lines.filter((line) => line.startsWith('-')).length,
+    changed: true,
+  }
+}
+
+export const diffNodes: NodeType[] = [
+  {
+    node_type: 'text.Diff',
+    title: 'Difference of texts',
+    description:
+      'Compares two texts line by line: a unified diff, empty where they are the same, and how many lines were added and removed. At most 2,000 changed lines.',
+    properties: [
+      required('a', 'str', 'The text before.'),
+      required('b', 'str', 'The text after.'),
+      option('context', 'int', 'How many unchanged lines to show around a change.', { default: 3, min: 0, max: 1000 }),
+    ],
+    outputs: [output('output', 'str'), output('added', 'int'), output('removed', 'int'), output('changed', 'bool')],
+    run: ({ a, b, context }: { a: string; b: string; context: number }) => ({ ...difference(a, b, context) }),
+  },
+]

@@ -1,0 +1,36 @@
+// Fills templates: `{{name}}` and `{{name.path[0]}}` stand for the inputs of a node. Which nodes do so is in text.ts and html.ts.
+import { type Inputs, NodeError } from '../engine/node-type.ts'
+import { hint } from '../engine/suggest.ts'
+import { guardText, shown, textWithin } from './limits.ts'
+import { follow, pathParts, toText } from './values.ts'
+
+const PLACEHOLDER = /\{\{([^{}]*)\}\}/g
+
+/** The value of `{{name}}` or `{{name.path[0]}}`. */
+function placeholder(inputs: Inputs, path: string): unknown {
+  if (Object.hasOwn(inputs, path)) return inputs[path]
+  const [name = '', ...rest] = pathParts(path)
+  const value = Object.hasOwn(inputs, name) ? follow(inputs[name], rest) : undefined
+  if (value === undefined) {
+    throw new NodeError(
+      `The template uses "${shown(path)}", which is no input.${hint(shown(path), Object.keys(inputs))}`,
+      'unknown_name',
+    )
+  }
+  return value
+}
+
+/**
+ * Fills a template; `write` makes what a value's text becomes in it. What is made so far is the beginning of the whole,
+ * so that too much is noticed at once.
+ */
+export function fill(template: string, inputs: Inputs, write: (text: string) => string = (text) => text): string {
+  let grown = 0
+  const filled = template.replaceAll(PLACEHOLDER, (all: string, path: string, at: number) => {
+    const text = write(toText(placeholder(inputs, path.trim())))
+    guardText(at + grown + text.length)
+    grown += text.length - all.length
+    return text
+  })
+  return textWithin(filled)
+}

@@ -1,0 +1,102 @@
+// Texts as lists and back: text.Split, Join, Lines, Words and WordFrequency.
+import type { NodeType } from '../engine/node-type.ts'
+import { conversion, option, output, required } from './define.ts'
+import { join, matches, split } from './text-parts.ts'
+
+const text = () => required('text', 'str', 'The text.')
+
+function wordsOf(text: string, lower: boolean): string[] {
+  return matches(lower ? text.toLowerCase() : text, /[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*/gu)
+}
+
+/** How often each word is there: the most frequent first, equal ones in order of first sight. */
+function frequencies(words: readonly string[]): { word: string; count: number }[] {
+  const counts = new Map<string, number>()
+  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1)
+  return [...counts].map(([word, count]) => ({ word, count })).sort((a, b) => b.count - a.count)
+}
+
+export const textListNodes: NodeType[] = [
+  {
+    node_type: 'text.Split',
+    title: 'Split text',
+    description: 'Cuts a text at a separator; an empty separator cuts it into characters. At most a million parts.',
+    properties: [
+      text(),
+      option('separator', 'str', 'Where to cut.', { default: ',' }),
+      option('trim', 'bool', 'Takes white space off both ends of each part.', { default: false }),
+      option('drop_empty', 'bool', 'Leaves out parts with nothing in them.', { default: false }),
+    ],
+    outputs: [output('output', 'list[str]')],
+    run({
+      text,
+      separator,
+      trim,
+      drop_empty,
+    }: {
+      text: string
+      separator: string
+      trim: boolean
+      drop_empty: boolean
+    }) {
+      const parts = split(text, separator)
+      const cut = trim ? parts.map((part) => part.trim()) : parts
+      return { output: drop_empty ? cut.filter((part) => part !== '') : cut }
+    },
+  },
+  {
+    node_type: 'text.Join',
+    title: 'Join texts',
+    description: 'Puts the items of a list together, with a separator between. At most 10 million characters.',
+    properties: [
+      required('list', 'list[any]', 'The items.'),
+      option('separator', 'str', 'What to put between.', { default: '' }),
+    ],
+    outputs: [output('output', 'str')],
+    converts: [conversion('list', 'str', 'makes one text of the items')],
+    run: ({ list, separator }: { list: unknown[]; separator: string }) => ({
+      output: join(list, separator),
+    }),
+  },
+  {
+    node_type: 'text.Lines',
+    title: 'Lines of text',
+    description: 'Cuts a text into its lines, whatever ends them. A line end at the end adds no empty line.',
+    properties: [
+      text(),
+      option('drop_empty', 'bool', 'Leaves out lines with nothing but white space.', { default: false }),
+    ],
+    outputs: [output('output', 'list[str]')],
+    run({ text, drop_empty }: { text: string; drop_empty: boolean }) {
+      const lines = text === '' ? [] : split(text.replace(/\r?\n$|\r$/, ''), /\r\n|\n|\r/)
+      return { output: drop_empty ? lines.filter((line) => line.trim() !== '') : lines }
+    },
+  },
+  {
+    node_type: 'text.Words',
+    title: 'Words of text',
+    description: 'Gives the words of a text in their order, without punctuation.',
+    properties: [text(), option('lower', 'bool', 'In small letters.', { default: false })],
+    outputs: [output('output', 'list[str]')],
+    run: ({ text, lower }: { text: string; lower: boolean }) => ({
+      output: wordsOf(text, lower),
+    }),
+  },
+  {
+    node_type: 'text.WordFrequency',
+    title: 'Word frequency',
+    description:
+      'Counts how often each word is in a text: a list of {word, count}, the most frequent first; and how many there are, different ones and all.',
+    properties: [
+      text(),
+      option('lower', 'bool', 'Takes capital and small letters as the same.', { default: true }),
+      option('most', 'int?', 'How many words to list; without it all.', { min: 0 }),
+    ],
+    outputs: [output('output', 'list[dict[str,any]]'), output('different', 'int'), output('total', 'int')],
+    run({ text, lower, most }: { text: string; lower: boolean; most: number | null }) {
+      const words = wordsOf(text, lower)
+      const found = frequencies(words)
+      return { output: found.slice(0, most ?? found.length), different: found.length, total: words.length }
+    },
+  },
+]
