@@ -9,49 +9,39 @@ export type Result = Outputs | Failure | null
 /** Hands a token to the node at the other end of an edge. */
 export type Deliver = (node: number, slot: number, token: unknown) => void
 
-export class Outbox {
-  readonly #node: PlanNode
-  readonly #deliver: Deliver
+/** One item of a node's streams; a stream that it doesn't name gets nothing for it. */
+export function sendItem(node: PlanNode, item: Outputs, deliver: Deliver): void {
+  for (const port of node.ports) if (port.stream) send(port, tokenOf(item, port.name!), deliver)
+}
 
-  constructor(node: PlanNode, deliver: Deliver) {
-    this.#node = node
-    this.#deliver = deliver
+/** The end of a firing: its single outputs, and the end of the streams it opened. */
+export function sendResult(node: PlanNode, result: Result, deliver: Deliver): void {
+  if (result instanceof Failure) {
+    sendFailure(node, result, deliver)
+    return
   }
+  for (const port of node.ports) {
+    if (port.stream) send(port, endOf(node.depth + 1, result === null), deliver)
+    else if (result === null) send(port, NOTHING, deliver)
+    else send(port, port.name === null ? true : tokenOf(result, port.name), deliver)
+  }
+}
 
-  /** One item of the node's streams; a stream that it doesn't name gets nothing for it. */
-  sendItem(item: Outputs): void {
-    for (const port of this.#node.ports) if (port.stream) this.#send(port, tokenOf(item, port.name!))
-  }
+/** The end of a stream around the node. */
+export function sendEnd(node: PlanNode, end: End, deliver: Deliver): void {
+  for (const port of node.ports) send(port, end, deliver)
+}
 
-  /** The end of a firing: its single outputs, and the end of the streams it opened. */
-  sendResult(result: Result): void {
-    if (result instanceof Failure) {
-      this.#sendFailure(result)
-      return
-    }
-    for (const port of this.#node.ports) {
-      if (port.stream) this.#send(port, endOf(this.#node.depth + 1, result === null))
-      else if (result === null) this.#send(port, NOTHING)
-      else this.#send(port, port.name === null ? true : tokenOf(result, port.name))
-    }
+/** A stream has the failure as its last item. Edges that lead to no Catch get nothing instead. */
+function sendFailure({ ports, depth }: PlanNode, failure: Failure, deliver: Deliver): void {
+  for (const port of ports) {
+    for (const { node, slot, heeds } of port.targets) deliver(node, slot, heeds ? failure : NOTHING)
+    if (port.stream) send(port, endOf(depth + 1, false), deliver)
   }
+}
 
-  /** The end of a stream around the node. */
-  sendEnd(end: End): void {
-    for (const port of this.#node.ports) this.#send(port, end)
-  }
-
-  /** A stream has the failure as its last item. Edges that lead to no Catch get nothing instead. */
-  #sendFailure(failure: Failure): void {
-    for (const port of this.#node.ports) {
-      for (const { node, slot, heeds } of port.targets) this.#deliver(node, slot, heeds ? failure : NOTHING)
-      if (port.stream) this.#send(port, endOf(this.#node.depth + 1, false))
-    }
-  }
-
-  #send(port: PlanPort, token: unknown): void {
-    for (const target of port.targets) this.#deliver(target.node, target.slot, token)
-  }
+function send(port: PlanPort, token: unknown, deliver: Deliver): void {
+  for (const target of port.targets) deliver(target.node, target.slot, token)
 }
 
 function tokenOf(values: Outputs, name: string): unknown {

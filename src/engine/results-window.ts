@@ -2,7 +2,7 @@
 // generator are fetched only as there is room for them.
 import { asSource, Firing, type ItemSource, isThenable } from './firing.ts'
 import type { Outputs } from './node-type.ts'
-import { Outbox, type Result } from './outbox.ts'
+import { type Deliver, type Result, sendEnd, sendItem, sendResult } from './outbox.ts'
 import type { Member, Stage } from './performer.ts'
 import { checkedItem, checkedOutputs, NO_OUTPUTS } from './results.ts'
 import { isValue, type Tasks } from './tasks.ts'
@@ -18,7 +18,7 @@ const EMPTY: Firing[] = []
 export class ResultsWindow {
   readonly #performer: Member
   readonly #tasks: Tasks
-  readonly #outbox: Outbox
+  readonly #deliver: Deliver
   #window = EMPTY
   /** The outputs of the last firing; of a stream, its last item. */
   last: Outputs = NO_OUTPUTS
@@ -26,7 +26,7 @@ export class ResultsWindow {
   constructor(performer: Member, stage: Stage, tasks: Tasks) {
     this.#performer = performer
     this.#tasks = tasks
-    this.#outbox = new Outbox(performer.node, stage.deliver)
+    this.#deliver = stage.deliver
   }
 
   get empty(): boolean {
@@ -68,13 +68,13 @@ export class ResultsWindow {
   /** A firing's result goes out at once, or waits for those before it. */
   settle(result: Result): void {
     this.#note(result)
-    if (this.empty) this.#outbox.sendResult(result)
+    if (this.empty) sendResult(this.#performer.node, result, this.#deliver)
     else this.#push(new Firing(true, result))
   }
 
   /** The end of a stream around the node passes on, after the firings before it. */
   passEnd(end: End): void {
-    if (this.empty) this.#outbox.sendEnd(end)
+    if (this.empty) sendEnd(this.#performer.node, end, this.#deliver)
     else this.#push(new Firing(true, null, end))
   }
 
@@ -92,8 +92,8 @@ export class ResultsWindow {
     if (head.source && !head.done) return this.#flushItem(head, head.source)
     if (!head.done) return false
     this.#window.shift()
-    if (head.end) this.#outbox.sendEnd(head.end)
-    else this.#outbox.sendResult(head.result)
+    if (head.end) sendEnd(this.#performer.node, head.end, this.#deliver)
+    else sendResult(this.#performer.node, head.result, this.#deliver)
     return true
   }
 
@@ -206,7 +206,7 @@ export class ResultsWindow {
 
   #sendItem(item: Outputs): void {
     this.last = item
-    this.#outbox.sendItem(item)
+    sendItem(this.#performer.node, item, this.#deliver)
   }
 
   /** Asks an asynchronous generator for its next item, as long as there is room for it. */
