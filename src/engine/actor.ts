@@ -296,7 +296,7 @@ export class Actor implements Member {
   }
 
   #closeIfDone(): void {
-    if (!this.#inputsEnded || !this.#results.empty || this.#stage.stopped) return
+    if (!this.#inputsEnded || this.#openSide || !this.#results.empty || this.#stage.stopped) return
     this.closed = true
     this.#join.clear()
     this.#stage.finished(this, this.#fired, this.#results.last)

@@ -79,6 +79,8 @@ export class WeaveState {
       if (given === WAIT) return false
       this.#step(this.#weave, given)
       if (this.#tasks.stopped) return false
+      // Its result goes out before the rest of its streams comes in.
+      if (!this.#weave) return true
     }
     return true
   }
