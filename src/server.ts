@@ -13,6 +13,7 @@ import { JobService } from './jobs/service.ts'
 import { createLog, type Log } from './log.ts'
 import { builtinNodes } from './nodes/registry.ts'
 import { type Platform, systemPlatform } from './platform.ts'
+import { createServices, type Services } from './services.ts'
 import { Gateway } from './sockets/gateway.ts'
 import type { SocketTimes } from './sockets/keep-alive.ts'
 import { StartError } from './start-error.ts'
@@ -62,11 +63,12 @@ async function startIn(
   overrides: Overrides,
 ): Promise<RunningServer> {
   const store = await Store.open(database)
+  const services = createServices(config)
   // A request may offer another protocol, such as h2c, and is then answered as if it had not (RFC 9110, section 7.8).
   const http = createHttpServer({ shouldUpgradeCallback: asksForSocket })
   try {
     const state = { url: '' }
-    const context = composeContext(config, store, overrides, () => config.public_url ?? state.url)
+    const context = composeContext(config, store, services, overrides, () => config.public_url ?? state.url)
     const unfinished = await context.jobs.reconcile()
     if (unfinished > 0) context.log.warn({ jobs: unfinished }, 'jobs of an earlier process were ended as interrupted')
     const gateway = new Gateway(context, overrides.socket_times)
@@ -82,12 +84,14 @@ async function startIn(
       await context.jobs.drain(drain_ms)
       await gateway.close()
       await closeHttp(http)
+      await services[Symbol.asyncDispose]()
       await store[Symbol.asyncDispose]()
       owned.dispose()
     })
     return { url: state.url, context, close: (ms = DRAIN_MS) => close(ms), [Symbol.asyncDispose]: () => close(0) }
   } catch (error) {
     http.close()
+    await services[Symbol.asyncDispose]()
     await store[Symbol.asyncDispose]()
     throw error
   }
@@ -99,7 +103,13 @@ const IDLE_CHECK_MS = 20
 /** After the first answers: a process that was just started has better things to do. */
 const WARM_UP_MS = 1_000
 
-function composeContext(config: Config, store: Store, overrides: Overrides, publicUrl: () => string): AppContext {
+function composeContext(
+  config: Config,
+  store: Store,
+  services: Services,
+  overrides: Overrides,
+  publicUrl: () => string,
+): AppContext {
   const platform = overrides.platform ?? systemPlatform()
   const log = overrides.log ?? createLog(config.log_level)
   const registry = overrides.registry ?? builtinNodes
@@ -120,6 +130,7 @@ function composeContext(config: Config, store: Store, overrides: Overrides, publ
       waiting: config.max_queued_jobs,
     },
     default_timeout_seconds: config.job_timeout_seconds,
+    servicesOf: services.of,
   })
   for (const warning of config.warnings) log.warn(warning)
   const principalOf = localGate(config, log)

@@ -8,6 +8,7 @@ import { scopedKey } from '../db/scope.ts'
 import type { Tx } from '../db/store.ts'
 import type { Execution, Outcome } from '../engine/execution.ts'
 import type { Plan } from '../engine/plan.ts'
+import type { NodeServices } from '../engine/services.ts'
 import { newRun } from '../engine/sub-workflow.ts'
 import { ServiceError } from '../errors.ts'
 import type { Feed } from '../events/feed.ts'
@@ -58,6 +59,8 @@ export interface JobHost {
   readonly log: Log
   /** Finds the plan of a workflow that a node of this job calls. */
   loadPlan(row: JobTable, workflow_id: string): Promise<Plan>
+  /** What the nodes of a user's jobs may use. */
+  servicesOf(user_id: string): NodeServices
   /** The job may run: its turn has come. */
   admitted(job: ActiveJob): void
   /** Nothing of the job runs any more. */
@@ -173,6 +176,7 @@ export class ActiveJob implements Contender {
       params: this.params as Record<string, unknown>,
       signal: this.#abort.signal,
       observer: recorder(this, this.#host.log),
+      services: this.#host.servicesOf(this.row.user_id),
       loadPlan: (workflow_id) => this.#host.loadPlan(this.row, workflow_id),
     })
     this.#early?.applyTo(run)

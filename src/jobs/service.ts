@@ -8,6 +8,7 @@ import type { Store } from '../db/store.ts'
 import type { Graph } from '../engine/graph.ts'
 import { NodeError } from '../engine/node-type.ts'
 import type { Plan } from '../engine/plan.ts'
+import type { NodeServices } from '../engine/services.ts'
 import { ServiceError } from '../errors.ts'
 import type { EventLog } from '../events/log.ts'
 import { canonicalJson, sha256 } from '../json.ts'
@@ -62,6 +63,8 @@ export interface JobServiceParts {
   platform: Platform
   log: Log
   limits: QueueLimits
+  /** What the nodes of a user's jobs may use. */
+  servicesOf: (user_id: string) => NodeServices
   /** Seconds, or null. */
   default_timeout_seconds: number | null
 }
@@ -215,6 +218,10 @@ export class JobService implements JobHost {
     this.#active.delete(job.row.key)
     this.#byId.delete(scopedKey(job.row, job.row.id))
     this.#tellWhenIdle()
+  }
+
+  servicesOf(user_id: string): NodeServices {
+    return this.#parts.servicesOf(user_id)
   }
 
   async loadPlan(row: JobTable, workflow_id: string): Promise<Plan> {
