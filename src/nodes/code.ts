@@ -1,0 +1,52 @@
+// code.*: code that users write, run in the host's sandbox. The sandbox judges the code; here are the handles and limits.
+import type { Inputs, NodeType, OutputStream, RunResult } from '../engine/node-type.ts'
+import type { Script } from '../engine/services.ts'
+import { option, required } from './define.ts'
+
+interface CodeInputs extends Inputs {
+  code: string
+  seed: number | null
+  time_limit_ms: number
+  memory_limit_mb: number
+}
+
+/** Seeds that the run's random numbers give are whole numbers below this. */
+const SEEDS = 2 ** 32
+
+export const codeNodes: NodeType[] = [
+  {
+    node_type: 'code.JavaScript',
+    title: 'JavaScript',
+    description:
+      'Runs JavaScript in a sandbox. Inputs are variables by name, and all of them lie in `inputs`. The code is the body of ' +
+      'an asynchronous generator function: `return {name: value}` gives outputs, `yield {name: value}` an item of stream ' +
+      'outputs. Values are what JSON can say. `console` writes to the log. There is no network, no file and no timer.',
+    properties: [
+      required('code', 'str', 'The body of the function.'),
+      option('time_limit_ms', 'int', 'Milliseconds until the result, or until the next item.', {
+        default: 5_000,
+        min: 10,
+        max: 60_000,
+      }),
+      option('memory_limit_mb', 'int', 'Megabytes for all values of the code.', { default: 64, min: 4, max: 256 }),
+      option('seed', 'int', 'Math.random gives the same numbers for the same seed. Without it, the run chooses one.'),
+    ],
+    outputs: [],
+    supports_dynamic_inputs: true,
+    supports_dynamic_outputs: true,
+    supports_dynamic_streams: true,
+    run({ code, seed, time_limit_ms, memory_limit_mb, ...inputs }: CodeInputs, context): RunResult {
+      const script: Script = {
+        code,
+        inputs,
+        seed: seed ?? Math.floor(context.random() * SEEDS),
+        time_limit_ms,
+        memory_limit_mb,
+        signal: context.signal,
+        log: (severity, content) => context.log(severity, content),
+      }
+      const { sandbox } = context.services
+      return context.streams ? (sandbox.stream(script) satisfies OutputStream) : sandbox.call(script)
+    },
+  },
+]

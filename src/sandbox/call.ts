@@ -1,0 +1,186 @@
+// One call from outside: waits for a worker, takes in what it says, and hands results to whoever asks. A call settles
+// once; what a worker says later is not heard.
+import { NodeError } from '../engine/node-error.ts'
+import type { Script } from '../engine/services.ts'
+import { inputsJson, outputsOf } from './json.ts'
+import {
+  AHEAD_ITEMS,
+  HOLD_AFTER_MS,
+  LARGEST_MEMORY_LIMIT_MB,
+  LONGEST_CODE,
+  LONGEST_TIME_LIMIT_MS,
+  MOST_LINES,
+} from './limits.ts'
+import type { Listener } from './member.ts'
+import type { Lease, Pool } from './pool.ts'
+import type { CallRequest, FromWorker } from './protocol.ts'
+
+type Record_ = Record<string, unknown>
+type Ending = { readonly json: string | null } | { readonly error: unknown }
+
+interface Asking {
+  resolve(result: IteratorResult<Record_, Record_>): void
+  reject(error: unknown): void
+}
+
+const BUSY = 'Too many streaming code nodes wait for their consumers at the same time. Run fewer of them side by side.'
+
+/** After this many items the worker is told that they were taken, even if more lie ready. */
+const TELL_AFTER = AHEAD_ITEMS / 2
+
+function requestOf(script: Script, streams: boolean): CallRequest {
+  const { code, seed } = script
+  if (code.length > LONGEST_CODE) {
+    throw new NodeError(`The code has more than ${LONGEST_CODE.toLocaleString('en')} characters.`, 'too_large')
+  }
+  const inputs = inputsJson(script.inputs)
+  const time_limit_ms = Math.min(script.time_limit_ms, LONGEST_TIME_LIMIT_MS)
+  const memory_limit_mb = Math.min(script.memory_limit_mb, LARGEST_MEMORY_LIMIT_MB)
+  return { kind: 'call', code, inputs, seed, time_limit_ms, memory_limit_mb, streams }
+}
+
+export class Call implements Listener {
+  readonly #script: Script
+  readonly #pool: Pool
+  readonly #abort = () => this.fail(this.#script.signal.reason)
+  #lease: Lease | null = null
+  #began = 0
+  #lines = 0
+  /** JSON of items that nobody has asked for yet, and what was taken without the worker being told. */
+  #items: string[] = []
+  #taken = { items: 0, characters: 0 }
+  /** The worker waits for items to be taken. */
+  #waiting = false
+  #ending: Ending | null = null
+  readonly #asking: Asking[] = []
+
+  constructor(script: Script, pool: Pool) {
+    this.#script = script
+    this.#pool = pool
+  }
+
+  async start(streams: boolean): Promise<void> {
+    const { signal } = this.#script
+    try {
+      signal.throwIfAborted()
+      const request = requestOf(this.#script, streams)
+      const lease = await this.#pool.take(signal)
+      if (this.#ending) return this.#pool.give(lease, true)
+      this.#lease = lease
+      signal.addEventListener('abort', this.#abort, { once: true })
+      this.#began = performance.now()
+      lease.member.begin(request, this)
+    } catch (error) {
+      this.fail(error)
+    }
+  }
+
+  /** The next item, or at the end the result. */
+  next(): Promise<IteratorResult<Record_, Record_>> {
+    return new Promise((resolve, reject) => {
+      this.#asking.push({ resolve, reject })
+      this.#answer()
+    })
+  }
+
+  /** Nobody wants the rest. */
+  leave(): void {
+    this.#items = []
+    if (this.#ending) return
+    const lease = this.#lease
+    this.#settle({ json: null })
+    if (!lease || !this.#waiting) return this.#giveBack(false)
+    // It does nothing at the moment, so it can be tidied up instead of being killed.
+    lease.member.stop()
+  }
+
+  fail(error: unknown): void {
+    if (this.#ending) return
+    this.#items = []
+    this.#settle({ error })
+    this.#giveBack(false)
+  }
+
+  lost(error: NodeError): void {
+    this.#settle({ error })
+    this.#giveBack(false)
+  }
+
+  heard(message: Exclude<FromWorker, { kind: 'ready' }>): void {
+    if (message.kind === 'end') {
+      this.#settle({ json: message.json })
+      this.#giveBack(!message.spent)
+    } else if (message.kind === 'fault') {
+      this.#settle({ error: new NodeError(String(message.message), message.type) })
+      this.#giveBack(!message.spent)
+    } else if (this.#ending) return
+    else if (message.kind === 'log') this.#log(message)
+    else {
+      if (message.kind === 'item') this.#items.push(message.json)
+      else this.#waiting = true
+      if (this.#mustHold() && !this.#pool.hold(this.#lease!)) return this.fail(new NodeError(BUSY, 'code_busy'))
+      this.#answer()
+    }
+  }
+
+  /** A stream that stands still, or has run for a while, leaves its place among the running ones. */
+  #mustHold(): boolean {
+    return this.#waiting || performance.now() - this.#began > HOLD_AFTER_MS
+  }
+
+  #log({ severity, content }: FromWorker & { kind: 'log' }): void {
+    if (++this.#lines > MOST_LINES + 1) return
+    try {
+      this.#script.log(severity, content)
+    } catch (error) {
+      this.fail(error)
+    }
+  }
+
+  #settle(ending: Ending): void {
+    if (this.#ending) return
+    this.#ending = ending
+    this.#script.signal.removeEventListener('abort', this.#abort)
+    this.#answer()
+  }
+
+  #giveBack(healthy: boolean): void {
+    const lease = this.#lease
+    this.#lease = null
+    if (lease) this.#pool.give(lease, healthy)
+  }
+
+  /** Hands out what there is to those who ask, in their order. */
+  #answer(): void {
+    while (this.#asking.length > 0 && (this.#items.length > 0 || this.#ending)) this.#answerOne(this.#asking.shift()!)
+    if (this.#ending || !this.#lease) return
+    if (this.#taken.items >= TELL_AFTER || (this.#waiting && this.#items.length === 0)) this.#tell()
+  }
+
+  #answerOne({ resolve, reject }: Asking): void {
+    try {
+      const json = this.#items.shift()
+      if (json !== undefined) {
+        this.#taken.items++
+        this.#taken.characters += json.length
+        return resolve({ done: false, value: outputsOf(json) })
+      }
+      const ending = this.#ending!
+      if ('error' in ending) {
+        this.#ending = { json: null }
+        return reject(ending.error)
+      }
+      this.#ending = { json: null }
+      resolve({ done: true, value: ending.json === null ? {} : outputsOf(ending.json) })
+    } catch (error) {
+      reject(error)
+    }
+  }
+
+  #tell(): void {
+    const { items, characters } = this.#taken
+    this.#taken = { items: 0, characters: 0 }
+    this.#waiting = false
+    this.#lease!.member.took(items, characters)
+  }
+}

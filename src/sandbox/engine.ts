@@ -1,0 +1,169 @@
+// One call inside of QuickJS: a runtime and context of its own, the code as an asynchronous generator, and what it gives.
+// Runs in a worker. Nothing of Node is handed in but the console's lines and a clock that interrupts.
+import type { QuickJSContext, QuickJSHandle, QuickJSRuntime, QuickJSWASMModule } from 'quickjs-emscripten-core'
+import { DEEPEST_VALUE } from '../engine/depth.ts'
+import { Fault, FILE, readFault, Thrown } from './faults.ts'
+import type { PreludeLimits } from './inside-give.ts'
+import { jsonProblem } from './json.ts'
+import { LONGEST_ERROR, LONGEST_JSON, LONGEST_LINE, MOST_VALUES, STACK_BYTES } from './limits.ts'
+import { PRELUDE } from './prelude.ts'
+import type { CallRequest } from './protocol.ts'
+
+const LIMITS: PreludeLimits = {
+  depth: DEEPEST_VALUE,
+  values: MOST_VALUES,
+  characters: LONGEST_JSON,
+  line: LONGEST_LINE,
+  error: LONGEST_ERROR,
+}
+
+/** Jobs of promises that run before the clock is looked at. */
+const JOBS = 1_000
+
+const NEVER =
+  'The code waits for a promise that nothing will ever settle: there are no timers, no network and no files here.'
+const ITEMS =
+  'The code yields items, but the node has no stream output. Declare one with "stream": true, or return a list.'
+
+function wrapped(code: string): string {
+  return `(async function* () {'use strict'\n${code}\n})`
+}
+
+type Tools = Record<'pull' | 'give' | 'why' | 'describe', QuickJSHandle>
+
+export interface Step {
+  readonly done: boolean
+  readonly json: string
+}
+
+export type Log = (severity: string, content: string) => void
+
+export class EngineCall {
+  readonly #request: CallRequest
+  readonly #runtime: QuickJSRuntime
+  readonly #vm: QuickJSContext
+  readonly #log: Log
+  #deadline = 0
+  #interrupted = false
+  #generator: QuickJSHandle | null = null
+  /** What the prelude gave. */
+  #tools: Tools | null = null
+
+  constructor(quickjs: QuickJSWASMModule, request: CallRequest, log: Log) {
+    this.#request = request
+    this.#log = log
+    this.#runtime = quickjs.newRuntime()
+    this.#runtime.setMemoryLimit(request.memory_limit_mb * 1024 * 1024)
+    this.#runtime.setMaxStackSize(STACK_BYTES)
+    this.#runtime.setInterruptHandler(() => {
+      this.#interrupted ||= performance.now() > this.#deadline
+      return this.#interrupted
+    })
+    this.#vm = this.#runtime.newContext()
+  }
+
+  /** Runs until the next item or the result. Throws Fault. */
+  step(): Step {
+    this.#deadline = performance.now() + this.#request.time_limit_ms
+    try {
+      this.#generator ??= this.#begin()
+      return this.#next(this.#generator)
+    } catch (error) {
+      throw this.#interrupted ? Fault.timeout(this.#request.time_limit_ms) : readFault(error, this.#request)
+    }
+  }
+
+  /** Gives back all memory. Throws where the engine is not what it was. */
+  end(): void {
+    this.#generator?.dispose()
+    for (const tool of Object.values(this.#tools ?? {})) tool.dispose()
+    this.#vm.dispose()
+    this.#runtime.dispose()
+  }
+
+  #begin(): QuickJSHandle {
+    const vm = this.#vm
+    using log = vm.newFunction('log', (severity, content) => {
+      this.#log(vm.getString(severity), vm.getString(content))
+    })
+    const { seed, inputs, code } = this.#request
+    using low = vm.newNumber(seed | 0)
+    using high = vm.newNumber(Math.floor(seed / 2 ** 32) | 0)
+    using limits = this.#evaluate(`(${JSON.stringify(LIMITS)})`, 'limits')
+    using setUp = this.#evaluate(PRELUDE, 'prelude')
+    using text = vm.newString(inputs)
+    using tools = this.#call(setUp, log, text, low, high, limits)
+    const tool = (name: string) => vm.getProp(tools, name)
+    this.#tools = { pull: tool('pull'), give: tool('give'), why: tool('why'), describe: tool('describe') }
+    using make = this.#evaluate(wrapped(code), FILE)
+    return this.#call(make)
+  }
+
+  #next(generator: QuickJSHandle): Step {
+    using promise = this.#call(this.#tools!.pull, generator)
+    using result = this.#settled(promise)
+    using doneFlag = this.#vm.getProp(result, 'done')
+    using value = this.#vm.getProp(result, 'value')
+    const done = this.#vm.dump(doneFlag) === true
+    if (!done && !this.#request.streams) throw new Fault('code_output', ITEMS, false)
+    return { done, json: this.#json(value, done) }
+  }
+
+  /** What a promise of the code's becomes, once all jobs that lead there are done. */
+  #settled(promise: QuickJSHandle): QuickJSHandle {
+    for (;;) {
+      const state = this.#vm.getPromiseState(promise)
+      if (state.type === 'fulfilled') return state.value
+      if (state.type === 'rejected') throw this.#thrown(state.error)
+      if (!this.#runtime.hasPendingJob()) throw new Fault('code_error', NEVER, false)
+      const jobs = this.#runtime.executePendingJobs(JOBS)
+      if (jobs.error) throw this.#thrown(jobs.error)
+      jobs.dispose()
+      this.#interrupted ||= performance.now() > this.#deadline
+      if (this.#interrupted) throw Fault.timeout(this.#request.time_limit_ms)
+    }
+  }
+
+  #json(value: QuickJSHandle, done: boolean): string {
+    using given = this.#call(this.#tools!.give, value)
+    const json = this.#text(given, LONGEST_JSON)
+    const problem = json === '' ? this.#why() : jsonProblem(json)
+    if (problem === null) return json
+    throw new Fault('code_output', `The code ${done ? 'returned' : 'yielded'} ${problem}.`, false)
+  }
+
+  #why(): string {
+    using why = this.#call(this.#tools!.why)
+    return this.#text(why, LONGEST_LINE) || 'a value that is no plain data'
+  }
+
+  /** A text that is short enough; nothing, where the code managed to make something else of it. */
+  #text(handle: QuickJSHandle, longest: number): string {
+    if (this.#vm.typeof(handle) !== 'string') return ''
+    using length = this.#vm.getProp(handle, 'length')
+    return this.#vm.getNumber(length) <= longest ? this.#vm.getString(handle) : ''
+  }
+
+  #evaluate(code: string, name: string): QuickJSHandle {
+    const result = this.#vm.evalCode(code, name)
+    if (result.error) throw this.#thrown(result.error)
+    return result.value
+  }
+
+  #call(func: QuickJSHandle, ...args: QuickJSHandle[]): QuickJSHandle {
+    const result = this.#vm.callFunction(func, this.#vm.undefined, ...args)
+    if (result.error) throw this.#thrown(result.error)
+    return result.value
+  }
+
+  /** What was thrown inside: the JSON of its name, message and stack, or nothing where that cannot be told. */
+  #thrown(error: QuickJSHandle): Thrown {
+    using thrown = error
+    // Once the time is up, nothing of the code is to run again.
+    if (this.#interrupted) return new Thrown('')
+    if (!this.#tools) return new Thrown(JSON.stringify(Object.values(this.#vm.dump(thrown))))
+    const described = this.#vm.callFunction(this.#tools.describe, this.#vm.undefined, thrown)
+    using text = described.error ?? described.value
+    return new Thrown(described.error ? '' : this.#text(text, LONGEST_JSON))
+  }
+}

@@ -1,0 +1,95 @@
+// How a call can go wrong, and what is said of it: read from what the engine threw. Never a path or a stack of ours.
+import { LONGEST_ERROR } from './limits.ts'
+import type { CallRequest, FaultType } from './protocol.ts'
+
+/** The code's name in stacks, from which its lines are read. */
+export const FILE = 'code.js'
+
+/** Lines before the code's first one, in the source that the engine sees. */
+const LINES_BEFORE = 1
+
+/** What came out of the engine as thrown: the JSON of name, message and stack, or an empty text. */
+export class Thrown {
+  readonly described: string
+  constructor(described: string) {
+    this.described = described
+  }
+}
+
+export class Fault extends Error {
+  readonly type: FaultType
+  /** Whether the engine may have been damaged, so that it takes no other call. */
+  readonly spent: boolean
+
+  constructor(type: FaultType, message: string, spent: boolean) {
+    super(message.length > LONGEST_ERROR ? `${message.slice(0, LONGEST_ERROR)}…` : message)
+    this.type = type
+    this.spent = spent
+  }
+
+  static timeout(time_limit_ms: number): Fault {
+    const limit = time_limit_ms.toLocaleString('en')
+    const advice = 'Make the work smaller, yield what is done so far, or raise time_limit_ms.'
+    return new Fault('code_timeout', `The code ran longer than ${limit} ms. ${advice}`, true)
+  }
+
+  static memory(memory_limit_mb: number): Fault {
+    const text = `The code needs more memory than ${memory_limit_mb} MB. Keep less at a time, or raise memory_limit_mb.`
+    return new Fault('code_memory', text, true)
+  }
+
+  static stack(place = ''): Fault {
+    return new Fault('code_stack', `The code calls itself, or nests values, too deep${place}. Use a loop.`, true)
+  }
+}
+
+interface Described {
+  name: string
+  message: string
+  stack: string
+}
+
+function readDescribed(text: string): Described {
+  try {
+    const parts: unknown = JSON.parse(text)
+    const [name, message, stack] = (Array.isArray(parts) ? parts : []).map((part) =>
+      typeof part === 'string' ? part : '',
+    )
+    return { name: name ?? '', message: message ?? '', stack: stack ?? '' }
+  } catch {
+    return { name: '', message: '', stack: '' }
+  }
+}
+
+/** ` (line 2, column 5)`: where the topmost frame of the code lies, or nothing. */
+function placeOf(stack: string, code: string): string {
+  const found = /code\.js:(\d{1,9})(?::(\d{1,9}))?/.exec(stack)
+  if (!found) return ''
+  const last = code.split('\n').length
+  const line = Math.max(1, Number(found[1]) - LINES_BEFORE)
+  // What is left open is missed behind the code's end.
+  if (line > last) return ` (at the end, line ${last})`
+  return found[2] === undefined ? ` (line ${line})` : ` (line ${line}, column ${found[2]})`
+}
+
+/** What a call failed with, whatever was thrown. */
+export function readFault(error: unknown, request: CallRequest): Fault {
+  if (error instanceof Fault) return error
+  if (!(error instanceof Thrown)) return hostFault(error)
+  const { name, message, stack } = readDescribed(error.described)
+  const place = placeOf(stack, request.code)
+  if (name === 'InternalError' && message === 'out of memory') return Fault.memory(request.memory_limit_mb)
+  if (name === 'InternalError' && message === 'stack overflow') return Fault.stack(place)
+  if (name === '') {
+    const thrown = message || 'something that cannot be shown'
+    return new Fault('code_error', `The code threw ${thrown}`, false)
+  }
+  const text = message === '' ? name : `${name}: ${message}`
+  return new Fault('code_error', `${text.slice(0, LONGEST_ERROR - place.length)}${place}`, false)
+}
+
+/** The engine itself gave up. */
+function hostFault(error: unknown): Fault {
+  if (error instanceof RangeError) return Fault.stack()
+  return new Fault('code_error', 'The code brought down the engine that ran it.', true)
+}

@@ -1,0 +1,79 @@
+// Values on their way into the sandbox and out of it: checked on either side, and JSON text in between.
+import { isTooDeep, TOO_DEEP } from '../engine/depth.ts'
+import { NodeError } from '../engine/node-error.ts'
+import { LONGEST_JSON, MOST_VALUES } from './limits.ts'
+
+const TOO_MANY = `more than ${MOST_VALUES.toLocaleString('en')} values`
+const TOO_LONG = `more than ${LONGEST_JSON.toLocaleString('en')} characters of JSON`
+
+function refuse(name: string, what: string): never {
+  throw new NodeError(`Code cannot take the input "${name.slice(0, 60)}": ${what}.`, 'bad_input')
+}
+
+/** What keeps a value other than a list or dict from being JSON, or null. */
+function unfit(value: unknown): string | null {
+  if (typeof value === 'number' && !Number.isFinite(value)) return `it holds ${value}, which is no finite number`
+  if (typeof value === 'bigint') return 'it holds a BigInt; make a number or a text of it'
+  if (typeof value === 'function' || typeof value === 'symbol') return `it holds a ${typeof value}`
+  if (ArrayBuffer.isView(value)) return 'it holds bytes; make a text of them first, such as base64'
+  return null
+}
+
+/** Throws NodeError where a value isn't plain. Gives how many values lie in it. */
+function checkInput(name: string, value: unknown, left: number): number {
+  if (left < 0) throw new NodeError(`The inputs of the code hold ${TOO_MANY}.`, 'too_large')
+  const reason = unfit(value)
+  if (reason) refuse(name, reason)
+  if (typeof value !== 'object' || value === null) return 1
+  let count = 1
+  if (Array.isArray(value)) for (const inner of value) count += checkInput(name, inner, left - count)
+  else for (const inner of Object.values(value)) count += checkInput(name, inner, left - count)
+  return count
+}
+
+/** The inputs of a call as JSON. Throws NodeError `bad_input`, `too_large` or `too_deep`. */
+export function inputsJson(inputs: Readonly<Record<string, unknown>>): string {
+  let count = 0
+  for (const [name, value] of Object.entries(inputs)) {
+    if (isTooDeep(value)) throw new NodeError(`The input "${name.slice(0, 60)}" is ${TOO_DEEP}.`, 'too_deep')
+    count += checkInput(name, value, MOST_VALUES - count)
+  }
+  const text = JSON.stringify(inputs)
+  if (text.length > LONGEST_JSON) throw new NodeError(`The inputs of the code are ${TOO_LONG}.`, 'too_large')
+  return text
+}
+
+/** How many values lie in a plain value, or more than the most. */
+function countValues(value: unknown): number {
+  let count = 0
+  const open: unknown[] = [value]
+  while (open.length > 0 && count <= MOST_VALUES) {
+    const next = open.pop()
+    count++
+    if (typeof next === 'object' && next !== null) for (const inner of Object.values(next)) open.push(inner)
+  }
+  return count
+}
+
+/** What is wrong with JSON that came out of the engine, or null. Needs time and memory in proportion to it. */
+export function jsonProblem(text: string): string | null {
+  if (text.length > LONGEST_JSON) return TOO_LONG
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return 'no JSON'
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'no object with values by name'
+  // The record that names outputs or an item's handles is not part of their values.
+  if (Object.values(value).some(isTooDeep)) return `values ${TOO_DEEP}`
+  return countValues(value) > MOST_VALUES ? TOO_MANY : null
+}
+
+/** Outputs by name, or an item. The text has been checked by the worker. */
+export function outputsOf(text: unknown): Record<string, unknown> {
+  if (typeof text !== 'string' || text.length > LONGEST_JSON) {
+    throw new NodeError(`What the code gave is ${TOO_LONG}.`, 'code_output')
+  }
+  return JSON.parse(text) as Record<string, unknown>
+}

@@ -1,0 +1,137 @@
+// One worker as the sandbox sees it: started, given a call, watched by a clock, killed. What a call makes of it is in call.ts.
+import { Worker } from 'node:worker_threads'
+import { NodeError } from '../engine/node-error.ts'
+import { GRACE_MS, START_MS, WORKER_HEAP_MB, WORKER_STACK_MB } from './limits.ts'
+import type { CallRequest, FromWorker, ToWorker } from './protocol.ts'
+
+/** What a call hears of the worker that runs it. */
+export interface Listener {
+  heard(message: Exclude<FromWorker, { kind: 'ready' }>): void
+  /** The worker is gone, or is about to be. */
+  lost(error: NodeError): void
+}
+
+/** Sources run as they are, or compiled. */
+const SCRIPT = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
+
+function start(engine: WebAssembly.Module): Worker {
+  return new Worker(SCRIPT, {
+    workerData: engine,
+    resourceLimits: { stackSizeMb: WORKER_STACK_MB, maxOldGenerationSizeMb: WORKER_HEAP_MB },
+    env: {},
+    execArgv: [],
+    stdout: true,
+    stderr: true,
+  })
+}
+
+export class Member {
+  readonly #worker: Worker
+  #listener: Listener | null = null
+  #time_limit_ms = 0
+  #ready = false
+  /** How often the worker was heard: tells whether the clock rang for nothing. */
+  #heard = 0
+  #timer: NodeJS.Timeout | null = null
+  /** How often the worker was told of items that were taken. What it said before it knew of the last time is stale. */
+  #told = 0
+  #gone: Promise<unknown> | null = null
+
+  constructor(engine: WebAssembly.Module) {
+    this.#worker = start(engine)
+    // What a worker prints is nobody's business, and must not pile up.
+    this.#worker.stdout.resume()
+    this.#worker.stderr.resume()
+    this.#worker.on('message', (message: FromWorker) => this.#hear(message))
+    this.#worker.on('error', (error: NodeJS.ErrnoException) => this.#fail(error))
+    this.#worker.on('exit', () => this.#lose('unavailable', 'The worker that ran the code ended.'))
+  }
+
+  get alive(): boolean {
+    return this.#gone === null
+  }
+
+  begin(request: CallRequest, listener: Listener): void {
+    this.#listener = listener
+    this.#time_limit_ms = request.time_limit_ms
+    this.#told = 0
+    this.#worker.ref()
+    this.#post(request)
+    this.#watch()
+  }
+
+  /** Tells of items that were taken, so that a waiting worker goes on. */
+  took(items: number, characters: number): void {
+    this.#told++
+    this.#post({ kind: 'took', items, characters })
+    this.#watch()
+  }
+
+  stop(): void {
+    this.#post({ kind: 'stop' })
+    this.#watch()
+  }
+
+  /** The call is over: the worker may take another one, and keeps nothing alive while it idles. */
+  rest(): void {
+    this.#listener = null
+    this.#unwatch()
+    this.#worker.unref()
+  }
+
+  /** Ends the worker wherever it is. Resolves when its thread is gone. */
+  kill(): Promise<unknown> {
+    this.#unwatch()
+    this.#listener = null
+    this.#gone ??= this.#worker.terminate()
+    return this.#gone
+  }
+
+  #post(message: ToWorker): void {
+    this.#worker.postMessage(message)
+  }
+
+  #hear(message: FromWorker): void {
+    if (this.#gone) return
+    if (message.kind === 'waiting' && message.told !== this.#told) return
+    this.#heard++
+    if (message.kind === 'ready') this.#ready = true
+    if (message.kind === 'waiting') this.#unwatch()
+    else if (message.kind === 'ready' || message.kind === 'item') this.#watch()
+    if (message.kind !== 'ready') this.#listener?.heard(message)
+  }
+
+  #watch(): void {
+    if (!this.#listener) return
+    this.#unwatch()
+    const limit = this.#ready ? this.#time_limit_ms + GRACE_MS : START_MS
+    this.#timer = setTimeout(() => this.#ring(this.#heard), limit)
+  }
+
+  #unwatch(): void {
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#timer = null
+  }
+
+  /** If this thread was busy, what the worker said in time may still lie in the queue: it is heard before the verdict. */
+  #ring(heard: number): void {
+    setImmediate(() => {
+      if (this.#heard !== heard || !this.#timer) return
+      const limit = this.#time_limit_ms.toLocaleString('en')
+      if (!this.#ready) this.#lose('unavailable', 'The worker for the code did not start in time.')
+      else this.#lose('code_timeout', `The code ran longer than ${limit} ms in one step that nothing could interrupt.`)
+    })
+  }
+
+  #fail(error: NodeJS.ErrnoException): void {
+    const memory = error.code === 'ERR_WORKER_OUT_OF_MEMORY'
+    if (memory) this.#lose('code_memory', 'What the code gives needs more memory than there is for it.')
+    else this.#lose('unavailable', 'The worker that ran the code failed.')
+  }
+
+  #lose(type: string, message: string): void {
+    const listener = this.#listener
+    void this.kill()
+    listener?.lost(new NodeError(message, type))
+  }
+}

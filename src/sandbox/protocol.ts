@@ -1,0 +1,34 @@
+// What a worker and the sandbox say to each other. Values cross as JSON text and nothing else.
+import type { LogSeverity } from '../engine/node-type.ts'
+
+/** Types of errors that code can end with. */
+export type FaultType = 'code_error' | 'code_timeout' | 'code_memory' | 'code_stack' | 'code_output'
+
+export interface CallRequest {
+  readonly kind: 'call'
+  readonly code: string
+  /** The JSON of a dict. */
+  readonly inputs: string
+  readonly seed: number
+  readonly time_limit_ms: number
+  readonly memory_limit_mb: number
+  /** Whether the code may yield. */
+  readonly streams: boolean
+}
+
+export type ToWorker =
+  | CallRequest
+  /** The consumer has taken items: how many, and of how many characters. */
+  | { readonly kind: 'took'; readonly items: number; readonly characters: number }
+  /** Nobody wants what is left of the stream. Only while the worker waits. */
+  | { readonly kind: 'stop' }
+
+export type FromWorker =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'log'; readonly severity: LogSeverity; readonly content: string }
+  | { readonly kind: 'item'; readonly json: string }
+  /** It is far enough ahead, and goes on once items are taken. `told` is how often it heard of that. */
+  | { readonly kind: 'waiting'; readonly told: number }
+  /** The call is over, and with `spent` the worker is too. `json` is null where it was stopped. */
+  | { readonly kind: 'end'; readonly json: string | null; readonly spent: boolean }
+  | { readonly kind: 'fault'; readonly type: FaultType; readonly message: string; readonly spent: boolean }
