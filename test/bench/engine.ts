@@ -107,6 +107,48 @@ function stream(count: number): Graph {
   }
 }
 
+/** `count` numbers through five nodes, none of which keeps more than a few of them. */
+function endless(count: number): Graph {
+  return {
+    nodes: [
+      { id: 'numbers', type: 'control.Numbers', data: { from: 1, to: count } },
+      { id: 'double', type: 'math.Formula', data: { formula: 'n * 2' } },
+      { id: 'text', type: 'text.FromValue' },
+      { id: 'pad', type: 'text.Pad', data: { length: 8, side: 'start', fill: '0' } },
+      { id: 'all', type: 'control.Count' },
+      { id: 'out', type: 'output.Output', data: { name: 'out' } },
+    ],
+    edges: [
+      edge('numbers', 'item', 'double', 'n'),
+      edge('double', 'output', 'text', 'value'),
+      edge('text', 'output', 'pad', 'text'),
+      edge('pad', 'output', 'all', 'item'),
+      edge('all', 'count', 'out', 'value'),
+    ],
+  }
+}
+
+const MEGABYTE = 1e6
+
+/** How much more memory the process takes at most while a long stream goes through, and how fast it is. */
+async function longStream(count: number): Promise<BenchRow[]> {
+  const plan = planOf(endless(count))
+  const before = process.memoryUsage.rss()
+  let most = before
+  const look = setInterval(() => {
+    most = Math.max(most, process.memoryUsage.rss())
+  }, 10)
+  const from = performance.now()
+  await finished(execute(plan, { params: {}, signal: new AbortController().signal, observer: new FramingObserver() }))
+  const took = performance.now() - from
+  clearInterval(look)
+  const name = `engine: stream of ${count.toLocaleString('en')} items through 5 nodes`
+  return [
+    { name, value: Math.round((count * 5000) / took), unit: 'firings/s' },
+    { name: `${name}, memory above idle`, value: Math.round((most - before) / MEGABYTE), unit: 'MB' },
+  ]
+}
+
 function planOf(graph: Graph): Plan {
   const { plan, issues } = compileGraph(graph, builtinNodes)
   if (!plan) throw new Error(issues[0]!.message)
@@ -161,12 +203,24 @@ function compileTimes(count: number): BenchRow[] {
 export async function benchEngine(): Promise<BenchRow[]> {
   const items = 100_000
   const compile = compileTimes(10_000)
+  const long = await longStream(1_000_000)
   const large = fan(50_000)
+  const small = await runsPerSecond(planOf(fan(500)), 700)
+  const perNode = 1 / (small * fan(500).nodes.length)
+  const wide = await runsPerSecond(planOf(large), 700)
+  const tiny = await runsPerSecond(planOf(chain(3)), 700)
   return [
+    ...long,
+    { name: 'engine: start and end of a run of 3 nodes', value: Math.round(1e7 / tiny) / 10, unit: 'µs' },
     firings('chain of 10 nodes', await runsPerSecond(planOf(chain(10)), 700), 10),
     firings('chain of 1,000 nodes', await runsPerSecond(planOf(chain(1000)), 700), 1000),
-    firings('fan-out and joins, 1,000 nodes', await runsPerSecond(planOf(fan(500)), 700), fan(500).nodes.length),
-    firings('fan-out and joins, 100,000 nodes', await runsPerSecond(planOf(large), 700), large.nodes.length),
+    firings('fan-out and joins, 1,000 nodes', small, fan(500).nodes.length),
+    firings('fan-out and joins, 100,000 nodes', wide, large.nodes.length),
+    {
+      name: 'engine: cost of a node among 100,000 to that among 1,000',
+      value: Math.round(100 / (wide * large.nodes.length) / perNode) / 100,
+      unit: '×',
+    },
     firings('stream of 100,000 items through 5 nodes', await runsPerSecond(planOf(stream(items)), 700), items * 5),
     ...compile,
   ]
