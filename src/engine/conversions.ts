@@ -20,7 +20,7 @@ function closeness(source: TypeMetadata, target: TypeMetadata): number {
   return 3 + (inner.type === 'any' && wanted.type !== 'any' ? -1 : closeness(inner, wanted)) / 10
 }
 
-function judge(conversion: Conversion, source: TypeMetadata, target: TypeMetadata): number | null {
+function scoreOf(conversion: Conversion, source: TypeMetadata, target: TypeMetadata): number | null {
   const { from, to } = conversion
   if (source.type === 'any' || !fitsExactly(source, from)) return null
   const given = to === 'item' ? argument(source, 0) : to
@@ -32,8 +32,13 @@ function byScore(a: Proposal, b: Proposal): number {
   return b.score - a.score || Number(a.item) - Number(b.item)
 }
 
+/** For so many pairs of types in one graph a conversion is looked for. */
+const MOST_PAIRS = 200
+
 export class Conversions {
   readonly #registry: NodeRegistry
+  readonly #judged = new Map<TypeMetadata, Map<TypeMetadata, string | null>>()
+  #left = MOST_PAIRS
   #known: { node_type: string; conversion: Conversion }[] | null = null
 
   constructor(registry: NodeRegistry) {
@@ -51,10 +56,25 @@ export class Conversions {
   between(source: TypeMetadata, target: TypeMetadata): Proposal[] {
     const proposals: Proposal[] = []
     for (const { node_type, conversion } of this.#all()) {
-      const score = judge(conversion, source, target)
+      const score = scoreOf(conversion, source, target)
       if (score !== null) proposals.push({ node_type, how: conversion.how, score, item: conversion.to === 'item' })
     }
     return proposals.sort(byScore)
+  }
+
+  /**
+   * Null where an output of the one type may feed an input of the other, else what `hint` says. A pair of types is looked at once, as
+   * a hostile graph may have a large one at many edges.
+   */
+  judge(source: TypeMetadata, target: TypeMetadata): string | null {
+    const known = this.#judged.get(source) ?? new Map<TypeMetadata, string | null>()
+    this.#judged.set(source, known)
+    let judged = known.get(target)
+    if (judged === undefined) {
+      judged = fits(source, target) ? null : this.#left-- > 0 ? this.hint(source, target) : ''
+      known.set(target, judged)
+    }
+    return judged
   }
 
   /** A sentence about the best of them, and the second where it is as good; empty where there is none. */

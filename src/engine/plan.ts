@@ -1,7 +1,8 @@
 // Turns a graph into a plan, or says everything that is wrong with it: the passes in their order, then assembly.
 import { catches, nodesBeforeCatch } from './catching.ts'
 import { type Constants, constantsOf } from './constants.ts'
-import { type DraftEdge, type DraftNode, draftGraph } from './draft.ts'
+import type { DraftEdge, DraftNode } from './draft.ts'
+import { draftGraph } from './edges.ts'
 import type { Graph, GraphIssue } from './graph.ts'
 import { checkNames, inputOf, outputOf } from './interface.ts'
 import { checkLoops } from './loops.ts'

@@ -160,14 +160,18 @@ export class Hints {
 
   forType(written: string, types: readonly Titled[]): string {
     if (this.#left-- <= 0 || types.length > MOST_TYPES) return ''
-    const names = types.map((type) => type.node_type)
-    const near = nearby(written, names)
-    const found = near.length > 0 ? near : titled(written, types)
+    const byTitle = titled(written, types)
+    if (byTitle.length > 0 && written.includes('.')) return question(byTitle)
+    const near = nearby(
+      written,
+      types.map((type) => type.node_type),
+    )
+    const found = near.length > 0 ? near : byTitle
     return found.length > 0 ? question(found) : ''
   }
 
   /** The nearest name itself, or null. */
-  nearest(written: string, candidates: Iterable<string>): string | null {
-    return this.#left-- > 0 ? nearest(written, candidates) : null
+  nearest(written: string, candidates: () => Iterable<string>): string | null {
+    return this.#left-- > 0 ? nearest(written, candidates()) : null
   }
 }

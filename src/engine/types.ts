@@ -79,7 +79,7 @@ export function oneOf(...values: (string | number)[]): TypeMetadata {
 }
 
 /** A declared type has so many parts at most, and an enum so many values: comparing two of them must stay cheap. */
-const MOST_PARTS = 64
+const MOST_PARTS = 16
 const MOST_VALUES = 256
 
 function readPart(value: unknown, budget: { left: number }): TypeMetadata {
@@ -100,7 +100,7 @@ function readPart(value: unknown, budget: { left: number }): TypeMetadata {
 
 /**
  * Reads type metadata sent by a client; what is missing takes its neutral value, what is no type becomes any. So do parts beyond
- * the 64th; an enum of more than 256 values has none listed.
+ * the 16th; an enum of more than 256 values has none listed.
  */
 export function readType(value: unknown): TypeMetadata {
   return readPart(value, { left: MOST_PARTS })

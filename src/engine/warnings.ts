@@ -46,7 +46,7 @@ class Slips {
     this.#known.set(type, known)
     let found = known.get(key)
     if (found === undefined) {
-      found = this.#hints.nearest(key, [...info.properties.keys(), ...COMMON_PROPERTIES])
+      found = this.#hints.nearest(key, () => [...info.properties.keys(), ...COMMON_PROPERTIES])
       known.set(key, found)
     }
     return found
@@ -83,7 +83,7 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
 
 function typeHint(written: string, hints: Hints): string {
   const name = written.toLowerCase()
-  const other = Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name] : hints.nearest(written, TYPE_NAMES)
+  const other = Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name] : hints.nearest(written, () => TYPE_NAMES)
   return other ? ` Did you mean "${other}"?` : ''
 }
 
