@@ -1,0 +1,184 @@
+// What validation says besides what is wrong: the node that would convert, the name that was meant, and what an input takes.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Conversions } from '../../src/engine/conversions.ts'
+import type { NodeType } from '../../src/engine/node-type.ts'
+import { ANY, fits, oneOf, t } from '../../src/engine/types.ts'
+import { builtinNodes, registryOf } from '../../src/nodes/registry.ts'
+import { errors, only } from './issues.ts'
+import { graph, node, outputs, sink, source, testType, withTypes } from './kit.ts'
+
+const messages = (list: { message: string }[]) => list.map((one) => one.message)
+
+describe('conversions', () => {
+  const conversions = new Conversions(builtinNodes)
+  const names = (from: string, to: string) => conversions.between(t(from), t(to)).map((one) => one.node_type)
+
+  test('each of a built-in type is one that its inputs and outputs allow', () => {
+    const marked = builtinNodes.all().filter((type) => type.converts)
+    assert.ok(marked.length >= 10)
+    for (const { node_type, converts, properties, outputs, supports_dynamic_inputs } of marked) {
+      for (const { from, to, how } of converts!) {
+        const given = to === 'item' ? ANY : to
+        assert.ok(
+          supports_dynamic_inputs || properties.some((property) => fits(from, property.type)),
+          `${node_type} takes no ${from.type}`,
+        )
+        assert.ok(
+          outputs.some((output) => fits(output.type, given)),
+          `${node_type} gives no ${given.type}`,
+        )
+        assert.match(how, /^[a-z].*[^.]$/)
+      }
+    }
+  })
+
+  test('the best comes first', () => {
+    const best: [string, string, string][] = [
+      ['int', 'str', 'text.FromValue'],
+      ['bool', 'str', 'text.FromValue'],
+      ['union[int,str]', 'str', 'text.FromValue'],
+      ['str', 'int', 'math.ParseNumber'],
+      ['str', 'float', 'math.ParseNumber'],
+      ['str', 'dict', 'json.Parse'],
+      ['list', 'str', 'text.Join'],
+      ['list[str]', 'str', 'text.Join'],
+      ['list[dict]', 'str', 'json.Stringify'],
+      ['dict', 'str', 'json.Stringify'],
+      ['list[int]', 'int', 'control.ForEach'],
+      ['dict', 'int', 'dict.Get'],
+      ['dict', 'list[str]', 'dict.Keys'],
+      ['float', 'bool', 'compare.Compare'],
+      ['list', 'bool', 'compare.IsEmpty'],
+    ]
+    for (const [from, to, expected] of best) assert.equal(names(from, to)[0], expected, `${from} → ${to}`)
+  })
+
+  test('there is none where none is known to help', () => {
+    assert.deepEqual(names('image', 'str'), [])
+    assert.deepEqual(names('int', 'dict'), [])
+    assert.ok(!names('list[str]', 'float').includes('control.ForEach'))
+    assert.equal(conversions.hint(t('image'), t('str')), '')
+  })
+
+  test('two that are as good are both named', () => {
+    assert.equal(
+      conversions.hint(t('list[dict]'), t('dict')),
+      ' control.ForEach in between gives the items one by one, list.Get gives one of the items.',
+    )
+  })
+
+  test('the engine knows only those of the registry', () => {
+    const image: NodeType = testType('test.Describe', {
+      converts: [{ from: t('image'), to: t('str'), how: 'tells what can be seen' }],
+    })
+    assert.equal(
+      new Conversions(registryOf([image])).hint(t('image'), t('str')),
+      ' test.Describe in between tells what can be seen.',
+    )
+    assert.equal(new Conversions(registryOf([])).hint(t('int'), t('str')), '')
+  })
+
+  test('the proposed node, put in between, makes the graph right', async () => {
+    const nodes = [node('in', 'input.List', { name: 'in', value: ['a', 'b'] }), node('n', 'text.Trim'), sink('out')]
+    const wrong = graph(nodes, ['in.output->n.text', 'n.output->out.value'])
+    assert.match(
+      only(wrong, 'type_mismatch').message,
+      /^Output "output" of node "in" is list\[any\], but input "text" of node "n" takes str\. text\.Join in between makes one text of the items\.$/,
+    )
+    const right = graph(
+      [...nodes, node('join', 'text.Join')],
+      ['in.output->join.list', 'join.output->n.text', 'n.output->out.value'],
+    )
+    assert.equal((await outputs(right)).out?.[0], 'ab')
+  })
+
+  test('a type of a graph is cut short in messages', () => {
+    const long = { type: 'enum', values: Array.from({ length: 200 }, (_, at) => `${at}${'x'.repeat(1000)}`) }
+    const call = node('call', 'workflow.Call', { workflow_id: 'w' }, { dynamic_outputs: { a: long } })
+    const { message } = only(graph([call, node('n', 'math.Round')], ['call.a->n.value']), 'type_mismatch')
+    assert.match(message, /is enum\(0x+… \|/)
+    assert.ok(message.length < 500)
+  })
+})
+
+describe('did you mean', () => {
+  const meant = (written: string) =>
+    /Did you mean (.*)\?$/.exec(only(graph([node('n', written)], []), 'unknown_node').message)?.[1]
+
+  test('the node type of a common slip', () => {
+    const slips: [string, string][] = [
+      ['text.template', '"text.Template"'],
+      ['Template', '"text.Template"'],
+      ['txt.Template', '"text.Template"'],
+      ['string.Template', '"text.Template"'],
+      ['texts.Templates', '"text.Template"'],
+      ['text_template', '"text.Template"'],
+      ['text/Join', '"text.Join"'],
+      ['for_each', '"control.ForEach"'],
+      ['if', '"control.If"'],
+      ['input.Str', '"input.String"'],
+      ['input.Text', '"input.String"'],
+      ['input.Number', '"input.Float"'],
+    ]
+    for (const [written, expected] of slips) assert.equal(meant(written), expected, written)
+    assert.equal(meant('video.Transcode'), undefined)
+    assert.equal(meant('x'.repeat(100_000)), undefined)
+    assert.equal(meant('.'), undefined)
+  })
+
+  test('up to three that are as near as each other', () => {
+    const registry = registryOf(['a.Same', 'b.Same', 'c.Same', 'd.Same'].map((name) => testType(name, {})))
+    const { message } = only(graph([node('n', 'Same')], []), 'unknown_node', registry)
+    assert.match(message, /Did you mean "a\.Same", "b\.Same" or "c\.Same"\?$/)
+  })
+
+  test('the handle of a common slip', () => {
+    const nodes = [
+      source('in', true),
+      node('if', 'control.If', { condition: true }),
+      node('t', 'text.Trim', { text: '' }),
+    ]
+    const message = (text: string) => only(graph(nodes, [text]), 'unknown_handle').message
+    assert.match(message('if.ifTrue->t.text'), /Did you mean "if_true"\?$/)
+    assert.match(message('in.output->if.cond'), /Did you mean "condition"\?$/)
+    assert.match(message('t.result->if.value'), /has no output "result"\. There is only "output"\.$/)
+    assert.match(
+      message('t.text->if.value'),
+      /has no output "text"\. "text" is an input of it\. There is only "output"\.$/,
+    )
+    assert.match(
+      message('in.output->t.output'),
+      /has no input "output"\. "output" is an output of it\. There is "text"/,
+    )
+    assert.match(
+      message('t.->if.value'),
+      /An edge out of node "t" \(text\.Trim\) names no output\. There is only "output"/,
+    )
+    assert.match(message('in.output->t.'), /An edge into node "t" \(text\.Trim\) names no input\. There is "text"/)
+  })
+
+  test('a value of a property', () => {
+    const of = graph([node('n', 'text.Case', { text: 'x', to: 'Upper' })], [])
+    assert.match(only(of, 'type_mismatch').message, /Did you mean "upper"\?$/)
+  })
+})
+
+test('a missing property says what it takes', () => {
+  const many = testType('test.Many', {
+    properties: [
+      { name: 'kind', type: oneOf('a', 'b'), required: true, description: 'Which one. Not told: the rest.' },
+      { name: 'count', type: t('int'), required: true },
+      { name: 'value', type: ANY, required: true, description: 'What to take.' },
+      { name: 'plain', type: ANY, required: true },
+    ],
+  })
+  assert.deepEqual(messages(errors(graph([node('n', 'test.Many')], []), withTypes(many))), [
+    'Input "kind" of node "n" needs a value or an edge. It takes one of a, b: Which one.',
+    'Input "count" of node "n" needs a value or an edge. It takes int.',
+    'Input "value" of node "n" needs a value or an edge. It takes any value: What to take.',
+    'Input "plain" of node "n" needs a value or an edge.',
+  ])
+  const stream = only(graph([node('n', 'control.Collect')], []), 'missing_property').message
+  assert.match(stream, /^Input "item" of node "n" needs a stream\. It takes any value: The items\./)
+})

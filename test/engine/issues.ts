@@ -1,0 +1,36 @@
+// What is wrong with a graph, for tests of validation.
+import assert from 'node:assert/strict'
+import type { Graph, GraphIssue, GraphIssueCode } from '../../src/engine/graph.ts'
+import { compileGraph } from '../../src/engine/plan.ts'
+import { builtinNodes } from '../../src/nodes/registry.ts'
+
+/** All issues of a graph. It has a plan unless one of them is an error. */
+export function found(of: Graph, registry = builtinNodes): GraphIssue[] {
+  const { plan, issues } = compileGraph(of, registry)
+  assert.equal(
+    plan === null,
+    issues.some((one) => one.severity === 'error'),
+  )
+  return issues
+}
+
+/** The errors of a graph. */
+export function errors(of: Graph, registry = builtinNodes): GraphIssue[] {
+  return found(of, registry).filter((one) => one.severity === 'error')
+}
+
+/** The warnings of a graph. */
+export function warnings(of: Graph, registry = builtinNodes): GraphIssue[] {
+  return found(of, registry).filter((one) => one.severity === 'warning')
+}
+
+/** The only error of a graph, which must have this code. */
+export function only(of: Graph, code: GraphIssueCode, registry = builtinNodes): GraphIssue {
+  const all = errors(of, registry)
+  assert.deepEqual(
+    all.map((one) => one.code),
+    [code],
+    JSON.stringify(all),
+  )
+  return all[0]!
+}

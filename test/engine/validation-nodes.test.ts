@@ -1,0 +1,136 @@
+// What can be wrong with a graph's nodes: their types, ids, names and own values.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Graph } from '../../src/engine/graph.ts'
+import { compileGraph } from '../../src/engine/plan.ts'
+import { builtinNodes } from '../../src/nodes/registry.ts'
+import { errors, found, only } from './issues.ts'
+import { edge, graph, node, sink, source, testType, withTypes } from './kit.ts'
+
+describe('nodes', () => {
+  test('an unknown type, with a hint', () => {
+    const issue = only(graph([node('n', 'text.Templat')], []), 'unknown_node')
+    assert.deepEqual([issue.node_id, issue.severity], ['n', 'error'])
+    assert.equal(issue.message, 'There is no node type "text.Templat". Did you mean "text.Template"?')
+    assert.match(only(graph([node('n', 'Template')], []), 'unknown_node').message, /Did you mean "text.Template"/)
+    assert.doesNotMatch(only(graph([node('n', 'zzzzzzzzzz')], []), 'unknown_node').message, /Did you mean/)
+  })
+
+  test('edges of a node of unknown type bring no further complaint', () => {
+    only(graph([node('n', 'no.Such'), sink('out')], ['n.output->out.value']), 'unknown_node')
+  })
+
+  test('an edge with one bad end has its other end judged all the same', () => {
+    const pairs = (of: Graph) => errors(of).map((one) => [one.code, one.node_id, one.pin_name])
+    const unknown = graph([node('n', 'no.Such'), node('t', 'text.Trim', { text: 'x' })], ['n.output->t.txt'])
+    assert.deepEqual(pairs(unknown), [
+      ['unknown_node', 'n', null],
+      ['unknown_handle', 't', 'txt'],
+    ])
+    assert.deepEqual(pairs(graph([source('in', 1)], ['in.outptu->ghost.value'])), [
+      ['dangling_edge', 'in', 'outptu'],
+      ['unknown_handle', 'in', 'outptu'],
+    ])
+    assert.deepEqual(pairs(graph([node('t', 'text.Trim', { text: 'x' })], ['ghost.output->t.txt'])), [
+      ['dangling_edge', 't', 'txt'],
+      ['unknown_handle', 't', 'txt'],
+    ])
+  })
+
+  test('hints stay cheap in a graph of misspelt handles', () => {
+    const names = Array.from({ length: 3000 }, (_, at) => `a_rather_long_name_of_an_output_${at}`)
+    const wide = (count: number) =>
+      graph(
+        [
+          node(
+            'call',
+            'workflow.Call',
+            { workflow_id: 'x' },
+            {
+              dynamic_outputs: Object.fromEntries(names.slice(0, count).map((name) => [name, null])),
+            },
+          ),
+          sink('out'),
+        ],
+        names.map((name) => edge(`call.${name.replace('rather', 'rahter')}->out.value`)),
+      )
+    const hinted = (count: number) => errors(wide(count)).filter((one) => /Did you mean/.test(one.message)).length
+    const began = performance.now()
+    assert.equal(hinted(100), 20)
+    assert.equal(hinted(3000), 0)
+    assert.ok(performance.now() - began < 3000)
+  })
+
+  test('two nodes with one id, two outputs or two inputs with one name', () => {
+    assert.equal(
+      only(graph([source('n', 1), node('n', 'input.Any', { name: 'x', value: 1 })], []), 'duplicate_id').node_id,
+      'n',
+    )
+    const twice = (type: string) =>
+      graph([node('a', type, { name: 'same', value: 1 }), node('b', type, { name: 'same', value: 1 })], [])
+    assert.equal(only(twice('output.Output'), 'duplicate_id').pin_name, 'name')
+    assert.match(only(twice('input.Any'), 'duplicate_id').message, /input nodes "a" and "b" have the same name "same"/)
+    const both = [node('a', 'input.Any', { name: 'x', value: 1 }), node('b', 'output.Output', { name: 'x' })]
+    assert.deepEqual(errors(graph(both, ['a.output->b.value'])), [])
+  })
+
+  test('a required property without an edge or a value', () => {
+    const issue = only(graph([node('n', 'list.Length')], []), 'missing_property')
+    assert.deepEqual([issue.node_id, issue.pin_name], ['n', 'list'])
+    only(graph([node('n', 'list.Length', { list: null })], []), 'missing_property')
+    only(graph([node('n', 'control.Collect', { item: [1] })], []), 'missing_property')
+    only(graph([node('n', 'input.String', { name: '' })], []), 'missing_property')
+    assert.deepEqual(errors(graph([node('n', 'list.Length', { list: [] })], [])), [])
+  })
+
+  test('an own value of the wrong type or outside of its limits', () => {
+    const issue = only(graph([node('n', 'control.Delay', { seconds: 'soon' })], []), 'type_mismatch')
+    assert.equal(issue.message, 'Property "seconds" of node "n": expected float, got str.')
+    assert.match(
+      only(graph([node('n', 'control.Delay', { seconds: -1 })], []), 'type_mismatch').message,
+      /must be at least 0/,
+    )
+    assert.match(
+      only(graph([node('n', 'text.Case', { text: 'x', to: 'loud' })], []), 'type_mismatch').message,
+      /expected enum\(upper \| lower/,
+    )
+    assert.match(
+      only(graph([node('n', 'text.Join', { list: 5, separator: 1 })], []), 'type_mismatch').message,
+      /"separator"/,
+    )
+  })
+
+  test('limits of an input that nothing or its own value cannot keep', () => {
+    const input = (data: object) => graph([node('n', 'input.Integer', { name: 'n', ...data })], [])
+    const crossed = only(input({ min: 9, max: 1 }), 'type_mismatch')
+    assert.equal(crossed.message, 'Property "min" of node "n": must be at most 1, which is its max.')
+    assert.equal(crossed.pin_name, 'min')
+    assert.match(only(input({ value: 3, min: 4 }), 'type_mismatch').message, /"value" of node "n": must be at least 4/)
+    assert.match(only(input({ value: 3, max: 2 }), 'type_mismatch').message, /"value" of node "n": must be at most 2/)
+    assert.deepEqual(errors(input({ value: 3, min: 3, max: 3 })), [])
+    assert.deepEqual(errors(input({ value: 3, max: 2, stream: true })), [])
+  })
+
+  test('a dynamic input cannot take the place of a property', () => {
+    const of = graph([node('n', 'text.Template', { template: '' }, { dynamic_properties: { template: 5 } })], [])
+    assert.deepEqual(errors(of), [])
+    assert.deepEqual(compileGraph(of, builtinNodes).plan?.nodes[0]?.constants, { template: '' })
+  })
+
+  test('a parent that is no node is no matter', () => {
+    assert.deepEqual(found(graph([node('n', 'text.Trim', { text: 'x' }, { parent_id: 'nowhere' })], [])), [])
+  })
+
+  test('a stale value under an edge is no matter', () => {
+    assert.deepEqual(errors(graph([source('in', 'x'), node('n', 'text.Trim', { text: 5 })], ['in.output->n.text'])), [])
+  })
+
+  test('a dynamic input whose value is not of its declared type', () => {
+    const typed = testType('test.Typed', { supports_dynamic_inputs: true, run: () => ({}) })
+    const of = graph([node('n', 'test.Typed', { x: 'text' }, { dynamic_properties: { x: { type: 'int' } } })], [])
+    assert.match(
+      only(of, 'type_mismatch', withTypes(typed)).message,
+      /Dynamic input "x" of node "n": expected int, got str/,
+    )
+  })
+})
