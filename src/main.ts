@@ -1,87 +1,103 @@
 #!/usr/bin/env node
-// The process edge: arguments, signals, exit codes. Exit codes: 0 done, 1 cannot start or failed, 2 wrong usage.
-import { parseArgs } from 'node:util'
+// The process edge: which command, its streams and signals, and the exit code. What each command does is its own business.
+import { readArguments } from './cli/arguments.ts'
+import { type CommandName, helpText, isCommand, usageLine } from './cli/help.ts'
+import { ECHO_MS, stopSignal } from './cli/stop.ts'
+import { CommandError, print, type Terminal, UsageError } from './cli/terminal.ts'
+import { harmless } from './cli/text.ts'
 import { ConfigError, readConfig } from './config.ts'
 import { StartError } from './start-error.ts'
 import { version } from './version.ts'
 
-const USAGE = 'usage: svc serve [--host HOST] [--port PORT]'
+/** What a command left running, such as code that heeds no cancel, may keep the process for so long. */
+const LINGER_MS = 1_000
+/** Where a command listens nowhere. */
+const NOWHERE = { host: '127.0.0.1', port: 0 }
 
-/** A terminal's Ctrl-C comes twice, from the terminal and from the launcher: within this time it is the same one. */
-const ECHO_MS = 300
+type Command = (args: readonly string[]) => Promise<number>
 
-class UsageError extends Error {}
+const COMMANDS: Readonly<Record<CommandName, Command>> = {
+  serve,
+  run: async (args) => (await import('./cli/run.ts')).run(args, terminal(true), readConfig(process.env, NOWHERE)),
+  validate: async (args) =>
+    (await import('./cli/validate.ts')).validate(args, terminal(), readConfig(process.env, NOWHERE)),
+  nodes: async (args) => (await import('./cli/catalogue.ts')).nodes(args, terminal()),
+  examples: async (args) => (await import('./cli/catalogue.ts')).listExamples(args, terminal()),
+}
 
 async function main(args: readonly string[]): Promise<number> {
   const [command, ...rest] = args
-  if (command === '--version' || command === '-v') return print(version)
-  if (command === '--help' || command === '-h' || command === 'help') return print(help())
-  if (command === 'serve') return serve(rest)
-  throw new UsageError(command === undefined ? 'a command is missing' : `there is no command "${command}"`)
+  if (command === '--version' || command === '-v') return say(`${version}\n`)
+  if (command === '--help' || command === '-h' || command === 'help') {
+    return say(helpText(isCommand(rest[0]) ? rest[0] : null))
+  }
+  if (!isCommand(command)) {
+    return explain(new UsageError(command === undefined ? 'a command is missing' : `there is no command "${command}"`))
+  }
+  if (rest.includes('--help') || rest.includes('-h')) return say(helpText(command))
+  return COMMANDS[command](rest).catch((error) => explain(error, command))
 }
 
-function print(text: string): number {
-  console.log(text)
+async function say(text: string): Promise<number> {
+  await print(process.stdout, text)
   return 0
 }
 
-function help(): string {
-  return `${USAGE}\n\nServes the workflow execution service, on 127.0.0.1:7777 unless told otherwise.\nSettings are environment variables that begin with SVC_; the README lists them.`
+/** `stoppable`: Ctrl-C asks the command to end; otherwise it ends the process. */
+function terminal(stoppable = false): Terminal {
+  const { stdin, stdout, stderr, env: environment } = process
+  const stop = stoppable ? stopSignal(process, () => performance.now()) : new AbortController().signal
+  return { stdin, stdout, stderr, environment, stop }
 }
 
-async function serve(args: string[]): Promise<number> {
+async function serve(args: readonly string[]): Promise<number> {
   const listen = readListen(args)
   const config = readConfig(process.env, listen)
   const { createServer } = await import('./server.ts')
   const server = await createServer(config, { owner: `process ${process.pid}, ${listen.host}:${listen.port}` })
   console.log(`svc ${version} listens on ${server.url}`)
-  await stopSignal()
+  await signalled()
   console.log('svc stops: new work is refused, running jobs get 30 seconds')
-  setTimeout(() => void stopSignal().then(() => process.exit(1)), ECHO_MS).unref()
+  setTimeout(() => void signalled().then(() => process.exit(1)), ECHO_MS).unref()
   await server.close()
   return 0
 }
 
-function readListen(args: string[]): { host: string; port: number } {
-  try {
-    const { values } = parseArgs({
-      args,
-      options: { host: { type: 'string', default: '127.0.0.1' }, port: { type: 'string', default: '7777' } },
-      allowPositionals: false,
-    })
-    if (!/^\d{1,5}$/.test(values.port) || Number(values.port) > 65_535) {
-      throw new UsageError(`--port takes a number from 0 to 65535, and is "${values.port}"`)
-    }
-    if (values.host === '') throw new UsageError('--host takes an address or a name')
-    return { host: values.host, port: Number(values.port) }
-  } catch (error) {
-    if (error instanceof UsageError) throw error
-    throw new UsageError(error instanceof Error ? error.message.split('\n')[0] : String(error))
+function readListen(args: readonly string[]): { host: string; port: number } {
+  const { values } = readArguments(
+    args,
+    { host: { type: 'string', default: '127.0.0.1' }, port: { type: 'string', default: '7777' } },
+    { least: 0, most: 0, what: '' },
+  )
+  if (!/^\d{1,5}$/.test(values.port) || Number(values.port) > 65_535) {
+    throw new UsageError(`--port takes a number from 0 to 65535, and is "${values.port}"`)
   }
+  if (values.host === '') throw new UsageError('--host takes an address or a name')
+  return { host: values.host, port: Number(values.port) }
 }
 
-function stopSignal(): Promise<void> {
+function signalled(): Promise<void> {
   return new Promise((resolve) => {
     process.on('SIGINT', () => resolve())
     process.on('SIGTERM', () => resolve())
   })
 }
 
-function explain(error: unknown): number {
-  if (error instanceof UsageError) {
-    console.error(`svc: ${error.message}\n${USAGE}`)
-    return 2
+/** Says why a command ended, and with which code. */
+function explain(error: unknown, command: CommandName | null = null): number {
+  if (error instanceof CommandError) {
+    const problems = error.problems.map(({ path, message }) => `\n  ${path || '/'}: ${message}`)
+    const usage = error instanceof UsageError ? `\n${usageLine(command)}` : ''
+    console.error(harmless(`svc: ${error.message}${problems.join('')}${usage}`))
+    return error.code
   }
-  if (error instanceof StartError) {
-    console.error(`svc: ${error.message}`)
-    return 1
-  }
-  if (error instanceof ConfigError) {
-    for (const problem of error.problems) console.error(`svc: ${problem}`)
-    return 1
-  }
-  console.error(error)
+  if (error instanceof StartError) console.error(`svc: ${error.message}`)
+  else if (error instanceof ConfigError) for (const problem of error.problems) console.error(`svc: ${problem}`)
+  else console.error(error)
   return 1
 }
 
-process.exitCode = await main(process.argv.slice(2)).catch(explain)
+// Without a listener, a reader that has gone would end the process with a stack.
+for (const output of [process.stdout, process.stderr]) output.on('error', () => {})
+process.exitCode = await main(process.argv.slice(2))
+setTimeout(() => process.exit(), LINGER_MS).unref()

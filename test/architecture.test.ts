@@ -18,9 +18,9 @@ const FLOORS: readonly (readonly string[])[] = [
   ['config.ts', 'nodes', 'events'],
   ['workflows', 'models', 'assets', 'access'],
   ['jobs', 'chat'],
-  ['context.ts'],
+  ['context.ts', 'services.ts'],
   ['http', 'sockets', 'mcp', 'trpc', 'hooks'],
-  ['server.ts'],
+  ['server.ts', 'cli'],
   ['main.ts'],
 ]
 

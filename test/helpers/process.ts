@@ -29,16 +29,27 @@ export interface RunningProcess extends AsyncDisposable {
   ended(): Promise<Ended>
 }
 
+export interface Surroundings {
+  /** The whole of standard input; without it there is none. */
+  stdin?: string
+  cwd?: string
+}
+
 /** Runs `script` with this Node. Killed at the end of its block, if it still runs then. */
 export function runProcess(
   script: string,
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
+  { stdin, cwd }: Surroundings = {},
 ): RunningProcess {
   const child = spawn(process.execPath, [script, ...args], {
     env: { ...process.env, SVC_LOG_LEVEL: 'silent', ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    cwd,
   })
+  // It may end without having read what it was given.
+  child.stdin?.on('error', () => {})
+  child.stdin?.end(stdin)
   const texts = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const) {
     child[name]!.setEncoding('utf8').on('data', (text: string) => {
@@ -61,6 +72,27 @@ export function runProcess(
       await closed
     },
   }
+}
+
+/** `svc` with these arguments, to its end. */
+export async function svc(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+  surroundings: Surroundings = {},
+): Promise<Ended> {
+  await using running = runProcess(MAIN, args, environment, surroundings)
+  return await running.ended()
+}
+
+/** `svc run` of a workflow with params, quietly, to its end: its outputs (null where it wrote none), its exit code, what went wrong. */
+export async function runInTerminal(
+  file: string,
+  params: Readonly<Record<string, unknown>>,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<{ code: number | null; outputs: unknown; stderr: string }> {
+  const stdin = JSON.stringify(params)
+  const { code, stdout, stderr } = await svc(['run', file, '--params', '-', '--quiet'], environment, { stdin })
+  return { code, outputs: stdout === '' ? null : JSON.parse(stdout), stderr }
 }
 
 /** How many jobs of that status the database in `data_dir` has, looked up from outside of the process that writes it. */

@@ -192,40 +192,22 @@ describe('svc serve that cannot start', () => {
   })
 })
 
-describe('svc with wrong usage', () => {
+describe('svc serve with wrong usage', () => {
   const WRONG: Record<string, string[]> = {
-    'an option that there is not': ['serve', '--mode', 'desktop'],
-    'a short option': ['serve', '-p', '80'],
-    'a port that is no number': ['serve', '--port', 'http'],
-    'a port beyond the last': ['serve', '--port', '65536'],
-    'a negative port': ['serve', '--port=-1'],
-    'an option without its value': ['serve', '--port'],
-    'an empty host': ['serve', '--host', ''],
-    'an argument': ['serve', 'now'],
-    'an unknown command': ['start'],
-    'no command': [],
+    'an option that there is not': ['--mode', 'desktop'],
+    'a short option': ['-p', '80'],
+    'a port that is no number': ['--port', 'http'],
+    'a port beyond the last': ['--port', '65536'],
+    'a negative port': ['--port=-1'],
+    'an option without its value': ['--port'],
+    'an empty host': ['--host', ''],
+    'an argument': ['now'],
   }
   for (const [what, args] of Object.entries(WRONG)) {
     test(`${what} is refused with the usage and 2`, async () => {
-      const { code, stdout, stderr } = await run(args)
+      const { code, stdout, stderr } = await run(['serve', ...args])
       assert.deepEqual([code, stdout], [2, ''])
       assert.match(stderr, /^svc: [^\n]+\nusage: svc serve \[--host HOST\] \[--port PORT\]\n$/)
-    })
-  }
-})
-
-describe('svc that only says something', () => {
-  for (const flag of ['--help', '-h', 'help']) {
-    test(`${flag} shows the usage`, async () => {
-      const { code, stdout, stderr } = await run([flag])
-      assert.deepEqual([code, stderr], [0, ''])
-      assert.match(stdout, /^usage: svc serve \[--host HOST\] \[--port PORT\]\n/)
-    })
-  }
-  for (const flag of ['--version', '-v']) {
-    test(`${flag} shows the version`, async () => {
-      const { code, stdout } = await run([flag])
-      assert.deepEqual([code, stdout], [0, `${version}\n`])
     })
   }
 })

@@ -1,0 +1,83 @@
+// The workflows that a workflow calls: named with --workflow, in files beside it, or bundled.
+import { isAbsolute, join, relative, resolve } from 'node:path'
+import type { Graph } from '../engine/graph.ts'
+import { NodeError, type NodeRegistry } from '../engine/node-type.ts'
+import { compileGraph, type Plan } from '../engine/plan.ts'
+import { examples } from '../workflows/examples.ts'
+import { type Reader, STDIN } from './read.ts'
+import { CommandError, EXIT, UsageError } from './terminal.ts'
+import { workflowOf } from './workflow-file.ts'
+
+export interface CalledWorkflows {
+  /** The plan of a workflow that is called. @throws NodeError */
+  plan(workflow_id: string): Promise<Plan>
+}
+
+/**
+ * What the name in a `workflow.Call` means, first come: an `--workflow id=FILE`; where it begins with `./`, a file in the folder of
+ * the workflow that is run, or below; a bundled example.
+ * @throws CommandError where a file that was named cannot be used
+ */
+export async function calledWorkflows(
+  named: readonly string[],
+  folder: string,
+  registry: NodeRegistry,
+  reader: Reader,
+): Promise<CalledWorkflows> {
+  const plans = new Map<string, Promise<Plan>>()
+  for (const one of named) {
+    const at = one.indexOf('=')
+    if (at < 1 || at === one.length - 1) throw new UsageError(`--workflow takes id=FILE, and is "${one}"`)
+    const id = one.slice(0, at)
+    if (plans.has(id)) throw new UsageError(`--workflow ${id} is given twice`)
+    plans.set(id, Promise.resolve(await filePlan(one.slice(at + 1), registry, reader)))
+  }
+  return {
+    plan(id) {
+      const known = plans.get(id)
+      if (known) return known
+      const plan = find(id, folder, registry, reader)
+      plans.set(id, plan)
+      // A name may be made by the run itself: those that mean nothing are not kept.
+      plan.catch(() => plans.delete(id))
+      return plan
+    },
+  }
+}
+
+async function find(id: string, folder: string, registry: NodeRegistry, reader: Reader): Promise<Plan> {
+  try {
+    if (id.startsWith('./')) return await filePlan(inside(folder, id), registry, reader)
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error
+    throw new NodeError(`The workflow "${id}" cannot be called: ${error.message}.`, 'workflow_unusable')
+  }
+  const example = examples().get(id)
+  if (example) return runnable(example.graph, id, registry)
+  const message = `There is no workflow "${id}" here. Say which file it is: --workflow ${id}=FILE.`
+  throw new NodeError(message, 'workflow_not_found')
+}
+
+/** A workflow may name its neighbours, and no other files of whoever runs it. */
+function inside(folder: string, id: string): string {
+  const path = join(folder, id)
+  const way = relative(resolve(folder), resolve(path))
+  if (!way.startsWith('..') && !isAbsolute(way)) return path
+  throw new CommandError(
+    EXIT.invalid,
+    `it lies outside of the folder of the workflow that is run; --workflow can name it`,
+  )
+}
+
+async function filePlan(path: string, registry: NodeRegistry, reader: Reader): Promise<Plan> {
+  if (path === STDIN) throw new UsageError('--workflow takes a file, not standard input')
+  return runnable(workflowOf(await reader.json(path), path).graph, path, registry)
+}
+
+function runnable(graph: Graph, name: string, registry: NodeRegistry): Plan {
+  const { plan, issues } = compileGraph(graph, registry)
+  if (plan) return plan
+  const errors = issues.filter((issue) => issue.severity === 'error')
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more; svc validate lists them)` : ''
+  throw new CommandError(EXIT.invalid, `${name} cannot run: ${errors[0]?.message}${more}`)
+}

@@ -1,0 +1,140 @@
+// How far a run has come, node by node, as the views of the terminal show it.
+import type { NodeStatus, ObservedNode, RunObserver } from '../engine/observer.ts'
+import type { Plan } from '../engine/plan.ts'
+import { oneLine } from './text.ts'
+
+/** `waiting` before the first firing; `stopped` and `not_run` where the run ended first. */
+export type NodeState = 'waiting' | 'running' | 'completed' | 'skipped' | 'error' | 'stopped' | 'not_run'
+
+export interface NodeProgress {
+  readonly label: string
+  /** Whether it works on the items of a stream, or makes them. */
+  readonly streams: boolean
+  state: NodeState
+  /** Whether it hands items on, one by one. */
+  readonly gives: boolean
+  /** The most values that have come along one of its edges, and that have gone or were published. */
+  came: number
+  went: number
+  /** What the node says of its own progress. */
+  progress: { readonly done: number; readonly total: number } | null
+  /** Monotonic milliseconds; null before. */
+  began: number | null
+  ended: number | null
+}
+
+/** What hears of changes. All of it is synchronous. */
+export interface View {
+  /** A node is closed. */
+  closed(node: NodeProgress): void
+  /** Something to be said beside the progress, in one or more lines. */
+  say(text: string): void
+  /** The run is over; `total` says how. */
+  end(total: string): void
+}
+
+/** `id`, with the name where it says more. */
+function labelOf({ node_id, node_name }: ObservedNode): string {
+  const id = oneLine(node_id)
+  const name = oneLine(node_name)
+  return name === '' || name.toLowerCase() === id.toLowerCase() ? id : `${id} (${name})`
+}
+
+export class Progress {
+  readonly nodes: readonly NodeProgress[]
+  readonly started: number
+  readonly counts: Record<NodeState, number>
+  readonly #byId: ReadonlyMap<string, NodeProgress>
+  readonly #byEdge = new Map<string, { readonly from: NodeProgress; readonly to: NodeProgress }>()
+  readonly #now: () => number
+
+  constructor(plan: Plan, now: () => number) {
+    this.#now = now
+    this.started = now()
+    const giving = new Set(
+      plan.nodes.flatMap(({ slots }) => slots.filter(({ depth }) => depth > 0)).map((slot) => slot.source),
+    )
+    this.nodes = plan.nodes.map((node) => ({
+      label: labelOf(node.observed),
+      streams: node.streaming || node.depth > 0 || node.slots.some((slot) => slot.depth > 0),
+      state: 'waiting',
+      gives: giving.has(node.index),
+      came: 0,
+      went: 0,
+      progress: null,
+      began: null,
+      ended: null,
+    }))
+    this.#byId = new Map(plan.nodes.map((node) => [node.observed.node_id, this.nodes[node.index]!]))
+    for (const node of plan.nodes) {
+      for (const { edge_id, source } of node.slots) {
+        this.#byEdge.set(edge_id, { from: this.nodes[source]!, to: this.nodes[node.index]! })
+      }
+    }
+    const none = { running: 0, completed: 0, skipped: 0, error: 0, stopped: 0, not_run: 0 }
+    this.counts = { waiting: this.nodes.length, ...none }
+  }
+
+  get elapsed(): number {
+    return this.#now() - this.started
+  }
+
+  /** How long a node has been at work, null where it never was. */
+  time({ began, ended }: NodeProgress): number | null {
+    return began === null ? null : (ended ?? this.#now()) - began
+  }
+
+  /** Nothing happens any more. */
+  close(): void {
+    for (const node of this.nodes) {
+      if (node.state === 'running') this.#move(node, 'stopped')
+      else if (node.state === 'waiting') this.#move(node, 'not_run')
+    }
+  }
+
+  /** What the engine tells, kept and handed to the view. */
+  observer(view: View): RunObserver {
+    return {
+      nodeUpdated: ({ node_id }, status) => {
+        const node = this.#byId.get(node_id)!
+        this.#update(node, status)
+        if (status !== 'running') view.closed(node)
+      },
+      output: ({ node_id }) => {
+        this.#byId.get(node_id)!.went++
+      },
+      edgeUpdated: (edge_id, _status, counter) => {
+        const edge = this.#byEdge.get(edge_id)
+        if (!edge) return
+        edge.from.went = Math.max(edge.from.went, counter)
+        edge.to.came = Math.max(edge.to.came, counter)
+      },
+      progress: ({ node_id }, done, total) => {
+        this.#byId.get(node_id)!.progress = { done, total }
+      },
+      chunk() {},
+      log: ({ node_id }, severity, content) => view.say(`${severity}: ${this.#byId.get(node_id)!.label}: ${content}`),
+      fault: ({ node_id }, cause) =>
+        view.say(`fault: ${this.#byId.get(node_id)?.label ?? 'the run'}: ${textOf(cause)}`),
+    }
+  }
+
+  #update(node: NodeProgress, status: NodeStatus): void {
+    const now = this.#now()
+    if (status === 'running') node.began = now
+    else if (node.began !== null) node.ended = now
+    this.#move(node, status)
+  }
+
+  #move(node: NodeProgress, state: NodeState): void {
+    this.counts[node.state]--
+    this.counts[state]++
+    node.state = state
+    if (state === 'stopped') node.ended = this.#now()
+  }
+}
+
+/** The cause of a fault, for whoever runs the workflow at this terminal: nobody else reads it. */
+function textOf(cause: unknown): string {
+  return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
+}

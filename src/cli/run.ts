@@ -1,0 +1,133 @@
+// `svc run`: runs a workflow to its end in this process, on the engine itself: no server, no database, no folder.
+import type { Config } from '../config.ts'
+import { type Execution, execute, type RunObserver } from '../engine/execution.ts'
+import { compileGraph, type Plan } from '../engine/plan.ts'
+import { builtinNodes } from '../nodes/registry.ts'
+import { readArguments } from './arguments.ts'
+import { type CalledWorkflows, calledWorkflows } from './called.ts'
+import { graphIssue, issueLine, issueTotal } from './issues.ts'
+import { LiveView, totalSoFar } from './live-view.ts'
+import { readParams } from './params.ts'
+import { Progress } from './progress.ts'
+import { Reader } from './read.ts'
+import { type Ending, endingOf } from './result.ts'
+import { CommandError, EXIT, isLive, print, type Terminal, UsageError } from './terminal.ts'
+import { counted, duration, inColour, plain } from './text.ts'
+import { plainView, quietView } from './views.ts'
+import { openWorkflow, type WorkflowFile } from './workflow-file.ts'
+
+const OPTIONS = {
+  param: { type: 'string', multiple: true, default: [] as string[] },
+  params: { type: 'string' },
+  workflow: { type: 'string', multiple: true, default: [] as string[] },
+  timeout: { type: 'string' },
+  quiet: { type: 'boolean', default: false },
+  'json-events': { type: 'boolean', default: false },
+} as const
+
+/** The longest time that one timer can wait, in seconds. */
+const LONGEST = 2_147_483
+
+interface Job {
+  readonly name: string
+  readonly plan: Plan
+  readonly params: Record<string, unknown>
+  readonly called: CalledWorkflows
+  /** Seconds, or null for no limit. */
+  readonly timeout: number | null
+}
+
+/** Runs the command and gives its exit code. @throws CommandError */
+export async function run(args: readonly string[], terminal: Terminal, config: Config): Promise<number> {
+  const { values, positionals } = readArguments(args, OPTIONS, { least: 1, most: 1, what: 'FILE' })
+  if (values.quiet && values['json-events']) throw new UsageError('--quiet and --json-events exclude each other')
+  const timeout = values.timeout === undefined ? config.job_timeout_seconds : seconds(values.timeout)
+  const reader = new Reader(terminal, config.max_body_bytes)
+  const file = await openWorkflow(positionals[0]!, reader)
+  const plan = await runnablePlan(file, terminal, values.quiet || values['json-events'])
+  const called = await calledWorkflows(values.workflow, file.folder, builtinNodes, reader)
+  const given = { param: values.param, params: values.params ?? null }
+  const params = await readParams(plan, { ...file.params }, given, reader)
+  const job = { name: file.name, plan, params, called, timeout }
+  if (values['json-events']) return withEvents(job, terminal, config)
+  return withProgress(job, terminal, values.quiet)
+}
+
+function seconds(text: string): number {
+  const value = Number(text)
+  if (/^\d+(\.\d+)?$/.test(text) && value > 0 && value <= LONGEST) return value
+  throw new UsageError(`--timeout takes seconds, more than 0 and at most ${LONGEST}, and is "${text}"`)
+}
+
+async function runnablePlan({ name, graph }: WorkflowFile, terminal: Terminal, quiet: boolean): Promise<Plan> {
+  const { plan, issues: found } = compileGraph(graph, builtinNodes)
+  const issues = found.map(graphIssue)
+  const paint = isLive(terminal.stderr, terminal.environment) ? inColour : plain
+  const lines = issues.map((issue) => `${issueLine(issue, paint)}\n`)
+  if ((!plan || !quiet) && lines.length > 0) await print(terminal.stderr, lines.join(''))
+  if (plan) return plan
+  throw new CommandError(EXIT.invalid, `${name} cannot run: ${issueTotal(issues)}`)
+}
+
+/** Runs with a view of its progress, or with none but of what goes wrong inside nodes. */
+async function withProgress(job: Job, terminal: Terminal, quiet: boolean): Promise<number> {
+  const { stdout, stderr, stop, environment } = terminal
+  const progress = new Progress(job.plan, () => performance.now())
+  const total = () => `${totalSoFar(progress)}${stop.aborted ? ', cancelling (Ctrl-C again ends it at once)' : ''}`
+  const live = !quiet && isLive(stderr, environment)
+  const view = live ? new LiveView(progress, stderr, total) : quiet ? quietView(stderr) : plainView(progress, stderr)
+  const ending = await perform(job, progress.observer(view), stop)
+  progress.close()
+  view.end(finalTotal(ending, progress))
+  if (ending.error !== null) await print(stderr, `svc: ${ending.error}\n`)
+  if (ending.outputs !== null) await print(stdout, `${ending.outputs}\n`)
+  return ending.code
+}
+
+async function withEvents(job: Job, { stdout, stderr, stop }: Terminal, config: Config): Promise<number> {
+  const { jsonEvents } = await import('./json-events.ts')
+  const events = jsonEvents(job.name, stderr, config.log_level)
+  const started = performance.now()
+  const ending = await perform(job, events.observer, stop)
+  events.end(ending.code, ending.error, Math.round(performance.now() - started) / 1000)
+  if (ending.outputs !== null) await print(stdout, `${ending.outputs}\n`)
+  return ending.code
+}
+
+/** `completed: 6 nodes in 1.2 s, 2 skipped`. */
+function finalTotal({ word }: Ending, { nodes, counts, elapsed }: Progress): string {
+  const facts = [
+    counts.skipped > 0 ? `${counts.skipped} skipped` : '',
+    counts.error > 0 ? `${counts.error} failed` : '',
+    counts.stopped + counts.not_run > 0 ? `${counts.stopped + counts.not_run} not finished` : '',
+  ]
+  const rest = facts.filter((fact) => fact !== '').join(', ')
+  return `${word}: ${counted(nodes.length, 'node')} in ${duration(elapsed)}${rest === '' ? '' : `, ${rest}`}`
+}
+
+/** One run from its first firing to its last. What its nodes are lent is made here, and let go here. */
+async function perform(job: Job, observer: RunObserver, stop: AbortSignal): Promise<Ending> {
+  const { plan, params, called, timeout } = job
+  const overtime = { is: false, seconds: timeout }
+  const late = new AbortController()
+  const timer =
+    timeout === null
+      ? null
+      : setTimeout(() => {
+          overtime.is = !stop.aborted
+          late.abort()
+        }, timeout * 1000)
+  try {
+    const signal = AbortSignal.any([stop, late.signal])
+    const execution = execute(plan, { params, signal, observer, loadPlan: (id) => called.plan(id) })
+    endInputs(execution, plan)
+    return endingOf(await execution.done, { plan, stop, overtime })
+  } finally {
+    if (timer !== null) clearTimeout(timer)
+  }
+}
+
+/** Nobody can send anything more: what the params did not give is not to be waited for. */
+function endInputs(execution: Execution, plan: Plan): void {
+  for (const input of plan.inputs) if (input.stream) execution.endInput(input.name)
+}

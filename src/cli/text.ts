@@ -1,0 +1,80 @@
+// Texts as a terminal shows them: harmless, of a known width, in colour where that is wanted; and numbers as people read them.
+import { stripVTControlCharacters, styleText } from 'node:util'
+
+type Style = Parameters<typeof styleText>[0]
+
+/** Colours a text, or leaves it. */
+export type Paint = (style: Style, text: string) => string
+
+export const inColour: Paint = (style, text) => styleText(style, text, { validateStream: false })
+export const plain: Paint = (_style, text) => text
+
+/** Marks that turn the direction of writing, and line separators: with control characters, what could make a line say something else. */
+const MISLEADING = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu
+const MISLEADING_BUT_LINES = /(?![\n\t])[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu
+
+/** A text of a workflow as one line, without anything that a terminal would obey. */
+export function oneLine(text: string): string {
+  return stripVTControlCharacters(text).replace(/\s+/g, ' ').replace(MISLEADING, '')
+}
+
+/** The same for a text of several lines. */
+export function harmless(text: string): string {
+  return stripVTControlCharacters(text).replace(MISLEADING_BUT_LINES, '')
+}
+
+const ASCII = /^[ -~]*$/
+/** What takes two columns (Unicode Standard Annex 11, roughly). */
+const WIDE =
+  /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{20000}-\u{3fffd}]/u
+const MARKS_ONLY = /^[\p{M}\u200b-\u200d]+$/u
+const graphemes = new Intl.Segmenter()
+
+function columnsOf(grapheme: string): number {
+  if (WIDE.test(grapheme)) return 2
+  return MARKS_ONLY.test(grapheme) ? 0 : 1
+}
+
+/** How many columns a text takes. */
+export function width(text: string): number {
+  if (ASCII.test(text)) return text.length
+  let columns = 0
+  for (const { segment } of graphemes.segment(text)) columns += columnsOf(segment)
+  return columns
+}
+
+/** A text cut to `columns`, with an ellipsis where something is missing. */
+export function cut(text: string, columns: number): string {
+  // Nobody writes names so long, and their width is not worth measuring.
+  const sample = text.length > columns * 8 ? text.slice(0, columns * 8) : text
+  if (sample === text && width(text) <= columns) return text
+  let shown = ''
+  let left = columns - 1
+  for (const { segment } of graphemes.segment(sample)) {
+    left -= columnsOf(segment)
+    if (left < 0) break
+    shown += segment
+  }
+  return `${shown}…`
+}
+
+/** A text of exactly `columns`: cut, or filled with spaces. */
+export function fit(text: string, columns: number): string {
+  const shown = cut(text, columns)
+  return shown + ' '.repeat(Math.max(0, columns - width(shown)))
+}
+
+/** `12 ms`, `1.2 s`, `3 min 04 s`, `2 h 05 min`. */
+export function duration(ms: number): string {
+  if (ms < 999.5) return `${Math.round(ms)} ms`
+  if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`
+  const seconds = Math.round(ms / 1000)
+  const two = (value: number) => String(value).padStart(2, '0')
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${two(seconds % 60)} s`
+  return `${Math.floor(seconds / 3600)} h ${two(Math.floor((seconds % 3600) / 60))} min`
+}
+
+/** `1 node`, `12,345 nodes`. */
+export function counted(count: number, noun: string): string {
+  return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`
+}

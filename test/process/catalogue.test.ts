@@ -1,0 +1,73 @@
+// `svc nodes` and `svc examples`: what there is to build with.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { builtinNodes } from '../../src/nodes/registry.ts'
+import { examples } from '../../src/workflows/examples.ts'
+import { svc } from '../helpers/process.ts'
+
+describe('svc nodes', () => {
+  test('lists every node type with its title', async () => {
+    const { code, stdout } = await svc(['nodes'])
+    const lines = stdout.split('\n')
+    assert.equal(code, 0)
+    for (const { node_type, title } of builtinNodes.all()) {
+      assert.ok(
+        lines.some((line) => line.startsWith(`${node_type} `) && line.includes(`  ${title}: `)),
+        node_type,
+      )
+    }
+    assert.match(stdout, new RegExp(`^${builtinNodes.all().length} node types; `, 'm'))
+  })
+
+  test('finds those that have a text in them', async () => {
+    const { code, stdout } = await svc(['nodes', 'COLLECT'])
+    assert.equal(code, 0)
+    assert.match(stdout, /^control\.Collect +Collect: /m)
+    assert.doesNotMatch(stdout, /^input\./m)
+  })
+
+  test('tells all about one', async () => {
+    const { code, stdout } = await svc(['nodes', 'control.Delay'])
+    assert.equal(code, 0)
+    assert.match(stdout, /^control\.Delay: Delay\n/)
+    assert.match(stdout, /^properties:\n {2}value \(any\): The value to hand on\.$/m)
+    assert.match(stdout, /^ {2}seconds \(float, default 1, at least 0, at most 86400\): How long to wait\.$/m)
+    assert.match(stdout, /^outputs:\n {2}output \(any\)$/m)
+  })
+
+  test('says where names are free', async () => {
+    const { stdout } = await svc(['nodes', 'workflow.Call'])
+    assert.match(stdout, /any others, by the names that edges and dynamic_properties give them/)
+    assert.match(stdout, /outputs:\n {2}any others, by the names that dynamic_outputs gives them/)
+  })
+
+  test('gives the same as JSON', async () => {
+    const one = JSON.parse((await svc(['nodes', 'control.Delay', '--json'])).stdout)
+    assert.deepEqual([one.node_type, one.properties.length], ['control.Delay', 2])
+    const all = JSON.parse((await svc(['nodes', '--json'])).stdout)
+    assert.equal(all.length, builtinNodes.all().length)
+  })
+
+  test('that finds nothing says what was meant, and gives 1', async () => {
+    const { code, stdout, stderr } = await svc(['nodes', 'control.Delai'])
+    assert.deepEqual([code, stdout], [1, ''])
+    assert.match(stderr, /^svc: no node type has "control\.Delai" in its name, title or description\. Did you mean/)
+  })
+})
+
+describe('svc examples', () => {
+  test('lists every example with its purpose', async () => {
+    const { code, stdout } = await svc(['examples'])
+    assert.equal(code, 0)
+    for (const { id, description } of examples().values()) assert.match(stdout, new RegExp(`^${id} `, 'm'), description)
+    assert.match(stdout, new RegExp(`^${examples().size} examples; svc run ID runs one`, 'm'))
+  })
+
+  test('gives the same as JSON', async () => {
+    const list = JSON.parse((await svc(['examples', '--json'])).stdout) as { id: string }[]
+    assert.deepEqual(
+      list.map(({ id }) => id),
+      [...examples().keys()],
+    )
+  })
+})
