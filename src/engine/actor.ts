@@ -2,17 +2,18 @@
 import { AggregateState } from './aggregate-state.ts'
 import { attempts } from './attempts.ts'
 import { ItemSource } from './firing.ts'
+import { gather } from './gather.ts'
 import { Join } from './join.ts'
 import { LoopState } from './loop-state.ts'
 import type { Inputs, NodeContext, RunResult } from './node-type.ts'
 import type { Result } from './outbox.ts'
 import type { Member, Stage } from './performer.ts'
 import type { AttemptPolicy, PlanNode } from './plan-parts.ts'
-import { checkedPublic, coerced } from './results.ts'
+import { checkedPublic } from './results.ts'
 import { ResultsWindow } from './results-window.ts'
 import { Sides } from './sides.ts'
 import { Tasks } from './tasks.ts'
-import { type End, Failure, NOTHING } from './tokens.ts'
+import { type End, Failure } from './tokens.ts'
 import { WeaveState } from './weave-state.ts'
 
 /** How many steps an actor takes before it lets others have their turn. */
@@ -215,34 +216,13 @@ export class Actor implements Member {
     this.#results.passEnd(end)
   }
 
-  /**
-   * The inputs of the present path, or null where it gives no firing: all connected inputs got nothing, or one that
-   * has no other value did. A failure where one came, or where a value doesn't fit; null as well where that failed the run.
-   */
+  /** What the present path gives: inputs, a failure in their place, or null where it gives no firing, or the run has failed. */
   #gather(): Inputs | Failure | null {
-    const inputs = { ...this.#constants }
-    const { slots, joined } = this.node
-    let nothing = 0
-    let skipped = false
-    for (const at of joined) {
-      const slot = slots[at]!
-      if (slot.aggregate) continue
-      const token = this.#join.token(at)
-      if (token === NOTHING) {
-        nothing++
-        skipped ||= slot.required
-      } else if (token instanceof Failure) {
-        if (!slot.catches) return token
-        inputs[slot.name!] = token
-      } else if (slot.name !== null) {
-        try {
-          inputs[slot.name] = coerced(this.node, slot, token)
-        } catch (error) {
-          return this.#tasks.fail(error)
-        }
-      }
+    try {
+      return gather(this.node, this.#join, this.#constants)
+    } catch (error) {
+      return this.#tasks.fail(error)
     }
-    return skipped || (nothing > 0 && nothing === slots.length) ? null : inputs
   }
 
   #begin(): void {

@@ -1,0 +1,30 @@
+// The inputs of one firing, out of what its join holds for the present path.
+import type { Join } from './join.ts'
+import type { Inputs } from './node-type.ts'
+import type { PlanNode } from './plan-parts.ts'
+import { coerced } from './results.ts'
+import { Failure, NOTHING } from './tokens.ts'
+
+/**
+ * The inputs, or null where the path gives no firing: all connected inputs got nothing, or one that has no other value
+ * did. A failure where one came along an edge that does not catch it. Throws NodeError where a value doesn't fit.
+ */
+export function gather(node: PlanNode, join: Join, constants: Inputs): Inputs | Failure | null {
+  const inputs = { ...constants }
+  const { slots, joined } = node
+  let nothing = 0
+  let skipped = false
+  for (const at of joined) {
+    const slot = slots[at]!
+    if (slot.aggregate) continue
+    const token = join.token(at)
+    if (token === NOTHING) {
+      nothing++
+      skipped ||= slot.required
+    } else if (token instanceof Failure) {
+      if (!slot.catches) return token
+      inputs[slot.name!] = token
+    } else if (slot.name !== null) inputs[slot.name] = coerced(node, slot, token)
+  }
+  return skipped || (nothing > 0 && nothing === slots.length) ? null : inputs
+}
