@@ -1,21 +1,12 @@
 // One call inside of QuickJS: a runtime and context of its own, the code as an asynchronous generator, and what it gives.
 // Runs in a worker. Nothing of Node is handed in but the console's lines and a clock that interrupts.
 import type { QuickJSContext, QuickJSHandle, QuickJSRuntime, QuickJSWASMModule } from 'quickjs-emscripten-core'
-import { DEEPEST_VALUE } from '../engine/depth.ts'
 import { Fault, FILE, readFault, Thrown } from './faults.ts'
-import type { PreludeLimits } from './inside-give.ts'
 import { jsonProblem } from './json.ts'
-import { LONGEST_ERROR, LONGEST_JSON, LONGEST_LINE, MOST_VALUES, STACK_BYTES } from './limits.ts'
+import { LONGEST_ERROR, LONGEST_JSON, LONGEST_LINE, STACK_BYTES } from './limits.ts'
 import { PRELUDE } from './prelude.ts'
 import type { CallRequest } from './protocol.ts'
-
-const LIMITS: PreludeLimits = {
-  depth: DEEPEST_VALUE,
-  values: MOST_VALUES,
-  characters: LONGEST_JSON,
-  line: LONGEST_LINE,
-  error: LONGEST_ERROR,
-}
+import { SHOW } from './show.ts'
 
 /** Jobs of promises that run before the clock is looked at. */
 const JOBS = 1_000
@@ -24,12 +15,13 @@ const NEVER =
   'The code waits for a promise that nothing will ever settle: there are no timers, no network and no files here.'
 const ITEMS =
   'The code yields items, but the node has no stream output. Declare one with "stream": true, or return a list.'
+const UNSHOWN = 'something that cannot be shown'
 
 function wrapped(code: string): string {
   return `(async function* () {'use strict'\n${code}\n})`
 }
 
-type Tools = Record<'pull' | 'give' | 'why' | 'describe', QuickJSHandle>
+type Tools = Record<'pull' | 'give' | 'why', QuickJSHandle>
 
 export interface Step {
   readonly done: boolean
@@ -48,6 +40,7 @@ export class EngineCall {
   #generator: QuickJSHandle | null = null
   /** What the prelude gave. */
   #tools: Tools | null = null
+  #show: QuickJSHandle | null = null
 
   constructor(quickjs: QuickJSWASMModule, request: CallRequest, log: Log) {
     this.#request = request
@@ -55,10 +48,7 @@ export class EngineCall {
     this.#runtime = quickjs.newRuntime()
     this.#runtime.setMemoryLimit(request.memory_limit_mb * 1024 * 1024)
     this.#runtime.setMaxStackSize(STACK_BYTES)
-    this.#runtime.setInterruptHandler(() => {
-      this.#interrupted ||= performance.now() > this.#deadline
-      return this.#interrupted
-    })
+    this.#runtime.setInterruptHandler(() => this.#late())
     this.#vm = this.#runtime.newContext()
   }
 
@@ -75,26 +65,31 @@ export class EngineCall {
 
   /** Gives back all memory. Throws where the engine is not what it was. */
   end(): void {
-    this.#generator?.dispose()
-    for (const tool of Object.values(this.#tools ?? {})) tool.dispose()
+    for (const handle of [this.#generator, this.#show, ...Object.values(this.#tools ?? {})]) handle?.dispose()
     this.#vm.dispose()
     this.#runtime.dispose()
   }
 
+  /** Once true it stays true, so that code cannot go on after it was interrupted. */
+  #late(): boolean {
+    this.#interrupted ||= performance.now() > this.#deadline
+    return this.#interrupted
+  }
+
   #begin(): QuickJSHandle {
     const vm = this.#vm
-    using log = vm.newFunction('log', (severity, content) => {
-      this.#log(vm.getString(severity), vm.getString(content))
-    })
     const { seed, inputs, code } = this.#request
+    using log = vm.newFunction('log', (severity, ...values) => {
+      const line = values.map((value) => this.#shown(value, LONGEST_LINE)).join(' ')
+      this.#log(vm.getString(severity!), line)
+    })
     using low = vm.newNumber(seed | 0)
     using high = vm.newNumber(Math.floor(seed / 2 ** 32) | 0)
-    using limits = this.#evaluate(`(${JSON.stringify(LIMITS)})`, 'limits')
     using setUp = this.#evaluate(PRELUDE, 'prelude')
     using text = vm.newString(inputs)
-    using tools = this.#call(setUp, log, text, low, high, limits)
+    using tools = this.#call(setUp, log, text, low, high)
     const tool = (name: string) => vm.getProp(tools, name)
-    this.#tools = { pull: tool('pull'), give: tool('give'), why: tool('why'), describe: tool('describe') }
+    this.#tools = { pull: tool('pull'), give: tool('give'), why: tool('why') }
     using make = this.#evaluate(wrapped(code), FILE)
     return this.#call(make)
   }
@@ -118,9 +113,7 @@ export class EngineCall {
       if (!this.#runtime.hasPendingJob()) throw new Fault('code_error', NEVER, false)
       const jobs = this.#runtime.executePendingJobs(JOBS)
       if (jobs.error) throw this.#thrown(jobs.error)
-      jobs.dispose()
-      this.#interrupted ||= performance.now() > this.#deadline
-      if (this.#interrupted) throw Fault.timeout(this.#request.time_limit_ms)
+      if (this.#late()) throw Fault.timeout(this.#request.time_limit_ms)
     }
   }
 
@@ -137,13 +130,6 @@ export class EngineCall {
     return this.#text(why, LONGEST_LINE) || 'a value that is no plain data'
   }
 
-  /** A text that is short enough; nothing, where the code managed to make something else of it. */
-  #text(handle: QuickJSHandle, longest: number): string {
-    if (this.#vm.typeof(handle) !== 'string') return ''
-    using length = this.#vm.getProp(handle, 'length')
-    return this.#vm.getNumber(length) <= longest ? this.#vm.getString(handle) : ''
-  }
-
   #evaluate(code: string, name: string): QuickJSHandle {
     const result = this.#vm.evalCode(code, name)
     if (result.error) throw this.#thrown(result.error)
@@ -156,14 +142,41 @@ export class EngineCall {
     return result.value
   }
 
-  /** What was thrown inside: the JSON of its name, message and stack, or nothing where that cannot be told. */
+  /** A text that is short enough; an empty one where it is something else. */
+  #text(handle: QuickJSHandle, longest: number): string {
+    if (this.#vm.typeof(handle) !== 'string') return ''
+    using length = this.#vm.getProp(handle, 'length')
+    return this.#vm.getNumber(length) <= longest ? this.#vm.getString(handle) : ''
+  }
+
+  /** Any value as a person would read it. */
+  #shown(value: QuickJSHandle, most: number): string {
+    const text = this.#text(value, most)
+    if (text !== '') return text
+    try {
+      this.#show ??= this.#evaluate(SHOW, 'show')
+      using limit = this.#vm.newNumber(most)
+      const shown = this.#vm.callFunction(this.#show, this.#vm.undefined, value, limit)
+      using result = shown.error ?? shown.value
+      return shown.error ? UNSHOWN : this.#text(result, most)
+    } catch (error) {
+      if (error instanceof Thrown) return UNSHOWN
+      throw error
+    }
+  }
+
   #thrown(error: QuickJSHandle): Thrown {
     using thrown = error
     // Once the time is up, nothing of the code is to run again.
-    if (this.#interrupted) return new Thrown('')
-    if (!this.#tools) return new Thrown(JSON.stringify(Object.values(this.#vm.dump(thrown))))
-    const described = this.#vm.callFunction(this.#tools.describe, this.#vm.undefined, thrown)
-    using text = described.error ?? described.value
-    return new Thrown(described.error ? '' : this.#text(text, LONGEST_JSON))
+    if (this.#interrupted) return new Thrown('', '', '')
+    const [name, message, stack] = ['name', 'message', 'stack'].map((key) => this.#part(thrown, key))
+    if (stack) return new Thrown(name!, message!, stack)
+    return new Thrown('', this.#shown(thrown, LONGEST_ERROR), '')
+  }
+
+  #part(error: QuickJSHandle, key: string): string {
+    if (this.#vm.typeof(error) !== 'object') return ''
+    using part = this.#vm.getProp(error, key)
+    return this.#text(part, LONGEST_JSON)
   }
 }

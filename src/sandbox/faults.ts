@@ -8,11 +8,15 @@ export const FILE = 'code.js'
 /** Lines before the code's first one, in the source that the engine sees. */
 const LINES_BEFORE = 1
 
-/** What came out of the engine as thrown: the JSON of name, message and stack, or an empty text. */
+/** What came out of the engine as thrown. Without a stack it was no error, and the message shows what it was. */
 export class Thrown {
-  readonly described: string
-  constructor(described: string) {
-    this.described = described
+  readonly name: string
+  readonly message: string
+  readonly stack: string
+  constructor(name: string, message: string, stack: string) {
+    this.name = name
+    this.message = message
+    this.stack = stack
   }
 }
 
@@ -43,24 +47,6 @@ export class Fault extends Error {
   }
 }
 
-interface Described {
-  name: string
-  message: string
-  stack: string
-}
-
-function readDescribed(text: string): Described {
-  try {
-    const parts: unknown = JSON.parse(text)
-    const [name, message, stack] = (Array.isArray(parts) ? parts : []).map((part) =>
-      typeof part === 'string' ? part : '',
-    )
-    return { name: name ?? '', message: message ?? '', stack: stack ?? '' }
-  } catch {
-    return { name: '', message: '', stack: '' }
-  }
-}
-
 /** ` (line 2, column 5)`: where the topmost frame of the code lies, or nothing. */
 function placeOf(stack: string, code: string): string {
   const found = /code\.js:(\d{1,9})(?::(\d{1,9}))?/.exec(stack)
@@ -76,15 +62,12 @@ function placeOf(stack: string, code: string): string {
 export function readFault(error: unknown, request: CallRequest): Fault {
   if (error instanceof Fault) return error
   if (!(error instanceof Thrown)) return hostFault(error)
-  const { name, message, stack } = readDescribed(error.described)
+  const { name, message, stack } = error
+  if (stack === '') return new Fault('code_error', `The code threw ${message || 'an empty text'}`, false)
   const place = placeOf(stack, request.code)
   if (name === 'InternalError' && message === 'out of memory') return Fault.memory(request.memory_limit_mb)
   if (name === 'InternalError' && message === 'stack overflow') return Fault.stack(place)
-  if (name === '') {
-    const thrown = message || 'something that cannot be shown'
-    return new Fault('code_error', `The code threw ${thrown}`, false)
-  }
-  const text = message === '' ? name : `${name}: ${message}`
+  const text = message === '' ? name || 'Error' : `${name || 'Error'}: ${message}`
   return new Fault('code_error', `${text.slice(0, LONGEST_ERROR - place.length)}${place}`, false)
 }
 
