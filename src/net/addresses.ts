@@ -19,9 +19,17 @@ function plain(address: Address): Address {
   return address.match(NAT64) ? new ipaddr.IPv4(address.toByteArray().slice(-4)) : address
 }
 
+/** Parses what `isIP` accepts; a zone is left out. */
+function parse(text: string): Address {
+  if (isIP(text) === 4) return ipaddr.IPv4.parse(text)
+  const [address] = text.split('%', 1)
+  // In hexadecimal there is one way to read it: the library takes ::127.0.0.1 for ::ffff:127.0.0.1.
+  return ipaddr.IPv6.parse(new URL(`http://[${address}]/`).hostname.slice(1, -1))
+}
+
 /** Reads an address in its usual spelling, an IPv6 one with or without a zone; null where it is none. */
 export function readAddress(text: string): Address | null {
-  return isIP(text) === 0 ? null : plain(ipaddr.parse(text))
+  return isIP(text) === 0 ? null : plain(parse(text))
 }
 
 /** Reads `10.0.0.0/8` or `fd00::/8`; null where it is none. */
@@ -30,7 +38,7 @@ export function readRange(text: string): Range | null {
   if (rest.length > 0 || !address || isIP(address) === 0 || address.includes('%')) return null
   if (!/^\d{1,3}$/.test(bits ?? '')) return null
   const length = Number(bits)
-  const given = ipaddr.parse(address)
+  const given = parse(address)
   if (length > given.toByteArray().length * 8) return null
   const mapped = given instanceof ipaddr.IPv6 && given.isIPv4MappedAddress() && length >= 96
   return mapped ? [given.toIPv4Address(), length - 96] : [given, length]

@@ -58,8 +58,10 @@ const OTHERWISE: Omit<Failure, 'codes'> = { type: 'connection_failed', text: 'co
 /** The code of an error, or of the first one in it that has a code. */
 function codeOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return ''
-  const { code, errors, cause } = error as { code?: unknown; errors?: unknown; cause?: unknown }
+  const { name, code, errors, cause } = error as Record<'name' | 'code' | 'errors' | 'cause', unknown>
   if (Array.isArray(errors) && errors.length > 0) return codeOf(errors[0])
+  // The parser has a code only where it is the compiled one.
+  if (name === 'HTTPParserError') return 'HPE_'
   return typeof code === 'string' ? code : codeOf(cause)
 }
 

@@ -74,7 +74,8 @@ class GuardedHttp implements OutgoingHttp, AsyncDisposable {
     let hop = first
     try {
       for (let redirects = 0; ; redirects++) {
-        const answer = await this.#exchange(hop, limit.signal)
+        // The library itself heeds the signal only once it is connected.
+        const answer = await limit.race(this.#exchange(hop, limit.signal))
         const location = request.max_redirects > 0 ? locationOf(answer.status, answer.headers) : null
         if (location === null) return await received(answer, hop, request.max_bytes)
         await discard(answer, limit.signal)

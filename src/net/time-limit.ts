@@ -21,6 +21,17 @@ export class TimeLimit implements Disposable {
     return this.#controller.signal
   }
 
+  /** Settles as `work` does, or rejects as soon as the time is over, even where the work itself doesn't heed the signal. */
+  race<T>(work: Promise<T>): Promise<T> {
+    const { signal } = this
+    return new Promise((resolve, reject) => {
+      const stop = () => reject(signal.reason)
+      if (signal.aborted) stop()
+      signal.addEventListener('abort', stop, { once: true })
+      work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+    })
+  }
+
   [Symbol.dispose](): void {
     clearTimeout(this.#timer)
     this.#caller.removeEventListener('abort', this.#abort)
