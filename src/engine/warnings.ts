@@ -142,9 +142,10 @@ function warnOfHandles(node: DraftNode, side: 'input' | 'output', hints: Hints, 
   }
 }
 
-function hasEffect({ effect, retry_safe, required_settings, required_runtimes }: NodeType): boolean {
+/** What a type doesn't say itself is guessed: not to be tried twice, in need of something outside, or without outputs. */
+function hasEffect({ effect, retry_safe = true, required_settings, required_runtimes, outputs }: NodeType): boolean {
   const outside = (required_settings?.length ?? 0) + (required_runtimes?.length ?? 0) > 0
-  return effect ?? (retry_safe === false || outside)
+  return effect ?? (retry_safe !== true || outside || outputs.length === 0)
 }
 
 /** Nodes from which a path leads to an output node or to one that has an effect. */

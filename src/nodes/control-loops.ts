@@ -103,6 +103,7 @@ export const loopNodes: NodeType[] = [
       option('message', 'str', 'What is said.', { default: 'The workflow ended itself.' }),
     ],
     outputs: [output('output', 'any')],
+    effect: true,
     run({ value, condition, message }) {
       if (condition) throw new NodeError(shown(String(message)), 'failed')
       return { output: value }

@@ -91,10 +91,26 @@ describe('outputs that nobody reads', () => {
     const call = node('call', 'workflow.Call', { workflow_id: 'w' })
     assert.deepEqual(warnings(graph([...row.slice(0, 2), call], [...used, 'in.output->call.text'])), [])
     assert.deepEqual(warnings(graph([source('in', 1), node('a', 'text.FromValue')], ['in.output->a.value'])), [])
+    const fail = node('f', 'control.Fail', { condition: false })
+    assert.deepEqual(warnings(graph([...row.slice(0, 2), fail], [...used, 'in.output->f.value'])), [])
     assert.deepEqual(warnings(graph([...row, node('z', 'no.Such')], [...used, 'a.output->b.text'])), [])
-    const unsafe = testType('test.Send', { retry_safe: false, run: () => ({}) })
+    const unsafe = testType('test.Send', {
+      retry_safe: false,
+      outputs: [{ name: 'output', type: ANY }],
+      run: () => ({}),
+    })
     assert.deepEqual(warnings(graph([...row.slice(0, 2), node('s', 'test.Send')], used), withTypes(unsafe)), [])
-    const sends = testType('test.Post', { required_settings: ['KEY'], run: () => ({}) })
+    const asks = testType('test.Ask', {
+      retry_safe: () => true,
+      outputs: [{ name: 'output', type: ANY }],
+      run: () => ({}),
+    })
+    assert.deepEqual(warnings(graph([...row.slice(0, 2), node('s', 'test.Ask')], used), withTypes(asks)), [])
+    const sends = testType('test.Post', {
+      required_settings: ['KEY'],
+      outputs: [{ name: 'output', type: ANY }],
+      run: () => ({}),
+    })
     assert.deepEqual(warnings(graph([...row.slice(0, 2), node('s', 'test.Post')], used), withTypes(sends)), [])
   })
 
