@@ -2,7 +2,7 @@
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
 import { type Cells, guardSeparator, readCsv } from './csv-read.ts'
-import { option, output, required } from './define.ts'
+import { conversion, option, output, required } from './define.ts'
 import { guardList, guardText } from './limits.ts'
 import { toText } from './values.ts'
 
@@ -156,6 +156,7 @@ export const csvNodes: NodeType[] = [
       }),
     ],
     outputs: [output('rows', 'list[dict[str,any]]'), output('columns', 'list[str]')],
+    converts: [conversion('str', 'list[dict]', 'reads its rows as CSV')],
     run: ({ text, header, separator, convert }: Parsing) => parse(text, separator, header, convert),
   },
   {
@@ -171,6 +172,7 @@ export const csvNodes: NodeType[] = [
       option('line_end', oneOf('lf', 'crlf'), 'What ends a line.', { default: 'lf' }),
     ],
     outputs: [output('output', 'str')],
+    converts: [conversion('list[dict]', 'str', 'writes the rows as CSV')],
     run({ rows, columns, header, separator, line_end }: Formatting) {
       guardRows(rows)
       return { output: format(rows, columns ?? keysOf(rows), separator, header, LINE_ENDS[line_end]) }
