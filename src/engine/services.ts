@@ -1,7 +1,6 @@
 // What the host of a run lends to its nodes. The engine hands it on and never looks into it: these are the shapes
 // that node code counts on, and whoever runs workflows brings the things themselves.
 import { NodeError } from './node-error.ts'
-import type { LogSeverity } from './node-type.ts'
 
 export interface Script {
   /** The body of an asynchronous generator function: it may `return` outputs by name and `yield` items by name. */
@@ -17,7 +16,7 @@ export interface Script {
   /** Ends the code wherever it is. */
   readonly signal: AbortSignal
   /** A line that the code wrote to its console. */
-  log(severity: LogSeverity, content: string): void
+  log(severity: 'debug' | 'info' | 'warning' | 'error', content: string): void
 }
 
 /**

@@ -1,6 +1,14 @@
 // code.*: code that users write, run in the host's sandbox. The sandbox judges the code; here are the handles and limits.
 import type { Inputs, NodeType, OutputStream, RunResult } from '../engine/node-type.ts'
 import type { Script } from '../engine/services.ts'
+import {
+  LARGEST_MEMORY_LIMIT_MB,
+  LONGEST_TIME_LIMIT_MS,
+  MEMORY_LIMIT_MB,
+  SHORTEST_TIME_LIMIT_MS,
+  SMALLEST_MEMORY_LIMIT_MB,
+  TIME_LIMIT_MS,
+} from '../sandbox/limits.ts'
 import { option, required } from './define.ts'
 
 interface CodeInputs extends Inputs {
@@ -24,11 +32,15 @@ export const codeNodes: NodeType[] = [
     properties: [
       required('code', 'str', 'The body of the function.'),
       option('time_limit_ms', 'int', 'Milliseconds until the result, or until the next item.', {
-        default: 5_000,
-        min: 10,
-        max: 60_000,
+        default: TIME_LIMIT_MS,
+        min: SHORTEST_TIME_LIMIT_MS,
+        max: LONGEST_TIME_LIMIT_MS,
       }),
-      option('memory_limit_mb', 'int', 'Megabytes for all values of the code.', { default: 64, min: 4, max: 256 }),
+      option('memory_limit_mb', 'int', 'Megabytes for all values of the code.', {
+        default: MEMORY_LIMIT_MB,
+        min: SMALLEST_MEMORY_LIMIT_MB,
+        max: LARGEST_MEMORY_LIMIT_MB,
+      }),
       option('seed', 'int', 'Math.random gives the same numbers for the same seed. Without it, the run chooses one.'),
     ],
     outputs: [],

@@ -1,8 +1,9 @@
 // How much code in the sandbox may take, and how many workers run it.
 import { availableParallelism } from 'node:os'
 
-/** Milliseconds until a result or the next item: what a node has unless it says otherwise, and the most it may ask for. */
+/** Milliseconds until a result or the next item: what a node has unless it says otherwise, and the bounds of what it may ask for. */
 export const TIME_LIMIT_MS = 5_000
+export const SHORTEST_TIME_LIMIT_MS = 10
 export const LONGEST_TIME_LIMIT_MS = 60_000
 
 /** Megabytes of values: what a node has unless it says otherwise, and the bounds of what it may ask for. */
