@@ -57,6 +57,14 @@ function guardCells(rows: number, columns: number): void {
   throw new NodeError(`The table would have more than ${most} cells. Read it in parts.`, 'too_large')
 }
 
+/** A row by its columns. `__proto__` is a name as any other, which plain assignment would not take for one. */
+function rowOf(columns: readonly string[], valueAt: (at: number) => unknown): Row {
+  if (columns.includes('__proto__')) return Object.fromEntries(columns.map((name, at) => [name, valueAt(at)]))
+  const row: Row = {}
+  for (let at = 0; at < columns.length; at++) row[columns[at]!] = valueAt(at)
+  return row
+}
+
 function parse(text: string, separator: string, header: boolean, convert: boolean): { rows: Row[]; columns: string[] } {
   guardSeparator(separator)
   const records = readCsv(text, separator)
@@ -71,9 +79,7 @@ function parse(text: string, separator: string, header: boolean, convert: boolea
   }
   const missing = convert ? null : ''
   const value = convert ? cellValue : (cell: string) => cell
-  const rows = body.map((cells) =>
-    Object.fromEntries(columns.map((name, at) => [name, at < cells.length ? value(cells[at]!) : missing])),
-  )
+  const rows = body.map((cells) => rowOf(columns, (at) => (at < cells.length ? value(cells[at]!) : missing)))
   return { rows, columns }
 }
 

@@ -7,7 +7,7 @@ import { isSelected, type Selector, type Standing, standingOf } from './selector
 import { TextFlow } from './text-flow.ts'
 
 /** In characters. */
-const LONGEST_HTML = 2_000_000
+const LONGEST_HTML = 1_500_000
 
 /** Browsers stop at 512. */
 const DEEPEST = 512
@@ -123,7 +123,7 @@ class PageReader {
 /** Throws NodeError `too_large` or `too_deep`. Documents that are wrong are read as browsers would, more or less. */
 export function readHtml(html: string, selector: Selector): Page {
   if (html.length > LONGEST_HTML) {
-    throw new NodeError('The document has more than 2,000,000 characters. Read it in parts.', 'too_large')
+    throw new NodeError('The document has more than 1,500,000 characters. Read it in parts.', 'too_large')
   }
   const reader = new PageReader(selector)
   const parser = new Parser({

@@ -26,7 +26,7 @@ export const htmlNodes: NodeType[] = [
     node_type: 'text.ParseHtml',
     title: 'Read HTML',
     description:
-      'Reads an HTML document: its title, its text without tags, its links as {url, text}, and the elements that a selector selects as {tag, text, attributes}. At most 2 million characters.',
+      'Reads an HTML document: its title, its text without tags, its links as {url, text}, and the elements that a selector selects as {tag, text, attributes}. At most 1.5 million characters.',
     properties: [
       required('html', 'str', 'The document, or a part of one.'),
       option('selector', 'str', 'Tags, *, #id, .class, [name=value], joined by spaces, > and commas, as in CSS.', {

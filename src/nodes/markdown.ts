@@ -5,8 +5,8 @@ import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { output, required } from './define.ts'
 import { textWithin } from './limits.ts'
 
-/** In characters: a thick book. Hostile texts of that length are read in less than a second. */
-const LONGEST_MARKDOWN = 200_000
+/** In characters: some fifty pages. Hostile texts of that length are read in less than a second. */
+const LONGEST_MARKDOWN = 150_000
 
 /** Lists and quotes in each other, as CommonMark's own reader has it. */
 const DEEPEST = 20
@@ -15,7 +15,7 @@ const reader = new MarkdownIt({ html: false, linkify: false, typographer: false,
 
 function guardMarkdown(text: string): string {
   if (text.length <= LONGEST_MARKDOWN) return text
-  throw new NodeError('The Markdown has more than 200,000 characters. Read it in parts.', 'too_large')
+  throw new NodeError('The Markdown has more than 150,000 characters. Read it in parts.', 'too_large')
 }
 
 interface Outline {
@@ -85,7 +85,7 @@ export const markdownNodes: NodeType[] = [
     node_type: 'text.ParseMarkdown',
     title: 'Read Markdown',
     description:
-      'Takes Markdown apart: headings as {level, text}, links and images as {url, text, title}, code blocks as {language, text}, and all of its text without marks. At most 200,000 characters.',
+      'Takes Markdown apart: headings as {level, text}, links and images as {url, text, title}, code blocks as {language, text}, and all of its text without marks. At most 150,000 characters.',
     properties: [markdown()],
     outputs: [
       output('headings', 'list[dict[str,any]]'),
@@ -100,7 +100,7 @@ export const markdownNodes: NodeType[] = [
     node_type: 'text.RenderMarkdown',
     title: 'Markdown to HTML',
     description:
-      'Writes Markdown as HTML that is safe to show: HTML in it becomes text, and only harmless addresses become links. At most 200,000 characters.',
+      'Writes Markdown as HTML that is safe to show: HTML in it becomes text, and only harmless addresses become links. At most 150,000 characters.',
     properties: [markdown()],
     outputs: [output('output', 'str')],
     run: ({ text }: { text: string }) => ({ output: textWithin(reader.render(guardMarkdown(text))) }),

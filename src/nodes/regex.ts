@@ -5,11 +5,14 @@ import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { option, output, required } from './define.ts'
 import { guardGathered, guardList, guardText, LONGEST_TEXT } from './limits.ts'
 import { memo } from './memo.ts'
+import { Searching } from './regex-cost.ts'
 
 /** Matching is linear, but not free: longer texts are cut up first. */
 const LONGEST_SEARCHED = 1_000_000
 const LONGEST_PATTERN = 2000
 const MOST_MATCHES = 100_000
+/** A reason quotes the pattern. */
+const LONGEST_REASON = 500
 
 type Pattern = ReturnType<typeof RE2JS.compile>
 type Matcher = ReturnType<Pattern['matcher']>
@@ -21,10 +24,8 @@ function compile(pattern: string, flags: number): Pattern {
   try {
     return RE2JS.compile(pattern, flags)
   } catch (error) {
-    throw new NodeError(
-      `The pattern can't be used: ${error instanceof Error ? error.message : 'it is not valid'}`,
-      'bad_pattern',
-    )
+    const why = error instanceof Error ? error.message : 'it is not valid'
+    throw new NodeError(`The pattern can't be used: ${why.slice(0, LONGEST_REASON)}`, 'bad_pattern')
   }
 }
 
@@ -61,11 +62,11 @@ function lengthOf({ text, groups }: Match): number {
 }
 
 function allMatches(pattern: Pattern, text: string): Match[] {
-  const matcher = pattern.matcher(text)
+  const searching = new Searching(pattern, text)
   const found: Match[] = []
   let groups = 0
   let length = 0
-  while (matcher.find()) {
+  for (let matcher = searching.find(); matcher; matcher = searching.find()) {
     if (found.length >= MOST_MATCHES) throw new NodeError(`There are more than ${MOST_MATCHES} matches.`, 'too_large')
     const match = matchOf(pattern, matcher)
     groups += match.groups.length
@@ -82,14 +83,13 @@ const WHOLE_TEXT = /\$[`']/g
 const OF_MATCH = /\$[^`']/g
 
 /** Throws where the replaced text could become too long. Looks at the matches only where a glance does not tell. */
-function guardReplacement(pattern: Pattern, text: string, replacement: string): void {
+function guardReplacement(searching: Searching, text: string, replacement: string): void {
   const whole = replacement.match(WHOLE_TEXT)?.length ?? 0
   const ofMatch = replacement.match(OF_MATCH)?.length ?? 0
   const each = replacement.length + whole * text.length
   if (text.length + (text.length + 1) * each + ofMatch * text.length <= LONGEST_TEXT) return
   let length = text.length
-  const matcher = pattern.matcher(text)
-  while (matcher.find()) {
+  for (let matcher = searching.find(); matcher; matcher = searching.find()) {
     length += each + (ofMatch - 1) * (matcher.end() - matcher.start())
     guardText(length)
   }
@@ -115,8 +115,8 @@ export const regexNodes: NodeType[] = [
     ],
     run(inputs: Search) {
       const pattern = patternOf(inputs)
-      const matcher = pattern.matcher(inputs.text)
-      if (!matcher.find()) return { output: false }
+      const matcher = new Searching(pattern, inputs.text).find()
+      if (!matcher) return { output: false }
       const match = matchOf(pattern, matcher)
       guardGathered(lengthOf(match))
       const { text, groups, named } = match
@@ -141,9 +141,9 @@ export const regexNodes: NodeType[] = [
     properties: [...search(), option('replacement', 'str', 'What to put in its place.', { default: '' })],
     outputs: [output('output', 'str')],
     run(inputs: Search & { replacement: string }) {
-      const pattern = patternOf(inputs)
-      guardReplacement(pattern, inputs.text, inputs.replacement)
-      return { output: pattern.matcher(inputs.text).replaceAll(inputs.replacement) }
+      const searching = new Searching(patternOf(inputs), inputs.text)
+      guardReplacement(searching, inputs.text, inputs.replacement)
+      return { output: searching.replaceAll(inputs.replacement) }
     },
   },
   {

@@ -4,6 +4,7 @@ import { NodeError } from '../engine/node-type.ts'
 import { shown } from './limits.ts'
 
 const LONGEST_SELECTOR = 200
+const MOST_STEPS = 20
 
 export interface Element {
   readonly tag: string
@@ -125,7 +126,9 @@ export function parseSelector(text: string): Selector {
   if (text.length > LONGEST_SELECTOR) {
     throw new NodeError(`The selector is longer than ${LONGEST_SELECTOR} characters.`, 'bad_selector')
   }
-  return text.trim() === '' ? [] : new SelectorReader(text.trim()).read()
+  const selector = text.trim() === '' ? [] : new SelectorReader(text.trim()).read()
+  if (selector.length <= MOST_STEPS) return selector
+  throw new NodeError(`The selector has more than ${MOST_STEPS} parts.`, 'bad_selector')
 }
 
 /** How an element stands, given how its parent does. */
