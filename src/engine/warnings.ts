@@ -148,10 +148,17 @@ function hasEffect({ effect, retry_safe = true, required_settings, required_runt
   return effect ?? (retry_safe !== true || outside || outputs.length === 0)
 }
 
-/** Nodes from which a path leads to an output node or to one that has an effect. */
-function usefulNodes(nodes: readonly DraftNode[]): Set<DraftNode> {
-  const useful = new Set(nodes.filter(({ type }) => type.role === 'output' || hasEffect(type)))
-  for (const node of useful) for (const edge of node.incoming) useful.add(edge.source)
+/** Marks the nodes, by index, from which a path leads to an output node or to one that has an effect. */
+function usefulNodes(nodes: readonly DraftNode[]): Uint8Array {
+  const useful = new Uint8Array(nodes.length)
+  const found = nodes.filter(({ type }) => type.role === 'output' || hasEffect(type))
+  for (const { index } of found) useful[index] = 1
+  for (let node = found.pop(); node; node = found.pop()) {
+    for (const { source } of node.incoming) {
+      if (useful[source.index] === 0) found.push(source)
+      useful[source.index] = 1
+    }
+  }
   return useful
 }
 
@@ -170,7 +177,7 @@ function warnOfOutputs(nodes: readonly DraftNode[], warnings: Warnings): void {
     }
     // Of a row of nodes that leads nowhere only the last is told, and of the round of a loop only the loop.
     const last = node.type.loop !== undefined || node.outgoing.length === 0
-    if (last && !useful.has(node)) warnings.add('unreachable_output', node, null, () => uselessText(node))
+    if (last && useful[node.index] === 0) warnings.add('unreachable_output', node, null, () => uselessText(node))
   }
 }
 
