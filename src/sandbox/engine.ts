@@ -57,7 +57,9 @@ export class EngineCall {
     this.#deadline = performance.now() + this.#request.time_limit_ms
     try {
       this.#generator ??= this.#begin()
-      return this.#next(this.#generator)
+      const step = this.#next(this.#generator)
+      if (!this.#interrupted) return step
+      throw Fault.timeout(this.#request.time_limit_ms)
     } catch (error) {
       throw this.#interrupted ? Fault.timeout(this.#request.time_limit_ms) : readFault(error, this.#request)
     }
