@@ -1,10 +1,11 @@
 // How a run in the terminal ends: what is written where, and the exit code.
 import type { Outcome } from '../engine/execution.ts'
+import type { RunError } from '../engine/observer.ts'
 import type { Plan } from '../engine/plan.ts'
 import { allOutputs, outputValues } from '../jobs/manifest.ts'
 import { jsonText } from '../json.ts'
 import { EXIT, stopCode } from './terminal.ts'
-import { duration, harmless, oneLine } from './text.ts'
+import { harmless, oneLine } from './text.ts'
 
 export interface Ending {
   readonly code: number
@@ -16,21 +17,10 @@ export interface Ending {
   readonly error: string | null
 }
 
-export interface Circumstances {
-  readonly plan: Plan
-  readonly stop: AbortSignal
-  /** Whether the time was up, and how long that was. */
-  readonly overtime: { readonly is: boolean; readonly seconds: number | null }
-}
-
-export function endingOf(outcome: Outcome, { plan, stop, overtime }: Circumstances): Ending {
+export function endingOf(outcome: Outcome, plan: Plan, stop: AbortSignal): Ending {
   if (outcome.status === 'completed') return completed(plan, outcome.outputs)
-  if (outcome.status === 'failed') return failed(plan, outcome.error)
-  if (overtime.is) {
-    const error = `the run did not end within ${duration((overtime.seconds ?? 0) * 1000)}`
-    return { code: EXIT.timed_out, word: 'timed out', outputs: null, error }
-  }
-  return { code: stopCode(stop), word: 'cancelled', outputs: null, error: null }
+  if (outcome.status === 'cancelled') return { code: stopCode(stop), word: 'cancelled', outputs: null, error: null }
+  return failed(plan, outcome.error)
 }
 
 function completed(plan: Plan, lists: Record<string, unknown[]>): Ending {
@@ -48,9 +38,14 @@ function completed(plan: Plan, lists: Record<string, unknown[]>): Ending {
   }
 }
 
-function failed(plan: Plan, { node_id, type, message }: { node_id: string; type: string; message: string }): Ending {
+function failed(plan: Plan, { node_id, type, message }: RunError): Ending {
   const index = plan.indexById.get(node_id)
-  const node_type = index === undefined ? null : plan.nodes[index]!.observed.node_type
-  const node = node_type === null ? '' : ` at node "${oneLine(node_id)}" (${node_type})`
-  return { code: EXIT.failed, word: 'failed', outputs: null, error: `failed${node}: ${harmless(message)} (${type})` }
+  const said = `${harmless(message)} (${type})`
+  if (index === undefined) {
+    // Of no node: the time limit of the run itself, or a fault of the engine.
+    const [code, word] = type === 'timed_out' ? [EXIT.timed_out, 'timed out'] : [EXIT.failed, 'failed']
+    return { code, word, outputs: null, error: `${word}: ${said}` }
+  }
+  const node = `node "${oneLine(node_id)}" (${plan.nodes[index]!.observed.node_type})`
+  return { code: EXIT.failed, word: 'failed', outputs: null, error: `failed at ${node}: ${said}` }
 }

@@ -1,8 +1,10 @@
 // `svc run`: runs a workflow to its end in this process, on the engine itself: no server, no database, no folder.
+import { LOCAL_PRINCIPAL } from '../access/principal.ts'
 import type { Config } from '../config.ts'
 import { type Execution, execute, type RunObserver } from '../engine/execution.ts'
 import { compileGraph, type Plan } from '../engine/plan.ts'
 import { builtinNodes } from '../nodes/registry.ts'
+import { createServices } from '../services.ts'
 import { readArguments } from './arguments.ts'
 import { type CalledWorkflows, calledWorkflows } from './called.ts'
 import { graphIssue, issueLine, issueTotal } from './issues.ts'
@@ -25,8 +27,8 @@ const OPTIONS = {
   'json-events': { type: 'boolean', default: false },
 } as const
 
-/** The longest time that one timer can wait, in seconds. */
-const LONGEST = 2_147_483
+/** The longest time limit in seconds, as for jobs: a year. */
+const LONGEST = 31_536_000
 
 interface Job {
   readonly name: string
@@ -50,7 +52,7 @@ export async function run(args: readonly string[], terminal: Terminal, config: C
   const params = await readParams(plan, { ...file.params }, given, reader)
   const job = { name: file.name, plan, params, called, timeout }
   if (values['json-events']) return withEvents(job, terminal, config)
-  return withProgress(job, terminal, values.quiet)
+  return withProgress(job, terminal, config, values.quiet)
 }
 
 function seconds(text: string): number {
@@ -70,13 +72,13 @@ async function runnablePlan({ name, graph }: WorkflowFile, terminal: Terminal, q
 }
 
 /** Runs with a view of its progress, or with none but of what goes wrong inside nodes. */
-async function withProgress(job: Job, terminal: Terminal, quiet: boolean): Promise<number> {
+async function withProgress(job: Job, terminal: Terminal, config: Config, quiet: boolean): Promise<number> {
   const { stdout, stderr, stop, environment } = terminal
   const progress = new Progress(job.plan, () => performance.now())
   const total = () => `${totalSoFar(progress)}${stop.aborted ? ', cancelling (Ctrl-C again ends it at once)' : ''}`
   const live = !quiet && isLive(stderr, environment)
   const view = live ? new LiveView(progress, stderr, total) : quiet ? quietView(stderr) : plainView(progress, stderr)
-  const ending = await perform(job, progress.observer(view), stop)
+  const ending = await perform(job, progress.observer(view), stop, config)
   progress.close()
   view.end(finalTotal(ending, progress))
   if (ending.error !== null) await print(stderr, `svc: ${ending.error}\n`)
@@ -88,7 +90,7 @@ async function withEvents(job: Job, { stdout, stderr, stop }: Terminal, config: 
   const { jsonEvents } = await import('./json-events.ts')
   const events = jsonEvents(job.name, stderr, config.log_level)
   const started = performance.now()
-  const ending = await perform(job, events.observer, stop)
+  const ending = await perform(job, events.observer, stop, config)
   events.end(ending.code, ending.error, Math.round(performance.now() - started) / 1000)
   if (ending.outputs !== null) await print(stdout, `${ending.outputs}\n`)
   return ending.code
@@ -106,25 +108,19 @@ function finalTotal({ word }: Ending, { nodes, counts, elapsed }: Progress): str
 }
 
 /** One run from its first firing to its last. What its nodes are lent is made here, and let go here. */
-async function perform(job: Job, observer: RunObserver, stop: AbortSignal): Promise<Ending> {
+async function perform(job: Job, observer: RunObserver, signal: AbortSignal, config: Config): Promise<Ending> {
+  await using lent = createServices(config)
   const { plan, params, called, timeout } = job
-  const overtime = { is: false, seconds: timeout }
-  const late = new AbortController()
-  const timer =
-    timeout === null
-      ? null
-      : setTimeout(() => {
-          overtime.is = !stop.aborted
-          late.abort()
-        }, timeout * 1000)
-  try {
-    const signal = AbortSignal.any([stop, late.signal])
-    const execution = execute(plan, { params, signal, observer, loadPlan: (id) => called.plan(id) })
-    endInputs(execution, plan)
-    return endingOf(await execution.done, { plan, stop, overtime })
-  } finally {
-    if (timer !== null) clearTimeout(timer)
-  }
+  const execution = execute(plan, {
+    params,
+    signal,
+    observer,
+    loadPlan: (id) => called.plan(id),
+    services: lent.of(LOCAL_PRINCIPAL.user_id),
+    ...(timeout === null ? {} : { timeLimit: timeout * 1000 }),
+  })
+  endInputs(execution, plan)
+  return endingOf(await execution.done, plan, signal)
 }
 
 /** Nobody can send anything more: what the params did not give is not to be waited for. */

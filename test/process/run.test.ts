@@ -83,6 +83,24 @@ describe('svc run that completes', () => {
     assert.deepEqual([code, JSON.parse(stdout)], [0, { greeting: 'Hello, Ada!' }])
   })
 
+  test('lends its nodes what a server lends them, shows their lines, and ends', async () => {
+    const graph = graphOf(
+      [
+        {
+          id: 'code',
+          type: 'code.JavaScript',
+          data: { code: 'console.warn("\\u001b[31mcareful"); return { x: 6 * 7 }' },
+          dynamic_outputs: { x: { type: 'int' } },
+        },
+        { id: 'out', type: 'output.Output', data: { name: 'x' } },
+      ],
+      ['code.x>out.value'],
+    )
+    const { code, stdout, stderr } = await svc(['run', '-'], {}, { stdin: JSON.stringify(graph) })
+    assert.deepEqual([code, JSON.parse(stdout)], [0, { x: 42 }], stderr)
+    assert.match(stderr, /^warning: code \(JavaScript\): careful$/m)
+  })
+
   test('writes the frames of /ws as lines where it is asked to', async () => {
     const { code, stdout, stderr } = await svc(['run', 'greeting', '--json-events'])
     const frames = stderr
@@ -128,7 +146,10 @@ describe('svc run that does not complete', () => {
   test('timed out: 124', async () => {
     const { code, stdout, stderr } = await svc(['run', file('slow.json', delayed(1, 3_600)), '--timeout', '0.2'])
     assert.deepEqual([code, stdout], [124, ''])
-    assert.match(stderr, /^timed out: 5 nodes in .*, 3 not finished\nsvc: the run did not end within 200 ms\n$/m)
+    assert.match(
+      stderr,
+      /^timed out: 5 nodes in .*, 3 not finished\nsvc: timed out: The run was not over after 0\.2 s\. \(timed_out\)\n$/m,
+    )
   })
 
   test('timed out by the setting for all jobs', async () => {
