@@ -2,6 +2,7 @@
 // keeps what only the log may hear.
 import { NodeError } from '../engine/node-error.ts'
 import type { Mask } from './mask.ts'
+import { RefusedAddress, refusal, type Target } from './target.ts'
 
 interface Failure {
   readonly type: string
@@ -65,13 +66,14 @@ function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : codeOf(cause)
 }
 
-/** An error that may be shown. The host is the only thing that it says of the request. */
-export function failure(error: unknown, host: string, mask: Mask): NodeError {
+/** An error that may be shown. Host and port are the only things that it says of the request. */
+export function failure(error: unknown, target: Target, mask: Mask): NodeError {
   if (error instanceof NodeError) return error
+  if (error instanceof RefusedAddress) return refusal(target, error)
   const code = codeOf(error)
   const { type, text } = FAILURES.find(({ codes }) => codes.test(code)) ?? OTHERWISE
   const detail = error instanceof Error ? error.message : 'no error was given'
-  return new NodeError(`"${host}" ${text}`, type, { cause: new Error(mask(`${code}: ${detail}`)) })
+  return new NodeError(`"${target.shown}" ${text}`, type, { cause: new Error(mask(`${code}: ${detail}`)) })
 }
 
 export function timedOut(host: string, timeout_ms: number): NodeError {

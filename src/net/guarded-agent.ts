@@ -4,7 +4,7 @@ import { lookup as systemLookup } from 'node:dns/promises'
 import { isIP, type LookupFunction, type Socket } from 'node:net'
 import type { Agent, buildConnector } from 'undici'
 import { type AllowList, bareHost } from './allow.ts'
-import { refusal } from './target.ts'
+import { RefusedAddress } from './target.ts'
 
 /** All addresses of a name, the preferred one first. Rejects as `node:dns` does. */
 export type Lookup = (name: string) => Promise<readonly string[]>
@@ -31,7 +31,7 @@ function guardedLookup(host: string, port: number, allow: AllowList, lookup: Loo
     const found = await addressesOf(host, lookup)
     const good = found.filter((address) => allow.permits(host, port, address)).slice(0, MOST_ADDRESSES)
     if (good.length > 0) return good
-    if (found.length > 0) throw refusal(host, port, `The name resolved to ${found.join(', ')}`)
+    if (found.length > 0) throw new RefusedAddress(`The name resolved to ${found.join(', ')}`)
     throw Object.assign(new Error('The name has no address'), { code: 'ENODATA' })
   }
   return (_name, options, callback) => {
@@ -58,16 +58,16 @@ function guardedConnector(
   const port = Number(origin.port || (origin.protocol === 'https:' ? 443 : 80))
   const guarded = guardedLookup(host, port, allow, lookup)
   const connect = build({ lookup: guarded, signal, port, timeout: CONNECT_MS, allowH2: false })
-  const refused = (address: string) => refusal(host, port, `The address is ${address}`)
   return (options, callback) => {
-    if (isIP(host) !== 0 && !allow.permits(host, port, host)) return callback(refused(host), null)
+    if (isIP(host) !== 0 && !allow.permits(host, port, host))
+      return callback(new RefusedAddress(`The address is ${host}`), null)
     connect(options, (...result: [null, Socket] | [Error, null]) => {
       const [error, socket] = result
       if (error) return callback(error, null)
       const address = socket.remoteAddress
       if (address === undefined || allow.permits(host, port, address)) return callback(null, socket)
       socket.destroy()
-      callback(refused(address), null)
+      callback(new RefusedAddress(`The address is ${address}`), null)
     })
   }
 }

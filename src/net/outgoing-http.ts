@@ -11,7 +11,7 @@ import { guardedAgent, type Lookup, lookupByTheSystem } from './guarded-agent.ts
 import { checkedHeaders, type Headers, receivedHeaders } from './headers.ts'
 import { type Mask, strictMask } from './mask.ts'
 import { type Hop, locationOf, redirected } from './redirects.ts'
-import { targetOf } from './target.ts'
+import { type Target, targetOf } from './target.ts'
 import { TimeLimit } from './time-limit.ts'
 
 export interface OutgoingHttpOptions {
@@ -84,16 +84,16 @@ class GuardedHttp implements OutgoingHttp, AsyncDisposable {
         hop = redirected(hop, answer.status, target, request.secrets)
       }
     } catch (error) {
-      throw this.#told(error, request, hop.target.shown, limit.over, mask)
+      throw this.#told(error, request, hop.target, limit.over, mask)
     }
   }
 
   /** What the caller is told: why it gave up itself, that the time is over, or what went wrong. */
-  #told(error: unknown, request: OutgoingRequest, host: string, over: boolean, mask: Mask): unknown {
+  #told(error: unknown, request: OutgoingRequest, target: Target, over: boolean, mask: Mask): unknown {
     if (request.signal.aborted) return request.signal.reason
-    if (over) return timedOut(host, request.timeout_ms)
+    if (over) return timedOut(target.shown, request.timeout_ms)
     if (this.#end.signal.aborted) return closing()
-    return failure(error, host, mask)
+    return failure(error, target, mask)
   }
 
   async #exchange({ method, target, headers, body }: Hop, signal: AbortSignal): Promise<Answer> {

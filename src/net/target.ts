@@ -32,11 +32,15 @@ function shownText(text: string, mask: Mask): string {
   return masked.length <= SHOWN ? masked : `${masked.slice(0, SHOWN)}…`
 }
 
+/** An address may not be reached. The message is for the log: it says which. */
+export class RefusedAddress extends Error {}
+
 /** Says that an address may not be reached, and who can change that; what it is stays unsaid. */
-export function refusal(shown: string, port: number, cause: string): NodeError {
+export function refusal({ shown, port }: Pick<Target, 'shown' | 'port'>, cause: RefusedAddress): NodeError {
   const text = `Requests to "${shown}" are refused: it is not on the public internet.`
-  const cure = `Whoever runs the server can allow it: SVC_HTTP_NODE_ALLOW=${shown.includes(':') ? `[${shown}]` : shown}:${port}`
-  return new NodeError(`${text} ${cure}`, 'address_refused', { cause: new Error(cause) })
+  const entry = `${shown.includes(':') ? `[${shown}]` : shown}:${port}`
+  const cure = `Whoever runs the server can allow it: SVC_HTTP_NODE_ALLOW=${entry}`
+  return new NodeError(`${text} ${cure}`, 'address_refused', { cause })
 }
 
 function credentials(url: URL): string | null {
@@ -74,7 +78,9 @@ export function targetOf(text: string, base: URL | null, allow: AllowList, mask:
   if (OTHER_PORTS.has(port) && !allow.names(host, port)) {
     throw new NodeError(`Port ${port} of "${shown}" is kept for something else than HTTP.`, 'address_refused')
   }
-  if (isIP(host) !== 0 && !allow.permits(host, port, host)) throw refusal(shown, port, 'The URL holds the address')
+  if (isIP(host) !== 0 && !allow.permits(host, port, host)) {
+    throw refusal({ shown, port }, new RefusedAddress('The URL holds the address'))
+  }
   const authorization = credentials(url)
   url.username = ''
   url.password = ''

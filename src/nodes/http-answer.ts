@@ -26,12 +26,13 @@ function mediaType(response: IncomingResponse): string {
   return type!.trim().toLowerCase()
 }
 
-function decoder(response: IncomingResponse): TextDecoder {
+/** Bytes as text, by the charset that the answer names. */
+function decoded(response: IncomingResponse, bytes = response.body): string {
   const [, charset = 'utf-8'] = CHARSET.exec(response.headers['content-type'] ?? '') ?? []
   try {
-    return new TextDecoder(charset)
+    return new TextDecoder(charset).decode(bytes)
   } catch {
-    return new TextDecoder()
+    return new TextDecoder().decode(bytes)
   }
 }
 
@@ -58,13 +59,13 @@ function parsed(text: string): unknown {
 const READERS = {
   json: (response, mask) => {
     if (response.body.length === 0) return null
-    const value = parsed(decoder(response).decode(response.body))
+    const value = parsed(decoded(response))
     guardDepth(value)
     guardInside(value)
     return masked(value, mask)
   },
   text: (response, mask) => {
-    const text = decoder(response).decode(response.body)
+    const text = decoded(response)
     guardText(text.length)
     return mask(text)
   },
@@ -99,7 +100,7 @@ export function answerHeaders({ response, secrets }: Answer): Record<string, str
 
 function excerpt({ response, secrets }: Answer): string {
   if (kindOfAnswer(response) === 'base64') return ''
-  const text = strictMask(secrets)(decoder(response).decode(response.body.subarray(0, EXCERPT_BYTES)))
+  const text = strictMask(secrets)(decoded(response, response.body.subarray(0, EXCERPT_BYTES)))
   const line = text.slice(0, EXCERPT_BYTES / 2).replaceAll(/[\s\p{Cc}]+/gu, ' ')
   const start = line.trim().slice(0, EXCERPT).toWellFormed()
   return start === '' ? '' : `: ${start}${line.length > EXCERPT ? '…' : ''}`

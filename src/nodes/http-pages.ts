@@ -65,7 +65,7 @@ function nextByNumber(page: Page, name: string, start: number, step: number): st
 const NEXT = {
   link: ({ url, answer }: Page) => {
     const target = linkTo(answer.response.headers.link ?? '', 'next')
-    return target === null ? null : (URL.parse(target, url)?.href ?? null)
+    return target === null ? null : (URL.parse(target, url.href)?.href ?? null)
   },
   cursor: nextByCursor,
   page: (page: Page) => nextByNumber(page, page.inputs.page_parameter || 'page', 1, 1),

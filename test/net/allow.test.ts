@@ -57,7 +57,13 @@ describe('public addresses', () => {
   })
 
   test('are public or not in each of their spellings, as the registries say', () => {
-    const near = fc.constantFrom([10, 0, 0, 1], [172, 31, 9, 9], [192, 0, 2, 4], [100, 100, 0, 0], [203, 0, 113, 9])
+    const near = fc.constantFrom<number[][]>(
+      [10, 0, 0, 1],
+      [172, 31, 9, 9],
+      [192, 0, 2, 4],
+      [100, 100, 0, 0],
+      [203, 0, 113, 9],
+    )
     fc.assert(
       fc.property(fc.oneof(octets, near), (bytes) => {
         const text = bytes.join('.')

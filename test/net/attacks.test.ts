@@ -273,6 +273,14 @@ test('proxies of the environment are not asked', async () => {
   }
 })
 
+test('a host that holds a secret is not shown', async () => {
+  await using http = localHttp({ lookup: async () => ['10.0.0.1'] })
+  const error = await errorOf(http.send(request('http://hunter2.example/', { secrets: ['hunter2'] })))
+  assert.equal(error.type, 'address_refused')
+  assert.match(error.message, /"\*\*\*\.example"/)
+  assert.doesNotMatch(error.message + String(error.cause), /hunter2/)
+})
+
 test('a message says what allows it', async () => {
   await using http = createOutgoingHttp({ allow: [] })
   const error = await errorOf(http.send(request('http://localhost:8080/')))
