@@ -5,7 +5,7 @@ import type { FiringSecrets } from './http-secrets.ts'
 import { guardText } from './limits.ts'
 import { toJson, toText } from './values.ts'
 
-export interface RequestBody {
+interface RequestBody {
   readonly bytes: string | Uint8Array
   readonly content_type: string
 }

@@ -4,7 +4,9 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { networkInterfaces } from 'node:os'
 import { after, before, describe, test } from 'node:test'
+import fc from 'fast-check'
 import { createOutgoingHttp } from '../../src/net/outgoing-http.ts'
+import { scaled } from '../helpers/scale.ts'
 import { errorOf, httpServer, localHttp, request, type TestServer, textOf } from './servers.ts'
 
 /** Hosts as an attacker may write them. */
@@ -120,6 +122,31 @@ const WRITTEN: Record<string, (port: number) => string> = {
   https: (port) => `https://127.0.0.1:${port}/`,
 }
 
+const numberOf = (bytes: number[]) => bytes.reduce((sum, byte) => sum * 256 + byte, 0)
+const hex = (bytes: number[]) => numberOf(bytes).toString(16)
+
+/** Ways to write an IPv4 address in a URL, of four bytes each. */
+const SPELLINGS: ((bytes: number[]) => string)[] = [
+  (bytes) => bytes.join('.'),
+  (bytes) => `${bytes.join('.')}.`,
+  (bytes) => String(numberOf(bytes)),
+  (bytes) => `0x${hex(bytes)}`,
+  (bytes) => `0${numberOf(bytes).toString(8)}`,
+  (bytes) => bytes.map((byte) => `0x${byte.toString(16)}`).join('.'),
+  (bytes) => bytes.map((byte) => `0${byte.toString(8)}`).join('.'),
+  (bytes) => `${bytes[0]}.${numberOf(bytes.slice(1))}`,
+  (bytes) => `${bytes[0]}.${bytes[1]}.0x${hex(bytes.slice(2))}`,
+  (bytes) => bytes.join('。'),
+  (bytes) => bytes.join('.').replaceAll(/\d/g, (digit) => String.fromCharCode(0xff10 + Number(digit))),
+  (bytes) => bytes.join('.').replaceAll(/\d/g, (digit) => `%3${digit}`),
+  (bytes) => `[::ffff:${bytes.join('.')}]`,
+  (bytes) => `[::FFFF:${hex(bytes.slice(0, 2))}:${hex(bytes.slice(2))}]`,
+  (bytes) => `[::${bytes.join('.')}]`,
+  (bytes) => `[64:ff9b::${bytes.join('.')}]`,
+  (bytes) => `[64:ff9b:1::${bytes.join('.')}]`,
+  (bytes) => `[2002:${hex(bytes.slice(0, 2))}:${hex(bytes.slice(2))}::1]`,
+]
+
 /** Addresses to which names may resolve. */
 const ADDRESSES = [
   '127.0.0.1',
@@ -169,6 +196,22 @@ describe('in a URL', () => {
       assert.deepEqual([error.type, counting.connections], ['bad_url', 0])
     })
   }
+
+  test('addresses that are not public are refused, however they are spelled', async () => {
+    const starts = [[127], [10], [0], [169, 254], [192, 168], [172, 16], [100, 64], [198, 18], [224], [255]]
+    const address = fc
+      .tuple(fc.constantFrom(...starts), fc.array(fc.integer({ min: 0, max: 255 }), { minLength: 4, maxLength: 4 }))
+      .map(([start, rest]) => [...start, ...rest].slice(0, 4))
+    const spelling = fc.constantFrom(...SPELLINGS)
+    await using http = localHttp({ allow: [] })
+    await fc.assert(
+      fc.asyncProperty(address, spelling, async (bytes, spell) => {
+        const error = await errorOf(http.send(request(`http://${spell(bytes)}:${counting.port}/`)))
+        assert.deepEqual([error.type, counting.connections], ['address_refused', 0])
+      }),
+      { numRuns: scaled(300) },
+    )
+  })
 
   test('ports of other services are refused, unless the list names them', async () => {
     await using http = localHttp({ allow: ['127.0.0.1', '127.0.0.1:6000'] })
