@@ -153,9 +153,14 @@ export const csvNodes: NodeType[] = [
       'Reads a table out of CSV (RFC 4180): rows as objects by column, and the columns in their order. Short rows are filled up, empty lines left out; columns without a name, or with the same one, get one of their own.',
     properties: [
       required('text', 'str', 'The text.'),
-      option('header', 'bool', 'Takes the names of the columns from the first row; else they are column1, column2 …', {
-        default: true,
-      }),
+      option(
+        'header',
+        'bool',
+        'Takes the names of the columns from the first row; else they are column1, column2 and so on.',
+        {
+          default: true,
+        },
+      ),
       separator(),
       option('convert', 'bool', 'Makes numbers, true and false of cells that are such, and nothing of empty ones.', {
         default: false,

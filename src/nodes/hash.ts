@@ -84,7 +84,7 @@ export const hashNodes: NodeType[] = [
     run: ({ value }) => ({ output: createHash('sha256').update(identity(value)).digest('hex') }),
   },
   {
-    node_type: 'hash.Crc32',
+    node_type: 'hash.Checksum',
     title: 'Checksum',
     description: 'Gives the CRC-32 of a text, as a number and as 8 hexadecimal digits. It notices slips, not forgery.',
     properties: [text()],

@@ -4,6 +4,7 @@ import type { NodeContext } from '../engine/node-type.ts'
 
 const TWO_32 = 2 ** 32
 const TWO_53 = 2 ** 53
+const WARM_UP = 8
 
 function rotate(value: number, by: number): number {
   return (value << by) | (value >>> (32 - by))
@@ -39,6 +40,8 @@ export class RandomSource {
     this.#d = high()
     // The one state that never leaves itself.
     if ((this.#a | this.#b | this.#c | this.#d) === 0) this.#a = 1
+    // The very first numbers depend on a part of the seed alone.
+    for (let count = 0; count < WARM_UP; count++) this.next()
   }
 
   /** A whole number from 0 to 2^32 − 1. */

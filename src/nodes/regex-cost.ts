@@ -7,10 +7,10 @@ type Pattern = ReturnType<typeof RE2JS.compile>
 type Matcher = ReturnType<Pattern['matcher']>
 
 /** In steps of the matching machine at most: a second or so. */
-const MOST_STEPS = 800_000_000
+const MOST_STEPS = 500_000_000
 
 /** Steps that the beginning of a search takes, and a character that is read, besides those of the pattern. */
-const EACH_SEARCH = 1000
+const EACH_SEARCH = 700
 const EACH_READ = 24
 
 /** In instructions. Few of them are at work at once, save in large patterns that were made to harm: those count for more. */

@@ -48,13 +48,17 @@ describe('the registry', () => {
     const dynamic = builtinNodes.all().filter((type) => type.supports_dynamic_inputs)
     assert.deepEqual(
       dynamic.map((type) => type.node_type),
-      ['logic.Combine', 'math.Formula', 'text.Template', 'workflow.Call'],
+      ['code.JavaScript', 'logic.Combine', 'math.Formula', 'text.RenderHtml', 'text.Template', 'workflow.Call'],
     )
     assert.ok(builtinNodes.get('workflow.Call')!.supports_dynamic_outputs)
     const streaming = builtinNodes.all().filter((type) => nodeMetadata(type).is_streaming_output)
     assert.deepEqual(
       streaming.map((type) => type.node_type),
-      ['control.ForEach'],
+      [
+        ...['Batch', 'Chain', 'Cross', 'ForEach', 'Loop', 'Numbers', 'Take', 'Zip'].map((name) => `control.${name}`),
+        'http.Pages',
+        'random.Numbers',
+      ],
     )
   })
 
