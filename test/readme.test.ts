@@ -65,9 +65,13 @@ describe('README', () => {
     assert.deepEqual(outputs, { shout: 'HELLO' })
   })
 
-  test('names every example and every setting', async () => {
+  test('shows every example by its name and its purpose', async () => {
     const { examples } = await import('../src/workflows/examples.ts')
-    for (const id of examples().keys()) assert.ok(readme.includes(`\`${id}\``), `the example ${id}`)
+    for (const { id, description } of examples().values())
+      assert.ok(readme.includes(`\n| \`${id}\` | ${description} | `), `the example ${id}`)
+  })
+
+  test('names every setting', () => {
     const settings = readFileSync(new URL('../src/config.ts', import.meta.url), 'utf8').match(/'SVC_[A-Z_]+'/g) ?? []
     // SVC_ENV and the upload limit belong to features that are not there yet.
     const later = new Set(["'SVC_ENV'", "'SVC_MAX_UPLOAD_BYTES'"])

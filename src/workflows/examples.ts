@@ -3,7 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { ExampleWorkflow } from '../../generated/types.ts'
 import type { Graph } from '../engine/graph.ts'
 
-/** An example as its file holds it. `outputs` is what a run with `params` gives; a test proves it. */
+/**
+ * An example as its file holds it. `outputs` is what a run with `params` gives, and with a `url` where it asks a server;
+ * tests prove it.
+ */
 export interface Example {
   id: string
   name: string

@@ -1,0 +1,49 @@
+// Every bundled example runs from the terminal as the README prints it, and gives what its file says.
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import { promisify } from 'node:util'
+import { examples } from '../../src/workflows/examples.ts'
+import { SVC } from '../helpers/process.ts'
+import { examplesWeb, PRINTED } from './examples-web.ts'
+
+const start = promisify(execFile)
+const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+const [, section = ''] = readme.split('\n## Examples\n')
+const COMMANDS = new Map(
+  [...section.split('\n## ')[0]!.matchAll(/^\| `([^`]+)` \| .+ \| `([^`]+)` \|$/gm)].map(([, id, command]) => [
+    id!,
+    command!,
+  ]),
+)
+
+const ROOT = new URL('../../', import.meta.url)
+
+async function outputsOf(command: string): Promise<unknown> {
+  // Offline, so that `npx` can mean nothing but what is here.
+  const env = { ...process.env, SVC_LOG_LEVEL: 'silent', npm_config_offline: 'true' }
+  const { stdout } = await start('sh', ['-c', command], { cwd: ROOT, env })
+  return JSON.parse(stdout)
+}
+
+test('the README prints one command for each example', () => {
+  assert.deepEqual([...COMMANDS.keys()].sort(), [...examples().keys()])
+  for (const [id, command] of COMMANDS)
+    assert.match(command, new RegExp(`^([A-Z_]+=\\S+ )?npx svc run ${id}( --param |$)`))
+})
+
+describe('svc run, as the README prints it', { concurrency: 2 }, () => {
+  for (const [id, command] of COMMANDS) {
+    test(command, async () => {
+      await using web = await examplesWeb()
+      // npx would take longer than the run; it finds the same file, as the last test shows.
+      const here = command.replace('npx svc', `"${process.execPath}" "${SVC}"`).replace(PRINTED, web.url)
+      assert.deepEqual(await outputsOf(here), examples().get(id)?.outputs)
+    })
+  }
+})
+
+test('npx finds svc', async () => {
+  assert.deepEqual(await outputsOf(COMMANDS.get('greeting')!), examples().get('greeting')!.outputs)
+})
