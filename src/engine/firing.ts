@@ -60,6 +60,8 @@ export class ItemSource {
 export class Firing {
   done: boolean
   result: Result
+  /** The failure that ends its stream went out as an item. */
+  itemSent = false
   /** Nobody wants it any more: what it still does comes to nothing. */
   dropped = false
   readonly end: End | null

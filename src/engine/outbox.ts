@@ -14,14 +14,16 @@ export function sendItem(node: PlanNode, item: Outputs, deliver: Deliver): void 
   for (const port of node.ports) if (port.stream) send(port, tokenOf(item, port.name!), deliver)
 }
 
+/** The last item of a stream that ends with a failure. Edges that lead to no Catch get nothing. */
+export function sendFailedItem({ ports }: PlanNode, failure: Failure, deliver: Deliver): void {
+  for (const port of ports) if (port.stream) sendFailure(port, failure, deliver)
+}
+
 /** The end of a firing: its single outputs, and the end of the streams it opened. */
 export function sendResult(node: PlanNode, result: Result, deliver: Deliver): void {
-  if (result instanceof Failure) {
-    sendFailure(node, result, deliver)
-    return
-  }
   for (const port of node.ports) {
     if (port.stream) send(port, endOf(node.depth + 1, result === null), deliver)
+    else if (result instanceof Failure) sendFailure(port, result, deliver)
     else if (result === null) send(port, NOTHING, deliver)
     else send(port, port.name === null ? true : tokenOf(result, port.name), deliver)
   }
@@ -32,12 +34,8 @@ export function sendEnd(node: PlanNode, end: End, deliver: Deliver): void {
   for (const port of node.ports) send(port, end, deliver)
 }
 
-/** A stream has the failure as its last item. Edges that lead to no Catch get nothing instead. */
-function sendFailure({ ports, depth }: PlanNode, failure: Failure, deliver: Deliver): void {
-  for (const port of ports) {
-    for (const { node, slot, heeds } of port.targets) deliver(node, slot, heeds ? failure : NOTHING)
-    if (port.stream) send(port, endOf(depth + 1, false), deliver)
-  }
+function sendFailure(port: PlanPort, failure: Failure, deliver: Deliver): void {
+  for (const { node, slot, heeds } of port.targets) deliver(node, slot, heeds ? failure : NOTHING)
 }
 
 function send(port: PlanPort, token: unknown, deliver: Deliver): void {

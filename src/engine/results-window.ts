@@ -2,7 +2,7 @@
 // generator are fetched only as there is room for them.
 import { asSource, Firing, type ItemSource, isThenable } from './firing.ts'
 import type { Outputs } from './node-type.ts'
-import { type Deliver, type Result, sendEnd, sendItem, sendResult } from './outbox.ts'
+import { type Deliver, type Result, sendEnd, sendFailedItem, sendItem, sendResult } from './outbox.ts'
 import type { Member, Stage } from './performer.ts'
 import { checkedItem, checkedOutputs, NO_OUTPUTS } from './results.ts'
 import { isValue, type Tasks } from './tasks.ts'
@@ -68,7 +68,10 @@ export class ResultsWindow {
   /** A firing's result goes out at once, or waits for those before it. */
   settle(result: Result): void {
     this.#note(result)
-    if (this.empty) sendResult(this.#performer.node, result, this.#deliver)
+    const { node } = this.#performer
+    // A stream that fails has one more item, and its end goes out only when there is room for it again.
+    const goesAtOnce = this.empty && !(node.streaming && result instanceof Failure)
+    if (goesAtOnce) sendResult(node, result, this.#deliver)
     else this.#push(new Firing(true, result))
   }
 
@@ -91,9 +94,15 @@ export class ResultsWindow {
     if (!head || this.#performer.full > 0) return false
     if (head.source && !head.done) return this.#flushItem(head, head.source)
     if (!head.done) return false
+    const { node } = this.#performer
+    if (node.streaming && head.result instanceof Failure && !head.itemSent) {
+      head.itemSent = true
+      sendFailedItem(node, head.result, this.#deliver)
+      return true
+    }
     this.#window.shift()
-    if (head.end) sendEnd(this.#performer.node, head.end, this.#deliver)
-    else sendResult(this.#performer.node, head.result, this.#deliver)
+    if (head.end) sendEnd(node, head.end, this.#deliver)
+    else sendResult(node, head.result, this.#deliver)
     return true
   }
 
