@@ -75,6 +75,14 @@ export const compareNodes: NodeType[] = [
     converts: ['list', 'dict'].map((from) => conversion(from, 'bool', 'says whether it is empty')),
     run: ({ value }) => ({ output: isEmpty(value) }),
   },
+  {
+    node_type: 'compare.Type',
+    title: 'Type of value',
+    description: 'Names the type of a value: null, bool, int, float, str, list, dict, or that of a medium.',
+    properties: [option('value', 'any', 'The value.')],
+    outputs: [output('output', 'str')],
+    run: ({ value }) => ({ output: kindOf(value) }),
+  },
 ]
 
 type Combination = 'all' | 'any' | 'one'
@@ -112,5 +120,17 @@ export const logicNodes: NodeType[] = [
     properties: [required('condition', 'bool', 'The condition.')],
     outputs: [output('output', 'bool')],
     run: ({ condition }) => ({ output: !condition }),
+  },
+  {
+    node_type: 'logic.Choose',
+    title: 'Choose',
+    description: 'Gives one of two values. Both are made before; control.If runs one way only.',
+    properties: [
+      required('condition', 'bool', 'Which of them.'),
+      option('if_true', 'any', 'What to give where it is true.'),
+      option('if_false', 'any', 'What to give where it is false.'),
+    ],
+    outputs: [output('output', 'any')],
+    run: ({ condition, if_true, if_false }) => ({ output: condition ? if_true : if_false }),
   },
 ]

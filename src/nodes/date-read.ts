@@ -34,5 +34,11 @@ export function readWith(text: string, pattern: string, zone: string, locale: st
     const moment = localMoment(local, zoneOf(found.zone ?? zone))
     return view === undefined ? moment : inCalendar(() => moment.withTimeZone(zoneOf(view)))
   }
-  return inCalendar(() => atOffset(local, offset).toZonedDateTimeISO(zoneOf(view ?? offsetZone(offset))))
+  const nanoseconds = local.microsecond * 1000 + local.nanosecond
+  return atOffset(
+    local.toZonedDateTime('UTC').epochMilliseconds,
+    nanoseconds,
+    offset,
+    zoneOf(view ?? offsetZone(offset)),
+  )
 }

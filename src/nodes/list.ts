@@ -1,4 +1,5 @@
-// list.*: making, ordering, taking apart and summing up of lists. None of them changes the list that it is given.
+// list.*: making, ordering and taking apart of lists. None of them changes the list that it is given. What takes two lists
+// or several items at once is in list-parts.ts, statistics are in statistics.ts.
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { OPERATOR_TYPE, OPERATORS, type Operator } from './compare.ts'
 import { conversion, option, output, required } from './define.ts'
@@ -202,26 +203,6 @@ export const listNodes: NodeType[] = [
     run: ({ list, by }: { list: List; by: string }) => ({
       output: [...groups(list, by).values()].map(({ key, items }) => ({ key, count: items.length, items })),
     }),
-  },
-  {
-    node_type: 'list.Statistics',
-    title: 'Statistics of numbers',
-    description: 'Sums up a list of numbers. Mean, least and greatest give nothing for an empty list.',
-    properties: [required('list', 'list[float]', 'The numbers.')],
-    outputs: [
-      output('sum', 'float'),
-      output('count', 'int'),
-      output('mean', 'float'),
-      output('min', 'float'),
-      output('max', 'float'),
-    ],
-    run({ list }: { list: number[] }) {
-      const sum = list.reduce((total, one) => total + one, 0)
-      if (list.length === 0) return { sum, count: 0 }
-      const min = list.reduce((least, one) => Math.min(least, one))
-      const max = list.reduce((most, one) => Math.max(most, one))
-      return { sum, count: list.length, mean: sum / list.length, min, max }
-    },
   },
   {
     node_type: 'list.Filter',

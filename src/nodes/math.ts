@@ -2,6 +2,7 @@
 import { type Inputs, NodeError, type NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
 import { kindOf } from '../engine/values.ts'
+import { localeOf } from './date-words.ts'
 import { conversion, option, output, required } from './define.ts'
 import { type Names, parseFormula } from './formula.ts'
 import { memo } from './memo.ts'
@@ -20,6 +21,39 @@ function numbers(inputs: Inputs): Names {
 }
 
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/
+
+/** The number that a text says, or null. One that is too great for a number is infinite. */
+export function readNumber(text: string): number | null {
+  const trimmed = text.trim()
+  return NUMBER.test(trimmed) ? Number(trimmed) : null
+}
+
+const NOTATIONS = ['plain', 'percent', 'compact', 'scientific'] as const
+type Notation = (typeof NOTATIONS)[number]
+
+const numberFormat = memo((key: string) => {
+  const [locale, notation, least, most, grouping] = key.split(' ')
+  return new Intl.NumberFormat(locale, {
+    ...(notation === 'percent' ? { style: 'percent' } : {}),
+    ...(notation === 'compact' || notation === 'scientific' ? { notation } : {}),
+    minimumFractionDigits: Math.min(Number(least), Number(most)),
+    maximumFractionDigits: Number(most),
+    useGrouping: grouping === 'true' ? 'auto' : false,
+  })
+})
+
+interface Writing {
+  value: number
+  min_digits: number
+  max_digits: number
+  notation: Notation
+  grouping: boolean
+  locale: string
+}
+
+function write({ value, min_digits, max_digits, notation, grouping, locale }: Writing): string {
+  return numberFormat([localeOf(locale), notation, min_digits, max_digits, grouping].join(' ')).format(value)
+}
 
 export const mathNodes: NodeType[] = [
   {
@@ -64,10 +98,25 @@ export const mathNodes: NodeType[] = [
     outputs: [output('output', 'float')],
     converts: [conversion('str', 'float', 'reads a number out of it')],
     run({ text, default: otherwise }: { text: string; default: number | null }) {
-      const trimmed = text.trim()
-      if (NUMBER.test(trimmed)) return { output: finite(Number(trimmed), 'The number') }
+      const number = readNumber(text)
+      if (number !== null) return { output: finite(number, 'The number') }
       if (otherwise === null) throw new NodeError('The text is no number.', 'bad_input')
       return { output: otherwise }
     },
+  },
+  {
+    node_type: 'math.FormatNumber',
+    title: 'Write number',
+    description: 'Writes a number as people of a language do. Halves are rounded away from zero.',
+    properties: [
+      required('value', 'float', 'The number.'),
+      option('min_digits', 'int', 'The fewest digits after the point.', { default: 0, min: 0, max: 20 }),
+      option('max_digits', 'int', 'The most digits after the point.', { default: 3, min: 0, max: 20 }),
+      option('notation', oneOf(...NOTATIONS), 'How to write it; 0.25 in percent is `25%`.', { default: 'plain' }),
+      option('grouping', 'bool', 'Parts the thousands.', { default: true }),
+      option('locale', 'str', 'The language, such as `en` or `de-CH`.', { default: 'en' }),
+    ],
+    outputs: [output('output', 'str')],
+    run: (inputs) => ({ output: write(inputs as unknown as Writing) }),
   },
 ]

@@ -13,6 +13,12 @@ export const LAST_YEAR = 9999
 /** In characters: more than any zone or date has, so that nobody looks through a book for one. */
 const LONGEST = 100
 const NANOSECONDS_PER_MINUTE = 60e9
+const SECOND = 1_000_000_000n
+/** In milliseconds, as the moments below. */
+const MINUTE = 60_000
+const DAY = 24 * 60 * MINUTE
+const FIRST_MOMENT = Date.parse('0000-01-01T00:00:00Z')
+const LAST_MOMENT = Date.parse('9999-12-31T23:59:59Z')
 
 // RFC 3339, with what ISO 8601 leaves out: the seconds, the offset, the time. Nothing in it can be read in two ways.
 const DATE = /^(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d{0,20})?)? ?([Zz]|[+-]\d\d:?\d\d)?)?$/
@@ -42,10 +48,10 @@ export function zoneOf(zone: string): string {
   return readZone(zone.trim())
 }
 
-/** Throws NodeError `out_of_range` where a moment's year can't be written with four digits. */
-export function withinYears(moment: Moment): Moment {
-  if (moment.year >= 0 && moment.year <= LAST_YEAR) return moment
-  throw new NodeError(`The date would be in the year ${moment.year}; years go from 0 to ${LAST_YEAR}.`, 'out_of_range')
+/** Throws NodeError `out_of_range` where a year can't be written with four digits. */
+function guardYear(year: number): void {
+  if (year >= 0 && year <= LAST_YEAR) return
+  throw new NodeError(`The date would be in the year ${year}; years go from 0 to ${LAST_YEAR}.`, 'out_of_range')
 }
 
 /** What `make` gives, with a sentence for what is beyond all calendars. */
@@ -57,7 +63,8 @@ export function inCalendar(make: () => Moment): Moment {
     if (!(error instanceof RangeError)) throw error
     throw new NodeError(`The date would lie outside of the years 0 to ${LAST_YEAR}.`, 'out_of_range')
   }
-  return withinYears(moment)
+  guardYear(moment.year)
+  return moment
 }
 
 function unreadable(text: string): NodeError {
@@ -70,12 +77,16 @@ export function localMoment(local: Temporal.PlainDateTime, zone: string): Moment
   return inCalendar(() => local.toZonedDateTime(zone, { disambiguation: 'compatible' }))
 }
 
-/** `2026-02-30` as it is said to people: that there is no such day. */
+function noSuchDay(text: string): NodeError {
+  return new NodeError(`"${shown(text)}" is no date: there is no such day or time.`, 'bad_date')
+}
+
+/** A local time of its parts. Throws NodeError where there is no such day. */
 export function plainDateTime(fields: Temporal.DateTimeLikeObject, text: string): Temporal.PlainDateTime {
   try {
     return Temporal.PlainDateTime.from(fields, { overflow: 'reject' })
   } catch {
-    throw new NodeError(`"${shown(text)}" is no date: there is no such day or time.`, 'bad_date')
+    throw noSuchDay(text)
   }
 }
 
@@ -93,11 +104,6 @@ export function offsetMinutes(text: string): number | null {
   return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes))
 }
 
-/** The moment at which clocks that are `minutes` ahead of UTC show a local time. */
-export function atOffset(local: Temporal.PlainDateTime, minutes: number): Temporal.Instant {
-  return local.toZonedDateTime('UTC').subtract({ minutes }).toInstant()
-}
-
 /** The zone whose clocks are always that far ahead of UTC. */
 export function offsetZone(minutes: number): string {
   return minutes === 0 ? 'UTC' : offsetText(minutes)
@@ -109,6 +115,14 @@ export function offsetText(minutes: number): string {
   return `${minutes < 0 ? '-' : '+'}${two(Math.abs(minutes) / 60)}:${two(Math.abs(minutes) % 60)}`
 }
 
+/** The moment at which clocks that are `minutes` ahead of UTC show a local time, looked at in a zone. */
+export function atOffset(local: number, nanoseconds: number, minutes: number, zone: string): Moment {
+  const epoch = local - minutes * MINUTE
+  const make = () => new Temporal.ZonedDateTime(BigInt(epoch) * 1_000_000n + BigInt(nanoseconds), zone)
+  // Only near the ends of all years has the year itself to be looked at.
+  return epoch > FIRST_MOMENT + DAY && epoch < LAST_MOMENT - DAY ? make() : inCalendar(make)
+}
+
 /**
  * Reads a date: RFC 3339, a date alone (its midnight), or a time without an offset, which is then one of `zone` (without: UTC).
  * It is looked at in `zone`, or else at its own offset. A leap second is the second before it. Throws NodeError.
@@ -117,16 +131,17 @@ export function readDate(text: string, zone = ''): Moment {
   const trimmed = text.length > LONGEST ? '' : text.trim()
   const [, date, time = '00:00', seconds = '00', fraction = '', offset] = DATE.exec(trimmed) ?? []
   if (date === undefined) throw unreadable(text)
-  const [year = 0, month = 0, day = 0] = date.split('-').map(Number)
-  const [hour = 0, minute = 0] = time.split(':').map(Number)
-  const second = seconds === '60' ? 59 : Number(seconds)
-  const local = plainDateTime({ year, month, day, hour, minute, second, ...fractionFields(fraction) }, trimmed)
-  if (offset === undefined) return localMoment(local, zoneOf(zone))
+  const written = `${date}T${time}:${seconds === '60' ? '59' : seconds}`
+  const local = Date.parse(`${written}Z`)
+  // Days that a month doesn't have are read as those of the next one.
+  if (Number.isNaN(local) || !new Date(local).toISOString().startsWith(written)) throw noSuchDay(trimmed)
+  if (offset === undefined) {
+    return localMoment(Temporal.PlainDateTime.from(written).with(fractionFields(fraction)), zoneOf(zone))
+  }
   const minutes = offset.toUpperCase() === 'Z' ? 0 : offsetMinutes(offset)
   if (minutes === null) throw unreadable(text)
-  return inCalendar(() =>
-    atOffset(local, minutes).toZonedDateTimeISO(zone.trim() === '' ? offsetZone(minutes) : zoneOf(zone)),
-  )
+  const view = zone.trim() === '' ? offsetZone(minutes) : zoneOf(zone)
+  return atOffset(local, Number(fraction.padEnd(9, '0')), minutes, view)
 }
 
 /** How far clocks are ahead of UTC, in whole minutes. */
@@ -142,7 +157,11 @@ export function inWholeMinutes(moment: Moment): Moment {
 
 /** Writes a moment as RFC 3339: with its offset, `Z` for UTC, and no more digits than it needs. */
 export function writeDate(moment: Moment): string {
-  const told = withinYears(inWholeMinutes(moment))
-  const offset = told.timeZoneId === 'UTC' ? 'Z' : offsetText(minutesAhead(told))
-  return `${told.toPlainDateTime().toString()}${offset}`
+  const minutes = minutesAhead(moment)
+  const local = new Date(moment.epochMilliseconds + minutes * MINUTE)
+  guardYear(local.getUTCFullYear())
+  const nanoseconds = Number(((moment.epochNanoseconds % SECOND) + SECOND) % SECOND)
+  const fraction = nanoseconds === 0 ? '' : `.${String(nanoseconds).padStart(9, '0').replace(/0+$/, '')}`
+  const offset = moment.timeZoneId === 'UTC' ? 'Z' : offsetText(minutes)
+  return `${local.toISOString().slice(0, 'yyyy-MM-ddTHH:mm:ss'.length)}${fraction}${offset}`
 }

@@ -1,6 +1,7 @@
 // All node types that come with the service, by their names.
 import type { NodeRegistry, NodeType } from '../engine/node-type.ts'
 import { caseNodes } from './case.ts'
+import { codeNodes } from './code.ts'
 import { compareNodes, logicNodes } from './compare.ts'
 import { constantNodes } from './constant.ts'
 import { controlNodes, workflowNodes } from './control.ts'
@@ -11,6 +12,7 @@ import { dateNodes } from './date.ts'
 import { dateMathNodes } from './date-math.ts'
 import { datePeriodNodes } from './date-periods.ts'
 import { dictNodes } from './dict.ts'
+import { dictPathsNodes } from './dict-paths.ts'
 import { diffNodes } from './diff.ts'
 import { encodeNodes } from './encode.ts'
 import { hashNodes } from './hash.ts'
@@ -19,6 +21,7 @@ import { httpNodes } from './http.ts'
 import { inputNodes } from './input.ts'
 import { jsonNodes } from './json.ts'
 import { listNodes } from './list.ts'
+import { listPartsNodes } from './list-parts.ts'
 import { markdownNodes } from './markdown.ts'
 import { mathNodes } from './math.ts'
 import { outputNodes } from './output.ts'
@@ -26,6 +29,13 @@ import { randomNodes } from './random.ts'
 import { randomChoiceNodes } from './random-choice.ts'
 import { regexNodes } from './regex.ts'
 import { similarityNodes } from './similarity.ts'
+import { statisticsNodes } from './statistics.ts'
+import { tableNodes } from './table.ts'
+import { tableCleanNodes } from './table-clean.ts'
+import { tableGroupNodes } from './table-group.ts'
+import { tableJoinNodes } from './table-join.ts'
+import { tableLinesNodes } from './table-lines.ts'
+import { tableShapeNodes } from './table-shape.ts'
 import { textNodes } from './text.ts'
 import { textListNodes } from './text-lists.ts'
 
@@ -68,5 +78,15 @@ export const builtinNodes: NodeRegistry = registryOf([
   ...datePeriodNodes,
   ...compareNodes,
   ...logicNodes,
+  ...codeNodes,
+  ...tableShapeNodes,
+  ...tableLinesNodes,
+  ...tableJoinNodes,
+  ...tableGroupNodes,
+  ...tableCleanNodes,
+  ...tableNodes,
+  ...statisticsNodes,
+  ...listPartsNodes,
+  ...dictPathsNodes,
   ...httpNodes,
 ])

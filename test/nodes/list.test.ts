@@ -129,16 +129,6 @@ describe('list', () => {
     await refuses('list.GroupBy')
   })
 
-  test('Statistics', async () => {
-    assert.deepEqual(await fire('list.Statistics', { list: [3, 1, 2] }), { sum: 6, count: 3, mean: 2, min: 1, max: 3 })
-    assert.deepEqual(await fire('list.Statistics', { list: [] }), { sum: 0, count: 0 })
-    await assert.rejects(
-      fire('list.Statistics', { list: [1, 'x'] }),
-      /expected list\[float\], got a list with other values/,
-    )
-    await assert.rejects(fire('list.Statistics', { list: [1e308, 1e308] }), /Infinity/)
-  })
-
   test('Filter', async () => {
     const filtered = (await outputOf('list.Filter', { list: people, by: 'age', op: '>=', value: 30 })) as typeof people
     assert.deepEqual(

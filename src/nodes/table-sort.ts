@@ -1,0 +1,58 @@
+// Rows in the order of some of their columns.
+import { NodeError } from '../engine/node-type.ts'
+import { kindOf } from '../engine/values.ts'
+import { budget, shown } from './limits.ts'
+import { cell, guardColumns, type Row } from './rows.ts'
+import { compareValues } from './values.ts'
+
+interface Order {
+  column: string
+  sign: number
+}
+
+/** `-price` is price, the greatest first; `+` says that a name begins after it. */
+function order(by: string): Order {
+  if (by.startsWith('-')) return { column: by.slice(1), sign: -1 }
+  return { column: by.startsWith('+') ? by.slice(1) : by, sign: 1 }
+}
+
+/** Throws NodeError where a column has no order: where not all of it is numbers, texts, or yes and no. */
+function guardOrder(cells: readonly unknown[], column: string): void {
+  const first = cells.find((value) => value !== null)
+  const index = cells.findIndex(
+    (value) => value !== null && (typeof value !== typeof first || typeof value === 'object'),
+  )
+  if (index < 0) return
+  const other = cells[index] === first ? '' : `, and ${kindOf(first)} in others`
+  const text = `Column "${shown(column)}" can't be ordered: it is ${kindOf(cells[index])} in row ${index + 1}${other}.`
+  throw new NodeError(text, 'no_order')
+}
+
+/** Numbers in the order of the cells, so that few of them need to be compared as texts. What is missing is infinite. */
+function ranks(cells: readonly unknown[], sign: number): Float64Array {
+  const texts = [...new Set(cells.filter((value) => typeof value === 'string'))].sort(compareValues)
+  const places = new Map(texts.map((text, place) => [text, place]))
+  return Float64Array.from(cells, (value) => {
+    if (value === null) return Number.POSITIVE_INFINITY
+    return sign * (typeof value === 'string' ? places.get(value)! : Number(value))
+  })
+}
+
+/** The rows in order; equal ones keep theirs. Throws NodeError where a column has values of several kinds. */
+export function sortRows(rows: readonly Row[], by: readonly string[]): Row[] {
+  const orders = by.map(order)
+  const named = orders.map(({ column }) => column)
+  guardColumns(rows, named)
+  budget()(rows.length * by.length)
+  const columns = orders.map(({ column, sign }) => {
+    const cells = rows.map((row) => cell(row, column))
+    guardOrder(cells, column)
+    return ranks(cells, sign)
+  })
+  const places = Uint32Array.from(rows.keys())
+  places.sort((a, b) => {
+    for (const ranks of columns) if (ranks[a] !== ranks[b]) return ranks[a]! < ranks[b]! ? -1 : 1
+    return a - b
+  })
+  return Array.from(places, (place) => rows[place]!)
+}
