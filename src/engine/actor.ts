@@ -72,6 +72,10 @@ export class Actor implements Member {
     return this.#deaf > 0 && this.#deaf === this.node.fanOut
   }
 
+  failsStream(): void {
+    this.#loop?.skipEcho()
+  }
+
   turn(): void {
     if (this.#relieved && this.unwanted) this.#relieve()
     this.#relieved = false
@@ -242,7 +246,7 @@ export class Actor implements Member {
       this.#openItems(this.#loop.begin(inputs))
     } else {
       const result = node.policy
-        ? this.#attempts(node.policy, inputs)
+        ? this.#tasks.attempt(() => this.#attempts(node.policy!, inputs))
         : this.#tasks.attempt((context) => this.#run(inputs, context))
       if (!this.#stage.stopped) this.#results.take(result)
     }

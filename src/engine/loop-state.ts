@@ -13,6 +13,8 @@ export class LoopState {
   readonly #node: PlanNode
   readonly #tasks: Tasks
   readonly #sides: Sides
+  /** How many tokens of each slot are to be passed over. */
+  readonly #echoes = new Map<number, number>()
   #rounds: Rounds | null = null
   #source = new ItemSource(null, false)
 
@@ -39,7 +41,15 @@ export class LoopState {
 
   /** Takes in what came back. Each end that the loop sends out comes back as well: no news. */
   receive(slot: number, token: unknown): void {
-    if (!(token instanceof End)) this.#sides.receive(slot, token)
+    if (token instanceof End) return
+    const echoes = this.#echoes.get(slot) ?? 0
+    if (echoes > 0) this.#echoes.set(slot, echoes - 1)
+    else this.#sides.receive(slot, token)
+  }
+
+  /** A failure goes out as an item: what comes back of it belongs to no round. */
+  skipEcho(): void {
+    for (const slot of this.#node.sides) this.#echoes.set(slot, (this.#echoes.get(slot) ?? 0) + 1)
   }
 
   /** Begins the next round, or ends, once everything has come back. False: it has to wait. */

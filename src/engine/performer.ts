@@ -39,6 +39,8 @@ export interface Member extends Performer {
   failed: string | null
   /** Whether nobody wants what it gives at present. */
   readonly unwanted: boolean
+  /** A failure goes out as the last item of its stream. */
+  failsStream(): void
 }
 
 /** Stands for every node that is closed: what still comes for one is no news. */

@@ -97,6 +97,7 @@ export class ResultsWindow {
     const { node } = this.#performer
     if (node.streaming && head.result instanceof Failure && !head.itemSent) {
       head.itemSent = true
+      this.#performer.failsStream()
       sendFailedItem(node, head.result, this.#deliver)
       return true
     }
