@@ -2,7 +2,7 @@
 import { AggregateState } from './aggregate-state.ts'
 import { attempts } from './attempts.ts'
 import { ItemSource } from './firing.ts'
-import { gather } from './gather.ts'
+import { failureAmong, gather } from './gather.ts'
 import { Join } from './join.ts'
 import { LoopState } from './loop-state.ts'
 import type { Inputs, NodeContext, RunResult } from './node-type.ts'
@@ -180,7 +180,7 @@ export class Actor implements Member {
     }
     this.#join.advance()
     if (this.node.depth === 0) this.#inputsEnded = true
-    const inputs = weave.skipped ? null : this.#gather()
+    const inputs = weave.skipped ? failureAmong(this.node, this.#join) : this.#gather()
     if (this.#stage.stopped) return
     if (inputs && !(inputs instanceof Failure)) this.#begin()
     this.#openItems(weave.begin(inputs))
@@ -196,7 +196,7 @@ export class Actor implements Member {
     if (end) this.#join.hold()
     else this.#join.advance()
     if (!aggregate.begun) {
-      const inputs = end?.skipped ? null : this.#gather()
+      const inputs = end?.skipped ? failureAmong(this.node, this.#join) : this.#gather()
       if (inputs && !(inputs instanceof Failure)) this.#begin()
       aggregate.begin(inputs)
     }

@@ -26,5 +26,15 @@ export function gather(node: PlanNode, join: Join, constants: Inputs): Inputs | 
       inputs[slot.name!] = token
     } else if (slot.name !== null) inputs[slot.name] = coerced(node, slot, token)
   }
-  return skipped || (nothing > 0 && nothing === slots.length) ? null : inputs
+  const connected = node.type.loop ? joined.length : slots.length
+  return skipped || (nothing > 0 && nothing === connected) ? null : inputs
+}
+
+/** The failure that a path without a firing has among its inputs all the same, or null. */
+export function failureAmong(node: PlanNode, join: Join): Failure | null {
+  for (const at of node.joined) {
+    const token = join.token(at)
+    if (token instanceof Failure && !node.slots[at]!.aggregate) return token
+  }
+  return null
 }

@@ -43,7 +43,10 @@ export class Tasks {
   attempt<T>(work: (context: NodeContext) => T): T | Failure | undefined {
     this.#context ??= this.#stage.context(this.#performer)
     try {
-      return work(this.#context)
+      const given = work(this.#context)
+      // Where the code itself cancelled the run, nobody waits for what it promised.
+      if (this.#stage.stopped && isThenable(given)) given.then(undefined, () => {})
+      return given
     } catch (error) {
       return this.fail(error) ?? undefined
     }
