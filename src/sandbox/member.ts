@@ -14,6 +14,7 @@ export interface Listener {
 /** Sources run as they are, or compiled. */
 const SCRIPT = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
 
+/** Its output streams are its own and nobody reads them: reading would keep the process alive. It prints nothing. */
 function start(engine: WebAssembly.Module): Worker {
   return new Worker(SCRIPT, {
     workerData: engine,
@@ -39,9 +40,6 @@ export class Member {
 
   constructor(engine: WebAssembly.Module) {
     this.#worker = start(engine)
-    // What a worker prints is nobody's business, and must not pile up.
-    this.#worker.stdout.resume()
-    this.#worker.stderr.resume()
     this.#worker.on('message', (message: FromWorker) => this.#hear(message))
     this.#worker.on('error', (error: NodeJS.ErrnoException) => this.#fail(error))
     this.#worker.on('exit', () => this.#lose('unavailable', 'The worker that ran the code ended.'))
@@ -55,28 +53,23 @@ export class Member {
     this.#listener = listener
     this.#time_limit_ms = request.time_limit_ms
     this.#told = 0
-    this.#worker.ref()
-    this.#post(request)
-    this.#watch()
+    this.#order(request)
   }
 
   /** Tells of items that were taken, so that a waiting worker goes on. */
   took(items: number, characters: number): void {
     this.#told++
-    this.#post({ kind: 'took', items, characters })
-    this.#watch()
+    this.#order({ kind: 'took', items, characters })
   }
 
   stop(): void {
-    this.#post({ kind: 'stop' })
-    this.#watch()
+    this.#order({ kind: 'stop' })
   }
 
   /** The call is over: the worker may take another one, and keeps nothing alive while it idles. */
   rest(): void {
     this.#listener = null
-    this.#unwatch()
-    this.#worker.unref()
+    this.#idle()
   }
 
   /** Ends the worker wherever it is. Resolves when its thread is gone. */
@@ -87,8 +80,16 @@ export class Member {
     return this.#gone
   }
 
-  #post(message: ToWorker): void {
+  #order(message: ToWorker): void {
+    this.#worker.ref()
     this.#worker.postMessage(message)
+    this.#watch()
+  }
+
+  /** It does nothing, and nothing is to stay alive for it. */
+  #idle(): void {
+    this.#unwatch()
+    this.#worker.unref()
   }
 
   #hear(message: FromWorker): void {
@@ -96,7 +97,7 @@ export class Member {
     if (message.kind === 'waiting' && message.told !== this.#told) return
     this.#heard++
     if (message.kind === 'ready') this.#ready = true
-    if (message.kind === 'waiting') this.#unwatch()
+    if (message.kind === 'waiting') this.#idle()
     else if (message.kind === 'ready' || message.kind === 'item') this.#watch()
     if (message.kind !== 'ready') this.#listener?.heard(message)
   }

@@ -1,0 +1,153 @@
+// Calls that yield: order, how far they run ahead, limits per item, and ends from either side.
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { AHEAD_ITEMS } from '../../src/sandbox/limits.ts'
+import { createSandbox } from '../../src/sandbox/sandbox.ts'
+import { until } from '../helpers/server.ts'
+import { call, failure, script } from './kit.ts'
+
+const sandbox = createSandbox({ workers: 1, held: 4 })
+after(() => sandbox[Symbol.asyncDispose]())
+
+const stream = (code: string, more = {}) => sandbox.stream(script(code, more))
+const COUNT = 'for (let i = 0; ; i++) yield { i }'
+
+/** Takes up to that many items. */
+async function drain(code: string, most: number): Promise<boolean> {
+  let count = 0
+  for await (const _ of stream(code)) if (++count === most) return true
+  return false
+}
+
+describe('a stream', () => {
+  test('gives its items in order, then what it returns, then nothing', async () => {
+    const items = stream('for (let i = 0; i < n; i++) yield { i }\nreturn { n }', { inputs: { n: 500 } })
+    for (let i = 0; i < 500; i++) assert.deepEqual(await items.next(), { done: false, value: { i } })
+    assert.deepEqual(await items.next(), { done: true, value: { n: 500 } })
+    assert.deepEqual(await items.next(), { done: true, value: {} })
+  })
+
+  test('may have no items', async () => {
+    assert.deepEqual(await stream('return { a: 1 }').next(), { done: true, value: { a: 1 } })
+  })
+
+  test('answers several who ask at once, in their order', async () => {
+    const items = stream('yield { a: 1 }\nyield { a: 2 }\nreturn { a: 3 }')
+    const given = await Promise.all([items.next(), items.next(), items.next()])
+    assert.deepEqual(
+      given.map(({ value }) => value),
+      [{ a: 1 }, { a: 2 }, { a: 3 }],
+    )
+  })
+
+  test('takes over items of other generators and awaits promises', async () => {
+    const items = stream(
+      'function* g() { yield { a: 1 } }\nyield* g()\nyield* (async function* () { yield { a: 2 } })()\nyield Promise.resolve({ a: 3 })',
+    )
+    const given: unknown[] = []
+    for await (const item of items) given.push(item)
+    assert.deepEqual(given, [{ a: 1 }, { a: 2 }, { a: 3 }])
+  })
+
+  test('gives the items before an error, and then the error', async () => {
+    const items = stream("yield { a: 1 }\nyield { a: 2 }\nthrow new Error('third')")
+    assert.deepEqual((await items.next()).value, { a: 1 })
+    assert.deepEqual((await items.next()).value, { a: 2 })
+    assert.equal((await failure(items.next())).message, 'Error: third (line 3, column 16)')
+    assert.equal((await items.next()).done, true)
+  })
+
+  test('that yields what is no item fails', async () => {
+    const error = await failure(stream('yield 5').next())
+    assert.deepEqual([error.type, error.message.includes('yielded a number')], ['code_output', true])
+  })
+
+  test('runs ahead of its consumer only so far', async () => {
+    let ran = 0
+    const items = stream(`for (let i = 0; ; i++) { console.log(i); yield { i } }`, { log: () => ran++ })
+    await items.next()
+    await until('it to run ahead', () => ran >= AHEAD_ITEMS)
+    for (let i = 1; i < AHEAD_ITEMS; i++) await items.next()
+    await until('it to go on', () => ran > AHEAD_ITEMS)
+    await items.return({})
+    assert.ok(ran <= 3 * AHEAD_ITEMS)
+  })
+
+  test('runs ahead less with large items', async () => {
+    let ran = 0
+    const items = stream(`for (;;) { console.log(''); yield { a: 'x'.repeat(2e6) } }`, { log: () => ran++ })
+    for (let i = 1; i <= 3; i++) {
+      await items.next()
+      assert.ok(ran <= i + 1, `${ran} items`)
+    }
+    await items.return({})
+  })
+
+  test('has its time limit for each item', async () => {
+    const wait = 'const until = Date.now() + ms; while (Date.now() < until);'
+    const items = stream(`for (const ms of [60, 60, 60, 60, 60, 1e6]) { ${wait} yield { ms } }`, { time_limit_ms: 250 })
+    for (let i = 0; i < 5; i++) assert.deepEqual((await items.next()).value, { ms: 60 })
+    assert.equal((await failure(items.next())).type, 'code_timeout')
+  })
+
+  test('that its consumer leaves is over, whatever it does', async () => {
+    const waiting = stream(COUNT)
+    await waiting.next()
+    assert.deepEqual(await waiting.return({ a: 1 }), { done: true, value: { a: 1 } })
+    assert.equal((await waiting.next()).done, true)
+    const busy = stream('yield { a: 1 }\nfor (;;);', { time_limit_ms: 60_000 })
+    await busy.next()
+    await busy.return({})
+    const new_ = stream('for (;;);')
+    await new_.return({})
+    assert.equal((await new_.next()).done, true)
+    for await (const { i } of stream(COUNT)) if (i === 100) break
+    assert.deepEqual(await call(sandbox, 'return { a: 1 }'), { a: 1 })
+  })
+
+  test('that its consumer leaves while an item is asked for answers them', async () => {
+    const items = stream('yield { a: 1 }\nfor (;;);', { time_limit_ms: 60_000 })
+    await items.next()
+    const asked = items.next()
+    await items.return({})
+    assert.equal((await asked).done, true)
+  })
+
+  test('ends with its signal, items or not', async () => {
+    const controller = new AbortController()
+    const items = stream(COUNT, { signal: controller.signal })
+    await items.next()
+    controller.abort()
+    await assert.rejects(items.next(), { name: 'AbortError' })
+    assert.equal((await items.next()).done, true)
+  })
+})
+
+describe('streams beside each other', () => {
+  test('that feed each other do not wait for each other, even with one worker', async () => {
+    let source: AsyncGenerator<Record<string, unknown>> = stream('for (let i = 0; i < 200; i++) yield { n: i }')
+    const sums: number[] = []
+    for (let item = await source.next(); !item.done; item = await source.next()) {
+      const doubled = stream('for (let k = 0; k < 50; k++) yield { n: n * 2 + k }', { inputs: item.value })
+      await doubled.next()
+      const { sum } = await call(sandbox, 'return { sum: n + 1 }', { inputs: item.value })
+      sums.push(sum as number)
+      await doubled.return({})
+    }
+    source = stream('return {}')
+    await source.return({})
+    assert.deepEqual([sums.length, sums.at(-1)], [200, 200])
+  })
+
+  test('hold workers of their own, but only so many', async () => {
+    const items = Array.from({ length: 4 }, () => stream(COUNT))
+    for (const one of items) assert.deepEqual((await one.next()).value, { i: 0 })
+    assert.deepEqual(await call(sandbox, 'return { a: 1 }'), { a: 1 })
+    assert.equal((await failure(drain(COUNT, Number.POSITIVE_INFINITY))).type, 'code_busy')
+    for (const one of items) assert.deepEqual((await one.next()).value, { i: 1 })
+    await items.pop()!.return({})
+    // The worker is given back a moment after its stream was left.
+    await until('a place to be free', () => drain(COUNT, 3 * AHEAD_ITEMS).catch(() => false))
+    for (const one of items) await one.return({})
+  })
+})
