@@ -80,14 +80,18 @@ function makeGive(limits: PreludeLimits) {
 /** What `Math.random` becomes: xoshiro128** (Blackman and Vigna, 2018), its state filled by splitmix32. */
 function makeRandom(seedLow: number, seedHigh: number) {
   const { imul } = Math
-  let mix = seedLow ^ imul(seedHigh, 0x9e3779b1)
+  let mix = seedLow
   function fill(): number {
     mix = (mix + 0x9e3779b9) | 0
     let bits = imul(mix ^ (mix >>> 16), 0x21f0aaad)
     bits = imul(bits ^ (bits >>> 15), 0x735a2d97)
     return bits ^ (bits >>> 15)
   }
-  let [a, b, c, d] = [fill(), fill(), fill(), fill() | 1]
+  // Both halves count for every part, and no two seeds give the same state.
+  mix = fill() ^ seedHigh
+  let [a, b] = [fill(), fill()]
+  mix = seedLow ^ b
+  let [c, d] = [fill(), fill() | 1]
   function next(): number {
     const five = imul(b, 5)
     const result = imul((five << 7) | (five >>> 25), 9)
