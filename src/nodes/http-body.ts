@@ -18,17 +18,26 @@ const FORM_TYPE = 'application/x-www-form-urlencoded'
 const BINARY_TYPE = 'application/octet-stream'
 const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/
 
+/** How many fields a query or form may have; servers take fewer. */
+const MOST_FIELDS = 10_000
+
 const insideJson = (value: string) => JSON.stringify(value).slice(1, -1)
 
-function single(key: string, value: unknown, what: string): string {
+/** One value as the text that is sent. Throws NodeError `bad_input` where it is a list or dict. */
+export function single(key: string, value: unknown, what: string): string {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value)
   const cure = 'It takes texts, numbers, true and false, and lists of them.'
   throw new NodeError(`${what} "${key.slice(0, 60)}" is ${kindOf(value)}. ${cure}`, 'bad_input')
 }
 
+function tooManyFields(property: string): NodeError {
+  const what = property === 'query' ? 'The query' : 'The form'
+  return new NodeError(`${what} would have more than ${MOST_FIELDS.toLocaleString('en')} fields.`, 'too_large')
+}
+
 /**
  * Names and values for a query or form: a list repeats its name, null leaves it out.
- * @throws NodeError `bad_input` where a value is a dict or a list within a list
+ * @throws NodeError `bad_input` where a value is a dict or a list within a list; `too_large`
  */
 export async function pairs(
   record: Readonly<Record<string, unknown>>,
@@ -38,9 +47,13 @@ export async function pairs(
   const what = property === 'query' ? 'The query parameter' : 'The form field'
   const found = new URLSearchParams()
   let length = 0
-  for (const [key, value] of Object.entries(record)) {
+  const keys = Object.keys(record)
+  if (keys.length > MOST_FIELDS) throw tooManyFields(property)
+  for (const key of keys) {
+    const value = record[key]
     for (const one of Array.isArray(value) ? value : [value]) {
       if (one === null || one === undefined) continue
+      if (found.size === MOST_FIELDS) throw tooManyFields(property)
       const text = await secrets.fill(property, single(key, one, what))
       length += key.length + text.length + 2
       guardText(length)

@@ -3,14 +3,14 @@ import { NodeError } from '../engine/node-error.ts'
 import type { Inputs, NodeContext } from '../engine/node-type.ts'
 import type { IncomingResponse, OutgoingRequest } from '../engine/services.ts'
 import type { Answer } from './http-answer.ts'
-import { type BodyType, pairs, requestBody } from './http-body.ts'
+import { type BodyType, pairs, requestBody, single } from './http-body.ts'
 import { FiringSecrets, fillUrl } from './http-secrets.ts'
 
 export interface RequestInputs extends Inputs {
   method: string
   url: string
   query: Record<string, unknown> | null
-  headers: Record<string, string> | null
+  headers: Record<string, unknown> | null
   body: unknown
   body_type: BodyType
   request_timeout_seconds: number
@@ -25,6 +25,7 @@ const PASSING_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504])
 /** Statuses with which a server says that it has not begun, if it also says when to come back. */
 const NOT_BEGUN: ReadonlySet<number> = new Set([429, 503])
 const PASSING_FAILURES: ReadonlySet<string> = new Set(['connection_failed', 'http_timeout'])
+const MOST_HEADERS = 100
 const SECOND = 1000
 const LONGEST_WAIT = 60 * SECOND
 
@@ -43,7 +44,12 @@ async function requestUrl({ url, query }: RequestInputs, secrets: FiringSecrets)
 
 async function requestHeaders({ headers }: RequestInputs, secrets: FiringSecrets): Promise<Record<string, string>> {
   const filled: [string, string][] = []
-  for (const [name, value] of Object.entries(headers ?? {})) filled.push([name, await secrets.fill('headers', value)])
+  if (Object.keys(headers ?? {}).length > MOST_HEADERS) {
+    throw new NodeError(`A request has at most ${MOST_HEADERS} headers.`, 'bad_header')
+  }
+  for (const [name, value] of Object.entries(headers ?? {})) {
+    filled.push([name, await secrets.fill('headers', single(name, value, 'The header'))])
+  }
   return Object.fromEntries(filled)
 }
 

@@ -85,6 +85,14 @@ describe('http.Request', () => {
     })
   }
 
+  test('takes a number of fields and headers', async () => {
+    const many = Object.fromEntries(Array.from({ length: 10_001 }, (_, at) => [`f${at}`, '1']))
+    assert.equal((await errorOf(echo, { query: many })).type, 'too_large')
+    assert.equal((await errorOf(echo, { method: 'POST', body: many, body_type: 'form' })).type, 'too_large')
+    assert.equal((await errorOf(echo, { query: { list: Object.keys(many) } })).type, 'too_large')
+    assert.equal((await errorOf(echo, { headers: many })).type, 'bad_header')
+  })
+
   test('keeps a content type of its own', async () => {
     const headers = { 'Content-Type': 'application/vnd.api+json' }
     const seen = await echoed({ method: 'PATCH', body: { a: 1 }, headers })
