@@ -1,5 +1,6 @@
 // What the client sends and gives back, how far it follows, and that it leaves nothing open.
 import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { describe, test } from 'node:test'
@@ -337,6 +338,17 @@ describe('the end', () => {
   test('of the look-up is not waited for', async () => {
     await using http = localHttp({ lookup: () => new Promise(() => {}) })
     assert.equal((await errorOf(http.send(request('http://slow.example/', { timeout_ms: 20 })))).type, 'http_timeout')
+  })
+
+  test('of a request leaves no listener on the signal of its run', async () => {
+    await using server = await echo()
+    await using http = localHttp()
+    const { signal } = new AbortController()
+    await http.send(request(server.url, { signal }))
+    await errorOf(http.send(request(server.url, { signal, max_bytes: 1 })))
+    await errorOf(http.send(request('http://10.0.0.1/', { signal })))
+    await errorOf(http.send(request(server.url, { signal, headers: { host: 'x' } })))
+    assert.equal(getEventListeners(signal, 'abort').length, 0)
   })
 
   test('of the client closes its connections and what is under way', async () => {
