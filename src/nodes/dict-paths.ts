@@ -51,6 +51,7 @@ class Leaf {
 
 /** `a.b[0]` as a, b and 0. */
 function steps(path: string): (string | number)[] {
+  if (!path.includes('.') && !path.includes('[')) return [path]
   const found = Array.from(path.matchAll(/\[(\d+)\]|([^.[]|\[(?!\d+\]))+/g), ([all, place]) =>
     place === undefined ? all : Number(place),
   )
@@ -83,15 +84,17 @@ function plant(tree: Tree, path: string, value: unknown, spend: Spending): void 
 function grown(tree: Tree | Leaf, path: string): unknown {
   if (tree instanceof Leaf) return tree.value
   const isList = typeof tree.keys().next().value === 'number'
-  const entries = [...tree].map(([key, inner]) => {
-    const below = isList ? `${path}[${key}]` : `${path}.${key}`
-    const fits = isList ? typeof key === 'number' && key < tree.size : typeof key === 'string'
-    if (fits) return [key, grown(inner, below)] as const
-    const text = `The path "${shown(below.replace(/^\./, ''))}" does not fit the others: a list has all places from 0.`
-    throw new NodeError(text, 'bad_path')
-  })
-  if (!isList) return Object.fromEntries(entries)
-  return entries.sort(([a], [b]) => Number(a) - Number(b)).map(([, value]) => value)
+  const made: [string | number, unknown][] = []
+  for (const [key, inner] of tree) {
+    const below = isList ? `${path}[${key}]` : `${path}${path === '' ? '' : '.'}${key}`
+    if (isList ? typeof key === 'string' || key >= tree.size : typeof key === 'number') {
+      const text = `The path "${shown(below)}" does not fit the others: a list has all places from 0.`
+      throw new NodeError(text, 'bad_path')
+    }
+    made.push([key, grown(inner, below)])
+  }
+  if (!isList) return Object.fromEntries(made)
+  return made.sort(([a], [b]) => Number(a) - Number(b)).map(([, value]) => value)
 }
 
 function unflatten(flat: Dict): Dict {

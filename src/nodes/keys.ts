@@ -6,6 +6,9 @@ import { identity } from './values.ts'
 /** In characters: nobody tells rows apart by longer ones, and looking for them would be slow. */
 const LONGEST_KEY = 10_000
 
+/** In characters: what it takes to write even the shortest key. */
+const LEAST_COST = 60
+
 /** Throws NodeError where a text is too long to tell rows apart by, or to be a column's name. */
 export function guardKey(text: string): void {
   if (text.length <= LONGEST_KEY) return
@@ -43,7 +46,7 @@ export class Keys {
     const one = this.#width === 1 ? valueAt(0) : null
     const isPlain = this.#width === 1 && (typeof one !== 'object' || one === null)
     if (isPlain && typeof one === 'string') guardKey(one)
-    const key = isPlain ? one : this.#write(valueAt)
+    const key = isPlain ? one : this.#write(this.#width === 1 ? identity(one) : this.#joined(valueAt))
     const numbers: Map<unknown, number> = isPlain ? this.#plain : this.#written
     const found = numbers.get(key)
     if (found !== undefined) return found
@@ -53,17 +56,21 @@ export class Keys {
     return number
   }
 
-  /** The key as JSON. What is no plain value is the only thing in brackets there. */
-  #write(valueAt: (place: number) => unknown): string {
+  /** Several values as JSON. Only what is no plain value is in brackets there. */
+  #joined(valueAt: (place: number) => unknown): string {
     const values: unknown[] = []
     for (let place = 0; place < this.#width; place++) {
       const value = valueAt(place)
       if (typeof value === 'string') guardKey(value)
       values.push(typeof value === 'object' && value !== null ? [identity(value)] : value)
     }
-    const text = JSON.stringify(values)
+    return JSON.stringify(values)
+  }
+
+  /** Short ones cost their time as well. */
+  #write(text: string): string {
     guardKey(text)
-    this.#spend(text.length)
+    this.#spend(text.length + LEAST_COST)
     return text
   }
 }

@@ -49,9 +49,10 @@ const KINDS: Readonly<Record<Kind, (value: unknown) => unknown>> = {
   date: dateOf,
 }
 
-function kind(name: string): Kind {
-  if (Object.hasOwn(KINDS, name)) return name as Kind
-  const text = `"${shown(name)}" is no kind of cell.${hint(shown(name), Object.keys(KINDS))}`
+function kind(name: unknown): Kind {
+  if (typeof name === 'string' && Object.hasOwn(KINDS, name)) return name as Kind
+  const written = typeof name === 'string' ? shown(name) : kindOf(name)
+  const text = `"${written}" is no kind of cell.${hint(written, Object.keys(KINDS))}`
   throw new NodeError(`${text} There are ${Object.keys(KINDS).join(', ')}.`, 'unknown_kind')
 }
 
