@@ -99,11 +99,14 @@ const OWN: Readonly<Record<string, string>> = {
   selector: 'a',
 }
 
+/** A table of two columns, `a` and `b`. */
+const rows = Array(LONGEST_LIST).fill({ a: 1, b: 'x' })
+
 /** Values by the property's type; `any` is tried as each of them. */
 function candidates(hand: Hand, property: NodeProperty, side: number): unknown[] {
   const { type, name } = property
   const text = OWN[name] ?? (SMALL.has(name) ? hand.small : hand.text)
-  const list = { str: names, float: HANDS[0]!.list }[type.type_args[0]?.type ?? ''] ?? hand.list
+  const list = { str: names, float: HANDS[0]!.list, dict: rows }[type.type_args[0]?.type ?? ''] ?? hand.list
   const all = [text, list, hand.yes, property.max ?? LONGEST_LIST, ...(type.values ?? [])]
   if (type.type === 'dict') return [hand.dicts[side % 2]!]
   return all.filter((one) => type.type === 'any' || type.type === 'union' || conformsAtTop(one, type))
