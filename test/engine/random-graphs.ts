@@ -28,6 +28,7 @@ interface OpenLoop {
   id: string
   scope: string[]
   after: ReadonlySet<string>
+  until: boolean
 }
 
 const CATCH: Step = { kind: 'Catch', manner: 'sync', picks: [0, 0, 0, 0], own: 1 }
@@ -77,13 +78,17 @@ export class Builder {
     const opens = kind.streams.length > 0
     if (opens && choice.scope.length >= DEEPEST) return []
     const last = kind.properties.findLast((property) => order(property) === 'plain' && !property.catches)
-    const own = last && (step.kind === 'Source' || step.own % 2 === 0) ? { [last.name]: step.own } : {}
+    const own =
+      last && (step.kind === 'Source' || step.own % 2 === 0)
+        ? { ...kind.data, [last.name]: step.own }
+        : { ...kind.data }
     this.nodes.push({ id, kind: kind.built ?? `${step.kind}.${step.manner}`, type: kind, own, publishes: null })
     this.edges.push(...choice.edges)
     const { after, scope, most } = choice
     const loops = kind.properties.some((property) => property.feedback)
     if (loops) this.#loops.add(id)
-    if (loops) this.#open.push({ id, scope, after })
+    if (loops)
+      this.#open.push({ id, scope, after, until: kind.properties.some((property) => property.name === 'until') })
     const ended = loops ? new Set([...after, id]) : after
     const places = [...kind.handles, null].map((handle) =>
       handle !== null && kind.streams.includes(handle)
@@ -112,7 +117,7 @@ export class Builder {
       this.edges.push({ source: place.node, handle: place.handle, target: loop.id, input })
     }
     edge(from(picks[0]!), 'next')
-    if (picks[1]! % 2 === 0) edge(from(picks[1]! >> 1), 'until')
+    if (loop.until && picks[1]! % 2 === 0) edge(from(picks[1]! >> 1), 'until')
   }
 
   /** An endless stream, which a Take ends behind some nodes. */
@@ -168,12 +173,16 @@ export class Builder {
 }
 
 /** Recipes of these kinds; a kind that is named more than once comes more often. */
-export function recipes(kinds: readonly string[], most = 20, hold: fc.Arbitrary<boolean> = fc.boolean()) {
+export function recipes(kinds: readonly string[], most = 20, manners: readonly Manner[] = MANNERS) {
   const step = fc.record({
     kind: fc.constantFrom(...kinds),
-    manner: fc.constantFrom(...MANNERS),
+    manner: fc.constantFrom(...manners),
     picks: fc.array(fc.nat(1000), { minLength: 4, maxLength: 4 }),
     own: fc.nat(30),
   })
-  return fc.record({ steps: fc.array(step, { minLength: 1, maxLength: most, size: 'max' }), hold, quiet: fc.nat(6) })
+  return fc.record({
+    steps: fc.array(step, { minLength: 1, maxLength: most, size: 'max' }),
+    hold: fc.boolean(),
+    quiet: fc.nat(6),
+  })
 }

@@ -17,11 +17,13 @@ export interface Kind extends RefType {
   items?: number
   /** The type in the graph, where it is a built-in one. */
   built?: string
+  /** Own values that every node of the kind has. */
+  data?: Values
 }
 
 export const plain = (name: string, fallback?: number) => ({ name, required: fallback === undefined, fallback })
 export const whole = (name: string) => ({ name, required: true, whole: true })
-const feedback = (name: string) => ({ name, required: false, feedback: true })
+export const feedback = (name: string) => ({ name, required: false, feedback: true })
 
 /** A kind without streams. */
 export function single(properties: Kind['properties'], handles: string[], of: (inputs: Values) => Values): Kind {

@@ -9,7 +9,8 @@ import { CHECKS, rounds, WOVEN } from './random-woven.ts'
 import { RefError } from './reference-firing.ts'
 import type { RefType } from './reference-shape.ts'
 
-export type Manner = 'sync' | 'async' | 'slow'
+/** Deaf firings take no notice of a cancel: they wait until the test lets them go. */
+export type Manner = 'sync' | 'async' | 'slow' | 'deaf'
 export const MANNERS: Manner[] = ['sync', 'async', 'slow']
 
 /** What the firings of one run did. */
@@ -18,6 +19,7 @@ export class Ledger {
   /** Firings that have begun and not ended. */
   open = 0
   total = 0
+  readonly #deaf = Promise.withResolvers<void>()
   /** Called at the begin of each firing. */
   onFire: (node_id: string) => void = () => {}
 
@@ -32,6 +34,18 @@ export class Ledger {
     this.open--
   }
 
+  /** How long a firing of a manner takes. */
+  async pause(manner: Manner, weight: number): Promise<void> {
+    if (manner === 'deaf') await this.#deaf.promise
+    if (manner !== 'slow') return
+    for (let turns = weight % 3; turns > 0; turns--) await new Promise((go) => setImmediate(go))
+  }
+
+  /** Lets the deaf firings go. */
+  release(): void {
+    this.#deaf.resolve()
+  }
+
   count(node_id: string): number {
     return this.fired.get(node_id) ?? 0
   }
@@ -43,10 +57,6 @@ type Fire = RefType['fire']
 
 function told(cause: unknown): unknown {
   return cause instanceof RefError ? new NodeError(cause.message, cause.type) : cause
-}
-
-async function pause(manner: Manner, weight: number): Promise<void> {
-  if (manner === 'slow') for (let turns = weight % 3; turns > 0; turns--) await new Promise((go) => setImmediate(go))
 }
 
 function* syncItems(fire: Fire, inputs: Inputs): Generator<Inputs, Inputs> {
@@ -79,7 +89,7 @@ function opener(fire: Fire, manner: Manner, ledger: Ledger): Run {
       const items = syncItems(fire, inputs)
       for (let next = items.next(); ; next = items.next()) {
         if (next.done) return next.value
-        await pause(manner, number(Object.values(next.value)[0]))
+        await ledger.pause(manner, number(Object.values(next.value)[0]))
         yield next.value
       }
     } finally {
@@ -99,7 +109,7 @@ function plainRun(fire: Fire, manner: Manner, ledger: Ledger): Run {
   return async (inputs, { node_id }) => {
     ledger.begin(node_id)
     try {
-      await pause(manner, number(inputs.a))
+      await ledger.pause(manner, number(inputs.a))
       return single(fire, inputs)
     } finally {
       ledger.end()
@@ -118,7 +128,10 @@ function aggregate(fire: Fire, manner: Manner, ledger: Ledger, check: (given: un
     }
     const end = () => single(fire, { ...inputs, a: items })
     if (manner === 'sync') return { push, end }
-    return { push: async (given) => pause(manner, number(given)).then(() => push(given)), end: async () => end() }
+    return {
+      push: async (given) => ledger.pause(manner, number(given)).then(() => push(given)),
+      end: async () => end(),
+    }
   }
 }
 
@@ -167,5 +180,9 @@ function nodeType(name: string, kind: Kind, manner: Manner, ledger: Ledger): Nod
 
 export function registryFor(ledger: Ledger): NodeRegistry {
   const own = Object.entries(KINDS).filter(([, kind]) => kind.built === undefined)
-  return withTypes(...own.flatMap(([name, kind]) => MANNERS.map((manner) => nodeType(name, kind, manner, ledger))))
+  return withTypes(
+    ...own.flatMap(([name, kind]) =>
+      [...MANNERS, 'deaf' as const].map((manner) => nodeType(name, kind, manner, ledger)),
+    ),
+  )
 }

@@ -21,9 +21,14 @@ export interface Trial {
   abort: AbortController
 }
 
-/** Starts a run of a random graph. */
-export function tried(builder: Builder, options: Partial<ExecuteOptions>): Trial {
+/** Starts a run of a random graph, once it is prepared. */
+export function tried(
+  builder: Builder,
+  options: Partial<ExecuteOptions>,
+  prepare: (trial: Omit<Trial, 'execution'>) => void = () => {},
+): Trial {
   const [ledger, observer, abort] = [new Ledger(), new Recorder(), new AbortController()]
+  prepare({ builder, ledger, observer, abort })
   const plan = planOf(builder.graph(), registryFor(ledger))
   const execution = execute(plan, { params: {}, signal: abort.signal, observer, random: () => 0.5, ...options })
   return { builder, ledger, observer, execution, abort }

@@ -1,0 +1,147 @@
+// What is left after 10,000 runs of a graph with everything in it: no listener, no timer, no generator, no memory.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { execute } from '../../src/engine/execution.ts'
+import { NodeError, type NodeType } from '../../src/engine/node-type.ts'
+import { silentObserver } from '../../src/engine/observer.ts'
+import { ANY } from '../../src/engine/types.ts'
+import { graph, HandClock, item, node, output, planOf, sink, source, testType, until, value, withTypes } from './kit.ts'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+/** A clock on which short sleeps are over at once and long ones never. */
+class QuickClock extends HandClock {
+  override sleep(ms: number, signal: AbortSignal): Promise<void> {
+    return ms < 1000 ? Promise.resolve() : super.sleep(ms, signal)
+  }
+}
+
+/** Counts the listeners of a signal. */
+function counted(signal: AbortSignal): { listeners: number } {
+  const count = { listeners: 0 }
+  const add = signal.addEventListener.bind(signal)
+  const remove = signal.removeEventListener.bind(signal)
+  signal.addEventListener = (...args: Parameters<typeof add>) => {
+    count.listeners++
+    add(...args)
+  }
+  signal.removeEventListener = (...args: Parameters<typeof remove>) => {
+    count.listeners--
+    remove(...args)
+  }
+  return count
+}
+
+class Leftovers {
+  generators = 0
+  #attempts = 0
+
+  types(): NodeType[] {
+    return [
+      testType('test.Endless', { properties: [value], outputs: [item], run: () => this.#endless() }),
+      testType('test.Soon', {
+        properties: [value],
+        outputs: [output],
+        run: async (inputs) => ({ output: inputs.value }),
+      }),
+      testType('test.Odd', {
+        properties: [value],
+        outputs: [output],
+        run: (inputs) => this.#odd(Number(inputs.value)),
+      }),
+      testType('test.Shaky', {
+        properties: [value],
+        outputs: [{ name: 'output', type: ANY }],
+        run: async (inputs) => this.#shaky(inputs.value),
+      }),
+    ]
+  }
+
+  async *#endless() {
+    this.generators++
+    try {
+      for (let at = 0; ; at++) yield { item: at }
+    } finally {
+      this.generators--
+    }
+  }
+
+  #odd(given: number) {
+    if (given % 2 === 1) throw new NodeError('odd')
+    return { output: given }
+  }
+
+  /** Fails every other time. */
+  #shaky(given: unknown) {
+    if (this.#attempts++ % 2 === 0) throw new NodeError('not yet')
+    return { output: given }
+  }
+}
+
+const everything = graph(
+  [
+    source('in', [1, 2]),
+    node('each', 'control.ForEach'),
+    node('soon', 'test.Soon', { timeout_seconds: 60 }),
+    node('wait', 'control.Delay', { seconds: 0.5 }),
+    node('shaky', 'test.Shaky', { retry: { attempts: 3, backoff_ms: 5 } }),
+    node('odd', 'test.Odd'),
+    node('held', 'control.Catch'),
+    node('endless', 'test.Endless'),
+    node('zip', 'control.Zip'),
+    node('loop', 'control.Loop', { times: 2 }),
+    node('again', 'test.Soon'),
+    sink('out'),
+    sink('errors'),
+    sink('rounds'),
+  ],
+  [
+    'in.output->each.list',
+    'each.item->soon.value',
+    'soon.output->wait.value',
+    'wait.output->shaky.value',
+    'shaky.output->odd.value',
+    'odd.output->held.value',
+    'in.output->endless.value',
+    'endless.item->zip.a',
+    'held.value->zip.b',
+    'zip.pair->out.value',
+    'held.error->errors.value',
+    'in.output->loop.initial',
+    'loop.value->again.value',
+    'again.output->loop.next',
+    'loop.rounds->rounds.value',
+  ],
+)
+
+describe('law 35: a settled run leaves nothing', () => {
+  test('10,000 runs of a graph with everything in it leave no listener, timer, generator or memory', async () => {
+    const clock = new QuickClock()
+    const abort = new AbortController()
+    const count = counted(abort.signal)
+    const leftovers = new Leftovers()
+    const plan = planOf(everything, withTypes(...leftovers.types()))
+    const options = { params: {}, signal: abort.signal, observer: silentObserver, clock, inboxLimit: 2 }
+    const expected = {
+      out: [[0, 2]],
+      errors: [{ node_id: 'odd', node_type: 'test.Odd', type: 'node_error', message: 'odd' }],
+    }
+    const runs = async (times: number) => {
+      for (let left = times; left > 0; left--) {
+        const outcome = await execute(plan, options).done
+        if (left === times) assert.deepEqual(outcome, { status: 'completed', outputs: { ...expected, rounds: [2] } })
+      }
+      await until(() => leftovers.generators === 0, 'the generators to end')
+      collectGarbage()
+      return process.memoryUsage().heapUsed
+    }
+    const before = await runs(2000)
+    const grown = (await runs(8000)) - before
+    assert.equal(count.listeners, 0)
+    assert.equal(clock.sleepers.size, 0)
+    assert.ok(grown < 5e6, `the heap grew by ${Math.round(grown / 1e6)} MB`)
+  })
+})
