@@ -18,8 +18,7 @@ export interface Words {
   halves: string[]
 }
 
-/** A language's tag as it is spelled. Throws NodeError `unknown_locale`. */
-export function localeOf(locale: string): string {
+function readLocale(locale: string): string {
   if (locale.length <= LONGEST) {
     try {
       const [found] = Intl.DateTimeFormat.supportedLocalesOf(locale.trim().replaceAll('_', '-'))
@@ -31,6 +30,9 @@ export function localeOf(locale: string): string {
   const example = 'A locale is a tag such as "en", "de-CH" or "ja".'
   throw new NodeError(`"${shown(locale)}" is no locale that is known. ${example}`, 'unknown_locale')
 }
+
+/** A language's tag as it is spelled. Throws NodeError `unknown_locale`. */
+export const localeOf = memo(readLocale)
 
 const IN_UTC = { timeZone: 'UTC', calendar: 'gregory', numberingSystem: 'latn' } as const
 

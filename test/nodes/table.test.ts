@@ -186,35 +186,3 @@ test('data.Fill', async () => {
   await assert.rejects(of({ rows: gaps, previous: ['c'] }), /unknown_column/)
   await refuses('data.Fill', {})
 })
-
-describe('JSON Lines', () => {
-  test('data.ParseJsonLines', async () => {
-    const of = (text: string, invalid = 'fail') => fire('data.ParseJsonLines', { text, invalid })
-    const made = await of('{"a":1}\n\n {"a":2,"__proto__":{"x":1}}\r\n')
-    assert.equal(JSON.stringify(made), '{"rows":[{"a":1},{"a":2,"__proto__":{"x":1}}],"skipped":0}')
-    assert.deepEqual(await of(''), { rows: [], skipped: 0 })
-    assert.deepEqual(await of('{"a":1}\n[1]\n{"a":\nx\n', 'skip'), { rows: [{ a: 1 }], skipped: 3 })
-    await assert.rejects(of('{"a":1}\n\n[1]'), /not_json: Line 3 is no JSON object/)
-    await assert.rejects(of('{"a":}'), /not_json: Line 1 is no JSON: /)
-    await assert.rejects(of(`{"a":${'['.repeat(70)}${']'.repeat(70)}}`), /too_deep/)
-    await assert.rejects(of('x\n'.repeat(10_001), 'skip'), /More than 10,000 lines are no JSON objects/)
-  })
-
-  test('data.FormatJsonLines', async () => {
-    const of = (given: unknown) => outputOf('data.FormatJsonLines', { rows: given })
-    assert.equal(await of([{ a: 1, b: 'x\ny' }, {}]), '{"a":1,"b":"x\\ny"}\n{}\n')
-    assert.equal(await of([]), '')
-    await assert.rejects(of(Array(1000).fill({ a: 'x'.repeat(10_000) })), /too_large/)
-    await refuses('data.FormatJsonLines', {})
-  })
-
-  test('come back as they were', async () => {
-    const table = fc.array(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }), { maxKeys: 4 }), { maxLength: 10 })
-    const property = fc.asyncProperty(table, async (given) => {
-      const text = await outputOf('data.FormatJsonLines', { rows: given })
-      const back = (await fire('data.ParseJsonLines', { text })).rows
-      assert.equal(JSON.stringify(back), JSON.stringify(given))
-    })
-    await fc.assert(property, { numRuns: scaled(50) })
-  })
-})
