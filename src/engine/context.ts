@@ -17,14 +17,16 @@ export interface ContextHost {
 
 export class FiringContext implements NodeContext {
   readonly #node: ObservedNode
+  readonly #slots: PlanNode['slots']
   readonly #host: ContextHost
   readonly outputs: PlanNode['outputs']
   readonly streams: boolean
   /** The firing's own signal, where it may abort before the run does. */
   readonly #signal: AbortSignal | null
 
-  constructor({ observed, outputs, streaming }: PlanNode, host: ContextHost, signal: AbortSignal | null = null) {
+  constructor({ observed, outputs, streaming, slots }: PlanNode, host: ContextHost, signal: AbortSignal | null = null) {
     this.#node = observed
+    this.#slots = slots
     this.outputs = outputs
     this.streams = streaming
     this.#host = host
@@ -41,6 +43,10 @@ export class FiringContext implements NodeContext {
 
   get clock(): Clock {
     return this.#host.clock
+  }
+
+  isConnected(property: string): boolean {
+    return this.#slots.some(({ name }) => name === property)
   }
 
   get services(): NodeServices {

@@ -88,8 +88,8 @@ export interface NodeContext {
   readonly outputs: ReadonlyMap<string, { readonly type: TypeMetadata; readonly stream: boolean }>
   /** Whether one of them is a stream, so that the node's firings open one. */
   readonly streams: boolean
-  /** Whether an edge feeds this property, so that its value may come from anywhere. Absent: not known. */
-  isConnected?(property: string): boolean
+  /** Whether an edge feeds this property, so that its value may come from anywhere. */
+  isConnected(property: string): boolean
   /** Aborts when the run is cancelled. */
   readonly signal: AbortSignal
   readonly clock: Clock

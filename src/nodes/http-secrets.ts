@@ -31,7 +31,7 @@ export class FiringSecrets {
   async fill(property: string, text: string, write: Write = (value) => value): Promise<string> {
     const names = [...text.matchAll(PLACEHOLDER)].map((match) => match[1]!)
     if (names.length === 0) return text
-    if (this.#context.isConnected?.(property)) {
+    if (this.#context.isConnected(property)) {
       this.#context.log('warning', `"${property}" comes along an edge: {{secret:…}} in it is left as it is.`)
       return text
     }

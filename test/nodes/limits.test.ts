@@ -8,6 +8,9 @@ import {
   type NodeProperty,
   type NodeType,
   type Outputs,
+  STREAM_END,
+  Want,
+  type Weave,
 } from '../../src/engine/node-type.ts'
 import { noServices } from '../../src/engine/services.ts'
 import { conformsAtTop } from '../../src/engine/values.ts'
@@ -20,6 +23,7 @@ const context: NodeContext = {
   node_id: 'n',
   outputs: new Map(),
   streams: false,
+  isConnected: () => false,
   signal: new AbortController().signal,
   clock: { now: () => 0, sleep: async () => {} },
   random: () => 0,
@@ -137,7 +141,34 @@ function tooLong(value: unknown, levels = 2): string | null {
   return null
 }
 
+/** How many items of a weave are looked at: the others are like them. */
+const ENOUGH = 1000
+
+/** What a weave gives that is too long, where each of its streams has as many items as a list may have. */
+function woven(weave: Weave, inputs: Inputs): Outputs {
+  const read = new Map<string, number>()
+  let step = weave.next()
+  for (let given = 0; !step.done && given < ENOUGH; ) {
+    const { value } = step
+    if (value instanceof Want) {
+      const count = (read.get(value.input) ?? 0) + 1
+      read.set(value.input, count)
+      step = weave.next(count > LONGEST_LIST ? STREAM_END : inputs[value.input])
+    } else {
+      given++
+      if (tooLong(value)) return value
+      step = weave.next()
+    }
+  }
+  return {}
+}
+
 async function given(type: NodeType, inputs: Inputs): Promise<Outputs> {
+  if (type.weave) return woven(type.weave(inputs, context), inputs)
+  if (type.loop) {
+    const step = type.loop(inputs, context).first()
+    return 'item' in step ? step.item : step.outputs
+  }
   if (type.open) {
     const aggregate = type.open(inputs, context)
     for (let count = 0; count <= LONGEST_LIST; count++) aggregate.push(inputs.item)
