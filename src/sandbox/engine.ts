@@ -6,6 +6,7 @@ import { jsonProblem } from './json.ts'
 import { LONGEST_ERROR, LONGEST_JSON, LONGEST_LINE, STACK_BYTES } from './limits.ts'
 import { PRELUDE } from './prelude.ts'
 import type { CallRequest } from './protocol.ts'
+import { randomSource } from './random.ts'
 import { SHOW } from './show.ts'
 
 /** Jobs of promises that run before the clock is looked at. */
@@ -80,16 +81,15 @@ export class EngineCall {
 
   #begin(): QuickJSHandle {
     const vm = this.#vm
-    const { seed, inputs, code } = this.#request
+    const { inputs, code } = this.#request
     using log = vm.newFunction('log', (severity, ...values) => {
       const line = values.map((value) => this.#shown(value, LONGEST_LINE)).join(' ')
       this.#log(vm.getString(severity!), line)
     })
-    using low = vm.newNumber(seed | 0)
-    using high = vm.newNumber(Math.floor(seed / 2 ** 32) | 0)
+    using loadRandom = vm.newFunction('random', () => vm.evalCode(randomSource(this.#request.seed), 'random'))
     using setUp = this.#evaluate(PRELUDE, 'prelude')
     using text = vm.newString(inputs)
-    using tools = this.#call(setUp, log, text, low, high)
+    using tools = this.#call(setUp, log, loadRandom, text)
     const tool = (name: string) => vm.getProp(tools, name)
     this.#tools = { pull: tool('pull'), give: tool('give'), why: tool('why') }
     using make = this.#evaluate(wrapped(code), FILE)

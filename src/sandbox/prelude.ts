@@ -77,43 +77,12 @@ function makeGive(limits: PreludeLimits) {
   return { give, why: () => problem }
 }
 
-/** What `Math.random` becomes: xoshiro128** (Blackman and Vigna, 2018), its state filled by splitmix32. */
-function makeRandom(seedLow: number, seedHigh: number) {
-  const { imul } = Math
-  let mix = seedLow
-  function fill(): number {
-    mix = (mix + 0x9e3779b9) | 0
-    let bits = imul(mix ^ (mix >>> 16), 0x21f0aaad)
-    bits = imul(bits ^ (bits >>> 15), 0x735a2d97)
-    return bits ^ (bits >>> 15)
-  }
-  // Both halves count for every part, and no two seeds give the same state.
-  mix = fill() ^ seedHigh
-  let [a, b] = [fill(), fill()]
-  mix = seedLow ^ b
-  let [c, d] = [fill(), fill() | 1]
-  function next(): number {
-    const five = imul(b, 5)
-    const result = imul((five << 7) | (five >>> 25), 9)
-    const shifted = b << 9
-    c ^= a
-    d ^= b
-    b ^= c
-    a ^= d
-    c ^= shifted
-    d = (d << 11) | (d >>> 21)
-    return result >>> 0
-  }
-  return () => ((next() >>> 5) * 0x4000000 + (next() >>> 6)) / 0x20000000000000
-}
-
 /** Sets up the globals; gives what is called later. */
 function prelude(
   limits: PreludeLimits,
   log: (severity: string, ...values: unknown[]) => void,
+  loadRandom: () => () => number,
   inputs: string,
-  seedLow: number,
-  seedHigh: number,
 ) {
   const { apply } = Reflect
   const { defineProperty, keys, getPrototypeOf } = Object
@@ -127,7 +96,11 @@ function prelude(
   const console = { debug: print('debug'), log: info, info, warn: print('warning'), error: print('error') }
   const set = (target: object, name: string, value: unknown) =>
     defineProperty(target, name, { value, writable: true, enumerable: true, configurable: true })
-  set(Math, 'random', makeRandom(seedLow, seedHigh))
+  let random: (() => number) | undefined
+  set(Math, 'random', () => {
+    random ??= loadRandom()
+    return random()
+  })
   const given: Record<string, unknown> = JSON.parse(inputs)
   const kept = ['__proto__', 'globalThis', 'undefined', 'NaN', 'Infinity']
   // Last of all: an input may have the name of a global, and stands before it then.
@@ -150,7 +123,7 @@ function source(...functions: readonly ((...values: never[]) => unknown)[]): str
   return lines.filter((line) => !line.startsWith('//') && !line.startsWith('/**')).join('\n')
 }
 
-/** An expression: a function of `log`, the inputs' JSON and the two halves of a seed, which gives `pull`, `give` and `why`. */
+/** An expression: a function of `log`, `loadRandom` and the inputs' JSON, which gives `pull`, `give` and `why`. */
 export const PRELUDE = `(() => {'use strict'
-${source(makeGive, makeRandom, prelude)}
+${source(makeGive, prelude)}
 return prelude.bind(undefined, ${JSON.stringify(limits)}) })()`

@@ -1,7 +1,8 @@
-// `make bench`: measures and prints a table. ONLY=http,engine,start,memory (or arguments) selects; all without.
+// `make bench`: measures and prints a table. ONLY=http,engine,sandbox,start,memory (or arguments) selects; all without.
 import { type BenchRow, benchEngine } from './engine.ts'
 import { benchHttp } from './http.ts'
 import { watchMachine } from './machine.ts'
+import { benchSandbox } from './sandbox.ts'
 import { benchMemory, benchStart } from './start.ts'
 
 const TARGETS: Readonly<Record<string, () => Promise<BenchRow[]>>> = {
@@ -9,6 +10,7 @@ const TARGETS: Readonly<Record<string, () => Promise<BenchRow[]>>> = {
   memory: benchMemory,
   http: benchHttp,
   engine: benchEngine,
+  sandbox: benchSandbox,
 }
 
 function selected(): string[] {
