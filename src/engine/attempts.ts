@@ -60,6 +60,12 @@ class TimeLimit {
 
 type Iterated = Iterator<unknown> | AsyncIterator<unknown>
 
+/** Tells a generator to end; one that is over its time may be deaf, so nobody waits for it. */
+function leave(iterator: Iterated): void {
+  const ended = (async () => iterator.return?.())()
+  ended.catch(() => {})
+}
+
 async function* itemsOf(iterator: Iterated, first: IteratorResult<unknown>, limit: TimeLimit) {
   let step = first
   try {
@@ -69,23 +75,27 @@ async function* itemsOf(iterator: Iterated, first: IteratorResult<unknown>, limi
     }
     return step.value
   } finally {
+    const over = limit.signal.aborted
     limit.end()
-    if (!step.done) await iterator.return?.()
+    if (over) leave(iterator)
+    else if (!step.done) await iterator.return?.()
   }
 }
 
 async function attempt(begin: (signal: AbortSignal) => unknown, host: AttemptHost, ms: number | null) {
   const limit = new TimeLimit(host, ms)
+  let iterator: Iterated | null | undefined
   let streams = false
   try {
     const result = await limit.within(() => begin(limit.signal))
-    const iterator = asSource(result)?.iterator
+    iterator = asSource(result)?.iterator
     if (!iterator) return result
     const first = await limit.within(() => iterator.next())
     streams = true
     return itemsOf(iterator, first, limit)
   } finally {
     if (!streams) limit.end()
+    if (!streams && iterator) leave(iterator)
   }
 }
 
