@@ -1,10 +1,10 @@
 // date.*: counting with moments (what they lie in is in date-periods.ts). Years, months, weeks and days go by the calendar of a zone; hours and less by time that passes.
-import { Temporal } from 'temporal-polyfill'
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
 import { OPERATOR_TYPE, OPERATORS, type Operator } from './compare.ts'
 import { date, zone } from './date.ts'
 import { option, output } from './define.ts'
+import { temporalLibrary } from './libraries.ts'
 import { inCalendar, localMoment, type Moment, readDate, writeDate } from './moments.ts'
 
 /** What moves a date. All of it may be negative. */
@@ -76,8 +76,9 @@ function range({ from, to, step, unit, zone, inclusive }: Range): string[] {
   const start = readDate(from, zone)
   const end = readDate(to, zone)
   const dates: string[] = []
+  const { compare } = temporalLibrary().Temporal.ZonedDateTime
   for (let at = start, count = 1; ; count++) {
-    const order = Temporal.ZonedDateTime.compare(end, at) * Math.sign(step)
+    const order = compare(end, at) * Math.sign(step)
     if (order < 0 || (order === 0 && !inclusive)) return dates
     if (count > MOST_DATES) {
       const text = `The range would have more than ${MOST_DATES.toLocaleString('en')} dates. Take a longer step.`
@@ -152,7 +153,7 @@ export const dateMathNodes: NodeType[] = [
     properties: [date('a'), option('op', OPERATOR_TYPE, 'How to compare.', { default: '<' }), date('b')],
     outputs: [output('output', 'bool')],
     run: ({ a, op, b }: { a: string; op: Operator; b: string }) => ({
-      output: OPERATORS[op](Temporal.ZonedDateTime.compare(readDate(a), readDate(b)), 0),
+      output: OPERATORS[op](temporalLibrary().Temporal.ZonedDateTime.compare(readDate(a), readDate(b)), 0),
     }),
   },
 ]

@@ -1,11 +1,11 @@
 // date.*: moments as texts (RFC 3339, with an offset), made, read, written and taken apart. Counting with them is in date-math.ts.
-import { Temporal } from 'temporal-polyfill'
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
 import { writePattern } from './date-patterns.ts'
 import { readWith } from './date-read.ts'
 import { isStyle, localeOf, wordsOf, writeStyle } from './date-words.ts'
 import { option, output, required } from './define.ts'
+import { temporalLibrary } from './libraries.ts'
 import { fractionFields, inCalendar, localMoment, plainDateTime, readDate, writeDate, zoneOf } from './moments.ts'
 
 export const date = (name = 'date') => required(name, 'str', 'The date, such as `2026-03-31T09:30:00+02:00`.')
@@ -44,6 +44,7 @@ const SCALE = { second: 1000, millisecond: 1 }
 
 function fromUnix(value: number, unit: keyof typeof SCALE, zone: string): string {
   const epoch = Math.round(value * SCALE[unit])
+  const { Temporal } = temporalLibrary()
   return writeDate(inCalendar(() => Temporal.Instant.fromEpochMilliseconds(epoch).toZonedDateTimeISO(zoneOf(zone))))
 }
 

@@ -1,7 +1,8 @@
 // text.Diff: what changed from one text to another, line by line. The comparison is the package diff's (Myers).
-import { FILE_HEADERS_ONLY, formatPatch, type StructuredPatch, structuredPatch } from 'diff'
+import type { StructuredPatch } from 'diff'
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { option, output, required } from './define.ts'
+import { diffLibrary } from './libraries.ts'
 import { textWithin } from './limits.ts'
 import { occurrences } from './text-parts.ts'
 
@@ -24,13 +25,17 @@ function compare(a: string, b: string, context: number): StructuredPatch {
   for (const text of [a, b]) {
     if (occurrences(text, '\n') > MOST_LINES) throw tooLarge('A text has more than 200,000 lines')
   }
-  const patch = structuredPatch('a', 'b', a, b, undefined, undefined, { context, maxEditLength: MOST_CHANGES })
+  const patch = diffLibrary().structuredPatch('a', 'b', a, b, undefined, undefined, {
+    context,
+    maxEditLength: MOST_CHANGES,
+  })
   if (!patch) throw tooLarge('The texts differ in more than 2,000 lines')
   return patch
 }
 
 function difference(a: string, b: string, context: number): Difference {
   if (a === b) return { output: '', added: 0, removed: 0, changed: false }
+  const { FILE_HEADERS_ONLY, formatPatch } = diffLibrary()
   const patch = compare(a, b, context)
   const lines = patch.hunks.flatMap((hunk) => hunk.lines)
   return {

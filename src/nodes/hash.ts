@@ -1,9 +1,8 @@
 // hash.*: digests, checksums and names that follow from their content. Texts are taken as their UTF-8 bytes.
-import { createHash, createHmac } from 'node:crypto'
-import { crc32 } from 'node:zlib'
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
 import { option, output, required } from './define.ts'
+import { cryptoLibrary, zlibLibrary } from './libraries.ts'
 import { shown } from './limits.ts'
 import { identity } from './values.ts'
 
@@ -40,7 +39,12 @@ function namespaceBytes(namespace: string): Buffer {
 
 /** A UUID of version 5 (RFC 9562 §5.5). */
 function uuid5(name: string, namespace: string): string {
-  const bytes = createHash('sha1').update(namespaceBytes(namespace)).update(name).digest().subarray(0, 16)
+  const bytes = cryptoLibrary()
+    .createHash('sha1')
+    .update(namespaceBytes(namespace))
+    .update(name)
+    .digest()
+    .subarray(0, 16)
   bytes[6] = (bytes[6]! & 0x0f) | 0x50
   bytes[8] = (bytes[8]! & 0x3f) | 0x80
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
@@ -60,7 +64,7 @@ export const hashNodes: NodeType[] = [
     properties: [text(), algorithm(), encoding()],
     outputs: [result()],
     run: ({ text, algorithm, encoding }: Digest) => ({
-      output: createHash(algorithm).update(text).digest(encoding),
+      output: cryptoLibrary().createHash(algorithm).update(text).digest(encoding),
     }),
   },
   {
@@ -71,7 +75,7 @@ export const hashNodes: NodeType[] = [
     outputs: [result()],
     run({ text, key, algorithm, encoding }: Digest & { key: string }) {
       if (key === '') throw new NodeError('The key is empty: anyone could sign like that.', 'bad_input')
-      return { output: createHmac(algorithm, key).update(text).digest(encoding) }
+      return { output: cryptoLibrary().createHmac(algorithm, key).update(text).digest(encoding) }
     },
   },
   {
@@ -81,7 +85,7 @@ export const hashNodes: NodeType[] = [
       'Gives an id of any value by its content: the SHA-256 of its canonical JSON (RFC 8785), in which the order of keys does not matter.',
     properties: [option('value', 'any', 'The value.')],
     outputs: [result()],
-    run: ({ value }) => ({ output: createHash('sha256').update(identity(value)).digest('hex') }),
+    run: ({ value }) => ({ output: cryptoLibrary().createHash('sha256').update(identity(value)).digest('hex') }),
   },
   {
     node_type: 'hash.Checksum',
@@ -90,7 +94,7 @@ export const hashNodes: NodeType[] = [
     properties: [text()],
     outputs: [output('output', 'int'), output('hex', 'str')],
     run({ text }: { text: string }) {
-      const sum = crc32(text)
+      const sum = zlibLibrary().crc32(text)
       return { output: sum, hex: sum.toString(16).padStart(8, '0') }
     },
   },

@@ -1,7 +1,7 @@
 // Reads an HTML document in one pass: its title, its text as a person reads it, its links, and the elements that a selector
 // selects. The tags are told apart by htmlparser2; no tree is built.
-import { Parser } from 'htmlparser2'
 import { NodeError } from '../engine/node-type.ts'
+import { htmlLibrary } from './libraries.ts'
 import { guardGathered } from './limits.ts'
 import { isSelected, type Selector, type Standing, standingOf } from './selector.ts'
 import { TextFlow } from './text-flow.ts'
@@ -126,6 +126,7 @@ export function readHtml(html: string, selector: Selector): Page {
     throw new NodeError('The document has more than 1,500,000 characters. Read it in parts.', 'too_large')
   }
   const reader = new PageReader(selector)
+  const { Parser } = htmlLibrary()
   const parser = new Parser({
     onopentag: (tag, attributes) => reader.onopentag(tag, attributes),
     onclosetag: (tag) => reader.onclosetag(tag),

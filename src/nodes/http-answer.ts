@@ -1,9 +1,9 @@
 // What a server answered, as a node hands it on: read by its content type, within the limits of what nodes give, and without
 // the secrets that were sent.
-import { STATUS_CODES } from 'node:http'
 import { NodeError } from '../engine/node-error.ts'
 import type { IncomingResponse } from '../engine/services.ts'
 import { answerMask, type Mask, strictMask } from '../net/mask.ts'
+import { httpLibrary } from './libraries.ts'
 import { guardDepth, guardInside, guardText } from './limits.ts'
 
 /** An answer, and the secrets in the request that it answers. */
@@ -111,6 +111,6 @@ export function guardStatus(answer: Answer): void {
   const { status, url } = answer.response
   if (status < 400) return
   const host = strictMask(answer.secrets)(new URL(url).host).slice(0, 80)
-  const name = STATUS_CODES[status]
+  const name = httpLibrary().STATUS_CODES[status]
   throw new NodeError(`"${host}" answered ${status}${name ? ` ${name}` : ''}${excerpt(answer)}`, 'http_status')
 }

@@ -1,8 +1,9 @@
 // text.ParseMarkdown and text.RenderMarkdown: CommonMark with tables, read by markdown-it. HTML inside of it is text, and
 // addresses such as javascript: are no links.
-import MarkdownIt, { type Token } from 'markdown-it'
+import type { Token } from 'markdown-it'
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { output, required } from './define.ts'
+import { lazily, markdownLibrary } from './libraries.ts'
 import { textWithin } from './limits.ts'
 
 /** In characters: some fifty pages. Hostile texts of that length are read in less than a second. */
@@ -11,7 +12,10 @@ const LONGEST_MARKDOWN = 150_000
 /** Lists and quotes in each other, as CommonMark's own reader has it. */
 const DEEPEST = 20
 
-const reader = new MarkdownIt({ html: false, linkify: false, typographer: false, maxNesting: DEEPEST })
+const reader = lazily(() => {
+  const MarkdownIt = markdownLibrary()
+  return new MarkdownIt({ html: false, linkify: false, typographer: false, maxNesting: DEEPEST })
+})
 
 function guardMarkdown(text: string): string {
   if (text.length <= LONGEST_MARKDOWN) return text
@@ -61,7 +65,7 @@ function outline(text: string): Outline {
   const found: Outline = { headings: [], links: [], images: [], code: [], text: '' }
   const pieces: string[] = []
   let level = 0
-  for (const token of reader.parse(text, {})) {
+  for (const token of reader().parse(text, {})) {
     if (token.type === 'heading_open') level = Number(token.tag.slice(1))
     if (token.type === 'heading_close') level = 0
     if (token.type === 'fence' || token.type === 'code_block') {
@@ -103,6 +107,6 @@ export const markdownNodes: NodeType[] = [
       'Writes Markdown as HTML that is safe to show: HTML in it becomes text, and only harmless addresses become links. At most 150,000 characters.',
     properties: [markdown()],
     outputs: [output('output', 'str')],
-    run: ({ text }: { text: string }) => ({ output: textWithin(reader.render(guardMarkdown(text))) }),
+    run: ({ text }: { text: string }) => ({ output: textWithin(reader().render(guardMarkdown(text))) }),
   },
 ]

@@ -1,8 +1,9 @@
 // Moments: how dates travel between nodes (RFC 3339 texts with an offset), how they are read, and in which zone they are
 // looked at. Patterns that people write are in date-patterns.ts.
-import { Temporal } from 'temporal-polyfill'
+import type { Temporal } from 'temporal-polyfill'
 import { NodeError } from '../engine/node-type.ts'
 import { nearest } from '../engine/suggest.ts'
+import { temporalLibrary } from './libraries.ts'
 import { shown } from './limits.ts'
 import { memo } from './memo.ts'
 
@@ -37,7 +38,7 @@ const readZone = memo((zone: string): string => {
   // "Z" is what dates say; an offset's sign makes it one, and every other name is looked up.
   if (/^(z|utc|gmt)?$/i.test(zone)) return 'UTC'
   try {
-    return Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(zone).timeZoneId
+    return temporalLibrary().Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(zone).timeZoneId
   } catch {
     throw unknownZone(zone)
   }
@@ -84,7 +85,7 @@ function noSuchDay(text: string): NodeError {
 /** A local time of its parts. Throws NodeError where there is no such day. */
 export function plainDateTime(fields: Temporal.DateTimeLikeObject, text: string): Temporal.PlainDateTime {
   try {
-    return Temporal.PlainDateTime.from(fields, { overflow: 'reject' })
+    return temporalLibrary().Temporal.PlainDateTime.from(fields, { overflow: 'reject' })
   } catch {
     throw noSuchDay(text)
   }
@@ -118,6 +119,7 @@ export function offsetText(minutes: number): string {
 /** The moment at which clocks that are `minutes` ahead of UTC show a local time, looked at in a zone. */
 export function atOffset(local: number, nanoseconds: number, minutes: number, zone: string): Moment {
   const epoch = local - minutes * MINUTE
+  const { Temporal } = temporalLibrary()
   const make = () => new Temporal.ZonedDateTime(BigInt(epoch) * 1_000_000n + BigInt(nanoseconds), zone)
   // Only near the ends of all years has the year itself to be looked at.
   return epoch > FIRST_MOMENT + DAY && epoch < LAST_MOMENT - DAY ? make() : inCalendar(make)
@@ -136,6 +138,7 @@ export function readDate(text: string, zone = ''): Moment {
   // Days that a month doesn't have are read as those of the next one.
   if (Number.isNaN(local) || !new Date(local).toISOString().startsWith(written)) throw noSuchDay(trimmed)
   if (offset === undefined) {
+    const { Temporal } = temporalLibrary()
     return localMoment(Temporal.PlainDateTime.from(written).with(fractionFields(fraction)), zoneOf(zone))
   }
   const minutes = offset.toUpperCase() === 'Z' ? 0 : offsetMinutes(offset)

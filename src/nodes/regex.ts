@@ -1,8 +1,9 @@
 // regex.*: patterns in texts. They are matched by RE2's rules, in time that grows with the text alone, so that no
 // pattern can hold up the server; what needs more than that (look-around, back references) is refused.
-import { RE2JS } from 're2js'
+import type { RE2JS } from 're2js'
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { option, output, required } from './define.ts'
+import { regexLibrary } from './libraries.ts'
 import { guardGathered, guardList, guardText, LONGEST_TEXT } from './limits.ts'
 import { memo } from './memo.ts'
 import { Searching } from './regex-cost.ts'
@@ -17,20 +18,21 @@ const LONGEST_REASON = 500
 type Pattern = ReturnType<typeof RE2JS.compile>
 type Matcher = ReturnType<Pattern['matcher']>
 
-function compile(pattern: string, flags: number): Pattern {
+function compile(pattern: string, ignoreCase: boolean): Pattern {
   if (pattern.length > LONGEST_PATTERN) {
     throw new NodeError(`The pattern is longer than ${LONGEST_PATTERN} characters.`, 'bad_pattern')
   }
+  const { RE2JS } = regexLibrary()
   try {
-    return RE2JS.compile(pattern, flags)
+    return RE2JS.compile(pattern, ignoreCase ? RE2JS.CASE_INSENSITIVE : 0)
   } catch (error) {
     const why = error instanceof Error ? error.message : 'it is not valid'
     throw new NodeError(`The pattern can't be used: ${why.slice(0, LONGEST_REASON)}`, 'bad_pattern')
   }
 }
 
-const exact = memo((pattern) => compile(pattern, 0))
-const relaxed = memo((pattern) => compile(pattern, RE2JS.CASE_INSENSITIVE))
+const exact = memo((pattern) => compile(pattern, false))
+const relaxed = memo((pattern) => compile(pattern, true))
 
 type Search = { text: string; pattern: string; ignore_case: boolean }
 

@@ -1,8 +1,8 @@
 // text.Similarity: how alike two texts are, by characters. Edit distances come from fastest-levenshtein.
-import { distance } from 'fastest-levenshtein'
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
 import { option, output, required } from './define.ts'
+import { similarityLibrary } from './libraries.ts'
 
 /** In characters: what is longer is compared in parts. */
 const LONGEST_COMPARED = 1_000_000
@@ -40,7 +40,7 @@ function levenshtein(a: Characters, b: Characters): Likeness {
     const message = 'The texts are too long for an edit distance: together at most about 60,000 characters.'
     throw new NodeError(`${message} Compare parts of them, or take another method.`, 'too_large')
   }
-  const edits = distance(...inUnits(a, b))
+  const edits = similarityLibrary().distance(...inUnits(a, b))
   return { score: 1 - edits / Math.max(a.length, b.length), distance: edits }
 }
 
