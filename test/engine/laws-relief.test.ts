@@ -1,0 +1,137 @@
+// The laws of relief: what a weave leaves unread, and whom that relieves.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { NodeError, type NodeType } from '../../src/engine/node-type.ts'
+import {
+  Counter,
+  edge,
+  Gate,
+  graph,
+  item,
+  mapType,
+  node,
+  outputs,
+  sink,
+  start,
+  testType,
+  until,
+  withTypes,
+} from './kit.ts'
+
+const each = (id: string, list: unknown) => node(id, 'control.ForEach', { list })
+
+/** An endless stream; counts how many of its generators are open. */
+class Endless {
+  open = 0
+  given = 0
+  readonly type: NodeType
+
+  constructor(node_type = 'test.Endless') {
+    this.type = testType(node_type, { outputs: [item], run: () => this.#items() })
+  }
+
+  async *#items() {
+    this.open++
+    try {
+      for (;;) {
+        yield { item: this.given++ }
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    } finally {
+      this.open--
+    }
+  }
+}
+
+describe('law 16: a weave may return before its streams have ended', () => {
+  test('law 16: what is left is dropped, and its own single outputs are out before the rest has come', async () => {
+    const of = graph(
+      [
+        each('one', [1, 2, 3, 4]),
+        node('take', 'control.Take', { count: 1 }),
+        node('list', 'control.Collect'),
+        node('note', 'text.Template', { template: '{{a}}/{{b}}' }),
+        sink('out'),
+        sink('notes'),
+      ],
+      [
+        'one.item->take.item',
+        'take.item->list.item',
+        'list.list->out.value',
+        'one.item->note.a',
+        'take.count->note.b',
+        'note.output->notes.value',
+      ],
+    )
+    // The stream waits, item by item, for what the Take says of it.
+    const given = await outputs(of, withTypes(), { inboxLimit: 1 })
+    assert.deepEqual(given, { out: [[1]], notes: ['1/1', '2/1', '3/1', '4/1'] })
+  })
+})
+
+describe('law 17: whom nobody wants any more is relieved', () => {
+  const taking = (count: number, type: string, inner = 'test.Same') =>
+    graph(
+      [node('from', type, { count: 1000 }), node('inner', inner), node('take', 'control.Take', { count }), sink('out')],
+      ['from.item->inner.value', 'inner.output->take.item', 'take.item->out.value'],
+    )
+  const same = mapType('test.Same', (given) => given)
+
+  test('law 17: a Take ends an endless stream', async () => {
+    const endless = new Endless()
+    assert.deepEqual(await outputs(taking(3, 'test.Endless'), withTypes(endless.type, same)), { out: [0, 1, 2] })
+    await until(() => endless.open === 0)
+  })
+
+  test('law 17: the generator is ended, and no more of it is asked for', async () => {
+    const counter = new Counter()
+    const given = await outputs(taking(2, 'test.Counter'), withTypes(counter.type, same), { inboxLimit: 2 })
+    assert.deepEqual(given, { out: [0, 1] })
+    assert.ok(counter.ended)
+    assert.ok(counter.given < 20, `${counter.given} items were given`)
+  })
+
+  test('law 17: a node that somebody else wants goes on', async () => {
+    const counter = new Counter()
+    const of = taking(1, 'test.Counter')
+    const nodes = [...of.nodes, node('all', 'control.Count'), sink('count')]
+    const edges = [...of.edges, edge('inner.output->all.item'), edge('all.count->count.value')]
+    const given = await outputs({ nodes, edges }, withTypes(counter.type, same))
+    assert.deepEqual(given, { out: [0], count: [1000] })
+  })
+
+  test('law 17: relief lasts until the end of that stream, not longer', async () => {
+    const of = graph(
+      [
+        each('rows', [1, 2, 3]),
+        node('many', 'control.Numbers'),
+        node('add', 'math.Formula', { formula: 'x * 10 + y' }),
+        node('take', 'control.Take', { count: 2 }),
+        sink('out'),
+      ],
+      [
+        edge('rows.item->many.from'),
+        'rows.item->add.x',
+        'many.item->add.y',
+        'add.output->take.item',
+        'take.item->out.value',
+      ],
+    )
+    assert.deepEqual(await outputs(of), { out: [11, 12, 22, 23, 33, 34] })
+  })
+
+  test('law 17: what was under way comes to nothing, whether it succeeds or fails', async () => {
+    for (const end of ['open', 'fail'] as const) {
+      const gate = new Gate()
+      const of = taking(1, 'test.Counter', 'test.Gate')
+      const { execution, observer } = start(of, withTypes(new Counter().type, gate.type))
+      await until(() => gate.waiting.length === 16)
+      gate.waiting[0]!.open('first')
+      await until(() => observer.named('output').length === 1)
+      const began = gate.started
+      for (const waiting of [...gate.waiting]) waiting[end](new NodeError('too late'))
+      assert.deepEqual(await execution.done, { status: 'completed', outputs: { out: ['first'] } })
+      assert.equal(gate.started, began)
+    }
+  })
+})

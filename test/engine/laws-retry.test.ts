@@ -1,0 +1,198 @@
+// The law of retries, by a clock that the test turns.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { NodeError, type NodeType } from '../../src/engine/node-type.ts'
+import { compileGraph } from '../../src/engine/plan.ts'
+import {
+  Gate,
+  graph,
+  HandClock,
+  item,
+  node,
+  output,
+  outputs,
+  run,
+  sink,
+  start,
+  testType,
+  until,
+  value,
+  withTypes,
+} from './kit.ts'
+
+/** Fails so many times, then succeeds. */
+class Shaky {
+  attempts = 0
+  readonly type: NodeType
+
+  constructor(failures: number, cause: () => Error = () => new NodeError('not yet', 'busy')) {
+    this.type = testType('test.Shaky', {
+      properties: [value],
+      outputs: [output],
+      run: async ({ value: given }) => {
+        if (this.attempts++ < failures) throw cause()
+        return { output: given }
+      },
+    })
+  }
+}
+
+const retrying = (retry: Record<string, unknown>) =>
+  graph([node('shaky', 'test.Shaky', { value: 7, retry }), sink('out')], ['shaky.output->out.value'])
+
+/** Turns the clock to each of the next sleeps and gives how long they were. */
+async function pauses(clock: HandClock, over: () => boolean): Promise<number[]> {
+  const given: number[] = []
+  for (;;) {
+    await until(() => over() || clock.sleepers.size > 0)
+    if (over()) return given
+    const [sleeper] = clock.sleepers
+    given.push(sleeper!.until - clock.now())
+    clock.turn(sleeper!.until - clock.now())
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+describe('law 31: retries', () => {
+  test('law 31: a firing is tried again until it succeeds, each pause twice as long', async () => {
+    const clock = new HandClock()
+    const shaky = new Shaky(3)
+    const { execution } = start(retrying({ attempts: 5, backoff_ms: 100 }), withTypes(shaky.type), { clock })
+    assert.deepEqual(await pauses(clock, () => execution.outcome !== null), [100, 200, 400])
+    assert.deepEqual(await execution.done, { status: 'completed', outputs: { out: [7] } })
+    assert.equal(shaky.attempts, 4)
+  })
+
+  test('law 31: a second by default, and five minutes at most', async () => {
+    const clock = new HandClock()
+    const shaky = new Shaky(100)
+    const { execution } = start(retrying({ attempts: 12 }), withTypes(shaky.type), { clock })
+    const given = await pauses(clock, () => execution.outcome !== null)
+    assert.deepEqual([given[0], given[1], given.at(-1), given.length], [1000, 2000, 300_000, 11])
+    const outcome = await execution.done
+    assert.ok(outcome.status === 'failed' && outcome.error.type === 'busy')
+    assert.equal(shaky.attempts, 12)
+  })
+
+  test('law 31: the pause takes no place among the firings in flight', async () => {
+    const clock = new HandClock()
+    const gate = new Gate()
+    const of = graph(
+      [
+        node('shaky', 'test.Shaky', { value: 7, retry: { attempts: 2 } }),
+        node('slow', 'test.Gate', { value: 1 }),
+        sink('out'),
+      ],
+      ['shaky.output->out.value'],
+    )
+    const { execution } = start(of, withTypes(new Shaky(1).type, gate.type), { clock, concurrency: 1 })
+    await until(() => clock.sleepers.size === 1 && gate.waiting.length === 1)
+    gate.waiting[0]!.open()
+    clock.turn(1000)
+    assert.equal((await execution.done).status, 'completed')
+  })
+
+  test('law 31: a cancel ends the pause', async () => {
+    const clock = new HandClock()
+    const { execution, abort } = start(retrying({ attempts: 5 }), withTypes(new Shaky(9).type), { clock })
+    await until(() => clock.sleepers.size === 1)
+    abort.abort()
+    assert.deepEqual(await execution.done, { status: 'cancelled' })
+    assert.equal(clock.sleepers.size, 0)
+  })
+
+  test('law 31: only what the code throws is tried again, not a bad output or a value that does not fit', async () => {
+    let fired = 0
+    const bad = testType('test.Shaky', {
+      properties: [value],
+      outputs: [output],
+      run: async () => {
+        fired++
+        return { undeclared: 1 }
+      },
+    })
+    const outcome = await run(retrying({ attempts: 5, backoff_ms: 0 }), withTypes(bad))
+    assert.deepEqual([outcome.status, fired], ['failed', 1])
+  })
+
+  test('law 31: a stream is tried again only as long as none of its items was given', async () => {
+    for (const [before, attempts] of [
+      [0, 3],
+      [1, 1],
+    ] as const) {
+      let fired = 0
+      const stream = testType('test.Stream', {
+        outputs: [item],
+        async *run() {
+          fired++
+          for (let at = 0; at < before; at++) yield { item: at }
+          throw new NodeError('broken')
+        },
+      })
+      const of = graph([node('s', 'test.Stream', { retry: { attempts: 3, backoff_ms: 0 } })], [])
+      const outcome = await run(of, withTypes(stream))
+      assert.deepEqual([outcome.status, fired], ['failed', attempts])
+    }
+  })
+
+  test('law 31: in a stream each firing has its own attempts, and results keep their order', async () => {
+    const clock = new HandClock()
+    let left = 2
+    const shaky = testType('test.Shaky', {
+      properties: [value],
+      outputs: [output],
+      run: async ({ value: given }) => {
+        if (given === 1 && left-- > 0) throw new NodeError('not yet')
+        return { output: given }
+      },
+    })
+    const of = graph(
+      [
+        node('each', 'control.ForEach', { list: [0, 1, 2, 3] }),
+        node('shaky', 'test.Shaky', { retry: { attempts: 3, backoff_ms: 10 } }),
+        sink('out'),
+      ],
+      ['each.item->shaky.value', 'shaky.output->out.value'],
+    )
+    const { execution } = start(of, withTypes(shaky), { clock })
+    assert.deepEqual(await pauses(clock, () => execution.outcome !== null), [10, 20])
+    assert.deepEqual(await execution.done, { status: 'completed', outputs: { out: [0, 1, 2, 3] } })
+  })
+
+  test('law 31: the last attempt’s failure is held by a Catch', async () => {
+    const shaky = new Shaky(9)
+    const of = graph(
+      [
+        node('shaky', 'test.Shaky', { value: 1, retry: { attempts: 2, backoff_ms: 0 } }),
+        node('c', 'control.Catch'),
+        sink('out'),
+      ],
+      ['shaky.output->c.value', 'c.error->out.value'],
+    )
+    const { out } = await outputs(of, withTypes(shaky.type))
+    assert.deepEqual(out, [{ node_id: 'shaky', node_type: 'test.Shaky', type: 'busy', message: 'not yet' }])
+    assert.equal(shaky.attempts, 2)
+  })
+
+  test('law 31: aggregates, weaves and loops are not tried again', () => {
+    for (const type of ['control.Collect', 'control.Take']) {
+      const of = graph(
+        [node('each', 'control.ForEach', { list: [1] }), node('n', type, { retry: { attempts: 2 } })],
+        ['each.item->n.item'],
+      )
+      assert.equal(compileGraph(of, withTypes()).plan, null, type)
+    }
+    const loop = graph(
+      [node('n', 'control.Loop', { initial: 1, times: 1, retry: { attempts: 2 } })],
+      ['n.value->n.next'],
+    )
+    assert.equal(compileGraph(loop, withTypes()).plan, null)
+  })
+
+  test('law 31: attempts are 1 to 100', () => {
+    for (const attempts of [0, 101, 1.5, 'two', null]) {
+      assert.equal(compileGraph(retrying({ attempts }), withTypes(new Shaky(0).type)).plan, null, String(attempts))
+    }
+    assert.ok(compileGraph(retrying({ attempts: 100 }), withTypes(new Shaky(0).type)).plan)
+  })
+})
