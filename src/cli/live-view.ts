@@ -1,7 +1,7 @@
 // The view of a run that is redrawn in place: a line per node, as many as there is room for, and a total.
 import type { NodeProgress, NodeState, Progress, View } from './progress.ts'
 import type { Output } from './terminal.ts'
-import { counted, cut, duration, fit, harmless, inColour, type Paint, width } from './text.ts'
+import { counted, cut, duration, fit, grouped, harmless, inColour, type Paint, width } from './text.ts'
 import { itemsText } from './views.ts'
 
 type Look = readonly [mark: string, style: Parameters<Paint>[0], word: string]
@@ -56,7 +56,7 @@ function foldedLine(progress: Progress, shown: readonly NodeProgress[]): string 
   const left = { ...progress.counts }
   for (const node of shown) left[node.state]--
   const parts = (Object.keys(LOOKS) as NodeState[]).filter((state) => left[state] > 0)
-  return `  … and ${parts.map((state) => `${left[state].toLocaleString('en-US')} ${LOOKS[state][2]}`).join(', ')}`
+  return `  … and ${parts.map((state) => `${grouped(left[state])} ${LOOKS[state][2]}`).join(', ')}`
 }
 
 /**
@@ -135,5 +135,5 @@ export function totalSoFar(progress: Progress): string {
   const { counts, nodes, elapsed } = progress
   const over = nodes.length - counts.waiting - counts.running
   const running = counts.running > 0 ? `, ${counts.running} running` : ''
-  return `${over.toLocaleString('en-US')} of ${counted(nodes.length, 'node')}${running}, ${duration(elapsed)}`
+  return `${grouped(over)} of ${counted(nodes.length, 'node')}${running}, ${duration(elapsed)}`
 }

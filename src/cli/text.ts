@@ -28,7 +28,13 @@ const ASCII = /^[ -~]*$/
 const WIDE =
   /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{20000}-\u{3fffd}]/u
 const MARKS_ONLY = /^[\p{M}\u200b-\u200d]+$/u
-const graphemes = new Intl.Segmenter()
+let graphemes: Intl.Segmenter | undefined
+
+/** The characters of a text as people count them. What splits them is made when it is first needed: it takes a while. */
+function segments(text: string): Intl.Segments {
+  graphemes ??= new Intl.Segmenter()
+  return graphemes.segment(text)
+}
 
 function columnsOf(grapheme: string): number {
   if (WIDE.test(grapheme)) return 2
@@ -39,7 +45,7 @@ function columnsOf(grapheme: string): number {
 export function width(text: string): number {
   if (ASCII.test(text)) return text.length
   let columns = 0
-  for (const { segment } of graphemes.segment(text)) columns += columnsOf(segment)
+  for (const { segment } of segments(text)) columns += columnsOf(segment)
   return columns
 }
 
@@ -50,7 +56,7 @@ export function cut(text: string, columns: number): string {
   if (sample === text && width(text) <= columns) return text
   let shown = ''
   let left = columns - 1
-  for (const { segment } of graphemes.segment(sample)) {
+  for (const { segment } of segments(sample)) {
     left -= columnsOf(segment)
     if (left < 0) break
     shown += segment
@@ -74,7 +80,12 @@ export function duration(ms: number): string {
   return `${Math.floor(seconds / 3600)} h ${two(Math.floor((seconds % 3600) / 60))} min`
 }
 
+/** `12,345`. The rules of a language take a while to read, and small numbers need none. */
+export function grouped(count: number): string {
+  return count < 1000 ? String(count) : count.toLocaleString('en-US')
+}
+
 /** `1 node`, `12,345 nodes`. */
 export function counted(count: number, noun: string): string {
-  return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`
+  return `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`
 }

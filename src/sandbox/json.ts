@@ -3,8 +3,9 @@ import { isTooDeep, TOO_DEEP } from '../engine/depth.ts'
 import { NodeError } from '../engine/node-error.ts'
 import { LONGEST_JSON, MOST_VALUES } from './limits.ts'
 
-const TOO_MANY = `more than ${MOST_VALUES.toLocaleString('en')} values`
-const TOO_LONG = `more than ${LONGEST_JSON.toLocaleString('en')} characters of JSON`
+// Written when they are needed: writing the first number of a language takes longer than the rest of this file's start.
+const tooMany = () => `more than ${MOST_VALUES.toLocaleString('en')} values`
+const tooLong = () => `more than ${LONGEST_JSON.toLocaleString('en')} characters of JSON`
 
 function refuse(name: string, what: string): never {
   throw new NodeError(`Code cannot take the input "${name.slice(0, 60)}": ${what}.`, 'bad_input')
@@ -21,7 +22,7 @@ function unfit(value: unknown): string | null {
 
 /** Throws NodeError where a value isn't plain. Gives how many values lie in it. */
 function checkInput(name: string, value: unknown, left: number): number {
-  if (left < 0) throw new NodeError(`The inputs of the code hold ${TOO_MANY}.`, 'too_large')
+  if (left < 0) throw new NodeError(`The inputs of the code hold ${tooMany()}.`, 'too_large')
   const reason = unfit(value)
   if (reason) refuse(name, reason)
   if (typeof value !== 'object' || value === null) return 1
@@ -39,7 +40,7 @@ export function inputsJson(inputs: Readonly<Record<string, unknown>>): string {
     count += checkInput(name, value, MOST_VALUES - count)
   }
   const text = JSON.stringify(inputs)
-  if (text.length > LONGEST_JSON) throw new NodeError(`The inputs of the code are ${TOO_LONG}.`, 'too_large')
+  if (text.length > LONGEST_JSON) throw new NodeError(`The inputs of the code are ${tooLong()}.`, 'too_large')
   return text
 }
 
@@ -57,7 +58,7 @@ function countValues(value: unknown): number {
 
 /** What is wrong with JSON that came out of the engine, or null. Needs time and memory in proportion to it. */
 export function jsonProblem(text: string): string | null {
-  if (text.length > LONGEST_JSON) return TOO_LONG
+  if (text.length > LONGEST_JSON) return tooLong()
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -67,13 +68,13 @@ export function jsonProblem(text: string): string | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'no object with values by name'
   // The record that names outputs or an item's handles is not part of their values.
   if (Object.values(value).some(isTooDeep)) return `values ${TOO_DEEP}`
-  return countValues(value) > MOST_VALUES ? TOO_MANY : null
+  return countValues(value) > MOST_VALUES ? tooMany() : null
 }
 
 /** Outputs by name, or an item. The text has been checked by the worker. */
 export function outputsOf(text: unknown): Record<string, unknown> {
   if (typeof text !== 'string' || text.length > LONGEST_JSON) {
-    throw new NodeError(`What the code gave is ${TOO_LONG}.`, 'code_output')
+    throw new NodeError(`What the code gave is ${tooLong()}.`, 'code_output')
   }
   return JSON.parse(text) as Record<string, unknown>
 }
