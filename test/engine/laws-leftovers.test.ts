@@ -35,6 +35,9 @@ function counted(signal: AbortSignal): { listeners: number } {
   return count
 }
 
+/** Made once: a stack takes time. */
+const [ODD, EARLY] = [new NodeError('odd'), new NodeError('not yet')]
+
 class Leftovers {
   generators = 0
   #attempts = 0
@@ -70,13 +73,13 @@ class Leftovers {
   }
 
   #odd(given: number) {
-    if (given % 2 === 1) throw new NodeError('odd')
+    if (given % 2 === 1) throw ODD
     return { output: given }
   }
 
   /** Fails every other time. */
   #shaky(given: unknown) {
-    if (this.#attempts++ % 2 === 0) throw new NodeError('not yet')
+    if (this.#attempts++ % 2 === 0) throw EARLY
     return { output: given }
   }
 }

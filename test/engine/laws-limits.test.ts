@@ -14,7 +14,7 @@ const LIMITS = [
 
 describe('law 0: limits change no output', () => {
   test('a graph gives the same under any limit of concurrency and of inboxes', async () => {
-    await holds(recipes(MIXES.all), 1000, async (recipe) => {
+    await holds(recipes(MIXES.all, 14), 1000, async (recipe) => {
       const builder = new Builder(recipe)
       const outcomes = await Promise.all(LIMITS.map((limit) => tried(builder, limit).execution.done))
       const { doubtful, failing } = expectedOf(builder)
