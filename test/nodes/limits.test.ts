@@ -141,8 +141,8 @@ function tooLong(value: unknown, levels = 2): string | null {
   return null
 }
 
-/** How many items of a weave are looked at: the others are like them. */
-const ENOUGH = 1000
+/** How many items of a stream are looked at: the others are like them, and there may be no end of them. */
+const ENOUGH = 5
 
 /** What a weave gives that is too long, where each of its streams has as many items as a list may have. */
 function woven(weave: Weave, inputs: Inputs): Outputs {
@@ -176,7 +176,11 @@ async function given(type: NodeType, inputs: Inputs): Promise<Outputs> {
   }
   const made = await type.run!(inputs, context)
   if (!(Symbol.iterator in made)) return made as Outputs
-  for (const item of made as Generator<Outputs>) if (tooLong(item)) return item
+  let looked = 0
+  for (const item of made as Generator<Outputs>) {
+    if (tooLong(item)) return item
+    if (++looked === ENOUGH) break
+  }
   return {}
 }
 
