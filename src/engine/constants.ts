@@ -71,7 +71,8 @@ function dynamicValues(node: DraftNode, connected: ReadonlySet<string>, into: Co
       into.values[name] = result.value
       continue
     }
-    required.add(name)
+    if (node.type.optional_dynamic_inputs) into.values[name] = null
+    else required.add(name)
     if (result && !connected.has(name)) {
       const text = `Dynamic input "${name}" of node "${node.id}": ${result.mismatch}.`
       issues.push(issue('type_mismatch', text, node.id, name))

@@ -127,6 +127,8 @@ export interface NodeType {
   /** `input` nodes read the run's params under their `name`, `output` nodes publish under theirs. */
   role?: 'input' | 'output'
   supports_dynamic_inputs?: boolean
+  /** Dynamic inputs that got nothing, or have no value, are null instead of being required. */
+  optional_dynamic_inputs?: boolean
   supports_dynamic_outputs?: boolean
   /** Dynamic outputs that the graph declares with `stream: true` are stream outputs. */
   supports_dynamic_streams?: boolean

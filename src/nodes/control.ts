@@ -21,13 +21,16 @@ export const controlNodes: NodeType[] = [
   {
     node_type: 'control.Coalesce',
     title: 'First of',
-    description: 'Gives the first of its values that is there: it brings two branches together again.',
+    description:
+      'Gives the first of its values that is there, a and b before dynamic inputs in their order: it brings branches together again.',
     properties: [
       option('a', 'any', 'The preferred value.'),
       option('b', 'any', 'The value used where the first is missing.'),
     ],
     outputs: [output('output', 'any')],
-    run: ({ a, b }) => ({ output: a ?? b }),
+    supports_dynamic_inputs: true,
+    optional_dynamic_inputs: true,
+    run: ({ a, b, ...more }) => ({ output: [a, b, ...Object.values(more)].find((value) => value !== null) ?? null }),
   },
   {
     node_type: 'control.ForEach',

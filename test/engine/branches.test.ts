@@ -105,6 +105,47 @@ describe('branches', () => {
     assert.deepEqual(await outputs(of(false)), { out: ['v'] })
   })
 
+  test('dynamic inputs of control.Coalesce may get nothing, and count in the order in which they are declared', async () => {
+    const of = (first: boolean, second: boolean) =>
+      graph(
+        [
+          node('one', 'control.If', { condition: first, value: 'one' }),
+          node('two', 'control.If', { condition: second, value: 'two' }),
+          node(
+            'any',
+            'control.Coalesce',
+            { last: 'own' },
+            { dynamic_properties: { z: { type: 'str' }, m: null, last: null } },
+          ),
+          node('bare', 'control.Coalesce'),
+          sink('out'),
+          sink('bare_out'),
+        ],
+        [
+          'one.if_true->any.m',
+          'two.if_true->any.z',
+          'any.output->out.value',
+          'one.if_true->bare.x',
+          'two.if_true->bare.w',
+          'bare.output->bare_out.value',
+        ],
+      )
+    assert.deepEqual(await outputs(of(true, true)), { out: ['two'], bare_out: ['one'] })
+    assert.deepEqual(await outputs(of(true, false)), { out: ['one'], bare_out: ['one'] })
+    assert.deepEqual(await outputs(of(false, true)), { out: ['two'], bare_out: ['two'] })
+    assert.deepEqual(await outputs(of(false, false)), { out: [], bare_out: [] })
+  })
+
+  test('an optional dynamic input falls back to its own value, and a node type that does not say so requires them', async () => {
+    const of = (type: string) =>
+      graph(
+        [iff(true), node('n', type, { template: '' }, { dynamic_properties: { x: null, y: 'own' } }), sink('out')],
+        ['if.if_false->n.x', 'if.if_true->n.z', 'n.output->out.value'],
+      )
+    assert.deepEqual(await outputs(of('control.Coalesce')), { out: ['own'] })
+    assert.deepEqual(await outputs(of('text.Template')), { out: [] })
+  })
+
   test('an opener that is skipped gives nothing to its aggregate, which is skipped', async () => {
     const of = graph(
       [

@@ -61,6 +61,11 @@ describe('control', () => {
     assert.deepEqual(await fire('control.Coalesce', { a: 0, b: 1 }), { output: 0 })
     assert.deepEqual(await fire('control.Coalesce', { b: 1 }), { output: 1 })
     assert.deepEqual(await fire('control.Coalesce'), { output: null })
+    assert.deepEqual(await fire('control.Coalesce', { a: 'a' }, { c: 'c' }), { output: 'a' })
+    assert.deepEqual(await fire('control.Coalesce', {}, { z: null, y: { type: 'str' }, x: false, w: 'w' }), {
+      output: false,
+    })
+    await assert.rejects(fire('control.Coalesce', { c: 5 }, { c: { type: 'str' } }), /type_mismatch.*"c"/)
     const bad = graph([source('in', 1), node('c', 'control.Coalesce'), sink('out')], ['c.output->out.value'])
     assert.deepEqual(await outputs(bad), { out: [null] })
   })
