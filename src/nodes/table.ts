@@ -1,6 +1,6 @@
 // data.*: tables, which are lists of rows (dicts by column), cut to what is wanted. Nothing here adds rows: joining is in
 // table-join.ts, grouping in table-group.ts, turning in table-shape.ts, cleaning in table-clean.ts.
-import type { NodeType } from '../engine/node-type.ts'
+import type { Inputs, NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
 import { option, output, required } from './define.ts'
 import { guardKey, Keys } from './keys.ts'
@@ -58,12 +58,12 @@ interface Filter {
   formula: string
 }
 
-function filter({ rows, where, present, formula }: Filter) {
+function filter({ rows, where, present, formula, ...inputs }: Filter) {
   const wanted = Object.entries(where)
   guardColumns(rows, [...Object.keys(where), ...present])
   const spend = budget()
   spend(rows.length * (wanted.length + present.length))
-  const results = formula === '' ? null : evaluateRows(formula, rows)
+  const results = formula === '' ? null : evaluateRows(formula, rows, inputs)
   const [kept, rest]: [Row[], Row[]] = [[], []]
   for (const [index, row] of rows.entries()) {
     const isKept =
@@ -88,9 +88,9 @@ function distinct(rows: Row[], by: string[], keep: string) {
   return { output: found, removed: rows.length - found.length }
 }
 
-function addColumn(rows: Row[], name: string, formula: string): Row[] {
+function addColumn(rows: Row[], name: string, formula: string, inputs: Inputs): Row[] {
   guardKey(name)
-  const results = evaluateRows(formula, rows)
+  const results = evaluateRows(formula, rows, inputs)
   budget()(rows.reduce((cells, row) => cells + Object.keys(row).length + 1, 0))
   return rows.map((row, index) => {
     const copy = { ...row }
@@ -131,6 +131,7 @@ export const tableNodes: NodeType[] = [
       }),
     ],
     outputs: [result(), output('rest', 'list[dict[str,any]]')],
+    supports_dynamic_inputs: true,
     run(inputs) {
       const { rows, ...others } = inputs as unknown as Filter
       return filter({ rows: readRows(rows), ...others })
@@ -158,8 +159,9 @@ export const tableNodes: NodeType[] = [
       required('formula', 'str', `For instance \`price * count\`: ${FORMULA_RULES}.`),
     ],
     outputs: [result()],
-    run: ({ rows, name, formula }: { rows: Row[]; name: string; formula: string }) => ({
-      output: addColumn(readRows(rows), name, formula),
+    supports_dynamic_inputs: true,
+    run: ({ rows, name, formula, ...inputs }: Inputs & { rows: Row[]; name: string; formula: string }) => ({
+      output: addColumn(readRows(rows), name, formula, inputs),
     }),
   },
   {

@@ -48,7 +48,17 @@ describe('the registry', () => {
     const dynamic = builtinNodes.all().filter((type) => type.supports_dynamic_inputs)
     assert.deepEqual(
       dynamic.map((type) => type.node_type),
-      ['code.JavaScript', 'logic.Combine', 'math.Formula', 'text.RenderHtml', 'text.Template', 'workflow.Call'],
+      [
+        'code.JavaScript',
+        'control.Coalesce',
+        'data.AddColumn',
+        'data.Filter',
+        'logic.Combine',
+        'math.Formula',
+        'text.RenderHtml',
+        'text.Template',
+        'workflow.Call',
+      ],
     )
     assert.ok(builtinNodes.get('workflow.Call')!.supports_dynamic_outputs)
     const streaming = builtinNodes.all().filter((type) => nodeMetadata(type).is_streaming_output)

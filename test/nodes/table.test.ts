@@ -64,6 +64,12 @@ test('data.Filter', async () => {
   await assert.rejects(of({ formula: '1 +' }), /bad_formula/)
   await assert.rejects(of({ rows: [], formula: '1 +' }), /bad_formula/)
   await assert.rejects(of({ where: { town: 'x' } }), /unknown_column/)
+  const above = (least: unknown) => outputOf('data.Filter', { rows, formula: 'year > least' }, { least })
+  assert.deepEqual(
+    await above(2023),
+    rows.filter(({ year }) => Number(year) > 2023),
+  )
+  await assert.rejects(above('2023'), /bad_input: Input "least" is str, and a formula takes numbers/)
   await refuses('data.Filter', {})
 })
 
@@ -82,8 +88,48 @@ test('data.AddColumn', async () => {
   )
   assert.equal((await of({ rows: [{ e5: 1, e: 2 }], name: 'x', formula: '1e5 * e5 + e' }))[0]!.x, 100_002)
   assert.deepEqual(await of({ rows: [], name: 'x', formula: 'y' }), [])
-  await assert.rejects(of({ name: 'x', formula: 'total / 0' }), /not_finite: The result of the formula in row 1/)
   await refuses('data.AddColumn', { name: 'x', formula: '1' })
+})
+
+test('data.AddColumn with inputs beside the columns', async () => {
+  const of = (formula: string, inputs: object, rows: object[] = [{ a: 2, rate: 5 }, { a: 3 }]) =>
+    outputOf('data.AddColumn', { rows, name: 'x', formula }, { ...inputs }) as Promise<Record<string, unknown>[]>
+  assert.deepEqual(await of('a * factor', { factor: 10 }), [
+    { a: 2, rate: 5, x: 20 },
+    { a: 3, x: 30 },
+  ])
+  // An input goes before a column of its name.
+  assert.deepEqual(
+    (await of('a * rate', { rate: 1, unused: 'text' })).map(({ x }) => x),
+    [2, 3],
+  )
+  assert.deepEqual(
+    (await of('a * e', { e: true })).map(({ x }) => x),
+    [2, 3],
+  )
+  assert.deepEqual(await of('factor', { factor: 1 }, []), [])
+  await assert.rejects(of('factor', { factor: [] }, []), /bad_input: Input "factor" is list/)
+  const unknown = /unknown_column: .* "facto", which is neither a column nor an input\. Did you mean "factor"/
+  await assert.rejects(of('facto', { factor: 1 }), unknown)
+})
+
+test('data.AddColumn says in which row a formula gives no number, and why', async () => {
+  const of = (formula: string, rows: object[]) => outputOf('data.AddColumn', { rows, name: 'x', formula })
+  const rows = [
+    { a: 1, total: 1 },
+    { a: 0, total: 1 },
+    { a: 0, total: 0 },
+  ]
+  await assert.rejects(of('a / total', rows), /^Error: not_finite: Row 3: the formula gives NaN: is `total` 0\?$/)
+  await assert.rejects(of('a % ( total )', rows), /Row 3: the formula gives NaN: is what it divides by 0\?/)
+  await assert.rejects(of('total / abs(a)', rows), /Row 2: the formula gives Infinity: is what it divides by 0\?/)
+  await assert.rejects(of('total / 0', rows), /Row 1: the formula gives Infinity: is what it divides by 0\?/)
+  await assert.rejects(of('1 + ln(a - 1)', rows), /Row 1: the formula gives -Infinity, which is no finite number\./)
+  const guarded = (await of('if(total == 0, 0, a / total)', rows)) as { x: number }[]
+  assert.deepEqual(
+    guarded.map(({ x }) => x),
+    [1, 0, 0],
+  )
 })
 
 describe('data.Sort', () => {
