@@ -49,8 +49,15 @@ function plain(text: string): string {
     .replaceAll(/[ßæœøđðþł]/g, (letter) => PLAIN[letter]!)
 }
 
+interface Slug {
+  text: string
+  separator: string
+  length: number
+  default: string
+}
+
 /** Words as far as they fit. Titles are short: of a longer text only the beginning is looked at. */
-function slug(text: string, separator: string, most: number): string {
+function slug({ text, separator, length: most, default: otherwise }: Slug): string {
   const words = matches(plain(text.slice(0, LONGEST_TITLE)), /[\p{L}\p{N}]+/gu)
   let made = ''
   for (const word of words) {
@@ -58,7 +65,8 @@ function slug(text: string, separator: string, most: number): string {
     if (longer.length > most) break
     made = longer
   }
-  return made === '' ? [...(words[0] ?? '')].slice(0, most).join('') : made
+  if (words.length === 0) return otherwise
+  return made === '' ? [...words[0]!].slice(0, most).join('') : made
 }
 
 export const caseNodes: NodeType[] = [
@@ -86,10 +94,9 @@ export const caseNodes: NodeType[] = [
         min: 1,
         max: 1000,
       }),
+      option('default', 'str', 'What to give for a text without letters and digits.', { default: '' }),
     ],
     outputs: [output('output', 'str')],
-    run: ({ text, separator, length }: { text: string; separator: string; length: number }) => ({
-      output: slug(text, separator, length),
-    }),
+    run: (inputs) => ({ output: slug(inputs as unknown as Slug) }),
   },
 ]

@@ -61,6 +61,9 @@ function difference(from: Moment, to: Moment, unit: Unit) {
 /** How many dates one range may have: more than the days of fifty years. Each may cost a tenth of a millisecond. */
 const MOST_DATES = 20_000
 
+/** What a day takes of a date. */
+const DAY = 'yyyy-MM-dd'
+
 interface Range {
   from: string
   to: string
@@ -134,7 +137,7 @@ export const dateMathNodes: NodeType[] = [
     node_type: 'date.Range',
     title: 'Range of dates',
     description:
-      'Lists the dates from one up to, not including, another. Each is counted from the first, so month ends come back. At most 20,000.',
+      'Lists the dates from one up to, not including, another. Each is counted from the first, so month ends come back; days has them without their times, such as `2026-03-31`. At most 20,000.',
     properties: [
       date('from'),
       date('to'),
@@ -143,8 +146,11 @@ export const dateMathNodes: NodeType[] = [
       option('inclusive', 'bool', 'Includes the end where a step meets it.', { default: false }),
       zone(),
     ],
-    outputs: [output('output', 'list[str]')],
-    run: (inputs) => ({ output: range(inputs as unknown as Range) }),
+    outputs: [output('output', 'list[str]'), output('days', 'list[str]')],
+    run(inputs) {
+      const dates = range(inputs as unknown as Range)
+      return { output: dates, days: dates.map((date) => date.slice(0, DAY.length)) }
+    },
   },
   {
     node_type: 'date.Compare',

@@ -22,6 +22,9 @@ describe('text.Slug', () => {
     assert.equal(await of('someHTTPName'), 'somehttpname')
     assert.equal(await of(''), '')
     assert.equal(await of('?!'), '')
+    assert.equal(await of('?!', { default: 'Untitled 1' }), 'Untitled 1')
+    assert.equal(await of('a', { default: 'Untitled 1' }), 'a')
+    await assert.rejects(of('?!', { default: 5 }), /type_mismatch/)
     await assert.rejects(of('a', { length: 0 }), /must be at least 1/)
   })
 

@@ -118,6 +118,14 @@ describe('date.Range', () => {
     assert.deepEqual(spring, ['2024-03-30T00:00:00+01:00', '2024-03-31T00:00:00+01:00', '2024-04-01T00:00:00+02:00'])
   })
 
+  test('gives the days alone as well, those of the zone', async () => {
+    const from = '2024-03-31T23:00:00Z'
+    const { output, days } = await fire('date.Range', { from, to: '2024-04-02', unit: 'hour', step: 12, ...berlin })
+    assert.deepEqual(output, ['2024-04-01T01:00:00+02:00', '2024-04-01T13:00:00+02:00'])
+    assert.deepEqual(days, ['2024-04-01', '2024-04-01'])
+    assert.deepEqual((await fire('date.Range', { from, to: from })).days, [])
+  })
+
   test('is empty where it would go the wrong way', async () => {
     assert.deepEqual(await of('2024-01-31', '2024-01-29'), [])
     assert.deepEqual(await of('2024-01-31', '2024-01-31'), [])
