@@ -84,15 +84,16 @@ async function* itemsOf(iterator: Iterated, first: IteratorResult<unknown>, limi
 
 async function attempt(begin: (signal: AbortSignal) => unknown, host: AttemptHost, ms: number | null) {
   const limit = new TimeLimit(host, ms)
-  let iterator: Iterated | null | undefined
+  let iterator: Iterated | null = null
   let streams = false
   try {
     const result = await limit.within(() => begin(limit.signal))
-    iterator = asSource(result)?.iterator
-    if (!iterator) return result
-    const first = await limit.within(() => iterator.next())
+    const given = asSource(result)?.iterator
+    if (!given) return result
+    iterator = given
+    const first = await limit.within(() => given.next())
     streams = true
-    return itemsOf(iterator, first, limit)
+    return itemsOf(given, first, limit)
   } finally {
     if (!streams) limit.end()
     if (!streams && iterator) leave(iterator)

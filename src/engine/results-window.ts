@@ -15,6 +15,10 @@ const WINDOW = 64
 /** Shared by all nodes whose results never had to wait. Never written to. */
 const EMPTY: Firing[] = []
 
+/** Stands for a firing that is over but for the end of its generator. Never changed. */
+const PUT_AWAY = new Firing(true)
+PUT_AWAY.dropped = true
+
 export class ResultsWindow {
   readonly #performer: Member
   readonly #tasks: Tasks
@@ -145,7 +149,7 @@ export class ResultsWindow {
     if (!source.iterator?.return) return
     try {
       const returned: unknown = source.iterator.return()
-      if (isThenable(returned)) returned.then(undefined, () => {})
+      if (isThenable(returned)) this.#tasks.wait(returned, PUT_AWAY, () => {})
     } catch {
       // Nobody wants it any more: what a generator says while it is put away has no listener.
     }

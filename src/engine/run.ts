@@ -68,7 +68,6 @@ export class Run implements Stage, ContextHost, Halting {
   #open: number
   #inFlight = 0
   #working = false
-  #listening = false
   #error: RunError | null = null
   #outcome: Outcome | null = null
   #done: PromiseWithResolvers<Outcome> | null = null
@@ -91,6 +90,9 @@ export class Run implements Stage, ContextHost, Halting {
 
   /** Begins. A run that needs no waiting is over when this returns. */
   start(): void {
+    const { signal } = this.#options
+    if (signal.aborted) this.#cancel()
+    else signal.addEventListener('abort', this.#abort)
     const { timeLimit } = this.#options
     if (timeLimit !== null) this.#aborter.limitTime(timeLimit, () => this.#timeOut(timeLimit))
     for (const root of this.#plan.roots) this.schedule(this.#actor(root))
@@ -225,10 +227,6 @@ export class Run implements Stage, ContextHost, Halting {
 
   fail(performer: Member, error: unknown): Failure | null {
     if (this.#state !== 'running') return null
-    if (this.#options.signal.aborted) {
-      this.#cancel()
-      return null
-    }
     const { node } = performer
     const { type, message, cause } = publicError(error)
     if (node.leadsToCatch || performer.unwanted) {
@@ -302,18 +300,12 @@ export class Run implements Stage, ContextHost, Halting {
     if (this.#working || this.#state === 'settled') return
     this.#working = true
     try {
-      if (!this.#over() && this.#scheduler.work(() => this.#over())) this.#scheduler.later(this.#drain)
+      if (!this.stopped && this.#scheduler.work(() => this.stopped)) this.#scheduler.later(this.#drain)
     } catch (fault) {
       this.#breakDown(fault)
     }
     this.#working = false
     this.#endIfOver()
-  }
-
-  /** Whether the run has stopped; hears of a cancel that came in the middle of a slice. */
-  #over(): boolean {
-    if (this.#options.signal.aborted) this.#cancel()
-    return this.#state !== 'running'
   }
 
   /** The engine itself, or an observer, threw: the run can't be trusted to go on. */
@@ -361,14 +353,12 @@ export class Run implements Stage, ContextHost, Halting {
     if (this.#state === 'running' && this.#isStuck()) {
       this.#breakDown(new Error(`${this.#open} nodes wait for nothing that could come`))
     }
-    if (this.#state === 'running' ? this.#open === 0 : this.#inFlight === 0) {
-      this.#settle()
-      return
-    }
-    if (this.#scheduler.starving) this.#options.budget.wait(this.#drain)
-    if (this.#listening) return
-    this.#listening = true
-    this.#options.signal.addEventListener('abort', this.#abort)
+    if (this.#state === 'running' && this.#open > 0) {
+      if (this.#scheduler.starving) this.#options.budget.wait(this.#drain)
+    } else if (this.#inFlight === 0) this.#settle()
+    // Every node is closed: what nobody wanted any more is under way all the same, and is told to end.
+    else if (this.#state === 'running' && !this.#aborter.aborted)
+      this.#abortFirings(new NodeError('The run is over.', 'cancelled'))
   }
 
   /** Nothing is under way and nothing can come, though nodes are open: no graph should bring this about. */
@@ -387,7 +377,7 @@ export class Run implements Stage, ContextHost, Halting {
     if (this.#state === 'settled') return
     const outcome = this.#result()
     this.#state = 'settled'
-    if (this.#listening) this.#options.signal.removeEventListener('abort', this.#abort)
+    this.#options.signal.removeEventListener('abort', this.#abort)
     this.#aborter.close(this.#inFlight > 0)
     this.#options.budget.forget(this.#drain)
     for (const actor of this.#actors) if (actor && !actor.closed) actor.abandon()

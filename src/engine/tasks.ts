@@ -44,8 +44,8 @@ export class Tasks {
     this.#context ??= this.#stage.context(this.#performer)
     try {
       const given = work(this.#context)
-      // Where the code itself cancelled the run, nobody waits for what it promised.
-      if (this.#stage.stopped && isThenable(given)) given.then(undefined, () => {})
+      // Where the code itself cancelled the run, its firing is under way all the same.
+      if (this.#stage.stopped && isThenable(given)) this.wait(given, null, () => {})
       return given
     } catch (error) {
       return this.fail(error) ?? undefined
