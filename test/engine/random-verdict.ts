@@ -59,6 +59,7 @@ export function expectedOf(builder: Builder): Expected {
 /** Judges a run that has settled; says how it should have ended. */
 export async function judge(trial: Trial, outcome: Outcome, expected: Expected): Promise<'completed' | 'failed'> {
   const { failing, doubtful, reference } = expected
+  if (outcome.status === 'completed') assert.equal(trial.ledger.open, 0, 'a generator is still open')
   await until(() => trial.ledger.open === 0, 'firings that are still open')
   if (outcome.status === 'failed') {
     const { node_id, type } = outcome.error
