@@ -1,6 +1,7 @@
 // How far a run has come, node by node, as the views of the terminal show it.
 import type { NodeStatus, ObservedNode, RunObserver } from '../engine/observer.ts'
 import type { Plan } from '../engine/plan.ts'
+import { Given } from './given.ts'
 import { oneLine } from './text.ts'
 
 /** `waiting` before the first firing; `stopped` and `not_run` where the run ended first. */
@@ -8,14 +9,9 @@ export type NodeState = 'waiting' | 'running' | 'completed' | 'skipped' | 'error
 
 export interface NodeProgress {
   readonly label: string
-  /** Whether it works on the items of a stream, or makes them. */
-  readonly streams: boolean
   state: NodeState
-  /** Whether it hands items on, one by one. */
-  readonly gives: boolean
-  /** The most values that have come along one of its edges, and that have gone or were published. */
-  came: number
-  went: number
+  /** What it has given so far. */
+  readonly given: Given
   /** What the node says of its own progress. */
   progress: { readonly done: number; readonly total: number } | null
   /** Monotonic milliseconds; null before. */
@@ -45,30 +41,27 @@ export class Progress {
   readonly started: number
   readonly counts: Record<NodeState, number>
   readonly #byId: ReadonlyMap<string, NodeProgress>
-  readonly #byEdge = new Map<string, { readonly from: NodeProgress; readonly to: NodeProgress }>()
+  readonly #byEdge = new Map<string, { readonly from: Given; readonly port: number; readonly to: Given }>()
   readonly #now: () => number
 
   constructor(plan: Plan, now: () => number) {
     this.#now = now
     this.started = now()
-    const giving = new Set(
-      plan.nodes.flatMap(({ slots }) => slots.filter(({ depth }) => depth > 0)).map((slot) => slot.source),
-    )
     this.nodes = plan.nodes.map((node) => ({
       label: labelOf(node.observed),
-      streams: node.streaming || node.depth > 0 || node.slots.some((slot) => slot.depth > 0),
       state: 'waiting',
-      gives: giving.has(node.index),
-      came: 0,
-      went: 0,
+      given: new Given(node),
       progress: null,
       began: null,
       ended: null,
     }))
     this.#byId = new Map(plan.nodes.map((node) => [node.observed.node_id, this.nodes[node.index]!]))
-    for (const node of plan.nodes) {
-      for (const { edge_id, source } of node.slots) {
-        this.#byEdge.set(edge_id, { from: this.nodes[source]!, to: this.nodes[node.index]! })
+    for (const { index, ports } of plan.nodes) {
+      for (const [port, { targets }] of ports.entries()) {
+        for (const { node, slot } of targets) {
+          const edge = { from: this.nodes[index]!.given, port, to: this.nodes[node]!.given }
+          this.#byEdge.set(plan.nodes[node]!.slots[slot]!.edge_id, edge)
+        }
       }
     }
     const none = { running: 0, completed: 0, skipped: 0, error: 0, stopped: 0, not_run: 0 }
@@ -101,13 +94,13 @@ export class Progress {
         if (status !== 'running') view.closed(node)
       },
       output: ({ node_id }) => {
-        this.#byId.get(node_id)!.went++
+        this.#byId.get(node_id)!.given.published()
       },
       edgeUpdated: (edge_id, _status, counter) => {
         const edge = this.#byEdge.get(edge_id)
         if (!edge) return
-        edge.from.went = Math.max(edge.from.went, counter)
-        edge.to.came = Math.max(edge.to.came, counter)
+        edge.from.went(edge.port, counter)
+        edge.to.came(counter)
       },
       progress: ({ node_id }, done, total) => {
         this.#byId.get(node_id)!.progress = { done, total }

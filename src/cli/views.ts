@@ -13,12 +13,12 @@ const WORDS: Readonly<Record<NodeState, string>> = {
   not_run: 'not run',
 }
 
-/** `3 items`, of a node at work those that it is done with; nothing of a node outside of streams. */
-export function itemsText({ streams, gives, came, went, progress, state }: NodeProgress): string {
-  const isRunning = state === 'running'
-  if (progress !== null && isRunning) return `${progress.done}/${progress.total}`
-  if (!streams || state === 'waiting' || state === 'skipped' || state === 'not_run') return ''
-  return counted(isRunning && gives ? went : Math.max(came, went), 'item')
+/** `3 items`: those that it has given so far; nothing of a node outside of streams. */
+export function itemsText({ given, progress, state }: NodeProgress): string {
+  if (progress !== null && state === 'running') return `${progress.done}/${progress.total}`
+  if (state === 'waiting' || state === 'skipped' || state === 'not_run') return ''
+  const { items } = given
+  return items === null ? '' : counted(items, 'item')
 }
 
 /** A line per node as it ends, and what is said between; no escape codes. */

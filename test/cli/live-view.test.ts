@@ -140,7 +140,7 @@ describe('a run on a terminal', () => {
       '✓ list T',
       '✓ each (For each) 3 items T',
       '✓ delay-1 (Delay) 3 items T',
-      '✓ all (Collect) 3 items T',
+      '✓ all (Collect) T',
       '✓ out T',
       'completed: 5 nodes in T',
     ])
