@@ -76,7 +76,7 @@ describe('the items of a node', () => {
   test('of a node whose outputs go nowhere are its firings, if one input tells them', async () => {
     const { items } = await told(
       [
-        { id: 'each', type: 'control.ForEach', data: { list: [1, 2, 3] } },
+        { id: 'each', type: 'control.ForEach', data: { list: ['a', 'b', 'c'] } },
         { id: 'one', type: 'text.FromValue' },
         { id: 'two', type: 'text.Concat' },
         { id: 'lone', type: 'control.ForEach', data: { list: [1, 2] } },
