@@ -12,7 +12,12 @@ export interface ContextHost {
   readonly settled: boolean
   readonly random: () => number
   readonly services: NodeServices
-  callWorkflow(node: ObservedNode, workflow_id: string, params: Record<string, unknown>): Promise<Outputs>
+  callWorkflow(
+    node: ObservedNode,
+    workflow_id: string,
+    params: Record<string, unknown>,
+    signal: AbortSignal,
+  ): Promise<Outputs>
 }
 
 export class FiringContext implements NodeContext {
@@ -72,6 +77,6 @@ export class FiringContext implements NodeContext {
   }
 
   callWorkflow(workflow_id: string, params: Record<string, unknown>): Promise<Outputs> {
-    return this.#host.callWorkflow(this.#node, workflow_id, params)
+    return this.#host.callWorkflow(this.#node, workflow_id, params, this.signal)
   }
 }

@@ -32,12 +32,13 @@ export interface RunOptions {
   /** Milliseconds, or null. */
   timeLimit: number | null
   services: NodeServices
-  /** Calls a workflow. While it goes on it is one of `calls`, so that it stops with its caller. */
+  /** Calls a workflow under the firing's signal. While it goes on it is one of `calls`, so that it stops with its caller. */
   callWorkflow(
     caller: ObservedNode,
     workflow_id: string,
     params: Record<string, unknown>,
     calls: Set<Halting>,
+    signal: AbortSignal,
   ): Promise<Outputs>
 }
 
@@ -254,10 +255,15 @@ export class Run implements Stage, ContextHost, Halting {
   }
 
   /** Waiting for a sub-workflow, a firing gives its place to the firings inside of it. */
-  async callWorkflow(node: ObservedNode, workflow_id: string, params: Record<string, unknown>): Promise<Outputs> {
+  async callWorkflow(
+    node: ObservedNode,
+    workflow_id: string,
+    params: Record<string, unknown>,
+    signal: AbortSignal,
+  ): Promise<Outputs> {
     if (this.stopped) throw new NodeError('The run has stopped.', 'cancelled')
     const { budget, callWorkflow } = this.#options
-    return withoutPlace(budget, () => callWorkflow(node, workflow_id, params, this.#calls))
+    return withoutPlace(budget, () => callWorkflow(node, workflow_id, params, this.#calls, signal))
   }
 
   attemptHost({ node }: Member): AttemptHost {

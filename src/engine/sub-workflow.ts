@@ -83,7 +83,7 @@ export function newRun(
     random: options.random ?? Math.random,
     timeLimit: depth === 0 ? (options.timeLimit ?? null) : null,
     services: options.services ?? noServices,
-    async callWorkflow(caller, workflow_id, params, calls) {
+    async callWorkflow(caller, workflow_id, params, calls, signal) {
       if (depth >= DEEPEST_CALL) {
         throw new NodeError(`Workflows call each other more than ${DEEPEST_CALL} deep.`, 'too_deep')
       }
@@ -95,7 +95,7 @@ export function newRun(
         return await call.inPlace(async () => {
           const called = await loadPlan(workflow_id)
           checkParams(called, workflow_id, params)
-          const inner = { ...options, params, observer: asCaller(options.observer, caller) }
+          const inner = { ...options, params, signal, observer: asCaller(options.observer, caller) }
           const run = newRun(called, inner, budget, depth + 1)
           return outputsOf(called, workflow_id, await call.outcomeOf(run))
         })

@@ -1,7 +1,7 @@
 // The laws of time limits, of a node and of a run, by a clock that the test turns.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Gate, graph, HandClock, item, node, sink, start, testType, until, withTypes } from './kit.ts'
+import { Gate, graph, HandClock, item, node, planOf, sink, start, testType, until, withTypes } from './kit.ts'
 
 describe('law 32: time limits of a node', () => {
   const limited = (data: Record<string, unknown>) =>
@@ -121,4 +121,30 @@ describe('law 33: the time limit of a run', () => {
     assert.deepEqual(await execution.done, { status: 'completed', outputs: { out: [1] } })
     assert.equal(clock.sleepers.size, 0)
   })
+})
+
+describe('time limits reach into called workflows', () => {
+  const called = graph([node('slow', 'test.Gate', { value: 1 }), sink('out')], ['slow.output->out.value'])
+  const calling = (data: Record<string, unknown>) =>
+    graph([node('call', 'workflow.Call', { workflow_id: 'inner', ...data })], [])
+
+  for (const [what, data, limit] of [
+    ['that of the node that calls', { timeout_seconds: 2 }, {}],
+    ['that of the run', {}, { timeLimit: 2000 }],
+  ] as const) {
+    test(`${what} aborts their firings as well`, async () => {
+      const clock = new HandClock()
+      const gate = new Gate()
+      const types = withTypes(gate.type)
+      const loadPlan = async () => planOf(called, types)
+      const { execution } = start(calling(data), types, { clock, loadPlan, ...limit })
+      await until(() => gate.waiting.length === 1)
+      clock.turn(2000)
+      await until(() => gate.waiting[0]!.signal.aborted)
+      gate.waiting[0]!.open()
+      const outcome = await execution.done
+      assert.equal(outcome.status === 'failed' && outcome.error.type, 'timed_out')
+      await until(() => clock.sleepers.size === 0)
+    })
+  }
 })
