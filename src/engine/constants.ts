@@ -36,11 +36,21 @@ function choiceHint({ type, values }: NodeProperty, own: unknown): string {
   return near === null ? '' : ` Did you mean "${near}"?`
 }
 
+/** What a round gives back comes along an edge; a value in its place would lead nowhere. */
+function judgeFeedback(property: NodeProperty, node: DraftNode, issues: GraphIssue[]): void {
+  const { name, required } = property
+  const own = node.data[name] ?? null
+  if (required || node.meant.has(name) || own === null || own === property.default) return
+  const text = `Input "${name}" of node "${node.id}" needs an edge out of the loop's own stream: it takes no value of its own.`
+  issues.push(issue('missing_property', text, node.id, name))
+}
+
 function propertyValues(node: DraftNode, connected: ReadonlySet<string>, into: Constants, issues: GraphIssue[]): void {
   const required = into.required as Set<string>
   for (const [name, property] of node.info.properties) {
-    const own = property.aggregate ? null : (node.data[name] ?? null)
+    const own = property.aggregate || property.feedback ? null : (node.data[name] ?? null)
     if (own === null) {
+      if (property.feedback) judgeFeedback(property, node, issues)
       if (!property.required || property.default !== undefined) continue
       required.add(name)
       if (node.meant.has(name)) continue

@@ -29,6 +29,23 @@ function counting(data: Record<string, unknown>, more: GraphNode[] = [], edges: 
 }
 
 describe('law 18: feedback closes a cycle', () => {
+  test('law 18: a value of its own takes the place of no feedback', () => {
+    const issue = (data: Record<string, unknown>, edges: string[] = []) => {
+      const nodes = [node('loop', 'control.Loop', { initial: 1, ...data }), sink('out')]
+      const { plan, issues } = compileGraph(graph(nodes, ['loop.result->out.value', ...edges]), types)
+      assert.equal(plan, null)
+      assert.equal(issues.length, 1, JSON.stringify(issues))
+      return issues[0]!
+    }
+    const next = issue({ next: 2 })
+    assert.deepEqual([next.code, next.pin_name], ['missing_property', 'next'])
+    assert.match(next.message, /"next" of node "loop" needs an edge\./)
+    const until = issue({ until: true }, ['loop.value->loop.next'])
+    assert.deepEqual([until.code, until.pin_name], ['missing_property', 'until'])
+    assert.match(until.message, /"until" of node "loop" needs an edge out of the loop's own stream/)
+    assert.deepEqual(codes(counting({ times: 2, next: 7, until: null })), [])
+  })
+
   test('law 18: what comes back from a round decides whether there is another one', async () => {
     assert.deepEqual(await outputs(counting({ times: 3 }), types), { out: [3], rounds: [3] })
   })
