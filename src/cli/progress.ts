@@ -107,8 +107,10 @@ export class Progress {
       },
       chunk() {},
       log: ({ node_id }, severity, content) => view.say(`${severity}: ${this.#byId.get(node_id)!.label}: ${content}`),
-      fault: ({ node_id }, cause) =>
-        view.say(`fault: ${this.#byId.get(node_id)?.label ?? 'the run'}: ${textOf(cause)}`),
+      fault: ({ node_id }, cause, told) => {
+        const label = this.#byId.get(node_id)?.label ?? 'the run'
+        view.say(told ? `cause: ${label}: ${messageOf(cause)}` : `fault: ${label}: ${stackOf(cause)}`)
+      },
     }
   }
 
@@ -127,7 +129,12 @@ export class Progress {
   }
 }
 
+/** What is behind a failure that the node itself tells of. */
+function messageOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause)
+}
+
 /** The cause of a fault, for whoever runs the workflow at this terminal: nobody else reads it. */
-function textOf(cause: unknown): string {
+function stackOf(cause: unknown): string {
   return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
 }

@@ -32,8 +32,8 @@ export interface RunObserver {
   progress(node: ObservedNode, progress: number, total: number): void
   chunk(node: ObservedNode, chunk: Chunk): void
   log(node: ObservedNode, severity: LogSeverity, content: string): void
-  /** The cause of a failure whose text must not be shown: for the log only. */
-  fault(node: ObservedNode, cause: unknown): void
+  /** The cause of a failure, for the log only. `told`: the failure has a message that may be shown besides. */
+  fault(node: ObservedNode, cause: unknown, told: boolean): void
 }
 
 export interface RunError {

@@ -90,8 +90,17 @@ export function paramValue(node: PlanNode, value: unknown): unknown {
 
 const UNSAFE = 'The node failed. The log says why.'
 
-/** What may be said of an error, and the cause that only the log may hear. */
-export function publicError(error: unknown): { type: string; message: string; cause: unknown } {
-  if (error instanceof NodeError) return { type: error.type, message: error.message, cause: error.cause }
-  return { type: 'node_failed', message: UNSAFE, cause: error ?? new Error('The node threw nothing') }
+export interface PublicError {
+  readonly type: string
+  readonly message: string
+  /** What only the log may hear. */
+  readonly cause: unknown
+  /** Whether the message is the node's own. */
+  readonly told: boolean
+}
+
+/** What may be said of an error, and what may not. */
+export function publicError(error: unknown): PublicError {
+  if (error instanceof NodeError) return { type: error.type, message: error.message, cause: error.cause, told: true }
+  return { type: 'node_failed', message: UNSAFE, cause: error ?? new Error('The node threw nothing'), told: false }
 }

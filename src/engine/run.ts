@@ -229,22 +229,22 @@ export class Run implements Stage, ContextHost, Halting {
   fail(performer: Member, error: unknown): Failure | null {
     if (this.#state !== 'running') return null
     const { node } = performer
-    const { type, message, cause } = publicError(error)
+    const { type, message, cause, told } = publicError(error)
     if (node.leadsToCatch || performer.unwanted) {
-      if (!performer.unwanted) this.#hold(performer, message, cause)
+      if (!performer.unwanted) this.#hold(performer, message, cause, told)
       return new Failure(node.observed, type, message)
     }
     this.#stop('failing')
     this.#error = { node_id: node.observed.node_id, type, message }
-    if (cause !== undefined) this.observer.fault(node.observed, cause)
+    if (cause !== undefined) this.observer.fault(node.observed, cause, told)
     this.observer.nodeUpdated(node.observed, 'error', { error: message })
     return null
   }
 
-  #hold(performer: Member, message: string, cause: unknown): void {
+  #hold(performer: Member, message: string, cause: unknown, told: boolean): void {
     performer.failed = message
     const { observed } = performer.node
-    if (cause !== undefined) this.observer.fault(observed, cause)
+    if (cause !== undefined) this.observer.fault(observed, cause, told)
     this.observer.log(observed, 'warning', `Failed, and went on to a Catch: ${message}`)
   }
 
@@ -321,7 +321,7 @@ export class Run implements Stage, ContextHost, Halting {
       this.#error = { node_id: '', type: 'internal_error', message: 'The run broke down. The log says why.' }
     }
     try {
-      this.observer.fault(this.#plan.nodes[0]?.observed ?? NO_NODE, fault)
+      this.observer.fault(this.#plan.nodes[0]?.observed ?? NO_NODE, fault, false)
     } catch {
       // An observer that can't even hear of its own failure: the outcome still tells it.
     }

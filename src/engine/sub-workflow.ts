@@ -41,7 +41,7 @@ function asCaller(observer: RunObserver, caller: ObservedNode): RunObserver {
     progress() {},
     chunk: (_node, chunk) => observer.chunk(caller, chunk),
     log: (node, severity: LogSeverity, content) => observer.log(caller, severity, `${node.node_id}: ${content}`),
-    fault: (_node, cause) => observer.fault(caller, cause),
+    fault: (_node, cause, told) => observer.fault(caller, cause, told),
   }
 }
 

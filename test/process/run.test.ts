@@ -101,6 +101,15 @@ describe('svc run that completes', () => {
     assert.match(stderr, /^warning: code \(JavaScript\): careful$/m)
   })
 
+  test('shows no stack of a refusal that a Catch holds', async () => {
+    const args = ['run', 'convert-money', '--param', 'url=http://127.0.0.1:9999/x']
+    const { code, stderr } = await svc(args)
+    assert.equal(code, 0)
+    assert.match(stderr, /^warning: ask \(HTTP request\): Failed, and went on to a Catch: /m)
+    assert.doesNotMatch(stderr, /\n\s+at |fault:/)
+    assert.equal((await svc([...args, QUIET])).stderr, '')
+  })
+
   test('writes the frames of /ws as lines where it is asked to', async () => {
     const { code, stdout, stderr } = await svc(['run', 'greeting', '--json-events'])
     const frames = stderr

@@ -1,0 +1,55 @@
+// What the terminal says of the causes of failures: stacks of what nobody foresaw, messages of the rest.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Progress, type View } from '../../src/cli/progress.ts'
+import { plainView, quietView } from '../../src/cli/views.ts'
+import { execute } from '../../src/engine/execution.ts'
+import { NodeError } from '../../src/engine/node-error.ts'
+import { noServices } from '../../src/engine/services.ts'
+import { echo, graphOf, planOf, Screen } from './kit.ts'
+
+const node = { node_id: 'in-x', node_name: '', node_type: 'input.String' }
+type MakeView = (progress: Progress, screen: Screen) => View
+
+/** What is on the screen after one fault of a node. */
+function said(view: MakeView, cause: unknown, told: boolean): string[] {
+  const progress = new Progress(planOf(echo({ name: 'x', type: 'String' })), () => 0)
+  const screen = new Screen(80, 24)
+  progress.observer(view(progress, screen)).fault(node, cause, told)
+  return screen.lines
+}
+
+const quiet: MakeView = (_progress, screen) => quietView(screen)
+
+describe('the cause of a failure', () => {
+  test('is one line where the failure has a message of its own, and nothing in a quiet run', () => {
+    const cause = new Error('connect ECONNREFUSED')
+    assert.deepEqual(said(plainView, cause, true), ['cause: in-x (x): connect ECONNREFUSED'])
+    assert.deepEqual(said(quiet, cause, true), [])
+  })
+
+  test('comes with its stack where nobody foresaw it, in a quiet run as well', () => {
+    const cause = new TypeError('x is not a function')
+    for (const view of [plainView, quiet]) {
+      const lines = said(view, cause, false)
+      assert.equal(lines[0], 'fault: in-x (x): TypeError: x is not a function')
+      assert.match(lines[1]!, /^ {4}at /)
+    }
+  })
+
+  test('is told as what it is by the engine', async () => {
+    const heard: boolean[] = []
+    const nodes = [{ id: 'send', type: 'http.Request', data: { url: 'http://example.org' } }]
+    for (const error of [new NodeError('Refused.', 'refused', { cause: new Error('why') }), new Error('no')]) {
+      const plan = planOf(graphOf(nodes, []))
+      const progress = new Progress(plan, () => 0)
+      const observer = progress.observer({ closed() {}, say() {}, end() {} })
+      observer.fault = (_node, _cause, told) => heard.push(told)
+      const services = { ...noServices, http: { send: () => Promise.reject(error) } }
+      const signal = new AbortController().signal
+      const { status } = await execute(plan, { params: {}, signal, observer, services }).done
+      assert.equal(status, 'failed')
+    }
+    assert.deepEqual(heard, [true, false])
+  })
+})
