@@ -47,6 +47,16 @@ function merge(a: Dict, b: Dict, spend: Spend | null): Dict {
   return Object.fromEntries(merged)
 }
 
+function rename(dict: Dict, names: Readonly<Record<string, string>>): Dict {
+  const renamed = new Map<string, unknown>()
+  for (const [key, value] of Object.entries(dict)) {
+    const name = Object.hasOwn(names, key) ? names[key]! : key
+    if (renamed.has(name)) throw new NodeError(`Two values would have the key "${shown(name)}".`, 'duplicate_key')
+    renamed.set(name, value)
+  }
+  return Object.fromEntries(renamed)
+}
+
 export const dictNodes: NodeType[] = [
   {
     node_type: 'dict.Get',
@@ -104,29 +114,27 @@ export const dictNodes: NodeType[] = [
   {
     node_type: 'dict.Select',
     title: 'Select keys',
-    description: 'Keeps some keys of an object, or all but those.',
+    description: 'Keeps some keys of an object, or all but those. Keys that are not there count for nothing.',
     properties: [
       dict(),
-      option('keys', 'list[str]', 'The keys.', { default: [] }),
+      option('keys', 'list[str]', 'The keys; without any it keeps all.', { default: [] }),
       option('invert', 'bool', 'Leaves these keys out instead of keeping them.', { default: false }),
     ],
     outputs: [output('output', 'dict[str,any]')],
     run({ dict, keys, invert }: { dict: Dict; keys: string[]; invert: boolean }) {
       const chosen = new Set(keys)
-      return { output: Object.fromEntries(Object.entries(dict).filter(([key]) => chosen.has(key) !== invert)) }
+      const isKept = (key: string) => chosen.size === 0 || chosen.has(key) !== invert
+      return { output: Object.fromEntries(Object.entries(dict).filter(([key]) => isKept(key))) }
     },
   },
   {
     node_type: 'dict.Rename',
     title: 'Rename keys',
-    description: 'Gives keys of an object other names; the others stay as they are.',
+    description:
+      'Gives keys of an object other names; the others stay as they are. Two values never get the same key; names of keys that are not there count for nothing.',
     properties: [dict(), required('names', 'dict[str,str]', 'Old name → new name.')],
     outputs: [output('output', 'dict[str,any]')],
-    run: ({ dict, names }: { dict: Dict; names: Record<string, string> }) => ({
-      output: Object.fromEntries(
-        Object.entries(dict).map(([key, value]) => [Object.hasOwn(names, key) ? names[key]! : key, value]),
-      ),
-    }),
+    run: ({ dict, names }: { dict: Dict; names: Record<string, string> }) => ({ output: rename(dict, names) }),
   },
   {
     node_type: 'dict.FromLists',

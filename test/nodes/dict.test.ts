@@ -102,12 +102,19 @@ describe('dict', () => {
     assert.deepEqual(await outputOf('dict.Select', { dict: { a: 1, b: 2 }, keys: ['b', 'z'] }), { b: 2 })
     assert.deepEqual(await outputOf('dict.Select', { dict: { a: 1, b: 2 }, keys: ['b'], invert: true }), { a: 1 })
     assert.deepEqual(await outputOf('dict.Select', { dict: {} }), {})
+    for (const invert of [false, true])
+      assert.deepEqual(await outputOf('dict.Select', { dict: { a: 1 }, keys: [], invert }), { a: 1 })
     await assert.rejects(outputOf('dict.Select', { dict: {}, keys: [1] }), /type_mismatch/)
   })
 
   test('Rename', async () => {
     assert.deepEqual(await outputOf('dict.Rename', { dict: { a: 1, b: 2 }, names: { a: 'x' } }), { x: 1, b: 2 })
     assert.deepEqual(await outputOf('dict.Rename', { dict: {}, names: {} }), {})
+    assert.deepEqual(await outputOf('dict.Rename', { dict: { a: 1 }, names: { z: 'x' } }), { a: 1 })
+    const swapped = { dict: { a: 1, b: 2 }, names: { a: 'b', b: 'a' } }
+    assert.deepEqual(await outputOf('dict.Rename', swapped), { b: 1, a: 2 })
+    for (const names of [{ a: 'b' }, { b: 'a' }, { a: 'x', b: 'x' }])
+      await assert.rejects(outputOf('dict.Rename', { dict: { a: 1, b: 2 }, names }), /duplicate_key: Two values/)
     await assert.rejects(outputOf('dict.Rename', { dict: {}, names: { a: 1 } }), /type_mismatch/)
   })
 
