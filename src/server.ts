@@ -1,5 +1,6 @@
 // A server as a value: `createServer` composes every part, listens, and gives back how to close it again.
-import { createServer as createHttpServer, type IncomingMessage, type Server } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
+import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { localGate } from './access/local.ts'
 import type { Config } from './config.ts'
@@ -19,6 +20,9 @@ import type { SocketTimes } from './sockets/keep-alive.ts'
 import { StartError } from './start-error.ts'
 import { Plans } from './workflows/plans.ts'
 import { WorkflowService } from './workflows/service.ts'
+
+// An `import` of this module reads all that it exports, among it the WebSocket of the platform: tens of milliseconds.
+const nodeHttp: typeof import('node:http') = createRequire(import.meta.url)('node:http')
 
 /** What a test may hold in its own hands. */
 export interface Overrides {
@@ -65,7 +69,7 @@ async function startIn(
   const store = await Store.open(database)
   const services = createServices(config)
   // A request may offer another protocol, such as h2c, and is then answered as if it had not (RFC 9110, section 7.8).
-  const http = createHttpServer({ shouldUpgradeCallback: asksForSocket })
+  const http = nodeHttp.createServer({ shouldUpgradeCallback: asksForSocket })
   try {
     const state = { url: '' }
     const context = composeContext(config, store, services, overrides, () => config.public_url ?? state.url)
