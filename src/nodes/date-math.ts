@@ -3,6 +3,7 @@ import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
 import { OPERATOR_TYPE, OPERATORS, type Operator } from './compare.ts'
 import { date, zone } from './date.ts'
+import { difference, type Unit } from './date-difference.ts'
 import { option, output } from './define.ts'
 import { temporalLibrary } from './libraries.ts'
 import { inCalendar, localMoment, type Moment, readDate, writeDate } from './moments.ts'
@@ -36,8 +37,6 @@ function add(moment: Moment, span: Span): Moment {
   })
 }
 
-type Unit = 'year' | 'month' | 'week' | 'day' | 'hour' | 'minute' | 'second'
-
 const SPANS: Readonly<Record<Unit, (count: number) => Span>> = {
   year: (years) => ({ ...NO_SPAN, years }),
   month: (months) => ({ ...NO_SPAN, months }),
@@ -48,15 +47,6 @@ const SPANS: Readonly<Record<Unit, (count: number) => Span>> = {
   second: (seconds) => ({ ...NO_SPAN, seconds }),
 }
 const UNIT_TYPE = oneOf(...(Object.keys(SPANS) as Unit[]))
-
-function difference(from: Moment, to: Moment, unit: Unit) {
-  const until = from.until(to.withTimeZone(from.timeZoneId), { largestUnit: unit })
-  const { years, months, weeks, days, hours, minutes } = until
-  const fraction = until.milliseconds * 1e6 + until.microseconds * 1e3 + until.nanoseconds
-  const parts = { years, months, weeks, days, hours, minutes, seconds: until.seconds + fraction / 1e9 }
-  const whole = unit === 'second' ? until.seconds : parts[`${unit}s`]
-  return { output: until.total({ unit, relativeTo: from }), whole, parts }
-}
 
 /** How many dates one range may have: more than the days of fifty years. Each may cost a tenth of a millisecond. */
 const MOST_DATES = 20_000
@@ -122,7 +112,7 @@ export const dateMathNodes: NodeType[] = [
     node_type: 'date.Difference',
     title: 'Time between dates',
     description:
-      'Gives the time from one date to another: with fractions, as a whole number, and in parts from the unit downwards.',
+      'Gives the time from one date to another: with fractions, as a whole number, and in parts from the unit downwards. It counts as date.Add does: from January 31 to February 28 is one month.',
     properties: [
       date('from'),
       date('to'),

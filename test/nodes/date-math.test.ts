@@ -57,6 +57,36 @@ describe('date.Difference', () => {
     assert.deepEqual(years.parts, { ...none, years: 23, months: 11, days: 30, hours: 12, seconds: 0.5 })
   })
 
+  test('a day that the month lacks is its last, in all three results', async () => {
+    const ENDS: [string, string, string, number, object][] = [
+      ['2026-01-31', '2026-02-28', 'month', 1, { months: 1 }],
+      ['2024-02-29', '2025-02-28', 'year', 1, { years: 1 }],
+      ['2026-03-31', '2026-02-28', 'month', -1, { months: -1 }],
+      ['2024-02-29', '2023-02-28', 'year', -1, { years: -1 }],
+      ['2025-12-31', '2027-02-28', 'month', 14, { months: 14 }],
+    ]
+    for (const [from, to, unit, count, parts] of ENDS)
+      assert.deepEqual(await of(from, to, { unit }), { output: count, whole: count, parts: { ...none, ...parts } })
+    const after = await of('2026-01-31', '2026-02-28T12:00:00Z', { unit: 'month' })
+    assert.deepEqual([after.whole, after.parts], [1, { ...none, months: 1, hours: 12 }])
+    assert.ok(Math.abs((after.output as number) - (1 + 0.5 / 31)) < 1e-12)
+    const years = await of('2025-12-31', '2028-02-29', { unit: 'year' })
+    assert.deepEqual([years.whole, years.parts], [2, { ...none, years: 2, months: 2 }])
+    const last = await of('0000-01-01', '9999-12-31T23:59:59Z', { unit: 'year' })
+    assert.equal(last.whole, 9999)
+  })
+
+  test('the whole number is that of the fractions', async () => {
+    const moment = fc.date({ min: new Date('1900-01-01'), max: new Date('2100-01-01'), noInvalidDate: true })
+    const unit = fc.constantFrom('year', 'month', 'week', 'day', 'hour')
+    const zone = fc.constantFrom('UTC', 'Europe/Berlin', 'America/Sao_Paulo')
+    const property = fc.asyncProperty(moment, moment, unit, zone, async (from, to, unit, zone) => {
+      const { output, whole } = await of(from.toISOString(), to.toISOString(), { unit, zone })
+      assert.equal(Math.trunc(output as number) + 0, whole)
+    })
+    await fc.assert(property, { numRuns: scaled(100) })
+  })
+
   test('of the same moment, and backwards', async () => {
     const same = await of('2024-03-30T12:00:00+01:00', '2024-03-30T11:00:00Z', { unit: 'week' })
     assert.deepEqual(same, { output: 0, whole: 0, parts: none })
@@ -149,10 +179,11 @@ test('date.Compare', async () => {
 test('a date moved by what lies between two is the other one', async () => {
   const epochs = fc.integer({ min: -1_000_000_000, max: 4_000_000_000 })
   const zones = fc.constantFrom('UTC', 'Europe/Berlin', 'America/Sao_Paulo', 'Australia/Lord_Howe', 'Pacific/Apia')
-  const property = fc.asyncProperty(epochs, epochs, zones, async (a, b, zone) => {
+  const units = fc.constantFrom('year', 'month', 'week', 'day', 'hour')
+  const property = fc.asyncProperty(epochs, epochs, zones, units, async (a, b, zone, unit) => {
     const date = (epoch: number) => outputOf('date.FromUnix', { value: epoch, zone })
     const [from, to] = await Promise.all([date(a), date(b)])
-    const { parts } = await fire('date.Difference', { from, to, unit: 'hour', zone })
+    const { parts } = await fire('date.Difference', { from, to, unit, zone })
     assert.equal(await outputOf('date.Add', { date: from, zone, ...(parts as object) }), to)
     const { whole, output } = await fire('date.Difference', { from, to, unit: 'second', zone })
     assert.deepEqual([whole, output], [b - a, b - a])
