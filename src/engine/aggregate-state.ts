@@ -26,6 +26,11 @@ export class AggregateState {
     return this.#open !== null
   }
 
+  /** Whether a failure stands for the present firing: the rest of its stream is not wanted. */
+  get failed(): boolean {
+    return this.#open instanceof Failure
+  }
+
   /** Begins the firing of a stream. Null: it is skipped. A failure stands for the whole firing. */
   begin(inputs: Inputs | Failure | null): void {
     const { type } = this.#node

@@ -115,6 +115,7 @@ export async function attempts(
       const { message } = publicError(error)
       host.log('warning', `Attempt ${made} of ${policy.attempts} failed, the next comes in ${pause} ms: ${message}`)
       await host.rest(pause)
+      if (host.stopped) throw error
     }
   }
 }

@@ -70,7 +70,8 @@ export class LoopState {
     let failure: Failure | undefined
     for (const inbox of this.#sides.all) {
       const token = this.#sides.take(inbox)
-      const value = token === NOTHING ? undefined : this.#tasks.attempt(() => coerced(this.#node, inbox.slot, token))
+      const passed = token === NOTHING || token instanceof Failure
+      const value = passed ? token : this.#tasks.attempt(() => coerced(this.#node, inbox.slot, token))
       if (this.#tasks.stopped) return undefined
       if (value instanceof Failure) failure ??= value
       else if (token !== NOTHING) results[inbox.slot.name!] = value

@@ -15,14 +15,39 @@ export async function withoutPlace<T>(budget: Budget, wait: () => Promise<T>): P
   }
 }
 
-/** Waits for `ms`. While it does it is one of `halting`. @throws NodeError as soon as it is halted */
-export async function rest(ms: number, clock: Clock, halting: Set<Halting>): Promise<void> {
+/** Takes a place as soon as one is free; one beyond the limit where the signal aborts, for the firing still has its end. */
+function takePlace(budget: Budget, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const take = () => {
+      signal.removeEventListener('abort', take)
+      budget.forget(take)
+      budget.take()
+      resolve()
+    }
+    if (budget.free || signal.aborted) {
+      take()
+      return
+    }
+    signal.addEventListener('abort', take)
+    budget.wait(take)
+  })
+}
+
+/**
+ * Waits for `ms` without a place, and then for a free one. While it does it is one of `halting`.
+ * @throws NodeError as soon as it is halted
+ */
+export async function rest(ms: number, clock: Clock, budget: Budget, halting: Set<Halting>): Promise<void> {
   const stop = new AbortController()
   const one: Halting = { halt: () => stop.abort(new NodeError('The run has stopped.', 'cancelled')) }
   halting.add(one)
+  budget.giveBack()
+  budget.wakeWaiting()
   try {
     await clock.sleep(ms, stop.signal)
   } finally {
+    await takePlace(budget, stop.signal)
     halting.delete(one)
   }
+  stop.signal.throwIfAborted()
 }

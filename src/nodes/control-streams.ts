@@ -43,6 +43,7 @@ function* zip({ length }: Inputs): Weave {
 
 function* cross(): Weave {
   const others = yield* rest('b')
+  if (others.length === 0) return { count: 0 }
   let index = 0
   for (let a = yield new Want('a'); a !== STREAM_END; a = yield new Want('a')) {
     for (const b of others) yield { a, b, index: index++ }
