@@ -3,7 +3,7 @@ import { DEEPEST_VALUE } from '../engine/depth.ts'
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { conversion, option, output, required } from './define.ts'
 import { budget, guardDepth, guardList, LONGEST_LIST, type Spend, shown, tooDeep } from './limits.ts'
-import { follow, pathParts, withKey } from './values.ts'
+import { follow, pathParts, pathSteps, withKey } from './values.ts'
 
 type Dict = Record<string, unknown>
 
@@ -13,23 +13,32 @@ function isDict(value: unknown): value is Dict {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A copy with `value` at a path; objects on the way are made where there are none. */
-function setAt(target: unknown, parts: readonly string[], value: unknown): unknown {
-  const [part, ...rest] = parts
-  if (part === undefined) return value
-  if (Array.isArray(target)) {
-    const index = Number(part)
-    if (!/^\d+$/.test(part) || index > target.length) {
-      throw new NodeError(`A list of ${target.length} items has no place "${shown(part)}".`, 'bad_path')
-    }
-    guardList(index + 1)
-    return target.toSpliced(index, 1, setAt(target[index], rest, value))
+function setItem(list: readonly unknown[], step: string | number, rest: readonly (string | number)[], value: unknown) {
+  const place = /^-?\d+$/.test(String(step)) ? Number(step) : Number.NaN
+  const index = place < 0 ? list.length + place : place
+  if (!(index >= 0 && index <= list.length)) {
+    throw new NodeError(`A list of ${list.length} items has no place "${shown(String(step))}".`, 'bad_path')
   }
-  if (target !== undefined && target !== null && !isDict(target)) {
-    throw new NodeError(`There is a value where the path goes on at "${shown(part)}".`, 'bad_path')
+  guardList(index + 1)
+  return list.toSpliced(index, 1, setAt(list[index], rest, value))
+}
+
+/** A copy with `value` at a path; objects and, for places, lists on the way are made where there are none. */
+function setAt(target: unknown, [step, ...rest]: readonly (string | number)[], value: unknown): unknown {
+  if (step === undefined) return value
+  const isNothing = target === undefined || target === null
+  if (Array.isArray(target) || (isNothing && typeof step === 'number')) return setItem(target ?? [], step, rest, value)
+  if (!isNothing && !isDict(target)) {
+    throw new NodeError(`There is a value where the path goes on at "${shown(String(step))}".`, 'bad_path')
+  }
+  if (typeof step === 'number') {
+    throw new NodeError(
+      `There is an object where the path says place ${step} of a list. A key has no brackets.`,
+      'bad_path',
+    )
   }
   const record = target ?? {}
-  return withKey(record, part, setAt(Object.hasOwn(record, part) ? record[part] : undefined, rest, value))
+  return withKey(record, step, setAt(Object.hasOwn(record, step) ? record[step] : undefined, rest, value))
 }
 
 /** How many keys one merging goes through, of both sides and on all levels: two of the largest objects. */
@@ -64,7 +73,14 @@ export const dictNodes: NodeType[] = [
     description: 'Gives what lies at a path such as `user.names[0]`, or the default where there is nothing.',
     properties: [
       required('dict', 'any', 'The object or list.'),
-      option('path', 'str', 'Keys with dots between, places of lists in brackets.', { default: '' }),
+      option(
+        'path',
+        'str',
+        'Keys with dots between, places of lists in brackets: `[-1]` is the last. `["a.b"]` is a key.',
+        {
+          default: '',
+        },
+      ),
       option('default', 'any', 'What to give where there is nothing.'),
     ],
     outputs: [output('output', 'any')],
@@ -76,14 +92,18 @@ export const dictNodes: NodeType[] = [
   {
     node_type: 'dict.Set',
     title: 'Set value',
-    description: `Gives a copy of an object with a value at a path, at most ${DEEPEST_VALUE} levels deep.`,
-    properties: [dict(), required('path', 'str', 'Where to put it.'), option('value', 'any', 'What to put there.')],
+    description: `Gives a copy of an object with a value at a path, at most ${DEEPEST_VALUE} levels deep. Objects and, for \`[0]\`, lists on the way are made.`,
+    properties: [
+      dict(),
+      required('path', 'str', 'Where to put it; in a list at most one place behind the last item.'),
+      option('value', 'any', 'What to put there.'),
+    ],
     outputs: [output('output', 'dict[str,any]')],
     run({ dict, path, value }: { dict: Dict; path: string; value: unknown }) {
-      const parts = pathParts(path)
-      if (parts.length === 0) throw new NodeError('The path is empty.', 'bad_path')
-      if (parts.length > DEEPEST_VALUE) throw tooDeep()
-      const made = setAt(dict, parts, value)
+      const steps = pathSteps(path)
+      if (steps.length === 0) throw new NodeError('The path is empty.', 'bad_path')
+      if (steps.length > DEEPEST_VALUE) throw tooDeep()
+      const made = setAt(dict, steps, value)
       guardDepth(made)
       return { output: made }
     },

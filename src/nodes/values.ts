@@ -1,7 +1,7 @@
 // What several node types do with values: show them as text, compare and order them, follow a path into them.
 import { NodeError } from '../engine/node-type.ts'
 import { kindOf } from '../engine/values.ts'
-import { budget, guardJson, type Spend, textWithin } from './limits.ts'
+import { budget, guardJson, type Spend, shown, textWithin } from './limits.ts'
 
 /** A value as a person would read it in a text: text as it is, null as nothing, lists and dicts as JSON. */
 export function toText(value: unknown): string {
@@ -57,10 +57,35 @@ export function compareValues(a: unknown, b: unknown): number {
   throw new NodeError(`${kindOf(a)} and ${kindOf(b)} have no order between them.`, 'no_order')
 }
 
-/** `a.b[0].c` as its parts; an empty path has none. */
+/** What stands in brackets: a place of a list, or a key in quotes, which may have dots in it. */
+const BRACKETS = /\[(?:(-?\d+)|"([^"]*)"|'([^']*)')\]/g
+
+function words(path: string, piece: string): string[] {
+  const parts = piece.split('.')
+  if (parts.some((part, index) => part === '' && index > 0 && index < parts.length - 1)) {
+    const text = `The path "${shown(path)}" has nothing between two dots. Keys without a name or with dots are written as ["a.b"].`
+    throw new NodeError(text, 'bad_path')
+  }
+  return parts.filter((part) => part !== '')
+}
+
+/** `a.b[0]["c.d"]` as its steps: keys are texts, places of lists numbers. An empty path has none. Throws NodeError `bad_path`. */
+export function pathSteps(path: string): (string | number)[] {
+  const steps: (string | number)[] = []
+  let from = 0
+  for (const match of path.matchAll(BRACKETS)) {
+    const [all, place, key = match[3]!] = match
+    for (const word of words(path, path.slice(from, match.index))) steps.push(word)
+    steps.push(place === undefined ? key : Number(place))
+    from = match.index + all.length
+  }
+  for (const word of words(path, path.slice(from))) steps.push(word)
+  return steps
+}
+
+/** The steps of a path as texts, where what lies there says whether they are keys or places. */
 export function pathParts(path: string): string[] {
-  const parts = path.replaceAll(/\[(\d+)\]/g, '.$1').split('.')
-  return parts.filter((part, index) => part !== '' || (index > 0 && index < parts.length - 1))
+  return pathSteps(path).map(String)
 }
 
 /** What lies at a path inside a value: `undefined` where there is nothing. Only own keys count; −1 is the last item. */

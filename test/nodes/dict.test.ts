@@ -12,6 +12,11 @@ describe('dict', () => {
     assert.equal(await outputOf('dict.Get', { dict, path: 'none', default: 7 }), 7)
     assert.deepEqual(await outputOf('dict.Get', { dict, path: '' }), dict)
     assert.equal(await outputOf('dict.Get', { dict: {}, path: 'constructor.name' }), null)
+    assert.equal(await outputOf('dict.Get', { dict, path: 'user.names[-1]' }), 'B')
+    const dotted = { 'a.b': [{ '': { "it's": 1 } }] }
+    assert.equal(await outputOf('dict.Get', { dict: dotted, path: '["a.b"][0][""]["it\'s"]' }), 1)
+    assert.deepEqual(await outputOf('dict.Get', { dict: dotted, path: "['a.b'][0]" }), dotted['a.b'][0])
+    await assert.rejects(outputOf('dict.Get', { dict, path: 'user..names' }), /bad_path: .* nothing between two dots/)
     await assert.rejects(outputOf('dict.Get', { path: 'x' }), /missing_property/)
   })
 
@@ -20,7 +25,20 @@ describe('dict', () => {
     assert.deepEqual(await outputOf('dict.Set', { dict, path: 'a.c', value: 2 }), { a: { b: 1, c: 2 }, list: [1, 2] })
     assert.deepEqual(await outputOf('dict.Set', { dict, path: 'list[1]', value: 'x' }), { a: { b: 1 }, list: [1, 'x'] })
     assert.deepEqual(await outputOf('dict.Set', { dict: {}, path: 'x.y', value: 1 }), { x: { y: 1 } })
+    assert.deepEqual(await outputOf('dict.Set', { dict: {}, path: 'a[0].b[0][0]', value: 1 }), { a: [{ b: [[1]] }] })
+    assert.deepEqual(await outputOf('dict.Set', { dict: { a: null }, path: 'a[0]', value: 1 }), { a: [1] })
+    assert.deepEqual(await outputOf('dict.Set', { dict: {}, path: 'a.0', value: 1 }), { a: { 0: 1 } })
+    assert.deepEqual(await outputOf('dict.Set', { dict: {}, path: 'a["b.c"]', value: 1 }), { a: { 'b.c': 1 } })
+    const list = await outputOf('dict.Set', { dict, path: 'list[-1]', value: 'x' })
+    assert.deepEqual(list, { a: { b: 1 }, list: [1, 'x'] })
     assert.deepEqual(dict, { a: { b: 1 }, list: [1, 2] })
+    await assert.rejects(outputOf('dict.Set', { dict: {}, path: 'a[1]', value: 1 }), /list of 0 items has no place "1"/)
+    await assert.rejects(outputOf('dict.Set', { dict, path: 'list[-3]', value: 1 }), /has no place "-3"/)
+    await assert.rejects(outputOf('dict.Set', { dict, path: 'list.x', value: 1 }), /has no place "x"/)
+    await assert.rejects(
+      outputOf('dict.Set', { dict, path: 'a[0]', value: 1 }),
+      /an object where the path says place 0/,
+    )
     await assert.rejects(outputOf('dict.Set', { dict, path: '', value: 1 }), /bad_path: The path is empty/)
     await assert.rejects(
       outputOf('dict.Set', { dict, path: 'a.b.c', value: 1 }),
