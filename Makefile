@@ -12,7 +12,7 @@ NODE := node src/launch/node.mjs
 INSTALLED := node_modules/.installed
 CONTRACT := $(shell find spec codegen.config.ts src/codegen -type f 2>/dev/null)
 
-.PHONY: help start test check generate check-generated types lint test-long test-browser bench clean
+.PHONY: help install start test check generate check-generated types lint test-long test-browser bench clean
 
 help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,6 +25,8 @@ $(INSTALLED): package.json package-lock.json src/launch/package.json
 
 generated/openapi.json: | $(INSTALLED)
 	$(NODE) src/codegen/main.ts
+
+install: $(INSTALLED) ## only install, as the others do when it is needed
 
 start: $(INSTALLED) generated/openapi.json ## install, and serve on HOST and PORT (127.0.0.1:7777)
 	@exec $(NODE) src/main.ts serve --host $(HOST) --port $(PORT)

@@ -30,6 +30,13 @@ describe('README', () => {
     assert.match(blocks('sh')[0]!, /^make start .*\nmake test /)
   })
 
+  test('names no target that the Makefile lacks', () => {
+    const makefile = readFileSync(new URL('../Makefile', import.meta.url), 'utf8')
+    const named = new Set([...readme.matchAll(/(?:`|^)make ([a-z-]+)/gm)].map(([, target]) => target!))
+    assert.ok(named.has('install'))
+    for (const target of named) assert.match(makefile, new RegExp(`^${target}:`, 'm'))
+  })
+
   test('the run by curl answers as printed', async () => {
     await using server = await startServer()
     const command = curlBlocks()[0]!.replace('http://127.0.0.1:7777', server.url)
