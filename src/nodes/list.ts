@@ -1,29 +1,16 @@
-// list.*: making, ordering and taking apart of lists. None of them changes the list that it is given. What takes two lists
-// or several items at once is in list-parts.ts, statistics are in statistics.ts.
+// list.*: making and taking apart of lists. None of them changes the list that it is given. What looks at the values of
+// items is in list-order.ts, what takes two lists or several items at once in list-parts.ts, statistics in statistics.ts.
 import { NodeError, type NodeType } from '../engine/node-type.ts'
-import { OPERATOR_TYPE, OPERATORS, type Operator } from './compare.ts'
 import { conversion, option, output, required } from './define.ts'
 import { budget, guardList } from './limits.ts'
-import { compareValues, equal, follow, identity, pathParts } from './values.ts'
+import { equal, follow, pathParts } from './values.ts'
 
 type List = unknown[]
 
 const list = () => required('list', 'list[any]', 'The list.')
 const result = () => output('output', 'list[any]')
-const by = () => option('by', 'str', 'The path to look at inside each item; empty is the item itself.', { default: '' })
 
-function groups(items: List, path: string): Map<string, { key: unknown; items: List }> {
-  const parts = pathParts(path)
-  const found = new Map<string, { key: unknown; items: List }>()
-  for (const item of items) {
-    const key = follow(item, parts) ?? null
-    const name = identity(key)
-    const group = found.get(name)
-    if (group) group.items.push(item)
-    else found.set(name, { key, items: [item] })
-  }
-  return found
-}
+type Get = { list: List; index: number; default: unknown; or_null: boolean }
 
 function flatten(items: List, depth: number): List {
   const flat: List = []
@@ -47,6 +34,15 @@ function range(start: number, stop: number, step: number): number[] {
   return Array.from({ length: count }, (_, index) => start + index * step)
 }
 
+function insert(items: List, index: number, value: unknown): List {
+  const place = index < 0 ? items.length + index : index
+  if (place < 0 || place > items.length) {
+    throw new NodeError(`A list of ${items.length} items has no place ${index}.`, 'out_of_range')
+  }
+  guardList(items.length + 1)
+  return items.toSpliced(place, 0, value)
+}
+
 export const listNodes: NodeType[] = [
   {
     node_type: 'list.Length',
@@ -64,12 +60,15 @@ export const listNodes: NodeType[] = [
       list(),
       option('index', 'int', 'The place; 0 is the first item, −1 the last.', { default: 0 }),
       option('default', 'any', 'What to give where there is no such item; without it that is an error.'),
+      option('or_null', 'bool', 'Gives null where there is no such item and no default, instead of an error.', {
+        default: false,
+      }),
     ],
     outputs: [output('output', 'any')],
     converts: [conversion('list', 'item', 'gives one of the items')],
-    run({ list, index, default: otherwise }: { list: List; index: number; default: unknown }) {
+    run({ list, index, default: otherwise, or_null }: Get) {
       const item = list.at(index)
-      if (item === undefined && otherwise === null) {
+      if (item === undefined && otherwise === null && !or_null) {
         throw new NodeError(`A list of ${list.length} items has no item ${index}.`, 'out_of_range')
       }
       return { output: item === undefined ? otherwise : item }
@@ -82,34 +81,11 @@ export const listNodes: NodeType[] = [
     properties: [
       list(),
       option('start', 'int', 'The first place.', { default: 0 }),
-      option('end', 'int', 'The place after the last; without it the end of the list.'),
+      option('end', 'int?', 'The place after the last; without it the end of the list.'),
     ],
     outputs: [result()],
     run: ({ list, start, end }: { list: List; start: number; end: number | null }) => ({
       output: list.slice(start, end ?? list.length),
-    }),
-  },
-  {
-    node_type: 'list.Sort',
-    title: 'Sort list',
-    description: 'Orders numbers by size and texts by their characters. Equal items keep their order.',
-    properties: [list(), by(), option('descending', 'bool', 'The greatest first.', { default: false })],
-    outputs: [result()],
-    run({ list, by, descending }: { list: List; by: string; descending: boolean }) {
-      const parts = pathParts(by)
-      const sign = descending ? -1 : 1
-      const keyed = list.map((item) => ({ item, key: follow(item, parts) }))
-      return { output: keyed.sort((a, b) => sign * compareValues(a.key, b.key)).map(({ item }) => item) }
-    },
-  },
-  {
-    node_type: 'list.Unique',
-    title: 'Unique items',
-    description: 'Keeps the first of all items that are equal.',
-    properties: [list(), by()],
-    outputs: [result()],
-    run: ({ list, by }: { list: List; by: string }) => ({
-      output: [...groups(list, by).values()].map((group) => group.items[0]),
     }),
   },
   {
@@ -157,6 +133,34 @@ export const listNodes: NodeType[] = [
     },
   },
   {
+    node_type: 'list.Append',
+    title: 'Append to list',
+    description: 'Adds one value to the end of a list, also one that is a list itself. At most a million items.',
+    properties: [
+      option('list', 'list[any]', 'The list.', { default: [] }),
+      option('value', 'any', 'The value to add.'),
+    ],
+    outputs: [result()],
+    run({ list, value }: { list: List; value: unknown }) {
+      guardList(list.length + 1)
+      return { output: [...list, value] }
+    },
+  },
+  {
+    node_type: 'list.Insert',
+    title: 'Insert into list',
+    description: 'Puts one value into a list, before the item at a place. At most a million items.',
+    properties: [
+      list(),
+      option('index', 'int', 'The place; 0 is before the first item, −1 before the last.', { default: 0 }),
+      option('value', 'any', 'The value to put in.'),
+    ],
+    outputs: [result()],
+    run: ({ list, index, value }: { list: List; index: number; value: unknown }) => ({
+      output: insert(list, index, value),
+    }),
+  },
+  {
     node_type: 'list.Chunk',
     title: 'Split into chunks',
     description: 'Cuts a list into lists of a given length; the last one may be shorter.',
@@ -191,34 +195,6 @@ export const listNodes: NodeType[] = [
     run({ list, path, default: otherwise }: { list: List; path: string; default: unknown }) {
       const parts = pathParts(path)
       return { output: list.map((item) => follow(item, parts) ?? otherwise) }
-    },
-  },
-  {
-    node_type: 'list.GroupBy',
-    title: 'Group items',
-    description:
-      'Gathers items that have the same value at a path: groups of {key, count, items}, in order of first sight.',
-    properties: [list(), by()],
-    outputs: [output('output', 'list[dict[str,any]]')],
-    run: ({ list, by }: { list: List; by: string }) => ({
-      output: [...groups(list, by).values()].map(({ key, items }) => ({ key, count: items.length, items })),
-    }),
-  },
-  {
-    node_type: 'list.Filter',
-    title: 'Filter list',
-    description: 'Keeps the items whose value at a path compares as asked with another value.',
-    properties: [
-      list(),
-      by(),
-      option('op', OPERATOR_TYPE, 'How to compare.', { default: '==' }),
-      option('value', 'any', 'What to compare with.'),
-    ],
-    outputs: [result()],
-    run({ list, by, op, value }: { list: List; by: string; op: Operator; value: unknown }) {
-      const parts = pathParts(by)
-      const spend = budget()
-      return { output: list.filter((item) => OPERATORS[op](follow(item, parts) ?? null, value, spend)) }
     },
   },
 ]

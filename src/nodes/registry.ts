@@ -21,6 +21,7 @@ import { httpNodes } from './http.ts'
 import { inputNodes } from './input.ts'
 import { jsonNodes } from './json.ts'
 import { listNodes } from './list.ts'
+import { listOrderNodes } from './list-order.ts'
 import { listPartsNodes } from './list-parts.ts'
 import { markdownNodes } from './markdown.ts'
 import { mathNodes } from './math.ts'
@@ -86,6 +87,7 @@ export const builtinNodes: NodeRegistry = registryOf([
   ...tableCleanNodes,
   ...tableNodes,
   ...statisticsNodes,
+  ...listOrderNodes,
   ...listPartsNodes,
   ...dictPathsNodes,
   ...httpNodes,

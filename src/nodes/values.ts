@@ -49,12 +49,18 @@ export function identity(value: unknown): string {
   return canonical(value)
 }
 
-/** Negative, zero or positive, as `a` is less than, equal to or greater than `b`. Only numbers or only texts compare. */
+/** Whether one of two values can be less than the other: numbers, texts, or yes and no. */
+export function haveOrder(a: unknown, b: unknown): boolean {
+  return typeof a === typeof b && (typeof a === 'number' || typeof a === 'string' || typeof a === 'boolean')
+}
+
+/** Negative, zero or positive, as `a` is less than, equal to or greater than `b`. Throws NodeError where they have no order. */
 export function compareValues(a: unknown, b: unknown): number {
   if (typeof a === 'number' && typeof b === 'number') return a - b
-  if (typeof a === 'boolean' && typeof b === 'boolean') return Number(a) - Number(b)
   if (typeof a === 'string' && typeof b === 'string') return a < b ? -1 : a > b ? 1 : 0
-  throw new NodeError(`${kindOf(a)} and ${kindOf(b)} have no order between them.`, 'no_order')
+  if (haveOrder(a, b)) return Number(a) - Number(b)
+  const text = `${kindOf(a)} and ${kindOf(b)} have no order between them. Compare two numbers or two texts.`
+  throw new NodeError(text, 'no_order')
 }
 
 /** What stands in brackets: a place of a list, or a key in quotes, which may have dots in it. */

@@ -28,6 +28,12 @@ describe('list', () => {
     )
   })
 
+  test('Get may give null', async () => {
+    assert.equal(await outputOf('list.Get', { list: [], or_null: true }), null)
+    assert.equal(await outputOf('list.Get', { list: [], or_null: true, default: 1 }), 1)
+    assert.equal(await outputOf('list.Get', { list: [7], or_null: true, default: 1 }), 7)
+  })
+
   test('Slice', async () => {
     assert.deepEqual(await outputOf('list.Slice', { list: [1, 2, 3, 4], start: 1, end: -1 }), [2, 3])
     assert.deepEqual(await outputOf('list.Slice', { list: [], start: 5 }), [])
@@ -43,7 +49,13 @@ describe('list', () => {
       ['Bo', 'Ann', 'Cy'],
     )
     assert.deepEqual(await outputOf('list.Sort', { list: [] }), [])
-    await assert.rejects(outputOf('list.Sort', { list: [1, 'a'] }), /no_order: (str and int|int and str) have no order/)
+    for (const descending of [false, true])
+      assert.deepEqual(await outputOf('list.Sort', { list: [null, 3, null, 3], descending }), [3, 3, null, null])
+    const gaps = [{ n: 0 }, { v: 2 }, { v: null, n: 1 }, { v: 1 }]
+    assert.deepEqual(await outputOf('list.Sort', { list: gaps, by: 'v' }), [gaps[3], gaps[1], gaps[0], gaps[2]])
+    const mixed = outputOf('list.Sort', { list: [null, 1, 'a'] })
+    await assert.rejects(mixed, /no_order: The list can't be ordered: item 2 is str, and item 1 int\./)
+    await assert.rejects(outputOf('list.Sort', { list: [[1]] }), /no_order: .* item 0 is list\. Items need/)
   })
 
   test('Unique', async () => {
@@ -85,6 +97,23 @@ describe('list', () => {
     assert.deepEqual(await outputOf('list.Concat', { a: [1], b: [2, 3] }), [1, 2, 3])
     assert.deepEqual(await outputOf('list.Concat'), [])
     assert.deepEqual(await outputOf('list.Concat', { a: 'one' }), ['one'])
+  })
+
+  test('Append', async () => {
+    assert.deepEqual(await outputOf('list.Append', { list: [1], value: [2] }), [1, [2]])
+    assert.deepEqual(await outputOf('list.Append', { value: 1 }), [1])
+    assert.deepEqual(await outputOf('list.Append', { list: [] }), [null])
+    await assert.rejects(outputOf('list.Append', { list: Array(1_000_000).fill(0), value: 1 }), /too_large/)
+  })
+
+  test('Insert', async () => {
+    const of = (index: number) => outputOf('list.Insert', { list: ['a', 'b'], index, value: ['x'] })
+    assert.deepEqual(await of(0), [['x'], 'a', 'b'])
+    assert.deepEqual(await of(2), ['a', 'b', ['x']])
+    assert.deepEqual(await of(-1), ['a', ['x'], 'b'])
+    assert.deepEqual(await outputOf('list.Insert', { list: [], value: 1 }), [1])
+    for (const index of [3, -3]) await assert.rejects(of(index), /out_of_range: A list of 2 items has no place -?3/)
+    await assert.rejects(outputOf('list.Insert', { list: Array(1_000_000).fill(0), value: 1 }), /too_large/)
   })
 
   test('Chunk', async () => {
@@ -137,7 +166,12 @@ describe('list', () => {
     )
     assert.deepEqual(await outputOf('list.Filter', { list: [1, null, 2], op: '!=' }), [1, 2])
     assert.deepEqual(await outputOf('list.Filter', { list: [] }), [])
-    await assert.rejects(outputOf('list.Filter', { list: ['a'], op: '<', value: 3 }), /no_order/)
+    const gaps = [{ v: 1 }, {}, { v: null }, { v: 5 }]
+    assert.deepEqual(await outputOf('list.Filter', { list: gaps, by: 'v', op: '<', value: 3 }), [{ v: 1 }])
+    assert.deepEqual(await outputOf('list.Filter', { list: gaps, by: 'v', op: '>=', value: 3 }), [{ v: 5 }])
+    assert.deepEqual(await outputOf('list.Filter', { list: gaps, by: 'v', op: '==' }), [{}, { v: null }])
+    const mixed = outputOf('list.Filter', { list: [1, 'a'], op: '<', value: 3 })
+    await assert.rejects(mixed, /no_order: Item 1 is str, which is neither less nor greater than int/)
     await assert.rejects(outputOf('list.Filter', { list: ['a'], op: '~' }), /type_mismatch/)
   })
 })
