@@ -3,7 +3,7 @@ import { type Inputs, NodeError, type NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
 import { kindOf } from '../engine/values.ts'
 import { conversion, option, output, required } from './define.ts'
-import type { Spend } from './limits.ts'
+import { type Spend, shown } from './limits.ts'
 import { compareValues, equal } from './values.ts'
 
 export type Operator = '==' | '!=' | '<' | '<=' | '>' | '>='
@@ -22,6 +22,13 @@ export const OPERATOR_TYPE = oneOf(...(Object.keys(OPERATORS) as Operator[]))
 function isEmpty(value: unknown): boolean {
   if (value === null || value === undefined || value === '') return true
   return typeof value === 'object' && Object.keys(value).length === 0
+}
+
+/** Negative, zero or positive. Throws NodeError where the two are not both numbers or both texts. */
+function order(a: unknown, b: unknown): number {
+  if (typeof a === typeof b && (typeof a === 'number' || typeof a === 'string')) return compareValues(a, b)
+  const text = `${kindOf(a)} and ${kindOf(b)} have no order between them. Compare two numbers or two texts;`
+  throw new NodeError(`${text} compare.Equal says of all values whether they are the same.`, 'no_order')
 }
 
 export const compareNodes: NodeType[] = [
@@ -44,15 +51,18 @@ export const compareNodes: NodeType[] = [
   {
     node_type: 'compare.Compare',
     title: 'Compare',
-    description: 'Compares two numbers or two texts.',
+    description:
+      'Says how two numbers, or two texts by their characters, are ordered. Other values have no order; whether they are the same says compare.Equal.',
     properties: [
-      required('a', 'any', 'The left side.'),
-      option('op', OPERATOR_TYPE, 'How to compare.', { default: '<' }),
-      required('b', 'any', 'The right side.'),
+      required('a', 'any', 'The left side, a number or text.'),
+      option('op', OPERATOR_TYPE, 'How to compare; also `==` and `!=` are those of two numbers or two texts.', {
+        default: '<',
+      }),
+      required('b', 'any', 'The right side, of the same kind.'),
     ],
     outputs: [output('output', 'bool')],
     converts: [conversion('float', 'bool', 'compares it with another number')],
-    run: ({ a, op, b }: { a: unknown; op: Operator; b: unknown }) => ({ output: OPERATORS[op](a, b) }),
+    run: ({ a, op, b }: { a: unknown; op: Operator; b: unknown }) => ({ output: OPERATORS[op](order(a, b), 0) }),
   },
   {
     node_type: 'compare.Between',
@@ -85,6 +95,8 @@ export const compareNodes: NodeType[] = [
   },
 ]
 
+const CONDITION = 'union[bool,int,float]'
+
 type Combination = 'all' | 'any' | 'one'
 
 const COMBINATIONS: Readonly<Record<Combination, (count: number, of: number) => boolean>> = {
@@ -97,19 +109,23 @@ export const logicNodes: NodeType[] = [
   {
     node_type: 'logic.Combine',
     title: 'Combine conditions',
-    description: 'Says whether all, any or exactly one of its conditions is true; dynamic inputs are conditions too.',
+    description:
+      'Says whether all, any or exactly one of its conditions is true; dynamic inputs are conditions too. Of numbers only 0 is false.',
     properties: [
-      option('conditions', 'list[bool]', 'Conditions.', { default: [] }),
+      option('conditions', `list[${CONDITION}]`, 'Conditions.', { default: [] }),
       option('op', oneOf(...(Object.keys(COMBINATIONS) as Combination[])), 'Which of them must be true.', {
         default: 'all',
       }),
     ],
     outputs: [output('output', 'bool')],
     supports_dynamic_inputs: true,
-    run({ conditions, op, ...others }: Inputs & { conditions: boolean[]; op: Combination }) {
+    run({ conditions, op, ...others }: Inputs & { conditions: (boolean | number)[]; op: Combination }) {
+      for (const [name, one] of Object.entries(others)) {
+        if (typeof one === 'boolean' || typeof one === 'number') continue
+        const text = `Condition "${shown(name)}" is ${kindOf(one)}: a condition is true or false, or a number.`
+        throw new NodeError(text, 'bad_input')
+      }
       const all = [...conditions, ...Object.values(others)]
-      const odd = all.find((one) => typeof one !== 'boolean')
-      if (odd !== undefined) throw new NodeError(`A condition is ${kindOf(odd)} instead of bool.`, 'bad_input')
       return { output: COMBINATIONS[op](all.filter(Boolean).length, all.length) }
     },
   },
@@ -117,7 +133,7 @@ export const logicNodes: NodeType[] = [
     node_type: 'logic.Not',
     title: 'Not',
     description: 'Turns a condition round.',
-    properties: [required('condition', 'bool', 'The condition.')],
+    properties: [required('condition', CONDITION, 'The condition; of numbers only 0 is false.')],
     outputs: [output('output', 'bool')],
     run: ({ condition }) => ({ output: !condition }),
   },
@@ -126,7 +142,7 @@ export const logicNodes: NodeType[] = [
     title: 'Choose',
     description: 'Gives one of two values. Both are made before; control.If runs one way only.',
     properties: [
-      required('condition', 'bool', 'Which of them.'),
+      required('condition', CONDITION, 'Which of them; of numbers only 0 is false.'),
       option('if_true', 'any', 'What to give where it is true.'),
       option('if_false', 'any', 'What to give where it is false.'),
     ],

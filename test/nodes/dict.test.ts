@@ -167,6 +167,11 @@ describe('compare', () => {
     assert.equal(await of('', '<', 'a'), true)
     await assert.rejects(of(1, '<', 'a'), /no_order: int and str have no order between them/)
     await assert.rejects(of(1, '<', null), /missing_property/)
+    assert.equal(await of('a', '==', 'a'), true)
+    for (const value of [true, [1], { a: 1 }])
+      for (const op of ['<', '==', '!='])
+        await assert.rejects(of(value, op, value), /no_order: .* compare\.Equal says of all values whether/)
+    await assert.rejects(of(1, '!=', '1'), /no_order/)
   })
 
   test('Between', async () => {
@@ -189,14 +194,17 @@ describe('logic', () => {
     assert.deepEqual(await Promise.all(['all', 'any', 'one'].map((op) => of(op, [true, false]))), [false, true, true])
     assert.deepEqual(await Promise.all(['all', 'any', 'one'].map((op) => of(op, []))), [true, false, false])
     assert.equal(await of('all', [true], { extra: false }), false)
-    await assert.rejects(of('all', [1]), /type_mismatch/)
-    await assert.rejects(of('all', [], { extra: 'x' }), /A condition is str instead of bool/)
+    assert.equal(await of('one', [0, 2.5], { extra: 0 }), true)
+    await assert.rejects(of('all', ['x']), /type_mismatch/)
+    await assert.rejects(of('all', [], { fine: 1, extra: 'x' }), /bad_input: Condition "extra" is str: a condition is/)
   })
 
   test('Not', async () => {
     assert.equal(await outputOf('logic.Not', { condition: false }), true)
     assert.equal(await outputOf('logic.Not', { condition: true }), false)
     await assert.rejects(outputOf('logic.Not'), /missing_property/)
-    await assert.rejects(outputOf('logic.Not', { condition: 1 }), /type_mismatch/)
+    assert.equal(await outputOf('logic.Not', { condition: 0 }), true)
+    assert.equal(await outputOf('logic.Not', { condition: 0.5 }), false)
+    await assert.rejects(outputOf('logic.Not', { condition: 'x' }), /type_mismatch/)
   })
 })
