@@ -65,6 +65,11 @@ export function isLive(output: Output, environment: Environment): boolean {
   return output.isTTY === true && !environment.NO_COLOR && environment.TERM !== 'dumb'
 }
 
+/** How wide lines may be before the terminal breaks them anywhere. What is no terminal breaks none. */
+export function columnsOf({ isTTY, columns }: Output): number {
+  return isTTY === true && columns !== undefined && columns > 0 ? columns : Number.POSITIVE_INFINITY
+}
+
 /** Which signal asked for the end, as an exit code. */
 export function stopCode(stop: AbortSignal): number {
   return stop.reason === 'SIGTERM' ? EXIT.terminated : EXIT.interrupted

@@ -70,6 +70,27 @@ export function fit(text: string, columns: number): string {
   return shown + ' '.repeat(Math.max(0, columns - width(shown)))
 }
 
+/** A column of text narrower than this is worse to read than one that begins further left. */
+const LEAST_COLUMN = 30
+const NARROW_INDENT = 4
+
+/**
+ * `first` and the text after it, broken at spaces into lines of at most `columns`; only a word that is longer than a line
+ * makes a longer one. Lines after the first begin with `indent` spaces.
+ */
+export function wrapped(first: string, text: string, columns: number, indent = width(first)): string {
+  if (columns === Number.POSITIVE_INFINITY) return first + text
+  const left = ' '.repeat(columns - indent < LEAST_COLUMN ? Math.min(indent, NARROW_INDENT) : indent)
+  const [start = '', ...words] = text.split(' ')
+  const lines = [first + start]
+  for (const word of words) {
+    const longer = `${lines.at(-1)} ${word}`
+    if (width(longer) <= columns) lines[lines.length - 1] = longer
+    else lines.push(left + word)
+  }
+  return lines.join('\n')
+}
+
 /** `12 ms`, `1.2 s`, `3 min 04 s`, `2 h 05 min`. */
 export function duration(ms: number): string {
   if (ms < 999.5) return `${Math.round(ms)} ms`

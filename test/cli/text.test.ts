@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { counted, cut, duration, fit, harmless, oneLine, width } from '../../src/cli/text.ts'
+import { counted, cut, duration, fit, harmless, oneLine, width, wrapped } from '../../src/cli/text.ts'
 import { scaled } from '../helpers/scale.ts'
 
 describe('texts of workflows', () => {
@@ -73,4 +73,35 @@ test('counts agree with their nouns', () => {
     [counted(1, 'node'), counted(0, 'node'), counted(12_345, 'item')],
     ['1 node', '0 nodes', '12,345 items'],
   )
+})
+
+describe('a long text in lines', () => {
+  test('goes on below where it began, or further left where there is little room', () => {
+    assert.equal(wrapped('ab  ', 'one two three', 12, 2), 'ab  one two\n  three')
+    assert.equal(
+      wrapped('name  ', 'one two three four five six seven', 36),
+      'name  one two three four five six\n      seven',
+    )
+    assert.equal(wrapped('name  ', 'one two three', 14), 'name  one two\n    three')
+    assert.equal(wrapped('name  ', 'one two', Number.POSITIVE_INFINITY), 'name  one two')
+  })
+
+  test('keeps every word whole, and every line but those of one word within the columns', () => {
+    const words = fc.array(
+      fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 }).map((word) => word.replace(/\s/g, '_')),
+    )
+    fc.assert(
+      fc.property(
+        words,
+        fc.integer({ min: 10, max: 120 }),
+        fc.integer({ min: 0, max: 20 }),
+        (given, columns, indent) => {
+          const lines = wrapped('', given.join(' '), columns, indent).split('\n')
+          assert.deepEqual(lines.map((line) => line.trimStart()).join(' '), given.join(' '))
+          for (const line of lines) assert.ok(width(line) <= columns || !line.trimStart().includes(' '), line)
+        },
+      ),
+      { numRuns: scaled(300) },
+    )
+  })
 })
