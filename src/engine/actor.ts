@@ -24,6 +24,7 @@ export class Actor implements Member {
   queued = false
   full = 0
   failed: string | null = null
+  failures = 0
   closed = false
   readonly #stage: Stage
   readonly #join: Join
@@ -147,7 +148,8 @@ export class Actor implements Member {
   /** Nobody wants what it gives until the end of the stream of that level, the soonest that one of its edges awaits. */
   #relieve(): void {
     const targets = this.node.ports.flatMap((port) => port.targets)
-    const level = Math.max(...targets.map((target) => this.#stage.deafness(target.node, target.slot)))
+    let level = 0
+    for (const { node, slot } of targets) level = Math.max(level, this.#stage.deafness(node, slot))
     if (level > this.node.depth) {
       if (this.#results.cutStream()) this.#weave?.cut()
       return
@@ -164,7 +166,7 @@ export class Actor implements Member {
       this.#passEnd(end)
       return
     }
-    this.#join.advance()
+    this.#advance()
     if (this.node.readDepth === 0) this.#inputsEnded = true
     const inputs = this.#gather()
     if (inputs && !(inputs instanceof Failure)) this.#fire(inputs)
@@ -178,7 +180,7 @@ export class Actor implements Member {
       this.#passEnd(end)
       return
     }
-    this.#join.advance()
+    this.#advance()
     if (this.node.depth === 0) this.#inputsEnded = true
     const inputs = weave.skipped ? failureAmong(this.node, this.#join) : this.#gather()
     if (this.#stage.stopped) return
@@ -194,7 +196,9 @@ export class Actor implements Member {
       return
     }
     if (end) this.#join.hold()
-    else this.#join.advance()
+    else this.#advance()
+    const place = this.#tasks.place!
+    place.whole = true
     if (!aggregate.begun) {
       const inputs = end?.skipped ? failureAmong(this.node, this.#join) : this.#gather()
       if (inputs && !(inputs instanceof Failure)) this.#begin()
@@ -202,7 +206,12 @@ export class Actor implements Member {
     }
     if (this.#stage.stopped) return
     if (end) this.#endAggregate(aggregate, end)
-    else aggregate.push(this.#join.token(this.node.drivers[0]!))
+    else {
+      place.whole = false
+      aggregate.push(this.#join.token(this.node.drivers[0]!))
+      // What is left of a stream whose firing has failed is not wanted.
+      if (aggregate.failed) this.#join.deafen(this.node.readDepth)
+    }
   }
 
   #endAggregate(aggregate: AggregateState, end: End): void {
@@ -212,10 +221,17 @@ export class Actor implements Member {
     if (this.#stage.stopped) return
     if (ended) this.#results.take(ended.result)
     else this.#results.settle(null)
+    this.#tasks.place!.end(end.level)
+  }
+
+  #advance(): void {
+    this.#join.advance()
+    this.#tasks.place?.next()
   }
 
   #passEnd(end: End): void {
     this.#join.passEnd(end.level)
+    this.#tasks.place?.end(end.level)
     if (end.level === 1) this.#inputsEnded = true
     this.#results.passEnd(end)
   }

@@ -2,6 +2,7 @@
 // between firings. Results leave the window in the order of their paths.
 import type { Outputs } from './node-type.ts'
 import type { Result } from './outbox.ts'
+import type { Path } from './place.ts'
 import type { End } from './tokens.ts'
 
 /** How many items of one firing are fetched ahead of the consumers. */
@@ -62,15 +63,20 @@ export class Firing {
   result: Result
   /** The failure that ends its stream went out as an item. */
   itemSent = false
+  /** Gives its place among the firings in flight back, where it holds one. */
+  release: (() => void) | null = null
   /** Nobody wants it any more: what it still does comes to nothing. */
   dropped = false
   readonly end: End | null
+  /** Where it takes place; known of those whose result is awaited. */
+  readonly path: Path
   source: ItemSource | null = null
 
-  constructor(done: boolean, result: Result = null, end: End | null = null) {
+  constructor(done: boolean, result: Result = null, end: End | null = null, path: Path = null) {
     this.done = done
     this.result = result
     this.end = end
+    this.path = path
   }
 }
 

@@ -4,6 +4,7 @@ import type { ItemSource } from './firing.ts'
 import type { InboxHost } from './intake.ts'
 import type { Inputs, NodeContext, Outputs } from './node-type.ts'
 import type { Deliver } from './outbox.ts'
+import type { Path } from './place.ts'
 import type { PlanNode } from './plan-parts.ts'
 import type { Failure } from './tokens.ts'
 
@@ -35,8 +36,9 @@ export interface Performer {
 /** A node that takes part, as the run sees it. */
 export interface Member extends Performer {
   readonly node: PlanNode
-  /** The message of its last failure that was held. */
+  /** The message of its last failure that was held, and how many there were. */
   failed: string | null
+  failures: number
   /** Whether nobody wants what it gives at present. */
   readonly unwanted: boolean
   /** A failure goes out as the last item of its stream. */
@@ -68,8 +70,10 @@ export interface Stage extends InboxHost {
   /** Whether an asynchronous firing may begin; if not, the performer is scheduled again when one may. */
   admit(performer: Performer): boolean
   /** An asynchronous piece of work began, and ended; `settle` takes in what it gave. */
-  launched(): void
-  landed(settle: () => void): void
+  launched(holdsPlace: boolean): void
+  landed(heldPlace: boolean, settle: () => void): void
+  /** A piece of work gives its place back before it ends. */
+  gaveBack(): void
   /** `signal` is the firing's own, where it may abort before the run does. */
   context(performer: Member, signal?: AbortSignal): NodeContext
   attemptHost(performer: Member): AttemptHost
@@ -82,6 +86,6 @@ export interface Stage extends InboxHost {
   began(performer: Member): void
   publish(performer: Member, value: unknown): void
   /** Gives the failure where it is held; else the run fails, and it gives null. */
-  fail(performer: Member, error: unknown): Failure | null
+  fail(performer: Member, error: unknown, path: Path): Failure | null
   finished(performer: Member, fired: boolean, result: Outputs): void
 }

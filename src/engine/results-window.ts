@@ -65,7 +65,7 @@ export class ResultsWindow {
       return
     }
     this.#tasks.cameAtOnce()
-    const outputs = this.#checked(result)
+    const outputs = this.#checked(result, null)
     if (outputs) this.settle(outputs)
   }
 
@@ -87,7 +87,7 @@ export class ResultsWindow {
 
   /** A firing whose items come one after the other. */
   open(source: ItemSource): void {
-    const firing = new Firing(false)
+    const firing = new Firing(false, null, null, this.#tasks.path)
     this.#push(firing)
     this.#stream(firing, source)
   }
@@ -139,6 +139,7 @@ export class ResultsWindow {
 
   #drop(firing: Firing): void {
     firing.dropped = true
+    firing.release?.()
     if (firing.source) this.#end(firing.source)
   }
 
@@ -160,17 +161,17 @@ export class ResultsWindow {
   }
 
   /** Null where the outputs are bad, which has failed the run. */
-  #checked(returned: unknown): Result {
+  #checked(returned: unknown, firing: Firing | null): Result {
     if (returned instanceof Failure) return returned
     try {
       return checkedOutputs(this.#performer.node, returned)
     } catch (error) {
-      return this.#tasks.fail(error)
+      return this.#tasks.fail(error, firing)
     }
   }
 
   #launch(promise: Promise<unknown>): void {
-    const firing = new Firing(false)
+    const firing = new Firing(false, null, null, this.#tasks.path)
     this.#push(firing)
     this.#tasks.wait(promise, firing, (result) => {
       const source = asSource(result)
@@ -178,7 +179,7 @@ export class ResultsWindow {
         this.#stream(firing, source)
         return
       }
-      firing.result = this.#checked(result)
+      firing.result = this.#checked(result, firing)
       this.#note(firing.result)
       firing.done = true
     })
@@ -193,7 +194,7 @@ export class ResultsWindow {
 
   #flushItem(firing: Firing, source: ItemSource): boolean {
     if (source.size > 0) {
-      const item = this.#tasks.attempt(() => source.shift())
+      const item = this.#tasks.attempt(() => source.shift(), firing)
       if (item instanceof Failure) this.#fail(firing, source, item)
       else if (item) this.#sendItem(item)
       else return false
@@ -228,7 +229,7 @@ export class ResultsWindow {
     const { iterator } = source
     if (!iterator || source.pulling || source.ended || !source.hasRoom || this.#tasks.stopped) return
     if (!this.#tasks.mayLaunch()) return
-    const next = this.#tasks.attempt(() => iterator.next())
+    const next = this.#tasks.attempt(() => iterator.next(), firing)
     if (this.#tasks.stopped) return
     source.pulling = true
     this.#tasks.wait(next, firing, (step) => {
@@ -240,14 +241,14 @@ export class ResultsWindow {
 
   /** Asks a plain generator for its next item and sends it on. */
   #pullNow(firing: Firing, source: ItemSource): boolean {
-    const step = this.#tasks.attempt(() => source.iterator!.next() as IteratorResult<unknown>)
+    const step = this.#tasks.attempt(() => source.iterator!.next() as IteratorResult<unknown>, firing)
     if (this.#tasks.stopped || !step) return false
     this.#receiveStep(firing, source, step)
     return !this.#tasks.stopped
   }
 
   #receiveStep(firing: Firing, source: ItemSource, step: IteratorResult<unknown> | Failure): void {
-    const result = isValue(step) ? this.#judged(step) : step
+    const result = isValue(step) ? this.#judged(step, firing) : step
     if (result instanceof Failure) {
       // What the generator gave before goes out first.
       firing.result = result
@@ -262,12 +263,12 @@ export class ResultsWindow {
   }
 
   /** An item or the outputs at the end, once found good; a failure that is held; null where the run has failed. */
-  #judged(step: IteratorResult<unknown>): Outputs | Failure | null {
+  #judged(step: IteratorResult<unknown>, firing: Firing): Outputs | Failure | null {
     const { node } = this.#performer
     try {
       return step.done ? checkedOutputs(node, step.value) : checkedItem(node, step.value)
     } catch (error) {
-      return this.#tasks.fail(error)
+      return this.#tasks.fail(error, firing)
     }
   }
 }

@@ -13,6 +13,7 @@ import type { Inbox } from './inbox.ts'
 import { type Inputs, type NodeContext, NodeError, type Outputs } from './node-type.ts'
 import type { ObservedNode, Outcome, RunError, RunObserver } from './observer.ts'
 import { CLOSED, type Member, type Performer, type Stage } from './performer.ts'
+import { type Path, placed } from './place.ts'
 import type { Plan } from './plan.ts'
 import { rest, withoutPlace } from './resting.ts'
 import { paramInputs, publicError } from './results.ts'
@@ -43,6 +44,9 @@ export interface RunOptions {
 }
 
 type State = 'running' | 'failing' | 'cancelling' | 'settled'
+
+/** How many held failures of one node are logged. */
+const TOLD_FAILURES = 20
 
 const NO_NODE: ObservedNode = { node_id: '', node_name: '', node_type: '' }
 
@@ -91,10 +95,12 @@ export class Run implements Stage, ContextHost, Halting {
 
   /** Begins. A run that needs no waiting is over when this returns. */
   start(): void {
-    const { signal } = this.#options
-    if (signal.aborted) this.#cancel()
-    else signal.addEventListener('abort', this.#abort)
-    const { timeLimit } = this.#options
+    const { signal, timeLimit } = this.#options
+    if (signal.aborted) {
+      this.#cancel()
+      return
+    }
+    signal.addEventListener('abort', this.#abort)
     if (timeLimit !== null) this.#aborter.limitTime(timeLimit, () => this.#timeOut(timeLimit))
     for (const root of this.#plan.roots) this.schedule(this.#actor(root))
     this.#work()
@@ -177,14 +183,19 @@ export class Run implements Stage, ContextHost, Halting {
     reportToken(this.observer, this.#scheduler.time, edge_id, inbox, token)
   }
 
-  launched(): void {
+  launched(holdsPlace: boolean): void {
     this.#inFlight++
-    this.#options.budget.take()
+    if (holdsPlace) this.#options.budget.take()
   }
 
-  landed(settle: () => void): void {
-    this.#inFlight--
+  gaveBack(): void {
     this.#options.budget.giveBack()
+    this.#scheduler.later(this.#drain)
+  }
+
+  landed(heldPlace: boolean, settle: () => void): void {
+    this.#inFlight--
+    if (heldPlace) this.#options.budget.giveBack()
     try {
       settle()
     } catch (fault) {
@@ -226,10 +237,11 @@ export class Run implements Stage, ContextHost, Halting {
     if (node.output) this.observer.outputDone?.(node.observed, node.output.name)
   }
 
-  fail(performer: Member, error: unknown): Failure | null {
+  fail(performer: Member, error: unknown, path: Path): Failure | null {
     if (this.#state !== 'running') return null
     const { node } = performer
-    const { type, message, cause, told } = publicError(error)
+    const { type, message: bare, cause, told } = publicError(error)
+    const message = placed(bare, path)
     if (node.leadsToCatch || performer.unwanted) {
       if (!performer.unwanted) this.#hold(performer, message, cause, told)
       return new Failure(node.observed, type, message)
@@ -245,7 +257,10 @@ export class Run implements Stage, ContextHost, Halting {
     performer.failed = message
     const { observed } = performer.node
     if (cause !== undefined) this.observer.fault(observed, cause, told)
-    this.observer.log(observed, 'warning', `Failed, and went on to a Catch: ${message}`)
+    performer.failures++
+    if (performer.failures > TOLD_FAILURES) return
+    const more = performer.failures === TOLD_FAILURES ? ' Further failures of this node are not told.' : ''
+    this.observer.log(observed, 'warning', `Failed, and went on to a Catch: ${message}${more}`)
   }
 
   // — what contexts ask —
@@ -277,7 +292,7 @@ export class Run implements Stage, ContextHost, Halting {
       log: (severity, content) => {
         if (!this.settled) this.observer.log(node.observed, severity, content)
       },
-      rest: (ms) => withoutPlace(this.#options.budget, () => rest(ms, this.clock, this.#calls)),
+      rest: (ms) => rest(ms, this.clock, this.#options.budget, this.#calls),
     }
   }
 
@@ -342,15 +357,18 @@ export class Run implements Stage, ContextHost, Halting {
   }
 
   #timeOut(ms: number): void {
-    if (this.#state !== 'running') return
-    this.#stop('failing')
+    if (this.#aborter.aborted) return
     const error = new NodeError(`The run was not over after ${ms / 1000} s.`, 'timed_out')
-    this.#error = { node_id: '', type: error.type, message: error.message }
+    if (this.#state === 'running' && this.#open > 0) {
+      this.#stop('failing')
+      this.#error = { node_id: '', type: error.type, message: error.message }
+    }
     this.#abortFirings(error)
   }
 
   #abortFirings(reason: unknown): void {
     this.#aborter.abort(reason, () => this.#settle())
+    for (const one of [...this.#calls]) one.halt()
     if (!this.#working) this.#endIfOver()
   }
 

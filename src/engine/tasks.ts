@@ -3,6 +3,7 @@
 import { type Firing, isThenable } from './firing.ts'
 import type { NodeContext, NodeType } from './node-type.ts'
 import type { Member, Stage } from './performer.ts'
+import { type Path, Place } from './place.ts'
 import { Failure } from './tokens.ts'
 
 /**
@@ -18,11 +19,20 @@ export class Tasks {
   /** Whether the next firing may take its time, so that it needs a place. */
   #waits: boolean
   inFlight = 0
+  /** Where the node reads at present; null outside of all streams. */
+  readonly place: Place | null
 
   constructor(performer: Member, stage: Stage) {
     this.#performer = performer
     this.#stage = stage
     this.#waits = performer.node.mayWait && !answersAtOnce.has(performer.node.type)
+    const { readDepth } = performer.node
+    this.place = readDepth > 0 ? new Place(readDepth) : null
+  }
+
+  /** The index path of what was read last. */
+  get path(): Path {
+    return this.place?.now() ?? null
   }
 
   get stopped(): boolean {
@@ -39,8 +49,11 @@ export class Tasks {
     return this.#stage.admit(this.#performer)
   }
 
-  /** Runs node code. What it throws gives a failure where that is held; else it fails the run, and gives undefined. */
-  attempt<T>(work: (context: NodeContext) => T): T | Failure | undefined {
+  /**
+   * Runs node code, of what was read last or of an earlier firing. What it throws gives a failure where that is held; else it
+   * fails the run, and gives undefined.
+   */
+  attempt<T>(work: (context: NodeContext) => T, firing: Firing | null = null): T | Failure | undefined {
     this.#context ??= this.#stage.context(this.#performer)
     try {
       const given = work(this.#context)
@@ -48,13 +61,13 @@ export class Tasks {
       if (this.#stage.stopped && isThenable(given)) this.wait(given, null, () => {})
       return given
     } catch (error) {
-      return this.fail(error) ?? undefined
+      return this.fail(error, firing) ?? undefined
     }
   }
 
   /** The failure that stands for an error, or null: it has failed the run. */
-  fail(error: unknown): Failure | null {
-    return this.#stage.fail(this.#performer, error)
+  fail(error: unknown, firing: Firing | null = null): Failure | null {
+    return this.#stage.fail(this.#performer, error, firing ? firing.path : this.path)
   }
 
   cameAtOnce(): void {
@@ -70,23 +83,41 @@ export class Tasks {
   wait(promise: unknown, firing: Firing | null, then: (result: unknown) => void): void {
     this.#waits = true
     answersAtOnce.delete(this.#performer.node.type)
-    this.inFlight++
-    this.#stage.launched()
-    const landed = (settle: () => void) =>
-      this.#stage.landed(() => {
-        this.inFlight--
+    const held = this.#holdPlace(firing)
+    const landed = (settle: () => void) => {
+      const holds = held()
+      this.#stage.landed(holds, () => {
+        if (holds) this.inFlight--
         if (!this.#stage.stopped && !firing?.dropped) settle()
         this.#stage.schedule(this.#performer)
       })
+    }
     const settled = isThenable(promise) ? promise : Promise.resolve(promise)
     settled.then(
       (result) => landed(() => then(result)),
       (error) =>
         landed(() => {
-          const failure = this.fail(error)
+          const failure = this.fail(error, firing)
           if (failure) then(failure)
         }),
     )
+  }
+
+  /** Takes a place for a firing that is wanted, until it lands or is dropped. Tells whether it still holds it. */
+  #holdPlace(firing: Firing | null): () => boolean {
+    let holds = !firing?.dropped
+    this.#stage.launched(holds)
+    if (!holds) return () => false
+    this.inFlight++
+    if (firing) {
+      firing.release = () => {
+        if (!holds) return
+        holds = false
+        this.inFlight--
+        this.#stage.gaveBack()
+      }
+    }
+    return () => holds
   }
 }
 

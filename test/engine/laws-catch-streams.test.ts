@@ -26,7 +26,10 @@ describe('law 29: streams that fail, and what Catch makes of it', () => {
       [list('each', [1, 2, 3]), node('odd', 'test.Odd'), ...caught],
       ['each.item->odd.value', 'odd.output->caught.value', ...told],
     )
-    const failed = [error('odd', 'test.Odd', '1 is odd'), error('odd', 'test.Odd', '3 is odd')]
+    const failed = [
+      error('odd', 'test.Odd', '1 is odd (at index 0)'),
+      error('odd', 'test.Odd', '3 is odd (at index 2)'),
+    ]
     assert.deepEqual(await outputs(of, types), { out: [2], failed })
   })
 

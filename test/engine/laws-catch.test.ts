@@ -81,7 +81,7 @@ describe('law 28: how a held failure travels', () => {
       [list('each', [2, 3, 4, 5]), node('odd', 'test.Odd'), node('all', 'control.Collect'), ...caught],
       ['each.item->odd.value', 'odd.output->all.item', 'all.list->caught.value', ...told],
     )
-    assert.deepEqual(await outputs(of, types), { out: [], failed: [error('odd', 'test.Odd', '3 is odd')] })
+    assert.deepEqual(await outputs(of, types), { out: [], failed: [error('odd', 'test.Odd', '3 is odd (at index 1)')] })
   })
 
   test('law 28: a weave that gets one ends with it, after the items before it', async () => {
@@ -99,7 +99,7 @@ describe('law 28: how a held failure travels', () => {
       [2, 'a'],
       [4, 'b'],
     ]
-    assert.deepEqual(await outputs(of, types), { out, failed: [error('odd', 'test.Odd', '5 is odd')] })
+    assert.deepEqual(await outputs(of, types), { out, failed: [error('odd', 'test.Odd', '5 is odd (at index 2)')] })
   })
 
   test('law 28: a failure that a weave did not read is none', async () => {
@@ -144,6 +144,6 @@ describe('law 28: how a held failure travels', () => {
       ],
     )
     const given = await outputs(of, types)
-    assert.deepEqual(given, { out: [], failed: [error('odd', 'test.Odd', '1 is odd')], values: [0, 1] })
+    assert.deepEqual(given, { out: [], failed: [error('odd', 'test.Odd', '1 is odd (at index 1)')], values: [0, 1] })
   })
 })

@@ -70,6 +70,6 @@ describe('law 21: control.Loop', () => {
       return Number(given) + 1
     })
     const outcome = await run(counting({ times: 5 }), withTypes(bad))
-    assert.ok(outcome.status === 'failed' && outcome.error.message === 'two')
+    assert.ok(outcome.status === 'failed' && outcome.error.message === 'two (at index 2)')
   })
 })

@@ -130,7 +130,7 @@ describe('law 35: a settled run leaves nothing', () => {
     const options = { params: {}, signal: abort.signal, observer: silentObserver, clock, inboxLimit: 2 }
     const expected = {
       out: [[0, 2]],
-      errors: [{ node_id: 'odd', node_type: 'test.Odd', type: 'node_error', message: 'odd' }],
+      errors: [{ node_id: 'odd', node_type: 'test.Odd', type: 'node_error', message: 'odd (at index 0)' }],
     }
     const runs = async (times: number) => {
       for (let left = times; left > 0; left--) {

@@ -6,6 +6,11 @@ import { order, type RefEdge, type RefNode, Shape } from './reference-shape.ts'
 type Values = Record<string, unknown>
 type Path = readonly number[]
 
+/** The index of the item that a firing is at in its stream; null before the first and after the last. */
+interface Reading {
+  at: number | null
+}
+
 export interface Tally {
   /** Firings that ran to their end or failed by themselves. */
   fired: number
@@ -118,14 +123,16 @@ export class Evaluator {
     if (streams.length === 0 && plain.length > 0 && tokens.every((token) => token === NOTHING)) return null
     const inputs = this.#inputs(node, new Map(plain.map((edge, at) => [edge.input, tokens[at]])))
     if (!inputs || plain.some((edge, at) => edge.input === null && tokens[at] === NOTHING)) return null
-    for (const edge of streams) inputs[edge.input!] = this.#read(edge, path)
+    const reading: Reading = { at: null }
+    for (const edge of streams) inputs[edge.input!] = this.#read(edge, path, reading)
+    const gathers = node.type.streams.length === 0
     return new Firing(
       () => {
         this.#tallies[node.id]!.fired++
         return node.type.fire(inputs)
       },
       (round) => this.#back(node.id, [...path, round]),
-      (cause) => this.#failed(node, cause),
+      (cause) => this.#failed(node, cause, gathers && reading.at !== null ? [...path, reading.at] : path),
     )
   }
 
@@ -156,13 +163,15 @@ export class Evaluator {
   }
 
   /** The items below a path, those that got nothing left out. */
-  *#read(edge: RefEdge, path: Path): Generator<unknown> {
+  *#read(edge: RefEdge, path: Path, reading: Reading): Generator<unknown> {
     const firing = this.#fire(this.shape.edgeScope(edge).at(-1)!, path)!
     for (let at = 0; firing.item(at) !== undefined; at++) {
       const token = this.#token(edge, [...path, at])
       if (token instanceof Travelling) throw token
+      reading.at = at
       if (token !== NOTHING) yield token
     }
+    reading.at = null
   }
 
   /** What the edges of a loop bring back from a round. */
@@ -177,12 +186,13 @@ export class Evaluator {
     return back
   }
 
-  #failed({ id, kind }: RefNode, cause: unknown): Travelling | typeof NEVER {
+  #failed({ id, kind }: RefNode, cause: unknown, path: Path): Travelling | typeof NEVER {
     const tally = this.#tallies[id]!
     if (cause instanceof RefError) {
       const held = this.shape.holds(id)
       tally[held ? 'held' : 'unheld']++
-      return held ? new Travelling({ node_id: id, node_type: kind, type: cause.type, message: cause.message }) : NEVER
+      const message = path.length > 0 ? `${cause.message} (at index ${path.join('.')})` : cause.message
+      return held ? new Travelling({ node_id: id, node_type: kind, type: cause.type, message }) : NEVER
     }
     if (cause !== NEVER && !(cause instanceof Travelling)) throw cause
     tally.fired--
