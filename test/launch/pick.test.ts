@@ -37,7 +37,7 @@ describe('isNewEnough', () => {
     test(`${version} is ${enough ? '' : 'not '}new enough`, () => assert.equal(isNewEnough(version), enough))
   }
 
-  test('package.json asks hosts for what the README does, though it is not', () => {
+  test('package.json asks hosts for the Node that the README names, which starts the packaged one', () => {
     const [, major] = /Node (\d+) or newer/.exec(readFileSync(new URL('../../README.md', import.meta.url), 'utf8'))!
     assert.equal(manifest('package.json').engines.node, `>=${major}.0`)
     assert.equal(isNewEnough(`${major}.0.0`), false)
