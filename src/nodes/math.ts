@@ -5,7 +5,9 @@ import { kindOf } from '../engine/values.ts'
 import { localeOf } from './date-words.ts'
 import { conversion, option, output, required } from './define.ts'
 import { type Names, parseFormula } from './formula.ts'
+import { shown } from './limits.ts'
 import { memo } from './memo.ts'
+import { numberFormOf, readNumber } from './number-text.ts'
 import { finite, ROUNDINGS, type Rounding, round } from './values.ts'
 
 const formulaOf = memo(parseFormula)
@@ -15,17 +17,12 @@ function numbers(inputs: Inputs): Names {
   for (const [name, value] of Object.entries(inputs)) {
     if (typeof value === 'boolean') names[name] = value ? 1 : 0
     else if (typeof value === 'number') names[name] = value
-    else throw new NodeError(`Input "${name}" is ${kindOf(value)}, and a formula takes numbers.`, 'bad_input')
+    else {
+      const what = typeof value === 'string' ? `${kindOf(value)} ("${shown(value)}")` : kindOf(value)
+      throw new NodeError(`Input "${shown(name)}" is ${what}, and a formula takes numbers.`, 'bad_input')
+    }
   }
   return names
-}
-
-const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/
-
-/** The number that a text says, or null. One that is too great for a number is infinite. */
-export function readNumber(text: string): number | null {
-  const trimmed = text.trim()
-  return NUMBER.test(trimmed) ? Number(trimmed) : null
 }
 
 const NOTATIONS = ['plain', 'percent', 'compact', 'scientific'] as const
@@ -36,8 +33,8 @@ const numberFormat = memo((key: string) => {
   return new Intl.NumberFormat(locale, {
     ...(notation === 'percent' ? { style: 'percent' } : {}),
     ...(notation === 'compact' || notation === 'scientific' ? { notation } : {}),
-    minimumFractionDigits: Math.min(Number(least), Number(most)),
-    maximumFractionDigits: Number(most),
+    minimumFractionDigits: Number(least),
+    maximumFractionDigits: Math.max(Number(least), Number(most)),
     useGrouping: grouping === 'true' ? 'auto' : false,
   })
 })
@@ -90,17 +87,21 @@ export const mathNodes: NodeType[] = [
   {
     node_type: 'math.ParseNumber',
     title: 'Text to number',
-    description: 'Reads a number out of a text such as `-12.5` or `3e8`.',
+    description:
+      'Reads a number out of a text such as `-12.5` or `3e8`, or as people of a language write it, such as `1.234,5` in `de`.',
     properties: [
       required('text', 'str', 'The text.'),
+      option('locale', 'str', 'The language, such as `en` or `de-CH`; empty: digits and a decimal point alone.', {
+        default: '',
+      }),
       option('default', 'float?', 'What to give where the text is no number; without it that is an error.'),
     ],
     outputs: [output('output', 'float')],
     converts: [conversion('str', 'float', 'reads a number out of it')],
-    run({ text, default: otherwise }: { text: string; default: number | null }) {
-      const number = readNumber(text)
+    run({ text, locale, default: otherwise }: { text: string; locale: string; default: number | null }) {
+      const number = readNumber(text, locale === '' ? null : numberFormOf(locale))
       if (number !== null) return { output: finite(number, 'The number') }
-      if (otherwise === null) throw new NodeError('The text is no number.', 'bad_input')
+      if (otherwise === null) throw new NodeError(`The text "${shown(text)}" is no number.`, 'bad_input')
       return { output: otherwise }
     },
   },
@@ -111,7 +112,11 @@ export const mathNodes: NodeType[] = [
     properties: [
       required('value', 'float', 'The number.'),
       option('min_digits', 'int', 'The fewest digits after the point.', { default: 0, min: 0, max: 20 }),
-      option('max_digits', 'int', 'The most digits after the point.', { default: 3, min: 0, max: 20 }),
+      option('max_digits', 'int', 'The most digits after the point; never fewer than the fewest.', {
+        default: 3,
+        min: 0,
+        max: 20,
+      }),
       option('notation', oneOf(...NOTATIONS), 'How to write it; 0.25 in percent is `25%`.', { default: 'plain' }),
       option('grouping', 'bool', 'Parts the thousands.', { default: true }),
       option('locale', 'str', 'The language, such as `en` or `de-CH`.', { default: 'en' }),

@@ -6,8 +6,8 @@ import { kindOf } from '../engine/values.ts'
 import { option, output, required } from './define.ts'
 import { guardKey } from './keys.ts'
 import { budget, shown } from './limits.ts'
-import { readNumber } from './math.ts'
 import { readDate, writeDate } from './moments.ts'
+import { COMMA, type NumberForm, readNumber } from './number-text.ts'
 import { cell, guardColumns, type Row, readRows, rowsProperty, setCell } from './rows.ts'
 import { toText } from './values.ts'
 
@@ -15,10 +15,10 @@ type Kind = 'int' | 'float' | 'bool' | 'str' | 'date'
 
 const TRUTHS: Readonly<Record<string, boolean>> = { true: true, yes: true, 1: true, false: false, no: false, 0: false }
 
-function numberOf(value: unknown): number | undefined {
+function numberOf(value: unknown, form: NumberForm | null): number | undefined {
   if (typeof value === 'boolean') return Number(value)
   if (typeof value === 'number') return value
-  const number = typeof value === 'string' ? readNumber(value) : null
+  const number = typeof value === 'string' ? readNumber(value, form) : null
   return number === null || !Number.isFinite(number) ? undefined : number
 }
 
@@ -38,9 +38,9 @@ function dateOf(value: unknown): string | undefined {
 }
 
 /** A value as one of a kind, or undefined where it is none. What is missing comes here never. */
-const KINDS: Readonly<Record<Kind, (value: unknown) => unknown>> = {
-  int(value) {
-    const number = numberOf(value)
+const KINDS: Readonly<Record<Kind, (value: unknown, form: NumberForm | null) => unknown>> = {
+  int(value, form) {
+    const number = numberOf(value, form)
     return Number.isInteger(number) ? number : undefined
   },
   float: numberOf,
@@ -52,8 +52,7 @@ const KINDS: Readonly<Record<Kind, (value: unknown) => unknown>> = {
 function kind(name: unknown): Kind {
   if (typeof name === 'string' && Object.hasOwn(KINDS, name)) return name as Kind
   const written = typeof name === 'string' ? shown(name) : kindOf(name)
-  const text = `"${written}" is no kind of cell.${hint(written, Object.keys(KINDS))}`
-  throw new NodeError(`${text} There are ${Object.keys(KINDS).join(', ')}.`, 'unknown_kind')
+  throw new NodeError(`"${written}" is no kind of cell.${hint(written, Object.keys(KINDS))}`, 'unknown_kind')
 }
 
 /** Reading one costs some microseconds. */
@@ -65,7 +64,15 @@ function guardDates(rows: number, kinds: readonly string[]): void {
   throw new NodeError(`There are more than ${most} dates to read. Convert the table in parts.`, 'too_large')
 }
 
-function convert(rows: Row[], kinds: Record<string, string>, invalid: string): { output: Row[]; invalid: number } {
+interface Convert {
+  rows: Row[]
+  kinds: Record<string, string>
+  decimal: string
+  invalid: string
+}
+
+function convert({ rows, kinds, decimal, invalid }: Convert): { output: Row[]; invalid: number } {
+  const form = decimal === ',' ? COMMA : null
   const wanted = Object.entries(kinds).map(([column, name]) => ({ column, name: kind(name), make: KINDS[kind(name)] }))
   guardColumns(rows, Object.keys(kinds))
   guardDates(rows.length, Object.values(kinds))
@@ -78,7 +85,7 @@ function convert(rows: Row[], kinds: Record<string, string>, invalid: string): {
       const set = (made: unknown) => setCell(copy, column, made)
       if (value === null || (name !== 'str' && value === '')) set(null)
       else {
-        const converted = make(value)
+        const converted = make(value, form)
         if (converted === undefined && invalid === 'fail') {
           const text = typeof value === 'string' ? `"${shown(value)}"` : kindOf(value)
           const where = `Column "${shown(column)}" of row ${index + 1}`
@@ -121,13 +128,23 @@ export const tableCleanNodes: NodeType[] = [
     properties: [
       rowsProperty(),
       required('kinds', 'dict[str,str]', `Column → ${Object.keys(KINDS).join(', ')}.`),
+      option(
+        'decimal',
+        oneOf('.', ','),
+        'What parts the fraction of numbers; with a comma, points may part thousands.',
+        {
+          default: '.',
+        },
+      ),
       option('invalid', oneOf('fail', 'missing'), 'What becomes of cells of which no such value comes.', {
         default: 'fail',
       }),
     ],
     outputs: [output('output', 'list[dict[str,any]]'), output('invalid', 'int')],
-    run: ({ rows, kinds, invalid }: { rows: Row[]; kinds: Record<string, string>; invalid: string }) =>
-      convert(readRows(rows), kinds, invalid),
+    run(inputs) {
+      const { rows, ...others } = inputs as unknown as Convert
+      return convert({ rows: readRows(rows), ...others })
+    },
   },
   {
     node_type: 'data.Fill',

@@ -63,7 +63,7 @@ describe('math.Formula', () => {
     test(`${text.slice(0, 20) || 'nothing'} is refused`, () => assert.rejects(formula(text), message))
 
   test('inputs that are no numbers, and names that are no inputs, are named', async () => {
-    await assert.rejects(formula('a', { a: 'x' }), /bad_input: Input "a" is str/)
+    await assert.rejects(formula('a', { a: 'x' }), /bad_input: Input "a" is str \("x"\), and a formula/)
     await assert.rejects(formula('prize + 1', { price: 1 }), /uses "prize", which is no input\. Did you mean "price"\?/)
   })
 })
@@ -85,11 +85,57 @@ describe('math', () => {
     assert.equal(await outputOf('math.ParseNumber', { text: ' -12.5 ' }), -12.5)
     assert.equal(await outputOf('math.ParseNumber', { text: '3e2' }), 300)
     assert.equal(await outputOf('math.ParseNumber', { text: '', default: 0 }), 0)
-    await assert.rejects(outputOf('math.ParseNumber', { text: '' }), /bad_input: The text is no number/)
+    await assert.rejects(outputOf('math.ParseNumber', { text: '' }), /bad_input: The text "" is no number/)
+    await assert.rejects(outputOf('math.ParseNumber', { text: 'x' }), /bad_input: The text "x" is no number/)
     for (const text of ['12px', '0x10', 'Infinity', '1e999'])
       await assert.rejects(outputOf('math.ParseNumber', { text }))
     const from = performance.now()
     await assert.rejects(outputOf('math.ParseNumber', { text: `${'1'.repeat(200_000)}x` }))
     assert.ok(performance.now() - from < 1000)
+  })
+
+  const LOCAL: [string, string, number | null][] = [
+    ['de', '1.234,5', 1234.5],
+    ['de', '-1.234.567', -1234567],
+    ['de', ' 1,5 ', 1.5],
+    ['de', '1234,5e2', 123450],
+    ['de', '1.500', 1500],
+    ['en', '1,234.5', 1234.5],
+    ['en', '1,5', null],
+    ['fr', '1 234,5', 1234.5],
+    ['de-CH', "1'234.5", 1234.5],
+    ['en-IN', '12,34,567.8', 1234567.8],
+    ['sv', '\u221212,5', -12.5],
+    ['ar-EG', '١٬٢٣٤٫٥', 1234.5],
+    ['de', '1.5', null],
+    ['de', '1.23.456', null],
+    ['de', '1.234 567', null],
+    ['de', '1.2345', null],
+    ['de', '.234', null],
+    ['de', '1,2,3', null],
+    ['de', '1,234.5', null],
+    ['de', '', null],
+  ]
+  for (const [locale, text, number] of LOCAL) {
+    test(`ParseNumber ${text} in ${locale}`, async () => {
+      const read = outputOf('math.ParseNumber', { text, locale })
+      if (number === null) await assert.rejects(read, /bad_input: The text ".*" is no number/)
+      else assert.equal(await read, number)
+    })
+  }
+
+  test('ParseNumber reads what FormatNumber writes', async () => {
+    for (const locale of ['en', 'de', 'fr', 'sv', 'de-CH', 'en-IN', 'pl', 'ar-EG', 'fa', 'hi', 'bn'])
+      for (const value of [0, 1234.5, -9876543.25, 0.125, 1000]) {
+        const text = await outputOf('math.FormatNumber', { value, locale })
+        assert.equal(await outputOf('math.ParseNumber', { text, locale }), value, `${locale} ${text}`)
+      }
+    await assert.rejects(outputOf('math.ParseNumber', { text: '1', locale: 'no language' }), /locale/)
+  })
+
+  test('FormatNumber writes as many digits as are wanted at least', async () => {
+    assert.equal(await outputOf('math.FormatNumber', { value: 1.5, min_digits: 5 }), '1.50000')
+    assert.equal(await outputOf('math.FormatNumber', { value: 1.23456, min_digits: 1, max_digits: 0 }), '1.2')
+    assert.equal(await outputOf('math.FormatNumber', { value: 1.5 }), '1.5')
   })
 })

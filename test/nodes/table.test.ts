@@ -214,6 +214,26 @@ test('data.Convert', async () => {
     of({ rows: Array(100_001).fill({ a: '' }), kinds: { a: 'date' } }),
     /too_large: .* 100,000 dates/,
   )
+  const comma = {
+    rows: [
+      { a: '1,5', b: '1.234' },
+      { a: '1 234,5', b: 2 },
+    ],
+    kinds: { a: 'float', b: 'int' },
+    decimal: ',',
+  }
+  const read = [
+    { a: 1.5, b: 1234 },
+    { a: 1234.5, b: 2 },
+  ]
+  assert.deepEqual(await of(comma), { output: read, invalid: 0 })
+  await assert.rejects(of({ ...comma, rows: [{ a: '1.5', b: 1 }] }), /row 1 is "1\.5", of which no float comes/)
+  await assert.rejects(of({ ...comma, decimal: '.' }), /row 1 is "1,5"/)
+  await assert.rejects(of({ ...comma, kinds: { a: 'number' } }), (error: Error) => {
+    return (
+      error.message.split('"int"').length === 2 && /unknown_kind: "number" is no kind of cell\./.test(error.message)
+    )
+  })
   await refuses('data.Convert', { kinds: {} })
 })
 
