@@ -1,12 +1,12 @@
 // Texts as lists and back: text.Split, Join, Lines, Words and WordFrequency.
 import type { NodeType } from '../engine/node-type.ts'
 import { conversion, option, output, required } from './define.ts'
-import { join, matches, split } from './text-parts.ts'
+import { join, linesOf, split, wordsOf } from './text-parts.ts'
 
 const text = () => required('text', 'str', 'The text.')
 
-function wordsOf(text: string, lower: boolean): string[] {
-  return matches(lower ? text.toLowerCase() : text, /[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*/gu)
+function words(text: string, lower: boolean): string[] {
+  return wordsOf(lower ? text.toLowerCase() : text)
 }
 
 /** How often each word is there: the most frequent first, equal ones in order of first sight. */
@@ -68,7 +68,7 @@ export const textListNodes: NodeType[] = [
     ],
     outputs: [output('output', 'list[str]')],
     run({ text, drop_empty }: { text: string; drop_empty: boolean }) {
-      const lines = text === '' ? [] : split(text.replace(/\r?\n$|\r$/, ''), /\r\n|\n|\r/)
+      const lines = linesOf(text)
       return { output: drop_empty ? lines.filter((line) => line.trim() !== '') : lines }
     },
   },
@@ -79,7 +79,7 @@ export const textListNodes: NodeType[] = [
     properties: [text(), option('lower', 'bool', 'In small letters.', { default: false })],
     outputs: [output('output', 'list[str]')],
     run: ({ text, lower }: { text: string; lower: boolean }) => ({
-      output: wordsOf(text, lower),
+      output: words(text, lower),
     }),
   },
   {
@@ -94,9 +94,9 @@ export const textListNodes: NodeType[] = [
     ],
     outputs: [output('output', 'list[dict[str,any]]'), output('different', 'int'), output('total', 'int')],
     run({ text, lower, most }: { text: string; lower: boolean; most: number | null }) {
-      const words = wordsOf(text, lower)
-      const found = frequencies(words)
-      return { output: found.slice(0, most ?? found.length), different: found.length, total: words.length }
+      const all = words(text, lower)
+      const found = frequencies(all)
+      return { output: found.slice(0, most ?? found.length), different: found.length, total: all.length }
     },
   },
 ]

@@ -26,7 +26,7 @@ export function matches(text: string, pattern: RegExp): string[] {
 }
 
 /** How often a pattern matches. */
-export function count(text: string, pattern: RegExp): number {
+function count(text: string, pattern: RegExp): number {
   let found = 0
   for (const _match of text.matchAll(pattern)) found++
   return found
@@ -37,6 +37,28 @@ export function occurrences(text: string, find: string): number {
   let found = 0
   for (let at = text.indexOf(find); at >= 0; at = text.indexOf(find, at + find.length)) found++
   return found
+}
+
+const WORD = /[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*/gu
+
+/** The words of a text, without punctuation. */
+export function wordsOf(text: string): string[] {
+  return matches(text, WORD)
+}
+
+/** How many words a text has. */
+export function countWords(text: string): number {
+  return count(text, WORD)
+}
+
+/** The lines of a text, whatever ends them. A line end at the end adds no empty line. */
+export function linesOf(text: string): string[] {
+  return text === '' ? [] : split(text.replace(/\r?\n$|\r$/, ''), /\r\n|\n|\r/)
+}
+
+/** How many lines a text has. */
+export function countLines(text: string): number {
+  return count(text, /\r\n|\n|\r/g) + (text === '' || /[\r\n]$/.test(text) ? 0 : 1)
 }
 
 /** The parts between separators; an empty separator parts all characters. */

@@ -5,7 +5,7 @@ import { oneOf } from '../engine/types.ts'
 import { conversion, option, output, required } from './define.ts'
 import { guardText, textWithin } from './limits.ts'
 import { fill } from './template.ts'
-import { characters, count, occurrences, part } from './text-parts.ts'
+import { characters, countLines, countWords, occurrences, part } from './text-parts.ts'
 import { toText } from './values.ts'
 
 type Side = 'both' | 'start' | 'end'
@@ -99,13 +99,13 @@ export const textNodes: NodeType[] = [
   {
     node_type: 'text.Length',
     title: 'Length of text',
-    description: 'Counts the characters, words and lines of a text.',
+    description: 'Counts the characters of a text, and its words and lines as text.Words and text.Lines give them.',
     properties: [text()],
     outputs: [output('output', 'int'), output('words', 'int'), output('lines', 'int')],
     run: ({ text }: { text: string }) => ({
       output: characters(text),
-      words: count(text, /\S+/g),
-      lines: text === '' ? 0 : count(text, /\r\n|\n|\r/g) + 1,
+      words: countWords(text),
+      lines: countLines(text),
     }),
   },
   {
@@ -116,7 +116,7 @@ export const textNodes: NodeType[] = [
     properties: [
       text(),
       option('start', 'int', 'The first place.', { default: 0 }),
-      option('end', 'int', 'The place after the last; without it the end of the text.'),
+      option('end', 'int?', 'The place after the last; without it the end of the text.'),
     ],
     outputs: [result()],
     run: ({ text, start, end }: { text: string; start: number; end: number | null }) => ({

@@ -112,9 +112,14 @@ describe('text', () => {
   })
 
   test('Length', async () => {
-    assert.deepEqual(await fire('text.Length', { text: 'two words\nhere 👍' }), { output: 16, words: 4, lines: 2 })
+    assert.deepEqual(await fire('text.Length', { text: 'two words\nhere 👍' }), { output: 16, words: 3, lines: 2 })
     assert.deepEqual(await fire('text.Length', { text: '' }), { output: 0, words: 0, lines: 0 })
     await assert.rejects(fire('text.Length', { text: 5 }), /type_mismatch/)
+    for (const text of ['a — b … c', 'a\n', 'a\r\n\r\n', '\n', '\r', 'a\n\r', "Don't stop,\nüber-Mensch! 42.", '']) {
+      const { words, lines } = await fire('text.Length', { text })
+      assert.equal(words, ((await outputOf('text.Words', { text })) as string[]).length, JSON.stringify(text))
+      assert.equal(lines, ((await outputOf('text.Lines', { text })) as string[]).length, JSON.stringify(text))
+    }
   })
 
   test('Slice', async () => {
