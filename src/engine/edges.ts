@@ -17,15 +17,17 @@ interface Ends {
 interface Report {
   readonly issues: GraphIssue[]
   readonly hints: Hints
+  /** For ids of nodes. */
+  readonly ids: Hints
   readonly conversions: Conversions
 }
 
-function endsOf(edge: GraphEdge, byId: Map<string, DraftNode | null>, issues: GraphIssue[]): Ends {
+function endsOf(edge: GraphEdge, byId: Map<string, DraftNode | null>, { issues, ids }: Report): Ends {
   for (const end of ['source', 'target'] as const) {
     if (byId.has(edge[end])) continue
     const other = end === 'source' ? edge.target : edge.source
     const pin = (end === 'source' ? edge.targetHandle : edge.sourceHandle) ?? null
-    const text = `An edge ${end === 'source' ? `into "${other}" starts` : `from "${other}" ends`} at "${edge[end]}", which is no node.`
+    const text = `An edge ${end === 'source' ? `into "${other}" starts` : `from "${other}" ends`} at "${edge[end]}", which is no node.${ids.for(edge[end], byId.keys())}`
     issues.push(issue('dangling_edge', text, byId.has(other) ? other : null, pin))
   }
   return { source: byId.get(edge.source) ?? null, target: byId.get(edge.target) ?? null }
@@ -83,7 +85,7 @@ function resolveEdges(graph: Graph, byId: Map<string, DraftNode | null>, report:
   const ids = new Set<string>()
   const fed = new Map<DraftNode, Set<string>>()
   for (const edge of graph.edges) {
-    const ends = endsOf(edge, byId, issues)
+    const ends = endsOf(edge, byId, report)
     const id = edge.id ?? `${edge.source}:${edge.sourceHandle ?? ''}->${edge.target}:${edge.targetHandle ?? ''}`
     if (edge.id && ids.has(edge.id)) {
       issues.push(
@@ -114,6 +116,6 @@ function resolveEdges(graph: Graph, byId: Map<string, DraftNode | null>, report:
 export function draftGraph(graph: Graph, registry: NodeRegistry): Draft {
   const issues: GraphIssue[] = []
   const { nodes, byId } = resolveNodes(graph, registry, issues)
-  resolveEdges(graph, byId, { issues, hints: new Hints(), conversions: new Conversions(registry) })
+  resolveEdges(graph, byId, { issues, hints: new Hints(), ids: new Hints(), conversions: new Conversions(registry) })
   return { nodes, issues }
 }

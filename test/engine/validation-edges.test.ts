@@ -14,6 +14,16 @@ describe('edges', () => {
     assert.equal(errors(graph([], ['a.x->b.y'])).length, 2)
   })
 
+  test('an end that is nearly a node, or one of few', () => {
+    const nodes = [source('price', 1), node('out', 'output.Output', { name: 'o', value: 1 })]
+    const message = (text: string) => only(graph(nodes, [text]), 'dangling_edge').message
+    assert.match(message('prcie.output->out.value'), /starts at "prcie", which is no node\. Did you mean "price"\?$/)
+    assert.match(message('price.output->Out.value'), /ends at "Out", which is no node\. Did you mean "out"\?$/)
+    assert.match(message('in.output->out.value'), /"in", which is no node\. There is "price", "out"\.$/)
+    const many = Array.from({ length: 300 }, (_, at) => source(`node_${at}`, at))
+    assert.match(only(graph(many, ['node_0.output->nodes_1.value']), 'dangling_edge').message, /which is no node\.$/)
+  })
+
   test('a handle that does not exist, with a hint', () => {
     const out = only(
       graph([source('in', 'x'), node('n', 'text.Trim', { text: 'y' })], ['in.outptu->n.text']),
