@@ -74,6 +74,6 @@ describe('changes of properties', () => {
         }
       },
     )
-    assert.ok(applied > 100 * scale, `only ${applied} runs were changed`)
+    assert.ok(applied > 50 * scale, `only ${applied} runs were changed`)
   })
 })
