@@ -73,7 +73,7 @@ function group({ rows, by, aggregate: given, count_as }: Group): Row[] {
   const columns = [...counted, ...made(given, by)]
   const names = [...by, ...columns.map(({ as }) => as)]
   guardNames(names)
-  const groups = groupRows(rows, by)
+  const groups = by.length === 0 ? [rows] : groupRows(rows, by)
   budget()(rows.length * columns.length)
   guardCells(groups.length, names.length)
   return groups.map((group) =>
@@ -118,7 +118,12 @@ export const tableGroupNodes: NodeType[] = [
       'Makes one row of all rows that have the same values in some columns, in order of first sight. What is missing is left out; sums are then 0, other results missing.',
     properties: [
       rowsProperty(),
-      option('by', 'list[str]', 'The columns to group by; without any all rows are one group.', { default: [] }),
+      option(
+        'by',
+        'list[str]',
+        'The columns to group by; without any all rows are one group, also where there are none.',
+        { default: [] },
+      ),
       option('aggregate', 'dict[str,any]', `Column → one or a list of ${AGGREGATE_NAMES.join(', ')}.`, { default: {} }),
       option('count_as', 'str', 'The column for the number of rows; empty for none.', { default: 'count' }),
     ],

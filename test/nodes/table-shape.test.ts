@@ -41,6 +41,8 @@ describe('data.Group', () => {
 
   test('of nothing', async () => {
     assert.deepEqual(await of({ rows: [], by: ['city'], aggregate: { total: 'sum' } }), [])
+    const none = await of({ rows: [], aggregate: { total: ['sum', 'mean', 'max'] } })
+    assert.deepEqual(none, [{ count: 0, total_sum: 0, total_mean: null, total_max: null }])
     const empty = await of({ rows: [{ a: null }], aggregate: { a: ['sum', 'mean', 'min', 'first', 'list', 'count'] } })
     assert.deepEqual(empty, [{ count: 1, a_sum: 0, a_mean: null, a_min: null, a_first: null, a_list: [], a_count: 0 }])
   })
