@@ -41,7 +41,7 @@ export const codeNodes: NodeType[] = [
         min: SMALLEST_MEMORY_LIMIT_MB,
         max: LARGEST_MEMORY_LIMIT_MB,
       }),
-      option('seed', 'int', 'Math.random gives the same numbers for the same seed. Without it, the run chooses one.'),
+      option('seed', 'int?', 'Math.random gives the same numbers for the same seed. Without it, the run chooses one.'),
     ],
     outputs: [],
     supports_dynamic_inputs: true,

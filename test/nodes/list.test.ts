@@ -37,6 +37,7 @@ describe('list', () => {
   test('Slice', async () => {
     assert.deepEqual(await outputOf('list.Slice', { list: [1, 2, 3, 4], start: 1, end: -1 }), [2, 3])
     assert.deepEqual(await outputOf('list.Slice', { list: [], start: 5 }), [])
+    assert.deepEqual(await outputOf('list.Slice', { list: [1, 2], start: 1, end: null }), [2])
     await assert.rejects(outputOf('list.Slice', { list: [1], start: 'x' }), /type_mismatch/)
   })
 

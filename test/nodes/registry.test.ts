@@ -96,6 +96,21 @@ describe('the registry', () => {
     })
   }
 
+  test('inputs that may be left out take null through an edge as well', () => {
+    const optional = [
+      'code.JavaScript.seed',
+      'list.Slice.end',
+      'text.Slice.end',
+      'control.Loop.times',
+      'control.Numbers.to',
+    ]
+    for (const name of optional) {
+      const at = name.lastIndexOf('.')
+      const property = builtinNodes.get(name.slice(0, at))!.properties.find((one) => one.name === name.slice(at + 1))!
+      assert.ok(conforms(null, property.type), name)
+    }
+  })
+
   test('every type is named by a test of its own', () => {
     const folder = new URL('.', import.meta.url)
     const files = readdirSync(folder).filter((name) => name.endsWith('.test.ts') && name !== 'registry.test.ts')
