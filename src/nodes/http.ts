@@ -15,11 +15,15 @@ import { MODES, type PagesInputs, pages } from './http-pages.ts'
 import { isIdempotent, outgoing, type RequestInputs, sent } from './http-send.ts'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const
+/** A list of items comes in a body, which the answer to HEAD has none of. */
+const PAGE_METHODS = METHODS.filter((method) => method !== 'HEAD')
 const MEGABYTE = 1_000_000
 
-/** What every request has. */
+const methodProperty = (methods: readonly string[]) =>
+  option('method', oneOf(...methods), 'What is to be done.', { default: 'GET' })
+
+/** What every request has besides its method. */
 const requestProperties: readonly NodeProperty[] = [
-  option('method', oneOf(...METHODS), 'What is to be done.', { default: 'GET' }),
   required(
     'url',
     'str',
@@ -68,6 +72,7 @@ export const httpNodes: NodeType[] = [
     description:
       'Sends a request to a server on the internet and gives its answer. What else may be reached is set with SVC_HTTP_NODE_ALLOW.',
     properties: [
+      methodProperty(METHODS),
       ...requestProperties,
       option(
         'response_type',
@@ -94,6 +99,7 @@ export const httpNodes: NodeType[] = [
     description:
       'Streams the items of a list that a server gives page by page, as JSON. Each page is asked for when its items are wanted.',
     properties: [
+      methodProperty(PAGE_METHODS),
       ...requestProperties,
       option(
         'mode',

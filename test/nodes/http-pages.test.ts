@@ -152,6 +152,8 @@ describe('http.Pages', () => {
       ['GET', 'POST'].map((method) => isRetrySafe(builtinNodes.get('http.Pages')!, { method })),
       [true, false],
     )
+    const methods = builtinNodes.get('http.Pages')!.properties.find(({ name }) => name === 'method')!.type.values
+    assert.deepEqual([methods.includes('POST'), methods.includes('HEAD')], [true, false])
   })
 
   test('that go round in a circle, or away, are refused', async () => {
@@ -163,6 +165,33 @@ describe('http.Pages', () => {
     const away = serving(() => [[1], { link: '<http://127.0.0.1:1/>; rel=next' }])
     const found = await read(away.handle, {})
     assert.deepEqual([found.error, /another server/.test(found.message)], ['bad_page', true])
+  })
+
+  test('on a server that a redirect led to do not get what was written for the first', async () => {
+    const arrived: unknown[] = []
+    await using other = await httpServer((asked, response) => {
+      arrived.push([asked.url, asked.headers.authorization, asked.headers['x-key']])
+      const link = asked.url === '/1' ? { link: '</2>; rel=next' } : {}
+      response.writeHead(200, { 'content-type': 'application/json', ...link }).end('[1]')
+    })
+    await using server = await httpServer((_asked, response) =>
+      response.writeHead(302, { location: `${other.url}/1` }).end(),
+    )
+    const headers = { Authorization: 'Bearer {{secret:API}}', 'X-Key': '{{secret:API}}' }
+    const of = graph([node('p', 'http.Pages', { url: server.url, headers })], [])
+    const { outcome } = await runHttp(of, { secrets: { API: 'S3cret/+ value' } })
+    assert.deepEqual(arrived, [['/1', undefined, undefined]])
+    assert.ok(outcome.status === 'failed')
+    assert.deepEqual([outcome.error.type, /final URL/.test(outcome.error.message)], ['bad_page', true])
+  })
+
+  test('of a server that sends each request on to itself are followed', async () => {
+    const { asked, handle } = serving((url) => [[1], url.pathname === '/b' ? {} : { link: '</b>; rel=next' }])
+    const found = await read((request, response) => {
+      if (request.url === '/') response.writeHead(302, { location: '/a' }).end()
+      else handle(request, response)
+    }, {})
+    assert.deepEqual([found.error, found.items, asked], [null, [1, 1], ['/a', '/b']])
   })
 
   test('that are not as they should be are named', async () => {
