@@ -6,6 +6,8 @@ import { shown } from './limits.ts'
 
 const BACK = { feedback: true }
 
+const NO_MESSAGE = 'The workflow ended itself.'
+
 function rounds({ initial, times, max_rounds }: Inputs): Rounds {
   let index = 0
   let value = initial
@@ -42,7 +44,7 @@ export const loopNodes: NodeType[] = [
         'True in the round that is the last one; of numbers only 0 is false.',
         BACK,
       ),
-      option('times', 'int', 'How many rounds there are at most. Without it the loop must end by itself.', { min: 0 }),
+      option('times', 'int?', 'How many rounds there are at most. Without it the loop must end by itself.', { min: 0 }),
       option('max_rounds', 'int', 'A loop without `times` that is not over after so many rounds fails.', {
         default: 10_000,
         min: 1,
@@ -80,7 +82,7 @@ export const loopNodes: NodeType[] = [
     description: 'Opens a stream of numbers, one step after the other; without an end it goes on for ever.',
     properties: [
       option('from', 'float', 'The first number.', { default: 0 }),
-      option('to', 'float', 'The last number, if a step meets it.'),
+      option('to', 'float?', 'The last number, if a step meets it.'),
       option('step', 'float', 'From one number to the next; not 0.', { default: 1 }),
     ],
     outputs: [stream('item', 'float'), stream('index', 'int')],
@@ -100,12 +102,12 @@ export const loopNodes: NodeType[] = [
     properties: [
       option('value', 'any', 'The value to hand on.'),
       option('condition', 'union[bool,int,float]', 'Whether to fail; of numbers only 0 is false.', { default: true }),
-      option('message', 'str', 'What is said.', { default: 'The workflow ended itself.' }),
+      option('message', 'str', 'What is said; where it is empty, what the default says.', { default: NO_MESSAGE }),
     ],
     outputs: [output('output', 'any')],
     effect: true,
     run({ value, condition, message }) {
-      if (condition) throw new NodeError(shown(String(message)), 'failed')
+      if (condition) throw new NodeError(shown(String(message)).trim() || NO_MESSAGE, 'failed')
       return { output: value }
     },
   },

@@ -70,7 +70,10 @@ export function inCalendar(make: () => Moment): Moment {
 
 function unreadable(text: string): NodeError {
   const example = 'A date is written such as "2026-03-31T09:30:00+02:00" or "2026-03-31".'
-  return new NodeError(`"${shown(text)}" is no date. ${example} date.Parse reads other forms.`, 'bad_date')
+  return new NodeError(
+    `"${shown(text)}" is no date. ${example} date.Parse reads other forms by its \`format\`.`,
+    'bad_date',
+  )
 }
 
 /** A local time as a moment: one that a clock skips moves on by the gap, one that comes twice is the first. */

@@ -15,6 +15,9 @@ const MOST_MATCHES = 100_000
 /** A reason quotes the pattern. */
 const LONGEST_REASON = 500
 
+/** What other engines know: look-around, groups that hold what they have, back references. */
+const BEYOND = /\(\?<?[=!]|\(\?>|\\[1-9]|\\k</
+
 type Pattern = ReturnType<typeof RE2JS.compile>
 type Matcher = ReturnType<Pattern['matcher']>
 
@@ -26,8 +29,9 @@ function compile(pattern: string, ignoreCase: boolean): Pattern {
   try {
     return RE2JS.compile(pattern, ignoreCase ? RE2JS.CASE_INSENSITIVE : 0)
   } catch (error) {
-    const why = error instanceof Error ? error.message : 'it is not valid'
-    throw new NodeError(`The pattern can't be used: ${why.slice(0, LONGEST_REASON)}`, 'bad_pattern')
+    const why = error instanceof Error ? error.message.replace(/^error parsing regexp: /, '') : 'it is not valid'
+    const advice = BEYOND.test(pattern) ? ' There is no look-around and there are no back references here.' : ''
+    throw new NodeError(`The pattern can't be used: ${why.slice(0, LONGEST_REASON)}.${advice}`, 'bad_pattern')
   }
 }
 

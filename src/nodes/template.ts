@@ -11,6 +11,10 @@ function placeholder(inputs: Inputs, path: string): unknown {
   if (Object.hasOwn(inputs, path)) return inputs[path]
   const [name = '', ...rest] = pathParts(path)
   const value = Object.hasOwn(inputs, name) ? follow(inputs[name], rest) : undefined
+  if (value === undefined && Object.hasOwn(inputs, name)) {
+    const text = `The template uses "${shown(path)}", but input "${shown(name)}" has nothing there.`
+    throw new NodeError(text, 'unknown_name')
+  }
   if (value === undefined) {
     throw new NodeError(
       `The template uses "${shown(path)}", which is no input.${hint(shown(path), Object.keys(inputs))}`,

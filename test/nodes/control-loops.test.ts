@@ -131,6 +131,8 @@ describe('control.Catch and control.Fail', () => {
   test('without a Catch the run fails', async () => {
     const outcome = await run(graph([node('fail', 'control.Fail', { message: 'No.' })], []))
     assert.deepEqual(outcome, { status: 'failed', error: { node_id: 'fail', type: 'failed', message: 'No.' } })
+    const silent = await run(graph([node('fail', 'control.Fail', { message: ' ' })], []))
+    assert.equal(silent.status === 'failed' && silent.error.message, 'The workflow ended itself.')
   })
 
   test('a Catch needs an edge or a value', async () => {
