@@ -13,6 +13,9 @@ export interface Constants {
   required: ReadonlySet<string>
 }
 
+/** So many edges into unknown inputs of a node are looked at. */
+const MOST_STRAYS = 20
+
 /** The check of a property's own value: its type and its limits. */
 export function propertyCheck(property: NodeProperty): Coerce {
   const typed = check(property.type)
@@ -45,16 +48,24 @@ function judgeFeedback(property: NodeProperty, node: DraftNode, issues: GraphIss
   issues.push(issue('missing_property', text, node.id, name))
 }
 
+/** The names of the required inputs that nothing feeds, but for those that an edge into an unknown input was likely meant for. */
+function lacking(node: DraftNode, names: ReadonlySet<string>): ReadonlySet<string> {
+  const left = new Set(names)
+  const strays = [...node.meant].filter((name) => !node.info.properties.has(name) && !node.dynamic.has(name))
+  for (const stray of strays.slice(0, MOST_STRAYS)) left.delete(nearest(stray, left) ?? '')
+  return names.size > strays.length ? left : new Set()
+}
+
 function propertyValues(node: DraftNode, connected: ReadonlySet<string>, into: Constants, issues: GraphIssue[]): void {
   const required = into.required as Set<string>
+  const bare = new Set<string>()
   for (const [name, property] of node.info.properties) {
     const own = property.aggregate || property.feedback ? null : (node.data[name] ?? null)
     if (own === null) {
       if (property.feedback) judgeFeedback(property, node, issues)
       if (!property.required || property.default !== undefined) continue
       required.add(name)
-      if (node.meant.has(name)) continue
-      issues.push(issue('missing_property', missing(property, node), node.id, name))
+      if (!node.meant.has(name)) bare.add(name)
       continue
     }
     const result = attempt(propertyCheck(property), own)
@@ -63,6 +74,9 @@ function propertyValues(node: DraftNode, connected: ReadonlySet<string>, into: C
       const text = `Property "${name}" of node "${node.id}": ${result.mismatch}.${choiceHint(property, own)}`
       issues.push(issue('type_mismatch', text, node.id, name))
     } else if (property.required && property.default === undefined) required.add(name)
+  }
+  for (const name of bare.size > 0 ? lacking(node, bare) : bare) {
+    issues.push(issue('missing_property', missing(node.info.properties.get(name)!, node), node.id, name))
   }
 }
 

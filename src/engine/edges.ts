@@ -93,8 +93,8 @@ function resolveEdges(graph: Graph, byId: Map<string, DraftNode | null>, report:
       )
     }
     ids.add(id)
-    byId.get(edge.target)?.meant.add(edge.targetHandle ?? '')
     const control = edge.edge_type === 'control'
+    if (!control) byId.get(edge.target)?.meant.add(edge.targetHandle ?? '')
     const draft = control ? controlEdge(edge, ends, id) : dataEdge(edge, ends, id, report)
     if (!draft) continue
     const place = draft.input === null ? `${draft.source.index} ${draft.handle ?? ''}` : `= ${draft.input}`

@@ -3,9 +3,10 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Graph } from '../../src/engine/graph.ts'
 import { compileGraph } from '../../src/engine/plan.ts'
+import { t } from '../../src/engine/types.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
 import { errors, found, only } from './issues.ts'
-import { edge, graph, node, sink, source, testType, withTypes } from './kit.ts'
+import { control, edge, graph, node, sink, source, testType, withTypes } from './kit.ts'
 
 describe('nodes', () => {
   test('an unknown type, with a hint', () => {
@@ -81,6 +82,24 @@ describe('nodes', () => {
     only(graph([node('n', 'control.Collect', { item: [1] })], []), 'missing_property')
     only(graph([node('n', 'input.String', { name: '' })], []), 'missing_property')
     assert.deepEqual(errors(graph([node('n', 'list.Length', { list: [] })], [])), [])
+  })
+
+  test('an input that an edge under another name was meant for is not told to be missing as well', () => {
+    const two = testType('test.Two', {
+      properties: ['first', 'second'].map((name) => ({ name, type: t('int'), required: true })),
+    })
+    const told = (...names: string[]) => {
+      const edges = names.map((name) => `in.output->n.${name}`)
+      const all = errors(graph([source('in', 1), node('n', 'test.Two')], edges), withTypes(two))
+      return all.filter((one) => one.code === 'missing_property').map((one) => one.pin_name)
+    }
+    assert.deepEqual(told(), ['first', 'second'])
+    assert.deepEqual(told('frist'), ['second'])
+    assert.deepEqual(told('other'), ['first', 'second'])
+    assert.deepEqual(told('frist', 'other'), [])
+    assert.deepEqual(told('first', 'other'), [])
+    const signal = { ...control('in', 'n'), targetHandle: 'list' }
+    only(graph([source('in', 1), node('n', 'list.Length')], [signal]), 'missing_property')
   })
 
   test('an own value of the wrong type or outside of its limits', () => {
