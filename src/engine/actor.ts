@@ -287,6 +287,7 @@ export class Actor implements Member {
   #publish(value: unknown): void {
     try {
       checkedPublic(this.node, value)
+      this.#stage.weighOutput(value)
     } catch (error) {
       this.#tasks.fail(error)
       return

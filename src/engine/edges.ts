@@ -5,7 +5,7 @@ import type { Graph, GraphEdge, GraphIssue } from './graph.ts'
 import type { NodeRegistry } from './node-type.ts'
 import type { PlanNodeOutput } from './plan-parts.ts'
 import { Hints } from './suggest.ts'
-import { mismatch, noInput, noOutput } from './texts.ts'
+import { isFixed, mismatch, noInput, noOutput } from './texts.ts'
 import { ANY, type TypeMetadata } from './types.ts'
 
 /** Each is null where it doesn't exist (reported) or has no known type (reported with the node). */
@@ -44,8 +44,7 @@ function sourceOutput(edge: GraphEdge, source: DraftNode, { issues, hints }: Rep
 function targetInput(edge: GraphEdge, target: DraftNode, { issues, hints }: Report): TypeMetadata | null {
   const handle = edge.targetHandle ?? ''
   const property = target.info.properties.get(handle)
-  // The names and switches of input and output nodes belong to the graph's interface, which is fixed before a run.
-  const fixed = target.type.role === 'input' || (target.type.role === 'output' && handle === 'name')
+  const fixed = isFixed(target.type, handle)
   if (property && !fixed) return property.type
   const dynamic = target.dynamic.get(handle)
   if (dynamic) return dynamic

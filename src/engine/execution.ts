@@ -13,7 +13,7 @@ export interface Execution {
   readonly done: Promise<Outcome>
   /** The outcome as soon as there is one: for a small synchronous graph already when `execute` returns. */
   readonly outcome: Outcome | null
-  /** Appends a value to a streamed input. `not_running` also where the input's stream has already ended. */
+  /** Appends a value to a streamed input; `full` where too many wait already. `not_running` also where the input's stream has already ended. */
   pushInput(name: string, value: unknown, handle?: string): PushResult
   /** Ends a streamed input; a second time it is `ok` and changes nothing. */
   endInput(name: string, handle?: string): PushResult

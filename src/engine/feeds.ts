@@ -4,7 +4,8 @@ import type { Plan } from './plan.ts'
 import type { PlanNode } from './plan-parts.ts'
 import { paramValue } from './results.ts'
 
-export type PushResult = 'ok' | 'unknown_input' | 'not_a_stream' | 'not_running'
+/** `full`: too much waits already; try again once some of it was taken. */
+export type PushResult = 'ok' | 'full' | 'unknown_input' | 'not_a_stream' | 'not_running'
 
 export interface Feed {
   readonly node: PlanNode

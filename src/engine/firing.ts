@@ -1,5 +1,6 @@
 // One place in a node's reorder window: a firing whose result is awaited or must wait for its turn, or an end mark
 // between firings. Results leave the window in the order of their paths.
+import { sizeOf } from './measure.ts'
 import type { Outputs } from './node-type.ts'
 import type { Result } from './outbox.ts'
 import type { Path } from './place.ts'
@@ -7,6 +8,8 @@ import type { End } from './tokens.ts'
 
 /** How many items of one firing are fetched ahead of the consumers. */
 const AHEAD = 64
+/** About how many characters they may have together. */
+const HEAVIEST_AHEAD = 16_000_000
 
 /** The items of a streaming firing on their way out. */
 export class ItemSource {
@@ -14,6 +17,8 @@ export class ItemSource {
   readonly iterator: Iterator<unknown> | AsyncIterator<unknown> | null
   /** True for a plain generator, which is pulled only when its items can go out. */
   readonly sync: boolean
+  /** About how many characters wait here. */
+  weight = 0
   /** A pull is in flight. */
   pulling = false
   /** No item comes after those in the queue. */
@@ -35,21 +40,24 @@ export class ItemSource {
   }
 
   get hasRoom(): boolean {
-    return this.size < AHEAD
+    return this.size < AHEAD && this.weight < HEAVIEST_AHEAD
   }
 
   push(item: Outputs): void {
+    this.weight += sizeOf(item)
     this.#items.push(item)
   }
 
   /** Lets go of what waits. */
   drop(): void {
+    this.weight = 0
     this.#items.length = 0
     this.#head = 0
   }
 
   shift(): Outputs {
     const item = this.#items[this.#head++]!
+    this.weight -= sizeOf(item)
     if (this.#head === this.#items.length || this.#head >= 1024) {
       this.#items.splice(0, this.#head)
       this.#head = 0

@@ -1,6 +1,13 @@
 // The queue of one edge: first in, first out, with a limit that its producer respects.
+import { sizeOf } from './measure.ts'
 import type { PlanSlot } from './plan-parts.ts'
 import { End } from './tokens.ts'
+
+/** What a token weighs: numbers and marks nothing, as their count is limited. */
+function weightOf(token: unknown): number {
+  if (typeof token === 'string') return token.length
+  return typeof token === 'object' && token !== null && !(token instanceof End) ? sizeOf(token) : 0
+}
 
 /** How many consumed places are kept before the array is cut. */
 const SLACK = 1024
@@ -8,8 +15,12 @@ const SLACK = 1024
 export class Inbox {
   readonly slot: PlanSlot
   readonly consumer: number
-  /** How many tokens wait here before the producer pauses. */
+  /** How many tokens wait here before the producer pauses, and about how many characters they may have together. */
   limit: number
+  #heaviest: number
+  #weight = 0
+  /** Whether its producer has been told to pause. */
+  barred = false
   /** Values (not ends, not nothing) that came through so far. */
   counter = 0
   /** When `counter` was last reported, in milliseconds of the run's monotonic time; −1 is never. */
@@ -19,9 +30,10 @@ export class Inbox {
   #tokens: unknown[] = []
   #head = 0
 
-  constructor(slot: PlanSlot, consumer: number, limit: number) {
+  constructor(slot: PlanSlot, consumer: number, limit: number, heaviest: number) {
     this.slot = slot
     this.limit = limit
+    this.#heaviest = heaviest
     this.consumer = consumer
   }
 
@@ -33,8 +45,21 @@ export class Inbox {
     return this.#tokens[this.#head]
   }
 
+  get full(): boolean {
+    return this.size >= this.limit || this.#weight >= this.#heaviest
+  }
+
+  /** Doubles its limits until it has room again. */
+  grow(): void {
+    do {
+      this.limit *= 2
+      this.#heaviest *= 2
+    } while (this.full)
+  }
+
   /** Gives the size after the push. */
   push(token: unknown): number {
+    this.#weight += weightOf(token)
     return this.#tokens.push(token) - this.#head
   }
 
@@ -51,6 +76,7 @@ export class Inbox {
   shift(): unknown {
     const token = this.#tokens[this.#head]
     this.#tokens[this.#head++] = undefined
+    this.#weight -= weightOf(token)
     if (this.#head === this.#tokens.length) {
       this.#tokens.length = 0
       this.#head = 0

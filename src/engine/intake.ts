@@ -5,6 +5,8 @@ import { End } from './tokens.ts'
 export interface InboxHost {
   /** How many tokens an inbox holds before its producer pauses. */
   readonly inboxLimit: number
+  /** About how many characters they may have together. */
+  readonly inboxWeight: number
   /** An inbox reached its limit, or went below it again. */
   filled(inbox: Inbox): void
   freed(inbox: Inbox): void
@@ -24,23 +26,31 @@ export function accept(host: InboxHost, inbox: Inbox, token: unknown): number {
   }
   host.travelled(inbox.slot.edge_id, inbox, token)
   const size = inbox.push(token)
-  if (size === inbox.limit) host.filled(inbox)
+  if (!inbox.barred && inbox.full) {
+    inbox.barred = true
+    host.filled(inbox)
+  }
   return size
 }
 
 /** Takes the first token out. */
 export function takeFrom(host: InboxHost, inbox: Inbox): unknown {
-  const full = inbox.size === inbox.limit
   const token = inbox.shift()
-  if (full) host.freed(inbox)
+  if (inbox.barred) unbar(host, inbox)
   return token
+}
+
+/** Lets the producer go on where there is room again. */
+export function unbar(host: Pick<InboxHost, 'freed'>, inbox: Inbox): void {
+  if (inbox.full) return
+  inbox.barred = false
+  host.freed(inbox)
 }
 
 /** Drops what waits, and what comes, before the end of the stream of a level. */
 export function deafen(host: InboxHost, inbox: Inbox, level: number): void {
-  const full = inbox.size >= inbox.limit
   const ended = inbox.purge(level)
-  if (full && inbox.size < inbox.limit) host.freed(inbox)
+  if (inbox.barred) unbar(host, inbox)
   if (ended || (inbox.deaf > 0 && inbox.deaf <= level)) return
   const wasDeaf = inbox.deaf > 0
   inbox.deaf = level

@@ -25,7 +25,9 @@ export class Join {
     this.#host = host
     this.#inboxes = node.flat
       ? NONE
-      : node.slots.map((slot) => (slot.depth === 0 ? null : new Inbox(slot, node.index, host.inboxLimit)))
+      : node.slots.map((slot) =>
+          slot.depth === 0 ? null : new Inbox(slot, node.index, host.inboxLimit, host.inboxWeight),
+        )
     this.#current = new Array(node.slots.length).fill(ABSENT)
     this.#absent = node.joined.length
   }

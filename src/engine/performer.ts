@@ -84,6 +84,8 @@ export interface Stage extends InboxHost {
   /** The level up to which an input of another node is deaf, or 0. */
   deafness(node: number, slot: number): number
   began(performer: Member): void
+  /** Counts what the run hands out. Throws NodeError where it is too much. */
+  weighOutput(value: unknown): void
   publish(performer: Member, value: unknown): void
   /** Gives the failure where it is held; else the run fails, and it gives null. */
   fail(performer: Member, error: unknown, path: Path): Failure | null

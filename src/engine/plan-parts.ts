@@ -122,6 +122,8 @@ export interface Plan {
   readonly inputs: readonly PlanInput[]
   readonly outputs: readonly PlanOutput[]
   readonly nodes: readonly PlanNode[]
+  /** How many edges carry streams. */
+  readonly streamEdges: number
   /** Nodes without a connected input: where a run begins. */
   readonly roots: readonly number[]
   readonly indexById: ReadonlyMap<string, number>

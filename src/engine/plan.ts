@@ -133,6 +133,7 @@ export function compileGraph(graph: Graph, registry: NodeRegistry): Compiled {
     inputs: nodes.flatMap((node) => node.input ?? []),
     outputs: nodes.flatMap((node) => node.output ?? []),
     nodes,
+    streamEdges: nodes.reduce((sum, node) => sum + node.slots.filter((slot) => slot.depth > 0).length, 0),
     roots: nodes.filter((node) => node.joined.length === 0 && !node.type.weave).map((node) => node.index),
     indexById: new Map(nodes.map((node) => [node.observed.node_id, node.index])),
   }

@@ -1,5 +1,5 @@
 // Judges what node code returns and yields, and what reaches it: every misfit becomes an error that names the place.
-import { isTooDeep, TOO_DEEP } from './depth.ts'
+import { isTooDeep, LARGEST_VALUE, sizeOf, TOO_DEEP } from './measure.ts'
 import { type Inputs, NodeError, type Outputs } from './node-type.ts'
 import type { PlanNode, PlanSlot } from './plan-parts.ts'
 import { hint } from './suggest.ts'
@@ -30,10 +30,19 @@ function checkHandles(node: PlanNode, values: Outputs, stream: boolean): void {
       throw bad(node, `gave ${kindOf(value)} on "${handle}", which is ${typeText(output.type)}.`)
     }
     if (isTooDeep(value)) throw bad(node, `gave a value on "${handle}" that is ${TOO_DEEP}.`, 'too_deep')
+    if (sizeOf(value) > LARGEST_VALUE)
+      throw bad(node, `gave a value on "${handle}" that is ${tooLarge(LARGEST_VALUE)}.`, 'too_large')
   }
 }
 
 export const NO_OUTPUTS: Outputs = Object.freeze({})
+
+/** In characters, about: what an output node hands out at once; a frame to a client may hold no more. */
+export const LARGEST_OUTPUT = 32_000_000
+
+function tooLarge(limit: number): string {
+  return `larger than ${limit / 1_000_000} million characters`
+}
 
 /** What a firing returned, once it is found good. Nothing at all is no outputs. */
 export function checkedOutputs(node: PlanNode, returned: unknown): Outputs {
@@ -53,6 +62,9 @@ export function checkedItem(node: PlanNode, yielded: unknown): Outputs {
 /** What an output node hands out, once it is found good: it may be its own value, which no node gave. */
 export function checkedPublic(node: PlanNode, value: unknown): unknown {
   if (isTooDeep(value)) throw bad(node, `got a value that is ${TOO_DEEP}.`, 'too_deep')
+  if (sizeOf(value) > LARGEST_OUTPUT) {
+    throw bad(node, `got a value that is ${tooLarge(LARGEST_OUTPUT)}. Hand it out in parts.`, 'too_large')
+  }
   return value
 }
 

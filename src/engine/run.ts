@@ -10,6 +10,7 @@ import { reportToken } from './edge-report.ts'
 import { type Feed, Feeds, type PushResult } from './feeds.ts'
 import type { ItemSource } from './firing.ts'
 import type { Inbox } from './inbox.ts'
+import { sizeOf } from './measure.ts'
 import { type Inputs, type NodeContext, NodeError, type Outputs } from './node-type.ts'
 import type { ObservedNode, Outcome, RunError, RunObserver } from './observer.ts'
 import { CLOSED, type Member, type Performer, type Stage } from './performer.ts'
@@ -45,14 +46,31 @@ export interface RunOptions {
 
 type State = 'running' | 'failing' | 'cancelling' | 'settled'
 
+/** About how many characters wait on the edges of a run before producers pause: in all, and on one edge at least. */
+const WEIGHT = 256_000_000
+const LEAST_WEIGHT = 100_000
+
+/** How many pushed values wait for their node, and about how many characters they may have together. */
+const MOST_PUSHED = 1024
+const HEAVIEST_PUSHED = 32_000_000
+
 /** How many held failures of one node are logged. */
 const TOLD_FAILURES = 20
+
+/** About how many characters the outputs of a run may have together: they are kept, stored and sent. */
+const LARGEST_OUTPUTS = 128_000_000
+
+function tooMuch(): NodeError {
+  const text = `The outputs of the workflow have more than ${LARGEST_OUTPUTS / 1_000_000} million characters together.`
+  return new NodeError(`${text} Hand out less, or parts of it in several runs.`, 'too_large')
+}
 
 const NO_NODE: ObservedNode = { node_id: '', node_name: '', node_type: '' }
 
 export class Run implements Stage, ContextHost, Halting {
   readonly deliver = (node: number, slot: number, token: unknown): void => this.#actor(node).receive(slot, token)
   readonly inboxLimit: number
+  readonly inboxWeight: number
   readonly clock: Clock
   readonly observer: RunObserver
   readonly random: () => number
@@ -72,6 +90,7 @@ export class Run implements Stage, ContextHost, Halting {
   /** Nodes not yet closed, and asynchronous pieces of work under way. */
   #open: number
   #inFlight = 0
+  #published = 0
   #working = false
   #error: RunError | null = null
   #outcome: Outcome | null = null
@@ -81,6 +100,7 @@ export class Run implements Stage, ContextHost, Halting {
     this.#plan = plan
     this.#options = options
     this.inboxLimit = options.inboxLimit
+    this.inboxWeight = Math.max(LEAST_WEIGHT, WEIGHT / (1 + plan.streamEdges))
     this.clock = options.clock
     this.#aborter = new Aborter(options.signal, options.clock)
     this.observer = options.observer
@@ -128,12 +148,17 @@ export class Run implements Stage, ContextHost, Halting {
   }
 
   pushInput(name: string, value: unknown, handle?: string): PushResult {
-    return this.#feed(name, handle, 'not_running', (feed) => feed.source.push({ [feed.handle]: value }))
+    return this.#feed(name, handle, 'not_running', (feed) => {
+      if (feed.source.size >= MOST_PUSHED || feed.source.weight + sizeOf(value) > HEAVIEST_PUSHED) return 'full'
+      feed.source.push({ [feed.handle]: value })
+      return 'ok'
+    })
   }
 
   endInput(name: string, handle?: string): PushResult {
     return this.#feed(name, handle, 'ok', (feed) => {
       feed.source.ended = true
+      return 'ok'
     })
   }
 
@@ -221,6 +246,12 @@ export class Run implements Stage, ContextHost, Halting {
     this.observer.nodeUpdated(performer.node.observed, 'running')
   }
 
+  /** Counts what the run hands out. @throws NodeError where it is too much */
+  weighOutput(value: unknown): void {
+    this.#published += sizeOf(value)
+    if (this.#published > LARGEST_OUTPUTS) throw tooMuch()
+  }
+
   publish({ node }: Member, value: unknown): void {
     const { name, type } = node.output!
     this.#outputs.get(name)!.push(value)
@@ -306,15 +337,20 @@ export class Run implements Stage, ContextHost, Halting {
     return actor
   }
 
-  #feed(name: string, handle: string | undefined, whenEnded: PushResult, change: (feed: Feed) => void): PushResult {
+  #feed(
+    name: string,
+    handle: string | undefined,
+    whenEnded: PushResult,
+    change: (feed: Feed) => PushResult,
+  ): PushResult {
     if (this.stopped) return 'not_running'
     const feed = this.#feeds.find(name, handle)
     if (typeof feed === 'string') return feed
     if (feed.source.ended) return whenEnded
-    change(feed)
+    const result = change(feed)
     this.schedule(this.#actor(feed.node.index))
     this.#scheduler.later(this.#drain)
-    return 'ok'
+    return result
   }
 
   #work(): void {

@@ -2,6 +2,7 @@
 // inboxes that block the graph.
 import type { Budget } from './budget.ts'
 import type { Inbox } from './inbox.ts'
+import { unbar } from './intake.ts'
 import type { Performer } from './performer.ts'
 import { inboxToGrow } from './stall.ts'
 
@@ -124,8 +125,8 @@ export class Scheduler {
   #relieve(): boolean {
     const inbox = this.#full.size > 0 ? inboxToGrow(this.#performer, this.#full) : null
     if (!inbox) return false
-    inbox.limit *= 2
-    this.freed(inbox)
+    inbox.grow()
+    unbar(this, inbox)
     return true
   }
 }

@@ -10,7 +10,8 @@ export class Sides {
 
   constructor(node: PlanNode, host: InboxHost) {
     this.#host = host
-    for (const slot of node.sides) this.#bySlot.set(slot, new Inbox(node.slots[slot]!, node.index, host.inboxLimit))
+    for (const slot of node.sides)
+      this.#bySlot.set(slot, new Inbox(node.slots[slot]!, node.index, host.inboxLimit, host.inboxWeight))
     this.all = [...this.#bySlot.values()]
   }
 

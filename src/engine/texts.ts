@@ -44,7 +44,8 @@ function label(type: TypeMetadata, depth: number): string {
   return `${cut(type.type, 40)}${args}${values}${type.optional ? '?' : ''}`
 }
 
-function shortValue(value: string | number): string {
+/** A value as messages show it. */
+export function shortValue(value: string | number): string {
   return cut(String(value), 40)
 }
 
@@ -106,8 +107,15 @@ function taken({ type, values, description }: NodeProperty): string {
   return ` It takes ${what}${use === '' ? '.' : `: ${use}`}`
 }
 
+/** Whether a property belongs to the graph's interface, which is fixed before a run: no edge leads to it. */
+export function isFixed(type: NodeType, property: string): boolean {
+  return type.role === 'input' || (type.role === 'output' && property === 'name')
+}
+
 /** Of a required property that has neither an edge nor a value. */
 export function missing(property: NodeProperty, node: Named): string {
-  const what = property.aggregate ? 'a stream' : property.feedback ? 'an edge' : 'a value or an edge'
+  const { aggregate, feedback, name } = property
+  const value = isFixed(node.type, name) ? 'a value' : 'a value or an edge'
+  const what = aggregate ? 'a stream' : feedback ? 'an edge' : value
   return `Input "${property.name}" of node "${node.id}" needs ${what}.${taken(property)}`
 }

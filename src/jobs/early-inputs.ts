@@ -12,7 +12,7 @@ const KEPT_TEXT = 32 * 1024 * 1024
 /** Where a job takes what is sent to it: its execution, or what keeps it for that. */
 export interface Inlet {
   /** `full`: no more is kept before the job runs. */
-  pushInput(name: string, value: unknown, handle?: string): PushResult | 'full'
+  pushInput(name: string, value: unknown, handle?: string): PushResult
   endInput(name: string, handle?: string): PushResult
   updateProperties(node_id: string, properties: Record<string, unknown>): string[] | null
 }
@@ -32,7 +32,7 @@ export class EarlyInputs implements Inlet {
     this.#given = new Set(plan.inputs.filter(given).map(({ name }) => name))
   }
 
-  pushInput(name: string, value: unknown, handle?: string): PushResult | 'full' {
+  pushInput(name: string, value: unknown, handle?: string): PushResult {
     const refusal = this.#refusal(name, handle)
     if (refusal) return refusal
     if (this.#isEnded(name)) return 'not_running'

@@ -1,4 +1,5 @@
 // Turns what the engine says of a run into events and frames of its job.
+import { sizeOf } from '../engine/measure.ts'
 import type { NodeStatus, ObservedNode, RunObserver } from '../engine/observer.ts'
 import { typeText } from '../engine/types.ts'
 import type { EventBody, JobFrame } from '../events/types.ts'
@@ -10,6 +11,9 @@ interface Sink {
   provisional(frame: () => JobFrame): void
   unwritable(node_id: string, output_name: string): void
 }
+
+/** About how many characters the result of a node may have to be shown in its frame: the outputs of the job come whole. */
+const LARGEST_RESULT = 1_000_000
 
 const EVENT_STATUS: Readonly<Record<NodeStatus, 'running' | 'completed' | 'failed' | 'skipped'>> = {
   running: 'running',
@@ -26,7 +30,7 @@ export function recorder(job: Sink, log: Log): RunObserver {
   return {
     nodeUpdated(node, status, detail) {
       const { node_id, node_type } = node
-      const result = detail?.result ?? null
+      const result = detail?.result && sizeOf(detail.result) <= LARGEST_RESULT ? detail.result : null
       const error = detail?.error === undefined ? {} : { error: detail.error }
       job.append({ type: 'node_status', node_id, node_type, status: EVENT_STATUS[status], progress: null, ...error }, {
         type: 'node_update',

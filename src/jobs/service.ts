@@ -250,7 +250,14 @@ export class JobService implements JobHost {
   /** Takes over a stored job only to end it: its graph may no longer be runnable, and need not be. */
   #adopt(row: JobTable): ActiveJob {
     const compiled = this.#parts.plans.stored(row.graph_sha256)
-    const plan = compiled.plan ?? { inputs: [], outputs: [], nodes: [], roots: [], indexById: new Map() }
+    const plan = compiled.plan ?? {
+      inputs: [],
+      outputs: [],
+      nodes: [],
+      streamEdges: 0,
+      roots: [],
+      indexById: new Map(),
+    }
     const job = new ActiveJob(
       {
         row,

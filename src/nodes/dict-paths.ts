@@ -1,5 +1,5 @@
 // dict.*: objects by the paths of what is in them, taken apart and put together again, and calculated with.
-import { DEEPEST_VALUE } from '../engine/depth.ts'
+import { DEEPEST_VALUE } from '../engine/measure.ts'
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { option, output, required } from './define.ts'
 import { budget, guardDepth, guardGathered, guardList, LONGEST_LIST, type Spend, shown, tooDeep } from './limits.ts'

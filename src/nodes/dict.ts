@@ -1,5 +1,5 @@
 // dict.*: reading, changing and taking apart of objects. None of them changes the object that it is given.
-import { DEEPEST_VALUE } from '../engine/depth.ts'
+import { DEEPEST_VALUE } from '../engine/measure.ts'
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { conversion, option, output, required } from './define.ts'
 import { budget, guardDepth, guardList, LONGEST_LIST, type Spend, shown, tooDeep } from './limits.ts'

@@ -1,5 +1,5 @@
 // json.*: values as JSON text and back.
-import { DEEPEST_VALUE } from '../engine/depth.ts'
+import { DEEPEST_VALUE } from '../engine/measure.ts'
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { conversion, option, output, required } from './define.ts'
 import { guardDepth, guardInside } from './limits.ts'
@@ -10,7 +10,8 @@ function read(text: string): unknown {
     return JSON.parse(text)
   } catch (error) {
     const why = error instanceof Error ? error.message : 'it has no JSON form'
-    throw new NodeError(`The text is no JSON: ${why}`, 'not_json')
+    // The reason quotes the text, with its line breaks.
+    throw new NodeError(`The text is no JSON: ${why.replaceAll(/\s+/g, ' ')}`, 'not_json')
   }
 }
 

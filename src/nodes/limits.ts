@@ -1,6 +1,6 @@
 // How large the values may be that nodes make, and the guards of it. A few nodes in a row can double a text or a list
 // each, so whoever can give more than it was given asks here, before it makes the value wherever that can be told.
-import { DEEPEST_VALUE, isTooDeep } from '../engine/depth.ts'
+import { DEEPEST_VALUE, isTooDeep } from '../engine/measure.ts'
 import { NodeError } from '../engine/node-type.ts'
 
 /** In characters: some thousand pages. A handful of them fits into the memory of the smallest server. */

@@ -1,5 +1,5 @@
 // Values on their way into the sandbox and out of it: checked on either side, and JSON text in between.
-import { isTooDeep, TOO_DEEP } from '../engine/depth.ts'
+import { isTooDeep, TOO_DEEP } from '../engine/measure.ts'
 import { NodeError } from '../engine/node-error.ts'
 import { LONGEST_JSON, MOST_VALUES } from './limits.ts'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import fc from 'fast-check'
-import { DEEPEST_VALUE } from '../../src/engine/depth.ts'
+import { DEEPEST_VALUE } from '../../src/engine/measure.ts'
 import { LONGEST_JSON, LONGEST_LINE, MOST_LINES, MOST_VALUES } from '../../src/sandbox/limits.ts'
 import { createSandbox } from '../../src/sandbox/sandbox.ts'
 import { scaled } from '../helpers/scale.ts'
