@@ -83,23 +83,28 @@ function itemsOf(content: unknown, path: string): readonly unknown[] {
   throw bad(`${where} is ${kindOf(items)}, and no list of items. Check items_path.`)
 }
 
-/** The request for the next page. What was written for one server is not sent to another. */
-function requestFor(page: Page, before: OutgoingRequest, seen: Set<string>): OutgoingRequest | null {
+/**
+ * The request for the next page. What was written for one server is not sent to another, not even to one that a redirect
+ * of the first led to: what it names as its next page gets the headers and the body again.
+ */
+function requestFor(page: Page, first: OutgoingRequest, seen: Set<string>): OutgoingRequest | null {
   const next = NEXT[page.inputs.mode](page)
   if (next === null) return null
   const url = new URL(next)
   url.hash = ''
-  if (url.origin !== page.url.origin) {
-    throw bad('The next page is on another server. Its items need a request of their own, with headers meant for it.')
+  if (url.origin !== new URL(first.url).origin) {
+    const cure = 'Where a redirect leads to it, use its final URL; else ask for it in a request of its own.'
+    throw bad(`The next page is on another server than the one in the URL. ${cure}`)
   }
   if (seen.has(url.href)) throw bad('The next page is one that was there before: the pages go round in a circle.')
   seen.add(url.href)
-  return { ...before, url: url.href }
+  return { ...first, url: url.href }
 }
 
 /** Yields the items page by page. A page is asked for when the items of the one before have been taken. */
 export async function* pages(inputs: PagesInputs, context: NodeContext): AsyncGenerator<Outputs> {
-  let request: OutgoingRequest | null = await outgoing(inputs, context)
+  const first = await outgoing(inputs, context)
+  let request: OutgoingRequest | null = first
   const seen = new Set<string>()
   for (let number = 1; request !== null; number++) {
     if (number > inputs.max_pages) {
@@ -114,6 +119,6 @@ export async function* pages(inputs: PagesInputs, context: NodeContext): AsyncGe
     // Numbers are counted on from the URL that was asked, links from the one that answered.
     const url = URL.parse(inputs.mode === 'link' ? answer.response.url : request.url)!
     if (number === 1) seen.add(url.href)
-    request = requestFor({ inputs, url, answer, content, items }, request, seen)
+    request = requestFor({ inputs, url, answer, content, items }, first, seen)
   }
 }
