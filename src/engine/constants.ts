@@ -22,12 +22,12 @@ export function propertyCheck(property: NodeProperty): Coerce {
   return bounded(typed, property) ?? typed
 }
 
-/** Runs a check; what doesn't fit becomes a message instead of an exception. */
-export function attempt(coerce: Coerce, value: unknown): { value: unknown } | { mismatch: string } {
+/** Runs a check; gives what doesn't fit instead of throwing it. */
+export function attempt(coerce: Coerce, value: unknown): { value: unknown } | { misfit: Mismatch } {
   try {
     return { value: coerce(value) }
   } catch (error) {
-    if (error instanceof Mismatch) return { mismatch: error.message }
+    if (error instanceof Mismatch) return { misfit: error }
     throw error
   }
 }
@@ -35,8 +35,9 @@ export function attempt(coerce: Coerce, value: unknown): { value: unknown } | { 
 /** Which of the values that a property takes was meant. */
 function choiceHint({ type, values }: NodeProperty, own: unknown): string {
   if (typeof own !== 'string') return ''
-  const near = nearest(own, (values ?? type.values).map(String))
-  return near === null ? '' : ` Did you mean "${near}"?`
+  const choices = (values ?? type.values).map(String)
+  const near = nearest(own, choices) ?? (own !== '' && choices.find((one) => one.startsWith(own)))
+  return near ? ` Did you mean "${near}"?` : ''
 }
 
 /** What a round gives back comes along an edge; a value in its place would lead nowhere. */
@@ -71,8 +72,8 @@ function propertyValues(node: DraftNode, connected: ReadonlySet<string>, into: C
     const result = attempt(propertyCheck(property), own)
     if ('value' in result) into.values[name] = result.value
     else if (!connected.has(name)) {
-      const text = `Property "${name}" of node "${node.id}": ${result.mismatch}.${choiceHint(property, own)}`
-      issues.push(issue('type_mismatch', text, node.id, name))
+      const text = `Property "${name}" of node "${node.id}": ${result.misfit.message}.${choiceHint(property, own)}`
+      issues.push(issue(result.misfit.code, text, node.id, name))
     } else if (property.required && property.default === undefined) required.add(name)
   }
   for (const name of bare.size > 0 ? lacking(node, bare) : bare) {
@@ -98,7 +99,7 @@ function dynamicValues(node: DraftNode, connected: ReadonlySet<string>, into: Co
     if (node.type.optional_dynamic_inputs) into.values[name] = null
     else required.add(name)
     if (result && !connected.has(name)) {
-      const text = `Dynamic input "${name}" of node "${node.id}": ${result.mismatch}.`
+      const text = `Dynamic input "${name}" of node "${node.id}": ${result.misfit.message}.`
       issues.push(issue('type_mismatch', text, node.id, name))
     }
   }

@@ -41,6 +41,7 @@ export type GraphIssueCode =
   | 'dangling_edge'
   | 'unknown_handle'
   | 'type_mismatch'
+  | 'out_of_range'
   | 'fan_in'
   | 'illegal_cycle'
   | 'incomparable_scopes'

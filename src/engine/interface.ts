@@ -50,7 +50,7 @@ export function outputOf(node: DraftNode, scopes: readonly NodeScope[]): PlanOut
 function checkLimits(node: DraftNode, issues: GraphIssue[]): void {
   const { min, max, default: value } = inputOf(node)
   const report = (pin: string, text: string) =>
-    issues.push(issue('type_mismatch', `Property "${pin}" of node "${node.id}": ${text}.`, node.id, pin))
+    issues.push(issue('out_of_range', `Property "${pin}" of node "${node.id}": ${text}.`, node.id, pin))
   if (min !== undefined && max !== undefined && min > max) report('min', `must be at most ${max}, which is its max`)
   else if (typeof value !== 'number') return
   else if (min !== undefined && value < min) report('value', `must be at least ${min}`)

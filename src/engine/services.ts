@@ -46,6 +46,8 @@ export interface OutgoingRequest {
   readonly max_redirects: number
   /** Values in the request that go to no other origin, and that no message shows. */
   readonly secrets: readonly string[]
+  /** Whether the body was made with one of them, in whatever form. Then it is sent to no other origin. */
+  readonly secret_body: boolean
   readonly signal: AbortSignal
 }
 

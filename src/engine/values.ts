@@ -1,11 +1,21 @@
 // Whether a value is of a type, and how a value of one type becomes one of another on its way along an edge.
+import { shortValue } from './texts.ts'
 import { argument, type TypeMetadata, typeText } from './types.ts'
 
 /** Converts a value or throws `Mismatch`. */
 export type Coerce = (value: unknown) => unknown
 
-/** A value that doesn't fit. The message says what was expected and what came, without the value itself. */
-export class Mismatch extends Error {}
+/**
+ * A value that doesn't fit. The message says what was expected and what came: of a choice among few the beginning of the value
+ * itself, else only its kind.
+ */
+export class Mismatch extends Error {
+  readonly code: 'type_mismatch' | 'out_of_range'
+  constructor(message: string, code: Mismatch['code'] = 'type_mismatch') {
+    super(message)
+    this.code = code
+  }
+}
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -78,11 +88,17 @@ export function kindOf(value: unknown): string {
   return typeof value
 }
 
+function chosen(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(shortValue(value))
+  return typeof value === 'number' ? String(value) : kindOf(value)
+}
+
 /** Checks a value against a type; one value fits where a list of it is expected. */
 export function check(type: TypeMetadata): Coerce {
   return (value) => {
     if (conforms(value, type)) return value
     if (type.type === 'list' && !Array.isArray(value) && conforms(value, argument(type, 0))) return [value]
+    if (type.type === 'enum') throw new Mismatch(`expected ${typeText(type)}, got ${chosen(value)}`)
     const kind = kindOf(value)
     const deep = kind === type.type && (kind === 'list' || kind === 'dict')
     throw new Mismatch(`expected ${typeText(type)}, got ${deep ? `a ${kind} with other values in it` : kind}`)
@@ -127,16 +143,20 @@ export interface Bounds {
   values?: readonly (string | number)[]
 }
 
+function outOfRange(message: string): Mismatch {
+  return new Mismatch(message, 'out_of_range')
+}
+
 /** Adds a property's limits to its coercion; null where there is nothing to do. */
 export function bounded(inner: Coerce | null, bounds: Bounds): Coerce | null {
   const { min, max, values } = bounds
   if (min === undefined && max === undefined && values === undefined) return inner
   return (given) => {
     const value = inner ? inner(given) : given
-    if (typeof value === 'number' && min !== undefined && value < min) throw new Mismatch(`must be at least ${min}`)
-    if (typeof value === 'number' && max !== undefined && value > max) throw new Mismatch(`must be at most ${max}`)
+    if (typeof value === 'number' && min !== undefined && value < min) throw outOfRange(`must be at least ${min}`)
+    if (typeof value === 'number' && max !== undefined && value > max) throw outOfRange(`must be at most ${max}`)
     if (values !== undefined && value !== null && !values.includes(value as string | number)) {
-      throw new Mismatch(`must be one of ${values.join(', ')}`)
+      throw outOfRange(`must be one of ${values.join(', ')}, not ${chosen(value)}`)
     }
     return value
   }

@@ -160,7 +160,13 @@ describe('did you mean', () => {
 
   test('a value of a property', () => {
     const of = graph([node('n', 'text.Case', { text: 'x', to: 'Upper' })], [])
-    assert.match(only(of, 'type_mismatch').message, /Did you mean "upper"\?$/)
+    assert.match(only(of, 'type_mismatch').message, /, got "Upper"\. Did you mean "upper"\?$/)
+    const choice = testType('test.Choice', { properties: [{ name: 'op', type: oneOf('!=', '==', '>=') }] })
+    const sign = (op: unknown) =>
+      only(graph([node('n', 'test.Choice', { op })], []), 'type_mismatch', withTypes(choice))
+    assert.match(sign('=').message, /expected enum\(!= \| == \| >=\), got "="\. Did you mean "=="\?$/)
+    assert.match(sign('').message, /got ""\.$/)
+    assert.match(sign(5).message, /got 5\.$/)
   })
 })
 

@@ -130,17 +130,20 @@ describe('values', () => {
       () => coercion(t('list[any]'), t('list[int]'))?.(['x']),
       new Mismatch('expected list[int], got a list with other values in it'),
     )
-    assert.throws(() => coercion(t('str'), oneOf('a'))?.('b'), new Mismatch('expected enum(a), got str'))
+    assert.throws(() => coercion(t('str'), oneOf('a'))?.('b'), new Mismatch('expected enum(a), got "b"'))
     assert.throws(() => coercion(t('str?'), t('str'))?.(null), Mismatch)
   })
 
   test('limits hold after the type', () => {
     const limited = bounded(check(t('int')), { min: 1, max: 3 })!
     assert.equal(limited(3), 3)
-    assert.throws(() => limited(0), new Mismatch('must be at least 1'))
-    assert.throws(() => limited(4), new Mismatch('must be at most 3'))
+    assert.throws(() => limited(0), new Mismatch('must be at least 1', 'out_of_range'))
+    assert.throws(() => limited(4), new Mismatch('must be at most 3', 'out_of_range'))
     assert.throws(() => limited('x'), new Mismatch('expected int, got str'))
-    assert.throws(() => bounded(null, { values: ['a', 'b'] })!('c'), new Mismatch('must be one of a, b'))
+    const choice = bounded(null, { values: ['a', 'b'] })!
+    assert.throws(() => choice('c'), new Mismatch('must be one of a, b, not "c"', 'out_of_range'))
+    assert.throws(() => check(oneOf('a'))('x'.repeat(99)), /got "x{40}…"$/)
+    assert.throws(() => check(oneOf('a'))([]), /got list$/)
     assert.equal(bounded(null, {}), null)
   })
 })

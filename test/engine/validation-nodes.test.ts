@@ -81,6 +81,10 @@ describe('nodes', () => {
     only(graph([node('n', 'list.Length', { list: null })], []), 'missing_property')
     only(graph([node('n', 'control.Collect', { item: [1] })], []), 'missing_property')
     only(graph([node('n', 'input.String', { name: '' })], []), 'missing_property')
+    const nameless = only(graph([node('n', 'input.String')], []), 'missing_property').message
+    assert.match(nameless, /^Input "name" of node "n" needs a value\. It takes str: /)
+    const output = graph([node('n', 'output.Output', { value: 1 })], [])
+    assert.match(only(output, 'missing_property').message, /^Input "name" of node "n" needs a value\./)
     assert.deepEqual(errors(graph([node('n', 'list.Length', { list: [] })], [])), [])
   })
 
@@ -106,7 +110,7 @@ describe('nodes', () => {
     const issue = only(graph([node('n', 'control.Delay', { seconds: 'soon' })], []), 'type_mismatch')
     assert.equal(issue.message, 'Property "seconds" of node "n": expected float, got str.')
     assert.match(
-      only(graph([node('n', 'control.Delay', { seconds: -1 })], []), 'type_mismatch').message,
+      only(graph([node('n', 'control.Delay', { seconds: -1 })], []), 'out_of_range').message,
       /must be at least 0/,
     )
     assert.match(
@@ -121,11 +125,11 @@ describe('nodes', () => {
 
   test('limits of an input that nothing or its own value cannot keep', () => {
     const input = (data: object) => graph([node('n', 'input.Integer', { name: 'n', ...data })], [])
-    const crossed = only(input({ min: 9, max: 1 }), 'type_mismatch')
+    const crossed = only(input({ min: 9, max: 1 }), 'out_of_range')
     assert.equal(crossed.message, 'Property "min" of node "n": must be at most 1, which is its max.')
     assert.equal(crossed.pin_name, 'min')
-    assert.match(only(input({ value: 3, min: 4 }), 'type_mismatch').message, /"value" of node "n": must be at least 4/)
-    assert.match(only(input({ value: 3, max: 2 }), 'type_mismatch').message, /"value" of node "n": must be at most 2/)
+    assert.match(only(input({ value: 3, min: 4 }), 'out_of_range').message, /"value" of node "n": must be at least 4/)
+    assert.match(only(input({ value: 3, max: 2 }), 'out_of_range').message, /"value" of node "n": must be at most 2/)
     assert.deepEqual(errors(input({ value: 3, min: 3, max: 3 })), [])
     assert.deepEqual(errors(input({ value: 3, max: 2, stream: true })), [])
   })

@@ -1,0 +1,76 @@
+// How deep values nest and how large they are. What a run gives has to be stored and sent, and both have an end to what they
+// take. One look at a value tells both; what was found of a container is remembered, for nobody changes a value that was given.
+
+/** How many lists and dicts may lie inside each other; as many as a frame may bring. */
+export const DEEPEST_VALUE = 64
+
+/** In characters, about: what a value may be as text, where everything that is shared is written out. */
+export const LARGEST_VALUE = 256_000_000
+
+/** A container with more inside of it is looked into only once. */
+const SMALL = 8
+
+/** What a number, a boolean, null, or the brackets of a container count. */
+const PLAIN = 8
+
+interface Measure {
+  readonly depth: number
+  readonly size: number
+}
+
+const TOO_DEEP_TO_TELL: Measure = { depth: Number.POSITIVE_INFINITY, size: Number.POSITIVE_INFINITY }
+
+const known = new WeakMap<object, Measure>()
+let looked = 0
+
+function sizeOfPlain(value: unknown): number {
+  return typeof value === 'string' ? value.length : PLAIN
+}
+
+/** What is inside of a container: how deep, and how large. Not a closure for each child: it is on the way of every value. */
+function insideOf(container: object, left: number): Measure {
+  let depth = 0
+  let size = PLAIN
+  const children = Array.isArray(container) ? container : Object.values(container)
+  for (const child of children) {
+    if (typeof child === 'object' && child !== null) {
+      const inner = measureOf(child, left)
+      if (inner.depth > depth) depth = inner.depth
+      size += inner.size
+    } else {
+      looked++
+      size += sizeOfPlain(child)
+    }
+  }
+  if (children !== container) for (const key in container) size += key.length
+  return { depth, size }
+}
+
+/** The depth is Infinity as soon as it shows to be more than `left`. */
+function measureOf(container: object, left: number): Measure {
+  if (ArrayBuffer.isView(container)) return { depth: 0, size: container.byteLength }
+  if (left === 0) return TOO_DEEP_TO_TELL
+  looked++
+  const found = known.get(container)
+  if (found !== undefined) return found
+  const before = looked
+  const { depth, size } = insideOf(container, left - 1)
+  const measure = { depth: depth + 1, size }
+  if (looked - before > SMALL && depth < Number.POSITIVE_INFINITY) known.set(container, measure)
+  return measure
+}
+
+/** Whether a value nests deeper than any may. Costs nothing for what is neither list nor dict. */
+export function isTooDeep(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return measureOf(value, DEEPEST_VALUE).depth > DEEPEST_VALUE
+}
+
+/** About how many characters a value has as text; what is shared counts each time. */
+export function sizeOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return sizeOfPlain(value)
+  return measureOf(value, DEEPEST_VALUE).size
+}
+
+/** What to say of what nests too deep. */
+export const TOO_DEEP = `nested more than ${DEEPEST_VALUE} deep`
