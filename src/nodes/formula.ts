@@ -2,7 +2,9 @@
 // `parseFormula` reads it once; the result is evaluated for any number of values.
 import { NodeError } from '../engine/node-type.ts'
 import { hint } from '../engine/suggest.ts'
-import { round } from './values.ts'
+import { wrong } from './formula-errors.ts'
+import { FUNCTION_NAMES, FUNCTIONS } from './formula-functions.ts'
+import { shown } from './limits.ts'
 
 export type Names = Readonly<Record<string, number>>
 export type Formula = (names: Names) => number
@@ -11,45 +13,6 @@ const LONGEST = 10_000
 const DEEPEST = 100
 
 const CONSTANTS: Names = { pi: Math.PI, e: Math.E }
-
-interface Callable {
-  least: number
-  most: number
-  of: (...values: number[]) => number
-}
-
-function fixed(count: number, of: (...values: number[]) => number): Callable {
-  return { least: count, most: count, of }
-}
-
-const FUNCTIONS: Readonly<Record<string, Callable>> = {
-  abs: fixed(1, Math.abs),
-  sign: fixed(1, Math.sign),
-  sqrt: fixed(1, Math.sqrt),
-  cbrt: fixed(1, Math.cbrt),
-  exp: fixed(1, Math.exp),
-  ln: fixed(1, Math.log),
-  log: { least: 1, most: 2, of: (value, base = 10) => Math.log(value!) / Math.log(base) },
-  log2: fixed(1, Math.log2),
-  log10: fixed(1, Math.log10),
-  sin: fixed(1, Math.sin),
-  cos: fixed(1, Math.cos),
-  tan: fixed(1, Math.tan),
-  asin: fixed(1, Math.asin),
-  acos: fixed(1, Math.acos),
-  atan: fixed(1, Math.atan),
-  atan2: fixed(2, (y, x) => Math.atan2(y!, x!)),
-  floor: fixed(1, Math.floor),
-  ceil: fixed(1, Math.ceil),
-  trunc: fixed(1, Math.trunc),
-  round: { least: 1, most: 2, of: (value, digits = 0) => round(value!, Math.trunc(digits), 'nearest') },
-  pow: fixed(2, (base, power) => base! ** power!),
-  hypot: { least: 1, most: 100, of: Math.hypot },
-  min: { least: 1, most: 100, of: Math.min },
-  max: { least: 1, most: 100, of: Math.max },
-  clamp: fixed(3, (value, low, high) => Math.min(Math.max(value!, low!), high!)),
-  if: fixed(3, (condition, yes, no) => (condition ? yes! : no!)),
-}
 
 interface Binary {
   /** Operators with a higher one bind closer. */
@@ -102,11 +65,6 @@ function tokens(text: string): Token[] {
   }
   found.push({ kind: 'end', text: '', at: text.length })
   return found
-}
-
-function wrong(text: string, at: number): NodeError {
-  const what = at < text.length ? `"${text.slice(at, at + 10)}" at position ${at + 1}` : 'its end'
-  return new NodeError(`The formula can't be read: it didn't expect ${what}.`, 'bad_formula')
 }
 
 class Parser {
@@ -186,8 +144,8 @@ class Parser {
   #call(token: Token): Formula {
     const callable = Object.hasOwn(FUNCTIONS, token.text) ? FUNCTIONS[token.text]! : null
     if (!callable) {
-      const text = `The formula calls "${token.text}", which is no function.${hint(token.text, Object.keys(FUNCTIONS))}`
-      throw new NodeError(text, 'bad_formula')
+      const advice = hint(token.text, Object.keys(FUNCTIONS)) || ` There are ${FUNCTION_NAMES}.`
+      throw new NodeError(`The formula calls "${shown(token.text)}", which is no function.${advice}`, 'bad_formula')
     }
     const values: Formula[] = []
     if (!this.#take(')')) {
@@ -220,7 +178,7 @@ function name(text: string): Formula {
     if (Object.hasOwn(names, text)) return names[text]!
     if (Object.hasOwn(CONSTANTS, text)) return CONSTANTS[text]!
     const known = [...Object.keys(names), ...Object.keys(CONSTANTS)]
-    throw new NodeError(`The formula uses "${text}", which is no input.${hint(text, known)}`, 'unknown_name')
+    throw new NodeError(`The formula uses "${shown(text)}", which is no input.${hint(text, known)}`, 'unknown_name')
   }
 }
 

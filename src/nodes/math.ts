@@ -5,6 +5,7 @@ import { kindOf } from '../engine/values.ts'
 import { localeOf } from './date-words.ts'
 import { conversion, option, output, required } from './define.ts'
 import { type Names, parseFormula } from './formula.ts'
+import { FORMULA_LANGUAGE } from './formula-functions.ts'
 import { shown } from './limits.ts'
 import { memo } from './memo.ts'
 import { numberFormOf, readNumber } from './number-text.ts'
@@ -56,8 +57,7 @@ export const mathNodes: NodeType[] = [
   {
     node_type: 'math.Formula',
     title: 'Formula',
-    description:
-      'Calculates with its dynamic inputs by name: + - * / % ^, comparisons (1 is true, 0 is false), && || !, and functions such as round, min, max, sqrt, if.',
+    description: `Calculates with its dynamic inputs by name. A formula takes ${FORMULA_LANGUAGE}.`,
     properties: [required('formula', 'str', 'For instance `price * (1 + tax / 100)`.')],
     outputs: [output('output', 'float')],
     converts: [conversion('bool', 'float', 'can count true as 1 and false as 0')],

@@ -98,4 +98,4 @@ export function evaluateRows(formula: string, rows: readonly Row[], inputs: Inpu
 
 /** What the formulas of tables have in common, for their descriptions. */
 export const FORMULA_RULES =
-  'dynamic inputs and columns by name (with _ for what is no letter or digit); a row that lacks one of the columns has no result'
+  'in the language of math.Formula, of numbers only; dynamic inputs and columns by name (with _ for what is no letter or digit); a row that lacks one of the columns has no result'
