@@ -1,29 +1,71 @@
-// Secrets that must not be read again in what is told of a request: replaced in each form in which they may come back.
+// Secrets that must not be read again in what is told of a request: found, and replaced, in each form in which they may
+// come back.
 
 const MASK = '***'
 /** Shorter secrets are left alone in what a server answered: too much else looks like them. */
 const SHORTEST = 8
+/** Fewer characters of base64 stand for anything. */
+const SHORTEST_BASE64 = 4
 
-/** A secret as it is, as JSON writes it, and as a URL does, the longest first. */
-function forms(secret: string): string[] {
-  const form = new URLSearchParams({ s: secret }).toString().slice(2)
-  return [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret.toWellFormed()), form]
+/**
+ * The characters of base64 (RFC 4648 §4, §5) that a secret alone decides, wherever it stands among other bytes, such as
+ * those of a user's name before it (RFC 7617).
+ */
+function base64Forms(secret: string): string[] {
+  const bytes = Buffer.from(secret)
+  const forms = [0, 1, 2].flatMap((before) => {
+    const all = Buffer.concat([Buffer.alloc(before), bytes])
+    const [from, to] = [Math.ceil((before * 8) / 6), Math.floor((all.length * 8) / 6)]
+    return (['base64', 'base64url'] as const).map((alphabet) => all.toString(alphabet).slice(from, to))
+  })
+  return forms.filter((form) => form.length >= SHORTEST_BASE64)
+}
+
+/** A secret as it is, as JSON writes it, as a URL does, and as base64. */
+function formsOf(secret: string): string[] {
+  const json = JSON.stringify(secret).slice(1, -1)
+  const ascii = json.replaceAll(/[^ -~]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  const urls = [encodeURIComponent(secret.toWellFormed()), new URLSearchParams({ s: secret }).toString().slice(2)]
+  const lower = urls.map((url) => url.replaceAll(/%../g, (code) => code.toLowerCase()))
+  const slashed = [json, ascii].map((text) => text.replaceAll('/', '\\/'))
+  return [secret, json, ascii, ...slashed, ...urls, ...lower, ...base64Forms(secret)]
+}
+
+/** All forms of all secrets, the longest first, so that none is replaced in part. */
+function allForms(secrets: readonly string[]): string[] {
+  const forms = new Set(secrets.flatMap(formsOf))
+  forms.delete('')
+  return [...forms].sort((a, b) => b.length - a.length)
 }
 
 export type Mask = (text: string) => string
 
-function maskOf(secrets: readonly string[]): Mask {
-  const all = [...new Set(secrets.flatMap(forms))].filter((form) => form !== '').sort((a, b) => b.length - a.length)
-  if (all.length === 0) return (text) => text
-  return (text) => all.reduce((masked, form) => masked.replaceAll(form, MASK), text)
+function maskOf(forms: readonly string[]): Mask {
+  const shortest = forms.at(-1)?.length ?? Number.POSITIVE_INFINITY
+  return (text) => {
+    if (text.length < shortest) return text
+    return forms.reduce((masked, form) => masked.replaceAll(form, MASK), text)
+  }
 }
 
 /** For what is shown of a request in a message: every secret is replaced, however short. */
 export function strictMask(secrets: readonly string[]): Mask {
-  return maskOf(secrets)
+  return maskOf(allForms(secrets))
+}
+
+/** Each byte as one character, so that text can be found among bytes that are none. */
+function latin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
+}
+
+/** Whether a text, or bytes, hold any of the secrets in one of their forms. */
+export function holdsSecret(content: string | Uint8Array, secrets: readonly string[]): boolean {
+  if (secrets.length === 0) return false
+  const bytes = latin1(Buffer.from(content))
+  return allForms(secrets).some((form) => bytes.includes(latin1(Buffer.from(form))))
 }
 
 /** For what a server answered: secrets of 8 characters or more are replaced. */
 export function answerMask(secrets: readonly string[]): Mask {
-  return maskOf(secrets.filter((secret) => secret.length >= SHORTEST))
+  return maskOf(allForms(secrets.filter((secret) => secret.length >= SHORTEST)))
 }

@@ -81,7 +81,7 @@ class GuardedHttp implements OutgoingHttp, AsyncDisposable {
         await discard(answer, limit.signal)
         if (redirects === request.max_redirects) throw tooManyRedirects(hop.target.shown, redirects)
         const target = targetOf(location, hop.target.url, this.#allow, mask)
-        hop = redirected(hop, answer.status, target, request.secrets)
+        hop = redirected(hop, answer.status, target, request)
       }
     } catch (error) {
       throw this.#told(error, request, hop.target, limit.over, mask)

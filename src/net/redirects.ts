@@ -1,6 +1,8 @@
 // What becomes of a request that is sent elsewhere: RFC 9110 §15.4, and what must not follow to another origin.
 import { NodeError } from '../engine/node-error.ts'
+import type { OutgoingRequest } from '../engine/services.ts'
 import type { Headers } from './headers.ts'
+import { holdsSecret } from './mask.ts'
 import type { Target } from './target.ts'
 
 /** One request on its way, before and after each redirect. */
@@ -10,6 +12,8 @@ export interface Hop {
   readonly headers: Headers
   readonly body: string | Uint8Array | null
 }
+
+type Secrets = Pick<OutgoingRequest, 'secrets' | 'secret_body'>
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 /** Names of headers that hold credentials, whatever their values look like. */
@@ -27,12 +31,8 @@ function becomesGet(status: number, method: string): boolean {
   return (status === 301 || status === 302) && method === 'POST'
 }
 
-function hasSecret(text: string | Uint8Array, secrets: readonly string[]): boolean {
-  return secrets.some((secret) => secret !== '' && Buffer.from(text).includes(secret))
-}
-
 function withoutCredentials(headers: Headers, secrets: readonly string[]): Headers {
-  return new Map([...headers].filter(([name, value]) => !CREDENTIALS.test(name) && !hasSecret(value, secrets)))
+  return new Map([...headers].filter(([name, value]) => !CREDENTIALS.test(name) && !holdsSecret(value, secrets)))
 }
 
 function refused(text: string): NodeError {
@@ -43,7 +43,7 @@ function refused(text: string): NodeError {
  * The request as it is sent on. On another origin it goes without credentials and secrets.
  * @throws NodeError `redirect_refused` where it may not follow
  */
-export function redirected(hop: Hop, status: number, target: Target, secrets: readonly string[]): Hop {
+export function redirected(hop: Hop, status: number, target: Target, { secrets, secret_body }: Secrets): Hop {
   const { shown, url } = hop.target
   if (url.protocol === 'https:' && target.url.protocol === 'http:') {
     throw refused(`"${shown}" sends the request on to an http URL, where anyone could read it. Use the final URL.`)
@@ -54,7 +54,7 @@ export function redirected(hop: Hop, status: number, target: Target, secrets: re
   const kept = asGet ? new Map([...hop.headers].filter(([name]) => !name.startsWith('content-'))) : hop.headers
   const method = asGet ? 'GET' : hop.method
   if (url.origin === target.url.origin) return { method, target, headers: kept, body }
-  if (body !== null && hasSecret(body, secrets)) {
+  if (body !== null && (secret_body || holdsSecret(body, secrets))) {
     throw refused(
       `"${shown}" sends the request on to "${target.shown}", and its body holds a secret. Use the final URL.`,
     )

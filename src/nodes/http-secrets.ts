@@ -14,6 +14,7 @@ type Write = (value: string) => string
 export class FiringSecrets {
   readonly #context: NodeContext
   readonly #known = new Map<string, string>()
+  readonly #filled = new Set<string>()
 
   constructor(context: NodeContext) {
     this.#context = context
@@ -22,6 +23,11 @@ export class FiringSecrets {
   /** The values that were put in. */
   get values(): string[] {
     return [...this.#known.values()]
+  }
+
+  /** Whether a secret was put into a text of `property`. */
+  isIn(property: string): boolean {
+    return this.#filled.has(property)
   }
 
   /**
@@ -36,6 +42,7 @@ export class FiringSecrets {
       return text
     }
     for (const name of names) this.#known.set(name, this.#known.get(name) ?? (await this.#ask(name)))
+    this.#filled.add(property)
     let length = text.length
     return text.replaceAll(PLACEHOLDER, (placeholder, name: string) => {
       const written = write(this.#known.get(name)!)

@@ -69,6 +69,7 @@ export async function outgoing(inputs: RequestInputs, context: NodeContext): Pro
     max_bytes: inputs.max_bytes,
     max_redirects: inputs.max_redirects,
     secrets: secrets.values,
+    secret_body: secrets.isIn('body'),
     signal: context.signal,
   }
 }

@@ -235,6 +235,36 @@ describe('redirects', () => {
     assert.doesNotMatch(error.message, /hunter2/)
   })
 
+  test('to another origin take no secret along in any form', async () => {
+    const arrived: string[] = []
+    await using other = await httpServer(async (asked, response) => {
+      arrived.push(`${JSON.stringify(asked.headers)} ${await bodyOf(asked)}`)
+      response.end()
+    })
+    await using server = await redirecting(307, () => `${other.url}/end`)
+    await using http = localHttp()
+    const secret = 'S3c/r+t "é" key'
+    const inBase64 = ['', 'u:', 'user:'].map((before) => Buffer.from(`${before}${secret}`).toString('base64'))
+    const bodies = [
+      JSON.stringify({ k: secret }),
+      JSON.stringify({ k: secret }).replaceAll('/', '\\/').replace('é', '\\u00e9'),
+      new URLSearchParams({ k: secret }).toString(),
+      `k=${encodeURIComponent(secret).replaceAll(/%../g, (code) => code.toLowerCase())}`,
+      ...inBase64,
+      Buffer.from(`\xff\0${secret}`),
+    ]
+    for (const body of bodies) {
+      const error = await errorOf(http.send(request(server.url, { method: 'POST', body, secrets: [secret] })))
+      assert.equal(error.type, 'redirect_refused', String(body))
+    }
+    const unknown = { method: 'POST', body: Buffer.from(secret, 'utf16le'), secrets: [secret], secret_body: true }
+    assert.equal((await errorOf(http.send(request(server.url, unknown)))).type, 'redirect_refused')
+    const headers = Object.fromEntries(inBase64.map((value, at) => [`x-${at}`, `Basic ${value}`]))
+    await http.send(request(server.url, { headers, secrets: [secret] }))
+    assert.equal(arrived.length, 1)
+    assert.doesNotMatch(arrived[0]!, /Basic/)
+  })
+
   test('are followed as often as allowed', async () => {
     await using server = await redirecting(302, (path) => (path === '/3' ? '/end' : `/${Number(path.slice(1)) + 1}`))
     await using http = localHttp()

@@ -79,6 +79,7 @@ export function request(url: string, more: Partial<OutgoingRequest> = {}): Outgo
     max_bytes: 1_000_000,
     max_redirects: 5,
     secrets: [],
+    secret_body: false,
     signal: new AbortController().signal,
     ...more,
   }

@@ -186,7 +186,7 @@ describe('http.Pages', () => {
   })
 
   test('of a server that sends each request on to itself are followed', async () => {
-    const { asked, handle } = serving((url) => [[1], url.pathname === '/b' ? {} : { link: '</b>; rel=next' }])
+    const { asked, handle } = serving((url) => [[1], { link: url.pathname === '/b' ? '' : '</b>; rel=next' }])
     const found = await read((request, response) => {
       if (request.url === '/') response.writeHead(302, { location: '/a' }).end()
       else handle(request, response)

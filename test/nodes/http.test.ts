@@ -254,6 +254,27 @@ describe('secrets', () => {
     assert.ok(!headers.told.includes('ey-12345'))
   })
 
+  test('in a body are not sent on to another server', async () => {
+    const arrived: string[] = []
+    await using other = await httpServer(async (asked, response) => {
+      arrived.push((await bodyOf(asked)).toString())
+      response.end()
+    })
+    for (const [body, body_type] of [
+      [{ k: '{{secret:KEY}}' }, 'json'],
+      [{ k: '{{secret:PATH}}' }, 'form'],
+      [{ k: '{{secret:KEY}}' }, 'form'],
+      ['a {{secret:SHORT}}', 'text'],
+    ]) {
+      const { outcome } = await sendWith({ method: 'POST', body, body_type }, (_asked, response) =>
+        response.writeHead(307, { location: other.url }).end(),
+      )
+      assert.ok(outcome.status === 'failed', String(body_type))
+      assert.equal(outcome.error.type, 'redirect_refused')
+    }
+    assert.deepEqual(arrived, [])
+  })
+
   test('are in no message', async () => {
     const failing: RequestListener = (asked, response) => {
       response.writeHead(500, { 'content-type': 'text/plain' }).end(`bad ${asked.headers['x-key']} ${asked.url}`)
