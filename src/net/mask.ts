@@ -65,7 +65,27 @@ export function holdsSecret(content: string | Uint8Array, secrets: readonly stri
   return allForms(secrets).some((form) => bytes.includes(latin1(Buffer.from(form))))
 }
 
-/** For what a server answered: secrets of 8 characters or more are replaced. */
-export function answerMask(secrets: readonly string[]): Mask {
-  return maskOf(allForms(secrets.filter((secret) => secret.length >= SHORTEST)))
+/** Secrets in what a server answered, each replaced that has 8 characters or more. */
+export interface AnswerMask {
+  readonly text: Mask
+  /** The number, or a text in its place. */
+  number(value: number): number | string
+  bytes(value: Uint8Array): Uint8Array
+}
+
+export function answerMask(secrets: readonly string[]): AnswerMask {
+  const long = secrets.filter((secret) => secret.length >= SHORTEST)
+  const forms = allForms(long)
+  const text = maskOf(forms)
+  const inBytes = maskOf(forms.map((form) => latin1(Buffer.from(form))))
+  // A number of more digits than it can hold comes back rounded, and still tells most of them.
+  const numbers = new Set(long.map(Number).filter((number) => number !== 0))
+  return {
+    text,
+    number: (value) => {
+      const masked = numbers.has(value) ? MASK : text(String(value))
+      return masked === String(value) ? value : masked
+    },
+    bytes: (value) => (forms.length === 0 ? value : Buffer.from(inBytes(latin1(value)), 'latin1')),
+  }
 }

@@ -2,7 +2,7 @@
 // the secrets that were sent.
 import { NodeError } from '../engine/node-error.ts'
 import type { IncomingResponse } from '../engine/services.ts'
-import { answerMask, type Mask, strictMask } from '../net/mask.ts'
+import { type AnswerMask, answerMask, strictMask } from '../net/mask.ts'
 import { httpLibrary } from './libraries.ts'
 import { guardDepth, guardInside, guardText } from './limits.ts'
 
@@ -12,7 +12,7 @@ export interface Answer {
   readonly secrets: readonly string[]
 }
 
-type Reader = (response: IncomingResponse, mask: Mask) => unknown
+type Reader = (response: IncomingResponse, mask: AnswerMask) => unknown
 
 const JSON_TYPE = /^[\w.-]{1,100}\/([\w.-]{1,100}\+)?json$/
 const TEXT_TYPE = /^text\/|[/+](xml|yaml|x-yaml|javascript|x-ndjson|ndjson|jsonl|x-www-form-urlencoded|graphql|toml)$/
@@ -36,15 +36,16 @@ function decoded(response: IncomingResponse, bytes = response.body): string {
   }
 }
 
-/** A value with every text in it masked, its keys included; none of them may be longer than a node gives. */
-function masked(value: unknown, mask: Mask): unknown {
+/** A value with every text and number in it masked, its keys included; no text may be longer than a node gives. */
+function masked(value: unknown, mask: AnswerMask): unknown {
   if (typeof value === 'string') {
     guardText(value.length)
-    return mask(value)
+    return mask.text(value)
   }
+  if (typeof value === 'number') return mask.number(value)
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map((one) => masked(one, mask))
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [mask(key), masked(one, mask)]))
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [mask.text(key), masked(one, mask)]))
 }
 
 function parsed(text: string): unknown {
@@ -67,11 +68,11 @@ const READERS = {
   text: (response, mask) => {
     const text = decoded(response)
     guardText(text.length)
-    return mask(text)
+    return mask.text(text)
   },
-  base64: (response) => {
+  base64: (response, mask) => {
     guardText(Math.ceil(response.body.length / 3) * 4)
-    return Buffer.from(response.body).toString('base64')
+    return Buffer.from(mask.bytes(response.body)).toString('base64')
   },
 } satisfies Record<string, Reader>
 
@@ -95,7 +96,7 @@ export function answerBody({ response, secrets }: Answer, type: ResponseType): u
 
 export function answerHeaders({ response, secrets }: Answer): Record<string, string> {
   const mask = answerMask(secrets)
-  return Object.fromEntries(Object.entries(response.headers).map(([name, value]) => [name, mask(value)]))
+  return Object.fromEntries(Object.entries(response.headers).map(([name, value]) => [name, mask.text(value)]))
 }
 
 function excerpt({ response, secrets }: Answer): string {

@@ -254,6 +254,35 @@ describe('secrets', () => {
     assert.ok(!headers.told.includes('ey-12345'))
   })
 
+  test('come back masked from bytes, from credentials, and as numbers', async () => {
+    const wide = 'clé/"k+12345'
+    const texts: RequestListener = async (asked, response) => response.end(`\xff${(await bodyOf(asked)).toString()}`)
+    const bytes: RequestListener = async (asked, response) => {
+      response.setHeader('content-type', 'application/octet-stream')
+      response.end(Buffer.concat([Buffer.from([0xff, 0]), await bodyOf(asked), Buffer.from([0xfe])]))
+    }
+    const known = { ...secrets, WIDE: wide, DIGITS: '1234567890', LONG: '12345678901234567890', ZERO: '00000000' }
+    const answered = async (handle: RequestListener, data: Record<string, unknown>) => {
+      await using server = await httpServer(handle)
+      const url = String(data.url ?? 'http://HOST/').replace('HOST', new URL(server.url).host)
+      const { result } = await runHttp(graph([node('n', 'http.Request', { ...data, url })], []), { secrets: known })
+      return result.body
+    }
+    const body = 'a {{secret:WIDE}} b'
+    const binary = await answered(bytes, { method: 'POST', body })
+    assert.deepEqual(Buffer.from(String(binary), 'base64'), Buffer.from('\xff\0a *** b\xfe', 'latin1'))
+    const asked = await answered(texts, { method: 'POST', body: [body], response_type: 'base64' })
+    assert.equal(Buffer.from(String(asked), 'base64').toString(), '\xff["a *** b"]')
+    for (const user of ['', 'u', 'us', 'user']) {
+      const seen = (await answered(echo, { url: `http://${user}:{{secret:WIDE}}@HOST/` })) as Echo
+      assert.match(seen.headers.authorization!, /^Basic .{0,8}\*\*\*.{0,4}$/)
+    }
+    const numbers: RequestListener = (_asked, response) =>
+      response.setHeader('content-type', 'application/json').end('[1234567890, {"a": 12345678901234567890}, 0, 12345]')
+    const headers = { a: '{{secret:DIGITS}}', b: '{{secret:LONG}}', c: '{{secret:ZERO}}' }
+    assert.deepEqual(await answered(numbers, { headers }), ['***', { a: '***' }, 0, 12345])
+  })
+
   test('in a body are not sent on to another server', async () => {
     const arrived: string[] = []
     await using other = await httpServer(async (asked, response) => {
