@@ -2,6 +2,7 @@
 // the pattern times its groups, and a search for all matches may read to the end of the text for each of them.
 import type { RE2JS } from 're2js'
 import { NodeError } from '../engine/node-type.ts'
+import { search } from './text-search.ts'
 
 type Pattern = ReturnType<typeof RE2JS.compile>
 type Matcher = ReturnType<Pattern['matcher']>
@@ -24,6 +25,11 @@ function stepsPerRead(pattern: Pattern, groups: number): number {
   return (size + EACH_READ) * (1 + size / LARGE) * (1 + (2 * (groups + 1)) / COPIED)
 }
 
+/** What several searches of one firing may cost together. */
+export class SharedWork {
+  left = MOST_STEPS
+}
+
 /**
  * A text that counts how often it is read. The matching machine takes strings and what calls itself one, and reads its
  * characters one by one; that it still does is held by a test.
@@ -32,10 +38,11 @@ class CountedText {
   readonly length: number
   stepsPerRead = 0
   readonly #text: string
-  #left = MOST_STEPS
+  readonly #work: SharedWork
 
-  constructor(text: string) {
+  constructor(text: string, work: SharedWork) {
     this.#text = text
+    this.#work = work
     this.length = text.length
   }
 
@@ -51,7 +58,9 @@ class CountedText {
   }
 
   indexOf(part: string, from: number): number {
-    return this.#text.indexOf(part, from)
+    const found = search(this.#text, part, from)
+    this.#spend(part.length + (found < 0 ? this.length : found) - from)
+    return found
   }
 
   substring(start: number, end: number): string {
@@ -63,8 +72,8 @@ class CountedText {
   }
 
   #spend(steps: number): void {
-    this.#left -= steps
-    if (this.#left >= 0) return
+    this.#work.left -= steps
+    if (this.#work.left >= 0) return
     throw new NodeError(
       'The pattern takes too much work on this text. Make it simpler, with fewer groups and repeats, or cut the text up first.',
       'too_large',
@@ -79,8 +88,8 @@ export class Searching {
   readonly #toFind: number
   readonly #toGroup: number
 
-  constructor(pattern: Pattern, text: string) {
-    this.#text = new CountedText(text)
+  constructor(pattern: Pattern, text: string, work = new SharedWork()) {
+    this.#text = new CountedText(text, work)
     this.#toFind = stepsPerRead(pattern, 0)
     this.#toGroup = stepsPerRead(pattern, pattern.groupCount())
     this.#matcher = pattern.matcher(this.#text as unknown as string)

@@ -1,6 +1,7 @@
 // Texts cut into parts, counted, and put together again, within the limits of what nodes give and without more
 // memory than the result needs.
 import { guardList, guardText, LONGEST_LIST, listWithin } from './limits.ts'
+import { search } from './text-search.ts'
 import { toText } from './values.ts'
 
 /** The items as texts, with a separator between. */
@@ -35,8 +36,25 @@ function count(text: string, pattern: RegExp): number {
 /** How often a text is found in another, without overlaps. `find` is not empty. */
 export function occurrences(text: string, find: string): number {
   let found = 0
-  for (let at = text.indexOf(find); at >= 0; at = text.indexOf(find, at + find.length)) found++
+  for (let at = search(text, find); at >= 0; at = search(text, find, at + find.length)) found++
   return found
+}
+
+/** What is between the places where a text is found, which is not empty: some of the parts where there are too many. */
+function cut(text: string, find: string, most: number): string[] {
+  const parts: string[] = []
+  let from = 0
+  for (let at = search(text, find); at >= 0 && parts.length < most; at = search(text, find, from)) {
+    parts.push(text.slice(from, at))
+    from = at + find.length
+  }
+  parts.push(text.slice(from))
+  return parts
+}
+
+/** A text with another one in the place of each that is found. `find` is not empty. */
+export function replaced(text: string, find: string, replacement: string): string {
+  return cut(text, find, text.length).join(replacement)
 }
 
 const WORD = /[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*/gu
@@ -65,7 +83,10 @@ export function countLines(text: string): number {
 export function split(text: string, separator: string | RegExp): string[] {
   // A character takes one or two code units.
   if (separator === '') guardList(Math.ceil(text.length / 2))
-  return listWithin(separator === '' ? [...text] : text.split(separator, LONGEST_LIST + 1))
+  if (separator === '') return listWithin([...text])
+  return listWithin(
+    typeof separator === 'string' ? cut(text, separator, LONGEST_LIST) : text.split(separator, LONGEST_LIST + 1),
+  )
 }
 
 /** How many characters a text has, each of one or two code units. */

@@ -5,7 +5,8 @@ import { oneOf } from '../engine/types.ts'
 import { conversion, option, output, required } from './define.ts'
 import { guardText, textWithin } from './limits.ts'
 import { fill } from './template.ts'
-import { characters, countLines, countWords, occurrences, part } from './text-parts.ts'
+import { characters, countLines, countWords, occurrences, part, replaced } from './text-parts.ts'
+import { search } from './text-search.ts'
 import { toText } from './values.ts'
 
 type Side = 'both' | 'start' | 'end'
@@ -18,9 +19,10 @@ const TRIMS: Readonly<Record<Side, (text: string) => string>> = {
 
 type Place = 'anywhere' | 'start' | 'end'
 
-const SEARCHES: Readonly<Record<Place, (text: string, part: string) => boolean>> = {
-  anywhere: (text, part) => text.includes(part),
-  start: (text, part) => text.startsWith(part),
+/** `first` is where the part is found first. */
+const SEARCHES: Readonly<Record<Place, (text: string, part: string, first: number) => boolean>> = {
+  anywhere: (_text, _part, first) => first >= 0,
+  start: (_text, _part, first) => first === 0,
   end: (text, part) => text.endsWith(part),
 }
 
@@ -78,7 +80,7 @@ export const textNodes: NodeType[] = [
       if (find === '') return { output: text, count: 0 }
       const count = occurrences(text, find)
       guardText(text.length + count * (replacement.length - find.length))
-      return { output: text.replaceAll(find, () => replacement), count }
+      return { output: replaced(text, find, replacement), count }
     },
   },
   {
@@ -137,7 +139,8 @@ export const textNodes: NodeType[] = [
     run({ text, part, where, ignore_case }: { text: string; part: string; where: Place; ignore_case: boolean }) {
       const whole = ignore_case ? text.toLowerCase() : text
       const piece = ignore_case ? part.toLowerCase() : part
-      return { output: SEARCHES[where](whole, piece), index: whole.indexOf(piece) }
+      const index = search(whole, piece)
+      return { output: SEARCHES[where](whole, piece, index), index }
     },
   },
   {

@@ -1,0 +1,69 @@
+// What one firing costs at most: inputs that were made to be slow are refused, or take no longer than others of their size.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { replaced, split } from '../../src/nodes/text-parts.ts'
+import { search } from '../../src/nodes/text-search.ts'
+import { scaled } from '../helpers/scale.ts'
+import { fire, outputOf } from './fire.ts'
+
+/** Milliseconds: some times what the work takes on a quiet machine, and far from what it would take without a bound. */
+const SOON = 2000
+
+/** Fails where the work takes long, and gives what comes of it. */
+async function soon<Result>(work: () => Promise<Result>): Promise<Result> {
+  const from = performance.now()
+  try {
+    return await work()
+  } finally {
+    const took = Math.round(performance.now() - from)
+    assert.ok(took < SOON, `It took ${took} ms.`)
+  }
+}
+
+const a = (length: number) => 'a'.repeat(length)
+
+describe('looking for a text in another', () => {
+  const hostile = { text: a(400_000), part: `${a(10)}b${a(200_000)}` }
+
+  test('takes no longer for a part that nearly is everywhere', async () => {
+    const { text, part } = hostile
+    assert.deepEqual(await soon(() => fire('text.Contains', { text, part })), { output: false, index: -1 })
+    const found = { text: text + part, find: part, replacement: 'b' }
+    assert.deepEqual(await soon(() => fire('text.Replace', found)), { output: `${text}b`, count: 1 })
+    assert.deepEqual(await soon(() => outputOf('text.Split', { text, separator: part })), [text])
+  })
+
+  test('nor for the plain beginning of a pattern', async () => {
+    const pattern = `${a(900)}b${a(900)}`
+    const text = a(1_000_000)
+    assert.equal(await soon(() => outputOf('regex.Match', { text, pattern })), false)
+    assert.equal(await soon(() => outputOf('regex.Replace', { text, pattern })), text)
+  })
+
+  const letters = (most: number) => fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: most })
+
+  test('finds what is there', () => {
+    const period = fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 1, maxLength: 4 })
+    const parts = fc.tuple(period, fc.integer({ min: 1, max: 12 }), letters(3))
+
+    fc.assert(
+      fc.property(
+        parts,
+        fc.array(fc.oneof(letters(40), fc.constant(null))),
+        fc.nat(50),
+        ([unit, times, end], texts, from) => {
+          const part = unit.repeat(times) + end
+          const text = texts.map((piece) => piece ?? part).join('')
+          assert.equal(search(text, part, from), text.indexOf(part, from))
+          assert.deepEqual(split(text, part), text.split(part))
+          assert.equal(
+            replaced(text, part, '$&'),
+            text.replaceAll(part, () => '$&'),
+          )
+        },
+      ),
+      { numRuns: scaled(500) },
+    )
+  })
+})
