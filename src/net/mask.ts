@@ -41,11 +41,10 @@ function allForms(secrets: readonly string[]): string[] {
 export type Mask = (text: string) => string
 
 function maskOf(forms: readonly string[]): Mask {
-  const shortest = forms.at(-1)?.length ?? Number.POSITIVE_INFINITY
-  return (text) => {
-    if (text.length < shortest) return text
-    return forms.reduce((masked, form) => masked.replaceAll(form, MASK), text)
-  }
+  if (forms.length === 0) return (text) => text
+  // The earlier of two alternatives counts. In texts of any length one pass is faster than one for each form.
+  const any = new RegExp(forms.map((form) => form.replaceAll(/[$()*+.?[\\\]^{|}]/g, '\\$&')).join('|'), 'g')
+  return (text) => text.replace(any, MASK)
 }
 
 /** For what is shown of a request in a message: every secret is replaced, however short. */
@@ -79,12 +78,15 @@ export function answerMask(secrets: readonly string[]): AnswerMask {
   const text = maskOf(forms)
   const inBytes = maskOf(forms.map((form) => latin1(Buffer.from(form))))
   // A number of more digits than it can hold comes back rounded, and still tells most of them.
-  const numbers = new Set(long.map(Number).filter((number) => number !== 0))
+  const numeric = maskOf(forms.filter((form) => /^[\d.e+-]+$/.test(form)))
+  const numbers = new Set(long.map(Number).filter((number) => Number.isFinite(number) && number !== 0))
   return {
     text,
     number: (value) => {
-      const masked = numbers.has(value) ? MASK : text(String(value))
-      return masked === String(value) ? value : masked
+      if (numbers.size === 0) return value
+      const written = String(value)
+      const masked = numbers.has(value) ? MASK : numeric(written)
+      return masked === written ? value : masked
     },
     bytes: (value) => (forms.length === 0 ? value : Buffer.from(inBytes(latin1(value)), 'latin1')),
   }

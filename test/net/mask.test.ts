@@ -1,0 +1,52 @@
+// Secrets in what is told of a request: none of their forms is left, whatever they are made of.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { answerMask, holdsSecret, strictMask } from '../../src/net/mask.ts'
+import { scaled } from '../helpers/scale.ts'
+
+const anything = fc.string({
+  unit: fc.constantFrom(...'aZ09/+ "\\$.*[](){}|^-&?=\n\té😀'),
+  minLength: 8,
+  maxLength: 20,
+})
+const around = fc.string({ unit: fc.constantFrom(...'ab:é/'), maxLength: 4 })
+
+describe('a secret', () => {
+  test('is found and masked as it is, as JSON, in URLs and in base64', () => {
+    fc.assert(
+      fc.property(anything, around, around, (secret, before, after) => {
+        const { text, bytes } = answerMask([secret])
+        const whole = before + secret + after
+        assert.equal(text(whole), `${before}***${after}`)
+        assert.equal(strictMask([secret])(whole), `${before}***${after}`)
+        assert.equal(Buffer.from(bytes(Buffer.from(whole))).toString(), `${before}***${after}`)
+        const written = [JSON.stringify(whole), encodeURIComponent(whole), new URLSearchParams({ whole }).toString()]
+        const packed = (['base64', 'base64url'] as const).map((alphabet) => Buffer.from(whole).toString(alphabet))
+        for (const form of [...written, ...packed]) {
+          assert.ok(holdsSecret(form, [secret]), form)
+          assert.match(text(form), /\*\*\*/)
+        }
+        // Only what bytes beside it decide as well may be left of it.
+        for (const form of packed) assert.ok(text(form).length <= (before.length + after.length) * 4 + 3 + 8)
+      }),
+      { numRuns: scaled(300) },
+    )
+  })
+
+  test('that is not there changes nothing', () => {
+    const { text, number, bytes } = answerMask(['not in there', '12345678'])
+    assert.deepEqual([text('any text'), number(1234), number(0)], ['any text', 1234, 0])
+    assert.deepEqual(Buffer.from(bytes(Buffer.from([0, 255, 128]))), Buffer.from([0, 255, 128]))
+    assert.equal(holdsSecret('any text', ['not in there', '']), false)
+    assert.equal(answerMask(['short']).text('short'), 'short')
+    assert.equal(strictMask(['zq', ''])('a zq'), 'a ***')
+  })
+
+  test('is masked in a million short texts within a second or two', () => {
+    const { text } = answerMask(['k/&"ey-12345 and more', 'another one, öf mine', '1234567890'])
+    const start = performance.now()
+    for (let at = 0; at < 1_000_000; at++) text(`some text ${at}`)
+    assert.ok(performance.now() - start < 2500)
+  })
+})
