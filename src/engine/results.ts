@@ -75,7 +75,7 @@ export function coerced(node: PlanNode, slot: PlanSlot, value: unknown): unknown
     return slot.coerce(value)
   } catch (error) {
     if (!(error instanceof Mismatch)) throw error
-    throw new NodeError(`Input "${slot.name}" of node "${node.observed.node_id}": ${error.message}.`, 'type_mismatch')
+    throw new NodeError(`Input "${slot.name}" of node "${node.observed.node_id}": ${error.message}.`, error.code)
   }
 }
 

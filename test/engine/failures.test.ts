@@ -217,7 +217,10 @@ describe('bad returns', () => {
     )
     const outcome = await run(of)
     assert.ok(outcome.status === 'failed')
-    assert.equal(outcome.error.message, 'Input "seconds" of node "wait": must be at least 0.')
+    assert.deepEqual(
+      [outcome.error.type, outcome.error.message],
+      ['out_of_range', 'Input "seconds" of node "wait": must be at least 0.'],
+    )
   })
 
   test('one value where a list is expected becomes a list of it', async () => {

@@ -137,7 +137,7 @@ describe('control.Take', () => {
   })
 
   test('refuses a negative count', async () => {
-    await assert.rejects(run(woven('control.Take', { item: [1] }, { count: -1 }, ['item'])), /type_mismatch.*count/s)
+    await assert.rejects(run(woven('control.Take', { item: [1] }, { count: -1 }, ['item'])), /out_of_range.*count/s)
   })
 })
 
@@ -166,7 +166,7 @@ describe('control.Batch', () => {
   })
 
   test('refuses a length of 0', async () => {
-    await assert.rejects(run(woven('control.Batch', { item: [1] }, { size: 0 }, ['list'])), /type_mismatch.*size/s)
+    await assert.rejects(run(woven('control.Batch', { item: [1] }, { size: 0 }, ['list'])), /out_of_range.*size/s)
   })
 })
 
