@@ -33,7 +33,7 @@ export interface Graph {
   [key: string]: unknown
 }
 
-/** The last four are warnings: they keep no graph from running. */
+/** The last five are warnings: they keep no graph from running. */
 export type GraphIssueCode =
   | 'unknown_node'
   | 'duplicate_id'
@@ -45,6 +45,7 @@ export type GraphIssueCode =
   | 'fan_in'
   | 'illegal_cycle'
   | 'incomparable_scopes'
+  | 'empty_graph'
   | 'unknown_property'
   | 'unknown_type'
   | 'ignored_handle'

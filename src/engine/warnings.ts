@@ -21,10 +21,11 @@ class Warnings {
     this.#issues = issues
   }
 
-  add(code: GraphIssueCode, node: DraftNode, pin_name: string | null, message: () => string): void {
+  add(code: GraphIssueCode, node: DraftNode | null, pin_name: string | null, message: () => string): void {
     const count = (this.#counts.get(code) ?? 0) + 1
     this.#counts.set(code, count)
-    if (count <= MOST) this.#issues.push({ severity: 'warning', code, message: message(), node_id: node.id, pin_name })
+    if (count <= MOST)
+      this.#issues.push({ severity: 'warning', code, message: message(), node_id: node?.id ?? null, pin_name })
   }
 
   end(): void {
@@ -193,5 +194,7 @@ export function warnOf(nodes: readonly DraftNode[], issues: GraphIssue[]): void 
     warnOfHandles(node, 'output', hints, warnings)
   }
   if (right) warnOfOutputs(nodes, warnings)
+  if (right && nodes.length === 0)
+    warnings.add('empty_graph', null, null, () => 'The graph has no nodes, so it gives nothing.')
   warnings.end()
 }

@@ -19,6 +19,7 @@ const WRONG: Readonly<Record<GraphIssueCode, Graph>> = {
   fan_in: graph([source('n', 1), sink('out')], ['n.output->out.value', 'n.output->out.value']),
   illegal_cycle: graph([source('n', 1)], [control('n', 'n')]),
   incomparable_scopes: graph([source('n', 1), node('all', 'control.Collect')], ['n.output->all.item']),
+  empty_graph: graph([], []),
   unknown_property: graph([node('n', 'text.Join', { list: [], seperator: ',' })], []),
   unknown_type: graph(
     [node('n', 'text.Template', { template: '' }, { dynamic_properties: { a: { type: 'string' } } })],
