@@ -7,7 +7,19 @@ import { FUNCTION_NAMES, FUNCTIONS } from './formula-functions.ts'
 import { shown } from './limits.ts'
 
 export type Names = Readonly<Record<string, number>>
-export type Formula = (names: Names) => number
+type Evaluate = (names: Names) => number
+
+export interface Formula {
+  (names: Names): number
+  /** What evaluating it once costs: one for each number, name, sign and operator, some for each function. */
+  readonly steps: number
+}
+
+/** In all evaluations of one firing: a second or so. */
+const MOST_STEPS = 25_000_000
+const CALL_STEPS = 5
+/** Of rounding, which is done in decimal. */
+const ROUNDING_STEPS = 20
 
 const LONGEST = 10_000
 const DEEPEST = 100
@@ -72,6 +84,7 @@ class Parser {
   readonly #tokens: Token[]
   #at = 0
   #depth = 0
+  #steps = 0
 
   constructor(text: string) {
     this.#text = text
@@ -79,9 +92,9 @@ class Parser {
   }
 
   whole(): Formula {
-    const formula = this.#binary(1)
+    const evaluate = this.#binary(1)
     if (this.#peek().kind !== 'end') throw wrong(this.#text, this.#peek().at)
-    return formula
+    return Object.assign((names: Names) => evaluate(names), { steps: this.#steps })
   }
 
   #peek(): Token {
@@ -99,10 +112,11 @@ class Parser {
     if (!this.#take(symbol)) throw wrong(this.#text, this.#peek().at)
   }
 
-  #binary(least: number): Formula {
+  #binary(least: number): Evaluate {
     if (++this.#depth > DEEPEST) throw new NodeError('The formula is nested too deep.', 'bad_formula')
     let left = this.#unary()
     for (let operator = this.#operator(least); operator; operator = this.#operator(least)) {
+      this.#steps++
       left = both(operator.of, left, this.#binary(operator.level + 1))
     }
     this.#depth--
@@ -117,7 +131,8 @@ class Parser {
     return operator
   }
 
-  #unary(): Formula {
+  #unary(): Evaluate {
+    this.#steps++
     if (this.#take('-')) return negated(this.#binary(SIGN_LEVEL))
     if (this.#take('+')) return this.#binary(SIGN_LEVEL)
     if (this.#take('!')) return not(this.#binary(SIGN_LEVEL))
@@ -125,7 +140,7 @@ class Parser {
     return this.#take('^') ? both((a, b) => a ** b, base, this.#binary(SIGN_LEVEL)) : base
   }
 
-  #primary(): Formula {
+  #primary(): Evaluate {
     const token = this.#peek()
     if (this.#take('(')) {
       const inner = this.#binary(1)
@@ -141,13 +156,13 @@ class Parser {
     return this.#take('(') ? this.#call(token) : name(token.text)
   }
 
-  #call(token: Token): Formula {
+  #call(token: Token): Evaluate {
     const callable = Object.hasOwn(FUNCTIONS, token.text) ? FUNCTIONS[token.text]! : null
     if (!callable) {
       const advice = hint(token.text, Object.keys(FUNCTIONS)) || ` There are ${FUNCTION_NAMES}.`
       throw new NodeError(`The formula calls "${shown(token.text)}", which is no function.${advice}`, 'bad_formula')
     }
-    const values: Formula[] = []
+    const values: Evaluate[] = []
     if (!this.#take(')')) {
       do values.push(this.#binary(1))
       while (this.#take(','))
@@ -157,23 +172,24 @@ class Parser {
       const count = callable.least === callable.most ? callable.least : `${callable.least} to ${callable.most}`
       throw new NodeError(`Function "${token.text}" takes ${count} values, not ${values.length}.`, 'bad_formula')
     }
+    this.#steps += callable === FUNCTIONS.round ? ROUNDING_STEPS : CALL_STEPS
     return (names) => callable.of(...values.map((value) => value(names)))
   }
 }
 
-function both(of: Binary['of'], left: Formula, right: Formula): Formula {
+function both(of: Binary['of'], left: Evaluate, right: Evaluate): Evaluate {
   return (names) => of(left(names), right(names))
 }
 
-function negated(inner: Formula): Formula {
+function negated(inner: Evaluate): Evaluate {
   return (names) => -inner(names)
 }
 
-function not(inner: Formula): Formula {
+function not(inner: Evaluate): Evaluate {
   return (names) => yes(inner(names) === 0)
 }
 
-function name(text: string): Formula {
+function name(text: string): Evaluate {
   return (names) => {
     if (Object.hasOwn(names, text)) return names[text]!
     if (Object.hasOwn(CONSTANTS, text)) return CONSTANTS[text]!
@@ -187,4 +203,11 @@ export function parseFormula(text: string): Formula {
   if (text.trim() === '') throw new NodeError('The formula is empty.', 'bad_formula')
   if (text.length > LONGEST) throw new NodeError(`The formula is longer than ${LONGEST} characters.`, 'bad_formula')
   return new Parser(text).whole()
+}
+
+/** Throws NodeError `too_large` where evaluating a formula so often costs too much. */
+export function guardEvaluations(formula: Formula, times: number): void {
+  if (formula.steps * times <= MOST_STEPS) return
+  const text = `The formula takes ${formula.steps} steps, too many for ${times.toLocaleString('en')} values at once.`
+  throw new NodeError(`${text} Make it shorter, or work on parts of them.`, 'too_large')
 }

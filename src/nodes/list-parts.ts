@@ -3,7 +3,7 @@ import { type Inputs, NodeError, type NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
 import { kindOf } from '../engine/values.ts'
 import { option, output, required } from './define.ts'
-import { parseFormula } from './formula.ts'
+import { guardEvaluations, parseFormula } from './formula.ts'
 import { guardKey, Keys } from './keys.ts'
 import { shown } from './limits.ts'
 import { memo } from './memo.ts'
@@ -82,6 +82,7 @@ const formulaOf = memo(parseFormula)
 /** What a formula makes of each number, which is `x` in it; `i` is its place. */
 export function calculate(numbers: readonly number[], formula: string): number[] {
   const evaluate = formulaOf(formula)
+  guardEvaluations(evaluate, numbers.length)
   return numbers.map((x, i) => finite(evaluate({ x, i }), `The result of the formula for number ${i}`))
 }
 

@@ -2,7 +2,7 @@
 import { type Inputs, NodeError } from '../engine/node-type.ts'
 import { hint } from '../engine/suggest.ts'
 import { kindOf } from '../engine/values.ts'
-import { parseFormula } from './formula.ts'
+import { guardEvaluations, parseFormula } from './formula.ts'
 import { shown } from './limits.ts'
 import { memo } from './memo.ts'
 import { cell, columnsOf, type Row } from './rows.ts'
@@ -81,6 +81,7 @@ function notFinite(formula: string, names: Readonly<Record<string, number>>, res
  */
 export function evaluateRows(formula: string, rows: readonly Row[], inputs: Inputs): (number | null)[] {
   const evaluate = formulaOf(formula)
+  guardEvaluations(evaluate, rows.length)
   const names = namedInputs(formula, inputs)
   if (rows.length === 0) return []
   const used = sources(formula, rows, inputs)

@@ -67,3 +67,19 @@ describe('looking for a text in another', () => {
     )
   })
 })
+
+test('a formula is not evaluated more often than its length allows', async () => {
+  const list = Array.from({ length: 1_000_000 }, (_, at) => at)
+  const rows = list.map((x) => ({ x }))
+  const dict = Object.fromEntries(list.slice(0, 200_000).map((at) => [`k${at}`, at]))
+  const long = Array(1600).fill('x').join('+')
+  const refused = /too_large: The formula takes \d+ steps, too many for [\d,]+ values at once/
+  await soon(() => assert.rejects(outputOf('list.Calculate', { list, formula: long }), refused))
+  await soon(() => assert.rejects(outputOf('data.AddColumn', { rows, name: 'y', formula: long }), refused))
+  await soon(() => assert.rejects(outputOf('data.Filter', { rows, formula: long }), refused))
+  await soon(() => assert.rejects(outputOf('dict.MapValues', { dict, formula: long }), refused))
+  const calls = Array(9).fill('hypot(x, i)').join('+')
+  await assert.rejects(outputOf('list.Calculate', { list, formula: calls }), refused)
+  const rounded = (await outputOf('list.Calculate', { list, formula: 'round(x / 3, 1)' })) as number[]
+  assert.equal(rounded[500_000], 166_666.7)
+})
