@@ -5,7 +5,7 @@ import type { NodeRegistry, NodeType } from './node-type.ts'
 import type { PlanNodeOutput } from './plan-parts.ts'
 import { Hints } from './suggest.ts'
 import { type TypeInfo, typeInfo } from './type-info.ts'
-import { ANY, isTypeName, readType, type TypeMetadata } from './types.ts'
+import { ANY, fits, isTypeName, readType, type TypeMetadata } from './types.ts'
 
 export interface DraftNode {
   readonly index: number
@@ -68,9 +68,14 @@ function dynamicInputs(node: GraphNode, type: NodeType, info: TypeInfo): Map<str
   const inputs = new Map<string, TypeMetadata>()
   for (const [name, entry] of names) {
     if (name === FORBIDDEN || info.properties.has(name)) continue
-    inputs.set(name, declaresType(entry) ? readType(entry) : ANY)
+    inputs.set(name, dynamicType(type, declaresType(entry) ? readType(entry) : ANY))
   }
   return inputs
+}
+
+/** The type of a dynamic input that is declared like this: never one that the node could not take. */
+export function dynamicType({ dynamic_input_type: own = ANY }: NodeType, declared: TypeMetadata): TypeMetadata {
+  return declared.type !== 'any' && fits(declared, own) ? declared : own
 }
 
 /** Whether an entry of `dynamic_outputs` declares a stream output. */

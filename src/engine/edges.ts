@@ -1,6 +1,6 @@
 // The other half of the first pass: each edge's ends and handles, and whether what it carries fits. What the nodes are, draft.ts says.
 import { Conversions } from './conversions.ts'
-import { type Draft, type DraftEdge, type DraftNode, FORBIDDEN, issue, resolveNodes } from './draft.ts'
+import { type Draft, type DraftEdge, type DraftNode, dynamicType, FORBIDDEN, issue, resolveNodes } from './draft.ts'
 import type { Graph, GraphEdge, GraphIssue } from './graph.ts'
 import type { NodeRegistry } from './node-type.ts'
 import type { PlanNodeOutput } from './plan-parts.ts'
@@ -49,8 +49,9 @@ function targetInput(edge: GraphEdge, target: DraftNode, { issues, hints }: Repo
   const dynamic = target.dynamic.get(handle)
   if (dynamic) return dynamic
   if (target.type.supports_dynamic_inputs && handle !== '' && handle !== FORBIDDEN) {
-    target.dynamic.set(handle, ANY)
-    return ANY
+    const type = dynamicType(target.type, ANY)
+    target.dynamic.set(handle, type)
+    return type
   }
   const text = fixed
     ? `Input "${handle}" of node "${target.id}" (${target.type.node_type}) is fixed before a run and takes no edge.`

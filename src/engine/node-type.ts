@@ -127,6 +127,8 @@ export interface NodeType {
   /** `input` nodes read the run's params under their `name`, `output` nodes publish under theirs. */
   role?: 'input' | 'output'
   supports_dynamic_inputs?: boolean
+  /** The type of all dynamic inputs; one that the graph declares may be narrower. Absent: any. */
+  dynamic_input_type?: TypeMetadata
   /** Dynamic inputs that got nothing, or have no value, are null instead of being required. */
   optional_dynamic_inputs?: boolean
   supports_dynamic_outputs?: boolean

@@ -13,6 +13,8 @@ export interface Script {
   readonly time_limit_ms: number
   /** How much memory all its values may take together, in megabytes. */
   readonly memory_limit_mb: number
+  /** Whoever the code runs for: owners get their turns one after the other. */
+  readonly owner?: object | string
   /** Ends the code wherever it is. */
   readonly signal: AbortSignal
   /** A line that the code wrote to its console. */

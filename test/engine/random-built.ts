@@ -29,6 +29,7 @@ export const BUILT_WEAVES: Record<string, Kind> = {
     items: 9,
     *fire(inputs) {
       const others = [...rest(inputs.b)]
+      if (others.length === 0) return { count: 0 }
       let index = 0
       for (const a of rest(inputs.a)) for (const b of others) yield { a, b, index: index++ }
       return { count: index }

@@ -116,7 +116,7 @@ export class Shape {
     return this.property(edge)?.catches === true || this.holds(edge.target)
   }
 
-  /** Whether a node fires at all of its paths, whatever the weaves behind it leave unread. */
+  /** Whether a node fires at all of its paths, whatever weaves, and aggregates that a failure ends, leave unread. */
   wanted(id: string): boolean {
     const known = this.#wanted.get(id)
     if (known !== undefined) return known
@@ -126,7 +126,8 @@ export class Shape {
       from.some((edge) => {
         const kind = order(this.property(edge))
         const weaves = this.nodes.get(edge.target)!.type.streams.length > 0
-        return kind === 'feedback' || ((kind === 'plain' || !weaves) && this.wanted(edge.target))
+        const readToItsEnd = !weaves && !this.holds(edge.target)
+        return kind === 'feedback' || ((kind === 'plain' || readToItsEnd) && this.wanted(edge.target))
       })
     this.#wanted.set(id, wanted)
     return wanted
