@@ -73,7 +73,8 @@ export const caseNodes: NodeType[] = [
   {
     node_type: 'text.Case',
     title: 'Change case',
-    description: 'Writes a text in capitals, small letters, as a title, as a sentence, or as an identifier.',
+    description:
+      'Writes a text in capitals (uppercase), small letters (lowercase), as a title, as a sentence, or as an identifier.',
     properties: [
       required('text', 'str', 'The text.'),
       option('to', oneOf(...(Object.keys(CASINGS) as Casing[])), 'How to write it.', { default: 'lower' }),

@@ -6,7 +6,7 @@ import { option, output, required } from './define.ts'
 import { regexLibrary } from './libraries.ts'
 import { guardGathered, guardList, guardText, LONGEST_TEXT } from './limits.ts'
 import { memo } from './memo.ts'
-import { Searching } from './regex-cost.ts'
+import { Searching, SharedWork } from './regex-cost.ts'
 
 /** Matching is linear, but not free: longer texts are cut up first. */
 const LONGEST_SEARCHED = 1_000_000
@@ -48,6 +48,19 @@ function patternOf({ text, pattern, ignore_case }: Search): Pattern {
     )
   }
   return ignore_case ? relaxed(pattern) : exact(pattern)
+}
+
+export { SharedWork }
+
+export type Matching = (text: string) => boolean
+
+/** Says of texts whether a pattern matches somewhere in them. Throws NodeError, also where all of them are too much work. */
+export function matching(pattern: string, ignore_case: boolean, work: SharedWork): Matching {
+  const compiled = patternOf({ text: '', pattern, ignore_case })
+  return (text) => {
+    patternOf({ text, pattern, ignore_case })
+    return new Searching(compiled, text, work).find() !== null
+  }
 }
 
 interface Match {

@@ -20,6 +20,7 @@ import {
 } from './rows.ts'
 import { evaluateRows, FORMULA_RULES } from './table-formula.ts'
 import { sortRows } from './table-sort.ts'
+import { type TextConditions, textsMeet } from './table-texts.ts'
 import { equal } from './values.ts'
 
 const result = () => output('output', 'list[dict[str,any]]')
@@ -51,16 +52,17 @@ function isWanted(value: unknown, wanted: unknown, spend: Spend): boolean {
   return wanted.some((one) => equal(value, one, spend))
 }
 
-interface Filter {
+interface Filter extends TextConditions {
   rows: Row[]
   where: Row
   present: string[]
   formula: string
 }
 
-function filter({ rows, where, present, formula, ...inputs }: Filter) {
+function filter({ rows, where, present, contains, matches, ignore_case, formula, ...inputs }: Filter) {
   const wanted = Object.entries(where)
-  guardColumns(rows, [...Object.keys(where), ...present])
+  guardColumns(rows, [where, contains, matches].flatMap(Object.keys).concat(present))
+  const isMeant = textsMeet({ contains, matches, ignore_case })
   const spend = budget()
   spend(rows.length * (wanted.length + present.length))
   const results = formula === '' ? null : evaluateRows(formula, rows, inputs)
@@ -69,6 +71,7 @@ function filter({ rows, where, present, formula, ...inputs }: Filter) {
     const isKept =
       wanted.every(([column, value]) => isWanted(cell(row, column), value, spend)) &&
       present.every((column) => cell(row, column) !== null) &&
+      isMeant(row) &&
       (!results || (results[index] ?? 0) !== 0)
     ;(isKept ? kept : rest).push(row)
   }
@@ -126,6 +129,11 @@ export const tableNodes: NodeType[] = [
         default: {},
       }),
       option('present', 'list[str]', 'Columns in which something must be.', { default: [] }),
+      option('contains', 'dict[str,str]', 'Column → a part that its text must have.', { default: {} }),
+      option('matches', 'dict[str,str]', 'Column → a pattern, in RE2 syntax, that must match somewhere in its text.', {
+        default: {},
+      }),
+      option('ignore_case', 'bool', 'Takes capital and small letters as the same in these two.', { default: false }),
       option('formula', 'str', `What must be true, such as \`price * count > 100\`: ${FORMULA_RULES}.`, {
         default: '',
       }),

@@ -73,6 +73,34 @@ test('data.Filter', async () => {
   await refuses('data.Filter', {})
 })
 
+test('data.Filter by parts of texts and patterns', async () => {
+  const rows = [
+    { name: 'Ann Lee', code: 'A-1' },
+    { name: 'Bo', code: 17 },
+    { name: null, code: 'a-2' },
+    { name: ['Ann'], code: 'A-3' },
+  ]
+  const of = async (data: object) =>
+    ((await outputOf('data.Filter', { rows, ...data })) as unknown[]).map((row) => rows.indexOf(row as never))
+  assert.deepEqual(await of({ contains: { name: 'Ann' } }), [0])
+  assert.deepEqual(await of({ contains: { name: 'ann' } }), [])
+  assert.deepEqual(await of({ contains: { name: 'ANN' }, ignore_case: true }), [0])
+  assert.deepEqual(await of({ contains: { name: '' } }), [0, 1])
+  assert.deepEqual(await of({ matches: { code: '^A-\\d$' } }), [0, 3])
+  assert.deepEqual(await of({ matches: { code: '^A-\\d$' }, ignore_case: true }), [0, 2, 3])
+  assert.deepEqual(await of({ matches: { code: '1' }, contains: { name: 'o' } }), [1])
+  assert.deepEqual(await of({ rows: [], matches: { code: '1' } }), [])
+  await assert.rejects(of({ matches: { code: '(' } }), /bad_pattern/)
+  await assert.rejects(of({ contains: { nam: 'x' } }), /unknown_column: .* "nam".* Did you mean "name"/)
+  const long = { name: 'x'.repeat(100_000) }
+  const many = outputOf('data.Filter', { rows: Array(1001).fill(long), contains: { name: 'y' } })
+  await assert.rejects(many, /too_large: .* more than 100,000,000 characters/)
+  const hostile = { rows: Array(1000).fill(long), matches: { name: '(?:(?:x?){31}){31}[yz]' } }
+  const began = performance.now()
+  await assert.rejects(outputOf('data.Filter', hostile), /too_large: The pattern takes too much work/)
+  assert.ok(performance.now() - began < 10_000)
+})
+
 test('data.AddColumn', async () => {
   const of = (data: object) => outputOf('data.AddColumn', { rows, ...data }) as Promise<Record<string, unknown>[]>
   const made = await of({ name: 'value', formula: 'total * unit_price + pi * 0' })

@@ -1,0 +1,37 @@
+// Conditions on the texts of rows: what they contain, and which patterns they match.
+import { guardGathered } from './limits.ts'
+import { type Matching, matching, SharedWork } from './regex.ts'
+import { cell, type Row } from './rows.ts'
+
+export interface TextConditions {
+  contains: Record<string, string>
+  matches: Record<string, string>
+  ignore_case: boolean
+}
+
+/** What a cell says. Lists and objects say nothing. */
+function textIn(row: Row, column: string): string | null {
+  const value = cell(row, column)
+  return value === null || typeof value === 'object' ? null : String(value)
+}
+
+/** Says of a row whether all of its texts are as they should be. Throws NodeError `bad_pattern`, and where it is too much work. */
+export function textsMeet({ contains, matches, ignore_case }: TextConditions): (row: Row) => boolean {
+  const folded = (text: string) => (ignore_case ? text.toLowerCase() : text)
+  const parts = Object.entries(contains).map(([column, part]) => ({ column, part: folded(part) }))
+  const work = new SharedWork()
+  const patterns = Object.entries(matches).map(([column, pattern]): [string, Matching] => {
+    return [column, matching(pattern, ignore_case, work)]
+  })
+  let length = 0
+  function meets(row: Row, column: string, isMet: (text: string) => boolean): boolean {
+    const text = textIn(row, column)
+    if (text === null) return false
+    length += text.length
+    guardGathered(length)
+    return isMet(text)
+  }
+  return (row) =>
+    parts.every(({ column, part }) => meets(row, column, (text) => folded(text).includes(part))) &&
+    patterns.every(([column, isMatch]) => meets(row, column, isMatch))
+}
