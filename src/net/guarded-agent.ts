@@ -46,36 +46,70 @@ function guardedLookup(host: string, port: number, allow: AllowList, lookup: Loo
   }
 }
 
+/**
+ * Connections that are not ready yet; when `signal` aborts, they close. There is one listener for all of them: the signal
+ * lives as long as the client, and would keep one of each connection for ever.
+ */
+class Attempts {
+  readonly #sockets = new Set<Socket>()
+  readonly #signal: AbortSignal
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal
+    const giveUp = () => {
+      for (const socket of this.#sockets) socket.destroy(signal.reason)
+    }
+    signal.addEventListener('abort', giveUp, { once: true })
+  }
+
+  begin(socket: Socket): void {
+    this.#sockets.add(socket)
+    socket.once('close', () => this.over(socket))
+    if (this.#signal.aborted) socket.destroy(this.#signal.reason)
+  }
+
+  over(socket: Socket): void {
+    this.#sockets.delete(socket)
+  }
+}
+
 /** Connects to one origin, and hands out no socket that ended up at an address that may not be reached. */
 function guardedConnector(
   build: typeof buildConnector,
   origin: URL,
   allow: AllowList,
   lookup: Lookup,
-  signal: AbortSignal,
+  attempts: Attempts,
 ): buildConnector.connector {
   const host = bareHost(origin.hostname)
   const port = Number(origin.port || (origin.protocol === 'https:' ? 443 : 80))
   const guarded = guardedLookup(host, port, allow, lookup)
-  const connect = build({ lookup: guarded, signal, port, timeout: CONNECT_MS, allowH2: false })
+  const connect = build({ lookup: guarded, port, timeout: CONNECT_MS, allowH2: false })
   return (options, callback) => {
     if (isIP(host) !== 0 && !allow.permits(host, port, host))
       return callback(new RefusedAddress(`The address is ${host}`), null)
-    connect(options, (...result: [null, Socket] | [Error, null]) => {
+    // What the library's types do not tell: it returns the socket, which an end of the client has to reach before it is ready.
+    const begun = connect(options, (...result: [null, Socket] | [Error, null]) => {
       const [error, socket] = result
+      attempts.over(begun)
       if (error) return callback(error, null)
       const address = socket.remoteAddress
       if (address === undefined || allow.permits(host, port, address)) return callback(null, socket)
       socket.destroy()
       callback(new RefusedAddress(`The address is ${address}`), null)
-    })
+    }) as unknown as Socket
+    attempts.begin(begun)
   }
 }
 
-/** An agent for any origin that the list permits. When `signal` aborts, its sockets close. */
+/**
+ * An agent for any origin that the list permits. When `signal` aborts, what is about to connect is given up; the sockets
+ * that are connected close when the agent is destroyed.
+ */
 export async function guardedAgent(allow: AllowList, lookup: Lookup, signal: AbortSignal): Promise<Agent> {
   // Not before the first request: reading the library takes longer than the rest of the server's start.
   const { Agent, Pool, buildConnector } = await import('undici')
+  const attempts = new Attempts(signal)
   return new Agent({
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -83,7 +117,7 @@ export async function guardedAgent(allow: AllowList, lookup: Lookup, signal: Abo
     connections: CONNECTIONS_PER_ORIGIN,
     allowH2: false,
     factory: (origin, options) => {
-      const connect = guardedConnector(buildConnector, new URL(origin), allow, lookup, signal)
+      const connect = guardedConnector(buildConnector, new URL(origin), allow, lookup, attempts)
       return new Pool(origin, { ...options, connect })
     },
   })

@@ -6,8 +6,10 @@ import type { AddressInfo } from 'node:net'
 import { describe, test } from 'node:test'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
+import { AllowList } from '../../src/net/allow.ts'
+import { guardedAgent } from '../../src/net/guarded-agent.ts'
 import { until } from '../engine/kit.ts'
-import { bodyOf, errorOf, httpServer, localHttp, request, textOf } from './servers.ts'
+import { bodyOf, errorOf, httpServer, localHttp, rawServer, request, textOf } from './servers.ts'
 import { CERTIFICATE, KEY } from './tls-files.ts'
 
 /** Answers with what it was asked, as JSON. */
@@ -379,6 +381,34 @@ describe('the end', () => {
     await errorOf(http.send(request('http://10.0.0.1/', { signal })))
     await errorOf(http.send(request(server.url, { signal, headers: { host: 'x' } })))
     assert.equal(getEventListeners(signal, 'abort').length, 0)
+  })
+
+  test('of a connection leaves no listener on the signal of the client', async () => {
+    await using server = await httpServer((_asked, response) => void response.setHeader('connection', 'close').end())
+    const { signal } = new AbortController()
+    const lookup = async (name: string) => (name === 'private.example' ? ['10.0.0.1'] : ['127.0.0.1'])
+    const agent = await guardedAgent(new AllowList([`near.example:${server.port}`]), lookup, signal)
+    const listeners = () => getEventListeners(signal, 'abort').length
+    const ask = (origin: string) => agent.request({ origin, path: '/', method: 'GET' })
+    const before = listeners()
+    for (let count = 0; count < 20; count++) {
+      const { body } = await ask(`http://near.example:${server.port}`)
+      await body.dump()
+      await assert.rejects(ask(`http://private.example:${1000 + count}`))
+      await assert.rejects(ask(`http://10.0.0.${count}`))
+    }
+    assert.deepEqual([server.connections, listeners(), before <= 1], [20, before, true])
+    await agent.destroy()
+  })
+
+  test('of the client closes connections that are not ready yet', async () => {
+    await using silent = await rawServer(() => {})
+    const http = localHttp()
+    const waiting = errorOf(http.send(request(silent.url.replace('http:', 'https:'))))
+    await until(() => silent.open === 1, 'the connection')
+    await http[Symbol.asyncDispose]()
+    assert.equal((await waiting).type, 'unavailable')
+    await until(() => silent.open === 0, 'the connection to close')
   })
 
   test('of the client closes its connections and what is under way', async () => {
