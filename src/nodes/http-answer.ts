@@ -3,6 +3,7 @@
 import { NodeError } from '../engine/node-error.ts'
 import type { IncomingResponse } from '../engine/services.ts'
 import { type AnswerMask, answerMask, strictMask } from '../net/mask.ts'
+import { guardJsonText } from './json-size.ts'
 import { httpLibrary } from './libraries.ts'
 import { guardDepth, guardInside, guardText } from './limits.ts'
 
@@ -20,6 +21,8 @@ const CHARSET = /;\s{0,8}charset\s{0,8}=\s{0,8}"?([\w.:-]{1,40})/i
 /** How many bytes of a failure are looked at, and how many of its characters are shown. */
 const EXCERPT_BYTES = 65_536
 const EXCERPT = 200
+/** Of longer JSON not even the text is made. */
+const MOST_JSON_BYTES = 10_000_000
 
 function mediaType(response: IncomingResponse): string {
   const [type] = (response.headers['content-type'] ?? '').split(';', 1)
@@ -49,6 +52,7 @@ function masked(value: unknown, mask: AnswerMask): unknown {
 }
 
 function parsed(text: string): unknown {
+  guardJsonText(text)
   try {
     return JSON.parse(text)
   } catch {
@@ -57,9 +61,15 @@ function parsed(text: string): unknown {
   }
 }
 
+function tooLargeJson(): NodeError {
+  const text = `The answer has more than ${MOST_JSON_BYTES.toLocaleString('en')} bytes of JSON, the most that is read.`
+  return new NodeError(`${text} Ask for less of it, page by page if the server can.`, 'too_large')
+}
+
 const READERS = {
   json: (response, mask) => {
     if (response.body.length === 0) return null
+    if (response.body.length > MOST_JSON_BYTES) throw tooLargeJson()
     const value = parsed(decoded(response))
     guardDepth(value)
     guardInside(value)

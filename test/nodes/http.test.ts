@@ -201,6 +201,31 @@ describe('http.Request', () => {
   })
 })
 
+describe('JSON that would take long to read', () => {
+  const unlike = `[${Array.from({ length: 800_000 }, (_, at) => `{"${at.toString(36)}":0}`).join()}]`
+  const cases: [string, string][] = [
+    ['many different keys', unlike],
+    ['many empty lists', `[${'[],'.repeat(2_000_000)}[]]`],
+    ['many bytes', `["${'x'.repeat(10_000_000)}"]`],
+  ]
+  for (const [what, text] of cases) {
+    test(`is not read: ${what}`, async () => {
+      const body = Buffer.from(text)
+      const handle: RequestListener = (_asked, response) =>
+        void response.setHeader('content-type', 'application/json').end(body)
+      let longest = 0
+      let last = performance.now()
+      const ticking = setInterval(() => {
+        longest = Math.max(longest, performance.now() - last)
+        last = performance.now()
+      }, 1)
+      const error = await errorOf(handle, { max_bytes: 100_000_000 }).finally(() => clearInterval(ticking))
+      assert.equal(error.type, 'too_large')
+      assert.ok(longest < 1500, `the server stood still for ${longest} ms`)
+    })
+  }
+})
+
 describe('secrets', () => {
   const secrets = { KEY: 'k/&"ey-12345', PATH: 'a b/c', SHORT: 'zq', IP: '10.9.8.7', 'a.b-c': 'dotted-value' }
 
