@@ -13,7 +13,11 @@ interface Proposal {
 /** How much is known to be right about one type in the place of another: 0 where it is any, most where it is the same. */
 function closeness(source: TypeMetadata, target: TypeMetadata): number {
   if (source.type === 'any' || target.type === 'any') return 0
-  if (source.type !== target.type) return fitsExactly(source, target) ? 2 : 1
+  if (source.type !== target.type) {
+    if (!fitsExactly(source, target)) return 1
+    // What a union takes above all is its first member.
+    return target.type === 'union' && fitsExactly(source, argument(target, 0)) ? 2.01 : 2
+  }
   const at = source.type === 'list' ? 0 : 1
   const [inner, wanted] = [argument(source, at), argument(target, at)]
   // An unknown item is no reason for a node that takes one kind of items.

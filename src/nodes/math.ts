@@ -1,6 +1,6 @@
 // math.*: numbers. A result that is no finite number is an error and never leaves a node.
 import { type Inputs, NodeError, type NodeType } from '../engine/node-type.ts'
-import { oneOf } from '../engine/types.ts'
+import { oneOf, t } from '../engine/types.ts'
 import { kindOf } from '../engine/values.ts'
 import { localeOf } from './date-words.ts'
 import { conversion, option, output, required } from './define.ts'
@@ -62,6 +62,7 @@ export const mathNodes: NodeType[] = [
     outputs: [output('output', 'float')],
     converts: [conversion('bool', 'float', 'can count true as 1 and false as 0')],
     supports_dynamic_inputs: true,
+    dynamic_input_type: t('union[float,bool]'),
     run: ({ formula, ...inputs }: Inputs & { formula: string }) => ({
       output: finite(formulaOf(formula)(numbers(inputs)), 'The result of the formula'),
     }),

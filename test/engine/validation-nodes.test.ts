@@ -6,7 +6,7 @@ import { compileGraph } from '../../src/engine/plan.ts'
 import { t } from '../../src/engine/types.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
 import { errors, found, only } from './issues.ts'
-import { control, edge, graph, node, sink, source, testType, withTypes } from './kit.ts'
+import { control, edge, graph, node, run, sink, source, testType, withTypes } from './kit.ts'
 
 describe('nodes', () => {
   test('an unknown type, with a hint', () => {
@@ -146,6 +146,37 @@ describe('nodes', () => {
 
   test('a stale value under an edge is no matter', () => {
     assert.deepEqual(errors(graph([source('in', 'x'), node('n', 'text.Trim', { text: 5 })], ['in.output->n.text'])), [])
+  })
+
+  test('a dynamic input that the node type could never take', async () => {
+    const formula = (more: object = {}) => node('n', 'math.Formula', { formula: 'a + 1' }, more)
+    const text = graph([node('in', 'input.String', { name: 's', value: 'x' }), formula()], ['in.output->n.a'])
+    assert.match(
+      only(text, 'type_mismatch').message,
+      /^Output "output" of node "in" is str, but input "a" of node "n" takes union\[float, bool\]\. math\.ParseNumber in between/,
+    )
+    assert.equal(
+      only(graph([formula({ dynamic_properties: { a: 'x' } })], []), 'type_mismatch').message,
+      'Dynamic input "a" of node "n": expected union[float, bool], got str.',
+    )
+    const declared = (type: string) => ({ dynamic_properties: { a: { type } } })
+    only(
+      graph([node('in', 'input.String', { name: 's' }), formula(declared('str'))], ['in.output->n.a']),
+      'type_mismatch',
+    )
+    for (const type of ['any', 'int', 'bool', 'float']) {
+      const of = graph([source('in', 2), formula(declared(type))], ['in.output->n.a'])
+      assert.deepEqual(errors(of), [])
+      const outcome = await run(of)
+      if (type === 'bool') assert.ok(outcome.status === 'failed' && outcome.error.type === 'type_mismatch')
+      else assert.equal(outcome.status, 'completed')
+    }
+    const late = await run(graph([source('in', 'x'), formula()], ['in.output->n.a']))
+    assert.ok(late.status === 'failed')
+    assert.deepEqual(
+      [late.error.type, late.error.message],
+      ['type_mismatch', 'Input "a" of node "n": expected union[float, bool], got str.'],
+    )
   })
 
   test('a dynamic input whose value is not of its declared type', () => {
