@@ -111,7 +111,7 @@ test('math.FormatNumber', async () => {
   assert.equal(await of(1_234_567.8, { locale: 'de', min_digits: 2 }), '1.234.567,80')
   assert.equal(await of(1234.5, { grouping: false, max_digits: 0 }), '1235')
   assert.equal(await of(0.256, { notation: 'percent', max_digits: 0 }), '26%')
-  assert.equal(await of(0, { min_digits: 5, max_digits: 2 }), '0.00')
+  assert.equal(await of(0, { min_digits: 5, max_digits: 2 }), '0.00000')
   assert.equal(await of(12_345, { notation: 'compact', max_digits: 1 }), '12.3K')
   await assert.rejects(of('1'), /type_mismatch/)
   await assert.rejects(of(1, { locale: 'no such' }), /unknown_locale/)
