@@ -35,3 +35,17 @@ export function logFailure(log: Log, error: Failure, fields: object, message: st
   if (cause !== undefined || code === 'INTERNAL_ERROR') log.error({ ...fields, err: cause ?? error, code }, message)
   else log.info({ ...fields, code }, message)
 }
+
+/** Of the cause of a failure that was told, this much is logged: parts of it may come from elsewhere. */
+const LONGEST_CAUSE = 500
+
+/**
+ * Logs why a node failed. Where the failure was told, it was meant, and anybody can bring it about as often as they like: it
+ * is one line without a stack. Otherwise something is broken.
+ */
+export function logNodeFailure(log: Log, cause: unknown, told: boolean, fields: object): void {
+  const message = 'a node failed'
+  if (!told) return log.error({ ...fields, err: cause }, message)
+  const text = cause instanceof Error ? cause.message : String(cause)
+  log.warn({ ...fields, cause: text.slice(0, LONGEST_CAUSE).toWellFormed() }, message)
+}

@@ -3,7 +3,7 @@ import { sizeOf } from '../engine/measure.ts'
 import type { NodeStatus, ObservedNode, RunObserver } from '../engine/observer.ts'
 import { typeText } from '../engine/types.ts'
 import type { EventBody, JobFrame } from '../events/types.ts'
-import type { Log } from '../log.ts'
+import { type Log, logNodeFailure } from '../log.ts'
 
 interface Sink {
   readonly row: { readonly id: string; readonly workflow_id: string }
@@ -72,8 +72,8 @@ export function recorder(job: Sink, log: Log): RunObserver {
     log({ node_id }, severity, content) {
       job.provisional(() => ({ type: 'log_update', ...of, node_id, content, severity }) as JobFrame)
     },
-    fault({ node_id, node_type }, cause) {
-      log.error({ err: cause, job_id, node_id, node_type }, 'a node failed')
+    fault({ node_id, node_type }, cause, told) {
+      logNodeFailure(log, cause, told, { job_id, node_id, node_type })
     },
   }
 }

@@ -1,0 +1,51 @@
+// What failed nodes leave in the server's log.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { execute } from '../../src/engine/execution.ts'
+import { NodeError } from '../../src/engine/node-error.ts'
+import { noServices } from '../../src/engine/services.ts'
+import { recorder } from '../../src/jobs/recorder.ts'
+import type { Log } from '../../src/log.ts'
+import { graph, node, planOf } from '../engine/kit.ts'
+import { localHttp } from '../net/servers.ts'
+
+const job = {
+  row: { id: 'j', workflow_id: 'w' },
+  append() {},
+  provisional() {},
+  unwritable() {},
+}
+
+/** The lines that a run of http.Request leaves, each as its level and fields. */
+async function logged(send: (() => never) | null, url: string): Promise<[string, Record<string, unknown>][]> {
+  const lines: [string, Record<string, unknown>][] = []
+  const level = (name: string) => (fields: Record<string, unknown>) => void lines.push([name, fields])
+  const log = { error: level('error'), warn: level('warn') } as unknown as Log
+  await using http = localHttp({ lookup: async () => ['10.1.2.3'] })
+  const services = { ...noServices, http: send === null ? http : { send: async () => send() } }
+  const { signal } = new AbortController()
+  const of = graph([node('n', 'http.Request', { url })], [])
+  await execute(planOf(of), { params: {}, signal, observer: recorder(job, log), services }).done
+  return lines
+}
+
+test('a refused address is one warning without a stack, with the address that callers are not told', async () => {
+  const found = await logged(null, 'http://intranet.example/')
+  const fields = { job_id: 'j', node_id: 'n', node_type: 'http.Request', cause: 'The name resolved to 10.1.2.3' }
+  assert.deepEqual(found, [['warn', fields]])
+})
+
+test('what nobody meant is an error with its stack; what needs no explanation is not logged', async () => {
+  const fault = new TypeError('x is not a function')
+  const broken = await logged(() => {
+    throw fault
+  }, 'http://x.example/')
+  assert.deepEqual(
+    broken.map(([level, { err }]) => [level, err]),
+    [['error', fault]],
+  )
+  const told = await logged(() => {
+    throw new NodeError('That was told.')
+  }, 'http://x.example/')
+  assert.deepEqual(told, [])
+})
