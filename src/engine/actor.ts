@@ -16,8 +16,11 @@ import { Tasks } from './tasks.ts'
 import { type End, Failure } from './tokens.ts'
 import { WeaveState } from './weave-state.ts'
 
-/** How many steps an actor takes before it lets others have their turn. */
+/** How many steps an actor takes at most before it lets others have their turn. */
 const BATCH = 64
+
+/** Milliseconds of a turn: a longer one is followed by shorter ones, one below half of it by longer ones. */
+const PACE = 2
 
 export class Actor implements Member {
   readonly node: PlanNode
@@ -37,6 +40,7 @@ export class Actor implements Member {
   #constants: Inputs
   #fired = false
   #inputsEnded = false
+  #batch = 1
   /** How many of its consumers' inboxes drop what comes. */
   #deaf = 0
   /** Its relief is to be seen to at its next turn. */
@@ -80,8 +84,13 @@ export class Actor implements Member {
   turn(): void {
     if (this.#relieved && this.unwanted) this.#relieve()
     this.#relieved = false
-    for (let left = BATCH; left > 0; left--) if (!this.#step()) return
-    this.#stage.schedule(this)
+    for (let left = this.#batch; left > 0; left--) if (!this.#step()) return
+    if (!this.closed) this.#stage.schedule(this)
+  }
+
+  paced(ms: number): void {
+    if (ms > PACE) this.#batch = Math.max(1, this.#batch >> 1)
+    else if (ms < PACE / 2 && this.#batch < BATCH) this.#batch *= 2
   }
 
   update(values: Inputs): void {

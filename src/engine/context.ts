@@ -6,6 +6,7 @@ import type { PlanNode } from './plan-parts.ts'
 import type { NodeServices } from './services.ts'
 
 export interface ContextHost {
+  readonly run: object
   readonly signal: AbortSignal
   readonly clock: Clock
   readonly observer: RunObserver
@@ -40,6 +41,10 @@ export class FiringContext implements NodeContext {
 
   get node_id(): string {
     return this.#node.node_id
+  }
+
+  get run(): object {
+    return this.#host.run
   }
 
   get signal(): AbortSignal {

@@ -33,7 +33,7 @@ export interface Graph {
   [key: string]: unknown
 }
 
-/** The last five are warnings: they keep no graph from running. */
+/** The last six are warnings: they keep no graph from running. */
 export type GraphIssueCode =
   | 'unknown_node'
   | 'duplicate_id'
@@ -47,6 +47,7 @@ export type GraphIssueCode =
   | 'incomparable_scopes'
   | 'empty_graph'
   | 'unknown_property'
+  | 'unknown_name'
   | 'unknown_type'
   | 'ignored_handle'
   | 'unreachable_output'

@@ -90,6 +90,8 @@ export interface NodeContext {
   readonly streams: boolean
   /** Whether an edge feeds this property, so that its value may come from anywhere. */
   isConnected(property: string): boolean
+  /** The same for all nodes of one run, those of the workflows that it calls included; another for each other run. */
+  readonly run: object
   /** Aborts when the run is cancelled. */
   readonly signal: AbortSignal
   readonly clock: Clock
@@ -106,6 +108,12 @@ export interface NodeContext {
    * a single one as its value; an output that got nothing is missing. Throws NodeError where it fails.
    */
   callWorkflow(workflow_id: string, params: Record<string, unknown>): Promise<Outputs>
+}
+
+/** A name in a property, such as a placeholder, that no input has. */
+export interface UnknownName {
+  property: string
+  name: string
 }
 
 /** One use of a node type: to make a value of one type into one of another. */
@@ -140,6 +148,8 @@ export interface NodeType {
   required_runtimes?: readonly string[]
   /** What validation proposes the node type for, where an output doesn't fit an input. */
   converts?: readonly Conversion[]
+  /** A name in the node's own values that none of its dynamic inputs has, so that its firings will fail. It never throws. */
+  unknownName?(data: Readonly<Inputs>, inputs: ReadonlyMap<string, unknown>): UnknownName | null
   /** True: it does something besides giving outputs, so it has its use where nothing reads them. */
   effect?: boolean
   /** One firing. A node type has one of these: `open` where a property is an aggregate and nothing streams out, */

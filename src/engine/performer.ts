@@ -27,6 +27,8 @@ export interface Performer {
   heard(): void
   /** Works until it has to wait, or for one batch. */
   turn(): void
+  /** How long its last turn took, in milliseconds. */
+  paced(ms: number): void
   /** Replaces own values for firings not yet begun. */
   update(values: Inputs): void
   /** Ends the generators that the run leaves behind. */
@@ -57,6 +59,7 @@ export const CLOSED: Performer = Object.freeze<Performer>({
   deafened() {},
   heard() {},
   turn() {},
+  paced() {},
   update() {},
   abandon() {},
 })

@@ -75,6 +75,8 @@ export class Run implements Stage, ContextHost, Halting {
   readonly observer: RunObserver
   readonly random: () => number
   readonly services: NodeServices
+  /** What it shares with the workflows that it calls, and nothing else. */
+  readonly run: object
   readonly #plan: Plan
   readonly #options: RunOptions
   /** Made as soon as they have something to do, let go of when they are closed: in between alone they cost memory. */
@@ -106,6 +108,7 @@ export class Run implements Stage, ContextHost, Halting {
     this.observer = options.observer
     this.random = options.random
     this.services = options.services
+    this.run = options.budget
     this.#feeds = new Feeds(plan, options.params)
     this.#outputs = new Map(plan.outputs.map((output) => [output.name, []]))
     this.#actors = new Array(plan.nodes.length)

@@ -80,7 +80,9 @@ export class Scheduler {
       performer.queued = false
       performer.turn()
       if (over()) return false
-      this.time = performance.now()
+      const now = performance.now()
+      performer.paced(now - this.time)
+      this.time = now
       if (slice.passed(this.time)) return true
     }
     return false

@@ -4,7 +4,8 @@ import { type DraftNode, FORBIDDEN, TYPE_KEYS } from './draft.ts'
 import type { GraphIssue, GraphIssueCode } from './graph.ts'
 import type { NodeType } from './node-type.ts'
 import { COMMON_PROPERTIES } from './policy.ts'
-import { Hints } from './suggest.ts'
+import { Hints, hint } from './suggest.ts'
+import { shortValue } from './texts.ts'
 import { isTypeName, TYPE_NAMES } from './types.ts'
 
 /** So many warnings of a kind are told; of the others only how many there are. */
@@ -182,6 +183,16 @@ function warnOfOutputs(nodes: readonly DraftNode[], warnings: Warnings): void {
   }
 }
 
+function warnOfNames(node: DraftNode, warnings: Warnings): void {
+  const { id, type, data, dynamic, meant } = node
+  const found = type.unknownName?.(data, dynamic)
+  // What an edge brings in the place of the property's own value is not known yet.
+  if (!found || meant.has(found.property)) return
+  const { property, name } = found
+  const what = `"${property}" of node "${id}" (${type.node_type}) uses "${shortValue(name)}", which is no input of it.`
+  warnings.add('unknown_name', node, property, () => `Property ${what}${hint(name, dynamic.keys())}`)
+}
+
 /** Adds the warnings of a graph. What leads nowhere is only told of a graph that is otherwise right. */
 export function warnOf(nodes: readonly DraftNode[], issues: GraphIssue[]): void {
   const right = issues.every((one) => one.severity !== 'error')
@@ -192,6 +203,7 @@ export function warnOf(nodes: readonly DraftNode[], issues: GraphIssue[]): void 
     warnOfKeys(node, slips, warnings)
     warnOfHandles(node, 'input', hints, warnings)
     warnOfHandles(node, 'output', hints, warnings)
+    warnOfNames(node, warnings)
   }
   if (right) warnOfOutputs(nodes, warnings)
   if (right && nodes.length === 0)
