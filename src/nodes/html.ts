@@ -4,7 +4,7 @@ import { option, output, required } from './define.ts'
 import { readHtml } from './html-read.ts'
 import { memo } from './memo.ts'
 import { parseSelector } from './selector.ts'
-import { fill } from './template.ts'
+import { fill, unknownName } from './template.ts'
 
 const selectorOf = memo(parseSelector)
 
@@ -49,6 +49,7 @@ export const htmlNodes: NodeType[] = [
     properties: [required('template', 'str', 'The HTML with its placeholders.')],
     outputs: [output('output', 'str')],
     supports_dynamic_inputs: true,
+    unknownName,
     run: ({ template, ...inputs }: Inputs & { template: string }) => ({ output: fill(template, inputs, escapeHtml) }),
   },
 ]

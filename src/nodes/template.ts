@@ -1,5 +1,5 @@
 // Fills templates: `{{name}}` and `{{name.path[0]}}` stand for the inputs of a node. Which nodes do so is in text.ts and html.ts.
-import { type Inputs, NodeError } from '../engine/node-type.ts'
+import { type Inputs, NodeError, type UnknownName } from '../engine/node-type.ts'
 import { hint } from '../engine/suggest.ts'
 import { guardText, shown, textWithin } from './limits.ts'
 import { follow, pathParts, toText } from './values.ts'
@@ -22,6 +22,26 @@ function placeholder(inputs: Inputs, path: string): unknown {
     )
   }
   return value
+}
+
+/** The first placeholder that stands for none of the inputs, or null; also where that can't be said. */
+function unknownPlaceholder(template: unknown, inputs: ReadonlyMap<string, unknown>): string | null {
+  if (typeof template !== 'string') return null
+  try {
+    for (const [, path = ''] of template.matchAll(PLACEHOLDER)) {
+      const name = path.trim()
+      if (!inputs.has(name) && !inputs.has(pathParts(name)[0] ?? '')) return name
+    }
+  } catch {
+    // A path that can't be read is told by the firing.
+  }
+  return null
+}
+
+/** The template's first unknown name, for validation. */
+export function unknownName({ template }: Readonly<Inputs>, inputs: ReadonlyMap<string, unknown>): UnknownName | null {
+  const name = unknownPlaceholder(template, inputs)
+  return name === null ? null : { property: 'template', name }
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Inputs, NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
 import { conversion, option, output, required } from './define.ts'
 import { guardText, textWithin } from './limits.ts'
-import { fill } from './template.ts'
+import { fill, unknownName } from './template.ts'
 import { characters, countLines, countWords, occurrences, part, replaced } from './text-parts.ts'
 import { search } from './text-search.ts'
 import { toText } from './values.ts'
@@ -42,6 +42,7 @@ export const textNodes: NodeType[] = [
     properties: [required('template', 'str', 'The text with its placeholders.')],
     outputs: [result()],
     supports_dynamic_inputs: true,
+    unknownName,
     run: ({ template, ...inputs }: Inputs & { template: string }) => ({
       output: fill(template, inputs),
     }),

@@ -21,6 +21,7 @@ const WRONG: Readonly<Record<GraphIssueCode, Graph>> = {
   incomparable_scopes: graph([source('n', 1), node('all', 'control.Collect')], ['n.output->all.item']),
   empty_graph: graph([], []),
   unknown_property: graph([node('n', 'text.Join', { list: [], seperator: ',' })], []),
+  unknown_name: graph([node('n', 'text.Template', { template: '{{who}}' })], []),
   unknown_type: graph(
     [node('n', 'text.Template', { template: '' }, { dynamic_properties: { a: { type: 'string' } } })],
     [],

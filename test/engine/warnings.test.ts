@@ -35,6 +35,26 @@ describe('warnings', () => {
     assert.deepEqual(codes(of), [['unknown_property', 'n', 'templte']])
   })
 
+  test('a placeholder that no input has', () => {
+    const of = (template: string, more: (string | object)[] = [], type = 'text.Template') =>
+      messages(
+        warnings(
+          graph(
+            [source('in', 'x'), node('n', type, { template }), sink('out')],
+            ['in.output->n.name', 'n.output->out.value', ...(more as string[])],
+          ),
+        ),
+      )
+    const told = (type: string, name: string, hint: string) =>
+      `Property "template" of node "n" (${type}) uses "${name}", which is no input of it.${hint}`
+    assert.deepEqual(of('Hi {{ nmae }}'), [told('text.Template', 'nmae', ' Did you mean "name"?')])
+    assert.deepEqual(of('{{who.first}}', [], 'text.RenderHtml'), [
+      told('text.RenderHtml', 'who.first', ' There is only "name".'),
+    ])
+    for (const fine of ['', '{{name}}', '{{ name.first[0] }}', '{{']) assert.deepEqual(of(fine), [], fine)
+    assert.deepEqual(of('{{nmae}}', ['in.output->n.template']), [])
+  })
+
   const call = (more: object) => graph([node('n', 'workflow.Call', { workflow_id: 'w' }, more)], [])
 
   test('a dynamic output of no type', () => {
