@@ -42,11 +42,16 @@ const requestProperties: readonly NodeProperty[] = [
     min: 0.001,
     max: 600,
   }),
-  option('max_bytes', 'int', 'The longest body of an answer, after decompression.', {
-    default: 10 * MEGABYTE,
-    min: 1,
-    max: 100 * MEGABYTE,
-  }),
+  option(
+    'max_bytes',
+    'int',
+    'The longest body of an answer, in bytes after decompression. Of JSON no more than 10 MB are read.',
+    {
+      default: 10 * MEGABYTE,
+      min: 1,
+      max: 100 * MEGABYTE,
+    },
+  ),
   option('max_redirects', 'int', 'How many redirects are followed. With 0 the redirect itself is the answer.', {
     default: 5,
     min: 0,
