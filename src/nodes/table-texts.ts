@@ -2,6 +2,7 @@
 import { guardGathered } from './limits.ts'
 import { type Matching, matching, SharedWork } from './regex.ts'
 import { cell, type Row } from './rows.ts'
+import { search } from './text-search.ts'
 
 export interface TextConditions {
   contains: Record<string, string>
@@ -32,6 +33,6 @@ export function textsMeet({ contains, matches, ignore_case }: TextConditions): (
     return isMet(text)
   }
   return (row) =>
-    parts.every(({ column, part }) => meets(row, column, (text) => folded(text).includes(part))) &&
+    parts.every(({ column, part }) => meets(row, column, (text) => search(folded(text), part) >= 0)) &&
     patterns.every(([column, isMatch]) => meets(row, column, isMatch))
 }
