@@ -3,7 +3,7 @@ import { NodeError } from '../engine/node-type.ts'
 import { hint } from '../engine/suggest.ts'
 import { kindOf } from '../engine/values.ts'
 import { Keys } from './keys.ts'
-import { shown } from './limits.ts'
+import { type Spend, shown } from './limits.ts'
 import { meanOf, quantileOf, sorted, spreadOf, sumOf } from './sums.ts'
 import { compareValues } from './values.ts'
 
@@ -20,8 +20,8 @@ export type AggregateName =
   | 'last'
   | 'list'
 
-/** Makes one value out of those of a column that are not missing. Throws NodeError. */
-type Aggregate = (values: unknown[], column: string) => unknown
+/** Makes one value out of those of a column that are not missing. `spend` counts what is compared. Throws NodeError. */
+type Aggregate = (values: unknown[], column: string, spend: Spend) => unknown
 
 function numbers(values: unknown[], column: string): number[] {
   const odd = values.find((value) => typeof value !== 'number')
@@ -36,9 +36,9 @@ function ofNumbers(make: (numbers: number[]) => number | null): Aggregate {
 }
 
 function extreme(sign: number): Aggregate {
-  return (values) => {
+  return (values, _column, spend) => {
     let found: unknown = values[0] ?? null
-    for (const value of values) if (sign * compareValues(value, found) > 0) found = value
+    for (const value of values) if (sign * compareValues(value, found, spend) > 0) found = value
     return found
   }
 }

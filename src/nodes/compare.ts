@@ -11,10 +11,10 @@ export type Operator = '==' | '!=' | '<' | '<=' | '>' | '>='
 export const OPERATORS: Readonly<Record<Operator, (a: unknown, b: unknown, spend?: Spend) => boolean>> = {
   '==': equal,
   '!=': (a, b, spend) => !equal(a, b, spend),
-  '<': (a, b) => compareValues(a, b) < 0,
-  '<=': (a, b) => compareValues(a, b) <= 0,
-  '>': (a, b) => compareValues(a, b) > 0,
-  '>=': (a, b) => compareValues(a, b) >= 0,
+  '<': (a, b, spend) => compareValues(a, b, spend) < 0,
+  '<=': (a, b, spend) => compareValues(a, b, spend) <= 0,
+  '>': (a, b, spend) => compareValues(a, b, spend) > 0,
+  '>=': (a, b, spend) => compareValues(a, b, spend) >= 0,
 }
 
 export const OPERATOR_TYPE = oneOf(...(Object.keys(OPERATORS) as Operator[]))

@@ -16,10 +16,10 @@ export interface Formula {
 }
 
 /** In all evaluations of one firing: a second or so. */
-const MOST_STEPS = 25_000_000
-const CALL_STEPS = 5
+const MOST_STEPS = 50_000_000
+const CALL_STEPS = 8
 /** Of rounding, which is done in decimal. */
-const ROUNDING_STEPS = 20
+const ROUNDING_STEPS = 40
 
 const LONGEST = 10_000
 const DEEPEST = 100

@@ -1,19 +1,34 @@
 // Values by which rows and items are told apart, as numbers: equal keys have the same one.
 import { NodeError } from '../engine/node-type.ts'
-import { budget, MOST_GATHERED_TEXT } from './limits.ts'
+import { cryptoLibrary } from './libraries.ts'
+import { budget, isShort, LONGEST_KEY, MOST_GATHERED_TEXT, type Spend } from './limits.ts'
 import { identity } from './values.ts'
-
-/** In characters: nobody tells rows apart by longer ones, and looking for them would be slow. */
-const LONGEST_KEY = 10_000
 
 /** In characters: what it takes to write even the shortest key. */
 const LEAST_COST = 60
 
 /** Throws NodeError where a text is too long to tell rows apart by, or to be a column's name. */
 export function guardKey(text: string): void {
-  if (text.length <= LONGEST_KEY) return
+  if (isShort(text)) return
   const most = LONGEST_KEY.toLocaleString('en')
   throw new NodeError(`A key has more than ${most} characters. Take a shorter column.`, 'too_large')
+}
+
+/** A text that equal texts with the same mark have in common: of a long one its digest. */
+function short(text: string, mark: string): string {
+  if (isShort(text)) return mark + text
+  return `#${mark}${cryptoLibrary().createHash('sha256').update(text, 'utf16le').digest('hex')}`
+}
+
+/**
+ * What equal values have in common, as a key of a map. Unlike `Keys` it takes long ones as well. Throws NodeError where there
+ * is too much to look at, in characters, in all that share a budget.
+ */
+export function meeting(value: unknown, spend: Spend): unknown {
+  if (typeof value === 'object' && value !== null) return short(identity(value, spend), '{')
+  if (typeof value !== 'string') return value
+  spend(value.length)
+  return short(value, '"')
 }
 
 /** Numbers keys, which are lists of as many values each, in order of first sight. */

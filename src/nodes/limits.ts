@@ -92,6 +92,22 @@ export function budget(most = MOST_STEPS): Spend {
   }
 }
 
+/** In characters: longer texts make slow keys, and nobody tells rows apart by them. */
+export const LONGEST_KEY = 10_000
+
+/** Whether a text may be looked up as it is. Of much longer ones, all that have the same length would be compared. */
+export function isShort(text: string): boolean {
+  return text.length <= LONGEST_KEY
+}
+
+/** Characters that are compared in the time of one step. */
+const COMPARED = 256
+
+/** The steps of comparing two texts: as many as the shorter one has characters, and none for short ones. */
+export function stepsOf(a: string, b: string): number {
+  return Math.floor(Math.min(a.length, b.length) / COMPARED)
+}
+
 /** Throws NodeError where a value's JSON is sure to be too long or nested too deep, before any of it is written. */
 export function guardJson(value: unknown, indent: number): void {
   guardDepth(value)

@@ -3,8 +3,10 @@ import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { kindOf } from '../engine/values.ts'
 import { OPERATOR_TYPE, OPERATORS, type Operator } from './compare.ts'
 import { option, output, required } from './define.ts'
-import { budget } from './limits.ts'
-import { compareValues, follow, haveOrder, identity, pathParts } from './values.ts'
+import { meeting } from './keys.ts'
+import { budget, MOST_GATHERED_TEXT } from './limits.ts'
+import { inOrder, ranksOf } from './ranks.ts'
+import { follow, haveOrder, pathParts } from './values.ts'
 
 type List = unknown[]
 
@@ -12,12 +14,13 @@ const list = () => required('list', 'list[any]', 'The list.')
 const result = () => output('output', 'list[any]')
 const by = () => option('by', 'str', 'The path to look at inside each item; empty is the item itself.', { default: '' })
 
-function groups(items: List, path: string): Map<string, { key: unknown; items: List }> {
+function groups(items: List, path: string): Map<unknown, { key: unknown; items: List }> {
   const parts = pathParts(path)
-  const found = new Map<string, { key: unknown; items: List }>()
+  const found = new Map<unknown, { key: unknown; items: List }>()
+  const spend = budget(MOST_GATHERED_TEXT)
   for (const item of items) {
     const key = follow(item, parts) ?? null
-    const name = identity(key)
+    const name = meeting(key, spend)
     const group = found.get(name)
     if (group) group.items.push(item)
     else found.set(name, { key, items: [item] })
@@ -36,8 +39,11 @@ function sort(items: List, parts: readonly string[], sign: number): List {
     const text = `The list can't be ordered: item ${odd} is ${kindOf(keyed[odd]!.key)}${other}.`
     throw new NodeError(`${text} Items need to be all numbers or all texts.`, 'no_order')
   }
-  const there = keyed.filter(({ key }) => key !== null).sort((a, b) => sign * compareValues(a.key, b.key))
-  return [...there, ...keyed.filter(({ key }) => key === null)].map(({ item }) => item)
+  const ranks = ranksOf(
+    keyed.map(({ key }) => key),
+    sign,
+  )
+  return Array.from(inOrder(items.length, [ranks]), (place) => items[place])
 }
 
 function filter(items: List, parts: readonly string[], op: Operator, value: unknown): List {

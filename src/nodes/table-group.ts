@@ -4,7 +4,7 @@ import { kindOf } from '../engine/values.ts'
 import { AGGREGATE_NAMES, AGGREGATES, type AggregateName, aggregateName } from './aggregates.ts'
 import { option, output } from './define.ts'
 import { Keys } from './keys.ts'
-import { budget } from './limits.ts'
+import { budget, type Spend } from './limits.ts'
 import {
   cell,
   columnsOf,
@@ -32,14 +32,14 @@ export function groupRows(rows: readonly Row[], by: readonly string[]): Row[][] 
   return groups
 }
 
-/** One value out of a column of some rows. */
-export function aggregate(rows: readonly Row[], column: string, name: AggregateName): unknown {
+/** One value out of a column of some rows. `spend` counts what is compared in all of a firing. */
+export function aggregate(rows: readonly Row[], column: string, name: AggregateName, spend: Spend): unknown {
   const values: unknown[] = []
   for (const row of rows) {
     const value = cell(row, column)
     if (value !== null) values.push(value)
   }
-  return AGGREGATES[name](values, column)
+  return AGGREGATES[name](values, column, spend)
 }
 
 interface Made {
@@ -74,13 +74,14 @@ function group({ rows, by, aggregate: given, count_as }: Group): Row[] {
   const names = [...by, ...columns.map(({ as }) => as)]
   guardNames(names)
   const groups = by.length === 0 ? [rows] : groupRows(rows, by)
-  budget()(rows.length * columns.length)
+  const spend = budget()
+  spend(rows.length * columns.length)
   guardCells(groups.length, names.length)
   return groups.map((group) =>
     rowOf(names, (at) => {
       if (at < by.length) return cell(group[0]!, by[at]!)
       const { column, name } = columns[at - by.length]!
-      return name === null ? group.length : aggregate(group, column, name)
+      return name === null ? group.length : aggregate(group, column, name, spend)
     }),
   )
 }
@@ -96,10 +97,11 @@ function kindOfAll(values: readonly unknown[]): string | null {
 function describe(rows: readonly Row[]): Row[] {
   const columns = columnsOf(rows)
   budget(MOST_CELLS)(rows.length * columns.length)
+  const spend = budget()
   return columns.map((column) => {
     const values = rows.map((row) => cell(row, column)).filter((value) => value !== null)
     const kind = kindOfAll(values)
-    const of = (name: AggregateName, fits: boolean) => (fits ? AGGREGATES[name](values, column) : null)
+    const of = (name: AggregateName, fits: boolean) => (fits ? AGGREGATES[name](values, column, spend) : null)
     const isNumber = kind === 'int' || kind === 'float'
     const isOrdered = isNumber || kind === 'str'
     const counts = { count: values.length, missing: rows.length - values.length }

@@ -5,7 +5,7 @@ import { kindOf } from '../engine/values.ts'
 import { AGGREGATE_NAMES, type AggregateName } from './aggregates.ts'
 import { option, output, required } from './define.ts'
 import { guardKey } from './keys.ts'
-import { shown } from './limits.ts'
+import { budget, shown } from './limits.ts'
 import {
   cell,
   columnsOf,
@@ -54,12 +54,13 @@ function pivot({ rows, index, columns, values, aggregate: how, fill }: Pivot) {
   guardNames(all)
   const groups = groupRows(rows, index)
   guardCells(groups.length, all.length)
+  const spend = budget()
   const made = groups.map((group) => {
     const cells = byText(group, columns)
     return rowOf(all, (at) => {
       if (at < index.length) return cell(group[0]!, index[at]!)
       const found = cells.get(all[at]!)
-      return found ? (aggregate(found, values, how) ?? fill) : fill
+      return found ? (aggregate(found, values, how, spend) ?? fill) : fill
     })
   })
   return { output: made, columns: all }

@@ -2,8 +2,8 @@
 import { NodeError } from '../engine/node-type.ts'
 import { kindOf } from '../engine/values.ts'
 import { budget, shown } from './limits.ts'
+import { inOrder, ranksOf } from './ranks.ts'
 import { cell, guardColumns, type Row } from './rows.ts'
-import { compareValues } from './values.ts'
 
 interface Order {
   column: string
@@ -28,16 +28,6 @@ function guardOrder(cells: readonly unknown[], column: string): void {
   throw new NodeError(text, 'no_order')
 }
 
-/** Numbers in the order of the cells, so that few of them need to be compared as texts. What is missing is infinite. */
-function ranks(cells: readonly unknown[], sign: number): Float64Array {
-  const texts = [...new Set(cells.filter((value) => typeof value === 'string'))].sort(compareValues)
-  const places = new Map(texts.map((text, place) => [text, place]))
-  return Float64Array.from(cells, (value) => {
-    if (value === null) return Number.POSITIVE_INFINITY
-    return sign * (typeof value === 'string' ? places.get(value)! : Number(value))
-  })
-}
-
 /** The rows in order; equal ones keep theirs. Throws NodeError where a column has values of several kinds. */
 export function sortRows(rows: readonly Row[], by: readonly string[]): Row[] {
   const orders = by.map(order)
@@ -47,12 +37,7 @@ export function sortRows(rows: readonly Row[], by: readonly string[]): Row[] {
   const columns = orders.map(({ column, sign }) => {
     const cells = rows.map((row) => cell(row, column))
     guardOrder(cells, column)
-    return ranks(cells, sign)
+    return ranksOf(cells, sign)
   })
-  const places = Uint32Array.from(rows.keys())
-  places.sort((a, b) => {
-    for (const ranks of columns) if (ranks[a] !== ranks[b]) return ranks[a]! < ranks[b]! ? -1 : 1
-    return a - b
-  })
-  return Array.from(places, (place) => rows[place]!)
+  return Array.from(inOrder(rows.length, columns), (place) => rows[place]!)
 }

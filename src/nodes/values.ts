@@ -1,7 +1,7 @@
 // What several node types do with values: show them as text, compare and order them, follow a path into them.
 import { NodeError } from '../engine/node-type.ts'
 import { kindOf } from '../engine/values.ts'
-import { budget, guardJson, type Spend, shown, textWithin } from './limits.ts'
+import { budget, guardDepth, guardJson, MOST_GATHERED_TEXT, type Spend, shown, stepsOf, textWithin } from './limits.ts'
 
 /** A value as a person would read it in a text: text as it is, null as nothing, lists and dicts as JSON. */
 export function toText(value: unknown): string {
@@ -21,6 +21,10 @@ export function toJson(value: unknown, indent = 0): string {
  * in one comparison, or in all that share a budget.
  */
 export function equal(a: unknown, b: unknown, spend: Spend = budget()): boolean {
+  if (typeof a === 'string' && typeof b === 'string') {
+    if (a.length !== b.length) return false
+    spend(stepsOf(a, b))
+  }
   if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
   if (Array.isArray(a) !== Array.isArray(b)) return false
@@ -36,17 +40,31 @@ export function equal(a: unknown, b: unknown, spend: Spend = budget()): boolean 
   return keys.length === others && keys.every((key) => Object.hasOwn(right, key) && equal(left[key], right[key], spend))
 }
 
-function canonical(value: unknown): string {
+/** In characters: what it takes to write even the shortest part of a key. */
+const LEAST_COST = 20
+
+function canonical(value: unknown, spend: Spend): string {
+  spend(LEAST_COST + (typeof value === 'string' ? value.length : 0))
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
+  if (Array.isArray(value)) return `[${value.map((one) => canonical(one, spend)).join(',')}]`
+  const keys = Object.keys(value).length
+  // Sorting them.
+  spend(Math.ceil(keys * Math.log2(keys + 1) * (LEAST_COST / 4)))
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  return `{${entries.map(([key, one]) => `${JSON.stringify(key)}:${canonical(one)}`).join(',')}}`
+  const written = entries.map(([key, one]) => {
+    spend(key.length + LEAST_COST)
+    return `${JSON.stringify(key)}:${canonical(one, spend)}`
+  })
+  return `{${written.join(',')}}`
 }
 
-/** A key under which equal values meet: for sets and groups. Throws NodeError where that is too long. */
-export function identity(value: unknown): string {
-  if (typeof value === 'object') guardJson(value, 0)
-  return canonical(value)
+/**
+ * A key under which equal values meet: for sets and groups. Throws NodeError where that is too long, or where there is too
+ * much to write, in characters, in all that share a budget.
+ */
+export function identity(value: unknown, spend: Spend = budget(MOST_GATHERED_TEXT)): string {
+  guardDepth(value)
+  return textWithin(canonical(value, spend))
 }
 
 /** Whether one of two values can be less than the other: numbers, texts, or yes and no. */
@@ -54,10 +72,16 @@ export function haveOrder(a: unknown, b: unknown): boolean {
   return typeof a === typeof b && (typeof a === 'number' || typeof a === 'string' || typeof a === 'boolean')
 }
 
-/** Negative, zero or positive, as `a` is less than, equal to or greater than `b`. Throws NodeError where they have no order. */
-export function compareValues(a: unknown, b: unknown): number {
+/**
+ * Negative, zero or positive, as `a` is less than, equal to or greater than `b`. Throws NodeError where they have no order,
+ * or where there is too much to compare in all that share a budget.
+ */
+export function compareValues(a: unknown, b: unknown, spend?: Spend): number {
   if (typeof a === 'number' && typeof b === 'number') return a - b
-  if (typeof a === 'string' && typeof b === 'string') return a < b ? -1 : a > b ? 1 : 0
+  if (typeof a === 'string' && typeof b === 'string') {
+    spend?.(stepsOf(a, b))
+    return a < b ? -1 : a > b ? 1 : 0
+  }
   if (haveOrder(a, b)) return Number(a) - Number(b)
   const text = `${kindOf(a)} and ${kindOf(b)} have no order between them. Compare two numbers or two texts.`
   throw new NodeError(text, 'no_order')

@@ -83,3 +83,51 @@ test('a formula is not evaluated more often than its length allows', async () =>
   const rounded = (await outputOf('list.Calculate', { list, formula: 'round(x / 3, 1)' })) as number[]
   assert.equal(rounded[500_000], 166_666.7)
 })
+
+describe('long texts', () => {
+  const long = a(10_000_000)
+  const refused = /too_large: The values hold more than [\d,]+ others/
+
+  test('are not compared without end', async () => {
+    const list = Array(4096).fill(long)
+    const value = `${long.slice(1)}b`
+    const rows = list.map((x) => ({ x }))
+    await soon(() => assert.rejects(outputOf('list.Unique', { list }), refused))
+    await soon(() => assert.rejects(outputOf('list.GroupBy', { list }), refused))
+    await soon(() => assert.rejects(outputOf('list.Sort', { list }), refused))
+    await soon(() => assert.rejects(outputOf('list.Contains', { list, value }), refused))
+    await soon(() => assert.rejects(outputOf('list.Filter', { list, value }), refused))
+    await soon(() => assert.rejects(outputOf('list.Filter', { list, op: '<', value }), refused))
+    await soon(() => assert.rejects(outputOf('data.Filter', { rows, where: { x: value } }), refused))
+    await soon(() => assert.rejects(outputOf('data.Sort', { rows, by: ['x'] }), refused))
+    await soon(() => assert.rejects(outputOf('data.Group', { rows, aggregate: { x: 'min' } }), refused))
+    await soon(() => assert.rejects(outputOf('data.Describe', { rows }), refused))
+    const wide = Array(50).fill(Array(500_000).fill([]))
+    await soon(() => assert.rejects(outputOf('list.Unique', { list: wide }), refused))
+  })
+
+  test('of the same length are told apart at once', async () => {
+    const list = Array.from({ length: 4000 }, (_, at) => a(20_000) + String(at).padStart(4, '0'))
+    assert.deepEqual(await soon(() => outputOf('list.Unique', { list: [...list, ...list.slice(0, 500)] })), list)
+    assert.deepEqual(await soon(() => outputOf('list.Sort', { list: list.toReversed() })), list)
+  })
+
+  test('of a handful are ordered and told apart', async () => {
+    const [b, c] = [`b${long.slice(1)}`, `${long.slice(1)}c`]
+    const lone = ['\ud800', '\ud801'].map((unit) => a(20_000) + unit)
+    assert.deepEqual(await outputOf('list.Unique', { list: [b, long, c, long, b] }), [b, long, c])
+    assert.deepEqual(await outputOf('list.Sort', { list: [b, null, c, long, b], descending: true }), [
+      b,
+      b,
+      c,
+      long,
+      null,
+    ])
+    assert.deepEqual(await outputOf('list.Unique', { list: [...lone, [lone[0]], ...lone] }), [...lone, [lone[0]]])
+    assert.deepEqual(await outputOf('list.Unique', { list: ['[1]', [1], '1', 1, [1]] }), ['[1]', [1], '1', 1])
+    assert.deepEqual(await fire('list.Contains', { list: [b, c, long], value: `${a(9_999_999)}a` }), {
+      output: true,
+      index: 2,
+    })
+  })
+})
