@@ -6,8 +6,8 @@ import { LONGEST_TEXT } from './limits.ts'
 /** Lists, objects, texts, numbers, and the like, all together. */
 export const MOST_JSON_VALUES = 1_000_000
 
-/** The keys of all objects together: each new combination of them costs more than many values. */
-export const MOST_JSON_KEYS = 200_000
+/** Keys that differ, of all objects together: each new one costs more than many values. Tables repeat theirs. */
+export const MOST_JSON_KEYS = 100_000
 
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -37,12 +37,13 @@ function endOfText(text: string, start: number): number {
 
 /**
  * Throws NodeError `too_large` where a JSON text is longer than 10,000,000 characters, or holds more than 1,000,000 values or
- * 200,000 keys. What is no JSON may pass.
+ * 100,000 different keys. What is no JSON may pass.
  */
 export function guardJsonText(text: string): void {
   if (text.length > LONGEST_TEXT) throw tooMuch(LONGEST_TEXT, 'characters')
   let values = 1
-  let keys = 0
+  const keys = new Set<string>()
+  let [from, to] = [0, 0]
   let opened = false
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
@@ -50,9 +51,13 @@ export function guardJsonText(text: string): void {
     // A value for each comma, and one for whatever comes first in a list or an object.
     if (code === COMMA || (opened && code !== CLOSING_LIST && code !== CLOSING_OBJECT)) values++
     opened = code === OPENING_LIST || code === OPENING_OBJECT
-    if (code === COLON) keys++
-    else if (code === QUOTE) at = endOfText(text, at)
+    if (code === COLON) keys.add(text.slice(from, to))
+    else if (code === QUOTE) {
+      from = at + 1
+      at = endOfText(text, at)
+      to = at
+    }
     if (values > MOST_JSON_VALUES) throw tooMuch(MOST_JSON_VALUES, 'values')
-    if (keys > MOST_JSON_KEYS) throw tooMuch(MOST_JSON_KEYS, 'keys')
+    if (keys.size > MOST_JSON_KEYS) throw tooMuch(MOST_JSON_KEYS, 'different keys')
   }
 }

@@ -16,10 +16,17 @@ function valuesIn(value: unknown): number {
   return Object.values(value).reduce((sum: number, one) => sum + valuesIn(one), 1)
 }
 
-function keysIn(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0
-  const own = Array.isArray(value) ? 0 : Object.keys(value).length
-  return Object.values(value).reduce((sum: number, one) => sum + keysIn(one), own)
+/** The different keys of all objects in a value. */
+function keysIn(value: unknown, found = new Set<string>()): Set<string> {
+  if (typeof value !== 'object' || value === null) return found
+  if (!Array.isArray(value)) for (const key of Object.keys(value)) found.add(JSON.stringify(key))
+  for (const one of Object.values(value)) keysIn(one, found)
+  return found
+}
+
+/** So many members whose keys differ from each other, and from those of arbitrary values. */
+function keys(count: number): string {
+  return Array.from({ length: count }, (_, at) => `"key number ${at}":1`).join()
 }
 
 describe('a JSON text', () => {
@@ -28,8 +35,9 @@ describe('a JSON text', () => {
     guardJsonText(list(MOST_JSON_VALUES - 1, '[ ]'))
     assert.throws(() => guardJsonText(list(MOST_JSON_VALUES, '1')), refused(/1,000,000 values/))
     assert.throws(() => guardJsonText(list(MOST_JSON_VALUES, '{}')), refused(/1,000,000 values/))
-    guardJsonText(list(MOST_JSON_KEYS, '{"a":1}'))
-    assert.throws(() => guardJsonText(list(MOST_JSON_KEYS + 1, '{"a":1}')), refused(/200,000 keys/))
+    guardJsonText(list(MOST_JSON_VALUES / 2 - 1, '{"a":1}'))
+    guardJsonText(`{${keys(MOST_JSON_KEYS)}}`)
+    assert.throws(() => guardJsonText(`{${keys(MOST_JSON_KEYS + 1)}}`), refused(/100,000 different keys/))
     guardJsonText(`"${'x'.repeat(9_999_998)}"`)
     assert.throws(() => guardJsonText(`"${'x'.repeat(9_999_999)}"`), refused(/10,000,000 characters/))
   })
@@ -49,9 +57,9 @@ describe('a JSON text', () => {
         const values = MOST_JSON_VALUES - valuesIn(value) - 1
         guardJsonText(`[${text},${'1,'.repeat(values - 1)}1]`)
         assert.throws(() => guardJsonText(`[${text},${'1,'.repeat(values)}1]`), refused(/values/))
-        const keys = MOST_JSON_KEYS - keysIn(value)
-        guardJsonText(`[${text},{${'"":1,'.repeat(keys - 1)}"":1}]`)
-        assert.throws(() => guardJsonText(`[${text},{${'"":1,'.repeat(keys)}"":1}]`), refused(/keys/))
+        const left = MOST_JSON_KEYS - keysIn(value).size
+        guardJsonText(`[${text},{${keys(left)}}]`)
+        assert.throws(() => guardJsonText(`[${text},{${keys(left + 1)}}]`), refused(/keys/))
       }),
       { numRuns: scaled(10) },
     )
