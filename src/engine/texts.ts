@@ -2,6 +2,7 @@
 // cut short in them.
 import type { NodeProperty, NodeType } from './node-type.ts'
 import type { PlanNodeOutput } from './plan-parts.ts'
+import { cut, shortValue } from './short.ts'
 import type { Hints } from './suggest.ts'
 import type { TypeInfo } from './type-info.ts'
 import type { TypeMetadata } from './types.ts'
@@ -28,10 +29,6 @@ interface Misfit {
   readonly targetType: TypeMetadata
 }
 
-function cut(text: string, most: number): string {
-  return text.length > most ? `${text.slice(0, most)}…` : text
-}
-
 function few<T>(list: readonly T[], text: (one: T) => string): string[] {
   const shown = list.slice(0, MOST_VALUES).map(text)
   return list.length > shown.length ? [...shown, '…'] : shown
@@ -42,11 +39,6 @@ function label(type: TypeMetadata, depth: number): string {
   const args = type.type_args.length > 0 ? `[${few(type.type_args, inner).join(', ')}]` : ''
   const values = type.type === 'enum' && type.values.length > 0 ? `(${few(type.values, shortValue).join(' | ')})` : ''
   return `${cut(type.type, 40)}${args}${values}${type.optional ? '?' : ''}`
-}
-
-/** A value as messages show it. */
-export function shortValue(value: string | number): string {
-  return cut(String(value), 40)
 }
 
 /** The shorthand of a type, as in `typeText`, but never too long for a message. */

@@ -4,8 +4,8 @@ import { type DraftNode, FORBIDDEN, TYPE_KEYS } from './draft.ts'
 import type { GraphIssue, GraphIssueCode } from './graph.ts'
 import type { NodeType } from './node-type.ts'
 import { COMMON_PROPERTIES } from './policy.ts'
+import { shortValue } from './short.ts'
 import { Hints, hint } from './suggest.ts'
-import { shortValue } from './texts.ts'
 import { isTypeName, TYPE_NAMES } from './types.ts'
 
 /** So many warnings of a kind are told; of the others only how many there are. */
