@@ -54,6 +54,7 @@ export const codeNodes: NodeType[] = [
         seed: seed ?? Math.floor(context.random() * SEEDS),
         time_limit_ms,
         memory_limit_mb,
+        owner: context.run,
         signal: context.signal,
         log: (severity, content) => context.log(severity, content),
       }

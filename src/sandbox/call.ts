@@ -1,16 +1,9 @@
-// One call from outside: waits for a worker, takes in what it says, and hands results to whoever asks. A call settles
-// once; what a worker says later is not heard.
+// One call from outside: waits for a worker, takes in what it says, and hands results to whoever asks. A stream whose worker
+// pauses has no place to run until it gets one again. A call settles once; what a worker says later is not heard.
 import { NodeError } from '../engine/node-error.ts'
 import type { Script } from '../engine/services.ts'
 import { inputsJson, outputsOf } from './json.ts'
-import {
-  AHEAD_ITEMS,
-  HOLD_AFTER_MS,
-  LARGEST_MEMORY_LIMIT_MB,
-  LONGEST_CODE,
-  LONGEST_TIME_LIMIT_MS,
-  MOST_LINES,
-} from './limits.ts'
+import { AHEAD_ITEMS, LARGEST_MEMORY_LIMIT_MB, LONGEST_CODE, LONGEST_TIME_LIMIT_MS, MOST_LINES } from './limits.ts'
 import type { Listener } from './member.ts'
 import type { Lease, Pool } from './pool.ts'
 import type { CallRequest, FromWorker } from './protocol.ts'
@@ -23,7 +16,12 @@ interface Asking {
   reject(error: unknown): void
 }
 
-const BUSY = 'Too many streaming code nodes wait for their consumers at the same time. Run fewer of them side by side.'
+const BUSY =
+  'Too many streaming code nodes wait for their consumers at the same time. Run fewer of them side by side, or give them ' +
+  'less memory_limit_mb.'
+
+/** Of code that is nobody's in particular. */
+const NOBODY = ''
 
 /** After this many items the worker is told that they were taken, even if more lie ready. */
 const TELL_AFTER = AHEAD_ITEMS / 2
@@ -44,13 +42,14 @@ export class Call implements Listener {
   readonly #pool: Pool
   readonly #abort = () => this.fail(this.#script.signal.reason)
   #lease: Lease | null = null
-  #began = 0
   #lines = 0
   /** JSON of items that nobody has asked for yet, and what was taken without the worker being told. */
   #items: string[] = []
   #taken = { items: 0, characters: 0 }
-  /** The worker waits for items to be taken. */
+  /** The worker pauses, and has no place. */
   #waiting = false
+  /** It has asked for a place to go on. */
+  #resuming = false
   #ending: Ending | null = null
   readonly #asking: Asking[] = []
 
@@ -64,11 +63,11 @@ export class Call implements Listener {
     try {
       signal.throwIfAborted()
       const request = requestOf(this.#script, streams)
-      const lease = await this.#pool.take(signal)
+      const owner = this.#script.owner ?? NOBODY
+      const lease = await this.#pool.take({ owner, memory_limit_mb: request.memory_limit_mb, signal })
       if (this.#ending) return this.#pool.give(lease, true)
       this.#lease = lease
       signal.addEventListener('abort', this.#abort, { once: true })
-      this.#began = performance.now()
       lease.member.begin(request, this)
     } catch (error) {
       this.fail(error)
@@ -117,15 +116,15 @@ export class Call implements Listener {
     else if (message.kind === 'log') this.#log(message)
     else {
       if (message.kind === 'item') this.#items.push(message.json)
-      else this.#waiting = true
-      if (this.#mustHold() && !this.#pool.hold(this.#lease!)) return this.fail(new NodeError(BUSY, 'code_busy'))
+      else this.#pause(this.#lease!)
       this.#answer()
     }
   }
 
-  /** A stream that stands still, or has run for a while, leaves its place among the running ones. */
-  #mustHold(): boolean {
-    return this.#waiting || performance.now() - this.#began > HOLD_AFTER_MS
+  #pause(lease: Lease): void {
+    if (this.#items.length === 0 && !this.#pool.isWanted(lease)) this.#tell()
+    else if (this.#pool.hold(lease)) this.#waiting = true
+    else this.fail(new NodeError(BUSY, 'code_busy'))
   }
 
   #log({ severity, content }: FromWorker & { kind: 'log' }): void {
@@ -154,7 +153,21 @@ export class Call implements Listener {
   #answer(): void {
     while (this.#asking.length > 0 && (this.#items.length > 0 || this.#ending)) this.#answerOne(this.#asking.shift()!)
     if (this.#ending || !this.#lease) return
-    if (this.#taken.items >= TELL_AFTER || (this.#waiting && this.#items.length === 0)) this.#tell()
+    const many = this.#taken.items >= TELL_AFTER
+    if (this.#waiting && (many || this.#items.length === 0)) this.#resume()
+    // What it isn't told makes it pause soon, and then it gives its place up.
+    else if (!this.#waiting && many && !this.#pool.isWanted(this.#lease)) this.#tell()
+  }
+
+  #resume(): void {
+    if (this.#resuming) return
+    this.#resuming = true
+    this.#pool.resume(this.#lease!, () => {
+      this.#resuming = false
+      if (this.#ending) return
+      this.#waiting = false
+      this.#tell()
+    })
   }
 
   #answerOne({ resolve, reject }: Asking): void {
@@ -180,7 +193,6 @@ export class Call implements Listener {
   #tell(): void {
     const { items, characters } = this.#taken
     this.#taken = { items: 0, characters: 0 }
-    this.#waiting = false
     this.#lease!.member.took(items, characters)
   }
 }

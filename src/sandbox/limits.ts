@@ -57,8 +57,12 @@ export const AHEAD_CHARACTERS = 1_000_000
 /** Workers that run code at the same time, unless the sandbox is told otherwise. */
 export const WORKERS = Math.min(4, Math.max(2, availableParallelism()))
 
-/** Streams that keep a worker for themselves while they wait for their consumers. */
+/** Streams that keep a worker for themselves while they wait for their consumers: in all, and for one owner. */
 export const HELD_WORKERS = 32
+export const HELD_BY_OWNER = 8
 
-/** After that many milliseconds a stream that has yielded leaves its place to others. */
-export const HOLD_AFTER_MS = 100
+/** Megabytes of values that all workers together may have by their limits: those that run, and those of held streams. */
+export const MOST_MEMORY_MB = 2_304
+
+/** After that many milliseconds a stream pauses at its next item, so that others may have its place. */
+export const TURN_MS = 100

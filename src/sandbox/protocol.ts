@@ -27,7 +27,7 @@ export type FromWorker =
   | { readonly kind: 'ready' }
   | { readonly kind: 'log'; readonly severity: LogSeverity; readonly content: string }
   | { readonly kind: 'item'; readonly json: string }
-  /** It is far enough ahead, and goes on once items are taken. `told` is how often it heard of that. */
+  /** It pauses until it hears of items that were taken. `told` is how often it heard of that. */
   | { readonly kind: 'waiting'; readonly told: number }
   /** The call is over, and with `spent` the worker is too. `json` is null where it was stopped. */
   | { readonly kind: 'end'; readonly json: string | null; readonly spent: boolean }

@@ -14,6 +14,7 @@ import {
   LONGEST_LINE,
   MOST_LINES,
   MOST_PAGES,
+  TURN_MS,
 } from './limits.ts'
 import type { CallRequest, FromWorker, ToWorker } from './protocol.ts'
 import { webAssembly } from './web-assembly.ts'
@@ -69,10 +70,12 @@ class Running {
     this.#told++
   }
 
-  /** Runs until it is far enough ahead, or to its end. True where it is over. */
+  /** Runs until it is far enough ahead or its turn is over, or to its end. True where it is over. */
   advance(): boolean {
+    const until = performance.now() + TURN_MS
+    let late = false
     try {
-      while (this.#items < AHEAD_ITEMS && this.#characters < AHEAD_CHARACTERS) {
+      while (!late && this.#items < AHEAD_ITEMS && this.#characters < AHEAD_CHARACTERS) {
         const { done, json } = this.#engine.step()
         if (done) {
           this.end(json)
@@ -81,6 +84,7 @@ class Running {
         post({ kind: 'item', json })
         this.#items++
         this.#characters += json.length
+        late = performance.now() > until
       }
       post({ kind: 'waiting', told: this.#told })
       return false

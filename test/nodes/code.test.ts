@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import type { GraphNode } from '../../src/engine/graph.ts'
-import type { NodeServices } from '../../src/engine/services.ts'
+import type { NodeServices, Script } from '../../src/engine/services.ts'
 import { noServices } from '../../src/engine/services.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
 import { createSandbox } from '../../src/sandbox/sandbox.ts'
-import { graph, node, outputs, run, sink, start } from '../engine/kit.ts'
+import { graph, node, outputs, planOf, run, sink, start } from '../engine/kit.ts'
 import { fire } from './fire.ts'
 
 const TYPE = 'code.JavaScript'
@@ -125,6 +125,34 @@ describe(TYPE, () => {
     abort.abort()
     assert.equal((await execution.done).status, 'cancelled')
     assert.ok(performance.now() - from < 1_000)
+  })
+
+  test('says for which run it runs: the same for all nodes and called workflows of one, another for each other', async () => {
+    const owners: unknown[] = []
+    const seen = (script: Script): Script => {
+      owners.push(script.owner)
+      return script
+    }
+    const recording: NodeServices = {
+      ...services,
+      sandbox: { call: (script) => sandbox.call(seen(script)), stream: (script) => sandbox.stream(seen(script)) },
+    }
+    const stream = coded('yield { a: 1 }', { dynamic_outputs: { a: { ...int, stream: true } } })
+    const inner = planOf(graph([coded('return {}')], []))
+    const of = graph(
+      [coded('return {}'), { ...stream, id: 's' }, node('call', 'workflow.Call', { workflow_id: 'w' })],
+      [],
+    )
+    for (let round = 0; round < 2; round++) {
+      const { status } = await run(of, builtinNodes, { services: recording, loadPlan: async () => inner })
+      assert.equal(status, 'completed')
+    }
+    const [first, , , second] = owners
+    assert.ok(typeof first === 'object' && first !== second)
+    assert.deepEqual(
+      owners.map((owner) => [owner === first, owner === second]),
+      [...Array(3).fill([true, false]), ...Array(3).fill([false, true])],
+    )
   })
 
   test('says so where there is no sandbox, or no code', async () => {

@@ -361,6 +361,7 @@ describe('secrets', () => {
       outputs: new Map(),
       streams: false,
       isConnected: (property) => property !== 'headers',
+      run: {},
       signal: new AbortController().signal,
       clock: new HandClock(),
       services: { ...noServices, http, secret: async (name) => `the ${name}` },

@@ -24,6 +24,7 @@ const context: NodeContext = {
   outputs: new Map(),
   streams: false,
   isConnected: () => false,
+  run: {},
   signal: new AbortController().signal,
   clock: { now: () => 0, sleep: async () => {} },
   random: () => 0,

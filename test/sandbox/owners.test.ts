@@ -1,0 +1,197 @@
+// Code of several owners in one sandbox: nobody's code waits for all the code of another, and nobody takes all there is.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { CodeSandbox } from '../../src/engine/services.ts'
+import { Holds } from '../../src/sandbox/holds.ts'
+import { AHEAD_ITEMS, HELD_BY_OWNER, LARGEST_MEMORY_LIMIT_MB, MOST_MEMORY_MB } from '../../src/sandbox/limits.ts'
+import { Places } from '../../src/sandbox/places.ts'
+import { createSandbox } from '../../src/sandbox/sandbox.ts'
+import { until } from '../helpers/server.ts'
+import { call, failure, script } from './kit.ts'
+
+const LOOP = 'for (;;);'
+const COUNT = 'for (let i = 0; ; i++) yield { i }'
+const [greedy, other] = [{}, 'other']
+
+/** Calls of one owner, until they are ended. */
+class Crowd implements Disposable {
+  readonly #end = new AbortController()
+  readonly #sandbox: CodeSandbox
+  /** How many lines all of them have written. */
+  lines = 0
+
+  constructor(sandbox: CodeSandbox) {
+    this.#sandbox = sandbox
+  }
+
+  script(code: string, more = {}) {
+    const log = () => this.lines++
+    return script(code, { owner: greedy, time_limit_ms: 60_000, signal: this.#end.signal, log, ...more })
+  }
+
+  call(code: string, count: number): void {
+    for (let i = 0; i < count; i++) this.#sandbox.call(this.script(code)).catch(() => {})
+  }
+
+  stream(code: string, more = {}) {
+    return this.#sandbox.stream(this.script(code, more))
+  }
+
+  [Symbol.dispose](): void {
+    this.#end.abort()
+  }
+}
+
+/** A worker is given a moment; what waits for the others' time limits takes longer by far. */
+async function isServedSoon(running: Promise<unknown>): Promise<void> {
+  const from = performance.now()
+  await running
+  assert.ok(performance.now() - from < 15_000)
+}
+
+describe('one owner', () => {
+  test('with many long calls does not keep others waiting', { timeout: 30_000 }, async () => {
+    await using sandbox = createSandbox({ workers: 2 })
+    using crowd = new Crowd(sandbox)
+    crowd.call(`console.log(); ${LOOP}`, 100)
+    await until('both to run', () => crowd.lines === 2)
+    for (let n = 0; n < 3; n++) await isServedSoon(call(sandbox, 'return { n }', { owner: other, inputs: { n } }))
+    await isServedSoon(sandbox.stream(script('yield { a: 1 }', { owner: other })).next())
+    assert.equal(crowd.lines, 2)
+  })
+
+  test('has all workers while nobody else waits, and then one fewer', { timeout: 30_000 }, async () => {
+    await using sandbox = createSandbox({ workers: 2 })
+    using crowd = new Crowd(sandbox)
+    const order: string[] = []
+    const calls = ['greedy', 'greedy', 'greedy', 'greedy', 'other', 'other'].map((owner) =>
+      sandbox
+        .call(script('console.log(); for (const to = Date.now() + 100; Date.now() < to; ); return {}', { owner }))
+        .then(() => order.push(owner)),
+    )
+    await Promise.all(calls)
+    assert.ok(order.lastIndexOf('other') < order.lastIndexOf('greedy'), String(order))
+    crowd.call(`console.log(); ${LOOP}`, 3)
+    await until('both to run', () => crowd.lines === 2)
+  })
+
+  test('with many streams has no more running than there are workers', { timeout: 60_000 }, async () => {
+    await using sandbox = createSandbox({ workers: 2 })
+    using crowd = new Crowd(sandbox)
+    const items = Array.from({ length: 12 }, () => crowd.stream(`yield {}; yield {}; console.log(); ${LOOP}`))
+    for (const one of items)
+      one
+        .next()
+        .then(() => one.next())
+        .catch(() => {})
+    await until('two to run', () => crowd.lines === 2)
+    const wait = 'for (const to = Date.now() + 300; Date.now() < to; );'
+    await isServedSoon(call(sandbox, `${wait} return {}`, { owner: other }))
+    await isServedSoon(sandbox.stream(script(`yield {}; ${wait} yield {}`, { owner: other })).next())
+    assert.equal(crowd.lines, 2)
+  })
+
+  test('with streams that never end gives its place to others between items', { timeout: 30_000 }, async () => {
+    await using sandbox = createSandbox({ workers: 1 })
+    using crowd = new Crowd(sandbox)
+    const items = crowd.stream('for (;;) { for (const to = Date.now() + 20; Date.now() < to; ); yield {} }')
+    const taking = (async () => {
+      let count = 0
+      for await (const _ of items) count++
+      return count
+    })()
+    for (let n = 0; n < 3; n++) await isServedSoon(call(sandbox, 'return {}', { owner: other }))
+    await Promise.all([assert.rejects(taking, { name: 'AbortError' }), crowd[Symbol.dispose]()])
+  })
+
+  test('keeps only so many streams waiting, and leaves room for those of others', { timeout: 30_000 }, async () => {
+    await using sandbox = createSandbox({ workers: 1 })
+    using crowd = new Crowd(sandbox)
+    const items = Array.from({ length: HELD_BY_OWNER + 1 }, () => crowd.stream(COUNT))
+    for (const one of items) await one.next()
+    await call(sandbox, 'return {}', { owner: other })
+    assert.equal((await failure(items.pop()!.next())).type, 'code_busy')
+    const others = sandbox.stream(script(COUNT, { owner: other }))
+    for (let i = 0; i < 3 * AHEAD_ITEMS; i++) assert.deepEqual((await others.next()).value, { i })
+    for (const one of items) assert.deepEqual((await one.next()).value, { i: 1 })
+    await others.return({})
+  })
+})
+
+test('held streams have so many and so much memory, in all and for one owner', () => {
+  const workers = 2
+  const room = MOST_MEMORY_MB - (workers + 1) * LARGEST_MEMORY_LIMIT_MB
+  const holds = new Holds(100, workers)
+  const most = (owner: string, megabytes: number) => {
+    let count = 0
+    while (holds.add(owner, megabytes)) count++
+    return count
+  }
+  assert.equal(most('small', 4), HELD_BY_OWNER)
+  for (let i = 0; i < HELD_BY_OWNER; i++) holds.remove('small', 4)
+  const large = most('large', LARGEST_MEMORY_LIMIT_MB)
+  assert.equal(large, Math.floor(room / 2 / LARGEST_MEMORY_LIMIT_MB))
+  let all = large
+  for (let n = 0; n < 100; n++) all += most(`owner ${n}`, LARGEST_MEMORY_LIMIT_MB)
+  assert.equal(all, Math.floor(room / LARGEST_MEMORY_LIMIT_MB))
+  holds.remove('large', LARGEST_MEMORY_LIMIT_MB)
+  assert.equal(most('late', LARGEST_MEMORY_LIMIT_MB), 1)
+  assert.equal(new Holds(3, 1).add('first', 1), true)
+})
+
+describe('places', () => {
+  /** Lets the owners of these letters ask, in this order. A capital letter goes on with what its owner has begun. */
+  function asked(limit: number, owners: string) {
+    const places = new Places(limit)
+    let entered = ''
+    const waiting = [...owners].map((letter) => ({
+      owner: letter.toLowerCase(),
+      begun: letter !== letter.toLowerCase(),
+      enter: () => {
+        entered += letter
+      },
+      refuse: () => {},
+    }))
+    for (const one of waiting) places.ask(one)
+    return { places, waiting, entered: () => entered }
+  }
+
+  test('go to owners in turns', () => {
+    const { places, entered } = asked(1, 'aaaabbc')
+    for (const owner of 'aabcaba') places.giveBack(owner)
+    assert.equal(entered(), 'aabcaba')
+  })
+
+  test('go beyond their number only to who has none, while one owner has all', () => {
+    const { entered } = asked(2, 'aaabbc')
+    assert.equal(entered(), 'aab')
+    assert.equal(asked(1, 'aab').entered(), 'a')
+    assert.equal(asked(3, 'abcd').entered(), 'abc')
+  })
+
+  test('are all used where only one owner asks, and one fewer where others wait', () => {
+    const { places, entered } = asked(2, 'aaaabbb')
+    places.giveBack('a')
+    assert.equal(entered(), 'aab')
+    places.giveBack('b')
+    assert.equal(entered(), 'aabb')
+    places.giveBack('b')
+    places.giveBack('b')
+    assert.equal(entered(), 'aabbba')
+  })
+
+  test('go first to what its owner has begun', () => {
+    const { places, entered } = asked(1, 'xaaAbA')
+    for (const owner of 'xabaa') places.giveBack(owner)
+    assert.equal(entered(), 'xAbAaa')
+  })
+
+  test('go to others where a waiting one leaves', () => {
+    const { places, waiting, entered } = asked(1, 'abca')
+    places.forget(waiting[1]!)
+    places.giveBack('a')
+    assert.equal(entered(), 'ac')
+    assert.equal(places.isWanted('c'), true)
+    assert.equal(places.isWanted('a'), false)
+  })
+})
