@@ -83,8 +83,7 @@ export class EngineCall {
     const vm = this.#vm
     const { inputs, code } = this.#request
     using log = vm.newFunction('log', (severity, ...values) => {
-      const line = values.map((value) => this.#shown(value, LONGEST_LINE)).join(' ')
-      this.#log(vm.getString(severity!), line)
+      this.#log(vm.getString(severity!), this.#line(values))
     })
     using loadRandom = vm.newFunction('random', () => vm.evalCode(randomSource(this.#request.seed), 'random'))
     using setUp = this.#evaluate(PRELUDE, 'prelude')
@@ -165,6 +164,16 @@ export class EngineCall {
       if (error instanceof Thrown) return UNSHOWN
       throw error
     }
+  }
+
+  /** What they show side by side, no further than a line goes. */
+  #line(values: readonly QuickJSHandle[]): string {
+    let line = ''
+    for (const [at, value] of values.entries()) {
+      if (line.length >= LONGEST_LINE) break
+      line += `${at > 0 ? ' ' : ''}${this.#shown(value, LONGEST_LINE)}`
+    }
+    return line.slice(0, LONGEST_LINE)
   }
 
   #thrown(error: QuickJSHandle): Thrown {

@@ -47,15 +47,28 @@ export class Fault extends Error {
   }
 }
 
-/** ` (line 2, column 5)`: where the topmost frame of the code lies, or nothing. */
-function placeOf(stack: string, code: string): string {
+/** Line breaks of the language (ECMA-262, 12.3). The engine itself counts line feeds alone, and columns in code points. */
+const BREAK = /\r\n|[\n\r\u2028\u2029]/
+
+/** Where the line and column that the engine counts from 1 lie in the code as people see it. */
+function seen(code: string, line: number, column: number): { line: number; column: number } {
+  const fed = code.split('\n')
+  const before = [...(fed[line - 1] ?? '')].slice(0, column - 1).join('')
+  const breaks = [...fed.slice(0, line - 1), before].join('\n').split(BREAK)
+  return { line: breaks.length, column: [...breaks.at(-1)!].length + 1 }
+}
+
+/** ` (line 2, column 5)`: where the topmost frame of the code lies, or nothing. The code can write its stack itself. */
+function placeOf({ name, stack }: Thrown, code: string): string {
   const found = /code\.js:(\d{1,9})(?::(\d{1,9}))?/.exec(stack)
   if (!found) return ''
   const last = code.split('\n').length
   const line = Math.max(1, Number(found[1]) - LINES_BEFORE)
   // What is left open is missed behind the code's end.
-  if (line > last) return ` (at the end, line ${last})`
-  return found[2] === undefined ? ` (line ${line})` : ` (line ${line}, column ${found[2]})`
+  if (line === last + 1 && name === 'SyntaxError') return ` (at the end, line ${code.split(BREAK).length})`
+  if (line > last) return ''
+  const place = seen(code, line, Number(found[2] ?? 1))
+  return found[2] === undefined ? ` (line ${place.line})` : ` (line ${place.line}, column ${place.column})`
 }
 
 /** What a call failed with, whatever was thrown. */
@@ -64,7 +77,7 @@ export function readFault(error: unknown, request: CallRequest): Fault {
   if (!(error instanceof Thrown)) return hostFault(error)
   const { name, message, stack } = error
   if (stack === '') return new Fault('code_error', `The code threw ${message || 'an empty text'}`, false)
-  const place = placeOf(stack, request.code)
+  const place = placeOf(error, request.code)
   if (name === 'InternalError' && message === 'out of memory') return Fault.memory(request.memory_limit_mb)
   if (name === 'InternalError' && message === 'stack overflow') return Fault.stack(place)
   const text = message === '' ? name || 'Error' : `${name || 'Error'}: ${message}`

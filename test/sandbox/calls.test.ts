@@ -150,6 +150,17 @@ describe('errors', () => {
     ['of a name', '\n\nfoo + 1', /^ReferenceError: .*foo.* \(line 3, column 1\)$/],
     ['of syntax', 'const a = 1\nconst b = = 2\n', /^SyntaxError: .* \(line 2, column \d+\)$/],
     ['of syntax left open', 'const a = (1', /^SyntaxError: .* \(at the end, line 1\)$/],
+    ['behind lone carriage returns', '// a\r\r  null.x', /^TypeError: .* \(line 3, column 7\)$/],
+    ['behind a line separator', '// a\u2028null.x', /^TypeError: .* \(line 2, column 5\)$/],
+    ['behind all kinds of breaks', 'let a\r\n// \u2029\n\rconst b = = 2', /^SyntaxError: .* \(line 5, column 11\)$/],
+    ['left open behind carriage returns', '// a\r\rconst a = (1', /^SyntaxError: .* \(at the end, line 3\)$/],
+    ['with a stack that it wrote itself', "const e = new Error('x'); e.stack = 'code.js:99:1'; throw e", 'Error: x'],
+    ['with a stack right behind the end', "const e = new Error('x'); e.stack = 'code.js:3:1'; throw e", 'Error: x'],
+    [
+      'with a column behind the line',
+      "const e = new Error('x'); e.stack = 'code.js:2:999'; throw e",
+      'Error: x (line 1, column 61)',
+    ],
     ['of the first line', 'null.x', /^TypeError: .* \(line 1, column \d+\)$/],
     ['of a promise', "await Promise.reject(new Error('late'))", /^Error: late \(line 1, column \d+\)$/],
     ['of a class of its own', "class Odd extends Error { name = 'Odd' }\nthrow new Odd('x')", /^Odd: x \(line \d/],
@@ -217,6 +228,11 @@ describe('the console', () => {
     assert.equal(seen.length, MOST_LINES + 1)
     assert.ok(seen.slice(0, -1).every((line) => line.length === LONGEST_LINE + 'info '.length))
     assert.equal(seen.at(-1), 'warning The code wrote more than 1,000 lines; the rest is left out.')
+  })
+
+  test('reads of many long values only as much as a line takes', async () => {
+    const [line] = await lines("console.log(...Array(60_000).fill('x'.repeat(10_000))); return {}")
+    assert.equal(line, `info ${'x'.repeat(LONGEST_LINE)}`)
   })
 
   test('is heard while the code still runs', async () => {
