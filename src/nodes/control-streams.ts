@@ -1,4 +1,5 @@
 // control.*: what makes one value of a stream, or one stream of several.
+import { sizeOf } from '../engine/measure.ts'
 import { type Inputs, type NodeType, STREAM_END, Want, type Weave } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
 import { option, output, required, stream } from './define.ts'
@@ -10,19 +11,14 @@ import { finite } from './values.ts'
 const WHOLE = { aggregate: true }
 const formulaOf = memo(parseFormula)
 
-/** `length` is that of the items' texts so far. */
-function textOf(value: unknown): number {
-  return typeof value === 'string' ? value.length : 0
-}
-
 /** The items of one stream that is read to its end. */
 function* rest(name: string): Generator<Want, unknown[], unknown> {
   const items: unknown[] = []
-  let text = 0
+  let size = 0
   for (let item = yield new Want(name); item !== STREAM_END; item = yield new Want(name)) {
     guardList(items.length + 1)
-    text += textOf(item)
-    guardGathered(text)
+    size += sizeOf(item)
+    guardGathered(size)
     items.push(item)
   }
   return items
@@ -73,16 +69,16 @@ function* chain(): Weave {
 
 function* batch({ size }: Inputs): Weave {
   let list: unknown[] = []
-  let text = 0
+  let gathered = 0
   let index = 0
   for (let item = yield new Want('item'); item !== STREAM_END; item = yield new Want('item')) {
-    text += textOf(item)
-    guardGathered(text)
+    gathered += sizeOf(item)
+    guardGathered(gathered)
     list.push(item)
     if (list.length < Number(size)) continue
     yield { list, index: index++ }
     list = []
-    text = 0
+    gathered = 0
   }
   if (list.length > 0) yield { list, index: index++ }
   return { count: index }

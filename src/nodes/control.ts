@@ -1,4 +1,5 @@
 // control.*: branches, streams and waiting.
+import { sizeOf } from '../engine/measure.ts'
 import { type Inputs, NodeError, type NodeType } from '../engine/node-type.ts'
 import { conversion, option, output, required, stream } from './define.ts'
 import { guardGathered, guardList } from './limits.ts'
@@ -52,11 +53,11 @@ export const controlNodes: NodeType[] = [
     outputs: [output('list', 'list[any]')],
     open() {
       const list: unknown[] = []
-      let text = 0
+      let size = 0
       return {
         push(value) {
-          if (typeof value === 'string') text += value.length
-          guardGathered(text)
+          size += sizeOf(value)
+          guardGathered(size)
           guardList(list.length + 1)
           list.push(value)
         },

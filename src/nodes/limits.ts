@@ -9,7 +9,7 @@ export const LONGEST_TEXT = 10_000_000
 /** In items (of an object: keys): nobody means a longer one, and a few of them still fit into the memory. */
 export const LONGEST_LIST = 1_000_000
 
-/** In characters, of all texts that one list gathers: ten of the longest. Each item alone would pass. */
+/** In characters, of all that one list gathers: ten of the longest texts. Each item alone would pass. */
 export const MOST_GATHERED_TEXT = 100_000_000
 
 /** How many values one firing looks at. Lists that hold one list twice, and so on down, have more than they seem to. */
@@ -36,10 +36,10 @@ export function guardList(length: number, what = 'The list would have', items = 
   throw new NodeError(`${text} Shorten what goes in, or work on parts of it.`, 'too_large')
 }
 
-/** Throws NodeError `too_large` where the texts that are gathered in one list are too long together. */
+/** Throws NodeError `too_large` where what is gathered in one list is too large together. */
 export function guardGathered(length: number): void {
   if (length <= MOST_GATHERED_TEXT) return
-  const text = `The texts of the list would have more than ${readable(MOST_GATHERED_TEXT)} characters together.`
+  const text = `The items of the list would have more than ${readable(MOST_GATHERED_TEXT)} characters together.`
   throw new NodeError(`${text} Shorten them, or gather fewer.`, 'too_large')
 }
 

@@ -2,6 +2,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import { type NodeContext, Want } from '../../src/engine/node-type.ts'
+import { noServices } from '../../src/engine/services.ts'
+import { builtinNodes } from '../../src/nodes/registry.ts'
 import { replaced, split } from '../../src/nodes/text-parts.ts'
 import { search } from '../../src/nodes/text-search.ts'
 import { scaled } from '../helpers/scale.ts'
@@ -19,6 +22,22 @@ async function soon<Result>(work: () => Promise<Result>): Promise<Result> {
     const took = Math.round(performance.now() - from)
     assert.ok(took < SOON, `It took ${took} ms.`)
   }
+}
+
+const context: NodeContext = {
+  node_id: 'n',
+  outputs: new Map(),
+  streams: false,
+  isConnected: () => false,
+  run: {},
+  signal: new AbortController().signal,
+  clock: { now: () => 0, sleep: async () => {} },
+  random: () => 0,
+  services: noServices,
+  log: () => {},
+  progress: () => {},
+  chunk: () => {},
+  callWorkflow: async (_id, params) => params,
 }
 
 const a = (length: number) => 'a'.repeat(length)
@@ -129,5 +148,34 @@ describe('long texts', () => {
       output: true,
       index: 2,
     })
+  })
+})
+
+describe('what is gathered of a stream', () => {
+  const refused = /more than 100,000,000 characters together/
+  const large = [{ of: [a(10_000_000)] }]
+
+  test('is counted wherever it lies in an item by control.Collect', () => {
+    const collect = builtinNodes.get('control.Collect')!.open!({}, context)
+    for (let count = 0; count < 9; count++) collect.push(large)
+    assert.throws(() => collect.push(large), refused)
+  })
+
+  for (const [type, inputs] of [
+    ['control.Batch', { size: 1000 }],
+    ['control.Cross', {}],
+  ] as const) {
+    test(`and by ${type}`, () => {
+      const weave = builtinNodes.get(type)!.weave!(inputs, context)
+      assert.ok(weave.next().value instanceof Want)
+      for (let count = 0; count < 9; count++) assert.ok(weave.next(large).value instanceof Want)
+      assert.throws(() => weave.next(large), refused)
+    })
+  }
+
+  test('may be much where it is small', async () => {
+    const collect = builtinNodes.get('control.Collect')!.open!({}, context)
+    for (let at = 0; at < 1_000_000; at++) collect.push({ a: at, b: 'text' })
+    assert.equal(((await collect.end()).list as unknown[]).length, 1_000_000)
   })
 })
