@@ -35,29 +35,39 @@ function endOfText(text: string, start: number): number {
   return text.length
 }
 
+/** What one or several JSON texts hold that are read at once. */
+export class JsonSize {
+  #values = 0
+  readonly #keys = new Set<string>()
+
+  /** Counts what another text holds. Throws NodeError `too_large` where all of them together hold too much. */
+  add(text: string): void {
+    this.#values++
+    let [from, to] = [0, 0]
+    let opened = false
+    for (let at = 0; at < text.length; at++) {
+      const code = text.charCodeAt(at)
+      if (code <= SPACE) continue
+      // A value for each comma, and one for whatever comes first in a list or an object.
+      if (code === COMMA || (opened && code !== CLOSING_LIST && code !== CLOSING_OBJECT)) this.#values++
+      opened = code === OPENING_LIST || code === OPENING_OBJECT
+      if (code === COLON) this.#keys.add(text.slice(from, to))
+      else if (code === QUOTE) {
+        from = at + 1
+        at = endOfText(text, at)
+        to = at
+      }
+      if (this.#values > MOST_JSON_VALUES) throw tooMuch(MOST_JSON_VALUES, 'values')
+      if (this.#keys.size > MOST_JSON_KEYS) throw tooMuch(MOST_JSON_KEYS, 'different keys')
+    }
+  }
+}
+
 /**
  * Throws NodeError `too_large` where a JSON text is longer than 10,000,000 characters, or holds more than 1,000,000 values or
  * 100,000 different keys. What is no JSON may pass.
  */
 export function guardJsonText(text: string): void {
   if (text.length > LONGEST_TEXT) throw tooMuch(LONGEST_TEXT, 'characters')
-  let values = 1
-  const keys = new Set<string>()
-  let [from, to] = [0, 0]
-  let opened = false
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code <= SPACE) continue
-    // A value for each comma, and one for whatever comes first in a list or an object.
-    if (code === COMMA || (opened && code !== CLOSING_LIST && code !== CLOSING_OBJECT)) values++
-    opened = code === OPENING_LIST || code === OPENING_OBJECT
-    if (code === COLON) keys.add(text.slice(from, to))
-    else if (code === QUOTE) {
-      from = at + 1
-      at = endOfText(text, at)
-      to = at
-    }
-    if (values > MOST_JSON_VALUES) throw tooMuch(MOST_JSON_VALUES, 'values')
-    if (keys.size > MOST_JSON_KEYS) throw tooMuch(MOST_JSON_KEYS, 'different keys')
-  }
+  new JsonSize().add(text)
 }

@@ -2,10 +2,12 @@
 import { DEEPEST_VALUE } from '../engine/measure.ts'
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { conversion, option, output, required } from './define.ts'
-import { guardDepth, guardInside } from './limits.ts'
+import { guardJsonText } from './json-size.ts'
+import { guardDepth } from './limits.ts'
 import { toJson } from './values.ts'
 
 function read(text: string): unknown {
+  guardJsonText(text)
   try {
     return JSON.parse(text)
   } catch (error) {
@@ -18,7 +20,6 @@ function read(text: string): unknown {
 function parse(text: string): unknown {
   const value = read(text)
   guardDepth(value)
-  guardInside(value)
   return value
 }
 

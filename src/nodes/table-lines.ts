@@ -2,7 +2,8 @@
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
 import { option, output, required } from './define.ts'
-import { guardDepth, guardInside, guardList, guardText } from './limits.ts'
+import { JsonSize } from './json-size.ts'
+import { guardDepth, guardList, guardText } from './limits.ts'
 import { type Row, readRows, rowsProperty } from './rows.ts'
 import { toJson } from './values.ts'
 
@@ -10,8 +11,9 @@ import { toJson } from './values.ts'
 const MOST_SKIPPED = 10_000
 
 /** The row of a line, or why there is none. */
-function readLine(line: string): Row | string {
+function readLine(line: string, size: JsonSize): Row | string {
   if (!line.startsWith('{')) return 'no JSON object'
+  size.add(line)
   try {
     return JSON.parse(line) as Row
   } catch (error) {
@@ -31,12 +33,12 @@ function* lines(text: string): Generator<[string, number]> {
 
 function parse(text: string, invalid: string) {
   const rows: Row[] = []
+  const size = new JsonSize()
   let skipped = 0
   for (const [line, number] of lines(text)) {
-    const row = readLine(line)
+    const row = readLine(line, size)
     if (typeof row !== 'string') {
       guardDepth(row)
-      guardInside(row)
       guardList(rows.length + 1, 'The table would have', 'rows')
       rows.push(row)
       continue

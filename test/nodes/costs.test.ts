@@ -179,3 +179,31 @@ describe('what is gathered of a stream', () => {
     assert.equal(((await collect.end()).list as unknown[]).length, 1_000_000)
   })
 })
+
+describe('JSON is looked at before it is read', () => {
+  const objects = (count: number) => Array.from({ length: count }, (_, at) => `{"${at.toString(36)}":1}`)
+  const refused = /too_large: The JSON has more than [\d,]+ (different keys|values)/
+
+  test('by json.Parse', async () => {
+    await soon(() => assert.rejects(outputOf('json.Parse', { text: `[${objects(800_000)}]` }), refused))
+    await soon(() => assert.rejects(outputOf('json.Parse', { text: `[${'[],'.repeat(2_000_000)}0]` }), refused))
+  })
+
+  test('by data.ParseJsonLines, all lines together', async () => {
+    const read = (text: string) => outputOf('data.ParseJsonLines', { text, invalid: 'skip' })
+    await soon(() => assert.rejects(read(`"\n{"a":"\n${objects(800_000).join('\n')}`), refused))
+    const line = `{"a":[${'1,'.repeat(50_000)}1]}\n`
+    await soon(() => assert.rejects(read(line.repeat(30)), refused))
+  })
+
+  test('and as much as a table has is read', async () => {
+    const line = '{"name":"a","count":1,"price":2.5}'
+    const text = Array(200_000).fill(line).join('\n')
+    const { rows } = await fire('data.ParseJsonLines', { text })
+    assert.equal((rows as unknown[]).length, 200_000)
+    assert.equal(
+      ((await outputOf('json.Parse', { text: `[${text.replaceAll('\n', ',')}]` })) as unknown[]).length,
+      200_000,
+    )
+  })
+})
