@@ -1,8 +1,10 @@
 // Calls that yield: order, how far they run ahead, limits per item, and ends from either side.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
+import fc from 'fast-check'
 import { AHEAD_ITEMS } from '../../src/sandbox/limits.ts'
 import { createSandbox } from '../../src/sandbox/sandbox.ts'
+import { scaled } from '../helpers/scale.ts'
 import { until } from '../helpers/server.ts'
 import { call, failure, script } from './kit.ts'
 
@@ -156,5 +158,37 @@ describe('streams beside each other', () => {
     // The worker is given back a moment after its stream was left.
     await until('a place to be free', () => pauses().catch(() => false))
     for (const one of items) await one.return({})
+  })
+
+  test('that are left or cancelled at any moment give back what they had', async () => {
+    await using pool = createSandbox({ workers: 2, held: 4 })
+    const work = `for (let i = 0; ; i++) { for (const to = Date.now() + i % 3; Date.now() < to; ); yield { i } }`
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(fc.nat(2), fc.nat(80), fc.boolean()), { minLength: 1, maxLength: 6 }),
+        async (streams) => {
+          const ends = streams.map(async ([owner, most, left]) => {
+            const end = new AbortController()
+            const items = pool.stream(script(work, { owner: `owner ${owner}`, signal: end.signal }))
+            for (let i = 0; i < most; i++) await items.next()
+            if (left) await items.return({})
+            else end.abort()
+          })
+          for (const end of await Promise.allSettled(ends)) {
+            if (end.status === 'rejected') assert.equal((end.reason as { type?: string }).type, 'code_busy')
+          }
+          const three = ['owner 0', 'owner 1', 'owner 2'].map((owner) =>
+            call(pool, 'return { owner }', { owner, inputs: { owner } }),
+          )
+          assert.deepEqual(await Promise.all(three), [{ owner: 'owner 0' }, { owner: 'owner 1' }, { owner: 'owner 2' }])
+        },
+      ),
+      { numRuns: scaled(10) },
+    )
+    // Four more may wait only if nothing of those before still counts as held.
+    const four = Array.from({ length: 4 }, () => pool.stream(script(COUNT)))
+    for (const one of four) await one.next()
+    await call(pool, 'return {}', { owner: 'owner 0' })
+    for (const one of four) assert.deepEqual((await one.next()).value, { i: 1 })
   })
 })
