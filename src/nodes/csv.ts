@@ -11,8 +11,8 @@ type LineEnd = 'lf' | 'crlf'
 
 const LINE_ENDS: Readonly<Record<LineEnd, string>> = { lf: '\n', crlf: '\r\n' }
 
-/** Short rows are filled up, so a table may have far more cells than its text has. */
-const MOST_CELLS = 5_000_000
+/** Short rows are filled up, so a table may have far more cells than its text has. So many are read in a second or so. */
+const MOST_CELLS = 2_000_000
 
 /** Names of columns: none is empty, no two are the same. */
 function columnNames(header: Cells): string[] {

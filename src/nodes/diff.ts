@@ -21,16 +21,30 @@ function tooLarge(what: string): NodeError {
   return new NodeError(`${what}, the most that are compared. Compare parts of them.`, 'too_large')
 }
 
+/** A text with the number of each line in its place: equal lines have the same. What follows the last line end may be empty. */
+function numbered(text: string, numbers: Map<string, number>): string {
+  const lines = text.split('\n').map((line, at, all) => {
+    if (line === '' && at === all.length - 1) return line
+    const number = numbers.get(line) ?? numbers.size
+    numbers.set(line, number)
+    return String(number)
+  })
+  return lines.join('\n')
+}
+
+/** Long lines would be compared many times, so numbers stand for them meanwhile. */
 function compare(a: string, b: string, context: number): StructuredPatch {
   for (const text of [a, b]) {
     if (occurrences(text, '\n') > MOST_LINES) throw tooLarge('A text has more than 200,000 lines')
   }
-  const patch = diffLibrary().structuredPatch('a', 'b', a, b, undefined, undefined, {
-    context,
-    maxEditLength: MOST_CHANGES,
-  })
+  const numbers = new Map<string, number>()
+  const [before, after] = [numbered(a, numbers), numbered(b, numbers)]
+  const options = { context, maxEditLength: MOST_CHANGES }
+  const patch = diffLibrary().structuredPatch('a', 'b', before, after, undefined, undefined, options)
   if (!patch) throw tooLarge('The texts differ in more than 2,000 lines')
-  return patch
+  const lines = [...numbers.keys()]
+  const written = (line: string) => (line.startsWith('\\') ? line : line[0] + lines[Number(line.slice(1))]!)
+  return { ...patch, hunks: patch.hunks.map((hunk) => ({ ...hunk, lines: hunk.lines.map(written) })) }
 }
 
 function difference(a: string, b: string, context: number): Difference {

@@ -4,6 +4,9 @@ import { hint } from '../engine/suggest.ts'
 import { guardText, shown, textWithin } from './limits.ts'
 import { follow, pathParts, toText } from './values.ts'
 
+/** Nobody means more of them, and each costs some time. */
+const MOST_PLACEHOLDERS = 100_000
+
 const PLACEHOLDER = /\{\{([^{}]*)\}\}/g
 
 /** The value of `{{name}}` or `{{name.path[0]}}`. */
@@ -44,14 +47,23 @@ export function unknownName({ template }: Readonly<Inputs>, inputs: ReadonlyMap<
   return name === null ? null : { property: 'template', name }
 }
 
+function tooMany(): NodeError {
+  const most = MOST_PLACEHOLDERS.toLocaleString('en')
+  return new NodeError(`The template has more than ${most} placeholders. Fill it in parts.`, 'too_large')
+}
+
 /**
  * Fills a template; `write` makes what a value's text becomes in it. What is made so far is the beginning of the whole,
  * so that too much is noticed at once.
  */
 export function fill(template: string, inputs: Inputs, write: (text: string) => string = (text) => text): string {
   let grown = 0
+  let count = 0
+  const known = new Map<string, string>()
   const filled = template.replaceAll(PLACEHOLDER, (all: string, path: string, at: number) => {
-    const text = write(toText(placeholder(inputs, path.trim())))
+    if (++count > MOST_PLACEHOLDERS) throw tooMany()
+    const text = known.get(path) ?? write(toText(placeholder(inputs, path.trim())))
+    known.set(path, text)
     guardText(at + grown + text.length)
     grown += text.length - all.length
     return text

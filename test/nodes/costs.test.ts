@@ -207,3 +207,35 @@ describe('JSON is looked at before it is read', () => {
     )
   })
 })
+
+describe('text.Diff', () => {
+  const numbered = (count: number, from = 0) =>
+    Array.from({ length: count }, (_, at) => a(4000) + String(from + at).padStart(5, '0'))
+
+  test('does not compare long lines again and again', async () => {
+    const [before, after] = [numbered(1900).join('\n'), numbered(1900, 2000).join('\n')]
+    const refused = /too_large: The texts differ in more than 2,000 lines/
+    await soon(() => assert.rejects(outputOf('text.Diff', { a: before, b: after }), refused))
+  })
+
+  test('gives the lines as they are', async () => {
+    const of = (a: string, b: string) => outputOf('text.Diff', { a, b, context: 1 })
+    const end = '\\ No newline at end of file'
+    assert.equal(await of('7\n\n5', '7\n\n\\\n'), `--- a\n+++ b\n@@ -2,2 +2,2 @@\n \n-5\n${end}\n+\\\n`)
+  })
+})
+
+test('text.Template reads each path once, and has an end to its placeholders', async () => {
+  const value = { list: Array.from({ length: 100_000 }, (_, at) => at) }
+  const template = '{{a.list[-1]}}'.repeat(100_000)
+  assert.equal(await soon(() => outputOf('text.Template', { template }, { a: value })), '99999'.repeat(100_000))
+  const whole = '{{a}}'.repeat(2_000_000)
+  await soon(() =>
+    assert.rejects(outputOf('text.Template', { template: whole }, { a: 'x' }), /more than 100,000 placeholders/),
+  )
+  const large = '{{a}}'.repeat(15)
+  assert.equal(
+    await soon(() => outputOf('text.Template', { template: large }, { a: value })),
+    JSON.stringify(value).repeat(15),
+  )
+})

@@ -85,7 +85,7 @@ describe('text.ParseHtml', () => {
     await assert.rejects(parse('<i>'.repeat(513)), /too_deep: The elements are nested more than 512 levels deep/)
     await assert.rejects(parse('x'.repeat(1_500_001)), /too_large: The document has more than 1,500,000 characters/)
     const nested = '<i>'.repeat(200) + 'x'.repeat(1_000_000)
-    await assert.rejects(parse(nested, 'i'), /too_large: The texts of the list would have more than 100,000,000/)
+    await assert.rejects(parse(nested, 'i'), /too_large: The items of the list would have more than 100,000,000/)
   })
 })
 
