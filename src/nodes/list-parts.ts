@@ -38,6 +38,14 @@ function compare(a: List, b: List, by: string) {
   }
 }
 
+/** Objects with more keys take long to make. */
+const MOST_INDEXED = 500_000
+
+function tooManyKeys(): NodeError {
+  const most = MOST_INDEXED.toLocaleString('en')
+  return new NodeError(`The object would have more than ${most} keys. Index parts of the list.`, 'too_large')
+}
+
 type Duplicates = 'last' | 'first' | 'fail'
 
 function index(items: List, by: string, value: string, duplicates: Duplicates): Record<string, unknown> {
@@ -56,6 +64,7 @@ function index(items: List, by: string, value: string, duplicates: Duplicates): 
       if (duplicates === 'fail') throw new NodeError(`Two items have the key "${shown(key)}".`, 'duplicate_key')
     }
     made.set(key, follow(item, valueParts) ?? null)
+    if (made.size > MOST_INDEXED) throw tooManyKeys()
   }
   return Object.fromEntries(made)
 }

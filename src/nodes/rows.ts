@@ -11,6 +11,9 @@ export type Row = Record<string, unknown>
 /** Where rows or columns multiply: so many cells fit into the memory a few times. */
 export const MOST_CELLS = 5_000_000
 
+/** Where cells are told apart or summed up, each costs more: so many take a second or so. */
+export const MOST_KEYED_CELLS = 3_000_000
+
 export const rowsProperty = (name = 'rows', what = 'The rows.') => required(name, 'list[dict[str,any]]', what)
 
 /** Throws NodeError where a row is none. */

@@ -11,7 +11,7 @@ import {
   guardCells,
   guardColumns,
   guardNames,
-  MOST_CELLS,
+  MOST_KEYED_CELLS,
   type Row,
   readRows,
   rowOf,
@@ -21,7 +21,7 @@ import {
 /** Rows in groups of the same key, in order of first sight. */
 export function groupRows(rows: readonly Row[], by: readonly string[]): Row[][] {
   guardColumns(rows, by)
-  budget(MOST_CELLS)(rows.length * (by.length + 1))
+  budget(MOST_KEYED_CELLS)(rows.length * (by.length + 1))
   const keys = new Keys(by.length)
   const groups: Row[][] = []
   for (const row of rows) {
@@ -96,7 +96,7 @@ function kindOfAll(values: readonly unknown[]): string | null {
 
 function describe(rows: readonly Row[]): Row[] {
   const columns = columnsOf(rows)
-  budget(MOST_CELLS)(rows.length * columns.length)
+  budget(MOST_KEYED_CELLS)(rows.length * columns.length)
   const spend = budget()
   return columns.map((column) => {
     const values = rows.map((row) => cell(row, column)).filter((value) => value !== null)

@@ -12,6 +12,7 @@ import {
   guardCells,
   guardColumns,
   guardNames,
+  MOST_KEYED_CELLS,
   type Row,
   readRows,
   rowOf,
@@ -47,8 +48,12 @@ function byText(rows: readonly Row[], column: string): Map<string, Row[]> {
   return found
 }
 
+/** A row of a pivot is put into a group twice and then summed up: as much work as so many cells of a key. */
+const ROWS_GATHERED = 3
+
 function pivot({ rows, index, columns, values, aggregate: how, fill }: Pivot) {
   guardColumns(rows, [...index, columns, values])
+  budget(MOST_KEYED_CELLS)(rows.length * (index.length + ROWS_GATHERED))
   const names = [...byText(rows, columns).keys()]
   const all = [...index, ...names]
   guardNames(all)

@@ -11,7 +11,7 @@ import {
   guardCells,
   guardColumns,
   guardNames,
-  MOST_CELLS,
+  MOST_KEYED_CELLS,
   type Row,
   readRows,
   rowOf,
@@ -81,7 +81,7 @@ function filter({ rows, where, present, contains, matches, ignore_case, formula,
 function distinct(rows: Row[], by: string[], keep: string) {
   guardColumns(rows, by)
   const columns = by.length > 0 ? by : columnsOf(rows)
-  budget(MOST_CELLS)(rows.length * columns.length)
+  budget(MOST_KEYED_CELLS)(rows.length * columns.length)
   const keys = new Keys(columns.length)
   const found: Row[] = []
   for (const row of rows) {
