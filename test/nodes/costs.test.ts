@@ -22,10 +22,12 @@ describe('looking for a text in another', () => {
   })
 
   test('nor for the plain beginning of a pattern', async () => {
-    const pattern = `${a(900)}b${a(900)}`
     const text = a(1_000_000)
-    assert.equal(await soon(() => outputOf('regex.Match', { text, pattern })), false)
-    assert.equal(await soon(() => outputOf('regex.Replace', { text, pattern })), text)
+    await soon(async () => {
+      for (let rest = 1980; rest < 1986; rest++) {
+        assert.equal(await outputOf('regex.Match', { text, pattern: `${a(10)}b${a(rest)}` }), false)
+      }
+    })
   })
 
   const letters = (most: number) => fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: most })
@@ -90,7 +92,10 @@ describe('text.Diff', () => {
   test('does not compare long lines again and again', async () => {
     const [before, after] = [numbered(1900).join('\n'), numbered(1900, 2000).join('\n')]
     const refused = /too_large: The texts differ in more than 2,000 lines/
-    await soon(() => assert.rejects(outputOf('text.Diff', { a: before, b: after }), refused))
+    await soon(async () => {
+      for (let count = 0; count < 4; count++)
+        await assert.rejects(outputOf('text.Diff', { a: before, b: after }), refused)
+    })
   })
 
   test('gives the lines as they are', async () => {
