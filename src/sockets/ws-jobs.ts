@@ -201,7 +201,7 @@ function end(connection: Peer, job_id: string, workflow_id: string | null, throw
 
 type Refusal = CommandRefusedError['error']
 
-const FULL = 'Too many values wait for this input. Send the next ones once some were taken.'
+const FULL = 'For this input no more values are kept. Send the next ones once some were taken.'
 
 const REFUSALS: Readonly<Partial<Record<Refusal, string>>> = {
   invalid_value: 'The value is not what the input takes.',

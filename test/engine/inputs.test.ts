@@ -159,3 +159,34 @@ describe('changes of properties', () => {
     assert.equal(execution.updateProperties('nobody', { a: 1 }), null)
   })
 })
+
+describe('what waits for a streamed input', () => {
+  const waiting = () => {
+    const gate = new Gate()
+    const of = graph(
+      [node('in', 'input.Any', { name: 'in', stream: true }), node('slow', 'test.Gate')],
+      ['in.output->slow.value'],
+    )
+    return { gate, ...start(of, withTypes(gate.type), { inboxLimit: 1 }) }
+  }
+
+  test('is refused beyond a number of values, and taken again once some were taken', async () => {
+    const { execution, gate, abort } = waiting()
+    const results = Array.from({ length: 1200 }, (_, at) => execution.pushInput('in', at))
+    assert.deepEqual([results[0], results[1023], results[1199]], ['ok', 'ok', 'full'])
+    await until(() => gate.waiting.length > 0)
+    assert.equal(execution.pushInput('in', 'more'), 'ok')
+    abort.abort()
+    for (const one of [...gate.waiting]) one.open()
+    await execution.done
+  })
+
+  test('is refused beyond a number of characters', async () => {
+    const { execution, abort } = waiting()
+    const long = 'x'.repeat(10_000_000)
+    const results = Array.from({ length: 4 }, () => execution.pushInput('in', long))
+    assert.deepEqual(results, ['ok', 'ok', 'ok', 'full'])
+    abort.abort()
+    await execution.done
+  })
+})
