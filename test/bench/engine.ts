@@ -203,17 +203,18 @@ function compileTimes(count: number): BenchRow[] {
 export async function benchEngine(): Promise<BenchRow[]> {
   const items = 100_000
   const compile = compileTimes(10_000)
-  const long = await longStream(1_000_000)
+  const chains = [
+    firings('chain of 10 nodes', await runsPerSecond(planOf(chain(10)), 700), 10),
+    firings('chain of 1,000 nodes', await runsPerSecond(planOf(chain(1000)), 700), 1000),
+  ]
   const large = fan(50_000)
   const small = await runsPerSecond(planOf(fan(500)), 700)
   const perNode = 1 / (small * fan(500).nodes.length)
   const wide = await runsPerSecond(planOf(large), 700)
   const tiny = await runsPerSecond(planOf(chain(3)), 700)
   return [
-    ...long,
+    ...chains,
     { name: 'engine: start and end of a run of 3 nodes', value: Math.round(1e7 / tiny) / 10, unit: 'µs' },
-    firings('chain of 10 nodes', await runsPerSecond(planOf(chain(10)), 700), 10),
-    firings('chain of 1,000 nodes', await runsPerSecond(planOf(chain(1000)), 700), 1000),
     firings('fan-out and joins, 1,000 nodes', small, fan(500).nodes.length),
     firings('fan-out and joins, 100,000 nodes', wide, large.nodes.length),
     {
@@ -222,6 +223,7 @@ export async function benchEngine(): Promise<BenchRow[]> {
       unit: '×',
     },
     firings('stream of 100,000 items through 5 nodes', await runsPerSecond(planOf(stream(items)), 700), items * 5),
+    ...(await longStream(1_000_000)),
     ...compile,
   ]
 }
