@@ -74,8 +74,10 @@ describe('get_status', () => {
     client.command('run_job', { job_id: waiting, workflow_id: 'w', graph: gated(waiting) })
     const execution_options = { persistence: 'session' }
     client.command('run_job', { job_id: session, workflow_id: 'v', graph: gated(session), execution_options })
-    await bench.gates.at(running)
-    await bench.gates.at(session)
+    // A job is in the list once its start is committed, which is when its frames come: a node may fire before that.
+    await client.next({ type: 'job_update', job_id: running, status: 'running' })
+    await client.next({ type: 'job_update', job_id: waiting, status: 'queued' })
+    await client.next({ type: 'job_update', job_id: session, status: 'running' })
     const { jobs } = (await other.ask('get_status', null)) as { jobs?: Frame[] }
     assert.deepEqual(
       jobs?.map((job) => [job.job_id, job.status, job.queue_position, job.started_at === null]),
