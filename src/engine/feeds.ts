@@ -1,5 +1,6 @@
 // The streamed inputs of one run: values that come from outside, waiting for their node.
 import { ItemSource } from './firing.ts'
+import { sizeOf } from './measure.ts'
 import type { Plan } from './plan.ts'
 import type { PlanNode } from './plan-parts.ts'
 import { paramValue } from './results.ts'
@@ -11,6 +12,22 @@ export interface Feed {
   readonly node: PlanNode
   readonly handle: string
   readonly source: ItemSource
+}
+
+/** How many pushed values wait for their node, and about how many characters they may have together. */
+const MOST_PUSHED = 1024
+const HEAVIEST_PUSHED = 32_000_000
+
+/** Appends a value to a stream that has not ended. */
+export function pushInto({ source, handle }: Feed, value: unknown): PushResult {
+  if (source.size >= MOST_PUSHED || source.weight + sizeOf(value) > HEAVIEST_PUSHED) return 'full'
+  source.push({ [handle]: value })
+  return 'ok'
+}
+
+export function endOf({ source }: Feed): PushResult {
+  source.ended = true
+  return 'ok'
 }
 
 export class Feeds {

@@ -2,47 +2,26 @@
 import { Aborter } from './aborter.ts'
 import { Actor } from './actor.ts'
 import type { AttemptHost } from './attempts.ts'
-import type { Budget } from './budget.ts'
 import type { Halting } from './call.ts'
 import type { Clock } from './clock.ts'
 import { type ContextHost, FiringContext } from './context.ts'
 import { reportToken } from './edge-report.ts'
-import { type Feed, Feeds, type PushResult } from './feeds.ts'
+import { endOf, type Feed, Feeds, type PushResult, pushInto } from './feeds.ts'
 import type { ItemSource } from './firing.ts'
 import type { Inbox } from './inbox.ts'
-import { sizeOf } from './measure.ts'
 import { type Inputs, type NodeContext, NodeError, type Outputs } from './node-type.ts'
 import type { ObservedNode, Outcome, RunError, RunObserver } from './observer.ts'
 import { CLOSED, type Member, type Performer, type Stage } from './performer.ts'
 import { type Path, placed } from './place.ts'
 import type { Plan } from './plan.ts'
+import { Published } from './published.ts'
 import { rest, withoutPlace } from './resting.ts'
 import { paramInputs, publicError } from './results.ts'
+import type { RunOptions } from './run-options.ts'
 import { Scheduler } from './scheduler.ts'
 import type { NodeServices } from './services.ts'
 import { Failure } from './tokens.ts'
 import { applicable } from './updates.ts'
-
-export interface RunOptions {
-  params: Record<string, unknown>
-  signal: AbortSignal
-  observer: RunObserver
-  budget: Budget
-  inboxLimit: number
-  clock: Clock
-  random: () => number
-  /** Milliseconds, or null. */
-  timeLimit: number | null
-  services: NodeServices
-  /** Calls a workflow under the firing's signal. While it goes on it is one of `calls`, so that it stops with its caller. */
-  callWorkflow(
-    caller: ObservedNode,
-    workflow_id: string,
-    params: Record<string, unknown>,
-    calls: Set<Halting>,
-    signal: AbortSignal,
-  ): Promise<Outputs>
-}
 
 type State = 'running' | 'failing' | 'cancelling' | 'settled'
 
@@ -50,20 +29,8 @@ type State = 'running' | 'failing' | 'cancelling' | 'settled'
 const WEIGHT = 256_000_000
 const LEAST_WEIGHT = 100_000
 
-/** How many pushed values wait for their node, and about how many characters they may have together. */
-const MOST_PUSHED = 1024
-const HEAVIEST_PUSHED = 32_000_000
-
 /** How many held failures of one node are logged. */
 const TOLD_FAILURES = 20
-
-/** About how many characters the outputs of a run may have together: they are kept, stored and sent. */
-const LARGEST_OUTPUTS = 128_000_000
-
-function tooMuch(): NodeError {
-  const text = `The outputs of the workflow have more than ${LARGEST_OUTPUTS / 1_000_000} million characters together.`
-  return new NodeError(`${text} Hand out less, or parts of it in several runs.`, 'too_large')
-}
 
 const NO_NODE: ObservedNode = { node_id: '', node_name: '', node_type: '' }
 
@@ -83,7 +50,7 @@ export class Run implements Stage, ContextHost, Halting {
   readonly #actors: (Performer | undefined)[]
   readonly #scheduler: Scheduler
   readonly #feeds: Feeds
-  readonly #outputs: Map<string, unknown[]>
+  readonly #published: Published
   readonly #calls = new Set<Halting>()
   readonly #drain = (): void => this.#work()
   readonly #abort = (): void => this.#cancel()
@@ -92,7 +59,6 @@ export class Run implements Stage, ContextHost, Halting {
   /** Nodes not yet closed, and asynchronous pieces of work under way. */
   #open: number
   #inFlight = 0
-  #published = 0
   #working = false
   #error: RunError | null = null
   #outcome: Outcome | null = null
@@ -110,7 +76,7 @@ export class Run implements Stage, ContextHost, Halting {
     this.services = options.services
     this.run = options.budget
     this.#feeds = new Feeds(plan, options.params)
-    this.#outputs = new Map(plan.outputs.map((output) => [output.name, []]))
+    this.#published = new Published(plan)
     this.#actors = new Array(plan.nodes.length)
     this.#scheduler = new Scheduler((node) => this.#actor(node), options.budget)
     this.#open = plan.nodes.length
@@ -151,18 +117,11 @@ export class Run implements Stage, ContextHost, Halting {
   }
 
   pushInput(name: string, value: unknown, handle?: string): PushResult {
-    return this.#feed(name, handle, 'not_running', (feed) => {
-      if (feed.source.size >= MOST_PUSHED || feed.source.weight + sizeOf(value) > HEAVIEST_PUSHED) return 'full'
-      feed.source.push({ [feed.handle]: value })
-      return 'ok'
-    })
+    return this.#feed(name, handle, 'not_running', (feed) => pushInto(feed, value))
   }
 
   endInput(name: string, handle?: string): PushResult {
-    return this.#feed(name, handle, 'ok', (feed) => {
-      feed.source.ended = true
-      return 'ok'
-    })
+    return this.#feed(name, handle, 'ok', endOf)
   }
 
   updateProperties(node_id: string, properties: Record<string, unknown>): string[] | null {
@@ -251,13 +210,12 @@ export class Run implements Stage, ContextHost, Halting {
 
   /** Counts what the run hands out. @throws NodeError where it is too much */
   weighOutput(value: unknown): void {
-    this.#published += sizeOf(value)
-    if (this.#published > LARGEST_OUTPUTS) throw tooMuch()
+    this.#published.weigh(value)
   }
 
   publish({ node }: Member, value: unknown): void {
     const { name, type } = node.output!
-    this.#outputs.get(name)!.push(value)
+    this.#published.add(name, value)
     this.observer.output(node.observed, name, value, type)
   }
 
@@ -433,7 +391,7 @@ export class Run implements Stage, ContextHost, Halting {
   #result(): Outcome {
     if (this.#error) return { status: 'failed', error: this.#error }
     if (this.#state === 'cancelling') return { status: 'cancelled' }
-    return { status: 'completed', outputs: Object.fromEntries(this.#outputs) }
+    return { status: 'completed', outputs: this.#published.all }
   }
 
   #settle(): void {

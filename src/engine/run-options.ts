@@ -1,0 +1,28 @@
+// What a run is given.
+import type { Budget } from './budget.ts'
+import type { Halting } from './call.ts'
+import type { Clock } from './clock.ts'
+import type { Outputs } from './node-type.ts'
+import type { ObservedNode, RunObserver } from './observer.ts'
+import type { NodeServices } from './services.ts'
+
+export interface RunOptions {
+  params: Record<string, unknown>
+  signal: AbortSignal
+  observer: RunObserver
+  budget: Budget
+  inboxLimit: number
+  clock: Clock
+  random: () => number
+  /** Milliseconds, or null. */
+  timeLimit: number | null
+  services: NodeServices
+  /** Calls a workflow under the firing's signal. While it goes on it is one of `calls`, so that it stops with its caller. */
+  callWorkflow(
+    caller: ObservedNode,
+    workflow_id: string,
+    params: Record<string, unknown>,
+    calls: Set<Halting>,
+    signal: AbortSignal,
+  ): Promise<Outputs>
+}
