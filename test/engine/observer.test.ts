@@ -4,12 +4,13 @@ import { describe, test } from 'node:test'
 import { Counter, edge, graph, node, sink, source, start, testType, value, withTypes } from './kit.ts'
 
 describe('observer', () => {
-  test('hears nodes, edges and outputs of a simple run in order', () => {
+  test('hears nodes, edges and outputs of a simple run in order', async () => {
     const of = graph(
       [source('in', 'a'), node('up', 'text.Case', { to: 'upper', name: 'Loud' }), sink('out')],
       [edge('in.output->up.text', { id: 'e1' }), edge('up.output->out.value', { id: 'e2' })],
     )
-    const { observer } = start(of)
+    const { observer, execution } = start(of)
+    await execution.done
     assert.deepEqual(observer.calls, [
       ['node', 'in', 'running', undefined],
       ['edge', 'e1', 'completed', 1],
@@ -24,12 +25,13 @@ describe('observer', () => {
     ])
   })
 
-  test('hears a node once, however often it fires, with the outputs of its last firing', () => {
+  test('hears a node once, however often it fires, with the outputs of its last firing', async () => {
     const of = graph(
       [source('in', [1, 2, 3]), node('each', 'control.ForEach'), node('say', 'text.FromValue'), sink('out')],
       ['in.output->each.list', 'each.item->say.value', 'say.output->out.value'],
     )
-    const { observer } = start(of)
+    const { observer, execution } = start(of)
+    await execution.done
     const said = observer.calls.filter((call) => call[0] === 'node' && call[1] === 'say')
     assert.deepEqual(said, [
       ['node', 'say', 'running', undefined],
