@@ -18,9 +18,10 @@ export interface Feed {
 const MOST_PUSHED = 1024
 const HEAVIEST_PUSHED = 32_000_000
 
-/** Appends a value to a stream that has not ended. */
-export function pushInto({ source, handle }: Feed, value: unknown): PushResult {
-  if (source.size >= MOST_PUSHED || source.weight + sizeOf(value) > HEAVIEST_PUSHED) return 'full'
+/** Appends a value to a stream that has not ended. Before the run has begun its host bounds what it keeps for it. */
+export function pushInto({ source, handle }: Feed, value: unknown, begun: boolean): PushResult {
+  const full = source.size >= MOST_PUSHED || source.weight + sizeOf(value) > HEAVIEST_PUSHED
+  if (begun && full) return 'full'
   source.push({ [handle]: value })
   return 'ok'
 }

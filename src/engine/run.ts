@@ -59,6 +59,7 @@ export class Run implements Stage, ContextHost, Halting {
   /** Nodes not yet closed, and asynchronous pieces of work under way. */
   #open: number
   #inFlight = 0
+  #begun = false
   #working = false
   #error: RunError | null = null
   #outcome: Outcome | null = null
@@ -84,6 +85,7 @@ export class Run implements Stage, ContextHost, Halting {
 
   /** Begins. A run that needs no waiting is over when this returns. */
   start(): void {
+    this.#begun = true
     const { signal, timeLimit } = this.#options
     if (signal.aborted) {
       this.#cancel()
@@ -117,7 +119,7 @@ export class Run implements Stage, ContextHost, Halting {
   }
 
   pushInput(name: string, value: unknown, handle?: string): PushResult {
-    return this.#feed(name, handle, 'not_running', (feed) => pushInto(feed, value))
+    return this.#feed(name, handle, 'not_running', (feed) => pushInto(feed, value, this.#begun))
   }
 
   endInput(name: string, handle?: string): PushResult {

@@ -1,7 +1,9 @@
 // Laws of params, streamed inputs and changes of properties while a run goes on.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Gate, graph, node, outputs, run, sink, source, start, until, withTypes } from './kit.ts'
+import { silentObserver } from '../../src/engine/observer.ts'
+import { newRun } from '../../src/engine/sub-workflow.ts'
+import { Gate, graph, node, outputs, planOf, run, sink, source, start, until, withTypes } from './kit.ts'
 
 const echo = (type: string, data: Record<string, unknown> = {}) =>
   graph([node('in', type, { name: 'x', ...data }), sink('out')], ['in.output->out.value'])
@@ -189,4 +191,19 @@ describe('what waits for a streamed input', () => {
     abort.abort()
     await execution.done
   })
+})
+
+test('what is pushed before the run starts is bounded by whoever keeps it until then, and none of it is lost', async () => {
+  const of = graph(
+    [node('in', 'input.Any', { name: 'in', stream: true }), node('count', 'control.Count'), sink('out')],
+    ['in.output->count.item', 'count.count->out.value'],
+  )
+  const { signal } = new AbortController()
+  const execution = newRun(planOf(of), { params: {}, signal, observer: silentObserver })
+  const large = Array.from({ length: 2_000_000 }, () => 1)
+  const results = [...Array(1200).keys(), large, large, large].map((value) => execution.pushInput('in', value))
+  assert.deepEqual(new Set(results), new Set(['ok']))
+  execution.endInput('in')
+  execution.start()
+  assert.deepEqual(await execution.done, { status: 'completed', outputs: { out: [1203] } })
 })
