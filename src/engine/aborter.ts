@@ -1,7 +1,6 @@
-// How firings in flight are told to end: by the run's cancel, by its time limit, and by its end where something is
-// still under way.
+// How firings in flight are told to end: by the run's cancel, by its time limit, and where all nodes are closed and
+// something is still under way.
 import type { Clock } from './clock.ts'
-import { NodeError } from './node-type.ts'
 
 /** Milliseconds that firings in flight have to end once they are told to. */
 const GRACE = 5000
@@ -42,11 +41,10 @@ export class Aborter {
     this.#limit = this.#after(ms, over)
   }
 
-  /** The run is over: no timer is left, and what is still under way hears of it. */
-  close(underWay: boolean): void {
+  /** The run is over: no timer is left. */
+  close(): void {
     this.#grace?.abort()
     this.#limit?.abort()
-    if (underWay) this.#firings?.abort(new NodeError('The run is over.', 'cancelled'))
   }
 
   #after(ms: number, over: () => void): AbortController {

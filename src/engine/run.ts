@@ -401,7 +401,7 @@ export class Run implements Stage, ContextHost, Halting {
     const outcome = this.#result()
     this.#state = 'settled'
     this.#options.signal.removeEventListener('abort', this.#abort)
-    this.#aborter.close(this.#inFlight > 0)
+    this.#aborter.close()
     this.#options.budget.forget(this.#drain)
     for (const actor of this.#actors) if (actor && !actor.closed) actor.abandon()
     this.#scheduler.clear()
