@@ -72,5 +72,13 @@ export function sizeOf(value: unknown): number {
   return measureOf(value, DEEPEST_VALUE).size
 }
 
+/** What is wrong with a value that nests too deep, or is larger than it may be; null where nothing is. Looks at it once. */
+export function excessOf(value: unknown, largest: number): 'too_deep' | 'too_large' | null {
+  if (typeof value !== 'object' || value === null) return sizeOfPlain(value) > largest ? 'too_large' : null
+  const { depth, size } = measureOf(value, DEEPEST_VALUE)
+  if (depth > DEEPEST_VALUE) return 'too_deep'
+  return size > largest ? 'too_large' : null
+}
+
 /** What to say of what nests too deep. */
 export const TOO_DEEP = `nested more than ${DEEPEST_VALUE} deep`

@@ -1,5 +1,5 @@
 // Judges what node code returns and yields, and what reaches it: every misfit becomes an error that names the place.
-import { isTooDeep, LARGEST_VALUE, sizeOf, TOO_DEEP } from './measure.ts'
+import { excessOf, isTooDeep, LARGEST_VALUE, TOO_DEEP } from './measure.ts'
 import { type Inputs, NodeError, type Outputs } from './node-type.ts'
 import type { PlanNode, PlanSlot } from './plan-parts.ts'
 import { hint } from './suggest.ts'
@@ -29,9 +29,8 @@ function checkHandles(node: PlanNode, values: Outputs, stream: boolean): void {
     if (value !== undefined && !conformsAtTop(value, output.type)) {
       throw bad(node, `gave ${kindOf(value)} on "${handle}", which is ${typeText(output.type)}.`)
     }
-    if (isTooDeep(value)) throw bad(node, `gave a value on "${handle}" that is ${TOO_DEEP}.`, 'too_deep')
-    if (sizeOf(value) > LARGEST_VALUE)
-      throw bad(node, `gave a value on "${handle}" that is ${tooLarge(LARGEST_VALUE)}.`, 'too_large')
+    const excess = excessOf(value, LARGEST_VALUE)
+    if (excess) throw bad(node, `gave a value on "${handle}" that is ${excessText(excess, LARGEST_VALUE)}.`, excess)
   }
 }
 
@@ -40,8 +39,8 @@ export const NO_OUTPUTS: Outputs = Object.freeze({})
 /** In characters, about: what an output node hands out at once; a frame to a client may hold no more. */
 export const LARGEST_OUTPUT = 32_000_000
 
-function tooLarge(limit: number): string {
-  return `larger than ${limit / 1_000_000} million characters`
+function excessText(excess: 'too_deep' | 'too_large', largest: number): string {
+  return excess === 'too_deep' ? TOO_DEEP : `larger than ${largest / 1_000_000} million characters`
 }
 
 /** What a firing returned, once it is found good. Nothing at all is no outputs. */
@@ -61,11 +60,10 @@ export function checkedItem(node: PlanNode, yielded: unknown): Outputs {
 
 /** What an output node hands out, once it is found good: it may be its own value, which no node gave. */
 export function checkedPublic(node: PlanNode, value: unknown): unknown {
-  if (isTooDeep(value)) throw bad(node, `got a value that is ${TOO_DEEP}.`, 'too_deep')
-  if (sizeOf(value) > LARGEST_OUTPUT) {
-    throw bad(node, `got a value that is ${tooLarge(LARGEST_OUTPUT)}. Hand it out in parts.`, 'too_large')
-  }
-  return value
+  const excess = excessOf(value, LARGEST_OUTPUT)
+  if (!excess) return value
+  const advice = excess === 'too_large' ? ' Hand it out in parts.' : ''
+  throw bad(node, `got a value that is ${excessText(excess, LARGEST_OUTPUT)}.${advice}`, excess)
 }
 
 /** A value as its input takes it. */
