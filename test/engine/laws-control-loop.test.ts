@@ -1,27 +1,9 @@
 // The law of control.Loop: how its rounds end, and with which result.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Graph, GraphNode } from '../../src/engine/graph.ts'
 import { NodeError } from '../../src/engine/node-type.ts'
-import { graph, mapType, node, output, outputs, run, sink, start, testType, value, withTypes } from './kit.ts'
-
-const add = mapType('test.Add', (given) => Number(given) + 1)
-const over = mapType('test.Over', (given) => Number(given) >= 5)
-const types = withTypes(add, over)
-
-/** A loop that adds one in each round; its result and its rounds come out. */
-function counting(data: Record<string, unknown>, more: GraphNode[] = [], edges: string[] = []): Graph {
-  return graph(
-    [
-      node('loop', 'control.Loop', { initial: 0, ...data }),
-      node('add', 'test.Add'),
-      sink('out'),
-      sink('rounds'),
-      ...more,
-    ],
-    ['loop.value->add.value', 'add.output->loop.next', 'loop.result->out.value', 'loop.rounds->rounds.value', ...edges],
-  )
-}
+import { counting, types } from './counting.ts'
+import { mapType, node, output, outputs, run, start, testType, value, withTypes } from './kit.ts'
 
 describe('law 21: control.Loop', () => {
   const until = [node('over', 'test.Over')]

@@ -1,31 +1,14 @@
 // The laws of loops: rounds, what closes a cycle and what may not, and one firing after the other.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Graph, GraphNode } from '../../src/engine/graph.ts'
+import type { Graph } from '../../src/engine/graph.ts'
 import { compileGraph } from '../../src/engine/plan.ts'
 import { ANY } from '../../src/engine/types.ts'
-import { graph, mapType, node, output, outputs, sink, source, testType, value, withTypes } from './kit.ts'
-
-const add = mapType('test.Add', (given) => Number(given) + 1)
-const over = mapType('test.Over', (given) => Number(given) >= 5)
-const types = withTypes(add, over)
+import { counting, types } from './counting.ts'
+import { graph, node, output, outputs, sink, source, testType, value, withTypes } from './kit.ts'
 
 function codes(of: Graph): string[] {
   return compileGraph(of, types).issues.map((issue) => issue.code)
-}
-
-/** A loop that adds one in each round; its result and its rounds come out. */
-function counting(data: Record<string, unknown>, more: GraphNode[] = [], edges: string[] = []): Graph {
-  return graph(
-    [
-      node('loop', 'control.Loop', { initial: 0, ...data }),
-      node('add', 'test.Add'),
-      sink('out'),
-      sink('rounds'),
-      ...more,
-    ],
-    ['loop.value->add.value', 'add.output->loop.next', 'loop.result->out.value', 'loop.rounds->rounds.value', ...edges],
-  )
 }
 
 describe('law 18: feedback closes a cycle', () => {

@@ -1,27 +1,11 @@
 // What one firing costs at most on values, lists and tables, however large they are and whatever they share.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type NodeContext, Want } from '../../src/engine/node-type.ts'
-import { noServices } from '../../src/engine/services.ts'
+import { Want } from '../../src/engine/node-type.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
+import { context } from './context.ts'
 import { fire, outputOf } from './fire.ts'
 import { soon } from './soon.ts'
-
-const context: NodeContext = {
-  node_id: 'n',
-  outputs: new Map(),
-  streams: false,
-  isConnected: () => false,
-  run: {},
-  signal: new AbortController().signal,
-  clock: { now: () => 0, sleep: async () => {} },
-  random: () => 0,
-  services: noServices,
-  log: () => {},
-  progress: () => {},
-  chunk: () => {},
-  callWorkflow: async (_id, params) => params,
-}
 
 const a = (length: number) => 'a'.repeat(length)
 

@@ -8,6 +8,7 @@ import { noServices } from '../../src/engine/services.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
 import { graph, HandClock, node, until } from '../engine/kit.ts'
 import { bodyOf, httpServer, localHttp } from '../net/servers.ts'
+import { context as plainContext } from './context.ts'
 import { type HttpRun, runHttp } from './http-run.ts'
 
 /** A server, and a run of http.Request against it with these properties; `url` is added to the server's. */
@@ -357,19 +358,11 @@ describe('secrets', () => {
     await using http = localHttp()
     const logs: string[] = []
     const context: NodeContext = {
-      node_id: 'n',
-      outputs: new Map(),
-      streams: false,
+      ...plainContext,
       isConnected: (property) => property !== 'headers',
-      run: {},
-      signal: new AbortController().signal,
       clock: new HandClock(),
       services: { ...noServices, http, secret: async (name) => `the ${name}` },
-      random: () => 0,
       log: (severity, content) => logs.push(`${severity} ${content}`),
-      progress: () => {},
-      chunk: () => {},
-      callWorkflow: async () => ({}),
     }
     const type = builtinNodes.get('http.Request')!
     const defaults = Object.fromEntries(type.properties.map(({ name, default: value }) => [name, value ?? null]))

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import {
   type Inputs,
-  type NodeContext,
   NodeError,
   type NodeProperty,
   type NodeType,
@@ -12,28 +11,12 @@ import {
   Want,
   type Weave,
 } from '../../src/engine/node-type.ts'
-import { noServices } from '../../src/engine/services.ts'
 import { conformsAtTop } from '../../src/engine/values.ts'
 import { LONGEST_LIST, LONGEST_TEXT, MOST_GATHERED_TEXT } from '../../src/nodes/limits.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
 import { node, run } from '../engine/kit.ts'
+import { context } from './context.ts'
 import { outputOf } from './fire.ts'
-
-const context: NodeContext = {
-  node_id: 'n',
-  outputs: new Map(),
-  streams: false,
-  isConnected: () => false,
-  run: {},
-  signal: new AbortController().signal,
-  clock: { now: () => 0, sleep: async () => {} },
-  random: () => 0,
-  services: noServices,
-  log: () => {},
-  progress: () => {},
-  chunk: () => {},
-  callWorkflow: async (_id, params) => params,
-}
 
 /** What a node is given: the value of each kind, everything at its limit. */
 interface Hand {

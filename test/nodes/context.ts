@@ -1,0 +1,19 @@
+// What node code sees of a run, for tests that call it without one.
+import type { NodeContext } from '../../src/engine/node-type.ts'
+import { noServices } from '../../src/engine/services.ts'
+
+export const context: NodeContext = {
+  node_id: 'n',
+  outputs: new Map(),
+  streams: false,
+  isConnected: () => false,
+  run: {},
+  signal: new AbortController().signal,
+  clock: { now: () => 0, sleep: async () => {} },
+  random: () => 0,
+  services: noServices,
+  log: () => {},
+  progress: () => {},
+  chunk: () => {},
+  callWorkflow: async (_id, params) => params,
+}
