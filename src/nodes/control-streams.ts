@@ -1,10 +1,9 @@
 // control.*: what makes one value of a stream, or one stream of several.
-import { sizeOf } from '../engine/measure.ts'
 import { type Inputs, type NodeType, STREAM_END, Want, type Weave } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
 import { option, output, required, stream } from './define.ts'
 import { type Names, parseFormula } from './formula.ts'
-import { guardGathered, guardList } from './limits.ts'
+import { Gathered } from './gathered.ts'
 import { memo } from './memo.ts'
 import { finite } from './values.ts'
 
@@ -13,15 +12,9 @@ const formulaOf = memo(parseFormula)
 
 /** The items of one stream that is read to its end. */
 function* rest(name: string): Generator<Want, unknown[], unknown> {
-  const items: unknown[] = []
-  let size = 0
-  for (let item = yield new Want(name); item !== STREAM_END; item = yield new Want(name)) {
-    guardList(items.length + 1)
-    size += sizeOf(item)
-    guardGathered(size)
-    items.push(item)
-  }
-  return items
+  const gathered = new Gathered()
+  for (let item = yield new Want(name); item !== STREAM_END; item = yield new Want(name)) gathered.add(item)
+  return gathered.list
 }
 
 type Length = 'shortest' | 'longest'
@@ -68,19 +61,15 @@ function* chain(): Weave {
 }
 
 function* batch({ size }: Inputs): Weave {
-  let list: unknown[] = []
-  let gathered = 0
+  let gathered = new Gathered()
   let index = 0
   for (let item = yield new Want('item'); item !== STREAM_END; item = yield new Want('item')) {
-    gathered += sizeOf(item)
-    guardGathered(gathered)
-    list.push(item)
-    if (list.length < Number(size)) continue
-    yield { list, index: index++ }
-    list = []
-    gathered = 0
+    gathered.add(item)
+    if (gathered.list.length < Number(size)) continue
+    yield { list: gathered.list, index: index++ }
+    gathered = new Gathered()
   }
-  if (list.length > 0) yield { list, index: index++ }
+  if (gathered.list.length > 0) yield { list: gathered.list, index: index++ }
   return { count: index }
 }
 

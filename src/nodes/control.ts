@@ -1,8 +1,7 @@
 // control.*: branches, streams and waiting.
-import { sizeOf } from '../engine/measure.ts'
 import { type Inputs, NodeError, type NodeType } from '../engine/node-type.ts'
 import { conversion, option, output, required, stream } from './define.ts'
-import { guardGathered, guardList } from './limits.ts'
+import { Gathered } from './gathered.ts'
 
 /** Milliseconds in a second; seconds are what people write. */
 const SECOND = 1000
@@ -52,16 +51,10 @@ export const controlNodes: NodeType[] = [
     properties: [required('item', 'any', 'The items.', { aggregate: true })],
     outputs: [output('list', 'list[any]')],
     open() {
-      const list: unknown[] = []
-      let size = 0
+      const gathered = new Gathered()
       return {
-        push(value) {
-          size += sizeOf(value)
-          guardGathered(size)
-          guardList(list.length + 1)
-          list.push(value)
-        },
-        end: () => ({ list }),
+        push: (value) => gathered.add(value),
+        end: () => ({ list: gathered.list }),
       }
     },
   },
