@@ -27,6 +27,9 @@ const insert = statement<JobTable>()((db, p) =>
     updated_at: p('updated_at'),
     started_at: p('started_at'),
     finished_at: p('finished_at'),
+    seed: p('seed'),
+    waiting: p('waiting'),
+    wake_at: p('wake_at'),
   }),
 )
 
@@ -42,13 +45,11 @@ const update = statement<JobTable>()((db, p) =>
       updated_at: p('updated_at'),
       started_at: p('started_at'),
       finished_at: p('finished_at'),
+      waiting: p('waiting'),
+      wake_at: p('wake_at'),
     })
     .where('key', '=', p('key'))
     .where('attempt', '=', p('attempt')),
-)
-
-const insertInput = statement<{ job_key: number; params: string }>()((db, p) =>
-  db.insertInto('job_input').values({ job_key: p('job_key'), params: p('params') }),
 )
 
 const selectOwned = statement<Scope & { id: string }>()((db, p) =>
@@ -76,11 +77,6 @@ export function insertJob(tx: Tx, row: JobTable): void {
 /** Writes the columns that change while a job lives; false when the row belongs to a later attempt. */
 export function updateJob(tx: Tx, row: JobTable): boolean {
   return tx.run(update, row) === 1
-}
-
-/** Keeps the parameters (JSON text) that a job runs with. */
-export function insertJobInput(tx: Tx, job_key: number, params: string): void {
-  tx.run(insertInput, { job_key, params })
 }
 
 /** The job of this id, if it belongs to the scope. */

@@ -4,9 +4,13 @@ import { Kysely, SqliteDialect } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import { StartError } from '../start-error.ts'
 import { initial } from './migrations/0001-initial.ts'
+import { durableJobs } from './migrations/0002-durable-jobs.ts'
 
 /** In order; a name, once released, never changes. */
-const MIGRATIONS: Readonly<Record<string, Migration>> = { '0001-initial': initial }
+const MIGRATIONS: Readonly<Record<string, Migration>> = {
+  '0001-initial': initial,
+  '0002-durable-jobs': durableJobs,
+}
 
 /** @throws StartError when the database was written by a newer version */
 export async function migrate(db: Database.Database): Promise<void> {

@@ -77,12 +77,38 @@ export interface JobTable {
   updated_at: string
   started_at: string | null
   finished_at: string | null
+  /** What the run's random numbers are made from. */
+  seed: number | null
+  /** What a suspended job waits for: JSON text of a list, as `jobs/waiting.ts` has it; else null. */
+  waiting: string | null
+  /** When the server has to see to a job that does not run, in milliseconds since the epoch; or null. */
+  wake_at: number | null
 }
 
-/** What a job needs to run and nobody is ever served. */
-export interface JobInputTable {
+/** What a job needs to run and nobody is ever served, encrypted: page 0 has its parameters, the others what its run remembers. */
+export interface JobJournalTable {
   job_key: number
-  params: string
+  page: number
+  attempt: number
+  body: Uint8Array
+}
+
+/** `workspace` is '' outside of any. */
+export interface IdempotencyKeyTable {
+  user_id: string
+  workspace: string
+  key: string
+  request_sha256: string
+  job_key: number
+  created_at: string
+}
+
+/** What is left of a job past its retention. */
+export interface JobTombstoneTable {
+  user_id: string
+  workspace: string
+  id: string
+  expired_at: string
 }
 
 export interface JobEventTable {
@@ -99,6 +125,8 @@ export interface Tables {
   workflow_share: WorkflowShareTable
   graph: GraphTable
   job: JobTable
-  job_input: JobInputTable
+  job_journal: JobJournalTable
+  idempotency_key: IdempotencyKeyTable
+  job_tombstone: JobTombstoneTable
   job_event: JobEventTable
 }

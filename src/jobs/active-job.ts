@@ -2,7 +2,7 @@
 // in one transaction, and tells whoever waits when that is committed. Who may run when is the service's business.
 import type { JobStatus } from '../../generated/types.ts'
 import { keepGraph } from '../db/graphs.ts'
-import { insertJob, insertJobInput, updateJob } from '../db/jobs.ts'
+import { insertJob, updateJob } from '../db/jobs.ts'
 import type { JobTable } from '../db/schema.ts'
 import { scopedKey } from '../db/scope.ts'
 import type { Tx } from '../db/store.ts'
@@ -316,7 +316,6 @@ export class ActiveJob implements Contender {
     }
     keepGraph(tx, this.#compiled.sha256, this.#compiled.body)
     insertJob(tx, this.row)
-    insertJobInput(tx, this.row.key, jsonText(this.params))
   }
 
   #committed(error: unknown): void {

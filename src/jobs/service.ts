@@ -338,6 +338,9 @@ export class JobService implements JobHost {
       updated_at: now,
       started_at: null,
       finished_at: null,
+      seed: null,
+      waiting: null,
+      wake_at: null,
     }
   }
 }

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { dropUnusedGraph, graphBody, keepGraph } from '../../src/db/graphs.ts'
 import { insertJobEvent, jobEventsAfter, jobEventsOfType } from '../../src/db/job-events.ts'
-import { activeJobs, insertJobInput, ownedJob, unfinishedJobs, updateJob } from '../../src/db/jobs.ts'
+import { insertJournalPage } from '../../src/db/job-journal.ts'
+import { activeJobs, ownedJob, unfinishedJobs, updateJob } from '../../src/db/jobs.ts'
 import type { StoredStatus } from '../../src/db/schema.ts'
 import type { Scope } from '../../src/db/scope.ts'
 import { statement } from '../../src/db/statement.ts'
@@ -103,11 +104,11 @@ describe('rows of jobs', () => {
     assert.equal(await store.write((tx) => updateJob(tx, { ...row, status: 'failed' })), true)
   })
 
-  test('inputs and events need their job', async () => {
+  test('pages of the journal and events need their job', async () => {
     await using opened = await openStore()
     const { store } = opened
     await assert.rejects(
-      store.write((tx) => insertJobInput(tx, 1, '{}')),
+      store.write((tx) => insertJournalPage(tx, { job_key: 1, page: 0, attempt: 1, body: new Uint8Array(1) })),
       /FOREIGN KEY/,
     )
     await assert.rejects(

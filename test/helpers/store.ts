@@ -61,6 +61,9 @@ export function jobRow(key: number, more: Partial<JobTable> = {}): JobTable {
     updated_at: AT,
     started_at: null,
     finished_at: null,
+    seed: null,
+    waiting: null,
+    wake_at: null,
     ...more,
   }
 }

@@ -1,0 +1,72 @@
+// What a run remembers beyond its process, so that one that was interrupted goes on where it stood. The engine says what happened and
+// asks what is known; its host stores it. Law 48 and following of the README beside this file.
+import type { Inputs, Outputs } from './node-type.ts'
+
+/** What one firing waits for, outside of the run. It must stay plain data: it outlives the process. */
+export interface WaitRequest {
+  /** `approval`: a decision of a person. `value`: a value from outside. `delay`: the passing of time. */
+  readonly kind: 'approval' | 'value' | 'delay'
+  /** The name under which the value is awaited. */
+  readonly name: string | null
+  /** What to show to whoever is asked. */
+  readonly message: string | null
+  /** The JSON schema that the value must satisfy; null: anything. */
+  readonly schema: Record<string, unknown> | null
+  /** When a delay is over, in milliseconds since the epoch; else null. */
+  readonly until: number | null
+}
+
+/** A firing that waits. */
+export interface Waiting {
+  /** Names the firing within the whole run, called workflows included; opaque to hosts. */
+  readonly firing: string
+  /** The waiting node; for one of a called workflow, the node of the run's own graph that called. */
+  readonly node_id: string
+  readonly request: WaitRequest
+}
+
+/** A failure that a `Catch` holds, or a firing's end otherwise. */
+export type FiringEnd =
+  | { readonly outputs: Outputs }
+  | { readonly failure: { readonly type: string; readonly message: string } }
+
+/** What is known of a firing from before an interruption. */
+export interface Remembered {
+  /** Its start was recorded: its node is not safe to run again. */
+  readonly started: boolean
+  /** The items of its stream that had gone out, in order. */
+  readonly items: readonly Outputs[]
+  /** How it ended; null where it had not. */
+  readonly end: FiringEnd | null
+  /** What it waits for, or waited for; null: it does not wait. */
+  readonly wait: WaitRequest | null
+  /** The value that it was given for that; null: none yet. */
+  readonly answer: { readonly value: unknown } | null
+}
+
+/** A change of a node's own values while a run went on: it holds for firings from number `from` of the node on, counted from 0. */
+export interface NodeUpdate {
+  readonly node_id: string
+  readonly from: number
+  readonly properties: Inputs
+}
+
+/**
+ * The memory of one run. A firing is named by its node and its index path, as text: `''` outside of all streams, else `2.0`. All but `start`
+ * are synchronous: the host commits what it is told, in this order, before or together with anything that follows from it and can be seen.
+ */
+export interface Journal {
+  /** What is known of a firing; null: nothing. Asked once, before the firing begins. */
+  recall(node_id: string, path: string): Remembered | null
+  /** A firing that must not run twice is about to begin. Resolves when that is committed; rejects where it can not be. */
+  start(node_id: string, path: string): Promise<void>
+  /** An item of a stream goes out to its consumers. */
+  item(node_id: string, path: string, item: Outputs): void
+  end(node_id: string, path: string, end: FiringEnd): void
+  /** A firing waits; what it gets later is its `answer`. */
+  wait(node_id: string, path: string, request: WaitRequest): void
+  /** The name of a firing, as `Waiting.firing` has it. */
+  name(node_id: string, path: string): string
+  /** The memory of the workflow that a firing calls; `call` counts the calls of that firing from 0. */
+  within(node_id: string, path: string, call: number): Journal
+}
