@@ -5,11 +5,13 @@ import { type Migration, Migrator } from 'kysely/migration'
 import { StartError } from '../start-error.ts'
 import { initial } from './migrations/0001-initial.ts'
 import { durableJobs } from './migrations/0002-durable-jobs.ts'
+import { assets } from './migrations/0003-assets.ts'
 
 /** In order; a name, once released, never changes. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-initial': initial,
   '0002-durable-jobs': durableJobs,
+  '0003-assets': assets,
 }
 
 /** @throws StartError when the database was written by a newer version */

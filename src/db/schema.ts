@@ -119,6 +119,28 @@ export interface JobEventTable {
   created_at: string
 }
 
+/** A file or a folder. The row of a folder has no digest and no keys. */
+export interface AssetTable {
+  id: string
+  user_id: string
+  workspace_id: string | null
+  parent_id: string | null
+  name: string
+  content_type: string
+  size: number
+  sha256: string | null
+  /** Under which the bytes are served: `<user>/<id>.<ext>`. */
+  storage_key: string | null
+  /** Under which the store of objects keeps the bytes: the same for equal content of one user. */
+  content_key: string | null
+  metadata: string
+  workflow_id: string | null
+  job_id: string | null
+  node_id: string | null
+  created_at: string
+  updated_at: string
+}
+
 export interface Tables {
   workflow: WorkflowTable
   workflow_version: WorkflowVersionTable
@@ -129,4 +151,5 @@ export interface Tables {
   idempotency_key: IdempotencyKeyTable
   job_tombstone: JobTombstoneTable
   job_event: JobEventTable
+  asset: AssetTable
 }

@@ -1,3 +1,6 @@
+CREATE INDEX asset_by_content on asset (content_key) where content_key is not null;
+CREATE INDEX asset_by_job on asset (user_id, ifnull(workspace_id, ''), job_id)
+    where job_id is not null;
 CREATE INDEX "idempotency_key_by_age" on "idempotency_key" ("created_at");
 CREATE INDEX job_by_age on job (user_id, ifnull(workspace_id, ''), key);
 CREATE INDEX "job_by_graph" on "job" ("graph_sha256");
@@ -14,6 +17,7 @@ CREATE INDEX "workflow_by_access" on "workflow" ("access", "updated_at", "id");
 CREATE INDEX "workflow_by_graph" on "workflow" ("graph_sha256");
 CREATE INDEX workflow_by_owner on workflow (user_id, ifnull(workspace_id, ''), updated_at, id);
 CREATE INDEX "workflow_version_by_graph" on "workflow_version" ("graph_sha256");
+CREATE TABLE "asset" ("id" text not null primary key, "user_id" text not null, "workspace_id" text, "parent_id" text, "name" text not null, "content_type" text not null, "size" integer not null, "sha256" text, "storage_key" text unique, "content_key" text, "metadata" text not null, "workflow_id" text, "job_id" text, "node_id" text, "created_at" text not null, "updated_at" text not null) strict;
 CREATE TABLE "graph" ("sha256" text not null primary key, "body" text not null) strict;
 CREATE TABLE "idempotency_key" ("user_id" text not null, "workspace" text not null, "key" text not null, "request_sha256" text not null, "job_key" integer not null, "created_at" text not null, constraint "idempotency_key_key" primary key ("user_id", "workspace", "key")) strict, without rowid;
 CREATE TABLE "job" ("key" integer not null primary key, "id" text not null, "user_id" text not null, "workspace_id" text, "workflow_id" text not null, "workflow_etag" text, "workflow_revision" integer, "graph_sha256" text not null references "graph" ("sha256"), "name" text, "status" text not null, "request_sha256" text, "options" text not null, "attempt" integer not null, "last_sequence" integer not null, "error" text, "result" text, "created_at" text not null, "updated_at" text not null, "started_at" text, "finished_at" text, "seed" integer, "waiting" text, "wake_at" integer) strict;
