@@ -1,0 +1,167 @@
+// Replaces secrets in everything that is served or logged. It knows their values; which there are is said by those who have them.
+import { Automaton } from './automaton.ts'
+import {
+  isHeaderName,
+  isTellingName,
+  MARK,
+  maySayCredentials,
+  withoutCredentials,
+  withoutNamed,
+} from './credentials.ts'
+import { SHORTEST_SECRET, secretForms } from './forms.ts'
+import { Grams } from './grams.ts'
+
+export interface RedactionOptions {
+  /**
+   * Replaces besides what stands under names such as `password` or `cookie`. For logs and provenance: an output of a job that is
+   * called "password" is what its owner asked for.
+   */
+  readonly names?: boolean
+}
+
+interface Matcher {
+  readonly grams: Grams
+  readonly words: Automaton
+  /** Whether a secret could be read in a number. */
+  readonly numeric: boolean
+}
+
+/** What is nested deeper is not looked at, and so is not shown. */
+const DEEPEST = 500
+
+const UNDER_WAY = Symbol()
+
+/**
+ * Replaces, by `[redacted]`, secrets of 8 or more characters in their usual forms, authorization values, and tokens of this service.
+ * What holds none of them is given back as it came, the same object; nothing is changed in place.
+ */
+export class Redactor {
+  readonly #secrets = new Set<string>()
+  #matcher: Matcher | null = null
+
+  constructor(secrets: Iterable<string> = []) {
+    for (const secret of secrets) this.add(secret)
+  }
+
+  /** From now on `secret` is replaced, unless it has less than 8 characters. */
+  add(secret: string): void {
+    if (secret.length < SHORTEST_SECRET || this.#secrets.has(secret)) return
+    this.#secrets.add(secret)
+    this.#matcher = null
+  }
+
+  /** A quick look at a text, JSON included: false where nothing would be replaced in it. */
+  mayHold(text: string): boolean {
+    return this.#known().grams.mayHold(text) || maySayCredentials(text)
+  }
+
+  text(text: string, { names = false }: RedactionOptions = {}): string {
+    const { grams, words } = this.#known()
+    const known = grams.mayHold(text) ? words.replace(text, MARK) : text
+    if (names) return withoutNamed(known)
+    return maySayCredentials(known) ? withoutCredentials(known) : known
+  }
+
+  /** A JSON text: the same one where nothing is replaced, and otherwise one that is still JSON. */
+  payload(json: string): string {
+    if (!this.mayHold(json)) return json
+    const value: unknown = JSON.parse(json)
+    const redacted = this.value(value)
+    return redacted === value ? json : JSON.stringify(redacted)
+  }
+
+  /** A JSON value, keys as well as values; it may hold bytes, which stay as they are. Of keys that become the same, the last counts. */
+  value<T>(value: T, { names = false }: RedactionOptions = {}): T {
+    if (typeof value === 'string') return this.text(value, { names }) as T
+    return new Walk(this, this.#known().numeric, names).value(value, 0) as T
+  }
+
+  /** Headers by name, or a list of names and values in turn. */
+  headers<T extends object>(headers: T): T {
+    return this.value(headers, { names: true })
+  }
+
+  #known(): Matcher {
+    this.#matcher ??= matcherOf([...this.#secrets])
+    return this.#matcher
+  }
+}
+
+function matcherOf(secrets: readonly string[]): Matcher {
+  const forms = secrets.flatMap(secretForms)
+  const numeric = secrets.some((secret) => /^[\d.e+-]+$/i.test(secret))
+  return { grams: new Grams(forms), words: new Automaton(forms), numeric }
+}
+
+/** One walk over one value. What is met twice is looked at once; what holds itself is cut there, since it has no end. */
+class Walk {
+  readonly #redactor: Redactor
+  readonly #numeric: boolean
+  readonly #options: RedactionOptions
+  readonly #met = new Map<object, unknown>()
+
+  constructor(redactor: Redactor, numeric: boolean, names: boolean) {
+    this.#redactor = redactor
+    this.#numeric = numeric
+    this.#options = { names }
+  }
+
+  value(value: unknown, depth: number): unknown {
+    if (typeof value === 'string') return this.#redactor.text(value, this.#options)
+    if (typeof value === 'number') return this.#number(value)
+    if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value
+    const met = this.#met.get(value)
+    if (met === UNDER_WAY || depth === DEEPEST) return MARK
+    if (met !== undefined) return met
+    this.#met.set(value, UNDER_WAY)
+    const redacted = Array.isArray(value) ? this.#list(value, depth) : this.#record(value as Fields, depth)
+    this.#met.set(value, redacted)
+    return redacted
+  }
+
+  #number(value: number): unknown {
+    if (!this.#numeric) return value
+    const written = String(value)
+    return this.#redactor.text(written) === written ? value : MARK
+  }
+
+  #list(list: readonly unknown[], depth: number): unknown[] {
+    const redacted = list.map((item, at) => (this.#follows(list, at) ? MARK : this.value(item, depth + 1)))
+    return redacted.some((item, at) => !Object.is(item, list[at])) ? redacted : (list as unknown[])
+  }
+
+  /** Whether an item is the value of the header that is named before it, as in lists of names and values in turn. */
+  #follows(list: readonly unknown[], at: number): boolean {
+    if (!this.#options.names || at % 2 === 0 || typeof list[at] !== 'string') return false
+    const name = list[at - 1]
+    return typeof name === 'string' && isHeaderName(name)
+  }
+
+  #record(record: Fields, depth: number): Fields {
+    let changed = false
+    const entries: [string, unknown][] = []
+    const named = this.#options.names === true && holdsNamed(record)
+    for (const key of Object.keys(record)) {
+      const value = record[key]
+      const hidden =
+        this.#options.names === true && (isTellingName(key) || (named && key === 'value')) && isSomething(value)
+      const redacted = hidden ? MARK : this.value(value, depth + 1)
+      const name = this.#redactor.text(key)
+      changed ||= name !== key || !Object.is(redacted, value)
+      entries.push([name, redacted])
+    }
+    return changed ? Object.fromEntries(entries) : record
+  }
+}
+
+type Fields = Record<string, unknown>
+
+/** Such as `{"name": "Cookie", "value": …}`. */
+function holdsNamed({ name, key }: Fields): boolean {
+  return [name, key].some((one) => typeof one === 'string' && isTellingName(one))
+}
+
+/** What says nothing is no credential. */
+function isSomething(value: unknown): boolean {
+  return value !== null && value !== undefined && value !== '' && typeof value !== 'boolean'
+}

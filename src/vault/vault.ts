@@ -1,0 +1,129 @@
+// Encryption at rest: keys for single purposes out of one master key, and bytes sealed under them. Where the master key
+// comes from is left to master-key.ts, and what is sealed to its owners.
+import {
+  createCipheriv,
+  createDecipheriv,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomFillSync,
+} from 'node:crypto'
+
+/** Sealed bytes cannot be opened: damaged, moved to another place, or sealed under another key. */
+export class VaultError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'VaultError'
+  }
+}
+
+/** Seals and opens bytes under one key. `context` says where they belong, such as a row's key: elsewhere they do not open. */
+export interface Cipher {
+  /** Adds 33 bytes. */
+  seal(plain: Uint8Array, context: string): Uint8Array
+  /** @throws VaultError */
+  open(sealed: Uint8Array, context: string): Uint8Array
+}
+
+// Sealed bytes: version (1), key id (4), nonce (12), as many bytes as were sealed, tag (16).
+const VERSION = 1
+const HEADER = 5
+const NONCE = 12
+const TAG = 16
+const OVERHEAD = HEADER + NONCE + TAG
+const ALGORITHM = 'aes-256-gcm'
+
+/** The key id in sealed bytes, as 8 hexadecimal characters: whether they were sealed under a vault with that `key_id`. @throws VaultError */
+export function keyIdOf(sealed: Uint8Array): string {
+  if (sealed.length < OVERHEAD) throw new VaultError('sealed bytes are cut off')
+  if (sealed[0] !== VERSION) throw new VaultError(`sealed bytes have the unknown version ${sealed[0]}`)
+  return buffer(sealed).toString('hex', 1, HEADER)
+}
+
+/** The keys that follow from one master key, by HKDF-SHA256 (RFC 5869) with the purpose as its info. */
+export class Vault {
+  /** Tells this master key from others and says nothing else of it: 16 hexadecimal characters. */
+  readonly fingerprint: string
+  /** What sealed bytes say of their key: the first half of the fingerprint. */
+  readonly key_id: string
+  readonly #master: Uint8Array
+  readonly #ciphers = new Map<string, Cipher>()
+
+  /** `master` is what keys are derived from: at least 16 bytes that nobody can guess. */
+  constructor(master: Uint8Array) {
+    this.#master = Uint8Array.from(master)
+    this.fingerprint = this.#derive('fingerprint', 8).toString('hex')
+    this.key_id = this.fingerprint.slice(0, 8)
+  }
+
+  /** The cipher for one kind of content, such as `journal`. What one has sealed no other opens. */
+  cipher(purpose: string): Cipher {
+    let cipher = this.#ciphers.get(purpose)
+    if (!cipher) {
+      cipher = gcm(createSecretKey(this.#derive(`seal ${purpose}`, 32)), this.key_id)
+      this.#ciphers.set(purpose, cipher)
+    }
+    return cipher
+  }
+
+  #derive(info: string, bytes: number): Buffer {
+    return Buffer.from(hkdfSync('sha256', this.#master, 'svc vault', info, bytes))
+  }
+}
+
+// AES-256-GCM (NIST SP 800-38D) with random nonces. What is authenticated besides the content: the header, and the context.
+function gcm(key: KeyObject, key_id: string): Cipher {
+  const header = Buffer.concat([Buffer.from([VERSION]), Buffer.from(key_id, 'hex')])
+  const nonces = new Nonces()
+  const authenticated = (context: string) => Buffer.concat([header, Buffer.from(context)])
+  return {
+    seal(plain, context) {
+      const sealed = Buffer.allocUnsafeSlow(plain.length + OVERHEAD)
+      sealed.set(header)
+      const nonce = sealed.subarray(HEADER, HEADER + NONCE)
+      nonces.next(nonce)
+      const cipher = createCipheriv(ALGORITHM, key, nonce, { authTagLength: TAG }).setAAD(authenticated(context))
+      sealed.set(cipher.update(plain), HEADER + NONCE)
+      cipher.final()
+      sealed.set(cipher.getAuthTag(), sealed.length - TAG)
+      return sealed
+    },
+    open(sealed, context) {
+      const used = keyIdOf(sealed)
+      if (used !== key_id)
+        throw new VaultError(`sealed bytes belong to the key ${used}, and the present one is ${key_id}`)
+      const bytes = buffer(sealed)
+      const nonce = bytes.subarray(HEADER, HEADER + NONCE)
+      const decipher = createDecipheriv(ALGORITHM, key, nonce, { authTagLength: TAG }).setAAD(authenticated(context))
+      decipher.setAuthTag(bytes.subarray(bytes.length - TAG))
+      try {
+        const plain = decipher.update(bytes.subarray(HEADER + NONCE, bytes.length - TAG))
+        decipher.final()
+        return plain
+      } catch (cause) {
+        throw new VaultError('sealed bytes are damaged, or belong elsewhere', { cause })
+      }
+    },
+  }
+}
+
+/** How many nonces are asked for at once: the way to the source of randomness is longer than what it gives. */
+const NONCES_AT_ONCE = 256
+
+class Nonces {
+  readonly #pool = Buffer.alloc(NONCE * NONCES_AT_ONCE)
+  #next = this.#pool.length
+
+  next(into: Uint8Array): void {
+    if (this.#next === this.#pool.length) {
+      randomFillSync(this.#pool)
+      this.#next = 0
+    }
+    into.set(this.#pool.subarray(this.#next, this.#next + NONCE))
+    this.#next += NONCE
+  }
+}
+
+function buffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
