@@ -1,8 +1,8 @@
 // The data folder and its one owner. A process holds an operating-system lock for as long as it lives; a dead one holds nothing.
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import Database from 'better-sqlite3'
 import { StartError } from '../start-error.ts'
+import { type Connection, connect } from './connection.ts'
 
 export interface DataFolder extends Disposable {
   readonly path: string
@@ -44,13 +44,13 @@ function makeFolder(path: string): void {
 }
 
 // The garbage collector would close a connection that nobody mentions any more, and the lock would be gone.
-const HELD = new Set<Database.Database>()
+const HELD = new Set<Connection>()
 
 // SQLite takes advisory locks on every platform, and Node offers none: an exclusive transaction on an empty database is the lock.
 function own(what: string, lockFile: string, ownerFile: string, owner: string, setting: string): Disposable {
-  let lock: Database.Database | null = null
+  let lock: Connection | null = null
   try {
-    lock = new Database(lockFile, { timeout: 0 })
+    lock = connect(lockFile, { busy_ms: 0 })
     lock.exec('BEGIN EXCLUSIVE')
     writeFileSync(ownerFile, `${owner}\n`)
   } catch (error) {

@@ -7,7 +7,7 @@ import type { RequestContext } from './request.ts'
 
 export const health: HealthHandlers<RequestContext> = {
   getHealth(_request, { app }) {
-    const database = probe(app.store) ? 'healthy' : 'unhealthy'
+    const database = probe(app.store)
     const server = app.jobs.draining ? 'draining' : 'healthy'
     const healthy = database === 'healthy' && server === 'healthy'
     return {

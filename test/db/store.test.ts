@@ -17,7 +17,7 @@ describe('store', () => {
     assert.equal(opened.store.pragma('journal_mode'), 'wal')
     assert.equal(opened.store.pragma('synchronous'), 2)
     assert.equal(opened.store.pragma('foreign_keys'), 1)
-    assert.equal(probe(opened.store), true)
+    assert.equal(probe(opened.store), 'healthy')
   })
 
   test('the settings hold after it is opened again', async () => {
@@ -136,7 +136,7 @@ describe('store', () => {
     assert.deepEqual(reopened.read(keysOf), [1])
     await assert.rejects(closed.write(putting(2)), /the store is closed/)
     assert.throws(() => closed.read(keysOf))
-    assert.equal(probe(closed), false)
+    assert.equal(probe(closed), 'unhealthy')
     await closed[Symbol.asyncDispose]()
     assert.deepEqual(reopened.read(keysOf), [1])
   })

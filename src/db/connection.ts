@@ -1,0 +1,38 @@
+// Connections to SQLite. Every one that the service opens is opened here, so that each is as durable as the setting says.
+import { channel } from 'node:diagnostics_channel'
+import Database from 'better-sqlite3'
+
+export type Connection = Database.Database
+
+/**
+ * When a commit counts. `full`: when the disk says that it has it. `normal`: when the system has it, which the end of the process
+ * does not undo and the end of the power may.
+ */
+export type Durability = 'full' | 'normal'
+
+export interface ConnectionOptions {
+  durability?: Durability
+  readonly?: boolean
+  /** How long a statement waits for another connection's lock, in milliseconds. */
+  busy_ms?: number
+}
+
+const BUSY_MS = 5_000
+
+/** Hears of each connection when it is opened: a test looks at all of them, and at what they could do. */
+export const connections = channel('svc:database-connection')
+
+/** Opens `path`; a connection that only reads makes no file. Throws what SQLite says. */
+export function connect(path: string, options: ConnectionOptions = {}): Connection {
+  const { durability = 'full', readonly = false, busy_ms = BUSY_MS } = options
+  const db = new Database(path, { readonly, fileMustExist: readonly, timeout: busy_ms })
+  try {
+    // Said before the journal mode is: this build of SQLite gives a database in WAL mode less, unless it was told.
+    db.pragma(`synchronous = ${durability}`)
+    connections.publish(db)
+    return db
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}

@@ -1,0 +1,70 @@
+// Opens the service's database: its pragmas, a first look at what is in the file, and the present schema.
+import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { StartError } from '../start-error.ts'
+import { type Connection, connect, type Durability } from './connection.ts'
+import { startErrorOf } from './faults.ts'
+import { migrate } from './migrate.ts'
+
+export const IN_MEMORY = ':memory:'
+
+/**
+ * Opens and migrates the database at `path`.
+ * @throws StartError in one clear line: not a database, not ours, damaged, from a newer version, not writable
+ */
+export async function openDatabase(path: string, durability: Durability, wal_bytes: number): Promise<Connection> {
+  if (path !== IN_MEMORY && !existsSync(dirname(path)))
+    throw new StartError(`${path} cannot be opened: its folder does not exist`)
+  let db: Connection | null = null
+  try {
+    db = connect(path, { durability })
+    look(db, path)
+    setUp(db, wal_bytes)
+    await migrate(db)
+    // A file that can be read and not written is refused now, not at the first write.
+    db.exec('BEGIN IMMEDIATE; ROLLBACK')
+    return db
+  } catch (error) {
+    db?.close()
+    throw startErrorOf(error, path)
+  }
+}
+
+function setUp(db: Connection, wal_bytes: number): void {
+  db.pragma('journal_mode = WAL')
+  db.pragma('foreign_keys = ON')
+  db.pragma('cache_size = -16384')
+  // Pages between two copies of the write-ahead log into the file: with more, busy pages are copied less often.
+  db.pragma('wal_autocheckpoint = 4000')
+  // What a reader made it grow to is given back when it begins anew.
+  db.pragma(`journal_size_limit = ${wal_bytes}`)
+  // SQLite's own LIKE knows the case of ASCII letters alone.
+  db.function('contains_text', { deterministic: true }, containsText)
+}
+
+/**
+ * Reads the header, the schema and the first page of each table: not all of the file, which `svc check` does.
+ * SQLite holds the file's size against the header's by itself.
+ */
+function look(db: Connection, path: string): void {
+  const tables = db
+    .prepare("select name from sqlite_schema where type = 'table' and name not like 'sqlite%'")
+    .pluck()
+    .all() as string[]
+  if (tables.length > 0 && !tables.includes('kysely_migration'))
+    throw new StartError(`${path} belongs to another program; choose another with SVC_DATABASE_URL`)
+  for (const table of tables) db.prepare(`select 1 from "${table.replaceAll('"', '""')}" limit 1`).get()
+}
+
+/** Every table, index and trigger as SQL, in a stable order. */
+export function schemaOf(db: Connection): string {
+  const rows = db
+    .prepare("select sql from sqlite_master where sql is not null and name not like 'kysely%' order by type, name")
+    .all() as { sql: string }[]
+  return `${rows.map((row) => `${row.sql};`).join('\n')}\n`
+}
+
+/** 1 where `text` contains `part`, which is in lower case already. */
+function containsText(text: unknown, part: unknown): number {
+  return String(text).toLowerCase().includes(String(part)) ? 1 : 0
+}
