@@ -1,0 +1,142 @@
+// What bytes are: by their first ones where these tell, else by what is claimed of them.
+
+const UNKNOWN = 'application/octet-stream'
+const PLAIN = 'text/plain; charset=utf-8'
+
+/** Bytes that tell a type: characters of Latin-1, `?` for any. Where the claim fits `or`, the bytes are a container for it. */
+interface Signature {
+  readonly at: number
+  readonly bytes: string
+  readonly type: string
+  readonly or?: RegExp
+  /** Nothing of this type begins otherwise: a claim that the bytes do not bear out is wrong. */
+  readonly always?: true
+}
+
+const OF_MP4 = /^(?:audio|video)\/(?:mp4|x-m4[av]|3gpp2?|quicktime)$/
+const OF_OGG = /^(?:audio|video|application)\/(?:ogg|opus|vorbis)$/
+const OF_ZIP = /^application\/(?:vnd\.|epub|java-archive|x-)|^model\//
+
+// The signatures of the formats' own specifications, the more particular ones first.
+const SIGNATURES: readonly Signature[] = [
+  { at: 0, bytes: '\x89PNG\r\n\x1a\n', type: 'image/png', always: true },
+  { at: 0, bytes: '\xff\xd8\xff', type: 'image/jpeg', always: true },
+  { at: 0, bytes: 'GIF8?a', type: 'image/gif', always: true },
+  { at: 0, bytes: 'RIFF????WEBP', type: 'image/webp', always: true },
+  { at: 0, bytes: 'RIFF????WAVE', type: 'audio/wav' },
+  { at: 0, bytes: 'RIFF????AVI ', type: 'video/x-msvideo' },
+  { at: 0, bytes: 'II*\0', type: 'image/tiff' },
+  { at: 0, bytes: 'MM\0*', type: 'image/tiff' },
+  { at: 0, bytes: '%PDF-', type: 'application/pdf' },
+  { at: 4, bytes: 'ftypavif', type: 'image/avif' },
+  { at: 4, bytes: 'ftyphei', type: 'image/heic' },
+  { at: 4, bytes: 'ftypM4A', type: 'audio/mp4' },
+  { at: 4, bytes: 'ftypqt', type: 'video/quicktime' },
+  { at: 4, bytes: 'ftyp', type: 'video/mp4', or: OF_MP4 },
+  { at: 0, bytes: '\x1aE\xdf\xa3', type: 'video/webm', or: /^(?:audio\/webm|(?:audio|video)\/(?:x-)?matroska)$/ },
+  { at: 0, bytes: 'OggS', type: 'audio/ogg', or: OF_OGG },
+  { at: 0, bytes: 'fLaC', type: 'audio/flac' },
+  { at: 0, bytes: 'ID3', type: 'audio/mpeg' },
+  { at: 0, bytes: '\xff\xfb', type: 'audio/mpeg' },
+  { at: 0, bytes: 'PK\x03\x04', type: 'application/zip', or: OF_ZIP },
+  { at: 0, bytes: '\x1f\x8b\x08', type: 'application/gzip' },
+  { at: 0, bytes: 'PAR1', type: 'application/vnd.apache.parquet' },
+  { at: 0, bytes: 'SQLite format 3\0', type: 'application/vnd.sqlite3' },
+  { at: 0, bytes: 'glTF', type: 'model/gltf-binary' },
+  { at: 0, bytes: 'GGUF', type: 'model/vnd.gguf' },
+]
+
+const EXTENSIONS: Readonly<Record<string, string>> = {
+  'image/png': 'png',
+  'image/jpeg': 'jpg',
+  'image/gif': 'gif',
+  'image/webp': 'webp',
+  'image/tiff': 'tiff',
+  'image/avif': 'avif',
+  'image/heic': 'heic',
+  'image/svg+xml': 'svg',
+  'audio/wav': 'wav',
+  'audio/mp4': 'm4a',
+  'audio/ogg': 'ogg',
+  'audio/flac': 'flac',
+  'audio/mpeg': 'mp3',
+  'video/mp4': 'mp4',
+  'video/webm': 'webm',
+  'video/quicktime': 'mov',
+  'video/x-msvideo': 'avi',
+  'application/pdf': 'pdf',
+  'application/zip': 'zip',
+  'application/gzip': 'gz',
+  'application/json': 'json',
+  'application/vnd.apache.parquet': 'parquet',
+  'application/vnd.sqlite3': 'sqlite',
+  'model/gltf-binary': 'glb',
+  'model/vnd.gguf': 'gguf',
+  'text/plain': 'txt',
+  'text/csv': 'csv',
+  'text/html': 'html',
+  'text/markdown': 'md',
+}
+
+/** `image` … of a content type; `file` where it is none of them. */
+export type Kind = 'image' | 'audio' | 'video' | 'document' | 'dataframe' | 'model' | 'file'
+
+const KINDS: readonly (readonly [RegExp, Kind])[] = [
+  [/^image\//, 'image'],
+  [/^audio\//, 'audio'],
+  [/^video\//, 'video'],
+  [/^model\//, 'model'],
+  [/^(?:text\/csv|text\/tab-separated-values|application\/vnd\.apache\.(?:parquet|arrow\.\w+))$/, 'dataframe'],
+  [
+    /^(?:text\/(?:plain|html|markdown|rtf)|application\/(?:pdf|rtf|msword|epub\+zip|vnd\.(?:ms-|openxml|oasis).*))$/,
+    'document',
+  ],
+]
+
+const TYPE = /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}(?: *; *[\w!#$&^.+-]+=(?:[\w!#$&^.+-]+|"[\w !#$&^.+/=-]*"))*$/
+
+/** The content type of bytes. What they are has the last word; `claimed` is believed where they do not tell. */
+export function contentTypeOf(bytes: Uint8Array, claimed: string | null): string {
+  const claim = claimed !== null && claimed.length <= 255 && TYPE.test(claimed) ? claimed : null
+  const found = SIGNATURES.find((signature) => bears(bytes, signature))
+  if (found) return claim !== null && found.or?.test(essenceOf(claim)) ? claim : found.type
+  const wrong = claim !== null && SIGNATURES.some(({ type, always }) => always && type === essenceOf(claim))
+  if (claim !== null && !wrong && essenceOf(claim) !== UNKNOWN) return claim
+  return isText(bytes) ? PLAIN : UNKNOWN
+}
+
+/** A content type without parameters, in lower case. */
+export function essenceOf(content_type: string): string {
+  return content_type.split(';', 1)[0]!.trim().toLowerCase()
+}
+
+export function kindOf(content_type: string): Kind {
+  const essence = essenceOf(content_type)
+  return KINDS.find(([pattern]) => pattern.test(essence))?.[1] ?? 'file'
+}
+
+/** The end of a file's name for a content type; that of `name` where the type has none of its own, else `bin`. */
+export function extensionOf(content_type: string, name: string | null): string {
+  const own = EXTENSIONS[essenceOf(content_type)]
+  return own ?? /\.([A-Za-z0-9]{1,10})$/.exec(name ?? '')?.[1]?.toLowerCase() ?? 'bin'
+}
+
+function bears(bytes: Uint8Array, { at, bytes: signature }: Signature): boolean {
+  for (let i = 0; i < signature.length; i += 1)
+    if (signature[i] !== '?' && bytes[at + i] !== signature.charCodeAt(i)) return false
+  return true
+}
+
+const LOOKED_AT = 4_096
+
+/** Whether the first bytes are UTF-8 without control characters other than white space; what is empty is no text. */
+function isText(bytes: Uint8Array): boolean {
+  if (bytes.length === 0) return false
+  try {
+    // The end may cut a character in two.
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, LOOKED_AT), { stream: true })
+    return !/[^\P{Cc}\t\n\r\f]/u.test(text)
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,58 @@
+// Keys: what names an object, and how the keys of assets and of their bytes are made.
+import { createHash } from 'node:crypto'
+import { sha256 } from '../json.ts'
+
+const LONGEST_KEY = 1_024
+/** Bytes of UTF-8 in one segment: what common file systems take as a name. */
+const LONGEST_SEGMENT = 255
+
+/**
+ * Whether a text may name an object: segments between single slashes, none of them empty, `.` or `..`, without backslashes and
+ * control characters, at most 1,024 characters and 255 bytes a segment.
+ */
+export function isKey(key: string): boolean {
+  if (key.length > LONGEST_KEY || !key.isWellFormed() || /[\p{Cc}\\]/u.test(key)) return false
+  return key.split('/').every(isSegment)
+}
+
+function isSegment(segment: string): boolean {
+  return segment !== '' && segment !== '.' && segment !== '..' && Buffer.byteLength(segment) <= LONGEST_SEGMENT
+}
+
+/** The key under which an asset is served. It needs no escaping in a URL. */
+export function storageKey(user_id: string, asset_id: string, extension: string): string {
+  return `${keySegment(user_id)}/${asset_id}.${extension}`
+}
+
+/** Where a key is served. */
+export function uriOf(storage_key: string): string {
+  return `/api/storage/${storage_key}`
+}
+
+/** An encoded user id that is longer is replaced by its digest. */
+const LONGEST_OWNER = 128
+
+/**
+ * An opaque id as a segment: letters, digits, `-` and `_` stand for themselves, each other byte of its UTF-8 is `~` and two
+ * hexadecimal digits, and a long id is `~~` and its SHA-256. Two ids never have one segment, and none is `temp` or a dot segment.
+ */
+export function keySegment(id: string): string {
+  if (id === 'temp') return '~74emp'
+  const encoded = id.replace(/[^A-Za-z0-9_-]+/g, (part) =>
+    Array.from(Buffer.from(part), (byte) => `~${byte.toString(16).padStart(2, '0')}`).join(''),
+  )
+  return encoded.length <= LONGEST_OWNER ? encoded : `~~${sha256(id)}`
+}
+
+/**
+ * The key under which bytes are kept: the same for equal bytes of one user, and for no others. Its first two segments spread
+ * the files over 65,536 folders.
+ */
+export function contentKey(user_id: string, content_sha256: string): string {
+  const name = sha256(`${user_id}\0${content_sha256}`)
+  return `${name.slice(0, 2)}/${name.slice(2, 4)}/${name}`
+}
+
+export function digestOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}

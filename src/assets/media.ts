@@ -1,0 +1,153 @@
+// Media in output values: bytes and long encoded content become references, all other values stay as they are.
+import type { AssetReference } from '../../generated/types.ts'
+import { type Kind, kindOf } from './content-type.ts'
+
+export type Path = readonly (string | number)[]
+
+export interface MediaOptions {
+  /** Encoded content of at most so many characters stays where it is; bytes never do. */
+  readonly largest_inline: number
+  /** Keeps bytes and gives their reference. `content_type` and `name` are claims, null where there are none. */
+  readonly persist: (bytes: Uint8Array, content_type: string | null, path: Path, name: string | null) => AssetReference
+}
+
+export interface FoundMedia {
+  /** The keys and indexes from the value to the place; empty for the value itself. */
+  readonly path: Path
+  readonly asset: AssetReference
+}
+
+interface Walk extends MediaOptions {
+  readonly path: (string | number)[]
+  readonly found: FoundMedia[]
+}
+
+/**
+ * Replaces media in a value (JSON with bytes in it) by `{type, uri, asset_id, content_type, size, sha256}`: bytes, base64 `data:`
+ * URLs, and objects such as `{type: 'image', data}`, whose other members stay. A value without media is given back as it is, and so is
+ * each part of one that has none. The value must not be deeper than the engine allows.
+ */
+export function mediaByReference(value: unknown, options: MediaOptions): { value: unknown; found: FoundMedia[] } {
+  const walk: Walk = { ...options, path: [], found: [] }
+  return { value: replaced(value, walk), found: walk.found }
+}
+
+function replaced(value: unknown, walk: Walk): unknown {
+  if (typeof value === 'string') return ofText(value, walk)
+  if (typeof value !== 'object' || value === null) return value
+  if (value instanceof Uint8Array) return reference(value, null, null, walk)
+  if (Array.isArray(value)) return ofList(value, walk)
+  const record = value as Record<string, unknown>
+  return ofMediaObject(record, walk) ?? ofRecord(record, walk)
+}
+
+function ofText(text: string, walk: Walk): unknown {
+  const content = dataUrl(text, walk.largest_inline)
+  return content === null ? text : reference(content.bytes, content.content_type, null, walk)
+}
+
+function ofList(list: readonly unknown[], walk: Walk): readonly unknown[] {
+  let copy: unknown[] | null = null
+  for (let i = 0; i < list.length; i += 1) {
+    const member = at(i, list[i], walk)
+    if (member === list[i]) continue
+    copy ??= [...list]
+    copy[i] = member
+  }
+  return copy ?? list
+}
+
+function ofRecord(record: Record<string, unknown>, walk: Walk): Record<string, unknown> {
+  let copy: Record<string, unknown> | null = null
+  for (const key in record) {
+    const member = at(key, record[key], walk)
+    if (member === record[key]) continue
+    copy ??= { ...record }
+    // A plain assignment to `__proto__` would not make a member.
+    Object.defineProperty(copy, key, { value: member, enumerable: true, writable: true, configurable: true })
+  }
+  return copy ?? record
+}
+
+/** A member that is a scalar and no long text costs no step of the path. */
+function at(key: string | number, member: unknown, walk: Walk): unknown {
+  if (typeof member === 'string' ? member.length <= walk.largest_inline : typeof member !== 'object') return member
+  walk.path.push(key)
+  const value = replaced(member, walk)
+  walk.path.pop()
+  return value
+}
+
+const MEDIA_TYPES: ReadonlySet<unknown> = new Set<Kind>([
+  'image',
+  'audio',
+  'video',
+  'document',
+  'dataframe',
+  'model',
+  'file',
+])
+/** The members that may hold the content, and those that may say its type. */
+const CONTENT = ['data', 'uri'] as const
+const CLAIMS = ['content_type', 'mime_type', 'mimeType', 'contentType'] as const
+
+function ofMediaObject(record: Record<string, unknown>, walk: Walk): Record<string, unknown> | null {
+  const { type, name } = record
+  if (!MEDIA_TYPES.has(type)) return null
+  const content = contentOf(record, walk.largest_inline)
+  if (content === null) return null
+  const claim = CLAIMS.map((key) => record[key]).find((one) => typeof one === 'string') ?? content.content_type
+  const about = reference(content.bytes, claim as string | null, typeof name === 'string' ? name : null, walk)
+  const dropped: readonly string[] = [...CONTENT, ...CLAIMS, ...Object.keys(about)]
+  const others = Object.fromEntries(Object.entries(record).filter(([key]) => !dropped.includes(key)))
+  const kind = about.type === 'file' ? type : about.type
+  return { ...ofRecord(others, walk), ...about, type: kind }
+}
+
+interface Content {
+  readonly bytes: Uint8Array
+  readonly content_type: string | null
+}
+
+function contentOf(record: Record<string, unknown>, largest_inline: number): Content | null {
+  const { data, uri } = record
+  if (data instanceof Uint8Array) return { bytes: data, content_type: null }
+  for (const text of [data, uri]) {
+    const content = typeof text === 'string' ? dataUrl(text, largest_inline) : null
+    if (content) return content
+  }
+  if (typeof data !== 'string' || data.length <= largest_inline) return null
+  const bytes = fromBase64(data)
+  return bytes && { bytes, content_type: null }
+}
+
+/** Longer heads are no data URLs that anybody means. */
+const LONGEST_HEAD = 1_024
+
+/** What a base64 `data:` URL (RFC 2397) of more than `largest_inline` characters holds, else null. */
+function dataUrl(text: string, largest_inline: number): Content | null {
+  if (text.length <= largest_inline || !/^data:/i.test(text.slice(0, 5))) return null
+  const comma = text.slice(0, LONGEST_HEAD).indexOf(',')
+  const head = comma < 0 ? null : /^([^;]*)(.*);base64$/i.exec(text.slice(5, comma))
+  const bytes = head && fromBase64(text.slice(comma + 1))
+  // Without a type it would be text/plain, which nobody means by leaving it out.
+  return bytes && { bytes, content_type: head[1] ? head[1] + head[2] : null }
+}
+
+/** The bytes of padded base64 in either alphabet, in lines or not; null for other texts. */
+function fromBase64(text: string): Uint8Array | null {
+  const line = /[\r\n]/.test(text) ? text.replace(/[\r\n]+/g, '') : text
+  if (line.length === 0 || line.length % 4 !== 0) return null
+  const padding = line.endsWith('==') ? 2 : line.endsWith('=') ? 1 : 0
+  const bytes = Buffer.from(line, 'base64')
+  // Characters of no alphabet are skipped: some are missing then.
+  return bytes.length === (line.length / 4) * 3 - padding ? bytes : null
+}
+
+function reference(bytes: Uint8Array, claim: string | null, name: string | null, walk: Walk): Record<string, unknown> {
+  const path = [...walk.path]
+  const asset = walk.persist(bytes, claim, path, name)
+  walk.found.push({ path, asset })
+  const { asset_id, uri, content_type, size, sha256 } = asset
+  return { type: kindOf(content_type), uri, asset_id, content_type, size, sha256 }
+}
