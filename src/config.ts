@@ -2,6 +2,8 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { isAllowEntry } from './net/allow.ts'
+import { knownSecrets } from './redaction/known.ts'
+import { SHORTEST_KEY } from './vault/master-key.ts'
 
 export interface Config {
   host: string
@@ -31,6 +33,12 @@ export interface Config {
   http_node_allow: readonly string[]
   /** Secrets of the local user by name. */
   secrets: Readonly<Record<string, string>>
+  /** What stored secrets are encrypted under; null: the key in the data folder. */
+  secrets_master_key: string | null
+  /** What `svc secrets rotate` encrypts them under; null: a key that it makes. */
+  secrets_master_key_new: string | null
+  /** Values that nobody is to read in what is served or logged. */
+  known_secrets: readonly string[]
   /** What is set and has no effect, a sentence each. */
   warnings: readonly string[]
 }
@@ -80,6 +88,9 @@ export function readConfig(environment: Environment, listen: { host: string; por
     local_client_token: read.text('SVC_LOCAL_CLIENT_TOKEN'),
     http_node_allow: read.list('SVC_HTTP_NODE_ALLOW').filter((entry) => allowed(entry, problems)),
     secrets: secrets(environment, problems),
+    secrets_master_key: masterKey('SECRETS_MASTER_KEY', read.text, problems),
+    secrets_master_key_new: masterKey('SECRETS_MASTER_KEY_NEW', read.text, problems),
+    known_secrets: knownSecrets(environment),
     warnings: warnings(read.text),
   }
   if (problems.length > 0) throw new ConfigError(problems)
@@ -145,6 +156,14 @@ function secrets(environment: Environment, problems: string[]): Record<string, s
     else problems.push(`${variable} must be named SVC_SECRET_<NAME>, with letters, digits and _ in its NAME`)
   }
   return Object.fromEntries(found.sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+// A problem names the setting alone: its value may be most of a secret.
+function masterKey(name: string, text: (name: string) => string | null, problems: string[]): string | null {
+  const value = text(name)
+  if (value === null || value.length >= SHORTEST_KEY) return value
+  problems.push(`${name} must have at least ${SHORTEST_KEY} characters`)
+  return null
 }
 
 function databaseUrl(value: string | null, problems: string[]): string | null {

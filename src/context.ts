@@ -8,12 +8,18 @@ import type { EventLog } from './events/log.ts'
 import type { JobService } from './jobs/service.ts'
 import type { Log } from './log.ts'
 import type { Platform } from './platform.ts'
+import type { Redactor } from './redaction/redactor.ts'
+import type { Vault } from './vault/vault.ts'
 import type { WorkflowService } from './workflows/service.ts'
 
 export interface AppContext {
   readonly config: Config
   readonly log: Log
   readonly platform: Platform
+  /** What is served or logged goes through it. */
+  readonly redactor: Redactor
+  /** What is stored and never served is sealed by it. */
+  readonly vault: Vault
   /** Who makes a request or asks for a socket, or null where the caller must be refused. */
   readonly principalOf: (request: IncomingMessage) => Principal | null
   readonly store: Store

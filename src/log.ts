@@ -1,25 +1,27 @@
-// Structured log lines: pino on standard error, with credentials replaced before they are written.
-import { destination, type Logger, pino } from 'pino'
+// Structured log lines: pino on standard error, with secrets replaced before they are written.
+import { type DestinationStream, destination, type Logger, pino } from 'pino'
+import { Redactor } from './redaction/redactor.ts'
 
 export type Log = Logger
 
-const REDACTED = [
-  'authorization',
-  'api_key',
-  'token',
-  'headers.authorization',
-  'headers.cookie',
-  '*.authorization',
-  '*.api_key',
-  '*.token',
-]
+/** A logger that writes one JSON object a line, by default to standard error. `level` is a pino level or `silent`. */
+export function createLog(level: string, redactor = new Redactor(), output: DestinationStream = standardError()): Log {
+  const cause = (text: unknown) =>
+    typeof text === 'string' ? redactor.text(text, { names: true }).slice(0, LONGEST_CAUSE).toWellFormed() : text
+  const streamWrite = (line: string) => redactedLine(line, redactor)
+  const timestamp = pino.stdTimeFunctions.isoTime
+  return pino({ level, base: null, timestamp, serializers: { cause }, hooks: { streamWrite } }, output)
+}
 
-/** A logger that writes one JSON object a line to standard error. `level` is a pino level or `silent`. */
-export function createLog(level: string): Log {
-  return pino(
-    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, redact: { paths: REDACTED, censor: '[redacted]' } },
-    destination({ dest: 2, sync: true }),
-  )
+function standardError(): DestinationStream {
+  return destination({ dest: 2, sync: true })
+}
+
+// The line, and not what it is made of: a secret may stand in a message, a stack, or a property of an error that a library threw.
+function redactedLine(line: string, redactor: Redactor): string {
+  const fields: unknown = JSON.parse(line)
+  const redacted = redactor.value(fields, { names: true })
+  return redacted === fields ? line : `${JSON.stringify(redacted)}\n`
 }
 
 interface Failure {
@@ -38,6 +40,8 @@ export function logFailure(log: Log, error: Failure, fields: object, message: st
 
 /** Of the cause of a failure that was told, this much is logged: parts of it may come from elsewhere. */
 const LONGEST_CAUSE = 500
+/** So much of it is looked at, because what is cut short no longer looks like the secret that it was. */
+const LONGEST_LOOK = 16_384
 
 /**
  * Logs why a node failed. Where the failure was told, it was meant, and anybody can bring it about as often as they like: it
@@ -47,5 +51,5 @@ export function logNodeFailure(log: Log, cause: unknown, told: boolean, fields: 
   const message = 'a node failed'
   if (!told) return log.error({ ...fields, err: cause }, message)
   const text = cause instanceof Error ? cause.message : String(cause)
-  log.warn({ ...fields, cause: text.slice(0, LONGEST_CAUSE).toWellFormed() }, message)
+  log.warn({ ...fields, cause: text.slice(0, LONGEST_LOOK) }, message)
 }

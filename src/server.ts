@@ -6,6 +6,7 @@ import { localGate } from './access/local.ts'
 import type { Config } from './config.ts'
 import type { AppContext } from './context.ts'
 import { openDataFolder, ownDatabase } from './db/data-folder.ts'
+import { KeyFacts } from './db/sealed.ts'
 import { Store } from './db/store.ts'
 import type { NodeRegistry } from './engine/node-type.ts'
 import { EventLog } from './events/log.ts'
@@ -14,10 +15,13 @@ import { JobService } from './jobs/service.ts'
 import { createLog, type Log } from './log.ts'
 import { builtinNodes } from './nodes/registry.ts'
 import { type Platform, systemPlatform } from './platform.ts'
+import { Redactor } from './redaction/redactor.ts'
 import { createServices, type Services } from './services.ts'
 import { Gateway } from './sockets/gateway.ts'
 import type { SocketTimes } from './sockets/keep-alive.ts'
 import { StartError } from './start-error.ts'
+import { openVault } from './vault/open.ts'
+import type { Vault } from './vault/vault.ts'
 import { Plans } from './workflows/plans.ts'
 import { WorkflowService } from './workflows/service.ts'
 
@@ -66,13 +70,19 @@ async function startIn(
   config: Config,
   overrides: Overrides,
 ): Promise<RunningServer> {
+  const redactor = new Redactor(config.known_secrets)
+  const log = overrides.log ?? createLog(config.log_level, redactor)
   const store = await Store.open(database)
   const services = createServices(config)
   // A request may offer another protocol, such as h2c, and is then answered as if it had not (RFC 9110, section 7.8).
   const http = nodeHttp.createServer({ shouldUpgradeCallback: asksForSocket })
   try {
     const state = { url: '' }
-    const context = composeContext(config, store, services, overrides, () => config.public_url ?? state.url)
+    const { vault, key, warning } = await openVault(config.data_dir, config.secrets_master_key, new KeyFacts(store))
+    redactor.add(key)
+    if (warning !== null) log.warn(warning)
+    const parts = { log, redactor, vault, store, services }
+    const context = composeContext(config, parts, overrides, () => config.public_url ?? state.url)
     const unfinished = await context.jobs.reconcile()
     if (unfinished > 0) context.log.warn({ jobs: unfinished }, 'jobs of an earlier process were ended as interrupted')
     const gateway = new Gateway(context, overrides.socket_times)
@@ -107,15 +117,17 @@ const IDLE_CHECK_MS = 20
 /** After the first answers: a process that was just started has better things to do. */
 const WARM_UP_MS = 1_000
 
-function composeContext(
-  config: Config,
-  store: Store,
-  services: Services,
-  overrides: Overrides,
-  publicUrl: () => string,
-): AppContext {
+interface Parts {
+  readonly log: Log
+  readonly redactor: Redactor
+  readonly vault: Vault
+  readonly store: Store
+  readonly services: Services
+}
+
+function composeContext(config: Config, parts: Parts, overrides: Overrides, publicUrl: () => string): AppContext {
+  const { log, store, services } = parts
   const platform = overrides.platform ?? systemPlatform()
-  const log = overrides.log ?? createLog(config.log_level)
   const registry = overrides.registry ?? builtinNodes
   const events = new EventLog(store)
   const plans = new Plans(store, registry)
@@ -138,7 +150,9 @@ function composeContext(
   })
   for (const warning of config.warnings) log.warn(warning)
   const principalOf = localGate(config, log)
-  return { config, log, platform, principalOf, store, registry, events, workflows, jobs, started_at: platform.now() }
+  const { redactor, vault } = parts
+  const started_at = platform.now()
+  return { config, log, platform, redactor, vault, principalOf, store, registry, events, workflows, jobs, started_at }
 }
 
 function asksForSocket({ headers }: IncomingMessage): boolean {

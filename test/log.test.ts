@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ServiceError } from '../src/errors.ts'
-import { type Log, logFailure, logNodeFailure } from '../src/log.ts'
+import { createLog, type Log, logFailure, logNodeFailure } from '../src/log.ts'
+import { Redactor } from '../src/redaction/redactor.ts'
 
 function recording() {
   const lines: [string, Record<string, unknown>][] = []
@@ -34,12 +35,63 @@ test('why a node failed is one short line where the failure was told, and a stac
   const cause = new Error('The name resolved to 10.0.0.1')
   logNodeFailure(log, cause, true, { job_id: 'j' })
   logNodeFailure(log, cause, false, { job_id: 'j' })
-  logNodeFailure(log, new Error('x'.repeat(100_000)), true, {})
   logNodeFailure(log, 'odd', true, {})
   assert.deepEqual(lines, [
     ['warn', { job_id: 'j', cause: 'The name resolved to 10.0.0.1' }],
     ['error', { job_id: 'j', err: cause }],
-    ['warn', { cause: 'x'.repeat(500) }],
     ['warn', { cause: 'odd' }],
   ])
+})
+
+const SECRET = 'correct-horse-battery'
+
+/** A log that keeps its lines as they are written. */
+function written(secrets: readonly string[] = [SECRET]) {
+  const lines: string[] = []
+  const log = createLog('info', new Redactor(secrets), { write: (line: string) => void lines.push(line) })
+  return { log, lines, last: () => JSON.parse(lines.at(-1)!) as Record<string, unknown> }
+}
+
+test('a line without secrets is what pino writes', () => {
+  const { log, lines } = written()
+  log.info({ jobs: 1, list: ['a'] }, 'a "message"')
+  assert.match(lines[0]!, /^\{"level":30,"time":"[^"]+","jobs":1,"list":\["a"\],"msg":"a \\"message\\""\}\n$/)
+})
+
+test('a secret is replaced in messages, fields, errors, their causes, stacks and properties', () => {
+  const { log, lines } = written()
+  const cause = new Error(`refused ${SECRET}`, { cause: new Error(`deeper ${Buffer.from(SECRET).toString('base64')}`) })
+  const err = Object.assign(new Error('failed', { cause }), { request: { url: `/x?k=${SECRET}`, list: [SECRET] } })
+  log.error({ err, [SECRET]: 1, deep: { er: { [`a ${SECRET}`]: SECRET } } }, `with ${SECRET}`)
+  log.child({ of: SECRET }).info('x')
+  logFailure(log, new ServiceError('INTERNAL_ERROR', { cause: err }), { request_id: 'r1' }, 'failed')
+  assert.equal(lines.length, 3)
+  for (const line of lines) {
+    assert.ok(line.includes('[redacted]'))
+    assert.ok(!line.includes(SECRET) && !line.includes(Buffer.from(SECRET).toString('base64')), line)
+    assert.ok(line.endsWith('\n'))
+    JSON.parse(line)
+  }
+})
+
+test('what stands under a telling name is replaced, wherever it stands', () => {
+  const { log, last } = written([])
+  const headers = { authorization: 'Digest abc', Cookie: 'a=b', 'x-api-key': 'k', accept: 'text/html' }
+  log.warn({ err: Object.assign(new Error('x'), { headers }), url: '/ws?api_key=abc&id=7', api_key: 'k' }, 'Bearer t1')
+  const { err, url, api_key, msg } = last()
+  assert.deepEqual((err as { headers: unknown }).headers, {
+    authorization: '[redacted]',
+    Cookie: '[redacted]',
+    'x-api-key': '[redacted]',
+    accept: 'text/html',
+  })
+  assert.deepEqual([url, api_key, msg], ['/ws?api_key=[redacted]&id=7', '[redacted]', 'Bearer [redacted]'])
+})
+
+test('the cause of a told failure is cut after secrets were replaced in it', () => {
+  const { log, last } = written()
+  logNodeFailure(log, new Error(`${'x'.repeat(490)}${SECRET}${'y'.repeat(100_000)}`), true, {})
+  assert.equal(last().cause, `${'x'.repeat(490)}[redacted]`)
+  logNodeFailure(log, new Error('y'.repeat(100_000)), true, {})
+  assert.equal(last().cause, 'y'.repeat(500))
 })

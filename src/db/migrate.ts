@@ -6,12 +6,14 @@ import { StartError } from '../start-error.ts'
 import { initial } from './migrations/0001-initial.ts'
 import { durableJobs } from './migrations/0002-durable-jobs.ts'
 import { assets } from './migrations/0003-assets.ts'
+import { vault } from './migrations/0004-vault.ts'
 
 /** In order; a name, once released, never changes. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-initial': initial,
   '0002-durable-jobs': durableJobs,
   '0003-assets': assets,
+  '0004-vault': vault,
 }
 
 /** @throws StartError when the database was written by a newer version */

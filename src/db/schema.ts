@@ -141,7 +141,14 @@ export interface AssetTable {
   updated_at: string
 }
 
+/** Single facts about the database as a whole. */
+export interface MetaTable {
+  name: string
+  value: string
+}
+
 export interface Tables {
+  meta: MetaTable
   workflow: WorkflowTable
   workflow_version: WorkflowVersionTable
   workflow_share: WorkflowShareTable

@@ -1,0 +1,26 @@
+// Single facts about the database as a whole, by name.
+import { statement } from './statement.ts'
+import type { Tx } from './store.ts'
+
+const select = statement<{ name: string }>()((db, p) =>
+  db.selectFrom('meta').select('value').where('name', '=', p('name')),
+)
+
+const upsert = statement<{ name: string; value: string }>()((db, p) =>
+  db
+    .insertInto('meta')
+    .values({ name: p('name'), value: p('value') })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value: (eb) => eb.ref('excluded.value') })),
+)
+
+const remove = statement<{ name: string }>()((db, p) => db.deleteFrom('meta').where('name', '=', p('name')))
+
+export function metaValue(tx: Tx, name: string): string | null {
+  return tx.get(select, { name })?.value ?? null
+}
+
+/** null: there is no such fact any more. */
+export function putMeta(tx: Tx, name: string, value: string | null): void {
+  if (value === null) tx.run(remove, { name })
+  else tx.run(upsert, { name, value })
+}

@@ -1,0 +1,92 @@
+// The columns that hold sealed bytes, and which key they were sealed under. Sealing and opening is left to others: here bytes are bytes,
+// of which the second to the fifth are the id of their key.
+import { metaValue, putMeta } from './meta.ts'
+import type { Tables } from './schema.ts'
+import type { Statement } from './statement.ts'
+import type { Store, Tx } from './store.ts'
+
+/** Values of a primary key. With `/` between them they are the context in which the bytes of the row are sealed. */
+export type SealedKeys = readonly (string | number)[]
+
+export interface SealedColumn {
+  readonly name: string
+  /** What the vault calls the cipher of the column. */
+  readonly purpose: string
+  /** Keys of at most `limit` rows that were not sealed under `key_id` (8 hexadecimal characters), in order, after `after`. */
+  otherwise(tx: Tx, key_id: string, after: SealedKeys | null, limit: number): SealedKeys[]
+  body(tx: Tx, keys: SealedKeys): Uint8Array | null
+  put(tx: Tx, keys: SealedKeys, body: Uint8Array): void
+  isEmpty(tx: Tx): boolean
+}
+
+/** All of them: `svc secrets rotate` seals anew what stands here. */
+export const SEALED: readonly SealedColumn[] = [sealedColumn('job_journal', 'body', ['job_key', 'page'], 'journal')]
+
+function sealedColumn<T extends keyof Tables>(
+  table: T,
+  column: keyof Tables[T] & string,
+  keys: readonly (keyof Tables[T] & string)[],
+  purpose: string,
+): SealedColumn {
+  const key = keys.join(', ')
+  const slots = keys.map(() => '?').join(', ')
+  const others = (further: string) =>
+    rows(`select ${key} from ${table} where ${further} substr(${column}, 2, 4) <> ? order by ${key} limit ?`)
+  const [first, next] = [others(''), others(`(${key}) > (${slots}) and`)]
+  const select = rows(`select ${column} from ${table} where (${key}) = (${slots})`)
+  const update = rows(`update ${table} set ${column} = ? where (${key}) = (${slots})`)
+  const any = rows(`select 1 from ${table} limit 1`)
+  return {
+    name: `${table}.${column}`,
+    purpose,
+    otherwise: (tx, key_id, after, limit) =>
+      tx
+        .all(after ? next : first, [...(after ?? []), Buffer.from(key_id, 'hex'), limit])
+        .map((row) => keys.map((name) => row[name] as string | number)),
+    body: (tx, at) => (tx.get(select, at)?.[column] as Uint8Array | undefined) ?? null,
+    put: (tx, at, body) => void tx.run(update, [body, ...at]),
+    isEmpty: (tx) => tx.get(any, []) === undefined,
+  }
+}
+
+/** A query that is the same for columns of any table; parameters by position. */
+function rows(sql: string): Statement<readonly unknown[], Record<string, unknown>> {
+  return { sql, bind: (params) => [...params] }
+}
+
+const FINGERPRINT = 'vault_fingerprint'
+const NEXT = 'vault_next_fingerprint'
+
+/** What the database remembers of the key of its sealed columns. */
+export class KeyFacts {
+  readonly #store: Store
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  fingerprint(): string | null {
+    return this.#store.read((tx) => metaValue(tx, FINGERPRINT))
+  }
+
+  next(): string | null {
+    return this.#store.read((tx) => metaValue(tx, NEXT))
+  }
+
+  holdsSealed(): boolean {
+    return this.#store.read((tx) => SEALED.some((column) => !column.isEmpty(tx)))
+  }
+
+  /** From now on everything is, or will be, sealed under the key with this fingerprint. */
+  keep(fingerprint: string): Promise<void> {
+    return this.#store.write((tx) => {
+      putMeta(tx, FINGERPRINT, fingerprint)
+      putMeta(tx, NEXT, null)
+    })
+  }
+
+  /** From now on rows may be sealed under either key. */
+  begin(next: string): Promise<void> {
+    return this.#store.write((tx) => putMeta(tx, NEXT, next))
+  }
+}

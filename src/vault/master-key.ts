@@ -1,0 +1,105 @@
+// The file of the master key: a line of text in the data folder that its owner alone may read. What SECRETS_MASTER_KEY gives is the same
+// text, so the line can move there and back.
+import { randomBytes } from 'node:crypto'
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
+import { platform } from 'node:os'
+import { dirname, join } from 'node:path'
+import { StartError } from '../start-error.ts'
+
+/** What SECRETS_MASTER_KEY and the file hold has at least so many characters. */
+export const SHORTEST_KEY = 16
+
+const OWNER_ONLY = 0o600
+const OTHERS = 0o077
+const NEW_KEY_BYTES = 32
+
+export function keyFile(folder: string): string {
+  return join(folder, 'master.key')
+}
+
+/** Where a key waits while everything is sealed anew under it. */
+export function nextKeyFile(folder: string): string {
+  return join(folder, 'master.key.new')
+}
+
+/** A key that nobody can guess: 32 random bytes in base64url. */
+export function makeKey(): string {
+  return randomBytes(NEW_KEY_BYTES).toString('base64url')
+}
+
+/**
+ * The key in a file, or null where there is no file.
+ * @throws StartError when it cannot be read, or holds no key
+ */
+export function readKeyFile(path: string): string | null {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8').trim()
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return null
+    throw new StartError(`the key file ${path} cannot be read (${codeOf(error)}); check its owner and mode`, {
+      cause: error,
+    })
+  }
+  if (text.length >= SHORTEST_KEY) return text
+  const what = text === '' ? 'is empty' : `holds less than ${SHORTEST_KEY} characters`
+  throw new StartError(`the key file ${path} ${what}; bring back a copy, or set SECRETS_MASTER_KEY`)
+}
+
+/** A sentence about a key file that others may read, or null. */
+export function keyFileWarning(path: string): string | null {
+  if (platform() === 'win32') return null
+  const mode = statSync(path).mode & 0o777
+  if ((mode & OTHERS) === 0) return null
+  return `the key file ${path} may be read by others (mode ${mode.toString(8)}); make it private with chmod 600`
+}
+
+/**
+ * Puts a key into a file, whole or not at all, so that it outlives the end of the power.
+ * @throws StartError when it cannot be written
+ */
+export function writeKeyFile(path: string, key: string): void {
+  const draft = `${path}.draft`
+  try {
+    rmSync(draft, { force: true })
+    const file = openSync(draft, 'wx', OWNER_ONLY)
+    try {
+      writeSync(file, `${key}\n`)
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+    moveKeyFile(draft, path)
+  } catch (error) {
+    throw new StartError(`the key file ${path} cannot be written (${codeOf(error)}); check its folder`, {
+      cause: error,
+    })
+  }
+}
+
+/** Puts a key file in the place of another. */
+export function moveKeyFile(from: string, to: string): void {
+  renameSync(from, to)
+  syncFolder(dirname(to))
+}
+
+export function removeKeyFile(path: string): void {
+  rmSync(path, { force: true })
+  syncFolder(dirname(path))
+}
+
+function syncFolder(path: string): void {
+  // Windows has no such thing, and needs none.
+  if (platform() === 'win32') return
+  const folder = openSync(path, 'r')
+  try {
+    fsyncSync(folder)
+  } finally {
+    closeSync(folder)
+  }
+}
+
+function codeOf(error: unknown): string {
+  const code = (error as { code?: unknown }).code
+  return typeof code === 'string' ? code : String(error)
+}
