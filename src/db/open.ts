@@ -53,7 +53,7 @@ function look(db: Connection, path: string): void {
     .all() as string[]
   if (tables.length > 0 && !tables.includes('kysely_migration'))
     throw new StartError(`${path} belongs to another program; choose another with SVC_DATABASE_URL`)
-  for (const table of tables) db.prepare(`select 1 from "${table.replaceAll('"', '""')}" limit 1`).get()
+  for (const table of tables) db.prepare(`select * from "${table.replaceAll('"', '""')}" not indexed limit 1`).get()
 }
 
 /** Every table, index and trigger as SQL, in a stable order. */

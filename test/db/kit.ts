@@ -1,0 +1,138 @@
+// What tests of the store's faults need: hold of its connections, places that run out of room, and damage.
+import { execFileSync } from 'node:child_process'
+import { closeSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import { pino } from 'pino'
+import { type Connection, connections } from '../../src/db/connection.ts'
+import type { Log } from '../../src/log.ts'
+import { temporaryFolder } from '../helpers/server.ts'
+
+/** A line of a log, as far as tests look at it. 30 is info, 40 a warning, 50 an error. */
+export interface LogLine {
+  level: number
+  msg: string
+  code?: string
+}
+
+/** A log that keeps its lines. */
+export function memoryLog(): { log: Log; lines: LogLine[] } {
+  const lines: LogLine[] = []
+  const stream = new Writable({
+    write(chunk, _encoding, done) {
+      lines.push(JSON.parse(String(chunk)) as LogLine)
+      done()
+    },
+  })
+  return { lines, log: pino({ level: 'info', base: null }, stream) }
+}
+
+/** Every connection that is opened in this process while it is in use; also those that tests did not ask for. */
+export function watchConnections(): Disposable & {
+  readonly opened: readonly Connection[]
+  of(path: string): Connection
+} {
+  const opened: Connection[] = []
+  const listener = (db: unknown) => void opened.push(db as Connection)
+  connections.subscribe(listener)
+  return {
+    opened,
+    of(path) {
+      const found = opened.findLast((db) => db.open && db.name === path)
+      if (!found) throw new Error(`nobody has opened ${path}`)
+      return found
+    },
+    [Symbol.dispose]: () => void connections.unsubscribe(listener),
+  }
+}
+
+export interface Mount extends Disposable {
+  readonly path: string
+  /** Mounts it again with other options, such as `ro`. */
+  again(options: string): void
+}
+
+/** A folder with a file system of its own of so many bytes in memory. @throws where this process may not mount */
+export function smallDisk(bytes: number): Mount {
+  const folder = temporaryFolder()
+  try {
+    mount('-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', folder)
+  } catch (error) {
+    rmSync(folder, { recursive: true })
+    throw error
+  }
+  return {
+    path: folder,
+    again: (options) => mount('-o', `remount,${options}`, folder),
+    [Symbol.dispose]() {
+      execFileSync('umount', ['-l', folder])
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
+
+/** `path` as seen through another folder that cannot be written. @throws where this process may not mount */
+export function readOnlyView(path: string): Mount {
+  const folder = temporaryFolder()
+  try {
+    mount('--bind', path, folder)
+    mount('-o', 'remount,bind,ro', folder)
+  } catch (error) {
+    rmSync(folder, { recursive: true })
+    throw error
+  }
+  return {
+    path: folder,
+    again: (options) => mount('-o', `remount,bind,${options}`, folder),
+    [Symbol.dispose]() {
+      execFileSync('umount', ['-l', folder])
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
+
+function mount(...args: string[]): void {
+  execFileSync('mount', args, { stdio: ['ignore', 'ignore', 'pipe'] })
+}
+
+/** False, or why no test here can mount: the value of a test's `skip`. */
+export const cannotMount: string | false = (() => {
+  try {
+    smallDisk(64 * 1024)[Symbol.dispose]()
+    return false
+  } catch {
+    return 'skipped: mounting needs Linux and its administrator'
+  }
+})()
+
+/** Overwrites a page of a database's file, counted from 1. */
+export function damagePage(path: string, page: number, page_bytes = 4096): void {
+  const file = openSync(path, 'r+')
+  writeSync(file, Buffer.alloc(page_bytes, 0x5a), 0, page_bytes, (page - 1) * page_bytes)
+  closeSync(file)
+}
+
+/** The first page of a table: everything in it is reached through it. */
+export function rootPage(db: Connection, table: string): number {
+  return db.prepare('select rootpage from sqlite_schema where name = ?').pluck().get(table) as number
+}
+
+/** Takes all the room that a disk has left. */
+export function fill(folder: string): Disposable {
+  const path = join(folder, 'filler')
+  const file = openSync(path, 'w')
+  for (const bytes of [65_536, 4_096, 1]) {
+    try {
+      for (;;) writeSync(file, Buffer.alloc(bytes))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+    }
+  }
+  closeSync(file)
+  return { [Symbol.dispose]: () => rmSync(path, { force: true }) }
+}
+
+/** Bytes of a file; 0 where there is none. */
+export function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
+}
