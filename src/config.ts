@@ -11,6 +11,8 @@ export interface Config {
   data_dir: string
   /** A `sqlite:` URL or null for the SQLite file in the data folder. */
   database_url: string | null
+  /** When work counts as stored: once the disk has it, or once the system has it. */
+  durability: 'full' | 'normal'
   public_url: string | null
   log_level: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
   production: boolean
@@ -70,6 +72,7 @@ export function readConfig(environment: Environment, listen: { host: string; por
     ...listen,
     data_dir: read.text('SVC_DATA_DIR') ?? join(homedir(), '.local', 'share', 'svc'),
     database_url: databaseUrl(read.text('SVC_DATABASE_URL'), problems),
+    durability: read.oneOf('SVC_DURABILITY', ['full', 'normal']) ?? 'full',
     public_url: read.url('SVC_PUBLIC_URL'),
     log_level: read.oneOf('SVC_LOG_LEVEL', LEVELS) ?? 'info',
     production: read.text('SVC_ENV') === 'production',

@@ -72,7 +72,7 @@ async function startIn(
 ): Promise<RunningServer> {
   const redactor = new Redactor(config.known_secrets)
   const log = overrides.log ?? createLog(config.log_level, redactor)
-  const store = await Store.open(database)
+  const store = await Store.open(database, { durability: config.durability, log })
   const services = createServices(config)
   // A request may offer another protocol, such as h2c, and is then answered as if it had not (RFC 9110, section 7.8).
   const http = nodeHttp.createServer({ shouldUpgradeCallback: asksForSocket })

@@ -14,6 +14,7 @@ const DEFAULTS: Config = {
   ...LISTEN,
   data_dir: join(homedir(), '.local', 'share', 'svc'),
   database_url: null,
+  durability: 'full',
   public_url: null,
   log_level: 'info',
   production: false,
@@ -42,6 +43,7 @@ const DEFAULTS: Config = {
 const GOOD: Record<string, [keyof Config, string, unknown]> = {
   SVC_DATA_DIR: ['data_dir', '/srv/data', '/srv/data'],
   SVC_DATABASE_URL: ['database_url', 'sqlite:/srv/other.db', 'sqlite:/srv/other.db'],
+  SVC_DURABILITY: ['durability', 'normal', 'normal'],
   SVC_PUBLIC_URL: ['public_url', 'https://example.org/svc//', 'https://example.org/svc'],
   SVC_LOG_LEVEL: ['log_level', 'warn', 'warn'],
   SVC_ENV: ['production', 'production', true],
@@ -68,6 +70,7 @@ const GOOD: Record<string, [keyof Config, string, unknown]> = {
 /** Values that are refused, each alone. */
 const BAD: Record<string, string[]> = {
   SVC_DATABASE_URL: ['postgres://x', '/srv/x.db', 'sqlite:'],
+  SVC_DURABILITY: ['FULL', 'off', 'extra'],
   SVC_PUBLIC_URL: ['example.org', 'ftp://example.org', 'http://'],
   SVC_LOG_LEVEL: ['loud', 'INFO'],
   SVC_MAX_CONCURRENT_JOBS: ['0', '-1', '10001', '1.5', 'many', '1e3', '0x10'],
