@@ -1,0 +1,102 @@
+// What others do to a job while it lives: they answer what it asks, send it values, cancel it, look at it, try it again.
+import type { JobSnapshot } from '../../generated/types.ts'
+import type { Frame } from '../helpers/socket.ts'
+import { isTerminalStatus } from './evidence.ts'
+import type { TrackedJob } from './ledger.ts'
+import type { Life } from './life.ts'
+import type { WatchingSocket } from './sockets.ts'
+
+/** `hurried`: nothing is left waiting any more. */
+export function attend(life: Life, job: TrackedJob, socket: WatchingSocket, hurried: boolean): void {
+  const { work, job_id } = job
+  const waits = work.answer !== undefined && !job.answered
+  if (waits && (hurried || job.patience-- <= 0)) life.spawn(`the answer to ${job_id}`, () => answer(life, job, socket))
+  if (work.kind === 'fed' && !job.input_ended && job.door === 'socket') {
+    life.spawn(`values for ${job_id}`, () => feed(life, job, socket, hurried))
+  }
+  if (job.cancel_wanted && !job.cancelled) life.spawn(`the cancel of ${job_id}`, () => cancelLater(life, job))
+  if (job.random.chance(0.5)) life.spawn(`a look at ${job_id}`, () => look(life, job))
+}
+
+async function look(life: Life, job: TrackedJob): Promise<void> {
+  await life.pause(job.random.int(20, 900))
+  if (life.over) return
+  const answer = await life.request<JobSnapshot>('GET', `/api/jobs/${job.job_id}`)
+  if (answer?.status === 200) job.seen.push(answer.body)
+  else if (answer) life.ledger.complain(`${job.job_id} was acknowledged, and is answered with ${answer.status}`)
+}
+
+/** Gives a suspended job what it waits for. Now and then it gets something wrong first, which must change nothing. */
+async function answer(life: Life, job: TrackedJob, socket: WatchingSocket): Promise<void> {
+  if (!(await life.until(() => job.sse.status === 'suspended' || job.ended))) return
+  await life.pause(job.random.int(0, 300))
+  if (job.random.chance(0.3)) await give(life, job, socket, { wrong: true }, 422)
+  await give(life, job, socket, job.work.answer, 200)
+}
+
+async function give(life: Life, job: TrackedJob, socket: WatchingSocket, value: unknown, due: number): Promise<void> {
+  if (life.over || job.ended) return
+  // Over the socket, a refusal says less than a status does.
+  if (due === 200 && job.random.chance(0.4)) return giveOverSocket(life, job, socket, value)
+  const path = `/api/jobs/${job.job_id}/resume`
+  const reply = await life.request<JobSnapshot>('POST', path, { body: { value } })
+  if (!reply) return
+  // What was cut off in an earlier life may have been taken all the same.
+  if (reply.status === 409 && (job.kills.length > 0 || job.cancel_wanted)) job.answered = true
+  else if (reply.status !== due) life.ledger.complain(`${path} was answered with ${reply.status}: ${reply.text}`)
+  else if (due === 200) job.answered = true
+}
+
+async function giveOverSocket(life: Life, job: TrackedJob, socket: WatchingSocket, value: unknown): Promise<void> {
+  const reply = await ask(life, socket, 'resume_job', { job_id: job.job_id, value })
+  if (!reply) return
+  if (reply.error === undefined) job.answered = true
+  else if (job.kills.length === 0 && !job.cancel_wanted) life.ledger.complain(`resume_job: ${JSON.stringify(reply)}`)
+  else job.answered = true
+}
+
+/** The answer to a command; null where the kill cut it off. */
+async function ask(life: Life, { client }: WatchingSocket, command: string, data: object): Promise<Frame | null> {
+  try {
+    return await client.ask(command, data)
+  } catch (error) {
+    if (life.over) return null
+    throw error
+  }
+}
+
+/** Sends the values that are left, each once: one whose acknowledgement was cut off is not sent again. */
+async function feed(life: Life, job: TrackedJob, socket: WatchingSocket, hurried: boolean): Promise<void> {
+  const { job_id, work } = job
+  for (;;) {
+    await life.pause(hurried ? 1 : job.random.int(10, 250))
+    if (life.over || job.ended) return
+    const value = work.pushes[job.pushed.length + job.maybe_pushed.length]
+    if (value === undefined) break
+    job.maybe_pushed.push(value)
+    const reply = await ask(life, socket, 'stream_input', { job_id, input: 'values', value })
+    if (!reply) return
+    if (reply.error === undefined) job.pushed.push(job.maybe_pushed.pop()!)
+    else if (!job.cancel_wanted) life.ledger.complain(`stream_input: ${JSON.stringify(reply)}`)
+  }
+  const reply = await ask(life, socket, 'end_input_stream', { job_id, input: 'values' })
+  if (reply) job.input_ended = true
+}
+
+async function cancelLater(life: Life, job: TrackedJob): Promise<void> {
+  await life.pause(job.random.int(0, 700))
+  if (!life.over && !job.ended) await cancel(life, job)
+}
+
+/** Cancels a job; an acknowledgement is a promise, whatever state it says. */
+export async function cancel(life: Life, job: TrackedJob): Promise<void> {
+  job.cancel_wanted = true
+  const reply = await life.request<JobSnapshot>('POST', `/api/jobs/${job.job_id}/cancel`)
+  if (!reply) return
+  if (reply.status !== 200) return life.ledger.complain(`the cancel of ${job.job_id} was answered with ${reply.status}`)
+  job.seen.push(reply.body)
+  job.cancelled = true
+  if (!isTerminalStatus(reply.body.status) && reply.body.status !== 'cancel_requested') {
+    life.ledger.complain(`${job.job_id} was cancelled, and is shown as ${reply.body.status}`)
+  }
+}

@@ -1,0 +1,125 @@
+// What the witness saw against the log: nothing that had finished ran again, and what must not run twice never did.
+import { answerTo, type CallRecord } from '../counter.ts'
+import { type Evidence, type Fault, fault, isTerminalStatus, type Judge } from '../evidence.ts'
+import { expected, possibleCalls } from '../work.ts'
+
+export const judgeCalls: Judge = function* (evidence) {
+  const { work, calls } = evidence
+  if (!work) return
+  const possible = new Set(possibleCalls(work).map(({ method, path }) => `${method} ${path}`))
+  const proofs = finishedAt(evidence)
+  for (const [key, list] of byKey(calls)) {
+    if (!possible.has(key)) yield fault(evidence, 'contradiction', `it made a call that nothing asks for: ${key}`)
+    yield* repeated(evidence, key, list)
+    const proof = proofs.get(key)
+    const again = proof === undefined ? undefined : list.find(({ begun_at }) => begun_at > proof)
+    if (again) yield fault(evidence, 'double', `${key} had finished, and ran again ${again.begun_at - proof!} ms later`)
+  }
+  yield* outside(evidence)
+  yield* missing(evidence)
+  yield* reused(evidence)
+}
+
+/** Of one firing there is one call; another one only where a kill lies between and the call may be made twice. */
+function* repeated(evidence: Evidence, key: string, list: readonly CallRecord[]): Iterable<Fault> {
+  if (key.startsWith('POST') && list.length > 1) {
+    yield fault(evidence, 'double', `${key} is not safe to run twice, and ran ${list.length} times`)
+  }
+  for (const [index, { begun_at }] of list.entries()) {
+    const before = list[index - 1]?.begun_at
+    if (before === undefined || evidence.kills.some(({ at, until }) => before <= until && at <= begun_at)) continue
+    yield fault(evidence, 'double', `${key} ran twice without a kill in between`)
+  }
+}
+
+/** Milliseconds that a request may have been on its way to the witness. */
+const ON_THE_WAY = 500
+
+/** Calls are made while the job runs: neither before its first start, nor after its end. */
+function* outside(evidence: Evidence): Iterable<Fault> {
+  const { log, calls } = evidence
+  const start = log.find((event) => event.type === 'job_status' && event.status === 'running')
+  const end = log.find(({ type }) => type === 'job_terminal')
+  const [first] = calls
+  if (first && end && !start) yield fault(evidence, 'contradiction', 'it never ran, and made a call')
+  if (first && start && first.begun_at < Date.parse(start.timestamp)) {
+    yield fault(evidence, 'contradiction', 'it made a call before it ran')
+  }
+  const late = end && calls.find(({ begun_at }) => begun_at > Date.parse(end.timestamp) + ON_THE_WAY)
+  if (late) yield fault(evidence, 'contradiction', `it had ended, and called ${late.path}`)
+}
+
+/** A completed job has made each of its calls, itself or in the job that it tries again. */
+function* missing(evidence: Evidence): Iterable<Fault> {
+  const { work, snapshot } = evidence
+  if (!work || snapshot?.status !== 'completed' || evidence.shadowed) return
+  const made = new Set<string>()
+  for (let one: Evidence | null = evidence; one; one = one.retry_of) {
+    for (const { method, path } of one.calls) made.add(`${method} ${path}`)
+  }
+  for (const { method, path } of expected(work, snapshot.result?.outputs).calls) {
+    if (!made.has(`${method} ${path}`)) yield fault(evidence, 'loss', `it completed without ${method} ${path}`)
+  }
+}
+
+/** What had finished in a job is not done again where it is retried. */
+function* reused(evidence: Evidence): Iterable<Fault> {
+  for (let one = evidence.retry_of; one; one = one.retry_of) {
+    const proofs = finishedAt(one, ['completed'])
+    for (const key of byKey(evidence.calls).keys()) {
+      if (proofs.has(key))
+        yield fault(evidence, 'double', `${key} had finished in the job that was retried, and ran again`)
+    }
+  }
+}
+
+function byKey(calls: readonly CallRecord[]): Map<string, CallRecord[]> {
+  const keys = new Map<string, CallRecord[]>()
+  for (const one of calls) {
+    const key = `${one.method} ${one.path}`
+    keys.set(key, [...(keys.get(key) ?? []), one])
+  }
+  return keys
+}
+
+/**
+ * Calls that have certainly finished, and since when: something that follows from them is in the log, or a call was made with their answer
+ * that is not safe to run twice, whose start is committed after their end.
+ */
+export function finishedAt(
+  evidence: Evidence,
+  endings: readonly string[] = ['completed', 'failed'],
+): Map<string, number> {
+  const answers = new Map(evidence.calls.map(({ method, path }) => [answerTo(method, path), `${method} ${path}`]))
+  const since = new Map<string, number>()
+  const prove = (key: string | undefined, at: number): void => {
+    if (key !== undefined && at < (since.get(key) ?? Number.POSITIVE_INFINITY)) since.set(key, at)
+  }
+  for (const { method, path, begun_at } of evidence.calls) {
+    if (method === 'POST') prove(answers.get(path.split('/')[3]!), begun_at)
+  }
+  for (const event of evidence.log) {
+    const at = Date.parse(event.timestamp)
+    if (event.type === 'output_update') for (const text of textsOf(event)) prove(answers.get(text), at)
+    if (event.type !== 'node_status' || !endings.includes(event.status)) continue
+    for (const one of evidence.calls) {
+      if (one.path.split('/')[2] === event.node_id) prove(`${one.method} ${one.path}`, at)
+    }
+  }
+  return since
+}
+
+function textsOf(event: object): string[] {
+  const value = 'value' in event ? event.value : null
+  return (Array.isArray(value) ? value : [value]).filter((one): one is string => typeof one === 'string')
+}
+
+/** Whether a kill may have cut off a call of this node that is not safe to make twice; null where it had not been made at all. */
+export function cutOff(evidence: Evidence, node_id: string): boolean | null {
+  const node = node_id === 'call' ? 'w' : node_id
+  const calls = evidence.calls.filter(({ method, path }) => method === 'POST' && path.split('/')[2] === node)
+  const proofs = finishedAt(evidence)
+  const open = calls.filter(({ path }) => !proofs.has(`POST ${path}`))
+  if (open.some(({ begun_at }) => evidence.kills.some(({ until }) => until >= begun_at))) return true
+  return evidence.kills.some(({ status }) => status !== null && !isTerminalStatus(status)) ? null : false
+}

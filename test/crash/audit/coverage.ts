@@ -1,0 +1,56 @@
+// Which ways through recovery a run has taken. One that none of its jobs took has not been tried.
+import type { JobEvent } from '../../../generated/types.ts'
+import type { Evidence } from '../evidence.ts'
+
+/** Whether a job went that way. */
+type Way = (evidence: Evidence) => boolean
+
+const completed: Way = ({ snapshot }) => snapshot?.status === 'completed'
+const killedAs =
+  (...statuses: string[]): Way =>
+  ({ kills }) =>
+    kills.some(({ status }) => status !== null && statuses.includes(status))
+
+/** Events of a kind before a kill that found the job running, and after it. */
+function around({ kills, log }: Evidence, counts: (event: JobEvent) => boolean): boolean {
+  const times = log.filter(counts).map(({ timestamp }) => Date.parse(timestamp))
+  return kills.some(
+    ({ at, status }) => status === 'running' && times.some((time) => time < at) && times.some((time) => time > at),
+  )
+}
+
+const WAYS = {
+  'a queued job was restored': (one) => killedAs('queued')(one) && completed(one),
+  'a running job was recovered': (one) => killedAs('running')(one) && completed(one),
+  'a suspended job was kept': (one) => killedAs('paused')(one) && completed(one),
+  'a job that was cut off again while it recovered': (one) =>
+    one.kills.filter(({ status }) => status === 'running' || status === 'recovering').length > 1 && completed(one),
+  node_interrupted: ({ snapshot }) => snapshot?.error?.type === 'node_interrupted',
+  'a call that may be made twice was made again': ({ calls }) =>
+    calls.some((one, at) => one.method === 'GET' && calls.slice(0, at).some(({ path }) => path === one.path)),
+  'a stream went on in its middle': (one) =>
+    completed(one) && around(one, (event) => event.type === 'output_update' && event.output_name === 'each_out'),
+  'a cancellation was finished after a restart': (one) =>
+    killedAs('cancel_requested')(one) && one.snapshot?.status === 'cancelled',
+  'values that had been sent were restored': (one) =>
+    one.work?.kind === 'fed' && killedAs('running')(one) && completed(one) && one.pushed.length > 0,
+  'a called workflow was recovered inside': ({ work, kills, calls, ...one }) =>
+    work?.kind === 'calling' &&
+    one.snapshot?.status === 'completed' &&
+    kills.some(({ at }) => calls.some(({ begun_at }) => begun_at < at) && calls.some(({ begun_at }) => begun_at > at)),
+  'a retry reused what had finished': (one) =>
+    one.retry_of !== null &&
+    completed(one) &&
+    one.retry_of.calls.some(({ path }) => !one.calls.some((own) => own.path === path)),
+} as const satisfies Record<string, Way>
+
+export type WayName = keyof typeof WAYS
+
+/** How many jobs went each way. */
+export function coverage(all: readonly Evidence[]): Record<WayName, number> {
+  const names = Object.keys(WAYS) as WayName[]
+  return Object.fromEntries(names.map((name) => [name, all.filter(WAYS[name] as Way).length])) as Record<
+    WayName,
+    number
+  >
+}

@@ -1,0 +1,46 @@
+// The database that a run leaves: sound, and still refusing to change what never changes.
+import Database from 'better-sqlite3'
+import { databaseOf } from '../census.ts'
+import type { Fault } from '../evidence.ts'
+
+/** What the database itself must refuse, whatever the code says. */
+const FORBIDDEN: readonly { readonly what: string; readonly sql: string }[] = [
+  {
+    what: 'a terminal job was changed',
+    sql: "update job set status = 'running' where key = (select min(key) from job where finished_at is not null)",
+  },
+  {
+    what: 'an event was changed',
+    sql: "update job_event set payload = '{}' where job_key = (select min(job_key) from job_event)",
+  },
+]
+
+export function judgeDatabase(data_dir: string): Fault[] {
+  const db = new Database(databaseOf(data_dir))
+  try {
+    const faults: Fault[] = []
+    const found = db.pragma('integrity_check', { simple: true })
+    if (found !== 'ok') faults.push(contradiction(`the database is damaged: ${found}`))
+    for (const { what, sql } of FORBIDDEN)
+      if (!refuses(db, sql)) faults.push(contradiction(`${what}, and nothing refused it`))
+    return faults
+  } finally {
+    db.close()
+  }
+}
+
+function contradiction(what: string): Fault {
+  return { kind: 'contradiction', job_id: null, what }
+}
+
+function refuses(db: Database.Database, sql: string): boolean {
+  db.exec('begin')
+  try {
+    db.exec(sql)
+    return false
+  } catch {
+    return true
+  } finally {
+    if (db.inTransaction) db.exec('rollback')
+  }
+}

@@ -1,0 +1,79 @@
+// How a job ended against what it was asked: the outputs that its work must give, and no other failure than those that may be.
+import { isDeepStrictEqual } from 'node:util'
+import { type Evidence, type Fault, fault, type Judge } from '../evidence.ts'
+import { expected, SAFE_KINDS } from '../work.ts'
+import { cutOff } from './calls.ts'
+
+export const judgeResult: Judge = function* (evidence) {
+  const { work, snapshot } = evidence
+  if (!work || !snapshot) return
+  if (snapshot.status === 'completed') yield* outputs(evidence)
+  if (snapshot.status === 'failed') yield* failure(evidence)
+  if (snapshot.status === 'cancelled' && !evidence.cancel_wanted) {
+    yield fault(evidence, 'loss', 'it was cancelled, which nobody had asked for')
+  }
+  if (evidence.cancelled) yield* cancellation(evidence)
+  if (work.kind === 'fed') yield* pushes(evidence)
+}
+
+function* outputs(evidence: Evidence): Iterable<Fault> {
+  const given = evidence.snapshot!.result!.outputs
+  const due = expected(evidence.work!, given).outputs
+  if (isDeepStrictEqual(given, due)) return
+  yield fault(
+    evidence,
+    'contradiction',
+    `it gave ${JSON.stringify(given)}, and should have given ${JSON.stringify(due)}`,
+  )
+}
+
+/** Nothing fails but what was cut off and is not safe to run twice, and what is made to fail. */
+function* failure(evidence: Evidence): Iterable<Fault> {
+  const { kind } = evidence.work!
+  const { type, node_id, message } = evidence.snapshot!.error!
+  if (kind === 'flaky' && node_id === 'flaky' && type !== 'node_interrupted') return
+  if (type !== 'node_interrupted' || node_id === null) {
+    return yield fault(evidence, 'loss', `it failed at ${node_id}: ${type}, ${message}`)
+  }
+  if (SAFE_KINDS.has(kind)) yield fault(evidence, 'loss', `it was given up at ${node_id}, which is safe to run again`)
+  else if (cutOff(evidence, node_id) === false) {
+    yield fault(evidence, 'loss', `it was given up at ${node_id}, which no kill cut off`)
+  }
+}
+
+/** A cancellation that was acknowledged leaves its mark: the job has ended as cancelled, or its log tells of the request. */
+function* cancellation(evidence: Evidence): Iterable<Fault> {
+  const { log, snapshot, seen } = evidence
+  const asked = log.some((event) => event.type === 'job_status' && event.status === 'cancel_requested')
+  const over = seen.some(({ status }) => ['completed', 'failed', 'cancelled'].includes(status))
+  if (snapshot!.status !== 'cancelled' && !asked && !over) {
+    yield fault(
+      evidence,
+      'loss',
+      `its cancellation was acknowledged, and it ${snapshot!.status} without a trace of that`,
+    )
+  }
+}
+
+/** Every acknowledged value is there exactly once and in its order; one that may have been taken is there once at most. */
+function* pushes(evidence: Evidence): Iterable<Fault> {
+  const { snapshot, pushed, maybe_pushed } = evidence
+  if (snapshot!.status !== 'completed') return
+  const { echo = [] } = snapshot!.result!.outputs as { echo?: unknown[] }
+  const came = echo.map(String)
+  const lost = pushed.filter((value) => !came.includes(value))
+  if (lost.length > 0) yield fault(evidence, 'loss', `of the values that were sent, ${lost} are missing`)
+  const twice = came.filter((value, at) => came.indexOf(value) !== at)
+  if (twice.length > 0) yield fault(evidence, 'double', `of the values that were sent, ${twice} came twice`)
+  const strange = came.filter((value) => !pushed.includes(value) && !maybe_pushed.includes(value))
+  if (strange.length > 0) yield fault(evidence, 'contradiction', `${strange} were never sent`)
+  const order = pushed.filter((value) => came.includes(value))
+  if (
+    !isDeepStrictEqual(
+      came.filter((value) => pushed.includes(value)),
+      order,
+    )
+  ) {
+    yield fault(evidence, 'contradiction', `the values came as ${came}`)
+  }
+}

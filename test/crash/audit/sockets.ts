@@ -1,0 +1,91 @@
+// Frames carry no sequence: what a socket was sent of a job is held against what its log says must be sent from there on.
+import type { JobEvent } from '../../../generated/types.ts'
+import type { Frame } from '../../helpers/socket.ts'
+import {
+  canonical,
+  type Evidence,
+  type Fault,
+  fault,
+  type Judge,
+  outputsUpTo,
+  type SocketTape,
+  statusAt,
+} from '../evidence.ts'
+import { STREAMS } from '../work.ts'
+
+export const judgeSockets: Judge = function* (evidence) {
+  for (const tape of evidence.sockets) {
+    const [first] = tape.frames
+    const resumed = first?.type === 'job_resumed'
+    const from = resumed ? Number(first.last_sequence) : 0
+    const answer = resumed ? answerLength(tape.frames) : 0
+    if (resumed) yield* present(evidence, tape, from, tape.frames.slice(1, answer))
+    yield* onward(evidence, tape, from, tape.frames.slice(answer))
+  }
+}
+
+/** How many frames tell of the present state: `job_resumed`, one `job_update`, outputs to replace. */
+function answerLength(frames: readonly Frame[]): number {
+  let length = Math.min(2, frames.length)
+  while (frames[length]?.type === 'output_update' && frames[length]!.disposition === 'replace') length++
+  return length
+}
+
+/** The state and the changed outputs that a `reconnect_job` is answered. They may have been cut off. */
+function* present(evidence: Evidence, tape: SocketTape, at: number, frames: readonly Frame[]): Iterable<Fault> {
+  const [update, ...replaced] = frames
+  const { log } = evidence
+  const status = socketStatus(statusAt(log, at))
+  if (update && update.status !== status) {
+    yield fault(evidence, 'contradiction', `${tape.socket} was told ${update.status} at ${at}, where it is ${status}`)
+  }
+  const values = outputsUpTo(log, at)
+  for (const { output_name, value } of replaced) {
+    const name = String(output_name)
+    const list = values.get(name) ?? []
+    if (canonical(value) !== canonical(STREAMS.has(name) ? joined(list) : list.at(-1))) {
+      yield fault(evidence, 'contradiction', `${tape.socket} was told ${name} = ${JSON.stringify(value)} at ${at}`)
+    }
+  }
+}
+
+/** A streamed text comes joined. */
+function joined(list: readonly unknown[]): unknown {
+  return list.every((one) => typeof one === 'string') ? list.join('') : list
+}
+
+/** What follows is what the log has after `from`, in its order, as far as the socket lived. */
+function* onward(evidence: Evidence, tape: SocketTape, from: number, frames: readonly Frame[]): Iterable<Fault> {
+  const due = evidence.log.filter(({ sequence }) => sequence > from).flatMap(wordsOf)
+  const came = frames.flatMap(wordsOfFrame)
+  const at = came.findIndex((words, index) => words !== due[index])
+  if (at < 0) return
+  const kind = due.indexOf(came[at]!, at) > at ? 'gap' : came.indexOf(came[at]!) < at ? 'double' : 'contradiction'
+  const where = `frame ${at} after ${from}`
+  yield fault(evidence, kind, `${tape.socket}, ${where}: ${short(came[at])} came, ${short(due[at])} was due`)
+}
+
+function short(words: string | undefined): string {
+  return words === undefined ? 'nothing' : words.slice(0, 120)
+}
+
+/** An event as sockets show it. Places in the queue are said at any time, so they count for nothing here. */
+function wordsOf(event: JobEvent): string[] {
+  if (event.type === 'output_update')
+    return [`output ${event.output_name} ${canonical('value' in event && event.value)}`]
+  if (event.type === 'node_status') return event.status === 'pending' ? [] : [`node ${event.node_id} ${event.status}`]
+  if (event.type === 'job_terminal') return [`job ${event.status}`]
+  return event.status === 'running' || event.status === 'suspended' ? [`job ${event.status}`] : []
+}
+
+function wordsOfFrame(frame: Frame): string[] {
+  if (frame.type === 'output_update') return [`output ${frame.output_name} ${canonical(frame.value)}`]
+  if (frame.type === 'node_update')
+    return [`node ${frame.node_id} ${frame.status === 'error' ? 'failed' : frame.status}`]
+  return frame.type === 'job_update' && frame.status !== 'queued' ? [`job ${frame.status}`] : []
+}
+
+function socketStatus(status: string | null): string | null {
+  if (status === 'accepted') return 'queued'
+  return status === 'recovering' || status === 'cancel_requested' ? 'running' : status
+}

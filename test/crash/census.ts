@@ -1,0 +1,26 @@
+// The stored truth about the jobs, read from the database of a server that is gone. Reading leaves the files as they are.
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+
+export interface CensusRow {
+  readonly id: string
+  readonly status: string
+  readonly last_sequence: number
+}
+
+export const UNFINISHED = ['scheduled', 'pending', 'queued', 'running', 'paused', 'recovering', 'cancel_requested']
+export const RUNNING = ['running', 'recovering', 'cancel_requested']
+
+export function databaseOf(data_dir: string): string {
+  return join(data_dir, 'svc.db')
+}
+
+/** Every job that there is. */
+export function census(data_dir: string): CensusRow[] {
+  const db = new Database(databaseOf(data_dir), { readonly: true })
+  try {
+    return db.prepare('select id, status, last_sequence from job').all() as CensusRow[]
+  } finally {
+    db.close()
+  }
+}

@@ -1,0 +1,42 @@
+// Which job comes next, and through which door: every kind has its turn, in a random order.
+import { GRAPHS, type KindName } from './graphs.ts'
+import { type Door, type Ledger, TrackedJob } from './ledger.ts'
+import type { Random } from './random.ts'
+import { plan, SHARES } from './work.ts'
+
+const EVERY = Object.keys(GRAPHS) as KindName[]
+
+export class Deck {
+  readonly #ledger: Ledger
+  readonly #random: Random
+  readonly #kinds: readonly KindName[]
+  #left: KindName[] = []
+
+  constructor(ledger: Ledger, random: Random, kinds: readonly KindName[] = EVERY) {
+    this.#ledger = ledger
+    this.#random = random
+    this.#kinds = kinds.flatMap((kind) => Array<KindName>(SHARES[kind]).fill(kind))
+  }
+
+  /** A new job, entered in the ledger. */
+  draw(): TrackedJob {
+    if (this.#left.length === 0) this.#left = [...this.#kinds]
+    const [kind] = this.#left.splice(this.#random.int(0, this.#left.length - 1), 1)
+    return this.make(kind!)
+  }
+
+  make(kind: KindName): TrackedJob {
+    const label = this.#ledger.newLabel()
+    const random = this.#random.fork(label)
+    const work = plan(kind, label, this.#ledger.counter.host, random)
+    const job = new TrackedJob(work, door(kind, random), random)
+    this.#ledger.jobs.push(job)
+    return job
+  }
+}
+
+function door(kind: KindName, random: Random): Door {
+  if (kind === 'fed') return 'socket'
+  if ((kind === 'fast' || kind === 'reading') && random.chance(0.3)) return 'run'
+  return random.chance(0.5) ? 'socket' : 'http'
+}

@@ -1,0 +1,66 @@
+// The end of a run: every job that is known or stored, with its last state and its whole log, as evidence.
+import type { JobEvent, JobSnapshot } from '../../generated/types.ts'
+import type { CensusRow } from './census.ts'
+import type { Evidence } from './evidence.ts'
+import type { TrackedJob } from './ledger.ts'
+import type { Life } from './life.ts'
+
+type End = Pick<Evidence, 'snapshot' | 'log'>
+
+/** Jobs at a time that are read. */
+const AT_ONCE = 8
+
+export async function gather(life: Life, stored: readonly CensusRow[]): Promise<Evidence[]> {
+  const { ledger } = life
+  const found = new Map<TrackedJob, Evidence>()
+  const known = ledger.jobs.filter(({ job_id }) => job_id !== null)
+  const ids = new Set(known.map(({ job_id }) => job_id))
+  await each(known, async (job) => void found.set(job, ledger.evidence(job, await endOf(life, job.job_id!))))
+  const strangers: Evidence[] = []
+  const unknown = stored.filter(({ id }) => !ids.has(id))
+  await each(unknown, async ({ id }) => void strangers.push(strangerOf(id, await endOf(life, id))))
+  // A job that tries another one again stands after it.
+  for (const job of known) {
+    if (job.retry_of) found.set(job, { ...found.get(job)!, retry_of: found.get(job.retry_of)! })
+  }
+  // One over the socket that was never acknowledged and is not there was never accepted.
+  return [...found.values(), ...strangers].filter(({ acknowledged, snapshot }) => acknowledged || snapshot)
+}
+
+async function endOf(life: Life, job_id: string): Promise<End> {
+  const snapshot = await life.request<JobSnapshot>('GET', `/api/jobs/${job_id}`)
+  if (snapshot?.status !== 200) return { snapshot: null, log: [] }
+  const path = `/api/jobs/${job_id}/events`
+  const events = await life.request<JobEvent[]>('GET', path, { headers: { accept: 'application/json' } })
+  if (events?.status !== 200) life.ledger.complain(`${path} was answered with ${events?.status}`)
+  return { snapshot: snapshot.body, log: events?.status === 200 ? events.body : [] }
+}
+
+/** A job whose submission was cut off: it must be whole all the same. */
+function strangerOf(job_id: string, end: End): Evidence {
+  return {
+    ...end,
+    job_id,
+    work: null,
+    acknowledged: false,
+    seen: [],
+    tapes: [],
+    sockets: [],
+    calls: [],
+    pushed: [],
+    maybe_pushed: [],
+    kills: [],
+    cancelled: false,
+    cancel_wanted: false,
+    retry_of: null,
+    shadowed: false,
+  }
+}
+
+async function each<T>(list: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
+  const left = [...list]
+  const worker = async (): Promise<void> => {
+    for (let one = left.shift(); one !== undefined; one = left.shift()) await work(one)
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, worker))
+}

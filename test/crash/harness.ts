@@ -1,0 +1,151 @@
+// The crash run: lives of the server that end with a kill, a last one in which everything may end, and the judgement.
+import { rmSync } from 'node:fs'
+import { serve } from '../helpers/process.ts'
+import { temporaryFolder } from '../helpers/server.ts'
+import { judgeDatabase } from './audit/database.ts'
+import { type CensusRow, census, RUNNING } from './census.ts'
+import { Counter } from './counter.ts'
+import { Deck } from './deck.ts'
+import { gather } from './gather.ts'
+import { GRAPHS, type KindName } from './graphs.ts'
+import { Ledger } from './ledger.ts'
+import { Life } from './life.ts'
+import { Random } from './random.ts'
+import { type Report, report } from './report.ts'
+import { Scene } from './scene.ts'
+import { storeWorkflows } from './submit.ts'
+
+export interface CrashOptions {
+  readonly kills: number
+  readonly seed: string
+  readonly say?: (line: string) => void
+  readonly sabotage?: Sabotage
+  /** Kinds of jobs; all of them unless given. */
+  readonly kinds?: readonly KindName[]
+}
+
+/** What makes a run fail that would not, from outside of the server. */
+export interface Sabotage {
+  /** Between a kill and the next start, on the stopped database. */
+  between?(data_dir: string, kill: number): void
+  /** Where followers are led instead of to the server itself. */
+  detour?(url: string): Promise<Detour>
+}
+
+export interface Detour extends AsyncDisposable {
+  readonly url: string
+}
+
+/** How long the last life may take to end everything, in milliseconds. */
+const LAST_WAIT_MS = 90_000
+
+export async function crash(options: CrashOptions): Promise<Report> {
+  const data_dir = temporaryFolder()
+  try {
+    await using counter = await Counter.start(options.seed)
+    return await new Run(options, data_dir, counter).whole()
+  } finally {
+    rmSync(data_dir, { recursive: true, force: true })
+  }
+}
+
+class Run {
+  readonly #options: CrashOptions
+  readonly #data_dir: string
+  readonly #random: Random
+  readonly #ledger: Ledger
+  readonly #deck: Deck
+  readonly #environment: Readonly<Record<string, string>>
+  #hits = 0
+
+  constructor(options: CrashOptions, data_dir: string, counter: Counter) {
+    this.#options = options
+    this.#data_dir = data_dir
+    this.#random = new Random(options.seed)
+    this.#ledger = new Ledger(counter)
+    this.#deck = new Deck(this.#ledger, this.#random.fork('deck'), options.kinds)
+    this.#environment = {
+      SVC_HTTP_NODE_ALLOW: counter.host,
+      SVC_MAX_CONCURRENT_JOBS: '10',
+      SVC_WS_RATE_LIMIT_DISABLED: '1',
+      SVC_LOG_LEVEL: 'error',
+    }
+  }
+
+  async whole(): Promise<Report> {
+    const started = performance.now()
+    for (let kill = 1; kill <= this.#options.kills; kill++) await this.#untilKilled(kill)
+    const all = await this.#last()
+    const faults = judgeDatabase(this.#data_dir)
+    const { kills, seed } = this.#options
+    const seconds = (performance.now() - started) / 1000
+    return report({ kills, seed, hits: this.#hits, seconds, evidence: all, ledger: this.#ledger, faults })
+  }
+
+  async #untilKilled(number: number): Promise<void> {
+    await this.#inLife(number, async (life, scene) => {
+      if (number === 1) await storeWorkflows(life, this.#options.kinds ?? (Object.keys(GRAPHS) as KindName[]))
+      scene.open(false)
+      const acknowledged = await scene.play(this.#random.fork(`life ${number}`))
+      const ways = await scene.strike(this.#random.fork(`strike ${number}`))
+      const at = await life.kill()
+      this.#count(number, at, `${acknowledged} acknowledged${ways}`)
+    })
+    this.#options.sabotage?.between?.(this.#data_dir, number)
+  }
+
+  /** What the kill met, by the database that it left. */
+  #count(number: number, at: number, what: string): void {
+    const rows = census(this.#data_dir)
+    const byId = new Map(rows.map((row) => [row.id, row]))
+    for (const job of this.#ledger.jobs) {
+      if (job.job_id === null || job.settled) continue
+      const status = byId.get(job.job_id)?.status ?? null
+      job.kills.push({ at, until: Number.POSITIVE_INFINITY, status })
+      job.settled = job.seenOff
+    }
+    if (rows.some(({ status }) => RUNNING.includes(status))) this.#hits++
+    this.#options.say?.(`kill ${number}: ${what}; it met ${met(rows)}`)
+  }
+
+  async #last(): Promise<ReturnType<typeof gather>> {
+    let all: Awaited<ReturnType<typeof gather>> = []
+    await this.#inLife(this.#options.kills + 1, async (life, scene) => {
+      scene.open(true)
+      const deadline = performance.now() + LAST_WAIT_MS
+      const done = () => scene.atRest || performance.now() > deadline
+      await life.until(done)
+      all = await gather(life, census(this.#data_dir))
+      await life.retire()
+      life.server.kill('SIGTERM')
+      await life.settle()
+    })
+    return all
+  }
+
+  async #inLife(number: number, work: (life: Life, scene: Scene) => Promise<void>): Promise<void> {
+    await using server = await serve(this.#data_dir, this.#environment)
+    const until = Date.now()
+    for (const { kills } of this.#ledger.jobs) {
+      const last = kills.at(-1)
+      if (last && last.until === Number.POSITIVE_INFINITY) kills[kills.length - 1] = { ...last, until }
+    }
+    await using detour = (await this.#options.sabotage?.detour?.(server.url)) ?? null
+    const life = new Life(number, server, this.#ledger, detour?.url)
+    const scene = await Scene.set(life, this.#deck)
+    try {
+      await work(life, scene)
+    } finally {
+      await scene.clear()
+    }
+  }
+}
+
+function met(rows: readonly CensusRow[]): string {
+  const counts = ['running', 'recovering', 'queued', 'paused', 'cancel_requested'].map((status) => ({
+    status,
+    count: rows.filter((row) => row.status === status).length,
+  }))
+  const some = counts.filter(({ count }) => count > 0).map(({ status, count }) => `${count} ${status}`)
+  return some.join(', ') || 'nothing'
+}

@@ -1,0 +1,123 @@
+// What the harness has asked for and been promised, over all lives of the server.
+import type { JobSnapshot } from '../../generated/types.ts'
+import type { Counter } from './counter.ts'
+import type { Evidence, Fault, Killed, SocketTape } from './evidence.ts'
+import { Recording } from './followers/recording.ts'
+import type { KindName } from './graphs.ts'
+import type { Random } from './random.ts'
+import type { Work } from './work.ts'
+
+/** `run` waits for the result, `http` runs in the background, `socket` sends `run_job`, `retry` tries another job again. */
+export type Door = 'run' | 'http' | 'socket' | 'retry'
+
+export class TrackedJob {
+  readonly work: Work
+  readonly door: Door
+  readonly random: Random
+  readonly retry_of: TrackedJob | null
+  readonly submitted_at = Date.now()
+  /** Chosen by the harness where the door lets it, else known with the acknowledgement. */
+  job_id: string | null
+  acknowledged = false
+  readonly sse = new Recording('an SSE follower')
+  readonly polled: Recording | null
+  /** Whether a second socket watches. */
+  readonly watched: boolean
+  readonly sockets: SocketTape[] = []
+  readonly seen: JobSnapshot[] = []
+  readonly pushed: string[] = []
+  readonly maybe_pushed: string[] = []
+  input_ended = false
+  answered = false
+  /** For how many lives of the server it is left waiting. */
+  patience: number
+  cancel_wanted: boolean
+  cancelled = false
+  /** Whether it is tried again where it fails. */
+  readonly retriable: boolean
+  /** When it was asked to be tried again. */
+  retried_at: number | null = null
+  shadowed = false
+  readonly kills: Killed[] = []
+  /** Whether later kills are none of its business. */
+  settled = false
+
+  constructor(work: Work, door: Door, random: Random, retry_of: TrackedJob | null = null) {
+    this.work = work
+    this.door = door
+    this.random = random
+    this.retry_of = retry_of
+    this.job_id = door === 'socket' ? work.label : null
+    this.polled = random.chance(0.3) ? new Recording('a polling follower') : null
+    this.watched = random.chance(0.4)
+    this.patience = random.int(0, 2)
+    this.retriable = random.chance(0.7)
+    this.cancel_wanted = work.doomed
+  }
+
+  get ended(): boolean {
+    return this.sse.ended
+  }
+
+  /** Whether all that follow it have seen its end. */
+  get seenOff(): boolean {
+    return this.ended && (this.polled?.ended ?? true)
+  }
+}
+
+export class Ledger {
+  readonly jobs: TrackedJob[] = []
+  readonly complaints: string[] = []
+  readonly counter: Counter
+  /** Ids of the stored workflows. */
+  readonly workflows = new Map<KindName, string>()
+  #labels = 0
+
+  constructor(counter: Counter) {
+    this.counter = counter
+  }
+
+  newLabel(): string {
+    return `j${++this.#labels}`
+  }
+
+  complain(what: string): void {
+    this.complaints.push(what)
+  }
+
+  /** Jobs that are known to be there and have not been seen to end. */
+  get living(): TrackedJob[] {
+    return this.jobs.filter((job) => job.acknowledged && !job.ended)
+  }
+
+  /** What is known of a job. */
+  evidence(job: TrackedJob, end: { snapshot: JobSnapshot | null; log: Evidence['log'] }): Evidence {
+    const { work, sse, polled } = job
+    const until = job.retried_at ?? Number.POSITIVE_INFINITY
+    const recordings = [sse, ...(polled ? [polled] : [])].filter(() => job.door !== 'run')
+    return {
+      ...end,
+      job_id: job.job_id!,
+      work,
+      acknowledged: job.acknowledged,
+      seen: job.seen,
+      tapes: recordings.map(({ follower, events }) => ({ follower, events, whole: job.acknowledged })),
+      sockets: job.sockets,
+      calls: this.counter.of(work.label).filter(({ begun_at }) => begun_at >= job.submitted_at && begun_at < until),
+      pushed: job.pushed,
+      maybe_pushed: job.maybe_pushed,
+      kills: job.kills,
+      cancelled: job.cancelled,
+      cancel_wanted: job.cancel_wanted,
+      retry_of: null,
+      shadowed: job.shadowed,
+    }
+  }
+
+  /** Events that are not what the contract says. */
+  invalid(): Fault[] {
+    return this.jobs.flatMap(({ job_id, sse, polled }) =>
+      [...sse.invalid, ...(polled?.invalid ?? [])].map((what): Fault => ({ kind: 'contradiction', job_id, what })),
+    )
+  }
+}

@@ -1,0 +1,70 @@
+// The judgement of a run, in figures and in words.
+import { judgeCalls } from './audit/calls.ts'
+import { coverage, type WayName } from './audit/coverage.ts'
+import { judgeFollowers } from './audit/followers.ts'
+import { judgeLog } from './audit/log.ts'
+import { judgeResult } from './audit/results.ts'
+import { judgeSockets } from './audit/sockets.ts'
+import type { Evidence, Fault, FaultKind, Judge } from './evidence.ts'
+import type { Ledger } from './ledger.ts'
+
+const JUDGES: readonly Judge[] = [judgeLog, judgeFollowers, judgeSockets, judgeCalls, judgeResult]
+
+/** The share of the kills that must meet a running job. */
+const LEAST_HITS = 0.9
+
+export interface Findings {
+  readonly kills: number
+  readonly hits: number
+  readonly seed: string
+  readonly seconds: number
+  readonly evidence: readonly Evidence[]
+  readonly ledger: Ledger
+  /** Of the database as a whole. */
+  readonly faults: readonly Fault[]
+}
+
+export interface Report {
+  /** Why the run failed, a line each; empty where it has not. */
+  readonly wrong: readonly string[]
+  readonly faults: readonly Fault[]
+  readonly ways: Readonly<Record<WayName, number>>
+  readonly summary: string
+}
+
+export function judge(evidence: Evidence): Fault[] {
+  return JUDGES.flatMap((one) => [...one(evidence)])
+}
+
+export function report(findings: Findings): Report {
+  const { kills, hits, evidence, ledger } = findings
+  const faults = [...evidence.flatMap(judge), ...ledger.invalid(), ...findings.faults]
+  const ways = coverage(evidence)
+  const wrong = [
+    ...faults.map(({ kind, job_id, what }) => `${kind}: ${job_id === null ? '' : `${job_id} `}${what}`),
+    ...ledger.complaints.map((what) => `complaint: ${what}`),
+    ...(hits < kills * LEAST_HITS ? [`only ${hits} of ${kills} kills met a running job`] : []),
+    ...Object.entries(ways).flatMap(([way, count]) => (count === 0 ? [`never taken: ${way}`] : [])),
+  ]
+  return { wrong, faults, ways, summary: summary(findings, faults, ways) }
+}
+
+function summary(
+  { kills, hits, seed, seconds, evidence, ledger }: Findings,
+  faults: readonly Fault[],
+  ways: object,
+): string {
+  const count = (kind: FaultKind) => faults.filter((one) => one.kind === kind).length
+  const by = (status: string) => evidence.filter(({ snapshot }) => snapshot?.status === status).length
+  const told = evidence.flatMap(({ tapes }) => tapes).reduce((sum, { events }) => sum + events.length, 0)
+  const frames = evidence.flatMap(({ sockets }) => sockets).reduce((sum, tape) => sum + tape.frames.length, 0)
+  const posts = ledger.counter.calls.filter(({ method }) => method === 'POST').length
+  return [
+    `seed ${seed}: ${kills} kills in ${seconds.toFixed(0)} s, ${hits} of them met running jobs`,
+    `jobs ${evidence.length}: ${by('completed')} completed, ${by('failed')} failed, ${by('cancelled')} cancelled`,
+    `events ${evidence.reduce((sum, { log }) => sum + log.length, 0)}, told ${told} times, and ${frames} frames`,
+    `calls ${ledger.counter.calls.length}, of which ${posts} POST`,
+    ...Object.entries(ways).map(([way, times]) => `${String(times).padStart(6)} × ${way}`),
+    `losses ${count('loss')}, gaps ${count('gap')}, doubles ${count('double')}, contradictions ${count('contradiction')}`,
+  ].join('\n')
+}

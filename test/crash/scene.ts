@@ -1,0 +1,146 @@
+// What happens in one life of the server: those who watched go on, what was cut off is said again, and new jobs come.
+
+import { attend, cancel } from './attend.ts'
+import type { Deck } from './deck.ts'
+import { followByPolling } from './followers/polling.ts'
+import { followOverSse } from './followers/sse.ts'
+import { type Ledger, TrackedJob } from './ledger.ts'
+import type { Life } from './life.ts'
+import type { Random } from './random.ts'
+import { openSocket, type WatchingSocket } from './sockets.ts'
+import { retry, submit } from './submit.ts'
+
+/** How many jobs are to be under way or waiting for their turn. */
+const CROWD = 18
+/** The fewest acknowledgements between two kills. */
+const LEAST_ACKNOWLEDGED = 3
+/** The longest that acknowledgements are waited for, in milliseconds. */
+const PATIENCE_MS = 20_000
+
+export class Scene {
+  readonly #life: Life
+  readonly #ledger: Ledger
+  readonly #deck: Deck
+  readonly #first: WatchingSocket
+  readonly #second: WatchingSocket
+  #acknowledged = 0
+  /** Submissions that are under way. */
+  #pending = 0
+  #hurried = false
+
+  private constructor(life: Life, deck: Deck, first: WatchingSocket, second: WatchingSocket) {
+    this.#life = life
+    this.#ledger = life.ledger
+    this.#deck = deck
+    this.#first = first
+    this.#second = second
+  }
+
+  static async set(life: Life, deck: Deck): Promise<Scene> {
+    const first = await openSocket('the first socket', life, 'binary')
+    const second = await openSocket('the second socket', life, 'text')
+    return new Scene(life, deck, first, second)
+  }
+
+  /** Goes on with the jobs of earlier lives. `hurried`: nothing is put off any more. */
+  open(hurried: boolean): void {
+    this.#hurried = hurried
+    for (const job of this.#ledger.jobs) {
+      if (job.acknowledged && !job.seenOff && job.door !== 'run') this.#watch(job, true)
+      if (!job.acknowledged && job.door === 'socket') this.#submit(job)
+    }
+  }
+
+  /** Keeps the crowd together for a random while; how many submissions were acknowledged. */
+  async play(random: Random): Promise<number> {
+    const window = random.int(250, 1_500)
+    const start = performance.now()
+    await this.#life.until(() => {
+      if (this.#missing() > 0) this.#submit(this.#deck.draw())
+      const late = performance.now() - start
+      return (late > window && this.#acknowledged >= LEAST_ACKNOWLEDGED) || late > PATIENCE_MS
+    })
+    return this.#acknowledged
+  }
+
+  /** How many jobs the crowd lacks. Those that only wait for somebody don't belong to it. */
+  #missing(): number {
+    const busy = this.#ledger.living.filter(({ sse }) => sse.status !== 'suspended').length
+    return CROWD - busy - this.#pending
+  }
+
+  /** Now and then, cancels some running jobs as the last thing before the kill. Says so, as words for the line of the kill. */
+  async strike(random: Random): Promise<string> {
+    if (!random.chance(0.3)) return ''
+    const running = this.#ledger.living.filter(({ sse, door }) => sse.status === 'running' && door !== 'run')
+    const chosen = running.slice(0, 3)
+    for (const job of chosen) this.#life.spawn(`the cancel of ${job.job_id}`, () => cancel(this.#life, job))
+    const deadline = performance.now() + 80
+    await this.#life.until(
+      () => chosen.some(({ sse }) => sse.status === 'cancel_requested') || performance.now() > deadline,
+    )
+    return `, ${chosen.length} cancelled`
+  }
+
+  /** Whether all jobs have ended before the eyes of all who watch. */
+  get atRest(): boolean {
+    return this.#ledger.jobs.every((job) => !job.acknowledged || job.door === 'run' || this.#isOver(job))
+  }
+
+  #isOver(job: TrackedJob): boolean {
+    return job.seenOff && (job.sse.status !== 'failed' || job.retried_at !== null || !this.#triesAgain(job))
+  }
+
+  /** Closes the sockets, once the server is gone or done with. */
+  async clear(): Promise<void> {
+    await this.#life.retire()
+    await this.#first.finish(this.#ledger)
+    await this.#second.finish(this.#ledger)
+  }
+
+  #submit(job: TrackedJob): void {
+    this.#life.spawn(`the submission of ${job.work.label}`, () => this.#submitted(job))
+  }
+
+  async #submitted(job: TrackedJob): Promise<void> {
+    this.#pending++
+    await submit(this.#life, job, this.#first).finally(() => this.#pending--)
+    if (!job.acknowledged) return
+    this.#acknowledged++
+    if (job.door !== 'run') this.#watch(job, job.door !== 'socket')
+  }
+
+  /** Follows a job through every door, and does to it what others do. */
+  #watch(job: TrackedJob, reconnect: boolean): void {
+    const life = this.#life
+    if (life.over) return
+    const { job_id, sse, polled } = job
+    life.spawn(`the SSE follower of ${job_id}`, async () => {
+      const wrong = sse.ended ? null : await followOverSse(life.follow_url, job_id!, sse, life.signal)
+      if (wrong) this.#ledger.complain(`${job_id}: ${wrong}`)
+      if (sse.status === 'failed' && !life.over) await this.#tryAgain(job)
+    })
+    if (polled) life.spawn(`the polling follower of ${job_id}`, () => followByPolling(life, job_id!, polled))
+    if (reconnect && job.door === 'socket') this.#first.reconnect(job)
+    if (job.watched) this.#second.reconnect(job)
+    attend(life, job, this.#first, this.#hurried)
+  }
+
+  #triesAgain(job: TrackedJob): boolean {
+    return !job.cancel_wanted && job.retriable
+  }
+
+  async #tryAgain(job: TrackedJob): Promise<void> {
+    if (!this.#triesAgain(job) || job.retried_at !== null) return
+    job.retried_at = Date.now()
+    const next = new TrackedJob(job.work, 'retry', job.random.fork('retry'), job)
+    next.job_id = await retry(this.#life, job)
+    if (next.job_id === null) {
+      job.shadowed = true
+      return
+    }
+    next.acknowledged = true
+    this.#ledger.jobs.push(next)
+    this.#watch(next, true)
+  }
+}

@@ -1,0 +1,154 @@
+// What one job of the crash run is asked to do, and what must come of it: its params, every call that it may make, its outputs.
+import { answerTo, type Method } from './counter.ts'
+import { GRAPHS, type KindName } from './graphs.ts'
+import type { Random } from './random.ts'
+
+export interface Work {
+  readonly kind: KindName
+  /** The harness's own name of the job: it stands in the path of every call. */
+  readonly label: string
+  readonly params: Readonly<Record<string, unknown>>
+  readonly items: readonly string[]
+  /** What the job will be told while it waits; undefined where it asks for nothing. */
+  readonly answer: unknown
+  /** Values that are sent while it runs. */
+  readonly pushes: readonly string[]
+  /** Whether it is to be cancelled, come what may. */
+  readonly doomed: boolean
+}
+
+export interface Expected {
+  readonly outputs: Readonly<Record<string, unknown>>
+  readonly calls: readonly { readonly method: Method; readonly path: string }[]
+}
+
+/** How often each kind is chosen. */
+export const SHARES: Readonly<Record<KindName, number>> = {
+  fast: 2,
+  reading: 3,
+  writing: 3,
+  each_reading: 3,
+  each_writing: 2,
+  coded: 2,
+  branching: 2,
+  calling: 3,
+  approval: 2,
+  awaiting: 2,
+  later: 0,
+  fed: 3,
+  flaky: 2,
+  spinning: 1,
+}
+
+/** Outputs that are streams. */
+export const STREAMS: ReadonlySet<string> = new Set(['each_out', 'picks', 'echo'])
+
+/** Kinds without a call that must not be made twice: a kill never makes them fail. */
+export const SAFE_KINDS: ReadonlySet<KindName> = new Set(['fast', 'reading', 'each_reading', 'coded', 'fed'])
+
+export function plan(kind: KindName, label: string, host: string, random: Random): Work {
+  const items = 'items' in inputsOf(kind) ? numbers(random.int(3, 9)) : []
+  const params: Record<string, unknown> = { at: `http://${host}/${label}` }
+  if (items.length > 0) params.items = items
+  if (kind === 'branching') params.way = random.chance(0.5)
+  return {
+    kind,
+    label,
+    params,
+    items,
+    answer: kind === 'approval' ? random.chance(0.7) : kind === 'awaiting' ? random.int(0, 1_000) : undefined,
+    pushes: kind === 'fed' ? numbers(random.int(4, 12)) : [],
+    doomed: random.chance(kind === 'spinning' ? 0.8 : 0.06),
+  }
+}
+
+function inputsOf(kind: KindName): Readonly<Record<string, true>> {
+  return Object.fromEntries(
+    GRAPHS[kind].nodes.filter(({ type }) => type.startsWith('input.')).map(({ id }) => [id, true]),
+  )
+}
+
+function numbers(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => String(index))
+}
+
+/** Writes down the calls that a job makes, and gives what they are answered. */
+class Trace {
+  readonly calls: { method: Method; path: string }[] = []
+  readonly #label: string
+
+  constructor(label: string) {
+    this.#label = label
+  }
+
+  get = (node: string, index = '0'): string => this.#call('GET', node, index)
+  post = (node: string, index = '0'): string => this.#call('POST', node, index)
+
+  #call(method: Method, node: string, index: string): string {
+    const path = `/${this.#label}/${node}/${index}`
+    this.calls.push({ method, path })
+    return answerTo(method, path)
+  }
+}
+
+type Outputs = Record<string, unknown>
+
+/** What a job of each kind must give. What only the run itself can know is taken from what it gave. */
+const EXPECTED: Readonly<Record<KindName, (work: Work, trace: Trace, given: Outputs) => Outputs>> = {
+  fast: ({ params }) => ({ said: `Hello, ${params.at}!` }),
+  reading: (_, { get }) => ({ read: get('c', get('b', get('a'))) }),
+  writing: (_, { get, post }) => {
+    const first = post('a')
+    return { first, last: post('d', get('c', post('b', first))) }
+  },
+  each_reading: ({ items }, { get }) => {
+    const list = items.map((item) => get('each_call', item))
+    return { each_out: list, list }
+  },
+  each_writing: ({ items }, { post }) => {
+    const list = items.map((item) => post('each_call', item))
+    return { each_out: list, list }
+  },
+  coded: ({ items }, { get }, { picks }) => ({
+    picks: items.map((item, at) => picked(item, Array.isArray(picks) ? picks[at] : null)),
+    each_out: items.map((item) => get('each_call', item)),
+  }),
+  branching: ({ params }, { get, post }) => {
+    get('fail')
+    return { held_out: 'fail', taken: params.way ? post('yes', 'fail') : get('no', 'fail') }
+  },
+  calling: ({ items }, { get, post }) => ({ each_out: items.map((item) => post('w', get('r', item))) }),
+  approval: ({ answer }, { get, post }) => {
+    const a = get('a')
+    return answer ? { done: post('b', a) } : { refused: a }
+  },
+  awaiting: ({ answer }, { get, post }) => ({ done: get('c', post('b', String(answer))) }),
+  later: (_, { post }) => ({ done: post('b', post('a')) }),
+  fed: (_, { get }, { echo }) => {
+    const values = Array.isArray(echo) ? echo.map(String) : []
+    return { echo: values, each_out: values.map((value) => get('each_call', value)) }
+  },
+  flaky: (_, { get, post }) => ({ done: post('b', get('flaky', post('a'))) }),
+  spinning: (_, { get, post }) => {
+    get('a')
+    return { done: post('b', '20000000') }
+  },
+}
+
+/** `given` where it is the item with a random number. */
+function picked(item: string, given: unknown): string {
+  return typeof given === 'string' && /^\d+:0\.\d+(e-\d+)?$/.test(given) && given.startsWith(`${item}:`)
+    ? given
+    : `${item}:<a random number>`
+}
+
+export function expected(work: Work, given: Readonly<Outputs> = {}): Expected {
+  const trace = new Trace(work.label)
+  const outputs = EXPECTED[work.kind](work, trace, given)
+  return { outputs, calls: trace.calls }
+}
+
+/** Every call that a job may make, whether it gets so far or not. */
+export function possibleCalls(work: Work): Expected['calls'] {
+  return expected(work, { echo: work.pushes }).calls
+}
