@@ -22,6 +22,8 @@ export interface Config {
   max_queued_jobs: number
   /** Seconds, or null for no limit. */
   job_timeout_seconds: number | null
+  /** How long a job is kept after its end. */
+  job_retention_days: number
   max_body_bytes: number
   max_upload_bytes: number
   ws_max_message_bytes: number
@@ -81,6 +83,7 @@ export function readConfig(environment: Environment, listen: { host: string; por
     max_runs_per_workflow: read.integer('SVC_MAX_RUNS_PER_WORKFLOW', 1, 10_000) ?? 16,
     max_queued_jobs: read.integer('SVC_MAX_QUEUED_JOBS', 0, 10_000_000) ?? 10_000,
     job_timeout_seconds: read.integer('SVC_JOB_TIMEOUT_SECONDS', 1, 31_536_000),
+    job_retention_days: read.integer('SVC_JOB_RETENTION_DAYS', 1, 36_500) ?? 30,
     max_body_bytes: read.integer('SVC_MAX_BODY_BYTES', KIB, 1024 * MIB) ?? 16 * MIB,
     max_upload_bytes: read.integer('SVC_MAX_UPLOAD_BYTES', KIB, Number.MAX_SAFE_INTEGER) ?? 5 * 1024 * MIB,
     ws_max_message_bytes: read.integer('SVC_WS_MAX_MESSAGE_BYTES', KIB, 1024 * MIB) ?? 32 * MIB,

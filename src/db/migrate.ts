@@ -7,6 +7,7 @@ import { initial } from './migrations/0001-initial.ts'
 import { durableJobs } from './migrations/0002-durable-jobs.ts'
 import { assets } from './migrations/0003-assets.ts'
 import { vault } from './migrations/0004-vault.ts'
+import { jobRetention } from './migrations/0005-job-retention.ts'
 
 /** In order; a name, once released, never changes. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -14,6 +15,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0002-durable-jobs': durableJobs,
   '0003-assets': assets,
   '0004-vault': vault,
+  '0005-job-retention': jobRetention,
 }
 
 /** @throws StartError when the database was written by a newer version */

@@ -111,6 +111,18 @@ export interface JobTombstoneTable {
   expired_at: string
 }
 
+/** A job whose row is gone, and whose events or journal are still to be removed. */
+export interface JobDoomedTable {
+  job_key: number
+}
+
+/** How far a sweep has come that goes over the jobs in the order of their ends. */
+export interface SweepPositionTable {
+  sweep: string
+  finished_at: string
+  job_key: number
+}
+
 export interface JobEventTable {
   job_key: number
   sequence: number
@@ -158,5 +170,7 @@ export interface Tables {
   idempotency_key: IdempotencyKeyTable
   job_tombstone: JobTombstoneTable
   job_event: JobEventTable
+  job_doomed: JobDoomedTable
+  sweep_position: SweepPositionTable
   asset: AssetTable
 }

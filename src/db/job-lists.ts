@@ -1,0 +1,76 @@
+// Which jobs a list shows: their keys, the newest first. Each status is read by itself, in the order of an index, and no further than asked.
+import { sql } from 'kysely'
+import type { StoredStatus } from './schema.ts'
+import { owned, type Scope } from './scope.ts'
+import { statement } from './statement.ts'
+import type { Tx } from './store.ts'
+
+interface Page {
+  status: StoredStatus
+  before: number
+  limit: number
+}
+
+// In the words of the partial indexes, which are used for nothing else.
+const LISTED = sql<boolean>`instr(options, '"persistence":"session"') = 0`
+
+const byStatus = statement<Scope & Page>()((db, p) =>
+  db
+    .selectFrom('job')
+    .select('key')
+    .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') }))
+    .where('status', '=', p('status'))
+    .where('key', '<', p('before'))
+    .where(LISTED)
+    .orderBy('key', 'desc')
+    .limit(p('limit') as never),
+)
+
+const byWorkflow = statement<Scope & Page & { workflow_id: string }>()((db, p) =>
+  db
+    .selectFrom('job')
+    .select('key')
+    .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') }))
+    .where('workflow_id', '=', p('workflow_id'))
+    .where('status', '=', p('status'))
+    .where('key', '<', p('before'))
+    .where(LISTED)
+    .orderBy('key', 'desc')
+    .limit(p('limit') as never),
+)
+
+const countUnfinished = statement()((db) =>
+  db
+    .selectFrom('job')
+    .select((eb) => ['status', eb.fn.countAll<number>().as('count')])
+    .where(sql<boolean>`status not in ('completed', 'failed', 'error', 'timed_out', 'cancelled')`)
+    .groupBy('status'),
+)
+
+export interface JobFilter {
+  /** Null for any. */
+  workflow_id: string | null
+  statuses: readonly StoredStatus[]
+  /** Only jobs with a lower key. */
+  before: number
+  limit: number
+}
+
+/** The statements of lists, for tests of how the database reads them. */
+export const LIST_STATEMENTS = { byStatus, byWorkflow, countUnfinished }
+
+/** The keys of the jobs that a list shows, the newest first. */
+export function listedJobs(tx: Tx, { user_id, workspace_id }: Scope, filter: JobFilter): number[] {
+  const { workflow_id, statuses, before, limit } = filter
+  const keys = statuses.flatMap((status) => {
+    const page = { user_id, workspace_id, status, before, limit }
+    const rows = workflow_id === null ? tx.all(byStatus, page) : tx.all(byWorkflow, { ...page, workflow_id })
+    return rows.map(({ key }) => key)
+  })
+  return keys.sort((a, b) => b - a).slice(0, limit)
+}
+
+/** How many jobs have not ended, by stored status; statuses without jobs are left out. */
+export function unfinishedCounts(tx: Tx): { status: StoredStatus; count: number }[] {
+  return tx.all(countUnfinished, {})
+}

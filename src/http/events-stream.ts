@@ -1,0 +1,142 @@
+// The history of a job as server-sent events (WHATWG HTML, section 9.2) and as a JSON array. Both follow the job in the one way that there is.
+import { setImmediate } from 'node:timers/promises'
+import type { JobTable } from '../db/schema.ts'
+import { ServiceError } from '../errors.ts'
+import type { FeedItem } from '../events/feed.ts'
+import { eventWriter, isEvent } from '../jobs/event-text.ts'
+
+/** How long a stream may be silent, in milliseconds: intermediaries cut what says nothing for long. */
+export const KEEP_ALIVE_MS = 15_000
+const KEEP_ALIVE = ': keep-alive\n\n'
+/** How long a browser waits before it comes back, in milliseconds. */
+const RETRY_MS = 2_000
+/** How many characters are gathered for one write; the history is not read further before they are taken. */
+const LARGEST_PART = 65_536
+
+/**
+ * The events of `items`, which follow that of sequence `after`, as server-sent events. What comes within one turn of the event loop is
+ * written together; a reader who is slow is waited for. It ends where events are missing that were removed meanwhile.
+ */
+export async function* eventStream(
+  row: JobTable,
+  items: AsyncIterable<FeedItem>,
+  after: number,
+  keep_alive_ms = KEEP_ALIVE_MS,
+): AsyncGenerator<string, void, void> {
+  const parts = new Parts()
+  const write = eventWriter(row)
+  const beat = setInterval(() => parts.addIfEmpty(KEEP_ALIVE), keep_alive_ms)
+  void parts.fill(items, after, (item) => `id: ${item.sequence}\nevent: ${item.event.type}\ndata: ${write(item)}\n\n`)
+  try {
+    yield `retry: ${RETRY_MS}\n\n`
+    for (;;) {
+      await parts.filled()
+      // Whatever else happens in this turn goes into the same write.
+      await setImmediate()
+      const { ended } = parts
+      const text = parts.take()
+      if (text !== '') yield text
+      if (ended === null) continue
+      if (ended.error !== null) throw ended.error
+      return
+    }
+  } finally {
+    clearInterval(beat)
+  }
+}
+
+/**
+ * The events of `items` up to that of sequence `last` as a JSON array, in parts.
+ * @throws REPLAY_EXPIRED where events are removed while it reads
+ */
+export async function* eventArray(
+  row: JobTable,
+  items: AsyncIterable<FeedItem>,
+  after: number,
+  last: number,
+): AsyncGenerator<string, void, void> {
+  const write = eventWriter(row)
+  let text = '['
+  let seen = after
+  if (after < last) {
+    for await (const item of items) {
+      if (!isEvent(item)) continue
+      if (item.sequence !== seen + 1) break
+      seen = item.sequence
+      text += seen === after + 1 ? write(item) : `,${write(item)}`
+      if (seen === last) break
+      if (text.length < LARGEST_PART) continue
+      yield text
+      text = ''
+      await setImmediate()
+    }
+    if (seen !== last) throw new ServiceError('REPLAY_EXPIRED')
+  }
+  yield `${text}]`
+}
+
+/** Text between the one who follows a job and the one who writes to its reader. */
+class Parts {
+  ended: { error: unknown } | null = null
+  #text = ''
+  #onFilled: (() => void) | null = null
+  #onTaken: (() => void) | null = null
+
+  /** Adds the text of each event, and waits where too much is not taken yet. */
+  async fill(items: AsyncIterable<FeedItem>, after: number, textOf: ReturnType<typeof eventWriter>): Promise<void> {
+    let seen = after
+    try {
+      for await (const item of items) {
+        if (!isEvent(item)) continue
+        if (item.sequence !== seen + 1) break
+        seen = item.sequence
+        this.#add(textOf(item))
+        if (this.#text.length >= LARGEST_PART) await this.#taken()
+      }
+      this.#end(null)
+    } catch (error) {
+      this.#end(error)
+    }
+  }
+
+  addIfEmpty(text: string): void {
+    if (this.#text === '') this.#add(text)
+  }
+
+  /** Resolves when there is text, or nothing follows. */
+  filled(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#text !== '' || this.ended) resolve()
+      else this.#onFilled = resolve
+    })
+  }
+
+  take(): string {
+    const text = this.#text
+    this.#text = ''
+    this.#onTaken?.()
+    this.#onTaken = null
+    return text
+  }
+
+  #add(text: string): void {
+    this.#text += text
+    this.#wake()
+  }
+
+  #end(error: unknown): void {
+    this.ended = { error }
+    this.#wake()
+  }
+
+  #wake(): void {
+    this.#onFilled?.()
+    this.#onFilled = null
+  }
+
+  #taken(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onTaken = resolve
+    })
+  }
+}

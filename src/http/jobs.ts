@@ -1,0 +1,63 @@
+// Operations of the tag `jobs`: thin over the service, which knows no doors.
+import type { JobsHandlers } from '../../generated/operations.ts'
+import type { JobEvent, JobSnapshot } from '../../generated/types.ts'
+import type { AppContext } from '../context.ts'
+import { firstEvent } from '../db/job-removal.ts'
+import type { JobTable } from '../db/schema.ts'
+import { ServiceError } from '../errors.ts'
+import { deleteJob, listJobs, snapshotText } from '../jobs/reads.ts'
+import type { JobHandle } from '../jobs/service.ts'
+import { isTerminal } from '../jobs/states.ts'
+import { eventArray, eventStream } from './events-stream.ts'
+import { nextLink } from './links.ts'
+import { jsonText } from './reply.ts'
+import type { RequestContext } from './request.ts'
+
+const STREAM = 'text/event-stream'
+
+export const jobs: JobsHandlers<RequestContext> = {
+  listJobs({ query }, { app, principal }) {
+    const { text, next } = listJobs(app, principal, query)
+    return { ...jsonText<JobSnapshot[], 200>(200, text), headers: nextLink('/api/jobs', query, next) }
+  },
+
+  async getJob({ path }, { app, principal }) {
+    return snapshot(app, await app.jobs.get(principal, path.id))
+  },
+
+  async deleteJob({ path }, { app, principal }) {
+    await deleteJob(app, principal, path.id)
+    return { status: 204 }
+  },
+
+  async cancelJob({ path }, { app, principal }) {
+    return snapshot(app, await app.jobs.cancel(principal, path.id))
+  },
+
+  async followJobEvents({ path, query, headers }, { app, principal, accepts, signal }) {
+    const type = accepts([STREAM, 'application/json'])
+    if (type === null) throw new ServiceError('NOT_ACCEPTABLE')
+    const after = headers['last-event-id'] ?? query.after_sequence ?? 0
+    const { row } = await app.jobs.get(principal, path.id)
+    checkReplay(app, row, after)
+    const gone = AbortSignal.any([signal, app.stopping])
+    const items = app.events.follow(row.key, after, gone)
+    if (type !== STREAM) return jsonText<JobEvent[], 200>(200, eventArray(row, items, after, row.last_sequence))
+    if (isTerminal(row.status) && after === row.last_sequence) return { status: 204 }
+    // Proxies that gather answers would hold events back.
+    const unbuffered = { 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' }
+    return { status: 200, content_type: STREAM, body: eventStream(row, items, after), headers: unbuffered }
+  },
+}
+
+function snapshot(app: AppContext, handle: JobHandle) {
+  return jsonText<JobSnapshot, 200>(200, snapshotText(app.jobs, handle))
+}
+
+/** @throws SEQUENCE_AHEAD, REPLAY_EXPIRED */
+function checkReplay(app: AppContext, { key, last_sequence }: JobTable, after: number): void {
+  if (after > last_sequence) throw new ServiceError('SEQUENCE_AHEAD')
+  if (after === last_sequence) return
+  const first = app.store.read((tx) => firstEvent(tx, key))
+  if (first === null || first > after + 1) throw new ServiceError('REPLAY_EXPIRED')
+}

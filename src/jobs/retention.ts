@@ -1,0 +1,129 @@
+// What happens to jobs as time goes by: their events go first, then the jobs, then the memory of them. It works in small batches between
+// pauses, so that no request notices; how rows are removed is left to the repositories.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { dropDoomed, dropEvents, expireJob, type More, within } from '../db/job-removal.ts'
+import { expiredJobs, finishedJobs, forgetKeys, keepSweepPosition } from '../db/retention.ts'
+import type { Store, Tx } from '../db/store.ts'
+import { forgetTombstones } from '../db/tombstones.ts'
+import type { Log } from '../log.ts'
+import type { Platform } from '../platform.ts'
+import { IDEMPOTENCY_RETENTION_SECONDS } from './service.ts'
+
+export interface RetentionParts {
+  readonly store: Store
+  readonly platform: Platform
+  readonly log: Log
+  /** How many days a job is kept after its end. */
+  readonly job_days: number
+}
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+/** Of jobs that have ended. */
+const EVENT_DAYS = 7
+const TOMBSTONE_DAYS = 90
+
+/** How long one batch may keep the database busy, in milliseconds; what comes after it at least that long, and three times as long. */
+const BATCH_MS = 4
+const PAUSE_FACTOR = 3
+/** How many rows a batch chooses from. */
+const BATCH_ROWS = 200
+const INTERVAL_MS = 60_000
+
+/** One batch; true when nothing is left to do. */
+type Sweep = (tx: Tx, more: More) => boolean
+
+export class Retention implements AsyncDisposable {
+  readonly #parts: RetentionParts
+  readonly #stopped = new AbortController()
+  #running: Promise<void> | null = null
+  #timer: NodeJS.Timeout | null = null
+
+  constructor(parts: RetentionParts) {
+    this.#parts = parts
+  }
+
+  /** Sweeps now and then from now on. */
+  start(): void {
+    this.#timer = setInterval(() => void this.sweep(), INTERVAL_MS)
+    this.#timer.unref()
+  }
+
+  /** Removes everything that is past its retention; resolves when nothing is left. One that is under way already serves all who ask. */
+  sweep(): Promise<void> {
+    this.#running ??= this.#sweepAll().finally(() => {
+      this.#running = null
+    })
+    return this.#running
+  }
+
+  async #sweepAll(): Promise<void> {
+    try {
+      for (const sweep of this.#sweeps()) while (!(await this.#batch(sweep)));
+    } catch (error) {
+      // The next round tries again; until then nothing is lost but room.
+      if (!this.#stopped.signal.aborted) this.#parts.log.error({ err: error }, 'old jobs could not be removed')
+    }
+  }
+
+  async #batch(sweep: Sweep): Promise<boolean> {
+    this.#stopped.signal.throwIfAborted()
+    let took = 0
+    const done = await this.#parts.store.write((tx) => {
+      const began = performance.now()
+      const finished = sweep(tx, within(BATCH_MS))
+      took = performance.now() - began
+      return finished
+    })
+    await sleep(Math.max(1, took * PAUSE_FACTOR), null, { signal: this.#stopped.signal, ref: false })
+    return done
+  }
+
+  #sweeps(): Sweep[] {
+    const { platform, job_days } = this.#parts
+    const now = platform.now()
+    const daysAgo = (days: number) => new Date(now - days * DAY_MS).toISOString()
+    const present = new Date(now).toISOString()
+    const keysBefore = new Date(now - IDEMPOTENCY_RETENTION_SECONDS * 1_000).toISOString()
+    return [
+      dropDoomed,
+      (tx, more) => sweepEvents(tx, daysAgo(EVENT_DAYS), more),
+      (tx, more) => sweepJobs(tx, daysAgo(job_days), present, more),
+      // What the jobs left that had too much for their batch.
+      dropDoomed,
+      (tx) => forgetKeys(tx, keysBefore, BATCH_ROWS) < BATCH_ROWS,
+      (tx) => forgetTombstones(tx, daysAgo(TOMBSTONE_DAYS), BATCH_ROWS) < BATCH_ROWS,
+    ]
+  }
+
+  /** Ends the batch that is under way, and begins no other. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopped.abort()
+    if (this.#timer) clearInterval(this.#timer)
+    await this.#running
+  }
+}
+
+const EVENTS = 'events'
+
+/** Goes over the jobs in the order of their ends, each once: what is behind the kept position has no events any more. */
+function sweepEvents(tx: Tx, before: string, more: More): boolean {
+  const jobs = finishedJobs(tx, EVENTS, before, BATCH_ROWS)
+  for (const [at, job] of jobs.entries()) {
+    const emptied = dropEvents(tx, job.key, more)
+    const last = emptied ? job : jobs[at - 1]
+    if (emptied && at < jobs.length - 1 && more()) continue
+    if (last) keepSweepPosition(tx, EVENTS, last)
+    return emptied && at === jobs.length - 1 && jobs.length < BATCH_ROWS
+  }
+  return true
+}
+
+function sweepJobs(tx: Tx, before: string, present: string, more: More): boolean {
+  const jobs = expiredJobs(tx, before, BATCH_ROWS)
+  for (const [at, job] of jobs.entries()) {
+    expireJob(tx, job, present, more)
+    if (!more()) return at === jobs.length - 1 && jobs.length < BATCH_ROWS
+  }
+  return jobs.length < BATCH_ROWS
+}
