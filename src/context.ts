@@ -1,10 +1,12 @@
 // What every door is handed: the services of one process, as one explicit argument.
 import type { IncomingMessage } from 'node:http'
 import type { Principal } from './access/principal.ts'
+import type { Assets } from './assets/assets.ts'
 import type { Config } from './config.ts'
 import type { Store } from './db/store.ts'
 import type { NodeRegistry } from './engine/node-type.ts'
 import type { EventLog } from './events/log.ts'
+import type { Retention } from './jobs/retention.ts'
 import type { JobService } from './jobs/service.ts'
 import type { Log } from './log.ts'
 import type { Platform } from './platform.ts'
@@ -23,10 +25,14 @@ export interface AppContext {
   /** Who makes a request or asks for a socket, or null where the caller must be refused. */
   readonly principalOf: (request: IncomingMessage) => Principal | null
   readonly store: Store
+  readonly assets: Assets
   readonly registry: NodeRegistry
   readonly events: EventLog
   readonly workflows: WorkflowService
   readonly jobs: JobService
+  readonly retention: Retention
+  /** Aborts when what is still open must come to its end. */
+  readonly stopping: AbortSignal
   /** Milliseconds since the epoch. */
   readonly started_at: number
 }

@@ -3,6 +3,7 @@ import type { IncomingMessage, Server } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { localGate } from './access/local.ts'
+import { openAssets } from './assets/open.ts'
 import type { Config } from './config.ts'
 import type { AppContext } from './context.ts'
 import { openDataFolder, ownDatabase } from './db/data-folder.ts'
@@ -11,7 +12,10 @@ import { Store } from './db/store.ts'
 import type { NodeRegistry } from './engine/node-type.ts'
 import { EventLog } from './events/log.ts'
 import { createApp } from './http/app.ts'
+import { publisherWith } from './jobs/publisher.ts'
+import { Retention } from './jobs/retention.ts'
 import { JobService } from './jobs/service.ts'
+import { storedSnapshot } from './jobs/snapshot.ts'
 import { createLog, type Log } from './log.ts'
 import { builtinNodes } from './nodes/registry.ts'
 import { type Platform, systemPlatform } from './platform.ts'
@@ -81,21 +85,27 @@ async function startIn(
     const { vault, key, warning } = await openVault(config.data_dir, config.secrets_master_key, new KeyFacts(store))
     redactor.add(key)
     if (warning !== null) log.warn(warning)
-    const parts = { log, redactor, vault, store, services }
+    const stopping = new AbortController()
+    const parts = { log, redactor, vault, store, services, stopping: stopping.signal }
     const context = composeContext(config, parts, overrides, () => config.public_url ?? state.url)
-    const unfinished = await context.jobs.reconcile()
-    if (unfinished > 0) context.log.warn({ jobs: unfinished }, 'jobs of an earlier process were ended as interrupted')
+    const recovered = await context.jobs.restore()
+    if (recovered.running + recovered.waiting + recovered.ended > 0)
+      log.info(recovered, 'jobs of an earlier process go on')
     const gateway = new Gateway(context, overrides.socket_times)
     const { app, warmUp } = createApp(context)
     http.on('request', app)
     http.on('upgrade', (request, socket, head) => gateway.upgrade(request, socket, head))
     state.url = await listen(http, config)
+    context.retention.start()
+    context.jobs.open()
     setTimeout(
       () => void warmUp().catch((error) => context.log.error({ err: error }, 'the warm-up failed')),
       WARM_UP_MS,
     ).unref()
     const close = once(async (drain_ms: number) => {
       await context.jobs.drain(drain_ms)
+      stopping.abort()
+      await context.retention[Symbol.asyncDispose]()
       await gateway.close()
       await closeHttp(http)
       await services[Symbol.asyncDispose]()
@@ -123,13 +133,16 @@ interface Parts {
   readonly vault: Vault
   readonly store: Store
   readonly services: Services
+  readonly stopping: AbortSignal
 }
 
 function composeContext(config: Config, parts: Parts, overrides: Overrides, publicUrl: () => string): AppContext {
-  const { log, store, services } = parts
+  const { log, store, services, redactor, vault, stopping } = parts
   const platform = overrides.platform ?? systemPlatform()
+  // Signed addresses hold as long as this process.
+  const assets = openAssets(config.data_dir, store, platform, Buffer.from(platform.secret(32)))
   const registry = overrides.registry ?? builtinNodes
-  const events = new EventLog(store)
+  const events = new EventLog(store, (job_key) => storedSnapshot(store, job_key))
   const plans = new Plans(store, registry)
   const workflows = new WorkflowService(store, plans, platform, publicUrl)
   const jobs = new JobService({
@@ -147,12 +160,28 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     },
     default_timeout_seconds: config.job_timeout_seconds,
     servicesOf: services.of,
+    cipher: vault.cipher('journal'),
+    publisher: publisherWith(redactor, assets),
   })
   for (const warning of config.warnings) log.warn(warning)
   const principalOf = localGate(config, log)
-  const { redactor, vault } = parts
+  const retention = new Retention({ store, platform, log, job_days: config.job_retention_days })
   const started_at = platform.now()
-  return { config, log, platform, redactor, vault, principalOf, store, registry, events, workflows, jobs, started_at }
+  const known = {
+    config,
+    log,
+    platform,
+    redactor,
+    vault,
+    principalOf,
+    store,
+    assets,
+    registry,
+    events,
+    workflows,
+    jobs,
+  }
+  return { ...known, retention, stopping, started_at }
 }
 
 function asksForSocket({ headers }: IncomingMessage): boolean {

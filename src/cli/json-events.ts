@@ -26,6 +26,9 @@ export function jsonEvents(workflow_id: string, output: Output, log_level: strin
     row: { id: of.job_id, workflow_id },
     append: (_event: unknown, frame: object | null) => frame && write(frame),
     provisional: (frame: () => object) => write(frame()),
+    toldNode: () => false,
+    publish: (_node_id: string, _output_name: string, value: unknown) => ({ value, asset: null, extras: [] }),
+    redact: <T>(value: T) => value,
     unwritable() {},
   }
   write({ type: 'job_update', status: 'running', ...of })

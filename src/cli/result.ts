@@ -20,6 +20,8 @@ export interface Ending {
 export function endingOf(outcome: Outcome, plan: Plan, stop: AbortSignal): Ending {
   if (outcome.status === 'completed') return completed(plan, outcome.outputs)
   if (outcome.status === 'cancelled') return { code: stopCode(stop), word: 'cancelled', outputs: null, error: null }
+  if (outcome.status === 'suspended')
+    throw new Error('a run in the terminal has no memory, so that it cannot be suspended')
   return failed(plan, outcome.error)
 }
 

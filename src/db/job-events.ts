@@ -1,4 +1,5 @@
 // Rows of job events. Only the event log writes them, and nothing changes them.
+import { sql } from 'kysely'
 import type { JobEventTable } from './schema.ts'
 import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
@@ -32,6 +33,33 @@ const selectTypeAfter = statement<{ job_key: number; type: string; after: number
     .where('type', '=', p('type'))
     .orderBy('sequence'),
 )
+
+const selectNodes = statement<{ job_key: number }>()((db, p) =>
+  db
+    .selectFrom('job_event')
+    .select([sql<string>`payload ->> 'node_id'`.as('node_id'), sql<string>`payload ->> 'status'`.as('status')])
+    .where('job_key', '=', p('job_key'))
+    .where('type', '=', 'node_status'),
+)
+
+const countOutputs = statement<{ job_key: number }>()((db, p) =>
+  db
+    .selectFrom('job_event')
+    .select((eb) => [sql<string>`payload ->> 'output_name'`.as('output_name'), eb.fn.countAll<number>().as('count')])
+    .where('job_key', '=', p('job_key'))
+    .where('type', '=', 'output_update')
+    .groupBy('output_name'),
+)
+
+/** Each status that a node of the job is known to have had. */
+export function toldNodes(tx: Tx, job_key: number): { node_id: string; status: string }[] {
+  return tx.all(selectNodes, { job_key })
+}
+
+/** How many values of each output the history has. */
+export function toldOutputs(tx: Tx, job_key: number): { output_name: string; count: number }[] {
+  return tx.all(countOutputs, { job_key })
+}
 
 export function insertJobEvent(tx: Tx, row: JobEventTable): void {
   tx.run(insert, row)

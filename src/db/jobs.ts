@@ -33,12 +33,13 @@ const insert = statement<JobTable>()((db, p) =>
   }),
 )
 
-// The columns that change while a job lives. The attempt fences writers: one that was superseded changes nothing.
+// The columns that change while a job lives. The attempt fences writers: one that a later attempt has superseded changes nothing.
 const update = statement<JobTable>()((db, p) =>
   db
     .updateTable('job')
     .set({
       status: p('status'),
+      attempt: p('attempt'),
       last_sequence: p('last_sequence'),
       error: p('error'),
       result: p('result'),
@@ -49,7 +50,7 @@ const update = statement<JobTable>()((db, p) =>
       wake_at: p('wake_at'),
     })
     .where('key', '=', p('key'))
-    .where('attempt', '=', p('attempt')),
+    .where('attempt', '<=', p('attempt')),
 )
 
 const selectOwned = statement<Scope & { id: string }>()((db, p) =>
@@ -68,7 +69,41 @@ const selectUnfinished = statement()((db) =>
     .orderBy('key'),
 )
 
-const selectLastKey = statement()((db) => db.selectFrom('job').select((eb) => eb.fn.max('key').as('key')))
+const selectLiving = statement<{ key: number }>()((db, p) =>
+  db
+    .selectFrom('job')
+    .select('last_sequence')
+    .where('key', '=', p('key'))
+    .where(sql<boolean>`status not in ('completed', 'failed', 'error', 'timed_out', 'cancelled')`),
+)
+
+const selectByKey = statement<{ key: number }>()((db, p) =>
+  db.selectFrom('job').selectAll().where('key', '=', p('key')),
+)
+
+const selectToWake = statement<{ until: number; limit: number }>()((db, p) =>
+  db
+    .selectFrom('job')
+    .selectAll()
+    .where('wake_at', '<=', p('until'))
+    .where('status', '=', 'paused')
+    .orderBy('wake_at')
+    .limit(p('limit') as never),
+)
+
+const selectNextWake = statement()((db) =>
+  db
+    .selectFrom('job')
+    .select((eb) => eb.fn.min('wake_at').as('wake_at'))
+    .where('wake_at', 'is not', null),
+)
+
+// What a removed job has left under its key must not become another one's.
+const selectLastKey = statement()((db) =>
+  db.selectNoFrom(
+    sql<number>`max(ifnull((select max(key) from job), 0), ifnull((select max(job_key) from job_doomed), 0))`.as('key'),
+  ),
+)
 
 export function insertJob(tx: Tx, row: JobTable): void {
   tx.run(insert, row)
@@ -87,6 +122,25 @@ export function ownedJob(tx: Tx, scope: Scope, id: string): JobTable | undefined
 /** Every job that is not terminal, the oldest first. */
 export function unfinishedJobs(tx: Tx): JobTable[] {
   return tx.all(selectUnfinished, {})
+}
+
+/** How far the history of a job has come that has not ended; undefined for one that has. */
+export function livingJob(tx: Tx, key: number): { last_sequence: number } | undefined {
+  return tx.get(selectLiving, { key })
+}
+
+export function jobByKey(tx: Tx, key: number): JobTable | undefined {
+  return tx.get(selectByKey, { key })
+}
+
+/** Suspended jobs to be seen to by `until` (milliseconds since the epoch), the most overdue first. */
+export function jobsToWake(tx: Tx, until: number, limit: number): JobTable[] {
+  return tx.all(selectToWake, { until, limit })
+}
+
+/** When the next suspended job is to be seen to, in milliseconds since the epoch; null: none. */
+export function nextWake(tx: Tx): number | null {
+  return tx.get(selectNextWake, {})?.wake_at ?? null
 }
 
 /** The highest key in use; 0 when there is no job. */

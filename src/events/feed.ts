@@ -1,6 +1,6 @@
 // The history of one living job, as a queue in memory: durable events, which are seen once they are committed, and provisional
 // frames between them, which are never stored. It owns order and visibility; the event log owns storage and followers of jobs that have ended.
-import { jsonText } from '../json.ts'
+import { payloadOf } from './stored.ts'
 import type { EventBody, JobFrame } from './types.ts'
 
 /** One entry of a job's history. `event` and `sequence` are null for a provisional frame, `frame` where no socket shows the event. */
@@ -21,6 +21,8 @@ export const TAIL_ITEMS = 1024
 
 export class Feed {
   readonly job_key: number
+  /** Whether a job writes to it; else it is only listened to, until the job goes on. */
+  owned = false
   #items: StagedItem[] = []
   /** The position of `#items[0]`, counted from the job's start in this process. */
   #base = 0
@@ -64,6 +66,11 @@ export class Feed {
     return this.#abandoned
   }
 
+  /** How many listen. */
+  get listeners(): number {
+    return this.#bells.size
+  }
+
   /** Whether anybody sees provisional frames. */
   get followed(): boolean {
     return this.#expected || this.#bells.size > 0
@@ -75,8 +82,7 @@ export class Feed {
    * @throws what the writer throws; nothing is staged then
    */
   append(event: EventBody, frame: JobFrame | null, timestamp: string): void {
-    const { type: _, ...rest } = event
-    const payload = jsonText(rest)
+    const payload = payloadOf(event)
     this.#sequence++
     this.#items.push({ sequence: this.#sequence, event, frame, timestamp, payload })
   }

@@ -1,10 +1,12 @@
 // The event log: the one writer of job events, and the one way to follow a job.
 // Replay and live are the same path, so nothing is lost or doubled between them.
+import type { JobSnapshot } from '../../generated/types.ts'
 import { insertJobEvent, jobEventsAfter } from '../db/job-events.ts'
+import { livingJob } from '../db/jobs.ts'
 import type { Store, Tx } from '../db/store.ts'
 import { ServiceError } from '../errors.ts'
 import { Feed, type FeedItem, type StagedItem } from './feed.ts'
-import type { EventBody } from './types.ts'
+import { eventOf } from './stored.ts'
 
 /** How many items a follower is handed at a time. */
 const BATCH = 256
@@ -14,15 +16,48 @@ export type WriteRow = (tx: Tx, last_sequence: number) => void
 
 export class EventLog {
   readonly #store: Store
+  readonly #snapshotOf: (job_key: number) => JobSnapshot
   readonly #feeds = new Map<number, Feed>()
 
-  constructor(store: Store) {
+  /** `snapshotOf` gives the snapshot of a job that has ended. */
+  constructor(store: Store, snapshotOf: (job_key: number) => JobSnapshot) {
     this.#store = store
+    this.#snapshotOf = snapshotOf
   }
 
   /** Opens the feed of a job that begins or goes on to live. `expected`: a follower will come and wants all of it. */
   open(job_key: number, last_sequence: number, expected = false): Feed {
-    const feed = new Feed(job_key, last_sequence, expected)
+    const known = this.#feeds.get(job_key)
+    const feed = known?.sequence === last_sequence ? known : new Feed(job_key, last_sequence, expected)
+    feed.owned = true
+    this.#feeds.set(job_key, feed)
+    return feed
+  }
+
+  /** The job goes on later, if ever: its feed is kept only for those who listen. */
+  rest(feed: Feed): void {
+    feed.owned = false
+    this.#dropIfIdle(feed)
+  }
+
+  #dropIfIdle(feed: Feed): void {
+    if (!feed.owned && feed.listeners === 0 && this.#feeds.get(feed.job_key) === feed) this.#feeds.delete(feed.job_key)
+  }
+
+  /** How many follow a job that has not ended. */
+  get followers(): number {
+    let count = 0
+    for (const feed of this.#feeds.values()) count += feed.listeners
+    return count
+  }
+
+  /** The feed of a job that has not ended; one that nobody runs at present gets one to listen to. */
+  #listenable(job_key: number): Feed | undefined {
+    const known = this.#feeds.get(job_key)
+    if (known) return known
+    const job = this.#store.read((tx) => livingJob(tx, job_key))
+    if (!job) return undefined
+    const feed = new Feed(job_key, job.last_sequence, false)
     this.#feeds.set(job_key, feed)
     return feed
   }
@@ -68,12 +103,8 @@ export class EventLog {
    * Whoever started the job hands in its feed, which may have ended already.
    * @throws SERVICE_UNAVAILABLE when the history could not be written any further
    */
-  async *follow(
-    job_key: number,
-    after: number,
-    signal: AbortSignal,
-    feed = this.#feeds.get(job_key),
-  ): AsyncGenerator<FeedItem, void, void> {
+  async *follow(job_key: number, after: number, signal: AbortSignal, own?: Feed): AsyncGenerator<FeedItem, void, void> {
+    const feed = own ?? this.#listenable(job_key)
     const bell = feed ? new Bell(feed, signal) : null
     try {
       let seen = after
@@ -96,6 +127,7 @@ export class EventLog {
       }
     } finally {
       bell?.close()
+      if (feed) this.#dropIfIdle(feed)
     }
   }
 
@@ -104,7 +136,7 @@ export class EventLog {
       .read((tx) => jobEventsAfter(tx, job_key, after, BATCH))
       .map((row) => ({
         sequence: row.sequence,
-        event: { ...(JSON.parse(row.payload) as object), type: row.type } as EventBody,
+        event: eventOf(row, this.#snapshotOf),
         frame: null,
         timestamp: row.created_at,
       }))

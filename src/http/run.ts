@@ -1,8 +1,10 @@
 // Runs over HTTP: the request as a submission, the job as a run result.
 import type { JobError, ResultManifest, RunRequest, RunResult } from '../../generated/types.ts'
+import type { JobTable } from '../db/schema.ts'
 import type { ActiveJob } from '../jobs/active-job.ts'
 import { allOutputs } from '../jobs/manifest.ts'
 import type { Submission } from '../jobs/service.ts'
+import { publicStatus } from '../jobs/states.ts'
 
 /** Runs of one workflow over HTTP may overlap, and are ordinary jobs otherwise. */
 export function httpSubmission(workflow_id: string, body: RunRequest): Submission {
@@ -22,23 +24,24 @@ export function httpSubmission(workflow_id: string, body: RunRequest): Submissio
   }
 }
 
-/** The result of a job that has ended, or how far one in the background has come. */
-export function runResult(job: ActiveJob, background: boolean): RunResult {
-  const { row, status } = job
+/** How far a run in the background has come, as it is accepted. */
+export function acceptedRun({ row, status }: ActiveJob): RunResult {
   const { id: job_id, workflow_id } = row
-  if (background) {
-    const waiting = status === 'queued' ? 'queued' : 'accepted'
-    return { job_id, workflow_id, status: waiting, outputs: {}, error: null, message_count: 0, background }
-  }
+  const waiting = status === 'queued' ? 'queued' : 'accepted'
+  return { job_id, workflow_id, status: waiting, outputs: {}, error: null, message_count: 0, background: true }
+}
+
+/** The result of a job that has ended, or that waits for a person or an event. `row` is its last state. */
+export function runResult(job: ActiveJob, row: JobTable): RunResult {
   const manifest = row.result === null ? null : (JSON.parse(row.result) as ResultManifest)
   return {
-    job_id,
-    workflow_id,
-    status: status as RunResult['status'],
+    job_id: row.id,
+    workflow_id: row.workflow_id,
+    status: publicStatus(row.status) as RunResult['status'],
     outputs: manifest === null ? {} : (allOutputs(job.plan, manifest.outputs) as RunResult['outputs']),
     error: runError(row.error),
     message_count: job.message_count,
-    background,
+    background: false,
   }
 }
 

@@ -5,8 +5,9 @@ import { ServiceError } from '../errors.ts'
 import { exampleListItem, exampleRecord } from '../workflows/examples.ts'
 import { inputSchema, outputSchema } from '../workflows/interface.ts'
 import type { Revised } from '../workflows/service.ts'
+import { nextLink } from './links.ts'
 import type { RequestContext } from './request.ts'
-import { httpSubmission, runResult } from './run.ts'
+import { acceptedRun, httpSubmission, runResult } from './run.ts'
 
 export const workflows: WorkflowsHandlers<RequestContext> = {
   listWorkflows({ query }, { app, principal }) {
@@ -38,10 +39,9 @@ export const workflows: WorkflowsHandlers<RequestContext> = {
     if (!active) throw new Error('a new job is always active')
     if (body.background) {
       await active.accepted()
-      return { status: 202, body: runResult(active, true), headers: { Location: `/api/jobs/${active.row.id}` } }
+      return { status: 202, body: acceptedRun(active), headers: { Location: `/api/jobs/${active.row.id}` } }
     }
-    await active.settled()
-    return { status: 200, body: runResult(active, false) }
+    return { status: 200, body: runResult(active, await app.jobs.outcome(active)) }
   },
 
   getWorkflowInterface({ path }, { app, principal }) {
@@ -113,15 +113,4 @@ function entityTags(header: string): string[] | null {
   const between = header.split(ENTITY_TAG)
   const separated = between.slice(1, -1).every((text) => text.includes(','))
   return tags.length > 0 && separated && between.every((text) => /^[\s,]*$/.test(text)) ? tags : null
-}
-
-/** The `Link` header of a page that is not the last (RFC 8288). */
-function nextLink(path: string, query: Readonly<Record<string, unknown>>, next: string | null): Record<string, string> {
-  if (next === null) return {}
-  const search = new URLSearchParams()
-  for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined && value !== null && name !== 'cursor') search.set(name, String(value))
-  }
-  search.set('cursor', next)
-  return { Link: `<${path}?${search}>; rel="next"` }
 }

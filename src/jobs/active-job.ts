@@ -1,15 +1,12 @@
-// One job while it lives: its row, its history, its execution. It moves through states by the table, writes every change with its event
-// in one transaction, and tells whoever waits when that is committed. Who may run when is the service's business.
+// One job while this process has it: it moves through states by the table, and stages every change with its event. Who may run when is the
+// service's business, what happens inside of a run the engine's, and writing it down the writer's.
 import type { JobStatus } from '../../generated/types.ts'
-import { keepGraph } from '../db/graphs.ts'
-import { insertJob, updateJob } from '../db/jobs.ts'
 import type { JobTable } from '../db/schema.ts'
 import { scopedKey } from '../db/scope.ts'
-import type { Tx } from '../db/store.ts'
-import type { Execution, Outcome } from '../engine/execution.ts'
+import type { Outcome } from '../engine/execution.ts'
+import type { Remembered, Waiting } from '../engine/journal.ts'
 import type { Plan } from '../engine/plan.ts'
 import type { NodeServices } from '../engine/services.ts'
-import { newRun } from '../engine/sub-workflow.ts'
 import { ServiceError } from '../errors.ts'
 import type { Feed } from '../events/feed.ts'
 import type { EventLog } from '../events/log.ts'
@@ -29,27 +26,30 @@ import {
   UNWRITABLE,
   unwritable,
 } from './endings.ts'
-import { buildManifest, outputValues } from './manifest.ts'
+import type { JournalHost } from './firing-names.ts'
+import { JobRun } from './job-run.ts'
+import { buildManifest } from './manifest.ts'
+import type { Entry, JobMemory } from './memory.ts'
+import { Publication, type Publisher } from './publication.ts'
 import type { Contender } from './queue.ts'
 import { recorder } from './recorder.ts'
 import { snapshotOf } from './snapshot.ts'
 import { isTerminal, next, publicStatus, socketStatus, type Trigger } from './states.ts'
-import { Waiters } from './waiters.ts'
+import { deadlineOf, optionsOf } from './stored-options.ts'
+import { Told } from './told.ts'
+import { soonest, storedWaiting } from './waiting.ts'
+import { type Extra, JobWriter } from './writer.ts'
 
 export interface ActiveJobParts {
   row: JobTable
   compiled: CompiledGraph
   plan: Plan
-  params: Readonly<Record<string, unknown>>
-  exclusive: boolean
-  /** Seconds, or null for no limit. */
-  timeout_seconds: number | null
+  /** What it remembers: read when it is needed, since a job may wait for long. */
+  memory: () => JobMemory
   /** Whether the row is in the database already. */
   stored: boolean
   /** Whether its submitter will follow it from the start. */
   watched: boolean
-  /** Whether values may be sent to its streamed inputs while it runs; otherwise they end at once. */
-  fed: boolean
 }
 
 /** What a job needs of its surroundings. */
@@ -57,58 +57,69 @@ export interface JobHost {
   readonly events: EventLog
   readonly platform: Platform
   readonly log: Log
-  /** Finds the plan of a workflow that a node of this job calls. */
-  loadPlan(row: JobTable, workflow_id: string): Promise<Plan>
+  readonly publisher: Publisher
+  /** Finds the plan of a workflow that a node of this job calls, and its graph as JSON text; `pinned` is the graph that it called before. */
+  loadPlan(row: JobTable, workflow_id: string, pinned: string | null): Promise<{ plan: Plan; body: string }>
   /** What the nodes of a user's jobs may use. */
   servicesOf(user_id: string): NodeServices
+  /** What the history of a job says already. */
+  told(row: JobTable): Told
   /** The job may run: its turn has come. */
   admitted(job: ActiveJob): void
   /** Nothing of the job runs any more. */
   released(job: ActiveJob): void
-  /** The job's last event is committed, or its history could not be written. */
-  gone(job: ActiveJob): void
+  /** This process has done with the job: its end, or that it waits, is committed; `lost`: its history could not be written. */
+  gone(job: ActiveJob, lost: boolean): void
   position(job: ActiveJob): number
 }
 
-export class ActiveJob implements Contender {
+export class ActiveJob implements Contender, JournalHost {
   readonly row: JobTable
   readonly plan: Plan
-  readonly params: Readonly<Record<string, unknown>>
-  readonly feed: Feed
   readonly user: string
   readonly workflow: string
   readonly exclusive: boolean
-  readonly #compiled: CompiledGraph
   readonly #host: JobHost
-  readonly #waiters: Waiters
-  readonly #abort = new AbortController()
-  readonly #timeout_seconds: number | null
-  readonly #fed: boolean
-  #execution: Execution | null = null
+  readonly #memory: () => JobMemory
+  readonly #writer: JobWriter
+  readonly #publication: Publication
+  #known: JobMemory | null = null
+  #run: JobRun | null = null
   #early: EarlyInputs | null = null
-  #timer: NodeJS.Timeout | null = null
-  #committing = false
-  #stored: boolean
+  #told = Told.nothing()
   #messages = 0
-  #lost: ServiceError | null = null
   #forced: Ending | null = null
   #unwritable: Ending | null = null
+  #done = false
 
   constructor(parts: ActiveJobParts, host: JobHost) {
     const { row } = parts
     this.row = row
     this.plan = parts.plan
-    this.params = parts.params
-    this.exclusive = parts.exclusive
+    this.exclusive = !optionsOf(row).concurrent
     this.user = scopedKey(row)
     this.workflow = scopedKey(row, row.workflow_id)
-    this.#timeout_seconds = parts.timeout_seconds
-    this.#fed = parts.fed
-    this.#compiled = parts.compiled
-    this.#stored = parts.stored
+    this.#memory = parts.memory
     this.#host = host
-    this.feed = host.events.open(row.key, row.last_sequence, parts.watched)
-    this.#waiters = new Waiters(this.feed)
+    this.#publication = new Publication(row, parts.plan, host.publisher)
+    this.#writer = new JobWriter(
+      { ...parts, memory: () => this.memory },
+      {
+        events: host.events,
+        timestamp: () => host.platform.timestamp(),
+        committed: () => this.#committed(),
+        lost: (cause) => this.#lost(cause),
+      },
+    )
+  }
+
+  get memory(): JobMemory {
+    this.#known ??= this.#memory()
+    return this.#known
+  }
+
+  get feed(): Feed {
+    return this.#writer.feed
   }
 
   get status(): JobStatus {
@@ -124,27 +135,76 @@ export class ActiveJob implements Contender {
     return this.#messages
   }
 
-  /** Takes what is sent to the job, whether it runs already or waits for its turn; null after the end. */
+  /** Takes what is sent to the job, whether it runs already or waits for its turn; null where nothing of it can run. */
   get inlet(): Inlet | null {
-    if (this.terminal || this.#lost) return null
-    if (this.#execution) return this.#execution
-    this.#early ??= new EarlyInputs(this.plan, this.params, this.#fed)
+    if (this.#done || this.terminal || this.#writer.closed) return null
+    const taking = this.#run ? this.#run.execution : this.#earlyInputs()
+    return {
+      pushInput: (name, value, handle) => this.#keep(taking.pushInput(name, value, handle), ['push', name, value]),
+      endInput: (name, handle) => this.#keep(taking.endInput(name, handle), ['close', name]),
+      updateProperties: (node_id, properties) => {
+        const changed = taking.updateProperties(node_id, properties)
+        if (changed && changed.applied.length > 0) {
+          const values = Object.fromEntries(changed.applied.map((name) => [name, properties[name]]))
+          this.remember(['update', { node_id, from: changed.from, properties: values }])
+        }
+        return changed
+      },
+    }
+  }
+
+  #earlyInputs(): EarlyInputs {
+    this.#early ??= new EarlyInputs(this.plan, this.memory.params, optionsOf(this.row).fed, this.memory.inputs)
     return this.#early
   }
 
+  #keep<Result extends string>(result: Result, entry: Entry): Result {
+    if (result === 'ok') this.remember(entry)
+    return result
+  }
+
+  // — what the run remembers —
+
+  recall(firing: string): Remembered | null {
+    return this.memory.recall(firing)
+  }
+
+  remember(entry: Entry): void {
+    this.#writer.remember(entry)
+    if (entry[0] === 'wait' && entry[2].until !== null) this.#run?.delay(entry[1], entry[2].until, this)
+  }
+
+  rememberDurably(entry: Entry): Promise<void> {
+    this.remember(entry)
+    return this.#writer.written()
+  }
+
+  /** Writes a further row in the transaction that writes what is staged now. */
+  write(extra: Extra): void {
+    this.#writer.write(extra)
+  }
+
+  // — its way through the states —
+
   /** Records that the job is admitted. */
   accept(): void {
-    this.append({ type: 'job_status', status: 'accepted', queue_position: null, message: null }, null)
+    this.#status('accepted', null, null)
   }
 
   /** Records that the job waits for capacity. */
   enqueue(): void {
+    this.#wakes()
     this.#move('queue')
     const queue_position = this.#host.position(this)
-    this.append(
-      { type: 'job_status', status: 'queued', queue_position, message: null },
-      this.#jobFrame({ queue_position }),
-    )
+    this.#status('queued', queue_position, this.#jobFrame({ queue_position }))
+  }
+
+  /** Records that an earlier process left it in the middle. */
+  recover(message: string): void {
+    this.row.attempt++
+    this.#move('recover')
+    this.remember(['recovery'])
+    this.#status('recovering', null, null, message)
   }
 
   /** The queue gave it a slot. */
@@ -157,107 +217,112 @@ export class ActiveJob implements Contender {
     this.provisional(() => this.#jobFrame({ queue_position }))
   }
 
-  /** Begins to execute. A graph whose nodes are all synchronous has ended when this returns. */
+  /** Begins to execute, or goes on. A graph whose nodes are all synchronous has ended when this returns. */
   start(): void {
-    this.row.started_at = this.#host.platform.timestamp()
-    this.#move('start')
-    this.append({ type: 'job_status', status: 'running', queue_position: null, message: null }, this.#jobFrame({}))
-    if (this.#timeout_seconds !== null) this.#armTimer(this.#timeout_seconds)
-    const execution = this.#execute()
-    this.#execution = execution
-    if (!this.#fed) for (const input of this.plan.inputs) if (input.stream) execution.endInput(input.name)
-    if (execution.outcome) this.#ended(execution.outcome)
-    else void execution.done.then((outcome) => this.#ended(outcome))
-  }
-
-  /** What was sent while the job waited is there before the first node fires. */
-  #execute(): Execution {
-    const run = newRun(this.plan, {
-      params: this.params as Record<string, unknown>,
-      signal: this.#abort.signal,
-      observer: recorder(this, this.#host.log),
-      services: this.#host.servicesOf(this.row.user_id),
-      loadPlan: (workflow_id) => this.#host.loadPlan(this.row, workflow_id),
-    })
-    this.#early?.applyTo(run)
+    const { row } = this
+    if (!this.memory.readable) {
+      this.end(interrupted('What the job needs to go on cannot be read.'))
+      this.#host.released(this)
+      return
+    }
+    if (row.started_at !== null) this.#told = this.#host.told(row)
+    row.started_at ??= this.#host.platform.timestamp()
+    this.#wakes()
+    this.#move(next(row.status, 'resume') === null ? 'start' : 'resume')
+    this.#status('running', null, this.#jobFrame({}))
     this.#early = null
+    const run = this.#newRun()
+    this.#run = run
     run.start()
-    return run
   }
 
-  /** Asks it to end: at once where it only waits, else as soon as its firings have settled. Without effect on one that has ended. */
+  #newRun(): JobRun {
+    const { row, memory } = this
+    return new JobRun({
+      plan: this.plan,
+      memory,
+      seed: row.seed,
+      observer: recorder(this, this.#host.log),
+      services: this.#host.servicesOf(row.user_id),
+      journal: this,
+      fed: optionsOf(row).fed,
+      deadline: deadlineOf(row),
+      now: () => this.#host.platform.now(),
+      loadPlan: (workflow_id) => this.#loadPlan(workflow_id),
+      overdue: () => this.#overdue(),
+      ended: (outcome) => this.#ended(outcome),
+    })
+  }
+
+  /** The same graph is called again, whatever has become of the workflow. */
+  async #loadPlan(workflow_id: string): Promise<Plan> {
+    const pinned = this.memory.graphs.get(workflow_id) ?? null
+    const { plan, body } = await this.#host.loadPlan(this.row, workflow_id, pinned)
+    if (pinned === null) this.remember(['graph', workflow_id, body])
+    return plan
+  }
+
+  /** Asks it to end: at once where nothing of it runs, else as soon as its firings have settled. Without effect on one that has ended. */
   cancel(): void {
-    if (this.row.status === 'cancel_requested' || next(this.row.status, 'cancel') === null) return
-    if (next(this.row.status, 'cancel') === 'cancelled') return this.#finish(CANCELLED_BEFORE_START)
+    const { status } = this.row
+    if (status === 'cancel_requested' || next(status, 'cancel') === null) return
+    if (next(status, 'cancel') === 'cancelled') return this.#finish(CANCELLED_BEFORE_START)
+    this.#wakes()
     this.#move('cancel')
-    this.append({ type: 'job_status', status: 'cancel_requested', queue_position: null, message: null }, null)
-    this.#abort.abort()
+    this.#status('cancel_requested', null, null)
+    if (this.#run) this.#run.abort()
+    else this.#finish(CANCELLED)
   }
 
-  /** Ends it as failed whatever it does, because the server stops; as cancelled where that was asked for before. */
-  interrupt(message: string): void {
-    if (this.terminal) return
-    const ending = this.row.status === 'cancel_requested' ? CANCELLED : interrupted(message)
-    this.#forced = ending
-    if (this.#execution === null) this.#finish(ending)
-    else this.#abort.abort()
+  /** Ends a job of which nothing runs. */
+  end(ending: Ending): void {
+    this.#finish(this.row.status === 'cancel_requested' ? CANCELLED : ending)
   }
 
-  /** Stages a durable event, to be committed in this turn of the event loop together with the row. */
-  append(event: EventBody, frame: JobFrame | null): void {
-    this.feed.append(event, frame, this.#host.platform.timestamp())
-    if (frame) this.#messages++
-    this.#commitSoon()
+  /** This process has to stop: the job goes on with the next one. What is not committed by now did not happen. */
+  detach(): void {
+    if (this.#done || this.#writer.ended) return
+    this.#done = true
+    const headers = { 'Retry-After': '10', Location: `/api/jobs/${encodeURIComponent(this.row.id)}` }
+    this.#writer.close(new ServiceError('SERVICE_UNAVAILABLE', { headers }))
+    this.#run?.abort()
+    this.#run?.stopTimers()
+    this.#host.gone(this, false)
   }
 
-  /** A value of an output cannot be stored: the job fails there, whatever else its run says. */
-  unwritable(node_id: string, output_name: string): void {
-    this.#unwritable ??= unwritable(node_id, output_name)
-  }
-
-  /** Adds a frame that is only for those who watch now. */
-  provisional(frame: () => JobFrame): void {
-    this.#messages++
-    if (this.feed.followed) this.feed.provisional(frame(), this.#host.platform.timestamp())
-  }
-
-  /** Resolves when the first event is committed: the job will not be lost any more. */
-  accepted(): Promise<void> {
-    return this.#waiters.until(1)
-  }
-
-  /** Resolves when the terminal event is committed. */
-  settled(): Promise<void> {
-    return this.#waiters.until(null)
-  }
-
-  /** Resolves when everything that has happened so far is committed. */
-  flushed(): Promise<void> {
-    return this.#waiters.until(this.feed.sequence)
-  }
-
-  #move(trigger: Trigger): void {
-    const to = next(this.row.status, trigger)
-    if (to === null) throw new Error(`a job that is ${this.row.status} cannot ${trigger}`)
-    this.row.status = to
-    this.row.updated_at = this.#host.platform.timestamp()
-  }
-
-  #armTimer(seconds: number): void {
-    // A timer holds at most 2^31-1 ms; a longer limit is beyond any run of this process.
-    const ms = Math.min(seconds * 1000, 2_147_483_647)
-    this.#timer = setTimeout(() => {
-      if (this.row.status === 'cancel_requested') return
-      this.#forced = timedOut(seconds)
-      this.#abort.abort()
-    }, ms)
+  #overdue(): void {
+    if (this.row.status === 'cancel_requested') return
+    this.#forced = timedOut(optionsOf(this.row).timeout_seconds!)
+    this.#run?.abort()
   }
 
   #ended(outcome: Outcome): void {
-    if (this.#timer) clearTimeout(this.#timer)
-    const forced = this.#unwritable ?? (outcome.status === 'cancelled' ? this.#forced : null)
-    if (this.#lost === null) this.#finishAs(forced ?? endingOf(outcome))
+    if (!this.#done && !this.#writer.closed) {
+      const forced = this.#unwritable ?? (outcome.status === 'cancelled' ? this.#forced : null)
+      if (forced) this.#finishAs(forced)
+      else if (outcome.status === 'suspended') this.#suspend(outcome.waiting)
+      else this.#finishAs(endingOf(outcome))
+    }
     this.#host.released(this)
+  }
+
+  #suspend(waiting: readonly Waiting[]): void {
+    const { row } = this
+    if (row.status === 'cancel_requested') return this.#finish(CANCELLED)
+    const stored = storedWaiting(waiting, (value) => this.#host.publisher.redact(value))
+    const wakes = [soonest(stored), deadlineOf(row)].filter((time) => time !== null)
+    row.waiting = JSON.stringify(stored)
+    row.wake_at = wakes.length === 0 ? null : Math.min(...wakes)
+    this.#run = null
+    this.#done = true
+    this.#move('suspend')
+    this.#status('suspended', null, this.#jobFrame({}))
+  }
+
+  /** It does not wait for anything any more. */
+  #wakes(): void {
+    this.row.waiting = null
+    this.row.wake_at = null
   }
 
   #finishAs(ending: Ending): void {
@@ -272,23 +337,81 @@ export class ActiveJob implements Contender {
     }
   }
 
-  #finish({ trigger, error, outputs }: Ending): void {
+  #finish({ trigger, error, completed }: Ending): void {
     const now = this.#host.platform.timestamp()
     const { row } = this
-    const result = outputs && jsonText(buildManifest(row, outputValues(this.plan, outputs), this.params, now))
+    const told = error && this.#host.publisher.redact(error)
+    const result = completed ? this.#manifest(now) : null
     this.#move(trigger)
+    this.#wakes()
     row.finished_at = now
-    row.error = error && JSON.stringify(error)
+    row.error = told && JSON.stringify(told)
     row.result = result
     // The snapshot inside the event counts the event itself.
     row.last_sequence = this.feed.sequence + 1
     const snapshot = snapshotOf(row, () => this.#host.position(this))
     const frame = this.#jobFrame({
-      ...(error ? { error: error.message } : {}),
-      ...(outputs ? { result: { outputs } } : {}),
+      ...(told ? { error: told.message } : {}),
+      ...(completed ? { result: { outputs: this.#publication.lists } } : {}),
       duration: duration(row),
     })
     this.append({ type: 'job_terminal', status: snapshot.status, snapshot } as EventBody, frame)
+  }
+
+  #manifest(now: string): string {
+    const inputs = this.#host.publisher.provenance(this.memory.params)
+    return jsonText(buildManifest(this.row, this.plan, this.#publication, inputs, now))
+  }
+
+  #move(trigger: Trigger): void {
+    const to = next(this.row.status, trigger)
+    if (to === null) throw new Error(`a job that is ${this.row.status} cannot ${trigger}`)
+    this.row.status = to
+    this.row.updated_at = this.#host.platform.timestamp()
+  }
+
+  // — what it tells —
+
+  /** Stages a durable event, to be committed in this turn of the event loop together with the row. */
+  append(event: EventBody, frame: JobFrame | null): void {
+    this.#writer.append(event, frame)
+    if (frame) this.#messages++
+  }
+
+  /** Adds a frame that is only for those who watch now. */
+  provisional(frame: () => JobFrame): void {
+    this.#messages++
+    this.#writer.provisional(frame)
+  }
+
+  /** Whether the history has said this of a node before an interruption. */
+  toldNode(node_id: string, status: string): boolean {
+    return this.#told.node(node_id, status)
+  }
+
+  /** Takes in a value of an output: what is to be shown of it, or null where the history has it already. */
+  publish(node_id: string, output_name: string, value: unknown) {
+    const published = this.#publication.add(node_id, output_name, value)
+    for (const extra of published.extras) this.write(extra)
+    return this.#told.output(output_name) ? null : published
+  }
+
+  redact<T>(value: T): T {
+    return this.#host.publisher.redact(value)
+  }
+
+  /** A value of an output cannot be stored: the job fails there, whatever else its run says. */
+  unwritable(node_id: string, output_name: string): void {
+    this.#unwritable ??= unwritable(node_id, output_name)
+  }
+
+  #status(
+    status: Extract<EventBody, { type: 'job_status' }>['status'],
+    queue_position: number | null,
+    frame: JobFrame | null,
+    message: string | null = null,
+  ): void {
+    this.append({ type: 'job_status', status, queue_position, message }, frame)
   }
 
   #jobFrame(more: object): JobFrame {
@@ -296,45 +419,41 @@ export class ActiveJob implements Contender {
     return { type: 'job_update', status: socketStatus(status), job_id, workflow_id, ...more } as JobFrame
   }
 
-  #commitSoon(): void {
-    if (this.#committing || this.#lost !== null) return
-    this.#committing = true
-    this.#host.events.commit(
-      this.feed,
-      (tx, last_sequence) => this.#writeRow(tx, last_sequence),
-      (error) => this.#committed(error),
-    )
+  // — what is committed of it —
+
+  /** Resolves when the first event is committed: the job will not be lost any more. */
+  accepted(): Promise<void> {
+    return this.#writer.accepted()
   }
 
-  #writeRow(tx: Tx, last_sequence: number): void {
-    // Only what was staged before this moment is written; what comes later asks for a commit of its own.
-    this.#committing = false
-    this.row.last_sequence = last_sequence
-    if (this.#stored) {
-      if (!updateJob(tx, this.row)) throw new Error(`job ${this.row.key} is no longer this attempt's`)
-      return
+  /** Resolves when the job has ended or waits for something outside, and that is committed. */
+  settled(): Promise<void> {
+    return this.#writer.settled()
+  }
+
+  /** Resolves when everything that has happened so far is committed. */
+  flushed(): Promise<void> {
+    return this.#writer.written()
+  }
+
+  /** Whether this process has done with it, though it has not ended: it waits for something outside. */
+  get resting(): boolean {
+    return this.#done && !this.terminal
+  }
+
+  #committed(): void {
+    if (this.#writer.ended) this.#host.gone(this, false)
+    else if (this.#done && this.#writer.clean) {
+      this.#writer.rest()
+      this.#host.gone(this, false)
     }
-    keepGraph(tx, this.#compiled.sha256, this.#compiled.body)
-    insertJob(tx, this.row)
   }
 
-  #committed(error: unknown): void {
-    if (error !== null) return this.#lose(error)
-    this.#stored = true
-    this.#waiters.wake()
-    if (this.feed.ended) this.#host.gone(this)
-  }
-
-  /** The history cannot be written: nothing that is not stored may be believed, so the job stops here. */
-  #lose(cause: unknown): void {
-    if (this.#lost !== null) return
-    const lost = new ServiceError('SERVICE_UNAVAILABLE', { cause })
-    this.#lost = lost
+  #lost(cause: unknown): void {
     this.#host.log.error({ err: cause, job_id: this.row.id }, 'the history of a job could not be written')
-    this.#abort.abort()
-    this.#host.events.abandon(this.feed)
-    this.#waiters.lose(lost)
-    this.#host.gone(this)
+    this.#run?.abort()
+    this.#run?.stopTimers()
+    this.#host.gone(this, true)
   }
 }
 

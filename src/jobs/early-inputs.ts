@@ -1,6 +1,6 @@
-// What is sent to a job while it waits for its turn: values and ends of its streamed inputs and properties of its nodes, kept until
-// it starts. It answers as the execution would; what it keeps is bounded.
-import type { Execution, PushResult } from '../engine/execution.ts'
+// What is sent to a job while it waits for its turn: values and ends of its streamed inputs and properties of its nodes. It answers as the
+// execution would, and bounds what the job keeps for its start.
+import type { PushResult } from '../engine/execution.ts'
 import type { Plan, PlanInput } from '../engine/plan.ts'
 import { applicable } from '../engine/updates.ts'
 import { jsonText } from '../json.ts'
@@ -14,32 +14,42 @@ export interface Inlet {
   /** `full`: no more is kept before the job runs. */
   pushInput(name: string, value: unknown, handle?: string): PushResult
   endInput(name: string, handle?: string): PushResult
-  updateProperties(node_id: string, properties: Record<string, unknown>): string[] | null
+  /** The names that were applied, and from which firing of the node on they hold; null: no such node. */
+  updateProperties(node_id: string, properties: Record<string, unknown>): { applied: string[]; from: number } | null
 }
 
 export class EarlyInputs implements Inlet {
   readonly #plan: Plan
-  readonly #values: { name: string; value: unknown }[] = []
+  #values = 0
   readonly #ended = new Set<string>()
   /** Streams that nobody can send to: their whole content came with the job. */
   readonly #given: ReadonlySet<string>
-  readonly #properties = new Map<string, Record<string, unknown>>()
   #text = 0
 
-  constructor(plan: Plan, params: Readonly<Record<string, unknown>>, fed: boolean) {
+  /** `earlier`: what it was sent already. */
+  constructor(
+    plan: Plan,
+    params: Readonly<Record<string, unknown>>,
+    fed: boolean,
+    earlier: readonly (readonly ['push', string, unknown] | readonly ['close', string])[],
+  ) {
     this.#plan = plan
     const given = ({ name }: PlanInput) => !fed || (Object.hasOwn(params, name) && (params[name] ?? null) !== null)
     this.#given = new Set(plan.inputs.filter(given).map(({ name }) => name))
+    for (const [what, name, value] of earlier) {
+      if (what === 'push') this.pushInput(name, value)
+      else this.endInput(name)
+    }
   }
 
   pushInput(name: string, value: unknown, handle?: string): PushResult {
     const refusal = this.#refusal(name, handle)
     if (refusal) return refusal
     if (this.#isEnded(name)) return 'not_running'
-    const text = this.#values.length < KEPT_VALUES ? (jsonText(value) ?? '').length : 0
-    if (this.#values.length >= KEPT_VALUES || this.#text + text > KEPT_TEXT) return 'full'
+    const text = this.#values < KEPT_VALUES ? (jsonText(value) ?? '').length : 0
+    if (this.#values >= KEPT_VALUES || this.#text + text > KEPT_TEXT) return 'full'
     this.#text += text
-    this.#values.push({ name, value })
+    this.#values++
     return 'ok'
   }
 
@@ -50,20 +60,9 @@ export class EarlyInputs implements Inlet {
     return 'ok'
   }
 
-  updateProperties(node_id: string, properties: Record<string, unknown>): string[] | null {
+  updateProperties(node_id: string, properties: Record<string, unknown>): { applied: string[]; from: number } | null {
     const node = this.#plan.nodes[this.#plan.indexById.get(node_id) ?? -1]
-    if (!node) return null
-    const applied = Object.keys(applicable(node, properties))
-    const changed = Object.fromEntries(applied.map((name) => [name, properties[name]]))
-    this.#properties.set(node_id, { ...this.#properties.get(node_id), ...changed })
-    return applied
-  }
-
-  /** Hands everything on, before the first firing. */
-  applyTo(execution: Execution): void {
-    for (const [node_id, properties] of this.#properties) execution.updateProperties(node_id, properties)
-    for (const { name, value } of this.#values) execution.pushInput(name, value)
-    for (const name of this.#ended) execution.endInput(name)
+    return node ? { applied: Object.keys(applicable(node, properties)), from: 0 } : null
   }
 
   #isEnded(name: string): boolean {

@@ -6,15 +6,15 @@ import type { Trigger } from './states.ts'
 export interface Ending {
   readonly trigger: Trigger
   readonly error: JobError | null
-  /** Lists by output name, for a job that completed. */
-  readonly outputs: Record<string, unknown[]> | null
+  /** Whether it has a result. */
+  readonly completed: boolean
 }
 
 function failure(trigger: Trigger, type: string, message: string, retryable: boolean): Ending {
-  return { trigger, error: { message, type, node_id: null, retryable }, outputs: null }
+  return { trigger, error: { message, type, node_id: null, retryable }, completed: false }
 }
 
-export const CANCELLED: Ending = { trigger: 'settle', error: null, outputs: null }
+export const CANCELLED: Ending = { trigger: 'settle', error: null, completed: false }
 
 export const CANCELLED_BEFORE_START: Ending = { ...CANCELLED, trigger: 'cancel' }
 
@@ -24,9 +24,10 @@ export const UNWRITABLE: Ending = failure('fail', 'result_too_large', 'The resul
 /** A value that cannot be stored. */
 export function unwritable(node_id: string, output_name: string): Ending {
   const message = `A value of the output "${output_name}" cannot be stored: it is too large or nested too deeply.`
-  return { trigger: 'fail', error: { message, type: 'result_too_large', node_id, retryable: false }, outputs: null }
+  return { trigger: 'fail', error: { message, type: 'result_too_large', node_id, retryable: false }, completed: false }
 }
 
+/** The job cannot go on after an interruption. */
 export function interrupted(message: string): Ending {
   return failure('fail', 'interrupted', message, true)
 }
@@ -36,9 +37,11 @@ export function timedOut(seconds: number): Ending {
 }
 
 /** How the engine's outcome ends the job. */
-export function endingOf(outcome: Outcome): Ending {
-  if (outcome.status === 'completed') return { trigger: 'complete', error: null, outputs: outcome.outputs }
+export function endingOf(outcome: Exclude<Outcome, { status: 'suspended' }>): Ending {
+  if (outcome.status === 'completed') return { trigger: 'complete', error: null, completed: true }
   if (outcome.status === 'cancelled') return CANCELLED
   const { message, type, node_id } = outcome.error
-  return { trigger: 'fail', error: { message, type, node_id, retryable: false }, outputs: null }
+  // What was cut off is not run twice by itself, but may be when somebody asks for it.
+  const retryable = type === 'node_interrupted'
+  return { trigger: 'fail', error: { message, type, node_id, retryable }, completed: false }
 }

@@ -2,6 +2,7 @@
 import type { ResultManifest } from '../../generated/types.ts'
 import type { JobTable } from '../db/schema.ts'
 import type { Plan } from '../engine/plan.ts'
+import type { Publication } from './publication.ts'
 
 /** Output values by name: a list where the output is a stream, else the value. One that got nothing is missing, which null is not. */
 export function outputValues(plan: Plan, lists: Readonly<Record<string, unknown[]>>): Record<string, unknown> {
@@ -31,9 +32,11 @@ export function allOutputs(plan: Plan, values: Readonly<Record<string, unknown>>
   return { ...values, ...Object.fromEntries(nothing) }
 }
 
+/** `inputs` are the parameters as provenance shows them. */
 export function buildManifest(
   row: JobTable,
-  outputs: Record<string, unknown>,
+  plan: Plan,
+  publication: Publication,
   inputs: Readonly<Record<string, unknown>>,
   completed_at: string,
 ): ResultManifest {
@@ -41,13 +44,13 @@ export function buildManifest(
     version: 1,
     job_id: row.id,
     completed_at,
-    outputs,
-    assets: [],
+    outputs: outputValues(plan, publication.lists),
+    assets: publication.assets,
     cost: null,
     provenance: {
       workflow_id: row.workflow_id,
       workflow_revision: row.workflow_etag,
-      inputs: { ...inputs },
+      inputs,
       providers: [],
       models: [],
       seed: null,

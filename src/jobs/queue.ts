@@ -29,6 +29,7 @@ export class Queue {
   #waiting: Contender[] = []
   /** How many wait, by workflow. */
   readonly #waitingOf = new Map<string, number>()
+  #closed = false
   #admitting = false
   #again = false
 
@@ -71,10 +72,22 @@ export class Queue {
     return true
   }
 
-  /** Takes every waiting job out, and admits none. */
-  clear(): void {
-    this.#waiting = []
-    this.#waitingOf.clear()
+  /** Puts jobs of an earlier process at the end, beyond the limit if need be: they were accepted long ago. `open` admits them. */
+  restore(jobs: readonly Contender[]): void {
+    for (const job of jobs) {
+      this.#waiting.push(job)
+      add(this.#waitingOf, job.workflow, 1)
+    }
+  }
+
+  /** Admits those who fit. */
+  open(): void {
+    this.#admitWaiting(0)
+  }
+
+  /** Admits nobody from now on. */
+  close(): void {
+    this.#closed = true
   }
 
   /** Gives back the slot of a job that has ended, and admits whoever fits now. */
@@ -89,7 +102,7 @@ export class Queue {
   #admitWaiting(changed = Number.POSITIVE_INFINITY): void {
     this.#again = true
     // A job that ends in the moment it is admitted gives its slot back in here: that asks for another round, it does not nest one.
-    if (this.#admitting) return
+    if (this.#admitting || this.#closed) return
     this.#admitting = true
     let first = changed
     while (this.#again) {

@@ -4,11 +4,17 @@ import type { NodeStatus, ObservedNode, RunObserver } from '../engine/observer.t
 import { typeText } from '../engine/types.ts'
 import type { EventBody, JobFrame } from '../events/types.ts'
 import { type Log, logNodeFailure } from '../log.ts'
+import type { Published } from './publication.ts'
 
 interface Sink {
   readonly row: { readonly id: string; readonly workflow_id: string }
   append(event: EventBody, frame: JobFrame | null): void
   provisional(frame: () => JobFrame): void
+  /** Whether the history has said this of a node before an interruption. */
+  toldNode(node_id: string, status: string): boolean
+  /** What is to be shown of a value; null: the history has it already. */
+  publish(node_id: string, output_name: string, value: unknown): Published | null
+  redact<T>(value: T): T
   unwritable(node_id: string, output_name: string): void
 }
 
@@ -30,8 +36,9 @@ export function recorder(job: Sink, log: Log): RunObserver {
   return {
     nodeUpdated(node, status, detail) {
       const { node_id, node_type } = node
-      const result = detail?.result && sizeOf(detail.result) <= LARGEST_RESULT ? detail.result : null
-      const error = detail?.error === undefined ? {} : { error: detail.error }
+      if (job.toldNode(node_id, EVENT_STATUS[status])) return
+      const result = detail?.result && sizeOf(detail.result) <= LARGEST_RESULT ? job.redact(detail.result) : null
+      const error = detail?.error === undefined ? {} : { error: job.redact(detail.error) }
       job.append({ type: 'node_status', node_id, node_type, status: EVENT_STATUS[status], progress: null, ...error }, {
         type: 'node_update',
         ...of,
@@ -43,18 +50,21 @@ export function recorder(job: Sink, log: Log): RunObserver {
     },
     output(node, output_name, value, type) {
       const { node_id, node_name } = node
-      const frame = {
-        type: 'output_update',
-        ...of,
-        node_id,
-        node_name,
-        output_name,
-        output_type: typeText(type),
-        value,
-        disposition: 'append',
-      }
       try {
-        job.append({ type: 'output_update', output_name, value: value as never }, frame as JobFrame)
+        const published = job.publish(node_id, output_name, value)
+        if (!published) return
+        const { value: shown, asset } = published
+        const what = asset ? { asset } : { value: shown as never }
+        job.append({ type: 'output_update', output_name, ...what }, {
+          type: 'output_update',
+          ...of,
+          node_id,
+          node_name,
+          output_name,
+          output_type: typeText(type),
+          value: shown,
+          disposition: 'append',
+        } as JobFrame)
       } catch (cause) {
         job.unwritable(node_id, output_name)
         throw cause
@@ -67,10 +77,14 @@ export function recorder(job: Sink, log: Log): RunObserver {
       job.provisional(() => ({ type: 'node_progress', ...of, node_id, progress, total }) as JobFrame)
     },
     chunk({ node_id }, chunk) {
-      job.provisional(() => ({ type: 'chunk', ...of, node_id, ...chunk }) as JobFrame)
+      job.provisional(
+        () => ({ type: 'chunk', ...of, node_id, ...chunk, content: job.redact(chunk.content) }) as JobFrame,
+      )
     },
     log({ node_id }, severity, content) {
-      job.provisional(() => ({ type: 'log_update', ...of, node_id, content, severity }) as JobFrame)
+      job.provisional(
+        () => ({ type: 'log_update', ...of, node_id, content: job.redact(content), severity }) as JobFrame,
+      )
     },
     fault({ node_id, node_type }, cause, told) {
       logNodeFailure(log, cause, told, { job_id, node_id, node_type })

@@ -1,170 +1,173 @@
-// Jobs: every run of a workflow, whichever door it came through. It admits, finds, cancels and feeds them;
-// what happens inside one is the active job's business.
+// Jobs: every run of a workflow, whichever door it came through. It admits, finds, cancels, resumes and retries them, and brings those of an
+// earlier process back; what happens inside one is the active job's business.
 import type { JobSnapshot } from '../../generated/types.ts'
-import { activeJobs, lastJobKey, ownedJob, unfinishedJobs } from '../db/jobs.ts'
+import { idempotentJob, keepIdempotencyKey } from '../db/idempotency.ts'
+import { activeJobs, jobByKey, lastJobKey, ownedJob } from '../db/jobs.ts'
 import type { JobTable } from '../db/schema.ts'
 import { type Scope, scopedKey } from '../db/scope.ts'
-import type { Store } from '../db/store.ts'
-import type { Graph } from '../engine/graph.ts'
-import { NodeError } from '../engine/node-type.ts'
 import type { Plan } from '../engine/plan.ts'
-import type { NodeServices } from '../engine/services.ts'
 import { ServiceError } from '../errors.ts'
-import type { EventLog } from '../events/log.ts'
-import { canonicalJson, sha256 } from '../json.ts'
-import type { Log } from '../log.ts'
-import type { Platform } from '../platform.ts'
 import { runnablePlan, summary } from '../workflows/invalid-graph.ts'
 import { paramProblems } from '../workflows/params.ts'
-import type { CompiledGraph, Plans } from '../workflows/plans.ts'
-import type { WorkflowService } from '../workflows/service.ts'
-import { ActiveJob, type JobHost } from './active-job.ts'
-import { Queue, type QueueLimits } from './queue.ts'
-import { snapshotOf } from './snapshot.ts'
+import type { ActiveJob } from './active-job.ts'
+import { JobMemory } from './memory.ts'
+import { newRow, newSeed, requestHash, type Submission } from './new-job.ts'
+import { type Recovered, Recovery } from './recovery.ts'
+import { type Answer, Resuming } from './resuming.ts'
+import { retryOf } from './retrying.ts'
+import { Roster, type RosterParts } from './roster.ts'
 import { isTerminal } from './states.ts'
+import { waitingOf } from './waiting.ts'
 
-export interface JobOptions {
-  persistence: 'job' | 'session'
-  event_detail: 'full' | 'outputs' | 'terminal'
-  asset_persistence: 'auto' | 'temporary'
-}
+export type { Submission } from './new-job.ts'
+export type { JobOptions } from './stored-options.ts'
 
-/** A request for a run, the same from every door. `at` names where the parameters stood, for problems. */
-export interface Submission {
-  workflow_id: string | null
-  /** An inline graph wins over the workflow's own, and then the id is only a label. */
-  graph: Graph | null
-  params: Readonly<Record<string, unknown>>
-  params_at: string
-  /** The client's choice of an id, unique among its owner's jobs; null lets the server choose. */
-  job_id: string | null
-  name: string | null
-  /** False: waits behind a running job of the same workflow. */
-  concurrent: boolean
-  timeout_seconds: number | null
-  options: JobOptions
-  /** Whether the submitter will follow the job from the start. */
-  watched: boolean
-  /** Whether values may be sent to its streamed inputs while it runs; otherwise they end at once. */
-  fed: boolean
-}
+/** How long a key identifies its submission. */
+export const IDEMPOTENCY_RETENTION_SECONDS = 86_400
 
-/** A job that was found or admitted: `active` while it lives, `row` always. */
+/** A job that was found or admitted: `active` while this process has it, `row` always. */
 export interface JobHandle {
   readonly row: JobTable
   readonly active: ActiveJob | null
 }
 
-export interface JobServiceParts {
-  store: Store
-  events: EventLog
-  plans: Plans
-  workflows: WorkflowService
-  platform: Platform
-  log: Log
-  limits: QueueLimits
-  /** What the nodes of a user's jobs may use. */
-  servicesOf: (user_id: string) => NodeServices
+export interface JobServiceParts extends RosterParts {
   /** Seconds, or null. */
   default_timeout_seconds: number | null
 }
 
-const STOPPED = 'The server stopped while the job was running.'
-
-export class JobService implements JobHost {
-  readonly events: EventLog
-  readonly platform: Platform
-  readonly log: Log
+export class JobService {
   readonly #parts: JobServiceParts
-  readonly #queue: Queue
-  readonly #active = new Map<number, ActiveJob>()
-  readonly #byId = new Map<string, ActiveJob>()
+  readonly #roster: Roster
+  readonly #recovery: Recovery
+  readonly #resuming: Resuming
+  readonly #stopping = new AbortController()
+  /** Jobs by idempotency key until both are stored. */
+  readonly #keys = new Map<string, { job: ActiveJob; request_sha256: string }>()
   #lastKey: number
   #draining = false
-  #idle: (() => void) | null = null
 
   constructor(parts: JobServiceParts) {
     this.#parts = parts
-    this.events = parts.events
-    this.platform = parts.platform
-    this.log = parts.log
-    this.#queue = new Queue(parts.limits)
+    this.#roster = new Roster(parts, {
+      changed: () => this.#resuming.watch(),
+      lost: (job_key) => this.#recovery.lost(job_key),
+    })
+    this.#recovery = new Recovery(this.#roster)
+    this.#resuming = new Resuming(this.#roster)
     this.#lastKey = parts.store.read(lastJobKey)
+  }
+
+  /** Takes over what an earlier process left unfinished; none of it runs before `open`. */
+  restore(): Promise<Recovered> {
+    return this.#recovery.restore()
+  }
+
+  /** Lets what was restored run, as there is room. */
+  open(): void {
+    this.#roster.queue.open()
+    this.#resuming.watch()
   }
 
   /**
    * Admits a job and starts it if there is room. Nothing is acknowledged before `active.accepted()` resolves.
-   * The same `job_id` with the same request gives the job that there is, with `duplicate` true.
-   * @throws SERVICE_UNAVAILABLE, WORKFLOW_NOT_FOUND, INVALID_WORKFLOW_GRAPH, INVALID_PARAMETERS, CONFLICT, QUEUE_FULL
+   * The same `job_id`, or the same idempotency key, with the same request gives the job that there is, with `duplicate` true.
+   * @throws SERVICE_UNAVAILABLE, WORKFLOW_NOT_FOUND, INVALID_WORKFLOW_GRAPH, INVALID_PARAMETERS, CONFLICT, IDEMPOTENCY_CONFLICT, QUEUE_FULL
    */
   submit(scope: Scope, submission: Submission): JobHandle & { duplicate: boolean } {
-    const request_sha256 = submission.job_id === null ? null : requestHash(submission)
-    const earlier = submission.job_id === null ? null : this.#find(scope, submission.job_id)
-    if (earlier) {
-      if (earlier.row.request_sha256 === request_sha256) return { ...earlier, duplicate: true }
-      throw new ServiceError('CONFLICT', { message: `The job id "${submission.job_id}" was used for another request.` })
-    }
+    const key = submission.idempotency_key ?? null
+    const request_sha256 = submission.job_id === null && key === null ? null : requestHash(submission)
+    const earlier = this.#earlier(scope, submission, request_sha256)
+    if (earlier) return { ...earlier, duplicate: true }
     if (this.#draining) throw new ServiceError('SERVICE_UNAVAILABLE', { headers: { 'Retry-After': '10' } })
+    const job = this.#newJob(scope, submission, request_sha256)
+    this.#admit(job, () => {
+      if (key !== null) this.#keepKey(scope, key, request_sha256!, job)
+    })
+    return { row: job.row, active: job, duplicate: false }
+  }
+
+  /** The job that this request has led to before. @throws CONFLICT, IDEMPOTENCY_CONFLICT where it was another request */
+  #earlier(scope: Scope, { job_id, idempotency_key }: Submission, request_sha256: string | null): JobHandle | null {
+    const keyed = (idempotency_key ?? null) === null ? null : this.#byKey(scope, idempotency_key!)
+    if (keyed) {
+      if (keyed.request_sha256 === request_sha256) return keyed.handle
+      throw new ServiceError('IDEMPOTENCY_CONFLICT')
+    }
+    const named = job_id === null ? null : this.#find(scope, job_id)
+    if (!named || named.row.request_sha256 === request_sha256) return named
+    throw new ServiceError('CONFLICT', { message: `The job id "${job_id}" was used for another request.` })
+  }
+
+  #byKey(scope: Scope, key: string): { handle: JobHandle; request_sha256: string } | null {
+    const { store, platform } = this.#parts
+    const young = this.#keys.get(scopedKey(scope, key))
+    if (young) return { handle: { row: young.job.row, active: young.job }, request_sha256: young.request_sha256 }
+    const since = new Date(platform.now() - IDEMPOTENCY_RETENTION_SECONDS * 1000).toISOString()
+    const kept = store.read((tx) => idempotentJob(tx, scope, key, since))
+    const row = kept && store.read((tx) => jobByKey(tx, kept.job_key))
+    if (!kept || !row) return null
+    return { handle: { row, active: this.#roster.byKey(row.key) }, request_sha256: kept.request_sha256 }
+  }
+
+  /** Until both are stored, a second submission finds the job here. */
+  #keepKey(scope: Scope, key: string, request_sha256: string, job: ActiveJob): void {
+    const young = scopedKey(scope, key)
+    this.#keys.set(young, { job, request_sha256 })
+    const kept = { key, request_sha256, job_key: job.row.key, created_at: job.row.created_at }
+    job.write((tx) => keepIdempotencyKey(tx, scope, kept))
+    const forget = () => void this.#keys.delete(young)
+    job.accepted().then(forget, forget)
+  }
+
+  #newJob(scope: Scope, submission: Submission, request_sha256: string | null): ActiveJob {
     const { compiled, workflow_id, revision } = this.#resolve(scope, submission)
     const plan = runnablePlan(compiled)
     const problems = paramProblems(plan, submission.params, submission.params_at)
     if (problems.length > 0) throw new ServiceError('INVALID_PARAMETERS', { problems, message: summary(problems) })
-    const row = this.#newRow(scope, submission, { workflow_id, revision, compiled, request_sha256 })
-    const active = new ActiveJob(
-      {
-        row,
-        compiled,
-        plan,
-        params: submission.params,
-        exclusive: !submission.concurrent,
-        timeout_seconds: submission.timeout_seconds ?? this.#parts.default_timeout_seconds,
-        stored: false,
-        watched: submission.watched,
-        fed: submission.fed,
-      },
-      this,
-    )
-    this.#admit(active)
-    return { row, active, duplicate: false }
+    const { platform, cipher, default_timeout_seconds } = this.#parts
+    const { options, concurrent, fed, watched, name, job_id } = submission
+    const timeout_seconds = submission.timeout_seconds ?? default_timeout_seconds
+    const of = { key: ++this.#lastKey, id: job_id, workflow_id, revision, compiled, inline: submission.graph !== null }
+    const stored = { ...options, concurrent, timeout_seconds, fed }
+    const row = newRow(scope, { ...of, request_sha256, name, options: stored, seed: newSeed(platform) }, platform)
+    const memory = JobMemory.fresh(cipher, row.key, submission.params)
+    return this.#roster.make({ row, compiled, plan, memory: () => memory, stored: false, watched })
   }
 
-  #admit(job: ActiveJob): void {
-    const started = this.#queue.take(job)
+  /** `before` runs when it is certain that the job is taken in. */
+  #admit(job: ActiveJob, before: () => void = () => {}): void {
+    let entered: 'start' | 'wait'
     try {
-      if (!started) this.#queue.wait(job)
+      entered = this.#roster.enter(job)
     } catch (error) {
-      this.events.abandon(job.feed)
+      this.#parts.events.abandon(job.feed)
       throw error
     }
-    this.#active.set(job.row.key, job)
-    this.#byId.set(scopedKey(job.row, job.row.id), job)
+    this.#roster.add(job)
+    before()
     job.accept()
-    if (started) job.start()
+    if (entered === 'start') job.start()
     else job.enqueue()
   }
 
   /** The job of this id if it belongs to the caller, as it is stored. @throws JOB_NOT_FOUND */
   async get(scope: Scope, job_id: string): Promise<JobHandle> {
-    const active = this.#byId.get(scopedKey(scope, job_id)) ?? null
+    const young = this.living(scope, job_id)
     // Nothing is shown before it is stored.
-    if (active) await active.accepted()
+    if (young) await young.accepted()
     const row = this.#parts.store.read((tx) => ownedJob(tx, scope, job_id))
     if (!row) throw new ServiceError('JOB_NOT_FOUND')
-    if (!active && !isTerminal(row.status)) return this.#endLost(row)
-    return { row, active: active?.feed.ended ? null : active }
+    const active = this.living(scope, job_id)
+    if (active || isTerminal(row.status) || row.status === 'paused' || this.#draining) return { row, active }
+    // Nobody runs it, because its history could not be written: whoever asks for it lets it go on.
+    await this.#recovery.goOn(row.key)
+    return { row: this.#parts.store.read((tx) => jobByKey(tx, row.key)) ?? row, active: this.living(scope, job_id) }
   }
 
-  /** Nobody runs this job, because its history could not be written: whoever asks for it ends it. */
-  async #endLost(row: JobTable): Promise<JobHandle> {
-    const job = this.#adopt(row)
-    job.interrupt('The history of the job could not be written.')
-    await job.settled()
-    return { row: job.row, active: null }
-  }
-
-  /** The living job of this id if it belongs to the caller. */
+  /** The caller's job of this id that this process has. */
   living(scope: Scope, job_id: string): ActiveJob | null {
-    return this.#byId.get(scopedKey(scope, job_id)) ?? null
+    return this.#roster.living(scope, job_id)
   }
 
   #find(scope: Scope, job_id: string): JobHandle | null {
@@ -176,13 +179,75 @@ export class JobService implements JobHost {
 
   /** Asks a job to end; one that has ended stays as it is. Gives the state after that, once it is stored. @throws JOB_NOT_FOUND */
   async cancel(scope: Scope, job_id: string): Promise<JobHandle> {
-    const active = this.living(scope, job_id)
-    if (active) {
-      this.#queue.leave(active)
-      active.cancel()
-      await active.flushed()
+    const job = await this.#reach(scope, job_id)
+    if (job && !this.#draining) {
+      this.#roster.queue.leave(job)
+      job.cancel()
+      await job.flushed()
     }
     return this.get(scope, job_id)
+  }
+
+  /** The caller's job of this id, taken over where it is suspended; null where it has ended. @throws JOB_NOT_FOUND */
+  async #reach(scope: Scope, job_id: string): Promise<ActiveJob | null> {
+    for (;;) {
+      const { row, active } = await this.get(scope, job_id)
+      if (active && !active.resting) return active
+      if (active) await active.flushed()
+      else return isTerminal(row.status) ? null : this.#roster.adopt(row).job
+    }
+  }
+
+  /**
+   * Gives a suspended job a value that it waits for; it goes on as soon as there is room.
+   * @throws JOB_NOT_FOUND, JOB_NOT_SUSPENDED, INVALID_PARAMETERS (the job stays suspended), QUEUE_FULL
+   */
+  async resume(scope: Scope, job_id: string, answer: Answer): Promise<JobHandle> {
+    if (this.#draining) throw new ServiceError('SERVICE_UNAVAILABLE', { headers: { 'Retry-After': '10' } })
+    let found = await this.get(scope, job_id)
+    while (found.active?.resting) {
+      await found.active.flushed()
+      found = await this.get(scope, job_id)
+    }
+    if (found.active) throw new ServiceError('JOB_NOT_SUSPENDED')
+    const job = this.#resuming.resume(found.row, answer)
+    await job.flushed()
+    return this.get(scope, job_id)
+  }
+
+  /**
+   * Tries a job that failed or was cancelled again, as a new one.
+   * @throws JOB_NOT_FOUND, JOB_NOT_TERMINAL, CONFLICT, WORKFLOW_NOT_FOUND, INVALID_WORKFLOW_GRAPH, QUEUE_FULL
+   */
+  async retry(scope: Scope, job_id: string): Promise<JobHandle> {
+    const { row } = await this.get(scope, job_id)
+    if (this.#draining) throw new ServiceError('SERVICE_UNAVAILABLE', { headers: { 'Retry-After': '10' } })
+    const job = retryOf(this.#roster, scope, row, ++this.#lastKey)
+    this.#admit(job)
+    await job.accepted()
+    return this.get(scope, job.row.id)
+  }
+
+  /**
+   * The row of a job once it has ended, or waits for a person or an event; the passing of time is waited for.
+   * @throws SERVICE_UNAVAILABLE where the server stops before that
+   */
+  async outcome(job: ActiveJob): Promise<JobTable> {
+    await job.settled()
+    let { row } = job
+    while (row.status !== 'paused' ? !isTerminal(row.status) : waitingOf(row).every(({ kind }) => kind === 'delay')) {
+      await this.#nextRest(row)
+      row = this.#parts.store.read((tx) => jobByKey(tx, row.key)) ?? row
+    }
+    return row
+  }
+
+  async #nextRest({ key, last_sequence }: JobTable): Promise<void> {
+    for await (const { event } of this.#parts.events.follow(key, last_sequence, this.#stopping.signal)) {
+      if (event?.type === 'job_terminal' || (event?.type === 'job_status' && event.status === 'suspended')) return
+    }
+    if (this.#stopping.signal.aborted)
+      throw new ServiceError('SERVICE_UNAVAILABLE', { headers: { 'Retry-After': '10' } })
   }
 
   /** The caller's jobs that have not ended, the oldest first. */
@@ -190,162 +255,53 @@ export class JobService implements JobHost {
     return this.#parts.store.read((tx) => activeJobs(tx, scope))
   }
 
-  snapshot(handle: JobHandle): JobSnapshot {
-    return snapshotOf(handle.row, () => (handle.active ? this.#queue.position(handle.active) : 1))
+  snapshot({ row }: JobHandle): JobSnapshot {
+    return this.#roster.snapshot(row)
   }
 
   /** The plan that a job was accepted with. */
   planOf(row: JobTable): Plan {
-    return runnablePlan(this.#parts.plans.stored(row.graph_sha256))
+    return this.#roster.planOf(row)
   }
 
   /** The place of a waiting job, 1 for the next. */
   position(job: ActiveJob): number {
-    return this.#queue.position(job)
+    return this.#roster.position(job)
   }
 
-  admitted(job: ActiveJob): void {
-    job.start()
+  /** How many jobs run, and how many wait for their turn. */
+  get load(): { running: number; waiting: number } {
+    const { running, waiting } = this.#roster.queue
+    return { running, waiting }
   }
 
-  released(job: ActiveJob): void {
-    this.#queue.release(job)
-  }
-
-  gone(job: ActiveJob): void {
-    // Only one whose history could not be written still waits.
-    this.#queue.leave(job)
-    this.#active.delete(job.row.key)
-    this.#byId.delete(scopedKey(job.row, job.row.id))
-    this.#tellWhenIdle()
-  }
-
-  servicesOf(user_id: string): NodeServices {
-    return this.#parts.servicesOf(user_id)
-  }
-
-  async loadPlan(row: JobTable, workflow_id: string): Promise<Plan> {
-    try {
-      return runnablePlan(this.#parts.workflows.runnable(row, workflow_id).compiled)
-    } catch (error) {
-      if (error instanceof ServiceError)
-        throw new NodeError(`The workflow "${workflow_id}" cannot be called: ${error.message}`)
-      throw error
-    }
-  }
-
-  /** Ends what an earlier process left unfinished: nobody runs it any more. */
-  async reconcile(): Promise<number> {
-    const left = this.#parts.store.read(unfinishedJobs)
-    await Promise.all(
-      left.map(async (row) => {
-        const job = this.#adopt(row)
-        job.interrupt(STOPPED)
-        await job.settled()
-      }),
-    )
-    return left.length
-  }
-
-  /** Takes over a stored job only to end it: its graph may no longer be runnable, and need not be. */
-  #adopt(row: JobTable): ActiveJob {
-    const compiled = this.#parts.plans.stored(row.graph_sha256)
-    const plan = compiled.plan ?? {
-      inputs: [],
-      outputs: [],
-      nodes: [],
-      streamEdges: 0,
-      roots: [],
-      indexById: new Map(),
-    }
-    const job = new ActiveJob(
-      {
-        row,
-        compiled,
-        plan,
-        params: {},
-        exclusive: false,
-        timeout_seconds: null,
-        stored: true,
-        watched: false,
-        fed: false,
-      },
-      this,
-    )
-    this.#active.set(row.key, job)
-    this.#byId.set(scopedKey(row, row.id), job)
-    return job
-  }
-
-  /** Refuses new jobs from now on, waits up to `ms` for those that run, and ends the rest as failed. */
+  /** Refuses new jobs from now on and gives those that run up to `ms`; what is left goes on with the next process. */
   async drain(ms: number): Promise<void> {
     this.#draining = true
-    const deadline = setTimeout(() => this.#interruptAll(), ms)
-    await new Promise<void>((resolve) => {
-      this.#idle = resolve
-      this.#tellWhenIdle()
-    })
-    clearTimeout(deadline)
+    this.#recovery.stop()
+    this.#resuming.stop()
+    this.#roster.queue.close()
+    const deadline = Promise.withResolvers<void>()
+    const timer = setTimeout(() => deadline.resolve(), ms)
+    await Promise.race([this.#roster.whenIdle(), deadline.promise])
+    clearTimeout(timer)
+    this.#parts.store.flush()
+    this.#stopping.abort()
+    for (const job of this.#roster.all) job.detach()
   }
 
   get draining(): boolean {
     return this.#draining
   }
 
-  #interruptAll(): void {
-    this.#queue.clear()
-    for (const job of this.#active.values()) job.interrupt(STOPPED)
-  }
-
-  #tellWhenIdle(): void {
-    if (this.#draining && this.#active.size === 0) this.#idle?.()
-  }
-
   #resolve(scope: Scope, { workflow_id, graph }: Submission) {
+    const { plans, workflows, platform } = this.#parts
     if (graph) {
-      const compiled = this.#parts.plans.compile(graph)
-      return { compiled, workflow_id: workflow_id ?? this.platform.id('wf'), revision: null }
+      const compiled = plans.compile(graph)
+      return { compiled, workflow_id: workflow_id ?? platform.id('wf'), revision: null }
     }
     if (workflow_id === null)
       throw new ServiceError('INVALID_REQUEST', { message: 'Either workflow_id or graph is required.' })
-    return this.#parts.workflows.runnable(scope, workflow_id)
+    return workflows.runnable(scope, workflow_id)
   }
-
-  #newRow(
-    scope: Scope,
-    submission: Submission,
-    of: { workflow_id: string; revision: number | null; compiled: CompiledGraph; request_sha256: string | null },
-  ): JobTable {
-    const now = this.platform.timestamp()
-    return {
-      key: ++this.#lastKey,
-      id: submission.job_id ?? this.platform.id('job'),
-      user_id: scope.user_id,
-      workspace_id: scope.workspace_id,
-      workflow_id: of.workflow_id,
-      workflow_etag: submission.graph ? null : of.compiled.etag,
-      workflow_revision: of.revision,
-      graph_sha256: of.compiled.sha256,
-      name: submission.name,
-      status: 'pending',
-      request_sha256: of.request_sha256,
-      options: JSON.stringify(submission.options),
-      attempt: 1,
-      last_sequence: 0,
-      error: null,
-      result: null,
-      created_at: now,
-      updated_at: now,
-      started_at: null,
-      finished_at: null,
-      seed: null,
-      waiting: null,
-      wake_at: null,
-    }
-  }
-}
-
-function requestHash({ workflow_id, graph, params, name, concurrent, timeout_seconds, options }: Submission): string {
-  const request = { workflow_id, graph, params, name, concurrent, timeout_seconds, options }
-  return sha256(canonicalJson(request))
 }

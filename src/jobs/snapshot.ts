@@ -1,7 +1,10 @@
 // The authoritative state of a job, as the lifecycle profile describes it.
 import type { JobError, JobSnapshot, ResultManifest } from '../../generated/types.ts'
+import { jobByKey } from '../db/jobs.ts'
 import type { JobTable } from '../db/schema.ts'
+import type { Store } from '../db/store.ts'
 import { publicStatus } from './states.ts'
+import { shownWaiting } from './waiting.ts'
 
 /** The snapshot of a row. `queue_position` is asked for only where the job is queued. */
 export function snapshotOf(row: JobTable, queue_position: () => number): JobSnapshot {
@@ -22,7 +25,14 @@ export function snapshotOf(row: JobTable, queue_position: () => number): JobSnap
     preflight: null,
     result: row.result === null ? null : (JSON.parse(row.result) as ResultManifest),
     error: row.error === null ? null : (JSON.parse(row.error) as JobError),
-    waiting: [],
+    waiting: status === 'suspended' ? shownWaiting(row) : [],
     // One variant per status: the row's columns agree with its status, which the compiler cannot see.
   } as JobSnapshot
+}
+
+/** The snapshot of a stored job that has ended. */
+export function storedSnapshot(store: Store, job_key: number): JobSnapshot {
+  const row = store.read((tx) => jobByKey(tx, job_key))
+  if (!row) throw new Error(`job ${job_key} is not stored`)
+  return snapshotOf(row, () => 1)
 }

@@ -27,8 +27,8 @@ const TRANSITIONS: Readonly<Record<StoredStatus, Row>> = {
   pending: WAITING,
   queued: { start: 'running', cancel: 'cancelled', fail: 'failed', time_out: 'timed_out' },
   running: { ...ACTIVE, recover: 'recovering', cancel: 'cancel_requested' },
-  paused: { resume: 'running', cancel: 'cancel_requested', fail: 'failed', time_out: 'timed_out' },
-  recovering: { ...ACTIVE, resume: 'running', cancel: 'cancel_requested' },
+  paused: { queue: 'queued', resume: 'running', cancel: 'cancel_requested', fail: 'failed', time_out: 'timed_out' },
+  recovering: { ...ACTIVE, recover: 'recovering', resume: 'running', cancel: 'cancel_requested' },
   cancel_requested: {
     settle: 'cancelled',
     recover: 'cancel_requested',
@@ -66,6 +66,12 @@ const PUBLIC: Readonly<Record<StoredStatus, JobStatus>> = {
 /** The state as the lifecycle profile names it. */
 export function publicStatus(status: StoredStatus): JobStatus {
   return PUBLIC[status]
+}
+
+/** The states that are shown as `status`; all of them for null. */
+export function storedStatuses(status: JobStatus | null): StoredStatus[] {
+  const all = Object.keys(PUBLIC) as StoredStatus[]
+  return status === null ? all : all.filter((stored) => PUBLIC[stored] === status)
 }
 
 type SocketStatus = JobUpdateFrame['status']

@@ -32,6 +32,11 @@ export class Waiters {
     for (const waiter of ready) waiter.resolve()
   }
 
+  /** Nothing more will be committed for now: nobody need wait any longer. */
+  release(): void {
+    for (const waiter of this.#waiting.splice(0)) waiter.resolve()
+  }
+
   /** Nothing more will be committed. */
   lose(error: unknown): void {
     this.#lost = { error }

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { insertJobEvent } from '../../src/db/job-events.ts'
+import { updateJob } from '../../src/db/jobs.ts'
 import type { Store } from '../../src/db/store.ts'
 import { ServiceError } from '../../src/errors.ts'
 import { type Feed, type FeedItem, TAIL_ITEMS } from '../../src/events/feed.ts'
@@ -16,6 +17,8 @@ import { jobRow, openStore, putJob } from '../helpers/store.ts'
 const AT = '2026-01-01T00:00:00.000Z'
 const fact = (n: number): EventBody => ({ type: 'output_update', output_name: 'n', value: n })
 const TERMINAL = { type: 'job_terminal', status: 'completed', snapshot: {} } as unknown as EventBody
+/** The histories of these tests end with a snapshot of nothing. */
+const noSnapshots = () => ({}) as never
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 /** A provisional frame that says after which event it was made. */
@@ -30,6 +33,7 @@ class Writer {
   readonly key: number
   readonly errors: unknown[] = []
   #committing = false
+  #ended = false
 
   constructor(log: EventLog, key: number, last_sequence: number, expected = false) {
     this.log = log
@@ -46,6 +50,7 @@ class Writer {
   }
 
   end(): void {
+    this.#ended = true
     this.feed.append(TERMINAL, null, AT)
   }
 
@@ -54,8 +59,9 @@ class Writer {
     this.#committing = true
     this.log.commit(
       this.feed,
-      () => {
+      (tx, last_sequence) => {
         this.#committing = false
+        updateJob(tx, jobRow(this.key, { status: this.#ended ? 'completed' : 'running', last_sequence }))
       },
       (error) => {
         if (error !== null) this.errors.push(error)
@@ -132,7 +138,7 @@ describe('follow', () => {
   test('every follower sees each event once, in order, without gaps, up to the end', async () => {
     await using opened = await openStore()
     const { store } = opened
-    const log = new EventLog(store)
+    const log = new EventLog(store, noSnapshots)
     const property = fc.asyncProperty(
       fc.array(step, { minLength: 5, maxLength: 40 }),
       fc.constantFrom(0, 0, 3, 300, 2500),
@@ -175,7 +181,7 @@ describe('follow', () => {
 
   test('nothing is seen before it is committed, and provisional frames stand where they were made', async () => {
     await using opened = await openStore()
-    const log = new EventLog(opened.store)
+    const log = new EventLog(opened.store, noSnapshots)
     const writer = new Writer(log, await newJob(opened.store), 0)
     const stop = new AbortController()
     const seen: string[] = []
@@ -204,7 +210,7 @@ describe('follow', () => {
 
   test('whoever is expected finds the provisional frames that were made before it came', async () => {
     await using opened = await openStore()
-    const log = new EventLog(opened.store)
+    const log = new EventLog(opened.store, noSnapshots)
     const writer = new Writer(log, await newJob(opened.store), 0, true)
     writer.events(1)
     writer.provisional(3)
@@ -220,7 +226,7 @@ describe('follow', () => {
 
   test('frames that nobody follows are not kept', async () => {
     await using opened = await openStore()
-    const log = new EventLog(opened.store)
+    const log = new EventLog(opened.store, noSnapshots)
     const writer = new Writer(log, await newJob(opened.store), 0)
     writer.provisional(10)
     writer.end()
@@ -231,7 +237,7 @@ describe('follow', () => {
 
   test('a follower that sleeps through more than the memory holds gets the rest from the database', async () => {
     await using opened = await openStore()
-    const log = new EventLog(opened.store)
+    const log = new EventLog(opened.store, noSnapshots)
     const writer = new Writer(log, await newJob(opened.store), 0)
     const items = log.follow(writer.key, 0, new AbortController().signal)
     writer.events(1)
@@ -252,7 +258,7 @@ describe('follow', () => {
 
   test('a job that goes on in a new process: the older part comes from the database, the rest live', async () => {
     await using opened = await openStore()
-    const log = new EventLog(opened.store)
+    const log = new EventLog(opened.store, noSnapshots)
     const key = await newJob(opened.store, 10)
     const writer = new Writer(log, key, 10)
     const followers = [0, 3, 9, 10].map((after) => ({
@@ -271,7 +277,7 @@ describe('follow', () => {
 
   test('events up to the one that was asked for are left out, also those still to come', async () => {
     await using opened = await openStore()
-    const log = new EventLog(opened.store)
+    const log = new EventLog(opened.store, noSnapshots)
     const writer = new Writer(log, await newJob(opened.store), 0)
     const seen = read(log.follow(writer.key, 3, new AbortController().signal), 3, 0)
     for (let i = 0; i < 4; i++) {
@@ -286,7 +292,7 @@ describe('follow', () => {
 
   test('the history of a job that is not known is empty', async () => {
     await using opened = await openStore()
-    const log = new EventLog(opened.store)
+    const log = new EventLog(opened.store, noSnapshots)
     const seen = await read(log.follow(999_999, 0, new AbortController().signal), 0, 0)
     assert.deepEqual(seen, { sequences: [], provisional: 0 })
   })
@@ -295,7 +301,7 @@ describe('follow', () => {
 describe('the end of following', () => {
   test('abort ends a follower that waits, and leaves no listener on the feed or the signal', async () => {
     await using opened = await openStore()
-    const log = new EventLog(opened.store)
+    const log = new EventLog(opened.store, noSnapshots)
     const writer = new Writer(log, await newJob(opened.store), 0)
     const stop = new AbortController()
     let listeners = 0
@@ -322,7 +328,7 @@ describe('the end of following', () => {
 
   test('abort between two items ends a follower before the next', async () => {
     await using opened = await openStore()
-    const log = new EventLog(opened.store)
+    const log = new EventLog(opened.store, noSnapshots)
     const writer = new Writer(log, await newJob(opened.store), 0)
     writer.events(10)
     writer.commit()
@@ -338,7 +344,7 @@ describe('the end of following', () => {
 
   test('a follower that stops reading leaves nothing behind', async () => {
     await using opened = await openStore()
-    const log = new EventLog(opened.store)
+    const log = new EventLog(opened.store, noSnapshots)
     const writer = new Writer(log, await newJob(opened.store), 0)
     writer.events(2)
     writer.commit()
@@ -350,7 +356,7 @@ describe('the end of following', () => {
 
   test('one that is aborted before it begins sees nothing', async () => {
     await using opened = await openStore()
-    const log = new EventLog(opened.store)
+    const log = new EventLog(opened.store, noSnapshots)
     const writer = new Writer(log, await newJob(opened.store), 0)
     writer.events(2)
     writer.commit()
@@ -361,7 +367,7 @@ describe('the end of following', () => {
 
   test('a history that cannot be written any further is SERVICE_UNAVAILABLE, after what is committed', async () => {
     await using opened = await openStore()
-    const log = new EventLog(opened.store)
+    const log = new EventLog(opened.store, noSnapshots)
     const writer = new Writer(log, await newJob(opened.store), 0)
     writer.events(2)
     writer.commit()
@@ -379,7 +385,7 @@ describe('the end of following', () => {
 
   test('events whose row cannot be written are not seen', async () => {
     await using opened = await openStore()
-    const log = new EventLog(opened.store)
+    const log = new EventLog(opened.store, noSnapshots)
     const writer = new Writer(log, await newJob(opened.store), 0)
     writer.events(1)
     const fault = new Error('the row is somebody else’s')

@@ -13,6 +13,9 @@ const job = {
   row: { id: 'j', workflow_id: 'w' },
   append() {},
   provisional() {},
+  toldNode: () => false,
+  publish: (_node_id: string, _output_name: string, value: unknown) => ({ value, asset: null, extras: [] }),
+  redact: <T>(value: T) => value,
   unwritable() {},
 }
 

@@ -24,8 +24,8 @@ const TABLE = `
   pending          queued  running  -        -        -                 cancelled         -          failed  timed_out  -
   queued           -       running  -        -        -                 cancelled         -          failed  timed_out  -
   running          -       -        paused   -        recovering        cancel_requested  completed  failed  timed_out  -
-  paused           -       -        -        running  -                 cancel_requested  -          failed  timed_out  -
-  recovering       -       -        paused   running  -                 cancel_requested  completed  failed  timed_out  -
+  paused           queued  -        -        running  -                 cancel_requested  -          failed  timed_out  -
+  recovering       -       -        paused   running  recovering        cancel_requested  completed  failed  timed_out  -
   cancel_requested -       -        -        -        cancel_requested  -                 completed  failed  timed_out  cancelled
   completed        -       -        -        -        -                 -                 -          -       -          -
   failed           -       -        -        -        -                 -                 -          -       -          -

@@ -1,0 +1,52 @@
+// The memory of a job as its run sees it: firings have names that are unique within the job, those of called workflows included.
+import type { FiringEnd, Journal, Remembered, WaitRequest } from '../engine/journal.ts'
+import type { Outputs } from '../engine/node-type.ts'
+import type { Entry } from './memory.ts'
+
+/** What a run tells its job. */
+export interface JournalHost {
+  recall(firing: string): Remembered | null
+  /** Keeps an entry, to be committed soon. */
+  remember(entry: Entry): void
+  /** Keeps an entry; resolves when it is committed. */
+  rememberDurably(entry: Entry): Promise<void>
+}
+
+/** Names are `<scope>"node"2.0`; the scope of a called workflow is the name of the firing that calls it, and which of its calls it is. */
+export class JobJournal implements Journal {
+  readonly #host: JournalHost
+  readonly #scope: string
+
+  constructor(host: JournalHost, scope = '') {
+    this.#host = host
+    this.#scope = scope
+  }
+
+  name(node_id: string, path: string): string {
+    return `${this.#scope}${JSON.stringify(node_id)}${path}`
+  }
+
+  recall(node_id: string, path: string): Remembered | null {
+    return this.#host.recall(this.name(node_id, path))
+  }
+
+  start(node_id: string, path: string): Promise<void> {
+    return this.#host.rememberDurably(['start', this.name(node_id, path)])
+  }
+
+  item(node_id: string, path: string, item: Outputs): void {
+    this.#host.remember(['item', this.name(node_id, path), item])
+  }
+
+  end(node_id: string, path: string, end: FiringEnd): void {
+    this.#host.remember(['end', this.name(node_id, path), end])
+  }
+
+  wait(node_id: string, path: string, request: WaitRequest): void {
+    this.#host.remember(['wait', this.name(node_id, path), request])
+  }
+
+  within(node_id: string, path: string, call: number): Journal {
+    return new JobJournal(this.#host, `${this.name(node_id, path)}#${call}/`)
+  }
+}

@@ -1,0 +1,93 @@
+// A submission as a job: its row, and the hash that tells a repeated request from another one.
+import type { JobTable } from '../db/schema.ts'
+import type { Scope } from '../db/scope.ts'
+import type { Graph } from '../engine/graph.ts'
+import { canonicalJson, sha256 } from '../json.ts'
+import type { Platform } from '../platform.ts'
+import type { CompiledGraph } from '../workflows/plans.ts'
+import type { JobOptions, StoredOptions } from './stored-options.ts'
+
+/** A request for a run, the same from every door. `params_at` names where the parameters stood, for problems. */
+export interface Submission {
+  workflow_id: string | null
+  /** An inline graph wins over the workflow's own, and then the id is only a label. */
+  graph: Graph | null
+  params: Readonly<Record<string, unknown>>
+  params_at: string
+  /** The client's choice of an id, unique among its owner's jobs; null lets the server choose. */
+  job_id: string | null
+  /** Identifies the submission among its owner's, for as long as keys are kept; absent or null: it is not to be recognised. */
+  idempotency_key?: string | null
+  name: string | null
+  /** False: waits behind a running job of the same workflow. */
+  concurrent: boolean
+  timeout_seconds: number | null
+  options: JobOptions
+  /** Whether the submitter will follow the job from the start. */
+  watched: boolean
+  /** Whether values may be sent to its streamed inputs while it runs; otherwise they end at once. */
+  fed: boolean
+}
+
+/** SHA-256 of what a submission asks for, whatever order its keys came in. */
+export function requestHash({
+  workflow_id,
+  graph,
+  params,
+  name,
+  concurrent,
+  timeout_seconds,
+  options,
+}: Submission): string {
+  const request = { workflow_id, graph, params, name, concurrent, timeout_seconds, options }
+  return sha256(canonicalJson(request))
+}
+
+export interface NewJob {
+  key: number
+  workflow_id: string
+  revision: number | null
+  compiled: CompiledGraph
+  /** Whether the graph came with the request. */
+  inline: boolean
+  request_sha256: string | null
+  id: string | null
+  name: string | null
+  options: StoredOptions
+  seed: number
+}
+
+/** The row of a job that has just been admitted. */
+export function newRow(scope: Scope, of: NewJob, platform: Platform): JobTable {
+  const now = platform.timestamp()
+  return {
+    key: of.key,
+    id: of.id ?? platform.id('job'),
+    user_id: scope.user_id,
+    workspace_id: scope.workspace_id,
+    workflow_id: of.workflow_id,
+    workflow_etag: of.inline ? null : of.compiled.etag,
+    workflow_revision: of.revision,
+    graph_sha256: of.compiled.sha256,
+    name: of.name,
+    status: 'pending',
+    request_sha256: of.request_sha256,
+    options: JSON.stringify(of.options),
+    attempt: 1,
+    last_sequence: 0,
+    error: null,
+    result: null,
+    created_at: now,
+    updated_at: now,
+    started_at: null,
+    finished_at: null,
+    seed: of.seed,
+    waiting: null,
+    wake_at: null,
+  }
+}
+
+/** 48 random bits. */
+export function newSeed(platform: Platform): number {
+  return Buffer.from(platform.secret(6), 'base64url').readUIntBE(0, 6)
+}

@@ -1,0 +1,125 @@
+// What becomes of jobs that an earlier process left unfinished, or whose history could not be written for a while: queued ones wait again,
+// in their order; running ones go on from what they remember; those that were to be cancelled are.
+import { jobByKey, unfinishedJobs } from '../db/jobs.ts'
+import type { JobTable, StoredStatus } from '../db/schema.ts'
+import type { ActiveJob } from './active-job.ts'
+import { CANCELLED, interrupted } from './endings.ts'
+import type { Roster } from './roster.ts'
+import { isTerminal } from './states.ts'
+
+/** How often a job may be interrupted without having got any further: it may be what brings the process down. */
+const MOST_IDLE_RECOVERIES = 20
+
+/** Milliseconds until a job whose history could not be written is tried again. */
+const STRAY_PAUSE_MS = 1_000
+
+const RESTARTED = 'The server was interrupted and goes on with the job.'
+
+export interface Recovered {
+  running: number
+  waiting: number
+  ended: number
+}
+
+type Fate = 'queue' | 'run' | 'end' | 'rest'
+
+const FATES: Readonly<Partial<Record<StoredStatus, Fate>>> = {
+  scheduled: 'queue',
+  pending: 'queue',
+  queued: 'queue',
+  running: 'run',
+  recovering: 'run',
+  cancel_requested: 'end',
+  paused: 'rest',
+}
+
+export class Recovery {
+  readonly #roster: Roster
+  readonly #strays = new Set<number>()
+  #timer: NodeJS.Timeout | null = null
+  #stopped = false
+
+  constructor(roster: Roster) {
+    this.#roster = roster
+  }
+
+  /** Takes over what an earlier process left. What has been running comes before what was waiting. `open` of the queue lets them run. */
+  async restore(): Promise<Recovered> {
+    const counts = { running: 0, waiting: 0, ended: 0 }
+    const running: ActiveJob[] = []
+    const waiting: ActiveJob[] = []
+    const ended: Promise<void>[] = []
+    for (const row of this.#roster.parts.store.read(unfinishedJobs)) {
+      const fate = FATES[row.status]
+      if (!fate || fate === 'rest') continue
+      const job = this.#takeOver(row, fate)
+      if (job.terminal) ended.push(job.flushed())
+      else if (fate === 'run') running.push(job)
+      else waiting.push(job)
+    }
+    counts.running = running.length
+    counts.waiting = waiting.length
+    counts.ended = ended.length
+    this.#roster.queue.restore([...running, ...waiting])
+    for (const job of waiting) if (job.row.status !== 'queued') job.enqueue()
+    await Promise.all([...ended, ...running.map((job) => job.flushed())])
+    return counts
+  }
+
+  /** A job that has ended where nothing more can be done for it, else one that is to be run. */
+  #takeOver(row: JobTable, fate: Fate): ActiveJob {
+    const { job, runnable } = this.#roster.adopt(row)
+    if (fate === 'end') job.end(CANCELLED)
+    else if (!runnable)
+      job.end(interrupted('The server was interrupted, and its present version cannot run the graph.'))
+    else if (fate === 'run') {
+      if (job.memory.idle_recoveries < MOST_IDLE_RECOVERIES) job.recover(RESTARTED)
+      else job.end(interrupted(`The job was interrupted ${MOST_IDLE_RECOVERIES} times without getting any further.`))
+    }
+    return job
+  }
+
+  /** Remembers a job whose history could not be written, to go on with it when it can. */
+  lost(job_key: number): void {
+    this.#strays.add(job_key)
+    this.#later()
+  }
+
+  /** Goes on with a job that nobody runs, if it is stored and has not ended. */
+  async goOn(job_key: number): Promise<void> {
+    this.#strays.delete(job_key)
+    const row = this.#roster.parts.store.read((tx) => jobByKey(tx, job_key))
+    const fate = row && !isTerminal(row.status) && FATES[row.status]
+    if (!row || !fate || fate === 'rest' || this.#roster.byKey(job_key) || this.#stopped) return
+    const job = this.#takeOver(row, fate)
+    if (!job.terminal) {
+      this.#roster.queue.restore([job])
+      if (row.status === 'pending') job.enqueue()
+    }
+    await job.flushed()
+    this.#roster.queue.open()
+  }
+
+  stop(): void {
+    this.#stopped = true
+    if (this.#timer) clearTimeout(this.#timer)
+  }
+
+  #later(): void {
+    if (this.#timer || this.#stopped) return
+    this.#timer = setTimeout(() => void this.#round(), STRAY_PAUSE_MS)
+    this.#timer.unref()
+  }
+
+  async #round(): Promise<void> {
+    this.#timer = null
+    for (const job_key of [...this.#strays]) {
+      try {
+        await this.goOn(job_key)
+      } catch {
+        // It was lost again, which the log has said, and its turn comes again.
+        this.lost(job_key)
+      }
+    }
+  }
+}

@@ -1,0 +1,202 @@
+// The jobs that this process has: those that run, those that wait for their turn, and what they need of their surroundings. Those that wait
+// for something outside, and those that have ended, are in the database only.
+import type { JobSnapshot } from '../../generated/types.ts'
+import type { JobTable } from '../db/schema.ts'
+import { type Scope, scopedKey } from '../db/scope.ts'
+import type { Store } from '../db/store.ts'
+import type { Graph } from '../engine/graph.ts'
+import { NodeError } from '../engine/node-type.ts'
+import type { Plan } from '../engine/plan.ts'
+import type { NodeServices } from '../engine/services.ts'
+import { ServiceError } from '../errors.ts'
+import type { EventLog } from '../events/log.ts'
+import type { Log } from '../log.ts'
+import type { Platform } from '../platform.ts'
+import type { Cipher } from '../vault/vault.ts'
+import { runnablePlan } from '../workflows/invalid-graph.ts'
+import type { CompiledGraph, Plans } from '../workflows/plans.ts'
+import type { WorkflowService } from '../workflows/service.ts'
+import { ActiveJob, type ActiveJobParts, type JobHost } from './active-job.ts'
+import { JobMemory } from './memory.ts'
+import type { Publisher } from './publication.ts'
+import { Queue, type QueueLimits } from './queue.ts'
+import { snapshotOf } from './snapshot.ts'
+import { Told } from './told.ts'
+
+export interface RosterParts {
+  store: Store
+  events: EventLog
+  plans: Plans
+  workflows: WorkflowService
+  platform: Platform
+  log: Log
+  limits: QueueLimits
+  /** Seals what jobs remember. */
+  cipher: Cipher
+  publisher: Publisher
+  /** What the nodes of a user's jobs may use. */
+  servicesOf: (user_id: string) => NodeServices
+}
+
+/** What a job is that nobody can run: its graph is not one that this version knows how to run. */
+const NO_PLAN: Plan = { inputs: [], outputs: [], nodes: [], streamEdges: 0, roots: [], indexById: new Map() }
+
+export interface RosterHooks {
+  /** Jobs suspended, or ended. */
+  changed(): void
+  /** The history of a job could not be written, though the job may be stored. */
+  lost(job_key: number): void
+}
+
+export class Roster implements JobHost {
+  readonly parts: RosterParts
+  readonly events: EventLog
+  readonly platform: Platform
+  readonly log: Log
+  readonly publisher: Publisher
+  readonly queue: Queue
+  readonly #hooks: RosterHooks
+  readonly #active = new Map<number, ActiveJob>()
+  readonly #byId = new Map<string, ActiveJob>()
+  #idle: (() => void) | null = null
+
+  constructor(parts: RosterParts, hooks: RosterHooks) {
+    this.parts = parts
+    this.events = parts.events
+    this.platform = parts.platform
+    this.log = parts.log
+    this.publisher = parts.publisher
+    this.queue = new Queue(parts.limits)
+    this.#hooks = hooks
+  }
+
+  /** The jobs that this process has. */
+  get all(): ActiveJob[] {
+    return [...this.#active.values()]
+  }
+
+  living(scope: Scope, job_id: string): ActiveJob | null {
+    return this.#byId.get(scopedKey(scope, job_id)) ?? null
+  }
+
+  byKey(job_key: number): ActiveJob | null {
+    return this.#active.get(job_key) ?? null
+  }
+
+  /** A job that does not begin before `enter`. */
+  make(parts: ActiveJobParts): ActiveJob {
+    return new ActiveJob(parts, this)
+  }
+
+  /** Takes a job in; it counts from now on. */
+  add(job: ActiveJob): void {
+    this.#active.set(job.row.key, job)
+    this.#byId.set(scopedKey(job.row, job.row.id), job)
+  }
+
+  /** Takes over a stored job. `runnable`: its graph can be run. */
+  adopt(row: JobTable): { job: ActiveJob; runnable: boolean } {
+    const compiled = this.parts.plans.stored(row.graph_sha256)
+    const { plan } = compiled
+    const memory = () => this.#memoryOf(row)
+    const job = this.make({ row, compiled, plan: plan ?? NO_PLAN, memory, stored: true, watched: false })
+    this.add(job)
+    return { job, runnable: plan !== null }
+  }
+
+  #memoryOf({ key, id }: JobTable): JobMemory {
+    const { store, cipher } = this.parts
+    try {
+      const memory = JobMemory.load(store, cipher, key)
+      if (memory) return memory
+      this.log.error({ job_id: id }, 'what a job needs to go on is not stored')
+    } catch (err) {
+      this.log.error({ err, job_id: id }, 'what a job needs to go on cannot be read')
+    }
+    return JobMemory.unreadable(cipher, key)
+  }
+
+  /** Runs a job as soon as there is room: at once, or after those that wait. @throws QUEUE_FULL */
+  enter(job: ActiveJob): 'start' | 'wait' {
+    if (this.queue.take(job)) return 'start'
+    this.queue.wait(job)
+    return 'wait'
+  }
+
+  /** The plan that a job was accepted with. @throws INVALID_WORKFLOW_GRAPH where this version cannot run it */
+  planOf(row: JobTable): Plan {
+    return runnablePlan(this.parts.plans.stored(row.graph_sha256))
+  }
+
+  snapshot(row: JobTable): JobSnapshot {
+    return snapshotOf(row, () => {
+      const job = this.#active.get(row.key)
+      return (job && this.queue.position(job)) || 1
+    })
+  }
+
+  /** Resolves when nothing runs. */
+  whenIdle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#idle = resolve
+      this.#tellWhenIdle()
+    })
+  }
+
+  #tellWhenIdle(): void {
+    if (this.queue.running === 0) this.#idle?.()
+  }
+
+  // — what its jobs ask —
+
+  admitted(job: ActiveJob): void {
+    job.start()
+  }
+
+  released(job: ActiveJob): void {
+    this.queue.release(job)
+    this.#tellWhenIdle()
+  }
+
+  gone(job: ActiveJob, lost: boolean): void {
+    // Only one whose history could not be written still waits.
+    this.queue.leave(job)
+    if (this.#active.get(job.row.key) === job) {
+      this.#active.delete(job.row.key)
+      this.#byId.delete(scopedKey(job.row, job.row.id))
+    }
+    if (lost) this.#hooks.lost(job.row.key)
+    else this.#hooks.changed()
+  }
+
+  position(job: ActiveJob): number {
+    return this.queue.position(job)
+  }
+
+  servicesOf(user_id: string): NodeServices {
+    return this.parts.servicesOf(user_id)
+  }
+
+  told(row: JobTable): Told {
+    return Told.of(this.parts.store, row.key)
+  }
+
+  async loadPlan(row: JobTable, workflow_id: string, pinned: string | null): Promise<{ plan: Plan; body: string }> {
+    try {
+      const compiled = pinned === null ? this.#called(row, workflow_id) : this.#compiled(pinned)
+      return { plan: runnablePlan(compiled), body: compiled.body }
+    } catch (error) {
+      if (error instanceof ServiceError)
+        throw new NodeError(`The workflow "${workflow_id}" cannot be called: ${error.message}`)
+      throw error
+    }
+  }
+
+  #called(row: JobTable, workflow_id: string): CompiledGraph {
+    return this.parts.workflows.runnable(row, workflow_id).compiled
+  }
+
+  #compiled(body: string): CompiledGraph {
+    return this.parts.plans.compile(JSON.parse(body) as Graph)
+  }
+}

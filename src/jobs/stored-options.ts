@@ -1,0 +1,37 @@
+// The options of a job as its row keeps them: those that the client chose, and those that decide how it runs after a restart.
+import type { JobTable } from '../db/schema.ts'
+
+export interface JobOptions {
+  persistence: 'job' | 'session'
+  event_detail: 'full' | 'outputs' | 'terminal'
+  asset_persistence: 'auto' | 'temporary'
+}
+
+export interface StoredOptions extends JobOptions {
+  /** False: waits behind a running job of the same workflow. */
+  concurrent: boolean
+  /** From its start on, or null for no limit. */
+  timeout_seconds: number | null
+  /** Whether values may be sent to its streamed inputs. */
+  fed: boolean
+}
+
+const DEFAULTS: StoredOptions = {
+  persistence: 'job',
+  event_detail: 'full',
+  asset_persistence: 'auto',
+  concurrent: true,
+  timeout_seconds: null,
+  fed: false,
+}
+
+export function optionsOf(row: JobTable): StoredOptions {
+  return { ...DEFAULTS, ...(JSON.parse(row.options) as Partial<StoredOptions>) }
+}
+
+/** When the job's time is over, in milliseconds since the epoch; null: it has no limit, or has not begun. */
+export function deadlineOf(row: JobTable): number | null {
+  const { timeout_seconds } = optionsOf(row)
+  if (timeout_seconds === null || row.started_at === null) return null
+  return Date.parse(row.started_at) + timeout_seconds * 1000
+}

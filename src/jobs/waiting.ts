@@ -1,0 +1,75 @@
+// What a suspended job waits for: as the row keeps it, as clients see it, and which of it a value is for.
+import type { WaitingFor } from '../../generated/types.ts'
+import type { JobTable } from '../db/schema.ts'
+import type { Waiting } from '../engine/journal.ts'
+import { type Problem, ServiceError } from '../errors.ts'
+
+/** One firing that waits. What it shows is redacted; `firing` and `until` are for the service alone. */
+export interface StoredWaiting extends WaitingFor {
+  firing: string
+  /** Milliseconds since the epoch, or null. */
+  until: number | null
+}
+
+/** Names the firing that a value is for; with neither, the only one that waits. */
+export interface Whom {
+  readonly node_id: string | null
+  readonly name: string | null
+}
+
+/** The list as the row keeps it. */
+export function storedWaiting(waiting: readonly Waiting[], redact: <T>(value: T) => T): StoredWaiting[] {
+  return waiting.map(({ firing, node_id, request: { kind, name, message, schema, until } }) => ({
+    ...redact({ node_id, kind, name, message, schema }),
+    firing,
+    until,
+  }))
+}
+
+export function waitingOf(row: JobTable): StoredWaiting[] {
+  return row.waiting === null ? [] : (JSON.parse(row.waiting) as StoredWaiting[])
+}
+
+/** The list as a snapshot shows it. */
+export function shownWaiting(row: JobTable): WaitingFor[] {
+  return waitingOf(row).map(({ node_id, kind, name, message, schema }) => ({ node_id, kind, name, message, schema }))
+}
+
+/** The soonest end of a delay; null where nothing waits for time alone. */
+export function soonest(waiting: readonly StoredWaiting[]): number | null {
+  const ends = waiting.flatMap(({ until }) => (until === null ? [] : [until]))
+  return ends.length === 0 ? null : Math.min(...ends)
+}
+
+/**
+ * The firing that a value is for. Several firings of one node inside of a stream are answered in their order.
+ * @throws JOB_NOT_SUSPENDED where nothing waits for a value, INVALID_PARAMETERS where it is not clear which, or none is so named
+ */
+export function awaiting(row: JobTable, { node_id, name }: Whom, at: string): StoredWaiting {
+  const all = waitingOf(row).filter(({ kind }) => kind !== 'delay')
+  if (all.length === 0) throw new ServiceError('JOB_NOT_SUSPENDED')
+  const named = all.filter((one) => (node_id ?? one.node_id) === one.node_id && (name ?? one.name) === one.name)
+  const [first, ...others] = named
+  if (!first) throw refused(unknownPath(node_id, at), `Nothing of that name waits. These wait: ${listed(all)}.`)
+  if (others.some((one) => one.node_id !== first.node_id || one.name !== first.name))
+    throw refused(`${at}/node_id`, `Several nodes wait; say which by node_id or name: ${listed(named)}.`)
+  return first
+}
+
+function unknownPath(node_id: string | null, at: string): string {
+  return `${at}/${node_id === null ? 'name' : 'node_id'}`
+}
+
+function refused(path: string, message: string): ServiceError {
+  const problems: Problem[] = [{ path, message }]
+  return new ServiceError('INVALID_PARAMETERS', { message, problems })
+}
+
+/** How many are named in a message. */
+const LISTED = 10
+
+function listed(waiting: readonly StoredWaiting[]): string {
+  const names = new Set(waiting.map(({ node_id, name }) => (name === null ? node_id : `${node_id} (name ${name})`)))
+  const shown = [...names].slice(0, LISTED).join(', ')
+  return names.size > LISTED ? `${shown} and ${names.size - LISTED} more` : shown
+}

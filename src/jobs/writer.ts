@@ -1,0 +1,188 @@
+// Writes one living job: its row, its events, what it remembers and the rows that come with these, all that happened in one turn of the
+// event loop in one transaction. It tells whoever waits when that is committed, and stops when it cannot be.
+import { keepGraph } from '../db/graphs.ts'
+import { insertJob, updateJob } from '../db/jobs.ts'
+import type { JobTable } from '../db/schema.ts'
+import type { Tx } from '../db/store.ts'
+import { ServiceError } from '../errors.ts'
+import type { Feed } from '../events/feed.ts'
+import type { EventLog } from '../events/log.ts'
+import type { EventBody, JobFrame } from '../events/types.ts'
+import type { CompiledGraph } from '../workflows/plans.ts'
+import type { Entry, JobMemory } from './memory.ts'
+import { isTerminal } from './states.ts'
+import { Waiters } from './waiters.ts'
+
+/** What a job writes besides: a row of an asset, or of an idempotency key. It may run more than once. */
+export type Extra = (tx: Tx) => void
+
+export interface WriterParts {
+  row: JobTable
+  compiled: CompiledGraph
+  /** Whether the row is in the database already. */
+  stored: boolean
+  /** Whether its submitter will follow it from the start. */
+  watched: boolean
+  memory: () => JobMemory
+}
+
+export interface WriterHost {
+  readonly events: EventLog
+  timestamp(): string
+  /** Something is committed. */
+  committed(): void
+  /** It cannot be written: nothing that is not stored may be believed. */
+  lost(cause: unknown): void
+}
+
+interface Pending {
+  resolve(): void
+  reject(error: unknown): void
+}
+
+export class JobWriter {
+  readonly feed: Feed
+  readonly #parts: WriterParts
+  readonly #host: WriterHost
+  readonly #waiters: Waiters
+  #stored: boolean
+  #committing = false
+  /** No more is taken: the history could not be written, or another process goes on with the job. */
+  #closed: ServiceError | null = null
+  #extras: Extra[] = []
+  #pending: Pending[] = []
+  /** How many of both the commit under way covers. */
+  #covers = { extras: 0, pending: 0 }
+
+  constructor(parts: WriterParts, host: WriterHost) {
+    this.#parts = parts
+    this.#host = host
+    this.#stored = parts.stored
+    this.feed = host.events.open(parts.row.key, parts.row.last_sequence, parts.watched)
+    this.#waiters = new Waiters(this.feed)
+  }
+
+  get closed(): boolean {
+    return this.#closed !== null
+  }
+
+  /** Whether everything up to now is committed. */
+  get clean(): boolean {
+    return !this.#committing && this.feed.sequence === this.feed.committed
+  }
+
+  /** Stages a durable event. @throws what writing its text throws; nothing is staged then */
+  append(event: EventBody, frame: JobFrame | null): void {
+    if (this.#closed) return
+    this.feed.append(event, frame, this.#host.timestamp())
+    this.#commitSoon()
+  }
+
+  /** Adds a frame that is only for those who watch now. */
+  provisional(frame: () => JobFrame): void {
+    if (!this.#closed && this.feed.followed) this.feed.provisional(frame(), this.#host.timestamp())
+  }
+
+  remember(entry: Entry): void {
+    if (this.#closed) return
+    this.#parts.memory().stage(entry)
+    this.#commitSoon()
+  }
+
+  /** Writes a further row with the next commit. */
+  write(extra: Extra): void {
+    if (this.#closed) return
+    this.#extras.push(extra)
+    this.#commitSoon()
+  }
+
+  /** Resolves when everything that is staged now is committed. @throws SERVICE_UNAVAILABLE where it cannot be */
+  written(): Promise<void> {
+    if (this.#closed) return Promise.reject(this.#closed)
+    if (this.clean) return Promise.resolve()
+    this.#commitSoon()
+    return new Promise((resolve, reject) => this.#pending.push({ resolve, reject }))
+  }
+
+  /** Resolves when the first event is committed: the job will not be lost any more. */
+  accepted(): Promise<void> {
+    return this.#waiters.until(1)
+  }
+
+  /** Resolves when the terminal event is committed, or when the job rests. */
+  settled(): Promise<void> {
+    return this.#waiters.until(null)
+  }
+
+  /** The job goes on later, in another writer. */
+  rest(): void {
+    this.#host.events.rest(this.feed)
+    this.#waiters.release()
+  }
+
+  /** Takes nothing more, and lets go of whoever waits for what will not come in this process. */
+  close(error: ServiceError): void {
+    if (this.#closed) return
+    this.#closed = error
+    this.#waiters.lose(error)
+    for (const { reject } of this.#pending.splice(0)) reject(error)
+  }
+
+  #commitSoon(): void {
+    if (this.#committing || this.#closed) return
+    this.#committing = true
+    this.#host.events.commit(
+      this.feed,
+      (tx, last_sequence) => this.#writeAll(tx, last_sequence),
+      (error) => this.#committed(error),
+    )
+  }
+
+  #writeAll(tx: Tx, last_sequence: number): void {
+    // Only what was staged before this moment is written; what comes later asks for a commit of its own.
+    this.#committing = false
+    this.#covers = { extras: this.#extras.length, pending: this.#pending.length }
+    const { row } = this.#parts
+    row.last_sequence = last_sequence
+    if (this.#stored) {
+      if (!updateJob(tx, row)) throw new Error(`job ${row.key} is no longer this attempt's`)
+    } else {
+      keepGraph(tx, this.#parts.compiled.sha256, this.#parts.compiled.body)
+      insertJob(tx, row)
+    }
+    this.#writeMemory(tx, row)
+    for (const extra of this.#extras) extra(tx)
+  }
+
+  /** Nothing of a job that has completed will be asked for again; one that failed or was cancelled may be tried again. */
+  #writeMemory(tx: Tx, row: JobTable): void {
+    const memory = this.#parts.memory()
+    if (row.status === 'completed') memory.forget(tx)
+    else memory.write(tx, row.attempt)
+  }
+
+  #committed(error: unknown): void {
+    if (error !== null) {
+      this.#lose(error)
+      return
+    }
+    this.#stored = true
+    this.#parts.memory().written()
+    this.#extras.splice(0, this.#covers.extras)
+    for (const { resolve } of this.#pending.splice(0, this.#covers.pending)) resolve()
+    this.#waiters.wake()
+    this.#host.committed()
+  }
+
+  #lose(cause: unknown): void {
+    if (this.#closed) return
+    this.#host.events.abandon(this.feed)
+    this.close(new ServiceError('SERVICE_UNAVAILABLE', { cause }))
+    this.#host.lost(cause)
+  }
+
+  /** Whether the job has ended and everybody may know it. */
+  get ended(): boolean {
+    return this.feed.ended && isTerminal(this.#parts.row.status)
+  }
+}
