@@ -12,6 +12,7 @@ import {
   openSync,
   renameSync,
   rmSync,
+  type Stats,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
@@ -81,10 +82,12 @@ export class LocalStore implements ObjectStore {
     const path = this.#pathOf(key)
     const file = await open(path, READ).catch(nothingWhereMissing)
     if (file === null) return null
-    const { size } = await file.stat()
-    if (length > 0 && start + length <= size)
+    const facts = await file.stat()
+    const { size } = facts
+    if (facts.isFile() && length > 0 && start + length <= size)
       return file.createReadStream({ start, end: start + length - 1, highWaterMark: CHUNK })
     await file.close()
+    if (!facts.isFile()) return null
     if (length === 0) return Readable.from([])
     throw new Error(`the object ${key} has ${size} bytes, too few for ${length} from ${start}`)
   }
@@ -97,8 +100,8 @@ export class LocalStore implements ObjectStore {
   async delete(key: string, put_since = Number.POSITIVE_INFINITY): Promise<boolean> {
     const path = this.#pathOf(key)
     const aside = this.#newName()
-    const found = lstatSync(path, { throwIfNoEntry: false })
-    if (!found?.isFile() || found.mtimeMs >= put_since) return false
+    const found = fileAt(path)
+    if (!found || found.mtimeMs >= put_since) return false
     // Between the look at it and this nothing else has run. Freeing the blocks of a large file takes its time.
     renameSync(path, aside)
     await unlink(aside)
@@ -126,8 +129,7 @@ export class LocalStore implements ObjectStore {
 
   /** Lets content that is there count as put now; false where it is not, or not whole. */
   #refresh(path: string, size: number): boolean {
-    const found = lstatSync(path, { throwIfNoEntry: false })
-    if (!found?.isFile() || found.size !== size) return false
+    if (fileAt(path)?.size !== size) return false
     const seconds = this.#now() / 1_000
     utimesSync(path, seconds, seconds)
     // Whoever renamed it may have died before the name was on disk.
@@ -194,6 +196,15 @@ function syncFolder(path: string): void {
     fsyncSync(folder)
   } finally {
     closeSync(folder)
+  }
+}
+
+function fileAt(path: string): Stats | null {
+  try {
+    const found = lstatSync(path)
+    return found.isFile() ? found : null
+  } catch (error) {
+    return nothingWhereMissing(error as NodeJS.ErrnoException)
   }
 }
 

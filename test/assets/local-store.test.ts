@@ -1,0 +1,231 @@
+// Objects as files: whole or not there, within their folder, and gone when they are removed.
+import assert from 'node:assert/strict'
+import { mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { digestOf } from '../../src/assets/keys.ts'
+import { LocalStore } from '../../src/assets/local-store.ts'
+import { StartError } from '../../src/start-error.ts'
+import { scaled } from '../helpers/scale.ts'
+import { temporaryFolder } from '../helpers/server.ts'
+import { bytesOf, filesOf, textOf } from './kit.ts'
+
+const NOW = 1_767_225_600_000
+
+async function inStore(run: (store: LocalStore, root: string) => Promise<void>): Promise<void> {
+  const root = temporaryFolder()
+  try {
+    await run(new LocalStore(root, () => NOW), root)
+  } finally {
+    rmSync(root, { recursive: true, force: true })
+  }
+}
+
+async function* chunks(...texts: string[]): AsyncGenerator<Uint8Array> {
+  for (const text of texts) yield bytesOf(text)
+}
+
+async function* broken(): AsyncGenerator<Uint8Array> {
+  yield bytesOf('half of it')
+  throw new Error('the line was cut')
+}
+
+describe('put', () => {
+  test('keeps bytes and streams, and tells their digest', () =>
+    inStore(async (store, root) => {
+      const expected = { size: 11, sha256: digestOf(bytesOf('Hello, Ada!')) }
+      assert.deepEqual(await store.put('a/b', bytesOf('Hello, Ada!')), expected)
+      assert.deepEqual(await store.put('c', chunks('Hello', '', ', Ada!')), expected)
+      assert.equal(readFileSync(join(root, 'objects', 'a', 'b'), 'utf8'), 'Hello, Ada!')
+      assert.equal(await textOf(await store.get('c', { start: 0, length: 11 })), 'Hello, Ada!')
+      assert.deepEqual(await store.stat('c'), { size: 11, put_at: NOW })
+      assert.deepEqual(filesOf(join(root, 'incoming')), [])
+    }))
+
+  test('takes the place of what was there, while readers of that go on', () =>
+    inStore(async (store) => {
+      await store.put('k', bytesOf('old'))
+      const reader = await store.get('k', { start: 0, length: 3 })
+      await store.put('k', bytesOf('newer'))
+      assert.equal(await textOf(reader), 'old')
+      assert.equal(await textOf(await store.get('k', { start: 0, length: 5 })), 'newer')
+    }))
+
+  test('leaves nothing of a stream that breaks, and what was there as it was', () =>
+    inStore(async (store, root) => {
+      await assert.rejects(store.put('new', broken()), /the line was cut/)
+      await store.put('old', bytesOf('old'))
+      await assert.rejects(store.put('old', broken()), /the line was cut/)
+      assert.equal(await store.stat('new'), null)
+      assert.equal(await textOf(await store.get('old', { start: 0, length: 3 })), 'old')
+      assert.deepEqual(filesOf(root), ['old'])
+    }))
+
+  test('leaves nothing where the name cannot be had', () =>
+    inStore(async (store, root) => {
+      await store.put('a', bytesOf('a file'))
+      await assert.rejects(store.put('a/b', bytesOf('below a file')))
+      assert.throws(() => store.putSync('a/b', bytesOf('below a file')))
+      await store.put('f/x', bytesOf('x'))
+      await assert.rejects(store.put('f', bytesOf('in the place of a folder')))
+      assert.throws(() => store.putSync('f', bytesOf('in the place of a folder')))
+      assert.deepEqual(filesOf(root), ['a', 'x'])
+    }))
+
+  test('of two writers, one wins whole', () =>
+    inStore(async (store) => {
+      const texts = Array.from({ length: 8 }, (_, i) => String(i).repeat(50_000))
+      await Promise.all(texts.map((text) => store.put('k', chunks(text, text))))
+      const kept = await textOf(await store.get('k', { start: 0, length: 100_000 }))
+      assert.ok(texts.some((text) => kept === text + text))
+    }))
+})
+
+describe('putSync', () => {
+  test('keeps bytes, and only dates them anew where they are there already', () =>
+    inStore(async (store, root) => {
+      store.putSync('a/b/c', bytesOf('abc'))
+      const path = join(root, 'objects', 'a', 'b', 'c')
+      // Content never changes under its key: had it been written again, this would be gone.
+      writeFileSync(path, 'xyz')
+      utimesSync(path, 1, 1)
+      store.putSync('a/b/c', bytesOf('abc'))
+      assert.deepEqual(await store.stat('a/b/c'), { size: 3, put_at: NOW })
+      assert.equal(readFileSync(path, 'utf8'), 'xyz')
+      assert.deepEqual(filesOf(root), ['c'])
+    }))
+
+  test('writes again what is not whole', () =>
+    inStore(async (store, root) => {
+      store.putSync('k', bytesOf('abc'))
+      truncateSync(join(root, 'objects', 'k'), 1)
+      store.putSync('k', bytesOf('abc'))
+      assert.equal(await textOf(await store.get('k', { start: 0, length: 3 })), 'abc')
+    }))
+})
+
+describe('get', () => {
+  test('gives the bytes that were asked for', () =>
+    inStore(async (store) => {
+      const content = new Uint8Array(300_000).map((_, i) => i % 251)
+      await store.put('k', content)
+      await fc.assert(
+        fc.asyncProperty(fc.nat(300_000), fc.nat(300_000), async (start, more) => {
+          const length = Math.min(more, 300_000 - start)
+          const stream = await store.get('k', { start, length })
+          const got: Buffer[] = []
+          for await (const chunk of stream!) got.push(chunk as Buffer)
+          assert.ok(Buffer.concat(got).equals(content.subarray(start, start + length)))
+        }),
+        { numRuns: scaled(50) },
+      )
+    }))
+
+  test('has nothing for a missing key, one through a file and a folder', () =>
+    inStore(async (store) => {
+      await store.put('a/b', bytesOf('x'))
+      const range = { start: 0, length: 1 }
+      for (const key of ['x', 'a/c', 'a/b/c']) assert.equal(await store.get(key, range), null, key)
+      for (const key of ['x', 'a/c', 'a/b/c', 'a']) assert.equal(await store.stat(key), null, key)
+      for (const key of ['x', 'a/b/c', 'a']) assert.equal(await store.delete(key), false, key)
+    }))
+
+  test('never gives fewer bytes than were asked for', () =>
+    inStore(async (store) => {
+      await store.put('k', bytesOf('abc'))
+      await assert.rejects(store.get('k', { start: 1, length: 3 }), /the object k has 3 bytes, too few for 3 from 1/)
+      await store.put('empty', new Uint8Array())
+      assert.equal(await textOf(await store.get('empty', { start: 0, length: 0 })), '')
+    }))
+
+  test('follows no link', () =>
+    inStore(async (store, root) => {
+      writeFileSync(join(root, 'secret'), 'secret')
+      symlinkSync(join(root, 'secret'), join(root, 'objects', 'link'))
+      assert.equal(await store.get('link', { start: 0, length: 6 }), null)
+      assert.equal(await store.stat('link'), null)
+      assert.equal(await store.delete('link'), false)
+      assert.deepEqual(await store.list(null, 10), [])
+    }))
+})
+
+describe('delete', () => {
+  test('removes at once, while readers go on', () =>
+    inStore(async (store, root) => {
+      await store.put('k', bytesOf('abc'))
+      const reader = await store.get('k', { start: 0, length: 3 })
+      const deleted = store.delete('k')
+      assert.deepEqual(await store.list(null, 10), [])
+      assert.equal(await deleted, true)
+      assert.equal(await textOf(reader), 'abc')
+      assert.deepEqual(filesOf(root), [])
+    }))
+
+  test('leaves what was put since', () =>
+    inStore(async (store) => {
+      await store.put('k', bytesOf('abc'))
+      assert.equal(await store.delete('k', NOW), false)
+      assert.equal(await store.delete('k', NOW - 1), false)
+      assert.equal(await store.delete('k', NOW + 1), true)
+    }))
+})
+
+describe('list', () => {
+  test('gives every key once, page by page', () =>
+    inStore(async (store) => {
+      const keys = ['a', 'b/a', 'b/b', 'b/c/d', 'b-', 'c', 'd/e/f/g', 'd/e/f/h', 'z']
+      for (const key of keys) await store.put(key, bytesOf(key))
+      for (const limit of [1, 2, 3, 100]) {
+        const found: string[] = []
+        for (let page = await store.list(null, limit); page.length > 0; page = await store.list(page.at(-1)!, limit)) {
+          assert.ok(page.length <= limit)
+          found.push(...page)
+        }
+        assert.deepEqual([...found].sort(), [...keys].sort())
+      }
+      assert.deepEqual(await store.list(null, 0), [])
+    }))
+
+  test('goes on behind a key that is gone', () =>
+    inStore(async (store) => {
+      for (const key of ['a/a', 'a/b', 'b/a']) await store.put(key, bytesOf(key))
+      await store.delete('a/a')
+      assert.deepEqual(await store.list('a/a', 10), ['a/b', 'b/a'])
+    }))
+})
+
+test('no method takes what is no key', () =>
+  inStore(async (store, root) => {
+    for (const key of ['', '../x', '/etc/passwd', 'a/../../x', 'a\0', 'a\\..\\b', 'a//b']) {
+      await assert.rejects(store.put(key, bytesOf('x')), TypeError, key)
+      assert.throws(() => store.putSync(key, bytesOf('x')), TypeError, key)
+      await assert.rejects(store.get(key, { start: 0, length: 1 }), TypeError, key)
+      await assert.rejects(store.stat(key), TypeError, key)
+      await assert.rejects(store.delete(key), TypeError, key)
+    }
+    assert.deepEqual(filesOf(root), [])
+  }))
+
+describe('a start', () => {
+  test('removes what a dead process was writing, and nothing else', () =>
+    inStore(async (store, root) => {
+      await store.put('k', bytesOf('abc'))
+      writeFileSync(join(root, 'incoming', 'half'), 'half')
+      new LocalStore(root, () => NOW)
+      assert.deepEqual(filesOf(root), ['k'])
+    }))
+
+  test('says in one line that the folder cannot be used', () =>
+    inStore(async (_store, root) => {
+      writeFileSync(join(root, 'file'), '')
+      mkdirSync(join(root, 'folder'))
+      for (const path of [join(root, 'file', 'storage'), join(root, 'folder', 'missing', 'storage')]) {
+        assert.throws(
+          () => new LocalStore(path, () => NOW),
+          (error) =>
+            error instanceof StartError && /cannot be used \(E[A-Z]+\); check its owner and mode$/.test(error.message),
+        )
+      }
+    }))
+})
