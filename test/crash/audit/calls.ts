@@ -114,12 +114,15 @@ function textsOf(event: object): string[] {
   return (Array.isArray(value) ? value : [value]).filter((one): one is string => typeof one === 'string')
 }
 
-/** Whether a kill may have cut off a call of this node that is not safe to make twice; null where it had not been made at all. */
+/** Whether a kill may have cut off a call of this node that is not safe to make twice; null where the call had not reached the witness. */
 export function cutOff(evidence: Evidence, node_id: string): boolean | null {
   const node = node_id === 'call' ? 'w' : node_id
-  const calls = evidence.calls.filter(({ method, path }) => method === 'POST' && path.split('/')[2] === node)
   const proofs = finishedAt(evidence)
-  const open = calls.filter(({ path }) => !proofs.has(`POST ${path}`))
-  if (open.some(({ begun_at }) => evidence.kills.some(({ until }) => until >= begun_at))) return true
-  return evidence.kills.some(({ status }) => status !== null && !isTerminalStatus(status)) ? null : false
+  const open = possibleCalls(evidence.work!).filter(
+    ({ method, path }) => method === 'POST' && path.split('/')[2] === node && !proofs.has(`POST ${path}`),
+  )
+  const begun = evidence.calls.filter(({ path }) => open.some((one) => one.path === path))
+  if (begun.some(({ begun_at }) => evidence.kills.some(({ until }) => until >= begun_at))) return true
+  const killed = evidence.kills.some(({ status }) => status !== null && !isTerminalStatus(status))
+  return open.length > 0 && killed ? null : false
 }

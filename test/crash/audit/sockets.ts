@@ -20,6 +20,7 @@ export const judgeSockets: Judge = function* (evidence) {
     const from = resumed ? Number(first.last_sequence) : 0
     const answer = resumed ? answerLength(tape.frames) : 0
     if (resumed) yield* present(evidence, tape, from, tape.frames.slice(1, answer))
+    if (resumed) yield* untold(evidence, tape, from, answer)
     yield* onward(evidence, tape, from, tape.frames.slice(answer))
   }
 }
@@ -46,6 +47,17 @@ function* present(evidence: Evidence, tape: SocketTape, at: number, frames: read
     if (canonical(value) !== canonical(STREAMS.has(name) ? joined(list) : list.at(-1))) {
       yield fault(evidence, 'contradiction', `${tape.socket} was told ${name} = ${JSON.stringify(value)} at ${at}`)
     }
+  }
+}
+
+/** Outputs that changed since what was asked for, if the answer went on beyond them. */
+function* untold(evidence: Evidence, { socket, asked, frames }: SocketTape, at: number, told: number): Iterable<Fault> {
+  if (asked === null || frames.length <= told) return
+  const names = new Set(frames.slice(2, told).map(({ output_name }) => output_name))
+  for (const event of evidence.log) {
+    if (event.type !== 'output_update' || event.sequence <= asked || event.sequence > at) continue
+    if (!names.has(event.output_name))
+      yield fault(evidence, 'gap', `${socket} was not told ${event.output_name} at ${at}`)
   }
 }
 
