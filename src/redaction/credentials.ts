@@ -82,6 +82,8 @@ const MEMBERS = new RegExp(
   `(?<![A-Za-z0-9])((?:${SPELLED})\\\\{0,3}["']?\\s{0,4}[:=]\\s{0,4}\\\\{0,3}["']?)([^\\s"'\\\\&,;{\\[\\]}]+)`,
   'gi',
 )
+/** What is left of a header of which the credentials were replaced already. */
+const SCHEME_NAME = /^(?:bearer|basic|digest|token|negotiate|aws4-hmac-sha256)$/i
 const USER_INFO = /(:\/\/[^\s/:@"]{0,256}:)[^\s/@"]{1,512}@/g
 const ANY_SCHEME = /\b((?:bearer|basic)\s{1,4})[\w.~+/%-]+=*/gi
 
@@ -90,6 +92,6 @@ export function withoutNamed(text: string): string {
   return withoutCredentials(text)
     .replace(ANY_SCHEME, `$1${MARK}`)
     .replace(COOKIES, `$1${MARK}`)
-    .replace(MEMBERS, (whole, name: string, value: string) => (value === MARK ? whole : `${name}${MARK}`))
+    .replace(MEMBERS, (whole, name: string, value: string) => (SCHEME_NAME.test(value) ? whole : `${name}${MARK}`))
     .replace(USER_INFO, `$1${MARK}@`)
 }

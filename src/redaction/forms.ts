@@ -4,18 +4,24 @@
 export const SHORTEST_SECRET = 8
 
 /**
- * A secret as it is, as JSON writes it once and twice, as URLs write it (RFC 3986, and forms), and as base64 (RFC 4648 §4, §5) at
- * any place among other bytes, such as those of a user's name before it (RFC 7617).
+ * A secret as it is, as JSON writes it, as JSON in JSON does (with one level more than texts need, so that a JSON text that holds them can
+ * be looked at as well), as URLs write it (RFC 3986, and forms), and as base64 (RFC 4648 §4, §5) at any place among other bytes, such as those
+ * of a user's name before it (RFC 7617).
  */
 export function secretForms(secret: string): string[] {
   const urls = [encodeURIComponent(secret.toWellFormed()), new URLSearchParams({ s: secret }).toString().slice(2)]
   const lower = urls.map((url) => url.replaceAll(/%../g, (code) => code.toLowerCase()))
-  const texts = [secret, ...jsonForms(secret)]
-  return [...new Set([...texts, ...texts.flatMap(jsonForms), ...urls, ...lower, ...base64Forms(secret)])]
+  const once = jsonForms(secret)
+  const twice = once.map(inJson)
+  return [...new Set([secret, ...once, ...twice, ...twice.map(inJson), ...urls, ...lower, ...base64Forms(secret)])]
+}
+
+function inJson(text: string): string {
+  return JSON.stringify(text).slice(1, -1)
 }
 
 function jsonForms(text: string): string[] {
-  const json = JSON.stringify(text).slice(1, -1)
+  const json = inJson(text)
   const ascii = json.replaceAll(/[^ -~]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
   return [json, ascii, json.replaceAll('/', '\\/'), ascii.replaceAll('/', '\\/')]
 }

@@ -1,0 +1,352 @@
+// Redaction: no known secret survives in any form or place, credentials are known by their looks, and all else stays as it is.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { knownSecrets } from '../../src/redaction/known.ts'
+import { Redactor } from '../../src/redaction/redactor.ts'
+import { scaled } from '../helpers/scale.ts'
+
+const SECRET = 'pa/ss "wörd"\n+&'
+const redactor = new Redactor([SECRET, 'plain-secret', '1234567890'])
+
+const alphabet = [...'abcXYZ0189-_/+=.:!$&%"\\\'\n\t äßπ日😀']
+const secretText = fc.string({ unit: fc.constantFrom(...alphabet), minLength: 8, maxLength: 60 })
+
+/** Every string in a value, keys included. */
+function strings(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, member]) => [key, ...strings(member)])
+}
+
+const inJson = (text: string) => JSON.stringify(text).slice(1, -1)
+const base64 = (text: string) => Buffer.from(text).toString('base64')
+
+/** How people meet a secret: the form that must not be left, and the text around it. */
+const WRITINGS: Readonly<Record<string, [form: (secret: string) => string, around: (form: string) => string]>> = {
+  'as it is': [(secret) => secret, (form) => form],
+  'as JSON': [inJson, (form) => `{"a":"${form}"}`],
+  'as JSON in JSON': [(secret) => inJson(inJson(secret)), (form) => `"{\\"a\\":\\"${form}\\"}"`],
+  'in a URL': [encodeURIComponent, (form) => `https://a.example/?q=${form}&b`],
+  'in a form': [(secret) => new URLSearchParams({ a: secret }).toString().slice(2), (form) => `a=${form}&b=1`],
+  'as base64': [base64, (form) => `data:text/plain;base64,${form}`],
+  'as base64url': [(secret) => Buffer.from(secret).toString('base64url'), (form) => `"${form}"`],
+  'after a name in base64': [(secret) => base64(`me:${secret}`), (form) => form],
+  'among other bytes in base64': [(secret) => base64(`m${secret}xx`), (form) => form],
+}
+
+describe('a known secret', () => {
+  for (const [how, [form, around]] of Object.entries(WRITINGS)) {
+    test(`is replaced ${how}`, () => {
+      const text = `before ${around(form(SECRET))} after`
+      const redacted = redactor.text(text)
+      assert.ok(!redacted.includes(form(SECRET)))
+      assert.match(redacted, /^before .*\[redacted\].* after$/)
+      assert.ok(redactor.mayHold(text) && redactor.mayHold(JSON.stringify(text)))
+    })
+  }
+
+  test('never survives in any JSON value, wherever and however it stands', () => {
+    const planted = fc.record({
+      secret: secretText,
+      writing: fc.constantFrom(...Object.values(WRITINGS)),
+      beside: fc.tuple(fc.string(), fc.string()),
+      value: fc.jsonValue({ maxDepth: 4 }),
+      asKey: fc.boolean(),
+    })
+    fc.assert(
+      fc.property(planted, ({ secret, writing: [form, around], beside: [before, after], value, asKey }) => {
+        const known = new Redactor(['another-one', secret])
+        const text = before + around(form(secret)) + after
+        const whole = { value, list: [[value, asKey ? { [text]: value } : { deep: [text] }]] }
+        const kept = JSON.stringify(whole)
+        const redacted = known.value(whole)
+        for (const one of strings(redacted)) assert.ok(!one.includes(form(secret)), one)
+        assert.equal(JSON.stringify(whole), kept, 'the value itself is not touched')
+        assert.ok(known.mayHold(kept))
+        assert.deepEqual(JSON.parse(known.payload(kept)), JSON.parse(JSON.stringify(redacted)))
+        assert.equal(known.value(redacted), redacted, 'once is enough')
+      }),
+      { numRuns: scaled(300) },
+    )
+  })
+
+  test('leaves of base64 the characters alone that its neighbours have a part in', () => {
+    const seen = (around: (secret: string) => string) => redactor.text(base64(around('plain-secret')))
+    assert.equal(
+      seen((secret) => secret),
+      '[redacted]',
+    )
+    assert.equal(
+      seen((secret) => `me:${secret}`),
+      'bWU6[redacted]',
+    )
+    assert.equal(
+      seen((secret) => `m${secret}`),
+      'bX[redacted]A==',
+    )
+    assert.equal(
+      seen((secret) => `me${secret}xx`),
+      'bWV[redacted]R4eA==',
+    )
+  })
+
+  test('of less than 8 characters stays', () => {
+    const short = new Redactor(['seven77', ''])
+    assert.equal(short.text('seven77 seven77'), 'seven77 seven77')
+    short.add('eight888')
+    assert.equal(short.text('seven77 eight888'), 'seven77 [redacted]')
+  })
+
+  test('within, beside or across another leaves nothing of either', () => {
+    const known = new Redactor(['abcdefgh', 'abcdefghijklmnop', 'mnopqrstuv', 'xxxxxxxx'])
+    assert.equal(known.text('1abcdefgh2'), '1[redacted]2')
+    assert.equal(known.text('1abcdefghijklmnop2'), '1[redacted]2')
+    assert.equal(known.text('1abcdefghijklmnopqrstuv2'), '1[redacted]2')
+    assert.equal(known.text('1abcdefghxxxxxxxxx2'), '1[redacted]2')
+    assert.equal(known.text('abcdefg xxxxxxx mnopqrstu'), 'abcdefg xxxxxxx mnopqrstu')
+  })
+
+  test('is found as by looking for each at each place', () => {
+    const words = fc.array(fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 8, maxLength: 11 }), {
+      maxLength: 5,
+    })
+    const text = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 80 })
+    fc.assert(
+      fc.property(words, text, (secrets, whole) => {
+        const hidden = Array.from(whole, () => false)
+        for (const secret of secrets)
+          for (let at = whole.indexOf(secret); at >= 0; at = whole.indexOf(secret, at + 1))
+            hidden.fill(true, at, at + secret.length)
+        const expected = Array.from(whole, (char, i) => (hidden[i] ? (hidden[i - 1] ? '' : '[redacted]') : char)).join(
+          '',
+        )
+        assert.equal(new Redactor(secrets).text(whole), expected)
+      }),
+      { numRuns: scaled(300) },
+    )
+  })
+
+  test('is found in a number, which then is a text', () => {
+    assert.deepEqual(redactor.value({ a: 1234567890, b: [912345678901], c: 123456789, d: -0 }), {
+      a: '[redacted]',
+      b: ['[redacted]'],
+      c: 123456789,
+      d: -0,
+    })
+    assert.equal(redactor.payload('{"a":1234567890}'), '{"a":"[redacted]"}')
+  })
+})
+
+describe('what holds no secret', () => {
+  test('comes back as the same object, with everything in it', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        assert.equal(redactor.value(value), value)
+        const json = JSON.stringify(value)
+        assert.equal(redactor.payload(json), json)
+      }),
+      { numRuns: scaled(200) },
+    )
+  })
+
+  test('keeps its identity beside what changes', () => {
+    const same = { a: [1, 'x'] }
+    const redacted = redactor.value({ same, list: [same, 'plain-secret'] })
+    assert.equal(redacted.same, same)
+    assert.equal(redacted.list[0], same)
+    assert.deepEqual(redacted.list, [same, '[redacted]'])
+  })
+
+  test('may be bytes, which are left alone', () => {
+    const bytes = Buffer.from('plain-secret')
+    const redacted = redactor.value({ bytes, text: 'plain-secret' })
+    assert.equal(redacted.bytes, bytes)
+    assert.equal(redacted.text, '[redacted]')
+  })
+
+  test('keeps a member that is called __proto__', () => {
+    const value = JSON.parse('{"__proto__": {"a": "plain-secret"}, "b": 1}') as object
+    assert.equal(JSON.stringify(redactor.value(value)), '{"__proto__":{"a":"[redacted]"},"b":1}')
+  })
+
+  test('is words, in which credentials are only spoken of', () => {
+    for (const text of [
+      'Basic information about bearer authentication, and the basic understanding of it',
+      'The bearer of good news; BASIC programming; a basic Username:',
+      'magenta_background_color_value ntk_short quanta_of_solace_movie',
+      'authorization is needed',
+    ])
+      assert.equal(redactor.text(text), text)
+    assert.deepEqual(redactor.value({ password: 'x', cookie: 'a', token: 't' }), {
+      password: 'x',
+      cookie: 'a',
+      token: 't',
+    })
+  })
+})
+
+describe('credentials', () => {
+  const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
+  const none = new Redactor()
+  const cases: Record<string, [string, string]> = {
+    'a bearer token': [`x Bearer ${JWT} y`, 'x Bearer [redacted] y'],
+    'in lower case': ['bearer sk-a1b2c3d4', 'bearer [redacted]'],
+    'user and password': ['Basic dXNlcjpwYXNz!', 'Basic [redacted]!'],
+    'a header line': ['Authorization: secretly\r\nAccept: x', 'Authorization: [redacted]\r\nAccept: x'],
+    'a scheme of its own': ['authorization: Token abc def', 'authorization: Token [redacted] def'],
+    'a header in JSON': ['{"Authorization":"Bearer abc"}', '{"Authorization":"Bearer [redacted]"}'],
+    'a header in JSON in JSON': ['{\\"authorization\\": \\"abc\\"}', '{\\"authorization\\": \\"[redacted]\\"}'],
+    'an access token': [`(ntk_${'a1-_'.repeat(4)})`, '([redacted])'],
+    'a token for tools': [`nta_${'x'.repeat(16)}.y.z`, '[redacted]'],
+    'a delegated token': [`t=nda_${'0'.repeat(40)}`, 't=[redacted]'],
+  }
+  for (const [what, [text, redacted]] of Object.entries(cases)) {
+    test(`${what} is replaced, with no secret known`, () => {
+      assert.equal(none.text(text), redacted)
+      assert.ok(none.mayHold(text))
+      assert.deepEqual(none.value([{ a: text }]), [{ a: redacted }])
+      assert.deepEqual(JSON.parse(none.payload(JSON.stringify({ a: text }))), { a: redacted })
+    })
+  }
+})
+
+describe('with names', () => {
+  const none = new Redactor()
+  const named = <T>(value: T) => none.value(value, { names: true })
+
+  test('what stands under a telling name is replaced, however it is spelled', () => {
+    for (const name of [
+      'authorization',
+      'Proxy-Authorization',
+      'COOKIE',
+      'set-cookie',
+      'X-Api-Key',
+      'api_key',
+      'apikey',
+    ])
+      assert.deepEqual(named({ [name]: 'a', of: 1 }), { [name]: '[redacted]', of: 1 }, name)
+    for (const name of ['access_token', 'refreshToken', 'client_secret', 'Password', 'apiKey'])
+      assert.deepEqual(named({ a: [{ [name]: ['a', { b: 1 }] }] }), { a: [{ [name]: '[redacted]' }] }, name)
+  })
+
+  test('nothing is no credential, and other names stay', () => {
+    const value = { password: null, token: '', cookie: false, max_tokens: 5, tokens: ['a'], password_length: 8 }
+    assert.equal(named(value), value)
+  })
+
+  test('headers are known as lists and as records of name and value', () => {
+    assert.deepEqual(none.headers(['Host', 'a', 'Cookie', 'b']), ['Host', 'a', 'Cookie', '[redacted]'])
+    assert.deepEqual(named([['authorization', 'x']]), [['authorization', '[redacted]']])
+    assert.deepEqual(named([{ name: 'Cookie', value: 'b' }]), [{ name: 'Cookie', value: '[redacted]' }])
+    assert.equal(none.headers({ accept: 'x' }).accept, 'x')
+  })
+
+  test('texts are looked at for names as well', () => {
+    const cases: [string, string][] = [
+      ['GET /ws?api_key=abc&x=1', 'GET /ws?api_key=[redacted]&x=1'],
+      ['{"password": "abc", "a": 1}', '{"password": "[redacted]", "a": 1}'],
+      ['Cookie: a=b; c=d\r\nHost: x', 'Cookie: [redacted]\r\nHost: x'],
+      ['postgres://me:word@db/x', 'postgres://me:[redacted]@db/x'],
+      ['Bearer abc', 'Bearer [redacted]'],
+      ['client_secret=x access_token=y', 'client_secret=[redacted] access_token=[redacted]'],
+      ['Authorization: Bearer abc', 'Authorization: Bearer [redacted]'],
+    ]
+    for (const [text, redacted] of cases) assert.equal(none.text(text, { names: true }), redacted)
+  })
+})
+
+describe('odd values', () => {
+  test('one that holds itself is cut where it begins again', () => {
+    const value: Record<string, unknown> = { a: 'plain-secret' }
+    value.self = value
+    value.list = [value, value]
+    assert.deepEqual(redactor.value(value), {
+      a: '[redacted]',
+      self: '[redacted]',
+      list: ['[redacted]', '[redacted]'],
+    })
+  })
+
+  test('one that doubles itself at each level is looked at once', () => {
+    let value: unknown = 'plain-secret'
+    for (let level = 0; level < 60; level++) value = { a: value, b: value }
+    let redacted = redactor.value(value) as Record<string, unknown>
+    for (let level = 0; level < 59; level++) redacted = redacted.b as Record<string, unknown>
+    assert.deepEqual(redacted, { a: '[redacted]', b: '[redacted]' })
+  })
+
+  test('one of any depth is no danger, and nothing is shown that was not looked at', () => {
+    let value: unknown = 'plain-secret'
+    for (let level = 0; level < 200_000; level++) value = [value]
+    assert.ok(!JSON.stringify(redactor.value(value)).includes('plain-secret'))
+  })
+
+  test('the longest texts take time in proportion, however they are made', () => {
+    const made = new Redactor(['aaaaaaaaaaaaaaaaaaaaaaaaaaaab', `${'a'.repeat(5_000)}b`, 'plain-secret'])
+    for (const part of [
+      'a',
+      'authorization ',
+      'bearer ',
+      'Basic YTpi',
+      'api_key ',
+      '://x',
+      'ntk_',
+      'plain-secre',
+      '\\',
+      ': "',
+    ]) {
+      const time = (length: number) => {
+        const text = part.repeat(Math.ceil(length / part.length))
+        const started = performance.now()
+        made.text(text, { names: true })
+        made.mayHold(text)
+        return performance.now() - started
+      }
+      const least = (length: number) => Math.min(time(length), time(length), time(length))
+      const [short, long] = [least(20_000), least(320_000)]
+      assert.ok(long < 16 * 6 * Math.max(short, 0.5), `${part}: ${short} ms, and ${long} ms for 16 times as much`)
+    }
+  })
+})
+
+describe('the secrets of the environment', () => {
+  test('are those of the service and what is named like one', () => {
+    const environment = {
+      SVC_SECRET_DB: ' secret of db ',
+      SECRETS_MASTER_KEY: 'the master key',
+      SECRETS_MASTER_KEY_NEW: 'the new master key',
+      SVC_LOCAL_CLIENT_TOKEN: 'client token',
+      IDP_KEY: 'provider key',
+      SVC_INTEGRATION_TOKEN: 'integration token',
+      OPENAI_API_KEY: 'openai key',
+      ANTHROPIC_API_KEY: 'anthropic key',
+      GEMINI_API_KEY: 'gemini key',
+      SMTP_PASSWORD: 'smtp password',
+      APP_SECRET: 'app secret',
+      AWS_SECRET_ACCESS_KEY: 'access key',
+      SHORT_TOKEN: 'seven77',
+      EMPTY_TOKEN: '',
+      UNSET_TOKEN: undefined,
+      TWICE_TOKEN: 'client token',
+      HOME: '/home/of/somebody',
+      TOKENIZER: 'a tokenizer',
+      SVC_DATA_DIR: '/srv/data/folder',
+    }
+    assert.deepEqual(knownSecrets(environment), [
+      ' secret of db ',
+      'secret of db',
+      'the master key',
+      'the new master key',
+      'client token',
+      'provider key',
+      'integration token',
+      'openai key',
+      'anthropic key',
+      'gemini key',
+      'smtp password',
+      'app secret',
+      'access key',
+    ])
+  })
+})

@@ -1,0 +1,190 @@
+// The file of the master key, and which key opens a vault.
+import assert from 'node:assert/strict'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { StartError } from '../../src/start-error.ts'
+import { keyFile, keyFileWarning, makeKey, nextKeyFile, readKeyFile, writeKeyFile } from '../../src/vault/master-key.ts'
+import { type KeyRecord, openVault, vaultUnder } from '../../src/vault/open.ts'
+import { startServer, temporaryFolder } from '../helpers/server.ts'
+
+function inFolder(run: (folder: string) => void | Promise<void>) {
+  return async () => {
+    const folder = temporaryFolder()
+    try {
+      await run(folder)
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  }
+}
+
+/** What a database remembers. */
+class Remembered implements KeyRecord {
+  kept: string | null
+  going: string | null = null
+  sealed: boolean
+  constructor(kept: string | null, sealed: boolean) {
+    this.kept = kept
+    this.sealed = sealed
+  }
+  fingerprint() {
+    return this.kept
+  }
+  next() {
+    return this.going
+  }
+  holdsSealed() {
+    return this.sealed
+  }
+  async keep(fingerprint: string) {
+    this.kept = fingerprint
+  }
+}
+
+const GIVEN = 'sixteen letters!'
+const OTHER = 'sixteen other letters'
+
+async function refused(opening: Promise<unknown>, message: RegExp): Promise<void> {
+  await assert.rejects(opening, (error) => {
+    assert.ok(error instanceof StartError, String(error))
+    assert.match(error.message, message)
+    assert.ok(!error.message.includes('\n') && !error.message.includes(GIVEN) && !error.message.includes(OTHER))
+    return true
+  })
+}
+
+describe('the key file', () => {
+  test('a key that is made has 32 random bytes', () => {
+    assert.equal(Buffer.from(makeKey(), 'base64url').length, 32)
+    assert.notEqual(makeKey(), makeKey())
+  })
+
+  test(
+    'is one line that its owner alone may read, and nothing else is left',
+    inFolder((folder) => {
+      const key = makeKey()
+      writeFileSync(`${keyFile(folder)}.draft`, 'left by a crash')
+      writeKeyFile(keyFile(folder), key)
+      assert.equal(readFileSync(keyFile(folder), 'utf8'), `${key}\n`)
+      assert.equal(readKeyFile(keyFile(folder)), key)
+      assert.deepEqual(readdirSync(folder), ['master.key'])
+      if (process.platform !== 'win32') assert.equal(statSync(keyFile(folder)).mode & 0o777, 0o600)
+      assert.equal(keyFileWarning(keyFile(folder)), null)
+    }),
+  )
+
+  test(
+    'that others may read is warned of',
+    { skip: process.platform === 'win32' },
+    inFolder((folder) => {
+      writeKeyFile(keyFile(folder), makeKey())
+      for (const mode of [0o640, 0o604, 0o660]) {
+        chmodSync(keyFile(folder), mode)
+        assert.match(keyFileWarning(keyFile(folder))!, new RegExp(`mode ${mode.toString(8)}\\); .*chmod 600`))
+      }
+    }),
+  )
+
+  test(
+    'that is empty, too short or unreadable is refused',
+    inFolder((folder) => {
+      const path = keyFile(folder)
+      assert.equal(readKeyFile(path), null)
+      for (const [content, message] of [
+        ['', /is empty; bring back a copy/],
+        [' \n', /is empty/],
+        ['fifteen letters\n', /holds less than 16 characters/],
+      ] as const) {
+        writeFileSync(path, content)
+        assert.throws(() => readKeyFile(path), message)
+        assert.throws(() => readKeyFile(path), StartError)
+      }
+      rmSync(path)
+      mkdirSync(path)
+      assert.throws(() => readKeyFile(path), /cannot be read \(EISDIR\)/)
+      assert.throws(() => writeKeyFile(join(folder, 'none', 'master.key'), GIVEN), /cannot be written \(ENOENT\)/)
+    }),
+  )
+})
+
+describe('opening the vault', () => {
+  test(
+    'the first time makes a key, which later times find',
+    inFolder(async (folder) => {
+      const record = new Remembered(null, false)
+      const first = await openVault(folder, null, record)
+      assert.equal(record.kept, first.vault.fingerprint)
+      assert.equal(first.key, readKeyFile(keyFile(folder)))
+      record.sealed = true
+      const second = await openVault(folder, null, record)
+      assert.deepEqual([second.key, second.vault.fingerprint], [first.key, first.vault.fingerprint])
+    }),
+  )
+
+  test(
+    'a key that is given wins over the file, and makes none',
+    inFolder(async (folder) => {
+      const record = new Remembered(null, false)
+      const { vault, key, warning } = await openVault(folder, GIVEN, record)
+      assert.deepEqual([vault.fingerprint, key, warning], [vaultUnder(GIVEN).fingerprint, GIVEN, null])
+      assert.equal(existsSync(keyFile(folder)), false)
+      writeKeyFile(keyFile(folder), OTHER)
+      assert.equal((await openVault(folder, GIVEN, record)).key, GIVEN)
+    }),
+  )
+
+  test(
+    'what the file holds may be given instead',
+    inFolder(async (folder) => {
+      const record = new Remembered(null, false)
+      const { key, vault } = await openVault(folder, null, record)
+      record.sealed = true
+      assert.equal((await openVault(folder, key, record)).vault.fingerprint, vault.fingerprint)
+    }),
+  )
+
+  test(
+    'another key is taken while nothing is sealed, and refused afterwards',
+    inFolder(async (folder) => {
+      const record = new Remembered(vaultUnder(OTHER).fingerprint, false)
+      await openVault(folder, GIVEN, record)
+      assert.equal(record.kept, vaultUnder(GIVEN).fingerprint)
+      record.sealed = true
+      await refused(openVault(folder, OTHER, record), /encrypted under another key than that of SECRETS_MASTER_KEY/)
+      writeKeyFile(keyFile(folder), OTHER)
+      await refused(openVault(folder, null, record), /another key than that of .*master\.key; set SECRETS_MASTER_KEY/)
+      assert.equal(record.kept, vaultUnder(GIVEN).fingerprint)
+    }),
+  )
+
+  test(
+    'a file that is missing is not made anew where data needs it',
+    inFolder(async (folder) => {
+      const record = new Remembered(vaultUnder(GIVEN).fingerprint, true)
+      await refused(openVault(folder, null, record), /master\.key is missing, and stored data needs it/)
+      assert.deepEqual(readdirSync(folder), [])
+    }),
+  )
+
+  test(
+    'a change of the key that was interrupted must be ended first',
+    inFolder(async (folder) => {
+      const record = new Remembered(vaultUnder(GIVEN).fingerprint, true)
+      record.going = vaultUnder(OTHER).fingerprint
+      await refused(openVault(folder, GIVEN, record), /was interrupted; end it with "svc secrets rotate"/)
+      record.going = null
+      writeKeyFile(nextKeyFile(folder), GIVEN)
+      await refused(openVault(folder, null, record), /was interrupted/)
+      writeKeyFile(keyFile(folder), OTHER)
+      await refused(openVault(folder, null, record), /was interrupted/)
+    }),
+  )
+
+  test('a server makes its key at the first start, and keeps it out of what it tells', async () => {
+    await using server = await startServer()
+    const key = readKeyFile(keyFile(server.data_dir))!
+    assert.equal(server.context.vault.fingerprint, vaultUnder(key).fingerprint)
+    assert.equal(server.context.redactor.text(`the key is ${key}`), 'the key is [redacted]')
+  })
+})
