@@ -10,11 +10,13 @@ import { handlers } from './handlers.ts'
 import { allowedMethods, byPath, claimFinder, expressPaths } from './paths.ts'
 import { type AnyReply, doorOf, sendError, sendRefusal, sendReply } from './reply.ts'
 import { type RequestContext, requestId } from './request.ts'
+import { bySignature, takesSignature } from './signed.ts'
 import { createValidators, type Validators, type ValidRequest } from './validate.ts'
 
 interface Locals {
   request_id: string
   principal: Principal | null
+  signed?: true
 }
 
 interface Tools {
@@ -41,6 +43,10 @@ export function createApp(context: AppContext): { app: Express; warmUp: () => Pr
   }
   app.use(begin(context))
   for (const operations of byPath(served.filter(isPublic))) mount(app, operations, tools)
+  const admit = bySignature(context, (response) => {
+    localsOf(response).signed = true
+  })
+  mount(app, served.filter(takesSignature), tools, admit)
   app.use(authenticate(context))
   for (const operations of byPath(served)) {
     const others = operations.filter((operation) => !isPublic(operation))
@@ -79,11 +85,13 @@ function isPublic({ access }: OperationInfo): boolean {
   return access === 'public'
 }
 
-/** Routes the operations of one path. */
-function mount(app: Express, operations: readonly OperationInfo[], tools: Tools): void {
-  for (const operation of operations) {
-    const method = operation.method as 'get' | 'put' | 'post' | 'delete'
-    app[method](expressPaths(operation), ...stepsOf(operation, tools))
+/** Routes the operations of one path, behind a first step if one is given. */
+function mount(app: Express, operations: readonly OperationInfo[], tools: Tools, ...first: RequestHandler[]): void {
+  // A route for GET takes HEAD as well, so one of its own comes before.
+  const heads = operations.filter(({ method }) => method === 'head')
+  for (const operation of new Set([...heads, ...operations])) {
+    const method = operation.method as 'head' | 'get' | 'put' | 'post' | 'delete'
+    app[method](expressPaths(operation), ...first, ...stepsOf(operation, tools))
   }
 }
 
@@ -121,10 +129,12 @@ function requestContext(app: AppContext, response: Response): RequestContext {
   return {
     app,
     request_id: locals.request_id,
+    signed: locals.signed === true,
     get principal() {
       if (!locals.principal) throw new Error('a public operation has no principal')
       return locals.principal
     },
+    accepts: (types) => (response.req.accepts([...types]) || null) as never,
     // Made only for handlers that watch for it: most never do.
     get signal() {
       signal ??= closeSignal(response)

@@ -3,8 +3,10 @@ import type { HandlerTable } from '../../generated/operations.ts'
 import { config } from './config.ts'
 import { contract } from './contract.ts'
 import { health } from './health.ts'
+import { jobs } from './jobs.ts'
 import { nodes } from './nodes.ts'
 import type { RequestContext } from './request.ts'
+import { storage } from './storage.ts'
 import { workflows } from './workflows.ts'
 
-export const handlers: HandlerTable<RequestContext> = { config, contract, health, nodes, workflows }
+export const handlers: HandlerTable<RequestContext> = { config, contract, health, jobs, nodes, storage, workflows }

@@ -12,6 +12,14 @@ export interface AnyReply {
   headers?: Readonly<Record<string, string | number>>
 }
 
+/** An answer whose JSON is text already, whole or in parts. That the text says a `Body` is the caller's word. */
+export function jsonText<Body, Status extends number>(
+  status: Status,
+  text: string | AsyncIterable<string>,
+): { status: Status; body: Body; content_type?: never } {
+  return { status, body: text, content_type: JSON_TYPE } as never
+}
+
 /** The form of an error body, as the contract's `x-svc-errors` names it. */
 export type Door = 'api' | 'sdk' | 'openai'
 
@@ -33,9 +41,11 @@ export function sendReply(response: Response, reply: AnyReply, fault: (error: Er
   sendJson(response, reply.body)
 }
 
+const JSON_TYPE = 'application/json; charset=utf-8'
+
 function sendJson(response: Response, body: unknown): void {
   const text = JSON.stringify(body)
-  response.setHeader('Content-Type', 'application/json; charset=utf-8')
+  response.setHeader('Content-Type', JSON_TYPE)
   response.setHeader('Content-Length', Buffer.byteLength(text))
   response.end(response.req.method === 'HEAD' ? undefined : text)
 }
@@ -48,7 +58,15 @@ function sendRaw(response: Response, content_type: string, body: unknown, fault:
     response.end(response.req.method === 'HEAD' ? undefined : body)
     return
   }
-  pipeline(Readable.from(body as AsyncIterable<string | Uint8Array>), response, (error) => {
+  // Nothing is begun that nobody reads.
+  if (response.req.method === 'HEAD') {
+    if (body instanceof Readable) body.destroy()
+    response.end()
+    return
+  }
+  // A stream goes in as it is: one that is wrapped would not be closed if the client had left before its first byte.
+  const source = body instanceof Readable ? body : Readable.from(body as AsyncIterable<string | Uint8Array>)
+  pipeline(source, response, (error) => {
     // A client that leaves early is no fault.
     if (error && error.code !== 'ERR_STREAM_PREMATURE_CLOSE') fault(error)
   })

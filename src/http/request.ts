@@ -10,6 +10,10 @@ export interface RequestContext {
   /** Who calls. Reading it in a public operation is a mistake of ours and throws. */
   readonly principal: Principal
   readonly request_id: string
+  /** Whether a signature in the query authorises the request, whoever makes it: then there is no principal. */
+  readonly signed: boolean
+  /** Which of these media types the client prefers; null for none (RFC 9110, section 12.5.1). The first is the default. */
+  accepts<Type extends string>(types: readonly Type[]): Type | null
   /** Aborts when the client has gone. */
   readonly signal: AbortSignal
 }

@@ -15,13 +15,15 @@ export function eventRow(tx: Tx, job_key: number): JobEventTable | null {
   return jobEventsAfter(tx, job_key, 0, 1)[0] ?? null
 }
 
-/** Gives a job `count` events, the first an acceptance, the others outputs. */
-export function putEvents(tx: Tx, job_key: number, count: number, created_at = '2026-01-01T00:00:00.000Z'): void {
-  for (let sequence = 1; sequence <= count; sequence++) {
-    const [type, body] =
-      sequence === 1
-        ? ['job_status', { status: 'accepted', queue_position: null, message: null }]
-        : ['output_update', { output_name: 'out', value: `text number ${sequence}` }]
-    insertJobEvent(tx, { job_key, sequence, type: type as string, payload: JSON.stringify(body), created_at })
+const AT = '2026-01-01T00:00:00.000Z'
+
+/** Gives a job `count` events, the first an acceptance, the others outputs of `size` characters; of the first `gone` nothing is stored. */
+export function putEvents(tx: Tx, job_key: number, count: number, gone = 0, size = 0): void {
+  for (let sequence = gone + 1; sequence <= count; sequence++) {
+    const first = sequence === 1
+    const accepted = { status: 'accepted', queue_position: null, message: null }
+    const body = first ? accepted : { output_name: 'out', value: `text ${sequence}`.padEnd(size, '.') }
+    const type = first ? 'job_status' : 'output_update'
+    insertJobEvent(tx, { job_key, sequence, type, payload: JSON.stringify(body), created_at: AT })
   }
 }
