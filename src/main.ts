@@ -23,6 +23,12 @@ const COMMANDS: Readonly<Record<CommandName, Command>> = {
     (await import('./cli/validate.ts')).validate(args, terminal(), readConfig(process.env, NOWHERE)),
   nodes: async (args) => (await import('./cli/catalogue.ts')).nodes(args, terminal()),
   examples: async (args) => (await import('./cli/catalogue.ts')).listExamples(args, terminal()),
+  check: async (args) => (await import('./cli/check.ts')).check(args, terminal(), readConfig(process.env, NOWHERE)),
+  backup: async (args) => (await import('./cli/backup.ts')).backup(args, terminal(), readConfig(process.env, NOWHERE)),
+  restore: async (args) =>
+    (await import('./cli/restore.ts')).restore(args, terminal(), readConfig(process.env, NOWHERE)),
+  secrets: async (args) =>
+    (await import('./cli/secrets.ts')).secrets(args, terminal(true), readConfig(process.env, NOWHERE)),
 }
 
 async function main(args: readonly string[]): Promise<number> {

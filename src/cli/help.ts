@@ -6,6 +6,10 @@ export const USAGES = {
   validate: 'svc validate FILE [--workflow ID=FILE]… [--json]',
   nodes: 'svc nodes [NAME | TEXT] [--json]',
   examples: 'svc examples [--json]',
+  check: 'svc check',
+  backup: 'svc backup DIR [--force]',
+  restore: 'svc restore DIR [--force]',
+  secrets: 'svc secrets rotate',
 } as const
 
 export type CommandName = keyof typeof USAGES
@@ -16,6 +20,10 @@ const PURPOSES: Readonly<Record<CommandName, string>> = {
   validate: 'lists everything that is wrong with a workflow',
   nodes: 'lists the node types, or tells all about one',
   examples: 'lists the bundled workflows',
+  check: 'looks for damage in what a server has stored',
+  backup: 'copies what a server has stored, also while it runs',
+  restore: 'brings a backup back',
+  secrets: 'changes the key that stored data is encrypted under',
 }
 
 const FILE = `FILE is a workflow ({"name": …, "graph": {"nodes": …, "edges": …}}) or a graph ({"nodes": …, "edges": …})
@@ -71,6 +79,37 @@ Exit codes: 0 found, 1 nothing found, 2 wrong usage.`,
   examples: `Each can be run by its id, with params of its own: svc run ID.
 
   --json                writes the same as JSON`,
+  check: `It reads the whole database, its references and its schema, holds jobs, events and graphs against each other, and
+compares the files of assets with what was written. SVC_DATA_DIR and SVC_DATABASE_URL say where they are. Nothing is
+changed; a server may run, and is seen as it is at one moment.
+
+Exit codes: 0 sound; 1 not sound, with a line for each finding, or there is no database; 2 wrong usage.`,
+  backup: `DIR is made: the database as it is at one moment, the files of assets, and a manifest with the digest of each. The
+server may go on. The copy is read again and checked before DIR gets its name; an interrupted backup leaves a folder
+DIR.partial-… that may be deleted.
+
+The master key (master.key in the data folder, or SECRETS_MASTER_KEY) is not included: who reads the backup is not to
+read the secrets in it. Keep a copy of the key in another place: jobs that are under way cannot go on without it.
+
+  --force               replaces DIR, if it is a backup
+
+Exit codes: 0 done; 1 not possible; 2 wrong usage.`,
+  restore: `DIR is a backup. Every file of it is compared with its manifest before anything is changed. The server must be
+stopped. Jobs go on where they were when the backup was made: what they have done since may be done again.
+
+  --force               where there is data already, moves it aside under names that end with .before-…; nothing is
+                        deleted. Without it, a data folder that holds data is left as it is
+
+When the command is interrupted, no server starts before the same command has come to its end.
+
+Exit codes: 0 done; 1 not possible, the backup is not whole, or a server runs; 2 wrong usage.`,
+  secrets: `The present key is SECRETS_MASTER_KEY, else the one in the file master.key of the data folder. The new one is
+SECRETS_MASTER_KEY_NEW; without it one is made, into master.key. The server must be stopped. When the command is
+interrupted, the same command goes on where it stopped, and no server starts before it has come to its end.
+
+Backups that were made before can be read with the old key alone: keep it for as long as you keep them.
+
+Exit codes: 0 done; 1 not possible, or the settings are wrong; 2 wrong usage; 130 stopped by Ctrl-C (143 by SIGTERM).`,
 }
 
 const NAMES = Object.keys(USAGES) as CommandName[]

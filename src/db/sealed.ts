@@ -31,7 +31,7 @@ function sealedColumn<T extends keyof Tables>(
   const key = keys.join(', ')
   const slots = keys.map(() => '?').join(', ')
   const others = (further: string) =>
-    rows(`select ${key} from ${table} where ${further} substr(${column}, 2, 4) <> ? order by ${key} limit ?`)
+    rows(`select ${key} from ${table} where ${further} substr(${column}, 2, 4) is not ? order by ${key} limit ?`)
   const [first, next] = [others(''), others(`(${key}) > (${slots}) and`)]
   const select = rows(`select ${column} from ${table} where (${key}) = (${slots})`)
   const update = rows(`update ${table} set ${column} = ? where (${key}) = (${slots})`)

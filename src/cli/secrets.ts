@@ -1,0 +1,44 @@
+// `svc secrets rotate`: another master key for what is stored, while no server runs.
+import { existsSync } from 'node:fs'
+import type { Config } from '../config.ts'
+import { openDataFolder, ownDatabase } from '../db/data-folder.ts'
+import { Store } from '../db/store.ts'
+import { StartError } from '../start-error.ts'
+import { readArguments } from './arguments.ts'
+import { type Rotation, rotate } from './rotation.ts'
+import { EXIT, print, stopCode, type Terminal, UsageError } from './terminal.ts'
+import { counted } from './text.ts'
+
+const OWNER = 'svc secrets rotate'
+
+/** Runs the command and gives its exit code. @throws CommandError, StartError */
+export async function secrets(args: readonly string[], terminal: Terminal, config: Config): Promise<number> {
+  const { positionals } = readArguments(args, {}, { least: 1, most: 1, what: 'rotate' })
+  if (positionals[0] !== 'rotate') throw new UsageError(`there is no command "secrets ${positionals[0]}"`)
+  using owned = new DisposableStack()
+  const folder = owned.use(openDataFolder(config.data_dir, OWNER))
+  const elsewhere = config.database_url?.slice('sqlite:'.length) ?? null
+  const path = elsewhere ?? folder.database
+  if (!existsSync(path)) throw new StartError(`there is no database ${path}; check SVC_DATA_DIR and SVC_DATABASE_URL`)
+  if (elsewhere !== null) owned.use(ownDatabase(elsewhere, OWNER))
+  await using store = await Store.open(path)
+  const keys = { present: config.secrets_master_key, next: config.secrets_master_key_new }
+  const rotation = await rotate(store, folder.path, keys, terminal.stop)
+  await print(terminal.stderr, `${told(rotation, config)}\n`)
+  return rotation.done ? EXIT.completed : stopCode(terminal.stop)
+}
+
+function told({ rows, damaged, done }: Rotation, config: Config): string {
+  const count = `${counted(rows, 'stored value')} ${rows === 1 ? 'is' : 'are'} encrypted under the new key`
+  if (!done) return `svc: stopped: ${count}; the next "svc secrets rotate" does the others, and no server starts before`
+  const left =
+    damaged === 0 ? '' : `\nsvc: ${counted(damaged, 'stored value')} could not be read before, and was left as it is`
+  return `svc: ${count}${left}${advice(config)}`
+}
+
+function advice({ secrets_master_key: present, secrets_master_key_new: next }: Config): string {
+  if (next !== null) return '\nsvc: from now on SECRETS_MASTER_KEY must be what SECRETS_MASTER_KEY_NEW is'
+  return present === null
+    ? ''
+    : '\nsvc: the new key lies in the data folder: from now on start without SECRETS_MASTER_KEY'
+}

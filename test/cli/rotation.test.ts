@@ -1,0 +1,204 @@
+// A change of the master key: everything is sealed anew, wherever it was interrupted, and no server starts in between.
+import assert from 'node:assert/strict'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { type RotationKeys, rotate } from '../../src/cli/rotation.ts'
+import { insertJournalPage, journalPages } from '../../src/db/job-journal.ts'
+import { KeyFacts } from '../../src/db/sealed.ts'
+import { Store, type StoreOptions } from '../../src/db/store.ts'
+import { StartError } from '../../src/start-error.ts'
+import { keyFile, makeKey, nextKeyFile, readKeyFile, writeKeyFile } from '../../src/vault/master-key.ts'
+import { openVault, vaultUnder } from '../../src/vault/open.ts'
+import { keyIdOf } from '../../src/vault/vault.ts'
+import { temporaryFolder } from '../helpers/server.ts'
+import { jobRow, putJob } from '../helpers/store.ts'
+
+const FILE_KEYS: RotationKeys = { present: null, next: null }
+const NEVER = new AbortController().signal
+const JOBS = 4
+const PAGES = 3
+
+const plainOf = (job: number, page: number) => `parameters of ${job}, page ${page} `.repeat(page === 2 ? 60_000 : 1)
+
+/** A data folder with pages of journals under the key of its file; large ones, so that they take several transactions. */
+async function inFolder(run: (folder: string) => Promise<void>): Promise<void> {
+  const folder = temporaryFolder()
+  try {
+    await using store = await open(folder)
+    const { vault } = await openVault(folder, null, new KeyFacts(store))
+    await store.write((tx) => {
+      for (let job = 1; job <= JOBS; job++) {
+        putJob(tx, jobRow(job))
+        for (let page = 0; page < PAGES; page++) {
+          const body = vault.cipher('journal').seal(Buffer.from(plainOf(job, page)), `${job}/${page}`)
+          insertJournalPage(tx, { job_key: job, page, attempt: 1, body })
+        }
+      }
+    })
+    await store[Symbol.asyncDispose]()
+    await run(folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function open(folder: string, options: StoreOptions = {}): Promise<Store> {
+  return Store.open(join(folder, 'svc.db'), options)
+}
+
+/** Everything can be read under `key`, and is what it was. */
+async function readable(folder: string, given: string | null): Promise<string> {
+  await using store = await open(folder)
+  const { vault, key } = await openVault(folder, given, new KeyFacts(store))
+  for (let job = 1; job <= JOBS; job++)
+    for (const { page, body } of store.read((tx) => journalPages(tx, job)))
+      assert.equal(Buffer.from(vault.cipher('journal').open(body, `${job}/${page}`)).toString(), plainOf(job, page))
+  return key
+}
+
+/** How many pages are under which key. */
+function underKeys(store: Store): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (let job = 1; job <= JOBS; job++)
+    for (const { body } of store.read((tx) => journalPages(tx, job)))
+      counts[keyIdOf(body)] = (counts[keyIdOf(body)] ?? 0) + 1
+  return counts
+}
+
+async function refused(run: () => Promise<unknown>, message: RegExp): Promise<void> {
+  await assert.rejects(run, (error) => {
+    assert.ok(error instanceof StartError, String(error))
+    assert.match(error.message, message)
+    return true
+  })
+}
+
+describe('a change of the master key', () => {
+  test('makes a key into the key file, and leaves nothing under the old one', () =>
+    inFolder(async (folder) => {
+      const old = readKeyFile(keyFile(folder))!
+      {
+        await using store = await open(folder)
+        const rotation = await rotate(store, folder, FILE_KEYS, NEVER)
+        assert.deepEqual(rotation, { rows: JOBS * PAGES, damaged: 0, done: true })
+        const vault = vaultUnder(readKeyFile(keyFile(folder))!)
+        assert.deepEqual(underKeys(store), { [vault.key_id]: JOBS * PAGES })
+      }
+      const key = await readable(folder, null)
+      assert.notEqual(key, old)
+      assert.equal(existsSync(nextKeyFile(folder)), false)
+      if (process.platform !== 'win32') assert.equal(statSync(keyFile(folder)).mode & 0o777, 0o600)
+      await refused(() => readable(folder, old), /another key than that of SECRETS_MASTER_KEY/)
+    }))
+
+  test('to a key that is given takes the file away, and back again to one that is made', () =>
+    inFolder(async (folder) => {
+      const next = makeKey()
+      {
+        await using store = await open(folder)
+        await rotate(store, folder, { present: null, next }, NEVER)
+      }
+      assert.deepEqual(
+        readdirSync(folder).filter((name) => name.startsWith('master')),
+        [],
+      )
+      await refused(() => readable(folder, null), /master\.key is missing/)
+      await readable(folder, next)
+      {
+        await using store = await open(folder)
+        await rotate(store, folder, { present: next, next: null }, NEVER)
+      }
+      assert.notEqual(await readable(folder, null), next)
+    }))
+
+  test('interrupted after any commit is ended by the next one, and no server starts before', () =>
+    inFolder(async (folder) => {
+      // What a killed process leaves behind is what lies on the disk after its last commit.
+      const copies: string[] = []
+      const copy = () => {
+        const to = `${folder}-${copies.length}`
+        copies.push(to)
+        mkdirSync(to)
+        for (const name of readdirSync(folder)) cpSync(join(folder, name), join(to, name))
+      }
+      try {
+        let changing = false
+        {
+          await using store = await open(folder, { committed: () => changing && copy() })
+          changing = true
+          await rotate(store, folder, FILE_KEYS, NEVER)
+          changing = false
+        }
+        const mixed: number[] = []
+        for (const copied of copies) {
+          await refused(() => readable(copied, null), /was interrupted; end it with "svc secrets rotate"/)
+          {
+            await using store = await open(copied)
+            mixed.push(Object.keys(underKeys(store)).length)
+            await rotate(store, copied, FILE_KEYS, NEVER)
+            assert.equal(Object.keys(underKeys(store)).length, 1)
+          }
+          assert.equal(await readable(copied, null), await readable(folder, null), 'the key that was begun with')
+        }
+        assert.ok(copies.length >= 4, `${copies.length} commits`)
+        assert.ok(mixed.includes(2), 'some lay in the middle')
+        assert.deepEqual([mixed[0], mixed.at(-1)], [1, 1])
+      } finally {
+        for (const copied of copies) rmSync(copied, { recursive: true, force: true })
+      }
+    }))
+
+  test('that is asked to stop does so between two commits, and goes on with the same key only', () =>
+    inFolder(async (folder) => {
+      const next = makeKey()
+      const stop = new AbortController()
+      let left = 2
+      {
+        await using store = await open(folder, { committed: () => --left === 0 && stop.abort() })
+        const rotation = await rotate(store, folder, { present: null, next }, stop.signal)
+        assert.equal(rotation.done, false)
+        assert.ok(rotation.rows > 0 && rotation.rows < JOBS * PAGES, String(rotation.rows))
+      }
+      await refused(() => readable(folder, null), /was interrupted/)
+      await using store = await open(folder)
+      const again = (keys: RotationKeys) => rotate(store, folder, keys, NEVER)
+      await refused(() => again(FILE_KEYS), /earlier change to another key was interrupted/)
+      await refused(() => again({ present: null, next: makeKey() }), /earlier change to another key/)
+      await refused(() => again({ present: makeKey(), next }), /another key than that of SECRETS_MASTER_KEY/)
+      assert.equal((await again({ present: null, next })).done, true)
+      assert.deepEqual(underKeys(store), { [vaultUnder(next).key_id]: JOBS * PAGES })
+    }))
+
+  test('leaves what was damaged before as it is, and tells how much', () =>
+    inFolder(async (folder) => {
+      await using store = await open(folder)
+      const broken = [Buffer.from('x'), Buffer.alloc(60, 1), Buffer.alloc(0)]
+      await store.write((tx) =>
+        broken.forEach((body, i) => {
+          insertJournalPage(tx, { job_key: 2, page: 100 + i, attempt: 1, body })
+        }),
+      )
+      const rotation = await rotate(store, folder, FILE_KEYS, NEVER)
+      assert.deepEqual(rotation, { rows: JOBS * PAGES, damaged: broken.length, done: true })
+      const pages = store.read((tx) => journalPages(tx, 2)).slice(PAGES)
+      assert.deepEqual(
+        pages.map(({ body }) => Buffer.from(body)),
+        broken,
+      )
+    }))
+
+  test('needs the present key', () =>
+    inFolder(async (folder) => {
+      const key = readFileSync(keyFile(folder))
+      await using store = await open(folder)
+      const change = () => rotate(store, folder, FILE_KEYS, NEVER)
+      writeKeyFile(keyFile(folder), makeKey())
+      await refused(change, /encrypted under another key than that of .*master\.key/)
+      rmSync(keyFile(folder))
+      await refused(change, /there is no key file .*master\.key; set SECRETS_MASTER_KEY/)
+      assert.equal(existsSync(nextKeyFile(folder)), false)
+      await rotate(store, folder, { present: key.toString().trim(), next: null }, NEVER)
+      assert.ok(existsSync(keyFile(folder)))
+    }))
+})
