@@ -5,6 +5,7 @@ import { idempotentJob, keepIdempotencyKey } from '../db/idempotency.ts'
 import { activeJobs, jobByKey, lastJobKey, ownedJob } from '../db/jobs.ts'
 import type { JobTable } from '../db/schema.ts'
 import { type Scope, scopedKey } from '../db/scope.ts'
+import { tombstone } from '../db/tombstones.ts'
 import type { Plan } from '../engine/plan.ts'
 import { ServiceError } from '../errors.ts'
 import { runnablePlan, summary } from '../workflows/invalid-graph.ts'
@@ -151,18 +152,23 @@ export class JobService {
     else job.enqueue()
   }
 
-  /** The job of this id if it belongs to the caller, as it is stored. @throws JOB_NOT_FOUND */
+  /** The job of this id if it belongs to the caller, as it is stored. @throws JOB_NOT_FOUND, JOB_EXPIRED */
   async get(scope: Scope, job_id: string): Promise<JobHandle> {
     const young = this.living(scope, job_id)
     // Nothing is shown before it is stored.
     if (young) await young.accepted()
     const row = this.#parts.store.read((tx) => ownedJob(tx, scope, job_id))
-    if (!row) throw new ServiceError('JOB_NOT_FOUND')
+    if (!row) throw this.#missing(scope, job_id)
     const active = this.living(scope, job_id)
     if (active || isTerminal(row.status) || row.status === 'paused' || this.#draining) return { row, active }
     // Nobody runs it, because its history could not be written: whoever asks for it lets it go on.
     await this.#recovery.goOn(row.key)
     return { row: this.#parts.store.read((tx) => jobByKey(tx, row.key)) ?? row, active: this.living(scope, job_id) }
+  }
+
+  #missing(scope: Scope, job_id: string): ServiceError {
+    const expired = this.#parts.store.read((tx) => tombstone(tx, scope, job_id))
+    return expired ? new ServiceError('JOB_EXPIRED') : new ServiceError('JOB_NOT_FOUND')
   }
 
   /** The caller's job of this id that this process has. */

@@ -159,7 +159,6 @@ describe('followJobEvents as a stream', () => {
 describe('a stream of events', () => {
   test('is kept alive by comments as long as there is nothing to say', async () => {
     const stop = new AbortController()
-    // biome-ignore lint/correctness/useYield: a job of which nothing is heard
     const silent = (async function* () {
       await new Promise((resolve) => stop.signal.addEventListener('abort', resolve))
     })()
