@@ -163,8 +163,8 @@ export class JobMemory {
   }
 
   #of(firing: string): Known {
-    let known = this.#known.get(firing)
-    if (!known) this.#known.set(firing, (known = { started: false, items: [], end: null, wait: null, answer: null }))
+    const known = this.#known.get(firing) ?? { started: false, items: [], end: null, wait: null, answer: null }
+    this.#known.set(firing, known)
     return known
   }
 

@@ -1,9 +1,10 @@
 // How jobs end before their time: cancelled in every state, timed out, drained.
 import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import type { JobError } from '../../generated/types.ts'
 import { mapType } from '../engine/kit.ts'
-import { until } from '../helpers/server.ts'
+import { temporaryFolder, until } from '../helpers/server.ts'
 import {
   coded,
   deaf,
@@ -187,7 +188,7 @@ describe('time limits', () => {
 })
 
 describe('drain', () => {
-  test('new jobs are SERVICE_UNAVAILABLE, running and waiting ones get their time', async () => {
+  test('new jobs are SERVICE_UNAVAILABLE, running ones get their time, waiting ones are left for the next process', async () => {
     await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
     const { jobs } = server.context
     const request = submission({ graph: gated, job_id: 'mine' })
@@ -202,25 +203,44 @@ describe('drain', () => {
     assert.equal(jobs.submit(OWNER, request).duplicate, true, 'a repeated submission is no new work')
     ;(await firing(server)).open()
     await drained
-    assert.deepEqual([first.active!.row.status, second.row.status], ['completed', 'completed'])
-    assert.deepEqual(jobs.listActive(OWNER), [])
+    assert.equal(first.active!.row.status, 'completed')
+    assert.deepEqual(
+      jobs.listActive(OWNER).map(({ id, status }) => [id, status]),
+      [[second.row.id, 'queued']],
+    )
   })
 
-  test('after its time limit what runs and what waits ends as failed: interrupted', async () => {
-    await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
-    const { jobs } = server.context
-    const running = submit(server, { graph: gated })
-    const waiting = [submit(server, { graph: gated }), submit(server, { graph: plain })]
-    await firing(server)
-    await jobs.drain(1)
-    for (const job of [running, ...waiting]) {
-      const { row } = await jobs.get(OWNER, job.row.id)
-      assert.equal(row.status, 'failed')
-      assert.equal(errorOf(row)?.type, 'interrupted')
-      assert.equal(errorOf(row)?.retryable, true)
-      assert.equal((await history(server, row)).map(words).at(-1), 'end failed')
+  test('after its time limit what runs and what waits goes on with the next process', async () => {
+    const data_dir = temporaryFolder()
+    try {
+      const ids: string[] = []
+      {
+        await using server = await startGated({ config: { max_concurrent_jobs: 1 }, data_dir })
+        const running = submit(server, { graph: gated })
+        const waiting = [submit(server, { graph: gated }), submit(server, { graph: plain })]
+        await firing(server)
+        const told = assert.rejects(running.settled(), coded('SERVICE_UNAVAILABLE'))
+        await server.context.jobs.drain(1)
+        await told
+        ids.push(...[running, ...waiting].map(({ row }) => row.id))
+        assert.equal(server.gate.started, 1, 'none of those that waited was started')
+      }
+      await using server = await startGated({ config: { max_concurrent_jobs: 1 }, data_dir })
+      for (const id of ids.slice(0, 2)) {
+        const entry = await firing(server)
+        await until('its run', async () => (await server.context.jobs.get(OWNER, id)).row.status === 'running')
+        entry.open()
+        await until('its end', () => server.context.jobs.living(OWNER, id) === null)
+      }
+      for (const id of ids) {
+        const { row } = await server.context.jobs.get(OWNER, id)
+        const told = (await history(server, row)).map(words)
+        assert.equal(told.at(-1), 'end completed')
+        assert.equal(told.filter((word) => word === 'output out "x"').length, 1)
+      }
+    } finally {
+      rmSync(data_dir, { recursive: true, force: true })
     }
-    assert.equal(server.gate.started, 1, 'none of those that waited was started')
   })
 
   test('what was asked to be cancelled ends as cancelled', async () => {

@@ -1,4 +1,4 @@
-// After a crash: what was acknowledged is there, what had ended stays as it ended, and what nobody runs any more has failed.
+// After a crash: what was acknowledged is there, what had ended stays as it ended, and everything else goes on.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
@@ -25,7 +25,7 @@ async function createDelayed(server: ServingProcess): Promise<string> {
   const graph = {
     nodes: [
       { id: 'in', type: 'input.Any', data: { name: 'in', value: 1 } },
-      { id: 'wait', type: 'control.Delay', data: { seconds: 3600 } },
+      { id: 'wait', type: 'control.Delay', data: { seconds: 29 } },
     ],
     edges: [{ source: 'in', sourceHandle: 'output', target: 'wait', targetHandle: 'value' }],
   }
@@ -40,7 +40,7 @@ async function stateOf(server: TestServer, id: string) {
 }
 
 describe('a server that was killed', () => {
-  test('in the middle of jobs: the next start ends them as interrupted, and leaves ended ones alone', async () => {
+  test('in the middle of jobs: the next start goes on with them in their order, and leaves ended ones alone', async () => {
     const data_dir = temporaryFolder()
     try {
       let ended: RunResult
@@ -54,16 +54,26 @@ describe('a server that was killed', () => {
         server.kill('SIGKILL')
         await server.ended()
       }
-      await using server = await startServer({ data_dir })
-      assert.deepEqual(server.context.jobs.listActive(OWNER), [])
-      const states = await Promise.all(left.map(({ job_id }) => stateOf(server, job_id)))
-      for (const { status, error, words } of states) {
-        assert.deepEqual([status, errorType(error)], ['failed', 'interrupted'])
-        assert.equal(words.at(-1), 'end failed')
-      }
-      const started = states.filter(({ words }) => words.includes('node wait running'))
-      assert.equal(started.length, 3)
+      await using server = await startServer({ data_dir, config: { max_concurrent_jobs: 3 } })
+      const stateNow = async ({ job_id }: RunResult) => (await server.context.jobs.get(OWNER, job_id)).row.status
+      await until('all to go on', async () => {
+        const states = await Promise.all(left.map(stateNow))
+        return states.filter((state) => state === 'running').length === 3
+      })
+      assert.deepEqual((await Promise.all(left.map(stateNow))).sort(), [
+        'queued',
+        'queued',
+        'running',
+        'running',
+        'running',
+      ])
       assert.equal((await stateOf(server, ended.job_id)).status, 'completed')
+      const cancelled = await Promise.all(left.map(({ job_id }) => server.context.jobs.cancel(OWNER, job_id)))
+      assert.equal(cancelled.length, 5)
+      const states = await Promise.all(left.map(({ job_id }) => stateOf(server, job_id)))
+      for (const { status } of states) assert.equal(status, 'cancelled')
+      const started = states.filter(({ words }) => words.includes('status recovering'))
+      assert.equal(started.length, 3)
       const next = await run(server, 'greeting', { params: { name: 'Bob' } })
       assert.deepEqual(next.outputs, { greeting: 'Hello, Bob!' })
     } finally {
@@ -97,16 +107,16 @@ describe('a server that was killed', () => {
     }
   })
 
-  const LEFT: Record<string, StoredStatus> = {
-    scheduled: 'failed',
-    pending: 'failed',
-    queued: 'failed',
-    running: 'failed',
-    paused: 'failed',
-    recovering: 'failed',
-    cancel_requested: 'cancelled',
+  const LEFT: Record<string, string[]> = {
+    scheduled: ['status queued 3', 'end failed'],
+    pending: ['status queued 4', 'end failed'],
+    queued: ['end failed'],
+    running: ['status recovering', 'end failed'],
+    paused: [],
+    recovering: ['status recovering', 'end failed'],
+    cancel_requested: ['end cancelled'],
   }
-  test('in every state: what had not ended ends, and its history goes on without a gap', async () => {
+  test('in every state, with nothing that a job could go on from: its history goes on without a gap', async () => {
     const data_dir = temporaryFolder()
     try {
       const created_at = '2026-01-01T00:00:00.000Z'
@@ -122,12 +132,14 @@ describe('a server that was killed', () => {
         })
       }
       await using server = await startServer({ data_dir })
-      for (const [id, status] of Object.entries(LEFT)) {
+      const { jobs } = server.context
+      await until('all to have ended', () => jobs.listActive(OWNER).every(({ status }) => status === 'paused'))
+      await jobs.cancel(OWNER, 'paused')
+      for (const [id, more] of Object.entries(LEFT)) {
         const state = await stateOf(server, id)
-        assert.equal(state.status, status, id)
-        assert.equal(state.last_sequence, 2)
-        assert.deepEqual(state.words, ['status accepted', `end ${status}`])
-        assert.equal(errorType(state.error), status === 'failed' ? 'interrupted' : undefined)
+        const expected = id === 'paused' ? ['status cancel_requested', 'end cancelled'] : more
+        assert.deepEqual(state.words, ['status accepted', ...expected], id)
+        assert.equal(errorType(state.error), expected.at(-1) === 'end failed' ? 'interrupted' : undefined)
       }
     } finally {
       rmSync(data_dir, { recursive: true, force: true })

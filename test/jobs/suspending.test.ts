@@ -1,0 +1,218 @@
+// Jobs that wait: for a person, for a value, for time. They cost nothing meanwhile, survive a restart, and go on with what they are given.
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import type { WaitingFor } from '../../generated/types.ts'
+import { graph, node, sink, source } from '../engine/kit.ts'
+import { type TestServer, temporaryFolder, until } from '../helpers/server.ts'
+import { coded, history, OWNER, startGated, submit, valid, words } from './kit.ts'
+
+const approval = graph(
+  [source('in', 'x'), node('ask', 'human.Approval', { message: 'Send it?' }), sink('yes'), sink('no')],
+  ['in.output->ask.value', 'ask.approved->yes.value', 'ask.rejected->no.value'],
+)
+
+const awaited = (schema: object | null, name = 'answer') =>
+  graph([node('wait', 'control.WaitFor', { name, schema }), sink('out')], ['wait.value->out.value'])
+
+const answer = (value: unknown, more: { node_id?: string; name?: string } = {}) => ({
+  node_id: null,
+  name: null,
+  ...more,
+  value,
+  at: '/body',
+})
+
+async function suspended({ context: { jobs } }: TestServer, id: string): Promise<WaitingFor[]> {
+  return until('the job to wait', async () => {
+    const handle = await jobs.get(OWNER, id)
+    const snapshot = jobs.snapshot(handle)
+    valid('JobSnapshot', snapshot)
+    return snapshot.status === 'suspended' && handle.active === null && snapshot.waiting
+  })
+}
+
+async function ended({ context: { jobs } }: TestServer, id: string) {
+  return until('its end', async () => {
+    const { row } = await jobs.get(OWNER, id)
+    return row.finished_at !== null && row
+  })
+}
+
+const outputs = (row: { result: string | null }) => (JSON.parse(row.result ?? 'null') as { outputs: object }).outputs
+
+describe('a job that waits for a person', () => {
+  for (const [value, given] of [
+    [true, { yes: 'x' }],
+    [false, { no: 'x' }],
+  ] as const) {
+    test(`goes on with ${value}`, async () => {
+      await using server = await startGated()
+      const { jobs } = server.context
+      const job = submit(server, { graph: approval })
+      await job.settled()
+      assert.deepEqual(await suspended(server, job.row.id), [
+        { node_id: 'ask', kind: 'approval', name: null, message: 'Send it?', schema: { type: 'boolean' } },
+      ])
+      assert.deepEqual(jobs.load, { running: 0, waiting: 0 })
+      const { row } = await jobs.resume(OWNER, job.row.id, answer(value))
+      assert.notEqual(row.status, 'paused')
+      assert.deepEqual(outputs(await ended(server, job.row.id)), given)
+      const told = (await history(server, job.row)).map(words)
+      assert.deepEqual(
+        told.filter((word) => word.startsWith('status')),
+        ['status accepted', 'status running', 'status suspended', 'status running'],
+      )
+      assert.equal(new Set(told.filter((word) => word.startsWith('node'))).size, 8 - 1)
+    })
+  }
+
+  test('is there after a restart, and the approval then completes it', async () => {
+    const data_dir = temporaryFolder()
+    try {
+      let id: string
+      {
+        await using server = await startGated({ data_dir })
+        const job = submit(server, { graph: approval })
+        id = job.row.id
+        await suspended(server, id)
+      }
+      await using server = await startGated({ data_dir })
+      assert.equal((await suspended(server, id)).length, 1)
+      await server.context.jobs.resume(OWNER, id, answer(true))
+      assert.deepEqual(outputs(await ended(server, id)), { yes: 'x' })
+    } finally {
+      rmSync(data_dir, { recursive: true, force: true })
+    }
+  })
+
+  test('whoever follows it sees it go on, from before and from while it waits', async () => {
+    await using server = await startGated()
+    const job = submit(server, { graph: approval })
+    const early = history(server, job.row)
+    await suspended(server, job.row.id)
+    const late = history(server, job.row)
+    await server.context.jobs.resume(OWNER, job.row.id, answer(true))
+    assert.deepEqual(await early, await late)
+    assert.equal(server.context.events.feed(job.row.key), undefined, 'nothing is left of it in memory')
+  })
+
+  test('can be cancelled while it waits', async () => {
+    await using server = await startGated()
+    const job = submit(server, { graph: approval })
+    await suspended(server, job.row.id)
+    const { row } = await server.context.jobs.cancel(OWNER, job.row.id)
+    assert.deepEqual([row.status, row.waiting, row.wake_at], ['cancelled', null, null])
+    assert.deepEqual((await history(server, row)).map(words).slice(-3), [
+      'status suspended',
+      'status cancel_requested',
+      'end cancelled',
+    ])
+  })
+
+  test('ends as timed out when its time is over', async () => {
+    await using server = await startGated()
+    const job = submit(server, { graph: approval, timeout_seconds: 1 })
+    await suspended(server, job.row.id)
+    const row = await ended(server, job.row.id)
+    assert.equal(row.status, 'timed_out')
+  })
+})
+
+describe('a value for a job that waits', () => {
+  const schema = { type: 'object', properties: { age: { type: 'integer', minimum: 1 } }, required: ['age'] }
+
+  test('that does not fit is refused with its path, and the job stays as it is', async () => {
+    await using server = await startGated()
+    const { jobs } = server.context
+    const job = submit(server, { graph: awaited(schema) })
+    await suspended(server, job.row.id)
+    const before = jobs.snapshot(await jobs.get(OWNER, job.row.id))
+    await assert.rejects(jobs.resume(OWNER, job.row.id, answer({ age: 0 })), (error) => {
+      coded('INVALID_PARAMETERS')(error)
+      assert.deepEqual((error as { problems: unknown }).problems, [{ path: '/body/value/age', message: 'must be >= 1' }])
+      return true
+    })
+    assert.deepEqual(jobs.snapshot(await jobs.get(OWNER, job.row.id)), before)
+    await jobs.resume(OWNER, job.row.id, answer({ age: 3 }))
+    assert.deepEqual(outputs(await ended(server, job.row.id)), { out: { age: 3 } })
+  })
+
+  test('a schema that would take for ever is not waited for', async () => {
+    await using server = await startGated()
+    const { jobs } = server.context
+    const endless = { properties: { a: { allOf: [{ $ref: '#' }, { $ref: '#' }] } } }
+    const job = submit(server, { graph: awaited(endless) })
+    await suspended(server, job.row.id)
+    let deep: object = {}
+    for (let i = 0; i < 40; i++) deep = { a: deep }
+    await assert.rejects(jobs.resume(OWNER, job.row.id, answer(deep)), coded('INVALID_PARAMETERS'))
+    await jobs.resume(OWNER, job.row.id, answer({}))
+    await ended(server, job.row.id)
+  })
+
+  test('names its node where several wait', async () => {
+    await using server = await startGated()
+    const { jobs } = server.context
+    const both = graph(
+      [node('a', 'control.WaitFor', { name: 'first' }), node('b', 'control.WaitFor', { name: 'second' }), sink('x'), sink('y')],
+      ['a.value->x.value', 'b.value->y.value'],
+    )
+    const job = submit(server, { graph: both })
+    assert.equal((await suspended(server, job.row.id)).length, 2)
+    await assert.rejects(jobs.resume(OWNER, job.row.id, answer(1)), coded('INVALID_PARAMETERS'))
+    await assert.rejects(jobs.resume(OWNER, job.row.id, answer(1, { name: 'third' })), coded('INVALID_PARAMETERS'))
+    await jobs.resume(OWNER, job.row.id, answer(2, { name: 'second' }))
+    assert.deepEqual(
+      (await suspended(server, job.row.id)).map(({ node_id }) => node_id),
+      ['a'],
+    )
+    await jobs.resume(OWNER, job.row.id, answer(1, { node_id: 'a' }))
+    assert.deepEqual(outputs(await ended(server, job.row.id)), { x: 1, y: 2 })
+  })
+
+  test('is refused where the job does not wait, and taken once of two at the same time', async () => {
+    await using server = await startGated()
+    const { jobs } = server.context
+    const job = submit(server, { graph: awaited(null) })
+    await suspended(server, job.row.id)
+    const both = await Promise.allSettled([1, 2].map((value) => jobs.resume(OWNER, job.row.id, answer(value))))
+    assert.deepEqual(both.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
+    await ended(server, job.row.id)
+    await assert.rejects(jobs.resume(OWNER, job.row.id, answer(1)), coded('JOB_NOT_SUSPENDED'))
+    await assert.rejects(jobs.resume(OWNER, 'nowhere', answer(1)), coded('JOB_NOT_FOUND'))
+    await assert.rejects(
+      jobs.resume({ user_id: '2', workspace_id: null }, job.row.id, answer(1)),
+      coded('JOB_NOT_FOUND'),
+    )
+  })
+})
+
+describe('a job that waits for time', () => {
+  const delayed = graph(
+    [source('in', 'x'), node('wait', 'control.Delay', { seconds: 3600 }), sink('out')],
+    ['in.output->wait.value', 'wait.output->out.value'],
+  )
+
+  test('is suspended until then, over a restart, and takes no value', async () => {
+    const data_dir = temporaryFolder()
+    let now = Date.now()
+    const real = (await import('../../src/platform.ts')).systemPlatform()
+    const platform = { ...real, now: () => now, timestamp: () => new Date(now).toISOString() }
+    try {
+      let id: string
+      {
+        await using server = await startGated({ data_dir, platform })
+        id = submit(server, { graph: delayed }).row.id
+        const [waiting] = await suspended(server, id)
+        assert.deepEqual([waiting?.kind, waiting?.node_id], ['delay', 'wait'])
+        await assert.rejects(server.context.jobs.resume(OWNER, id, answer(1)), coded('JOB_NOT_SUSPENDED'))
+      }
+      now += 3_600_000
+      await using server = await startGated({ data_dir, platform })
+      assert.deepEqual(outputs(await ended(server, id)), { out: 'x' })
+    } finally {
+      rmSync(data_dir, { recursive: true, force: true })
+    }
+  })
+})
