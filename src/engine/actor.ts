@@ -4,16 +4,21 @@ import { attempts } from './attempts.ts'
 import { ItemSource } from './firing.ts'
 import { failureAmong, gather } from './gather.ts'
 import { Join } from './join.ts'
+import type { NodeUpdate } from './journal.ts'
 import { LoopState } from './loop-state.ts'
+import type { Memo } from './memo.ts'
+import { isRetrySafe } from './metadata.ts'
 import type { Inputs, NodeContext, RunResult } from './node-type.ts'
 import type { Result } from './outbox.ts'
 import type { Member, Stage } from './performer.ts'
 import type { AttemptPolicy, PlanNode } from './plan-parts.ts'
+import { replay } from './replay.ts'
 import { checkedPublic } from './results.ts'
 import { ResultsWindow } from './results-window.ts'
 import { Sides } from './sides.ts'
 import { Tasks } from './tasks.ts'
 import { type End, Failure } from './tokens.ts'
+import { applicable } from './updates.ts'
 import { WeaveState } from './weave-state.ts'
 
 /** How many steps an actor takes at most before it lets others have their turn. */
@@ -45,6 +50,10 @@ export class Actor implements Member {
   #deaf = 0
   /** Its relief is to be seen to at its next turn. */
   #relieved = false
+  /** How many firings have begun: how many paths were read. */
+  #begun = 0
+  /** Changes of its own values from before an interruption, until their firing comes. */
+  #updates: readonly NodeUpdate[]
 
   constructor(node: PlanNode, stage: Stage) {
     this.node = node
@@ -57,6 +66,7 @@ export class Actor implements Member {
     this.#weave = node.type.weave && this.#sides ? new WeaveState(node, this.#tasks, this.#sides) : null
     this.#loop = node.type.loop && this.#sides ? new LoopState(node, this.#tasks, this.#sides) : null
     this.#constants = node.constants
+    this.#updates = stage.updatesFor(this)
   }
 
   receive(slot: number, token: unknown): void {
@@ -93,8 +103,9 @@ export class Actor implements Member {
     else if (ms < PACE / 2 && this.#batch < BATCH) this.#batch *= 2
   }
 
-  update(values: Inputs): void {
+  update(values: Inputs): number {
     this.#constants = { ...this.#constants, ...values }
+    return this.#begun
   }
 
   deafened(): void {
@@ -228,8 +239,10 @@ export class Actor implements Member {
     if (this.node.depth === 0) this.#inputsEnded = true
     const ended = aggregate.end()
     if (this.#stage.stopped) return
-    if (ended) this.#results.take(ended.result)
-    else this.#results.settle(null)
+    if (!ended) this.#results.settle(null)
+    else if (!ended.known) this.#results.take(ended.result, ended.memo)
+    else if (ended.result === null) this.#results.open(new ItemSource(null, false))
+    else this.#results.settle(ended.result as Result)
     this.#tasks.place!.end(end.level)
   }
 
@@ -247,11 +260,20 @@ export class Actor implements Member {
 
   /** What the present path gives: inputs, a failure in their place, or null where it gives no firing, or the run has failed. */
   #gather(): Inputs | Failure | null {
+    if (this.#updates.length > 0) this.#catchUp()
+    this.#begun++
     try {
       return gather(this.node, this.#join, this.#constants)
     } catch (error) {
       return this.#tasks.fail(error)
     }
+  }
+
+  /** Applies the changes that held when this firing began the first time. */
+  #catchUp(): void {
+    const due = this.#updates.filter(({ from }) => from <= this.#begun)
+    for (const { properties } of due) this.update(applicable(this.node, properties))
+    if (due.length > 0) this.#updates = this.#updates.filter(({ from }) => from > this.#begun)
   }
 
   #begin(): void {
@@ -269,6 +291,8 @@ export class Actor implements Member {
       this.#results.open(this.#stage.feedFor(this))
     } else if (this.#loop) {
       this.#openItems(this.#loop.begin(inputs))
+    } else if (this.#stage.memory && !node.input) {
+      this.#recall(this.#tasks.remember()!, inputs)
     } else {
       const result = node.policy
         ? this.#tasks.attempt(() => this.#attempts(node.policy!, inputs))
@@ -277,13 +301,25 @@ export class Actor implements Member {
     }
   }
 
+  /** Goes on with a firing as far as it is known, or runs it. */
+  #recall(memo: Memo, inputs: Inputs): void {
+    const { type, policy } = this.node
+    memo.inputs = inputs
+    const safe = isRetrySafe(type, inputs)
+    const known = memo.recall()
+    if (known && replay(memo, known, safe, this.#results, this.#tasks)) return
+    const code = () => (policy ? this.#attempts(policy, inputs, memo) : this.#run(inputs, memo.context))
+    const result = this.#tasks.attempt(() => memo.run(code, safe))
+    if (!this.#stage.stopped) this.#results.take(result, memo)
+  }
+
   #run(inputs: Inputs, context: NodeContext): RunResult {
     return this.node.type.run!(this.node.input ? this.#stage.inputsFor(this, inputs) : inputs, context)
   }
 
-  #attempts(policy: AttemptPolicy, inputs: Inputs): Promise<unknown> {
+  #attempts(policy: AttemptPolicy, inputs: Inputs, memo?: Memo): Promise<unknown> {
     const stage = this.#stage
-    return attempts(policy, (signal) => this.#run(inputs, stage.context(this, signal)), stage.attemptHost(this))
+    return attempts(policy, (signal) => this.#run(inputs, stage.context(this, signal, memo)), stage.attemptHost(this))
   }
 
   /** The items of a firing as they come, or what stands for a firing that did not take place. */

@@ -1,7 +1,11 @@
 // The aggregate of one node in one run: the firing that is open while its stream lasts, one after the other.
 import { isThenable } from './firing.ts'
+import type { Memo } from './memo.ts'
+import { isRetrySafe } from './metadata.ts'
 import type { Aggregate, Inputs } from './node-type.ts'
+import type { Result } from './outbox.ts'
 import type { PlanNode } from './plan-parts.ts'
+import { endOfKnown } from './replay.ts'
 import { coerced } from './results.ts'
 import { isValue, type Tasks } from './tasks.ts'
 import { Failure, NOTHING } from './tokens.ts'
@@ -9,10 +13,29 @@ import { Failure, NOTHING } from './tokens.ts'
 /** Stands for a stream whose firing is skipped: its items go nowhere. */
 const SKIPPED = Symbol('skipped')
 
+/** What a firing gave before an interruption; null: it was not wanted, and never ends. It takes no items. */
+class Known {
+  readonly result: Result
+  constructor(result: Result) {
+    this.result = result
+  }
+}
+
+type Open = Aggregate | Known | Failure | symbol
+
+/** How a firing ended: null where nobody waits for that any more. */
+export interface Ended {
+  readonly result: unknown
+  readonly memo: Memo | null
+  /** It had ended before an interruption. */
+  readonly known: boolean
+}
+
 export class AggregateState {
   readonly #node: PlanNode
   readonly #tasks: Tasks
-  #open: Aggregate | Failure | typeof SKIPPED | null = null
+  #open: Open | null = null
+  #memo: Memo | null = null
   /** It takes its items one after the other: true while one is being taken. */
   pushing = false
 
@@ -33,45 +56,74 @@ export class AggregateState {
 
   /** Begins the firing of a stream. Null: it is skipped. A failure stands for the whole firing. */
   begin(inputs: Inputs | Failure | null): void {
-    const { type } = this.#node
     if (inputs === null || inputs instanceof Failure) this.#open = inputs ?? SKIPPED
-    else this.#open = this.#tasks.attempt((context) => type.open!(inputs, context)) ?? SKIPPED
+    else {
+      this.#memo = this.#tasks.remember()
+      this.#open = this.#opened(inputs) ?? SKIPPED
+    }
   }
 
   push(token: unknown): void {
     const aggregate = this.#open
     if (token === NOTHING || !isAggregate(aggregate)) return
     if (token instanceof Failure) {
-      this.#open = token
+      this.#fail(token)
       return
     }
     const slot = this.#node.slots[this.#node.drivers[0]!]!
-    const pushed = this.#tasks.attempt(() => aggregate.push(coerced(this.#node, slot, token)))
-    if (pushed instanceof Failure) this.#open = pushed
+    const push = () => aggregate.push(coerced(this.#node, slot, token))
+    const memo = this.#memo
+    const pushed = this.#tasks.attempt(memo ? () => memo.step(push) : push)
+    if (pushed instanceof Failure) this.#fail(pushed)
     if (this.#tasks.stopped || !isThenable(pushed)) return
     this.pushing = true
     this.#tasks.wait(pushed, null, (result) => {
       this.pushing = false
-      if (result instanceof Failure && isAggregate(this.#open)) this.#open = result
+      if (result instanceof Failure && isAggregate(this.#open)) this.#fail(result)
     })
   }
 
   /** Ends the firing: what it gives, or null where it was skipped. */
-  end(): { result: unknown } | null {
-    const aggregate = this.#open
+  end(): Ended | null {
+    const [aggregate, memo] = [this.#open, this.#memo]
     this.#open = null
-    if (aggregate instanceof Failure) return { result: aggregate }
+    this.#memo = null
+    if (aggregate instanceof Failure) return { result: aggregate, memo, known: false }
+    if (aggregate instanceof Known) return { result: aggregate.result, memo, known: true }
     if (!isAggregate(aggregate)) return null
-    const result = this.#tasks.attempt(() => aggregate.end())
-    return isValue(result) || result instanceof Failure ? { result } : { result: undefined }
+    const result = this.#tasks.attempt(memo ? () => memo.run(() => aggregate.end()) : () => aggregate.end())
+    return { result: isValue(result) || result instanceof Failure ? result : undefined, memo, known: false }
   }
 
   /** Nobody wants this firing any more. */
   drop(): void {
+    this.#memo?.end({ unwanted: true })
+    this.#memo = null
     this.#open = null
+  }
+
+  #fail(failure: Failure): void {
+    this.#memo?.failedWith(failure)
+    this.#open = failure
+  }
+
+  #opened(inputs: Inputs): Open | undefined {
+    const memo = this.#memo
+    const { type } = this.#node
+    if (!memo) return this.#tasks.attempt((context) => type.open!(inputs, context))
+    const known = memo.recall()
+    if (known?.end)
+      return 'unwanted' in known.end ? new Known(null) : this.#knownEnd(endOfKnown(known.end, this.#tasks))
+    if (known?.started) return this.#tasks.fail(memo.interrupted()) ?? undefined
+    return this.#tasks.attempt((context) => memo.open(() => type.open!(inputs, context), isRetrySafe(type, inputs)))
+  }
+
+  #knownEnd(end: Result): Open | undefined {
+    if (end instanceof Failure) return end
+    return end === null ? undefined : new Known(end)
   }
 }
 
-function isAggregate(open: Aggregate | Failure | typeof SKIPPED | null): open is Aggregate {
-  return open !== null && open !== SKIPPED && !(open instanceof Failure)
+function isAggregate(open: unknown): open is Aggregate {
+  return typeof open === 'object' && open !== null && !(open instanceof Failure) && !(open instanceof Known)
 }

@@ -1,7 +1,7 @@
 // Tries a firing as often and for as long as its node says: law 31 and 32 of the README beside this file.
 import type { Clock } from './clock.ts'
 import { asSource } from './firing.ts'
-import { type LogSeverity, NodeError, type Outputs } from './node-type.ts'
+import { Interrupted, type LogSeverity, NodeError, type Outputs } from './node-type.ts'
 import type { AttemptPolicy } from './plan-parts.ts'
 import { LONGEST_BACKOFF_MS } from './policy.ts'
 import { publicError } from './results.ts'
@@ -110,7 +110,7 @@ export async function attempts(
     try {
       return await attempt(begin, host, policy.timeout_ms)
     } catch (error) {
-      if (made >= policy.attempts || host.stopped || host.signal.aborted) throw error
+      if (error instanceof Interrupted || made >= policy.attempts || host.stopped || host.signal.aborted) throw error
       const pause = Math.min(policy.backoff_ms * 2 ** (made - 1), LONGEST_BACKOFF_MS)
       const { message } = publicError(error)
       host.log('warning', `Attempt ${made} of ${policy.attempts} failed, the next comes in ${pause} ms: ${message}`)

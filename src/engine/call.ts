@@ -18,18 +18,22 @@ interface CalledRun extends Halting {
 export class Call implements Halting {
   readonly #budget: Budget
   readonly #depth: number
+  readonly #waits: (still: boolean) => void
   readonly #ready = Promise.withResolvers<void>()
   readonly #go = (): void => {
     this.#placed = true
+    this.#waits(false)
     this.#ready.resolve()
   }
   #placed = false
   #halted = false
   #run: CalledRun | null = null
 
-  constructor(budget: Budget, depth: number) {
+  /** `waits` hears when it waits for its place or for the called run, and when it goes on. */
+  constructor(budget: Budget, depth: number, waits: (still: boolean) => void) {
     this.#budget = budget
     this.#depth = depth
+    this.#waits = waits
   }
 
   halt(): void {
@@ -42,6 +46,7 @@ export class Call implements Halting {
   /** Does the work in a place of its depth. @throws NodeError where the caller stopped before it began. */
   async inPlace<T>(work: () => Promise<T>): Promise<T> {
     this.#budget.calls.enter(this.#depth, this.#go)
+    if (!this.#placed) this.#waits(true)
     await this.#ready.promise
     try {
       if (!this.#halted) await this.#budget.slice.turn()
@@ -56,8 +61,10 @@ export class Call implements Halting {
   async outcomeOf(run: CalledRun): Promise<Outcome> {
     if (this.#halted) return { status: 'cancelled' }
     this.#run = run
+    this.#waits(true)
     run.start()
     const outcome = await run.done
+    this.#waits(false)
     await this.#budget.slice.turn()
     return outcome
   }

@@ -1,9 +1,12 @@
 // What node code sees of the run: its context. After the run is over it speaks to nobody.
 import type { Clock } from './clock.ts'
-import type { Chunk, LogSeverity, NodeContext, Outputs } from './node-type.ts'
+import type { Memo } from './memo.ts'
+import { type Chunk, type LogSeverity, type NodeContext, NodeError, type Outputs } from './node-type.ts'
 import type { ObservedNode, RunObserver } from './observer.ts'
 import type { PlanNode } from './plan-parts.ts'
 import type { NodeServices } from './services.ts'
+
+const CLOSED = 'weaves, loops, and generators that gave an item already take nothing but their inputs'
 
 export interface ContextHost {
   readonly run: object
@@ -18,7 +21,14 @@ export interface ContextHost {
     workflow_id: string,
     params: Record<string, unknown>,
     signal: AbortSignal,
+    memo: Memo | null,
   ): Promise<Outputs>
+}
+
+/** What belongs to one firing, or to one attempt at it. */
+interface OwnContext {
+  readonly signal?: AbortSignal | undefined
+  readonly memo?: Memo | undefined
 }
 
 export class FiringContext implements NodeContext {
@@ -27,16 +37,24 @@ export class FiringContext implements NodeContext {
   readonly #host: ContextHost
   readonly outputs: PlanNode['outputs']
   readonly streams: boolean
+  readonly waits: boolean
   /** The firing's own signal, where it may abort before the run does. */
   readonly #signal: AbortSignal | null
+  /** What is remembered of the firing, in a run that remembers. */
+  readonly #memo: Memo | null
+  /** Whether its code may take nothing but its inputs. */
+  readonly #closed: boolean
 
-  constructor({ observed, outputs, streaming, slots }: PlanNode, host: ContextHost, signal: AbortSignal | null = null) {
+  constructor({ observed, outputs, streaming, slots, type }: PlanNode, host: ContextHost, own: OwnContext = {}) {
     this.#node = observed
     this.#slots = slots
     this.outputs = outputs
     this.streams = streaming
     this.#host = host
-    this.#signal = signal
+    this.#signal = own.signal ?? null
+    this.#memo = own.memo ?? null
+    this.waits = own.memo?.mayWait === true
+    this.#closed = type.weave !== undefined || type.loop !== undefined
   }
 
   get node_id(): string {
@@ -52,7 +70,7 @@ export class FiringContext implements NodeContext {
   }
 
   get clock(): Clock {
-    return this.#host.clock
+    return this.#outside.clock
   }
 
   isConnected(property: string): boolean {
@@ -60,11 +78,19 @@ export class FiringContext implements NodeContext {
   }
 
   get services(): NodeServices {
-    return this.#host.services
+    return this.#outside.services
+  }
+
+  /** The host, as what its code takes from outside: a firing that does comes out the same only where it is remembered. */
+  get #outside(): ContextHost {
+    if (this.#closed || this.#memo?.sealed)
+      throw new NodeError(`Node "${this.node_id}" may not ask for that here: ${CLOSED}.`)
+    if (this.#memo) this.#memo.touched = true
+    return this.#host
   }
 
   random(): number {
-    return this.#host.random()
+    return this.#memo ? this.#memo.random() : this.#host.random()
   }
 
   log(severity: LogSeverity, content: string): void {
@@ -82,6 +108,6 @@ export class FiringContext implements NodeContext {
   }
 
   callWorkflow(workflow_id: string, params: Record<string, unknown>): Promise<Outputs> {
-    return this.#host.callWorkflow(this.#node, workflow_id, params, this.signal)
+    return this.#outside.callWorkflow(this.#node, workflow_id, params, this.signal, this.#memo)
   }
 }

@@ -3,10 +3,13 @@ import type { PushResult } from './feeds.ts'
 import type { Outcome } from './observer.ts'
 import type { Plan } from './plan.ts'
 import { type ExecuteOptions, newRun } from './sub-workflow.ts'
+import type { Updated } from './updates.ts'
 
 export type { PushResult } from './feeds.ts'
+export type { FiringEnd, Journal, NodeUpdate, Remembered, Waiting, WaitRequest } from './journal.ts'
 export type { Outcome, RunObserver } from './observer.ts'
 export type { ExecuteOptions } from './sub-workflow.ts'
+export type { Updated } from './updates.ts'
 
 export interface Execution {
   /** Resolves with the outcome; never rejects. */
@@ -17,8 +20,10 @@ export interface Execution {
   pushInput(name: string, value: unknown, handle?: string): PushResult
   /** Ends a streamed input; a second time it is `ok` and changes nothing. */
   endInput(name: string, handle?: string): PushResult
-  /** Changes values of a node for firings not yet begun. Gives the names that were applied; null: no such node. */
-  updateProperties(node_id: string, properties: Record<string, unknown>): string[] | null
+  /** Changes values of a node for firings not yet begun; null: no such node. */
+  updateProperties(node_id: string, properties: Record<string, unknown>): Updated | null
+  /** Gives a firing that waits what it waits for. False: none of that name waits, or the run has stopped. */
+  answer(firing: string, value: unknown): boolean
 }
 
 /** Runs a plan. Never throws: whatever happens is the outcome. */

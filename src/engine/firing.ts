@@ -1,6 +1,7 @@
 // One place in a node's reorder window: a firing whose result is awaited or must wait for its turn, or an end mark
 // between firings. Results leave the window in the order of their paths.
 import { sizeOf } from './measure.ts'
+import type { Memo } from './memo.ts'
 import type { Outputs } from './node-type.ts'
 import type { Result } from './outbox.ts'
 import type { Path } from './place.ts'
@@ -25,6 +26,8 @@ export class ItemSource {
   ended = false
   /** What the firing gives once its items are out, where that is known apart from the iterator. */
   result: Result = null
+  /** Its result is told with its last item, as that of a generator is. */
+  merges = false
   /** Checks an item as it leaves; null where it was checked as it came. */
   judge: ((item: Outputs) => Outputs) | null = null
   readonly #items: Outputs[] = []
@@ -71,10 +74,12 @@ export class Firing {
   result: Result
   /** The failure that ends its stream went out as an item. */
   itemSent = false
-  /** Gives its place among the firings in flight back, where it holds one. */
+  /** Gives its place among the firings in flight, or among those that wait, back, where it holds one. */
   release: (() => void) | null = null
   /** Nobody wants it any more: what it still does comes to nothing. */
   dropped = false
+  /** What is remembered of it, in a run that remembers. */
+  memo: Memo | null = null
   readonly end: End | null
   /** Where it takes place; known of those whose result is awaited. */
   readonly path: Path

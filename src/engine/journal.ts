@@ -25,16 +25,21 @@ export interface Waiting {
   readonly request: WaitRequest
 }
 
-/** A failure that a `Catch` holds, or a firing's end otherwise. */
-export type FiringEnd =
-  | { readonly outputs: Outputs }
-  | { readonly failure: { readonly type: string; readonly message: string } }
+/** A failure that a `Catch` holds. `from`: the node that failed, where the firing only passed it on. */
+export interface HeldFailure {
+  readonly type: string
+  readonly message: string
+  readonly from?: { readonly node_id: string; readonly node_type: string }
+}
+
+/** What a firing gave; the failure that stands for it; or that nobody wanted the rest of its stream any more (law 17), so that it never ends. */
+export type FiringEnd = { readonly outputs: Outputs } | { readonly failure: HeldFailure } | { readonly unwanted: true }
 
 /** What is known of a firing from before an interruption. */
 export interface Remembered {
   /** Its start was recorded: its node is not safe to run again. */
   readonly started: boolean
-  /** The items of its stream that had gone out, in order. */
+  /** The items of its stream that had come, in order. */
   readonly items: readonly Outputs[]
   /** How it ended; null where it had not. */
   readonly end: FiringEnd | null
@@ -60,7 +65,7 @@ export interface Journal {
   recall(node_id: string, path: string): Remembered | null
   /** A firing that must not run twice is about to begin. Resolves when that is committed; rejects where it can not be. */
   start(node_id: string, path: string): Promise<void>
-  /** An item of a stream goes out to its consumers. */
+  /** An item of a stream has come, and may go out to its consumers. */
   item(node_id: string, path: string, item: Outputs): void
   end(node_id: string, path: string, end: FiringEnd): void
   /** A firing waits; what it gets later is its `answer`. */

@@ -1,4 +1,4 @@
-// The error with which node code says what went wrong.
+// The errors with which node code, and the engine itself, say what went wrong.
 
 /** An error whose message may be shown to whoever started the run. */
 export class NodeError extends Error {
@@ -7,5 +7,12 @@ export class NodeError extends Error {
     super(message, options)
     this.name = 'NodeError'
     this.type = type
+  }
+}
+
+/** A firing was interrupted and may not run again. No Catch holds it, and it is not tried again. */
+export class Interrupted extends NodeError {
+  constructor(message: string) {
+    super(message, 'node_interrupted')
   }
 }

@@ -1,10 +1,11 @@
 // What a node type is and what its code sees: properties, outputs, run or open, and the context of a firing.
 // Node types are data plus one function; they know nothing of plans, inboxes or jobs.
 import type { Clock } from './clock.ts'
+import type { WaitRequest } from './journal.ts'
 import type { NodeServices } from './services.ts'
 import type { TypeMetadata } from './types.ts'
 
-export { NodeError } from './node-error.ts'
+export { Interrupted, NodeError } from './node-error.ts'
 
 export interface NodeProperty {
   name: string
@@ -40,7 +41,18 @@ export type Inputs = Record<string, unknown>
 export type Outputs = Record<string, unknown>
 /** Each yielded record is one item of the node's stream handles; the returned one, if any, gives the single handles. */
 export type OutputStream = Generator<Outputs, unknown, unknown> | AsyncGenerator<Outputs, unknown, unknown>
-export type RunResult = Outputs | Promise<Outputs> | OutputStream
+export type RunResult = Outputs | Wait | Promise<Outputs | Wait> | OutputStream
+
+/**
+ * What a firing gives that waits for something outside of the run: its node type has `answered` for when it comes. Only where the context
+ * says `waits`; elsewhere the firing fails with `cannot_wait`.
+ */
+export class Wait {
+  readonly request: WaitRequest
+  constructor(request: WaitRequest) {
+    this.request = request
+  }
+}
 
 /** One firing of an aggregate. Items that got nothing are never pushed. */
 export interface Aggregate {
@@ -92,12 +104,15 @@ export interface NodeContext {
   isConnected(property: string): boolean
   /** The same for all nodes of one run, those of the workflows that it calls included; another for each other run. */
   readonly run: object
+  /** Whether a firing may give a `Wait`. */
+  readonly waits: boolean
   /** Aborts when the run is cancelled. */
   readonly signal: AbortSignal
+  /** Weaves and loops may not look at it, nor at `services`; a plain generator only before its first item, or not at all. */
   readonly clock: Clock
   /** What the host lends: a sandbox, outgoing HTTP, secrets. */
   readonly services: NodeServices
-  /** A number from 0 (inclusive) to 1. */
+  /** A number from 0 (inclusive) to 1: the same ones where the firing is run again. */
   random(): number
   log(severity: LogSeverity, content: string): void
   /** Both are rounded to integers. */
@@ -144,6 +159,11 @@ export interface NodeType {
   supports_dynamic_streams?: boolean
   /** Whether a firing that was interrupted may run again, for all firings or by their inputs. Absent: true. */
   retry_safe?: boolean | ((inputs: Inputs) => boolean)
+  /**
+   * True: the same inputs most likely give the same items again, so that a stream that was interrupted may be opened anew. It goes on behind
+   * the items that had come before, if it gives the same ones; else the run fails with `node_interrupted`. Needs to be safe to run again.
+   */
+  repeats?: boolean
   required_settings?: readonly string[]
   required_runtimes?: readonly string[]
   /** What validation proposes the node type for, where an output doesn't fit an input. */
@@ -154,6 +174,8 @@ export interface NodeType {
   effect?: boolean
   /** One firing. A node type has one of these: `open` where a property is an aggregate and nothing streams out, */
   run?(inputs: Inputs, context: NodeContext): RunResult
+  /** What a firing gives whose `run` gave a `Wait`, once it is answered. `value` is the answer, as it came. */
+  answered?(inputs: Inputs, value: unknown, context: NodeContext): Outputs
   open?(inputs: Inputs, context: NodeContext): Aggregate
   /** `weave` where whole streams go in and a stream comes out, `loop` where properties are feedback. */
   weave?(inputs: Inputs, context: NodeContext): Weave

@@ -1,4 +1,5 @@
 // What a run tells its host, and the outcome it ends with. All calls are synchronous and in the order of events.
+import type { Waiting } from './journal.ts'
 import type { Chunk, LogSeverity, Outputs } from './node-type.ts'
 import type { TypeMetadata } from './types.ts'
 
@@ -47,6 +48,8 @@ export type Outcome =
   | { status: 'completed'; outputs: Record<string, unknown[]> }
   | { status: 'failed'; error: RunError }
   | { status: 'cancelled' }
+  /** Nothing can go on before one of these is answered: in the order of the graph's nodes, then of their paths. Only with a journal. */
+  | { status: 'suspended'; waiting: Waiting[] }
 
 /** Hears everything and says nothing. */
 export const silentObserver: RunObserver = {

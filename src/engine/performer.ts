@@ -2,6 +2,9 @@
 import type { AttemptHost } from './attempts.ts'
 import type { ItemSource } from './firing.ts'
 import type { InboxHost } from './intake.ts'
+import type { HeldFailure, NodeUpdate, WaitRequest } from './journal.ts'
+import type { Memo } from './memo.ts'
+import type { Memory } from './memory.ts'
 import type { Inputs, NodeContext, Outputs } from './node-type.ts'
 import type { Deliver } from './outbox.ts'
 import type { Path } from './place.ts'
@@ -29,8 +32,8 @@ export interface Performer {
   turn(): void
   /** How long its last turn took, in milliseconds. */
   paced(ms: number): void
-  /** Replaces own values for firings not yet begun. */
-  update(values: Inputs): void
+  /** Replaces own values for firings not yet begun. Gives how many have begun. */
+  update(values: Inputs): number
   /** Ends the generators that the run leaves behind. */
   abandon(): void
 }
@@ -60,7 +63,7 @@ export const CLOSED: Performer = Object.freeze<Performer>({
   heard() {},
   turn() {},
   paced() {},
-  update() {},
+  update: () => Number.MAX_SAFE_INTEGER,
   abandon() {},
 })
 
@@ -68,6 +71,13 @@ export const CLOSED: Performer = Object.freeze<Performer>({
 export interface Stage extends InboxHost {
   /** True once the run fails, is cancelled or is over: nothing new begins. */
   readonly stopped: boolean
+  /** True once it is over: nothing is told any more. */
+  readonly settled: boolean
+  /** Whether firings in flight were told to end. */
+  readonly aborted: boolean
+  readonly random: () => number
+  /** What the run remembers by, or null. */
+  readonly memory: Memory | null
   readonly deliver: Deliver
   schedule(performer: Performer): void
   /** Whether an asynchronous firing may begin; if not, the performer is scheduled again when one may. */
@@ -77,9 +87,17 @@ export interface Stage extends InboxHost {
   landed(heldPlace: boolean, settle: () => void): void
   /** A piece of work gives its place back before it ends. */
   gaveBack(): void
-  /** `signal` is the firing's own, where it may abort before the run does. */
-  context(performer: Member, signal?: AbortSignal): NodeContext
+  /** `signal` is the firing's own, where it may abort before the run does; `memo` is what is remembered of it. */
+  context(performer: Member, signal?: AbortSignal, memo?: Memo): NodeContext
+  /** A firing waits for nothing but the workflows that it calls, or goes on. */
+  stilled(still: boolean): void
+  /** A firing waits until it is answered. Gives what ends that. */
+  park(performer: Member, memo: Memo, request: WaitRequest, told: boolean, answer: (value: unknown) => void): () => void
+  /** The engine's own work, or its host, failed: the run can't be trusted to go on. */
+  breakDown(fault: unknown): void
   attemptHost(performer: Member): AttemptHost
+  /** The changes of its own values from before an interruption, in their order. */
+  updatesFor(performer: Member): readonly NodeUpdate[]
   /** The inputs of an input node, from the run's params. */
   inputsFor(performer: Member, constants: Inputs): Inputs
   /** The items of a streamed input, which come from outside. */
@@ -92,5 +110,7 @@ export interface Stage extends InboxHost {
   publish(performer: Member, value: unknown): void
   /** Gives the failure where it is held; else the run fails, and it gives null. */
   fail(performer: Member, error: unknown, path: Path): Failure | null
+  /** The failure that was held before an interruption. */
+  failAgain(performer: Member, failure: HeldFailure): Failure
   finished(performer: Member, fired: boolean, result: Outputs): void
 }

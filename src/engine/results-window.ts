@@ -1,7 +1,9 @@
 // Takes what the firings of one node give, at once or later, and sends it out in the order of their paths. Items of a
 // generator are fetched only as there is room for them.
 import { asSource, Firing, type ItemSource, isThenable } from './firing.ts'
-import type { Outputs } from './node-type.ts'
+import type { WaitRequest } from './journal.ts'
+import type { Memo } from './memo.ts'
+import { type Outputs, Wait } from './node-type.ts'
 import { type Deliver, type Result, sendEnd, sendFailedItem, sendItem, sendResult } from './outbox.ts'
 import type { Member, Stage } from './performer.ts'
 import { checkedItem, checkedOutputs, NO_OUTPUTS } from './results.ts'
@@ -21,6 +23,7 @@ PUT_AWAY.dropped = true
 
 export class ResultsWindow {
   readonly #performer: Member
+  readonly #stage: Stage
   readonly #tasks: Tasks
   readonly #deliver: Deliver
   #window = EMPTY
@@ -29,6 +32,7 @@ export class ResultsWindow {
 
   constructor(performer: Member, stage: Stage, tasks: Tasks) {
     this.#performer = performer
+    this.#stage = stage
     this.#tasks = tasks
     this.#deliver = stage.deliver
   }
@@ -54,17 +58,21 @@ export class ResultsWindow {
   }
 
   /** Takes what a firing gave, whichever way it came. */
-  take(result: unknown): void {
+  take(result: unknown, memo: Memo | null = null): void {
     if (isThenable(result)) {
-      this.#launch(result)
+      this.#launch(result, memo)
       return
     }
     const source = asSource(result)
     if (source) {
-      this.open(source)
+      this.open(source, memo)
       return
     }
     this.#tasks.cameAtOnce()
+    if (memo && result instanceof Wait) {
+      this.wait(memo, result.request)
+      return
+    }
     const outputs = this.#checked(result, null)
     if (outputs) this.settle(outputs)
   }
@@ -86,10 +94,19 @@ export class ResultsWindow {
   }
 
   /** A firing whose items come one after the other. */
-  open(source: ItemSource): void {
-    const firing = new Firing(false, null, null, this.#tasks.path)
-    this.#push(firing)
-    this.#stream(firing, source)
+  open(source: ItemSource, memo: Memo | null = null): void {
+    this.#stream(this.#await(memo), source)
+  }
+
+  /** A firing that goes on when it is answered. `told`: it is known that it waits. */
+  wait(memo: Memo, request: WaitRequest, told = false): void {
+    this.#park(this.#await(memo), memo, request, told)
+  }
+
+  /** A firing that was answered before it was run again. */
+  settleAnswer(memo: Memo, value: unknown): void {
+    const given = this.#tasks.attempt(() => memo.answered(value))
+    if (!this.#tasks.stopped) this.settle(given as Result)
   }
 
   /** Sends what is first in the window, if it is there and its consumers have room. */
@@ -132,6 +149,30 @@ export class ResultsWindow {
     for (const firing of this.#window.splice(0)) this.#drop(firing)
   }
 
+  /** A place for a firing of which the result is awaited. */
+  #await(memo: Memo | null): Firing {
+    const firing = new Firing(false, null, null, this.#tasks.path)
+    firing.memo = memo
+    this.#push(firing)
+    return firing
+  }
+
+  /** Leaves a firing in its place until it is answered: nothing of it is in flight meanwhile. */
+  #park(firing: Firing, memo: Memo, request: WaitRequest, told: boolean): void {
+    const answer = (value: unknown) => {
+      firing.release = null
+      const given = this.#tasks.attempt(() => memo.answered(value), firing)
+      if (!this.#tasks.stopped) this.#finish(firing, given as Result)
+    }
+    firing.release = this.#stage.park(this.#performer, memo, request, told, answer)
+  }
+
+  #finish(firing: Firing, result: Result): void {
+    firing.result = result
+    this.#note(result)
+    firing.done = true
+  }
+
   #push(firing: Firing): void {
     if (this.#window === EMPTY) this.#window = []
     this.#window.push(firing)
@@ -139,6 +180,7 @@ export class ResultsWindow {
 
   #drop(firing: Firing): void {
     firing.dropped = true
+    firing.memo?.drop()
     firing.release?.()
     if (firing.source) this.#end(firing.source)
   }
@@ -170,18 +212,13 @@ export class ResultsWindow {
     }
   }
 
-  #launch(promise: Promise<unknown>): void {
-    const firing = new Firing(false, null, null, this.#tasks.path)
-    this.#push(firing)
+  #launch(promise: Promise<unknown>, memo: Memo | null): void {
+    const firing = this.#await(memo)
     this.#tasks.wait(promise, firing, (result) => {
       const source = asSource(result)
-      if (source) {
-        this.#stream(firing, source)
-        return
-      }
-      firing.result = this.#checked(result, firing)
-      this.#note(firing.result)
-      firing.done = true
+      if (source) this.#stream(firing, source)
+      else if (memo && result instanceof Wait) this.#park(firing, memo, result.request, false)
+      else this.#finish(firing, this.#checked(result, firing))
     })
   }
 
@@ -204,6 +241,7 @@ export class ResultsWindow {
     if (source.ended) {
       firing.done = true
       firing.result ??= source.result ?? {}
+      if (source.merges && !(firing.result instanceof Failure)) this.#note({ ...this.last, ...firing.result })
       return true
     }
     if (source.sync) return this.#pullNow(firing, source)

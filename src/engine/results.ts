@@ -1,6 +1,6 @@
 // Judges what node code returns and yields, and what reaches it: every misfit becomes an error that names the place.
 import { excessOf, isTooDeep, LARGEST_VALUE, TOO_DEEP } from './measure.ts'
-import { type Inputs, NodeError, type Outputs } from './node-type.ts'
+import { type Inputs, NodeError, type Outputs, Wait } from './node-type.ts'
 import type { PlanNode, PlanSlot } from './plan-parts.ts'
 import { hint } from './suggest.ts'
 import { typeText } from './types.ts'
@@ -43,9 +43,14 @@ function excessText(excess: 'too_deep' | 'too_large', largest: number): string {
   return excess === 'too_deep' ? TOO_DEEP : `larger than ${largest / 1_000_000} million characters`
 }
 
+export function cannotWait(node: PlanNode): NodeError {
+  return bad(node, 'can not wait here: nothing would remember it.', 'cannot_wait')
+}
+
 /** What a firing returned, once it is found good. Nothing at all is no outputs. */
 export function checkedOutputs(node: PlanNode, returned: unknown): Outputs {
   if (returned === undefined || returned === null) return NO_OUTPUTS
+  if (returned instanceof Wait) throw cannotWait(node)
   if (!isRecord(returned)) throw bad(node, `returned ${kindOf(returned)} instead of its outputs by name.`)
   checkHandles(node, returned, false)
   return returned

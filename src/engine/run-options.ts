@@ -2,6 +2,9 @@
 import type { Budget } from './budget.ts'
 import type { Halting } from './call.ts'
 import type { Clock } from './clock.ts'
+import type { NodeUpdate } from './journal.ts'
+import type { Memo } from './memo.ts'
+import type { Memory } from './memory.ts'
 import type { Outputs } from './node-type.ts'
 import type { ObservedNode, RunObserver } from './observer.ts'
 import type { NodeServices } from './services.ts'
@@ -17,6 +20,10 @@ export interface RunOptions {
   /** Milliseconds, or null. */
   timeLimit: number | null
   services: NodeServices
+  /** What it remembers by, or null. */
+  memory: Memory | null
+  /** Changes of nodes' own values from before an interruption. */
+  updates: readonly NodeUpdate[]
   /** Calls a workflow under the firing's signal. While it goes on it is one of `calls`, so that it stops with its caller. */
   callWorkflow(
     caller: ObservedNode,
@@ -24,5 +31,6 @@ export interface RunOptions {
     params: Record<string, unknown>,
     calls: Set<Halting>,
     signal: AbortSignal,
+    memo: Memo | null,
   ): Promise<Outputs>
 }

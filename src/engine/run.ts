@@ -9,8 +9,12 @@ import { reportToken } from './edge-report.ts'
 import { endOf, type Feed, Feeds, type PushResult, pushInto } from './feeds.ts'
 import type { ItemSource } from './firing.ts'
 import type { Inbox } from './inbox.ts'
-import { type Inputs, type NodeContext, NodeError, type Outputs } from './node-type.ts'
+import type { HeldFailure, NodeUpdate, Waiting, WaitRequest } from './journal.ts'
+import type { Memo } from './memo.ts'
+import type { Memory } from './memory.ts'
+import { type Inputs, Interrupted, type NodeContext, NodeError, type Outputs } from './node-type.ts'
 import type { ObservedNode, Outcome, RunError, RunObserver } from './observer.ts'
+import type { Parker } from './parking.ts'
 import { CLOSED, type Member, type Performer, type Stage } from './performer.ts'
 import { type Path, placed } from './place.ts'
 import type { Plan } from './plan.ts'
@@ -21,9 +25,9 @@ import type { RunOptions } from './run-options.ts'
 import { Scheduler } from './scheduler.ts'
 import type { NodeServices } from './services.ts'
 import { Failure } from './tokens.ts'
-import { applicable } from './updates.ts'
+import { applicable, type Updated } from './updates.ts'
 
-type State = 'running' | 'failing' | 'cancelling' | 'settled'
+type State = 'running' | 'failing' | 'cancelling' | 'suspending' | 'settled'
 
 /** About how many characters wait on the edges of a run before producers pause: in all, and on one edge at least. */
 const WEIGHT = 256_000_000
@@ -34,7 +38,7 @@ const TOLD_FAILURES = 20
 
 const NO_NODE: ObservedNode = { node_id: '', node_name: '', node_type: '' }
 
-export class Run implements Stage, ContextHost, Halting {
+export class Run implements Stage, ContextHost, Halting, Parker {
   readonly deliver = (node: number, slot: number, token: unknown): void => this.#actor(node).receive(slot, token)
   readonly inboxLimit: number
   readonly inboxWeight: number
@@ -42,6 +46,7 @@ export class Run implements Stage, ContextHost, Halting {
   readonly observer: RunObserver
   readonly random: () => number
   readonly services: NodeServices
+  readonly memory: Memory | null
   /** What it shares with the workflows that it calls, and nothing else. */
   readonly run: object
   readonly #plan: Plan
@@ -59,6 +64,12 @@ export class Run implements Stage, ContextHost, Halting {
   /** Nodes not yet closed, and asynchronous pieces of work under way. */
   #open: number
   #inFlight = 0
+  /** How many of these are wanted, and how many of those wait for nothing but the workflows that they call. */
+  #wanted = 0
+  #still = 0
+  /** Firings that wait to be answered. */
+  #parked = 0
+  #waiting: Waiting[] | null = null
   #begun = false
   #working = false
   #error: RunError | null = null
@@ -75,6 +86,7 @@ export class Run implements Stage, ContextHost, Halting {
     this.observer = options.observer
     this.random = options.random
     this.services = options.services
+    this.memory = options.memory
     this.run = options.budget
     this.#feeds = new Feeds(plan, options.params)
     this.#published = new Published(plan)
@@ -86,6 +98,7 @@ export class Run implements Stage, ContextHost, Halting {
   /** Begins. A run that needs no waiting is over when this returns. */
   start(): void {
     this.#begun = true
+    this.memory?.parking?.join(this)
     const { signal, timeLimit } = this.#options
     if (signal.aborted) {
       this.#cancel()
@@ -126,12 +139,16 @@ export class Run implements Stage, ContextHost, Halting {
     return this.#feed(name, handle, 'ok', endOf)
   }
 
-  updateProperties(node_id: string, properties: Record<string, unknown>): string[] | null {
+  answer(firing: string, value: unknown): boolean {
+    return !this.stopped && this.memory?.parking?.answer(firing, value) === true
+  }
+
+  updateProperties(node_id: string, properties: Record<string, unknown>): Updated | null {
     const index = this.#plan.indexById.get(node_id)
     if (index === undefined) return null
     const applied = applicable(this.#plan.nodes[index]!, properties)
-    this.#actor(index).update(applied)
-    return Object.keys(applied)
+    const from = this.#actor(index).update(applied)
+    return { applied: Object.keys(applied), from }
   }
 
   // — what its nodes ask —
@@ -174,28 +191,62 @@ export class Run implements Stage, ContextHost, Halting {
 
   launched(holdsPlace: boolean): void {
     this.#inFlight++
-    if (holdsPlace) this.#options.budget.take()
+    if (!holdsPlace) return
+    this.#wanted++
+    this.#options.budget.take()
   }
 
   gaveBack(): void {
+    this.#wanted--
     this.#options.budget.giveBack()
     this.#scheduler.later(this.#drain)
   }
 
   landed(heldPlace: boolean, settle: () => void): void {
     this.#inFlight--
-    if (heldPlace) this.#options.budget.giveBack()
+    if (heldPlace) {
+      this.#wanted--
+      this.#options.budget.giveBack()
+    }
     try {
       settle()
     } catch (fault) {
-      this.#breakDown(fault)
+      this.breakDown(fault)
     }
     this.#work()
     this.#options.budget.wakeWaiting()
   }
 
-  context(performer: Member, signal?: AbortSignal): NodeContext {
-    return new FiringContext(performer.node, this, signal)
+  context(performer: Member, signal?: AbortSignal, memo?: Memo): NodeContext {
+    return new FiringContext(performer.node, this, { signal, memo })
+  }
+
+  stilled(still: boolean): void {
+    this.#still += still ? 1 : -1
+    if (still) this.memory?.parking?.check()
+  }
+
+  park(performer: Member, memo: Memo, request: WaitRequest, told: boolean, answer: (value: unknown) => void) {
+    this.#parked++
+    let parked = true
+    const release = memo.wait(request, told, (value) => {
+      if (this.stopped) return false
+      leave()
+      this.#answered(performer, () => answer(value))
+      return true
+    })
+    const leave = () => {
+      if (!parked) return
+      parked = false
+      this.#parked--
+      release()
+    }
+    return leave
+  }
+
+  updatesFor({ node }: Member): readonly NodeUpdate[] {
+    const { updates } = this.#options
+    return updates.length === 0 ? updates : updates.filter(({ node_id }) => node_id === node.observed.node_id)
   }
 
   inputsFor(performer: Member, constants: Inputs): Inputs {
@@ -236,7 +287,8 @@ export class Run implements Stage, ContextHost, Halting {
     const { node } = performer
     const { type, message: bare, cause, told } = publicError(error)
     const message = placed(bare, path)
-    if (node.leadsToCatch || performer.unwanted) {
+    const holds = !(error instanceof Interrupted)
+    if (holds && (node.leadsToCatch || performer.unwanted)) {
       if (!performer.unwanted) this.#hold(performer, message, cause, told)
       return new Failure(node.observed, type, message)
     }
@@ -245,6 +297,11 @@ export class Run implements Stage, ContextHost, Halting {
     if (cause !== undefined) this.observer.fault(node.observed, cause, told)
     this.observer.nodeUpdated(node.observed, 'error', { error: message })
     return null
+  }
+
+  failAgain(performer: Member, { type, message }: HeldFailure): Failure {
+    this.#hold(performer, message, undefined, true)
+    return new Failure(performer.node.observed, type, message)
   }
 
   #hold(performer: Member, message: string, cause: unknown, told: boolean): void {
@@ -263,16 +320,34 @@ export class Run implements Stage, ContextHost, Halting {
     return this.#state === 'settled'
   }
 
+  get aborted(): boolean {
+    return this.#aborter.aborted
+  }
+
+  get idle(): boolean {
+    if (this.#state !== 'running' || this.#working || this.#open === 0) return false
+    return this.#wanted === this.#still && this.#scheduler.quiet
+  }
+
+  suspend(waiting: Waiting[]): void {
+    this.#waiting = waiting
+    this.#stop('suspending')
+    // What it called has been told to stop. What nobody wanted any more has to end before.
+    if (this.#inFlight === this.#wanted) this.#settle()
+    else this.#abortFirings(new NodeError('The run is suspended.', 'cancelled'))
+  }
+
   /** Waiting for a sub-workflow, a firing gives its place to the firings inside of it. */
   async callWorkflow(
     node: ObservedNode,
     workflow_id: string,
     params: Record<string, unknown>,
     signal: AbortSignal,
+    memo: Memo | null,
   ): Promise<Outputs> {
     if (this.stopped) throw new NodeError('The run has stopped.', 'cancelled')
     const { budget, callWorkflow } = this.#options
-    return withoutPlace(budget, () => callWorkflow(node, workflow_id, params, this.#calls, signal))
+    return withoutPlace(budget, () => callWorkflow(node, workflow_id, params, this.#calls, signal, memo))
   }
 
   attemptHost({ node }: Member): AttemptHost {
@@ -291,6 +366,17 @@ export class Run implements Stage, ContextHost, Halting {
   }
 
   // — work —
+
+  /** A firing goes on: its node has its turn soon. */
+  #answered(performer: Member, answer: () => void): void {
+    try {
+      answer()
+    } catch (fault) {
+      this.breakDown(fault)
+    }
+    this.schedule(performer)
+    this.#scheduler.later(this.#drain)
+  }
 
   #actor(node: number): Performer {
     const known = this.#actors[node]
@@ -322,14 +408,14 @@ export class Run implements Stage, ContextHost, Halting {
     try {
       if (!this.stopped && this.#scheduler.work(() => this.stopped)) this.#scheduler.later(this.#drain)
     } catch (fault) {
-      this.#breakDown(fault)
+      this.breakDown(fault)
     }
     this.#working = false
     this.#endIfOver()
   }
 
   /** The engine itself, or an observer, threw: the run can't be trusted to go on. */
-  #breakDown(fault: unknown): void {
+  breakDown(fault: unknown): void {
     if (this.#state === 'running') {
       this.#stop('failing')
       this.#error = { node_id: '', type: 'internal_error', message: 'The run broke down. The log says why.' }
@@ -344,7 +430,7 @@ export class Run implements Stage, ContextHost, Halting {
   // — the end —
 
   /** Nothing new begins, in the workflows that it called neither. */
-  #stop(state: 'failing' | 'cancelling'): void {
+  #stop(state: 'failing' | 'cancelling' | 'suspending'): void {
     this.#state = state
     for (const call of [...this.#calls]) call.halt()
   }
@@ -374,10 +460,11 @@ export class Run implements Stage, ContextHost, Halting {
   #endIfOver(): void {
     if (this.#state === 'settled') return
     if (this.#state === 'running' && this.#isStuck()) {
-      this.#breakDown(new Error(`${this.#open} nodes wait for nothing that could come`))
+      this.breakDown(new Error(`${this.#open} nodes wait for nothing that could come`))
     }
     if (this.#state === 'running' && this.#open > 0) {
       if (this.#scheduler.starving) this.#options.budget.wait(this.#drain)
+      else this.memory?.parking?.check()
     } else if (this.#inFlight === 0) this.#settle()
     // Every node is closed: what nobody wanted any more is under way all the same, and is told to end.
     else if (this.#state === 'running' && !this.#aborter.aborted)
@@ -386,12 +473,13 @@ export class Run implements Stage, ContextHost, Halting {
 
   /** Nothing is under way and nothing can come, though nodes are open: no graph should bring this about. */
   #isStuck(): boolean {
-    if (this.#open === 0 || this.#inFlight > 0) return false
+    if (this.#open === 0 || this.#inFlight > 0 || this.#parked > 0) return false
     return !this.#scheduler.pending && !this.#scheduler.starving && !this.#feeds.open
   }
 
   #result(): Outcome {
     if (this.#error) return { status: 'failed', error: this.#error }
+    if (this.#waiting) return { status: 'suspended', waiting: this.#waiting }
     if (this.#state === 'cancelling') return { status: 'cancelled' }
     return { status: 'completed', outputs: this.#published.all }
   }

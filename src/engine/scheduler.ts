@@ -37,6 +37,11 @@ export class Scheduler {
     return this.#awaited !== null
   }
 
+  /** Whether nobody waits for a turn or for a place, now or later. */
+  get quiet(): boolean {
+    return this.#queue.length === 0 && !this.starving && !this.pending
+  }
+
   schedule(performer: Performer): void {
     if (performer.queued || performer.closed) return
     performer.queued = true

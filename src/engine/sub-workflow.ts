@@ -2,11 +2,15 @@
 import { Budget } from './budget.ts'
 import { Call } from './call.ts'
 import { type Clock, systemClock } from './clock.ts'
-import { type LogSeverity, NodeError, type Outputs } from './node-type.ts'
+import type { Journal, NodeUpdate } from './journal.ts'
+import { type Memory, memoryOf } from './memory.ts'
+import { Interrupted, type LogSeverity, NodeError, type Outputs } from './node-type.ts'
 import type { ObservedNode, Outcome, RunObserver } from './observer.ts'
 import type { Plan } from './plan.ts'
 import { Run } from './run.ts'
 import { type NodeServices, noServices } from './services.ts'
+
+const INTERRUPTED = 'node_interrupted'
 
 /** How deep workflows may call each other. */
 export const DEEPEST_CALL = 16
@@ -28,6 +32,12 @@ export interface ExecuteOptions {
   random?: () => number
   /** What nodes may use besides. Default: nothing. */
   services?: NodeServices
+  /** What makes the run one that can go on after an interruption: with the same plan, params and seed. Absent: nothing is remembered. */
+  journal?: Journal
+  /** A whole number from which all random numbers of the run are made. Absent: `random` gives them. */
+  seed?: number
+  /** The changes of nodes' own values from before an interruption, in their order. */
+  updates?: readonly NodeUpdate[]
   /** Finds the plan of a workflow that a `workflow.Call` names; throws NodeError where there is none. */
   loadPlan?: (workflow_id: string) => Promise<Plan>
 }
@@ -54,10 +64,12 @@ function checkParams(plan: Plan, workflow_id: string, params: Record<string, unk
 
 /** A single output is its value, a streamed one its list; what got nothing is missing. */
 function outputsOf(plan: Plan, workflow_id: string, outcome: Outcome): Outputs {
-  if (outcome.status === 'cancelled') throw new NodeError(`Workflow "${workflow_id}" was cancelled.`, 'cancelled')
+  if (outcome.status === 'cancelled' || outcome.status === 'suspended')
+    throw new NodeError(`Workflow "${workflow_id}" was cancelled.`, 'cancelled')
   if (outcome.status === 'failed') {
     const { node_id, message, type } = outcome.error
-    throw new NodeError(`Workflow "${workflow_id}" failed at node "${node_id}": ${message}`, type)
+    const text = `Workflow "${workflow_id}" failed at node "${node_id}": ${message}`
+    throw type === INTERRUPTED ? new Interrupted(text) : new NodeError(text, type)
   }
   const entries = plan.outputs.map(({ name, stream }) => {
     const values = outcome.outputs[name]!
@@ -72,6 +84,7 @@ export function newRun(
   options: ExecuteOptions,
   budget = new Budget(options.concurrency ?? 64),
   depth = 0,
+  memory: Memory | null = memoryOf(options.journal, options.seed),
 ): Run {
   return new Run(plan, {
     params: options.params,
@@ -83,24 +96,32 @@ export function newRun(
     random: options.random ?? Math.random,
     timeLimit: depth === 0 ? (options.timeLimit ?? null) : null,
     services: options.services ?? noServices,
-    async callWorkflow(caller, workflow_id, params, calls, signal) {
+    memory,
+    updates: depth === 0 ? (options.updates ?? []) : [],
+    async callWorkflow(caller, workflow_id, params, calls, signal, memo) {
       if (depth >= DEEPEST_CALL) {
         throw new NodeError(`Workflows call each other more than ${DEEPEST_CALL} deep.`, 'too_deep')
       }
       const { loadPlan } = options
       if (!loadPlan) throw new NodeError('Workflows can not be called here.', 'no_workflows')
-      const call = new Call(budget, depth + 1)
+      const inside = memo?.nextCall() ?? null
+      const call: Call = new Call(budget, depth + 1, (still) => memo?.calls.note(call, still))
       calls.add(call)
       try {
         return await call.inPlace(async () => {
           const called = await loadPlan(workflow_id)
           checkParams(called, workflow_id, params)
           const inner = { ...options, params, signal, observer: asCaller(options.observer, caller) }
-          const run = newRun(called, inner, budget, depth + 1)
-          return outputsOf(called, workflow_id, await call.outcomeOf(run))
+          const run = newRun(called, inner, budget, depth + 1, inside)
+          try {
+            return outputsOf(called, workflow_id, await call.outcomeOf(run))
+          } finally {
+            inside?.parking?.leave(run)
+          }
         })
       } finally {
         calls.delete(call)
+        memo?.calls.over(call)
       }
     },
   })

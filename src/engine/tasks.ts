@@ -1,6 +1,8 @@
 // Runs a node's own code in one run: guards it, waits for what comes later, and keeps to the limits of what may be
 // in flight.
 import { type Firing, isThenable } from './firing.ts'
+import type { HeldFailure } from './journal.ts'
+import { Memo } from './memo.ts'
 import type { NodeContext, NodeType } from './node-type.ts'
 import type { Member, Stage } from './performer.ts'
 import { type Path, Place } from './place.ts'
@@ -39,6 +41,15 @@ export class Tasks {
     return this.#stage.stopped
   }
 
+  /** Begins what is remembered of a firing, which then has a context of its own; null in a run that remembers nothing. */
+  remember(): Memo | null {
+    const { memory } = this.#stage
+    if (!memory) return null
+    const memo = new Memo(this.#performer, this.#stage, memory, this.path)
+    this.#context = memo.context
+    return memo
+  }
+
   /** Whether a firing may begin now. */
   mayBegin(): boolean {
     return !this.#waits || this.#stage.admit(this.#performer)
@@ -68,6 +79,11 @@ export class Tasks {
   /** The failure that stands for an error, or null: it has failed the run. */
   fail(error: unknown, firing: Firing | null = null): Failure | null {
     return this.#stage.fail(this.#performer, error, firing ? firing.path : this.path)
+  }
+
+  /** A failure that was held before an interruption, held again. */
+  failAgain(failure: HeldFailure): Failure {
+    return this.#stage.failAgain(this.#performer, failure)
   }
 
   cameAtOnce(): void {

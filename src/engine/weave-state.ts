@@ -58,6 +58,7 @@ export class WeaveState {
   /** Begins a firing. Gives its items; or what stands for a firing that does not take place. */
   begin(inputs: Inputs | Failure | null): ItemSource | Failure | null {
     this.busy = true
+    this.#tasks.remember()
     const { type } = this.#node
     const begun =
       inputs === null || inputs instanceof Failure ? inputs : this.#tasks.attempt((c) => type.weave!(inputs, c))

@@ -7,6 +7,7 @@ export const context: NodeContext = {
   outputs: new Map(),
   streams: false,
   isConnected: () => false,
+  waits: false,
   run: {},
   signal: new AbortController().signal,
   clock: { now: () => 0, sleep: async () => {} },

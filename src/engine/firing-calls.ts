@@ -1,0 +1,49 @@
+// The workflows that one firing calls, while it waits for them: their numbers, and whether the firing can go on before one of them does.
+import type { Halting } from './call.ts'
+
+export class FiringCalls {
+  /** The calls under way, and whether each can go on by itself no more than its own firings can. */
+  readonly #open = new Map<Halting, boolean>()
+  readonly #turned: (still: boolean) => void
+  #made = 0
+  #still = false
+  #left = false
+
+  /** `turned` hears when the firing begins to wait for nothing but its calls, and when it goes on. */
+  constructor(turned: (still: boolean) => void) {
+    this.#turned = turned
+  }
+
+  /** The number of the next call, counted from 0. */
+  next(): number {
+    return this.#made++
+  }
+
+  /** `still`: the call waits, for its place or for the called run. */
+  note(call: Halting, still: boolean): void {
+    this.#open.set(call, still)
+    this.#judge()
+  }
+
+  over(call: Halting): void {
+    this.#open.delete(call)
+    this.#judge()
+  }
+
+  /** Nobody wants the firing any more, nor what it called. */
+  drop(): void {
+    this.#turn(false)
+    this.#left = true
+    for (const call of [...this.#open.keys()]) call.halt()
+  }
+
+  #judge(): void {
+    this.#turn(this.#open.size > 0 && [...this.#open.values()].every((still) => still))
+  }
+
+  #turn(still: boolean): void {
+    if (this.#left || still === this.#still) return
+    this.#still = still
+    this.#turned(still)
+  }
+}

@@ -1,0 +1,237 @@
+// One firing as it is remembered: what is known of it from before, and what is to be known after it. Pure synchronous firings leave
+// nothing: they come out the same when they are done again.
+import { isThenable } from './firing.ts'
+import { FiringCalls } from './firing-calls.ts'
+import type { FiringEnd, Remembered, WaitRequest } from './journal.ts'
+import type { Memory, Site } from './memory.ts'
+import {
+  type Aggregate,
+  type Inputs,
+  Interrupted,
+  type NodeContext,
+  NodeError,
+  type Outputs,
+  Wait,
+} from './node-type.ts'
+import type { Member, Stage } from './performer.ts'
+import { type Path, placed } from './place.ts'
+import type { PlanNode } from './plan-parts.ts'
+import { rememberedItems } from './remembered-items.ts'
+import { cannotWait, checkedOutputs, publicError } from './results.ts'
+import type { Failure } from './tokens.ts'
+
+const NO_INPUTS: Inputs = Object.freeze({})
+
+export class Memo implements Site {
+  readonly node: PlanNode
+  readonly path: Path
+  readonly place: string
+  readonly calls: FiringCalls
+  readonly context: NodeContext
+  inputs: Inputs = NO_INPUTS
+  /** Its node's code took something from outside of its inputs. */
+  touched = false
+  /** It may not any more: what it gave before was not remembered. */
+  sealed = false
+  /** The items that its stream gave before an interruption. */
+  known: readonly Outputs[] = []
+  readonly #member: Member
+  readonly #stage: Stage
+  readonly #memory: Memory
+  /** Its end is remembered whatever it took: it came later, has an effect, or must not run twice. */
+  #lasting: boolean
+  #unsafe = false
+  #streams = false
+  #dropped = false
+  #ended = false
+  #dice: (() => number) | null = null
+
+  constructor(member: Member, stage: Stage, memory: Memory, path: Path) {
+    this.node = member.node
+    this.path = path
+    this.place = path === null ? '' : path.join('.')
+    this.calls = new FiringCalls((still) => stage.stilled(still))
+    this.#member = member
+    this.#stage = stage
+    this.#memory = memory
+    this.#lasting = this.node.type.effect === true
+    this.context = stage.context(member, undefined, this)
+  }
+
+  /** What is known of it. Asked once. */
+  recall(): Remembered | null {
+    return this.#memory.journal?.recall(this.node.observed.node_id, this.place) ?? null
+  }
+
+  get mayWait(): boolean {
+    return this.#memory.journal !== null && this.node.type.answered !== undefined
+  }
+
+  /** Whether what it gives is remembered. */
+  get keeps(): boolean {
+    return this.#memory.journal !== null && (this.#lasting || this.touched)
+  }
+
+  random(): number {
+    this.#dice ??= this.#memory.dice(this) ?? this.#stage.random
+    return this.#dice()
+  }
+
+  /** The memory of the next workflow that it calls. */
+  nextCall(): Memory {
+    return this.#memory.within(this, this.calls.next())
+  }
+
+  /** Runs its code. `safe`: it may be run again; else its start is committed before it begins. */
+  run(code: () => unknown, safe = true): unknown {
+    const { journal } = this.#memory
+    if (safe || journal === null) return this.#guarded(code)
+    this.#unsafe = true
+    return this.#later(this.#begin(code))
+  }
+
+  /** What it gives for an answer. */
+  answered(value: unknown): unknown {
+    return this.#guarded(() => this.node.type.answered!(this.inputs, value, this.context))
+  }
+
+  /** Runs one step of its code, which gives nothing yet. */
+  step<T>(code: () => T): T {
+    try {
+      const given = code()
+      if (isThenable(given)) this.#lasting = true
+      return given
+    } catch (error) {
+      this.failed(error)
+      throw error
+    }
+  }
+
+  /** Opens an aggregate; one that must not run twice once its start is committed. */
+  open(code: () => Aggregate, safe: boolean): Aggregate {
+    if (safe || this.#memory.journal === null) return this.step(code)
+    this.#unsafe = true
+    this.#lasting = true
+    const begun = this.#begin(code)
+    // Its steps say again what it says.
+    begun.catch(() => {})
+    return { push: async (value) => (await begun).push(value), end: async () => (await begun).end() }
+  }
+
+  item(item: Outputs): void {
+    this.#note((journal) => journal.item(this.node.observed.node_id, this.place, item))
+  }
+
+  end(end: FiringEnd): void {
+    if (this.#ended || !this.keeps) return
+    this.#note((journal) => journal.end(this.node.observed.node_id, this.place, end))
+    this.#ended = true
+  }
+
+  /** A failure stands for it. */
+  failedWith({ node_id, node_type, type, message }: Failure): void {
+    const own = node_id === this.node.observed.node_id
+    this.end({ failure: own ? { type, message } : { type, message, from: { node_id, node_type } } })
+  }
+
+  /** Its code threw. Where nothing holds that, the run ends with it: there is no need to know. */
+  failed(error: unknown): void {
+    const stage = this.#stage
+    if (!this.keeps || stage.aborted || error instanceof Interrupted) return
+    const halted = error instanceof NodeError && error.type === 'cancelled'
+    if (halted && (stage.stopped || this.#dropped)) return
+    if (this.#dropped || this.#member.unwanted) {
+      this.end({ unwanted: true })
+      return
+    }
+    if (!this.node.leadsToCatch) return
+    const { type, message } = publicError(error)
+    this.end({ failure: { type, message: placed(message, this.path) } })
+  }
+
+  /** It waits. Gives what takes it from the list of those who do. `told`: that is known already. */
+  wait(request: WaitRequest, told: boolean, answer: (value: unknown) => boolean): () => void {
+    if (!told) this.#note((journal) => journal.wait(this.node.observed.node_id, this.place, request))
+    return this.#memory.park(this, request, answer)
+  }
+
+  /** Nobody wants it any more. */
+  drop(): void {
+    if (this.#dropped) return
+    this.#dropped = true
+    if (this.#streams) this.end({ unwanted: true })
+    this.calls.drop()
+  }
+
+  interrupted(): Interrupted {
+    const { node_id } = this.node.observed
+    const half = ' half-way through its stream, and can not go on there'
+    const how = this.known.length > 0 ? half : ', and is not safe to run twice'
+    return new Interrupted(`Node "${node_id}" was interrupted${how}.`)
+  }
+
+  #guarded(code: () => unknown): unknown {
+    try {
+      const given = code()
+      return isThenable(given) ? this.#later(given) : this.#judged(given)
+    } catch (error) {
+      this.failed(error)
+      throw error
+    }
+  }
+
+  async #later(promise: PromiseLike<unknown>): Promise<unknown> {
+    this.#lasting = true
+    try {
+      return this.#judged(await promise)
+    } catch (error) {
+      this.failed(error)
+      throw error
+    }
+  }
+
+  async #begin<T>(code: () => T): Promise<T> {
+    const stopped = new NodeError('The run has stopped.', 'cancelled')
+    try {
+      await this.#memory.journal!.start(this.node.observed.node_id, this.place)
+    } catch (fault) {
+      this.#stage.breakDown(fault)
+      throw stopped
+    }
+    if (this.#stage.stopped) throw stopped
+    return code()
+  }
+
+  /** What it gave, remembered where it is to be; of a stream, what remembers its items. */
+  #judged(given: unknown): unknown {
+    if (given instanceof Wait) return this.#waiting(given)
+    const items = rememberedItems(given, this)
+    if (items) {
+      this.#streams = true
+      // A stream that came when nobody wanted it any more is never opened.
+      if (this.#dropped) this.end({ unwanted: true })
+      return items
+    }
+    const outputs = checkedOutputs(this.node, given)
+    this.end({ outputs })
+    return outputs
+  }
+
+  /** What it took before it waits is in its request; only what comes after counts for its end. */
+  #waiting(wait: Wait): Wait {
+    if (!this.mayWait) throw cannotWait(this.node)
+    this.#lasting = this.node.type.effect === true || this.#unsafe
+    this.touched = false
+    return wait
+  }
+
+  #note(tell: (journal: NonNullable<Memory['journal']>) => void): void {
+    const { journal } = this.#memory
+    if (this.#ended || journal === null || this.#stage.settled) return
+    try {
+      tell(journal)
+    } catch (fault) {
+      this.#stage.breakDown(fault)
+    }
+  }
+}

@@ -1,0 +1,58 @@
+// The firings of one execution that wait for something outside of it, those of called workflows included, and the moment from which
+// nothing of it can go on without them.
+import type { Waiting } from './journal.ts'
+
+/** A run of the execution: its root, or a workflow that is being called. */
+export interface Parker {
+  /** Whether nothing of it can go on by itself. */
+  readonly idle: boolean
+  suspend(waiting: Waiting[]): void
+}
+
+export interface Parked {
+  readonly waiting: Waiting
+  /** Where it stands in the whole execution: lists are in this order. */
+  readonly order: readonly number[]
+  /** False: its run has stopped. */
+  answer(value: unknown): boolean
+}
+
+function compare(a: readonly number[], b: readonly number[]): number {
+  for (let at = 0; at < a.length && at < b.length; at++) if (a[at] !== b[at]) return a[at]! - b[at]!
+  return a.length - b.length
+}
+
+export class Parking {
+  readonly #runs = new Set<Parker>()
+  readonly #parked = new Map<string, Parked>()
+  #root: Parker | null = null
+
+  /** The first one to join is the root. */
+  join(run: Parker): void {
+    this.#root ??= run
+    this.#runs.add(run)
+  }
+
+  leave(run: Parker): void {
+    this.#runs.delete(run)
+  }
+
+  /** Gives what takes the firing away again. */
+  park(parked: Parked): () => void {
+    const { firing } = parked.waiting
+    this.#parked.set(firing, parked)
+    return () => this.#parked.delete(firing)
+  }
+
+  answer(firing: string, value: unknown): boolean {
+    return this.#parked.get(firing)?.answer(value) ?? false
+  }
+
+  /** Suspends the execution where a firing waits and nothing can go on. */
+  check(): void {
+    if (this.#parked.size === 0) return
+    for (const run of this.#runs) if (!run.idle) return
+    const inOrder = [...this.#parked.values()].sort((a, b) => compare(a.order, b.order))
+    this.#root?.suspend(inOrder.map(({ waiting }) => waiting))
+  }
+}

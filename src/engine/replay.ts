@@ -1,0 +1,48 @@
+// A firing of which something is known from before an interruption: it comes out as it had, waits on, or may not run again.
+import { ItemSource } from './firing.ts'
+import type { FiringEnd, Remembered } from './journal.ts'
+import type { Memo } from './memo.ts'
+import type { Outputs } from './node-type.ts'
+import type { ResultsWindow } from './results-window.ts'
+import type { Tasks } from './tasks.ts'
+import { Failure } from './tokens.ts'
+
+/** What stands for a firing that had ended: its outputs or failure, or null where the run has failed. Never of one that was unwanted. */
+export function endOfKnown(end: Exclude<FiringEnd, { unwanted: true }>, tasks: Tasks): Outputs | Failure | null {
+  if ('outputs' in end) return end.outputs
+  const { type, message, from } = end.failure
+  return from ? new Failure(from, type, message) : tasks.failAgain(end.failure)
+}
+
+/** Goes on with a firing as far as it is known. False: it has to run. */
+export function replay(memo: Memo, known: Remembered, safe: boolean, results: ResultsWindow, tasks: Tasks): boolean {
+  if (known.end) replayEnd(known.end, known.items, results, tasks)
+  else if (known.wait && known.answer) results.settleAnswer(memo, known.answer.value)
+  else if (known.wait) results.wait(memo, known.wait, true)
+  else {
+    memo.known = known.items
+    const repeats = safe && memo.node.type.repeats === true
+    if (!known.started && (known.items.length === 0 || repeats)) return false
+    tasks.fail(memo.interrupted())
+  }
+  return true
+}
+
+function replayEnd(end: FiringEnd, items: readonly Outputs[], results: ResultsWindow, tasks: Tasks): void {
+  const source = new ItemSource(null, false)
+  for (const item of items) source.push(item)
+  if ('unwanted' in end) {
+    results.open(source)
+    return
+  }
+  const result = endOfKnown(end, tasks)
+  if (tasks.stopped) return
+  if (items.length === 0) {
+    results.settle(result)
+    return
+  }
+  source.result = result
+  source.ended = true
+  source.merges = true
+  results.open(source)
+}
