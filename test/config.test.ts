@@ -189,6 +189,23 @@ describe('settings', () => {
     assert.ok(problems.every((problem) => !problem.includes('hidden')))
   })
 
+  test('master keys are taken as texts, and one that is too short is named without it', () => {
+    const given = { SECRETS_MASTER_KEY: ' sixteen letters! ', SECRETS_MASTER_KEY_NEW: 'sixteen other letters' }
+    const { secrets_master_key, secrets_master_key_new } = read(given)
+    assert.deepEqual([secrets_master_key, secrets_master_key_new], ['sixteen letters!', 'sixteen other letters'])
+    for (const name of ['SECRETS_MASTER_KEY', 'SECRETS_MASTER_KEY_NEW'])
+      assert.deepEqual(problemsOf({ [name]: 'fifteen letters' }), [`${name} must have at least 16 characters`])
+  })
+
+  test('values that are to be redacted are gathered', () => {
+    const given = {
+      SVC_SECRET_DB: 'word of the db',
+      OPENAI_API_KEY: 'sk-123456',
+      SECRETS_MASTER_KEY: 'sixteen letters!',
+    }
+    assert.deepEqual(read(given).known_secrets, Object.values(given))
+  })
+
   test('a switch is on unless it says no', () => {
     for (const off of ['0', 'false', 'no', 'off', 'FALSE']) {
       assert.equal(read({ SVC_WS_RATE_LIMIT_DISABLED: off }).ws_rate_limit_disabled, false, off)

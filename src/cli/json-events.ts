@@ -1,9 +1,11 @@
 // `--json-events`: a run as the frames that `/ws` would send of it, a JSON object a line.
+import type { Config } from '../config.ts'
 import type { RunObserver } from '../engine/observer.ts'
 import { recorder } from '../jobs/recorder.ts'
 import { jsonText } from '../json.ts'
 import { createLog } from '../log.ts'
 import { systemPlatform } from '../platform.ts'
+import { Redactor } from '../redaction/redactor.ts'
 import { EXIT, type Output } from './terminal.ts'
 
 const STATUSES: Readonly<Record<number, string>> = {
@@ -18,8 +20,10 @@ export interface JsonEvents {
   end(code: number, error: string | null, seconds: number): void
 }
 
-/** `workflow_id` is the label that the frames carry; causes of faults go to the log of `log_level`, as on a server. */
-export function jsonEvents(workflow_id: string, output: Output, log_level: string): JsonEvents {
+type Told = Pick<Config, 'log_level' | 'known_secrets'>
+
+/** `workflow_id` is the label that the frames carry; causes of faults go to the log, as on a server. */
+export function jsonEvents(workflow_id: string, output: Output, { log_level, known_secrets }: Told): JsonEvents {
   const of = { job_id: systemPlatform().id('job'), workflow_id }
   const write = (frame: object) => output.write(`${jsonText(frame)}\n`)
   const sink = {
@@ -33,7 +37,7 @@ export function jsonEvents(workflow_id: string, output: Output, log_level: strin
   }
   write({ type: 'job_update', status: 'running', ...of })
   return {
-    observer: recorder(sink, createLog(log_level)),
+    observer: recorder(sink, createLog(log_level, new Redactor(known_secrets))),
     end(code, error, duration) {
       const status = STATUSES[code] ?? 'cancelled'
       write({ type: 'job_update', status, ...of, ...(error === null ? {} : { error }), duration })

@@ -88,7 +88,7 @@ async function withProgress(job: Job, terminal: Terminal, config: Config, quiet:
 
 async function withEvents(job: Job, { stdout, stderr, stop }: Terminal, config: Config): Promise<number> {
   const { jsonEvents } = await import('./json-events.ts')
-  const events = jsonEvents(job.name, stderr, config.log_level)
+  const events = jsonEvents(job.name, stderr, config)
   const started = performance.now()
   const ending = await perform(job, events.observer, stop, config)
   events.end(ending.code, ending.error, Math.round(performance.now() - started) / 1000)
