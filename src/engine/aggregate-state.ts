@@ -7,7 +7,7 @@ import type { Result } from './outbox.ts'
 import type { PlanNode } from './plan-parts.ts'
 import { endOfKnown } from './replay.ts'
 import { coerced } from './results.ts'
-import { isValue, type Tasks } from './tasks.ts'
+import type { Tasks } from './tasks.ts'
 import { Failure, NOTHING } from './tokens.ts'
 
 /** Stands for a stream whose firing is skipped: its items go nowhere. */
@@ -92,7 +92,7 @@ export class AggregateState {
     if (aggregate instanceof Known) return { result: aggregate.result, memo, known: true }
     if (!isAggregate(aggregate)) return null
     const result = this.#tasks.attempt(memo ? () => memo.run(() => aggregate.end()) : () => aggregate.end())
-    return { result: isValue(result) || result instanceof Failure ? result : undefined, memo, known: false }
+    return { result, memo, known: false }
   }
 
   /** Nobody wants this firing any more. */

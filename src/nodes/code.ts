@@ -47,6 +47,8 @@ export const codeNodes: NodeType[] = [
     supports_dynamic_inputs: true,
     supports_dynamic_outputs: true,
     supports_dynamic_streams: true,
+    // But for the time, nothing outside of its inputs changes what it yields.
+    repeats: true,
     run({ code, seed, time_limit_ms, memory_limit_mb, ...inputs }: CodeInputs, context): RunResult {
       const script: Script = {
         code,

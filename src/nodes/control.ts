@@ -1,10 +1,13 @@
 // control.*: branches, streams and waiting.
-import { type Inputs, NodeError, type NodeType } from '../engine/node-type.ts'
+import { type Inputs, NodeError, type NodeType, Wait } from '../engine/node-type.ts'
 import { conversion, option, output, required, stream } from './define.ts'
 import { Gathered } from './gathered.ts'
 
 /** Milliseconds in a second; seconds are what people write. */
 const SECOND = 1000
+
+/** Seconds from which on a delay is one that the run may be suspended for. */
+const LONG_DELAY = 30
 
 export const controlNodes: NodeType[] = [
   {
@@ -61,16 +64,21 @@ export const controlNodes: NodeType[] = [
   {
     node_type: 'control.Delay',
     title: 'Delay',
-    description: 'Hands a value on after some seconds.',
+    description: 'Hands a value on after some seconds. Nothing of a job need be in memory during a long delay.',
     properties: [
       option('value', 'any', 'The value to hand on.'),
       option('seconds', 'float', 'How long to wait.', { default: 1, min: 0, max: 86_400 }),
     ],
     outputs: [output('output', 'any')],
     async run({ value, seconds }: { value: unknown; seconds: number }, context) {
+      if (seconds > LONG_DELAY && context.waits) {
+        const until = context.clock.now() + seconds * SECOND
+        return new Wait({ kind: 'delay', name: null, message: null, schema: null, until })
+      }
       await context.clock.sleep(seconds * SECOND, context.signal)
       return { output: value }
     },
+    answered: ({ value }) => ({ output: value }),
   },
 ]
 

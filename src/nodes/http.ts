@@ -134,6 +134,8 @@ export const httpNodes: NodeType[] = [
     ],
     outputs: [stream('item', 'any'), stream('page', 'int')],
     retry_safe: isIdempotent,
+    // A list that has grown at its end, or not at all, is read on; one that has changed before is told from it.
+    repeats: true,
     run: (inputs: PagesInputs, context) => pages(inputs, context),
   },
 ]

@@ -39,6 +39,7 @@ import { tableLinesNodes } from './table-lines.ts'
 import { tableShapeNodes } from './table-shape.ts'
 import { textNodes } from './text.ts'
 import { textListNodes } from './text-lists.ts'
+import { waitingNodes } from './waiting.ts'
 
 /** A registry of the given node types, in the order of their names. Throws where two have the same name. */
 export function registryOf(types: readonly NodeType[]): NodeRegistry {
@@ -53,6 +54,7 @@ export const builtinNodes: NodeRegistry = registryOf([
   ...outputNodes,
   ...controlNodes,
   ...workflowNodes,
+  ...waitingNodes,
   ...loopNodes,
   ...weaveNodes,
   ...reduceNodes,

@@ -1,0 +1,53 @@
+// human.* and control.WaitFor: firings that wait for somebody, or something, outside of the run. Who answers them, and whether the answer
+// is what they ask for, is the business of the host.
+import type { WaitRequest } from '../engine/journal.ts'
+import { NodeError, type NodeType, Wait } from '../engine/node-type.ts'
+import { option, output, required } from './define.ts'
+
+const NOTHING_ASKED: Omit<WaitRequest, 'kind'> = { name: null, message: null, schema: null, until: null }
+
+export const waitingNodes: NodeType[] = [
+  {
+    node_type: 'human.Approval',
+    title: 'Approval',
+    description:
+      'Asks a person, and waits for as long as it takes. The value goes one way where they approve, the other way where they do not; the nodes behind the other way are skipped.',
+    properties: [
+      option('message', 'str', 'What is asked, in words for the person who decides.', { default: '' }),
+      option('value', 'any', 'The value to hand on.'),
+    ],
+    outputs: [output('approved', 'any'), output('rejected', 'any')],
+    run: ({ message }) =>
+      new Wait({
+        ...NOTHING_ASKED,
+        kind: 'approval',
+        message: message === '' ? null : String(message),
+        schema: { type: 'boolean' },
+      }),
+    answered({ value }, approved) {
+      if (typeof approved !== 'boolean') throw new NodeError('An approval is true or false.', 'bad_answer')
+      return approved ? { approved: value } : { rejected: value }
+    },
+  },
+  {
+    node_type: 'control.WaitFor',
+    title: 'Wait for a value',
+    description:
+      'Waits until a value of its name is given to the job from outside, for as long as it takes, and hands it on.',
+    properties: [
+      required('name', 'str', 'The name under which the value is given.'),
+      option('schema', 'dict[str,any]?', 'The JSON schema that the value must satisfy. Without it any value will do.'),
+    ],
+    outputs: [output('value', 'any')],
+    run({ name, schema }) {
+      if (name === '') throw new NodeError('The value that is waited for has no name.', 'bad_input')
+      return new Wait({
+        ...NOTHING_ASKED,
+        kind: 'value',
+        name: String(name),
+        schema: schema as Record<string, unknown> | null,
+      })
+    },
+    answered: (_inputs, value) => ({ value }),
+  },
+]
