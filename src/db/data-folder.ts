@@ -1,5 +1,5 @@
 // The data folder and its one owner. A process holds an operating-system lock for as long as it lives; a dead one holds nothing.
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { StartError } from '../start-error.ts'
 import { type Connection, connect } from './connection.ts'
@@ -10,13 +10,23 @@ export interface DataFolder extends Disposable {
   readonly database: string
 }
 
+/** Where `svc restore` gathers a backup. While it is there, the folder holds neither the old data nor the new. */
+export function restoringFolder(data_dir: string): string {
+  return join(data_dir, 'restoring')
+}
+
 /**
  * Makes the folder where it is missing and takes its lock. `owner` is what another process is told (`pid 17, 127.0.0.1:7777`).
- * @throws StartError when the folder cannot be written or belongs to a living process
+ * @throws StartError when the folder cannot be written, belongs to a living process, or was left by an interrupted restore,
+ * unless `restoring` is what it is opened for
  */
-export function openDataFolder(path: string, owner: string): DataFolder {
+export function openDataFolder(path: string, owner: string, restoring = false): DataFolder {
   makeFolder(path)
   const lock = own(`the data folder ${path}`, join(path, 'lock'), join(path, 'owner'), owner, 'SVC_DATA_DIR')
+  if (!restoring && existsSync(restoringFolder(path))) {
+    lock[Symbol.dispose]()
+    throw new StartError(`a restore into the data folder ${path} was interrupted; run "svc restore DIR" again`)
+  }
   return { path, database: join(path, 'svc.db'), [Symbol.dispose]: () => lock[Symbol.dispose]() }
 }
 

@@ -20,7 +20,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
 
 /** @throws StartError when the database was written by a newer version */
 export async function migrate(db: Database.Database): Promise<void> {
-  const applied = appliedNames(db)
+  const applied = migrationsOf(db)
   const unknown = applied.find((name) => !(name in MIGRATIONS))
   if (unknown !== undefined) {
     throw new StartError(
@@ -37,8 +37,14 @@ export async function migrate(db: Database.Database): Promise<void> {
   if (error) throw error
 }
 
-function appliedNames(db: Database.Database): string[] {
+/** The names of all migrations, in order. */
+export function knownMigrations(): string[] {
+  return Object.keys(MIGRATIONS)
+}
+
+/** The names of the migrations that a database has seen, in order. */
+export function migrationsOf(db: Database.Database): string[] {
   const table = db.prepare("select 1 from sqlite_master where type = 'table' and name = 'kysely_migration'").get()
   if (!table) return []
-  return db.prepare('select name from kysely_migration').pluck().all() as string[]
+  return db.prepare('select name from kysely_migration order by name').pluck().all() as string[]
 }

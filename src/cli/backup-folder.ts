@@ -1,0 +1,128 @@
+// What a backup is: a folder with the database, the files of assets, and a manifest that says what each of them must be.
+import { constants } from 'node:fs'
+import { copyFile, mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { syncFile } from '../db/snapshot.ts'
+import { digestOfFile } from './check-files.ts'
+import { CommandError, EXIT } from './terminal.ts'
+
+export const DATABASE = 'svc.db'
+export const OBJECTS = 'objects'
+const MANIFEST = 'manifest.json'
+const FORMAT = 1
+
+export interface BackupFile {
+  /** From the backup's folder, with slashes. */
+  readonly path: string
+  readonly size: number
+  readonly sha256: string
+}
+
+export interface Manifest {
+  readonly format: typeof FORMAT
+  readonly service_version: string
+  readonly created_at: string
+  readonly migrations: readonly string[]
+  /** The database first, then the files of assets. */
+  readonly files: readonly BackupFile[]
+  readonly master_key: 'not included'
+}
+
+/** What lies in a backup's folder. */
+export async function fileOf(folder: string, path: string): Promise<BackupFile> {
+  const whole = join(folder, ...path.split('/'))
+  return { path, size: (await stat(whole)).size, sha256: await digestOfFile(whole) }
+}
+
+/** Paths of all files below a folder, with slashes, in order; none where there is no folder. */
+export async function filesBelow(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((error) => {
+    if (isMissing(error)) return []
+    throw error
+  })
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) =>
+      join(entry.parentPath, entry.name)
+        .slice(folder.length + 1)
+        .replaceAll('\\', '/'),
+    )
+    .sort()
+}
+
+/** Copies a file with its time, and syncs it; false where it has gone meanwhile. */
+export async function copyWhole(from: string, to: string): Promise<boolean> {
+  await mkdir(dirname(to), { recursive: true, mode: 0o700 })
+  try {
+    const { atime, mtime } = await stat(from)
+    // Shares blocks where the file system can: that is as good as a copy, and costs nothing.
+    await copyFile(from, to, constants.COPYFILE_FICLONE)
+    await utimes(to, atime, mtime)
+  } catch (error) {
+    if (isMissing(error)) return false
+    throw error
+  }
+  syncFile(to)
+  return true
+}
+
+export async function writeManifest(folder: string, manifest: Manifest): Promise<void> {
+  const path = join(folder, MANIFEST)
+  await writeFile(path, `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o600 })
+  syncFile(path)
+}
+
+/** Whether a folder is a backup, as far as its manifest's name tells. */
+export async function isBackup(folder: string): Promise<boolean> {
+  return (await stat(join(folder, MANIFEST)).catch(() => null)) !== null
+}
+
+/** @throws CommandError where the folder is no backup, or one of a kind that this version does not know */
+export async function readManifest(folder: string): Promise<Manifest> {
+  const manifest = await parsed(join(folder, MANIFEST))
+  if (manifest === null) throw new CommandError(EXIT.failed, `${folder} is no backup: its ${MANIFEST} cannot be read`)
+  if (manifest.format !== FORMAT)
+    throw new CommandError(
+      EXIT.failed,
+      `${folder} was made by another version of the service (format ${manifest.format})`,
+    )
+  const { files, migrations } = manifest
+  const whole = Array.isArray(files) && Array.isArray(migrations) && files.every(isFile) && files[0]?.path === DATABASE
+  if (!whole) throw new CommandError(EXIT.failed, `${folder} is no backup: its ${MANIFEST} is damaged`)
+  return manifest as unknown as Manifest
+}
+
+async function parsed(path: string): Promise<Record<string, unknown> | null> {
+  try {
+    const value: unknown = JSON.parse(await readFile(path, 'utf8'))
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null
+  } catch {
+    return null
+  }
+}
+
+// A manifest may come from anywhere: what it names must lie in the backup.
+function isFile(file: unknown): file is BackupFile {
+  const { path, size, sha256 } = (file ?? {}) as Record<string, unknown>
+  return (
+    typeof path === 'string' &&
+    (path === DATABASE || path.startsWith(`${OBJECTS}/`)) &&
+    path.split('/').every((part) => part !== '' && part !== '.' && part !== '..' && !/[\\\0]/.test(part)) &&
+    Number.isSafeInteger(size) &&
+    typeof sha256 === 'string'
+  )
+}
+
+/** What is wrong with the files of a folder that must be what `manifest` says, a sentence each. */
+export async function* differencesFrom({ files }: Manifest, folder: string): AsyncIterable<string> {
+  for (const expected of files) {
+    const found = await fileOf(folder, expected.path).catch(() => null)
+    if (found === null) yield `${expected.path} is missing`
+    else if (found.size !== expected.size || found.sha256 !== expected.sha256)
+      yield `${expected.path} is not what was backed up`
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')
+}

@@ -1,0 +1,111 @@
+// Looks through a whole database without changing it: its pages, its references, its schema, and what is true of the rows.
+// It sees one moment of a database that a server is writing.
+
+import { sha256 } from '../json.ts'
+import { type Connection, connectForReading } from './connection.ts'
+import { codeOf, faultOf } from './faults.ts'
+import { INVARIANTS } from './invariants.ts'
+import { knownMigrations, migrationsOf } from './migrate.ts'
+import { schemaOf } from './open.ts'
+import { Store } from './store.ts'
+
+/** A sentence about something that is wrong, under the name of the check that found it. */
+export interface Finding {
+  readonly check: string
+  readonly text: string
+}
+
+/** A check tells of so many findings, and then how many there are in all. */
+const MOST_FINDINGS = 20
+
+type Check = (db: Connection) => Iterable<string>
+
+/** How many checks `checkDatabase` makes. */
+export const CHECKS = INVARIANTS.length + 4
+
+/** Everything that is wrong with the database at `path`. @throws what SQLite says where there is no file that may be read */
+export async function checkDatabase(path: string): Promise<Finding[]> {
+  let db: Connection | null = null
+  try {
+    db = connectForReading(path)
+    return await findingsIn(db)
+  } catch (error) {
+    if (faultOf(error, path) !== 'damaged') throw error
+    return [{ check: 'the file', text: `cannot be read: ${(error as Error).message} (${codeOf(error)})` }]
+  } finally {
+    db?.close()
+  }
+}
+
+async function findingsIn(db: Connection): Promise<Finding[]> {
+  const schema = await presentSchema()
+  db.function('sha256', { deterministic: true }, (text) => sha256(String(text)))
+  // From here on all checks look at the same moment.
+  db.exec('begin')
+  const findings = run(db, 'the file', pages)
+  const age = run(db, 'the version', version)
+  findings.push(...age, ...run(db, 'references between rows', references))
+  // What an older or newer version wrote has rules of its own.
+  if (age.length > 0) return findings
+  findings.push(...run(db, 'the schema', (db) => differences(schema, schemaOf(db))))
+  for (const { name, sql } of INVARIANTS) findings.push(...run(db, name, (db) => broken(db, sql)))
+  return findings
+}
+
+/** The findings of one check; damage that it runs into is one. */
+function run(db: Connection, check: string, look: Check): Finding[] {
+  const findings: Finding[] = []
+  let more = 0
+  try {
+    for (const text of look(db)) {
+      if (findings.length < MOST_FINDINGS) findings.push({ check, text })
+      else more++
+    }
+  } catch (error) {
+    findings.push({ check, text: `could not be checked: ${(error as Error).message} (${codeOf(error)})` })
+  }
+  if (more > 0) findings.push({ check, text: `and ${more} more` })
+  return findings
+}
+
+// One by one: after the damaged pages, it may end with an error of its own.
+function* pages(db: Connection): Iterable<string> {
+  const lines = db.prepare('pragma integrity_check').pluck().iterate() as Iterable<string>
+  for (const line of lines) if (line !== 'ok') yield* line.split('\n')
+}
+
+function* references(db: Connection): Iterable<string> {
+  const rows = db.prepare('pragma foreign_key_check').iterate() as Iterable<{ table: string; parent: string }>
+  for (const { table, parent } of rows) yield `a row of ${table} names one of ${parent} that does not exist`
+}
+
+function* version(db: Connection): Iterable<string> {
+  const known = knownMigrations()
+  const applied = migrationsOf(db)
+  const newer = applied.find((name) => !known.includes(name))
+  if (newer !== undefined) yield `was written by a newer version of the service (migration ${newer})`
+  else if (applied.length < known.length) {
+    yield `was written by an older version of the service: it is brought up to date when this one starts, and can be checked then`
+  }
+}
+
+function* differences(expected: string, found: string): Iterable<string> {
+  const parts = (text: string) => new Set(text.split(/;\n/).filter((part) => part !== ''))
+  const present = parts(found)
+  const wanted = parts(expected)
+  for (const part of wanted) if (!present.has(part)) yield `is missing: ${oneLine(part)}`
+  for (const part of present) if (!wanted.has(part)) yield `is not the service's: ${oneLine(part)}`
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ')
+}
+
+function broken(db: Connection, sql: string): Iterable<string> {
+  return db.prepare(sql).pluck().iterate() as Iterable<string>
+}
+
+async function presentSchema(): Promise<string> {
+  await using store = await Store.open(':memory:')
+  return store.dumpSchema()
+}

@@ -1,0 +1,42 @@
+// Copies a database to a new file, also while a server writes it.
+import { closeSync, constants, fsyncSync, openSync } from 'node:fs'
+import { connectForReading } from './connection.ts'
+import { migrationsOf } from './migrate.ts'
+
+/**
+ * Writes what the database at `path` holds at one moment to the new file `to`, and syncs it. Writers go on meanwhile.
+ * The copy is written anew, row by row: it is no larger than it has to be, holds nothing that was deleted, and comes about
+ * only if every page could be read.
+ * @returns the migrations that the copy has seen
+ * @throws what SQLite says
+ */
+export function copyDatabase(path: string, to: string): string[] {
+  const db = connectForReading(path)
+  try {
+    db.prepare('vacuum into ?').run(to)
+  } finally {
+    db.close()
+  }
+  syncFile(to)
+  return migrationsIn(to)
+}
+
+/** The migrations that the database at `path` has seen. */
+export function migrationsIn(path: string): string[] {
+  const db = connectForReading(path)
+  try {
+    return migrationsOf(db)
+  } finally {
+    db.close()
+  }
+}
+
+/** Waits until the disk has a file, or the names in a folder. */
+export function syncFile(path: string): void {
+  const file = openSync(path, constants.O_RDONLY)
+  try {
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
