@@ -34,6 +34,8 @@ export interface JobPage {
 const DEFAULT_LIMIT = 50
 /** How long snapshots are made in one turn of the event loop, in milliseconds. */
 const TURN_MS = 5
+/** How long the traces of a deleted job are removed at once, in milliseconds; what is left goes with the next sweeps. */
+const REMOVAL_MS = 3
 
 /**
  * The caller's jobs, the newest first. Which ones is decided at once; each is shown as it is when its turn comes, and left out where it
@@ -88,7 +90,7 @@ export function snapshotText(jobs: Pick<JobService, 'snapshot'>, { row, active }
 export async function deleteJob({ store, jobs }: Parts, scope: Scope, job_id: string): Promise<void> {
   const { row } = await jobs.get(scope, job_id)
   if (!isTerminal(row.status)) throw new ServiceError('JOB_NOT_TERMINAL')
-  const removed = await store.write((tx) => removeJob(tx, row, within(TURN_MS)))
+  const removed = await store.write((tx) => removeJob(tx, row, within(REMOVAL_MS)))
   // Somebody was quicker.
   if (!removed) throw new ServiceError('JOB_NOT_FOUND')
 }

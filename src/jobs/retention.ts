@@ -24,7 +24,7 @@ const EVENT_DAYS = 7
 const TOMBSTONE_DAYS = 90
 
 /** How long one batch may keep the database busy, in milliseconds; what comes after it at least that long, and three times as long. */
-const BATCH_MS = 4
+const BATCH_MS = 3
 const PAUSE_FACTOR = 3
 /** How many rows a batch chooses from. */
 const BATCH_ROWS = 200

@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import type { JobEvent } from '../../generated/types.ts'
 import { eventStream } from '../../src/http/events-stream.ts'
 import { call, refused } from '../helpers/http.ts'
+import { collect } from '../helpers/loop.ts'
 import { startServer, type TestServer, until } from '../helpers/server.ts'
 import { jobRow } from '../helpers/store.ts'
 import { gated, plain, startGated, submit, valid } from '../jobs/kit.ts'
@@ -177,7 +178,7 @@ describe('a stream of events', () => {
     const items = (async function* () {
       yield* [item(3), item(4), item(9)]
     })()
-    const parts = await Array.fromAsync(eventStream(jobRow(1), items, 2))
+    const parts = await collect(eventStream(jobRow(1), items, 2))
     assert.deepEqual(parts.join('').match(/^id: \d+$/gm), ['id: 3', 'id: 4'])
   })
 
@@ -186,7 +187,7 @@ describe('a stream of events', () => {
       yield { sequence: null, event: null, frame: null, timestamp: '' }
       throw new Error('the disk is gone')
     })()
-    await assert.rejects(Array.fromAsync(eventStream(jobRow(1), items, 0)), /the disk is gone/)
+    await assert.rejects(collect(eventStream(jobRow(1), items, 0)), /the disk is gone/)
   })
 })
 
@@ -209,7 +210,7 @@ describe('followJobEvents as an array', () => {
     const job = submit(server, { graph: plain })
     await job.settled()
     const typeFor = async (Accept: string | null) => {
-      const headers = Accept === null ? {} : { Accept }
+      const headers: Record<string, string> = Accept === null ? {} : { Accept }
       await using client = await EventClient.open(server, `/api/jobs/${job.row.id}/events`, headers)
       client.resume()
       return String(client.response.headers['content-type']).split(';')[0]

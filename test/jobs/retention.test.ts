@@ -1,0 +1,222 @@
+// What is left of jobs as time goes by, and that nobody notices how it is removed.
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import Database from 'better-sqlite3'
+import { keepIdempotencyKey } from '../../src/db/idempotency.ts'
+import { insertJobEvent, jobEventsAfter } from '../../src/db/job-events.ts'
+import { insertJournalPage, journalPages } from '../../src/db/job-journal.ts'
+import { jobByKey } from '../../src/db/jobs.ts'
+import type { JobTable } from '../../src/db/schema.ts'
+import type { Tx } from '../../src/db/store.ts'
+import { tombstone } from '../../src/db/tombstones.ts'
+import { Retention } from '../../src/jobs/retention.ts'
+import { createLog } from '../../src/log.ts'
+import { systemPlatform } from '../../src/platform.ts'
+import { call, refused } from '../helpers/http.ts'
+import { emptyLog, leavesLoopFree } from '../helpers/loop.ts'
+import { scaled } from '../helpers/scale.ts'
+import { startServer, type TestServer } from '../helpers/server.ts'
+import { jobRow, openStore, putJob } from '../helpers/store.ts'
+import { OWNER, submission } from './kit.ts'
+
+const START = Date.parse('2026-01-01T00:00:00.000Z')
+const DAY = 86_400_000
+
+/** A server whose clock the test moves on, by days. */
+async function aging(more: { job_retention_days?: number } = {}) {
+  let now = START
+  const platform = { ...systemPlatform(), now: () => now, timestamp: () => new Date(now).toISOString() }
+  const server = await startServer({ platform, config: more })
+  const sweepAfter = async (days: number) => {
+    now = START + days * DAY
+    await server.context.retention.sweep()
+  }
+  return Object.assign(server, { sweepAfter })
+}
+
+const at = (days: number) => new Date(START + days * DAY).toISOString()
+
+function ended(key: number, day: number, more: Partial<JobTable> = {}): JobTable {
+  const error = JSON.stringify({ message: 'It failed.', type: 'node_error', node_id: null, retryable: false })
+  const of = { status: 'failed', error, started_at: at(day), finished_at: at(day), last_sequence: 3 } as const
+  return jobRow(key, { ...of, ...more })
+}
+
+function withTraces(tx: Tx, row: JobTable, events = 3): void {
+  putJob(tx, row)
+  for (let sequence = 1; sequence <= events; sequence++) {
+    const payload = '{"node_id":"a","node_type":"text.Template","status":"running","progress":null}'
+    insertJobEvent(tx, { job_key: row.key, sequence, type: 'node_status', payload, created_at: at(0) })
+  }
+  insertJournalPage(tx, { job_key: row.key, page: 0, attempt: 1, body: new Uint8Array([1]) })
+}
+
+/** Of which jobs there is a row, an event, a page of the journal, a tombstone. */
+function kept({ context }: TestServer, keys: readonly number[]) {
+  return context.store.read((tx) => ({
+    rows: keys.filter((key) => jobByKey(tx, key)),
+    events: keys.filter((key) => jobEventsAfter(tx, key, 0, 1).length > 0),
+    journal: keys.filter((key) => journalPages(tx, key).length > 0),
+    tombstones: keys.filter((key) => tombstone(tx, OWNER, `job_${key}`)),
+  }))
+}
+
+describe('retention', () => {
+  test('events go after 7 days, jobs after those of the setting, the memory of them after 90 more', async () => {
+    await using server = await aging({ job_retention_days: 30 })
+    const { store } = server.context
+    await store.write((tx) => {
+      withTraces(tx, ended(1, 0))
+      withTraces(tx, ended(2, 10))
+      withTraces(tx, jobRow(3, { status: 'paused', last_sequence: 3, started_at: at(0) }))
+    })
+    const all = [1, 2, 3]
+    await server.sweepAfter(7)
+    assert.deepEqual(kept(server, all), { rows: all, events: all, journal: all, tombstones: [] })
+    await server.sweepAfter(7.1)
+    assert.deepEqual(kept(server, all), { rows: all, events: [2, 3], journal: all, tombstones: [] })
+    await server.sweepAfter(30)
+    assert.deepEqual(kept(server, all), { rows: all, events: [3], journal: all, tombstones: [] })
+    await server.sweepAfter(30.1)
+    assert.deepEqual(kept(server, all), { rows: [2, 3], events: [3], journal: [2, 3], tombstones: [1] })
+    await server.sweepAfter(120)
+    assert.deepEqual(kept(server, all), { rows: [3], events: [3], journal: [3], tombstones: [1, 2] })
+    await server.sweepAfter(120.2)
+    assert.deepEqual(kept(server, all), { rows: [3], events: [3], journal: [3], tombstones: [2] })
+  })
+
+  test('JOB_EXPIRED, REPLAY_EXPIRED: what the owner is told, and nobody else', async () => {
+    await using server = await aging()
+    await server.context.store.write((tx) => {
+      withTraces(tx, ended(1, 0))
+      withTraces(tx, ended(2, 0, { user_id: '2' }))
+      withTraces(tx, ended(3, 0, { workspace_id: 'w' }))
+    })
+    await server.sweepAfter(8)
+    await refused(server, 'GET', '/api/jobs/job_1/events', {}, [410, 'replay_expired'])
+    assert.equal((await call(server, 'GET', '/api/jobs/job_1')).status, 200)
+    await server.sweepAfter(31)
+    for (const [method, path] of [
+      ['GET', '/api/jobs/job_1'],
+      ['DELETE', '/api/jobs/job_1'],
+      ['POST', '/api/jobs/job_1/cancel'],
+      ['GET', '/api/jobs/job_1/events'],
+    ] as const) {
+      await refused(server, method, path, {}, [410, 'job_expired'])
+    }
+    for (const id of ['job_2', 'job_3', 'missing']) {
+      await refused(server, 'GET', `/api/jobs/${id}`, {}, [404, 'job_not_found'])
+    }
+  })
+
+  test('the id of an expired job may be used again, and the new job is seen', async () => {
+    await using server = await aging()
+    await server.context.store.write((tx) => withTraces(tx, ended(1, 0)))
+    await server.sweepAfter(31)
+    const graph = { nodes: [{ id: 'out', type: 'output.Output', data: { name: 'out', value: 1 } }], edges: [] }
+    const { active } = server.context.jobs.submit(OWNER, submission({ graph, job_id: 'job_1' }))
+    await active!.settled()
+    assert.equal((await call(server, 'GET', '/api/jobs/job_1')).status, 200)
+    assert.equal((await call(server, 'DELETE', '/api/jobs/job_1')).status, 204)
+    await refused(server, 'GET', '/api/jobs/job_1', {}, [404, 'job_not_found'])
+  })
+
+  test('idempotency keys go after a day', async () => {
+    await using server = await aging()
+    const { store } = server.context
+    const reader = new Database(join(server.data_dir, 'svc.db'), { readonly: true })
+    const keys = () => reader.prepare('select count(*) from idempotency_key').pluck().get()
+    await store.write((tx) => {
+      putJob(tx, jobRow(1, { status: 'paused' }))
+      for (let key = 0; key < 450; key++) {
+        const created_at = at(key < 440 ? 0 : 0.5)
+        keepIdempotencyKey(tx, OWNER, { key: `k${key}`, request_sha256: 'r', job_key: 1, created_at })
+      }
+    })
+    await server.sweepAfter(1)
+    assert.equal(keys(), 450)
+    await server.sweepAfter(1.1)
+    assert.equal(keys(), 10)
+    reader.close()
+  })
+
+  test('goes on where it was, and looks at no job twice', async () => {
+    await using opened = await openStore()
+    const rows = Array.from({ length: 450 }, (_, key) => ended(key + 1, 0))
+    await opened.store.write((tx) => {
+      for (const row of rows) withTraces(tx, row)
+    })
+    const sweep = async () => {
+      const platform = { ...systemPlatform(), now: () => START + 8 * DAY }
+      const parts = { store: opened.store, platform, log: createLog('silent'), job_days: 30 }
+      await using retention = new Retention(parts)
+      const before = opened.store.statements
+      await retention.sweep()
+      return opened.store.statements - before
+    }
+    const first = await sweep()
+    assert.deepEqual(
+      rows.filter(({ key }) => opened.store.read((tx) => jobEventsAfter(tx, key, 0, 1)).length > 0),
+      [],
+    )
+    await opened.reopen()
+    const again = await sweep()
+    assert.ok(first > 450 && again < 20, `${first} statements, then ${again}`)
+  })
+
+  test('ends with the server, in the middle of its work', async () => {
+    await using server = await aging()
+    await server.context.store.write((tx) => {
+      for (let key = 1; key <= 300; key++) withTraces(tx, ended(key, 0))
+    })
+    const sweeping = server.sweepAfter(31)
+    await server.close(0)
+    await sweeping
+  })
+
+  test('what cannot be written is tried again', async () => {
+    await using server = await aging()
+    await server.context.store.write((tx) => withTraces(tx, ended(1, 0)))
+    const saboteur = new Database(join(server.data_dir, 'svc.db'))
+    saboteur.exec("create trigger broken before delete on job_event begin select raise(abort, 'the disk is gone'); end")
+    await server.sweepAfter(8)
+    assert.deepEqual(kept(server, [1]).events, [1])
+    saboteur.exec('drop trigger broken')
+    await server.sweepAfter(8)
+    assert.deepEqual(kept(server, [1]).events, [])
+    saboteur.close()
+  })
+})
+
+describe('a sweep leaves the event loop free', () => {
+  const rounds = Math.min(scaled(1), 5)
+
+  test('over many jobs with few events each', async () => {
+    await using server = await aging()
+    let key = 0
+    await leavesLoopFree(async () => {
+      const keys = Array.from({ length: 1_000 * rounds }, () => ++key)
+      await server.context.store.write((tx) => {
+        for (const key of keys) withTraces(tx, ended(key, 0), 9)
+      })
+      emptyLog(server)
+      return () => server.sweepAfter(31)
+    })
+    const keys = Array.from({ length: key }, (_, at) => at + 1)
+    const { rows, events, journal } = kept(server, keys)
+    assert.deepEqual([rows, events, journal], [[], [], []])
+  })
+
+  test('over one job with many events', async () => {
+    await using server = await aging()
+    let key = 0
+    await leavesLoopFree(async () => {
+      key++
+      await server.context.store.write((tx) => withTraces(tx, ended(key, 0), 20_000 * rounds))
+      emptyLog(server)
+      return () => server.sweepAfter(8)
+    })
+    assert.deepEqual(kept(server, [key]), { rows: [key], events: [], journal: [key], tombstones: [] })
+  })
+})
