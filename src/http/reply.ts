@@ -64,8 +64,13 @@ function sendRaw(response: Response, content_type: string, body: unknown, fault:
     response.end()
     return
   }
-  // A stream goes in as it is: one that is wrapped would not be closed if the client had left before its first byte.
+  // A stream goes in as it is: one that is wrapped would not be closed where its first byte is never asked for.
   const source = body instanceof Readable ? body : Readable.from(body as AsyncIterable<string | Uint8Array>)
+  // Into an answer that is closed already nothing can be piped.
+  if (response.destroyed) {
+    source.destroy()
+    return
+  }
   pipeline(source, response, (error) => {
     // A client that leaves early is no fault.
     if (error && error.code !== 'ERR_STREAM_PREMATURE_CLOSE') fault(error)

@@ -1,0 +1,36 @@
+// Conditional requests (RFC 9110, section 13) for content with a strong entity tag.
+
+/** What identifies a content: `etag` is strong and quoted, `last_modified` an HTTP date. */
+export interface Validators {
+  readonly etag: string
+  readonly last_modified: string
+}
+
+type Header = string | null | undefined
+
+export interface Conditions {
+  readonly 'if-match'?: Header
+  readonly 'if-none-match'?: Header
+  readonly 'if-range'?: Header
+}
+
+/** `failed` is 412, `unchanged` 304. */
+export function preconditions(conditions: Conditions, { etag }: Validators): 'failed' | 'unchanged' | 'met' {
+  const ifMatch = conditions['if-match'] ?? null
+  if (ifMatch !== null && !names(ifMatch, (tag) => tag === etag)) return 'failed'
+  const ifNoneMatch = conditions['if-none-match'] ?? null
+  // A cache may have made a weak tag of ours (section 8.8.3.2).
+  if (ifNoneMatch !== null && names(ifNoneMatch, (tag) => tag.replace(/^W\//, '') === etag)) return 'unchanged'
+  return 'met'
+}
+
+/** Whether a range may be served: `If-Range` is absent, or names this very content. */
+export function rangeHolds(conditions: Conditions, { etag, last_modified }: Validators): boolean {
+  const ifRange = conditions['if-range']?.trim()
+  return ifRange === undefined || ifRange === etag || ifRange === last_modified
+}
+
+/** Whether a list of entity tags has one that fits; `*` always does. */
+function names(header: string, fits: (tag: string) => boolean): boolean {
+  return header.trim() === '*' || (header.match(/(?:W\/)?"[^"]*"/g) ?? []).some(fits)
+}

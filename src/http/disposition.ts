@@ -1,0 +1,19 @@
+// How content of users is shown: what a browser would run is only ever saved, and its name is spelled safely (RFC 6266).
+import { essenceOf } from '../assets/content-type.ts'
+
+/** HTML, XML and SVG in all their kinds, scripts, and what holds any of them. */
+const ACTIVE = /html|xml|svg|xsl|script|wasm|multipart\/|message\/|shockwave|java|hta$|svc$/
+
+/** The Content-Disposition of content with this type and name. */
+export function disposition(content_type: string, name: string): string {
+  const kind = ACTIVE.test(essenceOf(content_type)) ? 'attachment' : 'inline'
+  const clean = name.toWellFormed().replace(/[\p{Cc}/\\]/gu, '_')
+  const plain = clean.replace(/[^ -~]|["%]/gu, '_')
+  const extended = plain === clean ? '' : `; filename*=UTF-8''${encoded(clean)}`
+  return `${kind}; filename="${plain}"${extended}`
+}
+
+/** Percent-encoded as RFC 8187 wants it: these four stand for themselves in URLs alone. */
+function encoded(text: string): string {
+  return encodeURIComponent(text).replace(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
+}

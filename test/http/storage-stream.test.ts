@@ -1,0 +1,119 @@
+// Large content goes out as fast as it is taken, is never held, and its file is closed whatever the client does.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readlinkSync, rmSync, truncateSync } from 'node:fs'
+import { get, type IncomingMessage } from 'node:http'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { LocalStore } from '../../src/assets/local-store.ts'
+import { insertAsset } from '../../src/db/assets.ts'
+import { call } from '../helpers/http.ts'
+import { startServer, type TestServer, until } from '../helpers/server.ts'
+import { pattern, stored } from './storage-kit.ts'
+
+const MIB = 1 << 20
+const LARGE = 100 * MIB
+
+/** An asset of `size` bytes that were never together in memory. */
+async function large(server: TestServer, size: number): Promise<{ path: string; sha256: string; file: string }> {
+  const row = await stored(server, 'a place for it')
+  const content_key = 'large'
+  const written = await new LocalStore(join(server.data_dir, 'storage'), Date.now).put(content_key, pattern(size))
+  const id = 'asset_large'
+  const storage_key = '1/asset_large.bin'
+  const content_type = 'application/octet-stream'
+  await server.context.store.write((tx) =>
+    insertAsset(tx, { ...row, ...written, id, storage_key, content_key, content_type }),
+  )
+  const file = join(server.data_dir, 'storage', 'objects', content_key)
+  return { path: `/api/storage/${storage_key}`, sha256: written.sha256, file }
+}
+
+function answer(server: TestServer, path: string): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => get(server.url + path, { agent: false }, resolve).on('error', reject))
+}
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
+/** Bytes of memory that are in use: what waits for the collector is not. */
+function held(): number {
+  collect()
+  const { arrayBuffers, heapUsed } = process.memoryUsage()
+  return arrayBuffers + heapUsed
+}
+
+const FDS = '/proc/self/fd'
+
+/** Open files of this process that hold this content; none where the system does not tell. */
+function openFiles(file: string): number {
+  return readdirSync(FDS).filter((fd) => {
+    try {
+      return readlinkSync(join(FDS, fd)) === file
+    } catch {
+      return false
+    }
+  }).length
+}
+
+test('a large object is streamed within little memory, at the pace of whoever reads it', async () => {
+  await using server = await startServer()
+  const { path, sha256 } = await large(server, LARGE)
+  const idle = held()
+  const incoming = await answer(server, path)
+  const hash = createHash('sha256')
+  let [size, looked, peak] = [0, 0, 0]
+  for await (const chunk of incoming) {
+    hash.update(chunk as Buffer)
+    size += (chunk as Buffer).length
+    if (size < looked) continue
+    looked += 5 * MIB
+    peak = Math.max(peak, held() - idle)
+  }
+  assert.equal(size, LARGE)
+  assert.equal(hash.digest('hex'), sha256)
+  assert.ok(peak < 32 * MIB, `${Math.round(peak / MIB)} MiB above idle`)
+})
+
+test('a reader that stops holds the file where it is, and one that leaves closes it', {
+  skip: !existsSync(FDS),
+}, async () => {
+  await using server = await startServer()
+  const { path, file } = await large(server, 40 * MIB)
+  const before = held()
+  const incoming = await Promise.all(Array.from({ length: 4 }, () => answer(server, path)))
+  for (const one of incoming) one.pause()
+  await until('the files to be open', () => openFiles(file) === 4)
+  // All that is taken for readers that take nothing: what the sockets of both sides hold.
+  assert.ok(held() - before < 32 * MIB)
+  for (const one of incoming) one.destroy()
+  await until('the files to be closed', () => openFiles(file) === 0)
+  assert.equal((await call(server, 'GET', path, { headers: { Range: 'bytes=0-9' } })).status, 206)
+  await until('that file to be closed as well', () => openFiles(file) === 0)
+})
+
+test('a client that leaves before the first byte leaves no file open', { skip: !existsSync(FDS) }, async () => {
+  await using server = await startServer()
+  const { path, file } = await large(server, 4 * MIB)
+  for (let i = 0; i < 50; i += 1) {
+    const outgoing = get(server.url + path, { agent: false }).on('error', () => null)
+    outgoing.once('socket', (socket) => socket.once('connect', () => setImmediate(() => outgoing.destroy())))
+    await new Promise((resolve) => outgoing.once('close', resolve))
+  }
+  await until('the files to be closed', () => openFiles(file) === 0)
+  assert.equal((await call(server, 'HEAD', path)).status, 200)
+})
+
+test('content that is not whole any more is a fault of ours, and never a shorter answer', async () => {
+  await using server = await startServer()
+  const { path, file } = await large(server, 4 * MIB)
+  truncateSync(file, MIB)
+  assert.equal((await call(server, 'GET', path)).status, 500)
+  assert.equal((await call(server, 'GET', path, { headers: { Range: 'bytes=0-9' } })).status, 206)
+  rmSync(file)
+  const { status, text } = await call(server, 'GET', path)
+  assert.equal(status, 500)
+  assert.ok(!text.includes(server.data_dir) && !text.includes('large'))
+})
