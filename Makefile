@@ -6,13 +6,13 @@ HOST ?= 127.0.0.1
 PORT ?= 7777
 ONLY ?=
 # Tests that need more than Node and npm have targets of their own.
-TESTS ?= $(shell find test -name '*.test.ts' -not -path 'test/browser/*' | sort)
+TESTS ?= $(shell find test -name '*.test.ts' -not -path 'test/browser/*' -not -path 'test/strace/*' | sort)
 
 NODE := node src/launch/node.mjs
 INSTALLED := node_modules/.installed
 CONTRACT := $(shell find spec codegen.config.ts src/codegen -type f 2>/dev/null)
 
-.PHONY: help install start test check generate check-generated types lint test-long test-browser bench clean
+.PHONY: help install start test check generate check-generated types lint test-long test-browser test-strace bench clean
 
 help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ test-long: $(INSTALLED) ## the tests with their full counts
 
 test-browser: $(INSTALLED) ## the pages, in Debian's Chromium
 	$(NODE) --test 'test/browser/**/*.test.ts'
+
+test-strace: $(INSTALLED) ## that what is acknowledged is on the disk, by strace
+	$(NODE) --test 'test/strace/**/*.test.ts'
 
 bench: $(INSTALLED) ## measure speed and memory (ONLY= selects)
 	$(NODE) test/bench/main.ts $(ONLY)

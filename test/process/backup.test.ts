@@ -1,0 +1,120 @@
+// Backup and restore around real servers: made under load, brought back, and every job that was acknowledged before is there.
+import assert from 'node:assert/strict'
+import { copyFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import Database from 'better-sqlite3'
+import type { RunResult } from '../../generated/types.ts'
+import { call } from '../helpers/http.ts'
+import { serve, svc } from '../helpers/process.ts'
+import { scaled } from '../helpers/scale.ts'
+import { temporaryFolder, until } from '../helpers/server.ts'
+
+let folder: string
+
+before(() => {
+  folder = temporaryFolder()
+})
+
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+interface Load {
+  readonly acknowledged: readonly string[]
+  /** Ends it, once the last answers are there. */
+  stop(): Promise<void>
+}
+
+/** Submits jobs from eight callers at once, one after the other. */
+function load(server: { url: string }): Load {
+  const acknowledged: string[] = []
+  let stopped = false
+  const callers = Array.from({ length: 8 }, async () => {
+    while (!stopped) {
+      const body = { params: { name: 'x'.repeat(2_000) }, background: true }
+      const answer = await call<RunResult>(server, 'POST', '/api/workflows/greeting/run', { body })
+      if (answer.status === 202) acknowledged.push(answer.body.job_id)
+      else assert.ok([429, 503].includes(answer.status), answer.text)
+    }
+  })
+  const ended = Promise.all(callers)
+  // Whoever stops it hears of it.
+  ended.catch(() => {})
+  return {
+    acknowledged,
+    async stop() {
+      stopped = true
+      await ended
+    },
+  }
+}
+
+function jobIds(data_dir: string): Set<string> {
+  const db = new Database(join(data_dir, 'svc.db'), { readonly: true })
+  try {
+    return new Set(db.prepare('select id from job').pluck().all() as string[])
+  } finally {
+    db.close()
+  }
+}
+
+function unfinished(data_dir: string): number {
+  const db = new Database(join(data_dir, 'svc.db'), { readonly: true })
+  try {
+    return db.prepare('select count(*) from job where finished_at is null').pluck().get() as number
+  } finally {
+    db.close()
+  }
+}
+
+describe('a server under load', () => {
+  test('is backed up as it is at one moment, brought back elsewhere, and goes on there', {
+    timeout: 90_000,
+  }, async () => {
+    const data_dir = join(folder, 'data')
+    const first = join(folder, 'first')
+    const second = join(folder, 'second')
+    let before: string[]
+    let after: string[]
+    {
+      await using server = await serve(data_dir)
+      const loaded = load(server)
+      await until('jobs', () => loaded.acknowledged.length >= scaled(100), 20_000)
+      before = [...loaded.acknowledged]
+      const { code, stderr } = await svc(['backup', first], { SVC_DATA_DIR: data_dir })
+      assert.equal(code, 0, stderr)
+      after = [...loaded.acknowledged]
+      assert.ok(after.length > before.length, 'the server went on meanwhile')
+      const checked = await svc(['check'], { SVC_DATA_DIR: data_dir })
+      assert.equal(checked.code, 0, checked.stdout)
+      // A server that dies in the midst of it leaves a write-ahead log, which is part of what is backed up.
+      server.kill('SIGKILL')
+      await assert.rejects(loaded.stop())
+      after = [...loaded.acknowledged]
+      assert.equal((await svc(['backup', second], { SVC_DATA_DIR: data_dir })).code, 0)
+    }
+    for (const [backup, acknowledged] of [
+      [first, before],
+      [second, after],
+    ] as const) {
+      const restored = `${backup}-restored`
+      const brought = await svc(['restore', backup], { SVC_DATA_DIR: restored })
+      assert.equal(brought.code, 0, brought.stderr)
+      const checked = await svc(['check'], { SVC_DATA_DIR: restored })
+      assert.equal(checked.code, 0, checked.stdout)
+      const found = jobIds(restored)
+      assert.deepEqual(
+        acknowledged.filter((id) => !found.has(id)),
+        [],
+      )
+    }
+    const environment = { SVC_DATA_DIR: `${first}-restored` }
+    // The jobs that were under way need the key under which they were written.
+    copyFileSync(join(data_dir, 'master.key'), join(environment.SVC_DATA_DIR, 'master.key'))
+    await using server = await serve(environment.SVC_DATA_DIR)
+    await until('the end of every job', () => unfinished(environment.SVC_DATA_DIR) === 0, 20_000)
+    assert.equal((await call(server, 'GET', '/health')).status, 200)
+    const checked = await svc(['check'], environment)
+    assert.equal(checked.code, 0, checked.stdout)
+    assert.match((await svc(['restore', first, '--force'], environment)).stderr, /belongs to a running server/)
+  })
+})
