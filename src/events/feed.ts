@@ -117,6 +117,11 @@ export class Feed {
   abandon(): void {
     this.#abandoned = true
     this.#items.length = this.#visible - this.#base
+    this.wake()
+  }
+
+  /** Lets all followers look again. */
+  wake(): void {
     for (const ring of this.#bells) ring()
   }
 
@@ -128,7 +133,7 @@ export class Feed {
       this.#items = this.#items.slice(surplus)
       this.#base += surplus
     }
-    for (const ring of this.#bells) ring()
+    this.wake()
   }
 
   get #end(): number {

@@ -18,6 +18,7 @@ export class EventLog {
   readonly #store: Store
   readonly #snapshotOf: (job_key: number) => JobSnapshot
   readonly #feeds = new Map<number, Feed>()
+  #closed = false
 
   /** `snapshotOf` gives the snapshot of a job that has ended. */
   constructor(store: Store, snapshotOf: (job_key: number) => JobSnapshot) {
@@ -38,6 +39,12 @@ export class EventLog {
   rest(feed: Feed): void {
     feed.owned = false
     this.#dropIfIdle(feed)
+  }
+
+  /** The process stops: whoever follows is told what is committed, and no more. */
+  close(): void {
+    this.#closed = true
+    for (const feed of this.#feeds.values()) feed.wake()
   }
 
   #dropIfIdle(feed: Feed): void {
@@ -122,7 +129,7 @@ export class EventLog {
         else position = feed?.positionAfter(seen) ?? null
         if (items.length > 0) continue
         if (feed?.abandoned) throw new ServiceError('SERVICE_UNAVAILABLE')
-        if (!bell || feed?.ended) return
+        if (!bell || feed?.ended || this.#closed) return
         await bell.rung()
       }
     } finally {

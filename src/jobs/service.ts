@@ -294,6 +294,7 @@ export class JobService {
     this.#parts.store.flush()
     this.#stopping.abort()
     for (const job of this.#roster.all) job.detach()
+    this.#parts.events.close()
   }
 
   get draining(): boolean {

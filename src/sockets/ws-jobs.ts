@@ -1,14 +1,13 @@
-// The job commands of `/ws`: run, watch, feed and end jobs.
+// The job commands of `/ws`: run, watch, feed and end jobs. How a suspended one goes on is in a file of its own.
 import type { WsCommandHandlers } from '../../generated/messages.ts'
-import type { CommandRefusedError } from '../../generated/types.ts'
 import type { JobTable } from '../db/schema.ts'
 import type { Graph } from '../engine/graph.ts'
-import { type Problem, toServiceError } from '../errors.ts'
+import { toServiceError } from '../errors.ts'
 import type { ActiveJob } from '../jobs/active-job.ts'
 import type { Submission } from '../jobs/service.ts'
 import { isTerminal, socketStatus } from '../jobs/states.ts'
-import { logFailure } from '../log.ts'
 import { streamedProblems } from '../workflows/params.ts'
+import { ack, echo, end, type Refusal, refuse } from './answers.ts'
 import { jobUpdate, outputFrame } from './frames.ts'
 import { changedOutputs } from './outputs.ts'
 import type { Peer } from './peer.ts'
@@ -23,6 +22,8 @@ type JobCommands = Pick<
   | 'end_input_stream'
   | 'update_node_properties'
 >
+
+const FULL = 'For this input no more values are kept. Send the next ones once some were taken.'
 
 type RunJobData = Parameters<JobCommands['run_job']>[0]['data']
 
@@ -92,7 +93,7 @@ export const jobCommands: JobCommands = {
     const problems = streamedProblems(job.plan, input, value ?? null, '/data/value')
     if (problems.length > 0) return refuse(connection, 'invalid_value', job_id, request_id, { problems })
     const result = inlet.pushInput(input, value ?? null, handle ?? undefined)
-    if (result === 'ok') connection.send(ack('The value is accepted.', job.row, request_id))
+    if (result === 'ok') ackWhenStored(connection, job, ack('The value is accepted.', job.row, request_id), request_id)
     else if (result === 'full') refuse(connection, 'not_running', job_id, request_id, { message: FULL })
     else refuse(connection, result, job_id, request_id)
   },
@@ -101,7 +102,8 @@ export const jobCommands: JobCommands = {
     const { job_id, input, handle } = data
     const job = living(connection, job_id)
     const result = job?.inlet?.endInput(input, handle ?? undefined) ?? 'not_running'
-    if (job && result === 'ok') connection.send(ack('The input has ended.', job.row, request_id))
+    if (job && result === 'ok')
+      ackWhenStored(connection, job, ack('The input has ended.', job.row, request_id), request_id)
     else refuse(connection, result as Refusal, job_id, request_id)
   },
 
@@ -110,9 +112,11 @@ export const jobCommands: JobCommands = {
     const job = living(connection, job_id)
     const inlet = job?.inlet
     if (!job || !inlet) return refuse(connection, 'not_running', job_id, request_id)
-    const applied = inlet.updateProperties(node_id, properties)
-    if (applied === null) return refuse(connection, 'unknown_node', job_id, request_id)
-    connection.send({ ...ack('The properties are changed.', job.row, request_id), applied })
+    const changed = inlet.updateProperties(node_id, properties)
+    if (changed === null) return refuse(connection, 'unknown_node', job_id, request_id)
+    const { applied } = changed
+    const answer = { ...ack('The properties are changed.', job.row, request_id), applied }
+    ackWhenStored(connection, job, answer, request_id)
   },
 }
 
@@ -162,7 +166,7 @@ async function statusOf(connection: Peer, job_id: string): Promise<object> {
     const { row } = await app.jobs.get(principal, job_id)
     return { type: 'status', ...activeStatus(connection, row) }
   } catch (thrown) {
-    if (toServiceError(thrown).code !== 'JOB_NOT_FOUND') throw thrown
+    if (!['JOB_NOT_FOUND', 'JOB_EXPIRED'].includes(toServiceError(thrown).code)) throw thrown
     return { type: 'status', job_id, workflow_id: null, status: 'unknown', queue_position: null, last_sequence: 0 }
   }
 }
@@ -176,47 +180,4 @@ function activeStatus(connection: Peer, row: JobTable) {
 
 function living({ app, principal }: Peer, job_id: string): ActiveJob | null {
   return app.jobs.living(principal, job_id)
-}
-
-type RequestId = string | null | undefined
-
-function echo(request_id: RequestId): { request_id?: string } {
-  return request_id ? { request_id } : {}
-}
-
-function ack(
-  message: string,
-  { id, workflow_id }: { id: string; workflow_id: string | null },
-  request_id: RequestId,
-): object {
-  return { message, job_id: id, workflow_id, ...echo(request_id) }
-}
-
-/** Ends, for the sender alone, a job that could not start or is not known. A job that there is is not touched. */
-function end(connection: Peer, job_id: string, workflow_id: string | null, thrown: unknown): void {
-  const error = toServiceError(thrown)
-  logFailure(connection.app.log, error, { job_id }, 'a job command failed')
-  connection.send({ type: 'job_update', status: 'failed', job_id, workflow_id, error: error.publicMessage })
-}
-
-type Refusal = CommandRefusedError['error']
-
-const FULL = 'For this input no more values are kept. Send the next ones once some were taken.'
-
-const REFUSALS: Readonly<Partial<Record<Refusal, string>>> = {
-  invalid_value: 'The value is not what the input takes.',
-  unknown_input: 'The job has no input of that name.',
-  not_a_stream: 'The input takes no values while the job runs.',
-  not_running: 'The job does not run, or the input has ended.',
-  unknown_node: 'The graph of the job has no such node.',
-}
-
-function refuse(
-  connection: Peer,
-  error: Refusal,
-  job_id: string,
-  request_id: RequestId,
-  more: { message?: string; problems?: readonly Problem[] } = {},
-): void {
-  connection.send({ error, message: REFUSALS[error] ?? error, job_id, ...more, ...echo(request_id) })
 }

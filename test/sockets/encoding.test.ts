@@ -1,5 +1,6 @@
 // How frames travel: both encodings on one socket, the change between them, times and bytes.
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { ExtensionCodec, encode } from '@msgpack/msgpack'
 import { mapType, withTypes } from '../engine/kit.ts'
@@ -88,32 +89,45 @@ describe('values in MessagePack', () => {
     await client.settled()
   })
 
-  test('bytes come back as bytes in MessagePack, and as base64 in JSON and after a reconnect', async () => {
+  test('bytes that are handed out are assets, in both encodings, live and after a reconnect', async () => {
     await using binary = await connect(bench.server)
     await using text = await connect(bench.server, { mode: 'text' })
-    const bytes = Uint8Array.from({ length: 300 }, (_, at) => at % 256)
-    const base64 = Buffer.from(bytes).toString('base64')
+    const bytes = Buffer.from(Uint8Array.from({ length: 300 }, (_, at) => at % 256))
     const job_id = newId()
-    binary.command('run_job', { job_id, graph: passOn, params: { x: { type: 'any', data: bytes } } })
+    binary.command('run_job', { job_id, graph: passOn, params: { x: { kind: 'any', data: bytes } } })
     const frames = await binary.collect(job_id)
     const update = frames.find((frame) => frame.type === 'output_update')
-    const data = Buffer.from(bytes)
-    assert.deepEqual(update?.value, { type: 'any', data })
-    assert.deepEqual(frames.at(-1)?.result, { outputs: { out: [{ type: 'any', data }] } })
+    assert.ok(update)
+    const { kind, data } = update.value as { kind: string; data: Record<string, unknown> }
+    assert.equal(kind, 'any')
+    assert.deepEqual(
+      [data.type, data.content_type, data.size, data.sha256],
+      ['file', 'application/octet-stream', 300, createHash('sha256').update(bytes).digest('hex')],
+    )
+    const stored = await fetch(`${bench.server.url}${String(data.uri)}`)
+    assert.deepEqual(Buffer.from(await stored.arrayBuffer()), bytes)
+    assert.deepEqual(frames.at(-1)?.result, { outputs: { out: [{ kind, data }] } })
 
     text.command('reconnect_job', { job_id })
     const told = await text.next({ type: 'output_update', job_id })
-    assert.deepEqual(told.value, { type: 'any', data: base64 })
+    assert.deepEqual(told.value, { kind, data })
     const ended = text.of(job_id).find((frame) => frame.type === 'job_update')
-    assert.deepEqual(ended?.result, { outputs: { out: [{ type: 'any', data: base64 }] } })
+    assert.deepEqual(ended?.result, { outputs: { out: [{ kind, data }] } })
   })
 
-  test('live frames in text carry bytes as base64', async () => {
-    await using text = await connect(bench.server, { mode: 'text' })
-    const job_id = newId()
-    text.send({ command: 'run_job', data: { job_id, graph: passOn, params: { x: Buffer.from('ä€') } } }, 'binary')
-    const frames = await text.collect(job_id)
-    assert.deepEqual(frames.at(-1)?.result, { outputs: { out: [Buffer.from('ä€').toString('base64')] } })
+  test('bytes that a node gives are bytes in MessagePack and base64 in text', async () => {
+    const bytes = Buffer.from('ä€')
+    for (const [mode, shown] of [
+      ['binary', bytes],
+      ['text', bytes.toString('base64')],
+    ] as const) {
+      await using client = await connect(bench.server, { mode })
+      const job_id = newId()
+      client.send({ command: 'run_job', data: { job_id, graph: passOn, params: { x: bytes } } }, 'binary')
+      const frames = await client.collect(job_id)
+      const given = frames.find((frame) => frame.type === 'node_update' && frame.status === 'completed')
+      assert.deepEqual(Object.values(given?.result as object), [shown])
+    }
   })
 
   test('a job id with 10 MiB of bytes is compared quickly and attaches', async () => {

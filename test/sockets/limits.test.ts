@@ -138,6 +138,6 @@ function clockAt(now: () => number) {
     now,
     timestamp: () => new Date(now()).toISOString(),
     id: (prefix: string) => `${prefix}_${++ids}`,
-    secret: (bytes: number) => 's'.repeat(bytes),
+    secret: (bytes: number) => Buffer.alloc(bytes, 's').toString('base64url'),
   }
 }
