@@ -1,0 +1,132 @@
+// How long an event takes from its commit to the last of very many who follow its job, beside a bare server that writes the same text to
+// as many. The followers are a process of their own.
+import { readFileSync } from 'node:fs'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { runProcess } from '../helpers/process.ts'
+import { until } from '../helpers/server.ts'
+import type { BenchRow } from './engine.ts'
+import { FED, inFolder, OWNER, startWide, submission } from './jobs.ts'
+import { shown, sized } from './scale.ts'
+import { percentile, rounded } from './turns.ts'
+
+const FOLLOWERS = sized(1_000, 10)
+const EVENTS = sized(200, 20)
+/** Between two events, in milliseconds: longer than all followers need. */
+const PAUSE_MS = 50
+/** Descriptors that a process needs for itself. */
+const SPARE_DESCRIPTORS = 100
+
+/** When each event was there to be seen, in milliseconds of the machine's clock, by sequence. */
+type Departures = Map<number, number>
+
+export async function benchFollowers(): Promise<BenchRow[]> {
+  const count = Math.min(FOLLOWERS, descriptors() - SPARE_DESCRIPTORS)
+  const bare = await bareLatencies(count)
+  const ours = await inFolder((folder) => latencies(folder, count))
+  const row = (name: string, value: number, unit = 'ms') => ({
+    name: `followers: ${name}, ${shown(count)} followers`,
+    value: rounded(value),
+    unit,
+  })
+  return [
+    row('bare text to the last, middle', percentile(bare, 0.5)),
+    row('from commit to the last, middle', percentile(ours, 0.5)),
+    row('from commit to the last, slowest in a hundred', percentile(ours, 0.99)),
+    row('the middle in proportion to the bare one', percentile(ours, 0.5) / percentile(bare, 0.5), ''),
+  ]
+}
+
+async function latencies(folder: string, count: number): Promise<number[]> {
+  await using server = await startWide(folder)
+  const { jobs, events } = server.context
+  const job = jobs.submit(OWNER, submission({ graph: FED, fed: true })).active!
+  await job.flushed()
+  const departures: Departures = new Map()
+  const feed = events.feed(job.row.key)!
+  let committed = feed.committed
+  // Rung in the moment of the commit.
+  const unlisten = feed.listen(() => {
+    while (committed < feed.committed) departures.set(++committed, clock())
+  })
+  const url = `${server.url}/api/jobs/${job.row.id}/events?after_sequence=${committed}`
+  const found = await heard(url, count, departures, async () => {
+    for (let i = 0; i < EVENTS; i++) {
+      if (job.inlet?.pushInput('in', i) !== 'ok') throw new Error('the job takes no more values')
+      await pause(PAUSE_MS)
+    }
+    job.inlet?.endInput('in')
+    await job.settled()
+  })
+  unlisten()
+  return found
+}
+
+/** The same number of texts of the same kind, written to as many answers one after the other. */
+async function bareLatencies(count: number): Promise<number[]> {
+  const answers = new Set<ServerResponse>()
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write('retry: 2000\n\n')
+    answers.add(response)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const departures: Departures = new Map()
+  try {
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    return await heard(url, count, departures, async () => {
+      for (let sequence = 1; sequence <= EVENTS; sequence++) {
+        departures.set(sequence, clock())
+        for (const answer of answers) answer.write(eventText(sequence))
+        await pause(PAUSE_MS)
+      }
+      for (const answer of answers) answer.end()
+    })
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+}
+
+function eventText(sequence: number): string {
+  const job = { job_id: `job_${'0'.repeat(32)}`, workflow_id: `wf_${'0'.repeat(32)}`, workspace_id: null }
+  const event = { sequence, ...job, timestamp: new Date().toISOString(), output_name: 'out', value: sequence }
+  return `id: ${sequence}\nevent: output_update\ndata: ${JSON.stringify({ ...event, type: 'output_update' })}\n\n`
+}
+
+/** What passed from each departure to the last arrival, in milliseconds, of the events that `work` makes. */
+async function heard(url: string, count: number, departures: Departures, work: () => Promise<void>): Promise<number[]> {
+  const script = fileURLToPath(new URL('audience.ts', import.meta.url))
+  await using audience = runProcess(script, [url, `${count}`])
+  await until('the followers', () => audience.stdout().includes('ready') || failure(audience.child.exitCode), 60_000)
+  await work()
+  const { stdout, stderr } = await audience.ended()
+  const report = stdout.split('\n')[1]
+  if (!report) throw new Error(`the followers gave no report: ${stderr}`)
+  const arrivals = JSON.parse(report) as [number, number][]
+  const found = arrivals.flatMap(([sequence, ms]) => (departures.has(sequence) ? [ms - departures.get(sequence)!] : []))
+  if (found.length < EVENTS) throw new Error(`${EVENTS - found.length} events did not reach all followers`)
+  return found
+}
+
+function failure(code: number | null): false {
+  if (code !== null) throw new Error(`the followers ended with ${code}`)
+  return false
+}
+
+/** Milliseconds of the machine's clock. */
+function clock(): number {
+  return Number(process.hrtime.bigint()) / 1e6
+}
+
+/** How many files and sockets a process may have open. */
+function descriptors(): number {
+  try {
+    const [, limit] = /^Max open files\s+\S+\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))!
+    return limit === 'unlimited' ? Number.POSITIVE_INFINITY : Number(limit)
+  } catch {
+    return 1_024
+  }
+}

@@ -1,0 +1,137 @@
+// What the benchmarks of durable jobs share: graphs, submissions in process, and servers whose limits do not stand in the way.
+import { rmSync } from 'node:fs'
+import type { Scope } from '../../src/db/scope.ts'
+import type { Graph } from '../../src/engine/graph.ts'
+import type { Submission } from '../../src/jobs/service.ts'
+import { startServer, type TestServer, temporaryFolder } from '../helpers/server.ts'
+import { type RawDatabase, type Sample, sampleOf } from './raw.ts'
+
+export const OWNER: Scope = { user_id: '1', workspace_id: null }
+
+/** As many jobs as there are may run at once. */
+export const WIDE: Readonly<Record<string, string>> = {
+  SVC_MAX_CONCURRENT_JOBS: '10000',
+  SVC_MAX_JOBS_PER_USER: '10000',
+  SVC_MAX_RUNS_PER_WORKFLOW: '10000',
+  SVC_MAX_QUEUED_JOBS: '1000000',
+}
+
+export function submission(more: Partial<Submission>): Submission {
+  return {
+    workflow_id: null,
+    graph: null,
+    params: {},
+    params_at: '/body/params',
+    job_id: null,
+    name: null,
+    concurrent: true,
+    timeout_seconds: null,
+    options: { persistence: 'job', event_detail: 'full', asset_persistence: 'auto' },
+    watched: false,
+    fed: false,
+    ...more,
+  }
+}
+
+/** Ends in the moment it is started: a row and ten events. */
+export const ENDS_AT_ONCE = submission({ workflow_id: 'greeting', params: { name: 'Ada' } })
+
+const edge = (source: string, sourceHandle: string, target: string, targetHandle: string) => ({
+  ...{ id: `${source}-${target}`, source, sourceHandle, target, targetHandle },
+})
+
+/** Waits for a value that never comes: a row, its events, and what it remembers. */
+export const WAITS: Graph = {
+  nodes: [
+    { id: 'name', type: 'input.String', data: { name: 'name' } },
+    { id: 'answer', type: 'control.WaitFor', data: { name: 'answer' } },
+    { id: 'text', type: 'text.Concat', data: {} },
+    { id: 'out', type: 'output.Output', data: { name: 'out' } },
+  ],
+  edges: [
+    edge('name', 'output', 'text', 'a'),
+    edge('answer', 'value', 'text', 'b'),
+    edge('text', 'output', 'out', 'value'),
+  ],
+}
+
+/** As many events as `count`, and a few: the numbers from 1 on. */
+export function counting(count: number): Graph {
+  return {
+    nodes: [
+      { id: 'numbers', type: 'control.Numbers', data: { from: 1, to: count } },
+      { id: 'out', type: 'output.Output', data: { name: 'out' } },
+    ],
+    edges: [edge('numbers', 'item', 'out', 'value')],
+  }
+}
+
+/** Hands out what it is sent, until it is sent no more. */
+export const FED: Graph = {
+  nodes: [
+    { id: 'in', type: 'input.Integer', data: { name: 'in', stream: true } },
+    { id: 'out', type: 'output.Output', data: { name: 'out' } },
+  ],
+  edges: [edge('in', 'output', 'out', 'value')],
+}
+
+/** A server in this process whose limits are wide. */
+export function startWide(data_dir: string): Promise<TestServer> {
+  return startServer({ data_dir, environment: { ...WIDE } })
+}
+
+/** Acknowledged submissions per second: `callers` that each submit the next job when the one before is acknowledged. */
+export async function submissionsPerSecond(
+  { context }: TestServer,
+  of: Submission,
+  callers: number,
+  ms: number,
+): Promise<number> {
+  const from = performance.now()
+  let count = 0
+  const caller = async () => {
+    while (performance.now() - from < ms) {
+      await context.jobs.submit(OWNER, of).active!.accepted()
+      count++
+    }
+  }
+  await Promise.all(Array.from({ length: callers }, caller))
+  return (count * 1000) / (performance.now() - from)
+}
+
+/** The same rows written barely, those of `group` jobs in a transaction. */
+export function rawJobsPerSecond(raw: RawDatabase, sample: Sample, group: number, ms: number): number {
+  const from = performance.now()
+  let count = 0
+  do {
+    raw.insertJobs(sample, group)
+    count += group
+  } while (performance.now() - from < ms)
+  return (count * 1000) / (performance.now() - from)
+}
+
+/** Runs one job until it is acknowledged and gives what is stored of it then. */
+export async function storedSample({ context, data_dir }: TestServer, of: Submission): Promise<Sample> {
+  const job = context.jobs.submit(OWNER, of).active!
+  await job.accepted()
+  await job.flushed()
+  return sampleOf(data_dir, job.row.id)
+}
+
+/** Runs one job to its end; gives its id and how many events it has. */
+export async function runToEnd({ context }: TestServer, graph: Graph): Promise<{ id: string; events: number }> {
+  const job = context.jobs.submit(OWNER, submission({ graph })).active!
+  await job.settled()
+  if (job.row.status !== 'completed') throw new Error(`a job ended as ${job.row.status}: ${job.row.error}`)
+  return { id: job.row.id, events: job.row.last_sequence }
+}
+
+/** Does `work` with a folder that is gone afterwards. */
+export async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = temporaryFolder()
+  try {
+    return await work(folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
