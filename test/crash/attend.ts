@@ -14,7 +14,8 @@ export function attend(life: Life, job: TrackedJob, socket: WatchingSocket, hurr
   if (work.kind === 'fed' && !job.input_ended && job.door === 'socket') {
     life.spawn(`values for ${job_id}`, () => feed(life, job, socket, hurried))
   }
-  if (job.cancel_wanted && !job.cancelled) life.spawn(`the cancel of ${job_id}`, () => cancelLater(life, job))
+  if (job.cancel_wanted && !job.cancelled && (job.work.kind !== 'burst' || hurried))
+    life.spawn(`the cancel of ${job_id}`, () => cancelLater(life, job))
   if (job.random.chance(0.5)) life.spawn(`a look at ${job_id}`, () => look(life, job))
 }
 

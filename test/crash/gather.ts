@@ -28,12 +28,19 @@ export async function gather(life: Life, stored: readonly CensusRow[]): Promise<
 }
 
 async function endOf(life: Life, job_id: string): Promise<End> {
-  const snapshot = await life.request<JobSnapshot>('GET', `/api/jobs/${job_id}`)
-  if (snapshot?.status !== 200) return { snapshot: null, log: [] }
-  const path = `/api/jobs/${job_id}/events`
-  const events = await life.request<JobEvent[]>('GET', path, { headers: { accept: 'application/json' } })
-  if (events?.status !== 200) life.ledger.complain(`${path} was answered with ${events?.status}`)
-  return { snapshot: snapshot.body, log: events?.status === 200 ? events.body : [] }
+  const snapshot = await read<JobSnapshot>(life, `/api/jobs/${job_id}`)
+  return { snapshot, log: (snapshot && (await read<JobEvent[]>(life, `/api/jobs/${job_id}/events`))) ?? [] }
+}
+
+async function read<T>(life: Life, path: string): Promise<T | null> {
+  try {
+    const answer = await life.request<T>('GET', path, { headers: { accept: 'application/json' } })
+    if (answer?.status === 200) return answer.body
+    if (answer?.status !== 404) life.ledger.complain(`${path} was answered with ${answer?.status}`)
+  } catch (error) {
+    life.ledger.complain(`${path} cannot be read: ${error}`)
+  }
+  return null
 }
 
 /** A job whose submission was cut off: it must be whole all the same. */

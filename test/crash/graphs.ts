@@ -56,6 +56,7 @@ export const GRAPHS = {
     out('each_out', 'each_call.body'),
     out('list', 'all.list'),
   ),
+  burst: joined(AT, ITEMS, EACH, call('quick', 'POST', 'each.item'), out('each_out', 'quick.body')),
   coded: joined(
     AT,
     ITEMS,

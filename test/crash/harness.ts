@@ -20,6 +20,8 @@ export interface CrashOptions {
   readonly seed: string
   readonly say?: (line: string) => void
   readonly sabotage?: Sabotage
+  /** How long the last life may take to end everything, in milliseconds. */
+  readonly last_wait_ms?: number
   /** Kinds of jobs; all of them unless given. */
   readonly kinds?: readonly KindName[]
 }
@@ -36,8 +38,10 @@ export interface Detour extends AsyncDisposable {
   readonly url: string
 }
 
-/** How long the last life may take to end everything, in milliseconds. */
 const LAST_WAIT_MS = 90_000
+
+/** Every which kill comes in the moment of a cancellation. */
+const STRIKE_EVERY = 3
 
 export async function crash(options: CrashOptions): Promise<Report> {
   const data_dir = temporaryFolder()
@@ -84,12 +88,13 @@ class Run {
 
   async #untilKilled(number: number): Promise<void> {
     await this.#inLife(number, async (life, scene) => {
-      if (number === 1) await storeWorkflows(life, this.#options.kinds ?? (Object.keys(GRAPHS) as KindName[]))
+      if (number === 1)
+        await storeWorkflows(life, [...(this.#options.kinds ?? (Object.keys(GRAPHS) as KindName[])), 'burst'])
       scene.open(false)
       const acknowledged = await scene.play(this.#random.fork(`life ${number}`))
-      const ways = await scene.strike(this.#random.fork(`strike ${number}`))
+      const struck = number % STRIKE_EVERY === 0 && (await scene.strike(this.#data_dir))
       const at = await life.kill()
-      this.#count(number, at, `${acknowledged} acknowledged${ways}`)
+      this.#count(number, at, `${acknowledged} acknowledged${struck ? ', one cancelled' : ''}`)
     })
     this.#options.sabotage?.between?.(this.#data_dir, number)
   }
@@ -112,7 +117,7 @@ class Run {
     let all: Awaited<ReturnType<typeof gather>> = []
     await this.#inLife(this.#options.kills + 1, async (life, scene) => {
       scene.open(true)
-      const deadline = performance.now() + LAST_WAIT_MS
+      const deadline = performance.now() + (this.#options.last_wait_ms ?? LAST_WAIT_MS)
       const done = () => scene.atRest || performance.now() > deadline
       await life.until(done)
       all = await gather(life, census(this.#data_dir))

@@ -47,9 +47,14 @@ export class Life {
       // What comes after the signal was on its way before it, and counts.
       return answer
     } catch (error) {
-      if (error instanceof AssertionError || !this.over) throw error
+      if (error instanceof AssertionError) throw error
+      if (!this.over) throw new Error(`${method} ${path}: ${error}; the server said: ${this.#lastWords()}`)
       return null
     }
+  }
+
+  #lastWords(): string {
+    return `${this.server.stdout().slice(-1_000)}${this.server.stderr().slice(-2_000)}`
   }
 
   /** Waits, at most until the end of this life. */

@@ -28,6 +28,7 @@ export interface Report {
   /** Why the run failed, a line each; empty where it has not. */
   readonly wrong: readonly string[]
   readonly faults: readonly Fault[]
+  readonly evidence: readonly Evidence[]
   readonly ways: Readonly<Record<WayName, number>>
   readonly summary: string
 }
@@ -41,12 +42,12 @@ export function report(findings: Findings): Report {
   const faults = [...evidence.flatMap(judge), ...ledger.invalid(), ...findings.faults]
   const ways = coverage(evidence)
   const wrong = [
-    ...faults.map(({ kind, job_id, what }) => `${kind}: ${job_id === null ? '' : `${job_id} `}${what}`),
     ...ledger.complaints.map((what) => `complaint: ${what}`),
+    ...faults.map(({ kind, job_id, what }) => `${kind}: ${job_id === null ? '' : `${job_id} `}${what}`),
     ...(hits < kills * LEAST_HITS ? [`only ${hits} of ${kills} kills met a running job`] : []),
     ...Object.entries(ways).flatMap(([way, count]) => (count === 0 ? [`never taken: ${way}`] : [])),
   ]
-  return { wrong, faults, ways, summary: summary(findings, faults, ways) }
+  return { wrong, faults, evidence, ways, summary: summary(findings, faults, ways) }
 }
 
 function summary(

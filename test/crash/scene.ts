@@ -1,6 +1,6 @@
 // What happens in one life of the server: those who watched go on, what was cut off is said again, and new jobs come.
 
-import { attend, cancel } from './attend.ts'
+import { attend } from './attend.ts'
 import type { Deck } from './deck.ts'
 import { followByPolling } from './followers/polling.ts'
 import { followOverSse } from './followers/sse.ts'
@@ -8,6 +8,7 @@ import { type Ledger, TrackedJob } from './ledger.ts'
 import type { Life } from './life.ts'
 import type { Random } from './random.ts'
 import { openSocket, type WatchingSocket } from './sockets.ts'
+import { strike } from './strike.ts'
 import { retry, submit } from './submit.ts'
 
 /** How many jobs are to be under way or waiting for their turn. */
@@ -51,15 +52,18 @@ export class Scene {
     }
   }
 
-  /** Keeps the crowd together for a random while; how many submissions were acknowledged. */
+  /** Lets a random while pass in which the crowd is kept together; how many submissions were acknowledged. */
   async play(random: Random): Promise<number> {
-    const window = random.int(250, 1_500)
-    const start = performance.now()
-    await this.#life.until(() => {
-      if (this.#missing() > 0) this.#submit(this.#deck.draw())
-      const late = performance.now() - start
-      return (late > window && this.#acknowledged >= LEAST_ACKNOWLEDGED) || late > PATIENCE_MS
+    const life = this.#life
+    life.spawn('the crowd', async () => {
+      await life.until(() => {
+        if (this.#missing() > 0) this.#submit(this.#deck.draw())
+        return false
+      })
     })
+    await life.pause(random.int(250, 1_500))
+    const deadline = performance.now() + PATIENCE_MS
+    await life.until(() => this.#acknowledged >= LEAST_ACKNOWLEDGED || performance.now() > deadline)
     return this.#acknowledged
   }
 
@@ -69,17 +73,11 @@ export class Scene {
     return CROWD - busy - this.#pending
   }
 
-  /** Now and then, cancels some running jobs as the last thing before the kill. Says so, as words for the line of the kill. */
-  async strike(random: Random): Promise<string> {
-    if (!random.chance(0.3)) return ''
-    const running = this.#ledger.living.filter(({ sse, door }) => sse.status === 'running' && door !== 'run')
-    const chosen = running.slice(0, 3)
-    for (const job of chosen) this.#life.spawn(`the cancel of ${job.job_id}`, () => cancel(this.#life, job))
-    const deadline = performance.now() + 80
-    await this.#life.until(
-      () => chosen.some(({ sse }) => sse.status === 'cancel_requested') || performance.now() > deadline,
-    )
-    return `, ${chosen.length} cancelled`
+  /** A job that is cancelled as the last thing before the kill, which must meet it between the request and its end. */
+  async strike(data_dir: string): Promise<boolean> {
+    const job = this.#deck.make('burst')
+    this.#submit(job)
+    return await strike(this.#life, job, data_dir)
   }
 
   /** Whether all jobs have ended before the eyes of all who watch. */

@@ -29,6 +29,7 @@ export const SHARES: Readonly<Record<KindName, number>> = {
   writing: 3,
   each_reading: 3,
   each_writing: 2,
+  burst: 0,
   coded: 2,
   branching: 2,
   calling: 3,
@@ -46,8 +47,11 @@ export const STREAMS: ReadonlySet<string> = new Set(['each_out', 'picks', 'echo'
 /** Kinds without a call that must not be made twice: a kill never makes them fail. */
 export const SAFE_KINDS: ReadonlySet<KindName> = new Set(['fast', 'reading', 'each_reading', 'coded', 'fed'])
 
+/** So many items that a burst has not ended when it is cancelled. */
+const BURST = 300
+
 export function plan(kind: KindName, label: string, host: string, random: Random): Work {
-  const items = 'items' in inputsOf(kind) ? numbers(random.int(3, 9)) : []
+  const items = 'items' in inputsOf(kind) ? numbers(kind === 'burst' ? BURST : random.int(3, 9)) : []
   const params: Record<string, unknown> = { at: `http://${host}/${label}` }
   if (items.length > 0) params.items = items
   if (kind === 'branching') params.way = random.chance(0.5)
@@ -58,7 +62,7 @@ export function plan(kind: KindName, label: string, host: string, random: Random
     items,
     answer: kind === 'approval' ? random.chance(0.7) : kind === 'awaiting' ? random.int(0, 1_000) : undefined,
     pushes: kind === 'fed' ? numbers(random.int(4, 12)) : [],
-    doomed: random.chance(kind === 'spinning' ? 0.8 : 0.06),
+    doomed: kind === 'burst' || random.chance(kind === 'spinning' ? 0.8 : 0.06),
   }
 }
 
@@ -109,6 +113,7 @@ const EXPECTED: Readonly<Record<KindName, (work: Work, trace: Trace, given: Outp
     const list = items.map((item) => post('each_call', item))
     return { each_out: list, list }
   },
+  burst: ({ items }, { post }) => ({ each_out: items.map((item) => post('quick', item)) }),
   coded: ({ items }, { get }, { picks }) => ({
     picks: items.map((item, at) => picked(item, Array.isArray(picks) ? picks[at] : null)),
     each_out: items.map((item) => get('each_call', item)),

@@ -1,0 +1,48 @@
+// The crash run can fail: with a part of the server switched off, it says so, and says what went wrong.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { FaultKind } from './evidence.ts'
+import type { KindName } from './graphs.ts'
+import { crash, type Sabotage } from './harness.ts'
+import { TRIGGER_DROPPED, WITHOUT_CHECKPOINTS, WITHOUT_REPLAY, WITHOUT_TRIGGER } from './sabotage.ts'
+
+/** What is switched off, the jobs that show it, and what must be found. */
+const SABOTAGES: Readonly<Record<string, readonly [Sabotage, readonly KindName[], FaultKind, RegExp]>> = {
+  'without checkpoints': [
+    WITHOUT_CHECKPOINTS,
+    ['writing', 'each_writing'],
+    'double',
+    /not safe to run twice|had finished, and ran again/,
+  ],
+  'without the trigger, where jobs end once more': [
+    WITHOUT_TRIGGER,
+    ['fast', 'reading'],
+    'contradiction',
+    /was told another event|is something else now/,
+  ],
+  'without the trigger, where nothing comes of it': [
+    TRIGGER_DROPPED,
+    ['reading'],
+    'contradiction',
+    /a terminal job was changed, and nothing refused it/,
+  ],
+  'without replay': [WITHOUT_REPLAY, ['reading', 'each_reading'], 'gap', /an SSE follower got \d+ after \d+/],
+}
+
+describe('the crash run notices a server', { concurrency: 1 }, () => {
+  for (const [name, [sabotage, kinds, kind, what]] of Object.entries(SABOTAGES)) {
+    test(name, async () => {
+      const { faults, wrong } = await crash({
+        kills: 2,
+        seed: `sabotage ${name}`,
+        sabotage,
+        kinds,
+        last_wait_ms: 4_000,
+      })
+      assert.ok(
+        faults.some((one) => one.kind === kind && what.test(one.what)),
+        wrong.slice(0, 20).join('\n'),
+      )
+    })
+  }
+})

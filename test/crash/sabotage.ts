@@ -1,0 +1,111 @@
+// Ways to break what the crash run is about, from outside of the server: by SQL on the stopped database, or between it and its followers.
+// Each stands for a part of the server that is switched off.
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import Database from 'better-sqlite3'
+import type { JobSnapshot } from '../../generated/types.ts'
+import { databaseOf } from './census.ts'
+import type { Detour, Sabotage } from './harness.ts'
+
+function onDatabase(data_dir: string, work: (db: Database.Database) => void): void {
+  const db = new Database(databaseOf(data_dir))
+  try {
+    db.transaction(() => work(db))()
+  } finally {
+    db.close()
+  }
+}
+
+/** No checkpoint: what running jobs remember of their runs is gone; their parameters are left. */
+export const WITHOUT_CHECKPOINTS: Sabotage = {
+  between: (data_dir) =>
+    onDatabase(data_dir, (db) => {
+      db.exec("delete from job_journal where page > 0 and job_key in (select key from job where status = 'running')")
+    }),
+}
+
+const TRIGGER = 'job_terminal_is_immutable'
+
+function withoutTrigger(db: Database.Database, work: () => void): void {
+  const sql = db.prepare('select sql from sqlite_master where name = ?').pluck().get(TRIGGER) as string
+  db.exec(`drop trigger ${TRIGGER}`)
+  work()
+  db.exec(sql)
+}
+
+/** No trigger: jobs that had completed do so once more, later. */
+export const WITHOUT_TRIGGER: Sabotage = {
+  between: (data_dir) =>
+    onDatabase(data_dir, (db) =>
+      withoutTrigger(db, () => {
+        const some = "select key from job where status = 'completed' order by key desc limit 5"
+        db.exec(`update job set finished_at = '2100-01-01T00:00:00.000Z' where key in (${some})`)
+      }),
+    ),
+}
+
+/** No trigger either, and nobody notices until somebody asks for the change of what never changes. */
+export const TRIGGER_DROPPED: Sabotage = {
+  between: (data_dir) => onDatabase(data_dir, (db) => db.exec(`drop trigger if exists ${TRIGGER}`)),
+}
+
+/** No replay: whoever comes back is told what happens from then on, and not what happened before. */
+export const WITHOUT_REPLAY: Sabotage = { detour: forgetful }
+
+async function forgetful(url: string): Promise<Detour> {
+  const target = new URL(url)
+  const sockets = new Set<Socket>()
+  const proxy = createServer((incoming, outgoing) => {
+    forward(target, incoming, outgoing).catch(() => outgoing.destroy())
+  })
+  proxy.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+  })
+  proxy.on('upgrade', (incoming, socket, head) => tunnel(target, incoming, socket as Socket, head))
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => proxy.close(resolve))
+    },
+  }
+}
+
+async function forward(target: URL, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const { method, url: path = '/', headers } = incoming
+  const skipped = 'last-event-id' in headers ? await lastSequence(target, path) : null
+  const own = skipped === null ? headers : { ...headers, 'last-event-id': String(skipped) }
+  const further = request(new URL(path, target), { method, headers: own, agent: false }, (answer) => {
+    outgoing.writeHead(answer.statusCode!, answer.headers)
+    answer.pipe(outgoing)
+    answer.on('error', () => outgoing.destroy())
+  })
+  further.on('error', () => outgoing.destroy())
+  outgoing.on('close', () => further.destroy())
+  incoming.pipe(further)
+}
+
+/** The last sequence of the job whose events a path names. */
+async function lastSequence(target: URL, path: string): Promise<number> {
+  const answer = await fetch(new URL(path.replace(/\/events.*$/, ''), target))
+  return ((await answer.json()) as JobSnapshot).last_sequence
+}
+
+/** Hands a socket through as it is. */
+function tunnel(target: URL, incoming: IncomingMessage, socket: Socket, head: Buffer): void {
+  const further = connect(Number(target.port), target.hostname)
+  const fields = Object.entries(incoming.headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  further.write(`GET ${incoming.url} HTTP/1.1\r\n${fields.join('')}\r\n`)
+  further.write(head)
+  further.pipe(socket)
+  socket.pipe(further)
+  for (const [one, other] of [
+    [socket, further],
+    [further, socket],
+  ] as const) {
+    one.on('error', () => other.destroy())
+    one.on('close', () => other.destroy())
+  }
+}
