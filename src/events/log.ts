@@ -1,7 +1,7 @@
 // The event log: the one writer of job events, and the one way to follow a job.
 // Replay and live are the same path, so nothing is lost or doubled between them.
 import type { JobSnapshot } from '../../generated/types.ts'
-import { insertJobEvent, jobEventsAfter } from '../db/job-events.ts'
+import { insertJobEvents, jobEventsAfter } from '../db/job-events.ts'
 import { livingJob } from '../db/jobs.ts'
 import type { Store, Tx } from '../db/store.ts'
 import { ServiceError } from '../errors.ts'
@@ -69,6 +69,11 @@ export class EventLog {
     return feed
   }
 
+  /** Whether the job has come to rest without anybody listening: it will go on in another feed. */
+  #left(feed: Feed): boolean {
+    return !feed.owned && !feed.ended && !feed.abandoned && this.#feeds.get(feed.job_key) !== feed
+  }
+
   /** The feed of a living job. */
   feed(job_key: number): Feed | undefined {
     return this.#feeds.get(job_key)
@@ -86,7 +91,10 @@ export class EventLog {
         const staged = feed.staged()
         end = staged.end
         writeRow(tx, feed.sequence)
-        for (const item of staged.items) if (item.event) insertJobEvent(tx, toRow(feed.job_key, item))
+        insertJobEvents(
+          tx,
+          staged.items.filter((item) => item.event !== null).map((item) => toRow(feed.job_key, item)),
+        )
       },
       (error) => {
         if (error === null) {
@@ -111,7 +119,7 @@ export class EventLog {
    * @throws SERVICE_UNAVAILABLE when the history could not be written any further
    */
   async *follow(job_key: number, after: number, signal: AbortSignal, own?: Feed): AsyncGenerator<FeedItem, void, void> {
-    const feed = own ?? this.#listenable(job_key)
+    const feed = own && !this.#left(own) ? own : this.#listenable(job_key)
     const bell = feed ? new Bell(feed, signal) : null
     try {
       let seen = after

@@ -34,6 +34,17 @@ export const jobs: JobsHandlers<RequestContext> = {
     return snapshot(app, await app.jobs.cancel(principal, path.id))
   },
 
+  async resumeJob({ path, body }, { app, principal }) {
+    const { node_id = null, name = null, value } = body
+    return snapshot(app, await app.jobs.resume(principal, path.id, { node_id, name, value, at: '/body' }))
+  },
+
+  async retryJob({ path }, { app, principal }) {
+    const handle = await app.jobs.retry(principal, path.id)
+    const headers = { Location: `/api/jobs/${handle.row.id}` }
+    return { ...jsonText<JobSnapshot, 202>(202, snapshotText(app.jobs, handle)), headers }
+  },
+
   async followJobEvents({ path, query, headers }, { app, principal, accepts, signal }) {
     const type = accepts([STREAM, 'application/json'])
     if (type === null) throw new ServiceError('NOT_ACCEPTABLE')

@@ -42,6 +42,8 @@ export class Followers {
   readonly #connection: Outlet
   readonly #running = new Map<number, { stop: AbortController; job_id: string }>()
   readonly #pumps = new Set<Promise<void>>()
+  /** By id: jobs of which nothing is told for a moment. */
+  readonly #held = new Map<string, Promise<void>>()
   /** By job: the last sequence whose outputs this connection was told when it came back. */
   readonly #told = new Map<number, number>()
 
@@ -52,6 +54,16 @@ export class Followers {
   /** Whether this connection will be told of the end of the caller's job of this id. */
   followsId(job_id: string): boolean {
     return [...this.#running.values()].some((running) => running.job_id === job_id)
+  }
+
+  /** Holds back what is to be told of a job, until the returned function is called: an answer is to come first. */
+  hold(job_id: string): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#held.set(job_id, promise)
+    return () => {
+      this.#held.delete(job_id)
+      resolve()
+    }
   }
 
   told(job_key: number): number {
@@ -107,6 +119,7 @@ export class Followers {
         if (isProvisional(item)) continue
         await connection.drained()
       }
+      await this.#held.get(row.id)
       // Whoever replaced this loop has told of the item already.
       if (signal.aborted) return
       connection.send(frame)

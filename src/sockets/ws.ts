@@ -3,10 +3,12 @@ import type { WsCommandHandlers } from '../../generated/messages.ts'
 import type { Peer } from './peer.ts'
 import { jobCommands } from './ws-jobs.ts'
 import { reads } from './ws-reads.ts'
+import { resume_job } from './ws-resume.ts'
 
 export const handlers: WsCommandHandlers<Peer> = {
   ...jobCommands,
   ...reads,
+  resume_job,
 
   set_mode({ data, request_id }, connection) {
     // The acknowledgement still uses the old mode.
