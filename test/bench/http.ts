@@ -8,18 +8,27 @@ import { type RunningProcess, runProcess, serve } from '../helpers/process.ts'
 import { temporaryFolder, until } from '../helpers/server.ts'
 import type { BenchRow } from './engine.ts'
 import { cpuMs } from './machine.ts'
+import { rounded } from './turns.ts'
 
 const CONNECTIONS = [1, 10, 50]
+/** How many submit jobs that run in the background, which are answered as soon as they are stored. */
+const SUBMITTING = [10, 100]
 const WARM_UP_SECONDS = 3
 /** Echo and runs take turns, so that what disturbs one disturbs the other; the round with the middle proportion counts. */
 const ROUNDS = 3
 const SECONDS = 2
 /** The example has an input, a template and an output. */
 const RUN = '/api/workflows/greeting/run'
-const BODY = JSON.stringify({ params: { name: 'Ada' } })
+const RUN_BODY = { params: { name: 'Ada' } }
 
-interface Target {
+/** Where requests go, and what each of them carries. */
+export interface Destination {
   url: string
+  /** JSON text. */
+  body: string
+}
+
+interface Target extends Destination {
   pid: number
 }
 
@@ -34,24 +43,30 @@ export async function benchHttp(): Promise<BenchRow[]> {
   try {
     await using echo = await startEcho()
     await using service = await serve(data_dir)
-    const targets = {
-      echo: { url: `${echo.url}/echo`, pid: echo.pid },
-      run: { url: service.url + RUN, pid: service.pid },
-    }
-    for (const target of Object.values(targets)) await load(target, 10, WARM_UP_SECONDS)
+    const body = JSON.stringify(RUN_BODY)
+    const background = JSON.stringify({ ...RUN_BODY, background: true })
+    const bare: Target = { url: `${echo.url}/echo`, pid: echo.pid, body }
+    const run: Target = { url: service.url + RUN, pid: service.pid, body }
+    for (const target of [bare, run, { ...run, body: background }]) await load(target, 10, WARM_UP_SECONDS)
     const rows: BenchRow[] = []
-    for (const connections of CONNECTIONS) rows.push(...(await compare(targets, connections)))
+    for (const connections of CONNECTIONS) rows.push(...(await compare('runs', { bare, ours: run }, connections)))
+    const submission = { bare, ours: { ...run, body: background } }
+    for (const connections of SUBMITTING) rows.push(...(await compare('submissions', submission, connections)))
     return rows
   } finally {
     rmSync(data_dir, { recursive: true, force: true })
   }
 }
 
-async function compare({ echo, run }: { echo: Target; run: Target }, connections: number): Promise<BenchRow[]> {
+async function compare(
+  what: 'runs' | 'submissions',
+  targets: { bare: Target; ours: Target },
+  connections: number,
+): Promise<BenchRow[]> {
   const rounds: { bare: Measured; ours: Measured; proportion: number }[] = []
   for (let i = 0; i < ROUNDS; i++) {
-    const bare = await load(echo, connections, SECONDS)
-    const ours = await load(run, connections, SECONDS)
+    const bare = await load(targets.bare, connections, SECONDS)
+    const ours = await load(targets.ours, connections, SECONDS)
     rounds.push({ bare, ours, proportion: ours.per_second / bare.per_second })
   }
   rounds.sort((a, b) => a.proportion - b.proportion)
@@ -63,15 +78,13 @@ async function compare({ echo, run }: { echo: Target; run: Target }, connections
   })
   return [
     row('bare echo', Math.round(bare.per_second), 'requests/s'),
-    row('runs with the job stored', Math.round(ours.per_second), 'runs/s'),
-    row('runs in proportion to the echo', rounded(proportion), ''),
+    row(`${what} with the job stored`, Math.round(ours.per_second), `${what}/s`),
+    row(`${what} in proportion to the echo`, rounded(proportion), ''),
     row('processor time of an echo', bare.cpu_ms, 'ms'),
-    row('processor time of a run', ours.cpu_ms, 'ms'),
-    row('slowest run in a hundred', ours.p99_ms, 'ms'),
+    row(`processor time, ${what}`, ours.cpu_ms, 'ms'),
+    row(`slowest in a hundred, ${what}`, ours.p99_ms, 'ms'),
   ]
 }
-
-const rounded = (value: number) => Math.round(value * 1000) / 1000
 
 interface Report {
   requests: { total: number }
@@ -81,21 +94,28 @@ interface Report {
   errors: number
 }
 
-/** Sends requests for some seconds. Fails where any answer is not a success. */
-async function load({ url, pid }: Target, connections: number, seconds: number): Promise<Measured> {
-  const script = createRequire(import.meta.url).resolve('autocannon')
-  const headers = ['--header', 'content-type=application/json']
-  const options = ['--json', '--connections', `${connections}`, '--duration', `${seconds}`, '--method', 'POST']
+/** Sends requests for some seconds. */
+async function load({ pid, ...destination }: Target, connections: number, seconds: number): Promise<Measured> {
   const before = cpuMs(pid)
-  const { stdout } = await promisify(execFile)(process.execPath, [script, ...options, ...headers, '--body', BODY, url])
+  const { requests, latency, duration } = await send(destination, connections, ['--duration', `${seconds}`])
   const after = cpuMs(pid)
-  const { requests, latency, duration, non2xx, errors } = JSON.parse(stdout) as Report
-  if (non2xx + errors > 0 || requests.total === 0) throw new Error(`${url}: ${non2xx} refusals, ${errors} errors`)
   return {
     per_second: requests.total / duration,
     p99_ms: latency.p99,
     cpu_ms: before === null || after === null ? null : rounded((after - before) / requests.total),
   }
+}
+
+/** Sends requests with autocannon, whose `options` say how many. @throws where any answer is not a success */
+export async function send({ url, body }: Destination, connections: number, options: string[]): Promise<Report> {
+  const script = createRequire(import.meta.url).resolve('autocannon')
+  const how = ['--json', '--connections', `${connections}`, '--method', 'POST', ...options]
+  const content = ['--header', 'content-type=application/json', '--body', body]
+  const { stdout } = await promisify(execFile)(process.execPath, [script, ...how, ...content, url])
+  const report = JSON.parse(stdout) as Report
+  const { requests, non2xx, errors } = report
+  if (non2xx + errors > 0 || requests.total === 0) throw new Error(`${url}: ${non2xx} refusals, ${errors} errors`)
+  return report
 }
 
 async function startEcho(): Promise<RunningProcess & { url: string }> {

@@ -1,9 +1,16 @@
-// `make bench`: measures and prints a table. ONLY=http,engine,sandbox,start,memory (or arguments) selects; all without.
+// `make bench`: measures and prints a table. ONLY=http,engine (or arguments) selects from TARGETS; all without.
+import { benchAppends } from './appends.ts'
 import { type BenchRow, benchEngine } from './engine.ts'
+import { benchFollowers } from './followers.ts'
+import { benchGrowth } from './growth.ts'
 import { benchHttp } from './http.ts'
 import { watchMachine } from './machine.ts'
+import { benchRecovery } from './recovery.ts'
+import { benchReplay } from './replay.ts'
 import { benchSandbox } from './sandbox.ts'
 import { benchMemory, benchStart } from './start.ts'
+import { benchSubmissions } from './submissions.ts'
+import { benchSweep } from './sweep.ts'
 
 const TARGETS: Readonly<Record<string, () => Promise<BenchRow[]>>> = {
   start: benchStart,
@@ -11,6 +18,13 @@ const TARGETS: Readonly<Record<string, () => Promise<BenchRow[]>>> = {
   http: benchHttp,
   engine: benchEngine,
   sandbox: benchSandbox,
+  submissions: benchSubmissions,
+  appends: benchAppends,
+  replay: benchReplay,
+  followers: benchFollowers,
+  recovery: benchRecovery,
+  growth: benchGrowth,
+  sweep: benchSweep,
 }
 
 function selected(): string[] {
@@ -27,7 +41,7 @@ function selected(): string[] {
 
 function print({ name, value, unit }: BenchRow): void {
   const figure = Number.isNaN(value) ? 'not known' : value.toLocaleString('en', { maximumFractionDigits: 3 })
-  console.log(`${name.padEnd(58)} ${figure.padStart(12)} ${unit}`)
+  console.log(`${name.padEnd(86)} ${figure.padStart(12)} ${unit}`)
 }
 
 const names = selected()

@@ -62,7 +62,7 @@ export function openRaw(path: string): Database.Database {
 export class RawDatabase implements Disposable {
   readonly #db: Database.Database
   readonly #insert: Readonly<Record<Table, Database.Statement>>
-  #key = 0
+  #key: number
 
   private constructor(db: Database.Database) {
     this.#db = db
@@ -84,6 +84,11 @@ export class RawDatabase implements Disposable {
   static async in(folder: string): Promise<RawDatabase> {
     const path = join(folder, 'raw.db')
     await (await Store.open(path))[Symbol.asyncDispose]()
+    return new RawDatabase(openRaw(path))
+  }
+
+  /** The database of a service that does not run. */
+  static at(path: string): RawDatabase {
     return new RawDatabase(openRaw(path))
   }
 
