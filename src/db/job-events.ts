@@ -1,18 +1,25 @@
 // Rows of job events. Only the event log writes them, and nothing changes them.
 import { sql } from 'kysely'
 import type { JobEventTable } from './schema.ts'
-import { statement } from './statement.ts'
+import { builder, type Statement, statement } from './statement.ts'
 import type { Tx } from './store.ts'
 
-const insert = statement<JobEventTable>()((db, p) =>
-  db.insertInto('job_event').values({
-    job_key: p('job_key'),
-    sequence: p('sequence'),
-    type: p('type'),
-    payload: p('payload'),
-    created_at: p('created_at'),
-  }),
-)
+/** Rows that one statement inserts, the most first: each of eight costs two thirds of one alone. */
+const WIDTHS = [8, 4, 2, 1] as const
+
+const inserts = new Map(WIDTHS.map((width) => [width, insertOf(width)]))
+
+function insertOf(width: number): Statement<readonly JobEventTable[], never> {
+  const row: JobEventTable = { job_key: 0, sequence: 0, type: '', payload: '', created_at: '' }
+  const { sql } = builder
+    .insertInto('job_event')
+    .values(Array.from({ length: width }, () => row))
+    .compile()
+  return {
+    sql,
+    bind: (rows) => rows.flatMap((row) => [row.job_key, row.sequence, row.type, row.payload, row.created_at]),
+  }
+}
 
 const selectAfter = statement<{ job_key: number; after: number; limit: number }>()((db, p) =>
   db
@@ -62,7 +69,14 @@ export function toldOutputs(tx: Tx, job_key: number): { output_name: string; cou
 }
 
 export function insertJobEvent(tx: Tx, row: JobEventTable): void {
-  tx.run(insert, row)
+  insertJobEvents(tx, [row])
+}
+
+export function insertJobEvents(tx: Tx, rows: readonly JobEventTable[]): void {
+  let at = 0
+  for (const width of WIDTHS) {
+    for (; rows.length - at >= width; at += width) tx.run(inserts.get(width)!, rows.slice(at, at + width))
+  }
 }
 
 /** At most `limit` events with a sequence greater than `after`, in order. */
