@@ -1,4 +1,5 @@
 // One run of a job: the engine with the job's memory behind it, its time limit, and the delays that end while it goes on.
+import { systemClock } from '../engine/clock.ts'
 import type { Execution, Outcome } from '../engine/execution.ts'
 import type { RunObserver } from '../engine/observer.ts'
 import type { Plan } from '../engine/plan.ts'
@@ -40,6 +41,7 @@ export class JobRun {
     this.#run = newRun(plan, {
       params: memory.params as Record<string, unknown>,
       signal: this.#abort.signal,
+      clock: { now: () => parts.now(), sleep: systemClock.sleep },
       observer: parts.observer,
       services: parts.services,
       journal: new JobJournal(parts.journal),

@@ -291,4 +291,45 @@ describe('queue against a model', () => {
     })
     fc.assert(property, { numRuns: scaled(300), interruptAfterTimeLimit: 60_000 })
   })
+
+  test('nobody starves, however many come after: a job runs once as many have ended as were there before it', () => {
+    const property = fc.property(
+      fc.record({
+        running: fc.integer({ min: 1, max: 4 }),
+        running_per_user: fc.integer({ min: 1, max: 3 }),
+        running_per_workflow: fc.integer({ min: 1, max: 2 }),
+      }),
+      fc.array(
+        fc.record({
+          user: fc.constantFrom('a', 'b', 'c'),
+          workflow: fc.constantFrom('v', 'w'),
+          exclusive: fc.boolean(),
+        }),
+        {
+          minLength: 5,
+          maxLength: 40,
+        },
+      ),
+      fc.nat(),
+      (limits, before, ends) => {
+        const queue = new Queue({ ...limits, waiting: 100_000 })
+        const alive: Job[] = []
+        const come = (job: Job) => {
+          job.onAdmit = () => alive.push(job)
+          if (submit(queue, job) === 'runs') alive.push(job)
+        }
+        for (const { user, workflow, exclusive } of before) come(new Job('before', user, workflow, exclusive))
+        const late = new Job('late', 'late', 'w', ends % 2 === 0)
+        come(late)
+        for (let ended = 0; !alive.includes(late); ended++) {
+          assert.ok(ended <= before.length, 'as many have ended as were there before it')
+          // The flood goes on: two newcomers for each job that ends, of its own user as well as of others.
+          for (const user of ['a', 'late']) come(new Job('after', user, 'w', ended % 3 === 0))
+          const oldest = alive.shift()!
+          queue.release(oldest)
+        }
+      },
+    )
+    fc.assert(property, { numRuns: scaled(300), interruptAfterTimeLimit: 60_000 })
+  })
 })

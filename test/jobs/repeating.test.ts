@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { mapType } from '../engine/kit.ts'
-import { graph, node, sink, source } from '../engine/kit.ts'
+import { graph, mapType, node, sink, source } from '../engine/kit.ts'
 import { temporaryFolder, until } from '../helpers/server.ts'
 import { coded, gated, history, OWNER, plain, startGated, submission, submit, words } from './kit.ts'
 
@@ -89,12 +88,16 @@ describe('a retry', () => {
   function counting() {
     const ran = { slow: 0, frail: 0 }
     let failures = 1
-    const slow = mapType('test.Slow', async (value) => {
+    const later = (node_type: string, answer: (value: unknown) => Promise<unknown>): NodeType => ({
+      ...mapType(node_type, () => null),
+      run: async ({ value }) => ({ output: await answer(value) }),
+    })
+    const slow = later('test.Slow', async (value) => {
       ran.slow++
       await new Promise((resolve) => setImmediate(resolve))
       return `${String(value)}!`
     })
-    const frail = mapType('test.Frail', async (value) => {
+    const frail = later('test.Frail', async (value) => {
       ran.frail++
       if (failures-- > 0) throw new Error('not yet')
       return value

@@ -130,7 +130,9 @@ describe('a value for a job that waits', () => {
     const before = jobs.snapshot(await jobs.get(OWNER, job.row.id))
     await assert.rejects(jobs.resume(OWNER, job.row.id, answer({ age: 0 })), (error) => {
       coded('INVALID_PARAMETERS')(error)
-      assert.deepEqual((error as { problems: unknown }).problems, [{ path: '/body/value/age', message: 'must be >= 1' }])
+      assert.deepEqual((error as { problems: unknown }).problems, [
+        { path: '/body/value/age', message: 'must be >= 1' },
+      ])
       return true
     })
     assert.deepEqual(jobs.snapshot(await jobs.get(OWNER, job.row.id)), before)
@@ -155,7 +157,12 @@ describe('a value for a job that waits', () => {
     await using server = await startGated()
     const { jobs } = server.context
     const both = graph(
-      [node('a', 'control.WaitFor', { name: 'first' }), node('b', 'control.WaitFor', { name: 'second' }), sink('x'), sink('y')],
+      [
+        node('a', 'control.WaitFor', { name: 'first' }),
+        node('b', 'control.WaitFor', { name: 'second' }),
+        sink('x'),
+        sink('y'),
+      ],
       ['a.value->x.value', 'b.value->y.value'],
     )
     const job = submit(server, { graph: both })

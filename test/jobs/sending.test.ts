@@ -1,0 +1,56 @@
+// What a job is sent while it waits or runs is not lost once it is acknowledged: it is there again after the process was killed.
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import type { ResultManifest } from '../../generated/types.ts'
+import { graph, node, sink } from '../engine/kit.ts'
+import { temporaryFolder, until } from '../helpers/server.ts'
+import { gated, OWNER, startGated, submit } from './kit.ts'
+
+const streamed = graph(
+  [
+    node('in', 'input.String', { name: 'in', stream: true }),
+    node('t', 'text.Concat', { a: 'a' }),
+    node('all', 'control.Collect'),
+    sink('out'),
+  ],
+  ['in.output->t.b', 't.output->all.item', 'all.list->out.value'],
+)
+
+describe('values and changes that a job was sent', () => {
+  for (const busy of [false, true]) {
+    test(`are there after a restart, ${busy ? 'while it waited for its turn' : 'while it ran'}`, async () => {
+      const data_dir = temporaryFolder()
+      try {
+        let id: string
+        {
+          await using server = await startGated({ data_dir, config: { max_concurrent_jobs: 1 } })
+          if (busy) submit(server, { graph: gated })
+          const job = submit(server, { graph: streamed, fed: true })
+          id = job.row.id
+          await job.accepted()
+          for (const value of ['1', '2', '3']) assert.equal(job.inlet?.pushInput('in', value), 'ok')
+          await job.flushed()
+          assert.deepEqual(job.inlet?.updateProperties('t', { a: 'b' })?.applied, ['a'])
+          for (const value of ['4', '5']) assert.equal(job.inlet?.pushInput('in', value), 'ok')
+          await job.flushed()
+        }
+        await using server = await startGated({ data_dir })
+        const { jobs } = server.context
+        const job = await until('the job to run', () => {
+          const living = jobs.living(OWNER, id)
+          return living?.row.status === 'running' && living
+        })
+        assert.equal(job.inlet?.pushInput('in', '6'), 'ok')
+        assert.equal(job.inlet?.endInput('in'), 'ok')
+        await job.settled()
+        const { row } = await jobs.get(OWNER, id)
+        const { outputs } = JSON.parse(row.result!) as ResultManifest
+        const before = busy ? 'b' : 'a'
+        assert.deepEqual(outputs.out, [...['1', '2', '3'].map((value) => `${before}${value}`), 'b4', 'b5', 'b6'])
+      } finally {
+        rmSync(data_dir, { recursive: true, force: true })
+      }
+    })
+  }
+})

@@ -1,0 +1,118 @@
+// What of a job is shown and kept: no known secret, no bytes, and nothing twice.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { describe, test } from 'node:test'
+import type { ResultManifest } from '../../generated/types.ts'
+import { jobEventsAfter } from '../../src/db/job-events.ts'
+import { journalPages } from '../../src/db/job-journal.ts'
+import type { NodeType } from '../../src/engine/node-type.ts'
+import { graph, mapType, node, sink, source } from '../engine/kit.ts'
+import { until } from '../helpers/server.ts'
+import { gated, history, OWNER, plain, startGated, submit, valid } from './kit.ts'
+
+const SECRET = 'hunter2-"and"-more'
+const through = (type: string) =>
+  graph([source('in', 'x'), node('n', type), sink('out')], ['in.output->n.value', 'n.output->out.value'])
+
+describe('secrets that the server knows', () => {
+  test('are replaced in outputs, frames, errors, provenance and what is stored of them', async () => {
+    const telling: NodeType = {
+      ...mapType('test.Tells', (value) => ({ said: `it is ${SECRET}`, [SECRET]: value })),
+    }
+    const failing = mapType('test.Fails', () => {
+      throw Object.assign(new Error('x'), {})
+    })
+    await using server = await startGated({ environment: { SVC_SECRET_X: SECRET }, types: [telling, failing] })
+    const { store, jobs, events } = server.context
+    const job = submit(server, { graph: through('test.Tells'), params: { in: SECRET }, watched: true })
+    const seen: unknown[] = []
+    for await (const item of events.follow(job.row.key, 0, AbortSignal.timeout(5_000), job.feed)) seen.push(item)
+    const { row } = await jobs.get(OWNER, job.row.id)
+    const escaped = JSON.stringify(SECRET).slice(1, -1)
+    for (const text of [
+      JSON.stringify(seen),
+      JSON.stringify(store.read((tx) => jobEventsAfter(tx, row.key, 0, 100))),
+      JSON.stringify(row),
+    ]) {
+      assert.ok(text.includes('[redacted]'))
+      assert.ok(!text.includes(SECRET) && !text.includes(escaped) && !text.includes('hunter2'))
+    }
+    const manifest = JSON.parse(row.result!) as ResultManifest
+    valid('ResultManifest', manifest)
+    assert.deepEqual(manifest.provenance.inputs, { in: '[redacted]' })
+    assert.deepEqual(manifest.outputs, { out: { said: 'it is [redacted]', '[redacted]': '[redacted]' } })
+  })
+
+  test('are there unchanged for the nodes, also after the job was read back', async () => {
+    const given: unknown[] = []
+    const listening = mapType('test.Listens', (value) => {
+      given.push(value)
+      return 'heard'
+    })
+    await using server = await startGated({
+      environment: { SVC_SECRET_X: SECRET },
+      types: [listening],
+      config: { max_concurrent_jobs: 1 },
+    })
+    submit(server, { graph: gated })
+    const waiting = submit(server, { graph: through('test.Listens'), params: { in: SECRET } })
+    await waiting.accepted()
+    const [page] = server.context.store.read((tx) => journalPages(tx, waiting.row.key))
+    assert.ok(page && !Buffer.from(page.body).includes('hunter2'), 'what is stored is sealed')
+    const entry = await until('the firing', () => server.gate.waiting[0])
+    entry.open()
+    await waiting.settled()
+    assert.deepEqual(given, [SECRET])
+    assert.deepEqual(
+      server.context.store.read((tx) => journalPages(tx, waiting.row.key)),
+      [],
+      'a job that has completed needs nothing any more',
+    )
+  })
+})
+
+describe('media', () => {
+  test('is stored once and referred to, whole or inside of a value, with its digest', async () => {
+    const bytes = Buffer.from('\x89PNG\r\n\x1a\n and so on', 'latin1')
+    const giving = mapType('test.Gives', () => ({ picture: bytes, list: [bytes, 'text'] }))
+    const whole = mapType('test.Whole', () => bytes)
+    await using server = await startGated({ types: [giving, whole] })
+    const { jobs } = server.context
+    for (const [type, paths] of [
+      ['test.Gives', [['picture'], ['list', 0]]],
+      ['test.Whole', [[]]],
+    ] as const) {
+      const job = submit(server, { graph: through(type) })
+      await job.settled()
+      const { row } = await jobs.get(OWNER, job.row.id)
+      const manifest = JSON.parse(row.result!) as ResultManifest
+      valid('ResultManifest', manifest)
+      assert.deepEqual(
+        manifest.assets.map(({ path }) => path),
+        paths,
+      )
+      for (const { asset, path } of manifest.assets) {
+        assert.equal(asset.sha256, createHash('sha256').update(bytes).digest('hex'))
+        assert.equal(asset.content_type, 'image/png')
+        const at = path.reduce((value, key) => (value as Record<string, unknown>)[key], manifest.outputs.out as unknown)
+        assert.equal((at as { uri: string }).uri, asset.uri)
+        const answer = await fetch(`${server.url}${asset.uri}`)
+        assert.deepEqual([answer.status, Buffer.from(await answer.arrayBuffer())], [200, bytes])
+      }
+      const update = (await history(server, row)).find((event) => event.type === 'output_update')
+      assert.equal(update && 'asset' in update, type === 'test.Whole')
+    }
+  })
+
+  test('that was given is told by its size and digest in the provenance', async () => {
+    await using server = await startGated()
+    const data = Buffer.alloc(20_000, 'a')
+    const url = `data:text/plain;base64,${data.toString('base64')}`
+    const job = submit(server, { graph: plain, params: { in: url } })
+    await job.settled()
+    const { row } = await server.context.jobs.get(OWNER, job.row.id)
+    const { provenance } = JSON.parse(row.result!) as ResultManifest
+    const sha256 = createHash('sha256').update(data).digest('hex')
+    assert.deepEqual(provenance.inputs.in, { type: 'document', content_type: 'text/plain', size: 20_000, sha256 })
+  })
+})
