@@ -77,6 +77,9 @@ function sendRaw(response: Response, content_type: string, body: unknown, fault:
   })
 }
 
+/** Where whoever refused for now did not say for how long. */
+const RETRY_AFTER_SECONDS = '5'
+
 /** Answers with an error. A cause that the client may not see goes to the log, under the request's id. */
 export function sendError(response: Response, error: ServiceError, door: Door, log: Log, request_id: string): void {
   logFailure(log, error, { request_id }, 'a request failed')
@@ -84,6 +87,7 @@ export function sendError(response: Response, error: ServiceError, door: Door, l
     response.destroy()
     return
   }
+  if (error.code === 'SERVICE_UNAVAILABLE') response.setHeader('Retry-After', RETRY_AFTER_SECONDS)
   for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value)
   response.statusCode = error.status
   sendJson(response, errorBodies[door](error))
