@@ -1,10 +1,8 @@
 // Which job comes next, and through which door: every kind has its turn, in a random order.
-import { GRAPHS, type KindName } from './graphs.ts'
+import type { KindName } from './graphs.ts'
 import { type Door, type Ledger, TrackedJob } from './ledger.ts'
 import type { Random } from './random.ts'
 import { plan, SHARES } from './work.ts'
-
-const EVERY = Object.keys(GRAPHS) as KindName[]
 
 export class Deck {
   readonly #ledger: Ledger
@@ -12,7 +10,7 @@ export class Deck {
   readonly #kinds: readonly KindName[]
   #left: KindName[] = []
 
-  constructor(ledger: Ledger, random: Random, kinds: readonly KindName[] = EVERY) {
+  constructor(ledger: Ledger, random: Random, kinds: readonly KindName[]) {
     this.#ledger = ledger
     this.#random = random
     this.#kinds = kinds.flatMap((kind) => Array<KindName>(SHARES[kind]).fill(kind))

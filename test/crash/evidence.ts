@@ -20,7 +20,7 @@ export interface SocketTape {
   readonly frames: readonly Frame[]
 }
 
-/** A kill since the job was submitted: the stored status of the job then, and the time from the signal to the next server. */
+/** A kill since the job was submitted: the stored status of the job then, and the time from the signal until nothing of the server was left. */
 export interface Killed {
   readonly at: number
   readonly until: number

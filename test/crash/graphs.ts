@@ -144,8 +144,11 @@ export const INNER: Graph = joined(
   AT,
   of([node('item', 'input.Any', { name: 'item' })]),
   call('r', 'GET', 'item.output'),
-  call('w', 'POST', 'r.body'),
-  out('done', 'w.body'),
+  call('s', 'GET', 'r.body'),
+  call('quick', 'POST', 's.body'),
+  out('done', 'quick.body'),
 )
 
 export type KindName = keyof typeof GRAPHS
+
+export const KINDS = Object.keys(GRAPHS) as KindName[]

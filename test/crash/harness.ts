@@ -1,13 +1,14 @@
 // The crash run: lives of the server that end with a kill, a last one in which everything may end, and the judgement.
 import { rmSync } from 'node:fs'
-import { serve } from '../helpers/process.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { MAIN, runProcess, serve } from '../helpers/process.ts'
 import { temporaryFolder } from '../helpers/server.ts'
 import { judgeDatabase } from './audit/database.ts'
 import { type CensusRow, census, RUNNING } from './census.ts'
 import { Counter } from './counter.ts'
 import { Deck } from './deck.ts'
 import { gather } from './gather.ts'
-import { GRAPHS, type KindName } from './graphs.ts'
+import { KINDS, type KindName } from './graphs.ts'
 import { Ledger } from './ledger.ts'
 import { Life } from './life.ts'
 import { Random } from './random.ts'
@@ -41,7 +42,13 @@ export interface Detour extends AsyncDisposable {
 const LAST_WAIT_MS = 90_000
 
 /** Every which kill comes in the moment of a cancellation. */
-const STRIKE_EVERY = 3
+const STRIKE_EVERY = 2
+
+/** How often a server is killed while it starts. */
+const BORN_DEAD = 0.15
+
+/** So many kills leave time for delays that are longer than a life. */
+const LONG_RUN = 50
 
 export async function crash(options: CrashOptions): Promise<Report> {
   const data_dir = temporaryFolder()
@@ -60,6 +67,7 @@ class Run {
   readonly #ledger: Ledger
   readonly #deck: Deck
   readonly #environment: Readonly<Record<string, string>>
+  readonly #kinds: readonly KindName[]
   #hits = 0
 
   constructor(options: CrashOptions, data_dir: string, counter: Counter) {
@@ -67,7 +75,8 @@ class Run {
     this.#data_dir = data_dir
     this.#random = new Random(options.seed)
     this.#ledger = new Ledger(counter)
-    this.#deck = new Deck(this.#ledger, this.#random.fork('deck'), options.kinds)
+    this.#kinds = options.kinds ?? KINDS
+    this.#deck = new Deck(this.#ledger, this.#random.fork('deck'), this.#kinds)
     this.#environment = {
       SVC_HTTP_NODE_ALLOW: counter.host,
       SVC_MAX_CONCURRENT_JOBS: '10',
@@ -78,7 +87,11 @@ class Run {
 
   async whole(): Promise<Report> {
     const started = performance.now()
-    for (let kill = 1; kill <= this.#options.kills; kill++) await this.#untilKilled(kill)
+    for (let kill = 1; kill <= this.#options.kills; kill++) {
+      await this.#untilKilled(kill)
+      this.#options.sabotage?.between?.(this.#data_dir, kill)
+      if (this.#random.chance(BORN_DEAD)) await this.#killedAtStart()
+    }
     const all = await this.#last()
     const faults = judgeDatabase(this.#data_dir)
     const { kills, seed } = this.#options
@@ -88,29 +101,41 @@ class Run {
 
   async #untilKilled(number: number): Promise<void> {
     await this.#inLife(number, async (life, scene) => {
-      if (number === 1)
-        await storeWorkflows(life, [...(this.#options.kinds ?? (Object.keys(GRAPHS) as KindName[])), 'burst'])
+      if (number === 1) await storeWorkflows(life, [...this.#kinds, 'burst'])
       scene.open(false)
+      if (this.#options.kills >= LONG_RUN && number % 10 === 5) scene.add('later')
       const acknowledged = await scene.play(this.#random.fork(`life ${number}`))
       const struck = number % STRIKE_EVERY === 0 && (await scene.strike(this.#data_dir))
-      const at = await life.kill()
-      this.#count(number, at, `${acknowledged} acknowledged${struck ? ', one cancelled' : ''}`)
+      const rows = this.#record(await life.kill())
+      if (rows.some(({ status }) => RUNNING.includes(status))) this.#hits++
+      const cancelled = struck ? ', one cancelled' : ''
+      this.#options.say?.(`kill ${number}: ${acknowledged} acknowledged${cancelled}; it met ${met(rows)}`)
     })
-    this.#options.sabotage?.between?.(this.#data_dir, number)
   }
 
-  /** What the kill met, by the database that it left. */
-  #count(number: number, at: number, what: string): void {
+  /** A server that is killed before it listens: it may have begun to recover jobs, or not. This is not counted as a kill. */
+  async #killedAtStart(): Promise<void> {
+    await using server = runProcess(MAIN, ['serve', '--port', '0'], {
+      ...this.#environment,
+      SVC_DATA_DIR: this.#data_dir,
+    })
+    await Promise.race([server.ended(), sleep(this.#random.int(200, 900))])
+    const at = Date.now()
+    server.kill('SIGKILL')
+    await server.ended()
+    this.#record(at)
+  }
+
+  /** What a kill met, by the database that it left. */
+  #record(at: number): CensusRow[] {
     const rows = census(this.#data_dir)
     const byId = new Map(rows.map((row) => [row.id, row]))
     for (const job of this.#ledger.jobs) {
       if (job.job_id === null || job.settled) continue
-      const status = byId.get(job.job_id)?.status ?? null
-      job.kills.push({ at, until: Number.POSITIVE_INFINITY, status })
+      job.kills.push({ at, until: Date.now(), status: byId.get(job.job_id)?.status ?? null })
       job.settled = job.seenOff
     }
-    if (rows.some(({ status }) => RUNNING.includes(status))) this.#hits++
-    this.#options.say?.(`kill ${number}: ${what}; it met ${met(rows)}`)
+    return rows
   }
 
   async #last(): Promise<ReturnType<typeof gather>> {
@@ -130,11 +155,6 @@ class Run {
 
   async #inLife(number: number, work: (life: Life, scene: Scene) => Promise<void>): Promise<void> {
     await using server = await serve(this.#data_dir, this.#environment)
-    const until = Date.now()
-    for (const { kills } of this.#ledger.jobs) {
-      const last = kills.at(-1)
-      if (last && last.until === Number.POSITIVE_INFINITY) kills[kills.length - 1] = { ...last, until }
-    }
     await using detour = (await this.#options.sabotage?.detour?.(server.url)) ?? null
     const life = new Life(number, server, this.#ledger, detour?.url)
     const scene = await Scene.set(life, this.#deck)

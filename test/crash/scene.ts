@@ -4,6 +4,7 @@ import { attend } from './attend.ts'
 import type { Deck } from './deck.ts'
 import { followByPolling } from './followers/polling.ts'
 import { followOverSse } from './followers/sse.ts'
+import type { KindName } from './graphs.ts'
 import { type Ledger, TrackedJob } from './ledger.ts'
 import type { Life } from './life.ts'
 import type { Random } from './random.ts'
@@ -73,11 +74,18 @@ export class Scene {
     return CROWD - busy - this.#pending
   }
 
-  /** A job that is cancelled as the last thing before the kill, which must meet it between the request and its end. */
-  async strike(data_dir: string): Promise<boolean> {
-    const job = this.#deck.make('burst')
+  /** A job of this kind, now. */
+  add(kind: KindName): TrackedJob {
+    const job = this.#deck.make(kind)
     this.#submit(job)
-    return await strike(this.#life, job, data_dir)
+    return job
+  }
+
+  /** A job that is cancelled as the last thing before the kill, which must meet it between the request and its end: two chances. */
+  async strike(data_dir: string): Promise<boolean> {
+    const jobs = [this.add('burst'), this.add('burst')]
+    for (const job of jobs) if (await strike(this.#life, job, data_dir)) return true
+    return false
   }
 
   /** Whether all jobs have ended before the eyes of all who watch. */

@@ -10,7 +10,7 @@ import type { Life } from './life.ts'
 const UNDER_WAY = 30
 /** How long the burst, and then the request, is waited for, in milliseconds. */
 const PATIENCE_MS = 1_500
-const MOMENT_MS = 100
+const MOMENT_MS = 1_000
 
 /** Returns in that moment, with true, so that the caller can kill the server; false where it was missed. */
 export async function strike(life: Life, job: TrackedJob, data_dir: string): Promise<boolean> {

@@ -32,7 +32,7 @@ export const SHARES: Readonly<Record<KindName, number>> = {
   burst: 0,
   coded: 2,
   branching: 2,
-  calling: 3,
+  calling: 4,
   approval: 2,
   awaiting: 2,
   later: 0,
@@ -122,7 +122,7 @@ const EXPECTED: Readonly<Record<KindName, (work: Work, trace: Trace, given: Outp
     get('fail')
     return { held_out: 'fail', taken: params.way ? post('yes', 'fail') : get('no', 'fail') }
   },
-  calling: ({ items }, { get, post }) => ({ each_out: items.map((item) => post('w', get('r', item))) }),
+  calling: ({ items }, { get, post }) => ({ each_out: items.map((item) => post('quick', get('s', get('r', item)))) }),
   approval: ({ answer }, { get, post }) => {
     const a = get('a')
     return answer ? { done: post('b', a) } : { refused: a }

@@ -116,7 +116,7 @@ function textsOf(event: object): string[] {
 
 /** Whether a kill may have cut off a call of this node that is not safe to make twice; null where the call had not reached the witness. */
 export function cutOff(evidence: Evidence, node_id: string): boolean | null {
-  const node = node_id === 'call' ? 'w' : node_id
+  const node = node_id === 'call' ? 'quick' : node_id
   const proofs = finishedAt(evidence, ['completed'])
   const open = possibleCalls(evidence.work!).filter(
     ({ method, path }) => method === 'POST' && path.split('/')[2] === node && !proofs.has(`POST ${path}`),

@@ -12,7 +12,7 @@ const NEXT: Readonly<Record<string, readonly string[]>> = {
   queued: ['running', 'cancelled', 'failed'],
   running: ['suspended', 'recovering', 'cancel_requested', ...END],
   suspended: ['running', 'queued', 'recovering', 'cancel_requested', 'cancelled', 'failed'],
-  recovering: ['running', 'queued', 'suspended', 'cancel_requested', ...END],
+  recovering: ['recovering', 'running', 'queued', 'suspended', 'cancel_requested', ...END],
   cancel_requested: END,
 }
 
@@ -22,7 +22,8 @@ export const judgeLog: Judge = function* (evidence) {
     if (acknowledged) yield fault(evidence, 'loss', 'it was acknowledged, and there is no such job')
     return
   }
-  if (!isTerminalStatus(snapshot.status)) {
+  // Nobody answers what a job asks that nobody knows of.
+  if (!isTerminalStatus(snapshot.status) && (acknowledged || snapshot.status !== 'suspended')) {
     yield fault(evidence, 'loss', `it never ended: it is ${snapshot.status} after ${snapshot.last_sequence} events`)
   }
   yield* sequences(evidence)
