@@ -1,5 +1,5 @@
 // Opens the service's database: its pragmas, a first look at what is in the file, and the present schema.
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { StartError } from '../start-error.ts'
 import { type Connection, connect, type Durability } from './connection.ts'
@@ -15,6 +15,10 @@ export const IN_MEMORY = ':memory:'
 export async function openDatabase(path: string, durability: Durability, wal_bytes: number): Promise<Connection> {
   if (path !== IN_MEMORY && !existsSync(dirname(path)))
     throw new StartError(`${path} cannot be opened: its folder does not exist`)
+  if (!existsSync(path) && statSync(`${path}-wal`, { throwIfNoEntry: false })?.size)
+    throw new StartError(
+      `${path} is missing, and its write-ahead log is there; put it back, or restore a backup with "svc restore DIR"`,
+    )
   let db: Connection | null = null
   try {
     db = connect(path, { durability })

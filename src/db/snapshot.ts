@@ -1,6 +1,7 @@
 // Copies a database to a new file, also while a server writes it.
 import { closeSync, constants, fsyncSync, openSync } from 'node:fs'
 import { connectForReading } from './connection.ts'
+import { codeOf } from './faults.ts'
 import { migrationsOf } from './migrate.ts'
 
 /**
@@ -31,9 +32,15 @@ export function migrationsIn(path: string): string[] {
   }
 }
 
-/** Waits until the disk has a file, or the names in a folder. */
+/** Waits until the disk has a file, or the names in a folder. Windows opens no folders, and keeps names without that. */
 export function syncFile(path: string): void {
-  const file = openSync(path, constants.O_RDONLY)
+  let file: number
+  try {
+    file = openSync(path, constants.O_RDONLY)
+  } catch (error) {
+    if (['EISDIR', 'EPERM'].includes(codeOf(error))) return
+    throw error
+  }
   try {
     fsyncSync(file)
   } finally {

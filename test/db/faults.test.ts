@@ -1,8 +1,9 @@
 // A database whose disk fails: what is refused, what stays as it was, what the log says, and that it goes on by itself.
 import assert from 'node:assert/strict'
-import { rmSync, writeFileSync } from 'node:fs'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { openDataFolder } from '../../src/db/data-folder.ts'
 import { faultOf } from '../../src/db/faults.ts'
 import { probe } from '../../src/db/probe.ts'
 import { statement } from '../../src/db/statement.ts'
@@ -196,6 +197,42 @@ describe('a disk that is full', () => {
     assert.deepEqual(again.store.read(keysOf), acknowledged)
     await again.store.write(putting(9_999, 20_000))
   })
+})
+
+describe('a start', () => {
+  test('on a full disk is refused in one line', { skip: cannotMount }, async () => {
+    using disk = smallDisk(64 * 1024)
+    using _filled = fill(disk.path)
+    await assert.rejects(Store.open(join(disk.path, 'svc.db')), (error) => {
+      assert.ok(error instanceof StartError, String(error))
+      assert.match(
+        error.message,
+        /^\S+svc\.db cannot be (written: the disk is full|read or written; check the disk, its room)/,
+      )
+      return true
+    })
+  })
+
+  test('in a folder that cannot be written is refused before anything is opened', { skip: cannotMount }, () => {
+    const folder = temporaryFolder()
+    try {
+      openDataFolder(folder, 'a server')[Symbol.dispose]()
+      using view = readOnlyView(folder)
+      assert.throws(() => openDataFolder(view.path, 'a server'), /cannot be written \(\w+\); check its owner and mode/)
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+
+  test(
+    'without the database of a write-ahead log makes no new one',
+    inFolder(async (folder) => {
+      const path = join(folder, 'svc.db')
+      writeFileSync(`${path}-wal`, 'acknowledged work')
+      await assert.rejects(Store.open(path), /svc\.db is missing, and its write-ahead log is there; put it back, or/)
+      assert.equal(existsSync(path), false)
+    }),
+  )
 })
 
 describe('a folder that cannot be written', () => {
