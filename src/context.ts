@@ -9,6 +9,7 @@ import type { EventLog } from './events/log.ts'
 import type { Retention } from './jobs/retention.ts'
 import type { JobService } from './jobs/service.ts'
 import type { Log } from './log.ts'
+import type { Metrics } from './metrics.ts'
 import type { Platform } from './platform.ts'
 import type { Redactor } from './redaction/redactor.ts'
 import type { Vault } from './vault/vault.ts'
@@ -31,6 +32,7 @@ export interface AppContext {
   readonly workflows: WorkflowService
   readonly jobs: JobService
   readonly retention: Retention
+  readonly metrics: Metrics
   /** Aborts when what is still open must come to its end. */
   readonly stopping: AbortSignal
   /** Milliseconds since the epoch. */

@@ -12,11 +12,13 @@ import { Store } from './db/store.ts'
 import type { NodeRegistry } from './engine/node-type.ts'
 import { EventLog } from './events/log.ts'
 import { createApp } from './http/app.ts'
+import { commitMetrics, endMetrics, jobMetrics } from './jobs/metrics.ts'
 import { publisherWith } from './jobs/publisher.ts'
 import { Retention } from './jobs/retention.ts'
 import { JobService } from './jobs/service.ts'
 import { storedSnapshot } from './jobs/snapshot.ts'
 import { createLog, type Log } from './log.ts'
+import { Metrics } from './metrics.ts'
 import { builtinNodes } from './nodes/registry.ts'
 import { type Platform, systemPlatform } from './platform.ts'
 import { Redactor } from './redaction/redactor.ts'
@@ -76,7 +78,9 @@ async function startIn(
 ): Promise<RunningServer> {
   const redactor = new Redactor(config.known_secrets)
   const log = overrides.log ?? createLog(config.log_level, redactor)
-  const store = await Store.open(database, { durability: config.durability, log })
+  const metrics = new Metrics()
+  const committed = commitMetrics(metrics)
+  const store = await Store.open(database, { durability: config.durability, log, committed })
   const services = createServices(config)
   // A request may offer another protocol, such as h2c, and is then answered as if it had not (RFC 9110, section 7.8).
   const http = nodeHttp.createServer({ shouldUpgradeCallback: asksForSocket })
@@ -86,7 +90,7 @@ async function startIn(
     redactor.add(key)
     if (warning !== null) log.warn(warning)
     const stopping = new AbortController()
-    const parts = { log, redactor, vault, store, services, stopping: stopping.signal }
+    const parts = { log, redactor, vault, store, services, metrics, stopping: stopping.signal }
     const context = composeContext(config, parts, overrides, () => config.public_url ?? state.url)
     const recovered = await context.jobs.restore()
     if (recovered.running + recovered.waiting + recovered.ended > 0)
@@ -133,11 +137,12 @@ interface Parts {
   readonly vault: Vault
   readonly store: Store
   readonly services: Services
+  readonly metrics: Metrics
   readonly stopping: AbortSignal
 }
 
 function composeContext(config: Config, parts: Parts, overrides: Overrides, publicUrl: () => string): AppContext {
-  const { log, store, services, redactor, vault, stopping } = parts
+  const { log, store, services, redactor, vault, metrics, stopping } = parts
   const platform = overrides.platform ?? systemPlatform()
   // Signed addresses hold as long as this process.
   const assets = openAssets(config.data_dir, store, platform, Buffer.from(platform.secret(32)))
@@ -160,6 +165,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     },
     default_timeout_seconds: config.job_timeout_seconds,
     servicesOf: services.of,
+    ended: endMetrics(metrics),
     cipher: vault.cipher('journal'),
     publisher: publisherWith(redactor, assets),
   })
@@ -181,7 +187,8 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     workflows,
     jobs,
   }
-  return { ...known, retention, stopping, started_at }
+  jobMetrics(metrics, known)
+  return { ...known, retention, metrics, stopping, started_at }
 }
 
 function asksForSocket({ headers }: IncomingMessage): boolean {

@@ -108,6 +108,7 @@ function stepsOf(operation: OperationInfo, { context, validators, parseJson }: T
       sendReply(response, reply, (error) =>
         context.log.error({ err: error, operation: operation.operationId }, 'a body broke off'),
       )
+      count(context, operation.operationId, reply.status)
     } catch (error) {
       next(error)
     }
@@ -162,13 +163,20 @@ const nothingHere: RequestHandler = () => {
   throw new ServiceError('NOT_FOUND')
 }
 
-function failed({ log }: AppContext, served: readonly OperationInfo[]): ErrorRequestHandler {
+function count({ metrics }: AppContext, operation: string, status: number): void {
+  metrics.requests.add(`${operation} ${status}`, () => ({ operation, status }))
+}
+
+function failed(context: AppContext, served: readonly OperationInfo[]): ErrorRequestHandler {
   const claims = claimFinder(served)
   return (thrown, request, response, _next) => {
     const error = toServiceError(fromBodyParser(thrown))
     // The rest of a body that is too large is not read: the connection cannot serve another request.
     if (error.status === 413) response.setHeader('Connection', 'close')
-    const door = claims(request.path)[0]?.errors ?? doorOf(request.path)
-    sendError(response, error, door, log, localsOf(response).request_id)
+    const claimed = claims(request.path)
+    const door = claimed[0]?.errors ?? doorOf(request.path)
+    sendError(response, error, door, context.log, localsOf(response).request_id)
+    const method = request.method === 'HEAD' ? 'get' : request.method.toLowerCase()
+    count(context, claimed.find((one) => one.method === method)?.operationId ?? 'none', error.status)
   }
 }

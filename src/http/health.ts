@@ -3,9 +3,12 @@ import type { HealthHandlers } from '../../generated/operations.ts'
 import type { AppContext } from '../context.ts'
 import { probe } from '../db/probe.ts'
 import { version } from '../version.ts'
+import { metrics } from './metrics.ts'
 import type { RequestContext } from './request.ts'
 
 export const health: HealthHandlers<RequestContext> = {
+  ...metrics,
+
   getHealth(_request, { app }) {
     const database = probe(app.store)
     const server = app.jobs.draining ? 'draining' : 'healthy'

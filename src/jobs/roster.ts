@@ -36,14 +36,16 @@ export interface RosterParts {
   publisher: Publisher
   /** What the nodes of a user's jobs may use. */
   servicesOf: (user_id: string) => NodeServices
+  /** Hears of each job that has ended, once it is stored. */
+  ended?: (row: JobTable) => void
 }
 
 /** What a job is that nobody can run: its graph is not one that this version knows how to run. */
 const NO_PLAN: Plan = { inputs: [], outputs: [], nodes: [], streamEdges: 0, roots: [], indexById: new Map() }
 
 export interface RosterHooks {
-  /** Jobs suspended, or ended. */
-  changed(): void
+  /** A job waits for something outside. */
+  rested(): void
   /** The history of a job could not be written, though the job may be stored. */
   lost(job_key: number): void
 }
@@ -165,8 +167,9 @@ export class Roster implements JobHost {
       this.#active.delete(job.row.key)
       this.#byId.delete(scopedKey(job.row, job.row.id))
     }
+    if (!lost && job.terminal) this.parts.ended?.(job.row)
     if (lost) this.#hooks.lost(job.row.key)
-    else this.#hooks.changed()
+    else if (job.resting) this.#hooks.rested()
   }
 
   position(job: ActiveJob): number {

@@ -34,7 +34,7 @@ async function suspended(client: Client, of: ReturnType<typeof graph>): Promise<
   return job_id
 }
 
-const outputs = (frames: readonly Frame[]) => (frames.at(-1)?.result as { outputs: unknown }).outputs
+const outputs = (frames: readonly Frame[]) => (frames.at(-1)!.result as { outputs: unknown }).outputs
 
 describe('resume_job', () => {
   test('is acknowledged; then the job runs, and ends for everybody who watches it, once', async () => {

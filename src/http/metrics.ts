@@ -1,0 +1,10 @@
+// The operation `getMetrics` of the tag `health`.
+import type { HealthHandlers } from '../../generated/operations.ts'
+import type { RequestContext } from './request.ts'
+
+export const metrics: Pick<HealthHandlers<RequestContext>, 'getMetrics'> = {
+  async getMetrics(_request, { app }) {
+    const headers = { 'Cache-Control': 'no-store' }
+    return { status: 200, content_type: 'text/plain', body: await app.metrics.text(), headers }
+  },
+}

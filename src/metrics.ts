@@ -1,0 +1,124 @@
+// What the process counts and measures. Observing costs next to nothing and needs no library; the text that Prometheus reads is made by
+// prom-client, which is loaded by the first who asks for it. What is measured is left to those who measure it.
+import { createRequire } from 'node:module'
+import type { Registry } from 'prom-client'
+
+type Labels = Readonly<Record<string, string | number>>
+
+interface Sample {
+  readonly metricName?: string
+  readonly labels: Labels
+  readonly value: number
+}
+
+interface Family {
+  readonly name: string
+  readonly help: string
+  readonly type: 'counter' | 'gauge' | 'histogram'
+  samples(): Sample[]
+}
+
+/** A number that only grows, by labels. */
+export class Counter implements Family {
+  readonly type = 'counter'
+  readonly name: string
+  readonly help: string
+  readonly #counts = new Map<string, { labels: Labels; value: number }>()
+
+  constructor(name: string, help: string) {
+    this.name = name
+    this.help = help
+  }
+
+  /** `key` tells one set of labels from another; `labels` is asked for at its first use. */
+  add(key: string, labels: () => Labels): void {
+    const count = this.#counts.get(key)
+    if (count) count.value++
+    else this.#counts.set(key, { labels: labels(), value: 1 })
+  }
+
+  samples(): Sample[] {
+    return [...this.#counts.values()]
+  }
+}
+
+/** How often values fell below each bound. */
+export class Histogram implements Family {
+  readonly type = 'histogram'
+  readonly name: string
+  readonly help: string
+  readonly #bounds: readonly number[]
+  readonly #label: string | null
+  readonly #tallies = new Map<string, { counts: number[]; sum: number }>()
+
+  /** `bounds` in ascending order. `label` names the one label that `observe` is given, if any. */
+  constructor(name: string, help: string, bounds: readonly number[], label: string | null = null) {
+    this.name = name
+    this.help = help
+    this.#bounds = bounds
+    this.#label = label
+  }
+
+  observe(value: number, label = ''): void {
+    const tally = this.#tallies.get(label) ?? { counts: this.#bounds.map(() => 0).concat(0), sum: 0 }
+    this.#tallies.set(label, tally)
+    const at = this.#bounds.findIndex((bound) => value <= bound)
+    tally.counts[at < 0 ? this.#bounds.length : at]!++
+    tally.sum += value
+  }
+
+  samples(): Sample[] {
+    return [...this.#tallies].flatMap(([label, { counts, sum }]) => {
+      const labels: Labels = this.#label === null ? {} : { [this.#label]: label }
+      let below = 0
+      const buckets = counts.map((count, at) => {
+        below += count
+        return {
+          metricName: `${this.name}_bucket`,
+          labels: { ...labels, le: this.#bounds[at] ?? '+Inf' },
+          value: below,
+        }
+      })
+      const total = { metricName: `${this.name}_count`, labels, value: below }
+      return [...buckets, { metricName: `${this.name}_sum`, labels, value: sum }, total]
+    })
+  }
+}
+
+/** The metrics of one server. */
+export class Metrics {
+  readonly requests = new Counter('svc_http_requests_total', 'HTTP requests by operation and status.')
+  readonly #families: Family[] = [this.requests]
+  #registry: Registry | null = null
+
+  /** Adds a counter or a histogram, which its maker fills. */
+  add<F extends Family>(family: F): F {
+    this.#families.push(family)
+    return family
+  }
+
+  /** Adds values that are read when somebody asks: by the value of `label`, or a single one where there is none. */
+  gauge(name: string, help: string, label: string | null, read: () => Iterable<readonly [string, number]>): void {
+    const labels = (of: string): Labels => (label === null ? {} : { [label]: of })
+    const samples = () => Array.from(read(), ([of, value]) => ({ labels: labels(of), value }))
+    this.#families.push({ name, help, type: 'gauge', samples })
+  }
+
+  /** Everything in the text format of Prometheus (version 0.0.4), with what is known of the process itself. */
+  text(): Promise<string> {
+    this.#registry ??= this.#open()
+    return this.#registry.metrics()
+  }
+
+  #open(): Registry {
+    const prometheus: typeof import('prom-client') = createRequire(import.meta.url)('prom-client')
+    const registry = new prometheus.Registry()
+    for (const family of this.#families) {
+      const { name, help, type } = family
+      const get = async () => ({ name, help, type, aggregator: 'sum', values: family.samples() })
+      registry.registerMetric({ name, help, type, get } as never)
+    }
+    prometheus.collectDefaultMetrics({ register: registry, prefix: 'svc_' })
+    return registry
+  }
+}
