@@ -11,11 +11,10 @@ import { ServiceError } from '../errors.ts'
 import type { Feed } from '../events/feed.ts'
 import type { EventLog } from '../events/log.ts'
 import type { EventBody, JobFrame } from '../events/types.ts'
-import { jsonText } from '../json.ts'
 import type { Log } from '../log.ts'
 import type { Platform } from '../platform.ts'
 import type { CompiledGraph } from '../workflows/plans.ts'
-import { EarlyInputs, type Inlet } from './early-inputs.ts'
+import { EarlyInputs } from './early-inputs.ts'
 import {
   CANCELLED,
   CANCELLED_BEFORE_START,
@@ -27,15 +26,16 @@ import {
   unwritable,
 } from './endings.ts'
 import type { JournalHost } from './firing-names.ts'
+import { type Inlet, remembering } from './inlet.ts'
+import { jobFrame } from './job-frame.ts'
 import { JobRun } from './job-run.ts'
-import { buildManifest } from './manifest.ts'
 import type { Entry, JobMemory } from './memory.ts'
 import { Publication, type Publisher } from './publication.ts'
 import type { Contender } from './queue.ts'
 import { recorder } from './recorder.ts'
-import { snapshotOf } from './snapshot.ts'
-import { isTerminal, next, publicStatus, socketStatus, type Trigger } from './states.ts'
+import { isTerminal, moved, next, publicStatus, type Trigger } from './states.ts'
 import { deadlineOf, optionsOf } from './stored-options.ts'
+import { terminate } from './terminal.ts'
 import { Told } from './told.ts'
 import { soonest, storedWaiting } from './waiting.ts'
 import { type Extra, JobWriter } from './writer.ts'
@@ -138,29 +138,12 @@ export class ActiveJob implements Contender, JournalHost {
   /** Takes what is sent to the job, whether it runs already or waits for its turn; null where nothing of it can run. */
   get inlet(): Inlet | null {
     if (this.#done || this.terminal || this.#writer.closed) return null
-    const taking = this.#run ? this.#run.execution : this.#earlyInputs()
-    return {
-      pushInput: (name, value, handle) => this.#keep(taking.pushInput(name, value, handle), ['push', name, value]),
-      endInput: (name, handle) => this.#keep(taking.endInput(name, handle), ['close', name]),
-      updateProperties: (node_id, properties) => {
-        const changed = taking.updateProperties(node_id, properties)
-        if (changed && changed.applied.length > 0) {
-          const values = Object.fromEntries(changed.applied.map((name) => [name, properties[name]]))
-          this.remember(['update', { node_id, from: changed.from, properties: values }])
-        }
-        return changed
-      },
-    }
+    return remembering(this.#run?.execution ?? this.#earlyInputs(), (entry) => this.remember(entry))
   }
 
   #earlyInputs(): EarlyInputs {
     this.#early ??= new EarlyInputs(this.plan, this.memory.params, optionsOf(this.row).fed, this.memory.inputs)
     return this.#early
-  }
-
-  #keep<Result extends string>(result: Result, entry: Entry): Result {
-    if (result === 'ok') this.remember(entry)
-    return result
   }
 
   // — what the run remembers —
@@ -196,7 +179,7 @@ export class ActiveJob implements Contender, JournalHost {
     this.#wakes()
     this.#move('queue')
     const queue_position = this.#host.position(this)
-    this.#status('queued', queue_position, this.#jobFrame({ queue_position }))
+    this.#status('queued', queue_position, jobFrame(this.row, { queue_position }))
   }
 
   /** Records that an earlier process left it in the middle. */
@@ -214,7 +197,7 @@ export class ActiveJob implements Contender, JournalHost {
 
   /** Its place in the queue has changed: said, not stored. */
   moved(queue_position: number): void {
-    this.provisional(() => this.#jobFrame({ queue_position }))
+    this.provisional(() => jobFrame(this.row, { queue_position }))
   }
 
   /** Begins to execute, or goes on. A graph whose nodes are all synchronous has ended when this returns. */
@@ -229,7 +212,7 @@ export class ActiveJob implements Contender, JournalHost {
     row.started_at ??= this.#host.platform.timestamp()
     this.#wakes()
     this.#move(next(row.status, 'resume') === null ? 'start' : 'resume')
-    this.#status('running', null, this.#jobFrame({}))
+    this.#status('running', null, jobFrame(this.row))
     this.#early = null
     const run = this.#newRun()
     this.#run = run
@@ -316,7 +299,7 @@ export class ActiveJob implements Contender, JournalHost {
     this.#run = null
     this.#done = true
     this.#move('suspend')
-    this.#status('suspended', null, this.#jobFrame({}))
+    this.#status('suspended', null, jobFrame(this.row))
   }
 
   /** It does not wait for anything any more. */
@@ -337,36 +320,25 @@ export class ActiveJob implements Contender, JournalHost {
     }
   }
 
-  #finish({ trigger, error, completed }: Ending): void {
-    const now = this.#host.platform.timestamp()
-    const { row } = this
-    const told = error && this.#host.publisher.redact(error)
-    const result = completed ? this.#manifest(now) : null
-    this.#move(trigger)
-    this.#wakes()
-    row.finished_at = now
-    row.error = told && JSON.stringify(told)
-    row.result = result
-    // The snapshot inside the event counts the event itself.
-    row.last_sequence = this.feed.sequence + 1
-    const snapshot = snapshotOf(row, () => this.#host.position(this))
-    const frame = this.#jobFrame({
-      ...(told ? { error: told.message } : {}),
-      ...(completed ? { result: { outputs: this.#publication.lists } } : {}),
-      duration: duration(row),
-    })
-    this.append({ type: 'job_terminal', status: snapshot.status, snapshot } as EventBody, frame)
-  }
-
-  #manifest(now: string): string {
-    const inputs = this.#host.publisher.provenance(this.memory.params)
-    return jsonText(buildManifest(this.row, this.plan, this.#publication, inputs, now))
+  #finish(ending: Ending): void {
+    const { row, plan } = this
+    const { event, frame } = terminate(
+      {
+        row,
+        plan,
+        publication: this.#publication,
+        publisher: this.#host.publisher,
+        params: () => this.memory.params,
+        sequence: this.feed.sequence + 1,
+        now: this.#host.platform.timestamp(),
+      },
+      ending,
+    )
+    this.append(event, frame)
   }
 
   #move(trigger: Trigger): void {
-    const to = next(this.row.status, trigger)
-    if (to === null) throw new Error(`a job that is ${this.row.status} cannot ${trigger}`)
-    this.row.status = to
+    this.row.status = moved(this.row.status, trigger)
     this.row.updated_at = this.#host.platform.timestamp()
   }
 
@@ -391,9 +363,19 @@ export class ActiveJob implements Contender, JournalHost {
 
   /** Takes in a value of an output: what is to be shown of it, or null where the history has it already. */
   publish(node_id: string, output_name: string, value: unknown) {
-    const published = this.#publication.add(node_id, output_name, value)
+    const published = this.#stored(() => this.#publication.add(node_id, output_name, value))
     for (const extra of published.extras) this.write(extra)
     return this.#told.output(output_name) ? null : published
+  }
+
+  /** Where the disk takes no media, the job stops here and goes on when there is room. */
+  #stored<T>(store: () => T): T {
+    try {
+      return store()
+    } catch (error) {
+      if (isSystemError(error)) this.#writer.lose(error)
+      throw error
+    }
   }
 
   redact<T>(value: T): T {
@@ -412,11 +394,6 @@ export class ActiveJob implements Contender, JournalHost {
     message: string | null = null,
   ): void {
     this.append({ type: 'job_status', status, queue_position, message }, frame)
-  }
-
-  #jobFrame(more: object): JobFrame {
-    const { id: job_id, workflow_id, status } = this.row
-    return { type: 'job_update', status: socketStatus(status), job_id, workflow_id, ...more } as JobFrame
   }
 
   // — what is committed of it —
@@ -457,8 +434,7 @@ export class ActiveJob implements Contender, JournalHost {
   }
 }
 
-/** Seconds from start to end; 0 for a job that never started. */
-export function duration(row: JobTable): number {
-  if (row.started_at === null || row.finished_at === null) return 0
-  return (Date.parse(row.finished_at) - Date.parse(row.started_at)) / 1000
+/** Of the file system, as Node throws them. */
+function isSystemError(error: unknown): boolean {
+  return error instanceof Error && 'errno' in error && 'syscall' in error
 }

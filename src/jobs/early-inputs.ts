@@ -4,19 +4,11 @@ import type { PushResult } from '../engine/execution.ts'
 import type { Plan, PlanInput } from '../engine/plan.ts'
 import { applicable } from '../engine/updates.ts'
 import { jsonText } from '../json.ts'
+import type { Inlet } from './inlet.ts'
 
 /** How many values are kept, and how many characters of JSON text they may have together. */
 export const KEPT_VALUES = 1_024
 const KEPT_TEXT = 32 * 1024 * 1024
-
-/** Where a job takes what is sent to it: its execution, or what keeps it for that. */
-export interface Inlet {
-  /** `full`: no more is kept before the job runs. */
-  pushInput(name: string, value: unknown, handle?: string): PushResult
-  endInput(name: string, handle?: string): PushResult
-  /** The names that were applied, and from which firing of the node on they hold; null: no such node. */
-  updateProperties(node_id: string, properties: Record<string, unknown>): { applied: string[]; from: number } | null
-}
 
 export class EarlyInputs implements Inlet {
   readonly #plan: Plan

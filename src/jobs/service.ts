@@ -51,7 +51,7 @@ export class JobService {
   constructor(parts: JobServiceParts) {
     this.#parts = parts
     this.#roster = new Roster(parts, {
-      changed: () => this.#resuming.watch(),
+      rested: () => this.#resuming.watch(),
       lost: (job_key) => this.#recovery.lost(job_key),
     })
     this.#recovery = new Recovery(this.#roster)

@@ -48,6 +48,13 @@ export function next(status: StoredStatus, trigger: Trigger): StoredStatus | nul
   return TRANSITIONS[status][trigger] ?? null
 }
 
+/** As `next`, for what the caller knows to be legal. @throws where it is not */
+export function moved(status: StoredStatus, trigger: Trigger): StoredStatus {
+  const to = next(status, trigger)
+  if (to === null) throw new Error(`a job that is ${status} cannot ${trigger}`)
+  return to
+}
+
 const PUBLIC: Readonly<Record<StoredStatus, JobStatus>> = {
   scheduled: 'accepted',
   pending: 'accepted',

@@ -163,7 +163,7 @@ export class JobWriter {
 
   #committed(error: unknown): void {
     if (error !== null) {
-      this.#lose(error)
+      this.lose(error)
       return
     }
     this.#stored = true
@@ -174,7 +174,8 @@ export class JobWriter {
     this.#host.committed()
   }
 
-  #lose(cause: unknown): void {
+  /** What belongs to the history cannot be written: no more of it is. */
+  lose(cause: unknown): void {
     if (this.#closed) return
     this.#host.events.abandon(this.feed)
     this.close(new ServiceError('SERVICE_UNAVAILABLE', { cause }))

@@ -4,9 +4,9 @@ import type { AppContext } from '../context.ts'
 import type { JobTable } from '../db/schema.ts'
 import { typeText } from '../engine/types.ts'
 import type { EventBody, JobFrame } from '../events/types.ts'
-import { duration } from '../jobs/active-job.ts'
 import { outputLists } from '../jobs/manifest.ts'
 import { isTerminal, socketStatus } from '../jobs/states.ts'
+import { duration } from '../jobs/terminal.ts'
 
 /** The present state of a job as a `job_update`. */
 export function jobUpdate(row: JobTable, app: AppContext, queue_position?: number): JobFrame {

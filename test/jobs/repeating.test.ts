@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
+import type { NodeType } from '../../src/engine/node-type.ts'
 import { graph, mapType, node, sink, source } from '../engine/kit.ts'
 import { temporaryFolder, until } from '../helpers/server.ts'
 import { coded, gated, history, OWNER, plain, startGated, submission, submit, words } from './kit.ts'

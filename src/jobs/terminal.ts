@@ -1,0 +1,58 @@
+// The end of a job: what its row says from then on, and the event and frame that tell it.
+import type { JobTable } from '../db/schema.ts'
+import type { Plan } from '../engine/plan.ts'
+import type { EventBody, JobFrame } from '../events/types.ts'
+import { jsonText } from '../json.ts'
+import type { Ending } from './endings.ts'
+import { jobFrame } from './job-frame.ts'
+import { buildManifest } from './manifest.ts'
+import type { Publication, Publisher } from './publication.ts'
+import { snapshotOf } from './snapshot.ts'
+import { moved } from './states.ts'
+
+export interface EndingJob {
+  readonly row: JobTable
+  readonly plan: Plan
+  readonly publication: Publication
+  readonly publisher: Publisher
+  /** Asked for only where there is a result. */
+  readonly params: () => Readonly<Record<string, unknown>>
+  /** The sequence of the terminal event. */
+  readonly sequence: number
+  /** The present, RFC 3339. */
+  readonly now: string
+}
+
+/** Changes the row for good. @throws what writing the result as text throws; the row is as it was then */
+export function terminate(
+  job: EndingJob,
+  { trigger, error, completed }: Ending,
+): { event: EventBody; frame: JobFrame } {
+  const { row, plan, publication, publisher, now } = job
+  const told = error && publisher.redact(error)
+  const result = completed
+    ? jsonText(buildManifest(row, plan, publication, publisher.provenance(job.params()), now))
+    : null
+  row.status = moved(row.status, trigger)
+  row.updated_at = now
+  row.finished_at = now
+  row.waiting = null
+  row.wake_at = null
+  row.error = told && JSON.stringify(told)
+  row.result = result
+  // The snapshot inside the event counts the event itself.
+  row.last_sequence = job.sequence
+  const snapshot = snapshotOf(row, () => 1)
+  const frame = jobFrame(row, {
+    ...(told ? { error: told.message } : {}),
+    ...(completed ? { result: { outputs: publication.lists } } : {}),
+    duration: duration(row),
+  })
+  return { event: { type: 'job_terminal', status: snapshot.status, snapshot } as EventBody, frame }
+}
+
+/** Seconds from start to end; 0 for a job that never started. */
+export function duration(row: JobTable): number {
+  if (row.started_at === null || row.finished_at === null) return 0
+  return (Date.parse(row.finished_at) - Date.parse(row.started_at)) / 1000
+}
