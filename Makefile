@@ -12,7 +12,7 @@ NODE := node src/launch/node.mjs
 INSTALLED := node_modules/.installed
 CONTRACT := $(shell find spec codegen.config.ts src/codegen -type f 2>/dev/null)
 
-.PHONY: help install start test check generate check-generated types lint test-long test-browser test-strace bench clean
+.PHONY: help install start test check generate check-generated types lint test-long test-browser test-strace crash bench clean
 
 help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,6 +57,9 @@ test-browser: $(INSTALLED) ## the pages, in Debian's Chromium
 
 test-strace: $(INSTALLED) ## that what is acknowledged is on the disk, by strace
 	$(NODE) --test 'test/strace/**/*.test.ts'
+
+crash: $(INSTALLED) ## kill the server 200 times and judge what it kept (SVC_TEST_SEED= repeats a run, SVC_TEST_SCALE=1 is 10 kills)
+	SVC_TEST_SCALE=$${SVC_TEST_SCALE:-20} $(NODE) test/crash/main.ts
 
 bench: $(INSTALLED) ## measure speed and memory (ONLY= selects)
 	$(NODE) test/bench/main.ts $(ONLY)

@@ -93,7 +93,7 @@ class Run {
       if (this.#random.chance(BORN_DEAD)) await this.#killedAtStart()
     }
     const all = await this.#last()
-    const faults = judgeDatabase(this.#data_dir)
+    const faults = await judgeDatabase(this.#data_dir)
     const { kills, seed } = this.#options
     const seconds = (performance.now() - started) / 1000
     return report({ kills, seed, hits: this.#hits, seconds, evidence: all, ledger: this.#ledger, faults })

@@ -68,7 +68,7 @@ function snapshot(last_sequence: number, more: object): JobSnapshot {
   return { ...fixed, ...none, last_sequence, ...more } as unknown as JobSnapshot
 }
 
-export function soundWork(): Work {
+function soundWork(): Work {
   return { ...plan('writing', 'j1', '127.0.0.1:1', new Random('sound')), doomed: false }
 }
 

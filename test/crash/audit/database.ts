@@ -1,5 +1,6 @@
-// The database that a run leaves: sound, and still refusing to change what never changes.
+// The database that a run leaves: sound by `svc check`, and still refusing to change what never changes.
 import Database from 'better-sqlite3'
+import { svc } from '../../helpers/process.ts'
 import { databaseOf } from '../census.ts'
 import type { Fault } from '../evidence.ts'
 
@@ -15,12 +16,16 @@ const FORBIDDEN: readonly { readonly what: string; readonly sql: string }[] = [
   },
 ]
 
-export function judgeDatabase(data_dir: string): Fault[] {
+export async function judgeDatabase(data_dir: string): Promise<Fault[]> {
+  const { code, stdout, stderr } = await svc(['check'], { SVC_DATA_DIR: data_dir })
+  const found = code === 0 ? [] : [contradiction(`svc check says: ${(stdout + stderr).slice(0, 2_000)}`)]
+  return [...found, ...judgeTriggers(data_dir)]
+}
+
+function judgeTriggers(data_dir: string): Fault[] {
   const db = new Database(databaseOf(data_dir))
   try {
     const faults: Fault[] = []
-    const found = db.pragma('integrity_check', { simple: true })
-    if (found !== 'ok') faults.push(contradiction(`the database is damaged: ${found}`))
     for (const { what, sql } of FORBIDDEN)
       if (!refuses(db, sql)) faults.push(contradiction(`${what}, and nothing refused it`))
     return faults
