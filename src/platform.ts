@@ -1,16 +1,19 @@
 // What the outside world gives: time, ids, randomness. A test hands in its own.
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes, randomFillSync, randomUUID } from 'node:crypto'
 
 export interface Platform {
   /** Milliseconds since the epoch. */
   now(): number
   /** The present as an RFC 3339 string in UTC with milliseconds. */
   timestamp(): string
-  /** A new opaque id, `<prefix>_<random>`. */
+  /** A new opaque id, `<prefix>_<32 hexadecimal characters>`, of which 80 bits are random. */
   id(prefix: string): string
   /** `bytes` random bytes as base64url. */
   secret(bytes: number): string
 }
+
+/** How many random bytes are asked for at once: the way to their source is longer than what it gives. */
+const RANDOM_AT_ONCE = 4_096
 
 export function systemPlatform(): Platform {
   let lastMs = Number.NaN
@@ -26,7 +29,32 @@ export function systemPlatform(): Platform {
       }
       return lastText
     },
-    id: (prefix) => `${prefix}_${randomUUID().replaceAll('-', '')}`,
-    secret: (bytes) => randomBytes(bytes).toString('base64url'),
+    // The time comes first, as in RFC 9562, section 5.7: rows that are made together lie together in an index by id. With a random place for
+    // each, a job among a million costs twice as much to write as the first one.
+    id: (prefix) => `${prefix}_${Date.now().toString(16).padStart(12, '0')}${randomTail()}`,
+    secret: secrets(),
+  }
+}
+
+/** Twenty random hexadecimal characters. They are those of a UUID that are neither its version nor its variant. */
+function randomTail(): string {
+  const uuid = randomUUID()
+  return uuid.slice(0, 8) + uuid.slice(24)
+}
+
+function secrets(): Platform['secret'] {
+  const pool = Buffer.alloc(RANDOM_AT_ONCE)
+  let next = pool.length
+  return (bytes) => {
+    if (bytes > pool.length) return randomBytes(bytes).toString('base64url')
+    if (next + bytes > pool.length) {
+      randomFillSync(pool)
+      next = 0
+    }
+    const text = pool.toString('base64url', next, next + bytes)
+    // What is handed out is kept nowhere else.
+    pool.fill(0, next, next + bytes)
+    next += bytes
+    return text
   }
 }
