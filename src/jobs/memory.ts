@@ -35,6 +35,8 @@ interface Known {
 
 /** About how many characters of values a page holds: what is sealed at once must not hold up the process. */
 const PAGE_WEIGHT = 4_000_000
+/** What an entry counts besides its value, which stands last. */
+const ENTRY_WEIGHT = 32
 
 type Params = Readonly<Record<string, unknown>>
 
@@ -213,13 +215,14 @@ function contextOf(job_key: number, page: number): string {
 function pagesOf(entries: readonly Entry[]): Entry[][] {
   const pages: Entry[][] = []
   let weight = PAGE_WEIGHT
-  for (const entry of entries) {
+  for (const [at, entry] of entries.entries()) {
     if (weight >= PAGE_WEIGHT) {
       pages.push([])
       weight = 0
     }
     pages.at(-1)!.push(entry)
-    weight += sizeOf(entry)
+    // Most commits have few entries, and of the last one nobody needs to know.
+    if (at < entries.length - 1) weight += ENTRY_WEIGHT + sizeOf(entry.at(-1))
   }
   return pages
 }
