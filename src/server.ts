@@ -144,8 +144,7 @@ interface Parts {
 function composeContext(config: Config, parts: Parts, overrides: Overrides, publicUrl: () => string): AppContext {
   const { log, store, services, redactor, vault, metrics, stopping } = parts
   const platform = overrides.platform ?? systemPlatform()
-  // Signed addresses hold as long as this process.
-  const assets = openAssets(config.data_dir, store, platform, Buffer.from(platform.secret(32)))
+  const assets = openAssets(config.data_dir, store, platform, vault.signingKey('storage'))
   const registry = overrides.registry ?? builtinNodes
   const events = new EventLog(store, (job_key) => storedSnapshot(store, job_key))
   const plans = new Plans(store, registry)

@@ -34,14 +34,14 @@ export const workflows: WorkflowsHandlers<RequestContext> = {
     return { status: 204 }
   },
 
-  async runWorkflow({ path, body }, { app, principal }) {
+  async runWorkflow({ path, body }, { app, principal, signal }) {
     const { active } = app.jobs.submit(principal, httpSubmission(path.id, body))
     if (!active) throw new Error('a new job is always active')
     if (body.background) {
       await active.accepted()
       return { status: 202, body: acceptedRun(active), headers: { Location: `/api/jobs/${active.row.id}` } }
     }
-    return { status: 200, body: runResult(active, await app.jobs.outcome(active)) }
+    return { status: 200, body: runResult(active, await app.jobs.outcome(active, signal)) }
   },
 
   getWorkflowInterface({ path }, { app, principal }) {

@@ -236,23 +236,23 @@ export class JobService {
 
   /**
    * The row of a job once it has ended, or waits for a person or an event; the passing of time is waited for.
-   * @throws SERVICE_UNAVAILABLE where the server stops before that
+   * @throws SERVICE_UNAVAILABLE where the server stops before that, or `signal` aborts
    */
-  async outcome(job: ActiveJob): Promise<JobTable> {
+  async outcome(job: ActiveJob, signal: AbortSignal): Promise<JobTable> {
     await job.settled()
     let { row } = job
     while (row.status !== 'paused' ? !isTerminal(row.status) : waitingOf(row).every(({ kind }) => kind === 'delay')) {
-      await this.#nextRest(row)
+      await this.#nextRest(row, AbortSignal.any([signal, this.#stopping.signal]))
       row = this.#parts.store.read((tx) => jobByKey(tx, row.key)) ?? row
     }
     return row
   }
 
-  async #nextRest({ key, last_sequence }: JobTable): Promise<void> {
-    for await (const { event } of this.#parts.events.follow(key, last_sequence, this.#stopping.signal)) {
+  async #nextRest({ key, last_sequence }: JobTable, signal: AbortSignal): Promise<void> {
+    for await (const { event } of this.#parts.events.follow(key, last_sequence, signal)) {
       if (event?.type === 'job_terminal' || (event?.type === 'job_status' && event.status === 'suspended')) return
     }
-    if (this.#stopping.signal.aborted)
+    if (signal.aborted || this.#draining)
       throw new ServiceError('SERVICE_UNAVAILABLE', { headers: { 'Retry-After': '10' } })
   }
 

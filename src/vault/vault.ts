@@ -66,6 +66,11 @@ export class Vault {
     return cipher
   }
 
+  /** 32 bytes to sign one kind of content with. */
+  signingKey(purpose: string): Uint8Array {
+    return this.#derive(`sign ${purpose}`, 32)
+  }
+
   #derive(info: string, bytes: number): Buffer {
     return Buffer.from(hkdfSync('sha256', this.#master, 'svc vault', info, bytes))
   }

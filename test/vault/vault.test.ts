@@ -28,6 +28,7 @@ describe('a vault', () => {
     assert.equal(new Vault(MASTER).fingerprint, FINGERPRINT)
     assert.equal(hkdf(MASTER, 'fingerprint').toString('hex', 0, 8), FINGERPRINT)
     assert.equal(new Vault(MASTER).key_id, FINGERPRINT.slice(0, 8))
+    assert.deepEqual(Buffer.from(new Vault(MASTER).signingKey('storage')), hkdf(MASTER, 'sign storage'))
     assert.notEqual(new Vault(bytes('a master key for the tests, too.')).fingerprint, FINGERPRINT)
   })
 
