@@ -96,7 +96,9 @@ function fill(path: string, count: number): void {
 /** The columns of a job, and what a copy has in them: a key and an id of its own. */
 function copyOf(db: Database.Database): [columns: string, copied: string] {
   const names = (db.pragma('table_info(job)') as { name: string }[]).map(({ name }) => `"${name}"`)
-  const own: Readonly<Record<string, string>> = { '"key"': 'n.key', '"id"': "'job_' || lower(hex(randomblob(16)))" }
+  // Ids begin with the time, here a millisecond after the other, long ago.
+  const id = `printf('job_%012x', ${Date.parse('2026-01-01')} + n.key) || lower(hex(randomblob(10)))`
+  const own: Readonly<Record<string, string>> = { '"key"': 'n.key', '"id"': id }
   return [names.join(', '), names.map((name) => own[name] ?? name).join(', ')]
 }
 

@@ -1,9 +1,9 @@
 // The bare counterpart of the store: better-sqlite3 on the same disk, with the service's tables, indexes and durability, prepared statements
 // and rows that are ready to be written. What it writes are the rows that the service wrote for a job, under other keys.
-import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { Store } from '../../src/db/store.ts'
+import { systemPlatform } from '../../src/platform.ts'
 
 type Values = unknown[]
 
@@ -62,6 +62,7 @@ export function openRaw(path: string): Database.Database {
 export class RawDatabase implements Disposable {
   readonly #db: Database.Database
   readonly #insert: Readonly<Record<Table, Database.Statement>>
+  readonly #id = systemPlatform().id
   #key: number
 
   private constructor(db: Database.Database) {
@@ -98,7 +99,7 @@ export class RawDatabase implements Disposable {
       this.#insert.graph.run(graph)
       for (let i = 0; i < count; i++) {
         const key = ++this.#key
-        this.#insert.job.run(key, `job_${randomUUID()}`, ...job.slice(2))
+        this.#insert.job.run(key, this.#id('job'), ...job.slice(2))
         for (const [, ...rest] of events) this.#insert.job_event.run(key, ...rest)
         for (const [, ...rest] of pages) this.#insert.job_journal.run(key, ...rest)
       }
