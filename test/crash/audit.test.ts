@@ -100,6 +100,16 @@ const SPOILT: Readonly<Record<string, readonly [FaultKind, RegExp, Spoil]>> = {
     /was told first = "other"/,
     (one) => Object.assign(one.sockets[1]!.frames[2]!, { value: 'other' }),
   ],
+  'a socket was not told the end': [
+    'gap',
+    /was sent \d+ of \d+ frames after 10/,
+    (one) => one.sockets[1]!.frames.pop(),
+  ],
+  'a run was answered with another result': [
+    'contradiction',
+    /the run was answered with completed \{\}/,
+    (one) => Object.assign(one, { result: { status: 'completed', outputs: {} } }),
+  ],
   'a socket was not told a changed output': ['gap', /was not told first/, (one) => one.sockets[1]!.frames.splice(2, 1)],
   'an unsafe call was made twice': ['double', /not safe to run twice/, (one) => again(one.calls, '/j1/a/0')],
   'a finished call was made again': [

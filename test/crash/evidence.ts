@@ -1,5 +1,5 @@
 // What the harness knows of one job when it is judged, however it came to know it. Only plain data: the judges look at nothing else.
-import type { JobEvent, JobSnapshot } from '../../generated/types.ts'
+import type { JobEvent, JobSnapshot, RunResult } from '../../generated/types.ts'
 import type { Frame } from '../helpers/socket.ts'
 import type { CallRecord } from './counter.ts'
 import type { Work } from './work.ts'
@@ -18,6 +18,8 @@ export interface SocketTape {
   /** The `after_sequence` that was asked; null where the job was started here. */
   readonly asked: number | null
   readonly frames: readonly Frame[]
+  /** Whether it was left open until the end of the job. */
+  readonly whole: boolean
 }
 
 /** A kill since the job was submitted: the stored status of the job then, and the time from the signal until nothing of the server was left. */
@@ -34,6 +36,8 @@ export interface Evidence {
   readonly acknowledged: boolean
   /** The last state; null where the server knows no such job. */
   readonly snapshot: JobSnapshot | null
+  /** What the request that waited for it was answered, where it came through that door. */
+  readonly result: RunResult | null
   /** Snapshots that were seen on the way. */
   readonly seen: readonly JobSnapshot[]
   /** The whole log at the end. */

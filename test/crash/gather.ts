@@ -50,6 +50,7 @@ function strangerOf(job_id: string, end: End): Evidence {
     job_id,
     work: null,
     acknowledged: false,
+    result: null,
     seen: [],
     tapes: [],
     sockets: [],

@@ -40,6 +40,8 @@ export interface Detour extends AsyncDisposable {
 }
 
 const LAST_WAIT_MS = 90_000
+/** How long the sockets have to tell what the other followers know. */
+const SOCKETS_WAIT_MS = 3_000
 
 /** Every which kill comes in the moment of a cancellation. */
 const STRIKE_EVERY = 2
@@ -145,6 +147,8 @@ class Run {
       const deadline = performance.now() + (this.#options.last_wait_ms ?? LAST_WAIT_MS)
       const done = () => scene.atRest || performance.now() > deadline
       await life.until(done)
+      const moment = performance.now() + SOCKETS_WAIT_MS
+      await life.until(() => scene.told || performance.now() > moment)
       all = await gather(life, census(this.#data_dir))
       await life.retire()
       life.server.kill('SIGTERM')

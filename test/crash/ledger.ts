@@ -1,5 +1,5 @@
 // What the harness has asked for and been promised, over all lives of the server.
-import type { JobSnapshot } from '../../generated/types.ts'
+import type { JobSnapshot, RunResult } from '../../generated/types.ts'
 import type { Counter } from './counter.ts'
 import type { Evidence, Fault, Killed, SocketTape } from './evidence.ts'
 import { Recording } from './followers/recording.ts'
@@ -24,6 +24,7 @@ export class TrackedJob {
   /** Whether a second socket watches. */
   readonly watched: boolean
   readonly sockets: SocketTape[] = []
+  result: RunResult | null = null
   readonly seen: JobSnapshot[] = []
   readonly pushed: string[] = []
   readonly maybe_pushed: string[] = []
@@ -100,6 +101,7 @@ export class Ledger {
       job_id: job.job_id!,
       work,
       acknowledged: job.acknowledged,
+      result: job.result,
       seen: job.seen,
       tapes: recordings.map(({ follower, events }) => ({ follower, events, whole: job.acknowledged })),
       sockets: job.sockets,

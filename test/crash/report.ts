@@ -1,5 +1,5 @@
 // The judgement of a run, in figures and in words.
-import { judgeCalls } from './audit/calls.ts'
+import { cutOff, judgeCalls } from './audit/calls.ts'
 import { coverage, type WayName } from './audit/coverage.ts'
 import { judgeFollowers } from './audit/followers.ts'
 import { judgeLog } from './audit/log.ts'
@@ -12,6 +12,10 @@ const JUDGES: readonly Judge[] = [judgeLog, judgeFollowers, judgeSockets, judgeC
 
 /** The share of the kills that must meet a running job. */
 const LEAST_HITS = 0.9
+
+/** How many nodes may be given up that had done nothing: a few, and a share of all that were given up. */
+const FEW = 3
+const SOME = 0.2
 
 export interface Findings {
   readonly kills: number
@@ -45,9 +49,20 @@ export function report(findings: Findings): Report {
     ...ledger.complaints.map((what) => `complaint: ${what}`),
     ...faults.map(({ kind, job_id, what }) => `${kind}: ${job_id === null ? '' : `${job_id} `}${what}`),
     ...(hits < kills * LEAST_HITS ? [`only ${hits} of ${kills} kills met a running job`] : []),
+    ...rashness(evidence),
     ...Object.entries(ways).flatMap(([way, count]) => (count === 0 ? [`never taken: ${way}`] : [])),
   ]
   return { wrong, faults, evidence, ways, summary: summary(findings, faults, ways) }
+}
+
+/** A node may be given up whose call had begun by the database, and had not been made: the kill came in between. That is rare. */
+function rashness(evidence: readonly Evidence[]): string[] {
+  const given = evidence.filter(({ work, snapshot }) => work && snapshot?.error?.type === 'node_interrupted')
+  const rash = given.filter((one) => cutOff(one, one.snapshot!.error!.node_id ?? '') === null)
+  const most = FEW + given.length * SOME
+  return rash.length > most
+    ? [`${rash.length} of ${given.length} nodes were given up before they had done anything`]
+    : []
 }
 
 function summary(

@@ -93,6 +93,11 @@ export class Scene {
     return this.#ledger.jobs.every((job) => !job.acknowledged || job.door === 'run' || this.#isOver(job))
   }
 
+  /** Whether the sockets have been told so as well. */
+  get told(): boolean {
+    return this.#first.caughtUp && this.#second.caughtUp
+  }
+
   #isOver(job: TrackedJob): boolean {
     return job.seenOff && (job.sse.status !== 'failed' || job.retried_at !== null || !this.#triesAgain(job))
   }
@@ -100,8 +105,7 @@ export class Scene {
   /** Closes the sockets, once the server is gone or done with. */
   async clear(): Promise<void> {
     await this.#life.retire()
-    await this.#first.finish(this.#ledger)
-    await this.#second.finish(this.#ledger)
+    for (const socket of [this.#first, this.#second]) await socket.finish(this.#ledger, this.#hurried)
   }
 
   #submit(job: TrackedJob): void {

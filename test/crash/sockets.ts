@@ -1,6 +1,6 @@
 // The two sockets of one life: the first starts jobs and feeds them, the second only watches. At the end, what each was sent is
 // sorted by job.
-import { type Client, connect, type Frame } from '../helpers/socket.ts'
+import { type Client, connect, type Frame, isEnding } from '../helpers/socket.ts'
 import type { Ledger, TrackedJob } from './ledger.ts'
 import type { Life } from './life.ts'
 
@@ -23,8 +23,19 @@ export class WatchingSocket {
     this.client.command('reconnect_job', { job_id, after_sequence })
   }
 
-  /** Closes it, and puts what it was sent to the jobs. */
-  async finish(ledger: Ledger): Promise<void> {
+  /** Whether it was told the end of every job that it was told of. */
+  get caughtUp(): boolean {
+    const open = new Set<string>()
+    for (const frame of this.client.frames) {
+      if (frame.job_id === undefined) continue
+      if (frame.type === 'job_resumed' || isStart(frame)) open.add(frame.job_id)
+      if (isEnding(frame)) open.delete(frame.job_id)
+    }
+    return open.size === 0
+  }
+
+  /** Closes it, and puts what it was sent to the jobs. `whole`: it was open until all of them had ended. */
+  async finish(ledger: Ledger, whole: boolean): Promise<void> {
     await this.client[Symbol.asyncDispose]().catch((error) => ledger.complain(`${this.name}: ${error}`))
     const jobs = new Map(ledger.jobs.map((job) => [job.job_id, job]))
     const open = new Map<string, Frame[]>()
@@ -36,7 +47,7 @@ export class WatchingSocket {
         const asked = frame.type === 'job_resumed' ? (this.#asked.get(job_id)?.shift() ?? 0) : null
         const frames: Frame[] = []
         open.set(job_id, frames)
-        job.sockets.push({ socket: this.name, asked, frames })
+        job.sockets.push({ socket: this.name, asked, frames, whole: whole && job.ended })
       }
       if (frame.type !== undefined) open.get(job_id)?.push(frame)
     }

@@ -90,6 +90,7 @@ export function soundEvidence(): Evidence {
     work: soundWork(),
     acknowledged: true,
     snapshot: final,
+    result: null,
     seen: [snapshot(2, { status: 'running' })],
     log,
     tapes: [
@@ -125,8 +126,8 @@ function sockets(log: readonly JobEvent[]): Evidence['sockets'] {
     { type: 'output_update', job_id: 'job', output_name: 'first', value: A, disposition: 'replace' },
   ]
   return [
-    { socket: 'the first socket', asked: null, frames: frames(0, 8) },
-    { socket: 'the first socket', asked: 0, frames: [...resumed, ...frames(10, log.length)] },
+    { socket: 'the first socket', asked: null, frames: frames(0, 8), whole: false },
+    { socket: 'the first socket', asked: 0, frames: [...resumed, ...frames(10, log.length)], whole: true },
   ]
 }
 

@@ -31,6 +31,7 @@ export async function submit(life: Life, job: TrackedJob, socket: WatchingSocket
   if (!answer) return
   if (answer.status !== (background ? 202 : 200)) return refused(life.ledger, job, answer.text)
   job.job_id = answer.body.job_id
+  if (door === 'run') job.result = answer.body
   job.acknowledged = true
 }
 

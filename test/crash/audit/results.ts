@@ -9,6 +9,7 @@ export const judgeResult: Judge = function* (evidence) {
   if (!work || !snapshot) return
   if (snapshot.status === 'completed') yield* outputs(evidence)
   if (snapshot.status === 'failed') yield* failure(evidence)
+  yield* waitedFor(evidence)
   if (snapshot.status === 'cancelled' && !evidence.cancel_wanted) {
     yield fault(evidence, 'loss', 'it was cancelled, which nobody had asked for')
   }
@@ -25,6 +26,20 @@ function* outputs(evidence: Evidence): Iterable<Fault> {
     'contradiction',
     `it gave ${JSON.stringify(given)}, and should have given ${JSON.stringify(due)}`,
   )
+}
+
+/** Who waited for the result was given what is stored. */
+function* waitedFor(evidence: Evidence): Iterable<Fault> {
+  const { result, snapshot } = evidence
+  if (!result) return
+  const stored = snapshot!.result?.outputs ?? {}
+  if (result.status !== snapshot!.status || !isDeepStrictEqual(result.outputs, stored)) {
+    yield fault(
+      evidence,
+      'contradiction',
+      `the run was answered with ${result.status} ${JSON.stringify(result.outputs)}`,
+    )
+  }
 }
 
 /** Nothing fails but what was cut off and is not safe to run twice, and what is made to fail. */

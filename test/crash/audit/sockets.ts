@@ -71,6 +71,9 @@ function* onward(evidence: Evidence, tape: SocketTape, from: number, frames: rea
   const due = evidence.log.filter(({ sequence }) => sequence > from).flatMap(wordsOf)
   const came = frames.flatMap(wordsOfFrame)
   const at = came.findIndex((words, index) => words !== due[index])
+  if (at < 0 && tape.whole && came.length < due.length) {
+    yield fault(evidence, 'gap', `${tape.socket} was sent ${came.length} of ${due.length} frames after ${from}`)
+  }
   if (at < 0) return
   const kind = due.indexOf(came[at]!, at) > at ? 'gap' : came.indexOf(came[at]!) < at ? 'double' : 'contradiction'
   const where = `frame ${at} after ${from}`
