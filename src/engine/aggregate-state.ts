@@ -115,7 +115,10 @@ export class AggregateState {
     if (known?.end)
       return 'unwanted' in known.end ? new Known(null) : this.#knownEnd(endOfKnown(known.end, this.#tasks))
     if (known?.started) return this.#tasks.fail(memo.interrupted()) ?? undefined
-    return this.#tasks.attempt((context) => memo.open(() => type.open!(inputs, context), isRetrySafe(type, inputs)))
+    const safe = isRetrySafe(type, inputs)
+    const opened = this.#tasks.attempt((context) => memo.open(() => type.open!(inputs, context), safe))
+    if (memo.opening) this.#tasks.wait(memo.opening, null, () => {})
+    return opened
   }
 
   #knownEnd(end: Result): Open | undefined {

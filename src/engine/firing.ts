@@ -26,6 +26,8 @@ export class ItemSource {
   ended = false
   /** What the firing gives once its items are out, where that is known apart from the iterator. */
   result: Result = null
+  /** Fetched as far as can be, whether there is room for it or not. */
+  hurried = false
   /** Its result is told with its last item, as that of a generator is. */
   merges = false
   /** Checks an item as it leaves; null where it was checked as it came. */
@@ -43,7 +45,7 @@ export class ItemSource {
   }
 
   get hasRoom(): boolean {
-    return this.size < AHEAD && this.weight < HEAVIEST_AHEAD
+    return (this.size < AHEAD || this.hurried) && this.weight < HEAVIEST_AHEAD
   }
 
   push(item: Outputs): void {

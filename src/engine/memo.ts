@@ -1,6 +1,6 @@
 // One firing as it is remembered: what is known of it from before, and what is to be known after it. Pure synchronous firings leave
 // nothing: they come out the same when they are done again.
-import { isThenable } from './firing.ts'
+import { asSource, isThenable } from './firing.ts'
 import { FiringCalls } from './firing-calls.ts'
 import type { FiringEnd, Remembered, WaitRequest } from './journal.ts'
 import type { Memory, Site } from './memory.ts'
@@ -13,6 +13,7 @@ import {
   type Outputs,
   Wait,
 } from './node-type.ts'
+import type { Brittle } from './parking.ts'
 import type { Member, Stage } from './performer.ts'
 import { type Path, placed } from './place.ts'
 import type { PlanNode } from './plan-parts.ts'
@@ -22,7 +23,7 @@ import type { Failure } from './tokens.ts'
 
 const NO_INPUTS: Inputs = Object.freeze({})
 
-export class Memo implements Site {
+export class Memo implements Site, Brittle {
   readonly node: PlanNode
   readonly path: Path
   readonly place: string
@@ -35,6 +36,11 @@ export class Memo implements Site {
   sealed = false
   /** The items that its stream gave before an interruption. */
   known: readonly Outputs[] = []
+  /** Has the rest of its stream fetched, whether there is room for it or not. False: that can not be. */
+  fetchAll: () => boolean = () => false
+  busy = false
+  /** Resolves when an aggregate that has to wait for its start is open. */
+  opening: Promise<void> | null = null
   readonly #member: Member
   readonly #stage: Stage
   readonly #memory: Memory
@@ -113,12 +119,16 @@ export class Memo implements Site {
     this.#unsafe = true
     this.#lasting = true
     const begun = this.#begin(code)
-    // Its steps say again what it says.
-    begun.catch(() => {})
+    // Where it fails, its steps say so.
+    this.opening = begun.then(
+      () => {},
+      () => {},
+    )
     return { push: async (value) => (await begun).push(value), end: async () => (await begun).end() }
   }
 
   item(item: Outputs): void {
+    if (this.#unsafe || !this.node.type.repeats) this.#memory.parking?.brittle.add(this)
     this.#note((journal) => journal.item(this.node.observed.node_id, this.place, item))
   }
 
@@ -126,6 +136,17 @@ export class Memo implements Site {
     if (this.#ended || !this.keeps) return
     this.#note((journal) => journal.end(this.node.observed.node_id, this.place, end))
     this.#ended = true
+    this.#over()
+  }
+
+  hasten(): boolean {
+    return this.fetchAll()
+  }
+
+  refuse(): void {
+    const { node_id } = this.node.observed
+    const text = `The run has to wait, and node "${node_id}" could not go on from where it stands.`
+    this.#stage.interrupt(this.#member, new Interrupted(text), this.path)
   }
 
   /** A failure stands for it. */
@@ -182,12 +203,21 @@ export class Memo implements Site {
 
   async #later(promise: PromiseLike<unknown>): Promise<unknown> {
     this.#lasting = true
+    this.busy = true
     try {
       return this.#judged(await promise)
     } catch (error) {
       this.failed(error)
+      this.#over()
       throw error
+    } finally {
+      this.busy = false
     }
+  }
+
+  /** It stands in nobody's way any more. */
+  #over(): void {
+    this.#memory.parking?.brittle.delete(this)
   }
 
   async #begin<T>(code: () => T): Promise<T> {
@@ -199,18 +229,20 @@ export class Memo implements Site {
       throw stopped
     }
     if (this.#stage.stopped) throw stopped
+    this.#memory.parking?.brittle.add(this)
     return code()
   }
 
   /** What it gave, remembered where it is to be; of a stream, what remembers its items. */
   #judged(given: unknown): unknown {
     if (given instanceof Wait) return this.#waiting(given)
-    const items = rememberedItems(given, this)
-    if (items) {
+    const source = asSource(given)
+    if (source) {
       this.#streams = true
+      this.#lasting ||= !source.sync
       // A stream that came when nobody wanted it any more is never opened.
       if (this.#dropped) this.end({ unwanted: true })
-      return items
+      return rememberedItems(source, this)
     }
     const outputs = checkedOutputs(this.node, given)
     this.end({ outputs })
@@ -222,6 +254,7 @@ export class Memo implements Site {
     if (!this.mayWait) throw cannotWait(this.node)
     this.#lasting = this.node.type.effect === true || this.#unsafe
     this.touched = false
+    this.#over()
     return wait
   }
 

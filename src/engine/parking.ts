@@ -17,6 +17,16 @@ export interface Parked {
   answer(value: unknown): boolean
 }
 
+/** A firing that could not go on from where it stands: it must not run again, or would give other items. */
+export interface Brittle {
+  /** It will end by itself. */
+  readonly busy: boolean
+  /** Has its items fetched to the end of its stream. False: that can not be. */
+  hasten(): boolean
+  /** Fails its run. */
+  refuse(): void
+}
+
 function compare(a: readonly number[], b: readonly number[]): number {
   for (let at = 0; at < a.length && at < b.length; at++) if (a[at] !== b[at]) return a[at]! - b[at]!
   return a.length - b.length
@@ -25,6 +35,8 @@ function compare(a: readonly number[], b: readonly number[]): number {
 export class Parking {
   readonly #runs = new Set<Parker>()
   readonly #parked = new Map<string, Parked>()
+  /** What must end before the execution can be suspended. */
+  readonly brittle = new Set<Brittle>()
   #root: Parker | null = null
 
   /** The first one to join is the root. */
@@ -52,6 +64,16 @@ export class Parking {
   check(): void {
     if (this.#parked.size === 0) return
     for (const run of this.#runs) if (!run.idle) return
+    if (this.brittle.size > 0) this.#hasten([...this.brittle])
+    else this.#suspend()
+  }
+
+  #hasten(brittle: readonly Brittle[]): void {
+    const ending = brittle.filter((one) => one.busy || one.hasten())
+    if (ending.length === 0) brittle[0]!.refuse()
+  }
+
+  #suspend(): void {
     const inOrder = [...this.#parked.values()].sort((a, b) => compare(a.order, b.order))
     this.#root?.suspend(inOrder.map(({ waiting }) => waiting))
   }

@@ -5,7 +5,7 @@ import type { InboxHost } from './intake.ts'
 import type { HeldFailure, NodeUpdate, WaitRequest } from './journal.ts'
 import type { Memo } from './memo.ts'
 import type { Memory } from './memory.ts'
-import type { Inputs, NodeContext, Outputs } from './node-type.ts'
+import type { Inputs, Interrupted, NodeContext, Outputs } from './node-type.ts'
 import type { Deliver } from './outbox.ts'
 import type { Path } from './place.ts'
 import type { PlanNode } from './plan-parts.ts'
@@ -93,6 +93,8 @@ export interface Stage extends InboxHost {
   stilled(still: boolean): void
   /** A firing waits until it is answered. Gives what ends that. */
   park(performer: Member, memo: Memo, request: WaitRequest, told: boolean, answer: (value: unknown) => void): () => void
+  /** A firing would be interrupted where it may not be. */
+  interrupt(performer: Member, error: Interrupted, path: Path): void
   /** The engine's own work, or its host, failed: the run can't be trusted to go on. */
   breakDown(fault: unknown): void
   attemptHost(performer: Member): AttemptHost

@@ -1,6 +1,6 @@
 // The items of one firing as they come: each is remembered before it goes out, and those that had come before an interruption take the
 // place of the first ones of a stream that is opened anew.
-import { asSource } from './firing.ts'
+import type { ItemSource } from './firing.ts'
 import type { FiringEnd } from './journal.ts'
 import type { Interrupted, Outputs } from './node-type.ts'
 import type { PlanNode } from './plan-parts.ts'
@@ -110,10 +110,8 @@ function itemsLater(items: AsyncIterator<unknown>, keeper: Keeper): AsyncIterato
   }
 }
 
-/** A generator that remembers what it gives; null for any other value. */
-export function rememberedItems(given: unknown, keeper: Keeper): Iterator<unknown> | AsyncIterator<unknown> | null {
-  const source = asSource(given)
-  if (!source) return null
+/** A generator that remembers what it gives. */
+export function rememberedItems(source: ItemSource, keeper: Keeper): Iterator<unknown> | AsyncIterator<unknown> {
   if (source.sync) return itemsNow(source.iterator as Iterator<unknown>, keeper)
   return itemsLater(source.iterator as AsyncIterator<unknown>, keeper)
 }

@@ -112,7 +112,12 @@ export class ResultsWindow {
   /** Sends what is first in the window, if it is there and its consumers have room. */
   flush(): boolean {
     const head = this.#window[0]
-    if (!head || this.#performer.full > 0) return false
+    if (!head) return false
+    if (this.#performer.full > 0) {
+      // It may have had to wait for a place before it could ask: items are fetched ahead all the same.
+      if (head.source && !head.source.sync) this.#pull(head, head.source)
+      return false
+    }
     if (head.source && !head.done) return this.#flushItem(head, head.source)
     if (!head.done) return false
     const { node } = this.#performer
@@ -224,6 +229,7 @@ export class ResultsWindow {
 
   #stream(firing: Firing, source: ItemSource): void {
     firing.source = source
+    if (firing.memo && !source.sync) firing.memo.fetchAll = () => this.#hasten(firing, source)
     if (this.#performer.unwanted && firing === this.#window[0]) this.cutStream()
     else if (source.sync) this.#tasks.cameAtOnce()
     else this.#pull(firing, source)
@@ -275,6 +281,13 @@ export class ResultsWindow {
       this.#receiveStep(firing, source, step as IteratorResult<unknown> | Failure)
       this.#pull(firing, source)
     })
+  }
+
+  /** Fetches all items of a stream, as far as they are not too heavy. False: it can not. */
+  #hasten(firing: Firing, source: ItemSource): boolean {
+    source.hurried = true
+    this.#pull(firing, source)
+    return source.pulling
   }
 
   /** Asks a plain generator for its next item and sends it on. */

@@ -244,6 +244,11 @@ export class Run implements Stage, ContextHost, Halting, Parker {
     return leave
   }
 
+  interrupt(performer: Member, error: Interrupted, path: Path): void {
+    this.fail(performer, error, path)
+    this.#endIfOver()
+  }
+
   updatesFor({ node }: Member): readonly NodeUpdate[] {
     const { updates } = this.#options
     return updates.length === 0 ? updates : updates.filter(({ node_id }) => node_id === node.observed.node_id)

@@ -19,22 +19,35 @@ interface Known {
   answer: { value: unknown } | null
 }
 
-/** What is not written down is not there: `undefined` becomes null on its way back, and is left out of outputs. */
+/** A record as text. What text can not say, no journal need keep. */
 function written(record: Record): string {
   const text = JSON.stringify(record)
-  assert.deepEqual(JSON.parse(text), JSON.parse(JSON.stringify(JSON.parse(text))))
+  assert.deepEqual(JSON.parse(text), record)
   return text
 }
 
 export class MemoryJournal {
   readonly #records: string[]
+  readonly #ready = new Map<string, string[]>()
   /** Called before a record is kept. */
   onRecord: (record: Record) => void = () => {}
+  /** The firing that was asked for last: the one whose code begins next, unless that has to wait for its start. */
+  asked = ''
   /** Resolves when the start of a firing is committed. */
   commit: () => Promise<void> = async () => {}
 
   constructor(records: readonly string[] = []) {
     this.#records = [...records]
+  }
+
+  /** Notes that the code of a firing may begin, now that its start is committed. */
+  started(node_id: string, name: string): void {
+    this.#ready.set(node_id, [...(this.#ready.get(node_id) ?? []), name])
+  }
+
+  /** The firing of a node that is not safe to run again whose code begins now: they begin in the order of their commits. */
+  begins(node_id: string): string {
+    return this.#ready.get(node_id)!.shift()!
   }
 
   get size(): number {
@@ -62,7 +75,7 @@ export class MemoryJournal {
 
   /** The journal of one run, with all that was recorded before. */
   open(): Journal {
-    return new Opened(this, this.#known(), '')
+    return new Opened({ journal: this, known: this.#known(), asked: new Set(), ended: new Set() }, '')
   }
 
   keep(record: Record): void {
@@ -86,40 +99,40 @@ export class MemoryJournal {
   }
 }
 
-class Opened implements Journal {
-  readonly #journal: MemoryJournal
-  readonly #known: Map<string, Known>
-  readonly #scope: string
-  readonly #asked: Set<string>
-  readonly #started: Set<string>
+/** What the journals of one run, those of called workflows included, share. */
+interface Shared {
+  readonly journal: MemoryJournal
+  readonly known: ReadonlyMap<string, Known>
+  readonly asked: Set<string>
+  readonly ended: Set<string>
+}
 
-  constructor(
-    journal: MemoryJournal,
-    known: Map<string, Known>,
-    scope: string,
-    asked = new Set<string>(),
-    started = new Set<string>(),
-  ) {
-    this.#journal = journal
-    this.#known = known
+/** The journal of one run. It holds the engine to its contract: what is asked or told twice, or after an end, fails. */
+class Opened implements Journal {
+  readonly #shared: Shared
+  readonly #scope: string
+
+  constructor(shared: Shared, scope: string) {
+    this.#shared = shared
     this.#scope = scope
-    this.#asked = asked
-    this.#started = started
   }
 
   recall(node_id: string, path: string): Remembered | null {
+    const { journal, known, asked } = this.#shared
     const name = this.name(node_id, path)
-    assert.ok(!this.#asked.has(name), `${name} is asked for twice`)
-    this.#asked.add(name)
-    return this.#known.get(name) ?? null
+    assert.ok(!asked.has(name), `${name} is asked for twice`)
+    asked.add(name)
+    journal.asked = name
+    return known.get(name) ?? null
   }
 
   async start(node_id: string, path: string): Promise<void> {
+    const { journal } = this.#shared
     const name = this.name(node_id, path)
-    assert.ok(!this.#started.has(name) && !this.#known.get(name)?.started, `${name} starts twice`)
-    this.#started.add(name)
-    this.#journal.keep(['start', name])
-    await this.#journal.commit()
+    assert.ok(!journal.of('start').includes(name), `${name} starts twice`)
+    journal.keep(['start', name])
+    await journal.commit()
+    journal.started(node_id, name)
   }
 
   item(node_id: string, path: string, item: Outputs): void {
@@ -131,6 +144,7 @@ class Opened implements Journal {
   }
 
   wait(node_id: string, path: string, request: WaitRequest): void {
+    assert.ok(!this.#shared.known.get(this.name(node_id, path))?.wait, 'a wait is told twice')
     this.#keep(['wait', this.name(node_id, path), request])
   }
 
@@ -139,18 +153,14 @@ class Opened implements Journal {
   }
 
   within(node_id: string, path: string, call: number): Journal {
-    const scope = `${this.name(node_id, path)}#${call}/`
-    return new Opened(this.#journal, this.#known, scope, this.#asked, this.#started)
+    return new Opened(this.#shared, `${this.name(node_id, path)}#${call}/`)
   }
 
-  /** A firing that has ended tells nothing more, in this run or in an earlier one. */
   #keep(record: Record): void {
-    const name = record[1]
-    const ended = this.#known.get(name)?.end ?? this.#ends.has(name)
-    assert.ok(!ended, `${name} tells of "${record[0]}" after its end`)
-    if (record[0] === 'end') this.#ends.add(name)
-    this.#journal.keep(record)
+    const { journal, known, ended } = this.#shared
+    const [kind, name] = record
+    assert.ok(!known.get(name)?.end && !ended.has(name), `${name} tells of its ${kind} after its end`)
+    if (kind === 'end') ended.add(name)
+    journal.keep(record)
   }
-
-  readonly #ends = new Set<string>()
 }

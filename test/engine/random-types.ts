@@ -10,8 +10,11 @@ import { RefError } from './reference-firing.ts'
 import type { RefType } from './reference-shape.ts'
 
 /** Deaf firings take no notice of a cancel: they wait until the test lets them go. */
-export type Manner = 'sync' | 'async' | 'slow' | 'deaf'
-export const MANNERS: Manner[] = ['sync', 'async', 'slow']
+export type OwnManner = 'sync' | 'async' | 'slow' | 'deaf'
+/** What runs that remember have besides: `random-remembered.ts` has their types. */
+export type RememberedManner = 'touching' | 'effective' | 'unsafe' | 'fickle' | 'rolling' | 'rollingLate' | 'waiting'
+export type Manner = OwnManner | RememberedManner
+export const MANNERS: OwnManner[] = ['sync', 'async', 'slow']
 
 /** What the firings of one run did. */
 export class Ledger {
@@ -35,7 +38,7 @@ export class Ledger {
   }
 
   /** How long a firing of a manner takes. */
-  async pause(manner: Manner, weight: number): Promise<void> {
+  async pause(manner: OwnManner, weight: number): Promise<void> {
     if (manner === 'deaf') await this.#deaf.promise
     if (manner !== 'slow') return
     for (let turns = weight % 3; turns > 0; turns--) await new Promise((go) => setImmediate(go))
@@ -72,7 +75,7 @@ function single(fire: Fire, inputs: Inputs): Inputs {
   return value
 }
 
-function opener(fire: Fire, manner: Manner, ledger: Ledger): Run {
+function opener(fire: Fire, manner: OwnManner, ledger: Ledger): Run {
   if (manner === 'sync') {
     return function* (inputs, { node_id }) {
       ledger.begin(node_id)
@@ -98,7 +101,7 @@ function opener(fire: Fire, manner: Manner, ledger: Ledger): Run {
   }
 }
 
-function plainRun(fire: Fire, manner: Manner, ledger: Ledger): Run {
+function plainRun(fire: Fire, manner: OwnManner, ledger: Ledger): Run {
   if (manner === 'sync') {
     return (inputs, { node_id }) => {
       ledger.begin(node_id)
@@ -117,7 +120,7 @@ function plainRun(fire: Fire, manner: Manner, ledger: Ledger): Run {
   }
 }
 
-function aggregate(fire: Fire, manner: Manner, ledger: Ledger, check: (given: unknown) => void): NodeType['open'] {
+function aggregate(fire: Fire, manner: OwnManner, ledger: Ledger, check: (given: unknown) => void): NodeType['open'] {
   return (inputs, { node_id }) => {
     ledger.begin(node_id)
     ledger.end()
@@ -154,7 +157,7 @@ function loop(limit: number, ledger: Ledger): NonNullable<NodeType['loop']> {
   }
 }
 
-function behaviour(name: string, kind: Kind, manner: Manner, ledger: Ledger): Partial<NodeType> {
+function behaviour(name: string, kind: Kind, manner: OwnManner, ledger: Ledger): Partial<NodeType> {
   if (name in WOVEN) return { weave: weave(name, ledger) }
   if (kind.properties.some((property) => property.feedback)) return { loop: loop(kind.items!, ledger) }
   if (kind.properties.some((property) => property.whole)) {
@@ -163,8 +166,15 @@ function behaviour(name: string, kind: Kind, manner: Manner, ledger: Ledger): Pa
   return { run: (kind.streams.length > 0 ? opener : plainRun)(kind.fire, manner, ledger) }
 }
 
-function nodeType(name: string, kind: Kind, manner: Manner, ledger: Ledger): NodeType {
-  return testType(`${name}.${manner}`, {
+/** A kind as a node type that behaves in a manner; `called` is the manner in its name. */
+export function nodeType(
+  name: string,
+  kind: Kind,
+  manner: OwnManner,
+  ledger: Ledger,
+  called: Manner = manner,
+): NodeType {
+  return testType(`${name}.${called}`, {
     properties: kind.properties.map(({ name: of, required, fallback, whole, feedback }) => ({
       name: of,
       type: ANY,
@@ -178,8 +188,11 @@ function nodeType(name: string, kind: Kind, manner: Manner, ledger: Ledger): Nod
   })
 }
 
+/** The kinds that are not built in, by name. */
+export const OWN_KINDS = Object.entries(KINDS).filter(([, kind]) => kind.built === undefined)
+
 export function registryFor(ledger: Ledger): NodeRegistry {
-  const own = Object.entries(KINDS).filter(([, kind]) => kind.built === undefined)
+  const own = OWN_KINDS
   return withTypes(
     ...own.flatMap(([name, kind]) =>
       [...MANNERS, 'deaf' as const].map((manner) => nodeType(name, kind, manner, ledger)),

@@ -1,0 +1,134 @@
+// Interruptions at any moment, over random graphs: a run that goes on from any beginning of its records comes out as one that was never
+// interrupted, and nothing that had ended or must not run twice is done again.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { execute, type Outcome } from '../../src/engine/execution.ts'
+import type { Plan } from '../../src/engine/plan.ts'
+import { planOf, Recorder, until } from './kit.ts'
+import { MemoryJournal } from './memory-journal.ts'
+import { Builder, type Recipe, recipes } from './random-graphs.ts'
+import { MIXES } from './random-mixes.ts'
+import { Counts, REMEMBERED_MANNERS, rememberedRegistry } from './random-remembered.ts'
+import { Ledger } from './random-types.ts'
+import { holds, limits, scale } from './random-verdict.ts'
+
+const RUNS = 400
+
+/** More of those that are remembered. */
+const MANNERS = [...REMEMBERED_MANNERS, 'unsafe', 'unsafe', 'fickle', 'slow'] as const
+
+interface Limits {
+  concurrency: number
+  inboxLimit: number
+}
+
+/** One graph whose runs may be interrupted. */
+class Patient {
+  readonly builder: Builder
+  readonly #limits: Limits
+  counts = new Counts()
+  ledger = new Ledger()
+  journal: MemoryJournal | null = null
+  readonly plan: Plan
+
+  constructor(recipe: Recipe, limit: Limits) {
+    this.builder = new Builder(recipe)
+    this.#limits = limit
+    const registry = rememberedRegistry(this.ledger, this.counts, () => this.journal)
+    this.plan = planOf(this.builder.graph(), registry)
+  }
+
+  /** Runs, answering whatever waits: some of it at once while the run lives, the rest once it is suspended. */
+  async run(journal: MemoryJournal): Promise<Outcome> {
+    this.journal = journal
+    for (let rounds = 0; ; rounds++) {
+      assert.ok(rounds < 2000, 'the run is suspended over and over')
+      const observer = new Recorder()
+      const signal = new AbortController().signal
+      const options = { params: {}, signal, observer, journal: journal.open(), seed: 5, ...this.#limits }
+      const outcome = await execute(this.plan, options).done
+      await until(() => this.ledger.open === 0, 'firings that are still open')
+      assert.deepEqual(observer.faults, [])
+      if (outcome.status !== 'suspended') return outcome
+      assert.ok(outcome.waiting.length > 0)
+      for (const { firing } of outcome.waiting.filter(
+        (_, at) => at % 2 === rounds % 2 || outcome.waiting.length === 1,
+      )) {
+        journal.answer(firing, 0)
+      }
+    }
+  }
+}
+
+/** Firings that must not run again, and nodes that may fail the run because they can not. */
+function bounds(journal: MemoryJournal, fickle: (node_id: string) => boolean) {
+  const [ended, started, waiting] = [journal.of('end'), journal.of('start'), journal.of('wait')].map(
+    (of) => new Set(of),
+  )
+  const gone = [...started!].filter((firing) => !ended!.has(firing) && !waiting!.has(firing))
+  const nodeOf = (firing: string) => firing.slice(0, firing.indexOf('@'))
+  const cut = journal
+    .of('item')
+    .filter((firing) => !ended!.has(firing) && (fickle(nodeOf(firing)) || started!.has(firing)))
+  return { never: [...ended!, ...started!, ...waiting!], doomed: new Set([...gone, ...cut].map(nodeOf)) }
+}
+
+async function survives(steps: readonly string[]): Promise<void> {
+  const seen = { completed: 0, interrupted: 0, records: 0, suspended: 0, refused: 0 }
+  // Scattered, so that small numbers, which come most often, cut anywhere.
+  const place = fc.nat(1000).map((given) => ((given * 617) % 1001) / 1000)
+  const cuts = fc.array(place, { minLength: 1, maxLength: 4 })
+  await holds(fc.tuple(recipes(steps, 24, MANNERS), limits, cuts), RUNS, async ([recipe, limit, places]) => {
+    const patient = new Patient({ ...recipe, hold: true }, limit)
+    const whole = new MemoryJournal()
+    const outcome = await patient.run(whole)
+    if (outcome.status === 'failed') {
+      // An aggregate that must not run twice stands open around something that waits.
+      const { node_id, type, message } = outcome.error
+      const kind = patient.builder.nodes.find(({ id }) => id === node_id)!.kind
+      assert.deepEqual([type, message.includes('has to wait')], ['node_interrupted', true], message)
+      assert.match(kind, /^(Collect|Spoil)\.unsafe$/)
+      seen.refused++
+      return
+    }
+    assert.equal(outcome.status, 'completed', JSON.stringify(outcome))
+    seen.records += whole.size
+    seen.suspended += Number(whole.of('answer').length > 0)
+    const kinds = new Map(patient.builder.nodes.map(({ id, kind }) => [id, kind]))
+    const fickle = (id: string) => kinds.get(id)!.endsWith('.fickle')
+    let journal = whole
+    for (const place of [...places, 1]) {
+      journal = journal.cut(Math.round(place * journal.size))
+      const { never, doomed } = bounds(journal, fickle)
+      const before = new Map(never.map((firing) => [firing, patient.counts.of(firing)]))
+      const again = await patient.run(journal)
+      for (const [firing, count] of before) assert.equal(patient.counts.of(firing), count, `${firing} ran again`)
+      if (again.status === 'failed') {
+        assert.equal(again.error.type, 'node_interrupted', JSON.stringify(again))
+        assert.ok(doomed.has(again.error.node_id), again.error.message)
+        seen.interrupted++
+        return
+      }
+      assert.deepEqual(again, outcome)
+    }
+    seen.completed++
+  })
+  console.error(seen)
+  assert.ok(seen.completed > 0.3 * RUNS * scale, `only ${seen.completed} runs completed`)
+  assert.ok(seen.interrupted > 0.02 * RUNS * scale, `only ${seen.interrupted} runs could not go on`)
+  assert.ok(seen.suspended > 0.1 * RUNS * scale, `only ${seen.suspended} runs were suspended`)
+  assert.ok(seen.records > RUNS * scale, `only ${seen.records} records`)
+}
+
+describe('a run that is interrupted comes out the same', () => {
+  test('streams, branches and aggregates', () => survives(MIXES.streams))
+
+  test('weaves', () => survives(MIXES.weaves))
+
+  test('loops', () => survives(MIXES.loops))
+
+  test('failures', () => survives(MIXES.failures))
+
+  test('all of them', () => survives(MIXES.all))
+})

@@ -1,0 +1,129 @@
+// The kinds of random graphs in the manners that matter to a run that remembers: what takes something from outside, has an effect, must not
+// run twice, gives other items each time, rolls dice, or waits. And the count of how often the code of each firing began.
+import { type Inputs, type NodeContext, type NodeRegistry, type NodeType, Wait } from '../../src/engine/node-type.ts'
+import { withTypes } from './kit.ts'
+import type { MemoryJournal } from './memory-journal.ts'
+import type { Kind } from './random-kinds.ts'
+import { type Ledger, nodeType, OWN_KINDS, type OwnManner, type RememberedManner } from './random-types.ts'
+
+export const REMEMBERED: Record<RememberedManner | 'sync' | 'async' | 'slow', OwnManner> = {
+  sync: 'sync',
+  async: 'async',
+  slow: 'slow',
+  touching: 'sync',
+  effective: 'sync',
+  unsafe: 'slow',
+  fickle: 'slow',
+  rolling: 'sync',
+  rollingLate: 'slow',
+  waiting: 'sync',
+}
+type Manner = keyof typeof REMEMBERED
+export const REMEMBERED_MANNERS = Object.keys(REMEMBERED) as Manner[]
+
+/** How often the code of each firing began, by the firing's name. */
+export class Counts {
+  readonly #counts = new Map<string, number>()
+
+  add(firing: string): void {
+    this.#counts.set(firing, this.of(firing) + 1)
+  }
+
+  of(firing: string): number {
+    return this.#counts.get(firing) ?? 0
+  }
+}
+
+type Step = IteratorResult<Inputs, Inputs>
+
+function rolled(values: Inputs, { random }: { random: () => number }): Inputs {
+  const roll = (value: unknown) => (typeof value === 'number' ? (value + Math.floor(random() * 7)) % 1009 : value)
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, roll(value)]))
+}
+
+function* rolledItems(items: Generator<Inputs, Inputs>, dice: { random: () => number }): Generator<Inputs, Inputs> {
+  try {
+    for (let step: Step = items.next(); ; step = items.next()) {
+      if (step.done) return rolled(step.value, dice)
+      yield rolled(step.value, dice)
+    }
+  } finally {
+    items.return({})
+  }
+}
+
+async function* rolledLater(items: AsyncGenerator<Inputs, Inputs>, dice: { random: () => number }) {
+  try {
+    for (let step: Step = await items.next(); ; step = await items.next()) {
+      if (step.done) return rolled(step.value, dice)
+      yield rolled(step.value, dice)
+    }
+  } finally {
+    await items.return({})
+  }
+}
+
+function rolling(given: unknown, context: NodeContext): unknown {
+  const dice = { random: () => context.random() }
+  if (given instanceof Promise) return given.then((outputs: Inputs) => rolled(outputs, dice))
+  const items = given as Generator<Inputs, Inputs>
+  if (typeof items.next !== 'function') return rolled(given as Inputs, dice)
+  return Symbol.asyncIterator in items
+    ? rolledLater(given as AsyncGenerator<Inputs, Inputs>, dice)
+    : rolledItems(items, dice)
+}
+
+const REQUEST = { kind: 'value', name: 'n', message: null, schema: null, until: null } as const
+
+/** What a manner adds to a kind that has `run`. */
+const MANNERS: Partial<Record<Manner, (type: NodeType, kind: Kind) => Partial<NodeType>>> = {
+  touching: ({ run }) => ({
+    run(inputs, context) {
+      context.clock.now()
+      return run!(inputs, context)
+    },
+  }),
+  effective: () => ({ effect: true }),
+  unsafe: () => ({ retry_safe: false }),
+  rolling: ({ run }) => ({ run: (inputs, context) => rolling(run!(inputs, context), context) as Inputs }),
+  rollingLate: ({ run }) => ({ run: (inputs, context) => rolling(run!(inputs, context), context) as Inputs }),
+  waiting: ({ run }, kind) =>
+    kind.streams.length > 0
+      ? {}
+      : { run: () => new Wait(REQUEST), answered: (inputs, _value, context) => run!(inputs, context) as Inputs },
+}
+
+function counted(type: NodeType, counts: Counts, journal: () => MemoryJournal | null): NodeType {
+  const { run, open } = type
+  const count = ({ node_id }: NodeContext) => {
+    const at = journal()
+    if (at) counts.add(type.retry_safe === false ? at.begins(node_id) : at.asked)
+  }
+  const counting: Partial<NodeType> = {}
+  if (run) {
+    counting.run = (inputs, context) => {
+      count(context)
+      return run(inputs, context)
+    }
+  }
+  if (open) {
+    counting.open = (inputs, context) => {
+      count(context)
+      return open(inputs, context)
+    }
+  }
+  return { ...type, ...counting }
+}
+
+/** The types, whose firings are counted by the names that the journal at hand has for them. */
+export function rememberedRegistry(ledger: Ledger, counts: Counts, journal: () => MemoryJournal | null): NodeRegistry {
+  const types = OWN_KINDS.flatMap(([name, kind]) =>
+    REMEMBERED_MANNERS.map((manner) => {
+      const plain = nodeType(name, kind, REMEMBERED[manner], ledger, manner)
+      const type = { ...plain, repeats: manner !== 'fickle' }
+      const more = plain.run || manner === 'unsafe' ? MANNERS[manner]?.(type, kind) : undefined
+      return counted({ ...type, ...(plain.run || plain.open ? more : {}) }, counts, journal)
+    }),
+  )
+  return withTypes(...types)
+}
