@@ -7,11 +7,11 @@ import type { Outcome } from '../engine/execution.ts'
 import type { Remembered, Waiting } from '../engine/journal.ts'
 import type { Plan } from '../engine/plan.ts'
 import type { NodeServices } from '../engine/services.ts'
-import { ServiceError } from '../errors.ts'
+import { ServiceError, toServiceError } from '../errors.ts'
 import type { Feed } from '../events/feed.ts'
 import type { EventLog } from '../events/log.ts'
 import type { EventBody, JobFrame } from '../events/types.ts'
-import type { Log } from '../log.ts'
+import { type Log, logFailure } from '../log.ts'
 import type { Platform } from '../platform.ts'
 import type { CompiledGraph } from '../workflows/plans.ts'
 import { EarlyInputs } from './early-inputs.ts'
@@ -427,7 +427,12 @@ export class ActiveJob implements Contender, JournalHost {
   }
 
   #lost(cause: unknown): void {
-    this.#host.log.error({ err: cause, job_id: this.row.id }, 'the history of a job could not be written')
+    logFailure(
+      this.#host.log,
+      toServiceError(cause),
+      { job_id: this.row.id },
+      'the history of a job could not be written',
+    )
     this.#run?.abort()
     this.#run?.stopTimers()
     this.#host.gone(this, true)

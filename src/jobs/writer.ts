@@ -178,7 +178,7 @@ export class JobWriter {
   lose(cause: unknown): void {
     if (this.#closed) return
     this.#host.events.abandon(this.feed)
-    this.close(new ServiceError('SERVICE_UNAVAILABLE', { cause }))
+    this.close(cause instanceof ServiceError ? cause : new ServiceError('SERVICE_UNAVAILABLE', { cause }))
     this.#host.lost(cause)
   }
 
