@@ -24,22 +24,3 @@ export function census(data_dir: string): CensusRow[] {
     db.close()
   }
 }
-
-/** The stored status of one job, again and again, while the server runs. */
-export class Peephole implements Disposable {
-  readonly #db: Database.Database
-  readonly #statement: Database.Statement
-
-  constructor(data_dir: string) {
-    this.#db = new Database(databaseOf(data_dir), { readonly: true })
-    this.#statement = this.#db.prepare('select status from job where id = ?').pluck()
-  }
-
-  status(job_id: string): string | null {
-    return (this.#statement.get(job_id) as string | undefined) ?? null
-  }
-
-  [Symbol.dispose](): void {
-    this.#db.close()
-  }
-}

@@ -14,6 +14,7 @@ import { Life } from './life.ts'
 import { Random } from './random.ts'
 import { type Report, report } from './report.ts'
 import { Scene } from './scene.ts'
+import { relent } from './strike.ts'
 import { storeWorkflows } from './submit.ts'
 
 export interface CrashOptions {
@@ -108,7 +109,9 @@ class Run {
       if (this.#options.kills >= LONG_RUN && number % 10 === 5) scene.add('later')
       const acknowledged = await scene.play(this.#random.fork(`life ${number}`))
       const struck = number % STRIKE_EVERY === 0 && (await scene.strike(this.#data_dir))
-      const rows = this.#record(await life.kill())
+      const at = await life.kill()
+      if (number % STRIKE_EVERY === 0) relent(this.#data_dir)
+      const rows = this.#record(at)
       if (rows.some(({ status }) => RUNNING.includes(status))) this.#hits++
       const cancelled = struck ? ', one cancelled' : ''
       this.#options.say?.(`kill ${number}: ${acknowledged} acknowledged${cancelled}; it met ${met(rows)}`)
