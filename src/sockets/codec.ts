@@ -1,5 +1,6 @@
 // How frames travel: one MessagePack map in a binary frame, or one JSON object in a text frame. Both are accepted at any time.
 import { decode, Encoder, ExtensionCodec } from '@msgpack/msgpack'
+import { Shared } from '../events/shared.ts'
 import { jsonText, MAX_DEPTH } from '../json.ts'
 import { BrokenFrame, binaryDeeperThan, textDeeperThan } from './nesting.ts'
 
@@ -85,7 +86,21 @@ export function encodeBinary(frame: unknown): Uint8Array {
   return encoder.encode(frame)
 }
 
-/** A frame as JSON text; bytes become base64. */
-export function encodeText(frame: unknown): string {
-  return jsonText(frame)
+/** A frame as JSON text in UTF-8; bytes become base64. */
+export function encodeText(frame: unknown): Uint8Array {
+  return Buffer.from(jsonText(frame))
+}
+
+export type Mode = 'binary' | 'text'
+
+const encoders: Readonly<Record<Mode, (frame: object) => Uint8Array>> = { binary: encodeBinary, text: encodeText }
+
+const shared: Readonly<Record<Mode, Shared<object, Uint8Array>>> = {
+  binary: new Shared(encodeBinary),
+  text: new Shared(encodeText),
+}
+
+/** A frame in the given mode. One that is `common`, and never changes, is encoded once for all who are sent it. */
+export function encode(frame: object, mode: Mode, common: boolean): Uint8Array {
+  return common ? shared[mode].of(frame) : encoders[mode](frame)
 }

@@ -5,7 +5,7 @@ import type { Principal } from '../access/principal.ts'
 import type { AppContext } from '../context.ts'
 import { illFormedTexts } from '../problems.ts'
 import { withoutValues } from './bare.ts'
-import { decodeFrame, encodeBinary, encodeText, InvalidFrame, mayBeIllFormed } from './codec.ts'
+import { decodeFrame, encode, InvalidFrame, type Mode, mayBeIllFormed } from './codec.ts'
 import { dispatch } from './dispatch.ts'
 import { Followers } from './followers.ts'
 import { KeepAlive, type SocketTimes } from './keep-alive.ts'
@@ -31,7 +31,7 @@ export class Connection {
   readonly #ws: WebSocket
   readonly #times: SocketTimes
   readonly #closed = new AbortController()
-  #mode: 'binary' | 'text' = 'binary'
+  #mode: Mode = 'binary'
   readonly #inbox: Incoming[] = []
   #taking = false
   #windowStart = 0
@@ -57,26 +57,25 @@ export class Connection {
     return this.#closed.signal
   }
 
-  set mode(mode: 'binary' | 'text') {
+  set mode(mode: Mode) {
     this.#mode = mode
   }
 
-  /** Sends a frame in the present mode; without effect on a closed socket. */
-  send(frame: object): void {
+  /** Sends a frame in the present mode; without effect on a closed socket. `common`: others are sent the very same object. */
+  send(frame: object, common = false): void {
     if (this.#ws.readyState !== this.#ws.OPEN) return
-    this.#ws.send(this.#encoded(frame))
+    this.#ws.send(this.#encoded(frame, common), { binary: this.#mode === 'binary' })
   }
 
   /** A frame whose values cannot be encoded goes out without them. @throws what the encoder throws, where it has none */
-  #encoded(frame: object): Uint8Array | string {
-    const encode = this.#mode === 'binary' ? encodeBinary : encodeText
+  #encoded(frame: object, common: boolean): Uint8Array {
     try {
-      return encode(frame)
+      return encode(frame, this.#mode, common)
     } catch (error) {
       const bare = withoutValues(frame)
       if (bare === null) throw error
       this.app.log.error({ err: error }, 'the values of a frame could not be encoded')
-      return encode(bare)
+      return encode(bare, this.#mode, false)
     }
   }
 

@@ -33,7 +33,8 @@ export interface Outlet {
   readonly closed: AbortSignal
   /** Whether so much waits to be sent that what is not durable is better dropped. */
   readonly congested: boolean
-  send(frame: object): void
+  /** `common`: others are sent the very same object. */
+  send(frame: object, common?: boolean): void
   /** Waits until the peer has taken enough. */
   drained(): Promise<void>
 }
@@ -122,7 +123,7 @@ export class Followers {
       await this.#held.get(row.id)
       // Whoever replaced this loop has told of the item already.
       if (signal.aborted) return
-      connection.send(frame)
+      connection.send(frame, item.frame !== null)
       if (isEnding(frame)) this.#running.delete(row.key)
     }
   }
