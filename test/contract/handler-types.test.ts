@@ -11,14 +11,18 @@ import type { WsCommandHandlers, WsFrame, WsRpcCommand } from '../../generated/m
 import { errorCatalogue, type ErrorCode } from '../../generated/errors.ts'
 `
 const BODY = `{ status: 'healthy', timestamp: '2026-01-15T09:30:00.000Z', uptime: 1, services: { database: 'healthy', server: 'healthy' } }`
-const READY = `getReady: () => ({ status: 200, body: { status: 'ok' } })`
+const METRICS = `getMetrics: () => ({ status: 200, content_type: 'text/plain', body: '' })`
+const READY = `${METRICS}, getReady: () => ({ status: 200, body: { status: 'ok' } })`
 const API = `getApiHealth: async (_, context) => ({ status: 200, body: { version: context.version, uptime: 1 }, headers: { 'Retry-After': 1 } })`
 const HEALTH = `getHealth: () => ({ status: 503, body: ${BODY} })`
 
 /** Each source, and what the compiler's one error in it says; none where it must compile. */
 const SOURCES: Readonly<Record<string, readonly [source: string, error?: RegExp]>> = {
   'a whole table of a tag': [`export const health: HealthHandlers<Context> = { ${HEALTH}, ${API}, ${READY} }`],
-  'a missing handler': [`export const health: HealthHandlers<Context> = { ${HEALTH}, ${API} }`, /is missing in type/],
+  'a missing handler': [
+    `export const health: HealthHandlers<Context> = { ${HEALTH}, ${API}, ${METRICS} }`,
+    /is missing in type/,
+  ],
   'an extra handler': [
     `export const health: HealthHandlers<Context> = { ${HEALTH}, ${API}, ${READY}, getWeather: () => ({ status: 200 }) }`,
     /may only specify known properties/,

@@ -212,13 +212,15 @@ describe('jobs of others', () => {
       ['GET', ''],
       ['DELETE', ''],
       ['POST', '/cancel'],
+      ['POST', '/retry'],
       ['GET', '/events'],
+      ['POST', '/resume', { value: 1 }],
     ] as const
-    for (const [method, suffix] of doors) {
+    for (const [method, suffix, body] of doors) {
       const seen = new Set<string>()
       for (const id of ['missing', ...rows.map((row) => row.id)]) {
         const before = server.context.store.statements
-        const answer = await call(server, method, `/api/jobs/${id}${suffix}`)
+        const answer = await call(server, method, `/api/jobs/${id}${suffix}`, { body })
         const { date: _date, 'x-request-id': _id, ...headers } = answer.headers
         assert.equal(answer.status, 404)
         seen.add(JSON.stringify([answer.text, headers, server.context.store.statements - before]))
