@@ -128,6 +128,7 @@ export class Memo implements Site, Brittle {
   }
 
   item(item: Outputs): void {
+    if (this.#ended) return
     if (this.#unsafe || !this.node.type.repeats) this.#memory.parking?.brittle.add(this)
     this.#note((journal) => journal.item(this.node.observed.node_id, this.place, item))
   }

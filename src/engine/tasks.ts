@@ -99,9 +99,9 @@ export class Tasks {
   wait(promise: unknown, firing: Firing | null, then: (result: unknown) => void): void {
     this.#waits = true
     answersAtOnce.delete(this.#performer.node.type)
-    const held = this.#holdPlace(firing)
+    const letGo = this.#holdPlace(firing)
     const landed = (settle: () => void) => {
-      const holds = held()
+      const holds = letGo()
       this.#stage.landed(holds, () => {
         if (holds) this.inFlight--
         if (!this.#stage.stopped && !firing?.dropped) settle()
@@ -119,7 +119,7 @@ export class Tasks {
     )
   }
 
-  /** Takes a place for a firing that is wanted, until it lands or is dropped. Tells whether it still holds it. */
+  /** Takes a place for a firing that is wanted, until it lands or is dropped. Gives what lets go of it, and tells whether it was still held. */
   #holdPlace(firing: Firing | null): () => boolean {
     let holds = !firing?.dropped
     this.#stage.launched(holds)
@@ -133,7 +133,11 @@ export class Tasks {
         this.#stage.gaveBack()
       }
     }
-    return () => holds
+    return () => {
+      const held = holds
+      holds = false
+      return held
+    }
   }
 }
 
