@@ -27,6 +27,8 @@ export class Queue {
   readonly #workflows = new Map<string, number>()
   #running = 0
   #waiting: Contender[] = []
+  /** The same jobs: most that end have not waited, and a long queue is not looked through for each of them. */
+  readonly #queued = new Set<Contender>()
   /** How many wait, by workflow. */
   readonly #waitingOf = new Map<string, number>()
   #closed = false
@@ -54,19 +56,25 @@ export class Queue {
   wait(job: Contender): void {
     if (this.#waiting.length >= this.#limits.waiting)
       throw new ServiceError('QUEUE_FULL', { headers: { 'Retry-After': '5' } })
+    this.#append(job)
+  }
+
+  #append(job: Contender): void {
     this.#waiting.push(job)
+    this.#queued.add(job)
     add(this.#waitingOf, job.workflow, 1)
   }
 
   /** The place of a waiting job, 1 for the next; 0 when it doesn't wait. */
   position(job: Contender): number {
-    return this.#waiting.indexOf(job) + 1
+    // From the end: each job is told its place when it joins.
+    return this.#queued.has(job) ? this.#waiting.lastIndexOf(job) + 1 : 0
   }
 
   /** Takes a waiting job out; tells whether it was there. Those that only waited behind it are admitted. */
   leave(job: Contender): boolean {
+    if (!this.#queued.has(job)) return false
     const at = this.#waiting.indexOf(job)
-    if (at < 0) return false
     this.#remove(at)
     this.#admitWaiting(at)
     return true
@@ -74,10 +82,7 @@ export class Queue {
 
   /** Puts jobs of an earlier process at the end, beyond the limit if need be: they were accepted long ago. `open` admits them. */
   restore(jobs: readonly Contender[]): void {
-    for (const job of jobs) {
-      this.#waiting.push(job)
-      add(this.#waitingOf, job.workflow, 1)
-    }
+    for (const job of jobs) this.#append(job)
   }
 
   /** Admits those who fit. */
@@ -133,6 +138,7 @@ export class Queue {
 
   #remove(at: number): void {
     const [job] = this.#waiting.splice(at, 1)
+    this.#queued.delete(job!)
     add(this.#waitingOf, job!.workflow, -1)
   }
 
