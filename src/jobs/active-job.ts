@@ -34,7 +34,7 @@ import { Publication, type Publisher } from './publication.ts'
 import type { Contender } from './queue.ts'
 import { recorder } from './recorder.ts'
 import { isTerminal, moved, next, publicStatus, type Trigger } from './states.ts'
-import { deadlineOf, optionsOf } from './stored-options.ts'
+import { deadlineOf, optionsOf, type StoredOptions } from './stored-options.ts'
 import { terminate } from './terminal.ts'
 import { Told } from './told.ts'
 import { soonest, storedWaiting } from './waiting.ts'
@@ -80,6 +80,7 @@ export class ActiveJob implements Contender, JournalHost {
   readonly workflow: string
   readonly exclusive: boolean
   readonly #host: JobHost
+  readonly #options: StoredOptions
   readonly #memory: () => JobMemory
   readonly #writer: JobWriter
   readonly #publication: Publication
@@ -96,7 +97,8 @@ export class ActiveJob implements Contender, JournalHost {
     const { row } = parts
     this.row = row
     this.plan = parts.plan
-    this.exclusive = !optionsOf(row).concurrent
+    this.#options = optionsOf(row)
+    this.exclusive = !this.#options.concurrent
     this.user = scopedKey(row)
     this.workflow = scopedKey(row, row.workflow_id)
     this.#memory = parts.memory
@@ -142,7 +144,7 @@ export class ActiveJob implements Contender, JournalHost {
   }
 
   #earlyInputs(): EarlyInputs {
-    this.#early ??= new EarlyInputs(this.plan, this.memory.params, optionsOf(this.row).fed, this.memory.inputs)
+    this.#early ??= new EarlyInputs(this.plan, this.memory.params, this.#options.fed, this.memory.inputs)
     return this.#early
   }
 
@@ -228,8 +230,8 @@ export class ActiveJob implements Contender, JournalHost {
       observer: recorder(this, this.#host.log),
       services: this.#host.servicesOf(row.user_id),
       journal: this,
-      fed: optionsOf(row).fed,
-      deadline: deadlineOf(row),
+      fed: this.#options.fed,
+      deadline: deadlineOf(row, this.#options),
       now: () => this.#host.platform.now(),
       loadPlan: (workflow_id) => this.#loadPlan(workflow_id),
       overdue: () => this.#overdue(),
@@ -275,7 +277,7 @@ export class ActiveJob implements Contender, JournalHost {
 
   #overdue(): void {
     if (this.row.status === 'cancel_requested') return
-    this.#forced = timedOut(optionsOf(this.row).timeout_seconds!)
+    this.#forced = timedOut(this.#options.timeout_seconds!)
     this.#run?.abort()
   }
 
@@ -293,7 +295,7 @@ export class ActiveJob implements Contender, JournalHost {
     const { row } = this
     if (row.status === 'cancel_requested') return this.#finish(CANCELLED)
     const stored = storedWaiting(waiting, (value) => this.#host.publisher.redact(value))
-    const wakes = [soonest(stored), deadlineOf(row)].filter((time) => time !== null)
+    const wakes = [soonest(stored), deadlineOf(row, this.#options)].filter((time) => time !== null)
     row.waiting = JSON.stringify(stored)
     row.wake_at = wakes.length === 0 ? null : Math.min(...wakes)
     this.#run = null

@@ -30,8 +30,7 @@ export function optionsOf(row: JobTable): StoredOptions {
 }
 
 /** When the job's time is over, in milliseconds since the epoch; null: it has no limit, or has not begun. */
-export function deadlineOf(row: JobTable): number | null {
-  const { timeout_seconds } = optionsOf(row)
+export function deadlineOf(row: JobTable, { timeout_seconds } = optionsOf(row)): number | null {
   if (timeout_seconds === null || row.started_at === null) return null
   return Date.parse(row.started_at) + timeout_seconds * 1000
 }
