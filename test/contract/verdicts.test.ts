@@ -65,6 +65,9 @@ function judge(): express.Express {
       const generated = await verdict(validators, operation, request)
       request.body = body
       const openapi = await verdict(validators, twins.get(operation.operationId)!, request)
+      // An answer to HEAD has no body, so that its verdicts go into a header.
+      if (request.method === 'HEAD')
+        response.set('X-Verdicts', encodeURIComponent(JSON.stringify({ generated, openapi })))
       response.json({ generated, openapi } satisfies Verdicts)
     })
   }
@@ -89,7 +92,8 @@ function exchange(
       incoming.setEncoding('utf8').on('data', (chunk: string) => {
         text += chunk
       })
-      incoming.on('end', () => resolve({ status: incoming.statusCode!, text })).on('error', reject)
+      const told = () => text || decodeURIComponent(String(incoming.headers['x-verdicts']))
+      incoming.on('end', () => resolve({ status: incoming.statusCode!, text: told() })).on('error', reject)
     })
     outgoing.on('error', reject).end(body ?? undefined)
   })

@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import type { RunResult, Workflow } from '../../generated/types.ts'
+import type { JobSnapshot, RunResult, Workflow } from '../../generated/types.ts'
 import { version } from '../../src/version.ts'
 import { call } from '../helpers/http.ts'
 import { type Ended, MAIN, runProcess, SVC, serve, storedJobs } from '../helpers/process.ts'
@@ -88,10 +88,10 @@ describe('svc serve', () => {
     assert.equal((await server.ended()).code, 0)
   })
 
-  test('a second signal ends it at once, and the next start ends what was running', async () => {
+  test('a second signal ends it at once, and the next start goes on with what was running', async () => {
     const data_dir = newFolder()
     await using server = await serve(data_dir)
-    const id = await createDelayed(server, 3_600)
+    const id = await createDelayed(server, 29)
     const { body } = await call<RunResult>(server, 'POST', `/api/workflows/${id}/run`, { body: { background: true } })
     server.kill('SIGINT')
     await until('draining', async () => (await call(server, 'GET', '/health')).status === 503)
@@ -102,9 +102,10 @@ describe('svc serve', () => {
       return server.child.exitCode !== null
     })
     assert.equal((await ended).code, 1)
-    await using next = await serve(data_dir, { SVC_LOG_LEVEL: 'warn' })
-    assert.match(next.stderr(), /"jobs":1,"msg":"jobs of an earlier process were ended as interrupted"/)
-    assert.equal(body.status, 'accepted')
+    await using next = await serve(data_dir, { SVC_LOG_LEVEL: 'info' })
+    assert.match(next.stderr(), /"running":1,"waiting":0,"ended":0,"msg":"jobs of an earlier process go on"/)
+    const job = () => call<JobSnapshot>(next, 'GET', `/api/jobs/${body.job_id}`)
+    await until('the job to go on', async () => (await job()).body.status === 'running')
   })
 
   test('a signal that comes twice in a moment, as from a terminal, is one', async () => {
