@@ -44,7 +44,7 @@ export interface RosterParts {
 const NO_PLAN: Plan = { inputs: [], outputs: [], nodes: [], streamEdges: 0, roots: [], indexById: new Map() }
 
 export interface RosterHooks {
-  /** A job waits for something outside. */
+  /** A job waits for something outside, and is to be seen to at some time. */
   rested(): void
   /** The history of a job could not be written, though the job may be stored. */
   lost(job_key: number): void
@@ -169,7 +169,7 @@ export class Roster implements JobHost {
     }
     if (!lost && job.terminal) this.parts.ended?.(job.row)
     if (lost) this.#hooks.lost(job.row.key)
-    else if (job.resting) this.#hooks.rested()
+    else if (job.resting && job.row.wake_at !== null) this.#hooks.rested()
   }
 
   position(job: ActiveJob): number {
