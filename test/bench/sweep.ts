@@ -16,6 +16,8 @@ import { percentile, rounded } from './turns.ts'
 const JOBS = sized(9_000, 100)
 const EVENTS = sized(100_000, 1_000)
 const QUIET_MS = 1_500
+/** The warm-up begins a second after the start and is over by then. */
+const SETTLED_MS = 3_000
 const LONG_AGO = '2020-01-01T00:00:00.000Z'
 
 export function benchSweep(): Promise<BenchRow[]> {
@@ -23,6 +25,7 @@ export function benchSweep(): Promise<BenchRow[]> {
     const { id } = await prepare(folder)
     const bare_ms = atOnce(folder)
     await using server = await startWide(folder)
+    await pause(SETTLED_MS)
     const quiet = await probed(server, () => pause(QUIET_MS))
     const sweeping = await probed(server, () => server.context.retention.sweep())
     const left = jobsOf(folder)
