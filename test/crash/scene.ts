@@ -81,9 +81,9 @@ export class Scene {
     return job
   }
 
-  /** A job that is cancelled as the last thing before the kill, which must meet it between the request and its end: two chances. */
+  /** A job that is cancelled as the last thing before the kill, which must meet it between the request and its end: three chances. */
   async strike(data_dir: string): Promise<boolean> {
-    const jobs = [this.add('burst'), this.add('burst')]
+    const jobs = [this.add('burst'), this.add('burst'), this.add('burst')]
     for (const job of jobs) if (await strike(this.#life, job, data_dir)) return true
     return false
   }

@@ -9,7 +9,7 @@ import type { TrackedJob } from './ledger.ts'
 import type { Life } from './life.ts'
 
 /** Calls that a burst makes before it is cancelled. */
-const UNDER_WAY = 30
+const UNDER_WAY = 20
 /** How long the burst, and then the request, is waited for, in milliseconds. */
 const PATIENCE_MS = 2_500
 const MOMENT_MS = 1_500
@@ -45,7 +45,7 @@ export async function strike(life: Life, job: TrackedJob, data_dir: string): Pro
       if (requested.get() !== 0) return true
       await turn()
     }
-    return false
+    return requested.get() !== 0
   } finally {
     db.close()
   }

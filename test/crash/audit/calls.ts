@@ -35,11 +35,18 @@ function* repeated(evidence: Evidence, key: string, list: readonly CallRecord[])
 /** Milliseconds that a request may have been on its way to the witness. */
 const ON_THE_WAY = 500
 
-/** Calls are made while the job runs: neither before its first start, nor after its end. */
+/**
+ * Calls are made while the job runs: neither before its first start, nor after its end. A call that may be made twice does not wait for the
+ * commit of what came before it, so one that a kill cut off may be of a start that was never stored.
+ */
 function* outside(evidence: Evidence): Iterable<Fault> {
-  const { log, calls } = evidence
+  const { log, kills } = evidence
   const start = log.find((event) => event.type === 'job_status' && event.status === 'running')
   const end = log.find(({ type }) => type === 'job_terminal')
+  const calls = evidence.calls.filter(
+    ({ method, begun_at }) =>
+      method === 'POST' || !kills.some(({ at, until }) => begun_at >= at - ON_THE_WAY && begun_at <= until),
+  )
   const [first] = calls
   if (first && end && !start) yield fault(evidence, 'contradiction', 'it never ran, and made a call')
   if (first && start && first.begun_at < Date.parse(start.timestamp)) {
