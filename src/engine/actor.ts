@@ -7,7 +7,6 @@ import { Join } from './join.ts'
 import type { NodeUpdate } from './journal.ts'
 import { LoopState } from './loop-state.ts'
 import type { Memo } from './memo.ts'
-import { isRetrySafe } from './metadata.ts'
 import type { Inputs, NodeContext, RunResult } from './node-type.ts'
 import type { Result } from './outbox.ts'
 import type { Member, Stage } from './performer.ts'
@@ -292,7 +291,7 @@ export class Actor implements Member {
     } else if (this.#loop) {
       this.#openItems(this.#loop.begin(inputs))
     } else if (this.#stage.memory && !node.input) {
-      this.#recall(this.#tasks.remember()!, inputs)
+      this.#recall(this.#tasks.remember(inputs)!)
     } else {
       const result = node.policy
         ? this.#tasks.attempt(() => this.#attempts(node.policy!, inputs))
@@ -302,14 +301,13 @@ export class Actor implements Member {
   }
 
   /** Goes on with a firing as far as it is known, or runs it. */
-  #recall(memo: Memo, inputs: Inputs): void {
-    const { type, policy } = this.node
-    memo.inputs = inputs
-    const safe = isRetrySafe(type, inputs)
+  #recall(memo: Memo): void {
+    const { policy } = this.node
+    const { inputs } = memo
     const known = memo.recall()
-    if (known && replay(memo, known, safe, this.#results, this.#tasks)) return
+    if (known && replay(memo, known, this.#results, this.#tasks)) return
     const code = () => (policy ? this.#attempts(policy, inputs, memo) : this.#run(inputs, memo.context))
-    const result = this.#tasks.attempt(() => memo.run(code, safe))
+    const result = this.#tasks.attempt(() => memo.run(code))
     if (!this.#stage.stopped) this.#results.take(result, memo)
   }
 
@@ -319,7 +317,8 @@ export class Actor implements Member {
 
   #attempts(policy: AttemptPolicy, inputs: Inputs, memo?: Memo): Promise<unknown> {
     const stage = this.#stage
-    return attempts(policy, (signal) => this.#run(inputs, stage.context(this, signal, memo)), stage.attemptHost(this))
+    const host = stage.attemptHost(this, memo)
+    return attempts(policy, (signal) => this.#run(inputs, stage.context(this, signal, memo)), host)
   }
 
   /** The items of a firing as they come, or what stands for a firing that did not take place. */

@@ -1,7 +1,6 @@
 // The aggregate of one node in one run: the firing that is open while its stream lasts, one after the other.
 import { isThenable } from './firing.ts'
 import type { Memo } from './memo.ts'
-import { isRetrySafe } from './metadata.ts'
 import type { Aggregate, Inputs } from './node-type.ts'
 import type { Result } from './outbox.ts'
 import type { PlanNode } from './plan-parts.ts'
@@ -58,7 +57,7 @@ export class AggregateState {
   begin(inputs: Inputs | Failure | null): void {
     if (inputs === null || inputs instanceof Failure) this.#open = inputs ?? SKIPPED
     else {
-      this.#memo = this.#tasks.remember()
+      this.#memo = this.#tasks.remember(inputs)
       this.#open = this.#opened(inputs) ?? SKIPPED
     }
   }
@@ -91,7 +90,7 @@ export class AggregateState {
     if (aggregate instanceof Failure) return { result: aggregate, memo, known: false }
     if (aggregate instanceof Known) return { result: aggregate.result, memo, known: true }
     if (!isAggregate(aggregate)) return null
-    const result = this.#tasks.attempt(memo ? () => memo.run(() => aggregate.end()) : () => aggregate.end())
+    const result = this.#tasks.attempt(memo ? () => memo.guard(() => aggregate.end()) : () => aggregate.end())
     return { result, memo, known: false }
   }
 
@@ -115,8 +114,7 @@ export class AggregateState {
     if (known?.end)
       return 'unwanted' in known.end ? new Known(null) : this.#knownEnd(endOfKnown(known.end, this.#tasks))
     if (known?.started) return this.#tasks.fail(memo.interrupted()) ?? undefined
-    const safe = isRetrySafe(type, inputs)
-    const opened = this.#tasks.attempt((context) => memo.open(() => type.open!(inputs, context), safe))
+    const opened = this.#tasks.attempt((context) => memo.open(() => type.open!(inputs, context)))
     if (memo.opening) this.#tasks.wait(memo.opening, null, () => {})
     return opened
   }

@@ -11,6 +11,8 @@ export interface AttemptHost {
   readonly signal: AbortSignal
   readonly clock: Clock
   readonly stopped: boolean
+  /** Whether it waits for nothing but workflows that wait themselves: no time counts then. */
+  readonly resting: boolean
   log(severity: LogSeverity, content: string): void
   /** Waits without a place among the firings in flight. Rejects as soon as the run stops. */
   rest(ms: number): Promise<void>
@@ -38,17 +40,22 @@ class TimeLimit {
   async within<T>(work: () => T | Promise<T>): Promise<T> {
     if (this.#ms === null) return await work()
     const timer = new AbortController()
-    const over = this.#host.clock.sleep(this.#ms, AbortSignal.any([timer.signal, this.signal])).then(() => {
-      const error = new NodeError(`The node was not done after ${this.#ms! / 1000} s.`, 'timed_out')
-      this.#firing.abort(error)
-      throw error
-    })
+    const over = this.#over(this.#ms, AbortSignal.any([timer.signal, this.signal]))
     over.catch(() => {})
     try {
       return await Promise.race([work(), over])
     } finally {
       timer.abort()
     }
+  }
+
+  /** Rejects when the time is over. One that rests then is given the same time again. */
+  async #over(ms: number, signal: AbortSignal): Promise<never> {
+    do await this.#host.clock.sleep(ms, signal)
+    while (this.#host.resting)
+    const error = new NodeError(`The node was not done after ${ms / 1000} s.`, 'timed_out')
+    this.#firing.abort(error)
+    throw error
   }
 
   /** Puts the attempt away; what still goes on in it is told to end. */

@@ -6,7 +6,7 @@ export class FiringCalls {
   readonly #open = new Map<Halting, boolean>()
   readonly #turned: (still: boolean) => void
   #made = 0
-  #still = false
+  still = false
   #left = false
 
   /** `turned` hears when the firing begins to wait for nothing but its calls, and when it goes on. */
@@ -42,8 +42,8 @@ export class FiringCalls {
   }
 
   #turn(still: boolean): void {
-    if (this.#left || still === this.#still) return
-    this.#still = still
+    if (this.#left || still === this.still) return
+    this.still = still
     this.#turned(still)
   }
 }

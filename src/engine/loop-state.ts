@@ -31,7 +31,7 @@ export class LoopState {
 
   /** Begins a firing. Gives its items, or the failure that stands for it; null: the run has failed. */
   begin(inputs: Inputs): ItemSource | Failure | null {
-    this.#tasks.remember()
+    this.#tasks.remember(inputs)
     const rounds = this.#tasks.attempt((context) => this.#node.type.loop!(inputs, context))
     if (!isValue(rounds)) return rounds ?? null
     this.#rounds = rounds

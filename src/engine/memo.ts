@@ -4,6 +4,7 @@ import { asSource, isThenable } from './firing.ts'
 import { FiringCalls } from './firing-calls.ts'
 import type { FiringEnd, Remembered, WaitRequest } from './journal.ts'
 import type { Memory, Site } from './memory.ts'
+import { isRetrySafe } from './metadata.ts'
 import {
   type Aggregate,
   type Inputs,
@@ -21,15 +22,14 @@ import { rememberedItems } from './remembered-items.ts'
 import { cannotWait, checkedOutputs, publicError } from './results.ts'
 import type { Failure } from './tokens.ts'
 
-const NO_INPUTS: Inputs = Object.freeze({})
-
 export class Memo implements Site, Brittle {
   readonly node: PlanNode
   readonly path: Path
   readonly place: string
-  readonly calls: FiringCalls
   readonly context: NodeContext
-  inputs: Inputs = NO_INPUTS
+  readonly inputs: Inputs
+  /** Whether it may be run again where it was interrupted. */
+  readonly safe: boolean
   /** Its node's code took something from outside of its inputs. */
   touched = false
   /** It may not any more: what it gave before was not remembered. */
@@ -46,27 +46,33 @@ export class Memo implements Site, Brittle {
   readonly #memory: Memory
   /** Its end is remembered whatever it took: it came later, has an effect, or must not run twice. */
   #lasting: boolean
-  #unsafe = false
   #streams = false
   #dropped = false
   #ended = false
   #dice: (() => number) | null = null
+  #calls: FiringCalls | null = null
 
-  constructor(member: Member, stage: Stage, memory: Memory, path: Path) {
+  constructor(member: Member, stage: Stage, memory: Memory, path: Path, inputs: Inputs) {
     this.node = member.node
     this.path = path
     this.place = path === null ? '' : path.join('.')
-    this.calls = new FiringCalls((still) => stage.stilled(still))
     this.#member = member
     this.#stage = stage
     this.#memory = memory
-    this.#lasting = this.node.type.effect === true
+    this.inputs = inputs
+    this.safe = isRetrySafe(this.node.type, inputs)
+    this.#lasting = !this.safe || this.node.type.effect === true
     this.context = stage.context(member, undefined, this)
   }
 
   /** What is known of it. Asked once. */
   recall(): Remembered | null {
     return this.#memory.journal?.recall(this.node.observed.node_id, this.place) ?? null
+  }
+
+  /** Whether its stream may be opened anew, and go on behind the items that came before. */
+  get repeats(): boolean {
+    return this.safe && this.node.type.repeats === true
   }
 
   get mayWait(): boolean {
@@ -83,22 +89,31 @@ export class Memo implements Site, Brittle {
     return this.#dice()
   }
 
+  /** The workflows that it calls. */
+  get calls(): FiringCalls {
+    this.#calls ??= new FiringCalls((still) => this.#stage.stilled(still))
+    return this.#calls
+  }
+
+  /** Whether it waits for nothing but workflows that it called, none of which goes on by itself. */
+  get resting(): boolean {
+    return this.#calls?.still === true
+  }
+
   /** The memory of the next workflow that it calls. */
   nextCall(): Memory {
     return this.#memory.within(this, this.calls.next())
   }
 
-  /** Runs its code. `safe`: it may be run again; else its start is committed before it begins. */
-  run(code: () => unknown, safe = true): unknown {
-    const { journal } = this.#memory
-    if (safe || journal === null) return this.#guarded(code)
-    this.#unsafe = true
+  /** Runs its code; of one that is not safe to run again once its start is committed. */
+  run(code: () => unknown): unknown {
+    if (this.safe || this.#memory.journal === null) return this.guard(code)
     return this.#later(this.#begin(code))
   }
 
   /** What it gives for an answer. */
   answered(value: unknown): unknown {
-    return this.#guarded(() => this.node.type.answered!(this.inputs, value, this.context))
+    return this.guard(() => this.node.type.answered!(this.inputs, value, this.context))
   }
 
   /** Runs one step of its code, which gives nothing yet. */
@@ -114,10 +129,8 @@ export class Memo implements Site, Brittle {
   }
 
   /** Opens an aggregate; one that must not run twice once its start is committed. */
-  open(code: () => Aggregate, safe: boolean): Aggregate {
-    if (safe || this.#memory.journal === null) return this.step(code)
-    this.#unsafe = true
-    this.#lasting = true
+  open(code: () => Aggregate): Aggregate {
+    if (this.safe || this.#memory.journal === null) return this.step(code)
     const begun = this.#begin(code)
     // Where it fails, its steps say so.
     this.opening = begun.then(
@@ -129,7 +142,7 @@ export class Memo implements Site, Brittle {
 
   item(item: Outputs): void {
     if (this.#ended) return
-    if (this.#unsafe || !this.node.type.repeats) this.#memory.parking?.brittle.add(this)
+    if (!this.repeats) this.#memory.parking?.brittle.add(this)
     this.#note((journal) => journal.item(this.node.observed.node_id, this.place, item))
   }
 
@@ -182,7 +195,7 @@ export class Memo implements Site, Brittle {
     if (this.#dropped) return
     this.#dropped = true
     if (this.#streams) this.end({ unwanted: true })
-    this.calls.drop()
+    this.#calls?.drop()
   }
 
   interrupted(): Interrupted {
@@ -192,7 +205,8 @@ export class Memo implements Site, Brittle {
     return new Interrupted(`Node "${node_id}" was interrupted${how}.`)
   }
 
-  #guarded(code: () => unknown): unknown {
+  /** Runs the code that gives its end. */
+  guard(code: () => unknown): unknown {
     try {
       const given = code()
       return isThenable(given) ? this.#later(given) : this.#judged(given)
@@ -253,7 +267,7 @@ export class Memo implements Site, Brittle {
   /** What it took before it waits is in its request; only what comes after counts for its end. */
   #waiting(wait: Wait): Wait {
     if (!this.mayWait) throw cannotWait(this.node)
-    this.#lasting = this.node.type.effect === true || this.#unsafe
+    this.#lasting = !this.safe || this.node.type.effect === true
     this.touched = false
     this.#over()
     return wait

@@ -6,7 +6,10 @@ import type { Waiting } from './journal.ts'
 export interface Parker {
   /** Whether nothing of it can go on by itself. */
   readonly idle: boolean
-  suspend(waiting: Waiting[]): void
+  /** Whether something that nobody wants any more is under way in it. */
+  readonly leftovers: boolean
+  /** `leftovers`: some run of the execution has them, and they have to end before. */
+  suspend(waiting: Waiting[], leftovers: boolean): void
 }
 
 export interface Parked {
@@ -75,6 +78,10 @@ export class Parking {
 
   #suspend(): void {
     const inOrder = [...this.#parked.values()].sort((a, b) => compare(a.order, b.order))
-    this.#root?.suspend(inOrder.map(({ waiting }) => waiting))
+    const leftovers = [...this.#runs].some((run) => run.leftovers)
+    this.#root?.suspend(
+      inOrder.map(({ waiting }) => waiting),
+      leftovers,
+    )
   }
 }

@@ -97,7 +97,7 @@ export interface Stage extends InboxHost {
   interrupt(performer: Member, error: Interrupted, path: Path): void
   /** The engine's own work, or its host, failed: the run can't be trusted to go on. */
   breakDown(fault: unknown): void
-  attemptHost(performer: Member): AttemptHost
+  attemptHost(performer: Member, memo?: Memo): AttemptHost
   /** The changes of its own values from before an interruption, in their order. */
   updatesFor(performer: Member): readonly NodeUpdate[]
   /** The inputs of an input node, from the run's params. */

@@ -15,14 +15,13 @@ export function endOfKnown(end: Exclude<FiringEnd, { unwanted: true }>, tasks: T
 }
 
 /** Goes on with a firing as far as it is known. False: it has to run. */
-export function replay(memo: Memo, known: Remembered, safe: boolean, results: ResultsWindow, tasks: Tasks): boolean {
+export function replay(memo: Memo, known: Remembered, results: ResultsWindow, tasks: Tasks): boolean {
   if (known.end) replayEnd(known.end, known.items, results, tasks)
   else if (known.wait && known.answer) results.settleAnswer(memo, known.answer.value)
   else if (known.wait) results.wait(memo, known.wait, true)
   else {
     memo.known = known.items
-    const repeats = safe && memo.node.type.repeats === true
-    if (!known.started && (known.items.length === 0 || repeats)) return false
+    if (!known.started && (known.items.length === 0 || memo.repeats)) return false
     tasks.fail(memo.interrupted())
   }
   return true

@@ -334,12 +334,15 @@ export class Run implements Stage, ContextHost, Halting, Parker {
     return this.#wanted === this.#still && this.#scheduler.quiet
   }
 
-  suspend(waiting: Waiting[]): void {
+  get leftovers(): boolean {
+    return this.#inFlight > this.#wanted
+  }
+
+  suspend(waiting: Waiting[], leftovers: boolean): void {
     this.#waiting = waiting
     this.#stop('suspending')
-    // What it called has been told to stop. What nobody wanted any more has to end before.
-    if (this.#inFlight === this.#wanted) this.#settle()
-    else this.#abortFirings(new NodeError('The run is suspended.', 'cancelled'))
+    if (leftovers) this.#abortFirings(new NodeError('The run is suspended.', 'cancelled'))
+    else this.#settle()
   }
 
   /** Waiting for a sub-workflow, a firing gives its place to the firings inside of it. */
@@ -355,13 +358,16 @@ export class Run implements Stage, ContextHost, Halting, Parker {
     return withoutPlace(budget, () => callWorkflow(node, workflow_id, params, this.#calls, signal, memo))
   }
 
-  attemptHost({ node }: Member): AttemptHost {
+  attemptHost({ node }: Member, memo?: Memo): AttemptHost {
     const run = this
     return {
       signal: this.signal,
       clock: this.clock,
       get stopped() {
         return run.stopped
+      },
+      get resting() {
+        return memo?.resting === true
       },
       log: (severity, content) => {
         if (!this.settled) this.observer.log(node.observed, severity, content)

@@ -3,7 +3,7 @@
 import { type Firing, isThenable } from './firing.ts'
 import type { HeldFailure } from './journal.ts'
 import { Memo } from './memo.ts'
-import type { NodeContext, NodeType } from './node-type.ts'
+import type { Inputs, NodeContext, NodeType } from './node-type.ts'
 import type { Member, Stage } from './performer.ts'
 import { type Path, Place } from './place.ts'
 import { Failure } from './tokens.ts'
@@ -42,10 +42,10 @@ export class Tasks {
   }
 
   /** Begins what is remembered of a firing, which then has a context of its own; null in a run that remembers nothing. */
-  remember(): Memo | null {
+  remember(inputs: Inputs): Memo | null {
     const { memory } = this.#stage
     if (!memory) return null
-    const memo = new Memo(this.#performer, this.#stage, memory, this.path)
+    const memo = new Memo(this.#performer, this.#stage, memory, this.path, inputs)
     this.#context = memo.context
     return memo
   }

@@ -58,10 +58,7 @@ export class WeaveState {
   /** Begins a firing. Gives its items; or what stands for a firing that does not take place. */
   begin(inputs: Inputs | Failure | null): ItemSource | Failure | null {
     this.busy = true
-    this.#tasks.remember()
-    const { type } = this.#node
-    const begun =
-      inputs === null || inputs instanceof Failure ? inputs : this.#tasks.attempt((c) => type.weave!(inputs, c))
+    const begun = inputs === null || inputs instanceof Failure ? inputs : this.#begun(inputs)
     if (begun === null || begun === undefined || begun instanceof Failure) {
       this.#leave()
       return begun ?? null
@@ -69,6 +66,11 @@ export class WeaveState {
     this.#weave = begun
     this.#source = new ItemSource(null, false)
     return this.#source
+  }
+
+  #begun(inputs: Inputs): Weave | Failure | undefined {
+    this.#tasks.remember(inputs)
+    return this.#tasks.attempt((context) => this.#node.type.weave!(inputs, context))
   }
 
   /** Goes on as far as its streams allow. False: it has to wait. */
