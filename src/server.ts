@@ -126,6 +126,8 @@ async function startIn(
 }
 
 const DRAIN_MS = 30_000
+/** How many files of assets are looked at in one round of the sweep. */
+const FILES_SWEPT = 500
 const LAST_ANSWERS_MS = 2_000
 const IDLE_CHECK_MS = 20
 /** After the first answers: a process that was just started has better things to do. */
@@ -170,7 +172,8 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
   })
   for (const warning of config.warnings) log.warn(warning)
   const principalOf = localGate(config, log)
-  const retention = new Retention({ store, platform, log, job_days: config.job_retention_days })
+  const sweepFiles = () => assets.sweepUnreferenced(FILES_SWEPT)
+  const retention = new Retention({ store, platform, log, job_days: config.job_retention_days, sweepFiles })
   const started_at = platform.now()
   const known = {
     config,

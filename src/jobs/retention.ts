@@ -15,6 +15,8 @@ export interface RetentionParts {
   readonly log: Log
   /** How many days a job is kept after its end. */
   readonly job_days: number
+  /** Removes some of the files that no asset names any more. */
+  readonly sweepFiles: () => Promise<unknown>
 }
 
 const HOUR_MS = 3_600_000
@@ -60,6 +62,7 @@ export class Retention implements AsyncDisposable {
   async #sweepAll(): Promise<void> {
     try {
       for (const sweep of this.#sweeps()) while (!(await this.#batch(sweep)));
+      await this.#parts.sweepFiles()
     } catch (error) {
       // The next round tries again; until then nothing is lost but room.
       if (!this.#stopped.signal.aborted) this.#parts.log.error({ err: error }, 'old jobs could not be removed')

@@ -1,5 +1,6 @@
 // What is left of jobs as time goes by, and that nobody notices how it is removed.
 import assert from 'node:assert/strict'
+import { existsSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import Database from 'better-sqlite3'
@@ -149,7 +150,13 @@ describe('retention', () => {
     })
     const sweep = async () => {
       const platform = { ...systemPlatform(), now: () => START + 8 * DAY }
-      const parts = { store: opened.store, platform, log: createLog('silent'), job_days: 30 }
+      const parts = {
+        store: opened.store,
+        platform,
+        log: createLog('silent'),
+        job_days: 30,
+        sweepFiles: async () => {},
+      }
       await using retention = new Retention(parts)
       const before = opened.store.statements
       await retention.sweep()
@@ -218,5 +225,21 @@ describe('a sweep leaves the event loop free', () => {
       return () => server.sweepAfter(8)
     })
     assert.deepEqual(kept(server, [key]), { rows: [key], events: [], journal: [key], tombstones: [] })
+  })
+
+  test('removes files that no asset names any more', async () => {
+    await using server = await startServer()
+    const { assets, retention } = server.context
+    const { row } = assets.prepare({ user_id: '1', workspace_id: null }, Buffer.from('left behind'), {
+      content_type: null,
+      workflow_id: null,
+      job_id: null,
+      node_id: null,
+    })
+    const file = join(server.data_dir, 'storage', 'objects', ...row.content_key.split('/'))
+    const old = new Date(Date.now() - 2 * 3_600_000)
+    utimesSync(file, old, old)
+    await retention.sweep()
+    assert.equal(existsSync(file), false)
   })
 })
