@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
-import { startServer } from './helpers/server.ts'
+import type { JobSnapshot } from '../generated/types.ts'
+import { startServer, until } from './helpers/server.ts'
 
 const run = promisify(execFile)
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
@@ -70,6 +71,27 @@ describe('README', () => {
     })
     const { outputs } = (await response.json()) as { outputs: unknown }
     assert.deepEqual(outputs, { shout: 'HELLO' })
+  })
+
+  test('the job that waits for an approval is completed by it', async () => {
+    await using server = await startServer()
+    const [create, start, resume] = curlBlocks()
+      .slice(2)
+      .map((block) => block.replace('http://127.0.0.1:7777', server.url))
+    const shell = async (command: string, env: Record<string, string>) =>
+      JSON.parse((await run('sh', ['-c', command], { env: { ...process.env, ...env } })).stdout) as Record<
+        string,
+        unknown
+      >
+    const { id } = await shell(create!, {})
+    const { job_id, status } = await shell(start!, { WORKFLOW: String(id) })
+    assert.equal(status, 'suspended')
+    await shell(resume!, { JOB: String(job_id) })
+    const completed = async () => {
+      const job = (await (await fetch(`${server.url}/api/jobs/${String(job_id)}`)).json()) as JobSnapshot
+      return job.status === 'completed' && job.result
+    }
+    assert.deepEqual((await until('the result', completed)).outputs, { paid: 20 })
   })
 
   test('shows every example by its name and its purpose', async () => {
