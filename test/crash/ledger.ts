@@ -49,7 +49,7 @@ export class TrackedJob {
     this.random = random
     this.retry_of = retry_of
     this.job_id = door === 'socket' ? work.label : null
-    this.polled = random.chance(0.3) ? new Recording('a polling follower') : null
+    this.polled = door !== 'run' && random.chance(0.3) ? new Recording('a polling follower') : null
     this.watched = random.chance(0.4)
     this.patience = random.int(0, 2)
     this.retriable = random.chance(0.7)
@@ -57,7 +57,7 @@ export class TrackedJob {
   }
 
   get ended(): boolean {
-    return this.sse.ended
+    return this.door === 'run' ? this.acknowledged : this.sse.ended
   }
 
   /** Whether all that follow it have seen its end. */

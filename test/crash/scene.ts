@@ -48,7 +48,7 @@ export class Scene {
   open(hurried: boolean): void {
     this.#hurried = hurried
     for (const job of this.#ledger.jobs) {
-      if (job.acknowledged && !job.seenOff && job.door !== 'run') this.#watch(job, true)
+      if (job.acknowledged && !job.seenOff) this.#watch(job, true)
       if (!job.acknowledged && job.door === 'socket') this.#submit(job)
     }
   }
@@ -65,6 +65,7 @@ export class Scene {
     await life.pause(random.int(250, 1_500))
     const deadline = performance.now() + PATIENCE_MS
     await life.until(() => this.#acknowledged >= LEAST_ACKNOWLEDGED || performance.now() > deadline)
+    if (this.#acknowledged < LEAST_ACKNOWLEDGED) throw new Error(`too little was acknowledged: ${this.#acknowledged}`)
     return this.#acknowledged
   }
 
@@ -90,7 +91,7 @@ export class Scene {
 
   /** Whether all jobs have ended before the eyes of all who watch. */
   get atRest(): boolean {
-    return this.#ledger.jobs.every((job) => !job.acknowledged || job.door === 'run' || this.#isOver(job))
+    return this.#ledger.jobs.every((job) => !job.acknowledged || this.#isOver(job))
   }
 
   /** Whether the sockets have been told so as well. */
