@@ -93,12 +93,12 @@ export class Run implements Stage, ContextHost, Halting, Parker {
     this.#actors = new Array(plan.nodes.length)
     this.#scheduler = new Scheduler((node) => this.#actor(node), options.budget)
     this.#open = plan.nodes.length
+    this.memory?.parking?.join(this)
   }
 
   /** Begins. A run that needs no waiting is over when this returns. */
   start(): void {
     this.#begun = true
-    this.memory?.parking?.join(this)
     const { signal, timeLimit } = this.#options
     if (signal.aborted) {
       this.#cancel()
@@ -330,7 +330,7 @@ export class Run implements Stage, ContextHost, Halting, Parker {
   }
 
   get idle(): boolean {
-    if (this.#state !== 'running' || this.#working || this.#open === 0) return false
+    if (this.#state !== 'running' || !this.#begun || this.#working || this.#open === 0) return false
     return this.#wanted === this.#still && this.#scheduler.quiet
   }
 

@@ -51,10 +51,10 @@ describe('what is remembered', () => {
     ['nothing of a synchronous firing', now, {}, 0],
     ['a firing that came later', later, {}, 1],
     ['one that looked at the clock', asks, {}, 1],
-    ['one that took a service', (inputs, { services }) => (assert.ok(services), now(inputs)), {}, 1],
+    ['one that took a service', (inputs, { services }) => (services ? now(inputs) : {}), {}, 1],
     ['one that has an effect', now, { effect: true }, 1],
     ['one that must not run twice', now, { retry_safe: false }, 1],
-    ['nothing of one that rolled dice', (inputs, context) => (assert.ok(context.random() < 1), now(inputs)), {}, 0],
+    ['nothing of one that rolled dice', (inputs, context) => (context.random() < 1 ? now(inputs) : {}), {}, 0],
   ]
   for (const [what, run, rest, ends] of CASES) {
     test(what, async () => {
