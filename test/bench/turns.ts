@@ -18,6 +18,22 @@ export async function takeTurns(
   return turns.sort((a, b) => a.proportion - b.proportion)[rounds >> 1]!
 }
 
+/** What work of this process has taken of the processor. */
+export interface Spent {
+  done: number
+  cpu_us: number
+}
+
+/** Adds what `work` takes, which gives how much it did in a second. */
+export async function metered(spent: Spent, work: () => number | Promise<number>): Promise<number> {
+  const [before, from] = [process.cpuUsage(), performance.now()]
+  const per_second = await work()
+  const { user, system } = process.cpuUsage(before)
+  spent.cpu_us += user + system
+  spent.done += (per_second * (performance.now() - from)) / 1000
+  return per_second
+}
+
 /** Three places after the point. */
 export function rounded(value: number): number {
   return Math.round(value * 1000) / 1000
