@@ -4,19 +4,20 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { execute, type Outcome } from '../../src/engine/execution.ts'
+import type { NodeRegistry } from '../../src/engine/node-type.ts'
 import type { Plan } from '../../src/engine/plan.ts'
 import { planOf, Recorder, until } from './kit.ts'
 import { MemoryJournal } from './memory-journal.ts'
 import { Builder, type Recipe, recipes } from './random-graphs.ts'
 import { MIXES } from './random-mixes.ts'
-import { Counts, REMEMBERED_MANNERS, rememberedRegistry } from './random-remembered.ts'
+import { Counts, calledGraph, REMEMBERED_MANNERS, rememberedRegistry } from './random-remembered.ts'
 import { Ledger } from './random-types.ts'
 import { holds, limits, scale } from './random-verdict.ts'
 
 const RUNS = 300
 
 /** More of those that are remembered. */
-const MANNERS = [...REMEMBERED_MANNERS, 'unsafe', 'unsafe', 'fickle', 'slow'] as const
+const MANNERS = [...REMEMBERED_MANNERS, 'unsafe', 'unsafe', 'fickle', 'slow', 'calling'] as const
 
 interface Limits {
   concurrency: number
@@ -31,12 +32,20 @@ class Patient {
   ledger = new Ledger()
   journal: MemoryJournal | null = null
   readonly plan: Plan
+  readonly #called = new Map<string, Plan>()
+  readonly #registry: NodeRegistry
 
   constructor(recipe: Recipe, limit: Limits) {
     this.builder = new Builder(recipe)
     this.#limits = limit
-    const registry = rememberedRegistry(this.ledger, this.counts, () => this.journal)
-    this.plan = planOf(this.builder.graph(), registry)
+    this.#registry = rememberedRegistry(this.ledger, this.counts, () => this.journal)
+    this.plan = planOf(this.builder.graph(), this.#registry)
+  }
+
+  async #planOf(workflow_id: string): Promise<Plan> {
+    const plan = this.#called.get(workflow_id) ?? planOf(calledGraph(workflow_id), this.#registry)
+    this.#called.set(workflow_id, plan)
+    return plan
   }
 
   /** Runs, answering whatever waits: some of it at once while the run lives, the rest once it is suspended. */
@@ -46,7 +55,8 @@ class Patient {
       assert.ok(rounds < 2000, 'the run is suspended over and over')
       const observer = new Recorder()
       const signal = new AbortController().signal
-      const options = { params: {}, signal, observer, journal: journal.open(), seed: 5, ...this.#limits }
+      const loadPlan = (workflow_id: string) => this.#planOf(workflow_id)
+      const options = { params: {}, signal, observer, journal: journal.open(), seed: 5, loadPlan, ...this.#limits }
       const outcome = await execute(this.plan, options).done
       await until(() => this.ledger.open === 0, 'firings that are still open')
       assert.deepEqual(observer.faults, [])

@@ -1,9 +1,12 @@
 // The kinds of random graphs in the manners that matter to a run that remembers: what takes something from outside, has an effect, must not
 // run twice, gives other items each time, rolls dice, or waits. And the count of how often the code of each firing began.
+
+import type { Graph } from '../../src/engine/graph.ts'
 import { type Inputs, type NodeContext, type NodeRegistry, type NodeType, Wait } from '../../src/engine/node-type.ts'
-import { withTypes } from './kit.ts'
+import { graph, node, withTypes } from './kit.ts'
 import type { MemoryJournal } from './memory-journal.ts'
-import type { Kind } from './random-kinds.ts'
+import { type Kind, number } from './random-kinds.ts'
+import { KINDS } from './random-mixes.ts'
 import { type Ledger, nodeType, OWN_KINDS, type OwnManner, type RememberedManner } from './random-types.ts'
 
 export const REMEMBERED: Record<RememberedManner | 'sync' | 'async' | 'slow', OwnManner> = {
@@ -17,6 +20,7 @@ export const REMEMBERED: Record<RememberedManner | 'sync' | 'async' | 'slow', Ow
   rolling: 'sync',
   rollingLate: 'slow',
   waiting: 'sync',
+  calling: 'sync',
 }
 type Manner = keyof typeof REMEMBERED
 export const REMEMBERED_MANNERS = Object.keys(REMEMBERED) as Manner[]
@@ -91,6 +95,39 @@ const MANNERS: Partial<Record<Manner, (type: NodeType, kind: Kind) => Partial<No
     kind.streams.length > 0
       ? {}
       : { run: () => new Wait(REQUEST), answered: (inputs, _value, context) => run!(inputs, context) as Inputs },
+  calling,
+}
+
+const CALLED: readonly Manner[] = ['waiting', 'unsafe', 'slow', 'rolling', 'touching', 'calling']
+
+/** A workflow of one node, by the name under which it is called: its inputs and outputs are the node's. */
+export function calledGraph(workflow_id: string): Graph {
+  const kind = KINDS[workflow_id.slice(0, workflow_id.indexOf('.'))]!
+  const names = kind.properties.map(({ name }) => name)
+  return graph(
+    [
+      ...names.map((name) => node(`in ${name}`, 'input.Any', { name })),
+      node('n', workflow_id),
+      ...kind.handles.map((name) => node(`out ${name}`, 'output.Output', { name })),
+    ],
+    [
+      ...names.map((name) => `in ${name}.output->n.${name}`),
+      ...kind.handles.map((handle) => `n.${handle}->out ${handle}.value`),
+    ],
+  )
+}
+
+function calling({ node_type }: NodeType, kind: Kind): Partial<NodeType> {
+  if (kind.streams.length > 0) return {}
+  const name = node_type.slice(0, node_type.indexOf('.'))
+  return {
+    run(inputs, context) {
+      const sum = Object.values(inputs).reduce((all: number, one) => all + number(one), 0)
+      // Called by a called one, it calls one that calls no more.
+      const manners = CALLED.length - Number(context.node_id === 'n')
+      return context.callWorkflow(`${name}.${CALLED[sum % manners]}`, inputs)
+    },
+  }
 }
 
 function counted(type: NodeType, counts: Counts, journal: () => MemoryJournal | null): NodeType {

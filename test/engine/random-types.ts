@@ -12,7 +12,15 @@ import type { RefType } from './reference-shape.ts'
 /** Deaf firings take no notice of a cancel: they wait until the test lets them go. */
 export type OwnManner = 'sync' | 'async' | 'slow' | 'deaf'
 /** What runs that remember have besides: `random-remembered.ts` has their types. */
-export type RememberedManner = 'touching' | 'effective' | 'unsafe' | 'fickle' | 'rolling' | 'rollingLate' | 'waiting'
+export type RememberedManner =
+  | 'touching'
+  | 'effective'
+  | 'unsafe'
+  | 'fickle'
+  | 'rolling'
+  | 'rollingLate'
+  | 'waiting'
+  | 'calling'
 export type Manner = OwnManner | RememberedManner
 export const MANNERS: OwnManner[] = ['sync', 'async', 'slow']
 
