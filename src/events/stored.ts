@@ -5,8 +5,9 @@ import { jsonText } from '../json.ts'
 import type { EventBody } from './types.ts'
 
 /** The JSON text that is stored of an event. @throws what the writer throws */
-export function payloadOf({ type: _, ...rest }: EventBody): string {
-  if ('snapshot' in rest) return JSON.stringify({ status: rest.status })
+export function payloadOf(event: EventBody): string {
+  if (event.type === 'job_terminal') return JSON.stringify({ status: event.status })
+  const { type: _, ...rest } = event
   return jsonText(rest)
 }
 

@@ -8,7 +8,7 @@ import { jobFrame } from './job-frame.ts'
 import { buildManifest } from './manifest.ts'
 import type { Publication, Publisher } from './publication.ts'
 import { snapshotOf } from './snapshot.ts'
-import { moved } from './states.ts'
+import { moved, publicStatus } from './states.ts'
 
 export interface EndingJob {
   readonly row: JobTable
@@ -42,13 +42,20 @@ export function terminate(
   row.result = result
   // The snapshot inside the event counts the event itself.
   row.last_sequence = job.sequence
-  const snapshot = snapshotOf(row, () => 1)
   const frame = jobFrame(row, {
     ...(told ? { error: told.message } : {}),
     ...(completed ? { result: { outputs: publication.lists } } : {}),
     duration: duration(row),
   })
-  return { event: { type: 'job_terminal', status: snapshot.status, snapshot } as EventBody, frame }
+  const event = {
+    type: 'job_terminal',
+    status: publicStatus(row.status),
+    // Made where somebody sees it, since it reads the result again. The row does not change any more.
+    get snapshot() {
+      return snapshotOf(row, () => 1)
+    },
+  }
+  return { event: event as EventBody, frame }
 }
 
 /** Seconds from start to end; 0 for a job that never started. */
