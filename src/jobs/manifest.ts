@@ -53,7 +53,7 @@ export function buildManifest(
       inputs,
       providers: [],
       models: [],
-      seed: null,
+      seed: row.seed,
     },
   } as ResultManifest
 }
