@@ -61,7 +61,7 @@ test-strace: $(INSTALLED) ## that what is acknowledged is on the disk, by strace
 crash: $(INSTALLED) ## kill the server 200 times and judge what it kept (SVC_TEST_SEED= repeats a run, SVC_TEST_SCALE=1 is 10 kills)
 	SVC_TEST_SCALE=$${SVC_TEST_SCALE:-20} $(NODE) test/crash/main.ts
 
-bench: $(INSTALLED) ## measure speed and memory (ONLY= selects)
+bench: $(INSTALLED) ## measure speed and memory (ONLY= selects, SVC_BENCH_SCALE=0.1 does less)
 	$(NODE) test/bench/main.ts $(ONLY)
 
 clean: ## remove what was installed and built
