@@ -44,7 +44,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   ws: ['sockets', 'client', 'conformance'],
   'quickjs-emscripten-core': ['sandbox'],
   '@jitl/quickjs-wasmfile-release-sync': ['sandbox'],
-  'node:worker_threads': ['sandbox'],
+  'node:worker_threads': ['sandbox', 'db'],
   '@msgpack/msgpack': ['sockets', 'client', 'conformance', 'codegen'],
   pino: ['log.ts'],
   'prom-client': ['metrics.ts'],

@@ -15,6 +15,8 @@ export type Durability = 'full' | 'normal'
 export interface ConnectionOptions {
   durability?: Durability
   readonly?: boolean
+  /** Whether the file has to be there already; it has to for one that only reads. */
+  exists?: boolean
   /** How long a statement waits for another connection's lock, in milliseconds. */
   busy_ms?: number
 }
@@ -26,8 +28,8 @@ export const connections = channel('svc:database-connection')
 
 /** Opens `path`; a connection that only reads makes no file. Throws what SQLite says. */
 export function connect(path: string, options: ConnectionOptions = {}): Connection {
-  const { durability = 'full', readonly = false, busy_ms = BUSY_MS } = options
-  const db = new Database(path, { readonly, fileMustExist: readonly, timeout: busy_ms })
+  const { durability = 'full', readonly = false, exists = readonly, busy_ms = BUSY_MS } = options
+  const db = new Database(path, { readonly, fileMustExist: exists, timeout: busy_ms })
   try {
     // Said before the journal mode is: this build of SQLite gives a database in WAL mode less, unless it was told.
     db.pragma(`synchronous = ${durability}`)

@@ -30,6 +30,9 @@ export class GroupCommit {
   readonly #options: GroupOptions
   #pending: Pending[] = []
   #scheduled = false
+  #held: NodeJS.Timeout | null = null
+  /** Whether something was due while it was held. */
+  #late = false
   #stuck = false
   #closed = false
   #wroteAt = Number.NEGATIVE_INFINITY
@@ -53,11 +56,29 @@ export class GroupCommit {
     if (this.#scheduled) return
     this.#scheduled = true
     // One more round gathers the requests that have arrived meanwhile: at ten connections it is worth a tenth of all runs.
-    setImmediate(() => setImmediate(() => this.flush()))
+    setImmediate(() => setImmediate(() => this.#due()))
+  }
+
+  /** Lets what is due wait until `release`, or for `ms`; whoever asks for a flush does not wait. */
+  hold(ms: number): void {
+    this.#held ??= setTimeout(() => this.release(), ms)
+  }
+
+  release(): void {
+    if (this.#held === null) return
+    clearTimeout(this.#held)
+    this.#held = null
+    if (this.#late) this.flush()
+  }
+
+  #due(): void {
+    if (this.#held === null) this.flush()
+    else this.#late = true
   }
 
   flush(): void {
     this.#scheduled = false
+    this.#late = false
     const batch = this.#pending
     if (batch.length === 0) return
     this.#pending = []
@@ -73,6 +94,7 @@ export class GroupCommit {
 
   /** Commits what waits; what comes later fails. */
   close(): void {
+    this.release()
     this.flush()
     this.#closed = true
   }

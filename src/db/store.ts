@@ -37,10 +37,10 @@ export class Store implements AsyncDisposable {
   readonly #wal: WalKeeper | null
   readonly #now: () => number
   #triedAt = Number.NEGATIVE_INFINITY
-  #closed = false
+  #closed: Promise<void> | null = null
 
   private constructor(db: Connection, path: string, options: StoreOptions) {
-    const { log = null, now = () => performance.now(), wal = WAL_LIMITS, committed = () => {} } = options
+    const { log = null, now = () => performance.now(), durability = 'full', wal = WAL_LIMITS } = options
     const condition = new Condition(path, log, now)
     this.#db = db
     this.#path = path
@@ -50,12 +50,20 @@ export class Store implements AsyncDisposable {
     this.#group = new GroupCommit(db, this.#statements, {
       condition,
       now,
-      committed,
+      committed: (ms, units) => {
+        options.committed?.(ms, units)
+        this.#wal?.wrote()
+      },
       broken: (error) => log?.error({ err: error }, 'what follows a commit failed'),
     })
-    const failed = (error: unknown) => void condition.meet(error)
+    const failed = (err: unknown) => {
+      if (condition.meet(err) === err) log?.error({ err }, 'the write-ahead log could not be copied')
+    }
     const idle = () => this.#group.idleFor(IDLE_MS)
-    this.#wal = path === IN_MEMORY ? null : new WalKeeper(db, wal, log, { idle, failed })
+    const hold = (ms: number) => this.#group.hold(ms)
+    const release = () => this.#group.release()
+    const keeping = { limits: wal, durability, log, now, idle, hold, release, failed }
+    this.#wal = path === IN_MEMORY ? null : new WalKeeper(db, keeping)
   }
 
   /**
@@ -136,10 +144,15 @@ export class Store implements AsyncDisposable {
     return schemaOf(this.#db)
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#closed) return
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
     this.#group.close()
-    this.#closed = true
+    const ending = this.#wal?.end()
+    if (ending) await ending
     this.#wal?.[Symbol.dispose]()
     this.#db.close()
   }

@@ -1,52 +1,93 @@
-// Keeps the write-ahead log small. SQLite copies it into the file as it goes, but a reader that holds on to an old state
-// keeps it growing, and it never shrinks by itself; this gives its room back when nobody waits for the database.
+// Keeps the write-ahead log small. A thread copies it into the database's file while commits go on; this tells when. SQLite
+// begins the log anew once all of it is copied: under constant writes, commits wait for a last short pass of the thread.
 import { statSync } from 'node:fs'
+import type { Statement } from 'better-sqlite3'
 import type { Log } from '../log.ts'
-import type { Connection } from './connection.ts'
+import type { Connection, Durability } from './connection.ts'
+import { type Copied, LogCopier } from './log-copier.ts'
 
 export interface WalLimits {
-  /** From this size on, in bytes, the log is emptied as soon as the server is idle. */
+  /** From this size on, in bytes, the log's file is emptied as soon as the server is idle. The other sizes are parts of it. */
   readonly bytes: number
   readonly look_every_ms: number
 }
 
 export const WAL_LIMITS: WalLimits = { bytes: 64 * 1024 * 1024, look_every_ms: 5_000 }
 
+export interface WalOptions {
+  readonly limits: WalLimits
+  readonly durability: Durability
+  readonly log: Log | null
+  readonly now: () => number
+  /** Tells whether nobody waits for the database. */
+  readonly idle: () => boolean
+  /** Lets commits wait, for so many milliseconds at most or until `release`. */
+  readonly hold: (ms: number) => void
+  readonly release: () => void
+  /** Takes what a pass throws. */
+  readonly failed: (error: unknown) => void
+}
+
+/** A part of the limit: after so much the thread is asked for a pass. */
+const PASS = 1 / 16
+/** From here on the log is brought to its end, so that it begins anew; without a thread, it is copied here. */
+const TURN = 1 / 4
+/** So much may be left for the last pass of a log of `TURN`, and a part of what a larger one is longer besides. */
+const LAST = 1 / 256
+const MORE = 1 / 16
+/** For a last pass that takes longer nobody waits: the next one may be faster. A log at its limit is waited for. */
+const HOLD_MS = 20
+const HOLD_AT_LIMIT_MS = 500
 /** A reader that keeps the log this many times over its limit is told of. */
 const TOLD_AT = 4
+/** The thread ends after so long without work. */
+const REST_MS = 60_000
 
 export class WalKeeper implements Disposable {
   readonly #db: Connection
-  readonly #limits: WalLimits
-  readonly #log: Log | null
+  readonly #options: WalOptions
   readonly #timer: NodeJS.Timeout
-  readonly #failed: (error: unknown) => void
+  readonly #copier: LogCopier
+  readonly #look: Statement<[], { log: number; checkpointed: number }>
+  /** The limit in pages. */
+  readonly #limit: number
+  /** How long the log was when it was last looked through. */
+  #seen = 0
+  /** Whether commits wait for the pass that is being made. */
+  #last = false
   #told = false
 
-  /** `idle` tells whether nobody waits; `failed` takes what a checkpoint throws. */
-  constructor(
-    db: Connection,
-    limits: WalLimits,
-    log: Log | null,
-    on: { idle: () => boolean; failed: (error: unknown) => void },
-  ) {
+  constructor(db: Connection, options: WalOptions) {
+    const { log } = options
     this.#db = db
-    this.#limits = limits
-    this.#log = log
-    this.#failed = on.failed
-    this.#timer = setInterval(() => {
-      try {
-        if (this.size() > limits.bytes && on.idle()) this.empty()
-      } catch (error) {
-        on.failed(error)
-      }
-    }, limits.look_every_ms)
+    this.#options = options
+    this.#limit = options.limits.bytes / (db.pragma('page_size', { simple: true }) as number)
+    // Does nothing but tell, in some microseconds.
+    this.#look = db.prepare('pragma wal_checkpoint(NOOP)')
+    this.#copier = new LogCopier({ path: db.name, durability: options.durability }, options.now, {
+      passed: (copied) => this.#over((last) => this.#passed(copied, last)),
+      failed: (error) => this.#over(() => options.failed(error)),
+      lost: (err) => this.#over(() => log?.error({ err }, `the thread that copies ${db.name}-wal failed`)),
+    })
+    this.#timer = setInterval(() => this.#safely(() => this.#tick()), options.limits.look_every_ms)
     this.#timer.unref()
   }
 
   /** Bytes of the log's file; 0 where there is none. */
   size(): number {
     return statSync(`${this.#db.name}-wal`, { throwIfNoEntry: false })?.size ?? 0
+  }
+
+  /** To be called after each commit. It never throws. */
+  wrote(): void {
+    if (this.#copier.busy) return
+    this.#safely(() => {
+      const { pages } = this.#state()
+      if (pages < this.#seen) this.#seen = 0
+      const more = pages - this.#seen
+      if (!this.#copier.failing && more >= this.#limit * PASS) this.#copier.copy()
+      else if (more >= this.#limit * TURN) this.#copyHere()
+    })
   }
 
   /** Copies all of the log into the file and gives its room back; without waiting, as much of it as readers allow. */
@@ -61,22 +102,78 @@ export class WalKeeper implements Disposable {
     }
   }
 
-  #tell(held: boolean): void {
-    const large = held && this.size() > this.#limits.bytes * TOLD_AT
-    if (large && !this.#told) {
-      const fields = { bytes: this.size() }
-      this.#log?.warn(fields, `${this.#db.name}-wal grows: another program has been reading the database for long`)
-    }
-    this.#told = large
+  /** Ends the thread, for the last connection to be the store's; null where there is none. */
+  end(): Promise<unknown> | null {
+    clearInterval(this.#timer)
+    return this.#copier.end()
   }
 
   /** Leaves an empty log behind, as far as it can: what stays in it is read when the database is opened again. */
   [Symbol.dispose](): void {
     clearInterval(this.#timer)
+    this.#safely(() => this.empty())
+  }
+
+  /** How long the log is, and how much of it is in the file, in pages. */
+  #state(): Copied {
+    const { log, checkpointed } = this.#look.get()!
+    return { pages: log, copied: checkpointed }
+  }
+
+  #tick(): void {
+    this.#copier.rest(REST_MS)
+    const { limits, idle } = this.#options
+    if (this.#copier.busy || this.size() <= limits.bytes || !idle()) return
+    const { pages, copied } = this.#state()
+    if (pages - copied <= this.#limit * LAST || this.#copier.failing) this.empty()
+    else this.#copier.copy()
+  }
+
+  #passed(found: Copied | null, last: boolean): void {
+    const { pages, copied } = this.#state()
+    this.#seen = found?.pages ?? pages
+    const held = found !== null && found.copied < found.pages
+    this.#tell(held)
+    const excess = pages - this.#limit * TURN
+    const full = pages >= this.#limit
+    if (found === null || held || pages === copied || excess < 0) return
+    // Somebody could not wait, or the disk was slow. It is tried again after some more, but not for ever.
+    if (last && full) this.#copyHere()
+    if (last) return
+    // What was committed during a pass is left for the next one, which is shorter for that.
+    this.#last = full || pages - copied <= this.#limit * LAST + excess * MORE
+    if (this.#last) this.#options.hold(full ? HOLD_AT_LIMIT_MS : HOLD_MS)
+    this.#copier.copy()
+  }
+
+  /** A pass is over: who waited for it goes on, after `act`, which hears whether it was a last one. */
+  #over(act: (last: boolean) => void): void {
+    const last = this.#last
+    this.#last = false
+    this.#safely(() => act(last))
+    if (last) this.#options.release()
+  }
+
+  #copyHere(): void {
+    this.#db.pragma('wal_checkpoint(PASSIVE)')
+    this.#seen = this.#state().pages
+  }
+
+  #tell(held: boolean): void {
+    const { limits, log } = this.#options
+    const large = held && this.size() > limits.bytes * TOLD_AT
+    if (large && !this.#told) {
+      const fields = { bytes: this.size() }
+      log?.warn(fields, `${this.#db.name}-wal grows: another program has been reading the database for long`)
+    }
+    this.#told = large
+  }
+
+  #safely(act: () => void): void {
     try {
-      this.empty()
+      act()
     } catch (error) {
-      this.#failed(error)
+      this.#options.failed(error)
     }
   }
 }

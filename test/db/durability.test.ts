@@ -1,20 +1,15 @@
-// What a commit is worth: the setting on every connection, how commits are shared, and how large the write-ahead log gets.
+// What a commit is worth: the setting on every connection, and how commits are shared. The write-ahead log: wal.test.ts.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import Database from 'better-sqlite3'
 import { statement } from '../../src/db/statement.ts'
 import { Store, type Tx } from '../../src/db/store.ts'
-import { startServer, temporaryFolder, until } from '../helpers/server.ts'
+import { startServer, temporaryFolder } from '../helpers/server.ts'
 import { jobRow, openStore, putJob } from '../helpers/store.ts'
-import { memoryLog, sizeOf, watchConnections } from './kit.ts'
+import { memoryLog, watchConnections } from './kit.ts'
 
-const KIB = 1024
-const putting =
-  (key: number, bytes = 1) =>
-  (tx: Tx) =>
-    putJob(tx, jobRow(key, { name: 'x'.repeat(bytes) }))
+const putting = (key: number) => (tx: Tx) => putJob(tx, jobRow(key))
 
 describe('SVC_DURABILITY', () => {
   for (const [setting, level, warned] of [
@@ -97,80 +92,5 @@ describe('the counter of statements', () => {
     const before = store.statements
     await store.write(putting(2))
     assert.equal(store.statements - before, 2)
-  })
-})
-
-describe('the write-ahead log', () => {
-  const LIMITS = { bytes: 256 * KIB, look_every_ms: 10 }
-
-  test('grows while a reader holds an old state, and is emptied once it has gone and the server is idle', async () => {
-    const folder = temporaryFolder()
-    const path = join(folder, 'svc.db')
-    const { log, lines } = memoryLog()
-    const store = await Store.open(path, { wal: LIMITS, log })
-    try {
-      await store.write(putting(1))
-      const reader = new Database(path, { readonly: true })
-      reader.exec('begin')
-      assert.equal(reader.prepare('select count(*) from job').pluck().get(), 1)
-      for (let key = 2; key <= 60; key++) await store.write(putting(key, 32 * KIB))
-      const held = sizeOf(`${path}-wal`)
-      assert.ok(held > 4 * LIMITS.bytes, String(held))
-      await until('the warning', () =>
-        lines.some(({ msg }) => /another program has been reading the database/.test(msg)),
-      )
-      assert.ok(sizeOf(`${path}-wal`) >= held)
-      assert.equal(reader.prepare('select count(*) from job').pluck().get(), 1, 'the reader sees what it saw')
-      reader.close()
-      await until('an empty log', () => sizeOf(`${path}-wal`) === 0)
-      assert.equal(lines.filter(({ level }) => level >= 40).length, 1)
-      await store.write(putting(61))
-    } finally {
-      await store[Symbol.asyncDispose]()
-      rmSync(folder, { recursive: true, force: true })
-    }
-  })
-
-  test('gives its room back when it begins anew, also on a server that is never idle', async () => {
-    const folder = temporaryFolder()
-    const path = join(folder, 'svc.db')
-    const store = await Store.open(path, { wal: { ...LIMITS, look_every_ms: 3_600_000 } })
-    try {
-      const reader = new Database(path, { readonly: true })
-      reader.exec('begin')
-      reader.prepare('select count(*) from job').get()
-      for (let key = 1; key <= 200; key++) await store.write(putting(key, 128 * KIB))
-      const held = sizeOf(`${path}-wal`)
-      assert.ok(held > 16 * 1024 * KIB, String(held))
-      reader.close()
-      for (let key = 201; key <= 203; key++) await store.write(putting(key))
-      assert.ok(sizeOf(`${path}-wal`) <= LIMITS.bytes, String(sizeOf(`${path}-wal`)))
-    } finally {
-      await store[Symbol.asyncDispose]()
-      rmSync(folder, { recursive: true, force: true })
-    }
-  })
-
-  test('is not left behind by a store that was closed', async () => {
-    await using opened = await openStore()
-    await opened.store.write(putting(1, 64 * KIB))
-    assert.ok(sizeOf(`${opened.path}-wal`) > 0)
-    await opened.store[Symbol.asyncDispose]()
-    assert.equal(sizeOf(`${opened.path}-wal`), 0)
-  })
-
-  test('is emptied at the close as far as a reader allows', async () => {
-    await using opened = await openStore()
-    await opened.store.write(putting(1))
-    const reader = new Database(opened.path, { readonly: true })
-    reader.exec('begin')
-    reader.prepare('select count(*) from job').get()
-    await opened.store.write(putting(2))
-    await opened.store[Symbol.asyncDispose]()
-    assert.ok(sizeOf(`${opened.path}-wal`) > 0)
-    reader.close()
-    const again = new Database(opened.path, { readonly: true })
-    assert.equal(again.prepare('select count(*) from job').pluck().get(), 2)
-    again.close()
   })
 })

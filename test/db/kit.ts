@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { pino } from 'pino'
 import { type Connection, connections } from '../../src/db/connection.ts'
+import { copiers } from '../../src/db/log-copier.ts'
 import type { Log } from '../../src/log.ts'
 import { temporaryFolder } from '../helpers/server.ts'
 
@@ -43,6 +44,17 @@ export function watchConnections(): Disposable & {
       return found
     },
     [Symbol.dispose]: () => void connections.unsubscribe(listener),
+  }
+}
+
+/** The connection of each thread that copies a write-ahead log in this process: what `PRAGMA synchronous` says there. */
+export function watchCopiers(): Disposable & { of(path: string): readonly number[] } {
+  const opened: { name: string; synchronous: number }[] = []
+  const listener = (one: unknown) => void opened.push(one as { name: string; synchronous: number })
+  copiers.subscribe(listener)
+  return {
+    of: (path) => opened.filter(({ name }) => name === path).map(({ synchronous }) => synchronous),
+    [Symbol.dispose]: () => void copiers.unsubscribe(listener),
   }
 }
 
