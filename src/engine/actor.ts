@@ -4,11 +4,11 @@ import { attempts } from './attempts.ts'
 import { ItemSource } from './firing.ts'
 import { failureAmong, gather } from './gather.ts'
 import { Join } from './join.ts'
-import type { NodeUpdate } from './journal.ts'
 import { LoopState } from './loop-state.ts'
 import type { Memo } from './memo.ts'
 import type { Inputs, NodeContext, RunResult } from './node-type.ts'
 import type { Result } from './outbox.ts'
+import { OwnValues } from './own-values.ts'
 import type { Member, Stage } from './performer.ts'
 import type { AttemptPolicy, PlanNode } from './plan-parts.ts'
 import { replay } from './replay.ts'
@@ -17,7 +17,6 @@ import { ResultsWindow } from './results-window.ts'
 import { Sides } from './sides.ts'
 import { Tasks } from './tasks.ts'
 import { type End, Failure } from './tokens.ts'
-import { applicable } from './updates.ts'
 import { WeaveState } from './weave-state.ts'
 
 /** How many steps an actor takes at most before it lets others have their turn. */
@@ -41,7 +40,9 @@ export class Actor implements Member {
   readonly #sides: Sides | null
   readonly #weave: WeaveState | null
   readonly #loop: LoopState | null
-  #constants: Inputs
+  readonly #values: OwnValues
+  /** Whether its firings may have to be remembered; of input nodes none has. */
+  readonly #remembers: boolean
   #fired = false
   #inputsEnded = false
   #batch = 1
@@ -49,10 +50,6 @@ export class Actor implements Member {
   #deaf = 0
   /** Its relief is to be seen to at its next turn. */
   #relieved = false
-  /** How many firings have begun: how many paths were read. */
-  #begun = 0
-  /** Changes of its own values from before an interruption, until their firing comes. */
-  #updates: readonly NodeUpdate[]
 
   constructor(node: PlanNode, stage: Stage) {
     this.node = node
@@ -64,8 +61,8 @@ export class Actor implements Member {
     this.#sides = node.sides.length > 0 ? new Sides(node, stage) : null
     this.#weave = node.type.weave && this.#sides ? new WeaveState(node, this.#tasks, this.#sides) : null
     this.#loop = node.type.loop && this.#sides ? new LoopState(node, this.#tasks, this.#sides) : null
-    this.#constants = node.constants
-    this.#updates = stage.updatesFor(this)
+    this.#remembers = stage.memory !== null && !node.input
+    this.#values = new OwnValues(node, stage.updatesFor(this))
   }
 
   receive(slot: number, token: unknown): void {
@@ -103,8 +100,7 @@ export class Actor implements Member {
   }
 
   update(values: Inputs): number {
-    this.#constants = { ...this.#constants, ...values }
-    return this.#begun
+    return this.#values.update(values)
   }
 
   deafened(): void {
@@ -259,20 +255,12 @@ export class Actor implements Member {
 
   /** What the present path gives: inputs, a failure in their place, or null where it gives no firing, or the run has failed. */
   #gather(): Inputs | Failure | null {
-    if (this.#updates.length > 0) this.#catchUp()
-    this.#begun++
+    const own = this.#values.next()
     try {
-      return gather(this.node, this.#join, this.#constants)
+      return gather(this.node, this.#join, own)
     } catch (error) {
       return this.#tasks.fail(error)
     }
-  }
-
-  /** Applies the changes that held when this firing began the first time. */
-  #catchUp(): void {
-    const due = this.#updates.filter(({ from }) => from <= this.#begun)
-    for (const { properties } of due) this.update(applicable(this.node, properties))
-    if (due.length > 0) this.#updates = this.#updates.filter(({ from }) => from > this.#begun)
   }
 
   #begin(): void {
@@ -290,7 +278,7 @@ export class Actor implements Member {
       this.#results.open(this.#stage.feedFor(this))
     } else if (this.#loop) {
       this.#openItems(this.#loop.begin(inputs))
-    } else if (this.#stage.memory && !node.input) {
+    } else if (this.#remembers) {
       this.#recall(this.#tasks.remember(inputs)!)
     } else {
       const result = node.policy
@@ -306,7 +294,7 @@ export class Actor implements Member {
     const { inputs } = memo
     const known = memo.recall()
     if (known && replay(memo, known, this.#results, this.#tasks)) return
-    const code = () => (policy ? this.#attempts(policy, inputs, memo) : this.#run(inputs, memo.context))
+    const code = () => (policy ? this.#attempts(policy, inputs, memo) : this.#run(inputs, memo.context!))
     const result = this.#tasks.attempt(() => memo.run(code))
     if (!this.#stage.stopped) this.#results.take(result, memo)
   }

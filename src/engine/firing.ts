@@ -1,7 +1,6 @@
 // One place in a node's reorder window: a firing whose result is awaited or must wait for its turn, or an end mark
 // between firings. Results leave the window in the order of their paths.
 import { sizeOf } from './measure.ts'
-import type { Memo } from './memo.ts'
 import type { Outputs } from './node-type.ts'
 import type { Result } from './outbox.ts'
 import type { Path } from './place.ts'
@@ -71,6 +70,14 @@ export class ItemSource {
   }
 }
 
+/** What is remembered of a firing, as far as its place in the window goes. */
+export interface FiringMemory {
+  /** Has the rest of its stream fetched, whether there is room for it or not. False: that can not be. */
+  fetchAll: () => boolean
+  /** Nobody wants it any more. */
+  drop(): void
+}
+
 export class Firing {
   done: boolean
   result: Result
@@ -81,7 +88,7 @@ export class Firing {
   /** Nobody wants it any more: what it still does comes to nothing. */
   dropped = false
   /** What is remembered of it, in a run that remembers. */
-  memo: Memo | null = null
+  memo: FiringMemory | null = null
   readonly end: End | null
   /** Where it takes place; known of those whose result is awaited. */
   readonly path: Path

@@ -1,20 +1,9 @@
 // What a run remembers beyond its process, so that one that was interrupted goes on where it stood. The engine says what happened and
 // asks what is known; its host stores it. Law 48 and following of the README beside this file.
 import type { Inputs, Outputs } from './node-type.ts'
+import type { WaitRequest } from './wait.ts'
 
-/** What one firing waits for, outside of the run. It must stay plain data: it outlives the process. */
-export interface WaitRequest {
-  /** `approval`: a decision of a person. `value`: a value from outside. `delay`: the passing of time. */
-  readonly kind: 'approval' | 'value' | 'delay'
-  /** The name under which the value is awaited. */
-  readonly name: string | null
-  /** What to show to whoever is asked. */
-  readonly message: string | null
-  /** The JSON schema that the value must satisfy; null: anything. */
-  readonly schema: Record<string, unknown> | null
-  /** When a delay is over, in milliseconds since the epoch; else null. */
-  readonly until: number | null
-}
+export type { WaitRequest } from './wait.ts'
 
 /** A firing that waits. */
 export interface Waiting {

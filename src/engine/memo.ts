@@ -1,6 +1,6 @@
 // One firing as it is remembered: what is known of it from before, and what is to be known after it. Pure synchronous firings leave
 // nothing: they come out the same when they are done again.
-import { asSource, isThenable } from './firing.ts'
+import { asSource, type FiringMemory, isThenable } from './firing.ts'
 import { FiringCalls } from './firing-calls.ts'
 import type { FiringEnd, Remembered, WaitRequest } from './journal.ts'
 import type { Memory, Site } from './memory.ts'
@@ -15,18 +15,35 @@ import {
   Wait,
 } from './node-type.ts'
 import type { Brittle } from './parking.ts'
-import type { Member, Stage } from './performer.ts'
 import { type Path, placed } from './place.ts'
 import type { PlanNode } from './plan-parts.ts'
 import { rememberedItems } from './remembered-items.ts'
 import { cannotWait, checkedOutputs, publicError } from './results.ts'
+import { Telling } from './telling.ts'
 import type { Failure } from './tokens.ts'
 
-export class Memo implements Site, Brittle {
+/** The node and the run of a firing, as its memory sees them. */
+export interface MemoHost {
+  readonly stopped: boolean
+  readonly settled: boolean
+  /** Whether firings in flight were told to end. */
+  readonly aborted: boolean
+  /** Whether nobody wants what the node gives at present. */
+  readonly unwanted: boolean
+  random(): number
+  /** The firing waits for nothing but the workflows that it calls, or goes on. */
+  stilled(still: boolean): void
+  /** The firing would be interrupted where it may not be. */
+  interrupt(error: Interrupted, path: Path): void
+  breakDown(fault: unknown): void
+}
+
+export class Memo implements Site, Brittle, FiringMemory {
   readonly node: PlanNode
   readonly path: Path
   readonly place: string
-  readonly context: NodeContext
+  /** Its own context, once it has one. */
+  context: NodeContext | null = null
   readonly inputs: Inputs
   /** Whether it may be run again where it was interrupted. */
   readonly safe: boolean
@@ -36,33 +53,30 @@ export class Memo implements Site, Brittle {
   sealed = false
   /** The items that its stream gave before an interruption. */
   known: readonly Outputs[] = []
-  /** Has the rest of its stream fetched, whether there is room for it or not. False: that can not be. */
   fetchAll: () => boolean = () => false
   busy = false
   /** Resolves when an aggregate that has to wait for its start is open. */
   opening: Promise<void> | null = null
-  readonly #member: Member
-  readonly #stage: Stage
+  readonly #host: MemoHost
   readonly #memory: Memory
+  readonly #telling: Telling
   /** Its end is remembered whatever it took: it came later, has an effect, or must not run twice. */
   #lasting: boolean
   #streams = false
   #dropped = false
-  #ended = false
   #dice: (() => number) | null = null
   #calls: FiringCalls | null = null
 
-  constructor(member: Member, stage: Stage, memory: Memory, path: Path, inputs: Inputs) {
-    this.node = member.node
+  constructor(node: PlanNode, host: MemoHost, memory: Memory, path: Path, inputs: Inputs) {
+    this.node = node
     this.path = path
     this.place = path === null ? '' : path.join('.')
-    this.#member = member
-    this.#stage = stage
+    this.#host = host
     this.#memory = memory
+    this.#telling = new Telling(memory.journal, this, host)
     this.inputs = inputs
     this.safe = isRetrySafe(this.node.type, inputs)
     this.#lasting = !this.safe || this.node.type.effect === true
-    this.context = stage.context(member, undefined, this)
   }
 
   /** What is known of it. Asked once. */
@@ -85,13 +99,13 @@ export class Memo implements Site, Brittle {
   }
 
   random(): number {
-    this.#dice ??= this.#memory.dice(this) ?? this.#stage.random
+    this.#dice ??= this.#memory.dice(this) ?? (() => this.#host.random())
     return this.#dice()
   }
 
   /** The workflows that it calls. */
   get calls(): FiringCalls {
-    this.#calls ??= new FiringCalls((still) => this.#stage.stilled(still))
+    this.#calls ??= new FiringCalls((still) => this.#host.stilled(still))
     return this.#calls
   }
 
@@ -113,7 +127,7 @@ export class Memo implements Site, Brittle {
 
   /** What it gives for an answer. */
   answered(value: unknown): unknown {
-    return this.guard(() => this.node.type.answered!(this.inputs, value, this.context))
+    return this.guard(() => this.node.type.answered!(this.inputs, value, this.context!))
   }
 
   /** Runs one step of its code, which gives nothing yet. */
@@ -141,15 +155,14 @@ export class Memo implements Site, Brittle {
   }
 
   item(item: Outputs): void {
-    if (this.#ended) return
+    if (this.#telling.ended) return
     if (!this.repeats) this.#memory.parking?.brittle.add(this)
-    this.#note((journal) => journal.item(this.node.observed.node_id, this.place, item))
+    this.#telling.item(item)
   }
 
   end(end: FiringEnd): void {
-    if (this.#ended || !this.keeps) return
-    this.#note((journal) => journal.end(this.node.observed.node_id, this.place, end))
-    this.#ended = true
+    if (this.#telling.ended || !this.keeps) return
+    this.#telling.end(end)
     this.#over()
   }
 
@@ -160,7 +173,7 @@ export class Memo implements Site, Brittle {
   refuse(): void {
     const { node_id } = this.node.observed
     const text = `The run has to wait, and node "${node_id}" could not go on from where it stands.`
-    this.#stage.interrupt(this.#member, new Interrupted(text), this.path)
+    this.#host.interrupt(new Interrupted(text), this.path)
   }
 
   /** A failure stands for it. */
@@ -171,11 +184,11 @@ export class Memo implements Site, Brittle {
 
   /** Its code threw. Where nothing holds that, the run ends with it: there is no need to know. */
   failed(error: unknown): void {
-    const stage = this.#stage
-    if (!this.keeps || stage.aborted || error instanceof Interrupted) return
+    const host = this.#host
+    if (!this.keeps || host.aborted || error instanceof Interrupted) return
     const halted = error instanceof NodeError && error.type === 'cancelled'
-    if (halted && (stage.stopped || this.#dropped)) return
-    if (this.#dropped || this.#member.unwanted) {
+    if (halted && (host.stopped || this.#dropped)) return
+    if (this.#dropped || host.unwanted) {
       this.end({ unwanted: true })
       return
     }
@@ -186,7 +199,7 @@ export class Memo implements Site, Brittle {
 
   /** It waits. Gives what takes it from the list of those who do. `told`: that is known already. */
   wait(request: WaitRequest, told: boolean, answer: (value: unknown) => boolean): () => void {
-    if (!told) this.#note((journal) => journal.wait(this.node.observed.node_id, this.place, request))
+    if (!told) this.#telling.wait(request)
     return this.#memory.park(this, request, answer)
   }
 
@@ -236,14 +249,7 @@ export class Memo implements Site, Brittle {
   }
 
   async #begin<T>(code: () => T): Promise<T> {
-    const stopped = new NodeError('The run has stopped.', 'cancelled')
-    try {
-      await this.#memory.journal!.start(this.node.observed.node_id, this.place)
-    } catch (fault) {
-      this.#stage.breakDown(fault)
-      throw stopped
-    }
-    if (this.#stage.stopped) throw stopped
+    await this.#telling.start()
     this.#memory.parking?.brittle.add(this)
     return code()
   }
@@ -271,15 +277,5 @@ export class Memo implements Site, Brittle {
     this.touched = false
     this.#over()
     return wait
-  }
-
-  #note(tell: (journal: NonNullable<Memory['journal']>) => void): void {
-    const { journal } = this.#memory
-    if (this.#ended || journal === null || this.#stage.settled) return
-    try {
-      tell(journal)
-    } catch (fault) {
-      this.#stage.breakDown(fault)
-    }
   }
 }

@@ -1,11 +1,12 @@
 // What a node type is and what its code sees: properties, outputs, run or open, and the context of a firing.
 // Node types are data plus one function; they know nothing of plans, inboxes or jobs.
 import type { Clock } from './clock.ts'
-import type { WaitRequest } from './journal.ts'
 import type { NodeServices } from './services.ts'
 import type { TypeMetadata } from './types.ts'
+import type { Wait } from './wait.ts'
 
 export { Interrupted, NodeError } from './node-error.ts'
+export { Wait } from './wait.ts'
 
 export interface NodeProperty {
   name: string
@@ -42,17 +43,6 @@ export type Outputs = Record<string, unknown>
 /** Each yielded record is one item of the node's stream handles; the returned one, if any, gives the single handles. */
 export type OutputStream = Generator<Outputs, unknown, unknown> | AsyncGenerator<Outputs, unknown, unknown>
 export type RunResult = Outputs | Wait | Promise<Outputs | Wait> | OutputStream
-
-/**
- * What a firing gives that waits for something outside of the run: its node type has `answered` for when it comes. Only where the context
- * says `waits`; elsewhere the firing fails with `cannot_wait`.
- */
-export class Wait {
-  readonly request: WaitRequest
-  constructor(request: WaitRequest) {
-    this.request = request
-  }
-}
 
 /** One firing of an aggregate. Items that got nothing are never pushed. */
 export interface Aggregate {

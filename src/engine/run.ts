@@ -6,25 +6,27 @@ import type { Halting } from './call.ts'
 import type { Clock } from './clock.ts'
 import { type ContextHost, FiringContext } from './context.ts'
 import { reportToken } from './edge-report.ts'
+import { Failures } from './failures.ts'
 import { endOf, type Feed, Feeds, type PushResult, pushInto } from './feeds.ts'
 import type { ItemSource } from './firing.ts'
+import { Flight } from './flight.ts'
 import type { Inbox } from './inbox.ts'
 import type { HeldFailure, NodeUpdate, Waiting, WaitRequest } from './journal.ts'
 import type { Memo } from './memo.ts'
 import type { Memory } from './memory.ts'
-import { type Inputs, Interrupted, type NodeContext, NodeError, type Outputs } from './node-type.ts'
-import type { ObservedNode, Outcome, RunError, RunObserver } from './observer.ts'
+import { type Inputs, type Interrupted, type NodeContext, NodeError, type Outputs } from './node-type.ts'
+import type { ObservedNode, Outcome, RunObserver } from './observer.ts'
 import type { Parker } from './parking.ts'
 import { CLOSED, type Member, type Performer, type Stage } from './performer.ts'
-import { type Path, placed } from './place.ts'
+import type { Path } from './place.ts'
 import type { Plan } from './plan.ts'
 import { Published } from './published.ts'
 import { rest, withoutPlace } from './resting.ts'
-import { paramInputs, publicError } from './results.ts'
+import { paramInputs } from './results.ts'
 import type { RunOptions } from './run-options.ts'
 import { Scheduler } from './scheduler.ts'
 import type { NodeServices } from './services.ts'
-import { Failure } from './tokens.ts'
+import type { Failure } from './tokens.ts'
 import { applicable, type Updated } from './updates.ts'
 
 type State = 'running' | 'failing' | 'cancelling' | 'suspending' | 'settled'
@@ -32,9 +34,6 @@ type State = 'running' | 'failing' | 'cancelling' | 'suspending' | 'settled'
 /** About how many characters wait on the edges of a run before producers pause: in all, and on one edge at least. */
 const WEIGHT = 256_000_000
 const LEAST_WEIGHT = 100_000
-
-/** How many held failures of one node are logged. */
-const TOLD_FAILURES = 20
 
 const NO_NODE: ObservedNode = { node_id: '', node_name: '', node_type: '' }
 
@@ -56,23 +55,18 @@ export class Run implements Stage, ContextHost, Halting, Parker {
   readonly #scheduler: Scheduler
   readonly #feeds: Feeds
   readonly #published: Published
+  readonly #flight = new Flight()
+  readonly #failures: Failures
   readonly #calls = new Set<Halting>()
   readonly #drain = (): void => this.#work()
   readonly #abort = (): void => this.#cancel()
   readonly #aborter: Aborter
   #state: State = 'running'
-  /** Nodes not yet closed, and asynchronous pieces of work under way. */
+  /** Nodes not yet closed. */
   #open: number
-  #inFlight = 0
-  /** How many of these are wanted, and how many of those wait for nothing but the workflows that they call. */
-  #wanted = 0
-  #still = 0
-  /** Firings that wait to be answered. */
-  #parked = 0
   #waiting: Waiting[] | null = null
   #begun = false
   #working = false
-  #error: RunError | null = null
   #outcome: Outcome | null = null
   #done: PromiseWithResolvers<Outcome> | null = null
 
@@ -84,6 +78,7 @@ export class Run implements Stage, ContextHost, Halting, Parker {
     this.clock = options.clock
     this.#aborter = new Aborter(options.signal, options.clock)
     this.observer = options.observer
+    this.#failures = new Failures(options.observer)
     this.random = options.random
     this.services = options.services
     this.memory = options.memory
@@ -190,24 +185,19 @@ export class Run implements Stage, ContextHost, Halting, Parker {
   }
 
   launched(holdsPlace: boolean): void {
-    this.#inFlight++
-    if (!holdsPlace) return
-    this.#wanted++
-    this.#options.budget.take()
+    this.#flight.begin(holdsPlace)
+    if (holdsPlace) this.#options.budget.take()
   }
 
   gaveBack(): void {
-    this.#wanted--
+    this.#flight.release()
     this.#options.budget.giveBack()
     this.#scheduler.later(this.#drain)
   }
 
   landed(heldPlace: boolean, settle: () => void): void {
-    this.#inFlight--
-    if (heldPlace) {
-      this.#wanted--
-      this.#options.budget.giveBack()
-    }
+    this.#flight.end(heldPlace)
+    if (heldPlace) this.#options.budget.giveBack()
     try {
       settle()
     } catch (fault) {
@@ -222,12 +212,12 @@ export class Run implements Stage, ContextHost, Halting, Parker {
   }
 
   stilled(still: boolean): void {
-    this.#still += still ? 1 : -1
+    this.#flight.stilled(still)
     if (still) this.memory?.parking?.check()
   }
 
   park(performer: Member, memo: Memo, request: WaitRequest, told: boolean, answer: (value: unknown) => void) {
-    this.#parked++
+    this.#flight.parked++
     let parked = true
     const release = memo.wait(request, told, (value) => {
       if (this.stopped) return false
@@ -238,7 +228,7 @@ export class Run implements Stage, ContextHost, Halting, Parker {
     const leave = () => {
       if (!parked) return
       parked = false
-      this.#parked--
+      this.#flight.parked--
       release()
     }
     return leave
@@ -289,34 +279,11 @@ export class Run implements Stage, ContextHost, Halting, Parker {
 
   fail(performer: Member, error: unknown, path: Path): Failure | null {
     if (this.#state !== 'running') return null
-    const { node } = performer
-    const { type, message: bare, cause, told } = publicError(error)
-    const message = placed(bare, path)
-    const holds = !(error instanceof Interrupted)
-    if (holds && (node.leadsToCatch || performer.unwanted)) {
-      if (!performer.unwanted) this.#hold(performer, message, cause, told)
-      return new Failure(node.observed, type, message)
-    }
-    this.#stop('failing')
-    this.#error = { node_id: node.observed.node_id, type, message }
-    if (cause !== undefined) this.observer.fault(node.observed, cause, told)
-    this.observer.nodeUpdated(node.observed, 'error', { error: message })
-    return null
+    return this.#failures.judge(performer, error, path, () => this.#stop('failing'))
   }
 
-  failAgain(performer: Member, { type, message }: HeldFailure): Failure {
-    this.#hold(performer, message, undefined, true)
-    return new Failure(performer.node.observed, type, message)
-  }
-
-  #hold(performer: Member, message: string, cause: unknown, told: boolean): void {
-    performer.failed = message
-    const { observed } = performer.node
-    if (cause !== undefined) this.observer.fault(observed, cause, told)
-    performer.failures++
-    if (performer.failures > TOLD_FAILURES) return
-    const more = performer.failures === TOLD_FAILURES ? ' Further failures of this node are not told.' : ''
-    this.observer.log(observed, 'warning', `Failed, and went on to a Catch: ${message}${more}`)
+  failAgain(performer: Member, failure: HeldFailure): Failure {
+    return this.#failures.again(performer, failure)
   }
 
   // — what contexts ask —
@@ -331,11 +298,11 @@ export class Run implements Stage, ContextHost, Halting, Parker {
 
   get idle(): boolean {
     if (this.#state !== 'running' || !this.#begun || this.#working || this.#open === 0) return false
-    return this.#wanted === this.#still && this.#scheduler.quiet
+    return this.#flight.resting && this.#scheduler.quiet
   }
 
   get leftovers(): boolean {
-    return this.#inFlight > this.#wanted
+    return this.#flight.leftovers
   }
 
   suspend(waiting: Waiting[], leftovers: boolean): void {
@@ -429,7 +396,7 @@ export class Run implements Stage, ContextHost, Halting, Parker {
   breakDown(fault: unknown): void {
     if (this.#state === 'running') {
       this.#stop('failing')
-      this.#error = { node_id: '', type: 'internal_error', message: 'The run broke down. The log says why.' }
+      this.#failures.error = { node_id: '', type: 'internal_error', message: 'The run broke down. The log says why.' }
     }
     try {
       this.observer.fault(this.#plan.nodes[0]?.observed ?? NO_NODE, fault, false)
@@ -457,7 +424,7 @@ export class Run implements Stage, ContextHost, Halting, Parker {
     const error = new NodeError(`The run was not over after ${ms / 1000} s.`, 'timed_out')
     if (this.#state === 'running' && this.#open > 0) {
       this.#stop('failing')
-      this.#error = { node_id: '', type: error.type, message: error.message }
+      this.#failures.error = { node_id: '', type: error.type, message: error.message }
     }
     this.#abortFirings(error)
   }
@@ -476,7 +443,7 @@ export class Run implements Stage, ContextHost, Halting, Parker {
     if (this.#state === 'running' && this.#open > 0) {
       if (this.#scheduler.starving) this.#options.budget.wait(this.#drain)
       else this.memory?.parking?.check()
-    } else if (this.#inFlight === 0) this.#settle()
+    } else if (this.#flight.empty) this.#settle()
     // Every node is closed: what nobody wanted any more is under way all the same, and is told to end.
     else if (this.#state === 'running' && !this.#aborter.aborted)
       this.#abortFirings(new NodeError('The run is over.', 'cancelled'))
@@ -484,12 +451,13 @@ export class Run implements Stage, ContextHost, Halting, Parker {
 
   /** Nothing is under way and nothing can come, though nodes are open: no graph should bring this about. */
   #isStuck(): boolean {
-    if (this.#open === 0 || this.#inFlight > 0 || this.#parked > 0) return false
+    if (this.#open === 0 || !this.#flight.empty || this.#flight.parked > 0) return false
     return !this.#scheduler.pending && !this.#scheduler.starving && !this.#feeds.open
   }
 
   #result(): Outcome {
-    if (this.#error) return { status: 'failed', error: this.#error }
+    const { error } = this.#failures
+    if (error) return { status: 'failed', error }
     if (this.#waiting) return { status: 'suspended', waiting: this.#waiting }
     if (this.#state === 'cancelling') return { status: 'cancelled' }
     return { status: 'completed', outputs: this.#published.all }

@@ -2,8 +2,8 @@
 // in flight.
 import { type Firing, isThenable } from './firing.ts'
 import type { HeldFailure } from './journal.ts'
-import { Memo } from './memo.ts'
-import type { Inputs, NodeContext, NodeType } from './node-type.ts'
+import { Memo, type MemoHost } from './memo.ts'
+import type { Inputs, Interrupted, NodeContext, NodeType } from './node-type.ts'
 import type { Member, Stage } from './performer.ts'
 import { type Path, Place } from './place.ts'
 import { Failure } from './tokens.ts'
@@ -14,7 +14,7 @@ import { Failure } from './tokens.ts'
  */
 const answersAtOnce = new WeakSet<NodeType>()
 
-export class Tasks {
+export class Tasks implements MemoHost {
   readonly #performer: Member
   readonly #stage: Stage
   #context: NodeContext | null = null
@@ -41,11 +41,40 @@ export class Tasks {
     return this.#stage.stopped
   }
 
+  get settled(): boolean {
+    return this.#stage.settled
+  }
+
+  get aborted(): boolean {
+    return this.#stage.aborted
+  }
+
+  get unwanted(): boolean {
+    return this.#performer.unwanted
+  }
+
+  random(): number {
+    return this.#stage.random()
+  }
+
+  stilled(still: boolean): void {
+    this.#stage.stilled(still)
+  }
+
+  interrupt(error: Interrupted, path: Path): void {
+    this.#stage.interrupt(this.#performer, error, path)
+  }
+
+  breakDown(fault: unknown): void {
+    this.#stage.breakDown(fault)
+  }
+
   /** Begins what is remembered of a firing, which then has a context of its own; null in a run that remembers nothing. */
   remember(inputs: Inputs): Memo | null {
     const { memory } = this.#stage
     if (!memory) return null
-    const memo = new Memo(this.#performer, this.#stage, memory, this.path, inputs)
+    const memo = new Memo(this.#performer.node, this, memory, this.path, inputs)
+    memo.context = this.#stage.context(this.#performer, undefined, memo)
     this.#context = memo.context
     return memo
   }
