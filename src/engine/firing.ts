@@ -8,6 +8,8 @@ import type { End } from './tokens.ts'
 
 /** How many items of one firing are fetched ahead of the consumers. */
 const AHEAD = 64
+/** How many, where the stream could not be taken up again and its run has to wait. */
+const HURRIED_AHEAD = 10_000
 /** About how many characters they may have together. */
 const HEAVIEST_AHEAD = 16_000_000
 
@@ -25,7 +27,7 @@ export class ItemSource {
   ended = false
   /** What the firing gives once its items are out, where that is known apart from the iterator. */
   result: Result = null
-  /** Fetched as far as can be, whether there is room for it or not. */
+  /** Fetched to its end if that can be, whether there is room for it or not. */
   hurried = false
   /** Its result is told with its last item, as that of a generator is. */
   merges = false
@@ -44,7 +46,7 @@ export class ItemSource {
   }
 
   get hasRoom(): boolean {
-    return (this.size < AHEAD || this.hurried) && this.weight < HEAVIEST_AHEAD
+    return this.size < (this.hurried ? HURRIED_AHEAD : AHEAD) && this.weight < HEAVIEST_AHEAD
   }
 
   push(item: Outputs): void {

@@ -287,6 +287,14 @@ describe('what could not go on where it stands', () => {
     assert.ok(seen.opened > 1)
   })
 
+  test('a stream without an end that does not repeat fails its run before anybody is asked', async () => {
+    const { type } = list(Number.POSITIVE_INFINITY)
+    const of = graph([node('n', 'test.List'), node('ask', 'test.Ask')], ['n.item->ask.value'])
+    const outcome = await remembered(of, new MemoryJournal(), [type]).execution.done
+    assert.ok(outcome.status === 'failed', JSON.stringify(outcome))
+    assert.deepEqual([outcome.error.node_id, outcome.error.type], ['n', 'node_interrupted'])
+  })
+
   test('an aggregate that must not run twice fails its run before anybody is asked', async () => {
     const sum = testType('test.Sum', {
       properties: [{ ...value, aggregate: true }],
