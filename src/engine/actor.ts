@@ -296,7 +296,9 @@ export class Actor implements Member {
     if (known && replay(memo, known, this.#results, this.#tasks)) return
     const code = () => (policy ? this.#attempts(policy, inputs, memo) : this.#run(inputs, memo.context!))
     const result = this.#tasks.attempt(() => memo.run(code))
-    if (!this.#stage.stopped) this.#results.take(result, memo)
+    if (this.#stage.stopped) return
+    this.#tasks.forget(memo)
+    this.#results.take(result, memo)
   }
 
   #run(inputs: Inputs, context: NodeContext): RunResult {

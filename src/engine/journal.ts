@@ -50,6 +50,8 @@ export interface NodeUpdate {
  * are synchronous: the host commits what it is told, in this order, before or together with anything that follows from it and can be seen.
  */
 export interface Journal {
+  /** True: nothing is known of any firing, so that there is no need to ask. */
+  readonly blank?: boolean
   /** What is known of a firing; null: nothing. Asked once, before the firing begins. */
   recall(node_id: string, path: string): Remembered | null
   /** A firing that must not run twice is about to begin. Resolves when that is committed; rejects where it can not be. */

@@ -38,22 +38,23 @@ export interface MemoHost {
   breakDown(fault: unknown): void
 }
 
+const NEVER = (): boolean => false
+
 export class Memo implements Site, Brittle, FiringMemory {
   readonly node: PlanNode
-  readonly path: Path
-  readonly place: string
+  path: Path
   /** Its own context, once it has one. */
   context: NodeContext | null = null
-  readonly inputs: Inputs
+  inputs: Inputs
   /** Whether it may be run again where it was interrupted. */
-  readonly safe: boolean
+  safe: boolean
   /** Its node's code took something from outside of its inputs. */
   touched = false
   /** It may not any more: what it gave before was not remembered. */
   sealed = false
   /** The items that its stream gave before an interruption. */
   known: readonly Outputs[] = []
-  fetchAll: () => boolean = () => false
+  fetchAll = NEVER
   busy = false
   /** Resolves when an aggregate that has to wait for its start is open. */
   opening: Promise<void> | null = null
@@ -62,7 +63,9 @@ export class Memo implements Site, Brittle, FiringMemory {
   readonly #telling: Telling
   /** Its end is remembered whatever it took: it came later, has an effect, or must not run twice. */
   #lasting: boolean
+  #place: string | null = null
   #streams = false
+  #waits = false
   #dropped = false
   #dice: (() => number) | null = null
   #calls: FiringCalls | null = null
@@ -70,7 +73,6 @@ export class Memo implements Site, Brittle, FiringMemory {
   constructor(node: PlanNode, host: MemoHost, memory: Memory, path: Path, inputs: Inputs) {
     this.node = node
     this.path = path
-    this.place = path === null ? '' : path.join('.')
     this.#host = host
     this.#memory = memory
     this.#telling = new Telling(memory.journal, this, host)
@@ -79,9 +81,27 @@ export class Memo implements Site, Brittle, FiringMemory {
     this.#lasting = !this.safe || this.node.type.effect === true
   }
 
+  /** Begins the next firing of the node, where this one left nothing behind. False: it did. */
+  renew(path: Path, inputs: Inputs): boolean {
+    if (this.#lasting || this.touched || this.#streams || this.#waits || this.#calls !== null) return false
+    this.path = path
+    this.inputs = inputs
+    this.safe = isRetrySafe(this.node.type, inputs)
+    this.#lasting = !this.safe
+    this.#place = null
+    this.#dice = null
+    return true
+  }
+
+  get place(): string {
+    this.#place ??= this.path === null ? '' : this.path.join('.')
+    return this.#place
+  }
+
   /** What is known of it. Asked once. */
   recall(): Remembered | null {
-    return this.#memory.journal?.recall(this.node.observed.node_id, this.place) ?? null
+    const { journal } = this.#memory
+    return journal && !journal.blank ? journal.recall(this.node.observed.node_id, this.place) : null
   }
 
   /** Whether its stream may be opened anew, and go on behind the items that came before. */
@@ -273,6 +293,7 @@ export class Memo implements Site, Brittle, FiringMemory {
   /** What it took before it waits is in its request; only what comes after counts for its end. */
   #waiting(wait: Wait): Wait {
     if (!this.mayWait) throw cannotWait(this.node)
+    this.#waits = true
     this.#lasting = !this.safe || this.node.type.effect === true
     this.touched = false
     this.#over()

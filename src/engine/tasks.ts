@@ -18,6 +18,8 @@ export class Tasks implements MemoHost {
   readonly #performer: Member
   readonly #stage: Stage
   #context: NodeContext | null = null
+  /** What was remembered of a firing that is over, for the next one. */
+  #spare: Memo | null = null
   /** Whether the next firing may take its time, so that it needs a place. */
   #waits: boolean
   inFlight = 0
@@ -73,7 +75,11 @@ export class Tasks implements MemoHost {
   remember(inputs: Inputs): Memo | null {
     const { memory } = this.#stage
     if (!memory) return null
-    const memo = new Memo(this.#performer.node, this, memory, this.path, inputs)
+    const { path } = this
+    const spare = this.#spare
+    this.#spare = null
+    if (spare?.renew(path, inputs)) return spare
+    const memo = new Memo(this.#performer.node, this, memory, path, inputs)
     memo.context = this.#stage.context(this.#performer, undefined, memo)
     this.#context = memo.context
     return memo
@@ -108,6 +114,11 @@ export class Tasks implements MemoHost {
   /** The failure that stands for an error, or null: it has failed the run. */
   fail(error: unknown, firing: Firing | null = null): Failure | null {
     return this.#stage.fail(this.#performer, error, firing ? firing.path : this.path)
+  }
+
+  /** A firing is over: what was remembered of it, if that is nothing, will do for the next one. */
+  forget(memo: Memo): void {
+    this.#spare = memo
   }
 
   /** A failure that was held before an interruption, held again. */

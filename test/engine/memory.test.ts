@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Execution, Outcome } from '../../src/engine/execution.ts'
 import type { Graph } from '../../src/engine/graph.ts'
+import type { Journal } from '../../src/engine/journal.ts'
 import { type Inputs, NodeError, type NodeType } from '../../src/engine/node-type.ts'
 import { Gate, graph, item, node, output, sink, source, start, testType, until, value, withTypes } from './kit.ts'
 import { MemoryJournal } from './memory-journal.ts'
@@ -66,6 +67,25 @@ describe('what is remembered', () => {
       assert.equal(counted.begun, ends === 0 ? 2 : 1)
     })
   }
+
+  test('nothing is asked of a journal that says it knows nothing', async () => {
+    const counted = new Counted('test.It', later)
+    const journal = new MemoryJournal()
+    const told = journal.open()
+    const blank: Journal = {
+      blank: true,
+      recall: () => assert.fail('it is asked'),
+      start: (node_id, path) => told.start(node_id, path),
+      item: (node_id, path, given) => told.item(node_id, path, given),
+      end: (node_id, path, end) => told.end(node_id, path, end),
+      wait: (node_id, path, request) => told.wait(node_id, path, request),
+      name: (node_id, path) => told.name(node_id, path),
+      within: (node_id, path, call) => told.within(node_id, path, call),
+    }
+    const { execution } = start(through('test.It'), withTypes(counted.type), { journal: blank })
+    assert.deepEqual(await execution.done, completed([2]))
+    assert.deepEqual(journal.of('end'), ['n@'])
+  })
 
   test('one record of a firing that was tried several times', async () => {
     const counted = new Counted(
