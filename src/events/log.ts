@@ -29,6 +29,7 @@ export class EventLog {
   /** Opens the feed of a job that begins or goes on to live. `expected`: a follower will come and wants all of it. */
   open(job_key: number, last_sequence: number, expected = false): Feed {
     const known = this.#feeds.get(job_key)
+    if (known?.owned) throw new Error(`job ${job_key} has a writer already`)
     const feed = known?.sequence === last_sequence ? known : new Feed(job_key, last_sequence, expected)
     feed.owned = true
     this.#feeds.set(job_key, feed)

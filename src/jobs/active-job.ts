@@ -144,7 +144,8 @@ export class ActiveJob implements Contender, JournalHost {
   }
 
   #earlyInputs(): EarlyInputs {
-    this.#early ??= new EarlyInputs(this.plan, this.memory.params, this.#options.fed, this.memory.inputs)
+    const { params, inputs } = this.memory
+    this.#early ??= new EarlyInputs(this.plan, params, this.#options.fed, inputs, this.row.started_at !== null)
     return this.#early
   }
 
@@ -184,11 +185,11 @@ export class ActiveJob implements Contender, JournalHost {
     this.#status('queued', queue_position, jobFrame(this.row, { queue_position }))
   }
 
-  /** Records that an earlier process left it in the middle. */
-  recover(message: string): void {
+  /** Records that an earlier process left it in the middle; `orderly`: because it was told to stop. */
+  recover(message: string, orderly: boolean): void {
     this.row.attempt++
     this.#move('recover')
-    this.remember(['recovery'])
+    if (!orderly) this.remember(['recovery'])
     this.#status('recovering', null, null, message)
   }
 

@@ -2,8 +2,8 @@
 import { nextWake } from '../db/jobs.ts'
 import type { Store } from '../db/store.ts'
 
-/** A timer holds at most 2^31-1 ms. */
-const LONGEST_TIMER_MS = 2_147_483_647
+/** It looks again after this long: a machine may sleep, and clocks are put right. */
+const LONGEST_TIMER_MS = 30_000
 
 export class Alarm {
   readonly #store: Store

@@ -12,20 +12,23 @@ const KEPT_TEXT = 32 * 1024 * 1024
 
 export class EarlyInputs implements Inlet {
   readonly #plan: Plan
+  readonly #begun: boolean
   #values = 0
   readonly #ended = new Set<string>()
   /** Streams that nobody can send to: their whole content came with the job. */
   readonly #given: ReadonlySet<string>
   #text = 0
 
-  /** `earlier`: what it was sent already. */
+  /** `earlier`: what it was sent already. `begun`: some of it has run, and goes on. */
   constructor(
     plan: Plan,
     params: Readonly<Record<string, unknown>>,
     fed: boolean,
     earlier: readonly (readonly ['push', string, unknown] | readonly ['close', string])[],
+    begun: boolean,
   ) {
     this.#plan = plan
+    this.#begun = begun
     const given = ({ name }: PlanInput) => !fed || (Object.hasOwn(params, name) && (params[name] ?? null) !== null)
     this.#given = new Set(plan.inputs.filter(given).map(({ name }) => name))
     for (const [what, name, value] of earlier) {
@@ -54,7 +57,9 @@ export class EarlyInputs implements Inlet {
 
   updateProperties(node_id: string, properties: Record<string, unknown>): { applied: string[]; from: number } | null {
     const node = this.#plan.nodes[this.#plan.indexById.get(node_id) ?? -1]
-    return node ? { applied: Object.keys(applicable(node, properties)), from: 0 } : null
+    if (!node) return null
+    // What fired before must come out the same when it is done again, and how much that is only a run can tell.
+    return { applied: this.#begun ? [] : Object.keys(applicable(node, properties)), from: 0 }
   }
 
   #isEnded(name: string): boolean {

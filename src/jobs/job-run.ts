@@ -8,8 +8,8 @@ import { newRun } from '../engine/sub-workflow.ts'
 import { JobJournal, type JournalHost } from './firing-names.ts'
 import type { JobMemory } from './memory.ts'
 
-/** A timer holds at most 2^31-1 ms: a longer wait is taken in steps. */
-const LONGEST_TIMER_MS = 2_147_483_647
+/** A longer wait is taken in steps, by the clock on the wall: a machine may sleep meanwhile. */
+const LONGEST_TIMER_MS = 30_000
 
 export interface RunParts {
   plan: Plan
@@ -65,7 +65,8 @@ export class JobRun {
     }
     const { delays } = memory
     memory.begin()
-    if (deadline !== null) this.#at(deadline, overdue)
+    if (deadline !== null && deadline <= this.#parts.now()) overdue()
+    else if (deadline !== null) this.#at(deadline, overdue)
     for (const { firing, until } of delays) this.delay(firing, until, journal)
     this.#run.start()
     if (!fed) for (const input of plan.inputs) if (input.stream) this.#run.endInput(input.name)

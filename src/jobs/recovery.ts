@@ -43,8 +43,11 @@ export class Recovery {
     this.#roster = roster
   }
 
-  /** Takes over what an earlier process left. What has been running comes before what was waiting. `open` of the queue lets them run. */
-  async restore(): Promise<Recovered> {
+  /**
+   * Takes over what an earlier process left. What has been running comes before what was waiting. `open` of the queue lets them run.
+   * `orderly`: that process stopped by itself, so that no job is to blame for it.
+   */
+  async restore(orderly: boolean): Promise<Recovered> {
     const counts = { running: 0, waiting: 0, ended: 0 }
     const running: ActiveJob[] = []
     const waiting: ActiveJob[] = []
@@ -52,7 +55,7 @@ export class Recovery {
     for (const row of this.#roster.parts.store.read(unfinishedJobs)) {
       const fate = FATES[row.status]
       if (!fate || fate === 'rest') continue
-      const job = this.#takeOver(row, fate)
+      const job = this.#takeOver(row, fate, orderly)
       if (job.terminal) ended.push(job.flushed())
       else if (fate === 'run') running.push(job)
       else waiting.push(job)
@@ -67,13 +70,13 @@ export class Recovery {
   }
 
   /** A job that has ended where nothing more can be done for it, else one that is to be run. */
-  #takeOver(row: JobTable, fate: Fate): ActiveJob {
+  #takeOver(row: JobTable, fate: Fate, orderly: boolean): ActiveJob {
     const { job, runnable } = this.#roster.adopt(row)
     if (fate === 'end') job.end(CANCELLED)
     else if (!runnable)
       job.end(interrupted('The server was interrupted, and its present version cannot run the graph.'))
     else if (fate === 'run') {
-      if (job.memory.idle_recoveries < MOST_IDLE_RECOVERIES) job.recover(RESTARTED)
+      if (job.memory.idle_recoveries < MOST_IDLE_RECOVERIES) job.recover(RESTARTED, orderly)
       else job.end(interrupted(`The job was interrupted ${MOST_IDLE_RECOVERIES} times without getting any further.`))
     }
     return job
@@ -91,7 +94,7 @@ export class Recovery {
     const row = this.#roster.parts.store.read((tx) => jobByKey(tx, job_key))
     const fate = row && !isTerminal(row.status) && FATES[row.status]
     if (!row || !fate || fate === 'rest' || this.#roster.byKey(job_key) || this.#stopped) return
-    const job = this.#takeOver(row, fate)
+    const job = this.#takeOver(row, fate, true)
     if (!job.terminal) {
       this.#roster.queue.restore([job])
       if (row.status === 'pending') job.enqueue()

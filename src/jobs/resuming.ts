@@ -1,5 +1,5 @@
 // Lets suspended jobs go on: with a value that somebody gives, or because time has passed.
-import { jobsToWake } from '../db/jobs.ts'
+import { jobsToWake, updateJob } from '../db/jobs.ts'
 import type { JobTable } from '../db/schema.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
 import type { ActiveJob } from './active-job.ts'
@@ -13,6 +13,8 @@ import { awaiting, type Whom, waitingOf } from './waiting.ts'
 /** How many due jobs are seen to at once, and the pause after that, or where there is no room for them. */
 const DUE_AT_ONCE = 100
 const PAUSE_MS = 200
+/** How long a job that cannot be run is left alone. */
+const POSTPONED_MS = 600_000
 
 /** A value for a suspended job; `at` names where the request stood, for problems. */
 export interface Answer extends Whom {
@@ -44,10 +46,11 @@ export class Resuming {
 
   /**
    * Gives a suspended job, which nobody has in memory, a value that it waits for.
-   * @throws JOB_NOT_SUSPENDED, INVALID_PARAMETERS (the job stays suspended), QUEUE_FULL
+   * @throws JOB_NOT_SUSPENDED, INVALID_PARAMETERS, INVALID_WORKFLOW_GRAPH where this version cannot run it, QUEUE_FULL; it stays suspended then
    */
   resume(row: JobTable, answer: Answer): ActiveJob {
     if (row.status !== 'paused') throw new ServiceError('JOB_NOT_SUSPENDED')
+    this.#roster.planOf(row)
     const { firing, schema } = awaiting(row, answer, answer.at)
     const problems = schema === null ? [] : schemaProblems(schema, answer.value, `${answer.at}/value`)
     if (problems.length > 0) {
@@ -95,10 +98,21 @@ export class Resuming {
       this.#roster.adopt(row).job.end(timedOut(optionsOf(row).timeout_seconds!))
       return
     }
+    if (!this.#roster.runnable(row)) {
+      this.#postpone(row, now)
+      return
+    }
     const due = waitingOf(row).filter(({ until }) => until !== null && until <= now)
     this.#goOn(
       row,
       due.map(({ firing }) => ({ firing, value: null })),
     )
+  }
+
+  /** Another version may know how to run it: it stays suspended, and does not stand in the way of others. */
+  #postpone(row: JobTable, now: number): void {
+    const { store, log } = this.#roster.parts
+    log.error({ job_id: row.id }, 'a suspended job is due, and this version of the server cannot run its graph')
+    store.write((tx) => updateJob(tx, { ...row, wake_at: now + POSTPONED_MS })).catch(() => {})
   }
 }

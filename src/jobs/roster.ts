@@ -98,6 +98,7 @@ export class Roster implements JobHost {
 
   /** Takes over a stored job. `runnable`: its graph can be run. */
   adopt(row: JobTable): { job: ActiveJob; runnable: boolean } {
+    if (this.#active.has(row.key)) throw new Error(`job ${row.key} is taken over twice`)
     const compiled = this.parts.plans.stored(row.graph_sha256)
     const { plan } = compiled
     const memory = () => this.#memoryOf(row)
@@ -123,6 +124,11 @@ export class Roster implements JobHost {
     if (this.queue.take(job)) return 'start'
     this.queue.wait(job)
     return 'wait'
+  }
+
+  /** Whether this version can run the graph of a job. */
+  runnable(row: JobTable): boolean {
+    return this.parts.plans.stored(row.graph_sha256).plan !== null
   }
 
   /** The plan that a job was accepted with. @throws INVALID_WORKFLOW_GRAPH where this version cannot run it */

@@ -3,6 +3,7 @@
 import type { JobSnapshot } from '../../generated/types.ts'
 import { idempotentJob, keepIdempotencyKey } from '../db/idempotency.ts'
 import { activeJobs, jobByKey, lastJobKey, ownedJob } from '../db/jobs.ts'
+import { metaValue, putMeta } from '../db/meta.ts'
 import type { JobTable } from '../db/schema.ts'
 import { type Scope, scopedKey } from '../db/scope.ts'
 import { tombstone } from '../db/tombstones.ts'
@@ -22,6 +23,9 @@ import { waitingOf } from './waiting.ts'
 
 export type { Submission } from './new-job.ts'
 export type { JobOptions } from './stored-options.ts'
+
+/** The fact that the last process stopped by itself: what it left was not interrupted by its own doing. */
+const STOPPED = 'stopped_at'
 
 /** How long a key identifies its submission. */
 export const IDEMPOTENCY_RETENTION_SECONDS = 86_400
@@ -60,8 +64,11 @@ export class JobService {
   }
 
   /** Takes over what an earlier process left unfinished; none of it runs before `open`. */
-  restore(): Promise<Recovered> {
-    return this.#recovery.restore()
+  async restore(): Promise<Recovered> {
+    const { store } = this.#parts
+    const orderly = store.read((tx) => metaValue(tx, STOPPED)) !== null
+    if (orderly) await store.write((tx) => putMeta(tx, STOPPED, null))
+    return this.#recovery.restore(orderly)
   }
 
   /** Lets what was restored run, as there is room. */
@@ -80,7 +87,7 @@ export class JobService {
     const request_sha256 = submission.job_id === null && key === null ? null : requestHash(submission)
     const earlier = this.#earlier(scope, submission, request_sha256)
     if (earlier) return { ...earlier, duplicate: true }
-    if (this.#draining) throw new ServiceError('SERVICE_UNAVAILABLE', { headers: { 'Retry-After': '10' } })
+    if (this.#draining) throw stopped()
     const job = this.#newJob(scope, submission, request_sha256)
     this.#admit(job, () => {
       if (key !== null) this.#keepKey(scope, key, request_sha256!, job)
@@ -183,10 +190,14 @@ export class JobService {
     return row ? { row, active: null } : null
   }
 
-  /** Asks a job to end; one that has ended stays as it is. Gives the state after that, once it is stored. @throws JOB_NOT_FOUND */
+  /**
+   * Asks a job to end; one that has ended stays as it is. Gives the state after that, once it is stored.
+   * @throws JOB_NOT_FOUND; SERVICE_UNAVAILABLE where the server has stopped
+   */
   async cancel(scope: Scope, job_id: string): Promise<JobHandle> {
     const job = await this.#reach(scope, job_id)
-    if (job && !this.#draining) {
+    if (job) {
+      if (this.#stopping.signal.aborted) throw stopped()
       this.#roster.queue.leave(job)
       job.cancel()
       await job.flushed()
@@ -197,26 +208,38 @@ export class JobService {
   /** The caller's job of this id, taken over where it is suspended; null where it has ended. @throws JOB_NOT_FOUND */
   async #reach(scope: Scope, job_id: string): Promise<ActiveJob | null> {
     for (;;) {
-      const { row, active } = await this.get(scope, job_id)
-      if (active && !active.resting) return active
-      if (active) await active.flushed()
-      else return isTerminal(row.status) ? null : this.#roster.adopt(row).job
+      const { row } = await this.get(scope, job_id)
+      // From here on nothing waits: whoever waited meanwhile for the same job may have taken it over, or ended it.
+      const living = this.#roster.byKey(row.key)
+      if (living && !living.resting) return living
+      if (!living) return this.#takeOver(row.key)
+      await living.flushed()
     }
+  }
+
+  #takeOver(job_key: number): ActiveJob | null {
+    const row = this.#parts.store.read((tx) => jobByKey(tx, job_key))
+    if (!row || isTerminal(row.status)) return null
+    if (this.#stopping.signal.aborted) throw stopped()
+    return this.#roster.adopt(row).job
   }
 
   /**
    * Gives a suspended job a value that it waits for; it goes on as soon as there is room.
-   * @throws JOB_NOT_FOUND, JOB_NOT_SUSPENDED, INVALID_PARAMETERS (the job stays suspended), QUEUE_FULL
+   * @throws JOB_NOT_FOUND, JOB_NOT_SUSPENDED, QUEUE_FULL; INVALID_PARAMETERS, and INVALID_WORKFLOW_GRAPH where this version cannot run the
+   * job: it stays suspended then
    */
   async resume(scope: Scope, job_id: string, answer: Answer): Promise<JobHandle> {
-    if (this.#draining) throw new ServiceError('SERVICE_UNAVAILABLE', { headers: { 'Retry-After': '10' } })
-    let found = await this.get(scope, job_id)
-    while (found.active?.resting) {
-      await found.active.flushed()
-      found = await this.get(scope, job_id)
+    let { row, active } = await this.get(scope, job_id)
+    while (active?.resting) {
+      await active.flushed()
+      ;({ row, active } = await this.get(scope, job_id))
     }
-    if (found.active) throw new ServiceError('JOB_NOT_SUSPENDED')
-    const job = this.#resuming.resume(found.row, answer)
+    if (this.#draining) throw stopped()
+    // From here on nothing waits: of two who answer at the same time one finds the job gone on.
+    const now = this.#parts.store.read((tx) => jobByKey(tx, row.key))
+    if (!now || this.#roster.byKey(row.key)) throw new ServiceError('JOB_NOT_SUSPENDED')
+    const job = this.#resuming.resume(now, answer)
     await job.flushed()
     return this.get(scope, job_id)
   }
@@ -227,7 +250,7 @@ export class JobService {
    */
   async retry(scope: Scope, job_id: string): Promise<JobHandle> {
     const { row } = await this.get(scope, job_id)
-    if (this.#draining) throw new ServiceError('SERVICE_UNAVAILABLE', { headers: { 'Retry-After': '10' } })
+    if (this.#draining) throw stopped()
     const job = retryOf(this.#roster, scope, row, ++this.#lastKey)
     this.#admit(job)
     await job.accepted()
@@ -252,8 +275,7 @@ export class JobService {
     for await (const { event } of this.#parts.events.follow(key, last_sequence, signal)) {
       if (event?.type === 'job_terminal' || (event?.type === 'job_status' && event.status === 'suspended')) return
     }
-    if (signal.aborted || this.#draining)
-      throw new ServiceError('SERVICE_UNAVAILABLE', { headers: { 'Retry-After': '10' } })
+    if (signal.aborted || this.#draining) throw stopped()
   }
 
   /** The caller's jobs that have not ended, the oldest first. */
@@ -295,6 +317,8 @@ export class JobService {
     this.#stopping.abort()
     for (const job of this.#roster.all) job.detach()
     this.#parts.events.close()
+    // That the store cannot be written any more has been said, and counts as an interruption.
+    await this.#parts.store.write((tx) => putMeta(tx, STOPPED, this.#parts.platform.timestamp())).catch(() => {})
   }
 
   get draining(): boolean {
@@ -311,4 +335,8 @@ export class JobService {
       throw new ServiceError('INVALID_REQUEST', { message: 'Either workflow_id or graph is required.' })
     return workflows.runnable(scope, workflow_id)
   }
+}
+
+function stopped(): ServiceError {
+  return new ServiceError('SERVICE_UNAVAILABLE', { headers: { 'Retry-After': '10' } })
 }
