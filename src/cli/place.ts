@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
-import { openDataFolder, ownDatabase } from '../db/data-folder.ts'
+import { objectsFolder, openDataFolder, ownDatabase } from '../db/data-folder.ts'
 import { CommandError, EXIT } from './terminal.ts'
 
 export interface Place {
@@ -20,7 +20,7 @@ export function placeOf({ data_dir, database_url }: Pick<Config, 'data_dir' | 'd
   return {
     folder: data_dir,
     database: elsewhere ?? join(data_dir, 'svc.db'),
-    objects: join(data_dir, 'storage', 'objects'),
+    objects: objectsFolder(data_dir),
   }
 }
 

@@ -3,6 +3,7 @@
 
 import { sha256 } from '../json.ts'
 import { type Connection, connectForReading } from './connection.ts'
+import { isEmpty, remainsOf } from './emptied.ts'
 import { codeOf, faultOf } from './faults.ts'
 import { INVARIANTS } from './invariants.ts'
 import { knownMigrations, migrationsOf } from './migrate.ts'
@@ -25,6 +26,7 @@ export const CHECKS = INVARIANTS.length + 4
 
 /** Everything that is wrong with the database at `path`. @throws what SQLite says where there is no file that may be read */
 export async function checkDatabase(path: string): Promise<Finding[]> {
+  if (isEmpty(path)) return [{ check: 'the file', text: emptied(path) }]
   let db: Connection | null = null
   try {
     db = connectForReading(path)
@@ -35,6 +37,13 @@ export async function checkDatabase(path: string): Promise<Finding[]> {
   } finally {
     db?.close()
   }
+}
+
+function emptied(path: string): string {
+  const remains = remainsOf(path)
+  return remains === null
+    ? 'is empty: nothing was ever stored in it, or all of it was lost'
+    : `is empty, and ${remains}: what it held is lost; put it back, or restore a backup with "svc restore DIR"`
 }
 
 async function findingsIn(db: Connection): Promise<Finding[]> {

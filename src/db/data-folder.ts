@@ -10,7 +10,12 @@ export interface DataFolder extends Disposable {
   readonly database: string
 }
 
-/** Where `svc restore` gathers a backup. While it is there, the folder holds neither the old data nor the new. */
+/** Where the files of assets lie: their names come from their content, and they never change. */
+export function objectsFolder(data_dir: string): string {
+  return join(data_dir, 'storage', 'objects')
+}
+
+/** Where `svc restore` keeps a backup that is whole, and about to be put in place. While it is there, the folder holds neither the old data nor the new. */
 export function restoringFolder(data_dir: string): string {
   return join(data_dir, 'restoring')
 }

@@ -1,8 +1,9 @@
 // Opens the service's database: its pragmas, a first look at what is in the file, and the present schema.
-import { existsSync, statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { StartError } from '../start-error.ts'
 import { type Connection, connect, type Durability } from './connection.ts'
+import { isEmpty, remainsOf } from './emptied.ts'
 import { startErrorOf } from './faults.ts'
 import { migrate } from './migrate.ts'
 
@@ -10,14 +11,15 @@ export const IN_MEMORY = ':memory:'
 
 /**
  * Opens and migrates the database at `path`.
- * @throws StartError in one clear line: not a database, not ours, damaged, from a newer version, not writable
+ * @throws StartError in one clear line: not a database, not ours, damaged, lost, from a newer version, not writable
  */
 export async function openDatabase(path: string, durability: Durability, wal_bytes: number): Promise<Connection> {
   if (path !== IN_MEMORY && !existsSync(dirname(path)))
     throw new StartError(`${path} cannot be opened: its folder does not exist`)
-  if (!existsSync(path) && statSync(`${path}-wal`, { throwIfNoEntry: false })?.size)
+  const remains = remainsOf(path)
+  if (remains !== null)
     throw new StartError(
-      `${path} is missing, and its write-ahead log is there; put it back, or restore a backup with "svc restore DIR"`,
+      `${path} is ${isEmpty(path) ? 'empty' : 'missing'}, and ${remains}; put it back, or restore a backup with "svc restore DIR"`,
     )
   let db: Connection | null = null
   try {

@@ -24,9 +24,9 @@ export async function soundFolder(folder: string): Promise<string> {
   const bytes = Buffer.from('the bytes of an asset')
   const content_key = contentKey('1', digestOf(bytes))
   const file = join(folder, 'storage', 'objects', ...content_key.split('/'))
+  await using store = await Store.open(join(folder, 'svc.db'))
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, bytes)
-  await using store = await Store.open(join(folder, 'svc.db'))
   await store.write((tx) => {
     for (let key = 1; key <= 300; key++) putCompleted(tx, key)
     putRunning(tx, 301)

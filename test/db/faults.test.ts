@@ -1,8 +1,9 @@
 // A database whose disk fails: what is refused, what stays as it was, what the log says, and that it goes on by itself.
 import assert from 'node:assert/strict'
-import { existsSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
+import { checkDatabase } from '../../src/db/check.ts'
 import { openDataFolder } from '../../src/db/data-folder.ts'
 import { faultOf } from '../../src/db/faults.ts'
 import { probe } from '../../src/db/probe.ts'
@@ -231,6 +232,53 @@ describe('a start', () => {
       writeFileSync(`${path}-wal`, 'acknowledged work')
       await assert.rejects(Store.open(path), /svc\.db is missing, and its write-ahead log is there; put it back, or/)
       assert.equal(existsSync(path), false)
+    }),
+  )
+
+  const REMAINS: readonly (readonly [what: string, file: string, told: RegExp])[] = [
+    ['write-ahead log', 'svc.db-wal', /svc\.db is empty, and its write-ahead log is there; put it back, or restore/],
+    ['master key', 'master.key', /svc\.db is empty, and a master key is there; put it back/],
+    ['file of an asset', 'storage/objects/a/b', /svc\.db is empty, and files of assets are there; put it back/],
+  ]
+  for (const [what, file, told] of REMAINS)
+    test(
+      `with an emptied database beside a ${what} leaves both as they are`,
+      inFolder(async (folder) => {
+        const [path, beside] = [join(folder, 'svc.db'), join(folder, file)]
+        mkdirSync(dirname(beside), { recursive: true })
+        writeFileSync(path, '')
+        writeFileSync(beside, 'acknowledged work')
+        await assert.rejects(Store.open(path), (error) => error instanceof StartError && told.test(error.message))
+        const [finding] = await checkDatabase(path)
+        assert.match(finding!.text, /^is empty, and .*: what it held is lost; .*"svc restore DIR"$/)
+        assert.equal(statSync(path).size, 0)
+        assert.equal(readFileSync(beside, 'utf8'), 'acknowledged work')
+      }),
+    )
+
+  test(
+    'with the database missing and files of assets there makes no new one; a key alone may be there first',
+    inFolder(async (folder) => {
+      const path = join(folder, 'svc.db')
+      mkdirSync(join(folder, 'storage/objects/a'), { recursive: true })
+      writeFileSync(join(folder, 'storage/objects/a/b'), 'bytes')
+      await assert.rejects(Store.open(path), /svc\.db is missing, and files of assets are there/)
+      assert.equal(existsSync(path), false)
+      rmSync(join(folder, 'storage/objects/a/b'))
+      writeFileSync(join(folder, 'master.key'), 'a key that was put there before')
+      await (await Store.open(path))[Symbol.asyncDispose]()
+      assert.ok(statSync(path).size > 0)
+    }),
+  )
+
+  test(
+    'with an empty file and nothing beside it begins anew',
+    inFolder(async (folder) => {
+      const path = join(folder, 'svc.db')
+      writeFileSync(path, '')
+      assert.match((await checkDatabase(path))[0]!.text, /^is empty: nothing was ever stored in it, or all/)
+      await (await Store.open(path))[Symbol.asyncDispose]()
+      assert.deepEqual(await checkDatabase(path), [])
     }),
   )
 })
