@@ -10,21 +10,56 @@ export function maySayCredentials(text: string): boolean {
   return SUSPICIOUS.test(text)
 }
 
-const OWN_TOKEN = /(?<![A-Za-z0-9])n(?:tk|ta|da)_[\w-]{16,}(?:\.[\w-]+)*/g
-/** As a header line or a member of JSON. `\\` and the quotation marks: a JSON text may be a string of another. */
-const AUTHORIZATION =
-  /\b((?:proxy-)?authori[sz]ation\\{0,3}["']?\s{0,4}[:=]\s{0,4}\\{0,3}["']?)((?:bearer|basic|digest|token|negotiate|aws4-hmac-sha256)\s{1,4})?([^\s"'\\,;]+)/gi
-const SCHEME = /\b(bearer|basic)(\s{1,4}|%20|\+)([\w.~+/%-]{4,}={0,2})/gi
+/** Where a word begins: also after an escape such as `\n`, since a text may be JSON. */
+const START = String.raw`(?<=^|[^A-Za-z0-9]|\\[bfnrt])`
+const OWN_TOKEN = new RegExp(String.raw`${START}n(?:tk|ta|da)_[\w-]{16,}(?:\.[\w-]+)*`, 'g')
+/** What closes a name or opens a value. `\\`: a JSON text may be a string of another. */
+const QUOTE = String.raw`\\{0,3}["']`
+const SCHEMES = 'bearer|basic|digest|token|negotiate|aws4-hmac-sha256'
+
+/** A name and the value after it, as a header line, a setting or a member of JSON, with what else ends a value. */
+function member(names: string, ends = ''): RegExp {
+  const others = String.raw`\s"'\\,;${ends}`
+  // Brackets around a value belong to what it stands in.
+  const value = String.raw`(?:\[redacted\]|[^${others}{}[\]])(?:[^${others}]*[^${others}{}[\]])?`
+  return new RegExp(
+    String.raw`${START}(${names})((?:${QUOTE})?)(\s{0,4}[:=]\s{0,4})((?:${QUOTE})?)((?:(?:${SCHEMES})\s{1,4})?)(${value})`,
+    'gi',
+  )
+}
+
+const AUTHORIZATION = member('(?:proxy-)?authori[sz]ation')
+/** What is left of a header of which the credentials were replaced already, or stand in brackets. */
+const SCHEME_NAME = new RegExp(`^(?:${SCHEMES})$`, 'i')
+/** What is said about credentials, and is none. */
+const NO_CREDENTIAL =
+  /^(?:true|false|null|undefined|none|nil|yes|no|not|on|off|any|empty|unset|unknown|required|optional|needed|missing|invalid|expired|failed|denied|refused|rejected|granted|enabled|disabled)[.:!?)]{0,3}$/i
+
+function withoutMembers(text: string, members: RegExp): string {
+  return text.replace(members, (whole, ...groups: string[]) => {
+    const [name, closing, between, opening, scheme, value] = groups as [string, string, string, string, string, string]
+    if (NO_CREDENTIAL.test(value) || (scheme === '' && SCHEME_NAME.test(value))) return whole
+    // A number of JSON becomes a text: the whole stays JSON.
+    const quote = opening === '' ? closing : ''
+    return `${name}${closing}${between}${opening}${quote}${scheme}${MARK}${quote}`
+  })
+}
+
+const SCHEME = new RegExp(String.raw`${START}(bearer|basic)(\s{1,4}|%20|\+)([\w.~+/%-]{4,}={0,2})`, 'gi')
 
 /** A text without authorization values (RFC 6750, RFC 7617) and tokens of this service. */
 export function withoutCredentials(text: string): string {
-  return text
-    .replace(AUTHORIZATION, (_whole, name: string, scheme: string | undefined) => `${name}${scheme ?? ''}${MARK}`)
-    .replace(SCHEME, (whole, scheme: string, space: string, value: string) => {
+  const withoutSchemes = withoutMembers(text, AUTHORIZATION).replace(
+    SCHEME,
+    (whole, scheme: string, space: string, value: string) => {
       const told = scheme.length === 'basic'.length ? isBasic(value) : isToken(value)
       return told ? `${scheme}${space}${MARK}` : whole
-    })
-    .replace(OWN_TOKEN, MARK)
+    },
+  )
+  // After a backslash, the first letter may be a part of an escape.
+  return withoutSchemes.replace(OWN_TOKEN, (_whole, at: number) =>
+    withoutSchemes[at - 1] === '\\' ? `n${MARK}` : MARK,
+  )
 }
 
 /** User and password, as base64: "basic information" is none. */
@@ -77,21 +112,13 @@ export function isHeaderName(name: string): boolean {
 }
 
 const SPELLED = NAMES.map((name) => name.replaceAll('-', '[-_]?')).join('|')
-const COOKIES = /\b((?:set-)?cookie\s{0,4}:\s{0,4})[^\r\n"\\]+/gi
-const MEMBERS = new RegExp(
-  `(?<![A-Za-z0-9])((?:${SPELLED})\\\\{0,3}["']?\\s{0,4}[:=]\\s{0,4}\\\\{0,3}["']?)([^\\s"'\\\\&,;{\\[\\]}]+)`,
-  'gi',
-)
-/** What is left of a header of which the credentials were replaced already. */
-const SCHEME_NAME = /^(?:bearer|basic|digest|token|negotiate|aws4-hmac-sha256)$/i
+const COOKIES = new RegExp(String.raw`${START}((?:set-)?cookie\s{0,4}:\s{0,4})[^\r\n"\\]+`, 'gi')
+const MEMBERS = member(SPELLED, '&')
 const USER_INFO = /(:\/\/[^\s/:@"]{0,256}:)[^\s/@"]{1,512}@/g
 const ANY_SCHEME = /\b((?:bearer|basic)\s{1,4})[\w.~+/%-]+=*/gi
 
 /** As `withoutCredentials`, and what stands under a telling name in header lines, JSON, settings and URLs. */
 export function withoutNamed(text: string): string {
-  return withoutCredentials(text)
-    .replace(ANY_SCHEME, `$1${MARK}`)
-    .replace(COOKIES, `$1${MARK}`)
-    .replace(MEMBERS, (whole, name: string, value: string) => (SCHEME_NAME.test(value) ? whole : `${name}${MARK}`))
-    .replace(USER_INFO, `$1${MARK}@`)
+  const headers = withoutCredentials(text).replace(ANY_SCHEME, `$1${MARK}`).replace(COOKIES, `$1${MARK}`)
+  return withoutMembers(headers, MEMBERS).replace(USER_INFO, `$1${MARK}@`)
 }

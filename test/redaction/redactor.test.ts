@@ -176,6 +176,11 @@ describe('what holds no secret', () => {
       'The bearer of good news; BASIC programming; a basic Username:',
       'magenta_background_color_value ntk_short quanta_of_solace_movie',
       'authorization is needed',
+      'Authorization: required. authorization: none, Authorization: token needed',
+      'authorization: Basic {credentials}',
+      '{"authorization":true} {"a":{"authorization":null},"b":[{"authorization":false}]}',
+      '{"authorization":{},"proxy-authorization":[]}',
+      '{"a":"authorization:\\nabc","b":"authorization="}',
     ])
       assert.equal(redactor.text(text), text)
     assert.deepEqual(redactor.value({ password: 'x', cookie: 'a', token: 't' }), {
@@ -197,6 +202,15 @@ describe('credentials', () => {
     'a scheme of its own': ['authorization: Token abc def', 'authorization: Token [redacted] def'],
     'a header in JSON': ['{"Authorization":"Bearer abc"}', '{"Authorization":"Bearer [redacted]"}'],
     'a header in JSON in JSON': ['{\\"authorization\\": \\"abc\\"}', '{\\"authorization\\": \\"[redacted]\\"}'],
+    'a header after a line break in JSON': [
+      '{"h":"A: b\\r\\nAuthorization: abc\\r\\n"}',
+      '{"h":"A: b\\r\\nAuthorization: [redacted]\\r\\n"}',
+    ],
+    'a number in JSON': ['{"authorization":12345}', '{"authorization":"[redacted]"}'],
+    'a number in JSON in JSON': ['{"a":"{\\"authorization\\":5}"}', '{"a":"{\\"authorization\\":\\"[redacted]\\"}"}'],
+    'a value in brackets': ['{authorization: ab{c}d} [x]', '{authorization: [redacted]} [x]'],
+    'a token after a line break in JSON': [`"a\\nntk_${'x'.repeat(16)}"`, '"a\\n[redacted]"'],
+    'what looks like a token over a line break in JSON': [`"\\ntk_${'x'.repeat(16)}"`, '"\\n[redacted]"'],
     'an access token': [`(ntk_${'a1-_'.repeat(4)})`, '([redacted])'],
     'a token for tools': [`nta_${'x'.repeat(16)}.y.z`, '[redacted]'],
     'a delegated token': [`t=nda_${'0'.repeat(40)}`, 't=[redacted]'],
@@ -253,6 +267,40 @@ describe('with names', () => {
       ['Authorization: Bearer abc', 'Authorization: Bearer [redacted]'],
     ]
     for (const [text, redacted] of cases) assert.equal(none.text(text, { names: true }), redacted)
+  })
+})
+
+describe('a text that is JSON', () => {
+  const said = ['authorization', 'Authorization: ', '"password":', 'cookie: ', 'Bearer ', 'Basic YTpi', 'ntk_', 'token']
+  const values = ['abc12345', 'true', '{', '}', '[', ']', '\n', ',', '=', ' ', '1', '\\', '"', 'tk_0123456789abcdef']
+  const text = fc.array(fc.constantFrom(...said, ...values), { maxLength: 5 }).map((parts) => parts.join(''))
+  const name = fc.constantFrom('authorization', 'password', 'token', 'cookie', 'other')
+  const { value } = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 3 },
+      fc.constantFrom(null, true, false, 12_345_678, -1.5e-7),
+      text,
+      fc.array(tie('value'), { maxLength: 3 }),
+      fc.dictionary(name, tie('value'), { maxKeys: 3, noNullPrototype: true }),
+    ),
+  }))
+
+  test('stays JSON, and its parts where they were', () => {
+    const shape = (of: unknown): unknown => {
+      if (Array.isArray(of)) return of.map(shape)
+      if (typeof of !== 'object' || of === null) return null
+      return Object.fromEntries(Object.entries(of).map(([key, part]) => [key, shape(part)]))
+    }
+    const none = new Redactor()
+    fc.assert(
+      fc.property(value, fc.boolean(), (of, names) => {
+        const redacted: unknown = JSON.parse(none.text(JSON.stringify(of), { names }))
+        assert.deepEqual(shape(redacted), shape(of))
+        const twice = JSON.parse(none.text(JSON.stringify({ json: JSON.stringify(of) }), { names })) as { json: string }
+        assert.deepEqual(shape(JSON.parse(twice.json)), shape(of))
+      }),
+      { numRuns: scaled(1_000) },
+    )
   })
 })
 
