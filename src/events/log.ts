@@ -1,12 +1,13 @@
 // The event log: the one writer of job events, and the one way to follow a job.
 // Replay and live are the same path, so nothing is lost or doubled between them.
-import type { JobSnapshot } from '../../generated/types.ts'
 import { insertJobEvents, jobEventsAfter } from '../db/job-events.ts'
 import { livingJob } from '../db/jobs.ts'
+import type { JobEventTable } from '../db/schema.ts'
 import type { Store, Tx } from '../db/store.ts'
 import { ServiceError } from '../errors.ts'
 import { Feed, type FeedItem, type StagedItem } from './feed.ts'
-import { eventOf } from './stored.ts'
+import type { SnapshotOf } from './stored.ts'
+import { StoredItems } from './stored-items.ts'
 
 /** How many items a follower is handed at a time. */
 const BATCH = 256
@@ -16,14 +17,13 @@ export type WriteRow = (tx: Tx, last_sequence: number) => void
 
 export class EventLog {
   readonly #store: Store
-  readonly #snapshotOf: (job_key: number) => JobSnapshot
+  readonly #storedItems: StoredItems
   readonly #feeds = new Map<number, Feed>()
   #closed = false
 
-  /** `snapshotOf` gives the snapshot of a job that has ended. */
-  constructor(store: Store, snapshotOf: (job_key: number) => JobSnapshot) {
+  constructor(store: Store, snapshotOf: SnapshotOf) {
     this.#store = store
-    this.#snapshotOf = snapshotOf
+    this.#storedItems = new StoredItems(snapshotOf)
   }
 
   /** Opens the feed of a job that begins or goes on to live. `expected`: a follower will come and wants all of it. */
@@ -115,7 +115,7 @@ export class EventLog {
 
   /**
    * The history of a job from the event after `after` on: what is stored first, then what happens. It ends after the
-   * terminal event or when `signal` aborts. A follower that falls behind loses provisional frames, never an event.
+   * terminal event, when `signal` aborts, or where the job was removed. A follower that falls behind loses provisional frames, never an event.
    * Whoever started the job hands in its feed, which may have ended already.
    * @throws SERVICE_UNAVAILABLE when the history could not be written any further
    */
@@ -127,9 +127,12 @@ export class EventLog {
       let position = feed?.positionAfter(after) ?? null
       while (!signal.aborted) {
         const kept = position === null ? null : (feed?.read(position, BATCH) ?? null)
-        const items = kept ?? this.#stored(job_key, seen)
-        for (const item of items) {
-          if (item.sequence !== null && item.sequence <= seen) continue
+        const items: readonly (FeedItem | JobEventTable)[] = kept ?? this.#stored(job_key, seen)
+        for (const one of items) {
+          if (one.sequence !== null && one.sequence <= seen) continue
+          // Made only now: a result may be large, and a slow reader not come so far for long.
+          const item = 'job_key' in one ? this.#storedItems.of(one) : one
+          if (!item) return
           yield item
           if (item.sequence !== null) seen = item.sequence
           if (item.event?.type === 'job_terminal' || signal.aborted) return
@@ -147,15 +150,8 @@ export class EventLog {
     }
   }
 
-  #stored(job_key: number, after: number): FeedItem[] {
-    return this.#store
-      .read((tx) => jobEventsAfter(tx, job_key, after, BATCH))
-      .map((row) => ({
-        sequence: row.sequence,
-        event: eventOf(row, this.#snapshotOf),
-        frame: null,
-        timestamp: row.created_at,
-      }))
+  #stored(job_key: number, after: number): JobEventTable[] {
+    return this.#store.read((tx) => jobEventsAfter(tx, job_key, after, BATCH))
   }
 }
 

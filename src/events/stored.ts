@@ -11,9 +11,13 @@ export function payloadOf(event: EventBody): string {
   return jsonText(rest)
 }
 
-/** A stored event; `snapshotOf` gives the snapshot of a job that has ended. */
-export function eventOf(row: JobEventTable, snapshotOf: (job_key: number) => JobSnapshot): EventBody {
+/** Gives the snapshot of a job that has ended; null when it was removed. */
+export type SnapshotOf = (job_key: number) => JobSnapshot | null
+
+/** A stored event, or null where it is the end of a job that was removed meanwhile. */
+export function eventOf(row: JobEventTable, snapshotOf: SnapshotOf): EventBody | null {
   const rest = JSON.parse(row.payload) as object
   if (row.type !== 'job_terminal') return { ...rest, type: row.type } as EventBody
-  return { ...rest, snapshot: snapshotOf(row.job_key), type: row.type } as EventBody
+  const snapshot = snapshotOf(row.job_key)
+  return snapshot && ({ ...rest, snapshot, type: row.type } as EventBody)
 }

@@ -105,9 +105,10 @@ function stepsOf(operation: OperationInfo, { context, validators, parseJson }: T
     try {
       const valid = await validators.validate(operation, request)
       const reply = await handle(valid, requestContext(context, response))
-      sendReply(response, reply, (error) =>
-        context.log.error({ err: error, operation: operation.operationId }, 'a body broke off'),
-      )
+      sendReply(response, reply, (error) => {
+        if (error instanceof ServiceError && error.status < 500) return
+        context.log.error({ err: error, operation: operation.operationId }, 'a body broke off')
+      })
       count(context, operation.operationId, reply.status)
     } catch (error) {
       next(error)

@@ -1,9 +1,9 @@
 // The history of a job as server-sent events (WHATWG HTML, section 9.2) and as a JSON array. Both follow the job in the one way that there is.
 import { setImmediate } from 'node:timers/promises'
-import type { JobTable } from '../db/schema.ts'
 import { ServiceError } from '../errors.ts'
 import type { FeedItem } from '../events/feed.ts'
-import { eventWriter, isEvent } from '../jobs/event-text.ts'
+import { type EventItem, type EventJob, eventWriter, isEvent } from '../jobs/event-text.ts'
+import { cuts } from './cuts.ts'
 
 /** How long a stream may be silent, in milliseconds: intermediaries cut what says nothing for long. */
 export const KEEP_ALIVE_MS = 15_000
@@ -18,15 +18,18 @@ const LARGEST_PART = 65_536
  * written together; a reader who is slow is waited for. It ends where events are missing that were removed meanwhile.
  */
 export async function* eventStream(
-  row: JobTable,
+  job: EventJob,
   items: AsyncIterable<FeedItem>,
   after: number,
   keep_alive_ms = KEEP_ALIVE_MS,
 ): AsyncGenerator<string, void, void> {
   const parts = new Parts()
-  const write = eventWriter(row)
+  const write = eventWriter(job)
   const beat = setInterval(() => parts.addIfEmpty(KEEP_ALIVE), keep_alive_ms)
-  void parts.fill(items, after, (item) => `id: ${item.sequence}\nevent: ${item.event.type}\ndata: ${write(item)}\n\n`)
+  void parts.fill(items, after, (item) => {
+    const [head, rest] = write(item)
+    return [`id: ${item.sequence}\nevent: ${item.event.type}\ndata: ${head}`, ...cuts(rest, LARGEST_PART), '\n\n']
+  })
   try {
     yield `retry: ${RETRY_MS}\n\n`
     for (;;) {
@@ -50,12 +53,12 @@ export async function* eventStream(
  * @throws REPLAY_EXPIRED where events are removed while it reads
  */
 export async function* eventArray(
-  row: JobTable,
+  job: EventJob,
   items: AsyncIterable<FeedItem>,
   after: number,
   last: number,
 ): AsyncGenerator<string, void, void> {
-  const write = eventWriter(row)
+  const write = eventWriter(job)
   let text = '['
   let seen = after
   if (after < last) {
@@ -63,12 +66,16 @@ export async function* eventArray(
       if (!isEvent(item)) continue
       if (item.sequence !== seen + 1) break
       seen = item.sequence
-      text += seen === after + 1 ? write(item) : `,${write(item)}`
+      const [head, rest] = write(item)
+      text += seen === after + 1 ? head : `,${head}`
+      for (const part of cuts(rest, LARGEST_PART)) {
+        text += part
+        if (text.length < LARGEST_PART) continue
+        yield text
+        text = ''
+        await setImmediate()
+      }
       if (seen === last) break
-      if (text.length < LARGEST_PART) continue
-      yield text
-      text = ''
-      await setImmediate()
     }
     if (seen !== last) throw new ServiceError('REPLAY_EXPIRED')
   }
@@ -82,16 +89,19 @@ class Parts {
   #onFilled: (() => void) | null = null
   #onTaken: (() => void) | null = null
 
-  /** Adds the text of each event, and waits where too much is not taken yet. */
-  async fill(items: AsyncIterable<FeedItem>, after: number, textOf: ReturnType<typeof eventWriter>): Promise<void> {
+  /** Adds the texts of each event, and waits where too much is not taken yet. */
+  async fill(items: AsyncIterable<FeedItem>, after: number, textsOf: (item: EventItem) => string[]): Promise<void> {
     let seen = after
     try {
       for await (const item of items) {
         if (!isEvent(item)) continue
         if (item.sequence !== seen + 1) break
         seen = item.sequence
-        this.#add(textOf(item))
-        if (this.#text.length >= LARGEST_PART) await this.#taken()
+        for (const text of textsOf(item)) {
+          this.#add(text)
+          // What follows is added in the turn in which this is taken: nothing comes between two parts of one event.
+          if (this.#text.length >= LARGEST_PART) await this.#taken()
+        }
       }
       this.#end(null)
     } catch (error) {

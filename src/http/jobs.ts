@@ -50,14 +50,17 @@ export const jobs: JobsHandlers<RequestContext> = {
     if (type === null) throw new ServiceError('NOT_ACCEPTABLE')
     const after = headers['last-event-id'] ?? query.after_sequence ?? 0
     const { row } = await app.jobs.get(principal, path.id)
+    const { key, id, workflow_id, workspace_id, last_sequence } = row
     checkReplay(app, row, after)
     const gone = AbortSignal.any([signal, app.stopping])
-    const items = app.events.follow(row.key, after, gone)
-    if (type !== STREAM) return jsonText<JobEvent[], 200>(200, eventArray(row, items, after, row.last_sequence))
-    if (isTerminal(row.status) && after === row.last_sequence) return { status: 204 }
+    const items = app.events.follow(key, after, gone)
+    // A row holds the whole result, and whoever reads may take long.
+    const job = { id, workflow_id, workspace_id }
+    if (type !== STREAM) return jsonText<JobEvent[], 200>(200, eventArray(job, items, after, last_sequence))
+    if (isTerminal(row.status) && after === last_sequence) return { status: 204 }
     // Proxies that gather answers would hold events back.
     const unbuffered = { 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' }
-    return { status: 200, content_type: STREAM, body: eventStream(row, items, after), headers: unbuffered }
+    return { status: 200, content_type: STREAM, body: eventStream(job, items, after), headers: unbuffered }
   },
 }
 

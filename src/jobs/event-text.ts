@@ -20,8 +20,14 @@ const bodies = new Shared<FeedItem, string>(({ event, timestamp }) => {
   return `"timestamp":${JSON.stringify(timestamp)},${jsonText(event).slice(1)}`
 })
 
-/** Writes the events of one job, each as a `JobEvent`. Many followers of one living job share the work. */
-export function eventWriter({ id, workflow_id, workspace_id }: JobTable): (item: EventItem) => string {
+/** What all events of a job say of it. Readers may be slow: whoever writes to them keeps no more of the job than this. */
+export type EventJob = Pick<JobTable, 'id' | 'workflow_id' | 'workspace_id'>
+
+/**
+ * Writes the events of one job, each as a `JobEvent` in two parts. The second, which may be large, is the same text for many who follow
+ * one job; joined to the first it would be a copy.
+ */
+export function eventWriter({ id, workflow_id, workspace_id }: EventJob): (item: EventItem) => [string, string] {
   const shared = JSON.stringify({ job_id: id, workflow_id, workspace_id }).slice(1, -1)
-  return (item) => `{"sequence":${item.sequence},${shared},${bodies.of(item)}`
+  return (item) => [`{"sequence":${item.sequence},${shared},`, bodies.of(item)]
 }

@@ -30,9 +30,8 @@ export function snapshotOf(row: JobTable, queue_position: () => number): JobSnap
   } as JobSnapshot
 }
 
-/** The snapshot of a stored job that has ended. */
-export function storedSnapshot(store: Store, job_key: number): JobSnapshot {
+/** The snapshot of a stored job that has ended; null when it was removed. */
+export function storedSnapshot(store: Store, job_key: number): JobSnapshot | null {
   const row = store.read((tx) => jobByKey(tx, job_key))
-  if (!row) throw new Error(`job ${job_key} is not stored`)
-  return snapshotOf(row, () => 1)
+  return row ? snapshotOf(row, () => 1) : null
 }

@@ -5,11 +5,12 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { insertJobEvent } from '../../src/db/job-events.ts'
 import { updateJob } from '../../src/db/jobs.ts'
-import type { Store } from '../../src/db/store.ts'
+import type { Store, Tx } from '../../src/db/store.ts'
 import { ServiceError } from '../../src/errors.ts'
 import { type Feed, type FeedItem, TAIL_ITEMS } from '../../src/events/feed.ts'
 import { EventLog } from '../../src/events/log.ts'
 import type { EventBody, JobFrame } from '../../src/events/types.ts'
+import { collect } from '../helpers/loop.ts'
 import { scaled } from '../helpers/scale.ts'
 import { until } from '../helpers/server.ts'
 import { jobRow, openStore, putJob } from '../helpers/store.ts'
@@ -82,6 +83,14 @@ async function newJob(store: Store, older = 0): Promise<number> {
     }
   })
   return key
+}
+
+/** A job that has ended, with three events. */
+function putEnded(tx: Tx, job_key: number): void {
+  putJob(tx, jobRow(job_key, { status: 'cancelled', last_sequence: 3 }))
+  for (const [sequence, { type, ...payload }] of [fact(1), fact(2), TERMINAL].entries()) {
+    insertJobEvent(tx, { job_key, sequence: sequence + 1, type, payload: JSON.stringify(payload), created_at: AT })
+  }
 }
 
 interface Seen {
@@ -352,6 +361,34 @@ describe('the end of following', () => {
       if (sequence === 1) break
     }
     assert.equal(writer.feed.followed, false)
+  })
+
+  test('those who read the end of a job at the same time share it, made when the first has come so far', async () => {
+    await using opened = await openStore()
+    let made = 0
+    const log = new EventLog(opened.store, () => {
+      made++
+      return {} as never
+    })
+    await opened.store.write((tx) => putEnded(tx, 1))
+    const readers = [1, 2].map(() => log.follow(1, 0, new AbortController().signal))
+    for (const reader of readers) assert.equal((await reader.next()).value?.sequence, 1)
+    assert.equal(made, 0)
+    const ends = await Promise.all(readers.map(async (reader) => [await reader.next(), await reader.next()].at(-1)!))
+    assert.equal(ends[0]!.value?.event?.type, 'job_terminal')
+    assert.equal(ends[0]!.value, ends[1]!.value)
+    assert.equal(made, 1)
+  })
+
+  test('the history of a job that was removed meanwhile ends before its end', async () => {
+    await using opened = await openStore()
+    const log = new EventLog(opened.store, () => null)
+    await opened.store.write((tx) => putEnded(tx, 1))
+    const items = await collect(log.follow(1, 0, new AbortController().signal))
+    assert.deepEqual(
+      items.map(({ sequence }) => sequence),
+      [1, 2],
+    )
   })
 
   test('one that is aborted before it begins sees nothing', async () => {

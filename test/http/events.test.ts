@@ -2,14 +2,15 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { JobEvent } from '../../generated/types.ts'
-import { eventStream } from '../../src/http/events-stream.ts'
+import { eventArray, eventStream } from '../../src/http/events-stream.ts'
+import { memoryLog } from '../db/kit.ts'
 import { call, refused } from '../helpers/http.ts'
 import { collect } from '../helpers/loop.ts'
 import { startServer, type TestServer, until } from '../helpers/server.ts'
 import { jobRow } from '../helpers/store.ts'
 import { gated, plain, startGated, submit, valid } from '../jobs/kit.ts'
 import { EventClient } from './events-kit.ts'
-import { put, putEvents } from './jobs-kit.ts'
+import { put, putEnd, putEvents } from './jobs-kit.ts'
 
 const JSON_ONLY = { Accept: 'application/json' }
 
@@ -21,13 +22,26 @@ async function array(server: TestServer, path: string): Promise<JobEvent[]> {
 
 const sequences = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at)
 
-/** A job that has ended, with this many events of `size` characters, the first `gone` of which are past their retention. */
-async function ended(server: TestServer, key: number, events: number, gone = 0, size = 0): Promise<string> {
+/**
+ * A job that has ended, with this many events of `size` characters, the first `gone` of which are past their retention. With `told` the
+ * last of them is its end.
+ */
+async function ended(
+  server: TestServer,
+  key: number,
+  events: number,
+  gone = 0,
+  size = 0,
+  told = false,
+): Promise<string> {
   const error = JSON.stringify({ message: 'It failed.', type: 'node_error', node_id: null, retryable: false })
   const at = '2026-01-01T00:00:00.000Z'
   const of = { status: 'failed', error, started_at: at, finished_at: at, last_sequence: events } as const
   await put(server, jobRow(key, of))
-  await server.context.store.write((tx) => putEvents(tx, key, events, gone, size))
+  await server.context.store.write((tx) => {
+    putEvents(tx, key, told ? events - 1 : events, gone, size)
+    if (told) putEnd(tx, key, events)
+  })
   return `/api/jobs/job_${key}/events`
 }
 
@@ -157,6 +171,30 @@ describe('followJobEvents as a stream', () => {
   })
 })
 
+describe('a job that is removed while it is read', () => {
+  for (const [form, headers] of [
+    ['stream', {}],
+    ['array', JSON_ONLY],
+  ] as const) {
+    test(`followJobEvents: its ${form} ends before what is gone, and no fault is logged`, async () => {
+      const { log, lines } = memoryLog()
+      await using server = await startServer({ log })
+      const path = await ended(server, 1, 200, 0, 100_000, true)
+      await using client = await EventClient.open(server, path, headers)
+      client.pause()
+      assert.equal((await call(server, 'DELETE', '/api/jobs/job_1')).status, 204)
+      client.resume()
+      await until('the end', () => client.ended || client.broken)
+      assert.equal(client.broken, form === 'array')
+      assert.ok(client.events.every(({ data }) => data.type !== 'job_terminal'))
+      assert.deepEqual(
+        lines.filter(({ level }) => level > 30),
+        [],
+      )
+    })
+  }
+})
+
 describe('a stream of events', () => {
   test('is kept alive by comments as long as there is nothing to say', async () => {
     const stop = new AbortController()
@@ -180,6 +218,28 @@ describe('a stream of events', () => {
     })()
     const parts = await collect(eventStream(jobRow(1), items, 2))
     assert.deepEqual(parts.join('').match(/^id: \d+$/gm), ['id: 3', 'id: 4'])
+  })
+
+  test('comes in parts where an event is large, in which no character is cut, and those of one event are shared', async () => {
+    const value = `a${'\u{1f40c}'.repeat(200_000)}`
+    const event = { type: 'output_update', output_name: 'out', value } as const
+    const item = { sequence: 1, event, frame: null, timestamp: '2026-01-01T00:00:00.000Z' }
+    const items = async function* () {
+      yield item
+    }
+    const streamed = await collect(eventStream(jobRow(1), items(), 0))
+    const listed = await collect(eventArray(jobRow(1), items(), 0, 1))
+    for (const parts of [streamed, listed]) {
+      assert.ok(parts.length > 6)
+      for (const part of parts) {
+        assert.ok(part.length < 140_000)
+        assert.ok(part.isWellFormed())
+      }
+    }
+    const [streamedEvent] = streamed.join('').match(/^data: .*$/m) ?? []
+    const [found] = JSON.parse(listed.join('')) as JobEvent[]
+    assert.deepEqual(JSON.parse(streamedEvent!.slice(6)), found)
+    assert.equal(found?.type === 'output_update' && 'value' in found && found.value, value)
   })
 
   test('breaks off where the history does', async () => {

@@ -17,6 +17,12 @@ export function eventRow(tx: Tx, job_key: number): JobEventTable | null {
 
 const AT = '2026-01-01T00:00:00.000Z'
 
+/** Gives a job that has failed the event of its end. */
+export function putEnd(tx: Tx, job_key: number, sequence: number): void {
+  const payload = JSON.stringify({ status: 'failed' })
+  insertJobEvent(tx, { job_key, sequence, type: 'job_terminal', payload, created_at: AT })
+}
+
 /** Gives a job `count` events, the first an acceptance, the others outputs of `size` characters; of the first `gone` nothing is stored. */
 export function putEvents(tx: Tx, job_key: number, count: number, gone = 0, size = 0): void {
   for (let sequence = gone + 1; sequence <= count; sequence++) {
