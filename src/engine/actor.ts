@@ -308,7 +308,7 @@ export class Actor implements Member {
   #attempts(policy: AttemptPolicy, inputs: Inputs, memo?: Memo): Promise<unknown> {
     const stage = this.#stage
     const host = stage.attemptHost(this, memo)
-    return attempts(policy, (signal) => this.#run(inputs, stage.context(this, signal, memo)), host)
+    return attempts(policy, (signal) => this.#run(inputs, stage.context(this, signal, memo)), host, memo)
   }
 
   /** The items of a firing as they come, or what stands for a firing that did not take place. */

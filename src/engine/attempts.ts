@@ -1,6 +1,7 @@
 // Tries a firing as often and for as long as its node says: law 31 and 32 of the README beside this file.
 import type { Clock } from './clock.ts'
 import { asSource } from './firing.ts'
+import type { FailedAttempts } from './journal.ts'
 import { Interrupted, type LogSeverity, NodeError, type Outputs } from './node-type.ts'
 import type { AttemptPolicy } from './plan-parts.ts'
 import { LONGEST_BACKOFF_MS } from './policy.ts'
@@ -17,6 +18,17 @@ export interface AttemptHost {
   /** Waits without a place among the firings in flight. Rejects as soon as the run stops. */
   rest(ms: number): Promise<void>
 }
+
+/** What is remembered of the attempts at one firing. */
+export interface AttemptMemory {
+  readonly tried: FailedAttempts
+  /** One more has failed, and the next may begin at that time. */
+  triedAgain(next_at: number): void
+  /** Resolves when an attempt after one that failed may begin. Rejects where the run has stopped. */
+  restart(): Promise<void>
+}
+
+export const UNTRIED: FailedAttempts = Object.freeze({ failed: 0, forgiven: 0, calls: 0, next_at: 0 })
 
 /** The time of one attempt: its signal aborts with the run's, and when the time is over. */
 class TimeLimit {
@@ -107,19 +119,33 @@ async function attempt(begin: (signal: AbortSignal) => unknown, host: AttemptHos
   }
 }
 
+/** Waits for what an interruption has left of a pause. */
+async function restOfPause(next_at: number, host: AttemptHost): Promise<void> {
+  // Only a firing that is in flight has a place to give back.
+  await Promise.resolve()
+  const left = Math.min(next_at - host.clock.now(), LONGEST_BACKOFF_MS)
+  if (left > 0) await host.rest(left)
+}
+
 /** What a firing gives in the end. Rejects with what its last attempt threw. */
 export async function attempts(
   policy: AttemptPolicy,
   begin: (signal: AbortSignal) => unknown,
   host: AttemptHost,
+  memory: AttemptMemory | null = null,
 ): Promise<unknown> {
-  for (let made = 1; ; made++) {
+  const tried = memory?.tried ?? UNTRIED
+  const first = tried.failed - tried.forgiven + 1
+  if (tried.failed > 0) await restOfPause(tried.next_at, host)
+  for (let made = first; ; made++) {
     try {
+      if (made > first) await memory?.restart()
       return await attempt(begin, host, policy.timeout_ms)
     } catch (error) {
       if (error instanceof Interrupted || made >= policy.attempts || host.stopped || host.signal.aborted) throw error
       const pause = Math.min(policy.backoff_ms * 2 ** (made - 1), LONGEST_BACKOFF_MS)
       const { message } = publicError(error)
+      memory?.triedAgain(host.clock.now() + pause)
       host.log('warning', `Attempt ${made} of ${policy.attempts} failed, the next comes in ${pause} ms: ${message}`)
       await host.rest(pause)
       if (host.stopped) throw error

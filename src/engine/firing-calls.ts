@@ -5,13 +5,18 @@ export class FiringCalls {
   /** The calls under way, and whether each can go on by itself no more than its own firings can. */
   readonly #open = new Map<Halting, boolean>()
   readonly #turned: (still: boolean) => void
-  #made = 0
+  #made: number
   still = false
   #left = false
 
-  /** `turned` hears when the firing begins to wait for nothing but its calls, and when it goes on. */
-  constructor(turned: (still: boolean) => void) {
+  /** `turned` hears when the firing begins to wait for nothing but its calls, and when it goes on. `made`: how many it made before. */
+  constructor(turned: (still: boolean) => void, made: number) {
     this.#turned = turned
+    this.#made = made
+  }
+
+  get made(): number {
+    return this.#made
   }
 
   /** The number of the next call, counted from 0. */

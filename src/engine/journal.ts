@@ -24,10 +24,23 @@ export interface HeldFailure {
 /** What a firing gave; the failure that stands for it; or that nobody wanted the rest of its stream any more (law 17), so that it never ends. */
 export type FiringEnd = { readonly outputs: Outputs } | { readonly failure: HeldFailure } | { readonly unwanted: true }
 
+/** The attempts at a firing that have failed (law 31), where another one follows. */
+export interface FailedAttempts {
+  readonly failed: number
+  /** How many of them count no more, since the run was begun anew. */
+  readonly forgiven: number
+  /** How many workflows they called: the next attempt counts its calls from there. */
+  readonly calls: number
+  /** When the next one may begin, in milliseconds since the epoch. */
+  readonly next_at: number
+}
+
 /** What is known of a firing from before an interruption. */
 export interface Remembered {
   /** Its start was recorded: its node is not safe to run again. */
   readonly started: boolean
+  /** Its attempts that had failed; null: none had. */
+  readonly attempts: FailedAttempts | null
   /** The items of its stream that had come, in order. */
   readonly items: readonly Outputs[]
   /** How it ended; null where it had not. */
@@ -56,6 +69,8 @@ export interface Journal {
   recall(node_id: string, path: string): Remembered | null
   /** A firing that must not run twice is about to begin. Resolves when that is committed; rejects where it can not be. */
   start(node_id: string, path: string): Promise<void>
+  /** An attempt has failed, and another one follows: with what is told here, in place of what was told before. Its start counts no more. */
+  attempt(node_id: string, path: string, attempts: FailedAttempts): void
   /** An item of a stream has come, and may go out to its consumers. */
   item(node_id: string, path: string, item: Outputs): void
   end(node_id: string, path: string, end: FiringEnd): void

@@ -1,5 +1,6 @@
 // One firing as it is remembered: what is known of it from before, and what is to be known after it. Pure synchronous firings leave
 // nothing: they come out the same when they are done again.
+import { type AttemptMemory, UNTRIED } from './attempts.ts'
 import { asSource, type FiringMemory, isThenable } from './firing.ts'
 import { FiringCalls } from './firing-calls.ts'
 import type { FiringEnd, Remembered, WaitRequest } from './journal.ts'
@@ -40,7 +41,7 @@ export interface MemoHost {
 
 const NEVER = (): boolean => false
 
-export class Memo implements Site, Brittle, FiringMemory {
+export class Memo implements Site, Brittle, FiringMemory, AttemptMemory {
   readonly node: PlanNode
   path: Path
   /** Its own context, once it has one. */
@@ -54,6 +55,8 @@ export class Memo implements Site, Brittle, FiringMemory {
   sealed = false
   /** The items that its stream gave before an interruption. */
   known: readonly Outputs[] = []
+  /** Its attempts that failed, those before an interruption included. */
+  tried = UNTRIED
   fetchAll = NEVER
   busy = false
   /** Resolves when an aggregate that has to wait for its start is open. */
@@ -119,13 +122,13 @@ export class Memo implements Site, Brittle, FiringMemory {
   }
 
   random(): number {
-    this.#dice ??= this.#memory.dice(this) ?? (() => this.#host.random())
+    this.#dice ??= this.#memory.dice(this, this.tried.failed) ?? (() => this.#host.random())
     return this.#dice()
   }
 
   /** The workflows that it calls. */
   get calls(): FiringCalls {
-    this.#calls ??= new FiringCalls((still) => this.#host.stilled(still))
+    this.#calls ??= new FiringCalls((still) => this.#host.stilled(still), this.tried.calls)
     return this.#calls
   }
 
@@ -143,6 +146,17 @@ export class Memo implements Site, Brittle, FiringMemory {
   run(code: () => unknown): unknown {
     if (this.safe || this.#memory.journal === null) return this.guard(code)
     return this.#later(this.#begin(code))
+  }
+
+  triedAgain(next_at: number): void {
+    const { failed, forgiven, calls } = this.tried
+    this.#dice = null
+    this.tried = { failed: failed + 1, forgiven, calls: this.#calls?.made ?? calls, next_at }
+    this.#telling.attempt(this.tried)
+  }
+
+  async restart(): Promise<void> {
+    if (!this.safe && this.#memory.journal !== null) await this.#begin(() => {})
   }
 
   /** What it gives for an answer. */

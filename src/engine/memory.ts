@@ -44,10 +44,12 @@ export class Memory {
     return this.#parts.parking
   }
 
-  /** The random numbers of a firing, or null where the run has no seed. */
-  dice({ node, place }: Site): (() => number) | null {
+  /** The random numbers of a firing after so many failed attempts, or null where the run has no seed. */
+  dice({ node, place }: Site, failed: number): (() => number) | null {
     const { seed, scope } = this.#parts
-    return seed === null ? null : dice(`${seed} ${scope} ${JSON.stringify(node.observed.node_id)} ${place}`)
+    if (seed === null) return null
+    const again = failed === 0 ? '' : ` ${failed}`
+    return dice(`${seed} ${scope} ${JSON.stringify(node.observed.node_id)} ${place}${again}`)
   }
 
   /** Lists a firing as one that waits. Gives what takes it away again. */

@@ -1,4 +1,5 @@
 // A firing of which something is known from before an interruption: it comes out as it had, waits on, or may not run again.
+import { UNTRIED } from './attempts.ts'
 import { ItemSource } from './firing.ts'
 import type { FiringEnd, Remembered } from './journal.ts'
 import type { Memo } from './memo.ts'
@@ -16,6 +17,7 @@ export function endOfKnown(end: Exclude<FiringEnd, { unwanted: true }>, tasks: T
 
 /** Goes on with a firing as far as it is known. False: it has to run. */
 export function replay(memo: Memo, known: Remembered, results: ResultsWindow, tasks: Tasks): boolean {
+  memo.tried = known.attempts ?? UNTRIED
   if (known.end) replayEnd(known.end, known.items, results, tasks)
   else if (known.wait && known.answer) results.settleAnswer(memo, known.answer.value)
   else if (known.wait) results.wait(memo, known.wait, true)

@@ -104,6 +104,8 @@ export function newRun(
       }
       const { loadPlan } = options
       if (!loadPlan) throw new NodeError('Workflows can not be called here.', 'no_workflows')
+      // An attempt that is over calls nothing any more: the calls of the next one are counted from here.
+      signal.throwIfAborted()
       const inside = memo?.nextCall() ?? null
       const call: Call = new Call(budget, depth + 1, (still) => memo?.calls.note(call, still))
       calls.add(call)

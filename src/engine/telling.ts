@@ -1,5 +1,5 @@
 // What one firing tells the journal: nothing after its end, nothing once its run is over, and where the journal fails, the run does.
-import type { FiringEnd, Journal, WaitRequest } from './journal.ts'
+import type { FailedAttempts, FiringEnd, Journal, WaitRequest } from './journal.ts'
 import type { Site } from './memory.ts'
 import { NodeError, type Outputs } from './node-type.ts'
 
@@ -31,6 +31,10 @@ export class Telling {
       this.#run.breakDown(fault)
     }
     if (this.#run.stopped) throw new NodeError('The run has stopped.', 'cancelled')
+  }
+
+  attempt(attempts: FailedAttempts): void {
+    this.#tell((journal, node_id, place) => journal.attempt(node_id, place, attempts))
   }
 
   item(item: Outputs): void {

@@ -1,5 +1,5 @@
 // The memory of a job as its run sees it: firings have names that are unique within the job, those of called workflows included.
-import type { FiringEnd, Journal, Remembered, WaitRequest } from '../engine/journal.ts'
+import type { FailedAttempts, FiringEnd, Journal, Remembered, WaitRequest } from '../engine/journal.ts'
 import type { Outputs } from '../engine/node-type.ts'
 import type { Entry } from './memory.ts'
 
@@ -32,6 +32,10 @@ export class JobJournal implements Journal {
 
   start(node_id: string, path: string): Promise<void> {
     return this.#host.rememberDurably(['start', this.name(node_id, path)])
+  }
+
+  attempt(node_id: string, path: string, attempts: FailedAttempts): void {
+    this.#host.remember(['attempt', this.name(node_id, path), attempts])
   }
 
   item(node_id: string, path: string, item: Outputs): void {

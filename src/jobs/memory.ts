@@ -3,7 +3,7 @@
 import { deserialize, serialize } from 'node:v8'
 import { insertJournalPage, journalPages, removeJournal } from '../db/job-journal.ts'
 import type { Store, Tx } from '../db/store.ts'
-import type { FiringEnd, NodeUpdate, Remembered, WaitRequest } from '../engine/journal.ts'
+import type { FailedAttempts, FiringEnd, NodeUpdate, Remembered, WaitRequest } from '../engine/journal.ts'
 import { sizeOf } from '../engine/measure.ts'
 import type { Outputs } from '../engine/node-type.ts'
 import type { Cipher } from '../vault/vault.ts'
@@ -11,6 +11,8 @@ import type { Cipher } from '../vault/vault.ts'
 /** One thing to remember. A firing is named as `firing-names.ts` says. */
 export type Entry =
   | readonly ['start', firing: string]
+  /** An attempt failed, and another one follows: takes the place of the one before, and of the start. */
+  | readonly ['attempt', firing: string, attempts: FailedAttempts]
   | readonly ['item', firing: string, item: Outputs]
   | readonly ['end', firing: string, end: FiringEnd]
   | readonly ['wait', firing: string, request: WaitRequest]
@@ -27,10 +29,15 @@ export type Entry =
 /** A firing as it is put together from its entries. */
 interface Known {
   started: boolean
+  attempts: FailedAttempts | null
   items: Outputs[]
   end: FiringEnd | null
   wait: WaitRequest | null
   answer: { value: unknown } | null
+}
+
+function unknown(): Known {
+  return { started: false, attempts: null, items: [], end: null, wait: null, answer: null }
 }
 
 /** About how many characters of values a page holds: what is sealed at once must not hold up the process. */
@@ -165,7 +172,7 @@ export class JobMemory {
   }
 
   #of(firing: string): Known {
-    const known = this.#known.get(firing) ?? { started: false, items: [], end: null, wait: null, answer: null }
+    const known = this.#known.get(firing) ?? unknown()
     this.#known.set(firing, known)
     return known
   }
@@ -189,6 +196,9 @@ type Learner<Kind extends Entry[0]> = (
 const LEARN: { [Kind in Exclude<Entry[0], 'recovery'>]: Learner<Kind> } = {
   start: (_, [, firing], of) => {
     of(firing).started = true
+  },
+  attempt: (_, [, firing, attempts], of) => {
+    Object.assign(of(firing), { started: false, attempts })
   },
   item: (_, [, firing, item], of) => {
     of(firing).items.push(item)

@@ -262,6 +262,7 @@ test('each firing of a called workflow has a name of its own', async () => {
       return inner.recall(node_id, path)
     },
     start: (node_id, path) => inner.start(node_id, path),
+    attempt: (node_id, path, attempts) => inner.attempt(node_id, path, attempts),
     item: (node_id, path, given) => inner.item(node_id, path, given),
     end: (node_id, path, end) => inner.end(node_id, path, end),
     wait: (node_id, path, request) => inner.wait(node_id, path, request),

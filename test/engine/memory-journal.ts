@@ -1,11 +1,12 @@
 // A journal in memory: a list of records, each kept as text, which proves that it is plain data and lets a test cut the list anywhere,
 // as an interruption would.
 import assert from 'node:assert/strict'
-import type { FiringEnd, Journal, Remembered, WaitRequest } from '../../src/engine/journal.ts'
+import type { FailedAttempts, FiringEnd, Journal, Remembered, WaitRequest } from '../../src/engine/journal.ts'
 import type { Outputs } from '../../src/engine/node-type.ts'
 
 export type Record =
   | ['start', string]
+  | ['attempt', string, FailedAttempts]
   | ['item', string, Outputs]
   | ['end', string, FiringEnd]
   | ['wait', string, WaitRequest]
@@ -13,10 +14,15 @@ export type Record =
 
 interface Known {
   started: boolean
+  attempts: FailedAttempts | null
   items: Outputs[]
   end: FiringEnd | null
   wait: WaitRequest | null
   answer: { value: unknown } | null
+}
+
+function unknown(): Known {
+  return { started: false, attempts: null, items: [], end: null, wait: null, answer: null }
 }
 
 /** A record as text. What text can not say, no journal need keep. */
@@ -87,9 +93,10 @@ export class MemoryJournal {
     const known = new Map<string, Known>()
     for (const record of this.records) {
       const [kind, firing] = record
-      const one = known.get(firing) ?? { started: false, items: [], end: null, wait: null, answer: null }
+      const one = known.get(firing) ?? unknown()
       known.set(firing, one)
       if (kind === 'start') one.started = true
+      else if (kind === 'attempt') Object.assign(one, { started: false, attempts: record[2] })
       else if (kind === 'item') one.items.push(record[2])
       else if (kind === 'end') one.end = record[2]
       else if (kind === 'wait') one.wait = record[2]
@@ -129,10 +136,15 @@ class Opened implements Journal {
   async start(node_id: string, path: string): Promise<void> {
     const { journal } = this.#shared
     const name = this.name(node_id, path)
-    assert.ok(!journal.of('start').includes(name), `${name} starts twice`)
+    const told = journal.records.filter(([kind, firing]) => firing === name && (kind === 'start' || kind === 'attempt'))
+    assert.notEqual(told.at(-1)?.[0], 'start', `${name} starts twice`)
     journal.keep(['start', name])
     await journal.commit()
     journal.started(node_id, name)
+  }
+
+  attempt(node_id: string, path: string, attempts: FailedAttempts): void {
+    this.#keep(['attempt', this.name(node_id, path), attempts])
   }
 
   item(node_id: string, path: string, item: Outputs): void {

@@ -76,6 +76,7 @@ describe('what is remembered', () => {
       blank: true,
       recall: () => assert.fail('it is asked'),
       start: (node_id, path) => told.start(node_id, path),
+      attempt: (node_id, path, attempts) => told.attempt(node_id, path, attempts),
       item: (node_id, path, given) => told.item(node_id, path, given),
       end: (node_id, path, end) => told.end(node_id, path, end),
       wait: (node_id, path, request) => told.wait(node_id, path, request),
@@ -87,7 +88,7 @@ describe('what is remembered', () => {
     assert.deepEqual(journal.of('end'), ['n@'])
   })
 
-  test('one record of a firing that was tried several times', async () => {
+  test('each start, and each failed attempt, of a firing that is tried several times', async () => {
     const counted = new Counted(
       'test.It',
       (inputs) => {
@@ -103,7 +104,7 @@ describe('what is remembered', () => {
     assert.equal(counted.begun, 2)
     assert.deepEqual(
       journal.records.map(([kind]) => kind),
-      ['start', 'end'],
+      ['start', 'attempt', 'start', 'end'],
     )
   })
 
