@@ -65,7 +65,9 @@ export class Publication {
     const { value: stored, found, extras } = this.#publisher.store(value, place)
     const shown = this.#publisher.redact(stored)
     const prefix = this.#streams.has(output_name) ? [list.length] : []
-    for (const { path, asset } of found) this.assets.push({ output_name, path: [...prefix, ...path], asset })
+    // Keys are redacted as those of the value are: the paths lead through what is shown.
+    for (const { path, asset } of found)
+      this.assets.push({ output_name, path: [...prefix, ...this.#publisher.redact(path)], asset })
     list.push(shown)
     const whole = found.find(({ path }) => path.length === 0)
     return { value: shown, asset: whole?.asset ?? null, extras }

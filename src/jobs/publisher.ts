@@ -14,11 +14,12 @@ export function publisherWith(redactor: Redactor, assets: Assets): Publisher {
     redact: (value) => redactor.value(value),
     provenance: (params) =>
       redactor.value(mediaDescribed(params, LARGEST_INLINE), { names: true }) as Record<string, unknown>,
-    store: (value, place) => withMediaStored(assets, value, place),
+    store: (value, place) => withMediaStored(redactor, assets, value, place),
   }
 }
 
 function withMediaStored(
+  redactor: Redactor,
   assets: Assets,
   value: unknown,
   { row, node_id, output_name, ordinal }: PublishedPlace,
@@ -28,7 +29,8 @@ function withMediaStored(
     largest_inline: LARGEST_INLINE,
     persist(bytes, content_type, path, name) {
       const place = { job_key: row.key, output_name, ordinal, path: [...path] }
-      const about = { content_type, name, workflow_id: row.workflow_id, job_id: row.id, node_id, place }
+      const shown = redactor.value({ content_type, name })
+      const about = { ...shown, workflow_id: row.workflow_id, job_id: row.id, node_id, place }
       const prepared = assets.prepare(row, bytes, about)
       extras.push((tx) => assets.insert(tx, prepared))
       return prepared.reference

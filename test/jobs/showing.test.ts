@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
-import type { ResultManifest } from '../../generated/types.ts'
+import type { ManifestAsset, ResultManifest } from '../../generated/types.ts'
 import { jobEventsAfter } from '../../src/db/job-events.ts'
 import { journalPages } from '../../src/db/job-journal.ts'
 import type { NodeType } from '../../src/engine/node-type.ts'
@@ -72,6 +72,28 @@ describe('secrets that the server knows', () => {
 })
 
 describe('media', () => {
+  test('has no secret in its name, its claimed type or the path to it; its bytes stay as they are', async () => {
+    const bytes = Buffer.from(`some text with ${SECRET}`)
+    const picture = { type: 'file', data: bytes, name: `a ${SECRET}.txt`, content_type: `text/x; y="hunter2-more-"` }
+    const giving = mapType('test.Named', () => ({ [SECRET]: [picture] }))
+    const environment = { SVC_SECRET_X: SECRET, SVC_SECRET_Y: 'hunter2-more-' }
+    await using server = await startGated({ environment, types: [giving] })
+    const job = submit(server, { graph: through('test.Named') })
+    await job.settled()
+    const { row } = await server.context.jobs.get(OWNER, job.row.id)
+    const manifest = JSON.parse(row.result!) as ResultManifest
+    valid('ResultManifest', manifest)
+    assert.ok(!row.result!.includes('hunter2'))
+    const [{ asset, path }] = manifest.assets as [ManifestAsset]
+    assert.deepEqual(path, ['[redacted]', 0])
+    assert.deepEqual([asset.name, asset.content_type], ['a [redacted].txt', 'text/plain; charset=utf-8'])
+    const shown = manifest.outputs.out as Record<string, [Record<string, unknown>]>
+    assert.deepEqual([shown['[redacted]']![0].name, shown['[redacted]']![0].uri], [asset.name, asset.uri])
+    const answer = await fetch(`${server.url}${asset.uri}`)
+    assert.ok(!answer.headers.get('content-disposition')?.includes('hunter2'))
+    assert.deepEqual(Buffer.from(await answer.arrayBuffer()), bytes)
+  })
+
   test('is stored once and referred to, whole or inside of a value, with its digest', async () => {
     const bytes = Buffer.from('\x89PNG\r\n\x1a\n and so on', 'latin1')
     const giving = mapType('test.Gives', () => ({ picture: bytes, list: [bytes, 'text'] }))
