@@ -32,7 +32,11 @@ const EVENT_STATUS: Readonly<Record<NodeStatus, 'running' | 'completed' | 'faile
 export function recorder(job: Sink, log: Log): RunObserver {
   const { id: job_id, workflow_id } = job.row
   const of = { job_id, workflow_id }
-  const named = ({ node_id, node_name, node_type }: ObservedNode) => ({ node_id, node_name, node_type })
+  const named = ({ node_id, node_name, node_type }: ObservedNode) => ({
+    node_id,
+    node_name: job.redact(node_name),
+    node_type,
+  })
   return {
     nodeUpdated(node, status, detail) {
       const { node_id, node_type } = node
@@ -49,7 +53,7 @@ export function recorder(job: Sink, log: Log): RunObserver {
       } as JobFrame)
     },
     output(node, output_name, value, type) {
-      const { node_id, node_name } = node
+      const { node_id } = node
       try {
         const published = job.publish(node_id, output_name, value)
         if (!published) return
@@ -59,7 +63,7 @@ export function recorder(job: Sink, log: Log): RunObserver {
           type: 'output_update',
           ...of,
           node_id,
-          node_name,
+          node_name: job.redact(node.node_name),
           output_name,
           output_type: typeText(type),
           value: shown,

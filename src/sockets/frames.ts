@@ -78,7 +78,8 @@ function endOf({ result, error, finished_at, started_at }: TerminalSnapshot) {
 
 function nodeName(row: JobTable, node_id: string, app: AppContext): string {
   const plan = app.jobs.planOf(row)
-  return plan.nodes[plan.indexById.get(node_id) ?? -1]?.observed.node_name ?? node_id
+  const name = plan.nodes[plan.indexById.get(node_id) ?? -1]?.observed.node_name
+  return name === undefined ? node_id : app.redactor.text(name)
 }
 
 /** An output's value as a frame. */

@@ -2,6 +2,7 @@
 import type { AppContext } from '../context.ts'
 import { jobEventsOfType } from '../db/job-events.ts'
 import type { JobTable } from '../db/schema.ts'
+import type { Redactor } from '../redaction/redactor.ts'
 
 interface OutputPayload {
   output_name: string
@@ -10,8 +11,8 @@ interface OutputPayload {
 }
 
 /**
- * The outputs that have an event after `told`, each with its whole value so far: of a streamed text the text, joined; of
- * another stream the list of its items.
+ * The outputs that have an event after `told`, each with its whole value so far: of a streamed text the text, joined, in
+ * which a secret may stand whole that came in pieces; of another stream the list of its items.
  */
 export function changedOutputs(
   app: AppContext,
@@ -30,7 +31,7 @@ export function changedOutputs(
   const streams = new Set(app.jobs.planOf(row).outputs.flatMap(({ name, stream }) => (stream ? [name] : [])))
   return [...changed].map((output_name) => {
     const items = values.get(output_name)!
-    return { output_name, value: streams.has(output_name) ? joined(items) : items.at(-1) }
+    return { output_name, value: streams.has(output_name) ? joined(items, app.redactor) : items.at(-1) }
   })
 }
 
@@ -40,6 +41,6 @@ function payloadsAfter(app: AppContext, row: JobTable, after: number): OutputPay
   return events.map(({ payload }) => JSON.parse(payload) as OutputPayload)
 }
 
-function joined(items: readonly unknown[]): unknown {
-  return items.every((item) => typeof item === 'string') ? items.join('') : items
+function joined(items: readonly unknown[], redactor: Redactor): unknown {
+  return items.every((item) => typeof item === 'string') ? redactor.text(items.join('')) : items
 }
