@@ -1,5 +1,6 @@
 // How jobs are removed: the row at once, and what it leaves behind little by little, because a job may have a hundred thousand events.
 import { dropUnusedGraph } from './graphs.ts'
+import { keepRemovedKey } from './jobs.ts'
 import type { JobTable } from './schema.ts'
 import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
@@ -72,6 +73,7 @@ export function expireJob(tx: Tx, row: Removable, expired_at: string, more: More
 
 function dropRow(tx: Tx, { key, graph_sha256 }: Removable, more: More): boolean {
   if (tx.run(deleteJobRow, { key }) === 0) return false
+  keepRemovedKey(tx, key)
   tx.run(deleteKeysOf, { key })
   dropUnusedGraph(tx, graph_sha256)
   if (!dropTraces(tx, key, more)) tx.run(insertDoomed, { key })

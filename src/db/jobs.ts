@@ -1,5 +1,6 @@
 // Rows of jobs and their inputs. One statement per function.
 import { sql } from 'kysely'
+import { putMeta } from './meta.ts'
 import type { JobTable } from './schema.ts'
 import { owned, type Scope } from './scope.ts'
 import { builder, statement } from './statement.ts'
@@ -98,10 +99,15 @@ const selectNextWake = statement()((db) =>
     .where('wake_at', 'is not', null),
 )
 
-// What a removed job has left under its key must not become another one's.
+const LAST_REMOVED = 'last_removed_job_key'
+
 const selectLastKey = statement()((db) =>
   db.selectNoFrom(
-    sql<number>`max(ifnull((select max(key) from job), 0), ifnull((select max(job_key) from job_doomed), 0))`.as('key'),
+    sql<number>`max(
+      ifnull((select max(key) from job), 0),
+      ifnull((select max(job_key) from job_doomed), 0),
+      ifnull((select cast(value as integer) from meta where name = ${sql.lit(LAST_REMOVED)}), 0)
+    )`.as('key'),
   ),
 )
 
@@ -143,9 +149,14 @@ export function nextWake(tx: Tx): number | null {
   return tx.get(selectNextWake, {})?.wake_at ?? null
 }
 
-/** The highest key in use; 0 when there is no job. */
+/** The highest key that was ever given to a job; 0 when there was none. */
 export function lastJobKey(tx: Tx): number {
   return tx.get(selectLastKey, {})?.key ?? 0
+}
+
+/** Remembers the key of a job whose row was removed: what is named by it must not become another job's. */
+export function keepRemovedKey(tx: Tx, key: number): void {
+  if (key > lastJobKey(tx)) putMeta(tx, LAST_REMOVED, String(key))
 }
 
 /** The jobs of a scope that are not terminal, the oldest first; those that are not listed elsewhere included. */

@@ -6,7 +6,7 @@ import { keepIdempotencyKey } from '../../src/db/idempotency.ts'
 import { insertJobEvent, jobEventsAfter } from '../../src/db/job-events.ts'
 import { insertJournalPage, journalPages } from '../../src/db/job-journal.ts'
 import { LIST_STATEMENTS, listedJobs } from '../../src/db/job-lists.ts'
-import { removeJob } from '../../src/db/job-removal.ts'
+import { expireJob, removeJob } from '../../src/db/job-removal.ts'
 import { lastJobKey } from '../../src/db/jobs.ts'
 import { SWEEP_STATEMENTS } from '../../src/db/retention.ts'
 import type { JobTable } from '../../src/db/schema.ts'
@@ -231,5 +231,22 @@ describe('deleteJob', () => {
     assert.equal(opened.store.read(lastJobKey), 9)
     const store = await opened.reopen()
     assert.equal(store.read(lastJobKey), 9)
+  })
+
+  test('the key of the newest job is not given to another when nothing is left of it, removed or expired', async () => {
+    await using opened = await openStore()
+    const all = () => true
+    await opened.store.write((tx) => putJob(tx, ended(3), ended(8), ended(9)))
+    await opened.store.write((tx) => removeJob(tx, ended(9), all))
+    assert.equal(opened.store.read(lastJobKey), 9)
+    await opened.store.write((tx) => expireJob(tx, ended(8), AT, all))
+    await opened.store.write((tx) => removeJob(tx, ended(3), all))
+    const store = await opened.reopen()
+    assert.equal(store.read(lastJobKey), 9)
+    await store.write((tx) => expireJob(tx, ended(12), AT, all))
+    assert.equal(store.read(lastJobKey), 9)
+    await store.write((tx) => putJob(tx, ended(12)))
+    await store.write((tx) => expireJob(tx, ended(12), AT, all))
+    assert.equal(store.read(lastJobKey), 12)
   })
 })
