@@ -52,7 +52,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'ipaddr.js': ['net'],
   typescript: ['codegen'],
   yaml: ['codegen'],
-  ajv: ['codegen', 'jobs'],
+  ajv: ['codegen', 'sandbox'],
   esbuild: ['codegen'],
 }
 

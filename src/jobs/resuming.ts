@@ -2,13 +2,14 @@
 import { jobsToWake, updateJob } from '../db/jobs.ts'
 import type { JobTable } from '../db/schema.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
+import { Schemas } from '../sandbox/schemas.ts'
 import type { ActiveJob } from './active-job.ts'
 import { Alarm } from './alarm.ts'
 import { timedOut } from './endings.ts'
 import type { Roster } from './roster.ts'
 import { schemaProblems } from './schema-problems.ts'
 import { deadlineOf, optionsOf } from './stored-options.ts'
-import { awaiting, type Whom, waitingOf } from './waiting.ts'
+import { awaited, awaiting, type Whom, waitingOf } from './waiting.ts'
 
 /** How many due jobs are seen to at once, and the pause after that, or where there is no room for them. */
 const DUE_AT_ONCE = 100
@@ -25,6 +26,7 @@ export interface Answer extends Whom {
 export class Resuming {
   readonly #roster: Roster
   readonly #alarm: Alarm
+  readonly #schemas = new Schemas()
 
   constructor(roster: Roster) {
     this.#roster = roster
@@ -45,19 +47,31 @@ export class Resuming {
   }
 
   /**
-   * Gives a suspended job, which nobody has in memory, a value that it waits for.
-   * @throws JOB_NOT_SUSPENDED, INVALID_PARAMETERS, INVALID_WORKFLOW_GRAPH where this version cannot run it, QUEUE_FULL; it stays suspended then
+   * Finds the firing of a suspended job that an answer is for, and judges its value. Meanwhile the job may have gone on.
+   * @throws JOB_NOT_SUSPENDED, INVALID_PARAMETERS, INVALID_WORKFLOW_GRAPH where this version cannot run it, SERVICE_UNAVAILABLE
    */
-  resume(row: JobTable, answer: Answer): ActiveJob {
-    if (row.status !== 'paused') throw new ServiceError('JOB_NOT_SUSPENDED')
+  async judge(row: JobTable, answer: Answer): Promise<string> {
     this.#roster.planOf(row)
-    const { firing, schema } = awaiting(row, answer, answer.at)
-    const problems = schema === null ? [] : schemaProblems(schema, answer.value, `${answer.at}/value`)
-    if (problems.length > 0) {
+    const memory = this.#roster.memoryOf(row)
+    const all = awaited(row, (firing) => memory.recall(firing)?.wait ?? null)
+    const { shown, request } = awaiting(all, answer, answer.at)
+    const found = await schemaProblems(this.#schemas, request, answer.value, `${answer.at}/value`)
+    if (found.length > 0) {
+      // What is told of a value may quote the schema.
+      const problems = this.#roster.publisher.redact(found)
       const message = `The value is not what the job waits for: ${problems[0]!.message}`
       throw new ServiceError('INVALID_PARAMETERS', { problems, message })
     }
-    return this.#goOn(row, [{ firing, value: answer.value }])
+    return shown.firing
+  }
+
+  /**
+   * Gives a suspended job, which nobody has in memory, a value that was judged for a firing.
+   * @throws JOB_NOT_SUSPENDED where that does not wait any more, QUEUE_FULL; it stays suspended then
+   */
+  resume(row: JobTable, firing: string, value: unknown): ActiveJob {
+    if (!waitingOf(row).some((one) => one.firing === firing)) throw new ServiceError('JOB_NOT_SUSPENDED')
+    return this.#goOn(row, [{ firing, value }])
   }
 
   #goOn(row: JobTable, answers: readonly { firing: string; value: unknown }[]): ActiveJob {

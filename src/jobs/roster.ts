@@ -101,13 +101,14 @@ export class Roster implements JobHost {
     if (this.#active.has(row.key)) throw new Error(`job ${row.key} is taken over twice`)
     const compiled = this.parts.plans.stored(row.graph_sha256)
     const { plan } = compiled
-    const memory = () => this.#memoryOf(row)
+    const memory = () => this.memoryOf(row)
     const job = this.make({ row, compiled, plan: plan ?? NO_PLAN, memory, stored: true, watched: false })
     this.add(job)
     return { job, runnable: plan !== null }
   }
 
-  #memoryOf({ key, id }: JobTable): JobMemory {
+  /** What a stored job remembers. */
+  memoryOf({ key, id }: JobTable): JobMemory {
     const { store, cipher } = this.parts
     try {
       const memory = JobMemory.load(store, cipher, key)

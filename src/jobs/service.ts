@@ -226,8 +226,8 @@ export class JobService {
 
   /**
    * Gives a suspended job a value that it waits for; it goes on as soon as there is room.
-   * @throws JOB_NOT_FOUND, JOB_NOT_SUSPENDED, QUEUE_FULL; INVALID_PARAMETERS, and INVALID_WORKFLOW_GRAPH where this version cannot run the
-   * job: it stays suspended then
+   * @throws JOB_NOT_FOUND, JOB_NOT_SUSPENDED, QUEUE_FULL, SERVICE_UNAVAILABLE; INVALID_PARAMETERS, and INVALID_WORKFLOW_GRAPH where
+   * this version cannot run the job: it stays suspended then
    */
   async resume(scope: Scope, job_id: string, answer: Answer): Promise<JobHandle> {
     let { row, active } = await this.get(scope, job_id)
@@ -235,13 +235,19 @@ export class JobService {
       await active.flushed()
       ;({ row, active } = await this.get(scope, job_id))
     }
-    if (this.#draining) throw stopped()
+    const firing = await this.#resuming.judge(this.#suspended(row.key), answer)
     // From here on nothing waits: of two who answer at the same time one finds the job gone on.
-    const now = this.#parts.store.read((tx) => jobByKey(tx, row.key))
-    if (!now || this.#roster.byKey(row.key)) throw new ServiceError('JOB_NOT_SUSPENDED')
-    const job = this.#resuming.resume(now, answer)
+    const job = this.#resuming.resume(this.#suspended(row.key), firing, answer.value)
     await job.flushed()
     return this.get(scope, job_id)
+  }
+
+  /** A job that waits for something outside, as it is now. */
+  #suspended(key: number): JobTable {
+    if (this.#draining) throw stopped()
+    const now = this.#parts.store.read((tx) => jobByKey(tx, key))
+    if (now?.status !== 'paused' || this.#roster.byKey(key)) throw new ServiceError('JOB_NOT_SUSPENDED')
+    return now
   }
 
   /**

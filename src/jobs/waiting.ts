@@ -1,10 +1,13 @@
 // What a suspended job waits for: as the row keeps it, as clients see it, and which of it a value is for.
 import type { WaitingFor } from '../../generated/types.ts'
 import type { JobTable } from '../db/schema.ts'
-import type { Waiting } from '../engine/journal.ts'
+import type { Waiting, WaitRequest } from '../engine/journal.ts'
 import { type Problem, ServiceError } from '../errors.ts'
 
-/** One firing that waits. What it shows is redacted; `firing` and `until` are for the service alone. */
+/**
+ * One firing that waits. What it shows is redacted, so that nothing is judged by it: what is asked in truth, the job remembers. `firing` and
+ * `until` are for the service alone.
+ */
 export interface StoredWaiting extends WaitingFor {
   firing: string
   /** Milliseconds since the epoch, or null. */
@@ -41,17 +44,40 @@ export function soonest(waiting: readonly StoredWaiting[]): number | null {
   return ends.length === 0 ? null : Math.min(...ends)
 }
 
+/** A firing that waits for a value, as it is shown, with what it asks in truth. */
+export interface Awaited {
+  readonly shown: StoredWaiting
+  readonly node_id: string
+  readonly request: Pick<WaitRequest, 'kind' | 'name' | 'schema'>
+}
+
+/** The firings that wait for a value, in their order. `recall`: what the job remembers of a firing's request. */
+export function awaited(row: JobTable, recall: (firing: string) => WaitRequest | null): Awaited[] {
+  return waitingOf(row)
+    .filter(({ kind }) => kind !== 'delay')
+    .map((shown) => ({ shown, node_id: nodeOf(shown.firing), request: recall(shown.firing) ?? shown }))
+}
+
+/** The node of the job's own graph that a firing belongs to: its name begins with it. See firing-names.ts. */
+function nodeOf(firing: string): string {
+  return JSON.parse(/^"(?:[^"\\]|\\.)*"/.exec(firing)![0]) as string
+}
+
 /**
- * The firing that a value is for. Several firings of one node inside of a stream are answered in their order.
+ * The firing that a value is for. Several firings of one node inside of a stream are answered in their order. Nodes and names may be given as
+ * they are or as they are shown.
  * @throws JOB_NOT_SUSPENDED where nothing waits for a value, INVALID_PARAMETERS where it is not clear which, or none is so named
  */
-export function awaiting(row: JobTable, { node_id, name }: Whom, at: string): StoredWaiting {
-  const all = waitingOf(row).filter(({ kind }) => kind !== 'delay')
+export function awaiting(all: readonly Awaited[], { node_id, name }: Whom, at: string): Awaited {
   if (all.length === 0) throw new ServiceError('JOB_NOT_SUSPENDED')
-  const named = all.filter((one) => (node_id ?? one.node_id) === one.node_id && (name ?? one.name) === one.name)
+  const named = all.filter(
+    (one) =>
+      (node_id === null || node_id === one.node_id || node_id === one.shown.node_id) &&
+      (name === null || name === one.request.name || name === one.shown.name),
+  )
   const [first, ...others] = named
-  if (!first) throw refused(unknownPath(node_id, at), `Nothing of that name waits. These wait: ${listed(all)}.`)
-  if (others.some((one) => one.node_id !== first.node_id || one.name !== first.name))
+  if (!first) throw refused(unknownPath(node_id, at), `No such node or name waits. These wait: ${listed(all)}.`)
+  if (others.some((one) => one.node_id !== first.node_id || one.request.name !== first.request.name))
     throw refused(`${at}/node_id`, `Several nodes wait; say which by node_id or name: ${listed(named)}.`)
   return first
 }
@@ -68,8 +94,10 @@ function refused(path: string, message: string): ServiceError {
 /** How many are named in a message. */
 const LISTED = 10
 
-function listed(waiting: readonly StoredWaiting[]): string {
-  const names = new Set(waiting.map(({ node_id, name }) => (name === null ? node_id : `${node_id} (name ${name})`)))
+function listed(waiting: readonly Awaited[]): string {
+  const names = new Set(
+    waiting.map(({ shown: { node_id, name } }) => (name === null ? node_id : `${node_id} (name ${name})`)),
+  )
   const shown = [...names].slice(0, LISTED).join(', ')
   return names.size > LISTED ? `${shown} and ${names.size - LISTED} more` : shown
 }

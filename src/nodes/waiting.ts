@@ -2,9 +2,20 @@
 // is what they ask for, is the business of the host.
 import type { WaitRequest } from '../engine/journal.ts'
 import { NodeError, type NodeType, Wait } from '../engine/node-type.ts'
+import { type Schema, Schemas } from '../sandbox/schemas.ts'
 import { option, output, required } from './define.ts'
+import { lazily } from './libraries.ts'
 
 const NOTHING_ASKED: Omit<WaitRequest, 'kind'> = { name: null, message: null, schema: null, until: null }
+
+const schemas = lazily(() => new Schemas())
+
+/** @throws NodeError where nobody could ever answer, for the schema can judge nothing. */
+async function judge(schema: Schema): Promise<void> {
+  const verdict = await schemas().judge(schema)
+  if (verdict.kind === 'unusable') throw new NodeError(`The schema cannot be used: ${verdict.why}.`, 'bad_schema')
+  if (verdict.kind === 'costly') throw new NodeError('The schema takes too much work to compile.', 'bad_schema')
+}
 
 export const waitingNodes: NodeType[] = [
   {
@@ -36,17 +47,18 @@ export const waitingNodes: NodeType[] = [
       'Waits until a value of its name is given to the job from outside, for as long as it takes, and hands it on.',
     properties: [
       required('name', 'str', 'The name under which the value is given.'),
-      option('schema', 'dict[str,any]?', 'The JSON schema that the value must satisfy. Without it any value will do.'),
+      option(
+        'schema',
+        'dict[str,any]?',
+        'The JSON schema (2020-12) that the value must satisfy. Without it any value will do.',
+      ),
     ],
     outputs: [output('value', 'any')],
     run({ name, schema }) {
       if (name === '') throw new NodeError('The value that is waited for has no name.', 'bad_input')
-      return new Wait({
-        ...NOTHING_ASKED,
-        kind: 'value',
-        name: String(name),
-        schema: schema as Record<string, unknown> | null,
-      })
+      const asked = schema as Record<string, unknown> | null
+      const wait = new Wait({ ...NOTHING_ASKED, kind: 'value', name: String(name), schema: asked })
+      return asked === null ? wait : judge(asked).then(() => wait)
     },
     answered: (_inputs, value) => ({ value }),
   },

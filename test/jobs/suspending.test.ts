@@ -1,8 +1,10 @@
 // Jobs that wait: for a person, for a value, for time. They cost nothing meanwhile, survive a restart, and go on with what they are given.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { describe, test } from 'node:test'
 import type { WaitingFor } from '../../generated/types.ts'
+import type { Problem, ServiceError } from '../../src/errors.ts'
 import { graph, node, sink, source } from '../engine/kit.ts'
 import { type TestServer, temporaryFolder, until } from '../helpers/server.ts'
 import { coded, history, OWNER, startGated, submit, valid, words } from './kit.ts'
@@ -37,6 +39,22 @@ async function ended({ context: { jobs } }: TestServer, id: string) {
     const { row } = await jobs.get(OWNER, id)
     return row.finished_at !== null && row
   })
+}
+
+/** What is said of a value that is refused. */
+async function problems(resumed: Promise<unknown>): Promise<Problem[]> {
+  const error = await resumed.then(
+    () => assert.fail('the value was taken'),
+    (reason: ServiceError) => reason,
+  )
+  coded('INVALID_PARAMETERS')(error)
+  return [...(error.problems ?? [])]
+}
+
+/** A schema within the limits of length that takes seconds to compile. */
+function costly(): object {
+  const properties = Object.fromEntries(Array.from({ length: 3000 }, (_, i) => [`p${i}`, {}]))
+  return { properties, unevaluatedProperties: false }
 }
 
 const outputs = (row: { result: string | null }) => (JSON.parse(row.result ?? 'null') as { outputs: object }).outputs
@@ -140,7 +158,22 @@ describe('a value for a job that waits', () => {
     assert.deepEqual(outputs(await ended(server, job.row.id)), { out: { age: 3 } })
   })
 
-  test('a schema that would take for ever is not waited for', async () => {
+  test('is refused with all that is wrong with it, up to 20 problems', async () => {
+    await using server = await startGated()
+    const { jobs } = server.context
+    const lists = { ...schema, additionalProperties: { type: 'string' } }
+    const job = submit(server, { graph: awaited(lists) })
+    await suspended(server, job.row.id)
+    assert.deepEqual(await problems(jobs.resume(OWNER, job.row.id, answer({ age: 0.5, name: 1 }))), [
+      { path: '/body/value/name', message: 'must be string' },
+      { path: '/body/value/age', message: 'must be integer' },
+      { path: '/body/value/age', message: 'must be >= 1' },
+    ])
+    const wrong = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`n${i}`, i]))
+    assert.equal((await problems(jobs.resume(OWNER, job.row.id, answer(wrong)))).length, 20)
+  })
+
+  test('is judged aside: a schema that would take for ever keeps nobody else waiting', async () => {
     await using server = await startGated()
     const { jobs } = server.context
     const endless = { properties: { a: { allOf: [{ $ref: '#' }, { $ref: '#' }] } } }
@@ -148,9 +181,76 @@ describe('a value for a job that waits', () => {
     await suspended(server, job.row.id)
     let deep: object = {}
     for (let i = 0; i < 40; i++) deep = { a: deep }
-    await assert.rejects(jobs.resume(OWNER, job.row.id, answer(deep)), coded('INVALID_PARAMETERS'))
+    const loop = monitorEventLoopDelay({ resolution: 10 })
+    loop.enable()
+    const [problem] = await problems(jobs.resume(OWNER, job.row.id, answer(deep)))
+    loop.disable()
+    assert.match(problem!.message, /too much work/)
+    assert.ok(loop.max < 900e6, `the event loop stood still for ${loop.max / 1e6} ms`)
     await jobs.resume(OWNER, job.row.id, answer({}))
     await ended(server, job.row.id)
+  })
+
+  test('may come while another is judged: one of them is taken', async () => {
+    await using server = await startGated()
+    const { jobs } = server.context
+    const job = submit(server, { graph: awaited(schema) })
+    await suspended(server, job.row.id)
+    const both = await Promise.allSettled([1, 2].map((age) => jobs.resume(OWNER, job.row.id, answer({ age }))))
+    assert.deepEqual(both.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
+    await ended(server, job.row.id)
+  })
+
+  for (const [what, bad] of Object.entries({
+    'is no schema': { type: 'strng' },
+    'is of an unknown draft': { $schema: 'http://json-schema.org/draft-04/schema#' },
+    'is asynchronous': { $async: true, type: 'string' },
+    'is asynchronous within': { properties: { a: { $async: true, type: 'string' } } },
+    'refers to another place': { $ref: 'http://127.0.0.1:1/schema' },
+    'is too long': { description: 'x'.repeat(70_000) },
+    'refers to itself without end': { $ref: '#' },
+    'takes too long to compile': costly(),
+  })) {
+    test(`is not waited for where its schema ${what}`, async () => {
+      await using server = await startGated()
+      const job = submit(server, { graph: awaited(bad) })
+      const row = await ended(server, job.row.id)
+      assert.equal(row.status, 'failed')
+      assert.match(row.error!, /bad_schema/)
+    })
+  }
+
+  test('is judged by a schema of an older draft as by one of 2020-12', async () => {
+    await using server = await startGated()
+    const { jobs } = server.context
+    const older = { $schema: 'http://json-schema.org/draft-07/schema#', type: 'integer' }
+    const job = submit(server, { graph: awaited(older) })
+    assert.deepEqual((await suspended(server, job.row.id))[0]?.schema, older)
+    await assert.rejects(jobs.resume(OWNER, job.row.id, answer('1')), coded('INVALID_PARAMETERS'))
+    await jobs.resume(OWNER, job.row.id, answer(1))
+    assert.deepEqual(outputs(await ended(server, job.row.id)), { out: 1 })
+  })
+
+  test('is for what the job asks in truth, where that is shown redacted', async () => {
+    const secret = 'sup3rSecretValue99'
+    await using server = await startGated({ environment: { OPENAI_API_KEY: secret } })
+    const { jobs } = server.context
+    const hidden = { type: 'object', required: [secret], properties: { [secret]: { type: 'integer' } } }
+    const waits = graph(
+      [node(secret, 'control.WaitFor', { name: secret, schema: hidden }), node('b', 'control.WaitFor', { name: 'b' })],
+      [],
+    )
+    const job = submit(server, { graph: waits })
+    const shown = await suspended(server, job.row.id)
+    assert.ok(!JSON.stringify(shown).includes(secret))
+    const refused = await problems(jobs.resume(OWNER, job.row.id, answer({}, { node_id: secret })))
+    assert.equal(refused.length, 1)
+    assert.ok(!JSON.stringify(refused).includes(secret), JSON.stringify(refused))
+    await jobs.resume(OWNER, job.row.id, answer({ [secret]: 1 }, { name: secret }))
+    assert.deepEqual(
+      (await suspended(server, job.row.id)).map(({ node_id }) => node_id),
+      ['b'],
+    )
   })
 
   test('names its node where several wait', async () => {
@@ -168,7 +268,14 @@ describe('a value for a job that waits', () => {
     const job = submit(server, { graph: both })
     assert.equal((await suspended(server, job.row.id)).length, 2)
     await assert.rejects(jobs.resume(OWNER, job.row.id, answer(1)), coded('INVALID_PARAMETERS'))
-    await assert.rejects(jobs.resume(OWNER, job.row.id, answer(1, { name: 'third' })), coded('INVALID_PARAMETERS'))
+    for (const [whom, path] of [
+      [{ name: 'third' }, '/body/name'],
+      [{ node_id: 'c' }, '/body/node_id'],
+    ] as const) {
+      assert.deepEqual(await problems(jobs.resume(OWNER, job.row.id, answer(1, whom))), [
+        { path, message: 'No such node or name waits. These wait: a (name first), b (name second).' },
+      ])
+    }
     await jobs.resume(OWNER, job.row.id, answer(2, { name: 'second' }))
     assert.deepEqual(
       (await suspended(server, job.row.id)).map(({ node_id }) => node_id),

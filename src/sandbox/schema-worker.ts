@@ -1,0 +1,63 @@
+// The thread that compiles one schema and checks one value by it. It may take as long as it is let live: schemas.ts ends it. The schema
+// reaches nothing outside of itself, and its patterns run in linear time.
+import { parentPort } from 'node:worker_threads'
+import { Ajv2020, type AnySchemaObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import { RE2JS } from 're2js'
+import type { FromSchemaWorker, ToSchemaWorker, Verdict } from './schemas.ts'
+
+/** How many problems are told. */
+const MOST_PROBLEMS = 20
+
+const linearPattern = Object.assign(
+  (pattern: string) => {
+    const compiled = RE2JS.compile(pattern)
+    return { test: (text: string) => compiled.matcher(text).find() }
+  },
+  { code: 'linearPattern' },
+)
+
+function compiled(schema: AnySchemaObject): ValidateFunction {
+  const ajv = new Ajv2020({
+    strict: false,
+    allErrors: true,
+    validateFormats: false,
+    // It would print the code that it makes.
+    logger: false,
+    code: { regExp: linearPattern },
+  })
+  return ajv.compile(schema)
+}
+
+function problemsOf({ errors }: ValidateFunction) {
+  return (errors ?? []).slice(0, MOST_PROBLEMS).map(({ instancePath, message }) => ({
+    path: instancePath,
+    message: message ?? 'does not fit the schema',
+  }))
+}
+
+function judged({ schema, given }: ToSchemaWorker): Verdict {
+  let validate: ValidateFunction
+  try {
+    validate = compiled(schema)
+  } catch (error) {
+    if (error instanceof RangeError) return { kind: 'costly' }
+    return { kind: 'unusable', why: error instanceof Error ? error.message : String(error) }
+  }
+  try {
+    // Whether it judges at all: engines put work off until a function is first called.
+    if (given === null) validate(null)
+    else if (!validate(given.value)) return { kind: 'unfit', problems: problemsOf(validate) }
+    return { kind: 'fits' }
+  } catch {
+    // It refers to itself without end.
+    return { kind: 'costly' }
+  }
+}
+
+function post(message: FromSchemaWorker): void {
+  parentPort!.postMessage(message)
+}
+
+parentPort!.once('message', (asked: ToSchemaWorker) => post(judged(asked)))
+
+post({ kind: 'ready' })

@@ -1,0 +1,150 @@
+// JSON schemas that workflows bring, and values judged by them. Nobody trusts such a schema: it is bounded in size, and compiled and used in
+// a thread of its own that is ended when it takes too long. What a verdict means for a node or a request is left to them.
+import { SHARE_ENV, Worker } from 'node:worker_threads'
+import { START_MS } from './limits.ts'
+
+export type Schema = Readonly<Record<string, unknown>>
+
+export type Verdict =
+  | { readonly kind: 'fits' }
+  /** What is wrong with the value, as far as it is told; `path` is a JSON pointer within it. */
+  | { readonly kind: 'unfit'; readonly problems: readonly { readonly path: string; readonly message: string }[] }
+  /** The schema can judge nothing; `why` is the end of a sentence that begins with it. */
+  | { readonly kind: 'unusable'; readonly why: string }
+  /** It takes more time or memory than there is for it. */
+  | { readonly kind: 'costly' }
+
+/** `given` is null where only the schema is judged. */
+export interface ToSchemaWorker {
+  readonly schema: Record<string, unknown>
+  readonly given: { readonly value: unknown } | null
+}
+
+export type FromSchemaWorker = { readonly kind: 'ready' } | Verdict
+
+/** How long a schema may be as JSON text. */
+export const LONGEST_SCHEMA = 65_536
+/** How long a schema and its value may take together, in milliseconds, from when the thread is ready. */
+const LONGEST_MS = 1_000
+/** How many are judged at the same time. */
+const MOST_THREADS = 2
+/** How many schemas are remembered as usable: a stream waits by the same one for each of its items. */
+const REMEMBERED = 200
+
+const DRAFTS = new Set([
+  'http://json-schema.org/draft-07/schema',
+  'https://json-schema.org/draft/2019-09/schema',
+  'https://json-schema.org/draft/2020-12/schema',
+])
+
+/** Sources run as they are, or compiled. */
+const SCRIPT = new URL(import.meta.url.endsWith('.ts') ? './schema-worker.ts' : './schema-worker.js', import.meta.url)
+
+/** Its output streams are its own and nobody reads them. It prints nothing. */
+function start(): Worker {
+  return new Worker(SCRIPT, {
+    resourceLimits: { maxOldGenerationSizeMb: 128 },
+    env: SHARE_ENV,
+    execArgv: [],
+    stdout: true,
+    stderr: true,
+  })
+}
+
+export class Schemas {
+  #running = 0
+  readonly #queue: (() => void)[] = []
+  readonly #usable = new Map<string, Promise<Verdict>>()
+
+  /** How many wait to be judged. */
+  get waiting(): number {
+    return this.#queue.length
+  }
+
+  /** Whether a schema can judge values at all: never `unfit`. */
+  judge(schema: Schema): Promise<Verdict> {
+    const refused = refusedAtSight(schema)
+    if (refused) return Promise.resolve(refused)
+    const text = JSON.stringify(schema)
+    const known = this.#usable.get(text)
+    if (known) return known
+    const verdict = this.#inTurn({ schema: withoutDraft(schema), given: null })
+    if (this.#usable.size >= REMEMBERED) this.#usable.delete(this.#usable.keys().next().value!)
+    this.#usable.set(text, verdict)
+    const forget = () => this.#usable.get(text) === verdict && this.#usable.delete(text)
+    // A busy machine may have been the reason.
+    verdict.then(({ kind }) => kind === 'costly' && forget(), forget)
+    return verdict
+  }
+
+  async check(schema: Schema, value: unknown): Promise<Verdict> {
+    return refusedAtSight(schema) ?? this.#inTurn({ schema: withoutDraft(schema), given: { value } })
+  }
+
+  async #inTurn(asked: ToSchemaWorker): Promise<Verdict> {
+    if (this.#running >= MOST_THREADS) await new Promise<void>((resolve) => this.#queue.push(resolve))
+    else this.#running++
+    try {
+      return await ask(asked)
+    } finally {
+      const next = this.#queue.shift()
+      if (next) next()
+      else this.#running--
+    }
+  }
+}
+
+function refusedAtSight(schema: Schema): Verdict | null {
+  if (JSON.stringify(schema).length > LONGEST_SCHEMA)
+    return { kind: 'unusable', why: `it is longer than ${LONGEST_SCHEMA.toLocaleString('en')} characters` }
+  if ('$async' in schema) return { kind: 'unusable', why: '"$async" is no keyword of JSON Schema' }
+  const { $schema = null } = schema
+  if ($schema === null || (typeof $schema === 'string' && DRAFTS.has($schema.replace(/#$/, '')))) return null
+  return { kind: 'unusable', why: '"$schema" names no draft that is known: leave it out, or name 2020-12' }
+}
+
+/** Whatever known draft it names, it is read as one of 2020-12. */
+function withoutDraft({ $schema: _, ...schema }: Schema): Record<string, unknown> {
+  return schema
+}
+
+/** Resolves when the thread is gone. Rejects where none could be started. */
+async function ask(asked: ToSchemaWorker): Promise<Verdict> {
+  const worker = start()
+  try {
+    return await new Promise<Verdict>((resolve, reject) => listen(worker, asked, resolve, reject))
+  } finally {
+    await worker.terminate()
+  }
+}
+
+function listen(
+  worker: Worker,
+  asked: ToSchemaWorker,
+  resolve: (verdict: Verdict) => void,
+  reject: (error: unknown) => void,
+): void {
+  let ready = false
+  // If this thread was busy, what the worker said in time may still lie in the queue: it is heard before the verdict.
+  const after = (ms: number, late: () => void) => setTimeout(() => setImmediate(late), ms)
+  const costly = () => resolve({ kind: 'costly' })
+  const failed = (error: unknown) => (ready ? costly() : reject(error))
+  let timer = after(START_MS, () => failed(new Error('the thread for a schema did not start in time')))
+  worker.on('error', failed)
+  worker.on('exit', () => {
+    clearTimeout(timer)
+    failed(new Error('the thread for a schema ended'))
+  })
+  worker.on('message', (message: FromSchemaWorker) => {
+    if (message.kind !== 'ready') return resolve(message)
+    ready = true
+    clearTimeout(timer)
+    timer = after(LONGEST_MS, costly)
+    try {
+      worker.postMessage(asked)
+    } catch {
+      // The value is nested too deeply to be handed over.
+      costly()
+    }
+  })
+}
