@@ -97,7 +97,7 @@ function explain(error: unknown, command: CommandName | null = null): number {
     console.error(harmless(`svc: ${error.message}${problems.join('')}${usage}`))
     return error.code
   }
-  if (error instanceof StartError) console.error(`svc: ${error.message}`)
+  if (error instanceof StartError) console.error(harmless(`svc: ${error.message}`))
   else if (error instanceof ConfigError) for (const problem of error.problems) console.error(`svc: ${problem}`)
   else console.error(error)
   return 1

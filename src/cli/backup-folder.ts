@@ -1,10 +1,11 @@
 // What a backup is: a folder with the database, the files of assets, and a manifest that says what each of them must be.
 import { constants } from 'node:fs'
-import { copyFile, mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { syncFile } from '../db/snapshot.ts'
 import { digestOfFile } from './check-files.ts'
 import { CommandError, EXIT } from './terminal.ts'
+import { printable } from './text.ts'
 
 export const DATABASE = 'svc.db'
 export const OBJECTS = 'objects'
@@ -50,13 +51,14 @@ export async function filesBelow(folder: string): Promise<string[]> {
     .sort()
 }
 
-/** Copies a file with its time, and syncs it; false where it has gone meanwhile. */
+/** Copies a file with its time, for its owner alone, and syncs it; false where it has gone meanwhile. */
 export async function copyWhole(from: string, to: string): Promise<boolean> {
   await mkdir(dirname(to), { recursive: true, mode: 0o700 })
   try {
     const { atime, mtime } = await stat(from)
     // Shares blocks where the file system can: that is as good as a copy, and costs nothing.
     await copyFile(from, to, constants.COPYFILE_FICLONE)
+    await chmod(to, 0o600)
     await utimes(to, atime, mtime)
   } catch (error) {
     if (isMissing(error)) return false
@@ -80,15 +82,16 @@ export async function isBackup(folder: string): Promise<boolean> {
 /** @throws CommandError where the folder is no backup, or one of a kind that this version does not know */
 export async function readManifest(folder: string): Promise<Manifest> {
   const manifest = await parsed(join(folder, MANIFEST))
-  if (manifest === null) throw new CommandError(EXIT.failed, `${folder} is no backup: its ${MANIFEST} cannot be read`)
+  if (manifest === null)
+    throw new CommandError(EXIT.failed, `${printable(folder)} is no backup: its ${MANIFEST} cannot be read`)
   if (manifest.format !== FORMAT)
     throw new CommandError(
       EXIT.failed,
-      `${folder} was made by another version of the service (format ${manifest.format})`,
+      `${printable(folder)} was made by another version of the service (format ${manifest.format})`,
     )
   const { files, migrations } = manifest
   const whole = Array.isArray(files) && Array.isArray(migrations) && files.every(isFile) && files[0]?.path === DATABASE
-  if (!whole) throw new CommandError(EXIT.failed, `${folder} is no backup: its ${MANIFEST} is damaged`)
+  if (!whole) throw new CommandError(EXIT.failed, `${printable(folder)} is no backup: its ${MANIFEST} is damaged`)
   return manifest as unknown as Manifest
 }
 

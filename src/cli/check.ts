@@ -5,7 +5,7 @@ import { readArguments } from './arguments.ts'
 import { FILE_CHECKS } from './check-files.ts'
 import { existingPlace } from './place.ts'
 import { EXIT, print, type Terminal } from './terminal.ts'
-import { counted, harmless } from './text.ts'
+import { counted, harmless, printable } from './text.ts'
 
 /** Runs the command and gives its exit code. @throws CommandError */
 export async function check(args: readonly string[], terminal: Terminal, config: Config): Promise<number> {
@@ -16,11 +16,12 @@ export async function check(args: readonly string[], terminal: Terminal, config:
   const files = findings.length > 0 ? [] : FILE_CHECKS
   for (const { name, look } of files) for await (const text of look(place)) findings.push({ check: name, text })
   const lines = findings.map(({ check, text }) => harmless(`${check}: ${text}`))
+  const shown = printable(place.database)
   const checks = counted(CHECKS + files.length, 'check')
   lines.push(
     findings.length === 0
-      ? `${place.database} is sound: ${checks}, nothing found`
-      : `${place.database} is not sound: ${counted(findings.length, 'finding')}`,
+      ? `${shown} is sound: ${checks}, nothing found`
+      : `${shown} is not sound: ${counted(findings.length, 'finding')}`,
   )
   await print(terminal.stdout, `${lines.join('\n')}\n`)
   return findings.length === 0 ? EXIT.completed : EXIT.failed

@@ -7,7 +7,7 @@ export const USAGES = {
   nodes: 'svc nodes [NAME | TEXT] [--json]',
   examples: 'svc examples [--json]',
   check: 'svc check',
-  backup: 'svc backup DIR [--force]',
+  backup: 'svc backup DIR [--force] [--incomplete]',
   restore: 'svc restore DIR [--force]',
   secrets: 'svc secrets rotate',
 } as const
@@ -85,13 +85,16 @@ changed; a server may run, and is seen as it is at one moment.
 
 Exit codes: 0 sound; 1 not sound, with a line for each finding, or there is no database; 2 wrong usage.`,
   backup: `DIR is made: the database as it is at one moment, the files of assets, and a manifest with the digest of each. The
-server may go on. The copy is read again and checked before DIR gets its name; an interrupted backup leaves a folder
-DIR.partial-… that may be deleted.
+server may go on. The copy is read again and checked before DIR gets its name: where a file of an asset is missing or
+changed, there is no backup. An interrupted backup leaves a folder DIR.partial-… that may be deleted. DIR lies outside
+of the data folder, and only its owner may read it.
 
 The master key (master.key in the data folder, or SECRETS_MASTER_KEY) is not included: who reads the backup is not to
 read the secrets in it. Keep a copy of the key in another place: jobs that are under way cannot go on without it.
 
   --force               replaces DIR, if it is a backup
+  --incomplete          makes it also where files of assets are missing or changed, and lists those; where DIR is a
+                        backup already, it stays as it is then
 
 Exit codes: 0 done; 1 not possible; 2 wrong usage.`,
   restore: `DIR is a backup. Every file of it is compared with its manifest before anything is changed. The server must be
@@ -100,14 +103,18 @@ stopped. Jobs go on where they were when the backup was made: what they have don
   --force               where there is data already, moves it aside under names that end with .before-…; nothing is
                         deleted. Without it, a data folder that holds data is left as it is
 
-When the command is interrupted, no server starts before the same command has come to its end.
+It says which master key the backup was made under, where that is not the present one.
+
+When the command is interrupted while it copies the backup to restore-incoming/ of the data folder, all is as before;
+later, no server starts before the same command has come to its end.
 
 Exit codes: 0 done; 1 not possible, the backup is not whole, or a server runs; 2 wrong usage.`,
   secrets: `The present key is SECRETS_MASTER_KEY, else the one in the file master.key of the data folder. The new one is
 SECRETS_MASTER_KEY_NEW; without it one is made, into master.key. The server must be stopped. When the command is
 interrupted, the same command goes on where it stopped, and no server starts before it has come to its end.
 
-Backups that were made before can be read with the old key alone: keep it for as long as you keep them.
+Backups that were made before can be read with the old key alone. The file of it is kept, as master.key.before-… in
+the data folder; an old key that was SECRETS_MASTER_KEY is yours to keep. Delete it with the last of those backups.
 
 Exit codes: 0 done; 1 not possible, or the settings are wrong; 2 wrong usage; 130 stopped by Ctrl-C (143 by SIGTERM).`,
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { objectsFolder, openDataFolder, ownDatabase } from '../db/data-folder.ts'
 import { CommandError, EXIT } from './terminal.ts'
+import { printable } from './text.ts'
 
 export interface Place {
   readonly folder: string
@@ -28,7 +29,8 @@ export function placeOf({ data_dir, database_url }: Pick<Config, 'data_dir' | 'd
 export function existingPlace(config: Pick<Config, 'data_dir' | 'database_url'>): Place {
   const place = placeOf(config)
   if (existsSync(place.database)) return place
-  throw new CommandError(EXIT.failed, `there is no database ${place.database}; check SVC_DATA_DIR and SVC_DATABASE_URL`)
+  const shown = printable(place.database)
+  throw new CommandError(EXIT.failed, `there is no database ${shown}; check SVC_DATA_DIR and SVC_DATABASE_URL`)
 }
 
 /** Keeps servers away while the place is restored. @throws StartError when one runs */

@@ -1,13 +1,12 @@
 // `svc restore DIR`: brings a backup back into the data folder of a server that is stopped. Nothing that was there is deleted.
 import { existsSync } from 'node:fs'
-import { mkdir, rename, rm } from 'node:fs/promises'
+import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Config } from '../config.ts'
 import { checkDatabase } from '../db/check.ts'
-import { restoringFolder } from '../db/data-folder.ts'
+import { gatheringFolder, restoringFolder } from '../db/data-folder.ts'
 import { knownMigrations } from '../db/migrate.ts'
-import { migrationsIn, syncFile } from '../db/snapshot.ts'
-import { keyFile } from '../vault/master-key.ts'
+import { keyFingerprintIn, migrationsIn, syncFile } from '../db/snapshot.ts'
 import { readArguments } from './arguments.ts'
 import {
   copyWhole,
@@ -18,9 +17,10 @@ import {
   OBJECTS,
   readManifest,
 } from './backup-folder.ts'
+import { freeEnding, keyAdvice } from './former.ts'
 import { ownPlace, type Place, placeOf } from './place.ts'
 import { CommandError, EXIT, print, type Terminal } from './terminal.ts'
-import { counted } from './text.ts'
+import { counted, printable } from './text.ts'
 
 const OPTIONS = { force: { type: 'boolean', default: false } } as const
 const OWNER = 'svc restore'
@@ -35,14 +35,17 @@ export async function restore(args: readonly string[], terminal: Terminal, confi
   using _owned = ownPlace(place, OWNER)
   const present = await presentFiles(place)
   if (present.length > 0 && !values.force) {
-    const message = `${place.folder} holds data already (${present.map((path) => basename(path)).join(', ')})`
+    const message = `${printable(place.folder)} holds data already (${present.map((path) => basename(path)).join(', ')})`
     throw new CommandError(EXIT.failed, `${message}; --force moves it aside`)
   }
+  const incoming = gatheringFolder(place.folder)
+  await gather(source, manifest, incoming)
   const stage = restoringFolder(place.folder)
-  await gather(source, manifest, stage)
+  await closeTo(stage, incoming)
   const aside = await moveAside(present)
   await putInPlace(stage, place)
-  await print(terminal.stderr, told(source, manifest, aside, needsKey(place, config)))
+  const key = keyAdvice(place.folder, config.secrets_master_key, keyOf(place.database))
+  await print(terminal.stderr, told(source, manifest, aside, key))
   return EXIT.completed
 }
 
@@ -50,11 +53,14 @@ export async function restore(args: readonly string[], terminal: Terminal, confi
 async function mustFit(manifest: Manifest, source: string): Promise<void> {
   const problems: { path: string; message: string }[] = []
   for await (const message of differencesFrom(manifest, source)) problems.push({ path: source, message })
-  if (problems.length > 0) throw new CommandError(EXIT.failed, `${source} is not whole`, problems)
+  if (problems.length > 0) throw new CommandError(EXIT.failed, `${printable(source)} is not whole`, problems)
   const known = knownMigrations()
   const newer = migrationsIn(join(source, DATABASE)).find((name) => !known.includes(name))
   if (newer !== undefined)
-    throw new CommandError(EXIT.failed, `${source} was made by a newer version of the service (migration ${newer})`)
+    throw new CommandError(
+      EXIT.failed,
+      `${printable(source)} was made by a newer version of the service (migration ${newer})`,
+    )
 }
 
 /** What a restore would replace. */
@@ -71,7 +77,7 @@ async function gather(source: string, manifest: Manifest, stage: string): Promis
     for (const { path } of manifest.files) await copyWhole(join(source, path), join(stage, path))
     for await (const message of differencesFrom(manifest, stage)) throw new CommandError(EXIT.failed, message)
     const [finding] = (await checkDatabase(join(stage, DATABASE))).filter(({ check }) => check === 'the file')
-    if (finding) throw new CommandError(EXIT.failed, `the database of ${source} is damaged: ${finding.text}`)
+    if (finding) throw new CommandError(EXIT.failed, `the database of ${printable(source)} is damaged: ${finding.text}`)
   } catch (error) {
     await rm(stage, { recursive: true, force: true })
     const { code, message } = error as NodeJS.ErrnoException
@@ -80,16 +86,26 @@ async function gather(source: string, manifest: Manifest, stage: string): Promis
   }
 }
 
+/**
+ * Moves what was gathered to `stage`, whose name keeps servers away. It may be there from an interrupted restore: then it stays there,
+ * since it may be all that says so.
+ */
+async function closeTo(stage: string, incoming: string): Promise<void> {
+  await mkdir(stage, { recursive: true, mode: 0o700 })
+  syncFile(dirname(stage))
+  for (const name of await readdir(stage)) await rm(join(stage, name), { recursive: true, force: true })
+  for (const name of [DATABASE, OBJECTS]) await rename(join(incoming, name), join(stage, name))
+  await rm(incoming, { recursive: true, force: true })
+  syncFile(stage)
+}
+
 /** Gives every file another name, and says which ending it got. */
 async function moveAside(paths: readonly string[]): Promise<string | null> {
   if (paths.length === 0) return null
-  const stamp = new Date().toISOString().replace(/[-:]|\.\d+/g, '')
-  const ending = `.before-${stamp}`
-  for (const path of paths) {
-    // The write-ahead log keeps the name that SQLite looks for beside the database.
-    const [, base, log = ''] = /^(.*?)(-wal|-shm)?$/s.exec(path)!
-    await rename(path, `${base}${ending}${log}`)
-  }
+  // The write-ahead log keeps the name that SQLite looks for beside the database.
+  const renamed = (path: string, ending: string) => path.replace(/(?:-wal|-shm)?$/, (log) => ending + log)
+  const ending = freeEnding((ending) => paths.some((path) => existsSync(renamed(path, ending))))
+  for (const path of paths) await rename(path, renamed(path, ending))
   return ending
 }
 
@@ -106,16 +122,17 @@ async function putInPlace(stage: string, { folder, database, objects }: Place): 
   await rm(stage, { recursive: true })
 }
 
-function needsKey({ folder }: Place, { secrets_master_key }: Config): boolean {
-  return secrets_master_key === null && !existsSync(keyFile(folder))
+/** The fingerprint of the key that the restored database needs; null where any will do, or an older version wrote it. */
+function keyOf(database: string): string | null {
+  const applied = migrationsIn(database)
+  return knownMigrations().every((name) => applied.includes(name)) ? keyFingerprintIn(database) : null
 }
 
-function told(source: string, { files, created_at }: Manifest, aside: string | null, key: boolean): string {
+function told(source: string, { files, created_at }: Manifest, aside: string | null, key: string | null): string {
   const lines = [
-    `svc: ${source} of ${created_at} is back: the database and ${counted(files.length - 1, 'file')} of assets`,
+    `svc: ${printable(source)} of ${printable(String(created_at))} is back: the database and ${counted(files.length - 1, 'file')} of assets`,
   ]
   if (aside !== null) lines.push(`svc: what was there before has names that end with ${aside}`)
-  if (key)
-    lines.push('svc: before a server starts, put back the master.key that belongs to it, or set SECRETS_MASTER_KEY')
+  if (key !== null) lines.push(`svc: ${key}`)
   return `${lines.join('\n')}\n`
 }

@@ -14,6 +14,7 @@ import {
 } from '../vault/master-key.ts'
 import { isBound, vaultUnder } from '../vault/open.ts'
 import { type Vault, VaultError } from '../vault/vault.ts'
+import { keepFormerKey } from './former.ts'
 
 export interface Rotation {
   /** Rows that were sealed anew. */
@@ -22,6 +23,8 @@ export interface Rotation {
   readonly damaged: number
   /** False: it was stopped, and the next one goes on from there. */
   readonly done: boolean
+  /** Where the key file that was there before lies now: backups that were made before open with that key alone. */
+  readonly kept: string | null
 }
 
 /** Keys by their texts. `next` null: the change makes a key, in the place of the one in the data folder. */
@@ -38,7 +41,7 @@ export interface RotationKeys {
 export async function rotate(store: Store, folder: string, keys: RotationKeys, stop: AbortSignal): Promise<Rotation> {
   const facts = new KeyFacts(store)
   const waiting = keys.next ?? readKeyFile(nextKeyFile(folder))
-  let sealed: Rotation = { rows: 0, damaged: 0, done: true }
+  let sealed: Rotation = { rows: 0, damaged: 0, done: true, kept: null }
   // Otherwise nothing is left to seal: an earlier change was interrupted after the last row.
   if (waiting === null || vaultUnder(waiting).fingerprint !== facts.fingerprint()) {
     const from = presentVault(folder, keys.present, facts)
@@ -48,8 +51,7 @@ export async function rotate(store: Store, folder: string, keys: RotationKeys, s
     if (!sealed.done) return sealed
     await facts.keep(to.fingerprint)
   }
-  replaceKeyFile(folder, keys.next === null)
-  return sealed
+  return { ...sealed, kept: replaceKeyFile(folder, keys.next === null) }
 }
 
 function presentVault(folder: string, given: string | null, facts: KeyFacts): Vault {
@@ -77,10 +79,12 @@ function nextVault(folder: string, waiting: string | null, facts: KeyFacts): Vau
   return vaultUnder(key)
 }
 
-function replaceKeyFile(folder: string, made: boolean): void {
-  if (made) return moveKeyFile(nextKeyFile(folder), keyFile(folder))
-  // Keys that nothing is sealed under any more.
-  for (const path of [keyFile(folder), nextKeyFile(folder)]) removeKeyFile(path)
+function replaceKeyFile(folder: string, made: boolean): string | null {
+  const kept = keepFormerKey(folder)
+  if (made) moveKeyFile(nextKeyFile(folder), keyFile(folder))
+  // A key that nothing is sealed under.
+  else removeKeyFile(nextKeyFile(folder))
+  return kept
 }
 
 /** Keys that are asked for at once, and bytes after which a transaction ends. */
@@ -92,7 +96,7 @@ async function sealAllAnew(store: Store, from: Vault, to: Vault, stop: AbortSign
   for (const column of SEALED) {
     let after: SealedKeys | null = null
     for (;;) {
-      if (stop.aborted) return { rows, damaged, done: false }
+      if (stop.aborted) return { rows, damaged, done: false, kept: null }
       const batch: SealedKeys[] = store.read((tx) => column.otherwise(tx, to.key_id, after, ROWS))
       if (batch.length === 0) break
       const done: Batch = await sealBatch(store, column, batch, from, to)
@@ -101,7 +105,7 @@ async function sealAllAnew(store: Store, from: Vault, to: Vault, stop: AbortSign
       after = done.last
     }
   }
-  return { rows, damaged, done: true }
+  return { rows, damaged, done: true, kept: null }
 }
 
 interface Batch {

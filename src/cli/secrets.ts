@@ -7,7 +7,7 @@ import { StartError } from '../start-error.ts'
 import { readArguments } from './arguments.ts'
 import { type Rotation, rotate } from './rotation.ts'
 import { EXIT, print, stopCode, type Terminal, UsageError } from './terminal.ts'
-import { counted } from './text.ts'
+import { counted, printable } from './text.ts'
 
 const OWNER = 'svc secrets rotate'
 
@@ -28,12 +28,17 @@ export async function secrets(args: readonly string[], terminal: Terminal, confi
   return rotation.done ? EXIT.completed : stopCode(terminal.stop)
 }
 
-function told({ rows, damaged, done }: Rotation, config: Config): string {
+function told({ rows, damaged, done, kept }: Rotation, config: Config): string {
   const count = `${counted(rows, 'stored value')} ${rows === 1 ? 'is' : 'are'} encrypted under the new key`
   if (!done) return `svc: stopped: ${count}; the next "svc secrets rotate" does the others, and no server starts before`
   const left =
     damaged === 0 ? '' : `\nsvc: ${counted(damaged, 'stored value')} could not be read before, and was left as it is`
-  return `svc: ${count}${left}${advice(config)}`
+  return `svc: ${count}${left}${former(kept)}${advice(config)}`
+}
+
+function former(kept: string | null): string {
+  const which = kept === null ? 'the old key alone' : `the old key alone, which is kept in ${printable(kept)}`
+  return `\nsvc: backups that were made before open with ${which}: keep it for as long as you keep them`
 }
 
 function advice({ secrets_master_key: present, secrets_master_key_new: next }: Config): string {

@@ -23,6 +23,11 @@ export function harmless(text: string): string {
   return stripVTControlCharacters(text).replace(MISLEADING_BUT_LINES, '')
 }
 
+/** A path, or what else somebody gave, with a mark in the place of everything that a terminal would obey. */
+export function printable(text: string): string {
+  return text.replace(MISLEADING, '\ufffd')
+}
+
 const ASCII = /^[ -~]*$/
 /** What takes two columns (Unicode Standard Annex 11, roughly). */
 const WIDE =

@@ -20,6 +20,11 @@ export function restoringFolder(data_dir: string): string {
   return join(data_dir, 'restoring')
 }
 
+/** Where `svc restore` copies a backup to before it touches anything; what an interrupted one leaves there keeps nobody away. */
+export function gatheringFolder(data_dir: string): string {
+  return join(data_dir, 'restore-incoming')
+}
+
 /**
  * Makes the folder where it is missing and takes its lock. `owner` is what another process is told (`pid 17, 127.0.0.1:7777`).
  * @throws StartError when the folder cannot be written, belongs to a living process, or was left by an interrupted restore,

@@ -57,6 +57,11 @@ function rows(sql: string): Statement<readonly unknown[], Record<string, unknown
 const FINGERPRINT = 'vault_fingerprint'
 const NEXT = 'vault_next_fingerprint'
 
+/** The fingerprint of the one key that the sealed columns open with; null where any will do. */
+export function sealedUnder(tx: Tx): string | null {
+  return SEALED.some((column) => !column.isEmpty(tx)) ? metaValue(tx, FINGERPRINT) : null
+}
+
 /** What the database remembers of the key of its sealed columns. */
 export class KeyFacts {
   readonly #store: Store

@@ -1,13 +1,15 @@
 // Copies a database to a new file, also while a server writes it.
-import { closeSync, constants, fsyncSync, openSync } from 'node:fs'
+import { chmodSync, closeSync, constants, fsyncSync, openSync } from 'node:fs'
 import { connectForReading } from './connection.ts'
 import { codeOf } from './faults.ts'
 import { migrationsOf } from './migrate.ts'
+import { sealedUnder } from './sealed.ts'
+import { Statements } from './tx.ts'
 
 /**
  * Writes what the database at `path` holds at one moment to the new file `to`, and syncs it. Writers go on meanwhile.
  * The copy is written anew, row by row: it is no larger than it has to be, holds nothing that was deleted, and comes about
- * only if every page could be read.
+ * only if every page could be read. Nobody but its owner may read it.
  * @returns the migrations that the copy has seen
  * @throws what SQLite says
  */
@@ -18,6 +20,7 @@ export function copyDatabase(path: string, to: string): string[] {
   } finally {
     db.close()
   }
+  chmodSync(to, 0o600)
   syncFile(to)
   return migrationsIn(to)
 }
@@ -27,6 +30,16 @@ export function migrationsIn(path: string): string[] {
   const db = connectForReading(path)
   try {
     return migrationsOf(db)
+  } finally {
+    db.close()
+  }
+}
+
+/** The fingerprint of the one key that the database at `path` opens with; null where any will do. It has the present schema. */
+export function keyFingerprintIn(path: string): string | null {
+  const db = connectForReading(path)
+  try {
+    return sealedUnder(new Statements(db))
   } finally {
     db.close()
   }

@@ -9,6 +9,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -16,6 +17,7 @@ import { after, before, describe, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { backup as runBackup } from '../../src/cli/backup.ts'
 import { check as runCheck } from '../../src/cli/check.ts'
+import { freeEnding } from '../../src/cli/former.ts'
 import { restore as runRestore } from '../../src/cli/restore.ts'
 import { openDataFolder } from '../../src/db/data-folder.ts'
 import { cannotMount, damagePage, rootPage, smallDisk } from '../db/kit.ts'
@@ -42,6 +44,8 @@ const next = () => join(folder, `folder-${++folders}`)
 const backup = (data: string, ...args: string[]) => command(runBackup, args, { SVC_DATA_DIR: data })
 const restore = (data: string, ...args: string[]) => command(runRestore, args, { SVC_DATA_DIR: data })
 const check = (data: string) => command(runCheck, [], { SVC_DATA_DIR: data })
+
+const partials = () => readdirSync(folder).filter((name) => name.includes('partial'))
 
 function copyOf(path: string): string {
   const to = next()
@@ -108,10 +112,7 @@ describe('svc backup', () => {
     assert.equal(code, 1)
     assert.match(stderr, /the backup failed: .*malformed \(SQLITE_CORRUPT\w*\); see what "svc check" finds/)
     assert.equal(readFileSync(join(target, 'manifest.json'), 'utf8'), before)
-    assert.deepEqual(
-      readdirSync(folder).filter((name) => name.includes('partial')),
-      [],
-    )
+    assert.deepEqual(partials(), [])
   })
 
   test('on a disk without room fails in one line, and leaves nothing', { skip: cannotMount }, async () => {
@@ -132,10 +133,79 @@ describe('svc backup', () => {
   })
 
   test('copies a database that lies elsewhere', async () => {
-    const environment = { SVC_DATA_DIR: next(), SVC_DATABASE_URL: `sqlite:${join(sound, 'svc.db')}` }
+    const elsewhere = copyOf(sound)
+    rmSync(join(elsewhere, 'svc.db'))
+    const environment = { SVC_DATA_DIR: elsewhere, SVC_DATABASE_URL: `sqlite:${join(sound, 'svc.db')}` }
     const target = next()
     assert.equal((await command(runBackup, [target], environment)).code, 0)
     assert.equal(jobsIn(join(target, 'svc.db')), 301)
+  })
+
+  test('of a store that lacks files of assets fails with a list, unless an incomplete one is asked for', async () => {
+    const spoiled: readonly [spoil: (file: string) => void, told: RegExp][] = [
+      [(file) => rmSync(file), /\n\S+ is missing\n$/],
+      [(file) => writeFileSync(file, 'THE BYTES OF AN ASSET'), /\n\S+ has another content than it was written with\n$/],
+    ]
+    for (const [spoil, told] of spoiled) {
+      const data = copyOf(sound)
+      spoil(data + asset)
+      const [older, target] = [copyOf(kept), next()]
+      const before = readFileSync(join(older, 'manifest.json'), 'utf8')
+      for (const args of [[target], [older, '--force']]) {
+        const refused = await backup(data, ...args)
+        assert.equal(refused.code, 1)
+        assert.match(refused.stderr, /^the backup would not be whole; --incomplete makes it all the same\n/)
+        assert.match(refused.stderr, told)
+      }
+      const instead = await backup(data, older, '--force', '--incomplete')
+      assert.match(
+        instead.stderr,
+        /^the backup would not be whole; a backup that is there already is not replaced by it/,
+      )
+      assert.equal(readFileSync(join(older, 'manifest.json'), 'utf8'), before)
+      assert.deepEqual([existsSync(target), partials()], [false, []])
+      const { code, stderr } = await backup(data, target, '--incomplete')
+      assert.equal(code, 0)
+      assert.match(stderr, /^svc: not whole: objects: \S+ (is missing|has another content)/)
+      assert.equal((await restore(next(), target)).code, 0)
+    }
+  })
+
+  test('does not go into the data folder, wherever links lead', async () => {
+    const data = copyOf(sound)
+    const link = next()
+    symlinkSync(join(data, 'storage'), link)
+    const before = readdirSync(data, { recursive: true })
+    for (const target of ['storage/objects/b', 'b', '.', 'none/b']
+      .map((path) => join(data, path))
+      .concat(join(link, 'b'))) {
+      const { code, stderr } = await backup(data, target, '--force', '--incomplete')
+      assert.deepEqual([code, stderr], [1, `${target} lies in the data folder; choose a place outside of it\n`])
+    }
+    assert.deepEqual(readdirSync(data, { recursive: true }), before)
+    assert.equal((await backup(data, `${data}.backup`)).code, 0)
+  })
+
+  test('of an emptied database fails, and leaves its write-ahead log alone', async () => {
+    const data = copyOf(sound)
+    writeFileSync(join(data, 'svc.db'), '')
+    writeFileSync(join(data, 'svc.db-wal'), 'acknowledged work')
+    const { code, stderr } = await backup(data, next(), '--incomplete')
+    assert.equal(code, 1)
+    assert.match(stderr, /svc\.db is empty; see what "svc check" finds\n$/)
+    assert.equal(readFileSync(join(data, 'svc.db-wal'), 'utf8'), 'acknowledged work')
+  })
+
+  test('is for its owner alone', { skip: process.platform === 'win32' }, () => {
+    for (const entry of readdirSync(kept, { recursive: true, encoding: 'utf8' }))
+      assert.equal(statSync(join(kept, entry)).mode & 0o077, 0, entry)
+  })
+
+  test('shows paths without what a terminal would obey', async () => {
+    const target = `${next()}\nodd\u001b[31m`
+    assert.match((await backup(sound, target)).stderr, /-\d+\ufffdodd\ufffd\[31m holds the database/)
+    assert.match((await backup(sound, target)).stderr, /^\S+\ufffdodd\ufffd\[31m exists; --force replaces it\n$/)
+    assert.match((await restore(next(), target)).stderr, /^svc: \S+\ufffdodd\ufffd\[31m of \S+ is back/)
   })
 })
 
@@ -175,6 +245,26 @@ describe('svc restore', () => {
     assert.equal(now.prepare('select count(*) from job_tombstone').pluck().get(), 0)
     now.close()
     assert.equal((await check(data)).code, 0)
+  })
+
+  test('again and again keeps all that was there before', async () => {
+    const data = copyOf(sound)
+    const endings = new Set<string>()
+    for (let i = 0; i < 3; i++) {
+      const { stderr } = await restore(data, kept, '--force')
+      endings.add(/names that end with (\.before-\S+)/.exec(stderr)![1]!)
+    }
+    assert.equal(endings.size, 3)
+    for (const ending of endings) {
+      assert.equal(jobsIn(join(data, `svc.db${ending}`)), 301)
+      assert.ok(existsSync(`${data}/storage/objects${ending}`))
+    }
+    const now = new Date('2026-01-01T00:00:00.007Z')
+    const taken = ['.before-20260101T000000007Z', '.before-20260101T000000007Z-2']
+    assert.equal(
+      freeEnding((ending) => taken.includes(ending), now),
+      '.before-20260101T000000007Z-3',
+    )
   })
 
   test('is refused where a server runs', async () => {
@@ -236,6 +326,38 @@ describe('svc restore', () => {
     assert.equal((await restore(data, kept)).code, 0)
     openDataFolder(data, 'a server')[Symbol.dispose]()
     assert.equal((await check(data)).code, 0)
+  })
+
+  test('that was interrupted while it copied locks nobody out, and the next one clears up', async () => {
+    const data = copyOf(sound)
+    mkdirSync(join(data, 'restore-incoming', 'objects'), { recursive: true })
+    writeFileSync(join(data, 'restore-incoming', 'svc.db'), 'half of it')
+    openDataFolder(data, 'a server')[Symbol.dispose]()
+    assert.equal((await check(data)).code, 0)
+    assert.equal((await restore(data, kept, '--force')).code, 0)
+    assert.deepEqual(
+      readdirSync(data).filter((name) => name.startsWith('resto')),
+      [],
+    )
+  })
+
+  test('that fails after an interrupted one still keeps servers away', async () => {
+    const [data, source] = [next(), copyOf(kept)]
+    mkdirSync(join(data, 'restoring'), { recursive: true })
+    const path = join(source, 'manifest.json')
+    const manifest = JSON.parse(readFileSync(path, 'utf8'))
+    // Its pages are those of no database: that shows only when it is copied.
+    writeFileSync(join(source, 'svc.db'), '')
+    const digest = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
+    manifest.files[0] = { path: 'svc.db', size: 0, sha256: digest }
+    writeFileSync(path, JSON.stringify(manifest))
+    const { code, stderr } = await restore(data, source)
+    assert.equal(code, 1)
+    assert.match(stderr, /^the database of \S+ is damaged: is empty/)
+    assert.throws(() => openDataFolder(data, 'a server'), /was interrupted/)
+    assert.equal(existsSync(join(data, 'restore-incoming')), false)
+    assert.equal((await restore(data, kept)).code, 0)
+    openDataFolder(data, 'a server')[Symbol.dispose]()
   })
 
   test('without room changes nothing', { skip: cannotMount }, async () => {

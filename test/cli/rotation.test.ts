@@ -1,8 +1,20 @@
 // A change of the master key: everything is sealed anew, wherever it was interrupted, and no server starts in between.
 import assert from 'node:assert/strict'
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { backup } from '../../src/cli/backup.ts'
+import { restore } from '../../src/cli/restore.ts'
 import { type RotationKeys, rotate } from '../../src/cli/rotation.ts'
 import { insertJournalPage, journalPages } from '../../src/db/job-journal.ts'
 import { KeyFacts } from '../../src/db/sealed.ts'
@@ -13,6 +25,7 @@ import { openVault, vaultUnder } from '../../src/vault/open.ts'
 import { keyIdOf } from '../../src/vault/vault.ts'
 import { temporaryFolder } from '../helpers/server.ts'
 import { jobRow, putJob } from '../helpers/store.ts'
+import { command } from './stored.ts'
 
 const FILE_KEYS: RotationKeys = { present: null, next: null }
 const NEVER = new AbortController().signal
@@ -41,6 +54,12 @@ async function inFolder(run: (folder: string) => Promise<void>): Promise<void> {
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** The files of former keys. */
+function formers(folder: string): string[] {
+  const names = readdirSync(folder).filter((name) => name.startsWith('master.key.before-'))
+  return names.map((name) => join(folder, name))
 }
 
 function open(folder: string, options: StoreOptions = {}): Promise<Store> {
@@ -78,10 +97,14 @@ describe('a change of the master key', () => {
   test('makes a key into the key file, and leaves nothing under the old one', () =>
     inFolder(async (folder) => {
       const old = readKeyFile(keyFile(folder))!
+      chmodSync(keyFile(folder), 0o644)
       {
         await using store = await open(folder)
         const rotation = await rotate(store, folder, FILE_KEYS, NEVER)
-        assert.deepEqual(rotation, { rows: JOBS * PAGES, damaged: 0, done: true })
+        const kept = formers(folder)[0]!
+        assert.deepEqual(rotation, { rows: JOBS * PAGES, damaged: 0, done: true, kept })
+        assert.equal(readKeyFile(kept), old)
+        if (process.platform !== 'win32') assert.equal(statSync(kept).mode & 0o777, 0o600)
         const vault = vaultUnder(readKeyFile(keyFile(folder))!)
         assert.deepEqual(underKeys(store), { [vault.key_id]: JOBS * PAGES })
       }
@@ -99,10 +122,8 @@ describe('a change of the master key', () => {
         await using store = await open(folder)
         await rotate(store, folder, { present: null, next }, NEVER)
       }
-      assert.deepEqual(
-        readdirSync(folder).filter((name) => name.startsWith('master')),
-        [],
-      )
+      assert.equal(existsSync(keyFile(folder)), false)
+      assert.equal(formers(folder).length, 1, 'older backups need it')
       await refused(() => readable(folder, null), /master\.key is missing/)
       await readable(folder, next)
       {
@@ -180,12 +201,49 @@ describe('a change of the master key', () => {
         }),
       )
       const rotation = await rotate(store, folder, FILE_KEYS, NEVER)
-      assert.deepEqual(rotation, { rows: JOBS * PAGES, damaged: broken.length, done: true })
+      assert.deepEqual(rotation, { rows: JOBS * PAGES, damaged: broken.length, done: true, kept: formers(folder)[0] })
       const pages = store.read((tx) => journalPages(tx, 2)).slice(PAGES)
       assert.deepEqual(
         pages.map(({ body }) => Buffer.from(body)),
         broken,
       )
+    }))
+
+  test('leaves a key for each older backup, and a restore says which', () =>
+    inFolder(async (folder) => {
+      const [environment, target] = [{ SVC_DATA_DIR: folder }, `${folder}-backup`]
+      try {
+        assert.equal((await command(backup, [target], environment)).code, 0)
+        const same = await command(restore, [target, '--force'], environment)
+        assert.doesNotMatch(same.stderr, /key/)
+        const old = readKeyFile(keyFile(folder))
+        for (let i = 0; i < 2; i++) {
+          await using store = await open(folder)
+          await rotate(store, folder, FILE_KEYS, NEVER)
+        }
+        const former = formers(folder).find((path) => readKeyFile(path) === old)!
+        const { code, stderr } = await command(restore, [target, '--force'], environment)
+        assert.equal(code, 0)
+        const told = `under another key than that of ${keyFile(folder)}: before a server starts, put the key in ${former} in the place of master.key,`
+        assert.ok(stderr.includes(told), stderr)
+        await refused(() => readable(folder, null), /under another key/)
+        rmSync(keyFile(folder))
+        const without = await command(restore, [target, '--force'], environment)
+        assert.ok(without.stderr.includes(`put ${former} back as master.key: that is the key`), without.stderr)
+        const given = await command(restore, [target, '--force'], { ...environment, SECRETS_MASTER_KEY: makeKey() })
+        assert.ok(given.stderr.includes(`put the key in ${former} in the place of SECRETS_MASTER_KEY`), given.stderr)
+        renameSync(former, keyFile(folder))
+        assert.equal(await readable(folder, null), old)
+        for (const path of formers(folder)) rmSync(path)
+        writeKeyFile(keyFile(folder), makeKey())
+        const lost = await command(restore, [target, '--force'], environment)
+        assert.match(
+          lost.stderr,
+          /put the key of that time \(its fingerprint is [0-9a-f]{16}\) in the place of master\.key/,
+        )
+      } finally {
+        rmSync(target, { recursive: true, force: true })
+      }
     }))
 
   test('needs the present key', () =>
