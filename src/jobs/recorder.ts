@@ -58,7 +58,7 @@ export function recorder(job: Sink, log: Log): RunObserver {
         const published = job.publish(node_id, output_name, value)
         if (!published) return
         const { value: shown, asset } = published
-        const what = asset ? { asset } : { value: shown as never }
+        const what = { value: shown as never, ...(asset ? { asset } : {}) }
         job.append({ type: 'output_update', output_name, ...what }, {
           type: 'output_update',
           ...of,

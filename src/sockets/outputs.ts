@@ -24,9 +24,11 @@ export function changedOutputs(
   const changed = new Set(later.map(({ output_name }) => output_name))
   const values = new Map<string, unknown[]>()
   for (const { output_name, value, asset } of told === 0 ? later : payloadsAfter(app, row, 0)) {
+    // Beside an asset the value says more of it; events that were stored earlier have the asset alone.
+    const item = value === undefined ? asset : value
     const items = values.get(output_name)
-    if (items) items.push(asset ?? value)
-    else values.set(output_name, [asset ?? value])
+    if (items) items.push(item)
+    else values.set(output_name, [item])
   }
   const streams = new Set(app.jobs.planOf(row).outputs.flatMap(({ name, stream }) => (stream ? [name] : [])))
   return [...changed].map((output_name) => {

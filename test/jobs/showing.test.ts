@@ -6,6 +6,8 @@ import type { ManifestAsset, ResultManifest } from '../../generated/types.ts'
 import { jobEventsAfter } from '../../src/db/job-events.ts'
 import { journalPages } from '../../src/db/job-journal.ts'
 import type { NodeType } from '../../src/engine/node-type.ts'
+import { frameOf } from '../../src/sockets/frames.ts'
+import { changedOutputs } from '../../src/sockets/outputs.ts'
 import { graph, mapType, node, sink, source } from '../engine/kit.ts'
 import { until } from '../helpers/server.ts'
 import { gated, history, OWNER, plain, startGated, submit, valid } from './kit.ts'
@@ -124,6 +126,31 @@ describe('media', () => {
       const update = (await history(server, row)).find((event) => event.type === 'output_update')
       assert.equal(update && 'asset' in update, type === 'test.Whole')
     }
+  })
+
+  test('is shown to one who comes back as it was shown live, with what describes it', async () => {
+    const data = Buffer.from('\x89PNG\r\n\x1a\n and so on', 'latin1')
+    const whole = mapType('test.Whole', () => ({ type: 'image', data, width: 3, height: 4 }))
+    await using server = await startGated({ types: [whole] })
+    const { context } = server
+    const job = submit(server, { graph: through('test.Whole'), watched: true })
+    const live: unknown[] = []
+    for await (const { frame } of context.events.follow(job.row.key, 0, AbortSignal.timeout(5_000), job.feed)) {
+      if (frame?.type === 'output_update') live.push(frame)
+    }
+    const { row } = await context.jobs.get(OWNER, job.row.id)
+    const events = await history(server, row)
+    const later = events.filter(({ type }) => type === 'output_update').map((event) => frameOf(row, event, context))
+    assert.deepEqual(later, live)
+    const [{ value, output_name }] = changedOutputs(context, row, 0) as [{ value: unknown; output_name: string }]
+    assert.deepEqual([output_name, value], ['out', (live[0] as { value: unknown }).value])
+    const { asset, ...about } = events.find((event) => 'asset' in event) as unknown as { asset: ManifestAsset['asset'] }
+    assert.deepEqual(about, { type: 'output_update', output_name: 'out', value })
+    const { width, height, uri } = value as Record<string, unknown>
+    assert.deepEqual([width, height, uri], [3, 4, asset.uri])
+    // An event of an earlier time, which has the asset alone.
+    const earlier = frameOf(row, { type: 'output_update', output_name: 'out', asset }, context) as { value: unknown }
+    assert.deepEqual(earlier.value, asset)
   })
 
   test('that was given is told by its size and digest in the provenance', async () => {
