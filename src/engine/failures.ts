@@ -1,7 +1,7 @@
 // The failures of one run: which of them a Catch holds, what is said of them, and the one with which the run ends.
-import type { HeldFailure } from './journal.ts'
+import type { HeldFailure, Journal } from './journal.ts'
 import { Interrupted } from './node-error.ts'
-import type { RunError, RunObserver } from './observer.ts'
+import type { ObservedNode, RunError, RunObserver } from './observer.ts'
 import type { Member } from './performer.ts'
 import { type Path, placed } from './place.ts'
 import { publicError } from './results.ts'
@@ -12,11 +12,19 @@ const TOLD_FAILURES = 20
 
 export class Failures {
   readonly #observer: RunObserver
+  readonly #journal: Journal | null
   /** What the run fails with. */
   error: RunError | null = null
 
-  constructor(observer: RunObserver) {
+  constructor(observer: RunObserver, journal: Journal | null) {
     this.#observer = observer
+    this.#journal = journal
+  }
+
+  /** The failure that the run had come to before an interruption, or null. */
+  recall(): RunError | null {
+    this.error = this.#journal && !this.#journal.blank ? this.#journal.recallFailure() : null
+    return this.error
   }
 
   /** The failure that stands for an error where it is held. Else the run is to `stop`, and it gives null. */
@@ -31,9 +39,15 @@ export class Failures {
     }
     stop()
     this.error = { node_id: node.observed.node_id, type, message }
+    this.#journal?.fail(this.error)
     if (cause !== undefined) this.#observer.fault(node.observed, cause, told)
-    this.#observer.nodeUpdated(node.observed, 'error', { error: message })
+    this.tell(node.observed, message)
     return null
+  }
+
+  /** Says with which node the run fails. */
+  tell(node: ObservedNode, message: string): void {
+    this.#observer.nodeUpdated(node, 'error', { error: message })
   }
 
   /** Holds a failure again that was held before an interruption. */

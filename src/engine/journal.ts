@@ -1,6 +1,7 @@
 // What a run remembers beyond its process, so that one that was interrupted goes on where it stood. The engine says what happened and
 // asks what is known; its host stores it. Law 48 and following of the README beside this file.
 import type { Inputs, Outputs } from './node-type.ts'
+import type { RunError } from './observer.ts'
 import type { WaitRequest } from './wait.ts'
 
 export type { WaitRequest } from './wait.ts'
@@ -65,6 +66,10 @@ export interface NodeUpdate {
 export interface Journal {
   /** True: nothing is known of any firing, so that there is no need to ask. */
   readonly blank?: boolean
+  /** The failure that the run had come to; null: none. Asked once, before the run begins. */
+  recallFailure(): RunError | null
+  /** A firing has failed and nothing holds that: the run ends with it. */
+  fail(error: RunError): void
   /** What is known of a firing; null: nothing. Asked once, before the firing begins. */
   recall(node_id: string, path: string): Remembered | null
   /** A firing that must not run twice is about to begin. Resolves when that is committed; rejects where it can not be. */

@@ -216,7 +216,7 @@ export class Memo implements Site, Brittle, FiringMemory, AttemptMemory {
     this.end({ failure: own ? { type, message } : { type, message, from: { node_id, node_type } } })
   }
 
-  /** Its code threw. Where nothing holds that, the run ends with it: there is no need to know. */
+  /** Its code threw. Where nothing holds that, the run ends with it, which the run itself tells. */
   failed(error: unknown): void {
     const host = this.#host
     if (!this.keeps || host.aborted || error instanceof Interrupted) return

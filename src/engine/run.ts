@@ -15,7 +15,7 @@ import type { HeldFailure, NodeUpdate, Waiting, WaitRequest } from './journal.ts
 import type { Memo } from './memo.ts'
 import type { Memory } from './memory.ts'
 import { type Inputs, type Interrupted, type NodeContext, NodeError, type Outputs } from './node-type.ts'
-import type { ObservedNode, Outcome, RunObserver } from './observer.ts'
+import type { ObservedNode, Outcome, RunError, RunObserver } from './observer.ts'
 import type { Parker } from './parking.ts'
 import { CLOSED, type Member, type Performer, type Stage } from './performer.ts'
 import type { Path } from './place.ts'
@@ -78,7 +78,7 @@ export class Run implements Stage, ContextHost, Halting, Parker {
     this.clock = options.clock
     this.#aborter = new Aborter(options.signal, options.clock)
     this.observer = options.observer
-    this.#failures = new Failures(options.observer)
+    this.#failures = new Failures(options.observer, options.memory?.journal ?? null)
     this.random = options.random
     this.services = options.services
     this.memory = options.memory
@@ -95,6 +95,11 @@ export class Run implements Stage, ContextHost, Halting, Parker {
   start(): void {
     this.#begun = true
     const { signal, timeLimit } = this.#options
+    const known = this.#failures.recall()
+    if (known) {
+      this.#endAsBefore(known)
+      return
+    }
     if (signal.aborted) {
       this.#cancel()
       return
@@ -411,6 +416,18 @@ export class Run implements Stage, ContextHost, Halting, Parker {
   #stop(state: 'failing' | 'cancelling' | 'suspending'): void {
     this.#state = state
     for (const call of [...this.#calls]) call.halt()
+  }
+
+  /** It had failed before an interruption: the rest of it was only to settle. */
+  #endAsBefore({ node_id, message }: RunError): void {
+    this.#stop('failing')
+    const node = this.#plan.nodes[this.#plan.indexById.get(node_id) ?? -1]
+    try {
+      if (node) this.#failures.tell(node.observed, message)
+    } catch (fault) {
+      this.breakDown(fault)
+    }
+    this.#settle()
   }
 
   #cancel(): void {

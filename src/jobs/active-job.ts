@@ -5,6 +5,7 @@ import type { JobTable } from '../db/schema.ts'
 import { scopedKey } from '../db/scope.ts'
 import type { Outcome } from '../engine/execution.ts'
 import type { Remembered, Waiting } from '../engine/journal.ts'
+import type { RunError } from '../engine/observer.ts'
 import type { Plan } from '../engine/plan.ts'
 import type { NodeServices } from '../engine/services.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
@@ -150,6 +151,10 @@ export class ActiveJob implements Contender, JournalHost {
   }
 
   // — what the run remembers —
+
+  recallFailure(scope: string): RunError | null {
+    return this.memory.failures.get(scope) ?? null
+  }
 
   recall(firing: string): Remembered | null {
     return this.memory.recall(firing)

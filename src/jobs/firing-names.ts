@@ -1,10 +1,13 @@
 // The memory of a job as its run sees it: firings have names that are unique within the job, those of called workflows included.
 import type { FailedAttempts, FiringEnd, Journal, Remembered, WaitRequest } from '../engine/journal.ts'
 import type { Outputs } from '../engine/node-type.ts'
+import type { RunError } from '../engine/observer.ts'
 import type { Entry } from './memory.ts'
 
 /** What a run tells its job. */
 export interface JournalHost {
+  /** The failure that the job's own run, or the called workflow of that scope, had come to. */
+  recallFailure(scope: string): RunError | null
   recall(firing: string): Remembered | null
   /** Keeps an entry, to be committed soon. */
   remember(entry: Entry): void
@@ -24,6 +27,14 @@ export class JobJournal implements Journal {
 
   name(node_id: string, path: string): string {
     return `${this.#scope}${JSON.stringify(node_id)}${path}`
+  }
+
+  recallFailure(): RunError | null {
+    return this.#host.recallFailure(this.#scope)
+  }
+
+  fail(error: RunError): void {
+    this.#host.remember(['failure', this.#scope, error])
   }
 
   recall(node_id: string, path: string): Remembered | null {

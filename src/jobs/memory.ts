@@ -6,6 +6,7 @@ import type { Store, Tx } from '../db/store.ts'
 import type { FailedAttempts, FiringEnd, NodeUpdate, Remembered, WaitRequest } from '../engine/journal.ts'
 import { sizeOf } from '../engine/measure.ts'
 import type { Outputs } from '../engine/node-type.ts'
+import type { RunError } from '../engine/observer.ts'
 import type { Cipher } from '../vault/vault.ts'
 
 /** One thing to remember. A firing is named as `firing-names.ts` says. */
@@ -17,6 +18,8 @@ export type Entry =
   | readonly ['end', firing: string, end: FiringEnd]
   | readonly ['wait', firing: string, request: WaitRequest]
   | readonly ['answer', firing: string, value: unknown]
+  /** The job's own run, or the called workflow of that scope, ends with a failure. It is the end of no firing: a retry has it run again. */
+  | readonly ['failure', scope: string, error: RunError]
   /** A value for a streamed input, or its end. */
   | readonly ['push', input: string, value: unknown]
   | readonly ['close', input: string]
@@ -56,6 +59,8 @@ export class JobMemory {
   readonly inputs: (readonly ['push', string, unknown] | readonly ['close', string])[] = []
   readonly updates: NodeUpdate[] = []
   readonly graphs = new Map<string, string>()
+  /** What the job's own run, and called workflows by their scope, had come to. */
+  readonly failures = new Map<string, RunError>()
   readable = true
   #staged: Entry[] = []
   /** How many of them, and how many pages, the commit under way writes. */
@@ -212,6 +217,7 @@ const LEARN: { [Kind in Exclude<Entry[0], 'recovery'>]: Learner<Kind> } = {
   answer: (_, [, firing, value], of) => {
     of(firing).answer = { value }
   },
+  failure: (memory, [, scope, error]) => memory.failures.set(scope, error),
   push: (memory, entry) => memory.inputs.push(entry),
   close: (memory, entry) => memory.inputs.push(entry),
   update: (memory, [, update]) => memory.updates.push(update),

@@ -257,6 +257,8 @@ test('each firing of a called workflow has a name of its own', async () => {
   const names: string[] = []
   const journal = new MemoryJournal()
   const spied = (inner: Journal): Journal => ({
+    recallFailure: () => inner.recallFailure(),
+    fail: (error) => inner.fail(error),
     recall: (node_id, path) => {
       names.push(inner.name(node_id, path))
       return inner.recall(node_id, path)

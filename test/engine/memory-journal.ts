@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import type { FailedAttempts, FiringEnd, Journal, Remembered, WaitRequest } from '../../src/engine/journal.ts'
 import type { Outputs } from '../../src/engine/node-type.ts'
+import type { RunError } from '../../src/engine/observer.ts'
 
 export type Record =
   | ['start', string]
@@ -11,6 +12,8 @@ export type Record =
   | ['end', string, FiringEnd]
   | ['wait', string, WaitRequest]
   | ['answer', string, unknown]
+  /** Of the run whose firings have names that begin so. */
+  | ['failure', string, RunError]
 
 interface Known {
   started: boolean
@@ -81,7 +84,8 @@ export class MemoryJournal {
 
   /** The journal of one run, with all that was recorded before. */
   open(): Journal {
-    return new Opened({ journal: this, known: this.#known(), asked: new Set(), ended: new Set() }, '')
+    const failures = new Map(this.records.flatMap(([kind, run, error]) => (kind === 'failure' ? [[run, error]] : [])))
+    return new Opened({ journal: this, known: this.#known(), failures, asked: new Set(), ended: new Set() }, '')
   }
 
   keep(record: Record): void {
@@ -93,6 +97,7 @@ export class MemoryJournal {
     const known = new Map<string, Known>()
     for (const record of this.records) {
       const [kind, firing] = record
+      if (kind === 'failure') continue
       const one = known.get(firing) ?? unknown()
       known.set(firing, one)
       if (kind === 'start') one.started = true
@@ -110,6 +115,7 @@ export class MemoryJournal {
 interface Shared {
   readonly journal: MemoryJournal
   readonly known: ReadonlyMap<string, Known>
+  readonly failures: Map<string, RunError>
   readonly asked: Set<string>
   readonly ended: Set<string>
 }
@@ -122,6 +128,17 @@ class Opened implements Journal {
   constructor(shared: Shared, scope: string) {
     this.#shared = shared
     this.#scope = scope
+  }
+
+  recallFailure(): RunError | null {
+    return this.#shared.failures.get(this.#scope) ?? null
+  }
+
+  fail(error: RunError): void {
+    const { journal, failures } = this.#shared
+    assert.ok(!failures.has(this.#scope), 'a run fails twice')
+    failures.set(this.#scope, error)
+    journal.keep(['failure', this.#scope, error])
   }
 
   recall(node_id: string, path: string): Remembered | null {

@@ -74,6 +74,8 @@ describe('what is remembered', () => {
     const told = journal.open()
     const blank: Journal = {
       blank: true,
+      recallFailure: () => assert.fail('it is asked'),
+      fail: (error) => told.fail(error),
       recall: () => assert.fail('it is asked'),
       start: (node_id, path) => told.start(node_id, path),
       attempt: (node_id, path, attempts) => told.attempt(node_id, path, attempts),

@@ -1,0 +1,67 @@
+// Jobs that are interrupted after a node of them has failed: the end is the one that their history tells, and a retry knows nothing of it.
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { test } from 'node:test'
+import { NodeError, type NodeType } from '../../src/engine/node-type.ts'
+import { graph, node, output, sink, source, testType, value } from '../engine/kit.ts'
+import { type TestServer, temporaryFolder, until } from '../helpers/server.ts'
+import { history, OWNER, startGated, submit, words } from './kit.ts'
+
+const together = graph(
+  [source('in', 'x'), node('frail', 'test.Frail'), node('gate', 'test.Gate'), sink('out')],
+  ['in.output->frail.value', 'in.output->gate.value', 'frail.output->out.value'],
+)
+
+/** Fails the first time. */
+function frail(retry_safe: boolean) {
+  const seen = { begun: 0 }
+  const type: NodeType = testType('test.Frail', {
+    properties: [value],
+    outputs: [output],
+    retry_safe,
+    async run({ value: given }) {
+      if (seen.begun++ === 0) throw new NodeError('no', 'odd')
+      return { output: given }
+    },
+  })
+  return { seen, type }
+}
+
+async function ended({ context: { jobs } }: TestServer, id: string) {
+  return until('its end', async () => {
+    const { row } = await jobs.get(OWNER, id)
+    return row.finished_at !== null && row
+  })
+}
+
+for (const retry_safe of [true, false]) {
+  test(`a job goes on to the failure that it told, of a node that is ${retry_safe ? '' : 'not '}safe to run again`, async () => {
+    const { seen, type } = frail(retry_safe)
+    const data_dir = temporaryFolder()
+    try {
+      let id: string
+      {
+        await using server = await startGated({ data_dir, types: [type] })
+        const job = submit(server, { graph: together })
+        id = job.row.id
+        await until('both to begin', () => server.gate.started === 1 && seen.begun === 1)
+        await job.flushed()
+      }
+      await using server = await startGated({ data_dir, types: [type] })
+      const row = await ended(server, id)
+      const { type: kind, message, node_id } = JSON.parse(row.error!) as Record<string, unknown>
+      assert.deepEqual([row.status, kind, message, node_id], ['failed', 'odd', 'no', 'frail'])
+      const told = (await history(server, row)).map(words)
+      assert.equal(told.filter((word) => word === 'node frail failed').length, 1)
+      assert.deepEqual(told.slice(-3), ['status recovering', 'status running', 'end failed'])
+      assert.deepEqual([seen.begun, server.gate.started], [1, 0])
+      const { row: retried } = await server.context.jobs.retry(OWNER, id)
+      const entry = await until('the gate', () => server.gate.waiting[0])
+      entry.open()
+      const done = await ended(server, retried.id)
+      assert.deepEqual([done.status, seen.begun], ['completed', 2])
+    } finally {
+      rmSync(data_dir, { recursive: true, force: true })
+    }
+  })
+}
