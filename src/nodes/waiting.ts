@@ -14,7 +14,7 @@ const schemas = lazily(() => new Schemas())
 async function judge(schema: Schema): Promise<void> {
   const verdict = await schemas().judge(schema)
   if (verdict.kind === 'unusable') throw new NodeError(`The schema cannot be used: ${verdict.why}.`, 'bad_schema')
-  if (verdict.kind === 'costly') throw new NodeError('The schema takes too much work to compile.', 'bad_schema')
+  if (verdict.kind === 'costly') throw new NodeError('The schema needs too much work.', 'bad_schema')
 }
 
 export const waitingNodes: NodeType[] = [
