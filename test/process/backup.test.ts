@@ -1,12 +1,14 @@
 // Backup and restore around real servers: made under load, brought back, and every job that was acknowledged before is there.
 import assert from 'node:assert/strict'
-import { copyFileSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import Database from 'better-sqlite3'
 import type { RunResult } from '../../generated/types.ts'
+import { openDataFolder } from '../../src/db/data-folder.ts'
+import { soundFolder } from '../cli/stored.ts'
 import { call } from '../helpers/http.ts'
-import { serve, svc } from '../helpers/process.ts'
+import { MAIN, runProcess, serve, svc } from '../helpers/process.ts'
 import { scaled } from '../helpers/scale.ts'
 import { temporaryFolder, until } from '../helpers/server.ts'
 
@@ -116,5 +118,38 @@ describe('a server under load', () => {
     const checked = await svc(['check'], environment)
     assert.equal(checked.code, 0, checked.stdout)
     assert.match((await svc(['restore', first, '--force'], environment)).stderr, /belongs to a running server/)
+  })
+})
+
+describe('svc restore', () => {
+  test('killed as soon as it copies leaves the old data, open to servers', async () => {
+    const [data_dir, source] = [join(folder, 'old'), join(folder, 'other')]
+    await soundFolder(data_dir)
+    await soundFolder(source)
+    const db = new Database(join(source, 'svc.db'))
+    // What takes a while to copy and to read again.
+    db.exec("insert into meta values ('pad', hex(randomblob(10000000)))")
+    db.close()
+    const backup = join(folder, 'killed')
+    assert.equal((await svc(['backup', backup], { SVC_DATA_DIR: source })).code, 0)
+    {
+      await using restoring = runProcess(MAIN, ['restore', backup, '--force'], { SVC_DATA_DIR: data_dir })
+      await until('copies', () => existsSync(join(data_dir, 'restore-incoming')), 20_000)
+      restoring.kill('SIGKILL')
+      assert.equal((await restoring.ended()).signal, 'SIGKILL')
+    }
+    const pads = () => {
+      using owned = openDataFolder(data_dir, 'a server')
+      const db = new Database(owned.database, { readonly: true })
+      try {
+        return db.prepare("select count(*) from meta where name = 'pad'").pluck().get()
+      } finally {
+        db.close()
+      }
+    }
+    assert.equal(pads(), 0)
+    assert.equal((await svc(['restore', backup, '--force'], { SVC_DATA_DIR: data_dir })).code, 0)
+    assert.equal(pads(), 1)
+    assert.equal(existsSync(join(data_dir, 'restore-incoming')), false)
   })
 })
