@@ -1,6 +1,12 @@
 // The HTTP door: one Express application, its routes made from the contract's manifest.
 // Order for every request: public operations; then who calls; then path and method; then content type, validation, the handler.
-import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express'
+import express, {
+  type ErrorRequestHandler,
+  type Express,
+  type Request,
+  type RequestHandler,
+  type Response,
+} from 'express'
 import { type OperationInfo, operationManifest } from '../../generated/operations.ts'
 import type { Principal } from '../access/principal.ts'
 import type { AppContext } from '../context.ts'
@@ -47,14 +53,16 @@ export function createApp(context: AppContext): { app: Express; warmUp: () => Pr
     localsOf(response).signed = true
   })
   mount(app, served.filter(takesSignature), tools, admit)
-  app.use(authenticate(context))
+  const claims = claimFinder(served)
+  const counted = countByClaim(context, claims)
+  app.use(authenticate(context, counted))
   for (const operations of byPath(served)) {
     const others = operations.filter((operation) => !isPublic(operation))
     mount(app, others, tools)
     app.route(expressPaths(operations[0]!)).all(otherMethod(allowedMethods(operations)))
   }
   app.use(nothingHere)
-  app.use(failed(context, served))
+  app.use(failed(context, claims, counted))
   return { app, warmUp: () => tools.validators.warmUp() }
 }
 
@@ -72,10 +80,13 @@ function begin({ platform }: AppContext): RequestHandler {
   }
 }
 
-function authenticate({ principalOf }: AppContext): RequestHandler {
+function authenticate({ principalOf }: AppContext, counted: Counted): RequestHandler {
   return (request, response, next) => {
     const principal = principalOf(request)
-    if (!principal) return sendRefusal(request, response, 'Remote access requires authentication')
+    if (!principal) {
+      sendRefusal(request, response, 'Remote access requires authentication')
+      return counted(request, response.statusCode)
+    }
     localsOf(response).principal = principal
     next()
   }
@@ -168,16 +179,24 @@ function count({ metrics }: AppContext, operation: string, status: number): void
   metrics.requests.add(`${operation} ${status}`, () => ({ operation, status }))
 }
 
-function failed(context: AppContext, served: readonly OperationInfo[]): ErrorRequestHandler {
-  const claims = claimFinder(served)
+type Counted = (request: Request, status: number) => void
+
+/** Counts requests that come to no handler, under the operation that they asked for. */
+function countByClaim(context: AppContext, claims: ReturnType<typeof claimFinder>): Counted {
+  return (request, status) => {
+    const method = request.method === 'HEAD' ? 'get' : request.method.toLowerCase()
+    const claimed = claims(request.path)
+    count(context, claimed.find((one) => one.method === method)?.operationId ?? 'none', status)
+  }
+}
+
+function failed(context: AppContext, claims: ReturnType<typeof claimFinder>, counted: Counted): ErrorRequestHandler {
   return (thrown, request, response, _next) => {
     const error = toServiceError(fromBodyParser(thrown))
     // The rest of a body that is too large is not read: the connection cannot serve another request.
     if (error.status === 413) response.setHeader('Connection', 'close')
-    const claimed = claims(request.path)
-    const door = claimed[0]?.errors ?? doorOf(request.path)
+    const door = claims(request.path)[0]?.errors ?? doorOf(request.path)
     sendError(response, error, door, context.log, localsOf(response).request_id)
-    const method = request.method === 'HEAD' ? 'get' : request.method.toLowerCase()
-    count(context, claimed.find((one) => one.method === method)?.operationId ?? 'none', error.status)
+    counted(request, error.status)
   }
 }

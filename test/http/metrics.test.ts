@@ -72,6 +72,12 @@ describe('getMetrics', () => {
     assert.equal((await scraped(second)).get('svc_jobs_ended_total{status="completed"}'), undefined)
     const refused = await call(first, 'GET', '/metrics', { headers: { Origin: 'http://evil.com' } })
     assert.equal(refused.status, 401)
+    await call(first, 'HEAD', '/api/jobs', { headers: { Origin: 'http://evil.com' } })
+    await call(first, 'GET', '/api/nowhere', { headers: { Origin: 'http://evil.com' } })
+    const counted = await scraped(first)
+    for (const operation of ['getMetrics', 'listJobs', 'none']) {
+      assert.equal(counted.get(`svc_http_requests_total{operation="${operation}",status="401"}`), 1, operation)
+    }
   })
 })
 
