@@ -4,6 +4,7 @@ import type { OperationInfo } from '../../generated/operations.ts'
 import { requestValidators } from '../../generated/validators.js'
 import { type Problem, ServiceError } from '../errors.ts'
 import { pointer, problemsOf } from '../problems.ts'
+import { numeralProblems } from './numerals.ts'
 import { type RequestFacts, validatorDocument, validatorUrl } from './validator-document.ts'
 
 /** A request that satisfies its schema, with numbers and booleans read from their text. */
@@ -57,10 +58,12 @@ function pathValues({ wildcard }: OperationInfo, params: Request['params']): Rec
 }
 
 function precompiled(operation: OperationInfo, request: Request): ValidRequest {
-  const value = asSent(operation, request)
+  const sent = asSent(operation, request)
+  // Numbers are put in the place of their texts.
+  const value = { path: { ...sent.path }, query: { ...sent.query }, headers: { ...sent.headers }, body: sent.body }
   const validate = requestValidators[operation.operationId as keyof typeof requestValidators]
   if (!validate(value)) throw invalidRequest(problemsOf(validate.errors ?? []))
-  return value
+  return checkNumerals(sent, value)
 }
 
 async function throughOpenapi(
@@ -69,6 +72,7 @@ async function throughOpenapi(
   request: Request,
 ): Promise<ValidRequest> {
   const { steps, facts } = await openapi
+  const sent = { path: request.params, query: request.query, headers: { ...request.headers } }
   const found = ownProblems(facts.get(operation.operationId)!, request)
   // Other types are refused before; without any it would stop there, and not say what else is wrong.
   if (operation.body === 'json') request.headers['content-type'] ??= 'application/json'
@@ -79,7 +83,19 @@ async function throughOpenapi(
   }
   if (found.length > 0) throw invalidRequest(found)
   // The validator makes `query` the request's own property and coerces it in place.
-  return { path: request.params, query: { ...request.query }, headers: request.headers, body: request.body }
+  const { params: path, headers, body } = request
+  return checkNumerals(sent, { path, query: { ...request.query }, headers, body })
+}
+
+/** @throws INVALID_REQUEST for numbers that were not sent as digits */
+function checkNumerals(sent: Omit<ValidRequest, 'body'>, value: ValidRequest): ValidRequest {
+  const problems = [
+    ...numeralProblems('/path', sent.path, value.path),
+    ...numeralProblems('/query', sent.query, value.query),
+    ...numeralProblems('/headers', sent.headers, value.headers),
+  ]
+  if (problems.length > 0) throw invalidRequest(problems)
+  return value
 }
 
 const NO_BODY: Problem = { path: '/body', message: 'is required', code: 'required' }

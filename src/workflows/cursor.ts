@@ -9,7 +9,8 @@ export function encodeCursor({ updated_at, id }: WorkflowCursor): string {
 /** @throws INVALID_REQUEST for anything that `encodeCursor` did not make */
 export function decodeCursor(cursor: string | null | undefined): WorkflowCursor | null {
   if (cursor === null || cursor === undefined) return null
-  const [updated_at, id] = decode(cursor)
+  const [updated_at, id, ...more] = decode(cursor)
+  if (more.length > 0) throw notACursor()
   if (typeof updated_at !== 'string' || typeof id !== 'string') throw notACursor()
   return { updated_at, id }
 }
@@ -21,8 +22,9 @@ export function encodeRevision(revision: number): string {
 /** @throws INVALID_REQUEST for anything that `encodeRevision` did not make */
 export function decodeRevision(cursor: string | null | undefined): number | null {
   if (cursor === null || cursor === undefined) return null
-  const [revision] = decode(cursor)
-  if (typeof revision !== 'number' || !Number.isSafeInteger(revision)) throw notACursor()
+  const [revision, ...more] = decode(cursor)
+  if (typeof revision !== 'number' || !Number.isSafeInteger(revision) || revision < 1) throw notACursor()
+  if (more.length > 0) throw notACursor()
   return revision
 }
 

@@ -130,8 +130,9 @@ describe('listJobs', () => {
     const refusedAt = (search: string) => refused(server, 'GET', `/api/jobs${search}`, {}, [400, 'invalid_request'])
     assert.deepEqual(await refusedAt('?status=done&limit=501&x=1'), ['/query/limit', '/query/status', '/query/x'])
     assert.deepEqual(await refusedAt('?limit=0'), ['/query/limit'])
-    for (const cursor of ['x', Buffer.from('[1.5]').toString('base64url'), Buffer.from('{}').toString('base64url')]) {
-      assert.deepEqual(await refusedAt(`?cursor=${cursor}`), ['/query/cursor'])
+    const made = ['[1.5]', '[1,2]', '[-1]', '[0]', '[]', '{}'].map((text) => Buffer.from(text).toString('base64url'))
+    for (const cursor of ['x', ...made]) {
+      assert.deepEqual(await refusedAt(`?cursor=${cursor}`), ['/query/cursor'], cursor)
     }
   })
 })
