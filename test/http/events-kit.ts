@@ -25,7 +25,8 @@ export class EventClient implements AsyncDisposable {
     this.#request = request
     this.response = response
     response.setEncoding('utf8')
-    response.on('data', (text: string) => this.#take(text))
+    const streamed = response.headers['content-type'] === 'text/event-stream'
+    response.on('data', (text: string) => streamed && this.#take(text))
     response.on('end', () => {
       this.ended = true
     })

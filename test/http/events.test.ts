@@ -85,6 +85,7 @@ describe('followJobEvents as a stream', () => {
     for (const options of [{ headers: { 'Last-Event-ID': String(last) } }, {}]) {
       const answer = await call(server, 'GET', `${path}?after_sequence=${last}`, options)
       assert.equal(answer.status, 204)
+      assert.equal(answer.headers.vary, 'Accept')
     }
   })
 
@@ -109,9 +110,10 @@ describe('followJobEvents as a stream', () => {
   test('followJobEvents: refuses what is no sequence', async () => {
     await using server = await startServer()
     const path = await ended(server, 1, 1)
-    for (const value of ['-1', '1.5', 'x', '9007199254740992']) {
+    for (const value of ['-1', '1.5', 'x', '9007199254740992', '0x1', '+1', '1e0', '1.0', '0b1']) {
       const options = { headers: { 'Last-Event-ID': value } }
-      const found = await refused(server, 'GET', `${path}?after_sequence=${value}`, options, [400, 'invalid_request'])
+      const query = `after_sequence=${encodeURIComponent(value)}`
+      const found = await refused(server, 'GET', `${path}?${query}`, options, [400, 'invalid_request'])
       assert.deepEqual(found, ['/headers/last-event-id', '/query/after_sequence'])
     }
   })
@@ -273,6 +275,7 @@ describe('followJobEvents as an array', () => {
       const headers: Record<string, string> = Accept === null ? {} : { Accept }
       await using client = await EventClient.open(server, `/api/jobs/${job.row.id}/events`, headers)
       client.resume()
+      assert.equal(client.response.headers.vary, 'Accept')
       return String(client.response.headers['content-type']).split(';')[0]
     }
     const [stream, json] = ['text/event-stream', 'application/json']
