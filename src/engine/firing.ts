@@ -8,7 +8,7 @@ import type { End } from './tokens.ts'
 
 /** How many items of one firing are fetched ahead of the consumers. */
 const AHEAD = 64
-/** How many, where the stream could not be taken up again and its run has to wait. */
+/** How many, where the stream could not be taken up again, or not safely, and its run has to wait. */
 const HURRIED_AHEAD = 10_000
 /** About how many characters they may have together. */
 const HEAVIEST_AHEAD = 16_000_000
@@ -27,8 +27,8 @@ export class ItemSource {
   ended = false
   /** What the firing gives once its items are out, where that is known apart from the iterator. */
   result: Result = null
-  /** Fetched to its end if that can be, whether there is room for it or not. */
-  hurried = false
+  /** Until when it is fetched to its end if that can be, whether there is room for it or not; in milliseconds of `performance.now()`. */
+  hurriedUntil = 0
   /** Its result is told with its last item, as that of a generator is. */
   merges = false
   /** Checks an item as it leaves; null where it was checked as it came. */
@@ -46,7 +46,8 @@ export class ItemSource {
   }
 
   get hasRoom(): boolean {
-    return this.size < (this.hurried ? HURRIED_AHEAD : AHEAD) && this.weight < HEAVIEST_AHEAD
+    const most = this.hurriedUntil > 0 && performance.now() < this.hurriedUntil ? HURRIED_AHEAD : AHEAD
+    return this.size < most && this.weight < HEAVIEST_AHEAD
   }
 
   push(item: Outputs): void {
@@ -74,8 +75,8 @@ export class ItemSource {
 
 /** What is remembered of a firing, as far as its place in the window goes. */
 export interface FiringMemory {
-  /** Has the rest of its stream fetched, whether there is room for it or not. False: that can not be. */
-  fetchAll: () => boolean
+  /** Has the rest of its stream fetched for so many milliseconds, whether there is room for it or not. False: that can not be. */
+  fetchAll: (ms: number) => boolean
   /** Nobody wants it any more. */
   drop(): void
 }

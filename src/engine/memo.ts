@@ -39,7 +39,10 @@ export interface MemoHost {
   breakDown(fault: unknown): void
 }
 
-const NEVER = (): boolean => false
+const NEVER = (_ms: number): boolean => false
+
+/** How long a run that has to wait fetches a stream that can go on if need be. */
+const HURRY_MS = 10_000
 
 export class Memo implements Site, Brittle, FiringMemory, AttemptMemory {
   readonly node: PlanNode
@@ -190,7 +193,7 @@ export class Memo implements Site, Brittle, FiringMemory, AttemptMemory {
 
   item(item: Outputs): void {
     if (this.#telling.ended) return
-    if (!this.repeats) this.#memory.parking?.brittle.add(this)
+    if (!this.repeats || this.node.type.timely) this.#memory.parking?.brittle.add(this)
     this.#telling.item(item)
   }
 
@@ -200,8 +203,12 @@ export class Memo implements Site, Brittle, FiringMemory, AttemptMemory {
     this.#over()
   }
 
+  get hopeful(): boolean {
+    return this.repeats
+  }
+
   hasten(): boolean {
-    return this.fetchAll()
+    return this.fetchAll(this.hopeful ? HURRY_MS : Number.POSITIVE_INFINITY)
   }
 
   refuse(): void {

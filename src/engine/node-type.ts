@@ -154,6 +154,11 @@ export interface NodeType {
    * the items that had come before, if it gives the same ones; else the run fails with `node_interrupted`. Needs to be safe to run again.
    */
   repeats?: boolean
+  /**
+   * True: what it yields may hang on the time at which it is asked. Such a stream is fetched to its end before its run waits for something
+   * outside, as far as that can be (law 60): what is opened anew later is most likely another one.
+   */
+  timely?: boolean
   required_settings?: readonly string[]
   required_runtimes?: readonly string[]
   /** What validation proposes the node type for, where an output doesn't fit an input. */

@@ -20,10 +20,12 @@ export interface Parked {
   answer(value: unknown): boolean
 }
 
-/** A firing that could not go on from where it stands: it must not run again, or would give other items. */
+/** A firing that could not go on from where it stands, or might not: it must not run again, or gives other items. */
 export interface Brittle {
   /** It will end by itself. */
   readonly busy: boolean
+  /** It may well go on: what can be done for it is done, but nothing fails for it. */
+  readonly hopeful: boolean
   /** Has its items fetched to the end of its stream. False: that can not be. */
   hasten(): boolean
   /** Fails its run. */
@@ -67,13 +69,16 @@ export class Parking {
   check(): void {
     if (this.#parked.size === 0) return
     for (const run of this.#runs) if (!run.idle) return
-    if (this.brittle.size > 0) this.#hasten([...this.brittle])
-    else this.#suspend()
+    if (!this.#hasten([...this.brittle])) this.#suspend()
   }
 
-  #hasten(brittle: readonly Brittle[]): void {
+  /** Whether something has to end before, or has failed its run since it can not. */
+  #hasten(brittle: readonly Brittle[]): boolean {
     const ending = brittle.filter((one) => one.busy || one.hasten())
-    if (ending.length === 0) brittle[0]!.refuse()
+    if (ending.length > 0) return true
+    const first = brittle.find((one) => !one.hopeful)
+    first?.refuse()
+    return first !== undefined
   }
 
   #suspend(): void {

@@ -229,7 +229,7 @@ export class ResultsWindow {
 
   #stream(firing: Firing, source: ItemSource): void {
     firing.source = source
-    if (firing.memo && !source.sync) firing.memo.fetchAll = () => this.#hasten(firing, source)
+    if (firing.memo && !source.sync) firing.memo.fetchAll = (ms) => this.#hasten(firing, source, ms)
     if (this.#performer.unwanted && firing === this.#window[0]) this.cutStream()
     else if (source.sync) this.#tasks.cameAtOnce()
     else this.#pull(firing, source)
@@ -283,9 +283,9 @@ export class ResultsWindow {
     })
   }
 
-  /** Fetches all items of a stream, as far as they are not too heavy. False: it can not. */
-  #hasten(firing: Firing, source: ItemSource): boolean {
-    source.hurried = true
+  /** Fetches all items of a stream, as far as they are not too heavy, for so long since it first did. False: it can not. */
+  #hasten(firing: Firing, source: ItemSource, ms: number): boolean {
+    source.hurriedUntil ||= performance.now() + ms
     this.#pull(firing, source)
     return source.pulling
   }

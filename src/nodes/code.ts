@@ -49,6 +49,7 @@ export const codeNodes: NodeType[] = [
     supports_dynamic_streams: true,
     // But for the time, nothing outside of its inputs changes what it yields.
     repeats: true,
+    timely: true,
     run({ code, seed, time_limit_ms, memory_limit_mb, ...inputs }: CodeInputs, context): RunResult {
       const script: Script = {
         code,

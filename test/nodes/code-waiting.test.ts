@@ -1,0 +1,30 @@
+// code.JavaScript in a run that has to wait while its code is half-way through a stream.
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { type NodeServices, noServices } from '../../src/engine/services.ts'
+import { createSandbox } from '../../src/sandbox/sandbox.ts'
+import { graph, node, sink, source } from '../engine/kit.ts'
+import { MemoryJournal } from '../engine/memory-journal.ts'
+import { answer, remembered, waits } from '../engine/waiting.ts'
+
+const sandbox = createSandbox({ workers: 1 })
+after(() => sandbox[Symbol.asyncDispose]())
+const services: NodeServices = { ...noServices, sandbox }
+
+test('a stream of code that looks at the clock goes on after its run has waited', async () => {
+  const code = 'for (let i = 0; i < count; i++) yield { item: i + "@" + Date.now() }'
+  const dynamic = { dynamic_properties: { count: null }, dynamic_outputs: { item: { type: 'str', stream: true } } }
+  const of = graph(
+    [source('in', 150), node('n', 'code.JavaScript', { code }, dynamic as never), node('ask', 'test.Ask'), sink('out')],
+    ['in.output->n.count', 'n.item->ask.value', 'ask.output->out.value'],
+  )
+  const journal = new MemoryJournal()
+  let outcome = await remembered(of, journal, [], { services }).execution.done
+  let rounds = 0
+  for (; outcome.status === 'suspended'; rounds++) {
+    for (const name of waits(outcome)) answer(journal, outcome, name.slice('ask '.length))
+    outcome = await remembered(of, journal, [], { services }).execution.done
+  }
+  assert.ok(outcome.status === 'completed', JSON.stringify(outcome))
+  assert.deepEqual([outcome.outputs.out!.length, rounds], [150, 3])
+})
