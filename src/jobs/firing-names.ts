@@ -4,6 +4,33 @@ import type { Outputs } from '../engine/node-type.ts'
 import type { RunError } from '../engine/observer.ts'
 import type { Entry } from './memory.ts'
 
+/** A firing, by the parts of its name. */
+export interface FiringName {
+  /** All of its name. */
+  readonly firing: string
+  /** The name of the firing that called the workflow it is in; null in the job's own graph. */
+  readonly caller: string | null
+  /** What its name has before the node: `caller`, and which of its calls; empty in the job's own graph. */
+  readonly scope: string
+  readonly node_id: string
+  /** Its index path as text, as `Journal` has it. */
+  readonly path: string
+}
+
+/** One firing of a name: its node as JSON text, its path and, where it stands in a scope, which of its calls. */
+const LINK = /("[^"\\]*(?:\\.[^"\\]*)*")([\d.]*)(#\d+\/)?/gy
+
+/** Takes a name apart that `JobJournal` made. */
+export function readFiring(firing: string): FiringName {
+  const links = [...firing.matchAll(LINK)]
+  const [calling, last] = [links.at(-2), links.at(-1)]
+  if (!last || last[3] || links.map(([text]) => text).join('') !== firing)
+    throw new Error(`no name of a firing: ${firing}`)
+  const scope = firing.slice(0, last.index)
+  const caller = calling ? scope.slice(0, scope.length - calling[3]!.length) : null
+  return { firing, caller, scope, node_id: JSON.parse(last[1]!) as string, path: last[2]! }
+}
+
 /** What a run tells its job. */
 export interface JournalHost {
   /** The failure that the job's own run, or the called workflow of that scope, had come to. */

@@ -43,6 +43,9 @@ function unknown(): Known {
   return { started: false, attempts: null, items: [], end: null, wait: null, answer: null }
 }
 
+/** What a new run takes over of a firing: all, so that it has ended or has its answer; the items with which its stream begins; or nothing. */
+export type Reuse = 'all' | 'items' | 'nothing'
+
 /** About how many characters of values a page holds: what is sealed at once must not hold up the process. */
 const PAGE_WEIGHT = 4_000_000
 /** What an entry counts besides its value, which stands last. */
@@ -152,20 +155,14 @@ export class JobMemory {
     if (this.#pages > 0) removeJournal(tx, this.#job_key)
   }
 
-  /**
-   * What a new run of the same graph may take over: what it was given and sent, and what had finished. Firings that had begun and not ended
-   * begin again.
-   */
-  *finished(): Generator<Entry> {
-    for (const [firing, { items, end, wait, answer }] of this.#known) {
-      if (end) {
-        for (const item of items) yield ['item', firing, item]
-        yield ['end', firing, end]
-      } else if (wait && answer) {
-        yield ['wait', firing, wait]
-        yield ['answer', firing, answer.value]
-      }
-    }
+  /** What is known of firings, by their names. */
+  get firings(): ReadonlyMap<string, Remembered> {
+    return this.#known
+  }
+
+  /** What a new run of the same graph takes over: what it was given and sent, and of its firings what `reuse` says. */
+  *reusable(reuse: (firing: string) => Reuse): Generator<Entry> {
+    for (const [firing, known] of this.#known) yield* reusableOf(firing, known, reuse(firing))
     yield* this.inputs
     for (const update of this.updates) yield ['update', update]
     for (const [workflow_id, body] of this.graphs) yield ['graph', workflow_id, body]
@@ -189,6 +186,18 @@ export class JobMemory {
     }
     this.idle_recoveries = 0
     LEARN[entry[0]](this, entry as never, (firing) => this.#of(firing))
+  }
+}
+
+function* reusableOf(firing: string, { started, items, end, wait, answer }: Known, reuse: Reuse): Generator<Entry> {
+  if (reuse === 'nothing') return
+  if (reuse === 'all' && started) yield ['start', firing]
+  for (const item of items) yield ['item', firing, item]
+  if (reuse === 'items') return
+  if (end) yield ['end', firing, end]
+  else if (wait && answer) {
+    yield ['wait', firing, wait]
+    yield ['answer', firing, answer.value]
   }
 }
 

@@ -1,0 +1,134 @@
+// What a retry takes over of the firings of the job before it. What had finished is known by its place in the streams around it, so that
+// nothing is taken over from behind a stream that begins again: its items may be others. What must not run twice forbids such a retry.
+import type { Remembered } from '../engine/journal.ts'
+import type { Plan } from '../engine/plan.ts'
+import { ServiceError } from '../errors.ts'
+import { type FiringName, readFiring } from './firing-names.ts'
+import type { Reuse } from './memory.ts'
+import { Reach } from './reach.ts'
+
+/** A workflow that the job has called. */
+export interface CalledGraph {
+  /** The plan of the graph that was called; null where this version cannot run it. */
+  readonly plan: Plan | null
+  /** Whether calling it again is to call the same. */
+  readonly same: boolean
+}
+
+/** Besides what is taken over of a firing: it runs `again` though it may have finished; or it is `idle`, as nothing calls its workflow. */
+type Fate = Exclude<Reuse, 'nothing'> | 'again' | 'idle'
+type Fates = (name: FiringName) => Fate
+
+/** A firing of which something is known. */
+interface Firing {
+  readonly name: FiringName
+  readonly known: Remembered
+}
+
+/**
+ * Says what of each firing is taken over. `plan`: that of the job's own graph.
+ * @throws CONFLICT where a firing that had ended would run again, and must not run twice
+ */
+export function reuseOf(
+  known: ReadonlyMap<string, Remembered>,
+  plan: Plan,
+  called: readonly CalledGraph[],
+): (firing: string) => Reuse {
+  const firings = [...known].map(([firing, one]): Firing => ({ name: readFiring(firing), known: one }))
+  const runs = new Runs(firings, plan, called)
+  const reuse = new Map<string, Reuse>()
+  for (const { name, known } of firings) {
+    const fate = runs.fateOf(name)
+    if (fate === 'again' && known.started && known.end) throw inTheWay(name)
+    reuse.set(name.firing, reuseBy(fate, known))
+  }
+  return (firing) => reuse.get(firing) ?? 'nothing'
+}
+
+function reuseBy(fate: Fate, { items, end, wait, answer }: Remembered): Reuse {
+  if (fate === 'again' || fate === 'idle') return 'nothing'
+  if (fate === 'all' && (end || (wait && answer))) return 'all'
+  return items.length > 0 ? 'items' : 'nothing'
+}
+
+function inTheWay({ node_id, caller }: FiringName): ServiceError {
+  const where = caller === null ? '' : ` of the workflow that node "${readFiring(caller).node_id}" calls`
+  const why = 'has run and must not run twice, but what comes before it may come out differently now'
+  return new ServiceError('CONFLICT', { message: `Node "${node_id}"${where} ${why}. The workflow can be run anew.` })
+}
+
+/** The runs that a job consists of, by their scopes: that of its own graph, and those of the workflows called. */
+class Runs {
+  readonly #plan: Plan
+  readonly #called: readonly CalledGraph[]
+  readonly #ended: ReadonlySet<string>
+  readonly #byScope: ReadonlyMap<string, Firing[]>
+  readonly #fates = new Map<string, Fates>()
+
+  constructor(firings: readonly Firing[], plan: Plan, called: readonly CalledGraph[]) {
+    this.#plan = plan
+    this.#called = called
+    this.#ended = new Set(firings.filter(({ known }) => known.end).map(({ name }) => name.firing))
+    this.#byScope = Map.groupBy(firings, ({ name }) => name.scope)
+  }
+
+  fateOf(name: FiringName): Fate {
+    const fates = this.#fates.get(name.scope) ?? this.#fatesIn(name)
+    this.#fates.set(name.scope, fates)
+    return fates(name)
+  }
+
+  #fatesIn({ scope, caller }: FiringName): Fates {
+    const firings = this.#byScope.get(scope) ?? []
+    if (caller === null) return fatesOf(firings, this.#plan)
+    const fate = this.#fateCalled(firings, caller)
+    return () => fate
+  }
+
+  /** All firings of a called workflow share one fate. Which workflow it is nobody knows: it may be any that has all of their nodes. */
+  #fateCalled(firings: readonly Firing[], caller: string): Fate {
+    const fate = this.fateOf(readFiring(caller))
+    if (fate === 'again' || fate === 'idle') return fate
+    if (fate === 'all' && this.#ended.has(caller)) return 'idle'
+    const graphs = this.#called.filter(
+      ({ plan }) => !plan || firings.every(({ name }) => plan.indexById.has(name.node_id)),
+    )
+    const goesOn = ({ plan, same }: CalledGraph) => same && plan && !firings.some((one) => beginsAgain(one, plan))
+    return graphs.length > 0 && graphs.every(goesOn) ? 'all' : 'again'
+  }
+}
+
+/** In the job's own graph. */
+function fatesOf(firings: readonly Firing[], plan: Plan): Fates {
+  const fates = new Map<string, Fate>()
+  const reach = new Reach(plan)
+  const begin = ({ name, known }: Firing): void => {
+    fates.set(name.firing, 'again')
+    if (known.items.length > 0) reach.add(name)
+  }
+  for (const one of firings) if (beginsAgain(one, plan)) begin(one)
+  if (fates.size === 0) return () => 'all'
+  // What nobody wanted any more may be wanted now, where something behind it comes out differently.
+  let unwanted = firings.filter(({ known }) => known.end && 'unwanted' in known.end)
+  for (let before = -1; before !== unwanted.length; ) {
+    before = unwanted.length
+    for (const one of unwanted.filter(({ name }) => reach.meets(name))) {
+      if (repeats(one, plan)) fates.set(one.name.firing, 'items')
+      else begin(one)
+    }
+    unwanted = unwanted.filter(({ name }) => !fates.has(name.firing))
+  }
+  return (name) => (reach.has(name) ? 'again' : (fates.get(name.firing) ?? 'all'))
+}
+
+/** Whether its stream, some items of which had come, begins again and may be another one. */
+function beginsAgain(firing: Firing, plan: Plan): boolean {
+  const { items, end } = firing.known
+  return end === null && items.length > 0 && !repeats(firing, plan)
+}
+
+/** Whether its stream is opened anew, and has to begin with the items that had come. */
+function repeats({ name, known }: Firing, plan: Plan): boolean {
+  const index = plan.indexById.get(name.node_id)
+  return index !== undefined && plan.nodes[index]!.type.repeats === true && !known.started
+}

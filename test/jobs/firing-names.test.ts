@@ -1,0 +1,47 @@
+// Names of firings: made by the journal of a job, and taken apart again.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { JobJournal, readFiring } from '../../src/jobs/firing-names.ts'
+import { scaled } from '../helpers/scale.ts'
+
+const SILENT = {
+  recallFailure: () => null,
+  recall: () => null,
+  remember: () => {},
+  rememberDurably: async () => {},
+}
+
+const place = fc.tuple(
+  fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.string({ unit: fc.constantFrom('"', '\\', '#', '/', '1', '.', 'n', '\n') }),
+  ),
+  fc.array(fc.nat(300), { maxLength: 3 }).map((path) => path.join('.')),
+)
+
+describe('the name of a firing', () => {
+  test('says its node, its path and who called its workflow, whatever nodes are called', () => {
+    fc.assert(
+      fc.property(place, fc.array(fc.tuple(place, fc.nat(99)), { maxLength: 4 }), ([node_id, path], calls) => {
+        let journal = new JobJournal(SILENT)
+        let caller: string | null = null
+        let scope = ''
+        for (const [[calling, at], call] of calls) {
+          caller = journal.name(calling, at)
+          scope = `${caller}#${call}/`
+          journal = journal.within(calling, at, call) as JobJournal
+        }
+        const firing = journal.name(node_id, path)
+        assert.deepEqual(readFiring(firing), { firing, caller, scope, node_id, path })
+      }),
+      { numRuns: scaled(500) },
+    )
+  })
+
+  test('is nothing else', () => {
+    for (const other of ['', 'n', '"n', '"n"1x', 'x"n"1', '"n"1#0/', '"n"#1"m"']) {
+      assert.throws(() => readFiring(other), /^Error: no name of a firing/)
+    }
+  })
+})

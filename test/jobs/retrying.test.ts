@@ -1,0 +1,212 @@
+// Retries where what had finished lies behind something that comes again: streams that go on, streams that begin again, called workflows.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Graph, GraphNode } from '../../src/engine/graph.ts'
+import { NodeError, type NodeType } from '../../src/engine/node-type.ts'
+import type { ServiceError } from '../../src/errors.ts'
+import { listJobs } from '../../src/jobs/reads.ts'
+import { graph, item, node, output, sink, source, testType, value } from '../engine/kit.ts'
+import { until } from '../helpers/server.ts'
+import { coded, type GatedServer, OWNER, startGated, submit } from './kit.ts'
+
+/** Nodes of a world that changes between a job and its retry. */
+class World {
+  /** What the lists give, and whether they fail behind that. */
+  items = ['a', 'b']
+  cut = true
+  /** What the nodes had as their inputs, by the node's id, each time they ran. */
+  readonly ran: Record<string, unknown[]> = {}
+
+  get types(): NodeType[] {
+    const list = (type: string, repeats: boolean): NodeType => {
+      const streams = () => this.#list()
+      return testType(type, { properties: [value], outputs: [item], repeats, run: () => streams() })
+    }
+    const work = (type: string, more: Partial<NodeType>): NodeType =>
+      testType(type, {
+        properties: [value],
+        outputs: [output],
+        run: async (inputs, { node_id }) => {
+          this.ran[node_id] = [...(this.ran[node_id] ?? []), inputs.value]
+          await new Promise((resolve) => setImmediate(resolve))
+          return { output: inputs.value }
+        },
+        ...more,
+      })
+    return [
+      list('test.List', true),
+      list('test.News', false),
+      work('test.Pay', { retry_safe: false }),
+      work('test.Mark', {}),
+      work('test.Fail', { run: () => Promise.reject(new NodeError('It fails.')) }),
+    ]
+  }
+
+  /** It fails once what was given has been worked on. */
+  async *#list() {
+    const given = [...this.items]
+    for (const one of given) yield { item: one }
+    if (!this.cut) return
+    for (let turns = 0; turns < 50; turns++) await new Promise((resolve) => setImmediate(resolve))
+    throw new NodeError('The rest is gone.')
+  }
+}
+
+async function ended({ context: { jobs } }: GatedServer, id: string) {
+  return until('its end', async () => {
+    const { row } = await jobs.get(OWNER, id)
+    return row.finished_at !== null && row
+  })
+}
+
+/** A job that has failed. */
+async function failed(server: GatedServer, of: Graph): Promise<string> {
+  const job = submit(server, { graph: of })
+  await job.settled()
+  assert.equal(job.row.status, 'failed')
+  return job.row.id
+}
+
+async function retried(server: GatedServer, id: string) {
+  const { row } = await server.context.jobs.retry(OWNER, id)
+  return ended(server, row.id)
+}
+
+async function jobs({ context }: GatedServer): Promise<string> {
+  let text = ''
+  for await (const part of listJobs(context, OWNER, {}).text) text += part
+  return text
+}
+
+/** Why a retry is refused, which makes no job. */
+async function refusal(server: GatedServer, id: string): Promise<string> {
+  const before = await jobs(server)
+  const error = await server.context.jobs.retry(OWNER, id).then(
+    () => assert.fail('it was retried'),
+    (reason: ServiceError) => reason,
+  )
+  coded('CONFLICT')(error)
+  assert.equal(await jobs(server), before)
+  return error.publicMessage
+}
+
+const outputs = (row: { result: string | null }) => (JSON.parse(row.result ?? 'null') as { outputs: object }).outputs
+const errorOf = (row: { error: string | null }) => JSON.parse(row.error ?? 'null') as { type: string; node_id: string }
+
+/** `in -> list -> work -> out`, and `in -> beside`. */
+const listed = (list: string, work: string) =>
+  graph(
+    [source('in', 'x'), node('list', list), node('work', work), sink('out'), node('beside', 'test.Pay'), sink('other')],
+    [
+      'in.output->list.value',
+      'list.item->work.value',
+      'work.output->out.value',
+      'in.output->beside.value',
+      'beside.output->other.value',
+    ],
+  )
+
+describe('a retry of a stream that was cut', () => {
+  test('goes on with one that comes the same again', async () => {
+    const world = new World()
+    await using server = await startGated({ types: world.types })
+    const id = await failed(server, listed('test.List', 'test.Pay'))
+    Object.assign(world, { items: ['a', 'b', 'c'], cut: false })
+    const row = await retried(server, id)
+    assert.deepEqual(outputs(row), { out: ['a', 'b', 'c'], other: 'x' })
+    assert.deepEqual(world.ran, { work: ['a', 'b', 'c'], beside: ['x'] })
+  })
+
+  test('fails where it comes differently, and does nothing for what has come before it', async () => {
+    const world = new World()
+    await using server = await startGated({ types: world.types })
+    const id = await failed(server, listed('test.List', 'test.Pay'))
+    Object.assign(world, { items: ['z', 'a', 'b'], cut: false })
+    const row = await retried(server, id)
+    assert.deepEqual([row.status, errorOf(row).type, errorOf(row).node_id], ['failed', 'node_interrupted', 'list'])
+    assert.deepEqual(world.ran, { work: ['a', 'b'], beside: ['x'] })
+  })
+
+  test('reads another one anew, and all behind it, and nothing else', async () => {
+    const world = new World()
+    await using server = await startGated({ types: world.types })
+    const id = await failed(server, listed('test.News', 'test.Mark'))
+    Object.assign(world, { items: ['z', 'a', 'b'], cut: false })
+    const row = await retried(server, id)
+    assert.deepEqual(outputs(row), { out: ['z', 'a', 'b'], other: 'x' })
+    assert.deepEqual(world.ran, { work: ['a', 'b', 'z', 'a', 'b'], beside: ['x'] })
+  })
+
+  test('is refused where something behind that one has run and must not run twice', async () => {
+    const world = new World()
+    await using server = await startGated({ types: world.types })
+    const id = await failed(server, listed('test.News', 'test.Pay'))
+    assert.match(await refusal(server, id), /^Node "work" has run and must not run twice, .* can be run anew\.$/)
+    assert.deepEqual(world.ran, { work: ['a', 'b'], beside: ['x'] })
+  })
+})
+
+/** A workflow whose input leads through the given nodes to its output, each in the `value` of the next. */
+async function workflow({ context }: GatedServer, ...nodes: GraphNode[]): Promise<string> {
+  const { record } = await context.workflows.create(OWNER, { name: 'called', graph: chain(...nodes) as never })
+  return record.id
+}
+
+function chain(...nodes: GraphNode[]): Graph {
+  const all = [source('in', 'x'), ...nodes, sink('out')]
+  const outOf = ({ type }: GraphNode) => (type === 'test.News' || type === 'test.List' ? 'item' : 'output')
+  const edges = all.slice(1).map((one, at) => `${all[at]!.id}.${outOf(all[at]!)}->${one.id}.value`)
+  return graph(all, edges)
+}
+
+/** Calls a workflow and hands its output on to `after`. */
+const calling = (workflow_id: string, ...after: GraphNode[]) =>
+  graph(
+    [node('call', 'workflow.Call', { workflow_id }, { dynamic_outputs: { out: { type: 'any' } } as never }), ...after],
+    after.map((one, at) => `${at === 0 ? 'call.out' : `${after[at - 1]!.id}.output`}->${one.id}.value`),
+  )
+
+describe('a retry of a job that calls workflows', () => {
+  test('reads a stream anew that was cut inside of one, and takes nothing over from that call', async () => {
+    const world = new World()
+    await using server = await startGated({ types: world.types })
+    const called = await workflow(
+      server,
+      node('before', 'test.Mark'),
+      node('list', 'test.News'),
+      node('work', 'test.Mark'),
+    )
+    const id = await failed(server, calling(called, sink('out')))
+    Object.assign(world, { items: ['z', 'a'], cut: false })
+    assert.deepEqual(outputs(await retried(server, id)), { out: ['z', 'a'] })
+    assert.deepEqual(world.ran, { before: ['x', 'x'], work: ['a', 'b', 'z', 'a'] })
+  })
+
+  test('goes on with one that comes the same again', async () => {
+    const world = new World()
+    await using server = await startGated({ types: world.types })
+    const called = await workflow(server, node('list', 'test.List'), node('work', 'test.Pay'))
+    const id = await failed(server, calling(called, sink('out')))
+    Object.assign(world, { items: ['a', 'b', 'c'], cut: false })
+    assert.deepEqual(outputs(await retried(server, id)), { out: ['a', 'b', 'c'] })
+    assert.deepEqual(world.ran, { work: ['a', 'b', 'c'] })
+  })
+
+  test('is refused where something in the call has run and must not run twice', async () => {
+    const world = new World()
+    await using server = await startGated({ types: world.types })
+    const called = await workflow(server, node('pay', 'test.Pay'), node('list', 'test.News'))
+    const id = await failed(server, calling(called, sink('out')))
+    assert.match(await refusal(server, id), /^Node "pay" of the workflow that node "call" calls has run/)
+  })
+
+  test('does not call again what had ended', async () => {
+    const world = new World()
+    world.cut = false
+    await using server = await startGated({ types: world.types })
+    const called = await workflow(server, node('pay', 'test.Pay'), node('list', 'test.News'))
+    const id = await failed(server, calling(called, node('late', 'test.Pay'), node('fail', 'test.Fail'), sink('out')))
+    assert.equal((await retried(server, id)).status, 'failed')
+    assert.deepEqual(world.ran, { pay: ['x'], late: [['a', 'b']] })
+  })
+})
