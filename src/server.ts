@@ -1,7 +1,10 @@
 // A server as a value: `createServer` composes every part, listens, and gives back how to close it again.
+import { mkdtempSync, rmSync } from 'node:fs'
 import type { IncomingMessage, Server } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { localGate } from './access/local.ts'
 import { openAssets } from './assets/open.ts'
 import type { Config } from './config.ts'
@@ -90,7 +93,8 @@ async function startIn(
     redactor.add(key)
     if (warning !== null) log.warn(warning)
     const stopping = new AbortController()
-    const parts = { log, redactor, vault, store, services, metrics, stopping: stopping.signal }
+    const files_dir = database === ':memory:' ? temporaryFolder(owned) : config.data_dir
+    const parts = { log, redactor, vault, store, services, metrics, files_dir, stopping: stopping.signal }
     const context = composeContext(config, parts, overrides, () => config.public_url ?? state.url)
     const recovered = await context.jobs.restore()
     if (recovered.running + recovered.waiting + recovered.ended > 0)
@@ -133,6 +137,13 @@ const IDLE_CHECK_MS = 20
 /** After the first answers: a process that was just started has better things to do. */
 const WARM_UP_MS = 1_000
 
+/** Files of assets are kept as long as their rows: a database in memory gets a folder that goes with it. */
+function temporaryFolder(owned: DisposableStack): string {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-files-'))
+  owned.defer(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
 interface Parts {
   readonly log: Log
   readonly redactor: Redactor
@@ -140,13 +151,15 @@ interface Parts {
   readonly store: Store
   readonly services: Services
   readonly metrics: Metrics
+  /** Where the bytes of assets are. */
+  readonly files_dir: string
   readonly stopping: AbortSignal
 }
 
 function composeContext(config: Config, parts: Parts, overrides: Overrides, publicUrl: () => string): AppContext {
   const { log, store, services, redactor, vault, metrics, stopping } = parts
   const platform = overrides.platform ?? systemPlatform()
-  const assets = openAssets(config.data_dir, store, platform, vault.signingKey('storage'))
+  const assets = openAssets(parts.files_dir, store, platform, vault.signingKey('storage'))
   const registry = overrides.registry ?? builtinNodes
   const events = new EventLog(store, (job_key) => storedSnapshot(store, job_key))
   const plans = new Plans(store, registry)

@@ -1,7 +1,7 @@
 // What a run remembers beyond its process, so that one that was interrupted goes on where it stood. The engine says what happened and
 // asks what is known; its host stores it. Law 48 and following of the README beside this file.
 import type { Inputs, Outputs } from './node-type.ts'
-import type { RunError } from './observer.ts'
+import type { RunError } from './run-error.ts'
 import type { WaitRequest } from './wait.ts'
 
 export type { WaitRequest } from './wait.ts'

@@ -1,7 +1,10 @@
 // What a run tells its host, and the outcome it ends with. All calls are synchronous and in the order of events.
 import type { Waiting } from './journal.ts'
 import type { Chunk, LogSeverity, Outputs } from './node-type.ts'
+import type { RunError } from './run-error.ts'
 import type { TypeMetadata } from './types.ts'
+
+export type { RunError } from './run-error.ts'
 
 export interface ObservedNode {
   readonly node_id: string
@@ -35,12 +38,6 @@ export interface RunObserver {
   log(node: ObservedNode, severity: LogSeverity, content: string): void
   /** The cause of a failure, for the log only. `told`: the failure has a message that may be shown besides. */
   fault(node: ObservedNode, cause: unknown, told: boolean): void
-}
-
-export interface RunError {
-  node_id: string
-  type: string
-  message: string
 }
 
 /** `outputs[name]` is always a list: all items of a stream, the one value of a single output, empty where it got nothing. */
