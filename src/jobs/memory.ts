@@ -160,12 +160,12 @@ export class JobMemory {
     return this.#known
   }
 
-  /** What a new run of the same graph takes over: what it was given and sent, and of its firings what `reuse` says. */
-  *reusable(reuse: (firing: string) => Reuse): Generator<Entry> {
+  /** What a new run of the same graph takes over: what it was given and sent, of firings what `reuse` says, and the graphs that are the `same`. */
+  *reusable(reuse: (firing: string) => Reuse, same: (workflow_id: string) => boolean): Generator<Entry> {
     for (const [firing, known] of this.#known) yield* reusableOf(firing, known, reuse(firing))
     yield* this.inputs
     for (const update of this.updates) yield ['update', update]
-    for (const [workflow_id, body] of this.graphs) yield ['graph', workflow_id, body]
+    for (const [workflow_id, body] of this.graphs) if (same(workflow_id)) yield ['graph', workflow_id, body]
   }
 
   #insert(tx: Tx, page: number, attempt: number, content: unknown): void {

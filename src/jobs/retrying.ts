@@ -1,12 +1,14 @@
-// Tries a job that failed or was cancelled again, as a new job. Where its graph still means the same, what had finished is taken over.
+// Tries a job that failed or was cancelled again, as a new job. Where its graph still means the same, what had finished is taken over; reuse.ts
+// says how much of it. Workflows that it calls are those of now: a call that had not ended begins again where one of them has changed.
 import type { JobTable } from '../db/schema.ts'
 import type { Scope } from '../db/scope.ts'
 import type { Graph } from '../engine/graph.ts'
+import type { Plan } from '../engine/plan.ts'
 import { ServiceError } from '../errors.ts'
 import { runnablePlan } from '../workflows/invalid-graph.ts'
 import type { CompiledGraph } from '../workflows/plans.ts'
 import type { ActiveJob } from './active-job.ts'
-import { JobMemory } from './memory.ts'
+import { type Entry, JobMemory } from './memory.ts'
 import { newRow, newSeed } from './new-job.ts'
 import { type CalledGraph, reuseOf } from './reuse.ts'
 import type { Roster } from './roster.ts'
@@ -27,7 +29,7 @@ export function retryOf(roster: Roster, scope: Scope, row: JobTable, key: number
   const { compiled, revision, same } = graphNow(roster, scope, row)
   const plan = runnablePlan(compiled)
   const memory = JobMemory.fresh(cipher, key, old.params)
-  if (same) for (const entry of old.reusable(reuseOf(old.firings, plan, calledBy(roster, old)))) memory.stage(entry)
+  if (same) for (const entry of reusable(roster, scope, old, plan)) memory.stage(entry)
   const fresh = newRow(
     scope,
     {
@@ -59,10 +61,23 @@ function graphNow(
   return { compiled, revision, same: compiled.etag === row.workflow_etag }
 }
 
-/** The graphs of the workflows that a job has called. */
-function calledBy(roster: Roster, memory: JobMemory): CalledGraph[] {
-  return [...memory.graphs.values()].map((body) => {
-    const { plan } = roster.parts.plans.compile(JSON.parse(body) as Graph)
-    return { plan, same: plan !== null }
-  })
+/** What is taken over where the graph means the same. Called workflows that have changed are called as they are now. @throws CONFLICT */
+function reusable(roster: Roster, scope: Scope, old: JobMemory, plan: Plan): Iterable<Entry> {
+  const called = new Map([...old.graphs].map(([id, body]) => [id, calledGraph(roster, scope, id, body)]))
+  return old.reusable(reuseOf(old.firings, plan, [...called.values()]), (id) => called.get(id)?.same === true)
+}
+
+function calledGraph(roster: Roster, scope: Scope, workflow_id: string, body: string): CalledGraph {
+  const { plan, etag } = roster.parts.plans.compile(JSON.parse(body) as Graph)
+  return { plan, same: plan !== null && etag === etagNow(roster, scope, workflow_id) }
+}
+
+/** Null where the workflow is gone. */
+function etagNow(roster: Roster, scope: Scope, workflow_id: string): string | null {
+  try {
+    return roster.parts.workflows.runnable(scope, workflow_id).compiled.etag
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'WORKFLOW_NOT_FOUND') return null
+    throw error
+  }
 }

@@ -152,6 +152,11 @@ async function workflow({ context }: GatedServer, ...nodes: GraphNode[]): Promis
   return record.id
 }
 
+/** Gives a workflow other nodes. */
+async function changed({ context }: GatedServer, id: string, ...nodes: GraphNode[]): Promise<void> {
+  await context.workflows.update(OWNER, id, { name: 'called', graph: chain(...nodes) as never }, null)
+}
+
 function chain(...nodes: GraphNode[]): Graph {
   const all = [source('in', 'x'), ...nodes, sink('out')]
   const outOf = ({ type }: GraphNode) => (type === 'test.News' || type === 'test.List' ? 'item' : 'output')
@@ -208,5 +213,55 @@ describe('a retry of a job that calls workflows', () => {
     const id = await failed(server, calling(called, node('late', 'test.Pay'), node('fail', 'test.Fail'), sink('out')))
     assert.equal((await retried(server, id)).status, 'failed')
     assert.deepEqual(world.ran, { pay: ['x'], late: [['a', 'b']] })
+  })
+
+  test('calls what was mended meanwhile as it is now, and what has not changed goes on', async () => {
+    const world = new World()
+    await using server = await startGated({ types: world.types })
+    const called = await workflow(server, node('mark', 'test.Mark'), node('work', 'test.Fail'))
+    const other = await workflow(server, node('pay', 'test.Pay'), node('list', 'test.List'))
+    const both = (id: string) => calling(id, sink('out'))
+    const one = await failed(server, both(called))
+    const two = await failed(server, both(other))
+    await changed(server, called, node('mark', 'test.Mark'), node('work', 'test.Mark'))
+    assert.deepEqual(outputs(await retried(server, one)), { out: 'x' })
+    world.cut = false
+    assert.deepEqual(outputs(await retried(server, two)), { out: ['a', 'b'] })
+    assert.deepEqual(world.ran, { mark: ['x', 'x'], work: ['x'], pay: ['x'] })
+  })
+
+  test('is refused where a changed workflow was under way and something in it must not run twice', async () => {
+    const world = new World()
+    await using server = await startGated({ types: world.types })
+    const called = await workflow(server, node('pay', 'test.Pay'), node('work', 'test.Fail'))
+    const first = await failed(server, calling(called, sink('out')))
+    const again = await retried(server, first)
+    assert.deepEqual([again.status, world.ran], ['failed', { pay: ['x'] }])
+    await changed(server, called, node('pay', 'test.Pay'), node('work', 'test.Mark'))
+    for (const id of [first, again.id]) {
+      assert.match(await refusal(server, id), /^Node "pay" of the workflow that node "call" calls has run/)
+    }
+    assert.deepEqual(world.ran, { pay: ['x'] })
+  })
+
+  test('takes over what a changed workflow gave before, where its call had ended', async () => {
+    const world = new World()
+    await using server = await startGated({ types: world.types })
+    const called = await workflow(server, node('pay', 'test.Pay'))
+    const id = await failed(server, calling(called, node('late', 'test.Pay'), node('fail', 'test.Fail'), sink('out')))
+    await changed(server, called, node('mark', 'test.Mark'))
+    assert.equal(errorOf(await retried(server, id)).node_id, 'fail')
+    assert.deepEqual(world.ran, { pay: ['x'], late: ['x'] })
+  })
+
+  test('fails where a workflow that was under way is gone', async () => {
+    const world = new World()
+    await using server = await startGated({ types: world.types })
+    const called = await workflow(server, node('work', 'test.Fail'))
+    const id = await failed(server, calling(called, sink('out')))
+    await server.context.workflows.delete(OWNER, called, null)
+    const row = await retried(server, id)
+    assert.deepEqual([row.status, errorOf(row).node_id], ['failed', 'call'])
+    assert.match(row.error!, /does not exist/)
   })
 })
