@@ -1,17 +1,12 @@
 // The HTTP door: one Express application, its routes made from the contract's manifest.
 // Order for every request: public operations; then who calls; then path and method; then content type, validation, the handler.
-import express, {
-  type ErrorRequestHandler,
-  type Express,
-  type Request,
-  type RequestHandler,
-  type Response,
-} from 'express'
+import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express'
 import { type OperationInfo, operationManifest } from '../../generated/operations.ts'
 import type { Principal } from '../access/principal.ts'
 import type { AppContext } from '../context.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
 import { fromBodyParser, jsonBody } from './body.ts'
+import { type Counted, count, countByClaim } from './counting.ts'
 import { handlers } from './handlers.ts'
 import { allowedMethods, byPath, claimFinder, expressPaths } from './paths.ts'
 import { type AnyReply, doorOf, sendError, sendRefusal, sendReply } from './reply.ts'
@@ -173,21 +168,6 @@ function otherMethod(allow: string): RequestHandler {
 
 const nothingHere: RequestHandler = () => {
   throw new ServiceError('NOT_FOUND')
-}
-
-function count({ metrics }: AppContext, operation: string, status: number): void {
-  metrics.requests.add(`${operation} ${status}`, () => ({ operation, status }))
-}
-
-type Counted = (request: Request, status: number) => void
-
-/** Counts requests that come to no handler, under the operation that they asked for. */
-function countByClaim(context: AppContext, claims: ReturnType<typeof claimFinder>): Counted {
-  return (request, status) => {
-    const method = request.method === 'HEAD' ? 'get' : request.method.toLowerCase()
-    const claimed = claims(request.path)
-    count(context, claimed.find((one) => one.method === method)?.operationId ?? 'none', status)
-  }
 }
 
 function failed(context: AppContext, claims: ReturnType<typeof claimFinder>, counted: Counted): ErrorRequestHandler {
