@@ -44,11 +44,14 @@ export interface JournalHost {
 
 /** Names are `<scope>"node"2.0`; the scope of a called workflow is the name of the firing that calls it, and which of its calls it is. */
 export class JobJournal implements Journal {
+  readonly blank: boolean
   readonly #host: JournalHost
   readonly #scope: string
 
-  constructor(host: JournalHost, scope = '') {
+  /** `blank`: the job remembers nothing of an earlier run. */
+  constructor(host: JournalHost, blank: boolean, scope = '') {
     this.#host = host
+    this.blank = blank
     this.#scope = scope
   }
 
@@ -89,6 +92,6 @@ export class JobJournal implements Journal {
   }
 
   within(node_id: string, path: string, call: number): Journal {
-    return new JobJournal(this.#host, `${this.name(node_id, path)}#${call}/`)
+    return new JobJournal(this.#host, this.blank, `${this.name(node_id, path)}#${call}/`)
   }
 }

@@ -44,7 +44,7 @@ export class JobRun {
       clock: { now: () => parts.now(), sleep: systemClock.sleep },
       observer: parts.observer,
       services: parts.services,
-      journal: new JobJournal(parts.journal),
+      journal: new JobJournal(parts.journal, memory.blank),
       ...(parts.seed === null ? {} : { seed: parts.seed }),
       updates: [...memory.updates],
       loadPlan: parts.loadPlan,

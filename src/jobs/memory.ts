@@ -155,6 +155,11 @@ export class JobMemory {
     if (this.#pages > 0) removeJournal(tx, this.#job_key)
   }
 
+  /** Whether nothing is known of any firing. */
+  get blank(): boolean {
+    return this.#known.size === 0 && this.failures.size === 0
+  }
+
   /** What is known of firings, by their names. */
   get firings(): ReadonlyMap<string, Remembered> {
     return this.#known

@@ -21,6 +21,8 @@ function compiled(schema: AnySchemaObject): ValidateFunction {
     strict: false,
     allErrors: true,
     validateFormats: false,
+    // Every object inherits a `constructor`, and no value has one for that.
+    ownProperties: true,
     // It would print the code that it makes.
     logger: false,
     code: { regExp: linearPattern },

@@ -1,7 +1,7 @@
 // JSON schemas that workflows bring, and values judged by them. Nobody trusts such a schema: it is bounded in size, and compiled and used in
 // a thread of its own that is ended when it takes too long. What a verdict means for a node or a request is left to them.
 import { SHARE_ENV, Worker } from 'node:worker_threads'
-import { START_MS } from './limits.ts'
+import { isPlainSchema } from './plain-schema.ts'
 
 export type Schema = Readonly<Record<string, unknown>>
 
@@ -24,8 +24,11 @@ export type FromSchemaWorker = { readonly kind: 'ready' } | Verdict
 
 /** How long a schema may be as JSON text. */
 export const LONGEST_SCHEMA = 65_536
-/** How long a schema and its value may take together, in milliseconds, from when the thread is ready. */
-const LONGEST_MS = 1_000
+/** How much processor time a thread may take for a schema and its value, its start included, in milliseconds; and how often it is asked. */
+const LONGEST_MS = 1_500
+const ASKED_EACH_MS = 250
+/** How long it may take by the clock: beyond that the machine is too busy, and nothing is known of the schema. */
+const LONGEST_BY_THE_CLOCK_MS = 60_000
 /** How many are judged at the same time. */
 const MOST_THREADS = 2
 /** How many schemas are remembered as usable: a stream waits by the same one for each of its items. */
@@ -65,14 +68,16 @@ export class Schemas {
   judge(schema: Schema): Promise<Verdict> {
     const refused = refusedAtSight(schema)
     if (refused) return Promise.resolve(refused)
-    const text = JSON.stringify(schema)
+    const bare = withoutDraft(schema)
+    if (isPlainSchema(bare)) return Promise.resolve({ kind: 'fits' })
+    const text = JSON.stringify(bare)
     const known = this.#usable.get(text)
     if (known) return known
-    const verdict = this.#inTurn({ schema: withoutDraft(schema), given: null })
+    const verdict = this.#inTurn({ schema: bare, given: null })
     if (this.#usable.size >= REMEMBERED) this.#usable.delete(this.#usable.keys().next().value!)
     this.#usable.set(text, verdict)
     const forget = () => this.#usable.get(text) === verdict && this.#usable.delete(text)
-    // A busy machine may have been the reason.
+    // How much it takes varies.
     verdict.then(({ kind }) => kind === 'costly' && forget(), forget)
     return verdict
   }
@@ -108,38 +113,53 @@ function withoutDraft({ $schema: _, ...schema }: Schema): Record<string, unknown
   return schema
 }
 
-/** Resolves when the thread is gone. Rejects where none could be started. */
+/** Resolves when the thread is gone. Rejects where none could be started, or the machine is too busy to say anything. */
 async function ask(asked: ToSchemaWorker): Promise<Verdict> {
   const worker = start()
+  const { promise, resolve, reject } = Promise.withResolvers<Verdict>()
+  const costly = () => resolve({ kind: 'costly' })
+  const late = setTimeout(
+    () => reject(new Error('a thread for a schema was not done in time')),
+    LONGEST_BY_THE_CLOCK_MS,
+  )
+  const began = performance.now()
+  const watch = setInterval(() => void isSpent(worker, began).then((spent) => spent && costly()), ASKED_EACH_MS)
   try {
-    return await new Promise<Verdict>((resolve, reject) => listen(worker, asked, resolve, reject))
+    listen(worker, asked, { heard: resolve, costly, failed: reject })
+    return await promise
   } finally {
+    clearTimeout(late)
+    clearInterval(watch)
     await worker.terminate()
   }
 }
 
-function listen(
-  worker: Worker,
-  asked: ToSchemaWorker,
-  resolve: (verdict: Verdict) => void,
-  reject: (error: unknown) => void,
-): void {
+/** By processor time, as the threads of a crowded machine wait for each other; by the clock where Node (before 24.6) does not tell it. */
+async function isSpent(worker: Worker, began: number): Promise<boolean> {
+  if (!('cpuUsage' in worker)) return performance.now() - began > LONGEST_MS
+  try {
+    const { user, system } = await worker.cpuUsage()
+    return (user + system) / 1000 > LONGEST_MS
+  } catch {
+    // It has not begun, or is gone.
+    return false
+  }
+}
+
+interface Ears {
+  heard(verdict: Verdict): void
+  costly(): void
+  failed(error: unknown): void
+}
+
+function listen(worker: Worker, asked: ToSchemaWorker, { heard, costly, failed }: Ears): void {
   let ready = false
-  // If this thread was busy, what the worker said in time may still lie in the queue: it is heard before the verdict.
-  const after = (ms: number, late: () => void) => setTimeout(() => setImmediate(late), ms)
-  const costly = () => resolve({ kind: 'costly' })
-  const failed = (error: unknown) => (ready ? costly() : reject(error))
-  let timer = after(START_MS, () => failed(new Error('the thread for a schema did not start in time')))
-  worker.on('error', failed)
-  worker.on('exit', () => {
-    clearTimeout(timer)
-    failed(new Error('the thread for a schema ended'))
-  })
+  // Once it has begun, it is the memory of the thread that ends it.
+  worker.on('error', (error) => (ready ? costly() : failed(error)))
+  worker.on('exit', () => failed(new Error('the thread for a schema ended')))
   worker.on('message', (message: FromSchemaWorker) => {
-    if (message.kind !== 'ready') return resolve(message)
+    if (message.kind !== 'ready') return heard(message)
     ready = true
-    clearTimeout(timer)
-    timer = after(LONGEST_MS, costly)
     try {
       worker.postMessage(asked)
     } catch {

@@ -24,7 +24,7 @@ describe('the name of a firing', () => {
   test('says its node, its path and who called its workflow, whatever nodes are called', () => {
     fc.assert(
       fc.property(place, fc.array(fc.tuple(place, fc.nat(99)), { maxLength: 4 }), ([node_id, path], calls) => {
-        let journal = new JobJournal(SILENT)
+        let journal = new JobJournal(SILENT, true)
         let caller: string | null = null
         let scope = ''
         for (const [[calling, at], call] of calls) {
