@@ -1,0 +1,80 @@
+// Schemas that nobody trusts: which are usable, what is said of values, and that no schema takes more than it may.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { isPlainSchema } from '../../src/sandbox/plain-schema.ts'
+import { Schemas } from '../../src/sandbox/schemas.ts'
+
+const PLAIN = {
+  type: 'object',
+  title: 'All that is plain',
+  required: ['a', 'b'],
+  properties: {
+    a: { type: ['integer', 'null'], minimum: 1, exclusiveMaximum: 9, default: 3 },
+    b: { type: 'string', minLength: 1, maxLength: 5, enum: ['x', 'y'] },
+    c: { type: 'array', items: { const: null }, minItems: 0, uniqueItems: true },
+    d: { anyOf: [{ type: 'boolean' }, true], not: { type: 'number' } },
+    constructor: false,
+  },
+  additionalProperties: false,
+}
+
+const NOT_KNOWN: Record<string, unknown>[] = [
+  { type: 'strng' },
+  { type: [] },
+  { enum: [] },
+  { required: ['a', 'a'] },
+  { items: [{}] },
+  { anyOf: [] },
+  { minLength: -1 },
+  { minimum: '1' },
+  { properties: { a: 1 } },
+  { additionalProperties: { type: 'x' } },
+]
+
+describe('a schema', () => {
+  test('that is plain is known to be usable, and the compiler agrees', async () => {
+    assert.ok(isPlainSchema(PLAIN))
+    const schemas = new Schemas()
+    assert.deepEqual(await schemas.check(PLAIN, { a: 1, b: 'x', c: [null], d: true }), { kind: 'fits' })
+    const { kind } = await schemas.check(PLAIN, { a: 0, b: 'x' })
+    assert.equal(kind, 'unfit')
+  })
+
+  test('that is not valid is not taken for a plain one, and the compiler refuses it', async () => {
+    const schemas = new Schemas()
+    const verdicts = await Promise.all(NOT_KNOWN.map((schema) => schemas.judge(schema)))
+    for (const [at, { kind }] of verdicts.entries()) assert.equal(kind, 'unusable', JSON.stringify(NOT_KNOWN[at]))
+  })
+
+  test('with other keywords, or with many, is compiled', () => {
+    for (const schema of [
+      { constructor: 1 },
+      { pattern: 'a' },
+      { $ref: '#' },
+      { $defs: {} },
+      { unevaluatedItems: true },
+    ])
+      assert.equal(isPlainSchema(schema), false, JSON.stringify(schema))
+    const properties = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`p${i}`, {}]))
+    assert.equal(isPlainSchema({ properties }), false)
+  })
+
+  test('that is usable is compiled once, and so is one that many ask for at the same time', async () => {
+    const schemas = new Schemas()
+    const pattern = { pattern: '^a+$' }
+    assert.equal(schemas.judge(pattern), schemas.judge({ ...pattern }))
+    assert.deepEqual(await schemas.judge(pattern), { kind: 'fits' })
+  })
+
+  test('refuses a value that nobody could hand over', async () => {
+    let deep: object = {}
+    for (let i = 0; i < 20_000; i++) deep = { a: deep }
+    assert.deepEqual(await new Schemas().check({ type: 'object' }, deep), { kind: 'costly' })
+  })
+
+  test('takes memory in bounds', async () => {
+    const many = Array.from({ length: 300_000 }, (_, i) => i)
+    const items = { allOf: Array.from({ length: 30 }, () => ({ type: 'string' })) }
+    assert.deepEqual(await new Schemas().check({ items }, many), { kind: 'costly' })
+  })
+})
