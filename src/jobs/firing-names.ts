@@ -31,6 +31,11 @@ export function readFiring(firing: string): FiringName {
   return { firing, caller, scope, node_id: JSON.parse(last[1]!) as string, path: last[2]! }
 }
 
+/** Which of its caller's calls a workflow of that scope is. */
+export function callOf(scope: string, caller: string): number {
+  return Number(scope.slice(caller.length + 1, -1))
+}
+
 /** What a run tells its job. */
 export interface JournalHost {
   /** The failure that the job's own run, or the called workflow of that scope, had come to. */

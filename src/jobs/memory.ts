@@ -43,8 +43,11 @@ function unknown(): Known {
   return { started: false, attempts: null, items: [], end: null, wait: null, answer: null }
 }
 
-/** What a new run takes over of a firing: all, so that it has ended or has its answer; the items with which its stream begins; or nothing. */
-export type Reuse = 'all' | 'items' | 'nothing'
+/**
+ * What a new run takes over of a firing: all, so that it has ended or has its answer; what it had begun with, attempts that failed and the
+ * items of its stream; or nothing.
+ */
+export type Reuse = 'all' | 'begun' | 'nothing'
 
 /** About how many characters of values a page holds: what is sealed at once must not hold up the process. */
 const PAGE_WEIGHT = 4_000_000
@@ -194,11 +197,16 @@ export class JobMemory {
   }
 }
 
-function* reusableOf(firing: string, { started, items, end, wait, answer }: Known, reuse: Reuse): Generator<Entry> {
+function* reusableOf(
+  firing: string,
+  { started, attempts, items, end, wait, answer }: Known,
+  reuse: Reuse,
+): Generator<Entry> {
   if (reuse === 'nothing') return
+  if (attempts) yield ['attempt', firing, { ...attempts, forgiven: attempts.failed, next_at: 0 }]
   if (reuse === 'all' && started) yield ['start', firing]
   for (const item of items) yield ['item', firing, item]
-  if (reuse === 'items') return
+  if (reuse === 'begun') return
   if (end) yield ['end', firing, end]
   else if (wait && answer) {
     yield ['wait', firing, wait]

@@ -3,7 +3,7 @@
 import type { Remembered } from '../engine/journal.ts'
 import type { Plan } from '../engine/plan.ts'
 import { ServiceError } from '../errors.ts'
-import { type FiringName, readFiring } from './firing-names.ts'
+import { callOf, type FiringName, readFiring } from './firing-names.ts'
 import type { Reuse } from './memory.ts'
 import { Reach } from './reach.ts'
 
@@ -35,7 +35,7 @@ export function reuseOf(
   called: readonly CalledGraph[],
 ): (firing: string) => Reuse {
   const firings = [...known].map(([firing, one]): Firing => ({ name: readFiring(firing), known: one }))
-  const runs = new Runs(firings, plan, called)
+  const runs = new Runs(known, firings, plan, called)
   const reuse = new Map<string, Reuse>()
   for (const { name, known } of firings) {
     const fate = runs.fateOf(name)
@@ -45,10 +45,10 @@ export function reuseOf(
   return (firing) => reuse.get(firing) ?? 'nothing'
 }
 
-function reuseBy(fate: Fate, { items, end, wait, answer }: Remembered): Reuse {
+function reuseBy(fate: Fate, { attempts, items, end, wait, answer }: Remembered): Reuse {
   if (fate === 'again' || fate === 'idle') return 'nothing'
   if (fate === 'all' && (end || (wait && answer))) return 'all'
-  return items.length > 0 ? 'items' : 'nothing'
+  return items.length > 0 || attempts ? 'begun' : 'nothing'
 }
 
 function inTheWay({ node_id, caller }: FiringName): ServiceError {
@@ -61,14 +61,19 @@ function inTheWay({ node_id, caller }: FiringName): ServiceError {
 class Runs {
   readonly #plan: Plan
   readonly #called: readonly CalledGraph[]
-  readonly #ended: ReadonlySet<string>
+  readonly #known: ReadonlyMap<string, Remembered>
   readonly #byScope: ReadonlyMap<string, Firing[]>
   readonly #fates = new Map<string, Fates>()
 
-  constructor(firings: readonly Firing[], plan: Plan, called: readonly CalledGraph[]) {
+  constructor(
+    known: ReadonlyMap<string, Remembered>,
+    firings: readonly Firing[],
+    plan: Plan,
+    called: readonly CalledGraph[],
+  ) {
     this.#plan = plan
     this.#called = called
-    this.#ended = new Set(firings.filter(({ known }) => known.end).map(({ name }) => name.firing))
+    this.#known = known
     this.#byScope = Map.groupBy(firings, ({ name }) => name.scope)
   }
 
@@ -81,15 +86,18 @@ class Runs {
   #fatesIn({ scope, caller }: FiringName): Fates {
     const firings = this.#byScope.get(scope) ?? []
     if (caller === null) return fatesOf(firings, this.#plan)
-    const fate = this.#fateCalled(firings, caller)
+    const fate = this.#fateCalled(firings, caller, scope)
     return () => fate
   }
 
   /** All firings of a called workflow share one fate. Which workflow it is nobody knows: it may be any that has all of their nodes. */
-  #fateCalled(firings: readonly Firing[], caller: string): Fate {
+  #fateCalled(firings: readonly Firing[], caller: string, scope: string): Fate {
     const fate = this.fateOf(readFiring(caller))
     if (fate === 'again' || fate === 'idle') return fate
-    if (fate === 'all' && this.#ended.has(caller)) return 'idle'
+    const known = this.#known.get(caller)
+    if (fate === 'all' && known?.end) return 'idle'
+    // Attempts that failed are not made again.
+    if (known?.attempts && callOf(scope, caller) < known.attempts.calls) return 'idle'
     const graphs = this.#called.filter(
       ({ plan }) => !plan || firings.every(({ name }) => plan.indexById.has(name.node_id)),
     )
@@ -113,7 +121,7 @@ function fatesOf(firings: readonly Firing[], plan: Plan): Fates {
   for (let before = -1; before !== unwanted.length; ) {
     before = unwanted.length
     for (const one of unwanted.filter(({ name }) => reach.meets(name))) {
-      if (repeats(one, plan)) fates.set(one.name.firing, 'items')
+      if (repeats(one, plan)) fates.set(one.name.firing, 'begun')
       else begin(one)
     }
     unwanted = unwanted.filter(({ name }) => !fates.has(name.firing))

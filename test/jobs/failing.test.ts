@@ -65,3 +65,38 @@ for (const retry_safe of [true, false]) {
     }
   })
 }
+
+test('a retry begins with the attempt that was under way, and does again nothing that had finished in it', async () => {
+  const { seen, type } = frail(true)
+  const paid: unknown[] = []
+  const pay = testType('test.Pay', {
+    properties: [value],
+    outputs: [output],
+    retry_safe: false,
+    async run({ value: given }) {
+      paid.push(given)
+      return { output: given }
+    },
+  })
+  await using server = await startGated({ types: [type, pay] })
+  const { jobs, workflows } = server.context
+  const called = graph(
+    [source('in', 'x'), node('frail', 'test.Frail'), node('pay', 'test.Pay'), node('gate', 'test.Gate'), sink('out')],
+    ['in.output->frail.value', 'frail.output->pay.value', 'pay.output->gate.value', 'gate.output->out.value'],
+  )
+  const { record } = await workflows.create(OWNER, { name: 'called', graph: called as never })
+  const data = { workflow_id: record.id, retry: { attempts: 2, backoff_ms: 0 } }
+  const main = graph(
+    [node('call', 'workflow.Call', data, { dynamic_outputs: { out: { type: 'any' } } as never }), sink('out')],
+    ['call.out->out.value'],
+  )
+  const job = submit(server, { graph: main })
+  await until('the second attempt', () => server.gate.waiting[0])
+  await jobs.cancel(OWNER, job.row.id)
+  assert.equal((await ended(server, job.row.id)).status, 'cancelled')
+  const { row } = await jobs.retry(OWNER, job.row.id)
+  const entry = await until('the gate', () => server.gate.waiting[0])
+  entry.open()
+  const done = await ended(server, row.id)
+  assert.deepEqual([done.status, seen.begun, paid], ['completed', 2, ['x']])
+})

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { JobJournal, readFiring } from '../../src/jobs/firing-names.ts'
+import { callOf, JobJournal, readFiring } from '../../src/jobs/firing-names.ts'
 import { scaled } from '../helpers/scale.ts'
 
 const SILENT = {
@@ -34,6 +34,7 @@ describe('the name of a firing', () => {
         }
         const firing = journal.name(node_id, path)
         assert.deepEqual(readFiring(firing), { firing, caller, scope, node_id, path })
+        if (caller !== null) assert.equal(callOf(scope, caller), calls.at(-1)![1])
       }),
       { numRuns: scaled(500) },
     )

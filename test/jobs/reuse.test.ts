@@ -103,7 +103,7 @@ function learnt(
 function taken(journal: MemoryJournal, reuse: (firing: string) => Reuse): MemoryJournal {
   const kinds: { [Taken in Reuse]: readonly string[] } = {
     all: ['start', 'item', 'end', 'wait', 'answer'],
-    items: ['item'],
+    begun: ['item'],
     nothing: [],
   }
   const fresh = new MemoryJournal()
