@@ -29,8 +29,6 @@ export class ItemSource {
   result: Result = null
   /** Until when it is fetched to its end if that can be, whether there is room for it or not; in milliseconds of `performance.now()`. */
   hurriedUntil = 0
-  /** Its result is told with its last item, as that of a generator is. */
-  merges = false
   /** Checks an item as it leaves; null where it was checked as it came. */
   judge: ((item: Outputs) => Outputs) | null = null
   readonly #items: Outputs[] = []

@@ -44,6 +44,5 @@ function replayEnd(end: FiringEnd, items: readonly Outputs[], results: ResultsWi
   }
   source.result = result
   source.ended = true
-  source.merges = true
   results.open(source)
 }

@@ -247,7 +247,8 @@ export class ResultsWindow {
     if (source.ended) {
       firing.done = true
       firing.result ??= source.result ?? {}
-      if (source.merges && !(firing.result instanceof Failure)) this.#note({ ...this.last, ...firing.result })
+      // The result of a stream is told with its last item.
+      if (!(firing.result instanceof Failure)) this.#note({ ...this.last, ...firing.result })
       return true
     }
     if (source.sync) return this.#pullNow(firing, source)
@@ -307,7 +308,6 @@ export class ResultsWindow {
     } else if (!result) return
     else if (step instanceof Failure || step.done) {
       firing.result = result
-      this.last = { ...this.last, ...result }
       source.ended = true
     } else if (source.sync) this.#sendItem(result)
     else source.push(result)
