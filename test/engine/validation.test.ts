@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import type { Graph, GraphIssueCode } from '../../src/engine/graph.ts'
 import { compileGraph } from '../../src/engine/plan.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
+import { processorMs } from '../helpers/processor.ts'
 import { errors, found } from './issues.ts'
 import { control, edge, graph, node, sink, source } from './kit.ts'
 
@@ -128,13 +129,14 @@ describe('as a whole', () => {
     ])
   })
 
-  test('ten thousand nodes are checked in less than a second, right or wrong', () => {
+  test('ten thousand nodes take less than a second of processor time, right or wrong', () => {
     const count = 10_000
     const chain = Array.from({ length: count }, (_, at) => node(`n${at}`, at % 50 === 0 ? 'text.Cncat' : 'text.Concat'))
     const edges = chain.slice(1).map((_, at) => edge(`n${at}.output->n${at + 1}.a`))
-    const from = performance.now()
-    const found = errors(graph(chain, edges))
-    const took = performance.now() - from
+    let found: ReturnType<typeof errors> = []
+    const took = processorMs(() => {
+      found = errors(graph(chain, edges))
+    })
     assert.equal(found.length, count / 50)
     assert.ok(took < 1000, `${Math.round(took)} ms`)
   })

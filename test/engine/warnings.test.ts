@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import { compileGraph } from '../../src/engine/plan.ts'
 import { ANY, t } from '../../src/engine/types.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
+import { processorMs } from '../helpers/processor.ts'
 import { only, warnings } from './issues.ts'
 import { edge, graph, node, outputs, sink, source, testType, withTypes } from './kit.ts'
 
@@ -212,11 +213,12 @@ describe('ten thousand times wrong', () => {
     ],
   ]
   for (const [what, make] of hostile) {
-    test(`${what} are found in less than a second`, () => {
+    test(`${what} are found in less than a second of processor time`, () => {
       const of = make()
-      const began = performance.now()
-      const { issues } = compileGraph(of, builtinNodes)
-      const took = performance.now() - began
+      let issues: ReturnType<typeof compileGraph>['issues'] = []
+      const took = processorMs(() => {
+        issues = compileGraph(of, builtinNodes).issues
+      })
       assert.ok(issues.length > 0)
       assert.ok(issues.every((one) => one.message.length < 1000))
       assert.ok(took < 1000, `${Math.round(took)} ms`)
