@@ -1,7 +1,6 @@
 // How long work holds the event loop, on a machine that may be busy with other things.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import Database from 'better-sqlite3'
 
 /** What a request may feel of work in the background, in milliseconds. */
@@ -9,29 +8,37 @@ const LIMIT_MS = 20
 const ROUNDS = 8
 
 /**
- * Fails where work holds the event loop for more than 20 ms in each of several rounds: whatever else the machine does may hold it in one
- * of them. `prepare` makes the work of a round ready.
+ * Fails where work holds the event loop for more than 20 ms in each of several rounds. Only time in which this thread was at work counts: a
+ * processor or a disk that others keep busy holds everybody.
  */
 export async function leavesLoopFree(prepare: () => Promise<() => Promise<void>>): Promise<void> {
   const found: number[] = []
   while (found.length < ROUNDS) {
     const work = await prepare()
-    const longest = await longestDelay(work)
+    const longest = await longestTurn(work)
     if (longest < LIMIT_MS) return
     found.push(Math.round(longest))
   }
   assert.fail(`the event loop was held for ${found.join(', ')} ms`)
 }
 
-async function longestDelay(work: () => Promise<void>): Promise<number> {
-  const histogram = monitorEventLoopDelay({ resolution: 1 })
-  await new Promise((resolve) => setTimeout(resolve, 5))
-  histogram.enable()
+/** The processor time of the longest turn of the event loop, in milliseconds. */
+async function longestTurn(work: () => Promise<void>): Promise<number> {
+  let longest = 0
+  let before = process.threadCpuUsage()
+  let running = true
+  const look = () => {
+    const { user, system } = process.threadCpuUsage(before)
+    longest = Math.max(longest, (user + system) / 1000)
+    before = process.threadCpuUsage()
+    if (running) setImmediate(look)
+  }
+  setImmediate(look)
   await work()
   // What holds the last turn is only seen in the next one.
   await new Promise((resolve) => setTimeout(resolve, 5))
-  histogram.disable()
-  return histogram.max / 1e6
+  running = false
+  return longest
 }
 
 /** Copies the write-ahead log into the file, which the rows that a test puts there would otherwise have the next commit do. */
