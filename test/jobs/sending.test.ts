@@ -23,6 +23,7 @@ describe('values and changes that a job was sent', () => {
       const data_dir = temporaryFolder()
       try {
         let id: string
+        let before: number
         {
           await using server = await startGated({ data_dir, config: { max_concurrent_jobs: 1 } })
           if (busy) submit(server, { graph: gated })
@@ -31,7 +32,10 @@ describe('values and changes that a job was sent', () => {
           await job.accepted()
           for (const value of ['1', '2', '3']) assert.equal(job.inlet?.pushInput('in', value), 'ok')
           await job.flushed()
-          assert.deepEqual(job.inlet?.updateProperties('t', { a: 'b' })?.applied, ['a'])
+          const changed = job.inlet?.updateProperties('t', { a: 'b' })
+          assert.deepEqual(changed?.applied, ['a'])
+          // How many firings had begun by then is up to the machine; what counts is that it stays so.
+          before = changed.from
           for (const value of ['4', '5']) assert.equal(job.inlet?.pushInput('in', value), 'ok')
           await job.flushed()
         }
@@ -46,8 +50,12 @@ describe('values and changes that a job was sent', () => {
         await job.settled()
         const { row } = await jobs.get(OWNER, id)
         const { outputs } = JSON.parse(row.result!) as ResultManifest
-        const before = busy ? 'b' : 'a'
-        assert.deepEqual(outputs.out, [...['1', '2', '3'].map((value) => `${before}${value}`), 'b4', 'b5', 'b6'])
+        const sent = ['1', '2', '3', '4', '5', '6']
+        assert.ok(busy ? before === 0 : before <= 3)
+        assert.deepEqual(
+          outputs.out,
+          sent.map((value, at) => `${at < before ? 'a' : 'b'}${value}`),
+        )
       } finally {
         rmSync(data_dir, { recursive: true, force: true })
       }

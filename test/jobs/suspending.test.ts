@@ -34,11 +34,18 @@ async function suspended({ context: { jobs } }: TestServer, id: string): Promise
   })
 }
 
+/** Judging a costly schema takes its time on a busy machine. */
+const LONG_MS = 30_000
+
 async function ended({ context: { jobs } }: TestServer, id: string) {
-  return until('its end', async () => {
-    const { row } = await jobs.get(OWNER, id)
-    return row.finished_at !== null && row
-  })
+  return until(
+    'its end',
+    async () => {
+      const { row } = await jobs.get(OWNER, id)
+      return row.finished_at !== null && row
+    },
+    LONG_MS,
+  )
 }
 
 /** What is said of a value that is refused. */
