@@ -90,12 +90,14 @@ export class WeaveState {
 
   /** Ends the firing: nobody wants its items any more. */
   cut(): void {
+    this.#source.drop()
     if (this.#weave) this.#finish({})
   }
 
   /** Lets go of the firing and of its streams, up to the end of a stream around them. */
   forget(level: number): void {
     this.#put()
+    this.#source.drop()
     this.busy = false
     this.#ended.clear()
     for (const inbox of this.#sides.all) this.#sides.deafen(inbox, level)

@@ -1,7 +1,8 @@
 // The laws of relief: what a weave leaves unread, and whom that relieves.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { NodeError, type NodeType } from '../../src/engine/node-type.ts'
+import { NodeError, type NodeType, Want } from '../../src/engine/node-type.ts'
+import { ANY } from '../../src/engine/types.ts'
 import {
   Counter,
   edge,
@@ -12,6 +13,7 @@ import {
   node,
   outputs,
   sink,
+  source,
   start,
   testType,
   until,
@@ -132,6 +134,49 @@ describe('law 17: whom nobody wants any more is relieved', () => {
       for (const waiting of [...gate.waiting]) waiting[end](new NodeError('too late'))
       assert.deepEqual(await execution.done, { status: 'completed', outputs: { out: ['first'] } })
       assert.equal(gate.started, began)
+    }
+  })
+
+  test('law 17: an item that a weave has given, and that has not gone out yet, is let go of', async () => {
+    const whole = (name: string) => ({ name, type: ANY, required: true, aggregate: true })
+    const first = testType('test.First', {
+      properties: [whole('a'), whole('b')],
+      outputs: [item, { name: 'first', type: ANY }],
+      *weave() {
+        return { first: yield new Want('b') }
+      },
+    })
+    // How many turns the weave has had before it begins decides whether the other one is over while an item is on its way.
+    for (let turns = 0; turns < 4; turns++) {
+      const passes = Array.from({ length: turns }, (_, at) => node(`pass${at}`, 'test.Pass'))
+      const chain = ['count.output', ...passes.flatMap(({ id }) => [`${id}.value`, `${id}.output`]), 'take.count']
+      const of = graph(
+        [
+          each('one', [...Array(200).keys()]),
+          source('count', 150),
+          ...passes,
+          node('take', 'control.Take'),
+          each('two', ['x']),
+          node('n', 'test.First'),
+          sink('out'),
+        ],
+        [
+          'one.item->take.item',
+          ...Array.from({ length: turns + 1 }, (_, at) => `${chain[at * 2]}->${chain[at * 2 + 1]}`),
+          'take.item->n.a',
+          'two.item->n.b',
+          'n.first->out.value',
+        ],
+      )
+      const { execution } = start(
+        of,
+        withTypes(
+          first,
+          mapType('test.Pass', (given) => given),
+        ),
+      )
+      await until(() => execution.outcome !== null, 'the end')
+      assert.deepEqual(execution.outcome, { status: 'completed', outputs: { out: ['x'] } })
     }
   })
 })
