@@ -32,7 +32,7 @@ export const SHARES: Readonly<Record<KindName, number>> = {
   burst: 0,
   coded: 2,
   branching: 2,
-  calling: 4,
+  calling: 8,
   approval: 2,
   awaiting: 2,
   later: 0,
