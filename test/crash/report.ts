@@ -59,7 +59,8 @@ export function report(findings: Findings): Report {
 function rashness(evidence: readonly Evidence[]): string[] {
   const given = evidence.filter(({ work, snapshot }) => work && snapshot?.error?.type === 'node_interrupted')
   const rash = given.filter((one) => cutOff(one, one.snapshot!.error!.node_id ?? '') === null)
-  const most = FEW + given.length * SOME
+  // Four standard deviations above the share: of few nodes chance alone may take many.
+  const most = FEW + given.length * SOME + 4 * Math.sqrt(given.length * SOME * (1 - SOME))
   return rash.length > most
     ? [`${rash.length} of ${given.length} nodes were given up before they had done anything`]
     : []
