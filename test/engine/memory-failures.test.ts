@@ -10,8 +10,8 @@ import { called, remembered } from './waiting.ts'
 
 const dynamic = { dynamic_properties: { in: { type: 'any' } }, dynamic_outputs: { out: { type: 'any' } } }
 
-/** Fails, but for later times; and one that stays under way until its gate opens. */
-function parts(rest: Partial<NodeType> = {}) {
+/** Fails, but for later times; and one that stays under way until its gate opens. `beside`: the first fails once the other is under way. */
+function parts(rest: Partial<NodeType> = {}, beside = false) {
   const seen = { bad: 0, slow: 0 }
   const gate = new Gate()
   const bad = testType('test.Bad', {
@@ -19,8 +19,9 @@ function parts(rest: Partial<NodeType> = {}) {
     outputs: [output],
     ...rest,
     async run({ value: given }) {
-      if (seen.bad++ === 0) throw new NodeError('no', 'odd')
-      return { output: given }
+      if (seen.bad++ > 0) return { output: given }
+      if (beside) await until(() => gate.waiting.length > 0)
+      throw new NodeError('no', 'odd')
     },
   })
   const slow = testType('test.Slow', {
@@ -50,7 +51,7 @@ describe('a run that fails', () => {
   test('is interrupted before it has settled, and fails with the same at once', async () => {
     for (const main of [together('Bad', 'Slow'), together('Slow', 'Bad')]) {
       for (const rest of [{}, { retry_safe: false }]) {
-        const { seen, gate, types } = parts(rest)
+        const { seen, gate, types } = parts(rest, true)
         const journal = new MemoryJournal()
         const first = remembered(main, journal, types)
         await until(() => first.observer.statuses('Bad').includes('error') && gate.waiting.length === 1)
@@ -67,7 +68,7 @@ describe('a run that fails', () => {
   })
 
   test('tells its journal before anybody else', async () => {
-    const { gate, types } = parts()
+    const { gate, types } = parts({}, true)
     const journal = new MemoryJournal()
     const { execution, observer } = remembered(together('Bad', 'Slow'), journal, types)
     const heard: unknown[] = []
