@@ -103,7 +103,7 @@ describe('what is taken over', () => {
 
   test('is all behind one that goes on, with its items', () => {
     assert.deepEqual(reused(nested, { docs: cut, 'beside 0': done, 'news 0': done, 'each 0.0': done }), {
-      docs: 'items',
+      docs: 'begun',
       'beside 0': 'all',
       'news 0': 'all',
       'each 0.0': 'all',
@@ -131,7 +131,7 @@ describe('what is taken over', () => {
     assert.deepEqual(reused(woven('test.News'), known), all)
     const begins = { ...all, 'pair 0': 'nothing', 'behind 0': 'nothing', second: 'nothing' }
     assert.deepEqual(reused(woven('test.News'), { ...known, news: cut }), { ...begins, news: 'nothing' })
-    const goesOn = { ...all, 'pair 0': 'nothing', second: 'items' }
+    const goesOn = { ...all, 'pair 0': 'nothing', second: 'begun' }
     assert.deepEqual(reused(woven('test.List'), { ...known, news: cut }), { ...goesOn, news: 'nothing' })
   })
 
