@@ -16,6 +16,7 @@ export interface Command extends Message {
   kind: string
   request_id: string
   preview: boolean
+  scope: string
   /** The schema of its result, for commands that are answered with one. */
   result: string | null
 }
@@ -96,6 +97,7 @@ function commandOf(message: Message): Command {
     kind: textOf(node['x-svc-kind']),
     request_id: textOf(node['x-svc-request-id']) || 'optional',
     preview: node['x-svc-preview'] === true,
+    scope: textOf(node['x-svc-scope']) || 'write',
     result: schemaName(node['x-svc-result']),
   }
 }

@@ -22,6 +22,8 @@ export interface CommandInfo<Name extends string = string> {
   readonly implementation: 'implemented' | 'planned' | 'partial'
   /** Served only where the preview of the job operations is switched on. */
   readonly preview: boolean
+  /** What a token must be good for. */
+  readonly scope: 'read' | 'write'
 }
 
 export type CommandHandler<Command, C> = (command: Command, context: C) => void | Promise<void>
@@ -106,8 +108,8 @@ function onlyVariant(schema: Json): string | null {
 function manifests(channels: readonly Channel[]): string {
   const commands = channels.map(({ name, commands }) => {
     const entries = commands.map((command) => {
-      const { key, channel, kind, request_id, implementation, preview } = command
-      return `    ${property(key)}: ${literal({ command: key, channel, kind, request_id, implementation, preview })},\n`
+      const { key, channel, kind, request_id, implementation, preview, scope } = command
+      return `    ${property(key)}: ${literal({ command: key, channel, kind, request_id, implementation, preview, scope })},\n`
     })
     return `  ${property(name)}: {\n${entries.join('')}  },\n`
   })

@@ -46,6 +46,10 @@ export interface OperationInfo {
   readonly body: 'json' | 'raw' | 'multipart' | 'none'
   /** Whether 400 is among its answers. One that has no 400 is served whatever else stands in the request. */
   readonly refuses_input: boolean
+  /** What a token must be good for. The administrator's operations want \`admin\` besides. */
+  readonly scope: 'read' | 'write'
+  /** \`sign_in\` has a tighter limit besides the common one. */
+  readonly rate_limit: 'common' | 'sign_in'
 }
 
 /** Content that is not JSON. */
@@ -163,10 +167,10 @@ export type ImplementedOperationId = ${union(implemented.map(({ operationId }) =
 function manifest(operations: readonly Operation[]): string {
   const entries = operations.map((operation) => {
     const { operationId, method, path, tag, implementation, access } = operation
-    const { validation, wildcard, trailing_slash, errors, body } = operation
+    const { validation, wildcard, trailing_slash, errors, body, scope, rate_limit } = operation
     const refuses_input = operation.replies.some(({ status }) => status === 400)
     const first = { operationId, method, path, tag, implementation, access }
-    const info = { ...first, validation, wildcard, trailing_slash, errors, body, refuses_input }
+    const info = { ...first, validation, wildcard, trailing_slash, errors, body, refuses_input, scope, rate_limit }
     return `  ${literal(info)},\n`
   })
   return `/** Every operation, in the order of the document. */

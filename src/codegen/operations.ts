@@ -32,6 +32,8 @@ export interface Operation {
   trailing_slash: boolean
   errors: string
   body: string
+  scope: string
+  rate_limit: string
   parameters: readonly Parameter[]
   request: { required: boolean; content: readonly Content[] } | null
   replies: readonly Reply[]
@@ -66,6 +68,8 @@ function operationOf(document: JsonMap, path: string, item: JsonMap, method: str
     trailing_slash: node['x-svc-trailing-slash'] === true,
     errors: textOf(node['x-svc-errors']) || 'api',
     body: textOf(node['x-svc-body']) || (request ? 'json' : 'none'),
+    scope: textOf(node['x-svc-scope']) || (method === 'get' || method === 'head' ? 'read' : 'write'),
+    rate_limit: textOf(node['x-svc-rate-limit']) || 'common',
     parameters: parametersOf(document, item, node),
     request: request && { required: request.required === true, content: contentOf(request) },
     replies: Object.entries(mapOf(node.responses)).map(([status, reply]) => ({
