@@ -1,11 +1,13 @@
 // Every setting, read and checked once. Nothing else in the service looks at the environment.
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { type AccessSettings, type RateLimitSettings, readAccess, readRateLimit } from './config/access.ts'
+import { type Environment, settingsReader } from './config/reader.ts'
 import { isAllowEntry } from './net/allow.ts'
 import { knownSecrets } from './redaction/known.ts'
 import { SHORTEST_KEY } from './vault/master-key.ts'
 
-export interface Config {
+export interface Config extends AccessSettings, RateLimitSettings {
   host: string
   port: number
   data_dir: string
@@ -30,9 +32,6 @@ export interface Config {
   ws_rate_limit_disabled: boolean
   /** Messages per one-second window and connection. */
   ws_rate_limit_max: number
-  allowed_hosts: readonly string[]
-  allowed_origins: readonly string[]
-  local_client_token: string | null
   /** What nodes may reach beyond the public internet: ranges, addresses and host names, the last two with or without a port. */
   http_node_allow: readonly string[]
   /** Secrets of the local user by name. */
@@ -47,7 +46,7 @@ export interface Config {
   warnings: readonly string[]
 }
 
-export type Environment = Readonly<Record<string, string | undefined>>
+export type { Environment }
 
 /** Thrown when settings are wrong; lists every problem, one a line. */
 export class ConfigError extends Error {
@@ -69,7 +68,8 @@ const MIB = KIB * KIB
  */
 export function readConfig(environment: Environment, listen: { host: string; port: number }): Config {
   const problems: string[] = []
-  const read = reader(environment, problems)
+  const warnings: string[] = []
+  const read = settingsReader(environment, problems)
   const config: Config = {
     ...listen,
     data_dir: read.text('SVC_DATA_DIR') ?? join(homedir(), '.local', 'share', 'svc'),
@@ -89,58 +89,17 @@ export function readConfig(environment: Environment, listen: { host: string; por
     ws_max_message_bytes: read.integer('SVC_WS_MAX_MESSAGE_BYTES', KIB, 1024 * MIB) ?? 32 * MIB,
     ws_rate_limit_disabled: read.flag('SVC_WS_RATE_LIMIT_DISABLED'),
     ws_rate_limit_max: read.integer('SVC_WS_RATE_LIMIT_MAX', 1, 1_000_000) ?? 200,
-    allowed_hosts: read.list('SVC_ALLOWED_HOSTS'),
-    allowed_origins: read.list('SVC_ALLOWED_ORIGINS'),
-    local_client_token: read.text('SVC_LOCAL_CLIENT_TOKEN'),
+    ...readAccess(read, listen.host, problems, warnings),
+    ...readRateLimit(read),
     http_node_allow: read.list('SVC_HTTP_NODE_ALLOW').filter((entry) => allowed(entry, problems)),
     secrets: secrets(environment, problems),
     secrets_master_key: masterKey('SECRETS_MASTER_KEY', read.text, problems),
     secrets_master_key_new: masterKey('SECRETS_MASTER_KEY_NEW', read.text, problems),
     known_secrets: knownSecrets(environment),
-    warnings: warnings(read.text),
+    warnings,
   }
   if (problems.length > 0) throw new ConfigError(problems)
   return config
-}
-
-function reader(environment: Environment, problems: string[]) {
-  const text = (name: string): string | null => environment[name]?.trim() || null
-  return {
-    text,
-    flag: (name: string): boolean => !['', '0', 'false', 'no', 'off'].includes((text(name) ?? '').toLowerCase()),
-    list: (name: string): string[] =>
-      (text(name) ?? '')
-        .split(',')
-        .map((entry) => entry.trim())
-        .filter((entry) => entry !== ''),
-    integer(name: string, min: number, max: number): number | null {
-      const value = text(name)
-      if (value === null) return null
-      if (/^\d{1,16}$/.test(value) && Number(value) >= min && Number(value) <= max) return Number(value)
-      problems.push(`${name} must be a whole number from ${min} to ${max}, and is "${value}"`)
-      return null
-    },
-    oneOf<T extends string>(name: string, allowed: readonly T[]): T | null {
-      const value = text(name)
-      if (value === null) return null
-      const found = allowed.find((entry) => entry === value)
-      if (!found) problems.push(`${name} must be one of ${allowed.join(', ')}, and is "${value}"`)
-      return found ?? null
-    },
-    url(name: string): string | null {
-      const value = text(name)
-      if (value === null) return null
-      if (/^https?:$/.test(URL.parse(value)?.protocol ?? '')) return value.replace(/\/+$/, '')
-      problems.push(`${name} must be an http or https URL, and is "${value}"`)
-      return null
-    },
-  }
-}
-
-// An operator who sets these expects callers to sign in: that they cannot yet must not go unsaid.
-function warnings(text: (name: string) => string | null): string[] {
-  const set = ['IDP_URL', 'IDP_KEY'].filter((name) => text(name) !== null)
-  return set.length === 0 ? [] : [`${set.join(' and ')} set, without effect: this version serves local callers only`]
 }
 
 function allowed(entry: string, problems: string[]): boolean {

@@ -1,6 +1,5 @@
 // What every door is handed: the services of one process, as one explicit argument.
-import type { IncomingMessage } from 'node:http'
-import type { Principal } from './access/principal.ts'
+import type { Gate } from './access/gate.ts'
 import type { Assets } from './assets/assets.ts'
 import type { Config } from './config.ts'
 import type { Store } from './db/store.ts'
@@ -23,8 +22,8 @@ export interface AppContext {
   readonly redactor: Redactor
   /** What is stored and never served is sealed by it. */
   readonly vault: Vault
-  /** Who makes a request or asks for a socket, or null where the caller must be refused. */
-  readonly principalOf: (request: IncomingMessage) => Principal | null
+  /** Who makes a request or asks for a socket, or why the caller is refused. */
+  readonly principalOf: Gate
   readonly store: Store
   readonly assets: Assets
   readonly registry: NodeRegistry

@@ -5,7 +5,8 @@ import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { localGate } from './access/local.ts'
+import { createGate } from './access/gate.ts'
+import { NO_TOKENS } from './access/procedure.ts'
 import { openAssets } from './assets/open.ts'
 import type { Config } from './config.ts'
 import type { AppContext } from './context.ts'
@@ -184,7 +185,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     publisher: publisherWith(redactor, assets),
   })
   for (const warning of config.warnings) log.warn(warning)
-  const principalOf = localGate(config, log)
+  const principalOf = createGate(config, NO_TOKENS, { log, platform })
   const sweepFiles = () => assets.sweepUnreferenced(FILES_SWEPT)
   const retention = new Retention({ store, platform, log, job_days: config.job_retention_days, sweepFiles })
   const started_at = platform.now()

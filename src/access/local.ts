@@ -1,75 +1,34 @@
-// Local mode: a loopback caller is user "1", provided that the Host and Origin rules hold. Pure; the doors translate the answer.
+// The rules by which a caller without a token is the local user: where it is, which host it asked for, and which page asked. Pure.
 import { timingSafeEqual } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
-import type { Log } from '../log.ts'
-import { LOCAL_PRINCIPAL, type Principal } from './principal.ts'
-
-/** What is known of a request or an upgrade before anything of it is believed. */
-export interface RequestFacts {
-  /** The socket's peer address. */
-  readonly peer: string | null
-  readonly host: string | null
-  readonly origin: string | null
-  /** The `X-Svc-Local-Client` header. */
-  readonly local_client: string | null
-  /** Whether a proxy says that it forwards for somebody. */
-  readonly forwarded: boolean
-}
+import type { Range } from '../net/addresses.ts'
+import { type Client, isLoopback, isOneOf } from './client.ts'
+import type { RequestFacts } from './facts.ts'
+import { LOCAL_PRINCIPAL, NETWORK_PRINCIPAL, type Principal } from './principal.ts'
 
 export interface LocalSettings {
+  readonly trust_localhost: boolean
+  readonly trust_local_networks: readonly Range[]
   readonly allowed_hosts: readonly string[]
   readonly allowed_origins: readonly string[]
+  /** Where the server is reached, as the operator says; pages from there are its own. */
+  readonly public_url: string | null
   readonly local_client_token: string | null
 }
 
-const FORWARDING = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip']
-
-export function requestFacts(request: IncomingMessage): RequestFacts {
-  const { headers } = request
-  const one = (value: string | string[] | undefined): string | null => (typeof value === 'string' ? value : null)
-  return {
-    peer: request.socket.remoteAddress ?? null,
-    host: hostOf(request),
-    origin: one(headers.origin),
-    local_client: one(headers['x-svc-local-client']),
-    forwarded: FORWARDING.some((name) => headers[name] !== undefined),
-  }
-}
-
-/** The host that a request is for: the target's own where it has one (RFC 9112, section 3.2.2), else the one Host header. */
-function hostOf({ url = '', headers, rawHeaders }: IncomingMessage): string | null {
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(url)) return URL.parse(url)?.host ?? null
-  const given = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host')
-  return given.length === 1 ? (headers.host ?? null) : null
-}
-
-/** Decides on requests and upgrades, and says once in the log why a proxy on this host is not believed. */
-export function localGate(settings: LocalSettings, log: Log): (request: IncomingMessage) => Principal | null {
-  let told = false
-  return (request) => {
-    const facts = requestFacts(request)
-    if (facts.forwarded && isLoopback(facts.peer) && !told) {
-      told = true
-      log.warn('a loopback caller sends forwarding headers: whoever is behind that proxy is not the local user')
-    }
-    return localPrincipal(facts, settings)
-  }
-}
-
 /** The local principal, or null where the caller must prove who it is. */
-export function localPrincipal(facts: RequestFacts, settings: LocalSettings): Principal | null {
-  // A proxy on this host would make everyone behind it the local user.
-  if (!isLoopback(facts.peer) || facts.forwarded) return null
+export function localPrincipal(facts: RequestFacts, client: Client, settings: LocalSettings): Principal | null {
+  const principal = byPlace(facts, client, settings)
+  if (!principal) return null
   if (!hostAllowed(facts.host, settings.allowed_hosts)) return null
-  return originAllowed(facts, settings) ? LOCAL_PRINCIPAL : null
+  return originAllowed(facts, settings) || isLocalClient(facts, settings) ? principal : null
 }
 
-/** 127.0.0.0/8 and ::1, the IPv4-mapped forms included. */
-export function isLoopback(address: string | null): boolean {
-  if (address === null) return false
-  const plain = address.toLowerCase().startsWith('::ffff:') ? address.slice(7) : address
-  return isIP(plain) === 4 ? plain.startsWith('127.') : plain === '::1'
+function byPlace(facts: RequestFacts, client: Client, settings: LocalSettings): Principal | null {
+  // A proxy that nobody vouches for would make everyone behind it the local user.
+  if (client.unbelieved) return null
+  if (settings.trust_localhost && !client.forwarded && isLoopback(facts.peer)) return LOCAL_PRINCIPAL
+  return isOneOf(client.address, settings.trust_local_networks) ? NETWORK_PRINCIPAL : null
 }
 
 /** A Host header names `localhost`, a `*.localhost` name, an IP literal, or a host that the settings allow. Against DNS rebinding. */
@@ -92,10 +51,14 @@ function hostName(host: string | null): string | null {
 
 const EXTENSIONS = ['chrome-extension:', 'moz-extension:', 'safari-web-extension:']
 
-function originAllowed({ origin, host, local_client }: RequestFacts, settings: LocalSettings): boolean {
+type OriginFacts = Pick<RequestFacts, 'origin' | 'host'>
+type OriginSettings = Pick<LocalSettings, 'allowed_origins' | 'public_url'>
+
+/** Whether the page that asks may: none, one of the server's own, of this machine, of a browser extension, or one that the settings allow. */
+export function originAllowed({ origin, host }: OriginFacts, settings: OriginSettings): boolean {
   if (origin === null) return true
-  if (origin === 'null') return sameSecret(local_client, settings.local_client_token)
   if (settings.allowed_origins.includes(origin)) return true
+  if (settings.public_url !== null && URL.parse(settings.public_url)?.origin === origin) return true
   if (origin === 'file://') return true
   const url = URL.parse(origin)
   if (!url) return false
@@ -108,6 +71,11 @@ function originAllowed({ origin, host, local_client }: RequestFacts, settings: L
 
 function isLocalOrigin(hostname: string): boolean {
   return isLocalName(hostname) || isLoopback(hostname.replace(/^\[|\]$/g, ''))
+}
+
+/** A desktop window has no origin that it could name; it brings the secret of its launch instead. */
+function isLocalClient({ origin, local_client }: RequestFacts, settings: LocalSettings): boolean {
+  return origin === 'null' && sameSecret(local_client, settings.local_client_token)
 }
 
 function sameSecret(given: string | null, expected: string | null): boolean {

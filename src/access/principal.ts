@@ -1,18 +1,58 @@
 // Who is calling.
 import type { Scope } from '../db/scope.ts'
 
+/** What a token is good for. People who are trusted or signed in have all three. */
+export type TokenScope = 'read' | 'write' | 'admin'
+
+/** Why a caller is believed to be who it is. */
+export type Trust =
+  | 'loopback'
+  | 'trusted_network'
+  | 'identity_provider'
+  | 'access_token'
+  | 'delegated_token'
+  | 'mcp_token'
+  | 'app_session'
+
 /** A caller that was let in. Rows are read and written through it. */
 export interface Principal extends Scope {
   readonly user_id: string
   readonly workspace_id: string | null
-  readonly trusted_as: 'loopback'
+  readonly trusted_as: Trust
+  /** The token that it came with, where the service keeps or made it. */
+  readonly token_id: string | null
+  readonly scopes: readonly TokenScope[]
+  /** May call `/admin/*`. */
   readonly administrator: boolean
+  /** The deployed app that a visitor's session is confined to. */
+  readonly app_id: string | null
 }
 
+export const ALL_SCOPES: readonly TokenScope[] = ['read', 'write', 'admin']
+
 /** The one user of Local mode. */
+export const LOCAL_USER = '1'
+
+/** The local user, as somebody who sits at this machine. */
 export const LOCAL_PRINCIPAL: Principal = {
-  user_id: '1',
+  user_id: LOCAL_USER,
   workspace_id: null,
   trusted_as: 'loopback',
+  token_id: null,
+  scopes: ALL_SCOPES,
   administrator: true,
+  app_id: null,
+}
+
+/** The local user, out of a network that the operator trusts. */
+export const NETWORK_PRINCIPAL: Principal = { ...LOCAL_PRINCIPAL, trusted_as: 'trusted_network' }
+
+/** Whether a principal is a person, and not a program with a token. Only a person hands out credentials. */
+export function isPerson({ trusted_as }: Principal): boolean {
+  return trusted_as === 'loopback' || trusted_as === 'trusted_network' || trusted_as === 'identity_provider'
+}
+
+/** Whether what a principal came with is good for something that needs `scope`. A visitor of an app has its socket alone. */
+export function mayCall({ scopes, app_id }: Principal, scope: TokenScope): boolean {
+  return app_id === null && scopes.includes(scope)
 }

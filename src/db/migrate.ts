@@ -8,6 +8,7 @@ import { durableJobs } from './migrations/0002-durable-jobs.ts'
 import { assets } from './migrations/0003-assets.ts'
 import { vault } from './migrations/0004-vault.ts'
 import { jobRetention } from './migrations/0005-job-retention.ts'
+import { access } from './migrations/0006-access.ts'
 
 /** In order; a name, once released, never changes. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -16,6 +17,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0003-assets': assets,
   '0004-vault': vault,
   '0005-job-retention': jobRetention,
+  '0006-access': access,
 }
 
 /** @throws StartError when the database was written by a newer version */

@@ -153,6 +153,54 @@ export interface AssetTable {
   updated_at: string
 }
 
+/** An access token (`ntk_…`). */
+export interface AccessTokenTable {
+  id: string
+  user_id: string
+  workspace_id: string | null
+  name: string
+  /** SHA-256 of the token's random part. */
+  digest: Uint8Array
+  /** A JSON list of `read`, `write` and `admin`. */
+  scopes: string
+  created_at: string
+  expires_at: string | null
+  last_used_at: string | null
+}
+
+/** An access token of the MCP OAuth flow (`nta_…`). */
+export interface McpTokenTable {
+  id: string
+  user_id: string
+  workspace_id: string | null
+  client_id: string
+  /** The one resource that it was made for: `<public URL>/mcp` as it was then. */
+  resource: string
+  digest: Uint8Array
+  scopes: string
+  created_at: string
+  expires_at: string
+}
+
+/** A secret of a user. `workspace` is '' outside of any. */
+export interface UserSecretTable {
+  user_id: string
+  workspace: string
+  name: string
+  /** The value, sealed. */
+  body: Uint8Array
+  updated_at: string
+}
+
+/** A setting that a user has changed. `value` is JSON. */
+export interface UserSettingTable {
+  user_id: string
+  workspace: string
+  name: string
+  value: string
+  updated_at: string
+}
+
 /** Single facts about the database as a whole. */
 export interface MetaTable {
   name: string
@@ -173,4 +221,8 @@ export interface Tables {
   job_doomed: JobDoomedTable
   sweep_position: SweepPositionTable
   asset: AssetTable
+  access_token: AccessTokenTable
+  mcp_token: McpTokenTable
+  user_secret: UserSecretTable
+  user_setting: UserSettingTable
 }

@@ -2,7 +2,9 @@
 // Order for every request: public operations; then who calls; then path and method; then content type, validation, the handler.
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express'
 import { type OperationInfo, operationManifest } from '../../generated/operations.ts'
-import type { Principal } from '../access/principal.ts'
+import { requestFacts } from '../access/facts.ts'
+import { mayCall, type Principal } from '../access/principal.ts'
+import type { Verdict } from '../access/verdict.ts'
 import type { AppContext } from '../context.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
 import { fromBodyParser, jsonBody } from './body.ts'
@@ -77,13 +79,18 @@ function begin({ platform }: AppContext): RequestHandler {
 
 function authenticate({ principalOf }: AppContext, counted: Counted): RequestHandler {
   return (request, response, next) => {
-    const principal = principalOf(request)
-    if (!principal) {
-      sendRefusal(request, response, 'Remote access requires authentication')
-      return counted(request, response.statusCode)
+    const act = ({ principal, refusal }: Verdict): void => {
+      if (refusal?.kind === 'unavailable') return next(new ServiceError('SERVICE_UNAVAILABLE'))
+      if (refusal) {
+        sendRefusal(request, response, refusal.reason)
+        return counted(request, response.statusCode)
+      }
+      localsOf(response).principal = principal
+      next()
     }
-    localsOf(response).principal = principal
-    next()
+    const verdict = principalOf(requestFacts(request, 'http'))
+    if (verdict instanceof Promise) verdict.then(act).catch(next)
+    else act(verdict)
   }
 }
 
@@ -123,10 +130,16 @@ function stepsOf(operation: OperationInfo, { context, validators, parseJson }: T
   return steps
 }
 
-/** Keeps what is the administrator's from everybody else. */
-export function checkAccess({ access }: OperationInfo): RequestHandler {
+/** Keeps what is the administrator's from everybody else, and from a token what it is not good for. */
+export function checkAccess({ access, scope }: OperationInfo): RequestHandler {
+  if (access === 'public') return (_request, _response, next) => next()
   return (_request, response, next) => {
-    if (access === 'administrator' && !localsOf(response).principal?.administrator) throw new ServiceError('FORBIDDEN')
+    const { principal, signed } = localsOf(response)
+    if (signed) return next()
+    if (!principal || !mayCall(principal, scope)) throw new ServiceError('FORBIDDEN')
+    if (access === 'administrator' && !(principal.administrator && mayCall(principal, 'admin'))) {
+      throw new ServiceError('FORBIDDEN')
+    }
     next()
   }
 }

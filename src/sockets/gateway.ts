@@ -2,13 +2,16 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
+import { requestFacts } from '../access/facts.ts'
 import type { Principal } from '../access/principal.ts'
+import type { Verdict } from '../access/verdict.ts'
 import type { AppContext } from '../context.ts'
 import { Connection } from './connection.ts'
 import { SOCKET_TIMES, type SocketTimes } from './keep-alive.ts'
 
 /** RFC 6455, section 7.4.1, and the registry it founded: the server restarts. */
 const SERVICE_RESTART = 1012
+const UNAVAILABLE = '503 Service Unavailable'
 
 export class Gateway {
   readonly #app: AppContext
@@ -30,11 +33,21 @@ export class Gateway {
   /** Decides on one upgrade: who calls, then where to. A refusal frees the socket at once. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on('error', () => socket.destroy())
-    const principal = this.#app.principalOf(request)
-    if (!principal) return refuse(socket, '401 Unauthorized')
-    if (pathOf(request) !== '/ws') return refuse(socket, '404 Not Found')
-    if (this.#app.jobs.draining) return refuse(socket, '503 Service Unavailable')
-    this.#sockets.handleUpgrade(request, socket, head, (ws) => this.#open(ws, principal))
+    const facts = requestFacts(request, 'socket')
+    const act = ({ principal, refusal }: Verdict): void => {
+      if (refusal) return refuse(socket, refusal.kind === 'unavailable' ? UNAVAILABLE : '401 Unauthorized')
+      if (facts.path !== '/ws') return refuse(socket, '404 Not Found')
+      if (this.#app.jobs.draining) return refuse(socket, UNAVAILABLE)
+      this.#sockets.handleUpgrade(request, socket, head, (ws) => this.#open(ws, principal))
+    }
+    const verdict = this.#app.principalOf(facts)
+    if (verdict instanceof Promise) verdict.then(act).catch((error) => this.#failed(socket, error))
+    else act(verdict)
+  }
+
+  #failed(socket: Duplex, error: unknown): void {
+    this.#app.log.error({ err: error }, 'an upgrade failed')
+    refuse(socket, '500 Internal Server Error')
   }
 
   #open(ws: WebSocket, principal: Principal): void {
@@ -50,10 +63,6 @@ export class Gateway {
     )
     this.#sockets.close()
   }
-}
-
-function pathOf(request: IncomingMessage): string {
-  return (request.url ?? '').split('?', 1)[0] ?? ''
 }
 
 /** A bare answer without a body; the descriptor is free when it has been sent. */

@@ -1,0 +1,85 @@
+// What a request or an upgrade says, before anything of it is believed.
+import type { IncomingMessage } from 'node:http'
+
+export type Transport = 'http' | 'socket'
+
+export interface RequestFacts {
+  readonly transport: Transport
+  /** The path of the target as it was sent: nothing is decoded or normalised. */
+  readonly path: string
+  /** The address of the socket's peer. */
+  readonly peer: string | null
+  /** Whether any header says that the peer forwards for somebody. */
+  readonly forwards: boolean
+  /** `X-Forwarded-For`, several of them joined. */
+  readonly forwarded_for: string | null
+  readonly host: string | null
+  readonly origin: string | null
+  /** `X-Svc-Local-Client`. */
+  readonly local_client: string | null
+  /** The bearer token. A header that is none, or not the only one, is as if none had been sent. */
+  readonly token: string | null
+}
+
+const FORWARDING = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip']
+
+export function requestFacts(request: IncomingMessage, transport: Transport): RequestFacts {
+  const { headers, url = '' } = request
+  return {
+    transport,
+    path: pathOf(url),
+    peer: request.socket.remoteAddress ?? null,
+    forwards: FORWARDING.some((name) => headers[name] !== undefined),
+    forwarded_for: one(headers['x-forwarded-for']),
+    host: hostOf(request),
+    origin: one(headers.origin),
+    local_client: one(headers['x-svc-local-client']),
+    token: tokenOf(request, transport),
+  }
+}
+
+function one(value: string | string[] | undefined): string | null {
+  return typeof value === 'string' ? value : null
+}
+
+const ABSOLUTE = /^[a-z][a-z0-9+.-]*:\/\//i
+
+/** The path of a target, be it `/path?query` or an absolute URL (RFC 9112, section 3.2). */
+export function pathOf(url: string): string {
+  const target = ABSOLUTE.test(url) ? url.replace(/^[^/]*\/\/[^/?#]*/, '') : url
+  return target.split('?', 1)[0] ?? ''
+}
+
+/** The host that a request is for: the target's own where it has one (RFC 9112, section 3.2.2), else the one Host header. */
+function hostOf({ url = '', headers, rawHeaders }: IncomingMessage): string | null {
+  if (ABSOLUTE.test(url)) return URL.parse(url)?.host ?? null
+  return count(rawHeaders, 'host') === 1 ? (headers.host ?? null) : null
+}
+
+/** Of repeated headers of some names Node keeps the first alone: they are counted as they came. */
+function count(rawHeaders: readonly string[], name: string): number {
+  let found = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]!.toLowerCase() === name) found++
+  return found
+}
+
+/** RFC 6750, section 2.1. */
+const BEARER = /^bearer +([\w\-.~+/]+=*) *$/i
+/** No token is longer: a longer one is none. */
+const LONGEST_TOKEN = 8192
+
+function tokenOf(request: IncomingMessage, transport: Transport): string | null {
+  const { authorization } = request.headers
+  if (authorization === undefined) return transport === 'socket' ? apiKeyOf(request.url ?? '') : null
+  if (authorization.length > LONGEST_TOKEN || count(request.rawHeaders, 'authorization') !== 1) return null
+  return BEARER.exec(authorization)?.[1] ?? null
+}
+
+/** The query parameter `api_key`, where it stands once. */
+function apiKeyOf(url: string): string | null {
+  const at = url.indexOf('?')
+  if (at < 0) return null
+  const given = new URLSearchParams(url.slice(at + 1)).getAll('api_key')
+  const [key] = given
+  return given.length === 1 && key && key.length <= LONGEST_TOKEN && BEARER.test(`Bearer ${key}`) ? key : null
+}

@@ -1,0 +1,27 @@
+// The procedure with its settings, stores and clock in hand, as the doors use it.
+import type { Log } from '../log.ts'
+import type { Platform } from '../platform.ts'
+import { clientOf, isLoopback } from './client.ts'
+import type { RequestFacts } from './facts.ts'
+import { type ProcedureSettings, principalOf, type TokenChecks } from './procedure.ts'
+import type { Verdict } from './verdict.ts'
+
+export type Gate = (facts: RequestFacts) => Verdict | Promise<Verdict>
+
+/** Says once in the log why whoever stands behind a proxy is not believed to be local. */
+export function createGate(
+  settings: ProcedureSettings,
+  tokens: TokenChecks,
+  { log, platform }: { log: Log; platform: Platform },
+): Gate {
+  let told = false
+  return (facts) => {
+    if (facts.forwards && !told && clientOf(facts, settings.trusted_proxies).unbelieved && isLoopback(facts.peer)) {
+      told = true
+      log.warn(
+        'a loopback caller sends forwarding headers, and is no proxy of SVC_TRUSTED_PROXIES: whoever is behind it is not the local user',
+      )
+    }
+    return principalOf(facts, settings, tokens, platform.now())
+  }
+}

@@ -1,0 +1,119 @@
+// The settings that decide who may call, and how often.
+import { type Range, readAddress, readRange } from '../net/addresses.ts'
+import type { SettingsReader } from './reader.ts'
+
+export interface RateLimitSettings {
+  rate_limit_disabled: boolean
+  /** Requests per window and client address. */
+  rate_limit_max: number
+  rate_limit_window_ms: number
+  /** Whether the limiter tells clients apart by `X-Forwarded-For`. */
+  rate_limit_trust_proxy: boolean
+}
+
+export interface AccessSettings {
+  /** Whose tokens are taken in identity-provider mode; null: Local mode. */
+  identity_provider: { readonly url: string; readonly key: string } | null
+  /** Whether loopback callers are the local user. */
+  trust_localhost: boolean
+  /** Ranges and addresses of callers who are the local user; empty in identity-provider mode. */
+  trust_local_networks: readonly Range[]
+  /** Ranges and addresses of proxies whose `X-Forwarded-For` is believed. */
+  trusted_proxies: readonly Range[]
+  /** Users of the identity provider who are administrators. */
+  admin_users: readonly string[]
+  /** What messaging bridges prove themselves with; null: they are off. */
+  integration_token: string | null
+  allowed_hosts: readonly string[]
+  allowed_origins: readonly string[]
+  local_client_token: string | null
+}
+
+/** What messaging bridges prove themselves with has at least so many characters. */
+const SHORTEST_INTEGRATION_TOKEN = 16
+/** A range with fewer bits than this holds most of an internet. */
+const WIDEST_RANGE_BITS = 8
+
+export function readRateLimit(read: SettingsReader): RateLimitSettings {
+  return {
+    rate_limit_disabled: read.flag('SVC_RATE_LIMIT_DISABLED'),
+    rate_limit_max: read.integer('SVC_RATE_LIMIT_MAX', 1, 1_000_000_000) ?? 1000,
+    rate_limit_window_ms: read.integer('SVC_RATE_LIMIT_WINDOW_MS', 100, 86_400_000) ?? 60_000,
+    rate_limit_trust_proxy: read.flag('SVC_RATE_LIMIT_TRUST_PROXY'),
+  }
+}
+
+/** `host` is the address that the server listens on. */
+export function readAccess(read: SettingsReader, host: string, problems: string[], warnings: string[]): AccessSettings {
+  const identity_provider = identityProvider(read, warnings)
+  return {
+    identity_provider,
+    trust_localhost: read.boolean('SVC_TRUST_LOCALHOST') ?? identity_provider === null,
+    trust_local_networks: trustedNetworks(read, identity_provider !== null, host, problems, warnings),
+    trusted_proxies: ranges('SVC_TRUSTED_PROXIES', read, problems).map(({ range }) => range),
+    admin_users: read.list('SVC_ADMIN_USERS'),
+    integration_token: integrationToken(read, warnings),
+    allowed_hosts: read.list('SVC_ALLOWED_HOSTS'),
+    allowed_origins: read.list('SVC_ALLOWED_ORIGINS'),
+    local_client_token: read.text('SVC_LOCAL_CLIENT_TOKEN'),
+  }
+}
+
+function identityProvider(read: SettingsReader, warnings: string[]): AccessSettings['identity_provider'] {
+  const [url, key] = [read.url('IDP_URL'), read.text('IDP_KEY')]
+  if (url !== null && key !== null) return { url, key }
+  const [there, missing] = read.text('IDP_URL') !== null ? ['IDP_URL', 'IDP_KEY'] : ['IDP_KEY', 'IDP_URL']
+  if (read.text(there) !== null && read.text(missing) === null)
+    warnings.push(
+      `${there} is set without ${missing}: the server stays in Local mode, and no identity provider is asked`,
+    )
+  return null
+}
+
+function trustedNetworks(
+  read: SettingsReader,
+  enforced: boolean,
+  host: string,
+  problems: string[],
+  warnings: string[],
+): readonly Range[] {
+  const found = ranges('SVC_TRUST_LOCAL_NETWORKS', read, problems)
+  if (found.length > 0 && enforced) {
+    warnings.push('SVC_TRUST_LOCAL_NETWORKS has no effect with an identity provider')
+    return []
+  }
+  for (const { text, range } of found) {
+    if (range[1] >= WIDEST_RANGE_BITS || isLoopbackName(host)) continue
+    warnings.push(
+      `SVC_TRUST_LOCAL_NETWORKS holds ${text} and the server listens on ${host}: WHOEVER REACHES THIS PORT IS THE ADMINISTRATOR, WITHOUT A PASSWORD; name the networks that you mean`,
+    )
+  }
+  return found.map(({ range }) => range)
+}
+
+function isLoopbackName(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.')
+}
+
+function ranges(name: string, read: SettingsReader, problems: string[]): { text: string; range: Range }[] {
+  return read.list(name).flatMap((text) => {
+    const range = text.includes('/') ? readRange(text) : single(text)
+    if (range) return [{ text, range }]
+    problems.push(`${name} must be a list of addresses and of ranges such as 172.16.0.0/12, and holds "${text}"`)
+    return []
+  })
+}
+
+function single(text: string): Range | null {
+  const address = text.includes('%') ? null : readAddress(text)
+  return address && [address, address.toByteArray().length * 8]
+}
+
+function integrationToken(read: SettingsReader, warnings: string[]): string | null {
+  const token = read.text('SVC_INTEGRATION_TOKEN')
+  if (token === null || token.length >= SHORTEST_INTEGRATION_TOKEN) return token
+  warnings.push(
+    `SVC_INTEGRATION_TOKEN has less than ${SHORTEST_INTEGRATION_TOKEN} characters: integrations and delegated tokens stay off`,
+  )
+  return null
+}
