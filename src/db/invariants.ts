@@ -88,6 +88,15 @@ export const INVARIANTS: readonly Invariant[] = [
         where not json_valid(payload)
       union all select 'workflow ' || id || ' holds a text that is no JSON' from workflow
         where not json_valid(tags) or not json_valid(settings)
-      union all select 'graph ' || sha256 || ' is no JSON' from graph where not json_valid(body)`,
+      union all select 'graph ' || sha256 || ' is no JSON' from graph where not json_valid(body)
+      union all select 'token ' || id || ' has scopes that are no JSON' from access_token where not json_valid(scopes)
+      union all select 'token ' || id || ' has scopes that are no JSON' from mcp_token where not json_valid(scopes)
+      union all select 'the setting ' || name || ' of user ' || user_id || ' is no JSON' from user_setting
+        where not json_valid(value)`,
+  },
+  {
+    name: 'tokens are kept as SHA-256 digests',
+    sql: `select 'token ' || id || ' has a digest of ' || length(digest) || ' bytes' from
+      (select id, digest from access_token union all select id, digest from mcp_token) where length(digest) <> 32`,
   },
 ]

@@ -102,6 +102,17 @@ const BREAKS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'what is JSON can be read': {
     "update job_event set payload = '{' where job_key = 7 and sequence = 2": 'job_7 has an event 2 that is no JSON',
     "update job set options = '' where key = 301": 'job job_301 holds a text that is no JSON',
+    "insert into access_token values ('t', '1', null, 'n', zeroblob(32), '[', 'z', null, null)":
+      'token t has scopes that are no JSON',
+    "insert into mcp_token values ('m', '1', null, 'c', 'r', zeroblob(32), '[', 'z', 'z')":
+      'token m has scopes that are no JSON',
+    "insert into user_setting values ('1', '', 'theme', 'dark', 'z')": 'the setting theme of user 1 is no JSON',
+  },
+  'tokens are kept as SHA-256 digests': {
+    "insert into access_token values ('t', '1', null, 'n', zeroblob(31), '[]', 'z', null, null)":
+      'token t has a digest of 31 bytes',
+    "insert into mcp_token values ('m', '1', null, 'c', 'r', zeroblob(33), '[]', 'z', 'z')":
+      'token m has a digest of 33 bytes',
   },
 }
 
