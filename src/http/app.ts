@@ -166,7 +166,10 @@ function requestContext(app: AppContext, response: Response): RequestContext {
 
 function closeSignal(response: Response): AbortSignal {
   const controller = new AbortController()
-  response.once('close', () => controller.abort())
+  // After a whole answer nobody listens, and an abort costs what a statement does: its reason is an error with a stack.
+  response.once('close', () => {
+    if (!response.writableFinished) controller.abort()
+  })
   return controller.signal
 }
 
