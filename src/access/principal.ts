@@ -26,6 +26,8 @@ export interface Principal extends Scope {
   readonly administrator: boolean
   /** The deployed app that a visitor's session is confined to. */
   readonly app_id: string | null
+  /** When what it came with ends, in milliseconds since the epoch; null where no end is known. */
+  readonly expires_at: number | null
 }
 
 export const ALL_SCOPES: readonly TokenScope[] = ['read', 'write', 'admin']
@@ -42,6 +44,7 @@ export const LOCAL_PRINCIPAL: Principal = {
   scopes: ALL_SCOPES,
   administrator: true,
   app_id: null,
+  expires_at: null,
 }
 
 /** The local user, out of a network that the operator trusts. */
