@@ -1,0 +1,230 @@
+// What must come of each case, written by hand from the documents of the interface alone. Imports nothing of the service.
+// The rules stand in the order in which a request meets them. `null` means that the documents leave the case open.
+import type { Case, Host, Mode, Origin, Path, Token } from './words.ts'
+
+/**
+ * `user 1` or `user alice in w1`: carried out, and for that owner. `visitor`: an open socket that may do nothing. `let in`: no refusal,
+ * whatever comes then. A status with a body in JSON: exactly that. `reason`: `{"error": <some text>}`. `bare`: no body, and the connection ends.
+ */
+export type Verdict =
+  | `user ${string}`
+  | 'visitor'
+  | 'let in'
+  | '200'
+  | '403'
+  | '404'
+  | '503'
+  | '401 {"error":"Unauthorized"}'
+  | '401 {"error":"Remote access requires authentication"}'
+  | '401 {"error":"invalid_token"}'
+  | '401 reason'
+  | '401 bare'
+  | '404 bare'
+  | '503 bare'
+
+interface Rules {
+  identity_provider: boolean
+  trust_localhost: boolean
+  trust_network: 'own address' | '10.9.0.0/16' | null
+  proxies: boolean
+  names: boolean
+  bridges: boolean
+  down: boolean
+}
+
+const LOCAL: Rules = {
+  identity_provider: false,
+  // "default off when auth is enforced, on otherwise"
+  trust_localhost: true,
+  trust_network: null,
+  proxies: false,
+  names: false,
+  bridges: false,
+  down: false,
+}
+const PROVIDER: Rules = { ...LOCAL, identity_provider: true, trust_localhost: false }
+
+const RULES: Readonly<Record<Mode, Rules>> = {
+  local: LOCAL,
+  'local, localhost not trusted': { ...LOCAL, trust_localhost: false },
+  'local, own address trusted': { ...LOCAL, trust_network: 'own address' },
+  'local, behind proxies': { ...LOCAL, proxies: true, trust_network: '10.9.0.0/16' },
+  'local, names allowed': { ...LOCAL, names: true },
+  'local, with bridges': { ...LOCAL, bridges: true },
+  'identity provider': PROVIDER,
+  'identity provider, localhost trusted': { ...PROVIDER, trust_localhost: true },
+  // "honored only in Local mode, ignored in identity-provider mode"
+  'identity provider, networks and bridges': { ...PROVIDER, bridges: true },
+  'identity provider, down': { ...PROVIDER, down: true },
+}
+
+/** "Public paths (skip session auth)": what a token says is not looked at there. */
+const PUBLIC: readonly Path[] = [
+  '/health',
+  '/ready',
+  '/api/health',
+  '/api/config',
+  '/api/nodes/metadata?fields=summary&namespace=text',
+  '/api/workflows/examples',
+  '/api/workflows/public',
+  // "public, like static web files"
+  '/openapi.json',
+  '/asyncapi.json',
+  '/docs',
+]
+
+export function expected(one: Case): Verdict | null {
+  const outcome = !isSocket(one) && PUBLIC.includes(one.path) ? '200' : principal(one)
+  if (outcome === null) return null
+  // A query that the operation doesn't know is an error of its own, where the request gets as far as that.
+  if (one.transport === 'HTTP, the token as api_key' && !String(outcome).startsWith('401')) return null
+  if (outcome === 'visitor') return 'visitor'
+  if (typeof outcome === 'string') return isSocket(one) ? bare(outcome) : outcome
+  return isSocket(one) ? onSocket(one.path, outcome) : onHttp(one.path, outcome)
+}
+
+function isSocket({ transport }: Case): boolean {
+  return transport.startsWith('socket')
+}
+
+/** "rejected WebSocket upgrade: bare Unauthorized response, no body"; an outage "is 503 and not 401" on both doors. */
+function bare(refusal: Verdict): Verdict {
+  return refusal === '503' ? '503 bare' : '401 bare'
+}
+
+interface User {
+  name: `user ${string}`
+  administrator: boolean
+}
+
+const LOCAL_USER: User = { name: 'user 1', administrator: true }
+const ALICE: User = { name: 'user alice in w1', administrator: false }
+const CAROL: User = { name: 'user carol', administrator: false }
+/** Who an identity provider's token means; "the JWT's `app_metadata.workspace_id` … else null". */
+const PEOPLE: Readonly<Partial<Record<Token, User>>> = {
+  'JWT good': { name: 'user bob', administrator: false },
+  'JWT good, with a workspace': { name: 'user bob in w2', administrator: false },
+  'JWT good, of an administrator': { name: 'user root', administrator: true },
+  'opaque good': { name: 'user bob', administrator: false },
+}
+
+const REMOTE = '401 {"error":"Remote access requires authentication"}'
+const INVALID_TOKEN = '401 {"error":"invalid_token"}'
+
+/** "prefixed tokens are checked before the mode's own rules" */
+function principal(one: Case): User | Verdict | null {
+  const token = sent(one)
+  if (token === null) return null
+  const rules = RULES[one.mode]
+  // "`nta_` valid on `/mcp` alone, elsewhere final `invalid_token`"; whose it is can't be seen while `/mcp` is planned.
+  if (token.startsWith('nta_')) return token === 'nta_ good' && atMcp(one) ? ALICE : INVALID_TOKEN
+  // "`nda_` valid on `/ws` alone, failure final"
+  if (token.startsWith('nda_')) {
+    return token === 'nda_ good' && isSocket(one) && one.path === '/ws' ? 'visitor' : '401 reason'
+  }
+  // "`ntk_` and delegated: success final, failure falls through"
+  if (token === 'ntk_ good') return ALICE
+  // "enabled only when `SVC_INTEGRATION_TOKEN` is set"
+  if (token === 'delegated good' && rules.bridges) return CAROL
+  return rules.identity_provider ? byProvider(one, token, rules) : byPlace(one, rules, REMOTE)
+}
+
+function atMcp(one: Case): boolean {
+  return !isSocket(one) && one.path === '/mcp'
+}
+
+/**
+ * The token that counts. "on sockets `api_key` only where the header is absent", and not at all over HTTP.
+ * Decided: an Authorization header that is not exactly one `Bearer <token>` is as if none had been sent; the interface names no refusal for it.
+ */
+function sent({ token, transport }: Case): Token | null {
+  const needs_header: Token[] = ['Bearer without a token', 'Bearer with two tokens', 'Basic', 'two headers']
+  if (transport === 'HTTP' || transport === 'socket') return needs_header.includes(token) ? 'none' : token
+  // What an empty or repeated api_key means is open.
+  if (needs_header.includes(token)) return null
+  return transport === 'socket, the token as api_key' ? token : 'none'
+}
+
+/** "identity-provider mode: the JWT, or loopback where `SVC_TRUST_LOCALHOST=true`" */
+function byProvider(one: Case, token: Token, rules: Rules): User | Verdict | null {
+  // "missing token (identity-provider mode)"
+  if (token === 'none') return byPlace(one, rules, '401 {"error":"Unauthorized"}')
+  // Decided: no identity provider ever gets to see what begins with `ntk_`, so that it is refused while the provider is down too.
+  if (token.startsWith('ntk_')) return byPlace(one, rules, '401 reason')
+  // "an outage is 503 and not 401". A token that can be told to be bad without the provider is open.
+  if (rules.down) return PEOPLE[token] || token === 'opaque bad' || token === 'garbage' ? '503' : null
+  // Decided: who may come without a token may come with a bad one; the order of the interface has "the JWT, or loopback".
+  return PEOPLE[token] ?? byPlace(one, rules, '401 reason')
+}
+
+/** "loopback and trusted networks, each with the Host rule and the Origin rule, else the Local refusal" */
+function byPlace(one: Case, rules: Rules, refusal: Verdict): User | Verdict | null {
+  const trusted = isTrusted(one, rules)
+  if (trusted === null) return null
+  return trusted && hostFits(one.host, rules) && originFits(one.origin, rules) ? LOCAL_USER : refusal
+}
+
+function isTrusted({ peer, forwarded }: Case, rules: Rules): boolean | null {
+  const from_proxy = rules.proxies && peer === 'proxy'
+  // The interface knows of X-Forwarded-For alone; what a trusted proxy means by the other header, or by none, is open.
+  if (from_proxy && (forwarded === 'nobody' || forwarded.startsWith('Forwarded'))) return null
+  // "A loopback peer that sends forwarding headers and is not a trusted proxy is not trusted as local."
+  // Decided: neither is a peer of a trusted network, else a proxy there would make everybody user "1".
+  if (!from_proxy && forwarded !== 'nobody') return false
+  // "read from the right, only from trusted proxies"; "a forwarded loopback address never counts as loopback"
+  if (from_proxy) return ['network', 'a stranger, network', 'network, proxy'].includes(forwarded)
+  if (peer === 'own address' || peer === 'own IPv6 address') return rules.trust_network === 'own address'
+  return rules.trust_localhost
+}
+
+/** "`localhost`, a `*.localhost` name, an IP literal, or a name in `SVC_ALLOWED_HOSTS`"; names have no case (RFC 9110, section 4.2.3). */
+function hostFits(host: Host, { names }: Rules): boolean {
+  const table: Record<Host, boolean> = {
+    localhost: true,
+    LOCALHOST: true,
+    'a name below localhost': true,
+    'an IPv4 address': true,
+    'an IPv6 address': true,
+    'the allowed name': names,
+    'another name': false,
+    'a name that begins with localhost': false,
+    'a name that begins with an address': false,
+  }
+  return table[host]
+}
+
+/** "the server's own, a localhost dev server, `file://`, a browser extension, or in `SVC_ALLOWED_ORIGINS`. `Origin: null` is refused." */
+function originFits(origin: Origin, { names }: Rules): boolean {
+  const table: Record<Origin, boolean> = {
+    // "Clients that send no Origin are unaffected."
+    none: true,
+    'its own': true,
+    'a dev server on localhost': true,
+    'a file': true,
+    'a browser extension': true,
+    'the allowed origin': names,
+    'another site': false,
+    'a site that begins with localhost': false,
+    null: false,
+    // "instead adds the header `X-Svc-Local-Client` carrying the per-launch secret"
+    'null, with the secret of the launch': names,
+    'null, with another secret': false,
+  }
+  return table[origin]
+}
+
+/** "401 before 404", and `planned` operations answer as an unknown path does. */
+function onHttp(path: Path, { name, administrator }: User): Verdict {
+  if (path === '/api/workflows' || path === '/api/workflows/') return name
+  if (path === '/metrics') return '200'
+  // "`/admin/*` needs an administrator …, else 403"
+  if (path === '/admin/collections') return administrator ? '404' : '403'
+  if (['/api/nothing-here', '/nothing-here', '/v1/nothing-here'].includes(path)) return '404'
+  if (['/api/threads', '/v1/models', '/mcp'].includes(path)) return '404'
+  // How a path is spelled matters only in that it is never public by it.
+  return 'let in'
+}
+
+function onSocket(path: Path, { name }: User): Verdict {
+  return path === '/ws' ? name : '404 bare'
+}
