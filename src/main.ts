@@ -29,6 +29,7 @@ const COMMANDS: Readonly<Record<CommandName, Command>> = {
     (await import('./cli/restore.ts')).restore(args, terminal(), readConfig(process.env, NOWHERE)),
   secrets: async (args) =>
     (await import('./cli/secrets.ts')).secrets(args, terminal(true), readConfig(process.env, NOWHERE)),
+  'deploy-token': async (args) => (await import('./cli/deploy-token.ts')).deployToken(args, terminal()),
 }
 
 async function main(args: readonly string[]): Promise<number> {

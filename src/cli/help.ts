@@ -10,6 +10,7 @@ export const USAGES = {
   backup: 'svc backup DIR [--force] [--incomplete]',
   restore: 'svc restore DIR [--force]',
   secrets: 'svc secrets rotate',
+  'deploy-token': 'svc deploy-token [--config FILE] [--source]',
 } as const
 
 export type CommandName = keyof typeof USAGES
@@ -24,6 +25,7 @@ const PURPOSES: Readonly<Record<CommandName, string>> = {
   backup: 'copies what a server has stored, also while it runs',
   restore: 'brings a backup back',
   secrets: 'changes the key that stored data is encrypted under',
+  'deploy-token': 'gives the token for a deployed container, and makes one where there is none',
 }
 
 const FILE = `FILE is a workflow ({"name": …, "graph": {"nodes": …, "edges": …}}) or a graph ({"nodes": …, "edges": …})
@@ -117,6 +119,17 @@ Backups that were made before can be read with the old key alone. The file of it
 the data folder; an old key that was SECRETS_MASTER_KEY is yours to keep. Delete it with the last of those backups.
 
 Exit codes: 0 done; 1 not possible, or the settings are wrong; 2 wrong usage; 130 stopped by Ctrl-C (143 by SIGTERM).`,
+  'deploy-token': `For tooling that deploys: a server does not read this token, and it does not protect the API.
+
+The token is SERVER_AUTH_TOKEN, else the key server_auth_token in FILE. Where there is neither, 32 random bytes in
+base64url are made and kept in FILE under that key, the rest of FILE as it is; only its owner may read FILE then.
+Processes that do so at once get the same token. The token alone goes to standard output, where it came from to
+standard error.
+
+  --config FILE         a YAML mapping, which need not be there (deployment.yaml in this folder)
+  --source              writes environment, file or none in place of the token, and makes none
+
+Exit codes: 0 done; 1 not possible, or what is there is no token; 2 wrong usage.`,
 }
 
 const NAMES = Object.keys(USAGES) as CommandName[]
@@ -130,7 +143,7 @@ export function usageLine(name: CommandName | null): string {
 /** The help of one command, or the overview of all. */
 export function helpText(name: CommandName | null): string {
   if (name !== null) return `usage: ${USAGES[name]}\n\nsvc ${name} ${PURPOSES[name]}.\n\n${DETAILS[name]}\n`
-  const list = NAMES.map((one) => `  svc ${one.padEnd(10)} ${PURPOSES[one]}`)
+  const list = NAMES.map((one) => `  svc ${one.padEnd(12)} ${PURPOSES[one]}`)
   return `usage: svc COMMAND [ARGUMENT]…\n\n${list.join('\n')}\n\nsvc COMMAND --help tells more; svc --version tells the version.\n`
 }
 

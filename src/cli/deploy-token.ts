@@ -1,0 +1,33 @@
+// `svc deploy-token`: the token for a deployed container, for scripts that deploy one.
+import { resolve } from 'node:path'
+import { findServerToken, resolveServerToken, type ServerToken } from '../deploy/token.ts'
+import { readArguments } from './arguments.ts'
+import { EXIT, print, type Terminal, UsageError } from './terminal.ts'
+import { printable } from './text.ts'
+
+const OPTIONS = {
+  config: { type: 'string', default: 'deployment.yaml' },
+  source: { type: 'boolean', default: false },
+} as const
+
+/** Runs the command and gives its exit code. @throws CommandError, StartError */
+export async function deployToken(args: readonly string[], terminal: Terminal): Promise<number> {
+  const { values } = readArguments(args, OPTIONS, { least: 0, most: 0, what: '' })
+  if (values.config === '') throw new UsageError('--config takes the path of a file')
+  const places = { environment: terminal.environment, config_file: resolve(values.config) }
+  const found = values.source ? findServerToken(places) : resolveServerToken(places)
+  await print(terminal.stdout, `${values.source ? (found?.source ?? 'none') : found!.token}\n`)
+  if (found) await print(terminal.stderr, told(found, places.config_file))
+  return EXIT.completed
+}
+
+const ORIGINS = {
+  environment: () => 'the token is that of the environment',
+  file: (path: string) => `the token is the one in ${path}`,
+  generated: (path: string) => `a new token was made, and is kept in ${path}`,
+} as const
+
+function told({ source, warning }: ServerToken, path: string): string {
+  const shown = printable(path)
+  return `svc: ${ORIGINS[source](shown)}\n${warning === null ? '' : `svc: ${shown}: ${warning}\n`}`
+}
