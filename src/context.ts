@@ -1,5 +1,7 @@
 // What every door is handed: the services of one process, as one explicit argument.
 import type { Gate } from './access/gate.ts'
+import type { RateLimiter } from './access/limiter.ts'
+import type { Rechecks } from './access/recheck.ts'
 import type { Assets } from './assets/assets.ts'
 import type { Config } from './config.ts'
 import type { Store } from './db/store.ts'
@@ -22,8 +24,12 @@ export interface AppContext {
   readonly redactor: Redactor
   /** What is stored and never served is sealed by it. */
   readonly vault: Vault
+  /** Counts requests and upgrades by their caller's address, before `principalOf` is asked. */
+  readonly limiter: RateLimiter
   /** Who makes a request or asks for a socket, or why the caller is refused. */
   readonly principalOf: Gate
+  /** Asks again about the credentials of whoever keeps a socket or a stream open. */
+  readonly rechecks: Rechecks
   readonly store: Store
   readonly assets: Assets
   readonly registry: NodeRegistry

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createGate } from './access/gate.ts'
+import { RateLimiter } from './access/limiter.ts'
 import { NO_TOKENS } from './access/procedure.ts'
 import { openAssets } from './assets/open.ts'
 import type { Config } from './config.ts'
@@ -195,6 +196,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     platform,
     redactor,
     vault,
+    limiter: new RateLimiter(config, platform),
     principalOf,
     store,
     assets,

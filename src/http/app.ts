@@ -1,8 +1,9 @@
 // The HTTP door: one Express application, its routes made from the contract's manifest.
-// Order for every request: public operations; then who calls; then path and method; then content type, validation, the handler.
+// Order for every request: the limit of its caller; public operations; then who calls; then path and method; then content type,
+// validation, the handler.
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express'
 import { type OperationInfo, operationManifest } from '../../generated/operations.ts'
-import { requestFacts } from '../access/facts.ts'
+import { type RequestFacts, requestFacts } from '../access/facts.ts'
 import { mayCall, type Principal } from '../access/principal.ts'
 import type { Verdict } from '../access/verdict.ts'
 import type { AppContext } from '../context.ts'
@@ -10,6 +11,7 @@ import { ServiceError, toServiceError } from '../errors.ts'
 import { fromBodyParser, jsonBody } from './body.ts'
 import { type Counted, count, countByClaim } from './counting.ts'
 import { handlers } from './handlers.ts'
+import { limit } from './limits.ts'
 import { allowedMethods, byPath, claimFinder, expressPaths } from './paths.ts'
 import { type AnyReply, doorOf, sendError, sendRefusal, sendReply } from './reply.ts'
 import { type RequestContext, requestId } from './request.ts'
@@ -18,6 +20,7 @@ import { createValidators, type Validators, type ValidRequest } from './validate
 
 interface Locals {
   request_id: string
+  facts: RequestFacts
   principal: Principal | null
   signed?: true
 }
@@ -44,13 +47,14 @@ export function createApp(context: AppContext): { app: Express; warmUp: () => Pr
     validators: createValidators(served),
     parseJson: jsonBody(context.config.max_body_bytes),
   }
+  const claims = claimFinder(served)
   app.use(begin(context))
+  app.use(limit(context.limiter, claims, (response) => localsOf(response).facts))
   for (const operations of byPath(served.filter(isPublic))) mount(app, operations, tools)
   const admit = bySignature(context, (response) => {
     localsOf(response).signed = true
   })
   mount(app, served.filter(takesSignature), tools, admit)
-  const claims = claimFinder(served)
   const counted = countByClaim(context, claims)
   app.use(authenticate(context, counted))
   for (const operations of byPath(served)) {
@@ -71,6 +75,7 @@ function begin({ platform }: AppContext): RequestHandler {
   return (request, response, next) => {
     const request_id = requestId(request, platform)
     localsOf(response).request_id = request_id
+    localsOf(response).facts = requestFacts(request, 'http')
     response.setHeader('X-Request-Id', request_id)
     response.setHeader('X-Content-Type-Options', 'nosniff')
     next()
@@ -88,7 +93,7 @@ function authenticate({ principalOf }: AppContext, counted: Counted): RequestHan
       localsOf(response).principal = principal
       next()
     }
-    const verdict = principalOf(requestFacts(request, 'http'))
+    const verdict = principalOf(localsOf(response).facts)
     if (verdict instanceof Promise) verdict.then(act).catch(next)
     else act(verdict)
   }

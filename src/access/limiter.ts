@@ -1,0 +1,130 @@
+// How often somebody may call: requests and upgrades counted by the address of whoever makes them, before anything else is
+// looked at. What a refusal looks like is left to the doors.
+import { LRUCache } from 'lru-cache'
+import type { Address, Range } from '../net/addresses.ts'
+import { readAddress } from '../net/addresses.ts'
+import type { Platform } from '../platform.ts'
+import { forwardedAddress, isLoopback, isOneOf } from './client.ts'
+import type { RequestFacts } from './facts.ts'
+
+export interface LimiterSettings {
+  readonly rate_limit_disabled: boolean
+  /** Requests per window and client. */
+  readonly rate_limit_max: number
+  readonly rate_limit_window_ms: number
+  /** Whether `X-Forwarded-For` tells clients apart, whoever the peer is. */
+  readonly rate_limit_trust_proxy: boolean
+  readonly trusted_proxies: readonly Range[]
+}
+
+/** `ip` counts everything; `sign_in` besides it what hands out or tries credentials. */
+export type LimitName = 'ip' | 'sign_in'
+
+/** What one request took of its caller's quota. */
+export interface Taken {
+  readonly policy: LimitName
+  readonly allowed: boolean
+  /** Requests per window. */
+  readonly limit: number
+  readonly remaining: number
+  /** Until the quota is whole again; at least 1. */
+  readonly reset_seconds: number
+  readonly window_seconds: number
+}
+
+interface Quota {
+  readonly max: number
+  readonly window_ms: number
+}
+
+interface Count {
+  taken: number
+  readonly ends: number
+}
+
+const SIGN_IN: Quota = { max: 10, window_ms: 60_000 }
+
+/**
+ * How many clients are remembered. Of more than that, the one that has been silent the longest is forgotten, and may begin
+ * anew: so many others must have called meanwhile, each of whom has a quota of its own to call with.
+ */
+export const CLIENTS_REMEMBERED = 100_000
+
+type LimiterFacts = Pick<RequestFacts, 'peer' | 'forwards' | 'forwarded_for'>
+
+/** Counts in fixed windows, each of which begins with a client's first request. */
+export class RateLimiter {
+  readonly #settings: LimiterSettings
+  readonly #now: () => number
+  readonly #quotas: Readonly<Record<LimitName, Quota>>
+  // Made with the first caller who is counted: most servers have none but local ones.
+  readonly #counts = new Map<LimitName, LRUCache<string, Count>>()
+
+  constructor(settings: LimiterSettings, { now }: Pick<Platform, 'now'>) {
+    this.#settings = settings
+    this.#now = now
+    this.#quotas = { ip: { max: settings.rate_limit_max, window_ms: settings.rate_limit_window_ms }, sign_in: SIGN_IN }
+  }
+
+  /** Counts one request. Null: its caller is exempt. */
+  take(facts: LimiterFacts, policy: LimitName = 'ip'): Taken | null {
+    if (this.#settings.rate_limit_disabled) return null
+    const client = clientKey(facts, this.#settings)
+    if (client === null) return null
+    const { max, window_ms } = this.#quotas[policy]
+    const now = this.#now()
+    const count = this.#count(policy, client, now, window_ms)
+    count.taken++
+    return {
+      policy,
+      allowed: count.taken <= max,
+      limit: max,
+      remaining: Math.max(0, max - count.taken),
+      reset_seconds: Math.max(1, Math.ceil((count.ends - now) / 1000)),
+      window_seconds: Math.max(1, Math.ceil(window_ms / 1000)),
+    }
+  }
+
+  /** The client's open window, or a new one. */
+  #count(policy: LimitName, client: string, now: number, window_ms: number): Count {
+    let counts = this.#counts.get(policy)
+    if (!counts) {
+      counts = new LRUCache({ max: CLIENTS_REMEMBERED })
+      this.#counts.set(policy, counts)
+    }
+    const found = counts.get(client)
+    // A window that ends later than one that began now: the clock was set back.
+    if (found && found.ends > now && found.ends <= now + window_ms) return found
+    const begun = { taken: 0, ends: now + window_ms }
+    counts.set(client, begun)
+    return begun
+  }
+}
+
+/** What tells a client from others; null for one that is exempt: a process of this machine that speaks for itself. */
+export function clientKey(
+  { peer, forwards, forwarded_for }: LimiterFacts,
+  { trusted_proxies, rate_limit_trust_proxy }: Pick<LimiterSettings, 'trusted_proxies' | 'rate_limit_trust_proxy'>,
+): string | null {
+  if (!forwards && isLoopback(peer)) return null
+  const address = peer === null ? null : readAddress(peer)
+  const believed = forwards && (rate_limit_trust_proxy || isOneOf(address, trusted_proxies))
+  if (!believed) return isLoopback(peer) ? null : keyOf(address)
+  // Where a proxy does not say for whom it asks, all of those share its quota, even if it is this machine's own.
+  return keyOf(forwardedAddress(forwarded_for, trusted_proxies) ?? address)
+}
+
+/** An IPv4 address, or the network of an IPv6 one: whoever has one address there has all 2^64 of them (RFC 6177). */
+function keyOf(address: Address | null): string {
+  if (address === null) return 'unknown'
+  if (address.kind() === 'ipv4') return address.toString()
+  return Buffer.from(address.toByteArray().slice(0, 8)).toString('hex')
+}
+
+/** The headers of an answer to somebody who is counted (draft-ietf-httpapi-ratelimit-headers). */
+export function limitHeaders(taken: readonly Taken[]): { RateLimit: string; 'RateLimit-Policy': string } {
+  return {
+    RateLimit: taken.map((one) => `"${one.policy}";r=${one.remaining};t=${one.reset_seconds}`).join(', '),
+    'RateLimit-Policy': taken.map((one) => `"${one.policy}";q=${one.limit};w=${one.window_seconds}`).join(', '),
+  }
+}
