@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { createGate } from './access/gate.ts'
 import { RateLimiter } from './access/limiter.ts'
 import { NO_TOKENS } from './access/procedure.ts'
+import { Rechecks } from './access/recheck.ts'
 import { openAssets } from './assets/open.ts'
 import type { Config } from './config.ts'
 import type { AppContext } from './context.ts'
@@ -187,6 +188,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
   })
   for (const warning of config.warnings) log.warn(warning)
   const principalOf = createGate(config, NO_TOKENS, { log, platform })
+  const rechecks = new Rechecks(principalOf, { log, platform }, overrides.socket_times?.recheck_ms)
   const sweepFiles = () => assets.sweepUnreferenced(FILES_SWEPT)
   const retention = new Retention({ store, platform, log, job_days: config.job_retention_days, sweepFiles })
   const started_at = platform.now()
@@ -198,6 +200,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     vault,
     limiter: new RateLimiter(config, platform),
     principalOf,
+    rechecks,
     store,
     assets,
     registry,

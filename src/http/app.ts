@@ -166,6 +166,9 @@ function requestContext(app: AppContext, response: Response): RequestContext {
       signal ??= closeSignal(response)
       return signal
     },
+    get revoked() {
+      return revokedSignal(app, response, this.principal)
+    },
   }
 }
 
@@ -175,6 +178,14 @@ function closeSignal(response: Response): AbortSignal {
   response.once('close', () => {
     if (!response.writableFinished) controller.abort()
   })
+  return controller.signal
+}
+
+function revokedSignal({ rechecks }: AppContext, response: Response, principal: Principal): AbortSignal {
+  const controller = new AbortController()
+  const forget = rechecks.watch(localsOf(response).facts, principal, { ended: () => controller.abort() })
+  if (response.closed) forget()
+  else response.once('close', forget)
   return controller.signal
 }
 

@@ -45,14 +45,15 @@ export const jobs: JobsHandlers<RequestContext> = {
     return { ...jsonText<JobSnapshot, 202>(202, snapshotText(app.jobs, handle)), headers }
   },
 
-  async followJobEvents({ path, query, headers }, { app, principal, accepts, signal }) {
+  async followJobEvents({ path, query, headers }, context) {
+    const { app, principal, accepts } = context
     const type = accepts([STREAM, 'application/json'])
     if (type === null) throw new ServiceError('NOT_ACCEPTABLE')
     const after = headers['last-event-id'] ?? query.after_sequence ?? 0
     const { row } = await app.jobs.get(principal, path.id)
     const { key, id, workflow_id, workspace_id, last_sequence } = row
     checkReplay(app, row, after)
-    const gone = AbortSignal.any([signal, app.stopping])
+    const gone = AbortSignal.any([context.signal, context.revoked, app.stopping])
     const items = app.events.follow(key, after, gone)
     // A row holds the whole result, and whoever reads may take long.
     const job = { id, workflow_id, workspace_id }

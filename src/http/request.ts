@@ -16,6 +16,8 @@ export interface RequestContext {
   accepts<Type extends string>(types: readonly Type[]): Type | null
   /** Aborts when the client has gone. */
   readonly signal: AbortSignal
+  /** Aborts when the caller's credential is no longer good, as long as the answer lasts. For answers that last. */
+  readonly revoked: AbortSignal
 }
 
 /** The caller's `X-Request-Id` where it is 1–128 visible ASCII characters, else a new one. */

@@ -25,9 +25,9 @@ interface Incoming {
 
 export class Connection {
   readonly app: AppContext
-  readonly principal: Principal
   readonly followers: Followers
   readonly lanes = new Lanes()
+  #principal: Principal
   readonly #ws: WebSocket
   readonly #times: SocketTimes
   readonly #closed = new AbortController()
@@ -41,7 +41,7 @@ export class Connection {
     this.#ws = ws
     this.#times = times
     this.app = app
-    this.principal = principal
+    this.#principal = principal
     this.followers = new Followers(this)
     const keepAlive = new KeepAlive(ws, (frame) => this.send(frame), app.platform, times)
     ws.on('message', (data, binary) => this.#receive(data, binary))
@@ -55,6 +55,15 @@ export class Connection {
   /** Aborts when the socket is closed. */
   get closed(): AbortSignal {
     return this.#closed.signal
+  }
+
+  get principal(): Principal {
+    return this.#principal
+  }
+
+  /** The same caller may do more or less from now on. */
+  authorise(principal: Principal): void {
+    this.#principal = principal
   }
 
   set mode(mode: Mode) {
@@ -108,10 +117,17 @@ export class Connection {
     })
   }
 
+  /** Closes at once, and cuts the connection when the peer does not close in time. Its jobs run on. */
+  cut(code: number, reason: string): void {
+    const late = setTimeout(() => this.#ws.terminate(), this.#times.goodbye_ms)
+    this.#ws.once('close', () => clearTimeout(late))
+    this.#ws.close(code, reason)
+  }
+
   #receive(data: RawData, binary: boolean): void {
     // A socket that says goodbye still hears what was on its way.
     if (this.#ws.readyState !== this.#ws.OPEN) return
-    if (this.#overLimit()) return this.#ws.close(POLICY_VIOLATION, 'too many messages')
+    if (this.#overLimit()) return this.cut(POLICY_VIOLATION, 'too many messages')
     this.#inbox.push({ data: data as Buffer, binary })
     if (!this.#taking) void this.#takeAll()
   }
@@ -147,7 +163,9 @@ export class Connection {
     const { ws_rate_limit_disabled, ws_rate_limit_max } = this.app.config
     if (ws_rate_limit_disabled) return false
     const now = this.app.platform.now()
-    if (now - this.#windowStart >= RATE_WINDOW_MS) {
+    const elapsed = now - this.#windowStart
+    // A clock that was set back begins a window as well.
+    if (elapsed >= RATE_WINDOW_MS || elapsed < 0) {
       this.#windowStart = now
       this.#windowCount = 0
     }

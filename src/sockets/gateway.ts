@@ -2,22 +2,28 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { requestFacts } from '../access/facts.ts'
+import { type RequestFacts, requestFacts } from '../access/facts.ts'
 import type { Principal } from '../access/principal.ts'
 import type { Verdict } from '../access/verdict.ts'
 import type { AppContext } from '../context.ts'
 import { Connection } from './connection.ts'
 import { SOCKET_TIMES, type SocketTimes } from './keep-alive.ts'
+import { type RefusalStatus, refuse } from './refusal.ts'
 
 /** RFC 6455, section 7.4.1, and the registry it founded: the server restarts. */
 const SERVICE_RESTART = 1012
+const POLICY_VIOLATION = 1008
 const UNAVAILABLE = '503 Service Unavailable'
+/** RFC 6455, section 4.4. */
+const VERSION = '13'
 
 export class Gateway {
   readonly #app: AppContext
   readonly #times: SocketTimes
   readonly #sockets: WebSocketServer
   readonly #connections = new Set<Connection>()
+  /** Sockets that are decided on, or were refused and not closed yet. */
+  readonly #others = new Set<Duplex>()
 
   constructor(app: AppContext, times: Partial<SocketTimes> = {}) {
     this.#app = app
@@ -28,44 +34,66 @@ export class Gateway {
       perMessageDeflate: false,
       clientTracking: false,
     })
+    this.#sockets.on('wsClientError', (_error, socket, request) => this.#malformed(socket, request))
   }
 
-  /** Decides on one upgrade: who calls, then where to. A refusal frees the socket at once. */
+  /** Decides on one upgrade: who calls, then where to. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    this.#others.add(socket)
+    socket.once('close', () => this.#others.delete(socket))
     socket.on('error', () => socket.destroy())
     const facts = requestFacts(request, 'socket')
     const act = ({ principal, refusal }: Verdict): void => {
-      if (refusal) return refuse(socket, refusal.kind === 'unavailable' ? UNAVAILABLE : '401 Unauthorized')
-      if (facts.path !== '/ws') return refuse(socket, '404 Not Found')
-      if (this.#app.jobs.draining) return refuse(socket, UNAVAILABLE)
-      this.#sockets.handleUpgrade(request, socket, head, (ws) => this.#open(ws, principal))
+      if (refusal) return this.#refuse(socket, refusal.kind === 'unavailable' ? UNAVAILABLE : '401 Unauthorized')
+      if (facts.path !== '/ws') return this.#refuse(socket, '404 Not Found')
+      if (this.#app.jobs.draining) return this.#refuse(socket, UNAVAILABLE)
+      this.#sockets.handleUpgrade(request, socket, head, (ws) => {
+        this.#others.delete(socket)
+        this.#open(ws, facts, principal)
+      })
     }
-    const verdict = this.#app.principalOf(facts)
-    if (verdict instanceof Promise) verdict.then(act).catch((error) => this.#failed(socket, error))
-    else act(verdict)
+    try {
+      const verdict = this.#app.principalOf(facts)
+      if (verdict instanceof Promise) verdict.then(act).catch((error) => this.#failed(socket, error))
+      else act(verdict)
+    } catch (error) {
+      this.#failed(socket, error)
+    }
+  }
+
+  #malformed(socket: Duplex, { headers }: IncomingMessage): void {
+    const spoken = headers['sec-websocket-version'] === VERSION
+    this.#refuse(socket, '400 Bad Request', spoken ? {} : { 'Sec-WebSocket-Version': VERSION })
   }
 
   #failed(socket: Duplex, error: unknown): void {
     this.#app.log.error({ err: error }, 'an upgrade failed')
-    refuse(socket, '500 Internal Server Error')
+    this.#refuse(socket, '500 Internal Server Error')
   }
 
-  #open(ws: WebSocket, principal: Principal): void {
+  #refuse(socket: Duplex, status: RefusalStatus, headers: Readonly<Record<string, string>> = {}): void {
+    refuse(socket, status, this.#times.linger_ms, headers)
+  }
+
+  #open(ws: WebSocket, facts: RequestFacts, principal: Principal): void {
     const connection = new Connection(ws, this.#app, principal, this.#times)
     this.#connections.add(connection)
-    ws.once('close', () => this.#connections.delete(connection))
+    const forget = this.#app.rechecks.watch(facts, principal, {
+      renewed: (now) => connection.authorise(now),
+      ended: () => connection.cut(POLICY_VIOLATION, 'the credential is no longer valid'),
+    })
+    ws.once('close', () => {
+      forget()
+      this.#connections.delete(connection)
+    })
   }
 
   /** Closes every connection with 1012 and waits until they are gone, as long as a goodbye may take. */
   async close(): Promise<void> {
+    for (const socket of this.#others) socket.destroy()
     await Promise.all(
       [...this.#connections].map((connection) => connection.close(SERVICE_RESTART, 'the server restarts')),
     )
     this.#sockets.close()
   }
-}
-
-/** A bare answer without a body; the descriptor is free when it has been sent. */
-function refuse(socket: Duplex, status: string): void {
-  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy())
 }

@@ -1,5 +1,6 @@
 // Pings, and the end of a connection that has fallen silent.
 import type { WebSocket } from 'ws'
+import { RECHECK_MS } from '../access/recheck.ts'
 import type { Platform } from '../platform.ts'
 
 /** How long a socket waits for what, in milliseconds. */
@@ -12,6 +13,10 @@ export interface SocketTimes {
   readonly drain_ms: number
   /** How long the end of a connection may take when the server closes it. */
   readonly goodbye_ms: number
+  /** How long the socket of a refused upgrade waits for its peer to close as well. */
+  readonly linger_ms: number
+  /** How often the credential of whoever opened it is looked at again. */
+  readonly recheck_ms: number
 }
 
 export const SOCKET_TIMES: SocketTimes = {
@@ -20,6 +25,8 @@ export const SOCKET_TIMES: SocketTimes = {
   silence_ms: 70_000,
   drain_ms: 30_000,
   goodbye_ms: 2_000,
+  linger_ms: 1_000,
+  recheck_ms: RECHECK_MS,
 }
 
 export class KeepAlive {
