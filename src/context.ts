@@ -1,7 +1,9 @@
 // What every door is handed: the services of one process, as one explicit argument.
+import type { Audit } from './access/audit.ts'
 import type { Gate } from './access/gate.ts'
 import type { RateLimiter } from './access/limiter.ts'
 import type { Rechecks } from './access/recheck.ts'
+import type { Tokens } from './access/token-checks.ts'
 import type { Assets } from './assets/assets.ts'
 import type { Config } from './config.ts'
 import type { Store } from './db/store.ts'
@@ -26,6 +28,9 @@ export interface AppContext {
   readonly vault: Vault
   /** Counts requests and upgrades by their caller's address, before `principalOf` is asked. */
   readonly limiter: RateLimiter
+  /** Where the log is told what callers with rights did, and who was refused. */
+  readonly audit: Audit
+  readonly tokens: Tokens
   /** Who makes a request or asks for a socket, or why the caller is refused. */
   readonly principalOf: Gate
   /** Asks again about the credentials of whoever keeps a socket or a stream open. */

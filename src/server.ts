@@ -5,10 +5,11 @@ import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Audit } from './access/audit.ts'
 import { createGate } from './access/gate.ts'
 import { RateLimiter } from './access/limiter.ts'
-import { NO_TOKENS } from './access/procedure.ts'
 import { Rechecks } from './access/recheck.ts'
+import { createTokenChecks, createTokens } from './access/token-checks.ts'
 import { openAssets } from './assets/open.ts'
 import type { Config } from './config.ts'
 import type { AppContext } from './context.ts'
@@ -119,6 +120,8 @@ async function startIn(
       await context.retention[Symbol.asyncDispose]()
       await gateway.close()
       await closeHttp(http)
+      await context.tokens.access[Symbol.asyncDispose]()
+      context.audit[Symbol.dispose]()
       await services[Symbol.asyncDispose]()
       await store[Symbol.asyncDispose]()
       owned.dispose()
@@ -187,7 +190,9 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     publisher: publisherWith(redactor, assets),
   })
   for (const warning of config.warnings) log.warn(warning)
-  const principalOf = createGate(config, NO_TOKENS, { log, platform })
+  const audit = new Audit(log, config.trusted_proxies)
+  const tokens = createTokens(config, { store, platform, log, vault, publicUrl })
+  const principalOf = createGate(config, createTokenChecks(config, tokens), { log, platform })
   const rechecks = new Rechecks(principalOf, { log, platform }, overrides.socket_times?.recheck_ms)
   const sweepFiles = () => assets.sweepUnreferenced(FILES_SWEPT)
   const retention = new Retention({ store, platform, log, job_days: config.job_retention_days, sweepFiles })
@@ -199,6 +204,8 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     redactor,
     vault,
     limiter: new RateLimiter(config, platform),
+    audit,
+    tokens,
     principalOf,
     rechecks,
     store,

@@ -17,6 +17,7 @@ CREATE INDEX job_unfinished on job (key)
     where status not in ('completed', 'failed', 'error', 'timed_out', 'cancelled');
 CREATE INDEX job_unfinished_by_status on job (status)
     where status not in ('completed', 'failed', 'error', 'timed_out', 'cancelled');
+CREATE INDEX mcp_token_by_expiry on mcp_token (expires_at);
 CREATE INDEX "workflow_by_access" on "workflow" ("access", "updated_at", "id");
 CREATE INDEX "workflow_by_graph" on "workflow" ("graph_sha256");
 CREATE INDEX workflow_by_owner on workflow (user_id, ifnull(workspace_id, ''), updated_at, id);

@@ -13,6 +13,7 @@ async function up(db: Kysely<unknown>): Promise<void> {
     await sql`create table mcp_token (id text not null primary key, user_id text not null, workspace_id text,
       client_id text not null, resource text not null, digest blob not null, scopes text not null,
       created_at text not null, expires_at text not null) strict, without rowid`.execute(tx)
+    await sql`create index mcp_token_by_expiry on mcp_token (expires_at)`.execute(tx)
     await sql`create table user_secret (user_id text not null, workspace text not null, name text not null,
       body blob not null, updated_at text not null, primary key (user_id, workspace, name)) strict, without rowid`.execute(
       tx,

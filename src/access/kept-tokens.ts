@@ -1,0 +1,81 @@
+// Tokens of which the service keeps a digest alone: how they are written, and whether one that was sent is what its row says.
+// Whose they are and what they are good for is left to those who keep the rows.
+import { hash, timingSafeEqual } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import type { Platform } from '../platform.ts'
+
+export interface KeptToken {
+  /** SHA-256 of the secret part, as it is written. */
+  readonly digest: Uint8Array
+  /** Milliseconds since the epoch; null where it lives until it is revoked. */
+  readonly expires_at: number | null
+}
+
+export interface NewToken {
+  /** `<noun>_<32 hexadecimal characters>` */
+  readonly id: string
+  /** What the caller gets to see, this once. */
+  readonly token: string
+  readonly digest: Uint8Array
+}
+
+/** How many random bytes nobody can guess. */
+const SECRET_BYTES = 32
+/** Of so many tokens the rows stay in memory. */
+const REMEMBERED = 10_000
+/** What the secret of a token that does not exist is compared with, so that it takes as long as any other. */
+const NO_DIGEST = new Uint8Array(32)
+
+/** One kind of tokens, `<prefix>_<the hexadecimal part of the id>_<32 random bytes as base64url>`. */
+export class KeptTokens<Kept extends KeptToken> {
+  readonly #prefix: string
+  readonly #noun: string
+  readonly #pattern: RegExp
+  readonly #load: (id: string) => Kept | null
+  readonly #remembered = new LRUCache<string, Kept>({ max: REMEMBERED })
+
+  constructor(prefix: string, noun: string, load: (id: string) => Kept | null) {
+    this.#prefix = prefix
+    this.#noun = noun
+    this.#pattern = new RegExp(`^${prefix}_([0-9a-f]{32})_([A-Za-z0-9_-]{43})$`)
+    this.#load = load
+  }
+
+  make(platform: Platform): NewToken {
+    const id = platform.id(this.#noun)
+    const secret = platform.secret(SECRET_BYTES)
+    return { id, token: `${this.#prefix}_${id.slice(this.#noun.length + 1)}_${secret}`, digest: digestOf(secret) }
+  }
+
+  /** What is kept of this token, if it is one, is good, and has not expired at `now`. */
+  check(token: string, now: number): Kept | null {
+    const [, key, secret] = this.#pattern.exec(token) ?? []
+    if (key === undefined || secret === undefined) return null
+    const kept = this.#find(`${this.#noun}_${key}`)
+    const same = sameDigest(digestOf(secret), kept?.digest ?? NO_DIGEST)
+    return kept && same && (kept.expires_at === null || now < kept.expires_at) ? kept : null
+  }
+
+  /** After its row has changed. */
+  forget(id: string): void {
+    this.#remembered.delete(id)
+  }
+
+  // What does not exist is not remembered: anybody can think of a million ids.
+  #find(id: string): Kept | null {
+    const remembered = this.#remembered.get(id)
+    if (remembered) return remembered
+    const kept = this.#load(id)
+    if (kept) this.#remembered.set(id, kept)
+    return kept
+  }
+}
+
+// Of the text, and not of the bytes: base64url has several texts for the same bytes, and only one of them was handed out.
+function digestOf(secret: string): Uint8Array {
+  return hash('sha256', secret, 'buffer')
+}
+
+function sameDigest(one: Uint8Array, other: Uint8Array): boolean {
+  return one.length === other.length && timingSafeEqual(one, other)
+}

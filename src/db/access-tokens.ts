@@ -1,0 +1,95 @@
+// Rows of access tokens (`ntk_…`). One statement per function; what a token is good for is said elsewhere.
+import { sql } from 'kysely'
+import type { AccessTokenTable } from './schema.ts'
+import { owned, type Scope } from './scope.ts'
+import { statement } from './statement.ts'
+import type { Tx } from './store.ts'
+
+const insert = statement<AccessTokenTable>()((db, p) =>
+  db.insertInto('access_token').values({
+    id: p('id'),
+    user_id: p('user_id'),
+    workspace_id: p('workspace_id'),
+    name: p('name'),
+    digest: p('digest'),
+    scopes: p('scopes'),
+    created_at: p('created_at'),
+    expires_at: p('expires_at'),
+    last_used_at: p('last_used_at'),
+  }),
+)
+
+const selectById = statement<{ id: string }>()((db, p) =>
+  db.selectFrom('access_token').selectAll().where('id', '=', p('id')),
+)
+
+const selectOwned = statement<Scope>()((db, p) =>
+  db
+    .selectFrom('access_token')
+    .selectAll()
+    .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') }))
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc'),
+)
+
+const countOwned = statement<Scope>()((db, p) =>
+  db
+    .selectFrom('access_token')
+    .select(sql<number>`count(*)`.as('count'))
+    .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') })),
+)
+
+const removeOwned = statement<Scope & { id: string }>()((db, p) =>
+  db
+    .deleteFrom('access_token')
+    .where('id', '=', p('id'))
+    .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') })),
+)
+
+const removeExpired = statement<Scope & { now: string }>()((db, p) =>
+  db
+    .deleteFrom('access_token')
+    .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') }))
+    .where('expires_at', '<=', p('now')),
+)
+
+// A time that is known to be later stays: uses are written late, and not in their order.
+const use = statement<{ id: string; at: string }>()((db, p) =>
+  db
+    .updateTable('access_token')
+    .set({ last_used_at: p('at') })
+    .where('id', '=', p('id'))
+    .where(sql<boolean>`ifnull(last_used_at, '') < ${p('at')}`),
+)
+
+export function insertAccessToken(tx: Tx, row: AccessTokenTable): void {
+  tx.run(insert, row)
+}
+
+/** The token with this id, whoever owns it: for the check of one that was sent. */
+export function accessTokenById(tx: Tx, id: string): AccessTokenTable | undefined {
+  return tx.get(selectById, { id })
+}
+
+/** All tokens of the scope, the newest first. */
+export function accessTokensOf(tx: Tx, { user_id, workspace_id }: Scope): AccessTokenTable[] {
+  return tx.all(selectOwned, { user_id, workspace_id })
+}
+
+export function countAccessTokens(tx: Tx, { user_id, workspace_id }: Scope): number {
+  return tx.get(countOwned, { user_id, workspace_id })?.count ?? 0
+}
+
+/** Whether the scope had such a token. */
+export function deleteAccessToken(tx: Tx, { user_id, workspace_id }: Scope, id: string): boolean {
+  return tx.run(removeOwned, { user_id, workspace_id, id }) > 0
+}
+
+/** Removes what has expired of the scope at `now`. */
+export function deleteExpiredAccessTokens(tx: Tx, { user_id, workspace_id }: Scope, now: string): void {
+  tx.run(removeExpired, { user_id, workspace_id, now })
+}
+
+export function noteAccessTokenUse(tx: Tx, id: string, at: string): void {
+  tx.run(use, { id, at })
+}

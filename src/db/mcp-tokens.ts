@@ -1,0 +1,51 @@
+// Rows of the access tokens of the MCP OAuth flow (`nta_…`). One statement per function.
+import type { McpTokenTable } from './schema.ts'
+import { statement } from './statement.ts'
+import type { Tx } from './store.ts'
+
+const insert = statement<McpTokenTable>()((db, p) =>
+  db.insertInto('mcp_token').values({
+    id: p('id'),
+    user_id: p('user_id'),
+    workspace_id: p('workspace_id'),
+    client_id: p('client_id'),
+    resource: p('resource'),
+    digest: p('digest'),
+    scopes: p('scopes'),
+    created_at: p('created_at'),
+    expires_at: p('expires_at'),
+  }),
+)
+
+const selectById = statement<{ id: string }>()((db, p) =>
+  db.selectFrom('mcp_token').selectAll().where('id', '=', p('id')),
+)
+
+const remove = statement<{ id: string }>()((db, p) => db.deleteFrom('mcp_token').where('id', '=', p('id')))
+
+const removeExpired = statement<{ now: string; limit: number }>()((db, p) =>
+  db
+    .deleteFrom('mcp_token')
+    .where('id', 'in', (eb) =>
+      eb.selectFrom('mcp_token').select('id').where('expires_at', '<=', p('now')).limit(p('limit')),
+    ),
+)
+
+export function insertMcpToken(tx: Tx, row: McpTokenTable): void {
+  tx.run(insert, row)
+}
+
+/** The token with this id, whoever owns it: for the check of one that was sent. */
+export function mcpTokenById(tx: Tx, id: string): McpTokenTable | undefined {
+  return tx.get(selectById, { id })
+}
+
+/** Whether there was such a token. */
+export function deleteMcpToken(tx: Tx, id: string): boolean {
+  return tx.run(remove, { id }) > 0
+}
+
+/** Removes at most `limit` tokens that have expired at `now`. */
+export function deleteExpiredMcpTokens(tx: Tx, now: string, limit: number): void {
+  tx.run(removeExpired, { now, limit })
+}
