@@ -12,7 +12,7 @@ NODE := node src/launch/node.mjs
 INSTALLED := node_modules/.installed
 CONTRACT := $(shell find spec codegen.config.ts src/codegen -type f 2>/dev/null)
 
-.PHONY: help install start test check generate check-generated types lint test-long test-browser test-strace crash bench clean
+.PHONY: help install start test check generate check-generated types lint coverage test-long test-browser test-strace crash bench clean
 
 help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,8 +46,13 @@ check-generated: $(INSTALLED) ## fail if generated/ is not what spec/ gives
 types: $(INSTALLED) ## check the types
 	$(NODE) node_modules/typescript/bin/tsc -p .
 
-lint: $(INSTALLED) ## check style and layers
+lint: $(INSTALLED) ## check style, and look for files, exports and packages that nobody uses
 	$(NODE) node_modules/@biomejs/biome/bin/biome check --error-on-warnings
+	$(NODE) node_modules/knip/bin/knip.js
+
+coverage: $(INSTALLED) ## run the tests and tell what of src/ they reach, line by line in coverage/ (TESTS= selects files)
+	$(NODE) node_modules/c8/bin/c8.js --include 'src/**' --exclude 'src/web/**' --temp-directory .cache/coverage \
+		--reporter text-summary --reporter html $(NODE) --test --test-concurrency=2 $(TESTS)
 
 test-long: $(INSTALLED) ## the tests with their full counts
 	SVC_TEST_SCALE=100 $(NODE) --test --test-concurrency=2 $(TESTS)

@@ -8,7 +8,6 @@ export interface CensusRow {
   readonly last_sequence: number
 }
 
-export const UNFINISHED = ['scheduled', 'pending', 'queued', 'running', 'paused', 'recovering', 'cancel_requested']
 export const RUNNING = ['running', 'recovering', 'cancel_requested']
 
 export function databaseOf(data_dir: string): string {
