@@ -1,10 +1,11 @@
 // From a decoded message to its handler: unknown, malformed and planned commands get their defined answers here.
-import { commandManifest } from '../../generated/messages.ts'
+import { type CommandInfo, commandManifest } from '../../generated/messages.ts'
 import { commandValidators } from '../../generated/validators.js'
 import { errorBodies, type Problem, ServiceError, toServiceError } from '../errors.ts'
 import { logFailure } from '../log.ts'
 import { problemsOf } from '../problems.ts'
 import type { Peer } from './peer.ts'
+import { forbidden, type JobCommand, refuseJob } from './scopes.ts'
 import { handlers } from './ws.ts'
 
 type Message = Record<string, unknown>
@@ -25,9 +26,18 @@ export function dispatch(connection: Peer, message: unknown, illFormed: readonly
   if (!validate(message)) return invalidCommand(connection, message, info.kind, problemsOf(validate.errors ?? []))
   if (illFormed.length > 0) return invalidCommand(connection, message, info.kind, illFormed)
   const handler = handlers[info.command as keyof typeof handlers] as Handler
-  connection.lanes.run(jobIdOf(message), () =>
-    info.kind === 'rpc' ? answerRpc(connection, message, handler) : carryOut(connection, message, handler),
-  )
+  connection.lanes.run(jobIdOf(message), () => {
+    const error = forbidden(connection.principal, info)
+    if (error) return refuseCommand(connection, message, info, error)
+    return info.kind === 'rpc' ? answerRpc(connection, message, handler) : carryOut(connection, message, handler)
+  })
+}
+
+function refuseCommand(connection: Peer, message: Message, { kind }: CommandInfo, error: ServiceError): void {
+  if (kind === 'job' && refuseJob(connection, message as unknown as JobCommand, error)) return
+  // Of all jobs, whoever may see none has none. An error that names nothing would end the only run of its client.
+  if (kind === 'job' && !hasRequestId(message)) return connection.send({ type: 'status', jobs: [] })
+  answerError(connection, message, error, error.publicMessage)
 }
 
 async function carryOut(connection: Peer, message: Message, handler: Handler): Promise<void> {

@@ -37,12 +37,16 @@ export class Gateway {
     this.#sockets.on('wsClientError', (_error, socket, request) => this.#malformed(socket, request))
   }
 
-  /** Decides on one upgrade: who calls, then where to. */
+  /** Decides on one upgrade: how often, then who calls, then where to. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     this.#others.add(socket)
     socket.once('close', () => this.#others.delete(socket))
     socket.on('error', () => socket.destroy())
     const facts = requestFacts(request, 'socket')
+    const taken = this.#app.limiter.take(facts)
+    if (taken?.allowed === false) {
+      return this.#refuse(socket, '429 Too Many Requests', { 'Retry-After': String(taken.reset_seconds) })
+    }
     const act = ({ principal, refusal }: Verdict): void => {
       if (refusal) return this.#refuse(socket, refusal.kind === 'unavailable' ? UNAVAILABLE : '401 Unauthorized')
       if (facts.path !== '/ws') return this.#refuse(socket, '404 Not Found')
