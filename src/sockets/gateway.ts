@@ -17,6 +17,13 @@ const UNAVAILABLE = '503 Service Unavailable'
 /** RFC 6455, section 4.4. */
 const VERSION = '13'
 
+interface Upgrade {
+  readonly request: IncomingMessage
+  readonly socket: Duplex
+  readonly head: Buffer
+  readonly facts: RequestFacts
+}
+
 export class Gateway {
   readonly #app: AppContext
   readonly #times: SocketTimes
@@ -42,27 +49,40 @@ export class Gateway {
     this.#others.add(socket)
     socket.once('close', () => this.#others.delete(socket))
     socket.on('error', () => socket.destroy())
-    const facts = requestFacts(request, 'socket')
-    const taken = this.#app.limiter.take(facts)
+    const upgrade = { request, socket, head, facts: requestFacts(request, 'socket') }
+    const taken = this.#app.limiter.take(upgrade.facts)
     if (taken?.allowed === false) {
+      this.#told(upgrade, 'RATE_LIMITED')
       return this.#refuse(socket, '429 Too Many Requests', { 'Retry-After': String(taken.reset_seconds) })
     }
-    const act = ({ principal, refusal }: Verdict): void => {
-      if (refusal) return this.#refuse(socket, refusal.kind === 'unavailable' ? UNAVAILABLE : '401 Unauthorized')
-      if (facts.path !== '/ws') return this.#refuse(socket, '404 Not Found')
-      if (this.#app.jobs.draining) return this.#refuse(socket, UNAVAILABLE)
-      this.#sockets.handleUpgrade(request, socket, head, (ws) => {
-        this.#others.delete(socket)
-        this.#open(ws, facts, principal)
-      })
-    }
     try {
-      const verdict = this.#app.principalOf(facts)
-      if (verdict instanceof Promise) verdict.then(act).catch((error) => this.#failed(socket, error))
-      else act(verdict)
+      const verdict = this.#app.principalOf(upgrade.facts)
+      if (!(verdict instanceof Promise)) return this.#act(upgrade, verdict)
+      verdict.then((late) => this.#act(upgrade, late)).catch((error) => this.#failed(socket, error))
     } catch (error) {
       this.#failed(socket, error)
     }
+  }
+
+  #act(upgrade: Upgrade, { principal, refusal }: Verdict): void {
+    const { request, socket, head, facts } = upgrade
+    // Whoever has gone while somebody else was asked hears nothing.
+    if (socket.destroyed) return
+    if (refusal) {
+      const unavailable = refusal.kind === 'unavailable'
+      this.#told(upgrade, unavailable ? 'SERVICE_UNAVAILABLE' : refusal.reason)
+      return this.#refuse(socket, unavailable ? UNAVAILABLE : '401 Unauthorized')
+    }
+    if (facts.path !== '/ws') return this.#refuse(socket, '404 Not Found')
+    if (this.#app.jobs.draining) return this.#refuse(socket, UNAVAILABLE)
+    this.#sockets.handleUpgrade(request, socket, head, (ws) => {
+      this.#others.delete(socket)
+      this.#open(ws, facts, principal)
+    })
+  }
+
+  #told({ facts, request }: Upgrade, reason: string): void {
+    this.#app.audit.refused({ facts, method: request.method ?? '', reason })
   }
 
   #malformed(socket: Duplex, { headers }: IncomingMessage): void {
