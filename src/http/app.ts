@@ -1,20 +1,23 @@
 // The HTTP door: one Express application, its routes made from the contract's manifest.
-// Order for every request: the limit of its caller; public operations; then who calls; then path and method; then content type,
-// validation, the handler.
+// Order for every request: the limit of its caller; browsers that ask first; public operations; then who calls; then path and method;
+// then content type, validation, the handler.
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express'
 import { type OperationInfo, operationManifest } from '../../generated/operations.ts'
+import type { Audit } from '../access/audit.ts'
 import { type RequestFacts, requestFacts } from '../access/facts.ts'
 import { mayCall, type Principal } from '../access/principal.ts'
 import type { Verdict } from '../access/verdict.ts'
 import type { AppContext } from '../context.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
 import { fromBodyParser, jsonBody } from './body.ts'
+import { preflight, shareWith } from './cors.ts'
 import { type Counted, count, countByClaim } from './counting.ts'
 import { handlers } from './handlers.ts'
 import { limit } from './limits.ts'
 import { allowedMethods, byPath, claimFinder, expressPaths } from './paths.ts'
 import { type AnyReply, doorOf, sendError, sendRefusal, sendReply } from './reply.ts'
 import { type RequestContext, requestId } from './request.ts'
+import { secure, showAnywhere } from './security.ts'
 import { bySignature, takesSignature } from './signed.ts'
 import { createValidators, type Validators, type ValidRequest } from './validate.ts'
 
@@ -49,10 +52,12 @@ export function createApp(context: AppContext): { app: Express; warmUp: () => Pr
   }
   const claims = claimFinder(served)
   app.use(begin(context))
-  app.use(limit(context.limiter, claims, (response) => localsOf(response).facts))
+  app.use(limit(context.limiter, claims, factsOf))
+  app.use(preflight(context.config, claims, factsOf))
   for (const operations of byPath(served.filter(isPublic))) mount(app, operations, tools)
   const admit = bySignature(context, (response) => {
     localsOf(response).signed = true
+    showAnywhere(response)
   })
   mount(app, served.filter(takesSignature), tools, admit)
   const counted = countByClaim(context, claims)
@@ -71,29 +76,37 @@ function localsOf(response: Response): Locals {
   return response.locals as Locals
 }
 
-function begin({ platform }: AppContext): RequestHandler {
+function factsOf(response: Response): RequestFacts {
+  return localsOf(response).facts
+}
+
+function begin({ config, platform }: AppContext): RequestHandler {
   return (request, response, next) => {
     const request_id = requestId(request, platform)
     localsOf(response).request_id = request_id
-    localsOf(response).facts = requestFacts(request, 'http')
+    const facts = requestFacts(request, 'http')
+    localsOf(response).facts = facts
     response.setHeader('X-Request-Id', request_id)
-    response.setHeader('X-Content-Type-Options', 'nosniff')
+    secure(response)
+    shareWith(facts, config, response)
     next()
   }
 }
 
-function authenticate({ principalOf }: AppContext, counted: Counted): RequestHandler {
+function authenticate({ principalOf, audit }: AppContext, counted: Counted): RequestHandler {
   return (request, response, next) => {
     const act = ({ principal, refusal }: Verdict): void => {
       if (refusal?.kind === 'unavailable') return next(new ServiceError('SERVICE_UNAVAILABLE'))
       if (refusal) {
+        const { facts, request_id } = localsOf(response)
+        audit.refused({ facts, method: request.method, reason: refusal.reason, request_id })
         sendRefusal(request, response, refusal.reason)
         return counted(request, response.statusCode)
       }
       localsOf(response).principal = principal
       next()
     }
-    const verdict = principalOf(localsOf(response).facts)
+    const verdict = principalOf(factsOf(response))
     if (verdict instanceof Promise) verdict.then(act).catch(next)
     else act(verdict)
   }
@@ -115,6 +128,7 @@ function mount(app: Express, operations: readonly OperationInfo[], tools: Tools,
 
 function stepsOf(operation: OperationInfo, { context, validators, parseJson }: Tools): RequestHandler[] {
   const steps: RequestHandler[] = [checkAccess(operation)]
+  if (operation.access === 'administrator') steps.push(tellAdministration(operation, context.audit))
   if (operation.body === 'json') steps.push(parseJson)
   const handle = (handlers as unknown as Record<string, Record<string, AnyHandler>>)[operation.tag]![
     operation.operationId
@@ -145,6 +159,15 @@ export function checkAccess({ access, scope }: OperationInfo): RequestHandler {
     if (access === 'administrator' && !(principal.administrator && mayCall(principal, 'admin'))) {
       throw new ServiceError('FORBIDDEN')
     }
+    next()
+  }
+}
+
+/** Tells the audit log of what an administrator is about to do. */
+export function tellAdministration({ operationId }: OperationInfo, audit: Audit): RequestHandler {
+  return (_request, response, next) => {
+    const { principal, request_id } = localsOf(response)
+    if (principal) audit.did('administrative_call', principal, { operation: operationId, request_id })
     next()
   }
 }
@@ -207,8 +230,11 @@ function failed(context: AppContext, claims: ReturnType<typeof claimFinder>, cou
     const error = toServiceError(fromBodyParser(thrown))
     // The rest of a body that is too large is not read: the connection cannot serve another request.
     if (error.status === 413) response.setHeader('Connection', 'close')
+    const { facts, principal, request_id } = localsOf(response)
+    if (error.code === 'FORBIDDEN')
+      context.audit.refused({ facts, method: request.method, reason: 'forbidden', principal, request_id })
     const door = claims(request.path)[0]?.errors ?? doorOf(request.path)
-    sendError(response, error, door, context.log, localsOf(response).request_id)
+    sendError(response, error, door, context.log, request_id)
     counted(request, error.status)
   }
 }

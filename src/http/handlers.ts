@@ -7,6 +7,16 @@ import { jobs } from './jobs.ts'
 import { nodes } from './nodes.ts'
 import type { RequestContext } from './request.ts'
 import { storage } from './storage.ts'
+import { tokens } from './tokens.ts'
 import { workflows } from './workflows.ts'
 
-export const handlers: HandlerTable<RequestContext> = { config, contract, health, jobs, nodes, storage, workflows }
+export const handlers: HandlerTable<RequestContext> = {
+  config,
+  contract,
+  health,
+  jobs,
+  nodes,
+  storage,
+  tokens,
+  workflows,
+}
