@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { Audit } from './access/audit.ts'
 import { createGate } from './access/gate.ts'
 import { RateLimiter } from './access/limiter.ts'
+import type { TokenChecks } from './access/procedure.ts'
 import { Rechecks } from './access/recheck.ts'
 import { createTokenChecks, createTokens } from './access/token-checks.ts'
 import { openAssets } from './assets/open.ts'
@@ -98,7 +99,10 @@ async function startIn(
     if (warning !== null) log.warn(warning)
     const stopping = new AbortController()
     const files_dir = database === ':memory:' ? temporaryFolder(owned) : config.data_dir
-    const parts = { log, redactor, vault, store, services, metrics, files_dir, stopping: stopping.signal }
+    const platform = overrides.platform ?? systemPlatform()
+    const identity = await identityOf(config, { platform, log, stopping: stopping.signal })
+    const known = { log, platform, redactor, vault, identity, store, services, metrics, files_dir }
+    const parts = { ...known, stopping: stopping.signal }
     const context = composeContext(config, parts, overrides, () => config.public_url ?? state.url)
     const recovered = await context.jobs.restore()
     if (recovered.running + recovered.waiting + recovered.ended > 0)
@@ -150,10 +154,22 @@ function temporaryFolder(owned: DisposableStack): string {
   return folder
 }
 
+/** Read where there is an identity provider alone: its library costs a start tens of milliseconds. */
+async function identityOf(
+  { identity_provider, admin_users }: Config,
+  tools: { platform: Platform; log: Log; stopping: AbortSignal },
+): Promise<TokenChecks['identity'] | undefined> {
+  if (!identity_provider) return
+  const { createIdentity } = await import('./access/identity.ts')
+  return createIdentity(identity_provider, { ...tools, admin_users })
+}
+
 interface Parts {
   readonly log: Log
+  readonly platform: Platform
   readonly redactor: Redactor
   readonly vault: Vault
+  readonly identity: TokenChecks['identity'] | undefined
   readonly store: Store
   readonly services: Services
   readonly metrics: Metrics
@@ -163,8 +179,7 @@ interface Parts {
 }
 
 function composeContext(config: Config, parts: Parts, overrides: Overrides, publicUrl: () => string): AppContext {
-  const { log, store, services, redactor, vault, metrics, stopping } = parts
-  const platform = overrides.platform ?? systemPlatform()
+  const { log, platform, store, services, redactor, vault, metrics, stopping } = parts
   const assets = openAssets(parts.files_dir, store, platform, vault.signingKey('storage'))
   const registry = overrides.registry ?? builtinNodes
   const events = new EventLog(store, (job_key) => storedSnapshot(store, job_key))
@@ -192,7 +207,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
   for (const warning of config.warnings) log.warn(warning)
   const audit = new Audit(log, config.trusted_proxies)
   const tokens = createTokens(config, { store, platform, log, vault, publicUrl })
-  const principalOf = createGate(config, createTokenChecks(config, tokens), { log, platform })
+  const principalOf = createGate(config, createTokenChecks(config, tokens, parts.identity), { log, platform })
   const rechecks = new Rechecks(principalOf, { log, platform }, overrides.socket_times?.recheck_ms)
   const sweepFiles = () => assets.sweepUnreferenced(FILES_SWEPT)
   const retention = new Retention({ store, platform, log, job_days: config.job_retention_days, sweepFiles })

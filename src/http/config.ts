@@ -5,13 +5,14 @@ import type { RequestContext } from './request.ts'
 
 export const config: ConfigHandlers<RequestContext> = {
   getConfig(_request, { app }) {
-    const { max_body_bytes, max_upload_bytes, ws_max_message_bytes } = app.config
+    const { identity_provider, max_body_bytes, max_upload_bytes, ws_max_message_bytes } = app.config
     return {
       status: 200,
       body: {
         version,
-        auth_mode: 'local',
-        identity_provider: null,
+        auth_mode: identity_provider ? 'identity_provider' : 'local',
+        // Its key is the server's own.
+        identity_provider: identity_provider && { url: identity_provider.url },
         features: {
           sdk_lifecycle: false,
           sdk_lifecycle_preview: false,

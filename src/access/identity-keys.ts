@@ -1,0 +1,127 @@
+// The keys that the identity provider signs with: fetched when they are first needed, again when they get old and when a token names
+// another one, and kept in use while the provider cannot be asked.
+import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose'
+import { ask, type IdentityTools, Outage, type ProviderRequests, Unavailable } from './identity-provider.ts'
+
+/** Keys are asked for again after this time. One that was withdrawn counts no longer than that, unless the provider is away. */
+const FRESH_MS = 10 * 60_000
+/** Keys are used for so long while no newer ones can be had: a night without the provider, and not a key that leaked last week. */
+const KEPT_MS = 24 * 60 * 60_000
+/** Between two requests for a key that is not known: anybody can make one up. */
+const UNKNOWN_PAUSE_MS = 2_000
+/** Between two requests where the last one failed. */
+const FAILED_PAUSE_MS = 1_000
+
+const PATH = '/.well-known/jwks.json'
+
+export class ProviderKeys {
+  readonly #provider: ProviderRequests
+  readonly #now: () => number
+  readonly #outage: Outage
+  #find: JWTVerifyGetKey | null = null
+  /** How often keys came. */
+  #round = 0
+  #known_at = Number.NEGATIVE_INFINITY
+  #failed_at = Number.NEGATIVE_INFINITY
+  #unknown_at = Number.NEGATIVE_INFINITY
+  #loading: Promise<void> | null = null
+
+  constructor(provider: ProviderRequests, { platform, log }: IdentityTools) {
+    this.#provider = provider
+    this.#now = () => platform.now()
+    this.#outage = new Outage('The keys of tokens', log)
+  }
+
+  /**
+   * The key that a token is signed with, as its header names it.
+   * @throws Unavailable where no keys can be had, or a newer key that cannot be looked for; a JOSEError where there is no such key
+   */
+  readonly find: JWTVerifyGetKey = async (header, token) => {
+    const round = this.#round
+    try {
+      const find = await this.#usable()
+      return await find(header, token)
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw this.#judged(error)
+      await this.#lookAgain(this.#round !== round)
+    }
+    try {
+      return await this.#find!(header, token)
+    } catch (error) {
+      throw this.#judged(error)
+    }
+  }
+
+  async #usable(): Promise<JWTVerifyGetKey> {
+    if (this.#find && this.#since(this.#known_at) < FRESH_MS) return this.#find
+    const failing = this.#failing
+    const loading = this.#load()
+    // While the provider is away nobody waits for it who can do without.
+    if (!this.#find || !failing) await loading
+    if (this.#find && this.#since(this.#known_at) < KEPT_MS) return this.#find
+    throw new Unavailable('there are no keys')
+  }
+
+  /** Asks for newer keys, unless those that are known came just now. */
+  async #lookAgain(just_came: boolean): Promise<void> {
+    if (just_came || (!this.#failing && this.#since(this.#unknown_at) < UNKNOWN_PAUSE_MS)) return
+    this.#unknown_at = this.#now()
+    await this.#load()
+    if (this.#failing) throw new Unavailable('a key is not known, and newer ones cannot be had')
+  }
+
+  get #failing(): boolean {
+    return this.#failed_at > Number.NEGATIVE_INFINITY
+  }
+
+  /** Milliseconds since then, by a clock that may have been put back. */
+  #since(then: number): number {
+    return Math.abs(this.#now() - then)
+  }
+
+  /** Never rejects. Does nothing so soon after a failure. */
+  #load(): Promise<void> {
+    if (!this.#loading && this.#since(this.#failed_at) < FAILED_PAUSE_MS) return Promise.resolve()
+    this.#loading ??= this.#fetch().finally(() => {
+      this.#loading = null
+    })
+    return this.#loading
+  }
+
+  async #fetch(): Promise<void> {
+    try {
+      const { status, body } = await ask(this.#provider, PATH, {})
+      if (status !== 200) throw new Unavailable(`status ${status}`)
+      this.#find = createLocalJWKSet(keySet(body))
+      this.#round++
+      this.#known_at = this.#now()
+      this.#failed_at = Number.NEGATIVE_INFINITY
+      this.#outage.end()
+    } catch (error) {
+      this.#failed_at = this.#now()
+      this.#outage.begin((error as Error).message, this.#failed_at)
+    }
+  }
+
+  /** A key that cannot be used is the provider's fault, and not the token's. */
+  #judged(error: unknown): unknown {
+    const of_token = error instanceof errors.JOSEError && !(error instanceof errors.JWKSInvalid)
+    if (of_token || error instanceof Unavailable) return error
+    this.#outage.begin('a key cannot be used', this.#now())
+    return new Unavailable('a key cannot be used')
+  }
+}
+
+const PUBLIC_KEYS = ['RSA', 'EC', 'OKP']
+
+/** The members of a set that can verify a signature. A set without any is no answer: a provider that signs has a key. */
+function keySet(body: unknown): { keys: { kty: string }[] } {
+  const given: unknown = (body as { keys?: unknown } | null)?.keys
+  const keys = Array.isArray(given) ? given.filter(isPublicKey) : []
+  if (keys.length === 0) throw new Unavailable('the answer holds no public key')
+  return { keys }
+}
+
+function isPublicKey(key: unknown): key is { kty: string } {
+  return typeof key === 'object' && key !== null && PUBLIC_KEYS.includes((key as { kty?: string }).kty ?? '')
+}

@@ -1,0 +1,115 @@
+// What a single token says: a JWT by its signature and claims, any other by asking the identity provider's user endpoint.
+import { errors, type JWTPayload, jwtVerify } from 'jose'
+import { ProviderKeys } from './identity-keys.ts'
+import { ask, type IdentityTools, Outage, type ProviderRequests, Unavailable } from './identity-provider.ts'
+import { signedInUser } from './identity-user.ts'
+import type { Identified } from './procedure.ts'
+
+/** A verdict and when it ends by itself, in milliseconds since the epoch. */
+export interface Found {
+  readonly identified: Identified
+  readonly ends: number
+}
+
+export type LookUp = (token: string) => Promise<Found>
+
+/** Asymmetric ones alone: with HS256 whoever reads the public key could sign (RFC 8725, section 2.1). */
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
+const AUDIENCE = 'authenticated'
+/** Seconds by which the provider's clock may be ahead. A token is good no longer for that. */
+const AHEAD_SECONDS = 5
+/** A refused token that only the provider could judge is not asked about again for so long. */
+const REFUSED_MS = 10_000
+/** So many questions about tokens are open at once; whoever comes on top is told to come back. */
+const MOST_QUESTIONS = 128
+
+const REASONS: Readonly<Record<string, string>> = {
+  aud: 'Invalid audience',
+  iss: 'Invalid issuer',
+  sub: 'Invalid subject',
+  exp: 'Invalid expiry',
+  nbf: 'Token not yet valid',
+}
+
+function refused(reason: string, ends = 0): Found {
+  return { identified: { rejected: reason }, ends }
+}
+
+const UNAVAILABLE: Found = { identified: { unavailable: true }, ends: 0 }
+
+/** Whether it is to be read as a JWT: three parts (RFC 7515, section 7.1), the signature of an unsigned one being empty. */
+export function looksSigned(token: string): boolean {
+  return token.split('.').length === 3
+}
+
+/** Judges JWTs (RFC 7519, section 7.2). */
+export function signedTokens(provider: ProviderRequests, tools: IdentityTools): LookUp {
+  const keys = new ProviderKeys(provider, tools)
+  const { platform, admin_users } = tools
+  const claimsOf = async (token: string): Promise<JWTPayload> => {
+    const { payload } = await jwtVerify(token, keys.find, {
+      algorithms: ALGORITHMS,
+      issuer: provider.base,
+      audience: AUDIENCE,
+      requiredClaims: ['exp', 'sub'],
+      clockTolerance: AHEAD_SECONDS,
+      currentDate: new Date(platform.now()),
+    })
+    return payload
+  }
+  return async (token) => {
+    try {
+      const claims = await claimsOf(token)
+      // Looked at after the keys have come, and without the tolerance.
+      const now = platform.now()
+      const ends = claims.exp! * 1000
+      if (ends <= now) return refused('Token expired')
+      if ((claims.iat ?? 0) * 1000 > now + AHEAD_SECONDS * 1000) return refused('Token not yet valid')
+      const principal = signedInUser(claims.sub, claims.app_metadata, ends, admin_users)
+      return principal ? { identified: { principal }, ends } : refused('Invalid subject')
+    } catch (error) {
+      if (error instanceof Unavailable) return UNAVAILABLE
+      return refused(reasonOf(error))
+    }
+  }
+}
+
+/** In words of our own: those of a library may change, and may say too much. */
+function reasonOf(error: unknown): string {
+  if (error instanceof errors.JWTExpired) return 'Token expired'
+  if (error instanceof errors.JWTClaimValidationFailed) return REASONS[error.claim] ?? 'Invalid token'
+  if (error instanceof errors.JOSEError) return 'Invalid token'
+  throw error
+}
+
+/** Asks for the user of a token that says nothing by itself. */
+export function opaqueTokens(provider: ProviderRequests, key: string, tools: IdentityTools): LookUp {
+  const { platform, admin_users, log } = tools
+  const outage = new Outage('The users of tokens', log)
+  let open = 0
+  const userOf = async (token: string): Promise<Found> => {
+    const { status, body } = await ask(provider, '/user', { apikey: key, Authorization: `Bearer ${token}` })
+    if (status === 401 || status === 403) return refused('Invalid token', platform.now() + REFUSED_MS)
+    const { id, app_metadata } = (body ?? {}) as { id?: unknown; app_metadata?: unknown }
+    if (status !== 200) throw new Unavailable(`status ${status}`)
+    if (typeof id !== 'string') throw new Unavailable('the answer holds no user')
+    const principal = signedInUser(id, app_metadata, null, admin_users)
+    if (!principal) return refused('Invalid subject', platform.now() + REFUSED_MS)
+    return { identified: { principal }, ends: Number.POSITIVE_INFINITY }
+  }
+  return async (token) => {
+    if (open >= MOST_QUESTIONS) return UNAVAILABLE
+    open++
+    try {
+      const found = await userOf(token)
+      outage.end()
+      return found
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error
+      outage.begin(error.message, platform.now())
+      return UNAVAILABLE
+    } finally {
+      open--
+    }
+  }
+}
