@@ -11,7 +11,7 @@ export type Verdict =
   | 'visitor'
   | 'let in'
   | '200'
-  | '403'
+  | '403 or 404'
   | '404'
   | '503'
   | '401 {"error":"Unauthorized"}'
@@ -73,14 +73,25 @@ const PUBLIC: readonly Path[] = [
   '/docs',
 ]
 
+/** `/api/workflows/examples/*` is public as well: what follows is the name of an example, and there is none of this name. */
+const NO_EXAMPLES: readonly Path[] = [
+  '/api/workflows/examples/../../workflows',
+  '/api/workflows/examples/%2e%2e/%2e%2e/workflows',
+]
+
 export function expected(one: Case): Verdict | null {
-  const outcome = !isSocket(one) && PUBLIC.includes(one.path) ? '200' : principal(one)
+  const outcome = (isSocket(one) ? null : inPublic(one.path)) ?? principal(one)
   if (outcome === null) return null
   // A query that the operation doesn't know is an error of its own, where the request gets as far as that.
   if (one.transport === 'HTTP, the token as api_key' && !String(outcome).startsWith('401')) return null
   if (outcome === 'visitor') return 'visitor'
   if (typeof outcome === 'string') return isSocket(one) ? bare(outcome) : outcome
   return isSocket(one) ? onSocket(one.path, outcome) : onHttp(one.path, outcome)
+}
+
+function inPublic(path: Path): Verdict | null {
+  if (NO_EXAMPLES.includes(path)) return '404'
+  return PUBLIC.includes(path) ? '200' : null
 }
 
 function isSocket({ transport }: Case): boolean {
@@ -217,8 +228,8 @@ function originFits(origin: Origin, { names }: Rules): boolean {
 function onHttp(path: Path, { name, administrator }: User): Verdict {
   if (path === '/api/workflows' || path === '/api/workflows/') return name
   if (path === '/metrics') return '200'
-  // "`/admin/*` needs an administrator …, else 403"
-  if (path === '/admin/collections') return administrator ? '404' : '403'
+  // "`/admin/*` needs an administrator …, else 403"; and as long as the operation is planned, "as an unknown path does". Both are refusals.
+  if (path === '/admin/collections') return administrator ? '404' : '403 or 404'
   if (['/api/nothing-here', '/nothing-here', '/v1/nothing-here'].includes(path)) return '404'
   if (['/api/threads', '/v1/models', '/mcp'].includes(path)) return '404'
   // How a path is spelled matters only in that it is never public by it.

@@ -1,0 +1,175 @@
+// Cases as they travel: real requests and real upgrades from real addresses, and what came of them in the words of the expectation.
+import { once } from 'node:events'
+import { type ClientRequest, type IncomingMessage, request as send } from 'node:http'
+import { networkInterfaces } from 'node:os'
+import WebSocket from 'ws'
+import { Client } from '../../helpers/socket.ts'
+import type { Case, Forwarded, Host, Origin, Peer } from './words.ts'
+
+export const ALLOWED_HOST = 'box.example'
+export const ALLOWED_ORIGIN = 'https://app.example'
+export const LAUNCH_SECRET = 'the-secret-of-this-launch'
+export const PROXY = '127.0.0.3'
+export const NETWORK = '10.9.0.0/16'
+
+const outward = Object.values(networkInterfaces())
+  .flatMap((list) => list ?? [])
+  .filter(({ internal, address }) => !internal && !address.startsWith('fe80:'))
+/** The machine's own addresses, as others see them. */
+export const OWN_IPV4 = outward.find(({ family }) => family === 'IPv4')?.address ?? null
+export const OWN_IPV6 = outward.find(({ family }) => family === 'IPv6')?.address ?? null
+const LOOPBACK_IPV6 = Object.values(networkInterfaces()).some((list) => list?.some(({ address }) => address === '::1'))
+
+/** The address of each peer, null where this machine has none such. */
+export const ADDRESSES: Readonly<Record<Peer, string | null>> = {
+  loopback: '127.0.0.1',
+  'loopback 127.0.0.2': '127.0.0.2',
+  'loopback IPv6': LOOPBACK_IPV6 ? '::1' : null,
+  'own address': OWN_IPV4,
+  'own IPv6 address': OWN_IPV6,
+  proxy: PROXY,
+}
+
+const HOSTS: Readonly<Record<Host, string>> = {
+  localhost: 'localhost',
+  LOCALHOST: 'LOCALHOST',
+  'a name below localhost': 'app.localhost',
+  'an IPv4 address': '192.168.7.7',
+  'an IPv6 address': '[fd00::7]',
+  'the allowed name': ALLOWED_HOST,
+  'another name': 'evil.example',
+  'a name that begins with localhost': 'localhost.evil.example',
+  'a name that begins with an address': '127.0.0.1.evil.example',
+}
+
+const ORIGINS: Readonly<Record<Exclude<Origin, 'its own' | 'none'>, string>> = {
+  'a dev server on localhost': 'http://localhost:5173',
+  'a file': 'file://',
+  'a browser extension': 'chrome-extension://abcdefghijklmnopabcdefghijklmnop',
+  'the allowed origin': ALLOWED_ORIGIN,
+  'another site': 'https://evil.example',
+  'a site that begins with localhost': 'http://localhost.evil.example',
+  null: 'null',
+  'null, with the secret of the launch': 'null',
+  'null, with another secret': 'null',
+}
+
+const FORWARDING: Readonly<Record<Exclude<Forwarded, 'nobody'>, string>> = {
+  'a stranger': '203.0.113.9',
+  loopback: '127.0.0.1',
+  'loopback IPv6': '::1',
+  network: '10.9.8.7',
+  'network, a stranger': '10.9.8.7, 203.0.113.9',
+  'a stranger, network': '203.0.113.9, 10.9.8.7',
+  'network, proxy': `10.9.8.7, ${PROXY}`,
+  'an unreadable address': 'unknown',
+  'Forwarded: for loopback': 'for=127.0.0.1',
+}
+
+/** What goes into the Authorization header (several: repeated), and the token alone. */
+export interface Credentials {
+  readonly header: readonly string[]
+  readonly token: string | null
+}
+
+type Headers = Record<string, string | string[]>
+
+function headersOf({ host, origin, forwarded, transport }: Case, { header }: Credentials, port: number): Headers {
+  const headers: Headers = { Host: `${HOSTS[host]}:${port}` }
+  if (origin === 'its own') headers.Origin = `http://${HOSTS[host].toLowerCase()}:${port}`
+  else if (origin !== 'none') headers.Origin = ORIGINS[origin]
+  if (origin === 'null, with the secret of the launch') headers['X-Svc-Local-Client'] = LAUNCH_SECRET
+  if (origin === 'null, with another secret') headers['X-Svc-Local-Client'] = 'another-secret'
+  if (forwarded.startsWith('Forwarded')) headers.Forwarded = FORWARDING[forwarded as 'Forwarded: for loopback']
+  else if (forwarded !== 'nobody') headers['X-Forwarded-For'] = FORWARDING[forwarded]
+  if (transport.endsWith('Basic header')) headers.Authorization = 'Basic YTpi'
+  else if (!transport.includes('api_key') && header.length > 0) headers.Authorization = [...header]
+  return headers
+}
+
+function targetOf({ path, transport }: Case, { token }: Credentials): string {
+  return transport.includes('api_key') && token !== null ? `${path}?api_key=${encodeURIComponent(token)}` : path
+}
+
+/** Sends the case to the server on `port` and gives what came of it. */
+export async function tried(one: Case, credentials: Credentials, port: number): Promise<string> {
+  const address = ADDRESSES[one.peer]!
+  const options = {
+    host: one.peer.startsWith('own') || one.peer === 'loopback IPv6' ? address : '127.0.0.1',
+    port,
+    localAddress: address,
+    headers: headersOf(one, credentials, port),
+    agent: false,
+  } as const
+  const path = targetOf(one, credentials)
+  return one.transport.startsWith('socket') ? overSocket(options, path) : overHttp({ ...options, path })
+}
+
+type Options = Parameters<typeof send>[0] & { headers: Headers; host: string; port: number }
+
+async function overHttp(options: Options & { path: string }): Promise<string> {
+  const outgoing = send(options)
+  outgoing.end()
+  const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
+  const text = await textOf(incoming)
+  const { statusCode: status } = incoming
+  if (status === 200 && /^\/api\/workflows\/?$/.test(options.path)) return owners(JSON.parse(text))
+  if (status === 401) return `401 ${text}`
+  if (status! >= 400) return `${status} ${JSON.parse(text).error?.code === status ? 'in the form of errors' : text}`
+  return String(status)
+}
+
+/** Of whom the stored workflows are: each has its owner for a name. */
+function owners(workflows: readonly { name: string }[]): string {
+  return workflows
+    .map(({ name }) => name)
+    .filter((name) => name.startsWith('user '))
+    .join(' and ')
+}
+
+async function overSocket({ headers, ...options }: Options, path: string): Promise<string> {
+  const { host } = options
+  const ws = new WebSocket(`ws://${host.includes(':') ? `[${host}]` : host}:${options.port}/`, {
+    ...options,
+    headers: headers as Record<string, string>,
+    // The path as it is: a URL would be tidied up.
+    finishRequest: (request) => void Object.assign(request, { path }).end(),
+  })
+  ws.on('error', () => {})
+  const refusal = once(ws, 'unexpected-response') as Promise<[ClientRequest, IncomingMessage]>
+  const answer = await Promise.race([refusal, once(ws, 'open')])
+  return answer.length === 2 ? bare(answer[1] as IncomingMessage) : opened(ws)
+}
+
+/** A refused upgrade, once its connection has ended from the other side. */
+async function bare(incoming: IncomingMessage): Promise<string> {
+  const { statusCode, statusMessage, socket } = incoming
+  const closed = once(socket, 'close')
+  const text = await textOf(incoming)
+  await closed
+  const good = text === '' && (statusCode !== 401 || statusMessage === 'Unauthorized')
+  return `${statusCode} ${good ? 'bare' : `${statusMessage} ${text}`}`
+}
+
+async function opened(ws: WebSocket): Promise<string> {
+  await using client = new Client(ws, 'binary')
+  const { result, error } = await client.ask('list_workflows', {})
+  if (!error) return owners((result as { workflows: { name: string }[] }).workflows)
+  return (error as { code: string }).code === 'FORBIDDEN' ? 'visitor' : JSON.stringify(error)
+}
+
+async function textOf(incoming: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of incoming) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString()
+}
+
+/** Whether what came is what was expected. */
+export function fits(expectation: string, seen: string): boolean {
+  const status = Number(seen.split(' ')[0])
+  if (expectation === '401 reason') return /^401 \{"error":"[^"\\]{1,200}"\}$/.test(seen)
+  if (expectation === 'let in') return status !== 401 && status !== 403 && status < 500
+  if (expectation === '403 or 404') return fits('403', seen) || fits('404', seen)
+  if (/^[45]\d\d$/.test(expectation)) return seen === `${expectation} in the form of errors`
+  return seen === expectation
+}
