@@ -25,20 +25,8 @@ export class Automaton {
     this.#link(depths)
   }
 
-  /** The text with each word, and words that touch or overlap as one, replaced by `mark`; the same text where there is none. */
-  replace(text: string, mark: string): string {
-    const ranges = this.#ranges(text)
-    if (ranges.length === 0) return text
-    let replaced = ''
-    let done = 0
-    for (const [from, to] of ranges) {
-      replaced += text.slice(done, from) + mark
-      done = to
-    }
-    return replaced + text.slice(done)
-  }
-
-  #ranges(text: string): [number, number][] {
+  /** Where words stand in the text, in order: from (inclusive) and to (exclusive). Words that touch or overlap are one. */
+  ranges(text: string): [number, number][] {
     const ranges: [number, number][] = []
     let state = ROOT
     for (let at = 0; at < text.length; at++) {

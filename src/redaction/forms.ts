@@ -9,12 +9,16 @@ export const SHORTEST_SECRET = 8
  * of a user's name before it (RFC 7617).
  */
 export function secretForms(secret: string): string[] {
+  if (PLAIN.test(secret)) return [...new Set([secret, ...base64Forms(secret)])]
   const urls = [encodeURIComponent(secret.toWellFormed()), new URLSearchParams({ s: secret }).toString().slice(2)]
   const lower = urls.map((url) => url.replaceAll(/%../g, (code) => code.toLowerCase()))
   const once = jsonForms(secret)
   const twice = once.map(inJson)
   return [...new Set([secret, ...once, ...twice, ...twice.map(inJson), ...urls, ...lower, ...base64Forms(secret)])]
 }
+
+/** What neither JSON nor a URL writes otherwise: most keys and tokens. */
+const PLAIN = /^[\w.-]*$/
 
 function inJson(text: string): string {
   return JSON.stringify(text).slice(1, -1)

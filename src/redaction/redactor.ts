@@ -1,5 +1,4 @@
 // Replaces secrets in everything that is served or logged. It knows their values; which there are is said by those who have them.
-import { Automaton } from './automaton.ts'
 import {
   isHeaderName,
   isTellingName,
@@ -8,8 +7,8 @@ import {
   withoutCredentials,
   withoutNamed,
 } from './credentials.ts'
-import { SHORTEST_SECRET, secretForms } from './forms.ts'
-import { Grams } from './grams.ts'
+import { Finder } from './finder.ts'
+import { SHORTEST_SECRET } from './forms.ts'
 
 export interface RedactionOptions {
   /**
@@ -17,13 +16,6 @@ export interface RedactionOptions {
    * called "password" is what its owner asked for.
    */
   readonly names?: boolean
-}
-
-interface Matcher {
-  readonly grams: Grams
-  readonly words: Automaton
-  /** Whether a secret could be read in a number. */
-  readonly numeric: boolean
 }
 
 /** What is nested deeper is not looked at, and so is not shown. */
@@ -36,8 +28,7 @@ const UNDER_WAY = Symbol()
  * What holds none of them is given back as it came, the same object; nothing is changed in place.
  */
 export class Redactor {
-  readonly #secrets = new Set<string>()
-  #matcher: Matcher | null = null
+  readonly #secrets = new Finder()
 
   constructor(secrets: Iterable<string> = []) {
     for (const secret of secrets) this.add(secret)
@@ -45,19 +36,21 @@ export class Redactor {
 
   /** From now on `secret` is replaced, unless it has less than 8 characters. */
   add(secret: string): void {
-    if (secret.length < SHORTEST_SECRET || this.#secrets.has(secret)) return
-    this.#secrets.add(secret)
-    this.#matcher = null
+    if (secret.length >= SHORTEST_SECRET) this.#secrets.add(secret)
+  }
+
+  /** Takes back one `add`: the secret is shown again when all are taken back. */
+  forget(secret: string): void {
+    this.#secrets.forget(secret)
   }
 
   /** A quick look at a text, JSON included: false where nothing would be replaced in it. */
   mayHold(text: string): boolean {
-    return this.#known().grams.mayHold(text) || maySayCredentials(text)
+    return this.#secrets.mayHold(text) || maySayCredentials(text)
   }
 
   text(text: string, { names = false }: RedactionOptions = {}): string {
-    const { grams, words } = this.#known()
-    const known = grams.mayHold(text) ? words.replace(text, MARK) : text
+    const known = this.#secrets.replace(text, MARK)
     if (names) return withoutNamed(known)
     return maySayCredentials(known) ? withoutCredentials(known) : known
   }
@@ -73,24 +66,13 @@ export class Redactor {
   /** A JSON value, keys as well as values; it may hold bytes, which stay as they are. Of keys that become the same, the last counts. */
   value<T>(value: T, { names = false }: RedactionOptions = {}): T {
     if (typeof value === 'string') return this.text(value, { names }) as T
-    return new Walk(this, this.#known().numeric, names).value(value, 0) as T
+    return new Walk(this, this.#secrets.numeric, names).value(value, 0) as T
   }
 
   /** Headers by name, or a list of names and values in turn. */
   headers<T extends object>(headers: T): T {
     return this.value(headers, { names: true })
   }
-
-  #known(): Matcher {
-    this.#matcher ??= matcherOf([...this.#secrets])
-    return this.#matcher
-  }
-}
-
-function matcherOf(secrets: readonly string[]): Matcher {
-  const forms = secrets.flatMap(secretForms)
-  const numeric = secrets.some((secret) => /^[\d.e+-]+$/i.test(secret))
-  return { grams: new Grams(forms), words: new Automaton(forms), numeric }
 }
 
 /** One walk over one value. What is met twice is looked at once; what holds itself is cut there, since it has no end. */

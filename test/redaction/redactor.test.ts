@@ -1,9 +1,11 @@
 // Redaction: no known secret survives in any form or place, credentials are known by their looks, and all else stays as it is.
 import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { knownSecrets } from '../../src/redaction/known.ts'
 import { Redactor } from '../../src/redaction/redactor.ts'
+import { processorMs } from '../helpers/processor.ts'
 import { scaled } from '../helpers/scale.ts'
 
 const SECRET = 'pa/ss "wörd"\n+&'
@@ -125,6 +127,58 @@ describe('a known secret', () => {
       }),
       { numRuns: scaled(300) },
     )
+  })
+
+  test('is found as by looking for each, where many begin alike, come twice and go again', () => {
+    const beginning = 'sk-proj-'.repeat(16)
+    const one = fc.record({
+      shared: fc.constantFrom(0, 8, 31, 32, 33, 95, 96, 97, 128),
+      rest: fc.string({ unit: fc.constantFrom('a', 'b', '-'), minLength: 8, maxLength: 10 }),
+    })
+    const secrets = fc.array(
+      one.map(({ shared, rest }) => beginning.slice(0, shared) + rest),
+      { minLength: 1, maxLength: 8 },
+    )
+    fc.assert(
+      fc.property(secrets, secrets, fc.nat(100), (stay, go, at) => {
+        const known = new Redactor(stay)
+        for (const secret of [...go, ...stay]) known.add(secret)
+        const text = `${beginning.slice(0, at)} ${[...go, ...stay].join(' ')} ${beginning}`
+        const hidden = known.text(text)
+        for (const secret of [...go, ...stay]) assert.ok(!hidden.includes(secret), secret)
+        for (const secret of [...go, ...stay]) known.forget(secret)
+        assert.equal(known.text(text), new Redactor(stay).text(text))
+        for (const secret of stay) known.forget(secret)
+        assert.equal(known.text(text), text)
+        assert.equal(known.mayHold(text), false)
+      }),
+      { numRuns: scaled(200) },
+    )
+  })
+
+  test('is one of thousands: knowing them, adding one and meeting one is cheap', () => {
+    const many = Array.from({ length: 10_000 }, (_, i) => `sk-proj-${hash('sha256', String(i), 'base64url')}`)
+    const known = new Redactor(many)
+    const clean = 'Nothing of sk-proj- that is any secret of ours stands in this text. '.repeat(5)
+    const rounds = Array.from({ length: 5 }, (_, round) => ({
+      added: processorMs(() => {
+        for (let i = 0; i < 100; i++) known.add(`another-secret-${round}-${i}`)
+      }),
+      clean: processorMs(() => {
+        for (let i = 0; i < 1_000; i++) assert.equal(known.text(clean), clean)
+      }),
+    }))
+    const least = (what: 'added' | 'clean') => Math.min(...rounds.map((round) => round[what]))
+    assert.ok(least('added') < 100, `${least('added')} ms for 100 more`)
+    assert.ok(least('clean') < 100, `${least('clean')} ms for 1,000 texts`)
+    for (const at of [0, 4_321, 9_999]) assert.equal(known.text(`(${many[at]})`), '([redacted])')
+  })
+
+  test('is found among more than one look takes up', () => {
+    const long = Array.from({ length: 4 }, (_, i) => `${i}-`.repeat(30_000))
+    const known = new Redactor(long)
+    assert.equal(known.text(`a ${long.join('')} b ${long[2]} c`), 'a [redacted] b [redacted] c')
+    assert.equal(known.text(`a ${long[3]!.slice(0, -1)}`), `a ${long[3]!.slice(0, -1)}`)
   })
 
   test('is found in a number, which then is a text', () => {
