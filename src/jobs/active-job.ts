@@ -274,7 +274,7 @@ export class ActiveJob implements Contender, JournalHost {
   detach(): void {
     if (this.#done || this.#writer.ended) return
     this.#done = true
-    const headers = { 'Retry-After': '10', Location: `/api/jobs/${encodeURIComponent(this.row.id)}` }
+    const headers = { Location: `/api/jobs/${encodeURIComponent(this.row.id)}` }
     this.#writer.close(new ServiceError('SERVICE_UNAVAILABLE', { headers }))
     this.#run?.abort()
     this.#run?.stopTimers()

@@ -344,5 +344,5 @@ export class JobService {
 }
 
 function stopped(): ServiceError {
-  return new ServiceError('SERVICE_UNAVAILABLE', { headers: { 'Retry-After': '10' } })
+  return new ServiceError('SERVICE_UNAVAILABLE')
 }

@@ -4,6 +4,7 @@ import type { Scope } from '../../src/db/scope.ts'
 import type { Graph } from '../../src/engine/graph.ts'
 import type { Submission } from '../../src/jobs/service.ts'
 import { startServer, type TestServer, temporaryFolder } from '../helpers/server.ts'
+import { submission } from '../jobs/kit.ts'
 import { type RawDatabase, type Sample, sampleOf } from './raw.ts'
 
 export const OWNER: Scope = { user_id: '1', workspace_id: null }
@@ -14,23 +15,6 @@ export const WIDE: Readonly<Record<string, string>> = {
   SVC_MAX_JOBS_PER_USER: '10000',
   SVC_MAX_RUNS_PER_WORKFLOW: '10000',
   SVC_MAX_QUEUED_JOBS: '1000000',
-}
-
-export function submission(more: Partial<Submission>): Submission {
-  return {
-    workflow_id: null,
-    graph: null,
-    params: {},
-    params_at: '/body/params',
-    job_id: null,
-    name: null,
-    concurrent: true,
-    timeout_seconds: null,
-    options: { persistence: 'job', event_detail: 'full', asset_persistence: 'auto' },
-    watched: false,
-    fed: false,
-    ...more,
-  }
 }
 
 /** Ends in the moment it is started: a row and ten events. */

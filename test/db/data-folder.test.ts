@@ -8,18 +8,8 @@ import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { openDataFolder, ownDatabase } from '../../src/db/data-folder.ts'
 import { StartError } from '../../src/start-error.ts'
+import { inFolder } from '../helpers/folder.ts'
 import { startServer, temporaryFolder } from '../helpers/server.ts'
-
-function inFolder(run: (folder: string) => void | Promise<void>) {
-  return async () => {
-    const folder = temporaryFolder()
-    try {
-      await run(folder)
-    } finally {
-      rmSync(folder, { recursive: true, force: true })
-    }
-  }
-}
 
 function refused(path: string, message: RegExp): void {
   assert.throws(

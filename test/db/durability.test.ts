@@ -4,12 +4,10 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { statement } from '../../src/db/statement.ts'
-import { Store, type Tx } from '../../src/db/store.ts'
+import { Store } from '../../src/db/store.ts'
 import { startServer, temporaryFolder } from '../helpers/server.ts'
-import { jobRow, openStore, putJob } from '../helpers/store.ts'
-import { memoryLog, watchConnections } from './kit.ts'
-
-const putting = (key: number) => (tx: Tx) => putJob(tx, jobRow(key))
+import { openStore } from '../helpers/store.ts'
+import { memoryLog, putting, watchConnections } from './kit.ts'
 
 describe('SVC_DURABILITY', () => {
   for (const [setting, level, warned] of [

@@ -11,14 +11,16 @@ import { statement } from '../../src/db/statement.ts'
 import { Store, type StoreOptions, type Tx } from '../../src/db/store.ts'
 import { ServiceError } from '../../src/errors.ts'
 import { StartError } from '../../src/start-error.ts'
+import { inFolder } from '../helpers/folder.ts'
 import { temporaryFolder } from '../helpers/server.ts'
-import { jobRow, putJob } from '../helpers/store.ts'
 import {
   cannotMount,
   damagePage,
   fill,
+  keysOf,
   type LogLine,
   memoryLog,
+  putting,
   readOnlyView,
   rootPage,
   smallDisk,
@@ -26,13 +28,6 @@ import {
 } from './kit.ts'
 
 const MIB = 1024 * 1024
-const jobKeys = statement()((db) => db.selectFrom('job').select('key').orderBy('key'))
-const keysOf = (tx: Tx) => tx.all(jobKeys, {}).map((row) => row.key)
-const putting =
-  (key: number, bytes = 1) =>
-  (tx: Tx) =>
-    putJob(tx, jobRow(key, { name: 'x'.repeat(bytes) }))
-
 /** What a client is told: to come back later, and nothing else. */
 function refusedLater(error: unknown): boolean {
   assert.ok(error instanceof ServiceError, String(error))
@@ -66,17 +61,6 @@ async function openIn(folder: string, more: StoreOptions = {}): Promise<Opened> 
       ms += more
     },
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
-  }
-}
-
-function inFolder(run: (folder: string) => Promise<void>) {
-  return async () => {
-    const folder = temporaryFolder()
-    try {
-      await run(folder)
-    } finally {
-      rmSync(folder, { recursive: true, force: true })
-    }
   }
 }
 

@@ -6,8 +6,23 @@ import { Writable } from 'node:stream'
 import { pino } from 'pino'
 import { type Connection, connections } from '../../src/db/connection.ts'
 import { copiers } from '../../src/db/log-copier.ts'
+import { statement } from '../../src/db/statement.ts'
+import type { Tx } from '../../src/db/store.ts'
 import type { Log } from '../../src/log.ts'
 import { temporaryFolder } from '../helpers/server.ts'
+import { jobRow, putJob } from '../helpers/store.ts'
+
+const jobKeys = statement()((db) => db.selectFrom('job').select('key').orderBy('key'))
+
+/** The keys of all jobs. */
+export function keysOf(tx: Tx): number[] {
+  return tx.all(jobKeys, {}).map((row) => row.key)
+}
+
+/** Puts a job in a transaction, which takes about so many bytes. */
+export function putting(key: number, bytes = 1): (tx: Tx) => void {
+  return (tx) => putJob(tx, jobRow(key, { name: 'x'.repeat(bytes) }))
+}
 
 /** A line of a log, as far as tests look at it. 30 is info, 40 a warning, 50 an error. */
 export interface LogLine {

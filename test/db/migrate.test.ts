@@ -1,22 +1,12 @@
 // Migrations: from nothing, a second time, from the future; and files that are no database of ours.
 import assert from 'node:assert/strict'
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { Store } from '../../src/db/store.ts'
 import { StartError } from '../../src/start-error.ts'
-import { temporaryFolder } from '../helpers/server.ts'
+import { inFolder } from '../helpers/folder.ts'
 import { jobRow, openStore, putJob } from '../helpers/store.ts'
 
 const DUMP = new URL('schema.sql', import.meta.url)
@@ -29,17 +19,6 @@ async function refused(path: string, message: RegExp): Promise<void> {
     assert.ok(!error.message.includes('\n'))
     return true
   })
-}
-
-function inFolder(run: (folder: string) => Promise<void>) {
-  return async () => {
-    const folder = temporaryFolder()
-    try {
-      await run(folder)
-    } finally {
-      rmSync(folder, { recursive: true, force: true })
-    }
-  }
 }
 
 describe('migrations', () => {

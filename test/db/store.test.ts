@@ -6,10 +6,7 @@ import { probe } from '../../src/db/probe.ts'
 import { statement } from '../../src/db/statement.ts'
 import type { Tx } from '../../src/db/store.ts'
 import { jobRow, openStore, putJob } from '../helpers/store.ts'
-
-const jobKeys = statement()((db) => db.selectFrom('job').select('key').orderBy('key'))
-const keysOf = (tx: Tx) => tx.all(jobKeys, {}).map((row) => row.key)
-const putting = (key: number) => (tx: Tx) => putJob(tx, jobRow(key))
+import { keysOf, putting } from './kit.ts'
 
 describe('store', () => {
   test('it writes ahead, syncs at every commit and holds foreign keys', async () => {

@@ -1,19 +1,29 @@
 // The write-ahead log: a thread copies it away while commits go on, it stays small, and what goes wrong with it is told.
 import assert from 'node:assert/strict'
-import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import Database from 'better-sqlite3'
 import { codeOf, faultOf } from '../../src/db/faults.ts'
 import { LogCopier } from '../../src/db/log-copier.ts'
-import { statement } from '../../src/db/statement.ts'
-import { Store, type StoreOptions, type Tx } from '../../src/db/store.ts'
+import { Store, type StoreOptions } from '../../src/db/store.ts'
 import { WalKeeper } from '../../src/db/wal.ts'
+import { inFolder } from '../helpers/folder.ts'
 import { runProcess } from '../helpers/process.ts'
-import { temporaryFolder, until } from '../helpers/server.ts'
-import { jobRow, openStore, putJob } from '../helpers/store.ts'
-import { cannotMount, fill, memoryLog, sizeOf, smallDisk, watchConnections, watchCopiers } from './kit.ts'
+import { until } from '../helpers/server.ts'
+import { openStore } from '../helpers/store.ts'
+import {
+  cannotMount,
+  fill,
+  keysOf,
+  memoryLog,
+  putting,
+  sizeOf,
+  smallDisk,
+  watchConnections,
+  watchCopiers,
+} from './kit.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB
@@ -22,23 +32,7 @@ const BYTES = 8 * KIB
 const NEVER_MS = 3_600_000
 const WRITE_ON = fileURLToPath(new URL('write-on.ts', import.meta.url))
 
-const jobKeys = statement()((db) => db.selectFrom('job').select('key').orderBy('key'))
-const keysOf = (tx: Tx) => tx.all(jobKeys, {}).map((row) => row.key)
-const putting =
-  (key: number, bytes = 1) =>
-  (tx: Tx) =>
-    putJob(tx, jobRow(key, { name: 'x'.repeat(bytes) }))
-
-function inFolder(run: (path: string) => Promise<void>) {
-  return async () => {
-    const folder = temporaryFolder()
-    try {
-      await run(join(folder, 'svc.db'))
-    } finally {
-      rmSync(folder, { recursive: true, force: true })
-    }
-  }
-}
+const atPath = (run: (path: string) => Promise<void>) => inFolder((folder) => run(join(folder, 'svc.db')))
 
 /** A store that is closed at the end of its block. */
 async function open(
@@ -64,7 +58,7 @@ describe('the write-ahead log', () => {
   ] as const)
     test(
       `stays small under constant writes at durability ${durability}, and no commit copies it`,
-      inFolder(async (path) => {
+      atPath(async (path) => {
         using watched = watchConnections()
         using copiers = watchCopiers()
         const limits = { bytes: 2 * MIB, look_every_ms: NEVER_MS }
@@ -92,7 +86,7 @@ describe('the write-ahead log', () => {
 
   test(
     'grows while a reader holds an old state, and is emptied once it has gone and the server is idle',
-    inFolder(async (path) => {
+    atPath(async (path) => {
       const { log, lines } = memoryLog()
       await using opened = await open(path, { wal: LIMITS, log })
       const { store, wal } = opened
@@ -115,7 +109,7 @@ describe('the write-ahead log', () => {
 
   test(
     'gives its room back when it begins anew, also on a server that is never idle',
-    inFolder(async (path) => {
+    atPath(async (path) => {
       await using opened = await open(path, { wal: { ...LIMITS, look_every_ms: NEVER_MS } })
       const { store, wal } = opened
       const reader = readerOf(path)
@@ -132,7 +126,7 @@ describe('the write-ahead log', () => {
 
   test(
     'is copied by a thread that ends after a minute without work, and starts again',
-    inFolder(async (path) => {
+    atPath(async (path) => {
       using copiers = watchCopiers()
       let ms = 0
       await using opened = await open(path, { wal: { ...LIMITS, look_every_ms: 1 }, now: () => ms })
@@ -158,7 +152,7 @@ describe('the write-ahead log', () => {
 describe('the close of a store', () => {
   test(
     'leaves no log behind, whatever its thread is doing',
-    inFolder(async (path) => {
+    atPath(async (path) => {
       using copiers = watchCopiers()
       for (const key of [1, 2, 3]) {
         await using opened = await open(path, { wal: LIMITS })
@@ -188,7 +182,7 @@ describe('the close of a store', () => {
 describe('a process', () => {
   test(
     'that is killed while its log is copied loses nothing that it acknowledged',
-    inFolder(async (path) => {
+    atPath(async (path) => {
       for (const keys of [30, 130]) {
         await using child = runProcess(WRITE_ON, [path])
         await until('writes', () => child.stdout().split('\n').length > keys, 30_000)
@@ -210,7 +204,7 @@ describe('a process', () => {
 
   test(
     'ends although its thread is there',
-    inFolder(async (path) => {
+    atPath(async (path) => {
       await using child = runProcess(WRITE_ON, [path, '60'])
       await until('its end', () => child.child.exitCode !== null, 30_000)
       assert.equal(child.child.exitCode, 0, child.stderr())
@@ -242,7 +236,7 @@ async function once(path: string, data: object | null = { path, durability: 'ful
 describe('a pass that fails', () => {
   test(
     'makes no database where there is none, and says what is wrong with one that is none',
-    inFolder(async (path) => {
+    atPath(async (path) => {
       const missing = await once(path)
       assert.deepEqual(missing.failed.map(codeOf), ['SQLITE_CANTOPEN'])
       assert.equal(existsSync(path), false)
@@ -257,7 +251,7 @@ describe('a pass that fails', () => {
 
   test(
     'for want of a thread is told, and the process goes on',
-    inFolder(async (path) => {
+    atPath(async (path) => {
       // The thread meets with an error of its own before it can do anything; the other one cannot be started at all.
       const ended = await once(path, null)
       const impossible = await once(path, { path, durability: () => {} })
@@ -270,7 +264,7 @@ describe('a pass that fails', () => {
 
   test(
     'for want of a thread leaves the log to the event loop',
-    inFolder(async (path) => {
+    atPath(async (path) => {
       await using opened = await open(path, { wal: { ...LIMITS, look_every_ms: NEVER_MS } })
       await opened.store[Symbol.asyncDispose]()
       const db = new Database(path)

@@ -14,7 +14,6 @@ let folder = ''
 let config_file = ''
 beforeEach(() => {
   folder = temporaryFolder()
-  mkdirSync(folder, { recursive: true })
   config_file = join(folder, 'deployment.yaml')
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))

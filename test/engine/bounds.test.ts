@@ -6,6 +6,7 @@ import { runInNewContext } from 'node:vm'
 import { execute } from '../../src/engine/execution.ts'
 import { silentObserver } from '../../src/engine/observer.ts'
 import { ANY, t } from '../../src/engine/types.ts'
+import { countListeners } from '../helpers/listeners.ts'
 import {
   Counter,
   edge,
@@ -267,18 +268,8 @@ describe('leftovers', () => {
   test('runs leave no listener, no timer and no growing memory', async () => {
     const clock = new HandClock()
     const abort = new AbortController()
-    let listeners = 0
     const { signal } = abort
-    const add = signal.addEventListener.bind(signal)
-    const remove = signal.removeEventListener.bind(signal)
-    signal.addEventListener = (...args: Parameters<typeof add>) => {
-      listeners++
-      add(...args)
-    }
-    signal.removeEventListener = (...args: Parameters<typeof remove>) => {
-      listeners--
-      remove(...args)
-    }
+    const listeners = countListeners(signal)
     const later = testType('test.Later', {
       properties: [value],
       outputs: [output],
@@ -296,7 +287,7 @@ describe('leftovers', () => {
     for (let runs = 0; runs < 9000; runs++) await one()
     collectGarbage()
     const grown = process.memoryUsage().heapUsed - before
-    assert.equal(listeners, 0)
+    assert.equal(listeners(), 0)
     assert.equal(clock.sleepers.size, 0)
     assert.ok(grown < 5e6, `the heap grew by ${Math.round(grown / 1e6)} MB`)
   })

@@ -10,6 +10,7 @@ import { ServiceError } from '../../src/errors.ts'
 import { type Feed, type FeedItem, TAIL_ITEMS } from '../../src/events/feed.ts'
 import { EventLog } from '../../src/events/log.ts'
 import type { EventBody, JobFrame } from '../../src/events/types.ts'
+import { countListeners } from '../helpers/listeners.ts'
 import { collect } from '../helpers/loop.ts'
 import { scaled } from '../helpers/scale.ts'
 import { until } from '../helpers/server.ts'
@@ -313,26 +314,16 @@ describe('the end of following', () => {
     const log = new EventLog(opened.store, noSnapshots)
     const writer = new Writer(log, await newJob(opened.store), 0)
     const stop = new AbortController()
-    let listeners = 0
     const { signal } = stop
-    const add = signal.addEventListener.bind(signal)
-    const remove = signal.removeEventListener.bind(signal)
-    signal.addEventListener = (...args: Parameters<typeof add>) => {
-      listeners++
-      add(...args)
-    }
-    signal.removeEventListener = (...args: Parameters<typeof remove>) => {
-      listeners--
-      remove(...args)
-    }
+    const listeners = countListeners(signal)
     const followers = Array.from({ length: 20 }, () => read(log.follow(writer.key, 0, signal), 0, 0))
     await turn()
     assert.equal(writer.feed.followed, true)
-    assert.equal(listeners, 20)
+    assert.equal(listeners(), 20)
     stop.abort()
     await Promise.all(followers)
     assert.equal(writer.feed.followed, false)
-    assert.equal(listeners, 0)
+    assert.equal(listeners(), 0)
   })
 
   test('abort between two items ends a follower before the next', async () => {

@@ -4,8 +4,8 @@ import { rmSync } from 'node:fs'
 import { test } from 'node:test'
 import { NodeError, type NodeType } from '../../src/engine/node-type.ts'
 import { graph, node, output, sink, source, testType, value } from '../engine/kit.ts'
-import { type TestServer, temporaryFolder, until } from '../helpers/server.ts'
-import { history, OWNER, startGated, submit, words } from './kit.ts'
+import { temporaryFolder, until } from '../helpers/server.ts'
+import { ended, history, OWNER, startGated, submit, words } from './kit.ts'
 
 const together = graph(
   [source('in', 'x'), node('frail', 'test.Frail'), node('gate', 'test.Gate'), sink('out')],
@@ -25,13 +25,6 @@ function frail(retry_safe: boolean) {
     },
   })
   return { seen, type }
-}
-
-async function ended({ context: { jobs } }: TestServer, id: string) {
-  return until('its end', async () => {
-    const { row } = await jobs.get(OWNER, id)
-    return row.finished_at !== null && row
-  })
 }
 
 for (const retry_safe of [true, false]) {

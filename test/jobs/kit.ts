@@ -13,7 +13,10 @@ import type { EventBody } from '../../src/events/types.ts'
 import type { ActiveJob } from '../../src/jobs/active-job.ts'
 import type { Submission } from '../../src/jobs/service.ts'
 import { Gate, graph, node, sink, source, withTypes } from '../engine/kit.ts'
-import { startServer, type TestServer, type TestSettings } from '../helpers/server.ts'
+import { startServer, type TestServer, type TestSettings, until } from '../helpers/server.ts'
+
+/** Longer than any end takes on a busy machine (ms). */
+const END_MS = 30_000
 
 export const OWNER: Scope = { user_id: '1', workspace_id: null }
 
@@ -80,6 +83,23 @@ export function submit({ context }: TestServer, more: Partial<Submission>, scope
   assert.equal(duplicate, false)
   assert.ok(active)
   return active
+}
+
+/** A job once it has ended, however it did. */
+export function ended({ context: { jobs } }: TestServer, id: string): Promise<JobTable> {
+  return until(
+    'its end',
+    async () => {
+      const { row } = await jobs.get(OWNER, id)
+      return row.finished_at !== null && row
+    },
+    END_MS,
+  )
+}
+
+/** What a job has given. */
+export function outputs(row: Pick<JobTable, 'result'>): object {
+  return (JSON.parse(row.result ?? 'null') as { outputs: object }).outputs
 }
 
 /** The events of a job up to its end, each valid, their sequences without gaps from 1 on. */

@@ -6,7 +6,7 @@ import { jobByKey } from '../../src/db/jobs.ts'
 import { systemPlatform } from '../../src/platform.ts'
 import { graph, mapType, node, sink, source } from '../engine/kit.ts'
 import { type TestServer, temporaryFolder, until } from '../helpers/server.ts'
-import { coded, gated, history, OWNER, plain, startGated, submit, words } from './kit.ts'
+import { coded, ended, gated, history, OWNER, plain, startGated, submit, words } from './kit.ts'
 
 const approval = graph(
   [source('in', 'x'), node('ask', 'human.Approval', {}), sink('yes')],
@@ -18,13 +18,6 @@ async function resting({ context: { jobs } }: TestServer, id: string): Promise<v
   await until('the job to rest', async () => {
     const { row, active } = await jobs.get(OWNER, id)
     return row.status === 'paused' && active === null
-  })
-}
-
-async function ended({ context: { jobs } }: TestServer, id: string) {
-  return until('its end', async () => {
-    const { row } = await jobs.get(OWNER, id)
-    return row.finished_at !== null && row
   })
 }
 

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test'
 import type { NodeType } from '../../src/engine/node-type.ts'
 import { graph, mapType, node, sink, source } from '../engine/kit.ts'
 import { temporaryFolder, until } from '../helpers/server.ts'
-import { coded, gated, history, OWNER, plain, startGated, submission, submit, words } from './kit.ts'
+import { coded, ended, gated, history, OWNER, outputs, plain, startGated, submission, submit, words } from './kit.ts'
 
 describe('an idempotency key', () => {
   const keyed = (more: object = {}) => submission({ graph: plain, idempotency_key: 'k', ...more })
@@ -119,10 +119,7 @@ describe('a retry', () => {
     assert.equal(job.row.status, 'failed')
     const { row } = await jobs.retry(OWNER, job.row.id)
     assert.notEqual(row.id, job.row.id)
-    const done = await until('its end', async () => {
-      const { row: now } = await jobs.get(OWNER, row.id)
-      return now.finished_at !== null && now
-    })
+    const done = await ended(server, row.id)
     assert.equal(done.status, 'completed')
     assert.deepEqual(ran, { slow: 1, frail: 2 })
     assert.deepEqual([done.name, done.options], [job.row.name, job.row.options])
@@ -152,10 +149,7 @@ describe('a retry', () => {
     const { row } = await jobs.retry(OWNER, second.row.id)
     const entry = await until('the firing', () => server.gate.waiting[0])
     entry.open()
-    const done = await until('its end', async () => {
-      const { row: now } = await jobs.get(OWNER, row.id)
-      return now.finished_at !== null && now
-    })
-    assert.deepEqual(JSON.parse(done.result!).outputs, { out: 'given' })
+    const done = await ended(server, row.id)
+    assert.deepEqual(outputs(done), { out: 'given' })
   })
 })

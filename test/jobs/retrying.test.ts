@@ -6,8 +6,7 @@ import { NodeError, type NodeType } from '../../src/engine/node-type.ts'
 import type { ServiceError } from '../../src/errors.ts'
 import { listJobs } from '../../src/jobs/reads.ts'
 import { graph, item, node, output, sink, source, testType, value } from '../engine/kit.ts'
-import { until } from '../helpers/server.ts'
-import { coded, type GatedServer, OWNER, startGated, submit } from './kit.ts'
+import { coded, ended, type GatedServer, OWNER, outputs, startGated, submit } from './kit.ts'
 
 /** Nodes of a world that changes between a job and its retry. */
 class World {
@@ -52,13 +51,6 @@ class World {
   }
 }
 
-async function ended({ context: { jobs } }: GatedServer, id: string) {
-  return until('its end', async () => {
-    const { row } = await jobs.get(OWNER, id)
-    return row.finished_at !== null && row
-  })
-}
-
 /** A job that has failed. */
 async function failed(server: GatedServer, of: Graph): Promise<string> {
   const job = submit(server, { graph: of })
@@ -90,7 +82,6 @@ async function refusal(server: GatedServer, id: string): Promise<string> {
   return error.publicMessage
 }
 
-const outputs = (row: { result: string | null }) => (JSON.parse(row.result ?? 'null') as { outputs: object }).outputs
 const errorOf = (row: { error: string | null }) => JSON.parse(row.error ?? 'null') as { type: string; node_id: string }
 
 /** `in -> list -> work -> out`, and `in -> beside`. */

@@ -7,7 +7,7 @@ import type { WaitingFor } from '../../generated/types.ts'
 import type { Problem, ServiceError } from '../../src/errors.ts'
 import { graph, node, sink, source } from '../engine/kit.ts'
 import { type TestServer, temporaryFolder, until } from '../helpers/server.ts'
-import { coded, history, OWNER, startGated, submit, valid, words } from './kit.ts'
+import { coded, ended, history, OWNER, outputs, startGated, submit, valid, words } from './kit.ts'
 
 const approval = graph(
   [source('in', 'x'), node('ask', 'human.Approval', { message: 'Send it?' }), sink('yes'), sink('no')],
@@ -35,18 +35,6 @@ async function suspended({ context: { jobs } }: TestServer, id: string): Promise
 }
 
 /** Judging a costly schema takes its time on a busy machine. */
-const LONG_MS = 30_000
-
-async function ended({ context: { jobs } }: TestServer, id: string) {
-  return until(
-    'its end',
-    async () => {
-      const { row } = await jobs.get(OWNER, id)
-      return row.finished_at !== null && row
-    },
-    LONG_MS,
-  )
-}
 
 /** What is said of a value that is refused. */
 async function problems(resumed: Promise<unknown>): Promise<Problem[]> {
@@ -63,8 +51,6 @@ function costly(): object {
   const properties = Object.fromEntries(Array.from({ length: 3000 }, (_, i) => [`p${i}`, {}]))
   return { properties, unevaluatedProperties: false }
 }
-
-const outputs = (row: { result: string | null }) => (JSON.parse(row.result ?? 'null') as { outputs: object }).outputs
 
 describe('a job that waits for a person', () => {
   for (const [value, given] of [

@@ -1,6 +1,6 @@
 // `svc deploy-token` as a script meets it: what goes to which stream, its exit codes, and several at once.
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { usageLine } from '../../src/cli/help.ts'
@@ -13,7 +13,6 @@ const AT_ONCE = 4
 let cwd = ''
 beforeEach(() => {
   cwd = temporaryFolder()
-  mkdirSync(cwd, { recursive: true })
 })
 afterEach(() => rmSync(cwd, { recursive: true, force: true }))
 

@@ -81,7 +81,7 @@ describe('svc serve', () => {
     await until('draining', async () => (await call(server, 'GET', '/health')).status === 503)
     const refused = await call(server, 'POST', '/api/workflows/greeting/run', { body: { params: { name: 'x' } } })
     assert.equal(refused.status, 503)
-    assert.equal(refused.headers['retry-after'], '10')
+    assert.match(String(refused.headers['retry-after']), /^[1-9]\d*$/)
     assert.deepEqual((await call(server, 'GET', '/ready')).body, { status: 'ok' })
     const { status, body } = await running
     assert.deepEqual([status, body.status, body.outputs], [200, 'completed', { out: 'x' }])

@@ -6,18 +6,8 @@ import { describe, test } from 'node:test'
 import { StartError } from '../../src/start-error.ts'
 import { keyFile, keyFileWarning, makeKey, nextKeyFile, readKeyFile, writeKeyFile } from '../../src/vault/master-key.ts'
 import { type KeyRecord, openVault, vaultUnder } from '../../src/vault/open.ts'
-import { startServer, temporaryFolder } from '../helpers/server.ts'
-
-function inFolder(run: (folder: string) => void | Promise<void>) {
-  return async () => {
-    const folder = temporaryFolder()
-    try {
-      await run(folder)
-    } finally {
-      rmSync(folder, { recursive: true, force: true })
-    }
-  }
-}
+import { inFolder } from '../helpers/folder.ts'
+import { startServer } from '../helpers/server.ts'
 
 /** What a database remembers. */
 class Remembered implements KeyRecord {

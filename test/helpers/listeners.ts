@@ -1,0 +1,17 @@
+// Who listens to a signal: what has ended must not.
+
+/** Counts the listeners that are added from now on and not removed. `once` listeners that were called still count. */
+export function countListeners(signal: AbortSignal): () => number {
+  let listeners = 0
+  const add = signal.addEventListener.bind(signal)
+  const remove = signal.removeEventListener.bind(signal)
+  signal.addEventListener = (...args: Parameters<typeof add>) => {
+    listeners++
+    add(...args)
+  }
+  signal.removeEventListener = (...args: Parameters<typeof remove>) => {
+    listeners--
+    remove(...args)
+  }
+  return () => listeners
+}
