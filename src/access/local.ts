@@ -74,7 +74,7 @@ function isLocalOrigin(hostname: string): boolean {
 }
 
 /** A desktop window has no origin that it could name; it brings the secret of its launch instead. */
-function isLocalClient({ origin, local_client }: RequestFacts, settings: LocalSettings): boolean {
+export function isLocalClient({ origin, local_client }: RequestFacts, settings: LocalSettings): boolean {
   return origin === 'null' && sameSecret(local_client, settings.local_client_token)
 }
 

@@ -57,8 +57,7 @@ const HEADERS = {
     "form-action 'none'",
     "frame-ancestors 'none'",
   ].join('; '),
-  'X-Frame-Options': 'DENY',
-  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Opener-Policy': 'same-origin',
 }
 
 export const contract: ContractHandlers<RequestContext> = {

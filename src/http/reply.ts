@@ -32,7 +32,13 @@ export function doorOf(path: string): Door {
 /** Writes a reply. `fault` hears of a body that breaks off while it is sent; the connection is cut then, so that nobody takes it for whole. */
 export function sendReply(response: Response, reply: AnyReply, fault: (error: Error) => void): void {
   response.statusCode = reply.status
-  if (reply.headers) for (const [name, value] of Object.entries(reply.headers)) response.setHeader(name, value)
+  if (reply.headers) {
+    for (const [name, value] of Object.entries(reply.headers)) {
+      // Every answer varies by the origin already.
+      if (name === 'Vary') response.vary(String(value))
+      else response.setHeader(name, value)
+    }
+  }
   if (reply.content_type !== undefined) return sendRaw(response, reply.content_type, reply.body, fault)
   if (reply.body === undefined) {
     response.end()

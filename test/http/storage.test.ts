@@ -29,6 +29,10 @@ describe('getObject and headObject', () => {
       'content-disposition': 'inline; filename="portrait.png"',
       'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
       'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'referrer-policy': 'no-referrer',
+      'cross-origin-resource-policy': 'same-origin',
+      vary: 'Origin',
     })
     for (const range of [undefined, 'bytes=1-3', 'bytes=200-']) {
       const asked: Record<string, string> = range === undefined ? {} : { Range: range }
