@@ -1,14 +1,14 @@
 // Who may open a socket, seen on the wire: refusals are one bare status, and leave nothing behind.
 import assert from 'node:assert/strict'
-import { readdirSync } from 'node:fs'
-import { createConnection } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { after, before, describe, test } from 'node:test'
-import { until } from '../helpers/server.ts'
+import { LOCAL_PRINCIPAL } from '../../src/access/principal.ts'
+import { admitted, UNAVAILABLE, type Verdict } from '../../src/access/verdict.ts'
+import { createLog } from '../../src/log.ts'
+import { startServer, until } from '../helpers/server.ts'
 import { connect } from '../helpers/socket.ts'
 import { type Bench, startBench } from './kit.ts'
-
-const scale = Number(process.env.SVC_TEST_SCALE ?? 1)
+import { dial, gatewayWith, type Handshake, handshake, upgrade as upgradeAt } from './raw.ts'
 
 let bench: Bench
 before(async () => {
@@ -16,36 +16,15 @@ before(async () => {
 })
 after(() => bench[Symbol.asyncDispose]())
 
-/** Sends an upgrade as bytes; gives everything that comes until the server closes, or the head of an acceptance. */
-function upgrade(path: string, headers: Record<string, string> = {}, at = new URL(bench.server.url)): Promise<string> {
-  const lines = Object.entries({
-    Host: at.host,
-    Connection: 'Upgrade',
-    Upgrade: 'websocket',
-    'Sec-WebSocket-Version': '13',
-    'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
-    ...headers,
-  }).map(([name, value]) => `${name}: ${value}\r\n`)
-  return new Promise((resolve, reject) => {
-    let text = ''
-    const socket = createConnection(Number(at.port), at.hostname)
-    socket.on('data', (data) => {
-      text += data.toString()
-      if (text.startsWith('HTTP/1.1 101')) {
-        socket.destroy()
-        resolve(text)
-      }
-    })
-    socket.once('end', () => resolve(text))
-    socket.once('error', reject)
-    socket.write(`GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`)
-  })
-}
+const upgrade = (path: string, headers: Handshake['headers'] = {}, method = 'GET') =>
+  upgradeAt(bench.server.url, path, { method, headers })
 
-function assertBare(answer: string, status: string): void {
-  const [head, ...body] = answer.split('\r\n\r\n')
-  assert.equal(head?.split('\r\n')[0], `HTTP/1.1 ${status}`)
-  assert.deepEqual(body, [''], 'there is no body')
+/** Nothing but a status and `headers`. */
+function assertBare(answer: string, status: string, headers: readonly string[] = []): void {
+  assert.equal(
+    answer,
+    [`HTTP/1.1 ${status}`, 'Connection: close', 'Content-Length: 0', ...headers, '', ''].join('\r\n'),
+  )
 }
 
 const accepted = (answer: string) => assert.match(answer, /^HTTP\/1\.1 101 Switching Protocols\r\n/)
@@ -89,15 +68,40 @@ describe('refused upgrades', () => {
     await using open = await startBench({ config: { host: '0.0.0.0' } })
     const url = new URL(open.server.url)
     url.hostname = own!.address
-    assertBare(await upgrade('/ws', {}, url), '401 Unauthorized')
+    assertBare(await upgradeAt(url, '/ws'), '401 Unauthorized')
   })
 
-  test('an unknown path and the planned sockets: 404, after authentication', async () => {
-    for (const path of ['/ws/agent', '/ws/extension', '/ws/download', '/ws/', '/wsx', '/', '/api/workflows', '/WS']) {
+  test('anything but exactly /ws: 404, after authentication', async () => {
+    const variants = [
+      '/ws/',
+      '/WS',
+      '/Ws',
+      '//ws',
+      '/ws//',
+      '/ws%2f',
+      '/%77s',
+      '/ws;a=b',
+      '/./ws',
+      '/ws/../ws',
+      '/ws#a',
+      '/wsx',
+    ]
+    for (const path of [
+      '/ws/agent',
+      '/ws/extension',
+      '/ws/download',
+      ...variants,
+      '/',
+      '*',
+      '/api/workflows',
+      '/mcp',
+    ]) {
       assertBare(await upgrade(path), '404 Not Found')
       assertBare(await upgrade(path, { Host: 'evil.example' }), '401 Unauthorized')
     }
     accepted(await upgrade('/ws?api_key=ignored'))
+    accepted(await upgrade('http://localhost/ws'))
+    assertBare(await upgrade('http://evil.example/ws'), '401 Unauthorized')
   })
 
   test('a request that offers another protocol is a plain request', async () => {
@@ -111,34 +115,141 @@ describe('refused upgrades', () => {
     assert.match(walled, /^HTTP\/1\.1 401 /)
   })
 
-  test('a handshake that is none is an HTTP error, and the server goes on', async () => {
-    for (const [name, value] of [
-      ['Sec-WebSocket-Version', '7'],
-      ['Sec-WebSocket-Key', 'short'],
-    ] as const) {
-      assert.match(await upgrade('/ws', { [name]: value }), /^HTTP\/1\.1 4\d\d /)
-    }
+  test('a handshake that is none: 400, and the version that is spoken; the server goes on', async () => {
+    const broken: [Handshake['headers'], readonly string[]][] = [
+      [{ 'Sec-WebSocket-Version': '7' }, ['Sec-WebSocket-Version: 13']],
+      [{ 'Sec-WebSocket-Version': null }, ['Sec-WebSocket-Version: 13']],
+      [{ 'Sec-WebSocket-Key': 'short' }, []],
+      [{ 'Sec-WebSocket-Key': null }, []],
+      [{ 'Sec-WebSocket-Protocol': 'a,,b' }, []],
+    ]
+    for (const [headers, more] of broken) assertBare(await upgrade('/ws', headers), '400 Bad Request', more)
+    assertBare(await upgrade('/ws', { 'Content-Length': '0' }, 'POST'), '400 Bad Request')
+    assertBare(await upgrade('/ws', { 'Sec-WebSocket-Key': 'short', Host: 'evil.example' }), '401 Unauthorized')
     await using client = await connect(bench.server)
     await client.settled()
   })
 
-  test('thousands of them leave no descriptor behind', { skip: !descriptors() && 'no /proc' }, async () => {
-    for (let at = 0; at < 20; at++) await upgrade('/ws', { Host: 'evil.example' })
-    const before = descriptors()
-    for (let at = 0; at < 2_000 * scale; at += 50) {
-      const path = at % 100 === 0 ? '/ws' : '/ws/agent'
-      const headers: Record<string, string> = at % 100 === 0 ? { Host: 'evil.example' } : {}
-      await Promise.all(Array.from({ length: 50 }, () => upgrade(path, headers)))
+  test('tokens that are no good on a socket: 401; what is no token at all counts for nothing', async () => {
+    const { mcp, signed } = bench.server.context.tokens
+    const { token } = await mcp.issue(LOCAL_PRINCIPAL, { client_id: 'c', scopes: ['read', 'write'] })
+    const session = signed.appSession({ app_id: 'a', visitor_id: 'v', workspace_id: null })
+    for (const key of [token, 'nta_', 'nda_', 'nda_a.b', `${session}x`, session.replace('nda_', 'nta_')]) {
+      assertBare(await upgrade('/ws', { Authorization: `Bearer ${key}` }), '401 Unauthorized')
+      assertBare(await upgrade(`/ws?api_key=${key}`), '401 Unauthorized')
     }
-    await until('the descriptors', () => descriptors() <= before)
+    accepted(await upgrade('/ws', { Authorization: `Bearer ${session}` }))
+    accepted(await upgrade(`/ws?api_key=${session}`))
+    // The query counts only where the header is absent.
+    assertBare(await upgrade(`/ws?api_key=${session}`, { Authorization: `Bearer ${token}` }), '401 Unauthorized')
+    accepted(await upgrade(`/ws?api_key=${token}`, { Authorization: `Bearer ${session}` }))
+  })
+
+  test('the answer arrives also where the client has sent more than the handshake', async () => {
+    const answer = await upgradeAt(bench.server.url, '/ws/agent', {}, 'x'.repeat(100_000))
+    assertBare(answer, '404 Not Found')
   })
 })
 
-/** How many files and sockets this process, client and server, holds open. */
-function descriptors(): number {
-  try {
-    return readdirSync('/proc/self/fd').length
-  } catch {
-    return 0
+test('upgrades are counted with requests, before anybody asks who calls: 429', async () => {
+  await using server = await startServer({
+    config: { rate_limit_max: 3, rate_limit_trust_proxy: true },
+  })
+  const from = (address: string) => upgradeAt(server.url, '/ws', { headers: { 'X-Forwarded-For': address } })
+  for (let at = 0; at < 3; at++) assertBare(await from('203.0.113.7'), '401 Unauthorized')
+  const [head = '', retry = '', ...rest] = (await from('203.0.113.7')).split(/(?=Retry-After: )/)
+  assert.equal(head, 'HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nContent-Length: 0\r\n')
+  assert.match(retry, /^Retry-After: ([1-9]|[1-5]\d|60)\r\n\r\n$/)
+  assert.deepEqual(rest, [])
+  assertBare(await from('203.0.113.8'), '401 Unauthorized')
+  for (let at = 0; at < 5; at++) accepted(await upgradeAt(server.url, '/ws'))
+})
+
+test('a key in the query is never logged, whatever becomes of the upgrade', async () => {
+  const lines: string[] = []
+  const log = createLog('trace', undefined, { write: (line) => lines.push(line) })
+  await using server = await startServer({ log })
+  const keys = ['plainkeyplainkey', 'ntk_unknownunknown', 'nta_unknownunknown', 'nda_unknownunknown']
+  const handshakes: readonly Handshake[] = [
+    {},
+    { headers: { Host: 'evil.example' } },
+    { headers: { 'Sec-WebSocket-Key': 'short' } },
+    { headers: { Authorization: 'Basic eHl6enk6eHl6enk=' } },
+    { method: 'POST' },
+  ]
+  for (const key of keys) {
+    for (const path of ['/ws', '/ws/agent']) {
+      for (const one of handshakes) await upgradeAt(server.url, `${path}?api_key=${key}`, one)
+    }
   }
-}
+  await using broken = await gatewayWith(server.context, () => {
+    throw new Error('the gate is broken')
+  })
+  assertBare(await upgradeAt(broken.url, '/ws?api_key=plainkeyplainkey'), '500 Internal Server Error')
+  const text = lines.join('')
+  assert.match(text, /"audit":"refused"/)
+  assert.match(text, /the gate is broken/)
+  assert.doesNotMatch(text, /api_key|plainkey|unknownunknown|eHl6enk/)
+})
+
+describe('where somebody else must be asked who calls', () => {
+  /** A gate that answers when the test says so. */
+  function slowGate() {
+    const asked: ((verdict: Verdict | Error) => void)[] = []
+    const gate = () =>
+      new Promise<Verdict>((resolve, reject) =>
+        asked.push((verdict) => (verdict instanceof Error ? reject(verdict) : resolve(verdict))),
+      )
+    const answer = async (verdict: Verdict | Error) => (await until('the question', () => asked.shift()))(verdict)
+    return { gate, answer, asked }
+  }
+
+  test('the upgrade waits; an outage is 503, a broken gate 500', async () => {
+    const { gate, answer } = slowGate()
+    await using door = await gatewayWith(bench.server.context, gate)
+    const cases: [Verdict | Error, (text: string) => void][] = [
+      [admitted(LOCAL_PRINCIPAL), accepted],
+      [UNAVAILABLE, (text) => assertBare(text, '503 Service Unavailable')],
+      [new Error('the gate is broken'), (text) => assertBare(text, '500 Internal Server Error')],
+    ]
+    for (const [verdict, check] of cases) {
+      const waiting = upgradeAt(door.url, '/ws')
+      await answer(verdict)
+      check(await waiting)
+    }
+  })
+
+  test('a client that has gone meanwhile, closed or reset, leaves nothing behind', async () => {
+    const { gate, answer, asked } = slowGate()
+    await using door = await gatewayWith(bench.server.context, gate, { linger_ms: 50 })
+    for (const leave of ['end', 'destroy', 'resetAndDestroy'] as const) {
+      for (const verdict of [admitted(LOCAL_PRINCIPAL), UNAVAILABLE, new Error('the gate is broken')]) {
+        const at = new URL(door.url)
+        const socket = dial(at)
+        socket.on('error', () => {})
+        socket.write(handshake(at, '/ws'))
+        await until('the question', () => asked.length === 1)
+        socket.resume()
+        socket[leave]()
+        await answer(verdict)
+        await until('the end', () => socket.destroyed || socket.readableEnded)
+        socket.destroy()
+        await until('the end of its connection', async () => (await door.connections()) === 0)
+      }
+    }
+    const waiting = upgradeAt(door.url, '/ws')
+    await answer(admitted(LOCAL_PRINCIPAL))
+    accepted(await waiting)
+  })
+
+  test('the server does not wait for them when it closes', async () => {
+    const { gate, asked } = slowGate()
+    const door = await gatewayWith(bench.server.context, gate)
+    const socket = dial(new URL(door.url))
+    socket.on('error', () => {})
+    socket.write(handshake(new URL(door.url), '/ws'))
+    await until('the question', () => asked.length === 1)
+    await door[Symbol.asyncDispose]()
+    socket.destroy()
+  })
+})

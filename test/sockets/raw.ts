@@ -1,0 +1,82 @@
+// Upgrades as bytes, and the gateway behind a gate of the test's own.
+import { createServer } from 'node:http'
+import { type AddressInfo, createConnection, type Socket } from 'node:net'
+import type { Gate } from '../../src/access/gate.ts'
+import { Rechecks } from '../../src/access/recheck.ts'
+import type { AppContext } from '../../src/context.ts'
+import { Gateway } from '../../src/sockets/gateway.ts'
+import type { SocketTimes } from '../../src/sockets/keep-alive.ts'
+
+export interface Handshake {
+  method?: string
+  /** Sent besides those of a handshake, or in their place; null leaves one out. */
+  headers?: Readonly<Record<string, string | null>>
+}
+
+/** The bytes of an upgrade. `path` is sent as it is. */
+export function handshake(at: URL, path: string, { method = 'GET', headers = {} }: Handshake = {}): string {
+  const lines = Object.entries({
+    Host: at.host,
+    Connection: 'Upgrade',
+    Upgrade: 'websocket',
+    'Sec-WebSocket-Version': '13',
+    'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
+    ...headers,
+  }).flatMap(([name, value]) => (value === null ? [] : [`${name}: ${value}\r\n`]))
+  return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`
+}
+
+/** A socket that never closes its side by itself. */
+export function dial(at: URL): Socket {
+  return createConnection({ port: Number(at.port), host: at.hostname, allowHalfOpen: true })
+}
+
+/** Sends an upgrade; gives everything that comes until the server closes, or the head of an acceptance. */
+export function upgrade(url: string | URL, path: string, handshaken: Handshake = {}, more = ''): Promise<string> {
+  const at = new URL(url)
+  return new Promise((resolve, reject) => {
+    let text = ''
+    const socket = dial(at)
+    const done = () => {
+      socket.destroy()
+      resolve(text)
+    }
+    socket.on('data', (data) => {
+      text += data.toString()
+      if (text.startsWith('HTTP/1.1 101')) done()
+    })
+    socket.once('end', done)
+    socket.once('error', reject)
+    socket.write(handshake(at, path, handshaken) + more)
+  })
+}
+
+export interface OwnGateway extends AsyncDisposable {
+  readonly url: string
+  readonly context: AppContext
+  /** How many connections it has. */
+  connections(): Promise<number>
+}
+
+/** A second door to the same services, before which `principalOf` stands. */
+export async function gatewayWith(
+  app: AppContext,
+  principalOf: Gate,
+  times: Partial<SocketTimes> = {},
+): Promise<OwnGateway> {
+  const context = { ...app, principalOf, rechecks: new Rechecks(principalOf, app, times.recheck_ms) }
+  const gateway = new Gateway(context, times)
+  const http = createServer()
+  http.on('upgrade', (request, socket, head) => gateway.upgrade(request, socket, head))
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
+    context,
+    connections: () =>
+      new Promise((resolve, reject) => http.getConnections((error, count) => (error ? reject(error) : resolve(count)))),
+    async [Symbol.asyncDispose]() {
+      await gateway.close()
+      await new Promise((resolve) => http.close(resolve))
+    },
+  }
+}
