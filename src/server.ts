@@ -1,7 +1,6 @@
 // A server as a value: `createServer` composes every part, listens, and gives back how to close it again.
 import { mkdtempSync, rmSync } from 'node:fs'
-import type { IncomingMessage, Server } from 'node:http'
-import { createRequire } from 'node:module'
+import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,6 +19,7 @@ import { Store } from './db/store.ts'
 import type { NodeRegistry } from './engine/node-type.ts'
 import { EventLog } from './events/log.ts'
 import { createApp } from './http/app.ts'
+import { createListener, type ListenerLimits } from './http/listener.ts'
 import { commitMetrics, endMetrics, jobMetrics } from './jobs/metrics.ts'
 import { publisherWith } from './jobs/publisher.ts'
 import { Retention } from './jobs/retention.ts'
@@ -39,15 +39,13 @@ import type { Vault } from './vault/vault.ts'
 import { Plans } from './workflows/plans.ts'
 import { WorkflowService } from './workflows/service.ts'
 
-// An `import` of this module reads all that it exports, among it the WebSocket of the platform: tens of milliseconds.
-const nodeHttp: typeof import('node:http') = createRequire(import.meta.url)('node:http')
-
 /** What a test may hold in its own hands. */
 export interface Overrides {
   platform?: Platform
   log?: Log
   registry?: NodeRegistry
   socket_times?: Partial<SocketTimes>
+  listener?: Partial<ListenerLimits>
   /** Shown to a second process that wants the same data folder. */
   owner?: string
 }
@@ -90,8 +88,7 @@ async function startIn(
   const committed = commitMetrics(metrics)
   const store = await Store.open(database, { durability: config.durability, log, committed })
   const services = createServices(config)
-  // A request may offer another protocol, such as h2c, and is then answered as if it had not (RFC 9110, section 7.8).
-  const http = nodeHttp.createServer({ shouldUpgradeCallback: asksForSocket })
+  const http = createListener(log, overrides.listener)
   try {
     const state = { url: '' }
     const { vault, key, warning } = await openVault(config.data_dir, config.secrets_master_key, new KeyFacts(store))
@@ -232,10 +229,6 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
   }
   jobMetrics(metrics, known)
   return { ...known, retention, metrics, stopping, started_at }
-}
-
-function asksForSocket({ headers }: IncomingMessage): boolean {
-  return headers.upgrade?.toLowerCase() === 'websocket'
 }
 
 function listen(http: Server, { host, port }: Config): Promise<string> {

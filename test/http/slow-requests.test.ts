@@ -1,0 +1,193 @@
+// Callers who take their time, send too much before anybody looks, or never leave.
+import assert from 'node:assert/strict'
+import { connect, type Socket } from 'node:net'
+import { describe, test } from 'node:test'
+import { connectionsWithin, openFilesIn } from '../../src/http/listener.ts'
+import { call } from '../helpers/http.ts'
+import { startServer, type TestServer, until } from '../helpers/server.ts'
+import { created, edge, gate, node } from './kit.ts'
+
+const HASTY = { head_ms: 300, request_ms: 600, idle_ms: 400, check_ms: 50 }
+
+interface Peer extends Disposable {
+  readonly socket: Socket
+  /** What came so far. */
+  readonly text: () => string
+  readonly closed: () => boolean
+}
+
+async function peer({ url }: TestServer, says = ''): Promise<Peer> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  const state = { text: '', closed: false }
+  socket.on('data', (chunk) => {
+    state.text += chunk.toString('latin1')
+  })
+  socket.on('error', () => {})
+  socket.on('close', () => {
+    state.closed = true
+  })
+  await until('a connection', () => !socket.connecting)
+  socket.write(says)
+  return {
+    socket,
+    text: () => state.text,
+    closed: () => state.closed,
+    [Symbol.dispose]: () => socket.destroy(),
+  }
+}
+
+/** Sends one byte after the other until it is cut off. */
+function dribble({ socket }: Peer, byte: string): void {
+  const timer = setInterval(() => socket.write(byte), 25)
+  socket.once('close', () => clearInterval(timer))
+}
+
+const HEAD = 'GET /health HTTP/1.1\r\nHost: localhost\r\n'
+
+function post(server: TestServer, path: string, length: number): Promise<Peer> {
+  return peer(
+    server,
+    `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`,
+  )
+}
+
+/** Waits until somebody was too slow: longer than a whole request may take. */
+async function outlast(server: TestServer): Promise<void> {
+  using slow = await post(server, '/api/workflows', 1_000)
+  dribble(slow, ' ')
+  await until('a slow request that is cut off', slow.closed)
+}
+
+describe('a request that takes too long to arrive', () => {
+  test('keeps nobody else waiting: 200 that send a byte now and then are gone in time', async () => {
+    await using server = await startServer({ listener: HASTY })
+    const slow = await Promise.all(Array.from({ length: 200 }, () => peer(server, HEAD)))
+    try {
+      for (const one of slow) dribble(one, 'x')
+      let served = 0
+      await until('the end of all of them', async () => {
+        const { status } = await call(server, 'GET', '/health')
+        assert.equal(status, 200)
+        served++
+        return slow.every(({ closed }) => closed())
+      })
+      assert.ok(served > 1)
+      for (const { text } of slow) assert.match(text(), /^HTTP\/1\.1 408 Request Timeout\r\nConnection: close\r\n\r\n$/)
+    } finally {
+      for (const { socket } of slow) socket.destroy()
+    }
+  })
+
+  test('with its body is answered with 408, and does nothing', async () => {
+    await using server = await startServer({ listener: HASTY })
+    using slow = await post(server, '/api/workflows', 1_000)
+    slow.socket.write('{"name": "Half"')
+    dribble(slow, ' ')
+    await until('its end', slow.closed)
+    assert.match(slow.text(), /^HTTP\/1\.1 408 /)
+    assert.deepEqual((await call(server, 'GET', '/api/workflows')).body, [])
+  })
+
+  test('after its refusal does not hold the connection either', async () => {
+    await using server = await startServer({ listener: HASTY })
+    using slow = await post(server, '/nowhere', 1_000)
+    dribble(slow, ' ')
+    await until('its end', slow.closed)
+    assert.match(slow.text(), /^HTTP\/1\.1 404 /)
+  })
+
+  test('and a connection that says nothing at all is closed', async () => {
+    await using server = await startServer({ listener: HASTY })
+    using silent = await peer(server)
+    await until('its end', silent.closed)
+  })
+
+  test('and one that has nothing more to ask is closed, after a while', async () => {
+    await using server = await startServer({ listener: HASTY })
+    using done = await peer(server, `${HEAD}\r\n`)
+    await until('the answer', () => done.text().includes('"status"'))
+    done.socket.write(`${HEAD}\r\n`)
+    await until('the second answer', () => done.text().split('HTTP/1.1 200').length === 3)
+    assert.match(done.text(), /Keep-Alive: timeout=/)
+    await until('its end', done.closed)
+  })
+})
+
+describe('an answer that takes long', () => {
+  const waiting = {
+    name: 'Waiting',
+    graph: {
+      nodes: [node('gate', 'test.Gate', { value: 'done' }), node('out', 'output.Output', { name: 'result' })],
+      edges: [edge('gate.output', 'out.value')],
+    },
+  }
+
+  test('is waited for', async () => {
+    const { registry, open } = gate()
+    await using server = await startServer({ listener: HASTY, registry })
+    const { id } = await created(server, waiting)
+    const run = call<{ status: string }>(server, 'POST', `/api/workflows/${id}/run`, { body: {} })
+    await outlast(server)
+    open()
+    assert.equal((await run).body.status, 'completed')
+  })
+
+  test('is not cut while it streams, however silent it is', async () => {
+    const { registry, open } = gate()
+    await using server = await startServer({ listener: HASTY, registry })
+    const { id } = await created(server, waiting)
+    const { body } = await call<{ job_id: string }>(server, 'POST', `/api/workflows/${id}/run`, {
+      body: { background: true },
+    })
+    using follower = await peer(server, `GET /api/jobs/${body.job_id}/events HTTP/1.1\r\nHost: localhost\r\n\r\n`)
+    await until('the stream', () => follower.text().includes('retry:'))
+    await outlast(server)
+    assert.ok(!follower.closed())
+    open()
+    await until('the last event', () => follower.text().includes('event: job_terminal'))
+  })
+})
+
+describe('the head of a request', () => {
+  test('of more than 16 KiB is answered with 431', async () => {
+    await using server = await startServer()
+    using large = await peer(server, `${HEAD}X-Large: ${'x'.repeat(16_384)}\r\n\r\n`)
+    await until('its end', large.closed)
+    assert.match(large.text(), /^HTTP\/1\.1 431 Request Header Fields Too Large\r\n/)
+  })
+
+  test('is read to its end, whatever the number of its lines: what a proxy adds there counts', async () => {
+    await using server = await startServer()
+    const many = Array.from({ length: 2_500 }, () => 'a:\r\n').join('')
+    const ask = (more: string) =>
+      peer(server, `GET /api/workflows HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${many}${more}\r\n`)
+    using local = await ask('')
+    using forwarded = await ask('X-Forwarded-For: 203.0.113.7\r\n')
+    await until('both answers', () => local.closed() && forwarded.closed())
+    assert.match(local.text(), /^HTTP\/1\.1 200 /)
+    assert.match(forwarded.text(), /^HTTP\/1\.1 401 /)
+  })
+})
+
+describe('connections', () => {
+  test('beyond their number are closed at once, and the others are served', async () => {
+    await using server = await startServer({ listener: { connections: 3 } })
+    const first = [await peer(server), await peer(server), await peer(server)]
+    using fourth = await peer(server, `${HEAD}\r\n`)
+    await until('its end', fourth.closed)
+    assert.equal(fourth.text(), '')
+    first[0]!.socket.write(`${HEAD}\r\n`)
+    await until('an answer', () => first[0]!.text().startsWith('HTTP/1.1 200'))
+    for (const one of first) one.socket.destroy()
+    await until('a free place', async () => (await call(server, 'GET', '/health').catch(() => null))?.status === 200)
+  })
+
+  test('leave descriptors for files', () => {
+    const limits =
+      'Limit  Soft Limit  Hard Limit  Units\nMax open files            1024                 524288               files\n'
+    assert.equal(openFilesIn(limits), 1024)
+    assert.equal(openFilesIn(limits.replace('1024', 'unlimited')), null)
+    assert.deepEqual([1024, 300, 1_048_576, null].map(connectionsWithin), [768, 150, 1_048_320, null])
+  })
+})
