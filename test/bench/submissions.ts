@@ -1,6 +1,7 @@
 // Acknowledged submissions in this process beside the same rows written barely, in transactions of as many jobs as there are callers.
 import type { Submission } from '../../src/jobs/service.ts'
 import { startServer, type TestServer } from '../helpers/server.ts'
+import { submission } from '../jobs/kit.ts'
 import type { BenchRow } from './engine.ts'
 import {
   ENDS_AT_ONCE,
@@ -9,7 +10,6 @@ import {
   OWNER,
   rawJobsPerSecond,
   storedSample,
-  submission,
   submissionsPerSecond,
   WAITS,
   WIDE,
