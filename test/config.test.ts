@@ -5,6 +5,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { type Config, ConfigError, type Environment, readConfig } from '../src/config.ts'
+import { rangesOf } from './access/kit.ts'
 
 const LISTEN = { host: '127.0.0.1', port: 7777 }
 const read = (environment: Environment) => readConfig(environment, LISTEN)
@@ -29,9 +30,19 @@ const DEFAULTS: Config = {
   ws_max_message_bytes: 32 * MIB,
   ws_rate_limit_disabled: false,
   ws_rate_limit_max: 200,
+  identity_provider: null,
+  trust_localhost: true,
+  trust_local_networks: [],
+  trusted_proxies: [],
+  admin_users: [],
+  integration_token: null,
   allowed_hosts: [],
   allowed_origins: [],
   local_client_token: null,
+  rate_limit_disabled: false,
+  rate_limit_max: 1000,
+  rate_limit_window_ms: 60_000,
+  rate_limit_trust_proxy: false,
   http_node_allow: [],
   secrets: {},
   secrets_master_key: null,
@@ -59,9 +70,25 @@ const GOOD: Record<string, [keyof Config, string, unknown]> = {
   SVC_WS_MAX_MESSAGE_BYTES: ['ws_max_message_bytes', '2048', 2_048],
   SVC_WS_RATE_LIMIT_DISABLED: ['ws_rate_limit_disabled', 'true', true],
   SVC_WS_RATE_LIMIT_MAX: ['ws_rate_limit_max', '1', 1],
-  SVC_ALLOWED_HOSTS: ['allowed_hosts', 'a.example, b.example,,', ['a.example', 'b.example']],
-  SVC_ALLOWED_ORIGINS: ['allowed_origins', 'https://a.example', ['https://a.example']],
-  SVC_LOCAL_CLIENT_TOKEN: ['local_client_token', 'secret', 'secret'],
+  SVC_TRUST_LOCALHOST: ['trust_localhost', 'No', false],
+  SVC_TRUST_LOCAL_NETWORKS: [
+    'trust_local_networks',
+    '172.16.0.0/12, 192.168.65.7,fd00::/8,,::ffff:10.0.0.0/104,fe80::1,64:ff9b::10.0.0.1',
+    rangesOf('172.16.0.0/12', '192.168.65.7/32', 'fd00::/8', '10.0.0.0/8', 'fe80::1/128', '64:ff9b::a00:1/128'),
+  ],
+  SVC_TRUSTED_PROXIES: ['trusted_proxies', '127.0.0.1,::1', rangesOf('127.0.0.1/32', '::1/128')],
+  SVC_INTEGRATION_TOKEN: ['integration_token', 'sixteen letters!', 'sixteen letters!'],
+  SVC_ALLOWED_HOSTS: ['allowed_hosts', 'a.example, B.example,,box_1', ['a.example', 'b.example', 'box_1']],
+  SVC_ALLOWED_ORIGINS: [
+    'allowed_origins',
+    'https://a.example,HTTP://B.example:80, https://[FD00::1]:8443,http://localhost:3000,tauri://localhost',
+    ['https://a.example', 'http://b.example', 'https://[fd00::1]:8443', 'http://localhost:3000', 'tauri://localhost'],
+  ],
+  SVC_LOCAL_CLIENT_TOKEN: ['local_client_token', 'a~secret!of-this', 'a~secret!of-this'],
+  SVC_RATE_LIMIT_DISABLED: ['rate_limit_disabled', '1', true],
+  SVC_RATE_LIMIT_MAX: ['rate_limit_max', '1', 1],
+  SVC_RATE_LIMIT_WINDOW_MS: ['rate_limit_window_ms', '100', 100],
+  SVC_RATE_LIMIT_TRUST_PROXY: ['rate_limit_trust_proxy', 'yes', true],
   SVC_HTTP_NODE_ALLOW: [
     'http_node_allow',
     '10.0.0.0/8, fd00::/8,::1,[::1]:8080,10.0.0.5:8080,intranet,Box.example:1,0.0.0.0/0',
@@ -69,11 +96,31 @@ const GOOD: Record<string, [keyof Config, string, unknown]> = {
   ],
 }
 
+const BAD_RANGES = [
+  '10.0.0.0/33',
+  '10.0.0.0/',
+  '/8',
+  '10.0.0.0/8/8',
+  '10.0.0/8',
+  '10.0.0.0/-1',
+  'fd00::/129',
+  'localhost',
+  'proxy.example',
+  'fe80::1%eth0',
+  'fe80::1%eth0/64',
+  '[::1]',
+  '127.0.0.1:80',
+  '127.1',
+  '010.0.0.1',
+  '*',
+]
+
 /** Values that are refused, each alone. */
 const BAD: Record<string, string[]> = {
   SVC_DATABASE_URL: ['postgres://x', '/srv/x.db', 'sqlite:'],
   SVC_DURABILITY: ['FULL', 'off', 'extra'],
-  SVC_PUBLIC_URL: ['example.org', 'ftp://example.org', 'http://'],
+  SVC_PUBLIC_URL: ['example.org', 'ftp://example.org', 'http://', 'https://example.org?x', 'https://example.org/#x'],
+  IDP_URL: ['idp.example', 'https://idp.example?key=1'],
   SVC_LOG_LEVEL: ['loud', 'INFO'],
   SVC_MAX_CONCURRENT_JOBS: ['0', '-1', '10001', '1.5', 'many', '1e3', '0x10'],
   SVC_MAX_JOBS_PER_USER: ['0', '10001'],
@@ -85,6 +132,41 @@ const BAD: Record<string, string[]> = {
   SVC_MAX_UPLOAD_BYTES: ['1023', '9007199254740992'],
   SVC_WS_MAX_MESSAGE_BYTES: ['1023', '1073741825'],
   SVC_WS_RATE_LIMIT_MAX: ['0', '1000001'],
+  SVC_RATE_LIMIT_MAX: ['0', '1000000001', '-5'],
+  SVC_RATE_LIMIT_WINDOW_MS: ['99', '86400001', '1s'],
+  SVC_TRUST_LOCALHOST: ['maybe', '2', 'trueish'],
+  SVC_TRUST_LOCAL_NETWORKS: BAD_RANGES,
+  SVC_TRUSTED_PROXIES: BAD_RANGES,
+  SVC_ALLOWED_HOSTS: [
+    'https://box.example',
+    'box.example:8080',
+    '*.example',
+    '*',
+    'box..example',
+    '.example',
+    'box.example.',
+    'box/example',
+    'ho st',
+    '[::1]',
+    'bücher.example',
+    `${'a'.repeat(64)}.example`,
+  ],
+  SVC_ALLOWED_ORIGINS: [
+    '*',
+    'null',
+    'app.example',
+    'https://',
+    'https://*.example',
+    'https://app.example/',
+    'https://app.example/path',
+    'https://app.example?x',
+    'https://app.example:port',
+    'https://app.example:99999',
+    'https://user@app.example',
+    'https://[::1',
+    'https://256.1.1.1',
+    'javascript:0',
+  ],
   SVC_HTTP_NODE_ALLOW: [
     '10.0.0.0/33',
     '10.0.0.0/',
@@ -113,6 +195,8 @@ const BAD: Record<string, string[]> = {
 
 /** Keys that more than one setting has a part in, or whose settings are not shown when they are wrong. */
 const UNLISTED: (keyof Config)[] = [
+  'identity_provider',
+  'admin_users',
   'secrets',
   'secrets_master_key',
   'secrets_master_key_new',
@@ -142,16 +226,19 @@ describe('settings', () => {
   })
 
   test('this test names every setting that config.ts reads, and every key of the configuration', () => {
-    const source = readFileSync(new URL('../src/config.ts', import.meta.url), 'utf8')
+    const source = ['config.ts', 'config/access.ts']
+      .map((path) => readFileSync(new URL(`../src/${path}`, import.meta.url), 'utf8'))
+      .join()
     const names = [...source.matchAll(/'((?:SVC|IDP)_[A-Z_]+)'/g)].map((match) => match[1]!)
-    assert.deepEqual([...new Set(names)].sort(), [...Object.keys(GOOD), 'IDP_KEY', 'IDP_URL'].sort())
+    assert.deepEqual([...new Set(names)].sort(), [...Object.keys(GOOD), 'IDP_KEY', 'IDP_URL', 'SVC_ADMIN_USERS'].sort())
     const keys = [...Object.keys(LISTEN), ...Object.values(GOOD).map(([key]) => key), ...UNLISTED]
     assert.deepEqual(keys.sort(), Object.keys(DEFAULTS).sort())
   })
 
   for (const [name, [key, text, value]] of Object.entries(GOOD)) {
     test(`${name} is read, and changes nothing else`, () => {
-      assert.deepEqual(read({ [name]: ` ${text} ` }), { ...DEFAULTS, [key]: value })
+      const known_secrets = name.endsWith('_TOKEN') ? [text] : []
+      assert.deepEqual(read({ [name]: ` ${text} ` }), { ...DEFAULTS, known_secrets, [key]: value })
     })
   }
 
@@ -202,6 +289,9 @@ describe('settings', () => {
       SVC_SECRET_DB: 'word of the db',
       OPENAI_API_KEY: 'sk-123456',
       SECRETS_MASTER_KEY: 'sixteen letters!',
+      IDP_KEY: 'key of the provider',
+      SVC_INTEGRATION_TOKEN: 'word of the bridges',
+      SVC_LOCAL_CLIENT_TOKEN: 'word-of-the-window',
     }
     assert.deepEqual(read(given).known_secrets, Object.values(given))
   })
@@ -213,13 +303,5 @@ describe('settings', () => {
     for (const on of ['1', 'true', 'yes', 'on', 'anything']) {
       assert.equal(read({ SVC_WS_RATE_LIMIT_DISABLED: on }).ws_rate_limit_disabled, true, on)
     }
-  })
-
-  test('says what is set without effect', () => {
-    const read = (environment: Record<string, string>) => readConfig(environment, { host: 'h', port: 1 }).warnings
-    assert.equal(read({ IDP_URL: 'https://idp.example' }).length, 1)
-    const [both] = read({ IDP_URL: 'https://idp.example', IDP_KEY: 'key' })
-    assert.match(both!, /IDP_URL and IDP_KEY/)
-    assert.doesNotMatch(both!, /idp\.example|key$/)
   })
 })

@@ -1,28 +1,27 @@
 // Where a request comes from: the peer of the socket, or whom a trusted proxy names.
 import { isIP } from 'node:net'
-import { type Address, isWithin, type Range, readAddress } from '../net/addresses.ts'
+import { type Address, isWithin, type Range, readRange } from '../net/addresses.ts'
 import type { RequestFacts } from './facts.ts'
 
 export interface Client {
-  /** Null where a proxy does not say it, or says something that is no address. */
+  /** Null where nobody says it who is believed, or where what is said is no address, or a loopback address. */
   readonly address: Address | null
-  /** Whether somebody stands between the client and this server. It is never local then. */
+  /** Whether a trusted proxy stands between the client and this server. Such a client is never on this machine. */
   readonly forwarded: boolean
   /** Whether the peer forwards for somebody and nobody said that it may: whom it speaks for is not known. */
   readonly unbelieved: boolean
 }
 
 /**
- * The client's address. `X-Forwarded-For` is read from the right, and only from trusted proxies: the first address that
- * is not one of theirs is the client's.
+ * Who asks. A peer that is a trusted proxy never asks for itself, also where it does not say for whom it does; of every other
+ * peer the address is that of its socket, whatever its headers say.
  */
 export function clientOf(
   facts: Pick<RequestFacts, 'peer' | 'forwards' | 'forwarded_for'>,
   proxies: readonly Range[],
 ): Client {
-  const address = facts.peer === null ? null : readAddress(facts.peer)
-  if (!facts.forwards) return { address, forwarded: false, unbelieved: false }
-  if (!isOneOf(address, proxies)) return { address, forwarded: false, unbelieved: true }
+  const peer = facts.peer === null ? null : addressOf(facts.peer)
+  if (!isOneOf(peer, proxies)) return { address: peer, forwarded: false, unbelieved: facts.forwards }
   return { address: forwardedAddress(facts.forwarded_for, proxies), forwarded: true, unbelieved: false }
 }
 
@@ -30,26 +29,45 @@ export function isOneOf(address: Address | null, ranges: readonly Range[]): bool
   return address !== null && ranges.some((range) => isWithin(address, range))
 }
 
-/** The address on the right of a list that is not a proxy's; the leftmost where all are; null where there is none. */
+/**
+ * The first address from the right of `X-Forwarded-For` that is no proxy's; the leftmost where all are. Null where what stands
+ * there is no address: nothing to the left of it is believed. Null as well for a loopback address, which says nothing of where
+ * the client is.
+ */
 export function forwardedAddress(list: string | null, proxies: readonly Range[]): Address | null {
   let last: Address | null = null
   for (const entry of (list ?? '').split(',').reverse()) {
     last = entryAddress(entry.trim())
-    if (!isOneOf(last, proxies)) return last
+    if (!isOneOf(last, proxies)) break
   }
-  return last
+  return isLoopbackAddress(last) ? null : last
 }
 
-/** `203.0.113.7`, `203.0.113.7:4711`, `2001:db8::1`, `[2001:db8::1]:4711`. */
+/** `203.0.113.7`, `203.0.113.7:4711`, `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:4711`. */
 function entryAddress(entry: string): Address | null {
   const bracketed = /^\[([^\]]+)\](?::\d{1,5})?$/.exec(entry)?.[1]
-  if (bracketed !== undefined) return isIP(bracketed) === 6 ? readAddress(bracketed) : null
-  return readAddress(/^([\d.]+):\d{1,5}$/.exec(entry)?.[1] ?? entry)
+  if (bracketed !== undefined) return isIP(bracketed) === 6 ? addressOf(bracketed) : null
+  return addressOf(/^([\d.]+):\d{1,5}$/.exec(entry)?.[1] ?? entry)
 }
 
+/**
+ * Reads an address; null where it is none. An IPv4-mapped one is its IPv4 address (RFC 4291, section 2.5.5.2). A zone is left
+ * out: it names a cable of whoever wrote it. An address of NAT64 stays what it is: no translator vouches for whom it carries.
+ */
+function addressOf(text: string): Address | null {
+  const family = isIP(text)
+  if (family === 4) return readRange(`${text}/32`)?.[0] ?? null
+  return family === 6 ? (readRange(`${text.split('%', 1)[0]}/128`)?.[0] ?? null) : null
+}
+
+const LOOPBACK = ['127.0.0.0/8', '::1/128'].map(readRange).filter((range) => range !== null)
+
 /** 127.0.0.0/8 and ::1, the IPv4-mapped forms included. */
+export function isLoopbackAddress(address: Address | null): boolean {
+  return isOneOf(address, LOOPBACK)
+}
+
+/** As `isLoopbackAddress`, of an address as it is written. */
 export function isLoopback(address: string | null): boolean {
-  if (address === null) return false
-  const plain = address.toLowerCase().startsWith('::ffff:') ? address.slice(7) : address
-  return isIP(plain) === 4 ? plain.startsWith('127.') : plain === '::1'
+  return address !== null && isLoopbackAddress(addressOf(address))
 }

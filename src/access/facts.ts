@@ -5,7 +5,7 @@ export type Transport = 'http' | 'socket'
 
 export interface RequestFacts {
   readonly transport: Transport
-  /** The path of the target as it was sent: nothing is decoded or normalised. */
+  /** The path of the target as it was sent: nothing is decoded or normalised. A target of another form is given whole. */
   readonly path: string
   /** The address of the socket's peer. */
   readonly peer: string | null
@@ -21,7 +21,25 @@ export interface RequestFacts {
   readonly token: string | null
 }
 
-const FORWARDING = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip']
+/** What proxies add: RFC 7239, RFC 9110 (section 7.6.3), RFC 8586, and what is customary. Only ever a reason for less trust. */
+const FORWARDING = [
+  'forwarded',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-forwarded-port',
+  'x-forwarded-server',
+  'x-forwarded',
+  'x-original-forwarded-for',
+  'x-original-host',
+  'x-real-ip',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'true-client-ip',
+  'cf-connecting-ip',
+  'cdn-loop',
+  'via',
+]
 
 export function requestFacts(request: IncomingMessage, transport: Transport): RequestFacts {
   const { headers, url = '' } = request
@@ -42,17 +60,17 @@ function one(value: string | string[] | undefined): string | null {
   return typeof value === 'string' ? value : null
 }
 
-const ABSOLUTE = /^[a-z][a-z0-9+.-]*:\/\//i
+/** `scheme://authority`, without user information, which RFC 9110 (section 4.2.4) calls an error. */
+const ABSOLUTE = /^[a-z][a-z0-9+.-]*:\/\/([^/?#\\@]*)(?=[/?]|$)/i
 
 /** The path of a target, be it `/path?query` or an absolute URL (RFC 9112, section 3.2). */
-export function pathOf(url: string): string {
-  const target = ABSOLUTE.test(url) ? url.replace(/^[^/]*\/\/[^/?#]*/, '') : url
-  return target.split('?', 1)[0] ?? ''
+function pathOf(url: string): string {
+  return url.replace(ABSOLUTE, '').split('?', 1)[0] ?? ''
 }
 
 /** The host that a request is for: the target's own where it has one (RFC 9112, section 3.2.2), else the one Host header. */
 function hostOf({ url = '', headers, rawHeaders }: IncomingMessage): string | null {
-  if (ABSOLUTE.test(url)) return URL.parse(url)?.host ?? null
+  if (!url.startsWith('/') && url !== '*') return ABSOLUTE.exec(url)?.[1] ?? null
   return count(rawHeaders, 'host') === 1 ? (headers.host ?? null) : null
 }
 

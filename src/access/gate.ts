@@ -1,8 +1,9 @@
 // The procedure with its settings, stores and clock in hand, as the doors use it.
 import type { Log } from '../log.ts'
 import type { Platform } from '../platform.ts'
-import { clientOf, isLoopback } from './client.ts'
+import { clientOf } from './client.ts'
 import type { RequestFacts } from './facts.ts'
+import { byPlace } from './local.ts'
 import { type ProcedureSettings, principalOf, type TokenChecks } from './procedure.ts'
 import type { Verdict } from './verdict.ts'
 
@@ -16,12 +17,18 @@ export function createGate(
 ): Gate {
   let told = false
   return (facts) => {
-    if (facts.forwards && !told && clientOf(facts, settings.trusted_proxies).unbelieved && isLoopback(facts.peer)) {
+    if (facts.forwards && !told && losesTrust(facts, settings)) {
       told = true
       log.warn(
-        'a loopback caller sends forwarding headers, and is no proxy of SVC_TRUSTED_PROXIES: whoever is behind it is not the local user',
+        'a caller at a trusted address sends forwarding headers, and is no proxy of SVC_TRUSTED_PROXIES: whoever is behind it is not the local user',
       )
     }
     return principalOf(facts, settings, tokens, platform.now())
   }
+}
+
+/** Whether the caller's place would do, if it did not speak for others. */
+function losesTrust(facts: RequestFacts, settings: ProcedureSettings): boolean {
+  const client = clientOf(facts, settings.trusted_proxies)
+  return client.unbelieved && byPlace(client, settings) !== null
 }

@@ -2,7 +2,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { isIP } from 'node:net'
 import type { Range } from '../net/addresses.ts'
-import { type Client, isLoopback, isOneOf } from './client.ts'
+import { type Client, isLoopback, isLoopbackAddress, isOneOf } from './client.ts'
 import type { RequestFacts } from './facts.ts'
 import { LOCAL_PRINCIPAL, NETWORK_PRINCIPAL, type Principal } from './principal.ts'
 
@@ -18,54 +18,53 @@ export interface LocalSettings {
 
 /** The local principal, or null where the caller must prove who it is. */
 export function localPrincipal(facts: RequestFacts, client: Client, settings: LocalSettings): Principal | null {
-  const principal = byPlace(facts, client, settings)
+  // A proxy that nobody vouches for would make everyone behind it the local user.
+  const principal = client.unbelieved ? null : byPlace(client, settings)
   if (!principal) return null
   if (!hostAllowed(facts.host, settings.allowed_hosts)) return null
   return originAllowed(facts, settings) || isLocalClient(facts, settings) ? principal : null
 }
 
-function byPlace(facts: RequestFacts, client: Client, settings: LocalSettings): Principal | null {
-  // A proxy that nobody vouches for would make everyone behind it the local user.
-  if (client.unbelieved) return null
-  if (settings.trust_localhost && !client.forwarded && isLoopback(facts.peer)) return LOCAL_PRINCIPAL
-  return isOneOf(client.address, settings.trust_local_networks) ? NETWORK_PRINCIPAL : null
+/** Whom a client's place makes it, if its peer speaks for itself or is believed. */
+export function byPlace(
+  { address, forwarded }: Client,
+  { trust_localhost, trust_local_networks }: Pick<LocalSettings, 'trust_localhost' | 'trust_local_networks'>,
+): Principal | null {
+  if (trust_localhost && !forwarded && isLoopbackAddress(address)) return LOCAL_PRINCIPAL
+  return isOneOf(address, trust_local_networks) ? NETWORK_PRINCIPAL : null
 }
 
-/** A Host header names `localhost`, a `*.localhost` name, an IP literal, or a host that the settings allow. Against DNS rebinding. */
+/**
+ * Whether a Host header names `localhost`, a `*.localhost` name, an IP literal, or one of the `allowed` names, which are in lower
+ * case. Against DNS rebinding.
+ */
 export function hostAllowed(host: string | null, allowed: readonly string[]): boolean {
-  const name = hostName(host)
-  if (name === null) return false
-  return isLocalName(name) || isIP(name) !== 0 || allowed.some((entry) => entry.toLowerCase() === name)
+  const found = /^(?:\[([0-9a-f:.]+)\]|([^\s:/@?#[\]]+))(?::\d{1,5})?$/i.exec(host ?? '')
+  if (!found) return false
+  if (found[1] !== undefined) return isIP(found[1]) === 6
+  const name = found[2]!.toLowerCase()
+  return isLocalName(name) || isIP(name) === 4 || allowed.includes(name)
 }
 
 function isLocalName(name: string): boolean {
-  return name === 'localhost' || name.endsWith('.localhost')
+  return /^(?:[a-z0-9_-]+\.)*localhost$/.test(name)
 }
 
-/** The name in a Host header without port and brackets, in lower case; null where it is malformed. */
-function hostName(host: string | null): string | null {
-  if (host === null) return null
-  const found = /^(?:\[([0-9a-f:.]+)\]|([^\s:/@?#[\]]+))(?::\d{1,5})?$/i.exec(host)
-  return (found?.[1] ?? found?.[2])?.toLowerCase() ?? null
-}
-
-const EXTENSIONS = ['chrome-extension:', 'moz-extension:', 'safari-web-extension:']
+/** What the three families of browsers call a page of an extension: its id and nothing behind it. */
+const EXTENSION = /^(?:chrome|moz|safari-web)-extension:\/\/[\w-]+$/
 
 type OriginFacts = Pick<RequestFacts, 'origin' | 'host'>
 type OriginSettings = Pick<LocalSettings, 'allowed_origins' | 'public_url'>
 
 /** Whether the page that asks may: none, one of the server's own, of this machine, of a browser extension, or one that the settings allow. */
 export function originAllowed({ origin, host }: OriginFacts, settings: OriginSettings): boolean {
-  if (origin === null) return true
+  if (origin === null || origin === 'file://' || EXTENSION.test(origin)) return true
   if (settings.allowed_origins.includes(origin)) return true
-  if (settings.public_url !== null && URL.parse(settings.public_url)?.origin === origin) return true
-  if (origin === 'file://') return true
   const url = URL.parse(origin)
-  if (!url) return false
-  if (EXTENSIONS.includes(url.protocol)) return true
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') return false
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return false
   // An origin has nothing behind its port: anything longer was not made by a browser.
   if (url.origin !== origin.toLowerCase()) return false
+  if (settings.public_url !== null && URL.parse(settings.public_url)?.origin === url.origin) return true
   return isLocalOrigin(url.hostname) || url.host === host?.toLowerCase()
 }
 

@@ -60,7 +60,8 @@ function byOwnToken(
   tokens: TokenChecks,
   now: number,
 ): Verdict | null {
-  if (token.startsWith('nta_')) return final(path === '/mcp' ? tokens.mcpToken(token, now) : null)
+  if (token.startsWith('nta_'))
+    return final(path === '/mcp' && transport === 'http' ? tokens.mcpToken(token, now) : null)
   if (token.startsWith('nda_')) {
     return final(path === '/ws' && transport === 'socket' ? tokens.appSession(token, now) : null)
   }

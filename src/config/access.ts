@@ -1,5 +1,6 @@
 // The settings that decide who may call, and how often.
-import { type Range, readAddress, readRange } from '../net/addresses.ts'
+import { isIP } from 'node:net'
+import { type Range, readRange } from '../net/addresses.ts'
 import type { SettingsReader } from './reader.ts'
 
 export interface RateLimitSettings {
@@ -24,13 +25,17 @@ export interface AccessSettings {
   admin_users: readonly string[]
   /** What messaging bridges prove themselves with; null: they are off. */
   integration_token: string | null
+  /** Host names in lower case. */
   allowed_hosts: readonly string[]
+  /** As browsers write them. */
   allowed_origins: readonly string[]
   local_client_token: string | null
 }
 
 /** What messaging bridges prove themselves with has at least so many characters. */
 const SHORTEST_INTEGRATION_TOKEN = 16
+/** Visible ASCII, which a header carries as it is, and enough of it that nobody guesses it. */
+const LOCAL_CLIENT_TOKEN = /^[\x21-\x7e]{16,}$/
 /** A range with fewer bits than this holds most of an internet. */
 const WIDEST_RANGE_BITS = 8
 
@@ -50,12 +55,12 @@ export function readAccess(read: SettingsReader, host: string, problems: string[
     identity_provider,
     trust_localhost: read.boolean('SVC_TRUST_LOCALHOST') ?? identity_provider === null,
     trust_local_networks: trustedNetworks(read, identity_provider !== null, host, problems, warnings),
-    trusted_proxies: ranges('SVC_TRUSTED_PROXIES', read, problems).map(({ range }) => range),
-    admin_users: read.list('SVC_ADMIN_USERS'),
+    trusted_proxies: trustedProxies(read, problems, warnings),
+    admin_users: adminUsers(read, identity_provider !== null, warnings),
     integration_token: integrationToken(read, warnings),
-    allowed_hosts: read.list('SVC_ALLOWED_HOSTS'),
-    allowed_origins: read.list('SVC_ALLOWED_ORIGINS'),
-    local_client_token: read.text('SVC_LOCAL_CLIENT_TOKEN'),
+    allowed_hosts: allowedHosts(read, problems),
+    allowed_origins: allowedOrigins(read, problems),
+    local_client_token: localClientToken(read, problems),
   }
 }
 
@@ -83,7 +88,7 @@ function trustedNetworks(
     return []
   }
   for (const { text, range } of found) {
-    if (range[1] >= WIDEST_RANGE_BITS || isLoopbackName(host)) continue
+    if (range[1] >= WIDEST_RANGE_BITS || isLoopbackHost(host)) continue
     warnings.push(
       `SVC_TRUST_LOCAL_NETWORKS holds ${text} and the server listens on ${host}: WHOEVER REACHES THIS PORT IS THE ADMINISTRATOR, WITHOUT A PASSWORD; name the networks that you mean`,
     )
@@ -91,8 +96,18 @@ function trustedNetworks(
   return found.map(({ range }) => range)
 }
 
-function isLoopbackName(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host.startsWith('127.')
+function isLoopbackHost(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
+}
+
+function trustedProxies(read: SettingsReader, problems: string[], warnings: string[]): readonly Range[] {
+  const found = ranges('SVC_TRUSTED_PROXIES', read, problems)
+  for (const { text, range } of found)
+    if (range[1] < WIDEST_RANGE_BITS)
+      warnings.push(
+        `SVC_TRUSTED_PROXIES holds ${text}: whoever is there is believed where it says it comes from; name the proxies alone`,
+      )
+  return found.map(({ range }) => range)
 }
 
 function ranges(name: string, read: SettingsReader, problems: string[]): { text: string; range: Range }[] {
@@ -105,8 +120,13 @@ function ranges(name: string, read: SettingsReader, problems: string[]): { text:
 }
 
 function single(text: string): Range | null {
-  const address = text.includes('%') ? null : readAddress(text)
-  return address && [address, address.toByteArray().length * 8]
+  return readRange(`${text}/${isIP(text) === 4 ? 32 : 128}`)
+}
+
+function adminUsers(read: SettingsReader, enforced: boolean, warnings: string[]): readonly string[] {
+  const users = read.list('SVC_ADMIN_USERS')
+  if (users.length > 0 && !enforced) warnings.push('SVC_ADMIN_USERS has no effect without an identity provider')
+  return users
 }
 
 function integrationToken(read: SettingsReader, warnings: string[]): string | null {
@@ -115,5 +135,41 @@ function integrationToken(read: SettingsReader, warnings: string[]): string | nu
   warnings.push(
     `SVC_INTEGRATION_TOKEN has less than ${SHORTEST_INTEGRATION_TOKEN} characters: integrations and delegated tokens stay off`,
   )
+  return null
+}
+
+function allowedHosts(read: SettingsReader, problems: string[]): readonly string[] {
+  return read.list('SVC_ALLOWED_HOSTS').flatMap((host) => {
+    if (host.length <= 253 && /^[\w-]{1,63}(?:\.[\w-]{1,63})*$/.test(host)) return [host.toLowerCase()]
+    problems.push(`SVC_ALLOWED_HOSTS must be a list of host names without ports, and holds "${host}"`)
+    return []
+  })
+}
+
+/** `scheme://host` or `scheme://host:port` (RFC 6454, section 6.2), as browsers send it. */
+function allowedOrigins(read: SettingsReader, problems: string[]): readonly string[] {
+  return read.list('SVC_ALLOWED_ORIGINS').flatMap((text) => {
+    const origin = originOf(text)
+    if (origin !== null) return [origin]
+    problems.push(
+      `SVC_ALLOWED_ORIGINS must be a list of origins such as https://app.example:8443, without * and null, and holds "${text}"`,
+    )
+    return []
+  })
+}
+
+function originOf(text: string): string | null {
+  if (!/^[a-z][a-z0-9+.-]*:\/\/(?:\[[0-9a-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/i.test(text)) return null
+  const url = URL.parse(text)
+  if (url === null) return null
+  // Those of schemes that the standard does not know, such as an app's own, are sent as they are.
+  return url.origin === 'null' ? text : url.origin
+}
+
+// The problem names the setting alone: its value may be most of a secret.
+function localClientToken(read: SettingsReader, problems: string[]): string | null {
+  const token = read.text('SVC_LOCAL_CLIENT_TOKEN')
+  if (token === null || LOCAL_CLIENT_TOKEN.test(token)) return token
+  problems.push('SVC_LOCAL_CLIENT_TOKEN must be 16 or more characters of visible ASCII')
   return null
 }

@@ -38,11 +38,15 @@ export function settingsReader(environment: Environment, problems: string[]) {
       if (!found) problems.push(`${name} must be one of ${allowed.join(', ')}, and is "${value}"`)
       return found ?? null
     },
+    /** An address below which things lie, without the slash at its end. */
     url(name: string): string | null {
       const value = text(name)
       if (value === null) return null
-      if (/^https?:$/.test(URL.parse(value)?.protocol ?? '')) return value.replace(/\/+$/, '')
-      problems.push(`${name} must be an http or https URL, and is "${value}"`)
+      const url = URL.parse(value)
+      if (url && /^https?:$/.test(url.protocol) && !/[@?#]/.test(value)) return value.replace(/\/+$/, '')
+      const what = `${name} must be an http or https URL without user, query and fragment`
+      // A password may stand before the @.
+      problems.push(value.includes('@') ? what : `${what}, and is "${value}"`)
       return null
     },
   }

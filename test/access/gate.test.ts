@@ -1,27 +1,30 @@
-// What of a request the local gate believes: its target and its one Host header; and what it says in the log.
+// What the gate says in the log, and which of two hosts it believes.
 import assert from 'node:assert/strict'
-import type { IncomingMessage } from 'node:http'
-import { connect } from 'node:net'
 import { describe, test } from 'node:test'
-import { localGate } from '../../src/access/local.ts'
+import type { RequestFacts } from '../../src/access/facts.ts'
+import { createGate } from '../../src/access/gate.ts'
+import { NO_TOKENS, type ProcedureSettings } from '../../src/access/procedure.ts'
 import type { Log } from '../../src/log.ts'
+import { systemPlatform } from '../../src/platform.ts'
 import { startServer } from '../helpers/server.ts'
+import { exchange, FACTS, rangesOf, SETTINGS } from './kit.ts'
 
-/** Sends one request as it stands and gives the status of the answer. */
-function status(url: string, head: string): Promise<number> {
-  const { hostname, port } = new URL(url)
-  return new Promise((resolve, reject) => {
-    const socket = connect(Number(port), hostname, () => socket.write(`${head}\r\nConnection: close\r\n\r\n`))
-    let text = ''
-    socket.on('data', (data) => {
-      text += String(data)
-    })
-    socket.on('error', reject)
-    socket.on('close', () => resolve(Number(text.split(' ')[1])))
+/** The lines that a gate writes for these requests, and whether each was let in. */
+function said(settings: Partial<ProcedureSettings>, requests: readonly Partial<RequestFacts>[]) {
+  const lines: string[] = []
+  const log = { warn: (text: string) => lines.push(text) } as unknown as Log
+  const gate = createGate({ ...SETTINGS, ...settings }, NO_TOKENS, { log, platform: systemPlatform() })
+  const admitted = requests.map((facts) => {
+    const verdict = gate({ ...FACTS, ...facts })
+    assert.ok(!(verdict instanceof Promise))
+    return verdict.principal !== undefined
   })
+  return { lines, admitted }
 }
 
-describe('the local gate', () => {
+const PROXIED: Partial<RequestFacts> = { forwards: true, forwarded_for: '203.0.113.7' }
+
+describe('the gate', () => {
   test('judges the one Host header, or the host of an absolute target', async () => {
     await using server = await startServer()
     const cases: [string, number][] = [
@@ -32,24 +35,31 @@ describe('the local gate', () => {
       ['GET http://evil.example/api/workflows HTTP/1.1\r\nHost: localhost', 401],
       ['GET http://localhost/api/workflows HTTP/1.1\r\nHost: evil.example', 200],
     ]
-    for (const [head, expected] of cases) assert.equal(await status(server.url, head), expected, head)
+    const port = Number(new URL(server.url).port)
+    for (const [head, expected] of cases) assert.equal((await exchange(port, head)).status, expected, head)
   })
 
   test('says once that a proxy on this host is not believed', () => {
-    const said: string[] = []
-    const log = { warn: (text: string) => said.push(text) } as unknown as Log
-    const gate = localGate({ allowed_hosts: [], allowed_origins: [], local_client_token: null }, log)
-    const headers = { host: 'localhost', 'x-forwarded-for': '203.0.113.7' }
-    const rawHeaders = Object.entries(headers).flat()
-    const request = {
-      url: '/',
-      headers,
-      rawHeaders,
-      socket: { remoteAddress: '127.0.0.1' },
-    } as unknown as IncomingMessage
-    assert.equal(gate(request), null)
-    assert.equal(gate(request), null)
-    assert.equal(said.length, 1)
-    assert.match(said[0]!, /forwarding headers/)
+    const { lines, admitted } = said({}, [{}, PROXIED, PROXIED, {}])
+    assert.deepEqual(admitted, [true, false, false, true])
+    assert.equal(lines.length, 1)
+    assert.match(lines[0]!, /forwarding headers.*SVC_TRUSTED_PROXIES/)
+  })
+
+  test('says it of a proxy in a trusted network', () => {
+    const peer = '172.17.0.1'
+    const { lines, admitted } = said({ trust_local_networks: rangesOf('172.16.0.0/12') }, [
+      { peer },
+      { ...PROXIED, peer },
+    ])
+    assert.deepEqual(admitted, [true, false])
+    assert.equal(lines.length, 1)
+  })
+
+  test('says nothing of those who would not be trusted anyway, nor of proxies that are', () => {
+    const strangers = { ...PROXIED, peer: '203.0.113.9' }
+    assert.deepEqual(said({}, [strangers, {}]).lines, [])
+    assert.deepEqual(said({ trust_localhost: false }, [PROXIED]).lines, [])
+    assert.deepEqual(said({ trusted_proxies: rangesOf('127.0.0.1/32') }, [PROXIED]).lines, [])
   })
 })

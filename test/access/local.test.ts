@@ -1,32 +1,31 @@
 // The rules of Local mode, with many spellings of addresses, hosts and origins.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import {
-  hostAllowed,
-  isLoopback,
-  type LocalSettings,
-  localPrincipal,
-  type RequestFacts,
-} from '../../src/access/local.ts'
+import { clientOf, isLoopback } from '../../src/access/client.ts'
+import type { RequestFacts } from '../../src/access/facts.ts'
+import { hostAllowed, type LocalSettings, localPrincipal } from '../../src/access/local.ts'
 import { LOCAL_PRINCIPAL } from '../../src/access/principal.ts'
-
-const SETTINGS: LocalSettings = { allowed_hosts: [], allowed_origins: [], local_client_token: null }
-const FACTS: RequestFacts = {
-  peer: '127.0.0.1',
-  host: 'localhost:7777',
-  origin: null,
-  local_client: null,
-  forwarded: false,
-}
+import { FACTS, SETTINGS } from './kit.ts'
 
 function admitted(facts: Partial<RequestFacts>, settings: Partial<LocalSettings> = {}): boolean {
-  const principal = localPrincipal({ ...FACTS, ...facts }, { ...SETTINGS, ...settings })
+  const all = { ...FACTS, ...facts }
+  const principal = localPrincipal(all, clientOf(all, []), { ...SETTINGS, ...settings })
   assert.ok(principal === null || principal === LOCAL_PRINCIPAL)
   return principal !== null
 }
 
 describe('the peer', () => {
-  const loopback = ['127.0.0.1', '127.0.0.2', '127.255.255.254', '::1', '::ffff:127.0.0.1', '::FFFF:127.1.2.3']
+  const loopback = [
+    '127.0.0.1',
+    '127.0.0.2',
+    '127.255.255.254',
+    '::1',
+    '0:0:0:0:0:0:0:1',
+    '::1%lo',
+    '::ffff:127.0.0.1',
+    '::FFFF:127.1.2.3',
+    '::ffff:7f00:1',
+  ]
   const others = [
     '10.0.0.1',
     '0.0.0.0',
@@ -35,7 +34,10 @@ describe('the peer', () => {
     '128.0.0.1',
     '::ffff:10.0.0.1',
     '::2',
+    '::127.0.0.1',
+    '64:ff9b::127.0.0.1',
     'fe80::1',
+    'fe80::1%lo',
     '1.127.0.0',
   ]
   const broken = ['', 'localhost', '127.1', '127.0.0.1.evil', '127.0.0.1:80', '0x7f.0.0.1', '::ffff:127.0.0', '::ffff:']
@@ -50,7 +52,7 @@ describe('the peer', () => {
     for (const peer of [...others, null]) assert.equal(admitted({ peer, host: '127.0.0.1' }), false, String(peer))
   })
   test('that forwards for somebody is nobody', () => {
-    assert.equal(admitted({ forwarded: true }), false)
+    assert.equal(admitted({ forwards: true, forwarded_for: '127.0.0.1' }), false)
   })
 })
 
@@ -84,6 +86,12 @@ describe('the Host header', () => {
     '127.1',
     '2130706433',
     '0x7f000001',
+    '[127.0.0.1]',
+    '[fe80::1%eth0]',
+    'localhost.',
+    '.localhost',
+    'a..localhost',
+    '*.localhost',
     '::1',
     '[::1',
     '::1]',
@@ -101,7 +109,7 @@ describe('the Host header', () => {
     for (const host of [...bad, null]) assert.equal(admitted({ host }), false, String(host))
   })
   test('may name a host that the settings allow, in any case and with any port', () => {
-    const allowed = ['Box.Example']
+    const allowed = ['box.example']
     for (const host of ['box.example', 'BOX.EXAMPLE:7777']) assert.ok(hostAllowed(host, allowed), host)
     for (const host of ['a.box.example', 'box.example.evil.com', 'xbox.example']) {
       assert.equal(hostAllowed(host, allowed), false, host)
@@ -118,6 +126,7 @@ describe('the Origin header', () => {
     'http://127.0.0.1:8080',
     'http://127.9.9.9',
     'http://[::1]:3000',
+    'http://[::ffff:7f00:1]:3000',
     'file://',
     'chrome-extension://abcdefghijklmnop',
     'moz-extension://0f4a1b',
@@ -144,6 +153,14 @@ describe('the Origin header', () => {
     'http://10.0.0.1',
     'http://0.0.0.0:7777',
     'about:blank',
+    'chrome-extension://',
+    'chrome-extension://abc/page.html',
+    'chrome-extension://abc, http://evil.com',
+    'CHROME-extension://abc',
+    'edge-extension://abc',
+    'file://, http://evil.com',
+    'file://evil.com',
+    'null, null',
   ]
 
   test('may be absent', () => assert.ok(admitted({ origin: null })))
@@ -157,6 +174,13 @@ describe('the Origin header', () => {
     assert.ok(admitted({ origin: 'http://192.168.1.5:7777', host: '192.168.1.5:7777' }))
     assert.equal(admitted({ origin: 'http://192.168.1.5:8888', host: '192.168.1.5:7777' }), false)
     assert.equal(admitted({ origin: 'http://evil.com:7777', host: 'evil.com:7777' }), false)
+  })
+  test("may be that of the server's public address", () => {
+    const settings = { public_url: 'https://svc.example:8443/under/here' }
+    assert.ok(admitted({ origin: 'https://svc.example:8443' }, settings))
+    for (const origin of ['https://svc.example', 'http://svc.example:8443', 'https://svc.example:8443/under/here']) {
+      assert.equal(admitted({ origin }, settings), false, origin)
+    }
   })
   test('may be one that the settings allow, exactly', () => {
     const settings = { allowed_origins: ['https://app.example'] }

@@ -82,7 +82,7 @@ describe('probes', () => {
 describe('the configuration', () => {
   test('getConfig: Local mode, nothing switched on, the limits that are enforced', async () => {
     await using server = await startServer({
-      environment: { SVC_MAX_BODY_BYTES: '4096', SVC_LOCAL_CLIENT_TOKEN: 'sesame' },
+      environment: { SVC_MAX_BODY_BYTES: '4096', SVC_LOCAL_CLIENT_TOKEN: 'sesame-open-up-now' },
     })
     const { body, text } = await call<ServiceConfig>(server, 'GET', '/api/config')
     assert.equal(body.version, version)

@@ -121,12 +121,12 @@ describe('a loopback caller', () => {
   })
 
   test('with Origin null needs the secret of this launch', async () => {
-    await using server = await startServer({ environment: { SVC_LOCAL_CLIENT_TOKEN: 'launch-secret' } })
+    await using server = await startServer({ environment: { SVC_LOCAL_CLIENT_TOKEN: 'the-launch-secret' } })
     const get = (headers: Record<string, string>) => call(server, 'GET', '/api/workflows', { headers })
     assert.equal((await get({ Origin: 'null' })).status, 401)
     assert.equal((await get({ Origin: 'null', 'X-Svc-Local-Client': 'wrong' })).status, 401)
-    assert.equal((await get({ Origin: 'null', 'X-Svc-Local-Client': 'launch-secret' })).status, 200)
-    assert.equal((await get({ Origin: 'http://evil.com', 'X-Svc-Local-Client': 'launch-secret' })).status, 401)
+    assert.equal((await get({ Origin: 'null', 'X-Svc-Local-Client': 'the-launch-secret' })).status, 200)
+    assert.equal((await get({ Origin: 'http://evil.com', 'X-Svc-Local-Client': 'the-launch-secret' })).status, 401)
     assert.equal((await get({ 'X-Svc-Local-Client': 'wrong' })).status, 200)
   })
 
