@@ -1,4 +1,5 @@
 // Upgrades as bytes, and the gateway behind a gate of the test's own.
+import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { type AddressInfo, createConnection, type Socket } from 'node:net'
 import type { Gate } from '../../src/access/gate.ts'
@@ -49,6 +50,18 @@ export function upgrade(url: string | URL, path: string, handshaken: Handshake =
     socket.once('error', reject)
     socket.write(handshake(at, path, handshaken) + more)
   })
+}
+
+/** Nothing but a status and `headers`. */
+export function assertBare(answer: string, status: string, headers: readonly string[] = []): void {
+  assert.equal(
+    answer,
+    [`HTTP/1.1 ${status}`, 'Connection: close', 'Content-Length: 0', ...headers, '', ''].join('\r\n'),
+  )
+}
+
+export function accepted(answer: string): void {
+  assert.match(answer, /^HTTP\/1\.1 101 Switching Protocols\r\n/)
 }
 
 export interface OwnGateway extends AsyncDisposable {

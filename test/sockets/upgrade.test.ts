@@ -3,12 +3,11 @@ import assert from 'node:assert/strict'
 import { networkInterfaces } from 'node:os'
 import { after, before, describe, test } from 'node:test'
 import { LOCAL_PRINCIPAL } from '../../src/access/principal.ts'
-import { admitted, UNAVAILABLE, type Verdict } from '../../src/access/verdict.ts'
 import { createLog } from '../../src/log.ts'
-import { startServer, until } from '../helpers/server.ts'
+import { startServer } from '../helpers/server.ts'
 import { connect } from '../helpers/socket.ts'
 import { type Bench, startBench } from './kit.ts'
-import { dial, gatewayWith, type Handshake, handshake, upgrade as upgradeAt } from './raw.ts'
+import { accepted, assertBare, gatewayWith, type Handshake, upgrade as upgradeAt } from './raw.ts'
 
 let bench: Bench
 before(async () => {
@@ -18,16 +17,6 @@ after(() => bench[Symbol.asyncDispose]())
 
 const upgrade = (path: string, headers: Handshake['headers'] = {}, method = 'GET') =>
   upgradeAt(bench.server.url, path, { method, headers })
-
-/** Nothing but a status and `headers`. */
-function assertBare(answer: string, status: string, headers: readonly string[] = []): void {
-  assert.equal(
-    answer,
-    [`HTTP/1.1 ${status}`, 'Connection: close', 'Content-Length: 0', ...headers, '', ''].join('\r\n'),
-  )
-}
-
-const accepted = (answer: string) => assert.match(answer, /^HTTP\/1\.1 101 Switching Protocols\r\n/)
 
 describe('refused upgrades', () => {
   test('a Host that names something else: 401', async () => {
@@ -190,66 +179,4 @@ test('a key in the query is never logged, whatever becomes of the upgrade', asyn
   assert.match(text, /"audit":"refused"/)
   assert.match(text, /the gate is broken/)
   assert.doesNotMatch(text, /api_key|plainkey|unknownunknown|eHl6enk/)
-})
-
-describe('where somebody else must be asked who calls', () => {
-  /** A gate that answers when the test says so. */
-  function slowGate() {
-    const asked: ((verdict: Verdict | Error) => void)[] = []
-    const gate = () =>
-      new Promise<Verdict>((resolve, reject) =>
-        asked.push((verdict) => (verdict instanceof Error ? reject(verdict) : resolve(verdict))),
-      )
-    const answer = async (verdict: Verdict | Error) => (await until('the question', () => asked.shift()))(verdict)
-    return { gate, answer, asked }
-  }
-
-  test('the upgrade waits; an outage is 503, a broken gate 500', async () => {
-    const { gate, answer } = slowGate()
-    await using door = await gatewayWith(bench.server.context, gate)
-    const cases: [Verdict | Error, (text: string) => void][] = [
-      [admitted(LOCAL_PRINCIPAL), accepted],
-      [UNAVAILABLE, (text) => assertBare(text, '503 Service Unavailable')],
-      [new Error('the gate is broken'), (text) => assertBare(text, '500 Internal Server Error')],
-    ]
-    for (const [verdict, check] of cases) {
-      const waiting = upgradeAt(door.url, '/ws')
-      await answer(verdict)
-      check(await waiting)
-    }
-  })
-
-  test('a client that has gone meanwhile, closed or reset, leaves nothing behind', async () => {
-    const { gate, answer, asked } = slowGate()
-    await using door = await gatewayWith(bench.server.context, gate, { linger_ms: 50 })
-    for (const leave of ['end', 'destroy', 'resetAndDestroy'] as const) {
-      for (const verdict of [admitted(LOCAL_PRINCIPAL), UNAVAILABLE, new Error('the gate is broken')]) {
-        const at = new URL(door.url)
-        const socket = dial(at)
-        socket.on('error', () => {})
-        socket.write(handshake(at, '/ws'))
-        await until('the question', () => asked.length === 1)
-        socket.resume()
-        socket[leave]()
-        await answer(verdict)
-        await until('the end', () => socket.destroyed || socket.readableEnded)
-        socket.destroy()
-        await until('the end of its connection', async () => (await door.connections()) === 0)
-      }
-    }
-    const waiting = upgradeAt(door.url, '/ws')
-    await answer(admitted(LOCAL_PRINCIPAL))
-    accepted(await waiting)
-  })
-
-  test('the server does not wait for them when it closes', async () => {
-    const { gate, asked } = slowGate()
-    const door = await gatewayWith(bench.server.context, gate)
-    const socket = dial(new URL(door.url))
-    socket.on('error', () => {})
-    socket.write(handshake(new URL(door.url), '/ws'))
-    await until('the question', () => asked.length === 1)
-    await door[Symbol.asyncDispose]()
-    socket.destroy()
-  })
 })

@@ -1,0 +1,74 @@
+// Upgrades on which somebody else must be asked who calls: they wait, and their clients may be gone by the time of the answer.
+import { after, before, describe, test } from 'node:test'
+import { LOCAL_PRINCIPAL } from '../../src/access/principal.ts'
+import { admitted, UNAVAILABLE, type Verdict } from '../../src/access/verdict.ts'
+import { startServer, type TestServer, until } from '../helpers/server.ts'
+import { accepted, assertBare, dial, gatewayWith, handshake, upgrade } from './raw.ts'
+
+let server: TestServer
+before(async () => {
+  server = await startServer()
+})
+after(() => server[Symbol.asyncDispose]())
+
+describe('where somebody else must be asked who calls', () => {
+  /** A gate that answers when the test says so. */
+  function slowGate() {
+    const asked: ((verdict: Verdict | Error) => void)[] = []
+    const gate = () =>
+      new Promise<Verdict>((resolve, reject) =>
+        asked.push((verdict) => (verdict instanceof Error ? reject(verdict) : resolve(verdict))),
+      )
+    const answer = async (verdict: Verdict | Error) => (await until('the question', () => asked.shift()))(verdict)
+    return { gate, answer, asked }
+  }
+
+  test('the upgrade waits; an outage is 503, a broken gate 500', async () => {
+    const { gate, answer } = slowGate()
+    await using door = await gatewayWith(server.context, gate)
+    const cases: [Verdict | Error, (text: string) => void][] = [
+      [admitted(LOCAL_PRINCIPAL), accepted],
+      [UNAVAILABLE, (text) => assertBare(text, '503 Service Unavailable')],
+      [new Error('the gate is broken'), (text) => assertBare(text, '500 Internal Server Error')],
+    ]
+    for (const [verdict, check] of cases) {
+      const waiting = upgrade(door.url, '/ws')
+      await answer(verdict)
+      check(await waiting)
+    }
+  })
+
+  test('a client that has gone meanwhile, closed or reset, leaves nothing behind', async () => {
+    const { gate, answer, asked } = slowGate()
+    await using door = await gatewayWith(server.context, gate, { linger_ms: 50 })
+    for (const leave of ['end', 'destroy', 'resetAndDestroy'] as const) {
+      for (const verdict of [admitted(LOCAL_PRINCIPAL), UNAVAILABLE, new Error('the gate is broken')]) {
+        const at = new URL(door.url)
+        const socket = dial(at)
+        socket.on('error', () => {})
+        socket.write(handshake(at, '/ws'))
+        await until('the question', () => asked.length === 1)
+        socket.resume()
+        socket[leave]()
+        await answer(verdict)
+        await until('the end', () => socket.destroyed || socket.readableEnded)
+        socket.destroy()
+        await until('the end of its connection', async () => (await door.connections()) === 0)
+      }
+    }
+    const waiting = upgrade(door.url, '/ws')
+    await answer(admitted(LOCAL_PRINCIPAL))
+    accepted(await waiting)
+  })
+
+  test('the server does not wait for them when it closes', async () => {
+    const { gate, asked } = slowGate()
+    const door = await gatewayWith(server.context, gate)
+    const socket = dial(new URL(door.url))
+    socket.on('error', () => {})
+    socket.write(handshake(new URL(door.url), '/ws'))
+    await until('the question', () => asked.length === 1)
+    await door[Symbol.asyncDispose]()
+    socket.destroy()
+  })
+})
