@@ -41,7 +41,8 @@ export function createListener(log: Log, limits: Partial<ListenerLimits> = {}): 
     // A request may offer another protocol, such as h2c, and is then answered as if it had not (RFC 9110, section 7.8).
     shouldUpgradeCallback: asksForSocket,
   })
-  // Beyond a count Node drops headers in silence, and with them what a proxy adds at the end. The size of the head bounds them.
+  // The size of the head bounds them. Beyond a count of their own, versions of Node differ: one drops the rest in silence, and with it
+  // what a proxy adds at the end.
   server.maxHeadersCount = 0
   const connections = limits.connections === undefined ? connectionsWithin(openFiles()) : limits.connections
   if (connections !== null) server.maxConnections = connections
