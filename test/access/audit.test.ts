@@ -1,0 +1,175 @@
+// The audit log: its lines by event, that they hold no secret, and that nobody can fill a disk with refusals.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Request, Response } from 'express'
+import { operationManifest } from '../../generated/operations.ts'
+import type { CreatedToken } from '../../generated/types.ts'
+import { Audit } from '../../src/access/audit.ts'
+import type { RequestFacts } from '../../src/access/facts.ts'
+import { LOCAL_PRINCIPAL } from '../../src/access/principal.ts'
+import { tellAdministration } from '../../src/http/app.ts'
+import { createLog } from '../../src/log.ts'
+import { call } from '../helpers/http.ts'
+import { startServer } from '../helpers/server.ts'
+import { connect } from '../helpers/socket.ts'
+import { FACTS, rangesOf } from './kit.ts'
+import { bearer, ELSEWHERE } from './token-kit.ts'
+
+type Line = Record<string, unknown>
+
+/** A log whose lines a test reads. */
+function recording() {
+  const written: string[] = []
+  const log = createLog('info', undefined, { write: (line: string) => void written.push(line) })
+  const lines = (): Line[] => written.map((line) => JSON.parse(line) as Line).filter(({ audit }) => audit !== undefined)
+  return { log, written, lines, of: (event: string) => lines().filter(({ audit }) => audit === event) }
+}
+
+const from = (peer: string, more: Partial<RequestFacts> = {}) => ({
+  facts: { ...FACTS, peer, ...more },
+  method: 'GET',
+  reason: 'Unauthorized',
+})
+
+describe('the server tells', () => {
+  test('who minted and revoked which token, and never the token', async () => {
+    const { log, written, of } = recording()
+    await using server = await startServer({ log })
+    const body = { name: 'agent', scopes: ['read'] }
+    const minted = await call<CreatedToken>(server, 'POST', '/api/tokens', { body, headers: { 'X-Request-Id': 'r1' } })
+    const { id, token } = minted.body
+    await call(server, 'GET', '/api/workflows', { headers: bearer(token) })
+    await call(server, 'DELETE', `/api/tokens/${id}`, { headers: { 'X-Request-Id': 'r2' } })
+    const by = { user_id: '1', workspace_id: null, trusted_as: 'loopback', by_token: null }
+    const [mint, revoke] = [of('token_minted'), of('token_revoked')]
+    assert.deepEqual([mint.length, revoke.length], [1, 1])
+    const { level: _level, time: _time, ...line } = mint[0]!
+    const said = { audit: 'token_minted', ...by, minted: id, scopes: ['read'], expires_at: null }
+    assert.deepEqual(line, { ...said, request_id: 'r1', msg: 'audit' })
+    assert.deepEqual([revoke[0]!.revoked, revoke[0]!.request_id], [id, 'r2'])
+    assert.ok(!written.join('').includes(token.slice(-43)))
+  })
+
+  test('who was refused, over HTTP and at an upgrade, without the token or the query', async () => {
+    const { log, written, of } = recording()
+    await using server = await startServer({ log })
+    const secret = 'A0'.repeat(21)
+    const sent = [`ntk_${'0'.repeat(32)}_${secret}A`, `nda_${secret}.${secret}`, `${secret}.${secret}`]
+    for (const token of sent) await call(server, 'GET', `/api/workflows?q=${secret}`, { headers: bearer(token) })
+    await assert.rejects(connect(server, { headers: ELSEWHERE, path: `/ws?api_key=${sent[0]}` }))
+    const refused = of('refused')
+    assert.deepEqual(
+      refused.map(({ client, transport, method, path, reason }) => [client, transport, method, path, reason]),
+      [
+        ['127.0.0.1', 'http', 'GET', '/api/workflows', 'Remote access requires authentication'],
+        ['127.0.0.1', 'http', 'GET', '/api/workflows', 'invalid_token'],
+        ['127.0.0.1', 'http', 'GET', '/api/workflows', 'Remote access requires authentication'],
+        ['127.0.0.1', 'socket', 'GET', '/ws', 'Remote access requires authentication'],
+      ],
+    )
+    assert.ok(!written.join('').includes(secret))
+  })
+
+  test('which known caller wanted what it may not have', async () => {
+    const { log, of } = recording()
+    await using server = await startServer({ log })
+    const minted = await call<CreatedToken>(server, 'POST', '/api/tokens', { body: { name: 'x', scopes: ['read'] } })
+    const { id, token } = minted.body
+    assert.equal((await call(server, 'GET', '/api/tokens', { headers: bearer(token) })).status, 403)
+    const [line] = of('refused')
+    assert.deepEqual([line?.reason, line?.user_id, line?.by_token], ['forbidden', '1', id])
+  })
+
+  test('nothing of callers who are let in', async () => {
+    const { log, lines } = recording()
+    await using server = await startServer({ log })
+    await call(server, 'GET', '/api/workflows')
+    await call(server, 'GET', '/nowhere')
+    await call(server, 'GET', '/health', { headers: ELSEWHERE })
+    assert.deepEqual(lines(), [])
+  })
+
+  test('what an administrator calls', () => {
+    const { log, of } = recording()
+    const operation = operationManifest.find(({ access }) => access === 'administrator')!
+    let passed = 0
+    const response = { locals: { principal: LOCAL_PRINCIPAL, request_id: 'r3' } } as unknown as Response
+    tellAdministration(operation, new Audit(log, []))({} as Request, response, () => passed++)
+    const [line] = of('administrative_call')
+    assert.deepEqual([passed, line?.operation, line?.user_id, line?.request_id], [1, operation.operationId, '1', 'r3'])
+  })
+})
+
+describe('lines of refusals', () => {
+  test('are five for one address and twenty for all in one window, and then a count', () => {
+    const { log, of } = recording()
+    const audit = new Audit(log, [])
+    for (let i = 0; i < 100; i++) audit.refused(from('203.0.113.7'))
+    assert.equal(of('refused').length, 5)
+    for (let i = 0; i < 100; i++) audit.refused(from(`198.51.100.${i}`))
+    assert.equal(of('refused').length, 20)
+    audit[Symbol.dispose]()
+    assert.deepEqual(
+      of('refusals_left_out').map(({ count }) => count),
+      [180],
+    )
+    audit.refused(from('203.0.113.7'))
+    assert.equal(of('refused').length, 21, 'the next window')
+    audit[Symbol.dispose]()
+    assert.equal(of('refusals_left_out').length, 1, 'nothing was left out of it')
+  })
+
+  test('begin anew after a second', (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const { log, of } = recording()
+    using audit = new Audit(log, [])
+    for (let i = 0; i < 7; i++) audit.refused(from('203.0.113.7'))
+    t.mock.timers.tick(1_000)
+    assert.deepEqual(
+      of('refusals_left_out').map(({ count }) => count),
+      [2],
+    )
+    audit.refused(from('203.0.113.7'))
+    assert.equal(of('refused').length, 6)
+  })
+
+  test('name the client as the trusted proxies do', () => {
+    const { log, of } = recording()
+    using audit = new Audit(log, rangesOf('10.0.0.0/8'))
+    const forwarded = { forwards: true, forwarded_for: '203.0.113.7' }
+    audit.refused(from('10.0.0.1', forwarded))
+    audit.refused(from('192.0.2.1', forwarded))
+    audit.refused({ ...from('x'), facts: { ...FACTS, peer: null } })
+    assert.deepEqual(
+      of('refused').map(({ client }) => client),
+      ['203.0.113.7', '192.0.2.1', 'unknown'],
+    )
+  })
+
+  test('show of a long path its beginning, and of what may be a secret in it the first letters', () => {
+    const { log, of } = recording()
+    using audit = new Audit(log, [])
+    audit.refused(from('203.0.113.7', { path: '/api/shared-workflows/Xb3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY' }))
+    audit.refused(from('203.0.113.7', { path: `/${'a/'.repeat(5_000)}` }))
+    const [shared, long] = of('refused').map(({ path }) => String(path))
+    assert.equal(shared, '/api/shared-workflows/Xb3dE5fG…')
+    assert.equal(long!.length, 201)
+  })
+
+  test('hold no line break that a caller sent', () => {
+    const { log, written } = recording()
+    using audit = new Audit(log, [])
+    audit.refused(from('203.0.113.7', { path: '/a\n{"audit":"token_minted"}' }))
+    assert.equal(written.join('').trimEnd().split('\n').length, 1)
+  })
+
+  test('say that a caller met the rate limit', () => {
+    const { log, of } = recording()
+    using audit = new Audit(log, [])
+    audit.limited({ ...from('203.0.113.7'), reason: 'ip' })
+    assert.deepEqual(
+      of('rate_limited').map(({ client, reason, path }) => [client, reason, path]),
+      [['203.0.113.7', 'ip', '/api/workflows']],
+    )
+  })
+})
