@@ -1,6 +1,7 @@
 // What must come of each case, written by hand from the documents of the interface alone. Imports nothing of the service.
 // The rules stand in the order in which a request meets them. `null` means that the documents leave the case open.
-import type { Case, Host, Mode, Origin, Path, Token } from './words.ts'
+import { isLocalUser, RULES, type Rules } from './expected-trust.ts'
+import type { Case, Path, Token } from './words.ts'
 
 /**
  * `user 1` or `user alice in w1`: carried out, and for that owner. `visitor`: an open socket that may do nothing. `let in`: no refusal,
@@ -21,42 +22,6 @@ export type Verdict =
   | '401 bare'
   | '404 bare'
   | '503 bare'
-
-interface Rules {
-  identity_provider: boolean
-  trust_localhost: boolean
-  trust_network: 'own address' | '10.9.0.0/16' | null
-  proxies: boolean
-  names: boolean
-  bridges: boolean
-  down: boolean
-}
-
-const LOCAL: Rules = {
-  identity_provider: false,
-  // "default off when auth is enforced, on otherwise"
-  trust_localhost: true,
-  trust_network: null,
-  proxies: false,
-  names: false,
-  bridges: false,
-  down: false,
-}
-const PROVIDER: Rules = { ...LOCAL, identity_provider: true, trust_localhost: false }
-
-const RULES: Readonly<Record<Mode, Rules>> = {
-  local: LOCAL,
-  'local, localhost not trusted': { ...LOCAL, trust_localhost: false },
-  'local, own address trusted': { ...LOCAL, trust_network: 'own address' },
-  'local, behind proxies': { ...LOCAL, proxies: true, trust_network: '10.9.0.0/16' },
-  'local, names allowed': { ...LOCAL, names: true },
-  'local, with bridges': { ...LOCAL, bridges: true },
-  'identity provider': PROVIDER,
-  'identity provider, localhost trusted': { ...PROVIDER, trust_localhost: true },
-  // "honored only in Local mode, ignored in identity-provider mode"
-  'identity provider, networks and bridges': { ...PROVIDER, bridges: true },
-  'identity provider, down': { ...PROVIDER, down: true },
-}
 
 /** "Public paths (skip session auth)": what a token says is not looked at there. */
 const PUBLIC: readonly Path[] = [
@@ -170,58 +135,9 @@ function byProvider(one: Case, token: Token, rules: Rules): User | Verdict | nul
 
 /** "loopback and trusted networks, each with the Host rule and the Origin rule, else the Local refusal" */
 function byPlace(one: Case, rules: Rules, refusal: Verdict): User | Verdict | null {
-  const trusted = isTrusted(one, rules)
-  if (trusted === null) return null
-  return trusted && hostFits(one.host, rules) && originFits(one.origin, rules) ? LOCAL_USER : refusal
-}
-
-function isTrusted({ peer, forwarded }: Case, rules: Rules): boolean | null {
-  const from_proxy = rules.proxies && peer === 'proxy'
-  // The interface knows of X-Forwarded-For alone; what a trusted proxy means by the other header, or by none, is open.
-  if (from_proxy && (forwarded === 'nobody' || forwarded.startsWith('Forwarded'))) return null
-  // "A loopback peer that sends forwarding headers and is not a trusted proxy is not trusted as local."
-  // Decided: neither is a peer of a trusted network, else a proxy there would make everybody user "1".
-  if (!from_proxy && forwarded !== 'nobody') return false
-  // "read from the right, only from trusted proxies"; "a forwarded loopback address never counts as loopback"
-  if (from_proxy) return ['network', 'a stranger, network', 'network, proxy'].includes(forwarded)
-  if (peer === 'own address' || peer === 'own IPv6 address') return rules.trust_network === 'own address'
-  return rules.trust_localhost
-}
-
-/** "`localhost`, a `*.localhost` name, an IP literal, or a name in `SVC_ALLOWED_HOSTS`"; names have no case (RFC 9110, section 4.2.3). */
-function hostFits(host: Host, { names }: Rules): boolean {
-  const table: Record<Host, boolean> = {
-    localhost: true,
-    LOCALHOST: true,
-    'a name below localhost': true,
-    'an IPv4 address': true,
-    'an IPv6 address': true,
-    'the allowed name': names,
-    'another name': false,
-    'a name that begins with localhost': false,
-    'a name that begins with an address': false,
-  }
-  return table[host]
-}
-
-/** "the server's own, a localhost dev server, `file://`, a browser extension, or in `SVC_ALLOWED_ORIGINS`. `Origin: null` is refused." */
-function originFits(origin: Origin, { names }: Rules): boolean {
-  const table: Record<Origin, boolean> = {
-    // "Clients that send no Origin are unaffected."
-    none: true,
-    'its own': true,
-    'a dev server on localhost': true,
-    'a file': true,
-    'a browser extension': true,
-    'the allowed origin': names,
-    'another site': false,
-    'a site that begins with localhost': false,
-    null: false,
-    // "instead adds the header `X-Svc-Local-Client` carrying the per-launch secret"
-    'null, with the secret of the launch': names,
-    'null, with another secret': false,
-  }
-  return table[origin]
+  const local = isLocalUser(one, rules)
+  if (local === null) return null
+  return local ? LOCAL_USER : refusal
 }
 
 /** "401 before 404", and `planned` operations answer as an unknown path does. */

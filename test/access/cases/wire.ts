@@ -1,6 +1,6 @@
 // Cases as they travel: real requests and real upgrades from real addresses, and what came of them in the words of the expectation.
 import { once } from 'node:events'
-import { type ClientRequest, type IncomingMessage, request as send } from 'node:http'
+import { type ClientRequest, type IncomingMessage, type RequestOptions, request as send } from 'node:http'
 import { networkInterfaces } from 'node:os'
 import WebSocket from 'ws'
 import { Client } from '../../helpers/socket.ts'
@@ -94,18 +94,22 @@ function targetOf({ path, transport }: Case, { token }: Credentials): string {
 /** Sends the case to the server on `port` and gives what came of it. */
 export async function tried(one: Case, credentials: Credentials, port: number): Promise<string> {
   const address = ADDRESSES[one.peer]!
-  const options = {
+  const options: Options = {
     host: one.peer.startsWith('own') || one.peer === 'loopback IPv6' ? address : '127.0.0.1',
     port,
     localAddress: address,
     headers: headersOf(one, credentials, port),
     agent: false,
-  } as const
+  }
   const path = targetOf(one, credentials)
   return one.transport.startsWith('socket') ? overSocket(options, path) : overHttp({ ...options, path })
 }
 
-type Options = Parameters<typeof send>[0] & { headers: Headers; host: string; port: number }
+interface Options extends RequestOptions {
+  host: string
+  port: number
+  headers: Headers
+}
 
 async function overHttp(options: Options & { path: string }): Promise<string> {
   const outgoing = send(options)

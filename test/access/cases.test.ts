@@ -1,0 +1,51 @@
+// Who may call, case by case: every case goes to a real server from a real address, and what comes of it is held against the table that
+// was written by hand from the interface.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { expected } from './cases/expected.ts'
+import { casesOf } from './cases/generate.ts'
+import { type ModeServer, startMode } from './cases/servers.ts'
+import { fits, OWN_IPV4, tried } from './cases/wire.ts'
+import { type Case, inWords, MODES, type Mode } from './cases/words.ts'
+
+const LEAST = 400
+const AT_ONCE = 8
+/** So many failures are shown. */
+const SHOWN = 20
+
+/** Sends the cases, some at a time, and gives in words those of which something else came than expected. */
+async function failures(mode: ModeServer, cases: readonly Case[]): Promise<string[]> {
+  const waiting = [...cases]
+  const found: string[] = []
+  const work = async () => {
+    for (let one = waiting.pop(); one; one = waiting.pop()) {
+      const wanted = expected(one)!
+      const seen = await tried(one, mode.credentials[one.token], mode.port).catch((error) => `no answer: ${error}`)
+      if (!fits(wanted, seen)) found.push(`${inWords(one)}\n    expected ${wanted}\n    came     ${seen}`)
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, work))
+  return found
+}
+
+describe('who may call', () => {
+  const tally: Partial<Record<Mode, number>> = {}
+
+  for (const mode of MODES) {
+    test(`in the mode "${mode}"`, async () => {
+      await using running = await startMode(mode)
+      const cases = casesOf(mode).filter((one) => running.canTry(one) && expected(one) !== null)
+      tally[mode] = cases.length
+      const wrong = await failures(running, cases)
+      assert.ok(wrong.length === 0, `${wrong.length} of ${cases.length}:\n${wrong.slice(0, SHOWN).join('\n')}`)
+    })
+  }
+
+  test(`is tried in at least ${LEAST} cases, from the machine's own address as well`, (t) => {
+    for (const [mode, count] of Object.entries(tally)) t.diagnostic(`${count} cases: ${mode}`)
+    const total = Object.values(tally).reduce((sum, count) => sum + count, 0)
+    t.diagnostic(`${total} cases in all`)
+    assert.ok(total >= LEAST, `${total} cases`)
+    assert.ok(OWN_IPV4, 'this machine has no address but loopback')
+  })
+})

@@ -1,0 +1,93 @@
+// Who is user "1" without a token, written by hand from the documents of the interface alone. Imports nothing of the service.
+import type { Case, Host, Mode, Origin } from './words.ts'
+
+export interface Rules {
+  identity_provider: boolean
+  trust_localhost: boolean
+  trust_network: 'own address' | '10.9.0.0/16' | null
+  proxies: boolean
+  names: boolean
+  bridges: boolean
+  down: boolean
+}
+
+const LOCAL: Rules = {
+  identity_provider: false,
+  // "default off when auth is enforced, on otherwise"
+  trust_localhost: true,
+  trust_network: null,
+  proxies: false,
+  names: false,
+  bridges: false,
+  down: false,
+}
+const PROVIDER: Rules = { ...LOCAL, identity_provider: true, trust_localhost: false }
+
+export const RULES: Readonly<Record<Mode, Rules>> = {
+  local: LOCAL,
+  'local, localhost not trusted': { ...LOCAL, trust_localhost: false },
+  'local, own address trusted': { ...LOCAL, trust_network: 'own address' },
+  'local, behind proxies': { ...LOCAL, proxies: true, trust_network: '10.9.0.0/16' },
+  'local, names allowed': { ...LOCAL, names: true },
+  'local, with bridges': { ...LOCAL, bridges: true },
+  'identity provider': PROVIDER,
+  'identity provider, localhost trusted': { ...PROVIDER, trust_localhost: true },
+  // "honored only in Local mode, ignored in identity-provider mode"
+  'identity provider, networks and bridges': { ...PROVIDER, bridges: true },
+  'identity provider, down': { ...PROVIDER, down: true },
+}
+
+/** Whether the rules of trust make it user "1"; null where the documents leave it open. */
+export function isLocalUser(one: Case, rules: Rules): boolean | null {
+  const trusted = isTrusted(one, rules)
+  return trusted && hostFits(one.host, rules) && originFits(one.origin, rules)
+}
+
+function isTrusted({ peer, forwarded }: Case, rules: Rules): boolean | null {
+  const from_proxy = rules.proxies && peer === 'proxy'
+  // The interface knows of X-Forwarded-For alone; what a trusted proxy means by the other header, or by none, is open.
+  if (from_proxy && (forwarded === 'nobody' || forwarded.startsWith('Forwarded'))) return null
+  // "A loopback peer that sends forwarding headers and is not a trusted proxy is not trusted as local."
+  // Decided: neither is a peer of a trusted network, else a proxy there would make everybody user "1".
+  if (!from_proxy && forwarded !== 'nobody') return false
+  // "read from the right, only from trusted proxies"; "a forwarded loopback address never counts as loopback"
+  if (from_proxy) return ['network', 'a stranger, network', 'network, proxy'].includes(forwarded)
+  if (peer === 'own address' || peer === 'own IPv6 address') return rules.trust_network === 'own address'
+  return rules.trust_localhost
+}
+
+/** "`localhost`, a `*.localhost` name, an IP literal, or a name in `SVC_ALLOWED_HOSTS`"; names have no case (RFC 9110, section 4.2.3). */
+function hostFits(host: Host, { names }: Rules): boolean {
+  const table: Record<Host, boolean> = {
+    localhost: true,
+    LOCALHOST: true,
+    'a name below localhost': true,
+    'an IPv4 address': true,
+    'an IPv6 address': true,
+    'the allowed name': names,
+    'another name': false,
+    'a name that begins with localhost': false,
+    'a name that begins with an address': false,
+  }
+  return table[host]
+}
+
+/** "the server's own, a localhost dev server, `file://`, a browser extension, or in `SVC_ALLOWED_ORIGINS`. `Origin: null` is refused." */
+function originFits(origin: Origin, { names }: Rules): boolean {
+  const table: Record<Origin, boolean> = {
+    // "Clients that send no Origin are unaffected."
+    none: true,
+    'its own': true,
+    'a dev server on localhost': true,
+    'a file': true,
+    'a browser extension': true,
+    'the allowed origin': names,
+    'another site': false,
+    'a site that begins with localhost': false,
+    null: false,
+    // "instead adds the header `X-Svc-Local-Client` carrying the per-launch secret"
+    'null, with the secret of the launch': names,
+    'null, with another secret': false,
+  }
+  return table[origin]
+}
