@@ -57,9 +57,14 @@ export class ProviderKeys {
     const failing = this.#failing
     const loading = this.#load()
     // While the provider is away nobody waits for it who can do without.
-    if (!this.#find || !failing) await loading
-    if (this.#find && this.#since(this.#known_at) < KEPT_MS) return this.#find
+    if (!failing || !this.#kept) await loading
+    if (this.#kept) return this.#kept
     throw new Unavailable('there are no keys')
+  }
+
+  /** What is used where nothing newer can be had. */
+  get #kept(): JWTVerifyGetKey | null {
+    return this.#since(this.#known_at) < KEPT_MS ? this.#find : null
   }
 
   /** Asks for newer keys, unless those that are known came just now. */

@@ -1,0 +1,47 @@
+// What the tests of signing in share: a provider, a clock that stands still, and what was logged.
+
+import { createIdentity, type IdentityOptions } from '../../src/access/identity.ts'
+import type { Identified } from '../../src/access/procedure.ts'
+import { createLog } from '../../src/log.ts'
+import { type IdentityProvider, startIdentityProvider, type TokenClaims } from '../helpers/identity-provider.ts'
+
+export interface Scene extends AsyncDisposable {
+  readonly idp: IdentityProvider
+  /** Milliseconds since the epoch, moved by the test. */
+  readonly clock: { now: number }
+  readonly lines: string[]
+  /** What is known at once, or null where it must be looked up; that is let go on. */
+  known(token: string): Identified | null
+  ask(token: string): Promise<Identified>
+  /** A token made now, by the clock of the test. */
+  token(claims: TokenClaims): Promise<string>
+}
+
+export async function scene(options: Partial<IdentityOptions> = {}, alg?: string): Promise<Scene> {
+  const idp = await startIdentityProvider(alg)
+  const lines: string[] = []
+  const log = createLog('trace', undefined, { write: (line) => void lines.push(line) })
+  const clock = { now: 1_800_000_000_000 }
+  const platform = { now: () => clock.now }
+  const identity = createIdentity({ url: idp.url, key: idp.key }, { platform, log, admin_users: ['root'], ...options })
+  return {
+    idp,
+    clock,
+    lines,
+    known(token) {
+      const given = identity(token, clock.now)
+      return given instanceof Promise ? null : given
+    },
+    ask: async (token) => identity(token, clock.now),
+    token: (claims) => idp.token({ now: clock.now, ...claims }),
+    [Symbol.asyncDispose]: () => idp[Symbol.asyncDispose](),
+  }
+}
+
+/** What a test compares: the user, the reason, or that nobody can tell. */
+export function told(identified: Identified): string {
+  if ('principal' in identified) return `user ${identified.principal.user_id}`
+  return 'rejected' in identified ? identified.rejected : 'unavailable'
+}
+
+export const UNAVAILABLE: Identified = { unavailable: true }

@@ -1,0 +1,147 @@
+// Tokens that only the provider can read: what it is asked, and what its answers are worth.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { OddAnswer } from '../helpers/identity-provider.ts'
+import { until } from '../helpers/server.ts'
+import { scene, told } from './identity-kit.ts'
+
+describe('an opaque token', () => {
+  test('means the user that the provider names', async () => {
+    await using at = await scene()
+    const bob = {
+      user_id: 'bob',
+      workspace_id: null,
+      trusted_as: 'identity_provider',
+      token_id: null,
+      scopes: ['read', 'write', 'admin'],
+      administrator: false,
+      app_id: null,
+      expires_at: null,
+    }
+    assert.deepEqual(await at.ask(at.idp.opaque({ id: 'bob' })), { principal: bob })
+    const inside = await at.ask(at.idp.opaque({ id: 'bob', workspace_id: 'w' }))
+    assert.deepEqual(inside, { principal: { ...bob, workspace_id: 'w' } })
+    const root = await at.ask(at.idp.opaque({ id: 'root' }))
+    assert.deepEqual(root, { principal: { ...bob, user_id: 'root', administrator: true } })
+    assert.deepEqual(at.idp.requests, { keys: 0, user: 3, other: 0 })
+  })
+
+  test('that the provider does not know is refused, and not asked about again at once', async () => {
+    await using at = await scene()
+    for (let n = 0; n < 20; n++) assert.equal(told(await at.ask('nobody')), 'Invalid token')
+    assert.equal(at.idp.requests.user, 1)
+    at.clock.now += 10_000
+    at.idp.opaque({ id: 'bob' }, 'nobody')
+    assert.equal(told(await at.ask('nobody')), 'user bob')
+    assert.equal(told(at.known('nobody')!), 'user bob')
+  })
+
+  test('that was good and is revoked ends within a minute', async () => {
+    await using at = await scene()
+    const token = at.idp.opaque({ id: 'bob' })
+    assert.equal(told(await at.ask(token)), 'user bob')
+    at.idp.revoke(token)
+    at.clock.now += 59_999
+    assert.equal(told(await at.ask(token)), 'user bob')
+    at.clock.now += 1
+    assert.equal(told(await at.ask(token)), 'Invalid token')
+    assert.equal(told(at.known(token)!), 'Invalid token')
+  })
+
+  test('is looked up once for all who come with it', async () => {
+    await using at = await scene()
+    const token = at.idp.opaque({ id: 'bob' })
+    const release = at.idp.hold()
+    const asked = Array.from({ length: 100 }, () => at.ask(token))
+    await until('the question', () => at.idp.requests.user > 0)
+    asked.push(at.ask(token))
+    release()
+    for (const found of await Promise.all(asked)) assert.equal(told(found), 'user bob')
+    assert.equal(at.idp.requests.user, 1)
+  })
+
+  test('waits for its turn with no more than 127 others', async () => {
+    await using at = await scene()
+    const tokens = Array.from({ length: 200 }, (_, n) => at.idp.opaque({ id: `user-${n}` }))
+    const release = at.idp.hold()
+    const asked = tokens.map((token) => at.ask(token))
+    const above = await Promise.all(asked.slice(128))
+    assert.deepEqual(new Set(above.map(told)), new Set(['unavailable']), 'at once, while no answer has come')
+    await until('the questions', () => at.idp.requests.user === 128)
+    release()
+    const below = await Promise.all(asked.slice(0, 128))
+    assert.deepEqual(
+      below.map(told),
+      tokens.slice(0, 128).map((_, n) => `user user-${n}`),
+    )
+    assert.equal(at.idp.most_at_once, 128)
+    assert.equal(told(await at.ask(tokens[199]!)), 'user user-199')
+  })
+
+  test('cannot be judged while the provider is away, or late', async () => {
+    await using at = await scene({ timeout_ms: 30 })
+    const token = at.idp.opaque({ id: 'bob' })
+    at.idp.down()
+    assert.equal(told(await at.ask(token)), 'unavailable')
+    at.idp.up()
+    const release = at.idp.hold()
+    assert.equal(told(await at.ask(token)), 'unavailable')
+    release()
+    assert.equal(told(await at.ask(token)), 'user bob', 'at once: that nobody could tell is not remembered')
+  })
+})
+
+describe('an answer about a user', () => {
+  const page = '<!doctype html>'
+  const answers: [string, OddAnswer, string][] = [
+    ['401', { status: 401, body: page }, 'Invalid token'],
+    ['403', { status: 403, body: page }, 'Invalid token'],
+    ['404', { status: 404, body: '{"id":"bob"}' }, 'unavailable'],
+    ['429', { status: 429, body: '{"id":"bob"}' }, 'unavailable'],
+    ['500', { status: 500, body: '{"id":"bob"}' }, 'unavailable'],
+    ['201', { status: 201, body: '{"id":"bob"}' }, 'unavailable'],
+    ['a page', { headers: { 'Content-Type': 'text/html' }, body: page }, 'unavailable'],
+    ['nothing', { body: '' }, 'unavailable'],
+    ['null', { body: 'null' }, 'unavailable'],
+    ['a text', { body: '"bob"' }, 'unavailable'],
+    ['no id', { body: '{"sub":"bob"}' }, 'unavailable'],
+    ['a number for an id', { body: '{"id":7}' }, 'unavailable'],
+    ['an inherited id', { body: '{"__proto__":{"id":"bob"}}' }, 'unavailable'],
+    ['an empty id', { body: '{"id":""}' }, 'Invalid subject'],
+    ['the id of the local user', { body: '{"id":"1"}' }, 'Invalid subject'],
+    ['an id that is too long', { body: JSON.stringify({ id: 'u'.repeat(513) }) }, 'Invalid subject'],
+    ['as much as is read', { body: '{"id":"bob"}'.padEnd(65_536) }, 'user bob'],
+    ['more than is read', { body: '{"id":"bob"}'.padEnd(65_537) }, 'unavailable'],
+    ['a broken encoding', { headers: { 'Content-Encoding': 'br' }, body: page }, 'unavailable'],
+  ]
+  for (const [what, answer, expected] of answers)
+    test(`${what}: ${expected}`, async () => {
+      await using at = await scene()
+      at.idp.answer('user', answer)
+      assert.equal(told(await at.ask('token')), expected)
+    })
+
+  test('a redirect: neither the token nor the key goes there', async () => {
+    await using at = await scene()
+    for (const status of [301, 302, 303, 307, 308]) {
+      at.idp.answer('user', { status, headers: { Location: `${at.idp.url}/elsewhere` }, body: '{"id":"bob"}' })
+      assert.equal(told(await at.ask('token')), 'unavailable')
+    }
+    assert.equal(at.idp.requests.other, 0)
+  })
+
+  test('is not quoted in the log, and neither is what was sent', async () => {
+    await using at = await scene()
+    for (const body of ['{"id": 7, "email": "bob@example.test"}', 'x'.repeat(70_000), '{"id"']) {
+      at.idp.answer('user', { body })
+      await at.ask('a-very-secret-token')
+      at.clock.now += 60_000
+    }
+    at.idp.down()
+    await at.ask('a-very-secret-token')
+    assert.equal(at.lines.length, 4, at.lines.join(''))
+    for (const line of at.lines) {
+      for (const secret of ['a-very-secret-token', at.idp.key, 'bob@', 'xxxx']) assert.ok(!line.includes(secret), line)
+    }
+  })
+})
