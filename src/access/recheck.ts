@@ -10,7 +10,9 @@ import type { Verdict } from './verdict.ts'
 /** How often each credential is looked at again. */
 export const RECHECK_MS = 60_000
 /** Over so many moments of an interval the credentials are spread: thousands of them are not looked at in one turn of the event loop. */
-const SLOTS = 240
+const MOST_SLOTS = 240
+/** The shortest time between two of them. */
+const SHORTEST_TICK_MS = 10
 
 interface Watcher {
   /** The credential is still good; this is what it is good for now. */
@@ -33,7 +35,7 @@ export class Rechecks {
   readonly #platform: Platform
   readonly #log: Log
   readonly #tick_ms: number
-  readonly #slots: readonly Set<Watch>[] = Array.from({ length: SLOTS }, () => new Set<Watch>())
+  readonly #slots: readonly Set<Watch>[]
   #size = 0
   #filled = 0
   #turn = 0
@@ -44,7 +46,9 @@ export class Rechecks {
     this.#gate = gate
     this.#platform = platform
     this.#log = log
-    this.#tick_ms = Math.max(1, interval_ms / SLOTS)
+    const slots = Math.max(1, Math.min(MOST_SLOTS, Math.floor(interval_ms / SHORTEST_TICK_MS)))
+    this.#slots = Array.from({ length: slots }, () => new Set<Watch>())
+    this.#tick_ms = interval_ms / slots
   }
 
   /** How many credentials are watched. */
@@ -58,7 +62,7 @@ export class Rechecks {
    */
   watch(facts: RequestFacts, principal: Principal, watcher: Watcher): () => void {
     if (principal.trusted_as === 'loopback' || principal.trusted_as === 'trusted_network') return () => {}
-    const slot = this.#slots[this.#filled++ % SLOTS]!
+    const slot = this.#slots[this.#filled++ % this.#slots.length]!
     const watch: Watch = { facts, watcher, slot, principal, asking: false }
     slot.add(watch)
     this.#size++
@@ -75,7 +79,7 @@ export class Rechecks {
   }
 
   #look(): void {
-    for (const watch of this.#slots[this.#turn++ % SLOTS]!) {
+    for (const watch of this.#slots[this.#turn++ % this.#slots.length]!) {
       if (watch.asking) this.#keepUntilExpiry(watch)
       else void this.#ask(watch)
     }
