@@ -58,6 +58,7 @@ export function signedTokens(provider: ProviderRequests, tools: IdentityTools): 
     return payload
   }
   return async (token) => {
+    if (!isCanonical(token)) return refused('Invalid token')
     try {
       const claims = await claimsOf(token)
       // Looked at after the keys have come, and without the tolerance.
@@ -72,6 +73,11 @@ export function signedTokens(provider: ProviderRequests, tools: IdentityTools): 
       return refused(reasonOf(error))
     }
   }
+}
+
+/** Base64url has several texts for the same bytes, and with padding still more: only one of them was issued (RFC 7515, section 2). */
+function isCanonical(token: string): boolean {
+  return token.split('.').every((part) => Buffer.from(part, 'base64url').toString('base64url') === part)
 }
 
 /** In words of our own: those of a library may change, and may say too much. */
