@@ -94,6 +94,21 @@ describe('README', () => {
     assert.deepEqual((await until('the result', completed)).outputs, { paid: 20 })
   })
 
+  test('the token is minted, lets a page of another site in, and is revoked', async () => {
+    await using server = await startServer()
+    const [mint, use, revoke] = curlBlocks()
+      .filter((block) => block.includes('/api/tokens') || block.includes('Bearer $TOKEN'))
+      .map((block) => block.replace('http://127.0.0.1:7777', server.url))
+    const shell = async (command: string, env: Record<string, string>) =>
+      (await run('sh', ['-c', command.trim()], { env: { ...process.env, ...env } })).stdout
+    const { id, token } = JSON.parse(await shell(mint!, {})) as { id: string; token: string }
+    const env = { TOKEN: token, TOKEN_ID: id }
+    const elsewhere = `${use!.trim()} -H 'Origin: http://elsewhere.example'`
+    assert.deepEqual(JSON.parse(await shell(elsewhere, env)), [])
+    assert.equal(await shell(revoke!, env), '')
+    assert.deepEqual(JSON.parse(await shell(elsewhere, env)), { error: 'Remote access requires authentication' })
+  })
+
   test('shows every example by its name and its purpose', async () => {
     const { examples } = await import('../src/workflows/examples.ts')
     for (const { id, description } of examples().values())
