@@ -45,6 +45,10 @@ export class Connection {
     this.followers = new Followers(this)
     const keepAlive = new KeepAlive(ws, (frame) => this.send(frame), app.platform, times)
     ws.on('message', (data, binary) => this.#receive(data, binary))
+    // A peer that does not read gets no more of them: they would pile up. It may be answered the last ping alone (RFC 6455, section 5.5.3).
+    ws.on('ping', (data) => {
+      if (!this.congested) ws.pong(data)
+    })
     ws.on('error', (error) => app.log.debug({ err: error }, 'a socket failed'))
     ws.once('close', () => {
       keepAlive.stop()

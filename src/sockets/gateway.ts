@@ -40,6 +40,8 @@ export class Gateway {
       maxPayload: app.config.ws_max_message_bytes,
       perMessageDeflate: false,
       clientTracking: false,
+      // The connection answers pings, unless too much is unread.
+      autoPong: false,
     })
     this.#sockets.on('wsClientError', (_error, socket, request) => this.#malformed(socket, request))
   }

@@ -1,0 +1,86 @@
+// The limit on messages at its edges, and pings, which are not counted but must not pile up either.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { systemPlatform } from '../../src/platform.ts'
+import { until } from '../helpers/server.ts'
+import { connect } from '../helpers/socket.ts'
+import { startBench } from './kit.ts'
+import { dial, handshake } from './raw.ts'
+
+const config = { ws_rate_limit_disabled: false, ws_rate_limit_max: 5 }
+
+describe('messages', () => {
+  test('are counted anew when the clock was set back', async () => {
+    let now = 1_700_000_000_000
+    await using bench = await startBench({ config, platform: { ...systemPlatform(), now: () => now } })
+    await using client = await connect(bench.server)
+    for (let sent = 0; sent < 5; sent++) await client.settled()
+    now -= 3_600_000
+    for (let sent = 0; sent < 5; sent++) await client.settled()
+    client.command('ping')
+    assert.deepEqual(await client.closed(), { code: 1008, reason: 'too many messages' })
+  })
+
+  test('too many of one who does not answer the close: the connection is cut', async () => {
+    await using bench = await startBench({ config, socket_times: { goodbye_ms: 50 } })
+    const at = new URL(bench.server.url)
+    const socket = dial(at)
+    let closed = false
+    socket.once('close', () => {
+      closed = true
+    })
+    socket.on('error', () => {})
+    socket.resume()
+    socket.write(handshake(at, '/ws'))
+    await until('the acceptance', () => socket.bytesRead > 0)
+    socket.write(Buffer.concat(Array.from({ length: 6 }, () => masked(0x1, Buffer.from('{}')))))
+    socket.once('end', () => socket.end())
+    await until('the end', () => closed)
+  })
+})
+
+describe('pings', () => {
+  test('are answered with their data, however many', async () => {
+    await using bench = await startBench({ config })
+    await using client = await connect(bench.server)
+    const answers: string[] = []
+    client.ws.on('pong', (data) => answers.push(data.toString()))
+    for (let sent = 0; sent < 50; sent++) client.ws.ping(String(sent))
+    await until('the pongs', () => answers.length === 50)
+    assert.deepEqual(
+      answers,
+      Array.from({ length: 50 }, (_, at) => String(at)),
+    )
+    await client.settled()
+  })
+
+  test('of a client that does not read are not answered for ever', async () => {
+    await using bench = await startBench({ config })
+    const at = new URL(bench.server.url)
+    const socket = dial(at)
+    socket.on('error', () => {})
+    socket.write(handshake(at, '/ws'))
+    // More than the high-water mark and the buffers of the system hold.
+    const batch = Buffer.concat(Array.from({ length: 4_096 }, () => masked(0x9, Buffer.alloc(125))))
+    const sent = 100 * batch.length
+    for (let round = 0; round < 100; round++) {
+      await new Promise<void>((resolve) => socket.write(batch, () => resolve()))
+    }
+    socket.resume()
+    let before = -1
+    await until('the last pong', async () => {
+      const same = socket.bytesRead === before
+      before = socket.bytesRead
+      await using other = await connect(bench.server)
+      await other.settled()
+      return same
+    })
+    assert.ok(socket.bytesRead < (sent * 2) / 3, `${socket.bytesRead} bytes of pongs for ${sent} bytes of pings`)
+    socket.destroy()
+  })
+})
+
+/** A frame of a client, with a mask of zeros (RFC 6455, section 5.2). */
+function masked(opcode: number, payload: Buffer): Buffer {
+  return Buffer.concat([Buffer.from([0x80 | opcode, 0x80 | payload.length, 0, 0, 0, 0]), payload])
+}
