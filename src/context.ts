@@ -15,6 +15,8 @@ import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import type { Platform } from './platform.ts'
 import type { Redactor } from './redaction/redactor.ts'
+import type { Secrets } from './settings/secrets.ts'
+import type { Settings } from './settings/settings.ts'
 import type { Vault } from './vault/vault.ts'
 import type { WorkflowService } from './workflows/service.ts'
 
@@ -36,6 +38,10 @@ export interface AppContext {
   /** Asks again about the credentials of whoever keeps a socket or a stream open. */
   readonly rechecks: Rechecks
   readonly store: Store
+  /** Of users. */
+  readonly secrets: Secrets
+  /** Of users; the operator's are the config. */
+  readonly settings: Settings
   readonly assets: Assets
   readonly registry: NodeRegistry
   readonly events: EventLog

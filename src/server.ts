@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { Audit } from './access/audit.ts'
 import { createGate } from './access/gate.ts'
 import { RateLimiter } from './access/limiter.ts'
+import { LOCAL_USER } from './access/principal.ts'
 import type { TokenChecks } from './access/procedure.ts'
 import { Rechecks } from './access/recheck.ts'
 import { createTokenChecks, createTokens } from './access/token-checks.ts'
@@ -31,6 +32,10 @@ import { builtinNodes } from './nodes/registry.ts'
 import { type Platform, systemPlatform } from './platform.ts'
 import { Redactor } from './redaction/redactor.ts'
 import { createServices, type Services } from './services.ts'
+import { secretPurposes } from './settings/purposes.ts'
+import { settingTypes } from './settings/registry.ts'
+import { Secrets } from './settings/secrets.ts'
+import { Settings } from './settings/settings.ts'
 import { Gateway } from './sockets/gateway.ts'
 import type { SocketTimes } from './sockets/keep-alive.ts'
 import { StartError } from './start-error.ts'
@@ -182,6 +187,8 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
   const events = new EventLog(store, (job_key) => storedSnapshot(store, job_key))
   const plans = new Plans(store, registry)
   const workflows = new WorkflowService(store, plans, platform, publicUrl)
+  const secrets = openSecrets(config, parts, registry)
+  const settings = new Settings({ store, platform, types: settingTypes(config.job_timeout_seconds) })
   const jobs = new JobService({
     store,
     events,
@@ -195,8 +202,8 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
       running_per_workflow: config.max_runs_per_workflow,
       waiting: config.max_queued_jobs,
     },
-    default_timeout_seconds: config.job_timeout_seconds,
-    servicesOf: services.of,
+    defaultsOf: (owner) => settings.runDefaults(owner),
+    servicesOf: (owner) => services.of((name) => secrets.value(owner, name)),
     ended: endMetrics(metrics),
     cipher: vault.cipher('journal'),
     publisher: publisherWith(redactor, assets),
@@ -221,6 +228,8 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     principalOf,
     rechecks,
     store,
+    secrets,
+    settings,
     assets,
     registry,
     events,
@@ -229,6 +238,17 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
   }
   jobMetrics(metrics, known)
   return { ...known, retention, metrics, stopping, started_at }
+}
+
+/** Known to the redactor before anything is said of what is stored. The environment's are the local user's, who is in no workspace. */
+function openSecrets(config: Config, parts: Parts, registry: NodeRegistry): Secrets {
+  const secrets = new Secrets({
+    ...parts,
+    purposes: secretPurposes(registry),
+    given: ({ user_id, workspace_id }) => (user_id === LOCAL_USER && workspace_id === null ? config.secrets : {}),
+  })
+  secrets.load()
+  return secrets
 }
 
 function listen(http: Server, { host, port }: Config): Promise<string> {

@@ -1,32 +1,28 @@
-// What the nodes of this process may use besides their inputs: one sandbox, one way out to the network, and the secrets.
+// What the nodes of this process may use besides their inputs: one sandbox, one way out to the network, and the secrets of whoever they run for.
 import type { Config } from './config.ts'
 import type { NodeServices } from './engine/services.ts'
 import { createOutgoingHttp } from './net/outgoing-http.ts'
 import { createSandbox } from './sandbox/sandbox.ts'
 
 export interface Services extends AsyncDisposable {
-  /** What the nodes of one user's workflows may use. */
-  of(user_id: string): NodeServices
+  /** What the nodes of one owner's workflows may use. `secret` finds the owner's secrets; what it throws fails the firing. */
+  of(secret: (name: string) => string | null): NodeServices
 }
 
-/** The user that a server without an identity provider serves; secrets out of the environment are this user's. */
-const LOCAL_USER = '1'
-
 /** Starts nothing before a node asks for it; ends everything when disposed of. */
-export function createServices(config: Pick<Config, 'http_node_allow' | 'secrets'>): Services {
+export function createServices(config: Pick<Config, 'http_node_allow'>): Services {
   const sandbox = createSandbox()
   const http = createOutgoingHttp({ allow: config.http_node_allow })
-  const local: NodeServices = {
-    sandbox,
-    http,
-    secret: async (name) => (Object.hasOwn(config.secrets, name) ? config.secrets[name]! : null),
-  }
-  const others: NodeServices = { sandbox, http, secret: async () => null }
   return {
-    of: (user_id) => (user_id === LOCAL_USER ? local : others),
+    of: (secret) => ({ sandbox, http, secret: async (name) => secret(name) }),
     async [Symbol.asyncDispose]() {
       await sandbox[Symbol.asyncDispose]()
       await http[Symbol.asyncDispose]()
     },
   }
+}
+
+/** The secrets of the operator's environment, for those that they belong to. */
+export function environmentSecret({ secrets }: Pick<Config, 'secrets'>): (name: string) => string | null {
+  return (name) => (Object.hasOwn(secrets, name) ? secrets[name]! : null)
 }

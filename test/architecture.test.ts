@@ -19,7 +19,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['net', 'sandbox'],
   ['config', 'nodes', 'events'],
   ['config.ts'],
-  ['workflows', 'models', 'assets', 'access'],
+  ['workflows', 'models', 'assets', 'access', 'settings'],
   ['jobs', 'chat'],
   ['context.ts', 'services.ts'],
   ['http', 'sockets', 'mcp', 'trpc', 'hooks'],

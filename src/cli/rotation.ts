@@ -1,6 +1,6 @@
 // A change of the master key: everything that is sealed is sealed anew, in small transactions. Each row says under which key it is,
 // and the database which key it is on the way to, so that a change that was interrupted is ended by the next one.
-import { KeyFacts, SEALED, type SealedColumn, type SealedKeys } from '../db/sealed.ts'
+import { KeyFacts, SEALED, type SealedColumn, type SealedKeys, sealedContext } from '../db/sealed.ts'
 import type { Store } from '../db/store.ts'
 import { StartError } from '../start-error.ts'
 import {
@@ -121,18 +121,17 @@ function sealBatch(
   from: Vault,
   to: Vault,
 ): Promise<Batch> {
-  const [open, seal] = [from.cipher(column.purpose), to.cipher(column.purpose)]
   return store.write((tx) => {
     let [rows, damaged, bytes] = [0, 0, 0]
     let last = batch[0]!
     for (const keys of batch) {
       last = keys
-      const context = keys.join('/')
+      const context = sealedContext(keys)
       const body = column.body(tx, keys)!
-      const plain = opened(() => open.open(body, context))
+      const plain = opened(() => column.cipher(from, keys).open(body, context))
       if (plain === null) damaged++
       else {
-        column.put(tx, keys, seal.seal(plain, context))
+        column.put(tx, keys, column.cipher(to, keys).seal(plain, context))
         rows++
       }
       bytes += body.length

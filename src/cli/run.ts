@@ -1,10 +1,9 @@
 // `svc run`: runs a workflow to its end in this process, on the engine itself: no server, no database, no folder.
-import { LOCAL_PRINCIPAL } from '../access/principal.ts'
 import type { Config } from '../config.ts'
 import { type Execution, execute, type RunObserver } from '../engine/execution.ts'
 import { compileGraph, type Plan } from '../engine/plan.ts'
 import { builtinNodes } from '../nodes/registry.ts'
-import { createServices } from '../services.ts'
+import { createServices, environmentSecret } from '../services.ts'
 import { readArguments } from './arguments.ts'
 import { type CalledWorkflows, calledWorkflows } from './called.ts'
 import { graphIssue, issueLine, issueTotal } from './issues.ts'
@@ -116,7 +115,7 @@ async function perform(job: Job, observer: RunObserver, signal: AbortSignal, con
     signal,
     observer,
     loadPlan: (id) => called.plan(id),
-    services: lent.of(LOCAL_PRINCIPAL.user_id),
+    services: lent.of(environmentSecret(config)),
     ...(timeout === null ? {} : { timeLimit: timeout * 1000 }),
   })
   endInputs(execution, plan)

@@ -1,17 +1,23 @@
-// The columns that hold sealed bytes, and which key they were sealed under. Sealing and opening is left to others: here bytes are bytes,
-// of which the second to the fifth are the id of their key.
+// The columns that hold sealed bytes, the ciphers that they are sealed by, and which key that was under. Sealing and opening is left to
+// others: here bytes are bytes, of which the second to the fifth are the id of their key.
+import type { Cipher, Vault } from '../vault/vault.ts'
 import { metaValue, putMeta } from './meta.ts'
 import type { Tables } from './schema.ts'
 import type { Statement } from './statement.ts'
 import type { Store, Tx } from './store.ts'
 
-/** Values of a primary key. With `/` between them they are the context in which the bytes of the row are sealed. */
+/** Values of a primary key. */
 export type SealedKeys = readonly (string | number)[]
+
+/** The context in which the bytes of a row are sealed. */
+export function sealedContext(keys: SealedKeys): string {
+  return keys.join('/')
+}
 
 export interface SealedColumn {
   readonly name: string
-  /** What the vault calls the cipher of the column. */
-  readonly purpose: string
+  /** The cipher of a row. */
+  cipher(vault: Vault, keys: SealedKeys): Cipher
   /** Keys of at most `limit` rows that were not sealed under `key_id` (8 hexadecimal characters), in order, after `after`. */
   otherwise(tx: Tx, key_id: string, after: SealedKeys | null, limit: number): SealedKeys[]
   body(tx: Tx, keys: SealedKeys): Uint8Array | null
@@ -19,14 +25,21 @@ export interface SealedColumn {
   isEmpty(tx: Tx): boolean
 }
 
+const JOURNAL = sealedColumn('job_journal', 'body', ['job_key', 'page'], (vault) => vault.cipher('journal'))
+
+/** The values of users' secrets: each user has a key. No name of a secret has a `/`, so that no two rows have the same context. */
+export const USER_SECRET = sealedColumn('user_secret', 'body', ['user_id', 'workspace', 'name'], (vault, [user_id]) =>
+  vault.userCipher('secret', String(user_id)),
+)
+
 /** All of them: `svc secrets rotate` seals anew what stands here. */
-export const SEALED: readonly SealedColumn[] = [sealedColumn('job_journal', 'body', ['job_key', 'page'], 'journal')]
+export const SEALED: readonly SealedColumn[] = [JOURNAL, USER_SECRET]
 
 function sealedColumn<T extends keyof Tables>(
   table: T,
   column: keyof Tables[T] & string,
   keys: readonly (keyof Tables[T] & string)[],
-  purpose: string,
+  cipher: SealedColumn['cipher'],
 ): SealedColumn {
   const key = keys.join(', ')
   const slots = keys.map(() => '?').join(', ')
@@ -38,7 +51,7 @@ function sealedColumn<T extends keyof Tables>(
   const any = rows(`select 1 from ${table} limit 1`)
   return {
     name: `${table}.${column}`,
-    purpose,
+    cipher,
     otherwise: (tx, key_id, after, limit) =>
       tx
         .all(after ? next : first, [...(after ?? []), Buffer.from(key_id, 'hex'), limit])

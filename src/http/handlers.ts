@@ -6,6 +6,7 @@ import { health } from './health.ts'
 import { jobs } from './jobs.ts'
 import { nodes } from './nodes.ts'
 import type { RequestContext } from './request.ts'
+import { settings } from './settings.ts'
 import { storage } from './storage.ts'
 import { tokens } from './tokens.ts'
 import { workflows } from './workflows.ts'
@@ -16,6 +17,7 @@ export const handlers: HandlerTable<RequestContext> = {
   health,
   jobs,
   nodes,
+  settings,
   storage,
   tokens,
   workflows,

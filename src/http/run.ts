@@ -17,7 +17,7 @@ export function httpSubmission(workflow_id: string, body: RunRequest): Submissio
     name: null,
     concurrent: true,
     timeout_seconds: body.timeout_seconds ?? null,
-    options: { persistence: 'job', event_detail: 'full', asset_persistence: 'auto' },
+    options: { persistence: null, event_detail: null, asset_persistence: null },
     watched: false,
     // Nobody can send a value to a run that is waited for; one in the background may be fed over the socket.
     fed: body.background === true,

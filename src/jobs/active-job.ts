@@ -2,7 +2,7 @@
 // service's business, what happens inside of a run the engine's, and writing it down the writer's.
 import type { JobStatus } from '../../generated/types.ts'
 import type { JobTable } from '../db/schema.ts'
-import { scopedKey } from '../db/scope.ts'
+import { type Scope, scopedKey } from '../db/scope.ts'
 import type { Outcome } from '../engine/execution.ts'
 import type { Remembered, Waiting } from '../engine/journal.ts'
 import type { RunError } from '../engine/observer.ts'
@@ -61,8 +61,8 @@ export interface JobHost {
   readonly publisher: Publisher
   /** Finds the plan of a workflow that a node of this job calls, and its graph as JSON text; `pinned` is the graph that it called before. */
   loadPlan(row: JobTable, workflow_id: string, pinned: string | null): Promise<{ plan: Plan; body: string }>
-  /** What the nodes of a user's jobs may use. */
-  servicesOf(user_id: string): NodeServices
+  /** What the nodes of an owner's jobs may use. */
+  servicesOf(owner: Scope): NodeServices
   /** What the history of a job says already. */
   told(row: JobTable): Told
   /** The job may run: its turn has come. */
@@ -234,7 +234,7 @@ export class ActiveJob implements Contender, JournalHost {
       memory,
       seed: row.seed,
       observer: recorder(this, this.#host.log),
-      services: this.#host.servicesOf(row.user_id),
+      services: this.#host.servicesOf(row),
       journal: this,
       fed: this.#options.fed,
       deadline: deadlineOf(row, this.#options),

@@ -4,8 +4,9 @@ import type { Scope } from '../db/scope.ts'
 import type { Graph } from '../engine/graph.ts'
 import { canonicalJson, sha256 } from '../json.ts'
 import type { Platform } from '../platform.ts'
+import type { RunDefaults } from '../settings/registry.ts'
 import type { CompiledGraph } from '../workflows/plans.ts'
-import type { JobOptions, StoredOptions } from './stored-options.ts'
+import { DEFAULTS, type GivenOptions, type StoredOptions } from './stored-options.ts'
 
 /** A request for a run, the same from every door. `params_at` names where the parameters stood, for problems. */
 export interface Submission {
@@ -19,28 +20,43 @@ export interface Submission {
   /** Identifies the submission among its owner's, for as long as keys are kept; absent or null: it is not to be recognised. */
   idempotency_key?: string | null
   name: string | null
-  /** False: waits behind a running job of the same workflow. */
-  concurrent: boolean
+  /** False: waits behind a running job of the same workflow. Null: as the owner's settings have it, like the options that are null. */
+  concurrent: boolean | null
   timeout_seconds: number | null
-  options: JobOptions
+  options: GivenOptions
   /** Whether the submitter will follow the job from the start. */
   watched: boolean
   /** Whether values may be sent to its streamed inputs while it runs; otherwise they end at once. */
   fed: boolean
 }
 
-/** SHA-256 of what a submission asks for, whatever order its keys came in. */
-export function requestHash({
-  workflow_id,
-  graph,
-  params,
-  name,
-  concurrent,
-  timeout_seconds,
-  options,
-}: Submission): string {
-  const request = { workflow_id, graph, params, name, concurrent, timeout_seconds, options }
-  return sha256(canonicalJson(request))
+/**
+ * SHA-256 of what a submission asks for, whatever order its keys came in. What it does not say counts as the service's own default: a change of
+ * the owner's settings does not make another request of it.
+ */
+export function requestHash({ workflow_id, graph, params, name, timeout_seconds, ...given }: Submission): string {
+  const concurrent = given.concurrent ?? DEFAULTS.concurrent
+  const options = {
+    persistence: given.options.persistence ?? DEFAULTS.persistence,
+    event_detail: given.options.event_detail ?? DEFAULTS.event_detail,
+    asset_persistence: given.options.asset_persistence ?? DEFAULTS.asset_persistence,
+  }
+  return sha256(canonicalJson({ workflow_id, graph, params, name, concurrent, timeout_seconds, options }))
+}
+
+/** How a submission runs: as it says, else as its owner's settings say. */
+export function optionsFor(
+  { options, concurrent, timeout_seconds, fed }: Submission,
+  defaults: RunDefaults,
+): StoredOptions {
+  return {
+    persistence: options.persistence ?? defaults.persistence,
+    event_detail: options.event_detail ?? defaults.event_detail,
+    asset_persistence: options.asset_persistence ?? DEFAULTS.asset_persistence,
+    concurrent: concurrent ?? defaults.concurrent,
+    timeout_seconds: timeout_seconds ?? defaults.timeout_seconds,
+    fed,
+  }
 }
 
 export interface NewJob {

@@ -34,8 +34,8 @@ export interface RosterParts {
   /** Seals what jobs remember. */
   cipher: Cipher
   publisher: Publisher
-  /** What the nodes of a user's jobs may use. */
-  servicesOf: (user_id: string) => NodeServices
+  /** What the nodes of an owner's jobs may use. */
+  servicesOf: (owner: Scope) => NodeServices
   /** Hears of each job that has ended, once it is stored. */
   ended?: (row: JobTable) => void
 }
@@ -183,8 +183,8 @@ export class Roster implements JobHost {
     return this.queue.position(job)
   }
 
-  servicesOf(user_id: string): NodeServices {
-    return this.parts.servicesOf(user_id)
+  servicesOf(owner: Scope): NodeServices {
+    return this.parts.servicesOf(owner)
   }
 
   told(row: JobTable): Told {

@@ -9,11 +9,12 @@ import { type Scope, scopedKey } from '../db/scope.ts'
 import { tombstone } from '../db/tombstones.ts'
 import type { Plan } from '../engine/plan.ts'
 import { ServiceError } from '../errors.ts'
+import type { RunDefaults } from '../settings/registry.ts'
 import { runnablePlan, summary } from '../workflows/invalid-graph.ts'
 import { paramProblems } from '../workflows/params.ts'
 import type { ActiveJob } from './active-job.ts'
 import { JobMemory } from './memory.ts'
-import { newRow, newSeed, requestHash, type Submission } from './new-job.ts'
+import { newRow, newSeed, optionsFor, requestHash, type Submission } from './new-job.ts'
 import { type Recovered, Recovery } from './recovery.ts'
 import { type Answer, Resuming } from './resuming.ts'
 import { retryOf } from './retrying.ts'
@@ -37,8 +38,8 @@ export interface JobHandle {
 }
 
 export interface JobServiceParts extends RosterParts {
-  /** Seconds, or null. */
-  default_timeout_seconds: number | null
+  /** What an owner's runs are where their requests do not say it. */
+  defaultsOf(owner: Scope): RunDefaults
 }
 
 export class JobService {
@@ -133,12 +134,11 @@ export class JobService {
     const plan = runnablePlan(compiled)
     const problems = paramProblems(plan, submission.params, submission.params_at)
     if (problems.length > 0) throw new ServiceError('INVALID_PARAMETERS', { problems, message: summary(problems) })
-    const { platform, cipher, default_timeout_seconds } = this.#parts
-    const { options, concurrent, fed, watched, name, job_id } = submission
-    const timeout_seconds = submission.timeout_seconds ?? default_timeout_seconds
+    const { platform, cipher } = this.#parts
+    const { watched, name, job_id } = submission
     const of = { key: ++this.#lastKey, id: job_id, workflow_id, revision, compiled, inline: submission.graph !== null }
-    const stored = { ...options, concurrent, timeout_seconds, fed }
-    const row = newRow(scope, { ...of, request_sha256, name, options: stored, seed: newSeed(platform) }, platform)
+    const options = optionsFor(submission, this.#parts.defaultsOf(scope))
+    const row = newRow(scope, { ...of, request_sha256, name, options, seed: newSeed(platform) }, platform)
     const memory = JobMemory.fresh(cipher, row.key, submission.params)
     return this.#roster.make({ row, compiled, plan, memory: () => memory, stored: false, watched })
   }

@@ -7,6 +7,9 @@ export interface JobOptions {
   asset_persistence: 'auto' | 'temporary'
 }
 
+/** Options as a request gives them; null where it does not say. */
+export type GivenOptions = { readonly [Name in keyof JobOptions]: JobOptions[Name] | null }
+
 export interface StoredOptions extends JobOptions {
   /** False: waits behind a running job of the same workflow. */
   concurrent: boolean
@@ -16,7 +19,8 @@ export interface StoredOptions extends JobOptions {
   fed: boolean
 }
 
-const DEFAULTS: StoredOptions = {
+/** What counts where nobody says anything. */
+export const DEFAULTS: StoredOptions = {
   persistence: 'job',
   event_detail: 'full',
   asset_persistence: 'auto',

@@ -3,7 +3,7 @@ import { NodeError } from '../engine/node-error.ts'
 import type { NodeContext } from '../engine/node-type.ts'
 import { guardText } from './limits.ts'
 
-const PLACEHOLDER = /\{\{ {0,4}secret: {0,4}([\w.-]{1,100}) {0,4}\}\}/g
+const PLACEHOLDER = /\{\{ {0,4}secret: {0,4}([\w.-]{1,128}) {0,4}\}\}/g
 
 type Write = (value: string) => string
 
@@ -55,7 +55,7 @@ export class FiringSecrets {
   async #ask(name: string): Promise<string> {
     const value = await this.#context.services.secret(name)
     if (value !== null) return value
-    const cure = `Set it where the server runs, as SVC_SECRET_${name}, or correct the name.`
+    const cure = `Set it with PUT /api/secrets/${name}, or where the server runs as SVC_SECRET_${name}, or correct the name.`
     throw new NodeError(`There is no secret "${name}". ${cure}`, 'unknown_secret')
   }
 }

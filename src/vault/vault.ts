@@ -4,6 +4,7 @@ import {
   createCipheriv,
   createDecipheriv,
   createSecretKey,
+  hash,
   hkdfSync,
   type KeyObject,
   randomFillSync,
@@ -48,6 +49,7 @@ export class Vault {
   readonly key_id: string
   readonly #master: Uint8Array
   readonly #ciphers = new Map<string, Cipher>()
+  readonly #nonces = new Nonces()
 
   /** `master` is what keys are derived from: at least 16 bytes that nobody can guess. */
   constructor(master: Uint8Array) {
@@ -60,10 +62,20 @@ export class Vault {
   cipher(purpose: string): Cipher {
     let cipher = this.#ciphers.get(purpose)
     if (!cipher) {
-      cipher = gcm(createSecretKey(this.#derive(`seal ${purpose}`, 32)), this.key_id)
+      cipher = this.#cipherUnder(`seal ${purpose}`)
       this.#ciphers.set(purpose, cipher)
     }
     return cipher
+  }
+
+  /** The cipher for one kind of content of one user. It is derived at each call: there may be any number of users. */
+  userCipher(purpose: string, user_id: string): Cipher {
+    // The info of a key has a bound, which an id has not.
+    return this.#cipherUnder(`seal ${purpose} of ${hash('sha256', user_id)}`)
+  }
+
+  #cipherUnder(info: string): Cipher {
+    return gcm(createSecretKey(this.#derive(info, 32)), this.key_id, this.#nonces)
   }
 
   /** 32 bytes to sign one kind of content with. */
@@ -77,9 +89,8 @@ export class Vault {
 }
 
 // AES-256-GCM (NIST SP 800-38D) with random nonces. What is authenticated besides the content: the header, and the context.
-function gcm(key: KeyObject, key_id: string): Cipher {
+function gcm(key: KeyObject, key_id: string, nonces: Nonces): Cipher {
   const header = Buffer.concat([Buffer.from([VERSION]), Buffer.from(key_id, 'hex')])
-  const nonces = new Nonces()
   const authenticated = (context: string) => Buffer.concat([header, Buffer.from(context)])
   return {
     seal(plain, context) {

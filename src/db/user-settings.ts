@@ -1,0 +1,41 @@
+// Settings that users have changed, by owner and name. What a value means is decided elsewhere.
+import { sql } from 'kysely'
+import type { UserSettingTable } from './schema.ts'
+import type { Scope } from './scope.ts'
+import { statement } from './statement.ts'
+import type { Tx } from './store.ts'
+
+// `svc check` tells of the others.
+const all = statement()((db) => db.selectFrom('user_setting').selectAll().where(sql<boolean>`json_valid(value)`))
+
+const upsert = statement<UserSettingTable>()((db, p) =>
+  db.replaceInto('user_setting').values({
+    user_id: p('user_id'),
+    workspace: p('workspace'),
+    name: p('name'),
+    value: p('value'),
+    updated_at: p('updated_at'),
+  }),
+)
+
+const remove = statement<{ user_id: string; workspace: string; name: string }>()((db, p) =>
+  db
+    .deleteFrom('user_setting')
+    .where('user_id', '=', p('user_id'))
+    .where('workspace', '=', p('workspace'))
+    .where('name', '=', p('name')),
+)
+
+/** Those of all owners whose values are JSON. */
+export function allUserSettings(tx: Tx): UserSettingTable[] {
+  return tx.all(all, {})
+}
+
+export function putUserSetting(tx: Tx, row: UserSettingTable): void {
+  tx.run(upsert, row)
+}
+
+/** The setting has its default again. */
+export function deleteUserSetting(tx: Tx, { user_id, workspace_id }: Scope, name: string): void {
+  tx.run(remove, { user_id, workspace: workspace_id ?? '', name })
+}

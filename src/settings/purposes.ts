@@ -1,0 +1,28 @@
+// Names of secrets that the service itself knows, and what it says of them.
+import type { NodeRegistry } from '../engine/node-type.ts'
+
+/** As the contract's `SecretName` has it. */
+export function isSecretName(name: string): boolean {
+  return /^[A-Za-z_][A-Za-z0-9_]{0,127}$/.test(name)
+}
+
+/** The customary names of the keys of model providers. */
+const PROVIDERS: readonly (readonly [name: string, provider: string])[] = [
+  ['ANTHROPIC_API_KEY', 'anthropic'],
+  ['GEMINI_API_KEY', 'gemini'],
+  ['OPENAI_API_KEY', 'openai'],
+]
+
+/** By name: the keys of model providers, and what node types say that they need. */
+export function secretPurposes(registry: NodeRegistry): ReadonlyMap<string, string> {
+  const purposes = new Map(PROVIDERS.map(([name, provider]) => [name, `The key of the provider "${provider}".`]))
+  const needed = registry
+    .all()
+    .flatMap(({ node_type, required_settings = [] }) => required_settings.map((name) => ({ name, node_type })))
+    .filter(({ name }) => isSecretName(name))
+  for (const [name, types] of Map.groupBy(needed, ({ name }) => name)) {
+    const told = `Needed by nodes of the type ${types.map(({ node_type }) => `"${node_type}"`).join(', ')}.`
+    purposes.set(name, [purposes.get(name), told].filter(Boolean).join(' '))
+  }
+  return purposes
+}

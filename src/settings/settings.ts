@@ -1,0 +1,100 @@
+// Settings of users: what they have changed, and what counts for them. Which settings there are, and what they take, is the registry's business.
+import type { Setting } from '../../generated/types.ts'
+import type { UserSettingTable } from '../db/schema.ts'
+import { type Scope, scopedKey } from '../db/scope.ts'
+import type { Store } from '../db/store.ts'
+import { allUserSettings, deleteUserSetting, putUserSetting } from '../db/user-settings.ts'
+import { type Problem, ServiceError } from '../errors.ts'
+import type { Platform } from '../platform.ts'
+import { pointer } from '../problems.ts'
+import { RUN_SETTINGS, type RunDefaults, type SettingType, type SettingValue, valueProblem } from './registry.ts'
+
+/** Values to set by name; null goes back to the default. */
+export type SettingChanges = Readonly<Record<string, SettingValue>>
+
+export interface SettingParts {
+  readonly store: Store
+  readonly platform: Platform
+  readonly types: ReadonlyMap<string, SettingType>
+}
+
+export class Settings {
+  readonly #parts: SettingParts
+  /** What was changed, by owner: a run asks for it each time, and it takes little room. */
+  readonly #changed = new Map<string, Map<string, SettingValue>>()
+
+  constructor(parts: SettingParts) {
+    this.#parts = parts
+    for (const row of parts.store.read(allUserSettings)) {
+      this.#remember(ownerOf(row), { [row.name]: JSON.parse(row.value) as SettingValue })
+    }
+  }
+
+  /** Every setting, with what counts for the owner. */
+  list(owner: Scope): Setting[] {
+    return [...this.#parts.types.values()].map((type) => ({ ...type, value: this.#value(owner, type) }))
+  }
+
+  /**
+   * Changes all of them or none. `at` is the pointer of the record, for problems.
+   * @throws INVALID_PARAMETERS with every problem
+   */
+  async update(owner: Scope, changes: SettingChanges, at: string): Promise<Setting[]> {
+    const problems = Object.entries(changes).flatMap(([name, value]) => this.#problems(name, value, pointer(at, name)))
+    if (problems.length > 0) {
+      throw new ServiceError('INVALID_PARAMETERS', { problems, message: 'The settings do not take these values.' })
+    }
+    const updated_at = this.#parts.platform.timestamp()
+    await this.#parts.store.write((tx) => {
+      for (const [name, value] of Object.entries(changes)) {
+        if (value === null) deleteUserSetting(tx, owner, name)
+        else putUserSetting(tx, { ...columnsOf(owner), name, value: JSON.stringify(value), updated_at })
+      }
+    })
+    this.#remember(owner, changes)
+    return this.list(owner)
+  }
+
+  /** What a run of the owner is where its request does not say it. */
+  runDefaults(owner: Scope): RunDefaults {
+    const value = (of: keyof RunDefaults) => this.#value(owner, this.#parts.types.get(RUN_SETTINGS[of])!)
+    return {
+      persistence: value('persistence') as RunDefaults['persistence'],
+      event_detail: value('event_detail') as RunDefaults['event_detail'],
+      concurrent: value('concurrent') as boolean,
+      timeout_seconds: value('timeout_seconds') as number | null,
+    }
+  }
+
+  #problems(name: string, value: SettingValue, path: string): Problem[] {
+    const type = this.#parts.types.get(name)
+    if (!type) return [{ path, code: 'unknown_setting', message: `There is no setting "${name}".` }]
+    const wrong = value === null ? null : valueProblem(type, value)
+    return wrong === null ? [] : [{ path, code: 'invalid_value', message: `The setting "${name}" ${wrong}.` }]
+  }
+
+  /** A value that the setting does not take any more, because the operator has lowered a bound, counts as none. */
+  #value(owner: Scope, type: SettingType): SettingValue {
+    const value = this.#changed.get(scopedKey(owner))?.get(type.name)
+    return value === undefined || valueProblem(type, value) !== null ? type.default : value
+  }
+
+  #remember(owner: Scope, changes: SettingChanges): void {
+    const key = scopedKey(owner)
+    const changed = this.#changed.get(key) ?? new Map<string, SettingValue>()
+    for (const [name, value] of Object.entries(changes)) {
+      if (value === null) changed.delete(name)
+      else changed.set(name, value)
+    }
+    if (changed.size === 0) this.#changed.delete(key)
+    else this.#changed.set(key, changed)
+  }
+}
+
+function ownerOf({ user_id, workspace }: UserSettingTable): Scope {
+  return { user_id, workspace_id: workspace === '' ? null : workspace }
+}
+
+function columnsOf({ user_id, workspace_id }: Scope): Pick<UserSettingTable, 'user_id' | 'workspace'> {
+  return { user_id, workspace: workspace_id ?? '' }
+}
