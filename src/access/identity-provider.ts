@@ -92,7 +92,7 @@ export class Outage {
     if (Math.abs(now - this.#told_at) < QUIET_MS) return
     this.#told_at = now
     this.#told = true
-    this.#log.warn({ reason }, `${this.#what} cannot be had from the identity provider: callers get 503`)
+    this.#log.warn({ reason }, `${this.#what} cannot be had from the identity provider`)
   }
 
   end(): void {

@@ -126,6 +126,15 @@ describe('a signed token', () => {
     assert.equal(at.idp.requests.other, 0)
   })
 
+  test('tells whoever made it up nothing about its claims', async () => {
+    await using at = await scene()
+    const stranger = await signingKey('ES256', at.idp.keys[0]!.kid)
+    for (const claims of [{ sub: 'ada', expires_in: -1 }, { sub: 'ada', aud: 'anon' }, { sub: '' }]) {
+      const token = await at.idp.token({ now: at.clock.now, ...claims }, {}, stranger)
+      assert.equal(told(await at.ask(token)), 'Invalid token')
+    }
+  })
+
   test('is worth nothing when it asks for what is not understood', async () => {
     await using at = await scene()
     const token = await at.token({ sub: 'ada' })

@@ -130,6 +130,12 @@ describe('an answer about a user', () => {
     assert.equal(at.idp.requests.other, 0)
   })
 
+  test('that does not come to its end: unavailable', async () => {
+    await using at = await scene({ timeout_ms: 30 })
+    at.idp.answer('user', { headers: { 'Content-Length': '100' }, body: '{"id":"bob"}' })
+    assert.equal(told(await at.ask('token')), 'unavailable')
+  })
+
   test('is not quoted in the log, and neither is what was sent', async () => {
     await using at = await scene()
     for (const body of ['{"id": 7, "email": "bob@example.test"}', 'x'.repeat(70_000), '{"id"']) {
