@@ -43,5 +43,3 @@ export function told(identified: Identified): string {
   if ('principal' in identified) return `user ${identified.principal.user_id}`
   return 'rejected' in identified ? identified.rejected : 'unavailable'
 }
-
-export const UNAVAILABLE: Identified = { unavailable: true }
