@@ -24,15 +24,16 @@ const RUN_BODY = { params: { name: 'Ada' } }
 /** Where requests go, and what each of them carries. */
 export interface Destination {
   url: string
-  /** JSON text. */
-  body: string
+  /** JSON text, which is posted; null: a GET. */
+  body: string | null
+  token?: string
 }
 
-interface Target extends Destination {
+export interface Target extends Destination {
   pid: number
 }
 
-interface Measured {
+export interface Measured {
   per_second: number
   p99_ms: number
   cpu_ms: number | null
@@ -95,7 +96,7 @@ interface Report {
 }
 
 /** Sends requests for some seconds. */
-async function load({ pid, ...destination }: Target, connections: number, seconds: number): Promise<Measured> {
+export async function load({ pid, ...destination }: Target, connections: number, seconds: number): Promise<Measured> {
   const before = cpuMs(pid)
   const { requests, latency, duration } = await send(destination, connections, ['--duration', `${seconds}`])
   const after = cpuMs(pid)
@@ -107,10 +108,11 @@ async function load({ pid, ...destination }: Target, connections: number, second
 }
 
 /** Sends requests with autocannon, whose `options` say how many. @throws where any answer is not a success */
-export async function send({ url, body }: Destination, connections: number, options: string[]): Promise<Report> {
+export async function send({ url, body, token }: Destination, connections: number, options: string[]): Promise<Report> {
   const script = createRequire(import.meta.url).resolve('autocannon')
-  const how = ['--json', '--connections', `${connections}`, '--method', 'POST', ...options]
-  const content = ['--header', 'content-type=application/json', '--body', body]
+  const how = ['--json', '--connections', `${connections}`, ...options]
+  const content = body === null ? [] : ['--method', 'POST', '--header', 'content-type=application/json', '--body', body]
+  if (token !== undefined) content.push('--header', `authorization=Bearer ${token}`)
   const { stdout } = await promisify(execFile)(process.execPath, [script, ...how, ...content, url])
   const report = JSON.parse(stdout) as Report
   const { requests, non2xx, errors } = report

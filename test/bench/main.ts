@@ -1,4 +1,5 @@
 // `make bench`: measures and prints a table. ONLY=http,engine (or arguments) selects from TARGETS; all without.
+import { benchAccess } from './access.ts'
 import { benchAppends } from './appends.ts'
 import { type BenchRow, benchEngine } from './engine.ts'
 import { benchFollowers } from './followers.ts'
@@ -16,6 +17,7 @@ const TARGETS: Readonly<Record<string, () => Promise<BenchRow[]>>> = {
   start: benchStart,
   memory: benchMemory,
   http: benchHttp,
+  access: benchAccess,
   engine: benchEngine,
   sandbox: benchSandbox,
   submissions: benchSubmissions,
