@@ -55,7 +55,7 @@ export class McpTokens {
     const { id, token, digest } = this.#kept.make(platform)
     const created_at = platform.timestamp()
     const expires_at = new Date(platform.now() + LIFETIME_MS).toISOString()
-    const resource = this.#resource()
+    const resource = this.resource
     const row = { id, user_id, workspace_id, client_id, resource, digest, scopes: JSON.stringify(scopes) }
     await store.write((tx) => {
       deleteExpiredMcpTokens(tx, created_at, SWEPT)
@@ -67,7 +67,7 @@ export class McpTokens {
   /** Whom a token stands for at `now` (milliseconds); null where it is not good, or was made for another address of the server. */
   check(token: string, now: number): Principal | null {
     const kept = this.#kept.check(token, now)
-    return kept?.resource === this.#resource() ? kept.principal : null
+    return kept?.resource === this.resource ? kept.principal : null
   }
 
   /** Ends a token. Whether there was one is not said (RFC 7009, section 2.2). */
@@ -76,7 +76,8 @@ export class McpTokens {
     this.#kept.forget(id)
   }
 
-  #resource(): string {
+  /** What tokens are made for (RFC 8707): the address of `/mcp` as clients reach it. */
+  get resource(): string {
     return `${this.#parts.publicUrl()}/mcp`
   }
 }

@@ -59,3 +59,8 @@ export function isPerson({ trusted_as }: Principal): boolean {
 export function mayCall({ scopes, app_id }: Principal, scope: TokenScope): boolean {
   return app_id === null && scopes.includes(scope)
 }
+
+/** Whether it may do what is the administrator's, and came with something that is good for that. */
+export function administers(principal: Principal): boolean {
+  return principal.administrator && mayCall(principal, 'admin')
+}

@@ -5,11 +5,12 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler, t
 import { type OperationInfo, operationManifest } from '../../generated/operations.ts'
 import type { Audit } from '../access/audit.ts'
 import { type RequestFacts, requestFacts } from '../access/facts.ts'
-import { mayCall, type Principal } from '../access/principal.ts'
+import { administers, mayCall, type Principal } from '../access/principal.ts'
 import type { Verdict } from '../access/verdict.ts'
 import type { AppContext } from '../context.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
 import { fromBodyParser, jsonBody } from './body.ts'
+import { challengeTo } from './challenge.ts'
 import { preflight, shareWith } from './cors.ts'
 import { type Counted, count, countByClaim } from './counting.ts'
 import { handlers } from './handlers.ts'
@@ -93,18 +94,20 @@ function begin({ config, platform }: AppContext): RequestHandler {
   }
 }
 
-function authenticate({ principalOf, audit }: AppContext, counted: Counted): RequestHandler {
+function authenticate({ principalOf, audit, tokens }: AppContext, counted: Counted): RequestHandler {
   return (request, response, next) => {
     const act = ({ principal, refusal }: Verdict): void => {
       if (refusal?.kind === 'unavailable') return next(new ServiceError('SERVICE_UNAVAILABLE'))
       if (refusal) {
         const { facts, request_id } = localsOf(response)
         audit.refused({ facts, method: request.method, reason: refusal.reason, request_id })
-        sendRefusal(request, response, refusal.reason)
+        sendRefusal(response, refusal.reason, challengeTo(facts, tokens.mcp.resource))
         return counted(request, response.statusCode)
       }
       localsOf(response).principal = principal
-      next()
+      // Also where nothing is served: what there is below /admin is no business of others.
+      const forbidden = request.path.startsWith('/admin/') && !administers(principal)
+      next(forbidden ? new ServiceError('FORBIDDEN') : undefined)
     }
     const verdict = principalOf(factsOf(response))
     if (verdict instanceof Promise) verdict.then(act).catch(next)
@@ -156,9 +159,7 @@ export function checkAccess({ access, scope }: OperationInfo): RequestHandler {
     const { principal, signed } = localsOf(response)
     if (signed) return next()
     if (!principal || !mayCall(principal, scope)) throw new ServiceError('FORBIDDEN')
-    if (access === 'administrator' && !(principal.administrator && mayCall(principal, 'admin'))) {
-      throw new ServiceError('FORBIDDEN')
-    }
+    if (access === 'administrator' && !administers(principal)) throw new ServiceError('FORBIDDEN')
     next()
   }
 }

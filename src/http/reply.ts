@@ -1,6 +1,6 @@
 // Writing answers: handlers' replies, errors in the form of each door, and refusals.
 import { pipeline, Readable } from 'node:stream'
-import type { Request, Response } from 'express'
+import type { Response } from 'express'
 import { errorBodies, type ServiceError } from '../errors.ts'
 import { type Log, logFailure } from '../log.ts'
 
@@ -99,8 +99,9 @@ export function sendError(response: Response, error: ServiceError, door: Door, l
   sendJson(response, errorBodies[door](error))
 }
 
-/** The refusal of a request that needs a principal and has none. */
-export function sendRefusal(_request: Request, response: Response, reason: string): void {
+/** The refusal of a request that needs a principal and has none; `challenge` where the path has one. */
+export function sendRefusal(response: Response, reason: string, challenge: string | null): void {
   response.statusCode = 401
+  if (challenge !== null) response.setHeader('WWW-Authenticate', challenge)
   sendJson(response, { error: reason })
 }
