@@ -1,4 +1,5 @@
 // What `svc --help` and `svc COMMAND --help` say.
+import { TOKEN_KEY, TOKEN_VARIABLE } from '../deploy/rule.ts'
 
 export const USAGES = {
   serve: 'svc serve [--host HOST] [--port PORT]',
@@ -121,7 +122,7 @@ the data folder; an old key that was SECRETS_MASTER_KEY is yours to keep. Delete
 Exit codes: 0 done; 1 not possible, or the settings are wrong; 2 wrong usage; 130 stopped by Ctrl-C (143 by SIGTERM).`,
   'deploy-token': `For tooling that deploys: a server does not read this token, and it does not protect the API.
 
-The token is SERVER_AUTH_TOKEN, else the key server_auth_token in FILE. Where there is neither, 32 random bytes in
+The token is ${TOKEN_VARIABLE}, else the key ${TOKEN_KEY} in FILE. Where there is neither, 32 random bytes in
 base64url are made and kept in FILE under that key, the rest of FILE as it is; only its owner may read FILE then.
 Processes that do so at once get the same token. The token alone goes to standard output, where it came from to
 standard error.

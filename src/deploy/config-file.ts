@@ -4,7 +4,7 @@ import { platform } from 'node:os'
 import { isAlias, isMap, isScalar, LineCounter, parseDocument, Scalar, YAMLMap } from 'yaml'
 import { StartError } from '../start-error.ts'
 import { codeOf, putFile, putNewFile, readText, removeFile, type TextFile } from './files.ts'
-import { isToken, TOKEN_RULE } from './rule.ts'
+import { isToken, TOKEN_KEY, TOKEN_RULE } from './rule.ts'
 
 export interface StoredToken {
   readonly token: string
@@ -12,7 +12,6 @@ export interface StoredToken {
   readonly mode: number | null
 }
 
-const KEY = 'server_auth_token'
 const OTHERS = 0o077
 
 /**
@@ -75,12 +74,12 @@ function tokenIn(text: string, path: string): string | null {
   const { contents } = document
   if (contents === null || (isScalar(contents) && contents.value === null)) return null
   if (!isMap(contents)) throw new StartError(`${path} is not a YAML mapping, as a deployment's settings are`)
-  if (!contents.has(KEY)) return null
-  const node = contents.get(KEY, true)
+  if (!contents.has(TOKEN_KEY)) return null
+  const node = contents.get(TOKEN_KEY, true)
   const value = isAlias(node) ? node.resolve(document) : node
   if (!isScalar(value) || typeof value.value !== 'string')
-    throw new StartError(`${KEY} in ${path} is not a text; put it in quotes, or remove the key to get a new one`)
-  if (!isToken(value.value)) throw new StartError(`${KEY} in ${path} ${TOKEN_RULE}`)
+    throw new StartError(`${TOKEN_KEY} in ${path} is not a text; put it in quotes, or remove the key to get a new one`)
+  if (!isToken(value.value)) throw new StartError(`${TOKEN_KEY} in ${path} ${TOKEN_RULE}`)
   return value.value
 }
 
@@ -95,6 +94,6 @@ function withToken(text: string, token: string): string {
   const value = new Scalar(token)
   // A token may look like a number.
   value.type = Scalar.QUOTE_DOUBLE
-  document.set(KEY, value)
+  document.set(TOKEN_KEY, value)
   return document.toString({ lineWidth: 0 })
 }

@@ -1,4 +1,7 @@
-// What may be a token.
+// What may be a token, and the names under which it is looked for.
+
+export const TOKEN_VARIABLE = 'SERVER_AUTH_TOKEN'
+export const TOKEN_KEY = 'server_auth_token'
 
 export const TOKEN_RULE = 'must be 16 to 4096 visible ASCII characters without spaces'
 

@@ -3,7 +3,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { StartError } from '../start-error.ts'
 import { adoptToken, type StoredToken, storedToken } from './config-file.ts'
-import { isToken, TOKEN_RULE } from './rule.ts'
+import { isToken, TOKEN_RULE, TOKEN_VARIABLE } from './rule.ts'
 
 export interface Places {
   readonly environment: Readonly<Record<string, string | undefined>>
@@ -18,7 +18,6 @@ export interface ServerToken {
   readonly warning: string | null
 }
 
-const VARIABLE = 'SERVER_AUTH_TOKEN'
 const TOKEN_BYTES = 32
 
 /**
@@ -26,9 +25,9 @@ const TOKEN_BYTES = 32
  * @throws StartError where one of them has something that is no token, or the file cannot be read
  */
 export function findServerToken({ environment, config_file }: Places): ServerToken | null {
-  const given = environment[VARIABLE]?.trim() || null
+  const given = environment[TOKEN_VARIABLE]?.trim() || null
   if (given !== null) {
-    if (!isToken(given)) throw new StartError(`${VARIABLE} ${TOKEN_RULE}`)
+    if (!isToken(given)) throw new StartError(`${TOKEN_VARIABLE} ${TOKEN_RULE}`)
     return { token: given, source: 'environment', warning: null }
   }
   const stored = storedToken(config_file)
