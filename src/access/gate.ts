@@ -1,11 +1,12 @@
 // The procedure with its settings, stores and clock in hand, as the doors use it.
+import { ServiceError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Platform } from '../platform.ts'
 import { clientOf } from './client.ts'
 import type { RequestFacts } from './facts.ts'
 import { byPlace } from './local.ts'
 import { type ProcedureSettings, principalOf, type TokenChecks } from './procedure.ts'
-import type { Verdict } from './verdict.ts'
+import { UNAVAILABLE, type Verdict } from './verdict.ts'
 
 export type Gate = (facts: RequestFacts) => Verdict | Promise<Verdict>
 
@@ -23,7 +24,13 @@ export function createGate(
         'a caller at a trusted address sends forwarding headers, and is no proxy of SVC_TRUSTED_PROXIES: whoever is behind it is not the local user',
       )
     }
-    return principalOf(facts, settings, tokens, platform.now())
+    try {
+      return principalOf(facts, settings, tokens, platform.now())
+    } catch (error) {
+      // A database that cannot be read says nothing about a token.
+      if (error instanceof ServiceError && error.code === 'SERVICE_UNAVAILABLE') return UNAVAILABLE
+      throw error
+    }
   }
 }
 

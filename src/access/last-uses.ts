@@ -1,6 +1,7 @@
 // When tokens were last used, to the minute. A use is noted in memory, and written with others a little later: no request waits for it.
 import { noteAccessTokenUse } from '../db/access-tokens.ts'
 import type { Store } from '../db/store.ts'
+import { ServiceError } from '../errors.ts'
 import type { Log } from '../log.ts'
 
 const MINUTE_MS = 60_000
@@ -45,7 +46,9 @@ export class LastUses implements AsyncDisposable {
         for (const [id, minute] of uses) noteAccessTokenUse(tx, id, atMinute(minute))
       })
     } catch (error) {
-      this.#log.warn({ err: error, tokens: uses.size }, 'the last use of tokens could not be written')
+      // What keeps the database from being written is told by the store.
+      if (error instanceof ServiceError) return
+      this.#log.error({ err: error, tokens: uses.size }, 'the last use of tokens could not be written')
     }
   }
 

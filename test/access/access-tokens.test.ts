@@ -2,11 +2,16 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
+import { createGate } from '../../src/access/gate.ts'
 import { LOCAL_PRINCIPAL, type Principal } from '../../src/access/principal.ts'
+import { UNAVAILABLE } from '../../src/access/verdict.ts'
 import { ServiceError } from '../../src/errors.ts'
+import { createLog } from '../../src/log.ts'
 import { Redactor } from '../../src/redaction/redactor.ts'
+import { damagePage, rootPage, watchConnections } from '../db/kit.ts'
 import { processorMs } from '../helpers/processor.ts'
 import { openStore } from '../helpers/store.ts'
+import { FACTS, SETTINGS } from './kit.ts'
 import { ADA, clock, damaged, HOUR_MS, LOCAL_MODE, START, tokensOver, WITH_PROVIDER } from './token-kit.ts'
 
 const refused = (code: string) => (error: unknown) => error instanceof ServiceError && error.code === code
@@ -108,6 +113,24 @@ describe('a token that is checked', () => {
     round()
     const ms = processorMs(round)
     assert.ok((ms * 1000) / rounds <= 60, `${(ms * 1000) / rounds} µs`)
+  })
+})
+
+describe('a database that cannot be read', () => {
+  test('makes nobody know who calls: neither a refusal nor the local user', async () => {
+    await using opened = await openStore()
+    using watched = watchConnections()
+    const store = await opened.reopen()
+    const { access } = tokensOver(store)
+    const { token } = await access.mint(LOCAL_PRINCIPAL, { name: 'agent' })
+    const later = tokensOver(store)
+    const gate = createGate(SETTINGS, later.checks, { log: createLog('silent'), platform: clock() })
+    const db = watched.of(opened.path)
+    const root = rootPage(db, 'access_token')
+    db.pragma('wal_checkpoint(truncate)')
+    damagePage(opened.path, root)
+    db.pragma('shrink_memory')
+    assert.equal(gate({ ...FACTS, token }), UNAVAILABLE)
   })
 })
 
