@@ -1,8 +1,19 @@
 // The token of deployments: where it is looked for, how one is made and kept, and what is refused.
 import assert from 'node:assert/strict'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, test } from 'node:test'
+import { adoptToken } from '../../src/deploy/config-file.ts'
 import { findServerToken, resolveServerToken, sameToken } from '../../src/deploy/token.ts'
 import { StartError } from '../../src/start-error.ts'
 import { temporaryFolder } from '../helpers/server.ts'
@@ -144,6 +155,25 @@ describe('the token of a deployment', () => {
     assert.deepEqual(readdirSync(folder), ['deployment.yaml'])
   })
 
+  test('is the one of whoever was quicker', () => {
+    let other = ''
+    const ours = adoptToken(config_file, () => {
+      other = resolve().token
+      return GIVEN
+    })
+    assert.deepEqual([ours.token, ours.made], [other, false])
+    assert.equal(resolve().token, other)
+    assert.deepEqual(readdirSync(folder), ['deployment.yaml'])
+  })
+
+  test('stays with the owner of the file', { skip: process.getuid?.() !== 0 && 'only an administrator may' }, () => {
+    write('a: 1\n')
+    chownSync(config_file, 12_345, 12_345)
+    resolve()
+    const { uid, gid } = statSync(config_file)
+    assert.deepEqual([uid, gid, mode(config_file)], [12_345, 12_345, 0o600])
+  })
+
   test('is warned of where others may read it', { skip: process.platform === 'win32' }, () => {
     write(`server_auth_token: ${GIVEN}\n`)
     chmodSync(config_file, 0o640)
@@ -194,15 +224,13 @@ describe('what is no token of a deployment', () => {
   })
 
   test('a folder, a link that leads nowhere, and a folder that is not there are refused', () => {
-    const file = config_file
-    mkdirSync(file)
+    mkdirSync(config_file)
     refuses(/deployment\.yaml cannot be read \(it is no file\)/)
     config_file = join(folder, 'link.yaml')
     symlinkSync('nowhere.yaml', config_file)
     refuses(/link\.yaml cannot be read \(ENOENT\); check where its link leads/)
     config_file = join(folder, 'missing', 'deployment.yaml')
     refuses(/cannot be written \(ENOENT\); check its folder/)
-    config_file = join(file, 'deployment.yaml')
     writeFileSync(join(folder, 'plain'), '')
     config_file = join(folder, 'plain', 'deployment.yaml')
     refuses(/cannot be read \(ENOTDIR\)/)
