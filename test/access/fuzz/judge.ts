@@ -1,0 +1,41 @@
+// What is wrong with an answer to somebody who should not have got in; null where nothing is.
+import type { Reply } from './exchange.ts'
+
+/** No fault of the server's, and nothing of anybody's workflows. */
+export function sound({ status, body, head }: Reply): string | null {
+  if (status !== null && status >= 500) return 'a fault of the server'
+  return /node:|node_modules|\.ts:\d/.test(head + body) ? 'it tells of the inside' : null
+}
+
+/** Sound, and neither carried out nor opened. A connection may also end without an answer where there was no request to answer. */
+export function notServed(reply: Reply): string | null {
+  const { status, body } = reply
+  if (status !== null && status < 400) return 'it was let in'
+  if (/user (alice|bob|carol|root)/.test(body)) return "it shows somebody's workflows"
+  return sound(reply)
+}
+
+/**
+ * Refused as a stranger is, or as something that is no request (RFC 9112, section 3: 400; RFC 6585, section 5: 431). An answer to HEAD says
+ * nothing of its body.
+ */
+export function refused(reply: Reply, method = 'GET'): string | null {
+  const { status, body, head } = reply
+  if (![400, 401, 431].includes(status ?? 0)) return 'it was not refused'
+  const bare = method === 'HEAD' || /^content-length: 0\r?$/im.test(head)
+  if (status === 401 && !(bare ? body === '' : /^\{"error":"[^"]{1,200}"\}$/.test(body)))
+    return 'another body than a refusal has'
+  return notServed(reply)
+}
+
+/** Names below these are public, whatever they are: there is none of most. */
+const PUBLIC_BELOW = /^(\w+:\/\/[^/]*)?\/(docs|api\/workflows\/(examples|public)|api\/shared-workflows)\/[^?]/
+
+/** Refused, or asked for something public that does not exist. */
+export function nothingFor(method: string, target: string, reply: Reply): string | null {
+  const { status, head } = reply
+  if (status === 404 && PUBLIC_BELOW.test(target)) return sound(reply)
+  // Browsers ask beforehand, without credentials (Fetch, section 4.8).
+  if (status === 204 && /^access-control-allow-origin: http:\/\/localhost:5173\r?$/im.test(head)) return sound(reply)
+  return refused(reply, method)
+}
