@@ -1,0 +1,62 @@
+// What each implemented command of `/ws` is tried with by a stranger. The compiler says where one is missing.
+import type { WsCommandHandlers } from '../../../generated/messages.ts'
+import { greeting } from '../../http/kit.ts'
+import type { Things } from './scene.ts'
+
+export type CommandCase =
+  /** Names one of the owner's things: every frame of the answer is as for a thing which does not exist. */
+  | { readonly kind: 'addressed'; ask(things: Things): readonly object[] }
+  /** Lists what the caller has: the answer is that for somebody who has nothing. */
+  | { readonly kind: 'listed'; readonly data: object }
+  /** Makes something of the caller's own, under the owner's names: the owner's stays as it is. */
+  | { readonly kind: 'own'; ask(things: Things): readonly object[] }
+  | { readonly kind: 'common'; readonly why: string }
+
+function ofJobs(more: object = {}): CommandCase {
+  return {
+    kind: 'addressed',
+    ask: ({ failed_job, suspended_job, living_job }) =>
+      [failed_job, suspended_job, living_job].map((job_id) => ({ job_id, ...more })),
+  }
+}
+
+function ofWorkflows(): CommandCase {
+  return { kind: 'addressed', ask: ({ workflow, shared_workflow }) => [{ id: workflow }, { id: shared_workflow }] }
+}
+
+function common(why: string): CommandCase {
+  return { kind: 'common', why }
+}
+
+export const COMMANDS: Readonly<Record<keyof WsCommandHandlers<unknown>, CommandCase | readonly CommandCase[]>> = {
+  run_job: [
+    {
+      kind: 'own',
+      ask: ({ failed_job, suspended_job, living_job }) =>
+        [failed_job, suspended_job, living_job].map((job_id) => ({
+          job_id,
+          graph: greeting().graph,
+          params: { name: 'stranger' },
+        })),
+    },
+    {
+      kind: 'addressed',
+      ask: ({ workflow, shared_workflow }) =>
+        [workflow, shared_workflow].map((workflow_id) => ({ job_id: 'job-of-a-stranger', workflow_id })),
+    },
+  ],
+  cancel_job: ofJobs(),
+  reconnect_job: ofJobs({ after_sequence: 0 }),
+  stream_input: ofJobs({ input: 'x', value: 1 }),
+  end_input_stream: ofJobs({ input: 'x' }),
+  update_node_properties: ofJobs({ node_id: 'in', properties: { value: 1 } }),
+  get_status: [ofJobs(), { kind: 'listed', data: {} }],
+  resume_job: ofJobs({ node_id: 'ask', value: true }),
+  set_mode: common('changes the socket alone'),
+  ping: common('says the time'),
+  list_workflows: { kind: 'listed', data: {} },
+  get_workflow: ofWorkflows(),
+  get_workflow_interface: ofWorkflows(),
+  list_nodes: common('node types come with the service'),
+  get_node: common('node types come with the service'),
+}
