@@ -6,6 +6,9 @@ import { operationManifest } from '../../generated/operations.ts'
 import { LOCAL_PRINCIPAL, type Principal } from '../../src/access/principal.ts'
 import { ServiceError } from '../../src/errors.ts'
 import { checkAccess } from '../../src/http/app.ts'
+import { call, refused } from '../helpers/http.ts'
+import { startIdentityProvider } from '../helpers/identity-provider.ts'
+import { startServer } from '../helpers/server.ts'
 
 const [operation] = operationManifest
 const somebody: Principal = { ...LOCAL_PRINCIPAL, user_id: '2', administrator: false }
@@ -29,4 +32,16 @@ test('FORBIDDEN: only the administrator passes where the contract says so', () =
   assert.ok(passes('administrator', LOCAL_PRINCIPAL))
   assert.ok(passes('principal', somebody))
   assert.ok(passes('public', null))
+})
+
+test('FORBIDDEN: nobody else is told what there is below /admin, not even that there is nothing', async () => {
+  await using idp = await startIdentityProvider()
+  await using server = await startServer({ environment: { ...idp.environment, SVC_ADMIN_USERS: 'root' } })
+  const as = async (sub: string) => ({ headers: { Authorization: `Bearer ${await idp.token({ sub })}` } })
+  for (const path of ['/admin/collections', '/admin/nowhere', '/admin/']) {
+    await refused(server, 'GET', path, await as('ada'), [403, 'forbidden'])
+    await refused(server, 'GET', path, await as('root'), [404, 'not_found'])
+    assert.equal((await call(server, 'GET', path)).status, 401)
+  }
+  await refused(server, 'GET', '/administration', await as('ada'), [404, 'not_found'])
 })
