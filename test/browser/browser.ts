@@ -26,10 +26,13 @@ const expected = process.env.SVC_TEST_EXPECT?.split(',').includes('chromium') ==
 /** False, or in one line why no browser can be had: the value of a test's `skip`. */
 export const skip: string | false = !expected && missing
 
-/** @throws where there is no browser */
-export async function launch(): Promise<Browser> {
+/**
+ * A browser, started with `flags` besides those that tests need.
+ * @throws where there is none
+ */
+export async function launch(flags: readonly string[] = []): Promise<Browser> {
   if (!library || chromium === null) throw new Error(String(missing))
-  return library.chromium.launch({ executablePath: chromium, args: FLAGS })
+  return library.chromium.launch({ executablePath: chromium, args: [...FLAGS, ...flags] })
 }
 
 export interface Visit extends AsyncDisposable {
