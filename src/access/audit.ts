@@ -1,5 +1,6 @@
 // The audit log: who handed out or took back what, who was refused, and what was administered. Lines of the log with the member `audit`,
 // at the level info. They never hold a token, a secret or a query, and refusals cannot fill the disk.
+import { LRUCache } from 'lru-cache'
 import type { Log } from '../log.ts'
 import type { Range } from '../net/addresses.ts'
 import { clientOf } from './client.ts'
@@ -13,7 +14,6 @@ export type AuditEvent =
   | 'secret_deleted'
   | 'settings_changed'
   | 'administrative_call'
-  | 'rate_limited'
   | 'refused'
   | 'refusals_left_out'
 
@@ -23,7 +23,7 @@ export type AuditFields = Readonly<Record<string, string | number | boolean | nu
 export interface Refused {
   readonly facts: RequestFacts
   readonly method: string
-  /** As the caller was told it, or the code of the error. */
+  /** As the caller was told it, or the code of the error, such as `FORBIDDEN` or `RATE_LIMITED`. */
   readonly reason: string
   readonly request_id?: string | undefined
   /** Who was refused, where that is known. */
@@ -35,6 +35,9 @@ const LINES_PER_ADDRESS = 5
 const LINES = 20
 const WINDOW_MS = 1_000
 const LONGEST_PATH = 200
+/** A caller who is beyond its limit goes on calling: it is told of once in this time, and of so many callers it is known. */
+const LIMITED_AGAIN_MS = 60_000
+const LIMITED_KNOWN = 1_000
 /** So long a part of a path may be a secret, such as that of a share link: its beginning says which path it was. */
 const LONG_PART = /[\w-]{24,}/g
 const SHOWN_OF_PART = 8
@@ -44,6 +47,7 @@ export class Audit implements Disposable {
   readonly #proxies: readonly Range[]
   /** Lines of the present window by address. */
   readonly #lines = new Map<string, number>()
+  readonly #limited = new LRUCache<string, true>({ max: LIMITED_KNOWN, ttl: LIMITED_AGAIN_MS })
   #written = 0
   #left_out = 0
   #timer: NodeJS.Timeout | null = null
@@ -58,14 +62,16 @@ export class Audit implements Disposable {
     this.#log.info({ audit: event, ...who(principal), ...fields }, 'audit')
   }
 
-  /** A caller met the rate limit. Whoever calls this says it once in each window of the limit. */
-  limited({ facts, method, reason }: Refused): void {
-    this.#log.info({ audit: 'rate_limited', reason, ...this.#where(facts, method) }, 'audit')
-  }
-
-  /** A request or an upgrade was refused. At most 5 lines a second for one address and 20 for all, and then how many were left out. */
+  /**
+   * A request or an upgrade was refused. At most 5 lines a second for one address and 20 for all, and then how many were left out;
+   * of the rate limit, one line a minute for an address.
+   */
   refused({ facts, method, reason, request_id, principal }: Refused): void {
     const where = this.#where(facts, method)
+    if (reason === 'RATE_LIMITED') {
+      if (this.#limited.has(where.client)) return
+      this.#limited.set(where.client, true)
+    }
     this.#timer ??= setTimeout(() => this.#endWindow(), WINDOW_MS).unref()
     const lines = this.#lines.get(where.client) ?? 0
     if (lines >= LINES_PER_ADDRESS || this.#written >= LINES) {

@@ -97,11 +97,13 @@ function begin({ config, platform }: AppContext): RequestHandler {
 function authenticate({ principalOf, audit, tokens }: AppContext, counted: Counted): RequestHandler {
   return (request, response, next) => {
     const act = ({ principal, refusal }: Verdict): void => {
-      if (refusal?.kind === 'unavailable') return next(new ServiceError('SERVICE_UNAVAILABLE'))
       if (refusal) {
         const { facts, request_id } = localsOf(response)
-        audit.refused({ facts, method: request.method, reason: refusal.reason, request_id })
-        sendRefusal(response, refusal.reason, challengeTo(facts, tokens.mcp.resource))
+        const unavailable = refusal.kind === 'unavailable'
+        const reason = unavailable ? 'SERVICE_UNAVAILABLE' : refusal.reason
+        audit.refused({ facts, method: request.method, reason, request_id })
+        if (unavailable) return next(new ServiceError('SERVICE_UNAVAILABLE'))
+        sendRefusal(response, reason, challengeTo(facts, tokens.mcp.resource))
         return counted(request, response.statusCode)
       }
       localsOf(response).principal = principal
@@ -232,8 +234,8 @@ function failed(context: AppContext, claims: ReturnType<typeof claimFinder>, cou
     // The rest of a body that is too large is not read: the connection cannot serve another request.
     if (error.status === 413) response.setHeader('Connection', 'close')
     const { facts, principal, request_id } = localsOf(response)
-    if (error.code === 'FORBIDDEN')
-      context.audit.refused({ facts, method: request.method, reason: 'forbidden', principal, request_id })
+    if (error.code === 'FORBIDDEN' || error.code === 'RATE_LIMITED')
+      context.audit.refused({ facts, method: request.method, reason: error.code, principal, request_id })
     const door = claims(request.path)[0]?.errors ?? doorOf(request.path)
     sendError(response, error, door, context.log, request_id)
     counted(request, error.status)

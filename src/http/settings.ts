@@ -23,13 +23,13 @@ export const settings: SettingsHandlers<RequestContext> = {
 
   async putSecret({ path, body }, { app, principal, request_id }) {
     const secret = await app.secrets.put(principal, path.name, body.value)
-    app.audit.did('secret_set', principal, { secret: path.name, request_id })
+    app.audit.did('secret_set', principal, { name: path.name, request_id })
     return { status: 200, body: secret }
   },
 
   async deleteSecret({ path }, { app, principal, request_id }) {
     await app.secrets.delete(principal, path.name)
-    app.audit.did('secret_deleted', principal, { secret: path.name, request_id })
+    app.audit.did('secret_deleted', principal, { name: path.name, request_id })
     return { status: 204 }
   },
 }

@@ -77,7 +77,52 @@ describe('the server tells', () => {
     const { id, token } = minted.body
     assert.equal((await call(server, 'GET', '/api/tokens', { headers: bearer(token) })).status, 403)
     const [line] = of('refused')
-    assert.deepEqual([line?.reason, line?.user_id, line?.by_token], ['forbidden', '1', id])
+    assert.deepEqual([line?.reason, line?.user_id, line?.by_token], ['FORBIDDEN', '1', id])
+  })
+
+  test('who is beyond the rate limit, over HTTP and at an upgrade', async () => {
+    const { log, of } = recording()
+    await using server = await startServer({
+      log,
+      environment: { SVC_TRUSTED_PROXIES: '127.0.0.1', SVC_RATE_LIMIT_MAX: '1' },
+    })
+    for (const address of ['203.0.113.7', '203.0.113.8']) {
+      const headers = { 'X-Forwarded-For': address }
+      assert.equal((await call(server, 'GET', '/health', { headers })).status, 200)
+      if (address.endsWith('8')) await assert.rejects(connect(server, { headers }))
+      else for (let i = 0; i < 3; i++) assert.equal((await call(server, 'GET', '/health', { headers })).status, 429)
+    }
+    assert.deepEqual(
+      of('refused').map(({ reason, client, transport }) => [reason, client, transport]),
+      [
+        ['RATE_LIMITED', '203.0.113.7', 'http'],
+        ['RATE_LIMITED', '203.0.113.8', 'socket'],
+      ],
+    )
+  })
+
+  test('which secrets and settings were changed, and not to what', async () => {
+    const { log, written, of } = recording()
+    await using server = await startServer({ log })
+    const value = 'nobody-may-read-this-value'
+    assert.equal((await call(server, 'PUT', '/api/secrets/MAIL', { body: { value } })).status, 200)
+    assert.equal((await call(server, 'DELETE', '/api/secrets/MAIL')).status, 204)
+    const values = { 'jobs.timeout_seconds': 4711 }
+    assert.equal((await call(server, 'PUT', '/api/settings', { body: { values } })).status, 200)
+    assert.deepEqual(
+      of('settings_changed').map(({ settings }) => settings),
+      [Object.keys(values)],
+    )
+    assert.ok(!written.join('').includes('4711'))
+    const [set, deleted] = [of('secret_set'), of('secret_deleted')].map(([line]) => [line?.user_id, line?.name])
+    assert.deepEqual(
+      [set, deleted],
+      [
+        ['1', 'MAIL'],
+        ['1', 'MAIL'],
+      ],
+    )
+    assert.ok(!written.join('').includes(value))
   })
 
   test('nothing of callers who are let in', async () => {
@@ -163,13 +208,18 @@ describe('lines of refusals', () => {
     assert.equal(written.join('').trimEnd().split('\n').length, 1)
   })
 
-  test('say that a caller met the rate limit', () => {
+  test('say once in a minute that a caller is beyond the rate limit', () => {
     const { log, of } = recording()
     using audit = new Audit(log, [])
-    audit.limited({ ...from('203.0.113.7'), reason: 'ip' })
+    for (const peer of ['203.0.113.7', '203.0.113.8', '203.0.113.7', '203.0.113.7'])
+      audit.refused({ ...from(peer), reason: 'RATE_LIMITED' })
     assert.deepEqual(
-      of('rate_limited').map(({ client, reason, path }) => [client, reason, path]),
-      [['203.0.113.7', 'ip', '/api/workflows']],
+      of('refused').map(({ client, reason }) => [client, reason]),
+      [
+        ['203.0.113.7', 'RATE_LIMITED'],
+        ['203.0.113.8', 'RATE_LIMITED'],
+      ],
     )
+    assert.deepEqual(of('refusals_left_out'), [])
   })
 })
