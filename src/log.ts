@@ -19,9 +19,20 @@ function standardError(): DestinationStream {
 
 // The line, and not what it is made of: a secret may stand in a message, a stack, or a property of an error that a library threw.
 function redactedLine(line: string, redactor: Redactor): string {
-  const fields: unknown = JSON.parse(line)
-  const redacted = redactor.value(fields, { names: true })
+  const fields = JSON.parse(line) as Readonly<Record<string, unknown>>
+  const redacted = 'audit' in fields ? redactedAudit(fields, redactor) : redactor.value(fields, { names: true })
   return redacted === fields ? line : `${JSON.stringify(redacted)}\n`
+}
+
+/** What callers send to be refused; the rest of the audit log is names and ids, and nobody gets their own out of it by making it their secret. */
+const SENT = ['path', 'reason', 'method', 'request_id']
+/** No scope is called so. */
+const NOBODY = ''
+
+function redactedAudit(fields: Readonly<Record<string, unknown>>, redactor: Redactor): typeof fields {
+  const ours = redactor.of(NOBODY).value(fields, { names: true })
+  const sent = SENT.filter((name) => Object.hasOwn(ours, name)).map((name) => [name, redactor.value(ours[name])])
+  return { ...ours, ...Object.fromEntries(sent) }
 }
 
 interface Failure {

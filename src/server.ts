@@ -15,6 +15,7 @@ import { openAssets } from './assets/open.ts'
 import type { Config } from './config.ts'
 import type { AppContext } from './context.ts'
 import { openDataFolder, ownDatabase } from './db/data-folder.ts'
+import { scopedKey } from './db/scope.ts'
 import { KeyFacts } from './db/sealed.ts'
 import { Store } from './db/store.ts'
 import type { NodeRegistry } from './engine/node-type.ts'
@@ -206,7 +207,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     servicesOf: (owner) => services.of((name) => secrets.value(owner, name)),
     ended: endMetrics(metrics),
     cipher: vault.cipher('journal'),
-    publisher: publisherWith(redactor, assets),
+    publisherOf: (owner) => publisherWith(redactor.of(scopedKey(owner)), assets),
   })
   for (const warning of config.warnings) log.warn(warning)
   const audit = new Audit(log, config.trusted_proxies)

@@ -58,7 +58,8 @@ export interface JobHost {
   readonly events: EventLog
   readonly platform: Platform
   readonly log: Log
-  readonly publisher: Publisher
+  /** What makes values of an owner's jobs fit to be shown. */
+  publisherOf(owner: Scope): Publisher
   /** Finds the plan of a workflow that a node of this job calls, and its graph as JSON text; `pinned` is the graph that it called before. */
   loadPlan(row: JobTable, workflow_id: string, pinned: string | null): Promise<{ plan: Plan; body: string }>
   /** What the nodes of an owner's jobs may use. */
@@ -84,6 +85,7 @@ export class ActiveJob implements Contender, JournalHost {
   readonly #options: StoredOptions
   readonly #memory: () => JobMemory
   readonly #writer: JobWriter
+  readonly #publisher: Publisher
   readonly #publication: Publication
   #known: JobMemory | null = null
   #run: JobRun | null = null
@@ -104,7 +106,8 @@ export class ActiveJob implements Contender, JournalHost {
     this.workflow = scopedKey(row, row.workflow_id)
     this.#memory = parts.memory
     this.#host = host
-    this.#publication = new Publication(row, parts.plan, host.publisher)
+    this.#publisher = host.publisherOf(row)
+    this.#publication = new Publication(row, parts.plan, this.#publisher)
     this.#writer = new JobWriter(
       { ...parts, memory: () => this.memory },
       {
@@ -300,7 +303,7 @@ export class ActiveJob implements Contender, JournalHost {
   #suspend(waiting: readonly Waiting[]): void {
     const { row } = this
     if (row.status === 'cancel_requested') return this.#finish(CANCELLED)
-    const stored = storedWaiting(waiting, (value) => this.#host.publisher.redact(value))
+    const stored = storedWaiting(waiting, (value) => this.#publisher.redact(value))
     const wakes = [soonest(stored), deadlineOf(row, this.#options)].filter((time) => time !== null)
     row.waiting = JSON.stringify(stored)
     row.wake_at = wakes.length === 0 ? null : Math.min(...wakes)
@@ -335,7 +338,7 @@ export class ActiveJob implements Contender, JournalHost {
         row,
         plan,
         publication: this.#publication,
-        publisher: this.#host.publisher,
+        publisher: this.#publisher,
         params: () => this.memory.params,
         sequence: this.feed.sequence + 1,
         now: this.#host.platform.timestamp(),
@@ -387,7 +390,7 @@ export class ActiveJob implements Contender, JournalHost {
   }
 
   redact<T>(value: T): T {
-    return this.#host.publisher.redact(value)
+    return this.#publisher.redact(value)
   }
 
   /** A value of an output cannot be stored: the job fails there, whatever else its run says. */

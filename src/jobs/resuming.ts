@@ -58,7 +58,7 @@ export class Resuming {
     const found = await schemaProblems(this.#schemas, request, answer.value, `${answer.at}/value`)
     if (found.length > 0) {
       // What is told of a value may quote the schema.
-      const problems = this.#roster.publisher.redact(found)
+      const problems = this.#roster.publisherOf(row).redact(found)
       const message = `The value is not what the job waits for: ${problems[0]!.message}`
       throw new ServiceError('INVALID_PARAMETERS', { problems, message })
     }

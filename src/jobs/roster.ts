@@ -33,7 +33,8 @@ export interface RosterParts {
   limits: QueueLimits
   /** Seals what jobs remember. */
   cipher: Cipher
-  publisher: Publisher
+  /** What makes values of an owner's jobs fit to be shown. */
+  publisherOf: (owner: Scope) => Publisher
   /** What the nodes of an owner's jobs may use. */
   servicesOf: (owner: Scope) => NodeServices
   /** Hears of each job that has ended, once it is stored. */
@@ -55,7 +56,6 @@ export class Roster implements JobHost {
   readonly events: EventLog
   readonly platform: Platform
   readonly log: Log
-  readonly publisher: Publisher
   readonly queue: Queue
   readonly #hooks: RosterHooks
   readonly #active = new Map<number, ActiveJob>()
@@ -67,7 +67,6 @@ export class Roster implements JobHost {
     this.events = parts.events
     this.platform = parts.platform
     this.log = parts.log
-    this.publisher = parts.publisher
     this.queue = new Queue(parts.limits)
     this.#hooks = hooks
   }
@@ -181,6 +180,10 @@ export class Roster implements JobHost {
 
   position(job: ActiveJob): number {
     return this.queue.position(job)
+  }
+
+  publisherOf(owner: Scope): Publisher {
+    return this.parts.publisherOf(owner)
   }
 
   servicesOf(owner: Scope): NodeServices {

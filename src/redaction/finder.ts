@@ -1,13 +1,14 @@
-// Finds secrets in texts: a quick look says which may be there, and those alone are looked for in all their forms.
+// Finds secrets in texts: a quick look says which may be there, and those alone are looked for in all their forms. A secret belongs to an owner,
+// or to the service as a whole.
 import { Automaton } from './automaton.ts'
 import { Beginnings } from './beginnings.ts'
 import { secretForms } from './forms.ts'
 
-/** A secret, and how often it was added. */
+/** A secret, and how often it was added for whom; null: for the service. */
 interface Known {
   readonly id: number
   readonly secret: string
-  uses: number
+  readonly uses: Map<string | null, number>
 }
 
 /** How many characters of forms one automaton holds, unless a single secret has more: what it takes in memory is some 30 times as much. */
@@ -37,22 +38,27 @@ export class Finder {
   }
 
   /** `secret` has at least 8 characters. Each `add` counts. */
-  add(secret: string): void {
-    const known = this.#known.get(secret)
-    if (known) {
-      known.uses++
-      return
-    }
-    const added = { id: ++this.#lastId, secret, uses: 1 }
-    this.#known.set(secret, added)
-    for (const form of secretForms(secret)) this.#beginnings.add(form, added)
+  add(secret: string, owner: string | null): void {
+    const { uses } = this.#known.get(secret) ?? this.#enter(secret)
+    uses.set(owner, (uses.get(owner) ?? 0) + 1)
+  }
+
+  #enter(secret: string): Known {
+    const known: Known = { id: ++this.#lastId, secret, uses: new Map() }
+    this.#known.set(secret, known)
+    for (const form of secretForms(secret)) this.#beginnings.add(form, known)
     if (isNumeric(secret)) this.#numeric++
+    return known
   }
 
   /** Takes back one `add`; with the last one the secret is none any more. */
-  forget(secret: string): void {
+  forget(secret: string, owner: string | null): void {
     const known = this.#known.get(secret)
-    if (!known || --known.uses > 0) return
+    const left = (known?.uses.get(owner) ?? 0) - 1
+    if (!known || left < 0) return
+    if (left > 0) known.uses.set(owner, left)
+    else known.uses.delete(owner)
+    if (known.uses.size > 0) return
     this.#known.delete(secret)
     for (const form of secretForms(secret)) this.#beginnings.remove(form, known)
     if (isNumeric(secret)) this.#numeric--
@@ -63,10 +69,13 @@ export class Finder {
     return this.#beginnings.mayHold(text)
   }
 
-  /** The text with each secret, and secrets that touch or overlap as one, replaced by `mark`; the same text where there is none. */
-  replace(text: string, mark: string): string {
+  /**
+   * The text with each secret, and secrets that touch or overlap as one, replaced by `mark`; the same text where there is none. `owner`: only
+   * this one's secrets and the service's; null for those of all.
+   */
+  replace(text: string, mark: string, owner: string | null): string {
     if (!this.mayHold(text)) return text
-    const secrets = this.#beginnings.in(text)
+    const secrets = this.#beginnings.in(text).filter(({ uses }) => owner === null || uses.has(owner) || uses.has(null))
     const found = [...batches(secrets)].map((batch) => this.#automaton(batch).ranges(text))
     return replaced(text, found.length === 1 ? found[0]! : merged(found.flat()), mark)
   }

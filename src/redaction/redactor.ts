@@ -28,20 +28,32 @@ const UNDER_WAY = Symbol()
  * What holds none of them is given back as it came, the same object; nothing is changed in place.
  */
 export class Redactor {
-  readonly #secrets = new Finder()
+  readonly #secrets: Finder
+  /** Whose secrets it replaces besides the service's; null: everybody's. */
+  readonly #owner: string | null
 
-  constructor(secrets: Iterable<string> = []) {
+  constructor(secrets: Iterable<string> = [], known = new Finder(), owner: string | null = null) {
+    this.#secrets = known
+    this.#owner = owner
     for (const secret of secrets) this.add(secret)
   }
 
-  /** From now on `secret` is replaced, unless it has less than 8 characters. */
-  add(secret: string): void {
-    if (secret.length >= SHORTEST_SECRET) this.#secrets.add(secret)
+  /**
+   * The same one for what an owner is shown of their own work. Secrets of others are none there: whoever sets a word as a secret would otherwise
+   * blot it out in the work of all, and whoever meets a hole would know what somebody has set.
+   */
+  of(owner: string): Redactor {
+    return new Redactor([], this.#secrets, owner)
+  }
+
+  /** From now on `secret` is replaced, unless it has less than 8 characters. `owner`: whose it is; null: the service's. */
+  add(secret: string, owner: string | null = null): void {
+    if (secret.length >= SHORTEST_SECRET) this.#secrets.add(secret, owner)
   }
 
   /** Takes back one `add`: the secret is shown again when all are taken back. */
-  forget(secret: string): void {
-    this.#secrets.forget(secret)
+  forget(secret: string, owner: string | null = null): void {
+    this.#secrets.forget(secret, owner)
   }
 
   /** A quick look at a text, JSON included: false where nothing would be replaced in it. */
@@ -50,7 +62,7 @@ export class Redactor {
   }
 
   text(text: string, { names = false }: RedactionOptions = {}): string {
-    const known = this.#secrets.replace(text, MARK)
+    const known = this.#secrets.replace(text, MARK, this.#owner)
     if (names) return withoutNamed(known)
     return maySayCredentials(known) ? withoutCredentials(known) : known
   }

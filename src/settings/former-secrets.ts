@@ -25,18 +25,19 @@ export class FormerSecrets {
     const former = this.#owners.get(key) ?? { values: new Set(), characters: 0 }
     this.#owners.set(key, former)
     // Of a value that is former twice, one stands for both: the later.
-    if (former.values.has(value)) this.#drop(former, value)
+    if (former.values.has(value)) this.#drop(key, value)
     former.values.add(value)
     former.characters += value.length
     for (const oldest of former.values) {
       if (former.characters <= MOST_CHARACTERS && former.values.size <= MOST_VALUES) return
-      this.#drop(former, oldest)
+      this.#drop(key, oldest)
     }
   }
 
-  #drop(former: Former, value: string): void {
+  #drop(key: string, value: string): void {
+    const former = this.#owners.get(key)!
     former.values.delete(value)
     former.characters -= value.length
-    this.#redactor.forget(value)
+    this.#redactor.forget(value, key)
   }
 }

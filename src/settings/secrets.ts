@@ -3,7 +3,7 @@
 
 import type { Secret } from '../../generated/types.ts'
 import type { UserSecretTable } from '../db/schema.ts'
-import type { Scope } from '../db/scope.ts'
+import { type Scope, scopedKey } from '../db/scope.ts'
 import { sealedContext, USER_SECRET } from '../db/sealed.ts'
 import type { Store } from '../db/store.ts'
 import {
@@ -61,7 +61,7 @@ export class Secrets {
     for (const { user_id, workspace, name, body } of rows) {
       const value = opened(vault, [user_id, workspace, name], body)
       if (value === null) damaged++
-      else redactor.add(value)
+      else redactor.add(value, scopedKey({ user_id, workspace_id: workspace === '' ? null : workspace }))
     }
     if (damaged > 0)
       log.error({ damaged, secrets: rows.length }, 'stored secrets cannot be read: they must be set again')
@@ -89,7 +89,7 @@ export class Secrets {
     const body = USER_SECRET.cipher(vault, keys).seal(Buffer.from(value), sealedContext(keys))
     const row = rowOf(keys, body, platform.timestamp())
     // Nobody reads it before it is hidden everywhere.
-    redactor.add(value)
+    redactor.add(value, scopedKey(owner))
     try {
       const before = await store.write((tx) => {
         const others = otherUserSecrets(tx, owner, name)
@@ -100,7 +100,7 @@ export class Secrets {
       })
       this.#retire(owner, keys, before)
     } catch (error) {
-      redactor.forget(value)
+      redactor.forget(value, scopedKey(owner))
       throw error
     }
     return this.#described(owner, name, row.updated_at)

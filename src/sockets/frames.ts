@@ -2,6 +2,7 @@
 import type { JobError, ResultManifest } from '../../generated/types.ts'
 import type { AppContext } from '../context.ts'
 import type { JobTable } from '../db/schema.ts'
+import { scopedKey } from '../db/scope.ts'
 import { typeText } from '../engine/types.ts'
 import type { EventBody, JobFrame } from '../events/types.ts'
 import { outputLists } from '../jobs/manifest.ts'
@@ -79,7 +80,7 @@ function endOf({ result, error, finished_at, started_at }: TerminalSnapshot) {
 function nodeName(row: JobTable, node_id: string, app: AppContext): string {
   const plan = app.jobs.planOf(row)
   const name = plan.nodes[plan.indexById.get(node_id) ?? -1]?.observed.node_name
-  return name === undefined ? node_id : app.redactor.text(name)
+  return name === undefined ? node_id : app.redactor.of(scopedKey(row)).text(name)
 }
 
 /** An output's value as a frame. */

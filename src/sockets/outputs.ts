@@ -2,6 +2,7 @@
 import type { AppContext } from '../context.ts'
 import { jobEventsOfType } from '../db/job-events.ts'
 import type { JobTable } from '../db/schema.ts'
+import { scopedKey } from '../db/scope.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 
 interface OutputPayload {
@@ -33,7 +34,10 @@ export function changedOutputs(
   const streams = new Set(app.jobs.planOf(row).outputs.flatMap(({ name, stream }) => (stream ? [name] : [])))
   return [...changed].map((output_name) => {
     const items = values.get(output_name)!
-    return { output_name, value: streams.has(output_name) ? joined(items, app.redactor) : items.at(-1) }
+    return {
+      output_name,
+      value: streams.has(output_name) ? joined(items, app.redactor.of(scopedKey(row))) : items.at(-1),
+    }
   })
 }
 
