@@ -107,13 +107,13 @@ describe('the server tells', () => {
     const value = 'nobody-may-read-this-value'
     assert.equal((await call(server, 'PUT', '/api/secrets/MAIL', { body: { value } })).status, 200)
     assert.equal((await call(server, 'DELETE', '/api/secrets/MAIL')).status, 204)
-    const values = { 'jobs.timeout_seconds': 4711 }
+    const values = { 'jobs.timeout_seconds': 31_415_926 }
     assert.equal((await call(server, 'PUT', '/api/settings', { body: { values } })).status, 200)
     assert.deepEqual(
       of('settings_changed').map(({ settings }) => settings),
       [Object.keys(values)],
     )
-    assert.ok(!written.join('').includes('4711'))
+    assert.ok(!written.join('').includes('31415926'))
     const [set, deleted] = [of('secret_set'), of('secret_deleted')].map(([line]) => [line?.user_id, line?.name])
     assert.deepEqual(
       [set, deleted],
