@@ -162,6 +162,8 @@ test('a token to read with lists jobs and follows one that runs, and cannot touc
   const job_id = newId()
   owner.command('run_job', { job_id, graph: gated(job_id) })
   await bench.gates.at(job_id)
+  // What is acknowledged is stored, and listed.
+  await owner.next({ type: 'job_update', status: 'running', job_id })
   const listed = (await reader.ask('get_status')).jobs as { job_id: string }[]
   assert.ok(listed.some((job) => job.job_id === job_id))
   reader.command('reconnect_job', { job_id })
@@ -184,6 +186,7 @@ test('a visitor sees nothing of the jobs of anybody', async () => {
   const job_id = newId()
   owner.command('run_job', { job_id, graph: gated(job_id) })
   await bench.gates.at(job_id)
+  await owner.next({ type: 'job_update', status: 'running', job_id })
   const absent = newId()
   for (const command of ['get_status', 'reconnect_job', 'cancel_job', 'resume_job']) {
     const told = async (id: string) =>
