@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import type { JobSnapshot } from '../generated/types.ts'
+import { type Config, type Environment, readConfig } from '../src/config.ts'
 import { startServer, until } from './helpers/server.ts'
 
 const run = promisify(execFile)
@@ -116,10 +117,45 @@ describe('README', () => {
   })
 
   test('names every setting', () => {
-    const settings = readFileSync(new URL('../src/config.ts', import.meta.url), 'utf8').match(/'SVC_[A-Z_]+'/g) ?? []
+    const sources = ['config.ts', 'config/access.ts'].map((path) =>
+      readFileSync(new URL(`../src/${path}`, import.meta.url), 'utf8'),
+    )
     // SVC_ENV and the upload limit belong to features that are not there yet.
     const later = new Set(["'SVC_ENV'", "'SVC_MAX_UPLOAD_BYTES'"])
-    for (const name of settings)
+    for (const name of sources.join().match(/'(?:SVC|IDP)_[A-Z_]+'/g) ?? [])
       if (!later.has(name)) assert.ok(readme.includes(`\`${name.slice(1, -1)}\``), `the setting ${name}`)
   })
+
+  test('tells the defaults of who may call', () => {
+    const config = (environment: Environment) => readConfig(environment, { host: '127.0.0.1', port: 7777 })
+    const provider = { IDP_URL: 'https://id.example.com', IDP_KEY: 'the-key-of-this-server' }
+    const rows = [...whoMayCall().matchAll(/^\| `SVC_([A-Z_]+)` \| ([^|]+) \| /gm)]
+    assert.equal(rows.length, 8)
+    for (const [, name, told] of rows) {
+      const key = name!.toLowerCase() as keyof Config
+      const [local, with_provider] = [config({})[key], config(provider)[key]]
+      if (told === 'none')
+        for (const value of [local, with_provider]) assert.ok(value === null || value.toString() === '')
+      else
+        assert.deepEqual([local, with_provider, told], [true, false, 'on in Local mode, off with an identity provider'])
+    }
+  })
+
+  test('shows settings of who may call that are taken without a warning', () => {
+    const shown = [...whoMayCall().matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block]) =>
+      Object.fromEntries([...block!.matchAll(/((?:SVC|IDP)_[A-Z_]+)=(\S+)/g)].map(([, name, value]) => [name, value])),
+    )
+    assert.ok(shown.length >= 3)
+    for (const environment of shown)
+      assert.deepEqual(
+        readConfig(environment, { host: '0.0.0.0', port: 7777 }).warnings,
+        [],
+        JSON.stringify(environment),
+      )
+  })
 })
+
+/** The section of that name, without those that follow it. */
+function whoMayCall(): string {
+  return /\n## Who may call\n([\s\S]*?)\n## /.exec(readme)![1]!
+}
