@@ -12,7 +12,7 @@ export type Verdict =
   | 'visitor'
   | 'let in'
   | '200'
-  | '403 or 404'
+  | '403'
   | '404'
   | '503'
   | '401 {"error":"Unauthorized"}'
@@ -144,8 +144,9 @@ function byPlace(one: Case, rules: Rules, refusal: Verdict): User | Verdict | nu
 function onHttp(path: Path, { name, administrator }: User): Verdict {
   if (path === '/api/workflows' || path === '/api/workflows/') return name
   if (path === '/metrics') return '200'
-  // "`/admin/*` needs an administrator …, else 403"; and as long as the operation is planned, "as an unknown path does". Both are refusals.
-  if (path === '/admin/collections') return administrator ? '404' : '403 or 404'
+  // "`/admin/*` needs an administrator …, else 403", be the operation planned or the path spelled oddly.
+  if (path.startsWith('/admin/') && !administrator) return '403'
+  if (path === '/admin/collections') return '404'
   if (['/api/nothing-here', '/nothing-here', '/v1/nothing-here'].includes(path)) return '404'
   if (['/api/threads', '/v1/models', '/mcp'].includes(path)) return '404'
   // How a path is spelled matters only in that it is never public by it.
