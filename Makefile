@@ -6,13 +6,13 @@ HOST ?= 127.0.0.1
 PORT ?= 7777
 ONLY ?=
 # Tests that need more than Node and npm have targets of their own.
-TESTS ?= $(shell find test -name '*.test.ts' -not -path 'test/browser/*' -not -path 'test/strace/*' | sort)
+TESTS ?= $(shell find test -name '*.test.ts' -not -path 'test/browser/*' -not -path 'test/strace/*' -not -path 'test/netns/*' | sort)
 
 NODE := node src/launch/node.mjs
 INSTALLED := node_modules/.installed
 CONTRACT := $(shell find spec codegen.config.ts src/codegen -type f 2>/dev/null)
 
-.PHONY: help install start test check generate check-generated types lint coverage test-long test-browser test-strace crash bench clean
+.PHONY: help install start test check generate check-generated types lint coverage test-long test-browser test-strace test-netns crash bench clean
 
 help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ test-browser: $(INSTALLED) ## the pages, in Debian's Chromium
 
 test-strace: $(INSTALLED) ## that what is acknowledged is on the disk, by strace
 	$(NODE) --test 'test/strace/**/*.test.ts'
+
+test-netns: $(INSTALLED) ## that callers from other machines are told apart, in networks of the kernel's own
+	$(NODE) --test 'test/netns/**/*.test.ts'
 
 crash: $(INSTALLED) ## kill the server 200 times and judge what it kept (SVC_TEST_SEED= repeats a run, SVC_TEST_SCALE=1 is 10 kills)
 	SVC_TEST_SCALE=$${SVC_TEST_SCALE:-20} $(NODE) test/crash/main.ts
