@@ -1,4 +1,5 @@
 // Upgrades on which somebody else must be asked who calls: they wait, and their clients may be gone by the time of the answer.
+import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { LOCAL_PRINCIPAL } from '../../src/access/principal.ts'
 import { admitted, UNAVAILABLE, type Verdict } from '../../src/access/verdict.ts'
@@ -61,14 +62,19 @@ describe('where somebody else must be asked who calls', () => {
     accepted(await waiting)
   })
 
-  test('the server does not wait for them when it closes', async () => {
-    const { gate, asked } = slowGate()
-    const door = await gatewayWith(server.context, gate)
-    const socket = dial(new URL(door.url))
-    socket.on('error', () => {})
-    socket.write(handshake(new URL(door.url), '/ws'))
+  test('the server does not wait for them when it closes, nor for those who were refused and stay', async () => {
+    const { gate, answer, asked } = slowGate()
+    const door = await gatewayWith(server.context, gate, { linger_ms: 100_000 })
+    const at = new URL(door.url)
+    const [refused, waiting] = [dial(at), dial(at)]
+    for (const socket of [refused, waiting]) socket.on('error', () => {})
+    refused.write(handshake(at, '/ws'))
+    await answer(UNAVAILABLE)
+    await until('the refusal', () => refused.bytesRead > 0)
+    waiting.write(handshake(at, '/ws'))
     await until('the question', () => asked.length === 1)
+    assert.equal(await door.connections(), 2)
     await door[Symbol.asyncDispose]()
-    socket.destroy()
+    for (const socket of [refused, waiting]) socket.destroy()
   })
 })
