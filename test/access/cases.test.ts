@@ -1,6 +1,7 @@
 // Who may call, case by case: every case goes to a real server from a real address, and what comes of it is held against the table that
 // was written by hand from the interface.
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { expected } from './cases/expected.ts'
 import { casesOf } from './cases/generate.ts'
@@ -29,6 +30,14 @@ async function failures(mode: ModeServer, cases: readonly Case[]): Promise<strin
 }
 
 describe('who may call', () => {
+  test('is written down without a look at the service', () => {
+    for (const name of ['expected.ts', 'expected-trust.ts', 'words.ts']) {
+      const text = readFileSync(new URL(`cases/${name}`, import.meta.url), 'utf8')
+      const imported = [...text.matchAll(/\bfrom '([^']+)'|\bimport\(/g)].map(([, path]) => path)
+      for (const path of imported) assert.match(String(path), /^\.\/(expected-trust|words)\.ts$/, name)
+    }
+  })
+
   const tally: Partial<Record<Mode, number>> = {}
 
   for (const mode of MODES) {

@@ -3,7 +3,6 @@ import {
   type Case,
   FORWARDED,
   HOSTS,
-  MODES,
   type Mode,
   ORIGINS,
   PATHS,
@@ -47,10 +46,6 @@ export function casesOf(mode: Mode): Case[] {
     mode,
   }))
   return [...new Map(all.map((one) => [JSON.stringify(one), one])).values()]
-}
-
-export function everyCase(): Case[] {
-  return MODES.flatMap(casesOf)
 }
 
 /** Where it comes from, on both doors. */
