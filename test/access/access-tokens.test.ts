@@ -281,6 +281,37 @@ describe('the last use', () => {
     assert.equal(again.access.list(LOCAL_PRINCIPAL)[0]?.last_used_at, '2026-01-15T09:31:00.000Z')
   })
 
+  test('is written after five seconds, once for all tokens', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    await using opened = await openStore()
+    const { store } = opened
+    const { access } = tokensOver(store)
+    const minted = await Promise.all([1, 2, 3].map((i) => access.mint(LOCAL_PRINCIPAL, { name: `${i}` })))
+    for (const { token } of minted) access.check(token, START)
+    const written = () =>
+      tokensOver(store)
+        .access.list(LOCAL_PRINCIPAL)
+        .map((one) => one.last_used_at)
+    t.mock.timers.tick(4_999)
+    await store.write(() => {})
+    assert.deepEqual(written(), [null, null, null])
+    t.mock.timers.tick(1)
+    await store.write(() => {})
+    assert.deepEqual(written(), Array(3).fill('2026-01-15T09:30:00.000Z'))
+  })
+
+  test('is given up where it cannot be written, and harms nobody', async () => {
+    await using opened = await openStore()
+    const { access } = tokensOver(opened.store)
+    const { token } = await access.mint(LOCAL_PRINCIPAL, { name: 'agent' })
+    access.check(token, START)
+    await opened.store[Symbol.asyncDispose]()
+    await access[Symbol.asyncDispose]()
+    const again = tokensOver(await opened.reopen())
+    assert.equal(again.access.list(LOCAL_PRINCIPAL)[0]?.last_used_at, null)
+    assert.notEqual(again.access.check(token, START), null)
+  })
+
   test('is not noted for a wrong secret', async () => {
     await using opened = await openStore()
     const { access } = tokensOver(opened.store)
