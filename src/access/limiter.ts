@@ -2,9 +2,8 @@
 // looked at. What a refusal looks like is left to the doors.
 import { LRUCache } from 'lru-cache'
 import type { Address, Range } from '../net/addresses.ts'
-import { readAddress } from '../net/addresses.ts'
 import type { Platform } from '../platform.ts'
-import { forwardedAddress, isLoopback, isOneOf } from './client.ts'
+import { clientOf, forwardedAddress, isLoopbackAddress } from './client.ts'
 import type { RequestFacts } from './facts.ts'
 
 export interface LimiterSettings {
@@ -103,15 +102,15 @@ export class RateLimiter {
 
 /** What tells a client from others; null for one that is exempt: a process of this machine that speaks for itself. */
 export function clientKey(
-  { peer, forwards, forwarded_for }: LimiterFacts,
+  facts: LimiterFacts,
   { trusted_proxies, rate_limit_trust_proxy }: Pick<LimiterSettings, 'trusted_proxies' | 'rate_limit_trust_proxy'>,
 ): string | null {
-  if (!forwards && isLoopback(peer)) return null
-  const address = peer === null ? null : readAddress(peer)
-  const believed = forwards && (rate_limit_trust_proxy || isOneOf(address, trusted_proxies))
-  if (!believed) return isLoopback(peer) ? null : keyOf(address)
+  const { address, forwarded, unbelieved } = clientOf(facts, trusted_proxies)
+  const believed = forwarded || (unbelieved && rate_limit_trust_proxy)
+  if (!believed) return isLoopbackAddress(address) ? null : keyOf(address)
+  const named = forwarded ? address : forwardedAddress(facts.forwarded_for, trusted_proxies)
   // Where a proxy does not say for whom it asks, all of those share its quota, even if it is this machine's own.
-  return keyOf(forwardedAddress(forwarded_for, trusted_proxies) ?? address)
+  return keyOf(named ?? clientOf(facts, []).address)
 }
 
 /** An IPv4 address, or the network of an IPv6 one: whoever has one address there has all 2^64 of them (RFC 6177). */

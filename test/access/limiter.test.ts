@@ -59,7 +59,7 @@ describe('a client', () => {
   test('is exempt on loopback', () => {
     for (const peer of ['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1']) {
       assert.equal(key(peer), null, peer)
-      assert.equal(key(peer, null, { ...behind, ...anyone }), null, peer)
+      assert.equal(key(peer, null, { trusted_proxies: proxies('10.0.0.0/8'), ...anyone }), null, peer)
       // Nobody believes what it forwards: it is a caller of this machine.
       assert.equal(key(peer, '203.0.113.7'), null, peer)
     }
@@ -91,6 +91,9 @@ describe('a client', () => {
       assert.equal(key('127.0.0.1', list, behind), '127.0.0.1', list)
       assert.equal(key('127.0.0.1', list, anyone), '127.0.0.1', list)
     }
+    // A proxy never asks for itself.
+    assert.equal(key('127.0.0.1', null, behind), '127.0.0.1')
+    assert.equal(key('10.1.1.1', null, behind), '10.1.1.1')
     const nameless = { peer: '127.0.0.1', forwarded_for: null, forwards: true }
     assert.equal(clientKey(nameless, { ...SETTINGS, ...behind }), '127.0.0.1')
   })

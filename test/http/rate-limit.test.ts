@@ -144,11 +144,12 @@ describe('nobody is counted', () => {
   })
 })
 
-test('a loopback address that is forwarded is counted', async () => {
+test('a loopback address that is forwarded is counted, and so is a proxy that forwards none', async () => {
   await using server = await startServer({ environment: { SVC_TRUSTED_PROXIES: '127.0.0.1', SVC_RATE_LIMIT_MAX: '1' } })
   await exhaust(server, '127.0.0.1', 1)
   assert.equal((await call(server, 'GET', '/health', from('127.0.0.1'))).status, 429)
-  assert.equal((await call(server, 'GET', '/health')).status, 200)
+  assert.equal((await call(server, 'GET', '/health')).status, 429)
+  assert.equal((await call(server, 'GET', '/health', from('203.0.113.7'))).status, 200)
 })
 
 describe('operations that hand out or try credentials', () => {
