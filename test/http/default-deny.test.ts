@@ -12,7 +12,20 @@ const REFUSED = '{"error":"Remote access requires authentication"}'
 const AWAY = { Origin: 'http://elsewhere.example' }
 const AWAY_LINES = ['Host: localhost', 'Origin: http://elsewhere.example']
 
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'SEARCH', 'REPORT', 'PURGE']
+const METHODS = [
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+  'TRACE',
+  'PROPFIND',
+  'SEARCH',
+  'REPORT',
+  'PURGE',
+]
 
 const PROTECTED = [
   '/api/workflows',
@@ -108,6 +121,15 @@ describe('a protected path', () => {
         const { status, text } = await call(server, method, path, { headers: AWAY })
         assert.deepEqual([status, text], [401, method === 'HEAD' ? '' : REFUSED], `${method} ${path}`)
       }
+    }
+  })
+
+  test('is no way to somewhere else', async () => {
+    await using server = await startServer()
+    const port = Number(new URL(server.url).port)
+    for (const target of ['localhost:80', '/api/workflows', 'http://localhost/api/workflows']) {
+      const { status, body } = await exchange(port, [`CONNECT ${target} HTTP/1.1`, 'Host: localhost'].join('\r\n'))
+      assert.ok((Number.isNaN(status) || status === 400) && body === '', `${target}: ${status} ${body}`)
     }
   })
 

@@ -138,11 +138,40 @@ describe('a loopback caller', () => {
       'X-Forwarded-Host': 'localhost',
       'X-Forwarded-Proto': 'https',
       'X-Real-IP': '::1',
+      Via: '1.1 proxy',
+      'CF-Connecting-IP': '127.0.0.1',
     }
     for (const [name, value] of Object.entries(values)) {
       await refusedAll(server, { [name]: value })
       await publicOpen(server, { [name]: value })
     }
+  })
+})
+
+describe('a proxy that the settings name', () => {
+  const environment = { SVC_TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/24', SVC_TRUST_LOCAL_NETWORKS: '192.168.7.0/24' }
+
+  test('makes nobody local, not even by rewriting Host, and not where it says nothing', async () => {
+    await using server = await startServer({ environment })
+    await refusedAll(server, {})
+    await refusedAll(server, { Host: 'localhost' })
+    for (const list of ['127.0.0.1', '::1', '203.0.113.7', '192.168.7.9, 203.0.113.7', 'unknown', '']) {
+      await refusedAll(server, { Host: 'localhost', 'X-Forwarded-For': list })
+      await publicOpen(server, { 'X-Forwarded-For': list })
+    }
+    await refusedAll(server, { Forwarded: 'for=192.168.7.9', 'X-Real-IP': '192.168.7.9' })
+  })
+
+  test('speaks for callers of a trusted network', async () => {
+    await using server = await startServer({ environment })
+    const get = (headers: CallOptions['headers'] & {}) => call(server, 'GET', '/api/workflows', { headers })
+    for (const list of ['192.168.7.9', '203.0.113.7, 192.168.7.9', '192.168.7.9:4711, 10.0.0.2', '::ffff:192.168.7.9'])
+      assert.equal((await get({ 'X-Forwarded-For': list })).status, 200, list)
+    // Lines of one header are one list.
+    assert.equal((await get({ 'X-Forwarded-For': ['203.0.113.7', '192.168.7.9'] })).status, 200)
+    assert.equal((await get({ 'X-Forwarded-For': ['192.168.7.9', '203.0.113.7'] })).status, 401)
+    assert.equal((await get({ 'X-Forwarded-For': '192.168.7.9', Host: 'evil.example' })).status, 401)
+    assert.equal((await get({ 'X-Forwarded-For': '192.168.7.9', Origin: 'http://evil.example' })).status, 401)
   })
 })
 
