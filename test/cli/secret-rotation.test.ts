@@ -1,0 +1,224 @@
+// A change of the master key with secrets of users: each is under a key of its user, wherever the change is interrupted; and what goes on when
+// the key is lost, a value is damaged, or a backup is brought back.
+import assert from 'node:assert/strict'
+import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import Database from 'better-sqlite3'
+import { backup } from '../../src/cli/backup.ts'
+import { check } from '../../src/cli/check.ts'
+import { restore } from '../../src/cli/restore.ts'
+import { rotate } from '../../src/cli/rotation.ts'
+import type { Scope } from '../../src/db/scope.ts'
+import { KeyFacts } from '../../src/db/sealed.ts'
+import { Store, type StoreOptions } from '../../src/db/store.ts'
+import { allUserSecrets } from '../../src/db/user-secrets.ts'
+import { createLog } from '../../src/log.ts'
+import { systemPlatform } from '../../src/platform.ts'
+import { Redactor } from '../../src/redaction/redactor.ts'
+import { Secrets } from '../../src/settings/secrets.ts'
+import { StartError } from '../../src/start-error.ts'
+import { keyFile } from '../../src/vault/master-key.ts'
+import { openVault } from '../../src/vault/open.ts'
+import { keyIdOf, type Vault } from '../../src/vault/vault.ts'
+import { startServer, temporaryFolder } from '../helpers/server.ts'
+import { LOCAL, OTHERS } from '../settings/kit.ts'
+import { command } from './stored.ts'
+
+const FILE_KEYS = { present: null, next: null }
+const NEVER = new AbortController().signal
+const OWNERS: readonly Scope[] = [
+  LOCAL,
+  ...OTHERS,
+  { user_id: 'a/b', workspace_id: 'c' },
+  { user_id: 'a', workspace_id: 'b/c' },
+]
+/** So many that all of them take several transactions. */
+const NAMES = ['KEY', ...Array.from({ length: 219 }, (_, i) => `K${i}`)]
+
+function valueFor({ user_id, workspace_id }: Scope, name: string): string {
+  return `${name} of ${user_id} in ${workspace_id}`
+}
+
+function open(folder: string, options: StoreOptions = {}): Promise<Store> {
+  return Store.open(join(folder, 'svc.db'), options)
+}
+
+function secretsIn(store: Store, vault: Vault, redactor = new Redactor()): Secrets {
+  const parts = { store, vault, redactor, platform: systemPlatform(), log: createLog('silent') }
+  return new Secrets({ ...parts, given: () => ({}), purposes: new Map() })
+}
+
+async function inFolder(run: (folder: string) => Promise<void>): Promise<void> {
+  const folder = temporaryFolder()
+  try {
+    {
+      await using store = await open(folder)
+      const { vault } = await openVault(folder, null, new KeyFacts(store))
+      const secrets = secretsIn(store, vault)
+      await Promise.all(OWNERS.flatMap((owner) => NAMES.map((name) => secrets.put(owner, name, valueFor(owner, name)))))
+    }
+    await run(folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Everything can be read, and is what it was. */
+async function readable(folder: string): Promise<void> {
+  await using store = await open(folder)
+  const { vault } = await openVault(folder, null, new KeyFacts(store))
+  const redactor = new Redactor()
+  const secrets = secretsIn(store, vault, redactor)
+  secrets.load()
+  for (const owner of OWNERS)
+    for (const name of NAMES) {
+      assert.equal(secrets.value(owner, name), valueFor(owner, name))
+      assert.equal(redactor.text(valueFor(owner, name)), '[redacted]')
+    }
+}
+
+/** Under how many keys the values are. */
+function keysIn(store: Store): number {
+  return new Set(store.read(allUserSecrets).map(({ body }) => keyIdOf(body))).size
+}
+
+async function refused(run: () => Promise<unknown>, message: RegExp): Promise<void> {
+  await assert.rejects(run, (error) => error instanceof StartError && message.test(error.message))
+}
+
+describe('secrets of users', () => {
+  test('are all under the new key after a change, and only then can be read with it', () =>
+    inFolder(async (folder) => {
+      {
+        await using store = await open(folder)
+        const before = new Map(
+          store.read(allUserSecrets).map((row) => [JSON.stringify([row.user_id, row.workspace, row.name]), row]),
+        )
+        const { rows, damaged, done } = await rotate(store, folder, FILE_KEYS, NEVER)
+        assert.deepEqual([rows, damaged, done], [OWNERS.length * NAMES.length, 0, true])
+        for (const row of store.read(allUserSecrets)) {
+          const old = before.get(JSON.stringify([row.user_id, row.workspace, row.name]))!
+          assert.notEqual(keyIdOf(row.body), keyIdOf(old.body))
+          assert.equal(row.updated_at, old.updated_at, 'nobody has set it anew')
+        }
+      }
+      await readable(folder)
+    }))
+
+  test('are whole wherever a change was interrupted, and the next one ends it', () =>
+    inFolder(async (folder) => {
+      // What a killed process leaves behind is what lies on the disk after its last commit.
+      const copies: string[] = []
+      const copy = () => {
+        const to = `${folder}-${copies.length}`
+        copies.push(to)
+        mkdirSync(to)
+        for (const name of readdirSync(folder)) cpSync(join(folder, name), join(to, name))
+      }
+      try {
+        let changing = false
+        {
+          await using store = await open(folder, { committed: () => changing && copy() })
+          changing = true
+          await rotate(store, folder, FILE_KEYS, NEVER)
+          changing = false
+        }
+        const mixed: number[] = []
+        for (const copied of copies) {
+          await refused(() => readable(copied), /was interrupted; end it with "svc secrets rotate"/)
+          {
+            await using store = await open(copied)
+            mixed.push(keysIn(store))
+            await rotate(store, copied, FILE_KEYS, NEVER)
+            assert.equal(keysIn(store), 1)
+          }
+          await readable(copied)
+        }
+        assert.ok(mixed.includes(2), `some lay in the middle: ${mixed.join()}`)
+      } finally {
+        for (const copied of copies) rmSync(copied, { recursive: true, force: true })
+      }
+    }))
+
+  test('keep the database from taking another key, and the message says what to do', () =>
+    inFolder(async (folder) => {
+      rmSync(keyFile(folder))
+      await refused(() => readable(folder), /master\.key is missing.*bring back a copy, or set SECRETS_MASTER_KEY/)
+      await using store = await open(folder)
+      const facts = new KeyFacts(store)
+      await refused(
+        () => openVault(folder, 'another key of sixteen', facts),
+        /set SECRETS_MASTER_KEY to the key of the data/,
+      )
+    }))
+
+  test('do not open in another row, or damaged: then the message says to set them again, and the server starts', () =>
+    inFolder(async (folder) => {
+      const db = new Database(join(folder, 'svc.db'))
+      const body = db
+        .prepare("select body from user_secret where user_id = '1' and workspace = '' and name = 'KEY'")
+        .pluck()
+        .get()
+      const moved = db.prepare('update user_secret set body = ? where user_id = ? and workspace = ? and name = ?')
+      moved.run(body, '2', '', 'KEY')
+      moved.run(body, '1', 'w', 'KEY')
+      moved.run(body, '1', '', 'K1')
+      moved.run(Buffer.from('x'), '1', '', 'K2')
+      db.close()
+      const lines: string[] = []
+      const log = createLog('info', undefined, { write: (line: string) => void lines.push(line) })
+      await using server = await startServer({ data_dir: folder, log })
+      const told = lines.find((line) => line.includes('stored secrets cannot be read: they must be set again'))
+      assert.match(told ?? '', /"damaged":4/)
+      const { secrets } = server.context
+      for (const [owner, name] of [
+        ...OTHERS.map((owner) => [owner, 'KEY'] as const),
+        [LOCAL, 'K1'],
+        [LOCAL, 'K2'],
+      ] as const) {
+        assert.throws(() => secrets.value(owner, name), {
+          type: 'unknown_secret',
+          message: /cannot be read\. Set it again/,
+        })
+        assert.equal(secrets.get(owner, name).is_set, true)
+        await secrets.put(owner, name, 'set again')
+        assert.equal(secrets.value(owner, name), 'set again')
+      }
+      assert.equal(secrets.value(LOCAL, 'KEY'), valueFor(LOCAL, 'KEY'))
+    }))
+
+  test('are in a backup and come back with it; a check knows their tables', () =>
+    inFolder(async (folder) => {
+      const [environment, target] = [{ SVC_DATA_DIR: folder }, `${folder}-backup`]
+      try {
+        {
+          await using server = await startServer({ data_dir: folder })
+          await server.context.settings.update(LOCAL, { 'jobs.persistence': 'session' }, '')
+        }
+        assert.equal((await command(backup, [target], environment)).code, 0)
+        {
+          await using server = await startServer({ data_dir: folder })
+          await server.context.secrets.delete(LOCAL, 'KEY')
+          await server.context.settings.update(LOCAL, { 'jobs.persistence': null }, '')
+        }
+        assert.equal((await command(restore, [target, '--force'], environment)).code, 0)
+        await readable(folder)
+        {
+          await using server = await startServer({ data_dir: folder })
+          assert.equal(server.context.settings.runDefaults(LOCAL).persistence, 'session')
+        }
+        assert.equal((await command(check, [], environment)).code, 0)
+        const db = new Database(join(folder, 'svc.db'))
+        db.exec("update user_setting set value = 'no JSON'")
+        db.close()
+        const { code, stdout, stderr } = await command(check, [], environment)
+        assert.equal(code, 1)
+        assert.match(stdout + stderr, /the setting jobs\.persistence of user 1 is no JSON/)
+        await using server = await startServer({ data_dir: folder })
+        assert.equal(server.context.settings.runDefaults(LOCAL).persistence, 'job')
+      } finally {
+        rmSync(target, { recursive: true, force: true })
+      }
+    }))
+})

@@ -1,0 +1,169 @@
+// What a process knows of the secrets of its users: all of them from its start, those that were replaced for as long as it lives, at a price
+// that ten thousand do not make felt.
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import { type Scope, scopedKey } from '../../src/db/scope.ts'
+import { allUserSecrets } from '../../src/db/user-secrets.ts'
+import { createLog } from '../../src/log.ts'
+import { builtinNodes } from '../../src/nodes/registry.ts'
+import { Redactor } from '../../src/redaction/redactor.ts'
+import { FormerSecrets } from '../../src/settings/former-secrets.ts'
+import { secretPurposes } from '../../src/settings/purposes.ts'
+import { testType, withTypes } from '../engine/kit.ts'
+import { processorMs } from '../helpers/processor.ts'
+import { startServer, temporaryFolder } from '../helpers/server.ts'
+import { LOCAL, OTHERS } from './kit.ts'
+
+describe('after a restart', () => {
+  test('every stored value is hidden before anything is said', async () => {
+    const data_dir = temporaryFolder()
+    try {
+      {
+        await using server = await startServer({ data_dir })
+        for (const owner of [LOCAL, ...OTHERS])
+          await server.context.secrets.put(owner, 'KEY', `value of ${scopedKey(owner)}`)
+        await server.context.secrets.put(LOCAL, 'KEY', 'the value that counts')
+      }
+      await using server = await startServer({ data_dir })
+      const { redactor, secrets } = server.context
+      for (const owner of OTHERS) assert.equal(redactor.text(`value of ${scopedKey(owner)}`), '[redacted]')
+      assert.equal(redactor.of(scopedKey(LOCAL)).text('the value that counts'), '[redacted]')
+      assert.equal(redactor.text(`value of ${scopedKey(LOCAL)}`), `value of ${scopedKey(LOCAL)}`, 'replaced before')
+      assert.equal(secrets.value(LOCAL, 'KEY'), 'the value that counts')
+    } finally {
+      rmSync(data_dir, { recursive: true, force: true })
+    }
+  })
+
+  test('ten thousand secrets of a thousand users cost a start less than 300 ms', async () => {
+    const data_dir = temporaryFolder()
+    try {
+      {
+        await using server = await startServer({ data_dir })
+        const owners = Array.from({ length: 1_000 }, (_, i): Scope => ({ user_id: `user-${i}`, workspace_id: null }))
+        const value = (i: number) => `sk-proj-${hash('sha256', String(i), 'base64url')}`
+        await Promise.all(
+          Array.from({ length: 10_000 }, (_, i) => server.context.secrets.put(owners[i % 1_000]!, `S${i}`, value(i))),
+        )
+      }
+      await using server = await startServer({ data_dir })
+      const { secrets, store } = server.context
+      assert.equal(store.read(allUserSecrets).length, 10_000)
+      const least = Math.min(...Array.from({ length: 3 }, () => processorMs(() => secrets.load())))
+      assert.ok(least < 300, `${least} ms`)
+    } finally {
+      rmSync(data_dir, { recursive: true, force: true })
+    }
+  })
+})
+
+describe('a stored value', () => {
+  test('is sealed: neither the database nor its log holds it', async () => {
+    await using server = await startServer()
+    await server.context.secrets.put(LOCAL, 'KEY', 'nobody-reads-this')
+    const [row] = server.context.store.read(allUserSecrets)
+    assert.ok(!Buffer.from(row!.body).includes('nobody-reads-this'))
+    assert.equal(row!.body.length, 'nobody-reads-this'.length + 33)
+    const again = row!.body
+    await server.context.secrets.put(LOCAL, 'KEY', 'nobody-reads-this')
+    assert.notDeepEqual(server.context.store.read(allUserSecrets)[0]!.body, again, 'equal values do not look equal')
+  })
+
+  test('is under a key of its user', async () => {
+    await using server = await startServer()
+    const { vault } = server.context
+    const sealed = vault.userCipher('secret', '1').seal(Buffer.from('x'), 'c')
+    assert.equal(Buffer.from(vault.userCipher('secret', '1').open(sealed, 'c')).toString(), 'x')
+    for (const cipher of [vault.userCipher('secret', '2'), vault.userCipher('other', '1'), vault.cipher('secret')])
+      assert.throws(() => cipher.open(sealed, 'c'), { name: 'VaultError' })
+    const long = 'u'.repeat(100_000)
+    assert.ok(vault.userCipher('secret', long).seal(Buffer.from('x'), 'c'))
+  })
+})
+
+describe('the log', () => {
+  function written() {
+    const lines: string[] = []
+    const redactor = new Redactor(['of-the-service'])
+    redactor.add('secret_set', 'attacker')
+    redactor.add('user-of-the-attacker', 'attacker')
+    redactor.add('secret-of-somebody', 'somebody')
+    return { lines, log: createLog('info', redactor, { write: (line: string) => void lines.push(line) }) }
+  }
+
+  test('hides secrets of all users', () => {
+    const { lines, log } = written()
+    log.error({ err: new Error('secret-of-somebody and of-the-service') }, 'failed')
+    assert.ok(!lines[0]!.includes('somebody') && !lines[0]!.includes('of-the-service'), lines[0])
+  })
+
+  test('lets nobody blot themselves out of the audit log', () => {
+    const { lines, log } = written()
+    const fields = {
+      audit: 'secret_set',
+      user_id: 'user-of-the-attacker',
+      name: 'KEY',
+      path: '/a/secret-of-somebody',
+      reason: 'of-the-service',
+    }
+    log.info(fields, 'audit')
+    const { audit, user_id, name, path, reason } = JSON.parse(lines[0]!) as Record<string, unknown>
+    assert.deepEqual([audit, user_id, name], ['secret_set', 'user-of-the-attacker', 'KEY'])
+    assert.deepEqual([path, reason], ['/a/[redacted]', '[redacted]'])
+  })
+})
+
+describe('former values', () => {
+  const one: Scope = { user_id: '1', workspace_id: null }
+  const two: Scope = { user_id: '2', workspace_id: null }
+
+  test('are remembered up to a bound for each owner, the oldest going first', () => {
+    const redactor = new Redactor()
+    const former = new FormerSecrets(redactor)
+    const retire = (owner: Scope, value: string) => {
+      redactor.add(value, scopedKey(owner))
+      former.add(owner, value)
+    }
+    retire(two, 'value-of-two')
+    const large = (i: number) => `${i}-`.repeat(30_000)
+    for (let i = 0; i < 30; i++) retire(one, large(i))
+    assert.equal(redactor.text(large(29)), '[redacted]')
+    assert.equal(redactor.text(large(0)), large(0))
+    assert.equal(redactor.text('value-of-two'), '[redacted]')
+  })
+
+  test('that are set again, or set by another, are no less hidden when they are forgotten as former ones', () => {
+    const redactor = new Redactor()
+    const former = new FormerSecrets(redactor)
+    for (let times = 0; times < 3; times++) {
+      redactor.add('value-of-both', scopedKey(one))
+      former.add(one, 'value-of-both')
+    }
+    redactor.add('value-of-both', scopedKey(two))
+    redactor.forget('value-of-both', scopedKey(two))
+    assert.equal(redactor.of(scopedKey(one)).text('value-of-both'), '[redacted]')
+    assert.equal(redactor.of(scopedKey(two)).text('value-of-both'), 'value-of-both')
+  })
+})
+
+describe('names that the service knows', () => {
+  test('are those of providers, and what node types need', () => {
+    const needs = (type: string, ...required_settings: string[]) => testType(type, { required_settings })
+    const purposes = secretPurposes(
+      withTypes(needs('test.A', 'A_KEY', 'not a name'), needs('test.B', 'A_KEY', 'OPENAI_API_KEY')),
+    )
+    assert.equal(purposes.get('A_KEY'), 'Needed by nodes of the type "test.A", "test.B".')
+    assert.equal(
+      purposes.get('OPENAI_API_KEY'),
+      'The key of the provider "openai". Needed by nodes of the type "test.B".',
+    )
+    assert.ok(!purposes.has('not a name'))
+    assert.deepEqual([...secretPurposes(builtinNodes).keys()].sort(), [
+      'ANTHROPIC_API_KEY',
+      'GEMINI_API_KEY',
+      'OPENAI_API_KEY',
+    ])
+  })
+})
