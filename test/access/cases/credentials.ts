@@ -74,6 +74,7 @@ async function minted({ context }: TestServer, expires_at: string | null = null)
 async function revoked({ context }: TestServer): Promise<string> {
   const { access } = context.tokens
   const { id, token } = await access.mint(ALICE, { name: 'soon revoked' })
+  if (!access.check(token, Date.now())) throw new Error('it was never good')
   await access.revoke(ALICE, id)
   return token
 }
