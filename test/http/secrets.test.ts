@@ -1,11 +1,12 @@
 // Secrets over HTTP: write-only, used by the nodes of their owner alone, and hidden wherever they come back.
 import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import type { JobSnapshot, RunResult, Secret } from '../../generated/types.ts'
 import { createLog } from '../../src/log.ts'
 import { MOST_SECRET_BYTES, MOST_SECRETS } from '../../src/settings/secrets.ts'
 import { call, refused } from '../helpers/http.ts'
-import { startServer, type TestServer } from '../helpers/server.ts'
+import { startServer, type TestServer, temporaryFolder, until } from '../helpers/server.ts'
 import { connect } from '../helpers/socket.ts'
 import { submission } from '../jobs/kit.ts'
 import { LOCAL, makeWorkflow, OTHERS, putSecret, REACHING, sending, startReceiver } from '../settings/kit.ts'
@@ -219,6 +220,34 @@ describe('a secret at work', () => {
       receiver.requests.map(({ headers }) => headers['x-key']),
       ['before it waited', 'after it waited'],
     )
+  })
+
+  test('is read again where a job goes on in another process', async () => {
+    const data_dir = temporaryFolder()
+    try {
+      await using receiver = await startReceiver()
+      const { nodes, edges } = sending(receiver.url).graph
+      const waiting = {
+        nodes: [{ id: 'wait', type: 'human.Approval', data: { value: 1 } }, ...nodes],
+        edges: [{ source: 'wait', sourceHandle: 'approved', target: 'ask', targetHandle: 'body' }, ...edges],
+      }
+      let job_id: string
+      {
+        await using server = await startServer({ data_dir, environment: REACHING })
+        const workflow = await makeWorkflow(server, { name: 'Waits', graph: waiting })
+        await putSecret(server, 'KEY', 'set before the restart')
+        ;({ job_id } = await run(server, workflow))
+      }
+      await using server = await startServer({ data_dir, environment: REACHING })
+      await call(server, 'POST', `/api/jobs/${job_id}/resume`, { body: { value: true } })
+      await until('the job to end', async () => (await server.context.jobs.get(LOCAL, job_id)).row.finished_at)
+      assert.deepEqual(
+        receiver.requests.map(({ headers }) => headers['x-key']),
+        ['set before the restart'],
+      )
+    } finally {
+      rmSync(data_dir, { recursive: true, force: true })
+    }
   })
 
   test('is not there for the jobs of others', async () => {

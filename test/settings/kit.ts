@@ -36,6 +36,7 @@ export async function startReceiver(): Promise<Receiver> {
   const receiver: Omit<Receiver, 'url' | typeof Symbol.asyncDispose> = { requests: [], answer: () => 'ok' }
   const http = createServer((request, response) => {
     receiver.requests.push({ url: request.url ?? '', headers: request.headers })
+    response.setHeader('Content-Type', 'text/plain')
     response.end(receiver.answer(request.headers))
   })
   await new Promise<void>((resolve) => void http.listen(0, '127.0.0.1', resolve))
