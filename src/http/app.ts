@@ -3,31 +3,23 @@
 // then content type, validation, the handler.
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express'
 import { type OperationInfo, operationManifest } from '../../generated/operations.ts'
-import type { Audit } from '../access/audit.ts'
-import { type RequestFacts, requestFacts } from '../access/facts.ts'
-import { administers, mayCall, type Principal } from '../access/principal.ts'
-import type { Verdict } from '../access/verdict.ts'
+import { requestFacts } from '../access/facts.ts'
+import type { Principal } from '../access/principal.ts'
 import type { AppContext } from '../context.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
+import { authenticate, checkAccess, tellAdministration } from './admission.ts'
 import { fromBodyParser, jsonBody } from './body.ts'
-import { challengeTo } from './challenge.ts'
 import { preflight, shareWith } from './cors.ts'
 import { type Counted, count, countByClaim } from './counting.ts'
 import { handlers } from './handlers.ts'
 import { limit } from './limits.ts'
+import { factsOf, localsOf } from './locals.ts'
 import { allowedMethods, byPath, claimFinder, expressPaths } from './paths.ts'
-import { type AnyReply, doorOf, sendError, sendRefusal, sendReply } from './reply.ts'
+import { type AnyReply, doorOf, sendError, sendReply } from './reply.ts'
 import { type RequestContext, requestId } from './request.ts'
 import { secure, showAnywhere } from './security.ts'
 import { bySignature, takesSignature } from './signed.ts'
 import { createValidators, type Validators, type ValidRequest } from './validate.ts'
-
-interface Locals {
-  request_id: string
-  facts: RequestFacts
-  principal: Principal | null
-  signed?: true
-}
 
 interface Tools {
   context: AppContext
@@ -73,14 +65,6 @@ export function createApp(context: AppContext): { app: Express; warmUp: () => Pr
   return { app, warmUp: () => tools.validators.warmUp() }
 }
 
-function localsOf(response: Response): Locals {
-  return response.locals as Locals
-}
-
-function factsOf(response: Response): RequestFacts {
-  return localsOf(response).facts
-}
-
 function begin({ config, platform }: AppContext): RequestHandler {
   return (request, response, next) => {
     const request_id = requestId(request, platform)
@@ -91,29 +75,6 @@ function begin({ config, platform }: AppContext): RequestHandler {
     secure(response)
     shareWith(facts, config, response)
     next()
-  }
-}
-
-function authenticate({ principalOf, audit, tokens }: AppContext, counted: Counted): RequestHandler {
-  return (request, response, next) => {
-    const act = ({ principal, refusal }: Verdict): void => {
-      if (refusal) {
-        const { facts, request_id } = localsOf(response)
-        const unavailable = refusal.kind === 'unavailable'
-        const reason = unavailable ? 'SERVICE_UNAVAILABLE' : refusal.reason
-        audit.refused({ facts, method: request.method, reason, request_id })
-        if (unavailable) return next(new ServiceError('SERVICE_UNAVAILABLE'))
-        sendRefusal(response, reason, challengeTo(facts, tokens.mcp.resource))
-        return counted(request, response.statusCode)
-      }
-      localsOf(response).principal = principal
-      // Also where nothing is served: what there is below /admin is no business of others.
-      const forbidden = request.path.startsWith('/admin/') && !administers(principal)
-      next(forbidden ? new ServiceError('FORBIDDEN') : undefined)
-    }
-    const verdict = principalOf(factsOf(response))
-    if (verdict instanceof Promise) verdict.then(act).catch(next)
-    else act(verdict)
   }
 }
 
@@ -152,27 +113,6 @@ function stepsOf(operation: OperationInfo, { context, validators, parseJson }: T
     }
   })
   return steps
-}
-
-/** Keeps what is the administrator's from everybody else, and from a token what it is not good for. */
-export function checkAccess({ access, scope }: OperationInfo): RequestHandler {
-  if (access === 'public') return (_request, _response, next) => next()
-  return (_request, response, next) => {
-    const { principal, signed } = localsOf(response)
-    if (signed) return next()
-    if (!principal || !mayCall(principal, scope)) throw new ServiceError('FORBIDDEN')
-    if (access === 'administrator' && !administers(principal)) throw new ServiceError('FORBIDDEN')
-    next()
-  }
-}
-
-/** Tells the audit log of what an administrator is about to do. */
-export function tellAdministration({ operationId }: OperationInfo, audit: Audit): RequestHandler {
-  return (_request, response, next) => {
-    const { principal, request_id } = localsOf(response)
-    if (principal) audit.did('administrative_call', principal, { operation: operationId, request_id })
-    next()
-  }
 }
 
 function requestContext(app: AppContext, response: Response): RequestContext {

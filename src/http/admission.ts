@@ -1,0 +1,56 @@
+// Who gets to a handler: the procedure's verdict as an answer, and what an operation wants of a principal.
+import type { RequestHandler } from 'express'
+import type { OperationInfo } from '../../generated/operations.ts'
+import type { Audit } from '../access/audit.ts'
+import { administers, mayCall } from '../access/principal.ts'
+import type { Verdict } from '../access/verdict.ts'
+import type { AppContext } from '../context.ts'
+import { ServiceError } from '../errors.ts'
+import { challengeTo } from './challenge.ts'
+import type { Counted } from './counting.ts'
+import { factsOf, localsOf } from './locals.ts'
+import { sendRefusal } from './reply.ts'
+
+export function authenticate({ principalOf, audit, tokens }: AppContext, counted: Counted): RequestHandler {
+  return (request, response, next) => {
+    const act = ({ principal, refusal }: Verdict): void => {
+      if (refusal) {
+        const { facts, request_id } = localsOf(response)
+        const unavailable = refusal.kind === 'unavailable'
+        const reason = unavailable ? 'SERVICE_UNAVAILABLE' : refusal.reason
+        audit.refused({ facts, method: request.method, reason, request_id })
+        if (unavailable) return next(new ServiceError('SERVICE_UNAVAILABLE'))
+        sendRefusal(response, reason, challengeTo(facts, tokens.mcp.resource))
+        return counted(request, response.statusCode)
+      }
+      localsOf(response).principal = principal
+      // Also where nothing is served: what there is below /admin is no business of others.
+      const forbidden = request.path.startsWith('/admin/') && !administers(principal)
+      next(forbidden ? new ServiceError('FORBIDDEN') : undefined)
+    }
+    const verdict = principalOf(factsOf(response))
+    if (verdict instanceof Promise) verdict.then(act).catch(next)
+    else act(verdict)
+  }
+}
+
+/** Keeps what is the administrator's from everybody else, and from a token what it is not good for. */
+export function checkAccess({ access, scope }: OperationInfo): RequestHandler {
+  if (access === 'public') return (_request, _response, next) => next()
+  return (_request, response, next) => {
+    const { principal, signed } = localsOf(response)
+    if (signed) return next()
+    if (!principal || !mayCall(principal, scope)) throw new ServiceError('FORBIDDEN')
+    if (access === 'administrator' && !administers(principal)) throw new ServiceError('FORBIDDEN')
+    next()
+  }
+}
+
+/** Tells the audit log of what an administrator is about to do. */
+export function tellAdministration({ operationId }: OperationInfo, audit: Audit): RequestHandler {
+  return (_request, response, next) => {
+    const { principal, request_id } = localsOf(response)
+    if (principal) audit.did('administrative_call', principal, { operation: operationId, request_id })
+    next()
+  }
+}
