@@ -22,6 +22,7 @@ import type { NodeRegistry } from './engine/node-type.ts'
 import { EventLog } from './events/log.ts'
 import { createApp } from './http/app.ts'
 import { createListener, type ListenerLimits } from './http/listener.ts'
+import { readTarget } from './http/target.ts'
 import { commitMetrics, endMetrics, jobMetrics } from './jobs/metrics.ts'
 import { publisherWith } from './jobs/publisher.ts'
 import { Retention } from './jobs/retention.ts'
@@ -112,7 +113,7 @@ async function startIn(
       log.info(recovered, 'jobs of an earlier process go on')
     const gateway = new Gateway(context, overrides.socket_times)
     const { app, warmUp } = createApp(context)
-    http.on('request', app)
+    http.on('request', (request, response) => app(readTarget(request), response))
     http.on('upgrade', (request, socket, head) => gateway.upgrade(request, socket, head))
     state.url = await listen(http, config)
     context.retention.start()

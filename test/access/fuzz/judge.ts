@@ -1,9 +1,10 @@
 // What is wrong with an answer to somebody who should not have got in; null where nothing is.
 import type { Reply } from './exchange.ts'
 
-/** No fault of the server's, and nothing of anybody's workflows. */
+/** No fault of the server's, and in its own words. */
 export function sound({ status, body, head }: Reply): string | null {
   if (status !== null && status >= 500) return 'a fault of the server'
+  if (/<html/i.test(body)) return 'a page that is none of ours'
   return /node:|node_modules|\.ts:\d/.test(head + body) ? 'it tells of the inside' : null
 }
 

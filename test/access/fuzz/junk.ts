@@ -28,6 +28,18 @@ const DISGUISES = [
   '/',
   '/openapi.json/..',
 ]
+/** Before a path, in what proxies are asked for. */
+const STARTS = [
+  'http://localhost',
+  'http://127.0.0.1:1',
+  'https://x@y',
+  '//',
+  'http://[::1',
+  'http://[x]',
+  'http://a:99999',
+  'http://a:b',
+  'x:',
+]
 const METHODS = [
   'GET',
   'GET',
@@ -80,7 +92,7 @@ export function target(random: Random): string {
   const query = random.chance(0.2)
     ? `?${random.pick(['x', 'api_key=', 'api_key=1', 'api_key=%00', 'api_key[]=1', '%'])}`
     : ''
-  const start = random.chance(0.1) ? random.pick(['http://localhost', 'http://127.0.0.1:1', 'https://x@y', '//']) : ''
+  const start = random.chance(0.1) ? random.pick(STARTS) : ''
   return random.chance(0.02)
     ? random.pick(['*', '', 'localhost:80', '\\api', '?', '#', 'health'])
     : start + path + query
