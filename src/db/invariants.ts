@@ -99,4 +99,9 @@ export const INVARIANTS: readonly Invariant[] = [
     sql: `select 'token ' || id || ' has a digest of ' || length(digest) || ' bytes' from
       (select id, digest from access_token union all select id, digest from mcp_token) where length(digest) <> 32`,
   },
+  {
+    name: 'secrets of users are sealed',
+    sql: `select 'the secret ' || name || ' of user ' || user_id || ' is no sealed value' from user_secret
+      where length(body) < 34 or hex(substr(body, 1, 1)) <> '01'`,
+  },
 ]

@@ -32,7 +32,8 @@ export class Settings {
 
   /** Every setting, with what counts for the owner. */
   list(owner: Scope): Setting[] {
-    return [...this.#parts.types.values()].map((type) => ({ ...type, value: this.#value(owner, type) }))
+    const changed = this.#changed.get(scopedKey(owner))
+    return [...this.#parts.types.values()].map((type) => ({ ...type, value: presentValue(type, changed) }))
   }
 
   /**
@@ -57,7 +58,8 @@ export class Settings {
 
   /** What a run of the owner is where its request does not say it. */
   runDefaults(owner: Scope): RunDefaults {
-    const value = (of: keyof RunDefaults) => this.#value(owner, this.#parts.types.get(RUN_SETTINGS[of])!)
+    const changed = this.#changed.get(scopedKey(owner))
+    const value = (of: keyof RunDefaults) => presentValue(this.#parts.types.get(RUN_SETTINGS[of])!, changed)
     return {
       persistence: value('persistence') as RunDefaults['persistence'],
       event_detail: value('event_detail') as RunDefaults['event_detail'],
@@ -73,12 +75,6 @@ export class Settings {
     return wrong === null ? [] : [{ path, code: 'invalid_value', message: `The setting "${name}" ${wrong}.` }]
   }
 
-  /** A value that the setting does not take any more, because the operator has lowered a bound, counts as none. */
-  #value(owner: Scope, type: SettingType): SettingValue {
-    const value = this.#changed.get(scopedKey(owner))?.get(type.name)
-    return value === undefined || valueProblem(type, value) !== null ? type.default : value
-  }
-
   #remember(owner: Scope, changes: SettingChanges): void {
     const key = scopedKey(owner)
     const changed = this.#changed.get(key) ?? new Map<string, SettingValue>()
@@ -89,6 +85,12 @@ export class Settings {
     if (changed.size === 0) this.#changed.delete(key)
     else this.#changed.set(key, changed)
   }
+}
+
+/** A value that the setting does not take any more, because the operator has lowered a bound, counts as none. */
+function presentValue(type: SettingType, changed: ReadonlyMap<string, SettingValue> | undefined): SettingValue {
+  const value = changed?.get(type.name)
+  return value === undefined || valueProblem(type, value) !== null ? type.default : value
 }
 
 function ownerOf({ user_id, workspace }: UserSettingTable): Scope {

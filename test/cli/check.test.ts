@@ -114,6 +114,11 @@ const BREAKS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "insert into mcp_token values ('m', '1', null, 'c', 'r', zeroblob(33), '[]', 'z', 'z')":
       'token m has a digest of 33 bytes',
   },
+  'secrets of users are sealed': {
+    "insert into user_secret values ('1', '', 'KEY', cast('a value as it is, not sealed at all' as blob), 'z')":
+      'the secret KEY of user 1 is no sealed value',
+    "insert into user_secret values ('1', '', 'CUT', x'01', 'z')": 'the secret CUT of user 1 is no sealed value',
+  },
 }
 
 describe('svc check', () => {
