@@ -1,21 +1,15 @@
 // A quick look at a text: which of many words may it hold? It leaves out none that is there, and names one that is not there seldom. Words come
 // and go one by one, at a price that does not depend on how many there are. Of a word it keeps its owner and nothing of its text.
+import { Hashes, hashOf, LOOKS, SHORTEST_WORD, summed } from './hashes.ts'
 
 const GRAM = 4
 /** The stride at which a text is looked at: so far apart that no word of SHORTEST_WORD characters falls between two looks. */
-const STRIDE = 5
-const SHORTEST_WORD = GRAM + STRIDE - 1
+const STRIDE = SHORTEST_WORD - GRAM + 1
 /** The size of the table, as a power of two of bits: 8 KiB for some dozens of secrets, 4 MiB for many thousands. */
 const FEW_BITS = 16
 const MANY_BITS = 25
 /** From so many entries on the small table would err too often. */
 const MANY = 1024
-
-/**
- * How many characters of a word are compared at each closer look. Keys often begin alike, those of one provider or one format; the last look
- * tells most of them apart.
- */
-const LOOKS = [SHORTEST_WORD, 32, 96] as const
 
 /** What is known of one beginning. */
 interface Beginning<Owner> {
@@ -99,7 +93,7 @@ export class Beginnings<Owner> {
     let sum = 0
     for (const [i, length] of LOOKS.entries()) {
       for (let at = i === 0 ? 0 : LOOKS[i - 1]!; at < length; at++) sum = summed(sum, word.charCodeAt(at))
-      const hash = smallInteger(sum, length)
+      const hash = hashOf(sum, length)
       let beginning = this.#beginnings.get(hash)
       if (!beginning) {
         beginning = { owners: [], longer: 0 }
@@ -142,64 +136,4 @@ function gramAt(text: string, at: number): number {
     (text.charCodeAt(at + 2) << 16) ^
     (text.charCodeAt(at + 3) << 24)
   )
-}
-
-const BASE = 0x01000193
-
-/** Powers of the base for each length that is looked at, modulo 2^32. */
-const POWERS: ReadonlyMap<number, number> = new Map(
-  LOOKS.map((length) => [
-    length,
-    Array.from({ length }, () => BASE).reduce((power, base) => Math.imul(power, base), 1),
-  ]),
-)
-
-/**
- * Hashes of parts of a text, polynomials modulo 2^32 (R. Karp, M. Rabin, Efficient randomized pattern-matching algorithms, 1987). After one
- * pass over the text each takes the same time, whatever the text and the length.
- */
-class Hashes {
-  readonly length: number
-  readonly #text: string
-  /** The hash of each beginning of the text; made when the first long part is asked for. */
-  #sums: Int32Array | null = null
-
-  constructor(text: string) {
-    this.#text = text
-    this.length = text.length
-  }
-
-  hash(from: number, length: number): number {
-    return smallInteger(length === SHORTEST_WORD ? this.#directly(from) : this.#between(from, length), length)
-  }
-
-  #directly(from: number): number {
-    let sum = 0
-    for (let at = from; at < from + SHORTEST_WORD; at++) sum = summed(sum, this.#text.charCodeAt(at))
-    return sum
-  }
-
-  #between(from: number, length: number): number {
-    this.#sums ??= this.#allSums()
-    return (this.#sums[from + length]! - Math.imul(this.#sums[from]!, POWERS.get(length)!)) | 0
-  }
-
-  #allSums(): Int32Array {
-    const sums = new Int32Array(this.length + 1)
-    let sum = 0
-    for (let at = 0; at < this.length; at++) {
-      sum = summed(sum, this.#text.charCodeAt(at))
-      sums[at + 1] = sum
-    }
-    return sums
-  }
-}
-
-function summed(sum: number, char: number): number {
-  return (Math.imul(sum, BASE) + char) | 0
-}
-
-/** Maps are fastest with these. The high bits, which depend on most characters, get a part in the low ones. */
-function smallInteger(hash: number, salt: number): number {
-  return ((hash ^ (hash >>> 15)) + salt) & 0x3fffffff
 }
