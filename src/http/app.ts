@@ -1,16 +1,16 @@
 // The HTTP door: one Express application, its routes made from the contract's manifest.
 // Order for every request: the limit of its caller; browsers that ask first; public operations; then who calls; then path and method;
 // then content type, validation, the handler.
-import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express'
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express'
 import { type OperationInfo, operationManifest } from '../../generated/operations.ts'
 import { requestFacts } from '../access/facts.ts'
-import type { Principal } from '../access/principal.ts'
 import type { AppContext } from '../context.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
 import { authenticate, checkAccess, tellAdministration } from './admission.ts'
 import { fromBodyParser, jsonBody } from './body.ts'
 import { preflight, shareWith } from './cors.ts'
 import { type Counted, count, countByClaim } from './counting.ts'
+import { HandlerContext } from './handler-context.ts'
 import { handlers } from './handlers.ts'
 import { limit } from './limits.ts'
 import { factsOf, localsOf } from './locals.ts'
@@ -102,7 +102,7 @@ function stepsOf(operation: OperationInfo, { context, validators, parseJson }: T
   steps.push(async (request, response, next) => {
     try {
       const valid = await validators.validate(operation, request)
-      const reply = await handle(valid, requestContext(context, response))
+      const reply = await handle(valid, new HandlerContext(context, response))
       sendReply(response, reply, (error) => {
         if (error instanceof ServiceError && error.status < 500) return
         context.log.error({ err: error, operation: operation.operationId }, 'a body broke off')
@@ -113,46 +113,6 @@ function stepsOf(operation: OperationInfo, { context, validators, parseJson }: T
     }
   })
   return steps
-}
-
-function requestContext(app: AppContext, response: Response): RequestContext {
-  const locals = localsOf(response)
-  let signal: AbortSignal | null = null
-  return {
-    app,
-    request_id: locals.request_id,
-    signed: locals.signed === true,
-    get principal() {
-      if (!locals.principal) throw new Error('a public operation has no principal')
-      return locals.principal
-    },
-    accepts: (types) => (response.req.accepts([...types]) || null) as never,
-    // Made only for handlers that watch for it: most never do.
-    get signal() {
-      signal ??= closeSignal(response)
-      return signal
-    },
-    get revoked() {
-      return revokedSignal(app, response, this.principal)
-    },
-  }
-}
-
-function closeSignal(response: Response): AbortSignal {
-  const controller = new AbortController()
-  // After a whole answer nobody listens, and an abort costs what a statement does: its reason is an error with a stack.
-  response.once('close', () => {
-    if (!response.writableFinished) controller.abort()
-  })
-  return controller.signal
-}
-
-function revokedSignal({ rechecks }: AppContext, response: Response, principal: Principal): AbortSignal {
-  const controller = new AbortController()
-  const forget = rechecks.watch(localsOf(response).facts, principal, { ended: () => controller.abort() })
-  if (response.closed) forget()
-  else response.once('close', forget)
-  return controller.signal
 }
 
 /** A path that is served, with a method that it does not take: 405, and what it does take for OPTIONS. */

@@ -46,8 +46,8 @@ export const jobs: JobsHandlers<RequestContext> = {
   },
 
   async followJobEvents({ path, query, headers }, context) {
-    const { app, principal, accepts } = context
-    const type = accepts([STREAM, 'application/json'])
+    const { app, principal } = context
+    const type = context.accepts([STREAM, 'application/json'])
     if (type === null) throw new ServiceError('NOT_ACCEPTABLE')
     const after = headers['last-event-id'] ?? query.after_sequence ?? 0
     const { row } = await app.jobs.get(principal, path.id)

@@ -1,4 +1,5 @@
 // The end of a job: what its row says from then on, and the event and frame that tell it.
+import type { JobSnapshot } from '../../generated/types.ts'
 import type { JobTable } from '../db/schema.ts'
 import type { Plan } from '../engine/plan.ts'
 import type { EventBody, JobFrame } from '../events/types.ts'
@@ -47,15 +48,30 @@ export function terminate(
     ...(completed ? { result: { outputs: publication.lists } } : {}),
     duration: duration(row),
   })
-  const event = {
-    type: 'job_terminal',
-    status: publicStatus(row.status),
-    // Made where somebody sees it, since it reads the result again. The row does not change any more.
-    get snapshot() {
-      return snapshotOf(row, () => 1)
-    },
+  return { event: new Terminal(row) as EventBody, frame }
+}
+
+/**
+ * The event of an end. Its snapshot is made where somebody sees it, since it reads the result again; the row does not change any more.
+ * A class: of an object that is written down with a getter the engine keeps a shape of its own, and with it all that the getter sees.
+ */
+class Terminal {
+  readonly type = 'job_terminal'
+  readonly status: JobSnapshot['status']
+  readonly #row: JobTable
+
+  constructor(row: JobTable) {
+    this.status = publicStatus(row.status)
+    this.#row = row
   }
-  return { event: event as EventBody, frame }
+
+  get snapshot(): JobSnapshot {
+    return snapshotOf(this.#row, () => 1)
+  }
+
+  toJSON(): object {
+    return { type: this.type, status: this.status, snapshot: this.snapshot }
+  }
 }
 
 /** Seconds from start to end; 0 for a job that never started. */
