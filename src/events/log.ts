@@ -5,6 +5,7 @@ import { livingJob } from '../db/jobs.ts'
 import type { JobEventTable } from '../db/schema.ts'
 import type { Store, Tx } from '../db/store.ts'
 import { ServiceError } from '../errors.ts'
+import { ShiftingMap } from '../shifting-map.ts'
 import { Feed, type FeedItem, type StagedItem } from './feed.ts'
 import type { SnapshotOf } from './stored.ts'
 import { StoredItems } from './stored-items.ts'
@@ -18,7 +19,7 @@ export type WriteRow = (tx: Tx, last_sequence: number) => void
 export class EventLog {
   readonly #store: Store
   readonly #storedItems: StoredItems
-  readonly #feeds = new Map<number, Feed>()
+  readonly #feeds = new ShiftingMap<number, Feed>()
   #closed = false
 
   constructor(store: Store, snapshotOf: SnapshotOf) {

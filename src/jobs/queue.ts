@@ -28,7 +28,7 @@ export class Queue {
   #running = 0
   #waiting: Contender[] = []
   /** The same jobs: most that end have not waited, and a long queue is not looked through for each of them. */
-  readonly #queued = new Set<Contender>()
+  readonly #queued = new WeakSet<Contender>()
   /** How many wait, by workflow. */
   readonly #waitingOf = new Map<string, number>()
   #closed = false

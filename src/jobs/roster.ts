@@ -12,6 +12,7 @@ import { ServiceError } from '../errors.ts'
 import type { EventLog } from '../events/log.ts'
 import type { Log } from '../log.ts'
 import type { Platform } from '../platform.ts'
+import { ShiftingMap } from '../shifting-map.ts'
 import type { Cipher } from '../vault/vault.ts'
 import { runnablePlan } from '../workflows/invalid-graph.ts'
 import type { CompiledGraph, Plans } from '../workflows/plans.ts'
@@ -58,8 +59,8 @@ export class Roster implements JobHost {
   readonly log: Log
   readonly queue: Queue
   readonly #hooks: RosterHooks
-  readonly #active = new Map<number, ActiveJob>()
-  readonly #byId = new Map<string, ActiveJob>()
+  readonly #active = new ShiftingMap<number, ActiveJob>()
+  readonly #byId = new ShiftingMap<string, ActiveJob>()
   #idle: (() => void) | null = null
 
   constructor(parts: RosterParts, hooks: RosterHooks) {

@@ -10,6 +10,7 @@ import { tombstone } from '../db/tombstones.ts'
 import type { Plan } from '../engine/plan.ts'
 import { ServiceError } from '../errors.ts'
 import type { RunDefaults } from '../settings/registry.ts'
+import { ShiftingMap } from '../shifting-map.ts'
 import { runnablePlan, summary } from '../workflows/invalid-graph.ts'
 import { paramProblems } from '../workflows/params.ts'
 import type { ActiveJob } from './active-job.ts'
@@ -49,7 +50,7 @@ export class JobService {
   readonly #resuming: Resuming
   readonly #stopping = new AbortController()
   /** Jobs by idempotency key until both are stored. */
-  readonly #keys = new Map<string, { job: ActiveJob; request_sha256: string }>()
+  readonly #keys = new ShiftingMap<string, { job: ActiveJob; request_sha256: string }>()
   #lastKey: number
   #draining = false
 

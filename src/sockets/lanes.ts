@@ -1,7 +1,8 @@
 // Commands that name the same job are carried out in order; everything else goes on beside them.
+import { ShiftingMap } from '../shifting-map.ts'
 
 export class Lanes {
-  readonly #tails = new Map<string, Promise<void>>()
+  readonly #tails = new ShiftingMap<string, Promise<void>>()
 
   /** Runs `work` after everything given earlier under the same key; without a key at once. */
   run(key: string | null, work: () => void | Promise<void>): void {

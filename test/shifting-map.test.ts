@@ -1,0 +1,62 @@
+// A map whose members come and go: what it holds, and that what is gone is let go of.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { ShiftingMap } from '../src/shifting-map.ts'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as (options?: { type: 'minor' }) => void
+
+interface Members {
+  set(key: number, value: object): void
+  delete(key: number): void
+}
+
+/** How much the heap has grown when 50,000 members of a kilobyte have come and gone, and the young generation was cleaned. */
+function growth(members: Members): number {
+  for (let key = 0; key < 10; key++) members.set(key, {})
+  // Whatever lives now is old from here on.
+  collectGarbage()
+  const before = process.memoryUsage().heapUsed
+  for (let key = 10; key < 50_000; key++) {
+    members.set(key, new Array(125).fill(key))
+    members.delete(key - 10)
+  }
+  collectGarbage({ type: 'minor' })
+  return process.memoryUsage().heapUsed - before
+}
+
+describe('a map whose members come and go', () => {
+  test('holds what was put in and not taken out', () => {
+    const map = new ShiftingMap<string, { at: number }>()
+    map.set('a', { at: 1 })
+    map.set('b', { at: 2 })
+    map.set('a', { at: 3 })
+    map.delete('b')
+    map.delete('c')
+    assert.deepEqual(map.get('a'), { at: 3 })
+    assert.equal(map.get('b'), undefined)
+    assert.equal(map.has('a'), true)
+    assert.equal(map.has('b'), false)
+    assert.equal(map.size, 1)
+    assert.deepEqual([...map.values()], [{ at: 3 }])
+  })
+
+  test('gives what comes while it is gone through, and not what goes', () => {
+    const map = new ShiftingMap<number, { at: number }>()
+    for (const at of [1, 2, 3]) map.set(at, { at })
+    const seen: number[] = []
+    for (const { at } of map.values()) {
+      seen.push(at)
+      map.delete(2)
+      if (at === 3) map.set(4, { at: 4 })
+    }
+    assert.deepEqual(seen, [1, 3, 4])
+  })
+
+  test('keeps nothing that has gone, which a plain map does until the old generation is cleaned', () => {
+    assert.ok(growth(new Map<number, object>()) > 20e6)
+    assert.ok(growth(new ShiftingMap<number, object>()) < 10e6)
+  })
+})
