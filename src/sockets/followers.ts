@@ -5,6 +5,7 @@ import { toServiceError } from '../errors.ts'
 import type { Feed, FeedItem } from '../events/feed.ts'
 import type { JobFrame } from '../events/types.ts'
 import type { JobOptions } from '../jobs/service.ts'
+import { ShiftingMap } from '../shifting-map.ts'
 import { frameOf } from './frames.ts'
 
 type Detail = JobOptions['event_detail'] | 'ending'
@@ -41,10 +42,10 @@ export interface Outlet {
 
 export class Followers {
   readonly #connection: Outlet
-  readonly #running = new Map<number, { stop: AbortController; job_id: string }>()
+  readonly #running = new ShiftingMap<number, { stop: AbortController; job_id: string }>()
   readonly #pumps = new Set<Promise<void>>()
   /** By id: jobs of which nothing is told for a moment. */
-  readonly #held = new Map<string, Promise<void>>()
+  readonly #held = new ShiftingMap<string, Promise<void>>()
   /** By job: the last sequence whose outputs this connection was told when it came back. */
   readonly #told = new Map<number, number>()
 
