@@ -1,70 +1,50 @@
 // Nothing of an owner is there for anybody else: every implemented operation and command is tried by somebody else in the owner's workspace
 // and by the owner's user in another one. What they are told of the owner's things is what they are told of things that do not exist, by as
-// many statements; and the owner's rows stay as they are.
+// many statements; what they are told of their own is what there was to tell before the owner came; and what the owner has and is told stays.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { commandManifest } from '../../generated/messages.ts'
 import { operationManifest } from '../../generated/operations.ts'
 import { call } from '../helpers/http.ts'
-import { type Client, connect, type Frame } from '../helpers/socket.ts'
+import { connect } from '../helpers/socket.ts'
 import { COMMANDS, type CommandCase } from './owners/commands.ts'
-import { type Asked, OPERATIONS, type OperationCase } from './owners/operations.ts'
+import { OPERATIONS, type OperationCase } from './owners/operations.ts'
 import { rowsOf } from './owners/rows.ts'
-import { type Caller, type Scene, STRANGERS, type StrangerKind, startScene, type Things } from './owners/scene.ts'
+import { type Scene, STRANGERS, type StrangerKind, startScene } from './owners/scene.ts'
+import { heard, listings, seen, told } from './owners/views.ts'
 
 let scene: Scene
 before(async () => {
-  scene = await startScene()
+  scene = await startScene(listings)
 })
 after(() => scene[Symbol.asyncDispose]())
 
-/** What a caller sees of one request, and what the database had to do for it. */
-async function seen(caller: Caller, { method, path, body }: Asked): Promise<string> {
-  const { store } = scene.server.context
-  const before = store.statements
-  const answer = await call(scene.server, method, path, { body, headers: caller.headers })
-  const { date: _date, 'x-request-id': _id, ...headers } = answer.headers
-  return nameless(JSON.stringify([answer.status, answer.text, headers, store.statements - before]))
-}
-
-/** The text without the names of the owner's things, and of those that do not exist. */
-function nameless(text: string): string {
-  const names = [scene.things, scene.missing].flatMap((things) => Object.entries(things) as [keyof Things, string][])
-  return names
-    .sort(([, a], [, b]) => b.length - a.length)
-    .reduce(
-      (rest, [name, id]) => rest.replaceAll(id, `<${name}>`).replaceAll(encodeURIComponent(id), `<${name}>`),
-      text,
-    )
-}
-
-/** Runs what a stranger does; the owner's rows are the same afterwards. */
+/** Runs what a stranger does; what the owner has, and is told, is the same afterwards. */
 async function harmless(what: string, work: () => Promise<void>): Promise<void> {
-  const { store } = scene.server.context
-  const before = rowsOf(store, scene.owner)
+  const { server, owner } = scene
+  const look = async () => [rowsOf(server.context.store, owner), await listings(server, owner)]
+  const before = await look()
   await work()
-  assert.equal(rowsOf(store, scene.owner), before, `${what} changed what the owner has`)
+  assert.deepEqual(await look(), before, `${what} changed what the owner has`)
 }
 
 async function tryOperation(what: string, one: OperationCase, kind: StrangerKind): Promise<void> {
+  const { server, things, missing } = scene
   if (one.kind === 'common') return assert.ok(one.why.length > 10)
   const stranger = await scene.stranger(kind)
-  const asked = one.ask(scene.things)
   if (one.kind === 'own') {
-    for (const request of asked) {
-      const { status, text } = await call(scene.server, request.method, request.path, {
-        ...request,
-        headers: stranger.headers,
-      })
+    for (const { method, path, body } of one.ask(things)) {
+      const { status, text } = await call(server, method, path, { body, headers: stranger.headers })
       assert.ok(status < 300, `${what}: ${text}`)
     }
     return
   }
-  const [other, others] = one.kind === 'listed' ? [await scene.newcomer(), asked] : [stranger, one.ask(scene.missing)]
+  const other = one.kind === 'listed' ? await scene.newcomer() : stranger
+  const [asked, others] = one.kind === 'listed' ? [one.ask, one.ask] : [one.ask(things), one.ask(missing)]
   for (const [at, request] of asked.entries()) {
     // The first of its kind may fill caches.
-    await seen(other, others[at]!)
-    const [of, nothing] = [await seen(stranger, request), await seen(other, others[at]!)]
+    await seen(scene, other, others[at]!)
+    const [of, nothing] = [await seen(scene, stranger, request), await seen(scene, other, others[at]!)]
     assert.equal(of, nothing, `${what}: ${request.method} ${request.path}`)
     if (one.kind === 'addressed') assert.match(of, /^\[404,/, what)
   }
@@ -81,56 +61,17 @@ describe('no operation tells a stranger of an owner, nor changes anything', () =
     }
   })
 
+  test('whatever lists tells somebody new what it told before there was an owner', async () => {
+    assert.equal(await listings(scene.server, await scene.newcomer()), scene.empty)
+    for (const kind of STRANGERS) assert.equal(await listings(scene.server, await scene.stranger(kind)), scene.empty)
+  })
+
   for (const [name, one] of Object.entries(OPERATIONS)) {
     for (const kind of STRANGERS) {
       test(`${name}, for ${kind}`, () => harmless(name, () => tryOperation(name, one, kind)))
     }
   }
 })
-
-// Without this, a misspelt path would be a thing that nobody finds.
-describe('the owner is told of what strangers are not', () => {
-  for (const { operationId, method, access } of operationManifest) {
-    const one = OPERATIONS[operationId as keyof typeof OPERATIONS]
-    if (!one || access === 'public' || !['get', 'head'].includes(method)) continue
-    if (one.kind === 'addressed') {
-      test(operationId, async () => {
-        for (const { path } of one.ask(scene.things)) {
-          const answer = await call(scene.server, 'HEAD', path, { headers: scene.owner.headers })
-          assert.ok([200, 405].includes(answer.status), `${path}: ${answer.status}`)
-        }
-      })
-    }
-    if (one.kind === 'listed' && operationId !== 'getSettings') {
-      test(operationId, async () => {
-        const [first] = one.ask(scene.things)
-        assert.notEqual(await seen(scene.owner, first!), await seen(await scene.newcomer(), first!))
-      })
-    }
-  }
-})
-
-/** Every frame that answers a command, without ids and times, and the statements that it took. */
-async function heard(client: Client, command: string, data: object): Promise<string> {
-  const { store } = scene.server.context
-  await client.settled()
-  const [from, before] = [client.frames.length, store.statements]
-  const { job_id } = data as { job_id?: string }
-  if (job_id === undefined) await client.ask(command, data, 'asked')
-  else {
-    client.command(command, data, 'asked')
-    // Commands that name one job are carried out in order.
-    await client.settledFor(job_id)
-  }
-  await client.settled()
-  const frames = client.frames.slice(from).filter(({ type }) => type !== 'pong' && type !== 'ping')
-  return nameless(JSON.stringify([frames.map(withoutNumbers), store.statements - before]))
-}
-
-/** Requests of the client itself are numbered on. */
-function withoutNumbers(frame: Frame): Frame {
-  return frame.request_id?.startsWith('req-') ? { ...frame, request_id: 'req' } : frame
-}
 
 async function tryCommand(what: string, one: CommandCase, kind: StrangerKind): Promise<void> {
   if (one.kind === 'common') return assert.ok(one.why.length > 10)
@@ -148,8 +89,8 @@ async function tryCommand(what: string, one: CommandCase, kind: StrangerKind): P
   const asked = one.kind === 'listed' ? [one.data] : one.ask(scene.things)
   const missing = one.kind === 'listed' ? [one.data] : one.ask(scene.missing)
   for (const [at, data] of asked.entries()) {
-    await heard(other, what, missing[at]!)
-    const [of, nothing] = [await heard(client, what, data), await heard(other, what, missing[at]!)]
+    await heard(scene, other, what, missing[at]!)
+    const [of, nothing] = [await heard(scene, client, what, data), await heard(scene, other, what, missing[at]!)]
     assert.equal(of, nothing, `${what} ${JSON.stringify(data)}`)
   }
 }
@@ -168,4 +109,49 @@ describe('no command tells a stranger of an owner, nor changes anything', () => 
       }
     }
   }
+})
+
+// Without this, a misspelt path or field would be a thing that nobody finds.
+describe('the owner is told of what strangers are not', () => {
+  for (const { operationId, method, access } of operationManifest) {
+    const one = OPERATIONS[operationId as keyof typeof OPERATIONS]
+    if (!one || access === 'public' || !['get', 'head'].includes(method)) continue
+    if (one.kind !== 'addressed' && one.kind !== 'listed') continue
+    test(operationId, async () => {
+      const { owner, things } = scene
+      for (const [at, request] of (one.kind === 'listed' ? one.ask.slice(0, 1) : one.ask(things)).entries()) {
+        const other = one.kind === 'listed' ? request : one.ask(scene.missing)[at]!
+        const head = request.path.endsWith('/events') ? { ...request, method: 'HEAD' } : request
+        const nothing = await told(scene, await scene.newcomer(), other)
+        assert.notEqual(await told(scene, owner, head), nothing, request.path)
+      }
+    })
+  }
+})
+
+describe('commands of the owner find what is the owner’s', () => {
+  // They change it, one after the other: a scene of their own, and the gentle ones first.
+  const order = ['stream_input', 'update_node_properties', 'end_input_stream', 'resume_job', 'cancel_job']
+  const later = (name: string) => order.indexOf(name)
+
+  test('each is answered otherwise than for what is missing', async () => {
+    await using own = await startScene(listings)
+    await using client = await connect(own.server, { headers: own.owner.headers })
+    await using other = await connect(own.server, { headers: (await own.newcomer()).headers })
+    const names = (Object.keys(COMMANDS) as (keyof typeof COMMANDS)[]).sort((a, b) => later(a) - later(b))
+    for (const name of names) {
+      for (const one of [COMMANDS[name]].flat()) {
+        if (one.kind !== 'addressed' && one.kind !== 'listed') continue
+        const [asked, missing] =
+          one.kind === 'listed' ? [[one.data], [one.data]] : [one.ask(own.things), one.ask(own.missing)]
+        const answers = []
+        for (const [at, data] of asked.entries())
+          answers.push([await heard(own, client, name, data), await heard(own, other, name, missing[at]!)])
+        assert.ok(
+          answers.some(([of, nothing]) => of !== nothing),
+          `${name}: ${JSON.stringify(answers)}`,
+        )
+      }
+    }
+  })
 })

@@ -1,27 +1,41 @@
-// Everything that the database holds of one owner, as text: what a stranger did to it shows as a difference.
+// Everything that the database holds of one owner, as text: what a stranger did to it shows as a difference. The tables are those of the
+// schema itself, told apart by their columns; one that fits nowhere must be named as nobody's.
 import type { Scope } from '../../../src/db/scope.ts'
 import type { Statement } from '../../../src/db/statement.ts'
-import type { Store } from '../../../src/db/store.ts'
+import type { Store, Tx } from '../../../src/db/store.ts'
 
-const OF_ROWS = ['workflow', 'job', 'asset', 'access_token']
-const OF_NAMES = ['user_secret', 'user_setting', 'idempotency_key']
-const OF_JOBS = ['job_event', 'job_journal']
-const OF_WORKFLOWS = ['workflow_version', 'workflow_share']
+/** Shared by all owners, or about the database itself. */
+const NOBODYS = ['graph', 'meta', 'sweep_position', 'kysely_migration', 'kysely_migration_lock']
 
 const MINE = `user_id = ? and ifnull(workspace_id, '') = ifnull(?, '')`
 
+/** How the rows of an owner are found, by a column of their table; the first that fits counts. */
+const WAYS: readonly [columns: readonly string[], condition: string][] = [
+  [['user_id', 'workspace_id'], MINE],
+  [['user_id', 'workspace'], `user_id = ? and workspace = ifnull(?, '')`],
+  [['job_key'], `job_key in (select key from job where ${MINE})`],
+  [['workflow_id'], `workflow_id in (select id from workflow where ${MINE})`],
+]
+
 export function rowsOf(store: Store, { user_id, workspace_id }: Scope): string {
-  const queries = [
-    ...OF_ROWS.map((table) => `select * from ${table} where ${MINE}`),
-    ...OF_NAMES.map((table) => `select * from ${table} where user_id = ? and workspace = ifnull(?, '')`),
-    ...OF_JOBS.map((table) => `select * from ${table} where job_key in (select key from job where ${MINE})`),
-    ...OF_WORKFLOWS.map(
-      (table) => `select * from ${table} where workflow_id in (select id from workflow where ${MINE})`,
-    ),
-  ]
   return store.read((tx) =>
-    queries.map((sql) => JSON.stringify([sql, tx.all(query(sql), [user_id, workspace_id])], asText)).join('\n'),
+    queriesOf(tx)
+      .map((sql) => JSON.stringify([sql, tx.all(query(sql), [user_id, workspace_id])], asText))
+      .join('\n'),
   )
+}
+
+function queriesOf(tx: Tx): string[] {
+  const tables = tx.all(query(`select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'`), [])
+  return tables
+    .map(({ name }) => String(name))
+    .filter((name) => !NOBODYS.includes(name))
+    .map((name) => {
+      const columns = tx.all(query('select name from pragma_table_info(?)'), [name]).map((row) => String(row.name))
+      const way = WAYS.find(([wanted]) => wanted.every((column) => columns.includes(column)))
+      if (!way) throw new Error(`whose are the rows of ${name}?`)
+      return `select * from ${name} where ${way[1]}`
+    })
 }
 
 function query(sql: string): Statement<readonly unknown[], Record<string, unknown>> {

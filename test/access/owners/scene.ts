@@ -33,6 +33,8 @@ export interface Things {
 
 export interface Scene extends AsyncDisposable {
   readonly server: TestServer
+  /** What `look` told of the server to somebody before anybody had anything. */
+  readonly empty: string
   readonly owner: Caller
   readonly things: Things
   /** The owner's things as nobody has them: of the same length, so that answers can be compared. */
@@ -46,16 +48,22 @@ export interface Scene extends AsyncDisposable {
 export const STRANGERS = ['another user of the workspace', 'the same user in another workspace'] as const
 export type StrangerKind = (typeof STRANGERS)[number]
 
+/** Names of secrets are their owners' choice: everybody may use this one. */
+export const OWNERS_SECRET = 'OWNERS_SECRET'
+
 const OWNER: Scope = { user_id: 'owner', workspace_id: 'workspace-of-both' }
 
-export async function startScene(): Promise<Scene> {
+/** `look` is asked once, before the owner has anything. */
+export async function startScene(look: (server: TestServer, caller: Caller) => Promise<string>): Promise<Scene> {
   const idp = await startIdentityProvider()
   const server = await startServer({ environment: idp.environment })
   const caller = (scope: Scope) => callerOf(idp, scope)
+  const empty = await look(server, await caller({ user_id: 'first', workspace_id: 'of-the-first' }))
   const owner = await caller(OWNER)
   const things = await everything(server, owner)
   return {
     server,
+    empty,
     owner,
     things,
     missing: { ...mapped(things, elsewhere), workflow: elsewhere(things.workflow) },
@@ -102,14 +110,15 @@ async function everything(server: TestServer, owner: Caller): Promise<Things> {
   await ask('POST', `/api/workflows/${shared.id}/share`)
   const asset = await stored(server, 'of the owner', { scope: owner, name: 'note.txt', content_type: 'text/plain' })
   const token = await ask<CreatedToken>('POST', '/api/tokens', { name: 'Of the owner' })
-  await ask('PUT', '/api/secrets/OWNERS_SECRET', { value: 'the secret of the owner' })
+  await ask('PUT', '/api/settings', { values: { 'jobs.timeout_seconds': 77 } })
+  await ask('PUT', `/api/secrets/${OWNERS_SECRET}`, { value: 'the secret of the owner' })
   return {
     workflow: workflow.id,
     shared_workflow: shared.id,
     ...(await jobs(server, owner, ask)),
     key: asset.storage_key,
     token: token.id,
-    secret: 'OWNERS_SECRET',
+    secret: OWNERS_SECRET,
   }
 }
 
