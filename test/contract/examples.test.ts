@@ -2,14 +2,17 @@
 import assert from 'node:assert/strict'
 import { resolve } from 'node:path'
 import { describe, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { Ajv } from 'ajv'
 import formats from 'ajv-formats'
 import { config } from '../../codegen.config.ts'
+import { type ErrorCode, errorCatalogue } from '../../generated/errors.ts'
 import { channelsOf, eachMessage } from '../../src/codegen/channels.ts'
 import { readContract } from '../../src/codegen/contract.ts'
 import { eachMediaType, isJson, operationsOf } from '../../src/codegen/operations.ts'
 import { problemText } from '../../src/codegen/problems.ts'
-import { type Json, listOf, mapOf } from '../../src/codegen/tree.ts'
+import { type Json, listOf, mapOf, resolved, schemaName } from '../../src/codegen/tree.ts'
+import { errorBodies, type Problem, ServiceError } from '../../src/errors.ts'
 
 const { contract, problems } = readContract(resolve(import.meta.dirname, '../..'), config)
 
@@ -79,4 +82,36 @@ describe('the contract', () => {
     })
     assert.deepEqual(invalid, [])
   })
+
+  test('shows for every error reply the error of its own status, as the service writes it', () => {
+    const wrong: string[] = []
+    let count = 0
+    for (const { operationId, node } of operationsOf(contract.openapi))
+      for (const [status, reply] of Object.entries(mapOf(node.responses))) {
+        const { schema, examples } = mapOf(mapOf(resolved(contract.openapi, reply).content)['application/json'])
+        const door = DOORS[schemaName(schema) ?? '']
+        if (!door) continue
+        for (const { value } of Object.values(mapOf(examples)).map(mapOf)) {
+          count++
+          if (!isDeepStrictEqual(value, writtenBy(door, Number(status), value)))
+            wrong.push(`${operationId} ${status}: ${JSON.stringify(value)}`)
+        }
+      }
+    assert.deepEqual(wrong, [])
+    assert.ok(count >= 500, `${count} error replies`)
+  })
 })
+
+type Door = 'api' | 'sdk' | 'openai'
+
+const DOORS: Readonly<Record<string, Door>> = { ApiError: 'api', SdkError: 'sdk', OpenAiError: 'openai' }
+
+/** The body of the error that an example shows; null where the catalogue has none of its type and status. */
+function writtenBy(door: Door, status: number, example: Json | undefined): unknown {
+  const { type, message, param, problems } = mapOf(mapOf(example).error)
+  const known = Object.keys(errorCatalogue) as ErrorCode[]
+  const code = known.find((one) => errorCatalogue[one].type === type && errorCatalogue[one].status === status)
+  if (code === undefined) return null
+  const of = { message: String(message), param: param as string, problems: listOf(problems) as unknown as Problem[] }
+  return errorBodies[door](new ServiceError(code, of))
+}
