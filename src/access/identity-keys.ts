@@ -7,8 +7,10 @@ import { ask, type IdentityTools, Outage, type ProviderRequests, Unavailable } f
 const FRESH_MS = 10 * 60_000
 /** Keys are used for so long while no newer ones can be had: a night without the provider, and not a key that leaked last week. */
 const KEPT_MS = 24 * 60 * 60_000
-/** Between two requests for a key that is not known: anybody can make one up. */
+/** Between two requests for a key that is not known: anybody can make one up. Whoever names one meanwhile waits for the next. */
 const UNKNOWN_PAUSE_MS = 2_000
+/** So many wait for newer keys; whoever comes on top is told to come back. */
+const MOST_WAITING = 128
 /** Between two requests where the last one failed. */
 const FAILED_PAUSE_MS = 1_000
 
@@ -16,18 +18,24 @@ const PATH = '/.well-known/jwks.json'
 
 export class ProviderKeys {
   readonly #provider: ProviderRequests
+  readonly #wait: IdentityTools['wait']
   readonly #now: () => number
   readonly #outage: Outage
   #find: JWTVerifyGetKey | null = null
-  /** How often keys came. */
-  #round = 0
+  /** How often keys were asked for. */
+  #asked = 0
+  /** The request that those in use came with. */
+  #came_with = 0
   #known_at = Number.NEGATIVE_INFINITY
   #failed_at = Number.NEGATIVE_INFINITY
   #unknown_at = Number.NEGATIVE_INFINITY
   #loading: Promise<void> | null = null
+  #looking: Promise<void> | null = null
+  #waiting = 0
 
-  constructor(provider: ProviderRequests, { platform, log }: IdentityTools) {
+  constructor(provider: ProviderRequests, { platform, log, wait }: IdentityTools) {
     this.#provider = provider
+    this.#wait = wait
     this.#now = () => platform.now()
     this.#outage = new Outage('The keys of tokens', log)
   }
@@ -37,18 +45,16 @@ export class ProviderKeys {
    * @throws Unavailable where no keys can be had, or a newer key that cannot be looked for; a JOSEError where there is no such key
    */
   readonly find: JWTVerifyGetKey = async (header, token) => {
-    const round = this.#round
-    try {
-      const find = await this.#usable()
-      return await find(header, token)
-    } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey)) throw this.#judged(error)
-      await this.#lookAgain(this.#round !== round)
-    }
-    try {
-      return await this.#find!(header, token)
-    } catch (error) {
-      throw this.#judged(error)
+    const asked = this.#asked
+    for (;;) {
+      try {
+        const find = await this.#usable()
+        return await find(header, token)
+      } catch (error) {
+        // Keys that were asked for before the token came may be older than its key.
+        if (!(error instanceof errors.JWKSNoMatchingKey) || this.#came_with > asked) throw this.#judged(error)
+      }
+      await this.#lookAgain()
     }
   }
 
@@ -67,12 +73,30 @@ export class ProviderKeys {
     return this.#since(this.#known_at) < KEPT_MS ? this.#find : null
   }
 
-  /** Asks for newer keys, unless those that are known came just now. */
-  async #lookAgain(just_came: boolean): Promise<void> {
-    if (just_came || (!this.#failing && this.#since(this.#unknown_at) < UNKNOWN_PAUSE_MS)) return
+  /** Waits for the keys that are under way, or the next that may be asked for. */
+  async #lookAgain(): Promise<void> {
+    if (this.#waiting >= MOST_WAITING) throw new Unavailable('too many wait for newer keys')
+    this.#waiting++
+    try {
+      await (this.#loading ?? this.#nextLook())
+    } finally {
+      this.#waiting--
+    }
+    if (this.#failing) throw new Unavailable('a key is not known, and newer ones cannot be had')
+  }
+
+  #nextLook(): Promise<void> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = null
+    })
+    return this.#looking
+  }
+
+  async #look(): Promise<void> {
+    const left = UNKNOWN_PAUSE_MS - this.#since(this.#unknown_at)
+    if (left > 0 && !this.#failing) await this.#wait(left, this.#provider.stopping)
     this.#unknown_at = this.#now()
     await this.#load()
-    if (this.#failing) throw new Unavailable('a key is not known, and newer ones cannot be had')
   }
 
   get #failing(): boolean {
@@ -94,11 +118,12 @@ export class ProviderKeys {
   }
 
   async #fetch(): Promise<void> {
+    const asked = ++this.#asked
     try {
       const { status, body } = await ask(this.#provider, PATH, {})
       if (status !== 200) throw new Unavailable(`status ${status}`)
       this.#find = createLocalJWKSet(keySet(body))
-      this.#round++
+      this.#came_with = asked
       this.#known_at = this.#now()
       this.#failed_at = Number.NEGATIVE_INFINITY
       this.#outage.end()

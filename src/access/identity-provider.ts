@@ -5,6 +5,8 @@ import type { Platform } from '../platform.ts'
 export interface IdentityTools {
   readonly platform: Pick<Platform, 'now'>
   readonly log: Log
+  /** Resolves after so many milliseconds, or when the signal is given. */
+  readonly wait: (ms: number, stopping: AbortSignal | null) => Promise<void>
   /** Users of the provider who are administrators. */
   readonly admin_users: ReadonlySet<string>
 }

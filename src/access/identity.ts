@@ -1,4 +1,5 @@
 // Who an identity provider says that somebody is. A token is looked up once at a time, and what was found is believed for a minute.
+import { setTimeout } from 'node:timers/promises'
 import type { Log } from '../log.ts'
 import type { Platform } from '../platform.ts'
 import { tokenKey, Verdicts } from './identity-cache.ts'
@@ -14,6 +15,7 @@ export interface IdentityOptions {
   /** Ends what is under way. */
   readonly stopping?: AbortSignal
   readonly fetch?: typeof fetch
+  readonly wait?: IdentityTools['wait']
   /** Milliseconds for which a verdict is believed, if the token does not end before. */
   readonly ttl_ms?: number
   /** Verdicts that are kept. */
@@ -26,16 +28,21 @@ const TTL_MS = 60_000
 const MOST_ENTRIES = 2_000
 const TIMEOUT_MS = 5_000
 
+async function wait(ms: number, stopping: AbortSignal | null): Promise<void> {
+  // It rejects only where it is stopped, and then nothing more is waited for.
+  await setTimeout(ms, undefined, { ...(stopping && { signal: stopping }), ref: false }).catch(() => {})
+}
+
 /**
  * Judges tokens by the provider at `url`, which knows this server by `key`. A verdict that is known is given at once, any other as a
- * promise, which waits for the provider no longer than `timeout_ms`.
+ * promise, which waits for an answer of the provider no longer than `timeout_ms`: twice and two seconds where its keys change meanwhile.
  */
 export function createIdentity(
   { url, key }: { readonly url: string; readonly key: string },
   options: IdentityOptions,
 ): TokenChecks['identity'] {
   const { platform, log, ttl_ms = TTL_MS, max_entries = MOST_ENTRIES } = options
-  const tools: IdentityTools = { platform, log, admin_users: new Set(options.admin_users) }
+  const tools: IdentityTools = { platform, log, wait: options.wait ?? wait, admin_users: new Set(options.admin_users) }
   const provider: ProviderRequests = {
     base: `${url}/auth/v1`,
     fetch: options.fetch ?? fetch,

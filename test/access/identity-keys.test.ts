@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { exportJWK } from 'jose'
 import { type OddAnswer, signingKey } from '../helpers/identity-provider.ts'
 import { until } from '../helpers/server.ts'
-import { scene, told } from './identity-kit.ts'
+import { type Scene, scene, told } from './identity-kit.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -51,22 +51,109 @@ describe('the keys of a provider', () => {
 
   test('are not asked for again and again for the sake of names that somebody made up', async () => {
     await using at = await scene()
-    const stranger = await signingKey()
-    const attack = async () => {
-      for (let n = 0; n < 30; n++) {
-        const made_up = { kid: `key-${at.clock.now}-${n}` }
-        const token = await at.idp.token({ sub: 'ada', now: at.clock.now }, made_up, stranger)
-        assert.equal(told(await at.ask(token)), 'Invalid token')
-      }
+    const attack = await stranger(at)
+    assert.equal(told(await at.ask(await attack())), 'Invalid token')
+    assert.equal(at.idp.requests.keys, 1, 'what came just now is not looked at again')
+    const began = at.clock.now
+    for (let n = 0; n < 5; n++) {
+      const answers = await Promise.all((await Promise.all(Array.from({ length: 30 }, attack))).map(at.ask))
+      assert.deepEqual(new Set(answers.map(told)), new Set(['Invalid token']))
+      assert.equal(at.idp.requests.keys, 2 + n)
     }
-    await attack()
-    assert.equal(at.idp.requests.keys, 2, 'what came just now, and one look for a newer one')
-    at.clock.now += 1_999
-    await attack()
+    assert.equal(at.clock.now - began, 4 * 2_000, 'two seconds between two looks')
+  })
+})
+
+/** Makes tokens that name keys which nobody has. */
+async function stranger(at: Scene): Promise<() => Promise<string>> {
+  const key = await signingKey()
+  let made = 0
+  return () => at.idp.token({ sub: 'eve', now: at.clock.now }, { kid: `made-up-${made++}` }, key)
+}
+
+describe('a provider that changes its key', () => {
+  test('makes everybody wait for the new one who has it, and not the first alone', async () => {
+    await using at = await scene()
+    await at.ask(await at.token({ sub: 'ada' }))
+    await at.idp.rotate()
+    const release = at.idp.hold()
+    const asked = [at.ask(await at.token({ sub: 'ada' }))]
+    await until('the question', () => at.idp.requests.keys === 2)
+    for (const sub of ['bob', 'carol']) asked.push(at.ask(await at.token({ sub })))
+    release()
+    assert.deepEqual((await Promise.all(asked)).map(told), ['user ada', 'user bob', 'user carol'])
     assert.equal(at.idp.requests.keys, 2)
-    at.clock.now += 1
-    await attack()
+  })
+
+  test('and cannot be asked: nobody can tell, whoever came first', async () => {
+    await using at = await scene({ timeout_ms: 30 })
+    await at.ask(await at.token({ sub: 'ada' }))
+    await at.idp.rotate()
+    const release = at.idp.hold()
+    const asked = await Promise.all(['ada', 'bob', 'carol'].map((sub) => at.token({ sub })))
+    assert.deepEqual(new Set((await Promise.all(asked.map(at.ask))).map(told)), new Set(['unavailable']))
+    assert.equal(told(await at.ask(await at.token({ sub: 'dan' }))), 'unavailable')
+    release()
+    at.clock.now += 1_000
+    assert.equal(told(await at.ask(await at.token({ sub: 'ada' }))), 'user ada')
+  })
+
+  test('is followed while somebody makes up names all the time, and nobody is sent away for that', async () => {
+    const pause = Promise.withResolvers<void>()
+    const waits: number[] = []
+    const wait = (ms: number) => {
+      waits.push(ms)
+      return pause.promise
+    }
+    await using at = await scene({ wait })
+    const attack = await stranger(at)
+    for (const token of [await at.token({ sub: 'ada' }), await attack()]) await at.ask(token)
+    assert.equal(at.idp.requests.keys, 2)
+    await at.idp.rotate()
+    at.clock.now += 500
+    const ada = at.ask(await at.token({ sub: 'ada' }))
+    const crowd = await Promise.all(Array.from({ length: 200 }, attack))
+    const told_off: string[] = []
+    const answers = crowd.map(async (token) => {
+      const answer = told(await at.ask(token))
+      told_off.push(answer)
+      return answer
+    })
+    await until('those who find no room', () => told_off.length === 200 - 127)
+    assert.deepEqual(new Set(told_off), new Set(['unavailable']))
+    assert.equal(at.idp.requests.keys, 2, 'nobody asks before the pause has ended')
+    pause.resolve()
+    assert.equal(told(await ada), 'user ada')
+    assert.equal((await Promise.all(answers)).filter((answer) => answer === 'Invalid token').length, 127)
     assert.equal(at.idp.requests.keys, 3)
+    assert.deepEqual(waits, [1_500])
+    assert.equal(told(await at.ask(await at.token({ sub: 'bob' }))), 'user bob')
+  })
+
+  test('after it was asked: who came meanwhile waits for the next answer, and is not judged by that one', async () => {
+    const wait = async () => at.idp.answer('keys', null)
+    await using at = await scene({ wait })
+    await at.ask(await at.token({ sub: 'ada' }))
+    at.idp.answer('keys', { body: JSON.stringify({ keys: at.idp.keys.map(({ jwk }) => jwk) }) })
+    const release = at.idp.hold()
+    const made_up = at.ask(await (await stranger(at))())
+    await until('the question', () => at.idp.requests.keys === 2)
+    await at.idp.rotate()
+    const ada = at.ask(await at.token({ sub: 'ada' }))
+    release()
+    assert.deepEqual([told(await made_up), told(await ada)], ['Invalid token', 'user ada'])
+    assert.equal(at.idp.requests.keys, 3)
+  })
+
+  test('is not waited for by a server that stops', async () => {
+    const stopping = new AbortController()
+    await using at = await scene({ stopping: stopping.signal })
+    const attack = await stranger(at)
+    for (const token of [await at.token({ sub: 'ada' }), await attack()]) await at.ask(token)
+    const asked = at.ask(await attack())
+    stopping.abort()
+    assert.equal(told(await asked), 'unavailable')
+    assert.equal(at.idp.requests.keys, 2)
   })
 })
 

@@ -1,4 +1,4 @@
-// What the tests of signing in share: a provider, a clock that stands still, and what was logged.
+// What the tests of signing in share: a provider, a clock that moves where somebody waits by it alone, and what was logged.
 
 import { createIdentity, type IdentityOptions } from '../../src/access/identity.ts'
 import type { Identified } from '../../src/access/procedure.ts'
@@ -23,7 +23,12 @@ export async function scene(options: Partial<IdentityOptions> = {}, alg?: string
   const log = createLog('trace', undefined, { write: (line) => void lines.push(line) })
   const clock = { now: 1_800_000_000_000 }
   const platform = { now: () => clock.now }
-  const identity = createIdentity({ url: idp.url, key: idp.key }, { platform, log, admin_users: ['root'], ...options })
+  const wait = async (ms: number) => {
+    clock.now += ms
+  }
+  // Whoever stops it looks at the waiting itself.
+  const tools = { platform, log, admin_users: ['root'], ...(options.stopping ? {} : { wait }) }
+  const identity = createIdentity({ url: idp.url, key: idp.key }, { ...tools, ...options })
   return {
     idp,
     clock,
