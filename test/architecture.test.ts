@@ -11,7 +11,16 @@ const ROOT = join(import.meta.dirname, '..')
 /** From the ground up. A room imports from rooms on floors below it, and from itself. */
 const FLOORS: readonly (readonly string[])[] = [
   ['generated'],
-  ['errors.ts', 'json.ts', 'metrics.ts', 'platform.ts', 'shifting-map.ts', 'version.ts', 'start-error.ts'],
+  [
+    'errors.ts',
+    'json.ts',
+    'metrics.ts',
+    'platform.ts',
+    'secret-name.ts',
+    'shifting-map.ts',
+    'version.ts',
+    'start-error.ts',
+  ],
   ['redaction', 'vault'],
   ['log.ts'],
   ['problems.ts'],

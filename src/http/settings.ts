@@ -28,8 +28,8 @@ export const settings: SettingsHandlers<RequestContext> = {
   },
 
   async deleteSecret({ path }, { app, principal, request_id }) {
-    await app.secrets.delete(principal, path.name)
-    app.audit.did('secret_deleted', principal, { name: path.name, request_id })
+    const deleted = await app.secrets.delete(principal, path.name)
+    if (deleted) app.audit.did('secret_deleted', principal, { name: path.name, request_id })
     return { status: 204 }
   },
 }

@@ -1,8 +1,10 @@
 // `{{secret:NAME}}` in what is sent: found, asked for by name, and put in just before sending.
 import { NodeError } from '../engine/node-error.ts'
 import type { NodeContext } from '../engine/node-type.ts'
+import { isSecretName } from '../secret-name.ts'
 import { guardText } from './limits.ts'
 
+/** Also what no secret can be called: that is said, and not sent. */
 const PLACEHOLDER = /\{\{ {0,4}secret: {0,4}([\w.-]{1,128}) {0,4}\}\}/g
 
 type Write = (value: string) => string
@@ -55,7 +57,9 @@ export class FiringSecrets {
   async #ask(name: string): Promise<string> {
     const value = await this.#context.services.secret(name)
     if (value !== null) return value
-    const cure = `Set it with PUT /api/secrets/${name}, or where the server runs as SVC_SECRET_${name}, or correct the name.`
+    const cure = isSecretName(name)
+      ? `Set it with PUT /api/secrets/${name}, or where the server runs as SVC_SECRET_${name}, or correct the name.`
+      : 'No secret can be called so: names are up to 128 letters, digits and _, and begin with no digit.'
     throw new NodeError(`There is no secret "${name}". ${cure}`, 'unknown_secret')
   }
 }

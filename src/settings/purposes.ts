@@ -1,10 +1,6 @@
 // Names of secrets that the service itself knows, and what it says of them.
 import type { NodeRegistry } from '../engine/node-type.ts'
-
-/** As the contract's `SecretName` has it. */
-export function isSecretName(name: string): boolean {
-  return /^[A-Za-z_][A-Za-z0-9_]{0,127}$/.test(name)
-}
+import { isSecretName } from '../secret-name.ts'
 
 /** The customary names of the keys of model providers. */
 const PROVIDERS: readonly (readonly [name: string, provider: string])[] = [

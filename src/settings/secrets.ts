@@ -22,7 +22,6 @@ import type { Platform } from '../platform.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 import { type Vault, VaultError } from '../vault/vault.ts'
 import { FormerSecrets } from './former-secrets.ts'
-import { isSecretName } from './purposes.ts'
 
 /** How many secrets an owner has at most. */
 export const MOST_SECRETS = 1000
@@ -71,9 +70,7 @@ export class Secrets {
   list(owner: Scope): Secret[] {
     const { store, purposes } = this.#parts
     const set = new Map(store.read((tx) => userSecretNames(tx, owner)).map((row) => [row.name, row.updated_at]))
-    // What the operator calls otherwise than the API allows is there for nodes alone.
-    const given = Object.keys(this.#parts.given(owner)).filter(isSecretName)
-    const names = new Set([...set.keys(), ...given, ...purposes.keys()])
+    const names = new Set([...set.keys(), ...Object.keys(this.#parts.given(owner)), ...purposes.keys()])
     return [...names].sort().map((name) => this.#described(owner, name, set.get(name) ?? null))
   }
 
@@ -106,14 +103,15 @@ export class Secrets {
     return this.#described(owner, name, row.updated_at)
   }
 
-  /** Without effect where there is none. What the operator has set stays. */
-  async delete(owner: Scope, name: string): Promise<void> {
+  /** Tells whether there was one: else it has no effect. What the operator has set stays. */
+  async delete(owner: Scope, name: string): Promise<boolean> {
     const before = await this.#parts.store.write((tx) => {
       const present = userSecret(tx, owner, name)
       deleteUserSecret(tx, owner, name)
       return present
     })
     this.#retire(owner, keysOf(owner, name), before)
+    return before !== undefined
   }
 
   /** The value of this moment, or null. @throws NodeError `unknown_secret` where it cannot be read any more */

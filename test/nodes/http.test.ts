@@ -385,6 +385,15 @@ describe('secrets', () => {
     assert.match(outcome.error.message, /"NONE".*SVC_SECRET_NONE/)
   })
 
+  test('that cannot be called so are named as well, and nothing is sent', async () => {
+    for (const name of ['my-key', 'a.b', '9', 'A'.repeat(128).replace('A', '1')]) {
+      const { outcome } = await sendWith({ headers: { a: `{{secret:${name}}}` } })
+      assert.ok(outcome.status === 'failed')
+      assert.equal(outcome.error.type, 'unknown_secret')
+      assert.ok(outcome.error.message.includes(`"${name}". No secret can be called so`), outcome.error.message)
+    }
+  })
+
   test('that would make a text too long are not put in', async () => {
     await using server = await httpServer(echo)
     const body = '{{secret:LONG}}'.repeat(600_000)
