@@ -2,6 +2,7 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { type AccessSettings, type RateLimitSettings, readAccess, readRateLimit } from './config/access.ts'
+import { mismatches } from './config/mode.ts'
 import { type Environment, settingsReader } from './config/reader.ts'
 import { isAllowEntry } from './net/allow.ts'
 import { knownSecrets } from './redaction/known.ts'
@@ -99,6 +100,7 @@ export function readConfig(environment: Environment, listen: { host: string; por
     warnings,
   }
   if (problems.length > 0) throw new ConfigError(problems)
+  warnings.push(...mismatches(config))
   return config
 }
 

@@ -5,6 +5,7 @@ import { type CommandName, helpText, isCommand, usageLine } from './cli/help.ts'
 import { ECHO_MS, stopSignal } from './cli/stop.ts'
 import { CommandError, print, type Terminal, UsageError } from './cli/terminal.ts'
 import { harmless } from './cli/text.ts'
+import { modeLine } from './config/mode.ts'
 import { ConfigError, readConfig } from './config.ts'
 import { StartError } from './start-error.ts'
 import { version } from './version.ts'
@@ -62,7 +63,7 @@ async function serve(args: readonly string[]): Promise<number> {
   const config = readConfig(process.env, listen)
   const { createServer } = await import('./server.ts')
   const server = await createServer(config, { owner: `process ${process.pid}, ${listen.host}:${listen.port}` })
-  console.log(`svc ${version} listens on ${server.url}`)
+  console.log(`svc ${version} listens on ${server.url}\n${modeLine(config)}`)
   await signalled()
   console.log('svc stops: new work is refused, running jobs get 30 seconds')
   setTimeout(() => void signalled().then(() => process.exit(1)), ECHO_MS).unref()

@@ -1,6 +1,7 @@
 // Settings of access that have to do with each other: the mode, what is off in it, and what is warned of.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { modeLine } from '../src/config/mode.ts'
 import { ConfigError, type Environment, readConfig } from '../src/config.ts'
 import { rangesOf } from './access/kit.ts'
 
@@ -135,4 +136,54 @@ test('all problems and nothing else keep a server from starting', () => {
     SVC_RATE_LIMIT_MAX: 'many',
   })
   assert.equal(problems.length, 9)
+})
+
+describe('the line of a start', () => {
+  const LINES: readonly [Environment, string][] = [
+    [{}, 'Local mode: callers on this machine are the administrator, all others need a token'],
+    [
+      { SVC_TRUST_LOCAL_NETWORKS: '172.16.0.0/12, 192.0.2.7' },
+      'Local mode: callers on this machine and in 172.16.0.0/12, 192.0.2.7/32 are the administrator, all others need a token',
+    ],
+    [
+      { SVC_TRUST_LOCALHOST: 'false', SVC_TRUST_LOCAL_NETWORKS: 'fd00::/64' },
+      'Local mode: callers in fd00::/64 are the administrator, all others need a token',
+    ],
+    [{ SVC_TRUST_LOCALHOST: 'false' }, 'Local mode: nobody is trusted by place, every caller needs a token'],
+    [PROVIDER, 'Identity provider https://idp.example, issuer https://idp.example/auth/v1'],
+    [
+      { ...PROVIDER, SVC_TRUST_LOCALHOST: 'true' },
+      'Identity provider https://idp.example, issuer https://idp.example/auth/v1; without a token, callers on this machine are the administrator',
+    ],
+  ]
+  for (const [environment, line] of LINES)
+    test(line.slice(0, 80), () => {
+      assert.equal(modeLine(read(environment)), line)
+    })
+})
+
+describe('settings that do not fit together', () => {
+  test('an address of the provider with the path that is added: warned of, and the key is not told', () => {
+    for (const end of ['/auth/v1', '/auth/v1/']) {
+      const { warnings } = read({ ...PROVIDER, IDP_URL: `https://idp.example${end}` })
+      assert.equal(warnings.length, 1)
+      assert.match(warnings[0]!, /^IDP_URL ends with \/auth\/v1/)
+      assert.ok(!warnings[0]!.includes(PROVIDER.IDP_KEY))
+    }
+  })
+
+  test('a public address that only a proxy can serve, where none is named: warned of', () => {
+    const names = (SVC_PUBLIC_URL: string, host = '127.0.0.1', SVC_TRUSTED_PROXIES = '') =>
+      read({ SVC_PUBLIC_URL, SVC_TRUSTED_PROXIES }, host).warnings.filter((text) => text.startsWith('SVC_PUBLIC_URL'))
+    for (const host of ['127.0.0.1', '127.0.0.2', '::1', 'localhost'])
+      for (const url of ['https://svc.example.com', 'http://192.0.2.1:7777', 'http://[2001:db8::1]/below']) {
+        const [warning, ...more] = names(url, host)
+        assert.match(warning!, /SVC_TRUSTED_PROXIES names none/, `${url} on ${host}`)
+        assert.deepEqual(more, [])
+        assert.deepEqual(names(url, host, '127.0.0.1'), [])
+      }
+    for (const url of ['http://localhost:7777', 'http://svc.localhost', 'http://127.0.0.1:7777', 'http://[::1]:7777'])
+      assert.deepEqual(names(url), [], url)
+    for (const host of ['0.0.0.0', '::', '192.0.2.1']) assert.deepEqual(names('https://svc.example.com', host), [])
+  })
 })

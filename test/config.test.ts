@@ -56,7 +56,7 @@ const GOOD: Record<string, [keyof Config, string, unknown]> = {
   SVC_DATA_DIR: ['data_dir', '/srv/data', '/srv/data'],
   SVC_DATABASE_URL: ['database_url', 'sqlite:/srv/other.db', 'sqlite:/srv/other.db'],
   SVC_DURABILITY: ['durability', 'normal', 'normal'],
-  SVC_PUBLIC_URL: ['public_url', 'https://example.org/svc//', 'https://example.org/svc'],
+  SVC_PUBLIC_URL: ['public_url', 'https://svc.localhost/svc//', 'https://svc.localhost/svc'],
   SVC_LOG_LEVEL: ['log_level', 'warn', 'warn'],
   SVC_ENV: ['production', 'production', true],
   SVC_MAX_CONCURRENT_JOBS: ['max_concurrent_jobs', '1', 1],

@@ -96,7 +96,7 @@ function trustedNetworks(
   return found.map(({ range }) => range)
 }
 
-function isLoopbackHost(host: string): boolean {
+export function isLoopbackHost(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 }
 

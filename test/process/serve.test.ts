@@ -61,7 +61,8 @@ describe('svc serve', () => {
   test('it says where it listens, serves, and ends with 0 on SIGTERM, leaving no owner behind', async () => {
     const data_dir = newFolder()
     await using server = await serve(data_dir, {}, SVC)
-    assert.equal(server.stdout(), `svc ${version} listens on ${server.url}\n`)
+    const mode = 'Local mode: callers on this machine are the administrator, all others need a token'
+    assert.equal(server.stdout(), `svc ${version} listens on ${server.url}\n${mode}\n`)
     assert.equal((await call(server, 'GET', '/health')).status, 200)
     assert.match(readFileSync(join(data_dir, 'owner'), 'utf8'), /process \d+/)
     server.kill('SIGTERM')
