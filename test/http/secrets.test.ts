@@ -96,7 +96,7 @@ describe('putSecret, getSecret, listSecrets, deleteSecret', () => {
   })
 
   test('what the operator has set for the local user is set, without a time, until that user sets it', async () => {
-    const environment = { SVC_SECRET_KEY: 'of the operator', SVC_SECRET_9: 'only for nodes' }
+    const environment = { SVC_SECRET_KEY: 'of the operator' }
     await using server = await startServer({ environment })
     const { secrets } = server.context
     const given = { name: 'KEY', description: '', is_set: true, updated_at: null }
@@ -114,7 +114,6 @@ describe('putSecret, getSecret, listSecrets, deleteSecret', () => {
         [],
       )
     }
-    assert.equal(secrets.value(LOCAL, '9'), 'only for nodes')
     await putSecret(server, 'KEY', 'of the user')
     assert.equal(secrets.value(LOCAL, 'KEY'), 'of the user')
     await call(server, 'DELETE', '/api/secrets/KEY')
@@ -150,9 +149,9 @@ describe('putSecret, getSecret, listSecrets, deleteSecret', () => {
   test('the audit log tells of changes by name', async () => {
     const lines: string[] = []
     const log = createLog('info', undefined, { write: (line: string) => void lines.push(line) })
-    await using server = await startServer({ log })
+    await using server = await startServer({ log, environment: { SVC_SECRET_GIVEN: 'of the operator' } })
     await putSecret(server, 'KEY', 'not-in-the-log')
-    await call(server, 'DELETE', '/api/secrets/KEY')
+    for (const name of ['KEY', 'KEY', 'GIVEN', 'NONE']) await call(server, 'DELETE', `/api/secrets/${name}`)
     const told = lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ audit }) => audit)
     assert.deepEqual(
       told.map(({ audit, name, user_id }) => [audit, name, user_id]),
