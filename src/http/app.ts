@@ -19,6 +19,7 @@ import { type AnyReply, doorOf, sendError, sendReply } from './reply.ts'
 import { type RequestContext, requestId } from './request.ts'
 import { secure, showAnywhere } from './security.ts'
 import { bySignature, takesSignature } from './signed.ts'
+import { closeIfUnread } from './unread.ts'
 import { createValidators, type Validators, type ValidRequest } from './validate.ts'
 
 interface Tools {
@@ -67,6 +68,7 @@ export function createApp(context: AppContext): { app: Express; warmUp: () => Pr
 
 function begin({ config, platform }: AppContext): RequestHandler {
   return (request, response, next) => {
+    closeIfUnread(request, response)
     const request_id = requestId(request, platform)
     localsOf(response).request_id = request_id
     const facts = requestFacts(request, 'http')
@@ -131,8 +133,6 @@ const nothingHere: RequestHandler = () => {
 function failed(context: AppContext, claims: ReturnType<typeof claimFinder>, counted: Counted): ErrorRequestHandler {
   return (thrown, request, response, _next) => {
     const error = toServiceError(fromBodyParser(thrown))
-    // The rest of a body that is too large is not read: the connection cannot serve another request.
-    if (error.status === 413) response.setHeader('Connection', 'close')
     const { facts, principal, request_id } = localsOf(response)
     if (error.code === 'FORBIDDEN' || error.code === 'RATE_LIMITED')
       context.audit.refused({ facts, method: request.method, reason: error.code, principal, request_id })

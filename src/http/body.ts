@@ -10,7 +10,7 @@ export function jsonBody(limit: number): RequestHandler {
   return (request, response, next) => {
     if (request.headers['content-length'] === '0') return next()
     requireJson(request)
-    parse(request, response, (error?: unknown) => {
+    const checked = once((error?: unknown) => {
       if (error !== undefined) return next(error)
       if (deeperThan(request.body, MAX_DEPTH))
         return next(invalid('/body', `The body is nested deeper than ${MAX_DEPTH} levels.`))
@@ -18,6 +18,35 @@ export function jsonBody(limit: number): RequestHandler {
       if (problems.length === 0) return next()
       next(new ServiceError('INVALID_REQUEST', { message: 'A text of the body is not well-formed.', problems }))
     })
+    watchLength(request, limit, checked)
+    parse(request, response, checked)
+  }
+}
+
+/** Fails at the first byte beyond the limit: the parser would tell only after the last one. */
+function watchLength(request: Request, limit: number, fail: (error: ServiceError) => void): void {
+  const announced = request.headers['content-length']
+  if (announced !== undefined) {
+    if (Number(announced) > limit) throw tooLarge(limit)
+    return
+  }
+  let length = 0
+  request.on('data', (chunk: Buffer) => {
+    length += chunk.length
+    if (length > limit) fail(tooLarge(limit))
+  })
+}
+
+function tooLarge(limit: unknown): ServiceError {
+  return new ServiceError('REQUEST_TOO_LARGE', { message: `The request body is larger than ${String(limit)} bytes.` })
+}
+
+function once(run: (error?: unknown) => void): (error?: unknown) => void {
+  let done = false
+  return (error) => {
+    if (done) return
+    done = true
+    run(error)
   }
 }
 
@@ -50,9 +79,7 @@ interface ParserError {
 export function fromBodyParser(thrown: unknown): unknown {
   if (thrown instanceof ServiceError || !(thrown instanceof Error)) return thrown
   const { type, status, limit } = thrown as ParserError
-  if (type === 'entity.too.large') {
-    return new ServiceError('REQUEST_TOO_LARGE', { message: `The request body is larger than ${String(limit)} bytes.` })
-  }
+  if (type === 'entity.too.large') return tooLarge(limit)
   if (type === 'encoding.unsupported' || type === 'charset.unsupported')
     return new ServiceError('UNSUPPORTED_MEDIA_TYPE')
   if (type === 'entity.empty') return invalid('/body', 'is required')
