@@ -1,15 +1,16 @@
-// The listener under both doors: how much a caller may send before anybody looks at it, how long it may take, and how many may be connected.
-// Large bodies are refused by body.ts, frequent callers by limits.ts.
-import { readFileSync } from 'node:fs'
+// The listener under both doors: how much a caller may send before anybody looks at it, how long it may take, and what it may ask of Node.
+// How many may be connected is in connections.ts. Large bodies are refused by body.ts, frequent callers by limits.ts.
 import type { IncomingMessage, Server } from 'node:http'
 import { createRequire } from 'node:module'
+import type { Socket } from 'node:net'
 import type { Log } from '../log.ts'
+import { boundConnections, type ConnectionLimits } from './connections.ts'
 
 // An `import` of this module reads all that it exports, among it the WebSocket of the platform: tens of milliseconds.
 const nodeHttp: typeof import('node:http') = createRequire(import.meta.url)('node:http')
 
 /** Times in milliseconds. None of them runs while an answer is made or sent, nor on an upgraded connection. */
-export interface ListenerLimits {
+export interface ListenerLimits extends ConnectionLimits {
   /** From the first byte of a request, or from the beginning of its connection, to the end of its head. */
   head_ms: number
   /** From its first byte to the end of its body. */
@@ -18,8 +19,6 @@ export interface ListenerLimits {
   idle_ms: number
   /** How often the times of requests are looked at. */
   check_ms: number
-  /** Null for as many as there are descriptors. */
-  connections: number | null
 }
 
 // Proxies keep idle connections for 60 seconds, mostly: whoever closes first should not be the one who is about to be asked.
@@ -30,6 +29,7 @@ const PROBE_AFTER_MS = 60_000
 
 export function createListener(log: Log, limits: Partial<ListenerLimits> = {}): Server {
   const { head_ms, request_ms, idle_ms, check_ms } = { ...TIMES, ...limits }
+  const owing = new WeakMap<Socket, number>()
   const server = nodeHttp.createServer({
     maxHeaderSize: LARGEST_HEAD,
     headersTimeout: head_ms,
@@ -38,15 +38,18 @@ export function createListener(log: Log, limits: Partial<ListenerLimits> = {}): 
     keepAliveTimeout: idle_ms,
     keepAlive: true,
     keepAliveInitialDelay: PROBE_AFTER_MS,
-    // A request may offer another protocol, such as h2c, and is then answered as if it had not (RFC 9110, section 7.8).
-    shouldUpgradeCallback: asksForSocket,
+    // A request may offer another protocol, such as h2c, and is then answered as if it had not (RFC 9110, section 7.8). So is one
+    // that comes before the answers to others have gone: a handshake would overtake them.
+    shouldUpgradeCallback: (request) => asksForSocket(request) && !owing.has(request.socket),
   })
   // The size of the head bounds them. Beyond a count of their own, versions of Node differ: one drops the rest in silence, and with it
   // what a proxy adds at the end.
   server.maxHeadersCount = 0
-  const connections = limits.connections === undefined ? connectionsWithin(openFiles()) : limits.connections
-  if (connections !== null) server.maxConnections = connections
-  server.once('drop', () => log.warn({ connections }, 'connections are refused: as many are open as may be'))
+  boundConnections(server, log, limits)
+  countAnswers(server, owing)
+  // Nobody has to mind an expectation that it does not know (RFC 9110, section 10.1.1). Node would refuse it before anybody was
+  // counted, and go on reading.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   return server
 }
 
@@ -54,24 +57,14 @@ function asksForSocket({ headers }: IncomingMessage): boolean {
   return headers.upgrade?.toLowerCase() === 'websocket'
 }
 
-/** Descriptors that are kept for the database, files of assets and outgoing requests. */
-const KEPT = 256
-
-/** How many connections fit into so many open files: a database that cannot open its own is worse than a caller who has to wait. */
-export function connectionsWithin(open_files: number | null): number | null {
-  return open_files === null ? null : Math.max(Math.floor(open_files / 2), open_files - KEPT)
-}
-
-/** How many files the process may have open; null where that is not known, or without bounds. */
-function openFiles(): number | null {
-  try {
-    return openFilesIn(readFileSync('/proc/self/limits', 'utf8'))
-  } catch {
-    return null
-  }
-}
-
-export function openFilesIn(limits: string): number | null {
-  const soft = /^Max open files\s+(\d+)\s/m.exec(limits)?.[1]
-  return soft === undefined ? null : Number(soft)
+/** Keeps count of the answers that each connection still owes. */
+function countAnswers(server: Server, owing: WeakMap<Socket, number>): void {
+  server.on('request', ({ socket }, response) => {
+    owing.set(socket, (owing.get(socket) ?? 0) + 1)
+    response.once('close', () => {
+      const left = (owing.get(socket) ?? 1) - 1
+      if (left > 0) owing.set(socket, left)
+      else owing.delete(socket)
+    })
+  })
 }

@@ -1,41 +1,12 @@
 // Callers who take their time, send too much before anybody looks, or never leave.
 import assert from 'node:assert/strict'
-import { connect, type Socket } from 'node:net'
 import { describe, test } from 'node:test'
-import { connectionsWithin, openFilesIn } from '../../src/http/listener.ts'
 import { call } from '../helpers/http.ts'
 import { startServer, type TestServer, until } from '../helpers/server.ts'
 import { created, edge, gate, node } from './kit.ts'
+import { type Peer, peer } from './peer.ts'
 
 const HASTY = { head_ms: 300, request_ms: 600, idle_ms: 400, check_ms: 50 }
-
-interface Peer extends Disposable {
-  readonly socket: Socket
-  /** What came so far. */
-  readonly text: () => string
-  readonly closed: () => boolean
-}
-
-async function peer({ url }: TestServer, says = ''): Promise<Peer> {
-  const { hostname, port } = new URL(url)
-  const socket = connect(Number(port), hostname)
-  const state = { text: '', closed: false }
-  socket.on('data', (chunk) => {
-    state.text += chunk.toString('latin1')
-  })
-  socket.on('error', () => {})
-  socket.on('close', () => {
-    state.closed = true
-  })
-  await until('a connection', () => !socket.connecting)
-  socket.write(says)
-  return {
-    socket,
-    text: () => state.text,
-    closed: () => state.closed,
-    [Symbol.dispose]: () => socket.destroy(),
-  }
-}
 
 /** Sends one byte after the other until it is cut off. */
 function dribble({ socket }: Peer, byte: string): void {
@@ -167,27 +138,5 @@ describe('the head of a request', () => {
     await until('both answers', () => local.closed() && forwarded.closed())
     assert.match(local.text(), /^HTTP\/1\.1 200 /)
     assert.match(forwarded.text(), /^HTTP\/1\.1 401 /)
-  })
-})
-
-describe('connections', () => {
-  test('beyond their number are closed at once, and the others are served', async () => {
-    await using server = await startServer({ listener: { connections: 3 } })
-    const first = [await peer(server), await peer(server), await peer(server)]
-    using fourth = await peer(server, `${HEAD}\r\n`)
-    await until('its end', fourth.closed)
-    assert.equal(fourth.text(), '')
-    first[0]!.socket.write(`${HEAD}\r\n`)
-    await until('an answer', () => first[0]!.text().startsWith('HTTP/1.1 200'))
-    for (const one of first) one.socket.destroy()
-    await until('a free place', async () => (await call(server, 'GET', '/health').catch(() => null))?.status === 200)
-  })
-
-  test('leave descriptors for files', () => {
-    const limits =
-      'Limit  Soft Limit  Hard Limit  Units\nMax open files            1024                 524288               files\n'
-    assert.equal(openFilesIn(limits), 1024)
-    assert.equal(openFilesIn(limits.replace('1024', 'unlimited')), null)
-    assert.deepEqual([1024, 300, 1_048_576, null].map(connectionsWithin), [768, 150, 1_048_320, null])
   })
 })

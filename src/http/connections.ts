@@ -1,0 +1,99 @@
+// How many may be connected: all together, so that descriptors are left for files, and one caller, so that others get in as well.
+import { readFileSync } from 'node:fs'
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import { clientOf } from '../access/client.ts'
+import { clientKey } from '../access/limiter.ts'
+import type { Log } from '../log.ts'
+import type { Range } from '../net/addresses.ts'
+
+export interface ConnectionLimits {
+  /** Of all callers together. Null for as many as there may be open files. */
+  connections: number | null
+  /** Proxies that speak for many: only the bound of all is theirs. */
+  trusted_proxies: readonly Range[]
+  /** Refused connections are told of at most so often, in milliseconds. */
+  tell_ms: number
+}
+
+const TELL_MS = 60_000
+
+/** Closes connections at once that are too many, and says in the log how many they were. */
+export function boundConnections(server: Server, log: Log, limits: Partial<ConnectionLimits>): void {
+  const connections = limits.connections === undefined ? connectionsWithin(openFiles()) : limits.connections
+  if (connections === null) return
+  server.maxConnections = connections
+  const refused = refusals(server, log, connections, limits.tell_ms ?? TELL_MS)
+  server.on('drop', refused)
+  const held = new Map<string, number>()
+  server.on('connection', (socket) => {
+    const share = shareOf(socket, connections, limits.trusted_proxies ?? [])
+    if (!share) return
+    const { key, most } = share
+    const now = (held.get(key) ?? 0) + 1
+    held.set(key, now)
+    socket.once('close', () => {
+      const left = held.get(key)! - 1
+      if (left > 0) held.set(key, left)
+      else held.delete(key)
+    })
+    if (now <= most) return
+    refused()
+    socket.destroy()
+  })
+}
+
+/** A quarter for each address, and for each IPv6 network; half for the processes of this machine, among which a proxy may be. Null: no bound. */
+function shareOf(
+  { remoteAddress = '' }: Socket,
+  connections: number,
+  trusted_proxies: readonly Range[],
+): { key: string; most: number } | null {
+  const peer = { peer: remoteAddress, forwards: false, forwarded_for: null }
+  if (clientOf(peer, trusted_proxies).forwarded) return null
+  const key = clientKey(peer, { trusted_proxies, rate_limit_trust_proxy: false })
+  const parts = key === null ? 2 : 4
+  return { key: key ?? 'loopback', most: Math.max(1, Math.floor(connections / parts)) }
+}
+
+/** Tells of the first one at once, and of those that follow together. */
+function refusals(server: Server, log: Log, connections: number, tell_ms: number): () => void {
+  let refused = 0
+  let timer: NodeJS.Timeout | null = null
+  const tell = () => {
+    timer = null
+    if (refused === 0) return
+    log.warn({ connections, refused }, 'connections are refused: as many are open as may be, of all callers or of one')
+    refused = 0
+    timer = setTimeout(tell, tell_ms).unref()
+  }
+  server.once('close', () => {
+    if (timer) clearTimeout(timer)
+  })
+  return () => {
+    refused++
+    if (!timer) tell()
+  }
+}
+
+/** Descriptors that are kept for the database, files of assets and outgoing requests. */
+const KEPT = 256
+
+/** How many connections fit into so many open files: a database that cannot open its own is worse than a caller who has to wait. */
+export function connectionsWithin(open_files: number | null): number | null {
+  return open_files === null ? null : Math.max(Math.floor(open_files / 2), open_files - KEPT)
+}
+
+/** How many files the process may have open; null where that is not known, or without bounds. */
+function openFiles(): number | null {
+  try {
+    return openFilesIn(readFileSync('/proc/self/limits', 'utf8'))
+  } catch {
+    return null
+  }
+}
+
+export function openFilesIn(limits: string): number | null {
+  const soft = /^Max open files\s+(\d+)\s/m.exec(limits)?.[1]
+  return soft === undefined ? null : Number(soft)
+}
