@@ -77,6 +77,7 @@ export class Gateway {
     }
     if (facts.path !== '/ws') return this.#refuse(socket, '404 Not Found')
     if (this.#app.jobs.draining) return this.#refuse(socket, UNAVAILABLE)
+    if (!isHandshake(request)) return this.#malformed(socket, request)
     this.#sockets.handleUpgrade(request, socket, head, (ws) => {
       this.#others.delete(socket)
       this.#open(ws, facts, principal)
@@ -122,4 +123,13 @@ export class Gateway {
     )
     this.#sockets.close()
   }
+}
+
+/**
+ * What the library lets pass: RFC 6455, section 4.1, asks for HTTP/1.1 and the one version. An older one names its page in another
+ * header than Origin. A body would be taken for the first frames.
+ */
+function isHandshake({ httpVersion, headers }: IncomingMessage): boolean {
+  if (httpVersion !== '1.1' || headers['sec-websocket-version'] !== VERSION) return false
+  return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
 }

@@ -10,12 +10,18 @@ import type { SocketTimes } from '../../src/sockets/keep-alive.ts'
 
 export interface Handshake {
   method?: string
+  /** That of HTTP. */
+  version?: string
   /** Sent besides those of a handshake, or in their place; null leaves one out. */
   headers?: Readonly<Record<string, string | null>>
 }
 
 /** The bytes of an upgrade. `path` is sent as it is. */
-export function handshake(at: URL, path: string, { method = 'GET', headers = {} }: Handshake = {}): string {
+export function handshake(
+  at: URL,
+  path: string,
+  { method = 'GET', version = '1.1', headers = {} }: Handshake = {},
+): string {
   const lines = Object.entries({
     Host: at.host,
     Connection: 'Upgrade',
@@ -24,7 +30,7 @@ export function handshake(at: URL, path: string, { method = 'GET', headers = {} 
     'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
     ...headers,
   }).flatMap(([name, value]) => (value === null ? [] : [`${name}: ${value}\r\n`]))
-  return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`
+  return `${method} ${path} HTTP/${version}\r\n${lines.join('')}\r\n`
 }
 
 /** A socket that never closes its side by itself. */

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { networkInterfaces } from 'node:os'
 import { after, before, describe, test } from 'node:test'
 import { LOCAL_PRINCIPAL } from '../../src/access/principal.ts'
+import { admitted } from '../../src/access/verdict.ts'
 import { createLog } from '../../src/log.ts'
 import { startServer } from '../helpers/server.ts'
 import { connect } from '../helpers/socket.ts'
@@ -107,6 +108,10 @@ describe('refused upgrades', () => {
   test('a handshake that is none: 400, and the version that is spoken; the server goes on', async () => {
     const broken: [Handshake['headers'], readonly string[]][] = [
       [{ 'Sec-WebSocket-Version': '7' }, ['Sec-WebSocket-Version: 13']],
+      [{ 'Sec-WebSocket-Version': '8' }, ['Sec-WebSocket-Version: 13']],
+      [{ 'Sec-WebSocket-Version': '8', 'Sec-WebSocket-Origin': 'http://localhost' }, ['Sec-WebSocket-Version: 13']],
+      [{ 'Sec-WebSocket-Version': '13.0' }, ['Sec-WebSocket-Version: 13']],
+      [{ 'Sec-WebSocket-Version': '13, 8' }, ['Sec-WebSocket-Version: 13']],
       [{ 'Sec-WebSocket-Version': null }, ['Sec-WebSocket-Version: 13']],
       [{ 'Sec-WebSocket-Key': 'short' }, []],
       [{ 'Sec-WebSocket-Key': null }, []],
@@ -115,8 +120,23 @@ describe('refused upgrades', () => {
     for (const [headers, more] of broken) assertBare(await upgrade('/ws', headers), '400 Bad Request', more)
     assertBare(await upgrade('/ws', { 'Content-Length': '0' }, 'POST'), '400 Bad Request')
     assertBare(await upgrade('/ws', { 'Sec-WebSocket-Key': 'short', Host: 'evil.example' }), '401 Unauthorized')
+    assertBare(await upgrade('/ws', { 'Sec-WebSocket-Version': '8', Host: 'evil.example' }), '401 Unauthorized')
     await using client = await connect(bench.server)
     await client.settled()
+  })
+
+  test('of HTTP/1.0, or with a body: never accepted', async () => {
+    await using open = await gatewayWith(bench.server.context, () => admitted(LOCAL_PRINCIPAL))
+    accepted(await upgradeAt(open.url, '/ws'))
+    assertBare(await upgradeAt(open.url, '/ws', { version: '1.0' }), '400 Bad Request')
+    const bodies: [Handshake['headers'], string][] = [
+      [{ 'Content-Length': '5' }, 'hello'],
+      [{ 'Transfer-Encoding': 'chunked' }, '5\r\nhello\r\n0\r\n\r\n'],
+    ]
+    for (const [headers, body] of bodies) {
+      assertBare(await upgradeAt(bench.server.url, '/ws', { headers }, body), '400 Bad Request')
+    }
+    accepted(await upgrade('/ws', { 'Content-Length': '0' }))
   })
 
   test('tokens that are no good on a socket: 401; what is no token at all counts for nothing', async () => {
