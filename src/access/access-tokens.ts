@@ -15,6 +15,7 @@ import type { Store, Tx } from '../db/store.ts'
 import { ServiceError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Platform } from '../platform.ts'
+import { instantOf } from './date-time.ts'
 import { type KeptToken, KeptTokens } from './kept-tokens.ts'
 import { LastUses, minuteOf } from './last-uses.ts'
 import { isPerson, type Principal, type TokenScope } from './principal.ts'
@@ -56,7 +57,7 @@ export class AccessTokens implements AsyncDisposable {
   /**
    * Makes a token that acts as `person` in its workspace.
    * @throws FORBIDDEN for a program, and for `admin` asked by somebody else than an administrator
-   * @throws INVALID_PARAMETERS where `expires_at` is no time in the future
+   * @throws INVALID_REQUEST where `expires_at` is no time, INVALID_PARAMETERS where it is none in the future
    * @throws CONFLICT at 1,000 tokens
    */
   async mint(person: Principal, request: CreateTokenRequest): Promise<CreatedToken> {
@@ -135,13 +136,17 @@ function requirePerson(principal: Principal): void {
 
 /** The time as UTC. */
 function future(text: string, now: number): string {
-  // The contract's `date-time` may have a space or small letters, which JavaScript does not read.
-  const at = Date.parse(text.replace(/\s/, 'T').toUpperCase())
+  const path = '/body/expires_at'
+  const at = instantOf(text)
+  if (at === null) {
+    const problem = { path, message: 'must match format "date-time"', code: 'format' }
+    throw new ServiceError('INVALID_REQUEST', { message: `${path}: ${problem.message}`, problems: [problem] })
+  }
   if (at > now && at <= LAST_TIME) return new Date(at).toISOString()
   const message = 'Some parts of the request cannot be accepted.'
   throw new ServiceError('INVALID_PARAMETERS', {
     message,
-    problems: [{ path: '/body/expires_at', message: 'must be a time in the future' }],
+    problems: [{ path, message: 'must be a time in the future' }],
   })
 }
 

@@ -251,7 +251,8 @@ describe('minting, listing and revoking', () => {
     assert.equal(await told('2026-01-15 10:00:00Z'), '2026-01-15T10:00:00.000Z')
     assert.equal(await told('9999-12-31T23:59:59Z'), '9999-12-31T23:59:59.000Z')
     const now = new Date(START).toISOString()
-    for (const past of [now, '2020-01-01T00:00:00Z', '2026-06-30T23:59:60Z', '9999-12-31T23:59:59-01:00'])
+    assert.equal(await told('2026-06-30T23:59:60Z'), '2026-07-01T00:00:00.000Z')
+    for (const past of [now, '2020-01-01T00:00:00Z', '9999-12-31T23:59:60Z', '9999-12-31T23:59:59-01:00'])
       await assert.rejects(access.mint(LOCAL_PRINCIPAL, { name: 'x', expires_at: past }), (error) => {
         assert.ok(error instanceof ServiceError && error.code === 'INVALID_PARAMETERS', past)
         assert.deepEqual(

@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import type { AccessToken, CreatedToken, CreateTokenRequest } from '../../generated/types.ts'
 import { bearer, damaged, ELSEWHERE } from '../access/token-kit.ts'
-import { call, refused } from '../helpers/http.ts'
+import { call, type ErrorBody, refused } from '../helpers/http.ts'
 import { startIdentityProvider } from '../helpers/identity-provider.ts'
 import { startServer, temporaryFolder } from '../helpers/server.ts'
 import { connect } from '../helpers/socket.ts'
@@ -148,6 +148,19 @@ describe('createToken', () => {
     await using server = await startServer()
     for (const [body, paths] of odd)
       assert.deepEqual(await refused(server, 'POST', '/api/tokens', { body }, [400, 'invalid_request']), paths)
+    assert.deepEqual(await list(server), [])
+  })
+
+  test('refuses what is no time, and moves it to none', async () => {
+    await using server = await startServer()
+    const none = ['2099-02-30T00:00:00Z', '2099-01-01T24:00:00Z', '2099-13-01T00:00:00Z', '2099-01-01T00:00:00+25:00']
+    for (const expires_at of [...none, '2099-01-01T00:00:60Z', '2099-01-01T24:59:30+01:00', '2099-01-01T00:00:00+01']) {
+      const answer = await call<ErrorBody>(server, 'POST', '/api/tokens', { body: { name: 'x', expires_at } })
+      assert.equal(answer.status, 400, expires_at)
+      const { message, problems } = answer.body.error
+      const problem = { path: '/body/expires_at', message: 'must match format "date-time"', code: 'format' }
+      assert.deepEqual([message, problems], [`${problem.path}: ${problem.message}`, [problem]], expires_at)
+    }
     assert.deepEqual(await list(server), [])
   })
 
