@@ -95,7 +95,7 @@ async function startIn(
   const committed = commitMetrics(metrics)
   const store = await Store.open(database, { durability: config.durability, log, committed })
   const services = createServices(config)
-  const http = createListener(log, overrides.listener)
+  const http = createListener(log, { trusted_proxies: config.trusted_proxies, ...overrides.listener })
   try {
     const state = { url: '' }
     const { vault, key, warning } = await openVault(config.data_dir, config.secrets_master_key, new KeyFacts(store))
