@@ -1,6 +1,8 @@
-// A quick look at a text: which of many words may it hold? It leaves out none that is there, and names one that is not there seldom. Words come
-// and go one by one, at a price that does not depend on how many there are. Of a word it keeps its owner and nothing of its text.
-import { Hashes, hashOf, LOOKS, SHORTEST_WORD, summed } from './hashes.ts'
+// Finds where words of a set stand in a text. A quick look tells nearly every text that holds none of them; where the beginning of some stands,
+// those are compared. Words come and go one by one, at a price that does not depend on how many there are.
+import { Crowd } from './crowd.ts'
+import { BEGINNING, Hashes, hashOf, LOOKS, SHORTEST_WORD, summed } from './hashes.ts'
+import type { Word } from './word.ts'
 
 const GRAM = 4
 /** The stride at which a text is looked at: so far apart that no word of SHORTEST_WORD characters falls between two looks. */
@@ -11,61 +13,65 @@ const MANY_BITS = 25
 /** From so many entries on the small table would err too often. */
 const MANY = 1024
 
+/** So few words that begin alike are compared one by one. */
+const FEW = 4
+
 /** What is known of one beginning. */
-interface Beginning<Owner> {
-  /** Owners of words of which no longer beginning is kept. */
-  readonly owners: Owner[]
+interface Beginning {
+  /** Words of which no longer beginning is kept. */
+  words: Word[] | Crowd
   /** How many words have a longer beginning. */
   longer: number
 }
 
-/** Words of at least 8 characters, by their beginnings; each belongs to somebody. */
-export class Beginnings<Owner> {
+export type Range = [from: number, to: number]
+
+/** Words of at least 8 characters, by their beginnings. */
+export class Beginnings {
   #bits = new Uint8Array(2 ** (FEW_BITS - 3))
   #shift = 32 - FEW_BITS
   /** What is entered, as long as it may have to move to the large table. What is removed stays: it costs a closer look now and then. */
   #grams: number[] | null = []
   /** By the hash of the characters, which says their number as well. Two that have the same hash are kept as one. */
-  readonly #beginnings = new Map<number, Beginning<Owner>>()
+  readonly #beginnings = new Map<number, Beginning>()
 
-  add(word: string, owner: Owner): void {
-    if (word.length < SHORTEST_WORD) throw new RangeError(`a word of less than ${SHORTEST_WORD} characters`)
-    for (let at = 0; at < STRIDE; at++) this.#enter(gramAt(word, at))
-    this.#along(word, (beginning, last) => {
-      if (last) beginning.owners.push(owner)
-      else beginning.longer++
+  /** `beginning`: the first characters of the word, for who has them at hand. */
+  add(word: Word, beginning = word.form().slice(0, BEGINNING)): void {
+    if (beginning.length < SHORTEST_WORD) throw new RangeError(`a word of less than ${SHORTEST_WORD} characters`)
+    for (let at = 0; at < STRIDE; at++) this.#enter(gramAt(beginning, at))
+    this.#along(beginning, (found, last) => {
+      if (last) enter(found, word)
+      else found.longer++
     })
   }
 
   /** Takes back one `add`. */
-  remove(word: string, owner: Owner): void {
-    this.#along(word, (beginning, last, hash) => {
-      const { owners } = beginning
-      if (last) owners.splice(owners.indexOf(owner), 1)
-      else beginning.longer--
-      if (owners.length === 0 && beginning.longer === 0) this.#beginnings.delete(hash)
+  remove(word: Word, beginning = word.form().slice(0, BEGINNING)): void {
+    this.#along(beginning, (found, last, hash) => {
+      if (last) leave(found, word)
+      else found.longer--
+      if (sizeOf(found.words) === 0 && found.longer === 0) this.#beginnings.delete(hash)
     })
   }
 
-  /** Owners of words that the text may hold, each once. */
-  in(text: string): Owner[] {
-    const found = new Set<Owner>()
-    const seen = new Set<Beginning<Owner>>()
-    this.#look(text, (beginning) => {
-      if (seen.has(beginning)) return false
-      seen.add(beginning)
-      for (const owner of beginning.owners) found.add(owner)
+  /** Where words stand, in order; those that touch or overlap are one. */
+  ranges(text: string): Range[] {
+    const ranges: Range[] = []
+    this.#look(text, ({ words }, hashes, from) => {
+      const length = longestAt(words, hashes, from)
+      if (length > 0) join(ranges, [from, from + length])
       return false
     })
-    return [...found]
+    return ranges
   }
 
+  /** False where no word begins in the text. */
   mayHold(text: string): boolean {
     return this.#look(text, () => true)
   }
 
-  /** Shows each beginning that stands in the text and is kept for somebody, until `found` says to stop. */
-  #look(text: string, found: (beginning: Beginning<Owner>) => boolean): boolean {
+  /** Shows each beginning that stands in the text and is kept for some words, from left to right, until `found` says to stop. */
+  #look(text: string, found: Found): boolean {
     const bits = this.#bits
     const hashes = new Hashes(text)
     for (let at = 0, last = text.length - GRAM; at <= last; at += STRIDE) {
@@ -77,26 +83,26 @@ export class Beginnings<Owner> {
     return false
   }
 
-  #lookAt(text: Hashes, from: number, found: (beginning: Beginning<Owner>) => boolean): boolean {
+  #lookAt(text: Hashes, from: number, found: Found): boolean {
     for (const length of LOOKS) {
       if (from + length > text.length) return false
-      const beginning = this.#beginnings.get(text.hash(from, length))
+      const beginning = this.#beginnings.get(text.short(from, length))
       if (beginning === undefined) return false
-      if (beginning.owners.length > 0 && found(beginning)) return true
+      if (sizeOf(beginning.words) > 0 && found(beginning, text, from)) return true
       if (beginning.longer === 0) return false
     }
     return false
   }
 
   /** Visits each beginning of a word, the shortest first; `last`: the one that its owner is kept at. */
-  #along(word: string, visit: (beginning: Beginning<Owner>, last: boolean, hash: number) => void): void {
+  #along(word: string, visit: (beginning: Beginning, last: boolean, hash: number) => void): void {
     let sum = 0
     for (const [i, length] of LOOKS.entries()) {
       for (let at = i === 0 ? 0 : LOOKS[i - 1]!; at < length; at++) sum = summed(sum, word.charCodeAt(at))
       const hash = hashOf(sum, length)
       let beginning = this.#beginnings.get(hash)
       if (!beginning) {
-        beginning = { owners: [], longer: 0 }
+        beginning = { words: [], longer: 0 }
         this.#beginnings.set(hash, beginning)
       }
       const last = word.length < (LOOKS[i + 1] ?? Number.POSITIVE_INFINITY)
@@ -126,6 +132,38 @@ export class Beginnings<Owner> {
   #place(gram: number): number {
     return Math.imul(gram, 0x9e3779b1) >>> this.#shift
   }
+}
+
+type Found = (beginning: Beginning, text: Hashes, from: number) => boolean
+
+function sizeOf(words: Word[] | Crowd): number {
+  return Array.isArray(words) ? words.length : words.size
+}
+
+function enter(beginning: Beginning, word: Word): void {
+  const { words } = beginning
+  if (!Array.isArray(words)) return words.add(word)
+  words.push(word)
+  if (words.length > FEW) beginning.words = new Crowd(words)
+}
+
+function leave({ words }: Beginning, word: Word): void {
+  if (Array.isArray(words)) words.splice(words.indexOf(word), 1)
+  else words.remove(word)
+}
+
+function longestAt(words: Word[] | Crowd, text: Hashes, from: number): number {
+  if (!Array.isArray(words)) return words.longestAt(text, from)
+  let longest = 0
+  for (const word of words) if (word.span.length > longest && word.standsAt(text, from)) longest = word.span.length
+  return longest
+}
+
+/** Adds a range that begins no sooner than the last one. */
+export function join(ranges: Range[], [from, to]: Range): void {
+  const last = ranges.at(-1)
+  if (last && last[1] >= from) last[1] = Math.max(last[1], to)
+  else ranges.push([from, to])
 }
 
 /** Four characters as a number. */

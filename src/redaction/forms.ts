@@ -1,43 +1,122 @@
-// The forms in which a secret may come back in a text.
+// The forms in which a secret may come back in a text: other texts that tell it, and ways to write each of them.
+import { BEGINNING } from './hashes.ts'
+import { Word } from './word.ts'
 
 /** Shorter secrets are not looked for: too much else looks like them. Every form of a longer one is at least as long. */
 export const SHORTEST_SECRET = 8
+/** Parts of a secret, such as its lines, are looked for from this length on: shorter ones stand in too many other texts. */
+const SHORTEST_PART = 16
+/** Of so many lines of a secret each is looked for alone: more than private keys have. */
+const MOST_LINES = 64
+
+export type Write = (text: string) => string
+
+/** All forms of a secret, with their beginnings. */
+export function secretWords(secret: string): [word: Word, beginning: string][] {
+  const words: [Word, string][] = []
+  for (const text of wholes(secret)) for (const written of writtenAs(text, writesOf(text))) words.push(written)
+  for (const text of parts(secret)) for (const written of writtenAs(text, PLAINLY)) words.push(written)
+  return words
+}
+
+/** The secret, without white space around it, and with each kind of line ends. */
+function wholes(secret: string): Set<string> {
+  const bare = secret.trim()
+  if (bare.length < SHORTEST_SECRET) return new Set([secret])
+  if (!bare.includes('\n')) return new Set([secret, bare])
+  const lines = bare.replaceAll('\r\n', '\n')
+  const all = new Set([secret, bare, lines, lines.replaceAll('\n', '\r\n')])
+  return new Set([...all].filter((text) => text.length >= SHORTEST_SECRET))
+}
+
+const URL_START = /^[a-z][a-z0-9+.-]*:\/\//i
+const BOILERPLATE = /^-----(?:BEGIN|END) [^-]*-----$/
+
+/** Lines, as a key may be shown line by line; of a URL, what is sent and logged of it (WHATWG URL). */
+function parts(secret: string): Set<string> {
+  const bare = secret.trim()
+  const found = bare.includes('\n') ? bare.split(/\r?\n/, 2 * MOST_LINES).map((line) => line.trim()) : []
+  const lines = found.filter((line) => line.length >= SHORTEST_PART && !BOILERPLATE.test(line)).slice(0, MOST_LINES)
+  const url = URL_START.test(bare) ? URL.parse(bare) : null
+  const sent = url ? [url.href, url.pathname, url.search] : []
+  return new Set([...lines, ...sent.filter((text) => text.length >= SHORTEST_PART && text !== secret)])
+}
+
+/** What a beginning of a form is made of: no way to write takes fewer characters than the text has. */
+const ENOUGH = BEGINNING + 32
+
+/** Those that differ. Of a long text the beginnings alone are made. */
+function* writtenAs(text: string, writes: readonly Write[]): Iterable<[Word, string]> {
+  const sample = text.length <= ENOUGH ? text : text.slice(0, ENOUGH) + telling(text)
+  const met = new Set<string>()
+  for (const write of writes) {
+    const form = write(sample)
+    // What else a long text holds may tell ways of URLs and of base64 apart.
+    if (met.has(form) && (sample === text || asJson.has(write))) continue
+    met.add(form)
+    yield [new Word(text, write), form.slice(0, BEGINNING)]
+  }
+}
+
+/** Of each kind of characters that JSON writes otherwise, one that the text has. */
+function telling(text: string): string {
+  const kinds = [/["\\]/, /\//, /[^ -\uffff]/, /[\x7f-\uffff]/].map((kind) => kind.exec(text)?.[0] ?? '')
+  return kinds.join('') + (text.isWellFormed() ? '' : '\ud800')
+}
+
+const asItIs: Write = (text) => text
+const inJson: Write = (text) => JSON.stringify(text).slice(1, -1)
+const inAscii: Write = (text) =>
+  inJson(text).replaceAll(/[^ -~]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+const slashed =
+  (write: Write): Write =>
+  (text) =>
+    write(text).replaceAll('/', '\\/')
+const twice =
+  (write: Write): Write =>
+  (text) =>
+    inJson(write(text))
+
+const inUrl: Write = (text) => encodeURIComponent(text.toWellFormed())
+/** As it is within a query (WHATWG URL: special-query percent-encode set). */
+const inQuery: Write = (text) => inUrl(text).replaceAll("'", '%27')
+const inForm: Write = (text) => new URLSearchParams({ s: text }).toString().slice(2)
+const lower =
+  (write: Write): Write =>
+  (text) =>
+    write(text).replaceAll(/%../g, (code) => code.toLowerCase())
+
+/** The whole, or the characters that a text alone decides after so many other bytes. */
+function inBase64(alphabet: 'base64' | 'base64url', before: number | null): Write {
+  return (text) => {
+    const bytes = Buffer.from(text)
+    if (before === null) return bytes.toString(alphabet)
+    const all = Buffer.concat([Buffer.alloc(before), bytes])
+    return all.toString(alphabet).slice(Math.ceil((before * 8) / 6), Math.floor((all.length * 8) / 6))
+  }
+}
+
+const BASE64 = (['base64', 'base64url'] as const).flatMap((alphabet) =>
+  [null, 0, 1, 2].map((before) => inBase64(alphabet, before)),
+)
+const JSON_ONCE = [inJson, inAscii, slashed(inJson), slashed(inAscii)]
+const JSON_TWICE = JSON_ONCE.map(twice)
+const JSON_THRICE = JSON_TWICE.map(twice)
+const URLS = [inUrl, inQuery, inForm]
 
 /**
- * A secret as it is, as JSON writes it, as JSON in JSON does (with one level more than texts need, so that a JSON text that holds them can
+ * A text as it is, as JSON writes it, as JSON in JSON does (with one level more than texts need, so that a JSON text that holds them can
  * be looked at as well), as URLs write it (RFC 3986, and forms), and as base64 (RFC 4648 §4, §5) at any place among other bytes, such as those
  * of a user's name before it (RFC 7617).
  */
-export function secretForms(secret: string): string[] {
-  if (PLAIN.test(secret)) return [...new Set([secret, ...base64Forms(secret)])]
-  const urls = [encodeURIComponent(secret.toWellFormed()), new URLSearchParams({ s: secret }).toString().slice(2)]
-  const lower = urls.map((url) => url.replaceAll(/%../g, (code) => code.toLowerCase()))
-  const once = jsonForms(secret)
-  const twice = once.map(inJson)
-  return [...new Set([secret, ...once, ...twice, ...twice.map(inJson), ...urls, ...lower, ...base64Forms(secret)])]
-}
+const WRITES = [asItIs, ...JSON_ONCE, ...JSON_TWICE, ...JSON_THRICE, ...URLS, ...URLS.map(lower), ...BASE64]
+const asJson: ReadonlySet<Write> = new Set([...JSON_ONCE, ...JSON_TWICE, ...JSON_THRICE])
+const WRITES_OF_PLAIN = [asItIs, ...BASE64]
+const PLAINLY = [asItIs, inJson]
 
 /** What neither JSON nor a URL writes otherwise: most keys and tokens. */
 const PLAIN = /^[\w.-]*$/
 
-function inJson(text: string): string {
-  return JSON.stringify(text).slice(1, -1)
-}
-
-function jsonForms(text: string): string[] {
-  const json = inJson(text)
-  const ascii = json.replaceAll(/[^ -~]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
-  return [json, ascii, json.replaceAll('/', '\\/'), ascii.replaceAll('/', '\\/')]
-}
-
-/** The whole, and the characters that a secret alone decides at each of the three places at which it may begin. */
-function base64Forms(secret: string): string[] {
-  const bytes = Buffer.from(secret)
-  return (['base64', 'base64url'] as const).flatMap((alphabet) => {
-    const inside = [0, 1, 2].map((before) => {
-      const all = Buffer.concat([Buffer.alloc(before), bytes])
-      return all.toString(alphabet).slice(Math.ceil((before * 8) / 6), Math.floor((all.length * 8) / 6))
-    })
-    return [bytes.toString(alphabet), ...inside]
-  })
+function writesOf(text: string): readonly Write[] {
+  return PLAIN.test(text) ? WRITES_OF_PLAIN : WRITES
 }

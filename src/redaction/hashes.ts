@@ -1,23 +1,36 @@
-// Hashes of parts of texts, of the few lengths at which words are compared.
+// Hashes of parts of texts: short ones of the few lengths at which beginnings are compared, and long ones of whole words.
 
 /** No word is shorter. */
 export const SHORTEST_WORD = 8
 
-/**
- * How many characters of a word are compared at each closer look. Keys often begin alike, those of one provider or one format; the last look
- * tells most of them apart.
- */
+/** How many characters of a word are compared at each closer look. Keys often begin alike, those of one provider or one format. */
 export const LOOKS = [SHORTEST_WORD, 32, 96] as const
+/** So much of a word is its beginning; the rest is not looked at before that stands in a text. */
+export const BEGINNING = LOOKS[2]
 
 const BASE = 0x01000193
+const OTHER_BASE = 0x2c1b3c6d
 
-/** Powers of the base for each length that is looked at, modulo 2^32. */
-const POWERS: ReadonlyMap<number, number> = new Map(
-  LOOKS.map((length) => [
-    length,
-    Array.from({ length }, () => BASE).reduce((power, base) => Math.imul(power, base), 1),
-  ]),
-)
+/** A length, with the powers of both bases for it modulo 2^32. */
+export interface Span {
+  readonly length: number
+  readonly power: number
+  readonly otherPower: number
+}
+
+export function spanOf(length: number): Span {
+  return { length, power: powerOf(BASE, length), otherPower: powerOf(OTHER_BASE, length) }
+}
+
+/** By squaring. */
+function powerOf(base: number, exponent: number): number {
+  let power = 1
+  for (let left = exponent, square = base; left > 0; left >>>= 1, square = Math.imul(square, square))
+    if ((left & 1) === 1) power = Math.imul(power, square)
+  return power
+}
+
+const SPANS: ReadonlyMap<number, Span> = new Map(LOOKS.map((length) => [length, spanOf(length)]))
 
 /**
  * Hashes of parts of a text, polynomials modulo 2^32 (R. Karp, M. Rabin, Efficient randomized pattern-matching algorithms, 1987). After one
@@ -26,16 +39,29 @@ const POWERS: ReadonlyMap<number, number> = new Map(
 export class Hashes {
   readonly length: number
   readonly #text: string
-  /** The hash of each beginning of the text; made when the first long part is asked for. */
-  #sums: Int32Array | null = null
+  readonly #room: Sums | null
+  /** Of each beginning of the text; made when the first long part is asked for. */
+  #sums: Sums | null = null
 
-  constructor(text: string) {
+  /** `room`: for the sums, where many texts are looked at one after the other; of their length and one more. */
+  constructor(text: string, room: Sums | null = null) {
     this.#text = text
+    this.#room = room
     this.length = text.length
   }
 
-  hash(from: number, length: number): number {
-    return hashOf(length === SHORTEST_WORD ? this.#directly(from) : this.#between(from, length), length)
+  /** Of a part that has one of the lengths of `LOOKS`: 30 bits. */
+  short(from: number, length: number): number {
+    if (length === SHORTEST_WORD) return hashOf(this.#directly(from), length)
+    this.#sums ??= this.#allSums()
+    return hashOf(part(this.#sums.sums, from, length, SPANS.get(length)!.power), length)
+  }
+
+  /** Of a part of any length: 52 bits, so that nothing else has it. */
+  long(from: number, { length, power, otherPower }: Span): number {
+    this.#sums ??= this.#allSums()
+    const high = part(this.#sums.sums, from, length, power) >>> 12
+    return high * 2 ** 32 + (part(this.#sums.otherSums, from, length, otherPower) >>> 0)
   }
 
   #directly(from: number): number {
@@ -44,20 +70,33 @@ export class Hashes {
     return sum
   }
 
-  #between(from: number, length: number): number {
-    this.#sums ??= this.#allSums()
-    return (this.#sums[from + length]! - Math.imul(this.#sums[from]!, POWERS.get(length)!)) | 0
-  }
-
-  #allSums(): Int32Array {
-    const sums = new Int32Array(this.length + 1)
-    let sum = 0
+  #allSums(): Sums {
+    const all = this.#room ?? roomFor(this.length)
+    const { sums, otherSums } = all
+    let [sum, other] = [0, 0]
     for (let at = 0; at < this.length; at++) {
-      sum = summed(sum, this.#text.charCodeAt(at))
+      const char = this.#text.charCodeAt(at)
+      sum = summed(sum, char)
+      other = (Math.imul(other, OTHER_BASE) + char) | 0
       sums[at + 1] = sum
+      otherSums[at + 1] = other
     }
-    return sums
+    return all
   }
+}
+
+export interface Sums {
+  readonly sums: Int32Array
+  readonly otherSums: Int32Array
+}
+
+/** For texts of at most so many characters. The first sum is that of no characters, and stays 0. */
+export function roomFor(length: number): Sums {
+  return { sums: new Int32Array(length + 1), otherSums: new Int32Array(length + 1) }
+}
+
+function part(sums: Int32Array, from: number, length: number, power: number): number {
+  return (sums[from + length]! - Math.imul(sums[from]!, power)) | 0
 }
 
 /** The sum of a text with one more character. */
