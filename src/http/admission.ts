@@ -2,7 +2,7 @@
 import type { RequestHandler } from 'express'
 import type { OperationInfo } from '../../generated/operations.ts'
 import type { Audit } from '../access/audit.ts'
-import { administers, mayCall } from '../access/principal.ts'
+import { administers, mayCall, type Principal, type TokenScope } from '../access/principal.ts'
 import type { Verdict } from '../access/verdict.ts'
 import type { AppContext } from '../context.ts'
 import { ServiceError } from '../errors.ts'
@@ -26,7 +26,7 @@ export function authenticate({ principalOf, audit, tokens }: AppContext, counted
       localsOf(response).principal = principal
       // Also where nothing is served: what there is below /admin is no business of others.
       const forbidden = request.path.startsWith('/admin/') && !administers(principal)
-      next(forbidden ? new ServiceError('FORBIDDEN') : undefined)
+      next(forbidden ? notAnAdministrator(principal) : undefined)
     }
     const verdict = principalOf(factsOf(response))
     if (verdict instanceof Promise) verdict.then(act).catch(next)
@@ -40,10 +40,21 @@ export function checkAccess({ access, scope }: OperationInfo): RequestHandler {
   return (_request, response, next) => {
     const { principal, signed } = localsOf(response)
     if (signed) return next()
-    if (!principal || !mayCall(principal, scope)) throw new ServiceError('FORBIDDEN')
-    if (access === 'administrator' && !administers(principal)) throw new ServiceError('FORBIDDEN')
+    if (!principal || !mayCall(principal, scope)) throw lacking(principal, scope)
+    if (access === 'administrator' && !administers(principal)) throw notAnAdministrator(principal)
     next()
   }
+}
+
+/** Says which scope a token would have to have. */
+function lacking(principal: Principal | null | undefined, scope: TokenScope): ServiceError {
+  const known = principal && !principal.scopes.includes(scope)
+  return new ServiceError('FORBIDDEN', known ? { message: `The token lacks the scope ${scope}.` } : {})
+}
+
+function notAnAdministrator(principal: Principal): ServiceError {
+  if (!principal.scopes.includes('admin')) return lacking(principal, 'admin')
+  return new ServiceError('FORBIDDEN', { message: 'Only an administrator may do this.' })
 }
 
 /** Tells the audit log of what an administrator is about to do. */

@@ -6,7 +6,7 @@ import { operationManifest } from '../../generated/operations.ts'
 import { LOCAL_PRINCIPAL, type Principal } from '../../src/access/principal.ts'
 import { ServiceError } from '../../src/errors.ts'
 import { checkAccess } from '../../src/http/admission.ts'
-import { call, refused } from '../helpers/http.ts'
+import { call, type ErrorBody, refused } from '../helpers/http.ts'
 import { startIdentityProvider } from '../helpers/identity-provider.ts'
 import { startServer } from '../helpers/server.ts'
 
@@ -23,10 +23,15 @@ function passes(access: 'public' | 'principal' | 'administrator', principal: Pri
 }
 
 test('FORBIDDEN: only the administrator passes where the contract says so', () => {
-  for (const principal of [somebody, null]) {
+  const reader: Principal = { ...LOCAL_PRINCIPAL, scopes: ['read'] }
+  for (const [principal, message] of [
+    [somebody, 'Only an administrator may do this.'],
+    [reader, `The token lacks the scope ${operation!.scope === 'read' ? 'admin' : operation!.scope}.`],
+    [null, 'You may not do this.'],
+  ] as const) {
     assert.throws(
       () => passes('administrator', principal),
-      (error) => error instanceof ServiceError && error.code === 'FORBIDDEN' && error.status === 403,
+      (error) => error instanceof ServiceError && error.code === 'FORBIDDEN' && error.message === message,
     )
   }
   assert.ok(passes('administrator', LOCAL_PRINCIPAL))
@@ -40,6 +45,8 @@ test('FORBIDDEN: nobody else is told what there is below /admin, not even that t
   const as = async (sub: string) => ({ headers: { Authorization: `Bearer ${await idp.token({ sub })}` } })
   for (const path of ['/admin/collections', '/admin/nowhere', '/admin/']) {
     await refused(server, 'GET', path, await as('ada'), [403, 'forbidden'])
+    const { body } = await call<ErrorBody>(server, 'GET', path, await as('ada'))
+    assert.equal(body.error.message, 'Only an administrator may do this.')
     await refused(server, 'GET', path, await as('root'), [404, 'not_found'])
     assert.equal((await call(server, 'GET', path)).status, 401)
   }

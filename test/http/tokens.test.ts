@@ -83,6 +83,13 @@ describe('an access token', () => {
     const writer = bearer((await mint(server, { name: 'w', scopes: ['write'] })).token)
     assert.deepEqual([await status(server, reader), await status(server, reader, 'POST')], [200, 403])
     assert.deepEqual([await status(server, writer), await status(server, writer, 'POST')], [403, 201])
+    const told = async (headers: Headers, method: string, path: string) => {
+      const body = method === 'POST' ? { body: greeting() } : {}
+      return (await call<ErrorBody>(server, method, path, { headers, ...body })).body.error.message
+    }
+    assert.equal(await told(reader, 'POST', '/api/workflows'), 'The token lacks the scope write.')
+    assert.equal(await told(writer, 'GET', '/api/workflows'), 'The token lacks the scope read.')
+    assert.equal(await told(writer, 'GET', '/admin/nothing'), 'The token lacks the scope admin.')
     const all = await mint(server, { name: 'a', scopes: ['admin', 'read', 'write'] })
     assert.deepEqual(all.scopes, ['admin', 'read', 'write'])
     assert.equal((await mint(server, { name: 'd', scopes: null, expires_at: null })).expires_at, null)
