@@ -36,8 +36,9 @@ const CALLS = `  --workflow ID=FILE    the file that a workflow.Call of ID runs;
                         with ./ is a file in the folder of FILE or below, any other the id of a bundled example`
 
 const DETAILS: Readonly<Record<CommandName, string>> = {
-  serve: `It listens on 127.0.0.1:7777 unless told otherwise. Settings are environment variables that begin with SVC_;
-the README lists them.
+  serve: `It listens on 127.0.0.1:7777 unless told otherwise. Settings are environment variables, which the README lists:
+those that begin with SVC_, SECRETS_MASTER_KEY, and IDP_URL with IDP_KEY, which make callers sign in with an identity
+provider.
 
   --host HOST           the address to listen on
   --port PORT           0 takes any free one`,
@@ -123,9 +124,10 @@ Exit codes: 0 done; 1 not possible, or the settings are wrong; 2 wrong usage; 13
   'deploy-token': `For tooling that deploys: a server does not read this token, and it does not protect the API.
 
 The token is ${TOKEN_VARIABLE}, else the key ${TOKEN_KEY} in FILE. Where there is neither, 32 random bytes in
-base64url are made and kept in FILE under that key, the rest of FILE as it is; only its owner may read FILE then.
-Processes that do so at once get the same token. The token alone goes to standard output, where it came from to
-standard error.
+base64url are made and kept in FILE under that key; only its owner may read FILE then. FILE gets one line more and
+keeps every other byte; where it is a mapping in braces, or null, it is written anew, with its values and comments.
+Processes that do so at once agree on one token by the file FILE.token; where that is another user's, they refuse.
+The token alone goes to standard output, where it came from to standard error.
 
   --config FILE         a YAML mapping, which need not be there (deployment.yaml in this folder)
   --source              writes environment, file or none in place of the token, and makes none

@@ -1,10 +1,10 @@
-// The key `server_auth_token` of a deployment.yaml. Everything else in that file is its owner's, and stays as it is.
+// The token in a deployment.yaml, and the agreement of processes that put one there at once. Its text: config-text.ts.
 import { lstatSync, realpathSync } from 'node:fs'
 import { platform } from 'node:os'
-import { isAlias, isMap, isScalar, LineCounter, parseDocument, Scalar, YAMLMap } from 'yaml'
 import { StartError } from '../start-error.ts'
-import { codeOf, putFile, putNewFile, readText, removeFile, type TextFile } from './files.ts'
-import { isToken, TOKEN_KEY, TOKEN_RULE } from './rule.ts'
+import { tokenIn, withToken } from './config-text.ts'
+import { codeOf, putFile, putNewFile, readOwnText, readText, removeFile, type TextFile } from './files.ts'
+import { isToken } from './rule.ts'
 
 export interface StoredToken {
   readonly token: string
@@ -28,27 +28,38 @@ export function storedToken(path: string): StoredToken | null {
  * The token in a file, after one was put there if it had none. A token is agreed upon before it is written: the first
  * process to give the claim its name decides, and whoever comes later, or after a crash, writes what the claim says.
  * `made` tells whether this call wrote it.
- * @throws StartError as above, or where the file cannot be written
+ * @throws StartError as above, where the file cannot be written, or where somebody else made the claim
  */
 export function adoptToken(path: string, make: () => string): StoredToken & { made: boolean } {
   const target = realPath(path)
   const claim = `${target}.token`
   for (;;) {
-    putNewFile(claim, make())
-    const claimed = readText(claim)
+    const ours = make()
+    const { put, uid } = putNewFile(claim, ours)
+    const claimed = put ? ours : claimedToken(claim, target, uid)
     // After the claim was made: whoever had one before has written its token by now.
     const stored = storedToken(target)
     if (stored === null && claimed === null) continue
-    if (stored === null) putFile(target, withToken(readText(target)?.text ?? '', claimedToken(claimed!.text, claim)))
+    if (stored === null) putToken(target, claimed!)
     removeFile(claim)
     const { token, mode } = stored ?? storedToken(target)!
     return { token, mode, made: stored === null }
   }
 }
 
-function claimedToken(text: string, claim: string): string {
-  if (isToken(text)) return text
+/** What another process decided; null where it is through with it. Who owns the file could write the token as well. */
+function claimedToken(claim: string, target: string, uid: number): string | null {
+  const owner = lstatSync(target, { throwIfNoEntry: false })?.uid ?? uid
+  const file = readOwnText(claim, [uid, owner], 'try again, or remove it if no other process is at it')
+  if (file === null || isToken(file.text)) return file?.text ?? null
   throw new StartError(`${claim} holds no token; remove it if it is not yours`)
+}
+
+function putToken(target: string, token: string): void {
+  const text = withToken(readText(target)?.text ?? '', token)
+  // It throws: nothing that cannot be read again takes the place of the file.
+  tokenIn(text, target)
+  putFile(target, text)
 }
 
 function exposedMode({ mode }: TextFile): number | null {
@@ -63,37 +74,4 @@ function realPath(path: string): string {
     if (codeOf(error) === 'ENOENT' && !lstatSync(path, { throwIfNoEntry: false })) return path
     throw new StartError(`${path} cannot be read (${codeOf(error)}); check where its link leads`, { cause: error })
   }
-}
-
-function tokenIn(text: string, path: string): string | null {
-  const lines = new LineCounter()
-  // Pretty errors quote the file, secrets included.
-  const document = parseDocument(text, { prettyErrors: false, lineCounter: lines })
-  const [error] = document.errors
-  if (error) throw new StartError(`${path} is not valid YAML (line ${lines.linePos(error.pos[0]).line})`)
-  const { contents } = document
-  if (contents === null || (isScalar(contents) && contents.value === null)) return null
-  if (!isMap(contents)) throw new StartError(`${path} is not a YAML mapping, as a deployment's settings are`)
-  if (!contents.has(TOKEN_KEY)) return null
-  const node = contents.get(TOKEN_KEY, true)
-  const value = isAlias(node) ? node.resolve(document) : node
-  if (!isScalar(value) || typeof value.value !== 'string')
-    throw new StartError(`${TOKEN_KEY} in ${path} is not a text; put it in quotes, or remove the key to get a new one`)
-  if (!isToken(value.value)) throw new StartError(`${TOKEN_KEY} in ${path} ${TOKEN_RULE}`)
-  return value.value
-}
-
-/** The text of a file with the token in it. It is read without types, so that no number is written in another way. */
-function withToken(text: string, token: string): string {
-  const document = parseDocument(text, { schema: 'failsafe', uniqueKeys: false })
-  if (!isMap(document.contents)) {
-    const map = new YAMLMap(document.schema)
-    map.commentBefore = document.contents?.commentBefore
-    document.contents = map as unknown as typeof document.contents
-  }
-  const value = new Scalar(token)
-  // A token may look like a number.
-  value.type = Scalar.QUOTE_DOUBLE
-  document.set(TOKEN_KEY, value)
-  return document.toString({ lineWidth: 0 })
 }

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import {
   closeSync,
+  constants,
   fchownSync,
   fstatSync,
   fsyncSync,
@@ -10,6 +11,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  type Stats,
   statSync,
   writeFileSync,
 } from 'node:fs'
@@ -18,6 +20,7 @@ import { dirname } from 'node:path'
 import { StartError } from '../start-error.ts'
 
 const OWNER_ONLY = 0o600
+const OTHERS = 0o077
 /** Nobody writes a longer one by hand. */
 const MOST_BYTES = 1 << 20
 
@@ -27,28 +30,57 @@ export interface TextFile {
   readonly mode: number
 }
 
+type Refuse = (why: string, cause?: unknown) => StartError
+
 /**
  * A UTF-8 text of at most 1 MiB, or null where there is no file.
  * @throws StartError where it is no such thing, or cannot be read
  */
 export function readText(path: string): TextFile | null {
-  const refuse = (why: string, cause?: unknown) => new StartError(`${path} cannot be read (${why})`, { cause })
+  const refuse: Refuse = (why, cause) => new StartError(`${path} cannot be read (${why})`, { cause })
+  return read(path, 0, refuse, () => {})
+}
+
+const FOREIGN: Readonly<Record<string, string>> = { ELOOP: 'it is a link', EACCES: 'it belongs to another user' }
+
+/**
+ * The same, of a file that nobody but one of `owners` can have put there or read: no link, and for its owner alone.
+ * `advice` is what to do where it is another.
+ */
+export function readOwnText(path: string, owners: readonly number[], advice: string): TextFile | null {
+  const refuse: Refuse = (why, cause) =>
+    new StartError(`${path} is not to be trusted (${FOREIGN[why] ?? why}); ${advice}`, { cause })
+  return read(path, constants.O_NOFOLLOW, refuse, ({ uid, mode }) => {
+    if (platform() === 'win32') return
+    if (!owners.includes(uid)) throw refuse('EACCES')
+    if ((mode & OTHERS) !== 0) throw refuse(`others may use it, mode ${(mode & 0o777).toString(8)}`)
+  })
+}
+
+/** What is opened is what is looked at: a name may lead elsewhere a moment later. */
+function read(path: string, flag: number, refuse: Refuse, check: (stats: Stats) => void): TextFile | null {
+  let file: number | null = null
   try {
-    const stats = statSync(path)
-    // A pipe would be waited for.
+    // A pipe would be waited for. Windows has neither flag, and undefined adds nothing.
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | flag)
+    const stats = fstatSync(file)
     if (!stats.isFile()) throw refuse('it is no file')
+    check(stats)
     if (stats.size > MOST_BYTES) throw refuse('it is longer than 1 MiB')
-    return { text: utf8(readFileSync(path), refuse), mode: stats.mode & 0o777 }
+    return { text: utf8(readFileSync(file), refuse), mode: stats.mode & 0o777 }
   } catch (error) {
     if (error instanceof StartError) throw error
     if (codeOf(error) === 'ENOENT') return null
     throw refuse(codeOf(error), error)
+  } finally {
+    if (file !== null) closeSync(file)
   }
 }
 
-function utf8(bytes: Uint8Array, refuse: (why: string) => Error): string {
+function utf8(bytes: Uint8Array, refuse: Refuse): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    // A byte order mark stays.
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch {
     throw refuse('it is not UTF-8')
   }
@@ -56,30 +88,43 @@ function utf8(bytes: Uint8Array, refuse: (why: string) => Error): string {
 
 /** Puts a text in the place of what is at `path`, whose owner keeps it. @throws StartError */
 export function putFile(path: string, text: string): void {
-  written(path, text, (draft) => renameSync(draft, path))
+  const keep = (file: number) => keepOwner(file, path)
+  written(path, text, keep, (draft) => renameSync(draft, path))
 }
 
-/** Puts a text at `path` where nothing is yet, and leaves what is there. @throws StartError */
-export function putNewFile(path: string, text: string): void {
-  written(path, text, (draft) => {
+/**
+ * Puts a text at `path`, for this user alone; where something is already, it stays. `uid` is whose the files of this user
+ * are there, which on a disk of the network may be another number than that of the process.
+ * @throws StartError
+ */
+export function putNewFile(path: string, text: string): { put: boolean; uid: number } {
+  const made = { put: true, uid: -1 }
+  const see = (file: number) => {
+    made.uid = fstatSync(file).uid
+  }
+  written(path, text, see, (draft) => {
     try {
       linkSync(draft, path)
     } catch (error) {
       if (codeOf(error) !== 'EEXIST') throw error
+      made.put = false
     }
   })
+  return made
 }
 
 export function removeFile(path: string): void {
   rmSync(path, { force: true })
 }
 
-function written(path: string, text: string, place: (draft: string) => void): void {
+type Prepare = (file: number) => void
+
+function written(path: string, text: string, prepare: Prepare, place: (draft: string) => void): void {
   const draft = `${path}.${randomBytes(6).toString('hex')}`
   try {
     const file = openSync(draft, 'wx', OWNER_ONLY)
     try {
-      keepOwner(file, path)
+      prepare(file)
       writeFileSync(file, text)
       fsyncSync(file)
     } finally {
@@ -88,7 +133,9 @@ function written(path: string, text: string, place: (draft: string) => void): vo
     place(draft)
     syncFolder(dirname(path))
   } catch (error) {
-    throw new StartError(`${path} cannot be written (${codeOf(error)}); check its folder`, { cause: error })
+    throw new StartError(`${path} cannot be written (${codeOf(error)}); check its folder and its owner`, {
+      cause: error,
+    })
   } finally {
     rmSync(draft, { force: true })
   }

@@ -1,5 +1,6 @@
 // The token of deployments: where it is looked for, how one is made and kept, and what is refused.
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
@@ -31,6 +32,10 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 const mode = (path: string) => statSync(path).mode & 0o777
 const write = (text: string | Uint8Array) => writeFileSync(config_file, text, { mode: 0o600 })
+const claim = (text: string, mode = 0o600) => {
+  writeFileSync(`${config_file}.token`, text)
+  chmodSync(`${config_file}.token`, mode)
+}
 const resolve = () => resolveServerToken({ environment: {}, config_file })
 
 /** Holds that it is refused in one line that begins with where, and that nothing is left behind or changed. */
@@ -46,6 +51,19 @@ function refuses(message: RegExp, environment: Record<string, string> = {}): voi
     },
   )
   assert.deepEqual(readdirSync(folder), before)
+}
+
+const ADMINISTRATOR = { skip: process.getuid?.() !== 0 && 'only an administrator may' }
+const NOBODY = 65_534
+
+/** Does it as another user, whose files it makes. */
+function asNobody(act: () => void): void {
+  process.seteuid!(NOBODY)
+  try {
+    act()
+  } finally {
+    process.seteuid!(0)
+  }
 }
 
 describe('the token of a deployment', () => {
@@ -150,7 +168,7 @@ describe('the token of a deployment', () => {
   })
 
   test('is the one that an interrupted call had decided upon', () => {
-    writeFileSync(`${config_file}.token`, GIVEN, { mode: 0o600 })
+    claim(GIVEN)
     assert.equal(resolve().token, GIVEN)
     assert.deepEqual(readdirSync(folder), ['deployment.yaml'])
   })
@@ -166,7 +184,15 @@ describe('the token of a deployment', () => {
     assert.deepEqual(readdirSync(folder), ['deployment.yaml'])
   })
 
-  test('stays with the owner of the file', { skip: process.getuid?.() !== 0 && 'only an administrator may' }, () => {
+  test('is the one that the owner of the file had decided upon', ADMINISTRATOR, () => {
+    write('a: 1\n')
+    claim(GIVEN)
+    for (const path of [config_file, `${config_file}.token`]) chownSync(path, NOBODY, NOBODY)
+    assert.equal(resolve().token, GIVEN)
+    assert.deepEqual([readdirSync(folder), statSync(config_file).uid], [['deployment.yaml'], NOBODY])
+  })
+
+  test('stays with the owner of the file', ADMINISTRATOR, () => {
     write('a: 1\n')
     chownSync(config_file, 12_345, 12_345)
     resolve()
@@ -236,10 +262,56 @@ describe('what is no token of a deployment', () => {
     refuses(/cannot be read \(ENOTDIR\)/)
   })
 
-  test('a claim that is none is left to its owner', () => {
-    writeFileSync(`${config_file}.token`, 'a note')
+  test('a pipe is refused, and not waited for', { skip: process.platform === 'win32' }, () => {
+    execFileSync('mkfifo', [config_file, `${config_file}.token`])
+    refuses(/deployment\.yaml cannot be read \(it is no file\)/)
+    rmSync(config_file)
+    refuses(/deployment\.yaml\.token is not to be trusted \(it is no file\)/)
+  })
+
+  test('a file that could not be read again is not put in its place', () => {
+    write('!!str {a: 1}')
+    assert.throws(resolve, /deployment\.yaml is not a YAML mapping/)
+    assert.equal(readFileSync(config_file, 'utf8'), '!!str {a: 1}')
+  })
+})
+
+describe('a claim', () => {
+  test('that is none is left to its owner', () => {
+    claim('a note')
     refuses(/deployment\.yaml\.token holds no token; remove it if it is not yours/)
     assert.equal(readFileSync(`${config_file}.token`, 'utf8'), 'a note')
+  })
+
+  test('that others may use is refused', { skip: process.platform === 'win32' }, () => {
+    for (const mode of [0o644, 0o620, 0o601]) {
+      claim(GIVEN, mode)
+      refuses(
+        new RegExp(`yaml\\.token is not to be trusted \\(others may use it, mode ${mode.toString(8)}\\); try again`),
+      )
+    }
+  })
+
+  test('that is a link or a folder is refused', { skip: process.platform === 'win32' }, () => {
+    writeFileSync(join(folder, 'other'), GIVEN, { mode: 0o600 })
+    for (const leads of ['other', 'nowhere']) {
+      symlinkSync(leads, `${config_file}.token`)
+      refuses(/yaml\.token is not to be trusted \(it is a link\); try again, or remove it/)
+      rmSync(`${config_file}.token`)
+    }
+    mkdirSync(`${config_file}.token`)
+    refuses(/yaml\.token is not to be trusted \(it is no file\)/)
+  })
+
+  test('of another user is refused, whoever of the two is the administrator', ADMINISTRATOR, () => {
+    chmodSync(folder, 0o1777)
+    claim(GIVEN)
+    asNobody(() => refuses(/yaml\.token is not to be trusted \(it belongs to another user\); try again, or remove it/))
+    rmSync(`${config_file}.token`)
+    write('a: 1\n')
+    asNobody(() => claim(GIVEN))
+    refuses(/yaml\.token is not to be trusted \(it belongs to another user\)/)
+    assert.equal(readFileSync(config_file, 'utf8'), 'a: 1\n')
   })
 })
 
