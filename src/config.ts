@@ -4,8 +4,10 @@ import { join } from 'node:path'
 import { type AccessSettings, type RateLimitSettings, readAccess, readRateLimit } from './config/access.ts'
 import { mismatches } from './config/mode.ts'
 import { type Environment, settingsReader } from './config/reader.ts'
+import { limiterWarnings, unknownSettings } from './config/warnings.ts'
 import { isAllowEntry } from './net/allow.ts'
 import { knownSecrets } from './redaction/known.ts'
+import { isSecretName } from './secret-name.ts'
 import { SHORTEST_KEY } from './vault/master-key.ts'
 
 export interface Config extends AccessSettings, RateLimitSettings {
@@ -43,7 +45,7 @@ export interface Config extends AccessSettings, RateLimitSettings {
   secrets_master_key_new: string | null
   /** Values that nobody is to read in what is served or logged. */
   known_secrets: readonly string[]
-  /** What is set and has no effect, a sentence each. */
+  /** What is set and has no effect, or takes away a protection, a sentence each. */
   warnings: readonly string[]
 }
 
@@ -101,6 +103,7 @@ export function readConfig(environment: Environment, listen: { host: string; por
   }
   if (problems.length > 0) throw new ConfigError(problems)
   warnings.push(...mismatches(config))
+  warnings.push(...limiterWarnings(config, listen.host), ...unknownSettings(environment, read.asked))
   return config
 }
 
@@ -112,6 +115,7 @@ function allowed(entry: string, problems: string[]): boolean {
 }
 
 const SECRET = /^SVC_SECRET_(.*)$/s
+const SECRET_NAME = 'up to 128 letters, digits and _, and no digit at its beginning'
 
 /** The values as they are: a space at an end may belong to a secret. Those that are empty are not set. */
 function secrets(environment: Environment, problems: string[]): Record<string, string> {
@@ -119,8 +123,8 @@ function secrets(environment: Environment, problems: string[]): Record<string, s
   for (const [variable, value] of Object.entries(environment)) {
     const name = SECRET.exec(variable)?.[1]
     if (name === undefined || !value?.trim()) continue
-    if (/^\w{1,100}$/.test(name)) found.push([name, value])
-    else problems.push(`${variable} must be named SVC_SECRET_<NAME>, with letters, digits and _ in its NAME`)
+    if (isSecretName(name)) found.push([name, value])
+    else problems.push(`${variable} must be named SVC_SECRET_<NAME>: a NAME has ${SECRET_NAME}`)
   }
   return Object.fromEntries(found.sort(([a], [b]) => (a < b ? -1 : 1)))
 }

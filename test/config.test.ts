@@ -5,6 +5,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { type Config, ConfigError, type Environment, readConfig } from '../src/config.ts'
+import { isSecretName } from '../src/secret-name.ts'
 import { rangesOf } from './access/kit.ts'
 
 const LISTEN = { host: '127.0.0.1', port: 7777 }
@@ -115,6 +116,8 @@ const BAD_RANGES = [
   '*',
 ]
 
+const NO_SWITCH = ['maybe', '2', 'trueish', 'flase', 'o', 'disabled', 'null', '127.0.0.1', 'true false']
+
 /** Values that are refused, each alone. */
 const BAD: Record<string, string[]> = {
   SVC_DATABASE_URL: ['postgres://x', '/srv/x.db', 'sqlite:'],
@@ -134,7 +137,10 @@ const BAD: Record<string, string[]> = {
   SVC_WS_RATE_LIMIT_MAX: ['0', '1000001'],
   SVC_RATE_LIMIT_MAX: ['0', '1000000001', '-5'],
   SVC_RATE_LIMIT_WINDOW_MS: ['99', '86400001', '1s'],
-  SVC_TRUST_LOCALHOST: ['maybe', '2', 'trueish'],
+  SVC_TRUST_LOCALHOST: NO_SWITCH,
+  SVC_RATE_LIMIT_DISABLED: NO_SWITCH,
+  SVC_RATE_LIMIT_TRUST_PROXY: NO_SWITCH,
+  SVC_WS_RATE_LIMIT_DISABLED: NO_SWITCH,
   SVC_TRUST_LOCAL_NETWORKS: BAD_RANGES,
   SVC_TRUSTED_PROXIES: BAD_RANGES,
   SVC_ALLOWED_HOSTS: [
@@ -238,7 +244,10 @@ describe('settings', () => {
   for (const [name, [key, text, value]] of Object.entries(GOOD)) {
     test(`${name} is read, and changes nothing else`, () => {
       const known_secrets = name.endsWith('_TOKEN') ? [text] : []
-      assert.deepEqual(read({ [name]: ` ${text} ` }), { ...DEFAULTS, known_secrets, [key]: value })
+      const { warnings, ...found } = read({ [name]: ` ${text} ` })
+      const { warnings: _none, ...defaults } = DEFAULTS
+      assert.deepEqual(found, { ...defaults, known_secrets, [key]: value })
+      assert.deepEqual(warnings.length, name === 'SVC_RATE_LIMIT_DISABLED' ? 1 : 0)
     })
   }
 
@@ -271,9 +280,18 @@ describe('settings', () => {
     const given = { SVC_SECRET_B: ' b ', SVC_SECRET_a_1: 'a', SVC_SECRET_EMPTY: '', SVC_SECRETS: 'x', OTHER: 'y' }
     assert.deepEqual(read(given).secrets, { B: ' b ', a_1: 'a' })
     assert.deepEqual(read({ SVC_SECRET___proto__: 'p' }).secrets, Object.fromEntries([['__proto__', 'p']]))
-    const problems = problemsOf({ SVC_SECRET_: 'hidden', 'SVC_SECRET_A-B': 'hidden', SVC_PUBLIC_URL: 'x' })
-    assert.equal(problems.length, 3)
-    assert.ok(problems.every((problem) => !problem.includes('hidden')))
+  })
+
+  test('secrets are named as the contract says, or refused without their values', () => {
+    const document = readFileSync(new URL('../generated/openapi.json', import.meta.url), 'utf8')
+    const { pattern } = JSON.parse(document).components.schemas.SecretName as { pattern: string }
+    const names = ['A', '_', 'a_1', 'A'.repeat(128), '', '9', '1A', 'A-B', 'A.B', 'A B', 'Ä', 'A\n', 'A'.repeat(129)]
+    for (const name of names) {
+      assert.equal(isSecretName(name), new RegExp(pattern).test(name), name)
+      const problems = problemsOf({ [`SVC_SECRET_${name}`]: 'hidden' })
+      assert.equal(problems.length, isSecretName(name) ? 0 : 1, name)
+      assert.ok(problems.every((problem) => problem.startsWith(`SVC_SECRET_${name} `) && !problem.includes('hidden')))
+    }
   })
 
   test('master keys are taken as texts, and one that is too short is named without it', () => {
@@ -296,12 +314,61 @@ describe('settings', () => {
     assert.deepEqual(read(given).known_secrets, Object.values(given))
   })
 
-  test('a switch is on unless it says no', () => {
-    for (const off of ['0', 'false', 'no', 'off', 'FALSE']) {
+  test('a switch is on or off by words that mean it', () => {
+    for (const off of ['0', 'false', 'no', 'off', 'FALSE', ' Off ']) {
       assert.equal(read({ SVC_WS_RATE_LIMIT_DISABLED: off }).ws_rate_limit_disabled, false, off)
+      assert.equal(read({ SVC_TRUST_LOCALHOST: off }).trust_localhost, false, off)
     }
-    for (const on of ['1', 'true', 'yes', 'on', 'anything']) {
+    for (const on of ['1', 'true', 'yes', 'on', 'TRUE', ' Yes ']) {
       assert.equal(read({ SVC_WS_RATE_LIMIT_DISABLED: on }).ws_rate_limit_disabled, true, on)
+      assert.equal(read({ SVC_TRUST_LOCALHOST: on }).trust_localhost, true, on)
     }
+  })
+})
+
+describe('warnings at the start', () => {
+  const warned = (environment: Environment, host = LISTEN.host) => readConfig(environment, { ...LISTEN, host }).warnings
+
+  test('name what is no setting, and the one that it may be', () => {
+    const near = {
+      SVC_TRUSTED_PROXY: 'SVC_TRUSTED_PROXIES',
+      SVC_TRUST_PROXY: 'SVC_TRUSTED_PROXIES',
+      SVC_RATE_LIMIT_DISABLE: 'SVC_RATE_LIMIT_DISABLED',
+      SVC_ALLOWED_ORIGIN: 'SVC_ALLOWED_ORIGINS',
+      SVC_DATADIR: 'SVC_DATA_DIR',
+    }
+    for (const [name, meant] of Object.entries(near))
+      assert.deepEqual(warned({ [name]: 'x' }), [`${name} is no setting, and has no effect; did you mean ${meant}?`])
+    const far = { SVC_PORT: '80', SVC_: 'x', SVC_NOTHING_OF_THE_KIND: 'x' }
+    assert.deepEqual(
+      warned(far),
+      Object.keys(far)
+        .sort()
+        .map((name) => `${name} is no setting, and has no effect`),
+    )
+  })
+
+  test('are silent on settings, on what is empty, on what others read, and on what no server reads', () => {
+    const silent = {
+      SVC_TRUSTED_PROXY: ' ',
+      SVC_SECRET_KEY: 'word',
+      SVC_TEST_SCALE: '1',
+      SVC_BENCH_SCALE: '1',
+      AUTH_PROVIDER: 'local',
+      SERVER_AUTH_TOKEN: 'a token for deployments',
+      SVCS: 'x',
+      PATH: '/bin',
+    }
+    assert.deepEqual(warned(silent), [])
+  })
+
+  test('tell that the limit of requests is off, or that callers can get around it', () => {
+    for (const host of ['127.0.0.1', '0.0.0.0'])
+      assert.match(warned({ SVC_RATE_LIMIT_DISABLED: 'on' }, host).join(), /^SVC_RATE_LIMIT_DISABLED is on: /)
+    assert.deepEqual(warned({ SVC_RATE_LIMIT_DISABLED: 'off' }, '0.0.0.0'), [])
+    for (const host of ['0.0.0.0', '::', '192.0.2.1', 'box.example', '127.example'])
+      assert.match(warned({ SVC_RATE_LIMIT_TRUST_PROXY: '1' }, host).join(), /^SVC_RATE_LIMIT_TRUST_PROXY is on and /)
+    for (const host of ['127.0.0.1', '127.0.0.2', '::1', 'localhost'])
+      assert.deepEqual(warned({ SVC_RATE_LIMIT_TRUST_PROXY: '1' }, host), [])
   })
 })

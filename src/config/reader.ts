@@ -6,19 +6,26 @@ export type SettingsReader = ReturnType<typeof settingsReader>
 
 /** Reads single settings; what is wrong with one is added to `problems`, and it counts as absent. */
 export function settingsReader(environment: Environment, problems: string[]) {
-  const text = (name: string): string | null => environment[name]?.trim() || null
+  const asked = new Set<string>()
+  const text = (name: string): string | null => {
+    asked.add(name)
+    return environment[name]?.trim() || null
+  }
+  const boolean = (name: string): boolean | null => {
+    const value = text(name)
+    if (value === null) return null
+    if (/^(?:1|true|yes|on)$/i.test(value)) return true
+    if (!/^(?:0|false|no|off)$/i.test(value)) problems.push(`${name} must be true or false, and is "${value}"`)
+    return false
+  }
   return {
+    /** The names of the settings that were read. */
+    asked: asked as ReadonlySet<string>,
     text,
-    flag: (name: string): boolean => !['', '0', 'false', 'no', 'off'].includes((text(name) ?? '').toLowerCase()),
     /** Null where it is absent. */
-    boolean(name: string): boolean | null {
-      const value = text(name)?.toLowerCase() ?? null
-      if (value === null) return null
-      if (['1', 'true', 'yes', 'on'].includes(value)) return true
-      if (!['0', 'false', 'no', 'off'].includes(value))
-        problems.push(`${name} must be true or false, and is "${text(name)}"`)
-      return false
-    },
+    boolean,
+    /** False where it is absent. */
+    flag: (name: string): boolean => boolean(name) ?? false,
     list: (name: string): string[] =>
       (text(name) ?? '')
         .split(',')
