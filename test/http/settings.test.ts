@@ -65,6 +65,28 @@ describe('getSettings, updateSettings', () => {
     assert.deepEqual(await settingsOf(server), DEFAULTS)
   })
 
+  test('name what is no setting at its place, however it is spelled', async () => {
+    await using server = await startServer()
+    for (const [name, at] of [
+      ['Jobs.Concurrent', 'Jobs.Concurrent'],
+      ['a/b~', 'a~1b~0'],
+      ['', ''],
+      ['constructor', 'constructor'],
+      ['x'.repeat(200), 'x'.repeat(200)],
+    ] as const) {
+      const { status, body } = (await update(server, { [name]: 1 })) as unknown as Answer<ErrorBody>
+      assert.equal(status, 422, name)
+      const message = `There is no setting "${name}".`
+      assert.deepEqual(body.error.problems, [{ path: `/body/values/${at}`, code: 'unknown_setting', message }])
+    }
+    const raw = await call<ErrorBody>(server, 'PUT', '/api/settings', {
+      raw: '{"values":{"__proto__":1}}',
+      headers: { 'Content-Type': 'application/json' },
+    })
+    assert.equal(raw.body.error.problems![0]!.path, '/body/values/__proto__', raw.text)
+    assert.deepEqual(await settingsOf(server), DEFAULTS)
+  })
+
   test('refuse all with every problem, and change nothing', async () => {
     await using server = await startServer()
     const bad = {
@@ -97,7 +119,7 @@ describe('getSettings, updateSettings', () => {
     for (const value of [1.5, '1', true, 31_536_001]) {
       assert.equal((await update(server, { 'jobs.timeout_seconds': value })).status, 422, String(value))
     }
-    for (const values of [{}, { 'Jobs.x': 1 }, { 'jobs.timeout_seconds': [] }, null])
+    for (const values of [{}, { 'jobs.timeout_seconds': [] }, null])
       await refused(server, 'PUT', '/api/settings', { body: { values } }, [400, 'invalid_request'])
     assert.deepEqual(await settingsOf(server), DEFAULTS)
   })
