@@ -17,22 +17,53 @@ function standardError(): DestinationStream {
   return destination({ dest: 2, sync: true })
 }
 
-// The line, and not what it is made of: a secret may stand in a message, a stack, or a property of an error that a library threw.
-function redactedLine(line: string, redactor: Redactor): string {
-  const fields = JSON.parse(line) as Readonly<Record<string, unknown>>
-  const redacted = 'audit' in fields ? redactedAudit(fields, redactor) : redactor.value(fields, { names: true })
-  return redacted === fields ? line : `${JSON.stringify(redacted)}\n`
-}
+type Fields = Readonly<Record<string, unknown>>
 
-/** What callers send to be refused; the rest of the audit log is names and ids, and nobody gets their own out of it by making it their secret. */
-const SENT = ['path', 'reason', 'method', 'request_id']
+/** What callers send to be refused. The rest of the audit log is names and ids, and nobody gets their own out of it by making it their secret. */
+const SENT = new Set(['path', 'reason', 'method', 'request_id'])
+/** What the source says, whatever it is about. Who makes such words their secret does not blot them out for the operator. */
+const SAID = new Set(['level', 'time', 'msg', 'code'])
 /** No scope is called so. */
 const NOBODY = ''
 
-function redactedAudit(fields: Readonly<Record<string, unknown>>, redactor: Redactor): typeof fields {
-  const ours = redactor.of(NOBODY).value(fields, { names: true })
-  const sent = SENT.filter((name) => Object.hasOwn(ours, name)).map((name) => [name, redactor.value(ours[name])])
-  return { ...ours, ...Object.fromEntries(sent) }
+// The line, and not what it is made of: a secret may stand in a message, a stack, or a property of an error that a library threw.
+function redactedLine(line: string, redactor: Redactor): string {
+  const fields = JSON.parse(line) as Fields
+  const isTold = (name: string) => ('audit' in fields ? SENT.has(name) : !SAID.has(name))
+  const told = eachOf(fields, (name, value) => {
+    if (!isTold(name)) return value
+    return name === 'err' ? redactedError(value, redactor) : redactor.value(value)
+  })
+  // Everybody's come first: what is left of a secret after a part of it was taken for something else would not be found.
+  const redacted = redactor.of(NOBODY).value(told, { names: true })
+  return redacted === fields ? line : `${JSON.stringify({ ...redacted, level: fields.level, time: fields.time })}\n`
+}
+
+/** With each member as `change` makes it; the same object where it makes none another. */
+function eachOf(fields: Fields, change: (name: string, value: unknown) => unknown): Fields {
+  const entries = Object.entries(fields).map(([name, value]) => [name, change(name, value)] as const)
+  return entries.some(([name, value]) => !Object.is(value, fields[name])) ? Object.fromEntries(entries) : fields
+}
+
+/** An error as pino writes it. Its type is said by the source, and so are the frames of its stack. */
+function redactedError(error: unknown, redactor: Redactor): unknown {
+  if (typeof error !== 'object' || error === null || Array.isArray(error)) return redactor.value(error)
+  return eachOf(error as Fields, (name, value) => {
+    if (name === 'type') return value
+    return name === 'stack' && typeof value === 'string' ? redactedStack(value, redactor) : redactor.value(value)
+  })
+}
+
+/** Frames as V8 writes them, of modules. */
+const FRAMES =
+  /((?:\n {4}at (?:[\w$.<>#[\] ]{1,200} \()?(?:file:\/\/\/|node:)[^\s()]{1,1000}:\d{1,9}:\d{1,9}\)?(?=\n|$))+)/
+
+/** What stands between the frames are messages; one may have several lines. */
+function redactedStack(stack: string, redactor: Redactor): string {
+  return stack
+    .split(FRAMES)
+    .map((part, at) => (at % 2 === 1 ? part : redactor.text(part)))
+    .join('')
 }
 
 interface Failure {

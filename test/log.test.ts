@@ -95,3 +95,45 @@ test('the cause of a told failure is cut after secrets were replaced in it', () 
   logNodeFailure(log, new Error('y'.repeat(100_000)), true, {})
   assert.equal(last().cause, 'y'.repeat(500))
 })
+
+test('nobody blots words out of what the source says', () => {
+  const lines: string[] = []
+  const redactor = new Redactor(['of-the-service'])
+  const log = createLog('info', redactor, { write: (line: string) => void lines.push(line) })
+  const stack = (err: Error) => err.stack!.slice(err.stack!.indexOf('\n    at '))
+  const err = Object.assign(new TypeError('a TypeError of-the-service\nand their-secret'), { code: 'TypeError' })
+  const words = ['a job could not be resumed', 'TypeError', 'file:///', 'log.test.ts', 'INTERNAL_ERROR', 'request_id']
+  for (const word of [...words, new Date().toISOString().slice(0, 8), 'their-secret']) redactor.add(word, 'somebody')
+  const fields = { err, code: 'INTERNAL_ERROR', request_id: 'their-secret', job_id: 'file:///' }
+  log.error(fields, 'a job could not be resumed')
+  const line = JSON.parse(lines[0]!) as { err: Record<string, string> } & Record<string, unknown>
+  assert.equal(line.level, 50)
+  assert.ok(Number.isFinite(Date.parse(line.time as string)))
+  assert.deepEqual(
+    [line.msg, line.code, line.request_id, line.job_id],
+    ['a job could not be resumed', 'INTERNAL_ERROR', '[redacted]', '[redacted]'],
+  )
+  assert.equal(line.err.type, 'TypeError')
+  assert.equal(line.err.message, 'a [redacted] [redacted]\nand [redacted]')
+  assert.equal(line.err.stack, `[redacted]: a [redacted] [redacted]\nand [redacted]${stack(err)}`)
+  log.info('of-the-service and their-secret')
+  assert.equal((JSON.parse(lines[1]!) as { msg: string }).msg, '[redacted] and their-secret')
+})
+
+test('a message that looks like a part of a stack hides nothing', () => {
+  const { log, last } = written()
+  log.error({ err: new Error(`x\n    at ${SECRET}\n    at y (/srv/${SECRET}.ts:1:2)\n    at z`) }, 'failed')
+  assert.ok(!JSON.stringify(last()).includes(SECRET))
+  log.error({ err: 'a text', list: [{ name: 'Cookie', value: 'a' }] }, 'failed')
+  assert.deepEqual([last().err, last().list], ['a text', [{ name: 'Cookie', value: '[redacted]' }]])
+})
+
+test('a secret of several words after a telling name is hidden as a whole', () => {
+  const redactor = new Redactor()
+  redactor.add('correct horse battery', 'somebody')
+  const lines: string[] = []
+  createLog('info', redactor, { write: (line: string) => void lines.push(line) }).info({
+    a: 'password=correct horse battery',
+  })
+  assert.ok(!lines[0]!.includes('battery'))
+})
