@@ -93,7 +93,16 @@ describe('a range of callers who are trusted', () => {
   const warned = (networks: string, host: string) => read({ SVC_TRUST_LOCAL_NETWORKS: networks }, host).warnings
 
   test('that holds most of an internet is warned of where others can reach the server', () => {
-    for (const range of ['0.0.0.0/0', '::/0', '128.0.0.0/1', '8.0.0.0/7', '2000::/3', '::ffff:0:0/96']) {
+    for (const range of [
+      '0.0.0.0/0',
+      '::/0',
+      '128.0.0.0/1',
+      '8.0.0.0/7',
+      '2000::/3',
+      '2001:c00::/31',
+      'f000::/4',
+      '::ffff:0:0/96',
+    ]) {
       for (const host of ['0.0.0.0', '::', '192.168.1.5', 'box.example', '127.example']) {
         const warnings = warned(range, host)
         assert.equal(warnings.length, 1, `${range} ${host}`)
@@ -104,8 +113,17 @@ describe('a range of callers who are trusted', () => {
     }
   })
 
+  test('that holds most of an internet is warned of where proxies bring others to a loopback address', () => {
+    for (const range of ['0.0.0.0/0', '::/0']) {
+      const { warnings } = read({ SVC_TRUST_LOCAL_NETWORKS: range, SVC_TRUSTED_PROXIES: '127.0.0.1' }, '127.0.0.1')
+      assert.equal(warnings.length, 1, range)
+      assert.ok(warnings[0]!.includes(`holds ${range} `), warnings[0])
+      assert.match(warnings[0]!, /WHOEVER REACHES THOSE PROXIES IS THE ADMINISTRATOR/)
+    }
+  })
+
   test('that is smaller is not', () => {
-    for (const range of ['10.0.0.0/8', '172.16.0.0/12', 'fd00::/8', '192.168.65.1'])
+    for (const range of ['10.0.0.0/8', '172.16.0.0/12', 'fc00::/7', 'fd00::/8', '2001:db8::/32', '192.168.65.1'])
       assert.deepEqual(warned(range, '0.0.0.0'), [], range)
   })
 

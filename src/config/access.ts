@@ -1,6 +1,6 @@
 // The settings that decide who may call, and how often.
 import { isIP } from 'node:net'
-import { type Range, readRange } from '../net/addresses.ts'
+import { isWithin, type Range, readRange } from '../net/addresses.ts'
 import type { SettingsReader } from './reader.ts'
 
 export interface RateLimitSettings {
@@ -36,8 +36,10 @@ export interface AccessSettings {
 const SHORTEST_INTEGRATION_TOKEN = 16
 /** Visible ASCII, which a header carries as it is, and enough of it that nobody guesses it. */
 const LOCAL_CLIENT_TOKEN = /^[\x21-\x7e]{16,}$/
-/** A range with fewer bits than this holds most of an internet. */
-const WIDEST_RANGE_BITS = 8
+/** A range with fewer bits than this holds much of an internet: whole providers have 32 bits of IPv6. */
+const WIDEST_RANGE_BITS = { ipv4: 8, ipv6: 32 }
+/** RFC 4193: no part of the internet, however wide. */
+const UNIQUE_LOCAL = readRange('fc00::/7')!
 
 export function readRateLimit(read: SettingsReader): RateLimitSettings {
   return {
@@ -51,11 +53,13 @@ export function readRateLimit(read: SettingsReader): RateLimitSettings {
 /** `host` is the address that the server listens on. */
 export function readAccess(read: SettingsReader, host: string, problems: string[], warnings: string[]): AccessSettings {
   const identity_provider = identityProvider(read, warnings)
+  const trusted_proxies = trustedProxies(read, problems, warnings)
+  const reached: Reached = { host, by_proxies: trusted_proxies.length > 0 }
   return {
     identity_provider,
     trust_localhost: read.boolean('SVC_TRUST_LOCALHOST') ?? identity_provider === null,
-    trust_local_networks: trustedNetworks(read, identity_provider !== null, host, problems, warnings),
-    trusted_proxies: trustedProxies(read, problems, warnings),
+    trust_local_networks: trustedNetworks(read, identity_provider !== null, reached, problems, warnings),
+    trusted_proxies,
     admin_users: adminUsers(read, identity_provider !== null, warnings),
     integration_token: integrationToken(read, warnings),
     allowed_hosts: allowedHosts(read, problems),
@@ -75,10 +79,16 @@ function identityProvider(read: SettingsReader, warnings: string[]): AccessSetti
   return null
 }
 
+/** How others than programs of this machine come to the server. */
+interface Reached {
+  readonly host: string
+  readonly by_proxies: boolean
+}
+
 function trustedNetworks(
   read: SettingsReader,
   enforced: boolean,
-  host: string,
+  { host, by_proxies }: Reached,
   problems: string[],
   warnings: string[],
 ): readonly Range[] {
@@ -88,12 +98,21 @@ function trustedNetworks(
     return []
   }
   for (const { text, range } of found) {
-    if (range[1] >= WIDEST_RANGE_BITS || isLoopbackHost(host)) continue
+    const behind = isLoopbackHost(host)
+    if (!isWide(range) || (behind && !by_proxies)) continue
+    const [way, whoever] = behind
+      ? ['is behind SVC_TRUSTED_PROXIES', 'WHOEVER REACHES THOSE PROXIES']
+      : [`listens on ${host}`, 'WHOEVER REACHES THIS PORT']
     warnings.push(
-      `SVC_TRUST_LOCAL_NETWORKS holds ${text} and the server listens on ${host}: WHOEVER REACHES THIS PORT IS THE ADMINISTRATOR, WITHOUT A PASSWORD; name the networks that you mean`,
+      `SVC_TRUST_LOCAL_NETWORKS holds ${text} and the server ${way}: ${whoever} IS THE ADMINISTRATOR, WITHOUT A PASSWORD; name the networks that you mean`,
     )
   }
   return found.map(({ range }) => range)
+}
+
+function isWide([address, bits]: Range): boolean {
+  if (bits >= UNIQUE_LOCAL[1] && isWithin(address, UNIQUE_LOCAL)) return false
+  return bits < WIDEST_RANGE_BITS[address.kind()]
 }
 
 export function isLoopbackHost(host: string): boolean {
@@ -103,7 +122,7 @@ export function isLoopbackHost(host: string): boolean {
 function trustedProxies(read: SettingsReader, problems: string[], warnings: string[]): readonly Range[] {
   const found = ranges('SVC_TRUSTED_PROXIES', read, problems)
   for (const { text, range } of found)
-    if (range[1] < WIDEST_RANGE_BITS)
+    if (isWide(range))
       warnings.push(
         `SVC_TRUSTED_PROXIES holds ${text}: whoever is there is believed where it says it comes from; name the proxies alone`,
       )
