@@ -9,7 +9,7 @@ export interface RequestFacts {
   readonly path: string
   /** The address of the socket's peer. */
   readonly peer: string | null
-  /** Whether any header says that the peer forwards for somebody. */
+  /** Whether a header, or the protocol that it speaks, says that the peer forwards for somebody. */
   readonly forwards: boolean
   /** `X-Forwarded-For`, several of them joined. */
   readonly forwarded_for: string | null
@@ -21,25 +21,26 @@ export interface RequestFacts {
   readonly token: string | null
 }
 
-/** What proxies add: RFC 7239, RFC 9110 (section 7.6.3), RFC 8586, and what is customary. Only ever a reason for less trust. */
-const FORWARDING = [
-  'forwarded',
-  'x-forwarded-for',
-  'x-forwarded-host',
-  'x-forwarded-proto',
-  'x-forwarded-port',
-  'x-forwarded-server',
-  'x-forwarded',
-  'x-original-forwarded-for',
-  'x-original-host',
-  'x-real-ip',
-  'x-client-ip',
-  'x-cluster-client-ip',
-  'true-client-ip',
-  'cf-connecting-ip',
-  'cdn-loop',
-  'via',
-]
+/** What proxies add: RFC 7239, RFC 9110 (sections 7.6.2 and 7.6.3), RFC 8586, and what is customary. Only ever a reason for less trust. */
+const FORWARDING = new RegExp(
+  `^(?:(?:x-forwarded|x-original-|x-real-|x-envoy-|x-azure-|cf-|fastly-|fly-|tailscale-)|(?:${[
+    'forwarded',
+    'via',
+    'max-forwards',
+    'cdn-loop',
+    'true-client-ip',
+    'x-client-ip',
+    'x-cluster-client-ip',
+    'proxy-client-ip',
+    'wl-proxy-client-ip',
+    'x-scheme',
+    'x-url-scheme',
+    'front-end-https',
+    'x-rewrite-url',
+    'x-nginx-proxy',
+  ].join('|')})$)`,
+  'i',
+)
 
 export function requestFacts(request: IncomingMessage, transport: Transport): RequestFacts {
   const { headers, url = '' } = request
@@ -47,13 +48,20 @@ export function requestFacts(request: IncomingMessage, transport: Transport): Re
     transport,
     path: pathOf(url),
     peer: request.socket.remoteAddress ?? null,
-    forwards: FORWARDING.some((name) => headers[name] !== undefined),
+    forwards: forwards(request),
     forwarded_for: one(headers['x-forwarded-for']),
     host: hostOf(request),
     origin: one(headers.origin),
     local_client: one(headers['x-svc-local-client']),
     token: tokenOf(request, transport),
   }
+}
+
+/** HTTP/1.0 as well: hardly a program speaks it, but nginx by default, which then says nothing else of itself. */
+function forwards({ httpVersion, rawHeaders }: IncomingMessage): boolean {
+  if (httpVersion !== '1.1') return true
+  for (let at = 0; at < rawHeaders.length; at += 2) if (FORWARDING.test(rawHeaders[at]!)) return true
+  return false
 }
 
 function one(value: string | string[] | undefined): string | null {

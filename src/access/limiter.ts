@@ -1,9 +1,9 @@
 // How often somebody may call: requests and upgrades counted by the address of whoever makes them, before anything else is
 // looked at. What a refusal looks like is left to the doors.
 import { LRUCache } from 'lru-cache'
-import type { Address, Range } from '../net/addresses.ts'
+import { type Address, type Range, readRange } from '../net/addresses.ts'
 import type { Platform } from '../platform.ts'
-import { clientOf, forwardedAddress, isLoopbackAddress } from './client.ts'
+import { clientOf, forwardedAddress, isLoopbackAddress, isOneOf } from './client.ts'
 import type { RequestFacts } from './facts.ts'
 
 export interface LimiterSettings {
@@ -49,7 +49,8 @@ const SIGN_IN: Quota = { max: 10, window_ms: 60_000 }
  */
 export const CLIENTS_REMEMBERED = 100_000
 
-type LimiterFacts = Pick<RequestFacts, 'peer' | 'forwards' | 'forwarded_for'>
+/** What tells callers apart. */
+export type CallerFacts = Pick<RequestFacts, 'peer' | 'forwards' | 'forwarded_for'>
 
 /** Counts in fixed windows, each of which begins with a client's first request. */
 export class RateLimiter {
@@ -66,7 +67,7 @@ export class RateLimiter {
   }
 
   /** Counts one request. Null: its caller is exempt. */
-  take(facts: LimiterFacts, policy: LimitName = 'ip'): Taken | null {
+  take(facts: CallerFacts, policy: LimitName = 'ip'): Taken | null {
     if (this.#settings.rate_limit_disabled) return null
     const client = clientKey(facts, this.#settings)
     if (client === null) return null
@@ -102,21 +103,23 @@ export class RateLimiter {
 
 /** What tells a client from others; null for one that is exempt: a process of this machine that speaks for itself. */
 export function clientKey(
-  facts: LimiterFacts,
+  facts: CallerFacts,
   { trusted_proxies, rate_limit_trust_proxy }: Pick<LimiterSettings, 'trusted_proxies' | 'rate_limit_trust_proxy'>,
 ): string | null {
   const { address, forwarded, unbelieved } = clientOf(facts, trusted_proxies)
-  const believed = forwarded || (unbelieved && rate_limit_trust_proxy)
-  if (!believed) return isLoopbackAddress(address) ? null : keyOf(address)
-  const named = forwarded ? address : forwardedAddress(facts.forwarded_for, trusted_proxies)
-  // Where a proxy does not say for whom it asks, all of those share its quota, even if it is this machine's own.
-  return keyOf(named ?? clientOf(facts, []).address)
+  if (!forwarded && !unbelieved) return isLoopbackAddress(address) ? null : keyOf(address)
+  const told = rate_limit_trust_proxy ? forwardedAddress(facts.forwarded_for, trusted_proxies) : null
+  // Where a proxy does not say for whom it asks, or is not believed, all of those share its quota, even if it is this machine's own.
+  return keyOf((forwarded ? address : told) ?? clientOf(facts, []).address)
 }
 
-/** An IPv4 address, or the network of an IPv6 one: whoever has one address there has all 2^64 of them (RFC 6177). */
+/** Networks of IPv6 in which neighbours are strangers: NAT64 (RFC 6052), whose last 32 bits are an IPv4 address, and link-local. */
+const OF_STRANGERS = ['64:ff9b::/96', 'fe80::/10'].map(readRange).filter((range) => range !== null)
+
+/** An address of IPv4 or of such a network, or the network of any other: whoever has one address there has all 2^64 of them (RFC 6177). */
 function keyOf(address: Address | null): string {
   if (address === null) return 'unknown'
-  if (address.kind() === 'ipv4') return address.toString()
+  if (address.kind() === 'ipv4' || isOneOf(address, OF_STRANGERS)) return address.toString()
   return Buffer.from(address.toByteArray().slice(0, 8)).toString('hex')
 }
 

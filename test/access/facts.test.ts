@@ -27,7 +27,7 @@ test('a plain request says little', async () => {
   }
   assert.deepEqual(await get([]), expected)
   // What callers say of themselves is not read.
-  const claims = ['X-User-Id: 1', 'X-Workspace-Id: w', 'X-Forwarded-User: 1', 'Remote-User: 1', 'Cookie: user=1']
+  const claims = ['X-User-Id: 1', 'X-Workspace-Id: w', 'Remote-User: 1', 'Cookie: user=1']
   assert.deepEqual(await get(claims), expected)
 })
 
@@ -161,6 +161,26 @@ describe('forwarding', () => {
     'X-Original-Host: localhost',
     'CDN-Loop: cdn',
     'Via: 1.1 proxy',
+    'X-Forwarded: for=::1',
+    'X-Forwarded-User: 1',
+    'X-FORWARDED-ANYTHING:',
+    'X-Original-URL: /',
+    'X-Original-Forwarded-For: ::1',
+    'X-Envoy-External-Address: ::1',
+    'X-Azure-ClientIP: ::1',
+    'CF-Ray: 1',
+    'Fastly-Client-IP: ::1',
+    'Fly-Client-IP: ::1',
+    'Tailscale-User-Login: ada',
+    'X-Scheme: https',
+    'X-Url-Scheme: https',
+    'Front-End-Https: on',
+    'X-Rewrite-URL: /',
+    'WL-Proxy-Client-IP: ::1',
+    'Proxy-Client-IP: ::1',
+    'X-Real-Port: 1',
+    'X-Nginx-Proxy: true',
+    'Max-Forwards: 10',
   ]
   for (const header of headers) {
     test(`is seen by ${header}`, async () => {
@@ -169,6 +189,36 @@ describe('forwarding', () => {
       assert.equal(facts.forwarded_for, header.toLowerCase().startsWith('x-forwarded-for') ? header.slice(17) : null)
     })
   }
+  test('is seen among any number of headers', async () => {
+    const many = Array.from({ length: 500 }, (_, n) => `X-${n}: 1`)
+    assert.equal((await get([...many, 'Via: 1.1 proxy'])).forwards, true)
+    assert.equal((await get(many)).forwards, false)
+  })
+  test('is not seen by what programs and browsers send', async () => {
+    const usual = [
+      'Accept: */*',
+      'Content-Type: text/plain',
+      'X-Request-Id: 1',
+      'X-Requested-With: x',
+      'Cache-Control: no-cache',
+    ]
+    const near = [
+      'X-Forward: 1',
+      'Viable: 1',
+      'XX-Real-IP: 1',
+      'X-Scheme-Of: 1',
+      'Flying: 1',
+      'X-Svc-Local-Client: via',
+      'Forwarded-By: x',
+    ]
+    for (const header of [...usual, ...near]) assert.equal((await get([header])).forwards, false, header)
+  })
+  test('is seen by HTTP/1.0, which proxies speak and say nothing else', async () => {
+    for (const transport of ['http', 'socket'] as const) {
+      assert.equal((await reader.read('GET /ws', [HOST], transport, '1.0')).forwards, true)
+      assert.equal((await reader.read('GET /ws', [HOST], transport, '1.1')).forwards, false)
+    }
+  })
   test('lists of several headers are one list, in their order', async () => {
     const { forwarded_for } = await get(['X-Forwarded-For: 192.0.2.1', 'x-forwarded-for: 192.0.2.2,192.0.2.3'])
     assert.equal(forwarded_for, '192.0.2.1, 192.0.2.2,192.0.2.3')

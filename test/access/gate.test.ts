@@ -43,7 +43,11 @@ describe('the gate', () => {
     const { lines, admitted } = said({}, [{}, PROXIED, PROXIED, {}])
     assert.deepEqual(admitted, [true, false, false, true])
     assert.equal(lines.length, 1)
-    assert.match(lines[0]!, /forwarding headers.*SVC_TRUSTED_PROXIES/)
+    assert.match(lines[0]!, /forwarding headers.*HTTP\/1\.0.*SVC_TRUSTED_PROXIES.*not the local user.*rate limit/)
+  })
+
+  test('says it as well where loopback callers are not trusted: they are counted', () => {
+    assert.equal(said({ trust_localhost: false }, [{}, PROXIED, PROXIED]).lines.length, 1)
   })
 
   test('says it of a proxy in a trusted network', () => {
@@ -59,7 +63,6 @@ describe('the gate', () => {
   test('says nothing of those who would not be trusted anyway, nor of proxies that are', () => {
     const strangers = { ...PROXIED, peer: '203.0.113.9' }
     assert.deepEqual(said({}, [strangers, {}]).lines, [])
-    assert.deepEqual(said({ trust_localhost: false }, [PROXIED]).lines, [])
     assert.deepEqual(said({ trusted_proxies: rangesOf('127.0.0.1/32') }, [PROXIED]).lines, [])
   })
 })

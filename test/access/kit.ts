@@ -54,7 +54,7 @@ export function exchange(port: number, head: string): Promise<{ status: number; 
 
 export interface FactsReader extends AsyncDisposable {
   /** What is read of a request line and header lines: Node parses them as it does for the service. */
-  read(line: string, headers?: readonly string[], transport?: Transport): Promise<RequestFacts>
+  read(line: string, headers?: readonly string[], transport?: Transport, version?: string): Promise<RequestFacts>
 }
 
 export async function factsReader(): Promise<FactsReader> {
@@ -65,9 +65,9 @@ export async function factsReader(): Promise<FactsReader> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   return {
-    async read(line, headers = ['Host: localhost'], as = 'http') {
+    async read(line, headers = ['Host: localhost'], as = 'http', version = '1.1') {
       transport = as
-      const { status, body } = await exchange(port, [`${line} HTTP/1.1`, ...headers].join('\r\n'))
+      const { status, body } = await exchange(port, [`${line} HTTP/${version}`, ...headers].join('\r\n'))
       if (status !== 200) throw new Error(`${line} was answered with ${status}`)
       const chunk = /^[0-9a-f]+\r\n(.*)\r\n0/s.exec(body)
       return JSON.parse(chunk?.[1] ?? body) as RequestFacts

@@ -60,10 +60,26 @@ describe('a client', () => {
     for (const peer of ['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1']) {
       assert.equal(key(peer), null, peer)
       assert.equal(key(peer, null, { trusted_proxies: proxies('10.0.0.0/8'), ...anyone }), null, peer)
-      // Nobody believes what it forwards: it is a caller of this machine.
-      assert.equal(key(peer, '203.0.113.7'), null, peer)
     }
     for (const peer of ['127.0.0.1.example', '::2', '128.0.0.1', null]) assert.notEqual(key(peer), null)
+  })
+
+  test('is the peer, and not exempt, where a proxy on loopback forwards that nobody named', () => {
+    for (const list of ['203.0.113.7', '127.0.0.1', '::1', 'garbage', '']) {
+      assert.equal(key('127.0.0.1', list), '127.0.0.1', list)
+      assert.equal(key('::ffff:127.0.0.1', list, { trusted_proxies: proxies('10.0.0.0/8') }), '127.0.0.1', list)
+      assert.notEqual(key('::1', list), null, list)
+    }
+    assert.equal(clientKey({ peer: '127.0.0.1', forwarded_for: null, forwards: true }, SETTINGS), '127.0.0.1')
+  })
+
+  test('is the whole address where neighbours are strangers: of NAT64, and of one link', () => {
+    assert.notEqual(key('64:ff9b::192.0.2.1'), key('64:ff9b::192.0.2.2'))
+    assert.equal(key('64:ff9b::192.0.2.1'), key('64:ff9b::c000:201'))
+    assert.notEqual(key('fe80::1%eth0'), key('fe80::2%eth0'))
+    assert.equal(key('fe80::1%eth0'), key('fe80::1'))
+    // Whoever gives out a prefix of its own may have any of its addresses.
+    assert.equal(key('64:ff9b:1:2::1'), key('64:ff9b:1:2::2'))
   })
 
   test('is whom a trusted proxy names, read from the right', () => {
@@ -107,7 +123,8 @@ describe('a client', () => {
     const list = fc.array(address, { maxLength: 5 }).map((entries) => entries.join(', '))
     fc.assert(
       fc.property(list, fc.constantFrom('127.0.0.1', '10.1.1.1', '::1'), (forwarded, peer) => {
-        assert.notEqual(key(peer, forwarded, { ...behind, ...anyone }), null)
+        for (const settings of [{}, behind, anyone, { ...behind, ...anyone }])
+          assert.notEqual(key(peer, forwarded, settings), null)
       }),
     )
   })

@@ -6,6 +6,7 @@ import type { Workflow } from '../../generated/types.ts'
 import { systemPlatform } from '../../src/platform.ts'
 import { type Answer, call, type ErrorBody } from '../helpers/http.ts'
 import { startServer, type TestServer } from '../helpers/server.ts'
+import { connect } from '../helpers/socket.ts'
 import { greeting } from './kit.ts'
 
 /** Loopback callers count as those for whom they forward. */
@@ -129,8 +130,6 @@ describe('nobody is counted', () => {
     }
     for (let n = 0; n < 12; n++)
       assert.equal((await call(server, 'POST', '/api/tokens', { body: { name: 'local' } })).status, 201)
-    // A header that nobody believes changes nothing about that.
-    for (let n = 0; n < 5; n++) assert.equal((await call(server, 'GET', '/health', from('203.0.113.7'))).status, 200)
   })
 
   test('where SVC_RATE_LIMIT_DISABLED says so', async () => {
@@ -142,6 +141,15 @@ describe('nobody is counted', () => {
       assert.deepEqual([answer.status, ...limits(answer)], [200, undefined, undefined])
     }
   })
+})
+
+test('all behind a proxy on this machine that nobody named share one limit', async () => {
+  await using server = await startServer({ environment: { SVC_RATE_LIMIT_MAX: '2' } })
+  for (const address of ['203.0.113.7', '203.0.113.8'])
+    assert.equal((await call(server, 'GET', '/health', from(address))).status, 200)
+  assert.equal((await call(server, 'GET', '/health', from('203.0.113.9'))).status, 429)
+  await assert.rejects(connect(server, { headers: { 'X-Forwarded-For': '203.0.113.9' } }), /429/)
+  assert.equal((await call(server, 'GET', '/health')).status, 200, 'a program of this machine')
 })
 
 test('a loopback address that is forwarded is counted, and so is a proxy that forwards none', async () => {
