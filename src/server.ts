@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Audit } from './access/audit.ts'
 import { createGate } from './access/gate.ts'
-import { RateLimiter } from './access/limiter.ts'
+import { clientKey, RateLimiter } from './access/limiter.ts'
 import { LOCAL_USER } from './access/principal.ts'
 import type { TokenChecks } from './access/procedure.ts'
 import { Rechecks } from './access/recheck.ts'
@@ -160,12 +160,13 @@ function temporaryFolder(owned: DisposableStack): string {
 
 /** Read where there is an identity provider alone: its library costs a start tens of milliseconds. */
 async function identityOf(
-  { identity_provider, admin_users }: Config,
+  config: Config,
   tools: { platform: Platform; log: Log; stopping: AbortSignal },
 ): Promise<TokenChecks['identity'] | undefined> {
+  const { identity_provider, admin_users } = config
   if (!identity_provider) return
   const { createIdentity } = await import('./access/identity.ts')
-  return createIdentity(identity_provider, { ...tools, admin_users })
+  return createIdentity(identity_provider, { ...tools, admin_users, callerOf: (facts) => clientKey(facts, config) })
 }
 
 interface Parts {
@@ -211,7 +212,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     publisherOf: (owner) => publisherWith(redactor.of(scopedKey(owner)), assets),
   })
   for (const warning of config.warnings) log.warn(warning)
-  const audit = new Audit(log, config.trusted_proxies)
+  const audit = new Audit(log, config)
   const tokens = createTokens(config, { store, platform, log, vault, publicUrl })
   const principalOf = createGate(config, createTokenChecks(config, tokens, parts.identity), { log, platform })
   const rechecks = new Rechecks(principalOf, { log, platform }, overrides.socket_times?.recheck_ms)

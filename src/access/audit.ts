@@ -2,9 +2,9 @@
 // at the level info. They never hold a token, a secret or a query, and refusals cannot fill the disk.
 import { LRUCache } from 'lru-cache'
 import type { Log } from '../log.ts'
-import type { Range } from '../net/addresses.ts'
 import { clientOf } from './client.ts'
 import type { RequestFacts } from './facts.ts'
+import { clientKey, type LimiterSettings } from './limiter.ts'
 import type { Principal } from './principal.ts'
 
 export type AuditEvent =
@@ -30,8 +30,8 @@ export interface Refused {
   readonly principal?: Principal | null | undefined
 }
 
-/** Lines of refusals in one window: of one address, and of all. */
-const LINES_PER_ADDRESS = 5
+/** Lines of refusals in one window: of one caller, and of all. Those who are known have as many for themselves. */
+const LINES_PER_CALLER = 5
 const LINES = 20
 const WINDOW_MS = 1_000
 const LONGEST_PATH = 200
@@ -39,22 +39,47 @@ const LONGEST_PATH = 200
 const LIMITED_AGAIN_MS = 60_000
 const LIMITED_KNOWN = 1_000
 /** So long a part of a path may be a secret, such as that of a share link: its beginning says which path it was. */
-const LONG_PART = /[\w-]{24,}/g
+const LONG_PART = /[\w%-]{24,}/g
+/** What a secret of any length stands behind where a target is malformed: a query by another sign, parameters, or their escapes. */
+const QUERY_LIKE = /(?:[?#&;=]|%(?:3f|23|26|3b|3d)).*$/is
+/** `//user:password@` of a target that is no URL which anybody should send (RFC 9110, section 4.2.4). */
+const USER_INFORMATION = /\/\/[^/]*@/
 const SHOWN_OF_PART = 8
+
+/** The room of one window for lines of some callers. */
+class Room {
+  readonly #lines = new Map<string, number>()
+  #written = 0
+
+  /** Takes one line of a caller's, where there is room. */
+  take(caller: string): boolean {
+    const lines = this.#lines.get(caller) ?? 0
+    if (lines >= LINES_PER_CALLER || this.#written >= LINES) return false
+    this.#lines.set(caller, lines + 1)
+    this.#written++
+    return true
+  }
+
+  clear(): void {
+    this.#lines.clear()
+    this.#written = 0
+  }
+}
+
+type AuditSettings = Pick<LimiterSettings, 'trusted_proxies' | 'rate_limit_trust_proxy'>
 
 export class Audit implements Disposable {
   readonly #log: Log
-  readonly #proxies: readonly Range[]
-  /** Lines of the present window by address. */
-  readonly #lines = new Map<string, number>()
+  readonly #settings: AuditSettings
+  readonly #strangers = new Room()
+  readonly #known = new Room()
   readonly #limited = new LRUCache<string, true>({ max: LIMITED_KNOWN, ttl: LIMITED_AGAIN_MS })
-  #written = 0
   #left_out = 0
   #timer: NodeJS.Timeout | null = null
 
-  constructor(log: Log, trusted_proxies: readonly Range[]) {
+  constructor(log: Log, settings: AuditSettings) {
     this.#log = log
-    this.#proxies = trusted_proxies
+    this.#settings = settings
   }
 
   /** Something that `principal` did. */
@@ -63,37 +88,33 @@ export class Audit implements Disposable {
   }
 
   /**
-   * A request or an upgrade was refused. At most 5 lines a second for one address and 20 for all, and then how many were left out;
-   * of the rate limit, one line a minute for an address.
+   * A request or an upgrade was refused. At most 5 lines a second for one caller and 20 for all, and then how many were left out;
+   * of the rate limit, one line a minute for a caller. Strangers are told apart as the limiter does it, and leave room for users.
    */
-  refused({ facts, method, reason, request_id, principal }: Refused): void {
-    const where = this.#where(facts, method)
-    if (reason === 'RATE_LIMITED') {
-      if (this.#limited.has(where.client)) return
-      this.#limited.set(where.client, true)
-    }
+  refused({ facts, method, reason, request_id, principal = null }: Refused): void {
+    const caller = principal ? `user ${principal.user_id}` : (clientKey(facts, this.#settings) ?? 'this machine')
+    const limited = reason === 'RATE_LIMITED'
+    if (limited && this.#limited.has(caller)) return
     this.#timer ??= setTimeout(() => this.#endWindow(), WINDOW_MS).unref()
-    const lines = this.#lines.get(where.client) ?? 0
-    if (lines >= LINES_PER_ADDRESS || this.#written >= LINES) {
+    if (!(principal ? this.#known : this.#strangers).take(caller)) {
       this.#left_out++
       return
     }
-    this.#lines.set(where.client, lines + 1)
-    this.#written++
+    if (limited) this.#limited.set(caller, true)
     const by = principal ? who(principal) : {}
-    this.#log.info({ audit: 'refused', reason, ...where, ...by, request_id }, 'audit')
+    this.#log.info({ audit: 'refused', reason, ...this.#where(facts, method), ...by, request_id }, 'audit')
   }
 
   #where(facts: RequestFacts, method: string) {
-    const client = clientOf(facts, this.#proxies).address?.toString() ?? facts.peer ?? 'unknown'
+    const client = clientOf(facts, this.#settings.trusted_proxies).address?.toString() ?? facts.peer ?? 'unknown'
     return { client, transport: facts.transport, method, path: shownPath(facts.path) }
   }
 
   #endWindow(): void {
     if (this.#timer) clearTimeout(this.#timer)
     this.#timer = null
-    this.#lines.clear()
-    this.#written = 0
+    this.#strangers.clear()
+    this.#known.clear()
     if (this.#left_out === 0) return
     this.#log.info({ audit: 'refusals_left_out', count: this.#left_out }, 'audit')
     this.#left_out = 0
@@ -110,6 +131,10 @@ function who({ user_id, workspace_id, trusted_as, token_id }: Principal): AuditF
 }
 
 function shownPath(path: string): string {
-  const shown = path.slice(0, LONGEST_PATH).replaceAll(LONG_PART, (part) => `${part.slice(0, SHOWN_OF_PART)}…`)
-  return path.length > LONGEST_PATH ? `${shown}…` : shown
+  // The whole path first: where it is cut, a secret may be shorter than one.
+  const shown = path
+    .replace(USER_INFORMATION, '//…@')
+    .replace(QUERY_LIKE, '…')
+    .replaceAll(LONG_PART, (part) => `${part.slice(0, SHOWN_OF_PART)}…`)
+  return shown.length > LONGEST_PATH ? `${shown.slice(0, LONGEST_PATH)}…` : shown
 }

@@ -1,6 +1,8 @@
 // The keys that the identity provider signs with: fetched when they are first needed, again when they get old and when a token names
 // another one, and kept in use while the provider cannot be asked.
-import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose'
+import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
+import type { Log } from '../log.ts'
+import { usableKeys } from './identity-key-set.ts'
 import { ask, type IdentityTools, Outage, type ProviderRequests, Unavailable } from './identity-provider.ts'
 
 /** Keys are asked for again after this time. One that was withdrawn counts no longer than that, unless the provider is away. */
@@ -21,6 +23,8 @@ export class ProviderKeys {
   readonly #wait: IdentityTools['wait']
   readonly #now: () => number
   readonly #outage: Outage
+  readonly #log: Log
+  #told = false
   #find: JWTVerifyGetKey | null = null
   /** How often keys were asked for. */
   #asked = 0
@@ -37,6 +41,7 @@ export class ProviderKeys {
     this.#provider = provider
     this.#wait = wait
     this.#now = () => platform.now()
+    this.#log = log
     this.#outage = new Outage('The keys of tokens', log)
   }
 
@@ -122,7 +127,7 @@ export class ProviderKeys {
     try {
       const { status, body } = await ask(this.#provider, PATH, {})
       if (status !== 200) throw new Unavailable(`status ${status}`)
-      this.#find = createLocalJWKSet(keySet(body))
+      this.#find = createLocalJWKSet(this.#keySet(body))
       this.#came_with = asked
       this.#known_at = this.#now()
       this.#failed_at = Number.NEGATIVE_INFINITY
@@ -137,21 +142,25 @@ export class ProviderKeys {
   #judged(error: unknown): unknown {
     const of_token = error instanceof errors.JOSEError && !(error instanceof errors.JWKSInvalid)
     if (of_token || error instanceof Unavailable) return error
-    this.#outage.begin('a key cannot be used', this.#now())
-    return new Unavailable('a key cannot be used')
+    this.unusable()
+    return new Unavailable(UNUSABLE)
+  }
+
+  /** A signature could not be verified for the sake of a key. */
+  unusable(): void {
+    this.#outage.begin(UNUSABLE, this.#now())
+  }
+
+  /** A set without a key is no answer: a provider that signs has one. */
+  #keySet(body: unknown): JSONWebKeySet {
+    const { keys, left_out } = usableKeys(body)
+    if (left_out > 0 && !this.#told) {
+      this.#told = true
+      this.#log.warn({ left_out }, 'keys of the identity provider are weak, broken or private: they are left out')
+    }
+    if (keys.length === 0) throw new Unavailable('the answer holds no usable public key')
+    return { keys }
   }
 }
 
-const PUBLIC_KEYS = ['RSA', 'EC', 'OKP']
-
-/** The members of a set that can verify a signature. A set without any is no answer: a provider that signs has a key. */
-function keySet(body: unknown): { keys: { kty: string }[] } {
-  const given: unknown = (body as { keys?: unknown } | null)?.keys
-  const keys = Array.isArray(given) ? given.filter(isPublicKey) : []
-  if (keys.length === 0) throw new Unavailable('the answer holds no public key')
-  return { keys }
-}
-
-function isPublicKey(key: unknown): key is { kty: string } {
-  return typeof key === 'object' && key !== null && PUBLIC_KEYS.includes((key as { kty?: string }).kty ?? '')
-}
+const UNUSABLE = 'a key cannot be used'

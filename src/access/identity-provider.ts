@@ -33,7 +33,7 @@ export class Unavailable extends Error {
 const LONGEST_ANSWER = 65_536
 
 /**
- * One GET. Gives the status and, with 200, the JSON.
+ * One GET. Gives the status, and the JSON of a 200; of a 404 too, where it is JSON.
  * @throws Unavailable where there is no whole answer, or a 200 without JSON
  */
 export async function ask(
@@ -51,10 +51,19 @@ export async function ask(
       signal,
     })
     if (response.status === 200) return { status: 200, body: JSON.parse(await textOf(response)) }
+    if (response.status === 404) return { status: 404, body: jsonIn(await textOf(response)) }
     await response.body?.cancel()
     return { status: response.status, body: null }
   } catch (error) {
     throw error instanceof Unavailable ? error : new Unavailable(reasonOf(error))
+  }
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
   }
 }
 

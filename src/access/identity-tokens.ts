@@ -2,6 +2,7 @@
 import { errors, type JWTPayload, jwtVerify } from 'jose'
 import { ProviderKeys } from './identity-keys.ts'
 import { ask, type IdentityTools, Outage, type ProviderRequests, Unavailable } from './identity-provider.ts'
+import { KeyWarning, Questions } from './identity-questions.ts'
 import { signedInUser } from './identity-user.ts'
 import type { Identified } from './procedure.ts'
 
@@ -12,6 +13,8 @@ export interface Found {
 }
 
 export type LookUp = (token: string) => Promise<Found>
+/** `caller`: what tells whoever brings the token from others; null for one that is not bounded by itself. */
+export type Question = (token: string, caller: string | null) => Promise<Found>
 
 /** Asymmetric ones alone: with HS256 whoever reads the public key could sign (RFC 8725, section 2.1). */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
@@ -20,8 +23,6 @@ const AUDIENCE = 'authenticated'
 const AHEAD_SECONDS = 5
 /** A refused token that only the provider could judge is not asked about again for so long. */
 const REFUSED_MS = 10_000
-/** So many questions about tokens are open at once; whoever comes on top is told to come back. */
-const MOST_QUESTIONS = 128
 
 const REASONS: Readonly<Record<string, string>> = {
   aud: 'Invalid audience',
@@ -69,8 +70,10 @@ export function signedTokens(provider: ProviderRequests, tools: IdentityTools): 
       const principal = signedInUser(claims.sub, claims.app_metadata, ends, admin_users)
       return principal ? { identified: { principal }, ends } : refused('Invalid subject')
     } catch (error) {
-      if (error instanceof Unavailable) return UNAVAILABLE
-      return refused(reasonOf(error))
+      if (error instanceof errors.JOSEError) return refused(reasonOf(error))
+      // What the library does not say of a token, it says of a key.
+      if (!(error instanceof Unavailable)) keys.unusable()
+      return UNAVAILABLE
     }
   }
 }
@@ -81,31 +84,36 @@ function isCanonical(token: string): boolean {
 }
 
 /** In words of our own: those of a library may change, and may say too much. */
-function reasonOf(error: unknown): string {
+function reasonOf(error: errors.JOSEError): string {
   if (error instanceof errors.JWTExpired) return 'Token expired'
   if (error instanceof errors.JWTClaimValidationFailed) return REASONS[error.claim] ?? 'Invalid token'
-  if (error instanceof errors.JOSEError) return 'Invalid token'
-  throw error
+  return 'Invalid token'
 }
 
 /** Asks for the user of a token that says nothing by itself. */
-export function opaqueTokens(provider: ProviderRequests, key: string, tools: IdentityTools): LookUp {
+export function opaqueTokens(provider: ProviderRequests, key: string, tools: IdentityTools): Question {
   const { platform, admin_users, log } = tools
   const outage = new Outage('The users of tokens', log)
-  let open = 0
+  const questions = new Questions()
+  const warning = new KeyWarning(log)
   const userOf = async (token: string): Promise<Found> => {
     const { status, body } = await ask(provider, '/user', { apikey: key, Authorization: `Bearer ${token}` })
-    if (status === 401 || status === 403) return refused('Invalid token', platform.now() + REFUSED_MS)
+    // A user who was deleted is not found. A page that is not found is somebody else's answer.
+    const unknown = status === 401 || status === 403 || (status === 404 && typeof body === 'object' && body !== null)
+    if (unknown) {
+      warning.refused()
+      return refused('Invalid token', platform.now() + REFUSED_MS)
+    }
     const { id, app_metadata } = (body ?? {}) as { id?: unknown; app_metadata?: unknown }
     if (status !== 200) throw new Unavailable(`status ${status}`)
     if (typeof id !== 'string') throw new Unavailable('the answer holds no user')
+    warning.answered()
     const principal = signedInUser(id, app_metadata, null, admin_users)
     if (!principal) return refused('Invalid subject', platform.now() + REFUSED_MS)
     return { identified: { principal }, ends: Number.POSITIVE_INFINITY }
   }
-  return async (token) => {
-    if (open >= MOST_QUESTIONS) return UNAVAILABLE
-    open++
+  return async (token, caller) => {
+    if (!questions.begin(caller)) return UNAVAILABLE
     try {
       const found = await userOf(token)
       outage.end()
@@ -115,7 +123,7 @@ export function opaqueTokens(provider: ProviderRequests, key: string, tools: Ide
       outage.begin(error.message, platform.now())
       return UNAVAILABLE
     } finally {
-      open--
+      questions.end(caller)
     }
   }
 }

@@ -5,6 +5,7 @@ import type { Platform } from '../platform.ts'
 import { tokenKey, Verdicts } from './identity-cache.ts'
 import type { IdentityTools, ProviderRequests } from './identity-provider.ts'
 import { looksSigned, opaqueTokens, signedTokens } from './identity-tokens.ts'
+import type { CallerFacts } from './limiter.ts'
 import type { Identified, TokenChecks } from './procedure.ts'
 
 export interface IdentityOptions {
@@ -12,6 +13,8 @@ export interface IdentityOptions {
   readonly log: Log
   /** Users of the provider who are administrators. */
   readonly admin_users: readonly string[]
+  /** What tells a caller from others; null for one that is not bounded by itself. */
+  readonly callerOf: (facts: CallerFacts) => string | null
   /** Ends what is under way. */
   readonly stopping?: AbortSignal
   readonly fetch?: typeof fetch
@@ -41,7 +44,7 @@ export function createIdentity(
   { url, key }: { readonly url: string; readonly key: string },
   options: IdentityOptions,
 ): TokenChecks['identity'] {
-  const { platform, log, ttl_ms = TTL_MS, max_entries = MOST_ENTRIES } = options
+  const { platform, log, callerOf, ttl_ms = TTL_MS, max_entries = MOST_ENTRIES } = options
   const tools: IdentityTools = { platform, log, wait: options.wait ?? wait, admin_users: new Set(options.admin_users) }
   const provider: ProviderRequests = {
     base: `${url}/auth/v1`,
@@ -53,9 +56,9 @@ export function createIdentity(
   const [signed, opaque] = [signedTokens(provider, tools), opaqueTokens(provider, key, tools)]
   const underWay = new Map<string, Promise<Identified>>()
 
-  const lookUp = async (token: string, digest: string, now: number): Promise<Identified> => {
+  const lookUp = async (token: string, digest: string, now: number, by: CallerFacts): Promise<Identified> => {
     try {
-      const { identified, ends } = await (looksSigned(token) ? signed(token) : opaque(token))
+      const { identified, ends } = await (looksSigned(token) ? signed(token) : opaque(token, callerOf(by)))
       // Counted from the question: the answer may be as old as that.
       const until = Math.min(now + ttl_ms, ends)
       if (until > now) verdicts.set(digest, identified, now, until)
@@ -64,11 +67,11 @@ export function createIdentity(
       underWay.delete(digest)
     }
   }
-  return (token, now) => {
+  return (token, now, by) => {
     const digest = tokenKey(token)
     const known = verdicts.get(digest, now)
     if (known) return known
-    const looking = underWay.get(digest) ?? lookUp(token, digest, now)
+    const looking = underWay.get(digest) ?? lookUp(token, digest, now, by)
     underWay.set(digest, looking)
     return looking
   }

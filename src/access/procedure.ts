@@ -3,6 +3,7 @@
 import type { Range } from '../net/addresses.ts'
 import { clientOf } from './client.ts'
 import type { RequestFacts } from './facts.ts'
+import type { CallerFacts } from './limiter.ts'
 import { type LocalSettings, localPrincipal } from './local.ts'
 import type { Principal } from './principal.ts'
 import { admitted, INVALID_TOKEN, REMOTE, refused, UNAUTHORIZED, UNAVAILABLE, type Verdict } from './verdict.ts'
@@ -29,8 +30,8 @@ export interface TokenChecks {
   appSession(token: string, now: number): Principal | null
   /** Without a prefix: signed by this service. */
   delegatedToken(token: string, now: number): Principal | null
-  /** Every other token, in identity-provider mode. At once where it was seen lately. */
-  identity(token: string, now: number): Identified | Promise<Identified>
+  /** Every other token, in identity-provider mode, and who brings it. At once where it was seen lately. */
+  identity(token: string, now: number, by: CallerFacts): Identified | Promise<Identified>
 }
 
 /** Where no token is known. */
@@ -88,7 +89,7 @@ function byIdentity(
   if (token === null) return byPlace(facts, settings) ?? UNAUTHORIZED
   // A token of this service is nothing that anybody else should see.
   if (token.startsWith('ntk_')) return verdictOf({ rejected: 'Invalid token' })
-  const identified = tokens.identity(token, now)
+  const identified = tokens.identity(token, now, facts)
   return identified instanceof Promise ? identified.then(verdictOf) : verdictOf(identified)
 }
 

@@ -25,6 +25,8 @@ function recording() {
   return { log, written, lines, of: (event: string) => lines().filter(({ audit }) => audit === event) }
 }
 
+const PLAIN = { trusted_proxies: [], rate_limit_trust_proxy: false }
+
 const from = (peer: string, more: Partial<RequestFacts> = {}) => ({
   facts: { ...FACTS, peer, ...more },
   method: 'GET',
@@ -139,7 +141,7 @@ describe('the server tells', () => {
     const operation = operationManifest.find(({ access }) => access === 'administrator')!
     let passed = 0
     const response = { locals: { principal: LOCAL_PRINCIPAL, request_id: 'r3' } } as unknown as Response
-    tellAdministration(operation, new Audit(log, []))({} as Request, response, () => passed++)
+    tellAdministration(operation, new Audit(log, PLAIN))({} as Request, response, () => passed++)
     const [line] = of('administrative_call')
     assert.deepEqual([passed, line?.operation, line?.user_id, line?.request_id], [1, operation.operationId, '1', 'r3'])
   })
@@ -148,7 +150,7 @@ describe('the server tells', () => {
 describe('lines of refusals', () => {
   test('are five for one address and twenty for all in one window, and then a count', () => {
     const { log, of } = recording()
-    const audit = new Audit(log, [])
+    const audit = new Audit(log, PLAIN)
     for (let i = 0; i < 100; i++) audit.refused(from('203.0.113.7'))
     assert.equal(of('refused').length, 5)
     for (let i = 0; i < 100; i++) audit.refused(from(`198.51.100.${i}`))
@@ -164,10 +166,39 @@ describe('lines of refusals', () => {
     assert.equal(of('refusals_left_out').length, 1, 'nothing was left out of it')
   })
 
+  test('count an IPv6 network as one address, as the limiter does', () => {
+    const { log, of } = recording()
+    using audit = new Audit(log, PLAIN)
+    for (let i = 0; i < 30; i++) audit.refused(from(`2001:db8:1:2::${i.toString(16)}`))
+    assert.equal(of('refused').length, 5)
+    audit.refused(from('2001:db8:1:3::1'))
+    assert.equal(of('refused').length, 6)
+  })
+
+  test('of users are not pushed out by strangers, nor by other users', () => {
+    const { log, of } = recording()
+    using audit = new Audit(log, PLAIN)
+    const user = (user_id: string, reason: string, peer: string) => ({
+      ...from(peer),
+      reason,
+      principal: { ...LOCAL_PRINCIPAL, user_id },
+    })
+    for (let i = 0; i < 100; i++) audit.refused(from(`198.51.100.${i}`))
+    for (let i = 0; i < 100; i++) audit.refused(user('eve', 'FORBIDDEN', `192.0.2.${i}`))
+    audit.refused(user('mallory', 'FORBIDDEN', '198.51.100.1'))
+    audit.refused(user('mallory', 'RATE_LIMITED', '198.51.100.1'))
+    const named = of('refused').filter(({ user_id }) => user_id !== undefined)
+    assert.deepEqual(
+      named.map(({ user_id, reason }) => `${user_id} ${reason}`),
+      [...Array(5).fill('eve FORBIDDEN'), 'mallory FORBIDDEN', 'mallory RATE_LIMITED'],
+    )
+    assert.equal(of('refused').length, 20 + named.length)
+  })
+
   test('begin anew after a second', (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const { log, of } = recording()
-    using audit = new Audit(log, [])
+    using audit = new Audit(log, PLAIN)
     for (let i = 0; i < 7; i++) audit.refused(from('203.0.113.7'))
     t.mock.timers.tick(1_000)
     assert.deepEqual(
@@ -180,7 +211,7 @@ describe('lines of refusals', () => {
 
   test('name the client as the trusted proxies do', () => {
     const { log, of } = recording()
-    using audit = new Audit(log, rangesOf('10.0.0.0/8'))
+    using audit = new Audit(log, { ...PLAIN, trusted_proxies: rangesOf('10.0.0.0/8') })
     const forwarded = { forwards: true, forwarded_for: '203.0.113.7' }
     audit.refused(from('10.0.0.1', forwarded))
     audit.refused(from('192.0.2.1', forwarded))
@@ -193,7 +224,7 @@ describe('lines of refusals', () => {
 
   test('show of a long path its beginning, and of what may be a secret in it the first letters', () => {
     const { log, of } = recording()
-    using audit = new Audit(log, [])
+    using audit = new Audit(log, PLAIN)
     audit.refused(from('203.0.113.7', { path: '/api/shared-workflows/Xb3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY' }))
     audit.refused(from('203.0.113.7', { path: `/${'a/'.repeat(5_000)}` }))
     const [shared, long] = of('refused').map(({ path }) => String(path))
@@ -201,16 +232,41 @@ describe('lines of refusals', () => {
     assert.equal(long!.length, 201)
   })
 
+  test('show nothing of a path that a malformed target may have a secret in, however short', (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const { log, of } = recording()
+    using audit = new Audit(log, PLAIN)
+    const paths: [string, string][] = [
+      ['/ws%3fapi_key=short', '/ws…'],
+      ['/ws%3Fapi_key%3Dshort', '/ws…'],
+      ['/ws%23short', '/ws…'],
+      ['/ws%26api_key=short', '/ws…'],
+      ['/ws#short', '/ws…'],
+      ['/ws&api_key=short', '/ws…'],
+      ['/ws;api_key=short', '/ws…'],
+      ['/ws/api_key%3dshort', '/ws/api_key…'],
+      ['http://user:short@localhost/ws', 'http://…@localhost/ws'],
+      ['/api/shared-workflows/Xb3dE5f%47%37hJ9kL1mN3pQ5', '/api/shared-workflows/Xb3dE5f%…'],
+      [`/${'a/'.repeat(94)}Xb3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY`, `/${'a/'.repeat(94)}Xb3dE5fG…`],
+      ['/api/workflows/a%20name', '/api/workflows/a%20name'],
+    ]
+    for (const [path, shown] of paths) {
+      audit.refused(from('203.0.113.7', { path }))
+      assert.equal(of('refused').at(-1)!.path, shown, path)
+      t.mock.timers.tick(1_000)
+    }
+  })
+
   test('hold no line break that a caller sent', () => {
     const { log, written } = recording()
-    using audit = new Audit(log, [])
+    using audit = new Audit(log, PLAIN)
     audit.refused(from('203.0.113.7', { path: '/a\n{"audit":"token_minted"}' }))
     assert.equal(written.join('').trimEnd().split('\n').length, 1)
   })
 
   test('say once in a minute that a caller is beyond the rate limit', () => {
     const { log, of } = recording()
-    using audit = new Audit(log, [])
+    using audit = new Audit(log, PLAIN)
     for (const peer of ['203.0.113.7', '203.0.113.8', '203.0.113.7', '203.0.113.7'])
       audit.refused({ ...from(peer), reason: 'RATE_LIMITED' })
     assert.deepEqual(
@@ -221,5 +277,17 @@ describe('lines of refusals', () => {
       ],
     )
     assert.deepEqual(of('refusals_left_out'), [])
+  })
+
+  test('say that a caller is beyond the rate limit as soon as there is room for it', (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const { log, of } = recording()
+    using audit = new Audit(log, PLAIN)
+    const limited = { ...from('203.0.113.7'), reason: 'RATE_LIMITED' }
+    for (let i = 0; i < 20; i++) audit.refused(from(`198.51.100.${i}`))
+    audit.refused(limited)
+    t.mock.timers.tick(1_000)
+    for (let i = 0; i < 3; i++) audit.refused(limited)
+    assert.equal(of('refused').filter(({ reason }) => reason === 'RATE_LIMITED').length, 1)
   })
 })

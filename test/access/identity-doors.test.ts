@@ -1,5 +1,6 @@
 // Signing in over real connections: requests and upgrades, what is answered while the provider is away, and two users who never meet.
 import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
 import { request } from 'node:http'
 import { describe, test } from 'node:test'
 import type { JobSnapshot } from '../../generated/types.ts'
@@ -103,6 +104,25 @@ describe('with an identity provider', () => {
     idp.up()
     await until('the provider', async () => (await ask(server, bearer(token)))[0] === 200)
     assert.equal(await upgrade(server, '/ws', bearer(token)), 101)
+  })
+
+  test('a weak key of the provider is no failure of the service on any door', async () => {
+    await using at = await place()
+    const { idp, server } = at
+    const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 1024 })
+    const weak = { ...publicKey.export({ format: 'jwk' }), kid: 'weak' }
+    const header = Buffer.from(JSON.stringify({ alg: 'RS256', kid: 'weak' })).toString('base64url')
+    const token = `${header}.e30.AAAA`
+    idp.answer('keys', { body: JSON.stringify({ keys: [weak] }) })
+    assert.equal((await ask(server, bearer(token)))[0], 503)
+    assert.equal(await upgrade(server, '/ws', bearer(token)), 503)
+    idp.answer('keys', { body: JSON.stringify({ keys: [weak, idp.keys[0]!.jwk] }) })
+    const good = await idp.token({ sub: 'ada' })
+    await until('the keys', async () => (await ask(server, bearer(good)))[0] === 200)
+    assert.equal(await upgrade(server, '/ws', bearer(good)), 101)
+    assert.equal(await upgrade(server, '/ws', bearer(token)), 401)
+    assert.deepEqual(await ask(server, bearer(token)), [401, { error: 'Invalid token' }])
+    assert.ok(!at.lines.join('').includes('TypeError'))
   })
 
   test('the provider sees no token of this service, and none that is too long', async () => {

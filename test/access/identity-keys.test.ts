@@ -1,5 +1,6 @@
 // The provider's keys: they change, they cannot be had, they are nonsense; and nobody is let in or sent away for that by mistake.
 import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { exportJWK } from 'jose'
 import { type OddAnswer, signingKey } from '../helpers/identity-provider.ts'
@@ -302,6 +303,34 @@ describe('an answer that is no set of keys', () => {
     at.idp.answer('keys', null)
     at.clock.now += 10 * MINUTE
     assert.equal(told(await at.ask(token)), 'user ada')
+  })
+
+  test('weak and broken keys beside a good one are left out, which the log says once', async () => {
+    await using at = await scene()
+    const { jwk } = at.idp.keys[0]!
+    const weak = {
+      ...generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey.export({ format: 'jwk' }),
+      kid: 'weak',
+    }
+    const empty = { kty: 'RSA', kid: 'empty', n: '', e: '' }
+    at.idp.answer('keys', { body: JSON.stringify({ keys: [weak, empty, { kty: 'oct', k: 'c2VjcmV0' }, jwk] }) })
+    for (let round = 0; round < 2; round++) {
+      const header = Buffer.from(JSON.stringify({ alg: 'RS256', kid: round ? 'weak' : 'empty' })).toString('base64url')
+      assert.equal(told(await at.ask(`${header}.e30.AAAA`)), 'Invalid token')
+      assert.equal(told(await at.ask(await at.token({ sub: 'ada' }))), 'user ada')
+      at.clock.now += 10 * MINUTE
+    }
+    assert.equal(at.lines.length, 1, at.lines.join(''))
+    assert.match(at.lines[0]!, /"left_out":2.*weak, broken or private/)
+  })
+
+  test('weak keys alone: nobody can tell', async () => {
+    await using at = await scene()
+    const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2047 })
+    const weak = { ...publicKey.export({ format: 'jwk' }), kid: 'weak' }
+    at.idp.answer('keys', { body: JSON.stringify({ keys: [weak] }) })
+    const header = Buffer.from(JSON.stringify({ alg: 'RS256', kid: 'weak' })).toString('base64url')
+    assert.equal(told(await at.ask(`${header}.e30.AAAA`)), 'unavailable')
   })
 
   test('a broken key beside a good one does no harm', async () => {

@@ -1,9 +1,11 @@
 // What the tests of signing in share: a provider, a clock that moves where somebody waits by it alone, and what was logged.
 
 import { createIdentity, type IdentityOptions } from '../../src/access/identity.ts'
+import { type CallerFacts, clientKey } from '../../src/access/limiter.ts'
 import type { Identified } from '../../src/access/procedure.ts'
 import { createLog } from '../../src/log.ts'
 import { type IdentityProvider, startIdentityProvider, type TokenClaims } from '../helpers/identity-provider.ts'
+import { FACTS } from './kit.ts'
 
 export interface Scene extends AsyncDisposable {
   readonly idp: IdentityProvider
@@ -13,6 +15,8 @@ export interface Scene extends AsyncDisposable {
   /** What is known at once, or null where it must be looked up; that is let go on. */
   known(token: string): Identified | null
   ask(token: string): Promise<Identified>
+  /** As `ask`, by a caller at another address than loopback. */
+  askFrom(peer: string, token: string): Promise<Identified>
   /** A token made now, by the clock of the test. */
   token(claims: TokenClaims): Promise<string>
 }
@@ -26,18 +30,20 @@ export async function scene(options: Partial<IdentityOptions> = {}, alg?: string
   const wait = async (ms: number) => {
     clock.now += ms
   }
+  const callerOf = (facts: CallerFacts) => clientKey(facts, { trusted_proxies: [], rate_limit_trust_proxy: false })
   // Whoever stops it looks at the waiting itself.
-  const tools = { platform, log, admin_users: ['root'], ...(options.stopping ? {} : { wait }) }
+  const tools = { platform, log, callerOf, admin_users: ['root'], ...(options.stopping ? {} : { wait }) }
   const identity = createIdentity({ url: idp.url, key: idp.key }, { ...tools, ...options })
   return {
     idp,
     clock,
     lines,
     known(token) {
-      const given = identity(token, clock.now)
+      const given = identity(token, clock.now, FACTS)
       return given instanceof Promise ? null : given
     },
-    ask: async (token) => identity(token, clock.now),
+    ask: async (token) => identity(token, clock.now, FACTS),
+    askFrom: async (peer, token) => identity(token, clock.now, { ...FACTS, peer }),
     token: (claims) => idp.token({ now: clock.now, ...claims }),
     [Symbol.asyncDispose]: () => idp[Symbol.asyncDispose](),
   }

@@ -78,6 +78,38 @@ describe('an opaque token', () => {
     assert.equal(told(await at.ask(tokens[199]!)), 'user user-199')
   })
 
+  test('of one address waits with no more than 15 others of it, and leaves room for other addresses', async () => {
+    await using at = await scene()
+    const release = at.idp.hold()
+    const flood = Array.from({ length: 40 }, (_, n) => at.askFrom(`2001:db8:1:2::${n}`, `made-up-${n}`))
+    assert.deepEqual(new Set((await Promise.all(flood.slice(16))).map(told)), new Set(['unavailable']))
+    const token = at.idp.opaque({ id: 'bob' })
+    const bob = at.askFrom('198.51.100.7', token)
+    await until('the questions', () => at.idp.requests.user === 17)
+    release()
+    assert.equal(told(await bob), 'user bob')
+    assert.deepEqual(new Set((await Promise.all(flood.slice(0, 16))).map(told)), new Set(['Invalid token']))
+    for (let n = 0; n < 20; n++)
+      assert.equal(told(await at.askFrom('2001:db8:1:2::1', `another-${n}`)), 'Invalid token')
+  })
+
+  test('is refused for the sake of the server’s own key: the log says once what it may be', async () => {
+    await using at = await scene()
+    const refuse = async (count: number) => {
+      for (let n = 0; n < count; n++) assert.equal(told(await at.ask(crypto.randomUUID())), 'Invalid token')
+    }
+    await refuse(9)
+    assert.deepEqual(at.lines, [])
+    await refuse(30)
+    assert.equal(at.lines.length, 1)
+    assert.match(at.lines[0]!, /refused 10 tokens in a row.*IDP_KEY/)
+    assert.equal(told(await at.ask(at.idp.opaque({ id: 'bob' }))), 'user bob')
+    await refuse(9)
+    await at.ask(at.idp.opaque({ id: 'bob' }))
+    await refuse(9)
+    assert.equal(at.lines.length, 1, 'the key is good')
+  })
+
   test('cannot be judged while the provider is away, or late', async () => {
     await using at = await scene({ timeout_ms: 30 })
     const token = at.idp.opaque({ id: 'bob' })
@@ -96,7 +128,12 @@ describe('an answer about a user', () => {
   const answers: [string, OddAnswer, string][] = [
     ['401', { status: 401, body: page }, 'Invalid token'],
     ['403', { status: 403, body: page }, 'Invalid token'],
-    ['404', { status: 404, body: '{"id":"bob"}' }, 'unavailable'],
+    ['404 in JSON, as of a user who was deleted', { status: 404, body: '{"msg":"User not found"}' }, 'Invalid token'],
+    ['404 that names a user', { status: 404, body: '{"id":"bob"}' }, 'Invalid token'],
+    ['404 as a page', { status: 404, body: page }, 'unavailable'],
+    ['404 with nothing', { status: 404, body: '' }, 'unavailable'],
+    ['404 with a text', { status: 404, body: '"not found"' }, 'unavailable'],
+    ['404 with more than is read', { status: 404, body: '{}'.padEnd(65_537) }, 'unavailable'],
     ['429', { status: 429, body: '{"id":"bob"}' }, 'unavailable'],
     ['500', { status: 500, body: '{"id":"bob"}' }, 'unavailable'],
     ['201', { status: 201, body: '{"id":"bob"}' }, 'unavailable'],
