@@ -1,0 +1,48 @@
+// What Node answers by itself, before a request is one: a status and nothing else, and not a word of it in the log or on the terminal.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { inFolder } from '../helpers/folder.ts'
+import { serve } from '../helpers/process.ts'
+import { until } from '../helpers/server.ts'
+import { peer } from './peer.ts'
+
+const SECRET = 'not-to-be-written'
+const POST =
+  'POST /api/workflows HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n'
+
+const CASES: readonly [status: string, sent: string][] = [
+  ['400 Bad Request', `${SECRET}\r\n\r\n`],
+  ['400 Bad Request', `\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03${SECRET}`],
+  ['400 Bad Request', `GET /${SECRET} HTTP/1.1\r\nHost: localhost\r\nno colon\r\n\r\n`],
+  ['400 Bad Request', `POST /${SECRET} HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n`],
+  ['400 Bad Request', `${POST}1\r\nx${SECRET}\r\n`],
+  ['413 Payload Too Large', `${POST}1;${SECRET.repeat(2_000)}\r\n`],
+  ['431 Request Header Fields Too Large', `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${SECRET.repeat(2_000)}\r\n\r\n`],
+  ['431 Request Header Fields Too Large', `GET /${SECRET.repeat(2_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`],
+]
+
+async function assertBare(folder: string): Promise<void> {
+  await using server = await serve(folder, { SVC_LOG_LEVEL: 'trace' })
+  for (const [status, sent] of CASES) {
+    using one = await peer(server, sent)
+    await until('its end', one.closed)
+    assert.equal(one.text(), `HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`, sent.slice(0, 80))
+  }
+  for (const sent of [
+    `GET /${SECRET} HTTP/1.1\r\n\r\n`,
+    `POST /${SECRET} HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n`,
+  ]) {
+    using unaddressed = await peer(server, sent)
+    await until('its end', unaddressed.closed)
+    assert.match(unaddressed.text(), /^HTTP\/1\.1 400 Bad Request\r\nConnection: close\r\n.*\r\n\r\n0\r\n\r\n$/s)
+  }
+  using tunnel = await peer(server, `CONNECT ${SECRET}:80 HTTP/1.1\r\nHost: localhost\r\n\r\n`)
+  await until('its end', tunnel.closed)
+  assert.equal(tunnel.text(), '')
+  server.kill('SIGTERM')
+  const { code, stdout, stderr } = await server.ended()
+  assert.equal(code, 0)
+  assert.doesNotMatch(stdout + stderr, new RegExp(SECRET))
+}
+
+test('what is no request is answered with a bare status, and written nowhere', inFolder(assertBare))
