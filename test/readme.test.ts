@@ -98,6 +98,7 @@ describe('README', () => {
   test('the token is minted, lets a page of another site in, and is revoked', async () => {
     await using server = await startServer()
     const [mint, use, revoke] = curlBlocks()
+      .filter((block) => !block.includes('--interface'))
       .filter((block) => block.includes('/api/tokens') || block.includes('Bearer $TOKEN'))
       .map((block) => block.replace('http://127.0.0.1:7777', server.url))
     const shell = async (command: string, env: Record<string, string>) =>
