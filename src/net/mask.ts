@@ -4,6 +4,8 @@
 const MASK = '***'
 /** Shorter secrets are left alone in what a server answered: too much else looks like them. */
 const SHORTEST = 8
+/** So long are parts of a secret that are looked for alone. */
+const SHORTEST_PART = 16
 /** Fewer characters of base64 stand for anything. */
 const SHORTEST_BASE64 = 4
 
@@ -21,11 +23,29 @@ function base64Forms(secret: string): string[] {
   return forms.filter((form) => form.length >= SHORTEST_BASE64)
 }
 
-/** A secret as it is, as JSON writes it, as a URL does, and as base64. */
+/** A secret as it is, as JSON writes it, as a URL does, and as base64; without white space around it, and with each kind of line ends as well. */
 function formsOf(secret: string): string[] {
+  const bare = secret.trim()
+  if (bare.length < SHORTEST) return writtenForms(secret)
+  const lines = bare.replaceAll('\r\n', '\n')
+  const texts = new Set([secret, bare, lines, lines.replaceAll('\n', '\r\n')])
+  return [...[...texts].flatMap(writtenForms), ...partsOf(bare)]
+}
+
+/** Its lines, without what all keys have, where it has several; of a URL what is sent and logged (WHATWG URL). */
+function partsOf(secret: string): string[] {
+  const lines = secret.includes('\n') ? secret.split('\n').map((line) => line.trim()) : []
+  const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(secret) ? URL.parse(secret) : null
+  const sent = url ? [url.href, url.pathname, url.search] : []
+  const telling = lines.filter((line) => !/^-----(?:BEGIN|END) [^-]*-----$/.test(line))
+  return [...telling, ...sent].filter((part) => part.length >= SHORTEST_PART)
+}
+
+function writtenForms(secret: string): string[] {
   const json = JSON.stringify(secret).slice(1, -1)
   const ascii = json.replaceAll(/[^ -~]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
-  const urls = [encodeURIComponent(secret.toWellFormed()), new URLSearchParams({ s: secret }).toString().slice(2)]
+  const inUrl = encodeURIComponent(secret.toWellFormed())
+  const urls = [inUrl, inUrl.replaceAll("'", '%27'), new URLSearchParams({ s: secret }).toString().slice(2)]
   const lower = urls.map((url) => url.replaceAll(/%../g, (code) => code.toLowerCase()))
   const slashed = [json, ascii].map((text) => text.replaceAll('/', '\\/'))
   return [secret, json, ascii, ...slashed, ...urls, ...lower, ...base64Forms(secret)]

@@ -2,42 +2,85 @@
 import { type Scope, scopedKey } from '../db/scope.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 
-/** How many characters of an owner's former values are remembered, and how many values. The oldest go first. */
-const MOST_CHARACTERS = 1_048_576
-const MOST_VALUES = 10_000
+export interface FormerBounds {
+  readonly characters: number
+  readonly values: number
+}
+
+/** How much is remembered of one owner's former values. The oldest go first. */
+const OF_ONE: FormerBounds = { characters: 1_048_576, values: 10_000 }
+/** How much of those of all owners, where there are more than some dozens who replace as many as they may. */
+const OF_ALL: FormerBounds = { characters: 67_108_864, values: 50_000 }
 
 interface Former {
-  readonly values: Set<string>
-  characters: number
+  readonly owner: string
+  readonly value: string
+}
+
+/** Some former values, in the order in which they became so. */
+class Formers {
+  readonly #list = new Set<Former>()
+  #characters = 0
+
+  get size(): number {
+    return this.#list.size
+  }
+
+  add(former: Former): void {
+    this.#list.add(former)
+    this.#characters += former.value.length
+  }
+
+  delete(former: Former): void {
+    if (this.#list.delete(former)) this.#characters -= former.value.length
+  }
+
+  /** The oldest, where there are more than the bounds allow. */
+  surplus({ characters, values }: FormerBounds): Former | undefined {
+    if (this.#characters <= characters && this.#list.size <= values) return undefined
+    return this.#list.values().next().value
+  }
 }
 
 export class FormerSecrets {
   readonly #redactor: Redactor
-  readonly #owners = new Map<string, Former>()
+  readonly #bounds: FormerBounds
+  readonly #all = new Formers()
+  readonly #owners = new Map<string, { formers: Formers; byValue: Map<string, Former> }>()
 
-  constructor(redactor: Redactor) {
+  constructor(redactor: Redactor, bounds = OF_ALL) {
     this.#redactor = redactor
+    this.#bounds = bounds
+  }
+
+  /** Of how many owners values are remembered. */
+  get owners(): number {
+    return this.#owners.size
   }
 
   /** Takes over a value that the redactor was told of for an owner. */
-  add(owner: Scope, value: string): void {
-    const key = scopedKey(owner)
-    const former = this.#owners.get(key) ?? { values: new Set(), characters: 0 }
-    this.#owners.set(key, former)
+  add(scope: Scope, value: string): void {
+    const owner = scopedKey(scope)
+    const { formers, byValue } = this.#owners.get(owner) ?? { formers: new Formers(), byValue: new Map() }
+    this.#owners.set(owner, { formers, byValue })
     // Of a value that is former twice, one stands for both: the later.
-    if (former.values.has(value)) this.#drop(key, value)
-    former.values.add(value)
-    former.characters += value.length
-    for (const oldest of former.values) {
-      if (former.characters <= MOST_CHARACTERS && former.values.size <= MOST_VALUES) return
-      this.#drop(key, oldest)
-    }
+    const before = byValue.get(value)
+    const former = { owner, value }
+    formers.add(former)
+    this.#all.add(former)
+    if (before) this.#drop(before)
+    byValue.set(value, former)
+    for (let old = formers.surplus(OF_ONE); old; old = formers.surplus(OF_ONE)) this.#drop(old)
+    for (let old = this.#all.surplus(this.#bounds); old; old = this.#all.surplus(this.#bounds)) this.#drop(old)
   }
 
-  #drop(key: string, value: string): void {
-    const former = this.#owners.get(key)!
-    former.values.delete(value)
-    former.characters -= value.length
-    this.#redactor.forget(value, key)
+  #drop(former: Former): void {
+    const { owner, value } = former
+    const { formers, byValue } = this.#owners.get(owner)!
+    formers.delete(former)
+    this.#all.delete(former)
+    byValue.delete(value)
+    if (formers.size === 0) this.#owners.delete(owner)
+    this.#redactor.forget(value, owner)
   }
 }

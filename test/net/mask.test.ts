@@ -43,6 +43,21 @@ describe('a secret', () => {
     assert.equal(strictMask(['zq', ''])('a zq'), 'a ***')
   })
 
+  test('is masked without white space around it, with other line ends, line by line and as URLs send it', () => {
+    const key = '-----BEGIN KEY-----\r\nfirst line of the key\r\nsecond line of the key\r\n-----END KEY-----\r\n'
+    for (const mask of [strictMask([key, ' word-in-white\n']), answerMask([key, ' word-in-white\n']).text]) {
+      assert.equal(mask(`(${key.trim()})`), '(***)')
+      assert.equal(mask(`(${key.trim().replaceAll('\r\n', '\n')})`), '(***)')
+      assert.equal(mask('-----BEGIN KEY----- 1: first line of the key'), '-----BEGIN KEY----- 1: ***')
+      assert.equal(mask('(word-in-white)'), '(***)')
+    }
+    const { text } = answerMask(["it's a/secret", 'HTTPS://Hooks.Example/services/T0/xyz 1?key=of%20mine and more'])
+    assert.equal(text('?a=it%27s%20a%2Fsecret'), '?a=***')
+    assert.equal(text('https://hooks.example/services/T0/xyz%201?key=of%20mine%20and%20more'), '***')
+    assert.equal(text('GET /services/T0/xyz%201 HTTP'), 'GET *** HTTP')
+    assert.equal(strictMask([' a\n'])('a b'), 'a b', 'what is short is masked as it is alone')
+  })
+
   test('is masked in a million short texts within a second or two', () => {
     const { text } = answerMask(['k/&"ey-12345 and more', 'another one, öf mine', '1234567890'])
     const start = performance.now()

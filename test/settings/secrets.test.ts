@@ -134,6 +134,32 @@ describe('former values', () => {
     assert.equal(redactor.text('value-of-two'), '[redacted]')
   })
 
+  test('are remembered up to a bound for all owners together, the oldest of all going first', () => {
+    const redactor = new Redactor()
+    const former = new FormerSecrets(redactor, { characters: 60, values: 4 })
+    const of = (i: number) => `value-of-${i}`
+    const retire = (i: number, value: string) => {
+      const owner = { user_id: String(i), workspace_id: null }
+      redactor.add(value, scopedKey(owner))
+      former.add(owner, value)
+    }
+    for (let i = 0; i < 6; i++) retire(i, of(i))
+    retire(2, of(2))
+    assert.deepEqual(
+      [0, 1, 2, 3, 4, 5].filter((i) => redactor.text(of(i)) !== of(i)),
+      [2, 3, 4, 5],
+    )
+    assert.equal(former.owners, 4, 'of owners without such values nothing is left')
+    retire(6, 'a value of forty characters and some more')
+    assert.deepEqual(
+      [2, 3, 4, 5].filter((i) => redactor.text(of(i)) !== of(i)),
+      [2],
+    )
+    retire(7, 'x'.repeat(61))
+    assert.equal(former.owners, 0)
+    assert.equal(redactor.text('x'.repeat(61)), 'x'.repeat(61))
+  })
+
   test('that are set again, or set by another, are no less hidden when they are forgotten as former ones', () => {
     const redactor = new Redactor()
     const former = new FormerSecrets(redactor)
