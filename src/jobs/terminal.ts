@@ -30,7 +30,8 @@ export function terminate(
   { trigger, error, completed }: Ending,
 ): { event: EventBody; frame: JobFrame } {
   const { row, plan, publication, publisher, now } = job
-  const told = error && publisher.redact(error)
+  // An id names its node to the reader of the workflow; whoever makes it a secret has shown it there.
+  const told = error && { ...publisher.redact(error), node_id: error.node_id }
   const result = completed
     ? jsonText(buildManifest(row, plan, publication, publisher.provenance(job.params()), now))
     : null

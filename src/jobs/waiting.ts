@@ -23,7 +23,9 @@ export interface Whom {
 /** The list as the row keeps it. */
 export function storedWaiting(waiting: readonly Waiting[], redact: <T>(value: T) => T): StoredWaiting[] {
   return waiting.map(({ firing, node_id, request: { kind, name, message, schema, until } }) => ({
-    ...redact({ node_id, kind, name, message, schema }),
+    ...redact({ name, message, schema }),
+    node_id,
+    kind,
     firing,
     until,
   }))

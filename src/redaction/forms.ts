@@ -87,17 +87,18 @@ const lower =
     write(text).replaceAll(/%../g, (code) => code.toLowerCase())
 
 /** The whole, or the characters that a text alone decides after so many other bytes. */
-function inBase64(alphabet: 'base64' | 'base64url', before: number | null): Write {
+function inBase64(alphabet: 'base64' | 'base64url', before: 0 | 1 | 2 | null): Write {
   return (text) => {
-    const bytes = Buffer.from(text)
-    if (before === null) return bytes.toString(alphabet)
-    const all = Buffer.concat([Buffer.alloc(before), bytes])
-    return all.toString(alphabet).slice(Math.ceil((before * 8) / 6), Math.floor((all.length * 8) / 6))
+    if (before === null) return Buffer.from(text).toString(alphabet)
+    const bytes = Buffer.from(BEFORE[before] + text)
+    return bytes.toString(alphabet).slice(Math.ceil((before * 8) / 6), Math.floor((bytes.length * 8) / 6))
   }
 }
 
+const BEFORE = ['', '\0', '\0\0'] as const
+
 const BASE64 = (['base64', 'base64url'] as const).flatMap((alphabet) =>
-  [null, 0, 1, 2].map((before) => inBase64(alphabet, before)),
+  ([null, 0, 1, 2] as const).map((before) => inBase64(alphabet, before)),
 )
 const JSON_ONCE = [inJson, inAscii, slashed(inJson), slashed(inAscii)]
 const JSON_TWICE = JSON_ONCE.map(twice)

@@ -5,6 +5,7 @@ import { describe, test } from 'node:test'
 import type { ManifestAsset, ResultManifest } from '../../generated/types.ts'
 import { jobEventsAfter } from '../../src/db/job-events.ts'
 import { journalPages } from '../../src/db/job-journal.ts'
+import { NodeError } from '../../src/engine/node-error.ts'
 import type { NodeType } from '../../src/engine/node-type.ts'
 import { frameOf } from '../../src/sockets/frames.ts'
 import { changedOutputs } from '../../src/sockets/outputs.ts'
@@ -43,6 +44,33 @@ describe('secrets that the server knows', () => {
     valid('ResultManifest', manifest)
     assert.deepEqual(manifest.provenance.inputs, { in: '[redacted]' })
     assert.deepEqual(manifest.outputs, { out: { said: 'it is [redacted]', '[redacted]': '[redacted]' } })
+  })
+
+  test('leave ids and names of outputs as the workflow has them, and not the names of nodes', async () => {
+    const failing = mapType('test.Fails', () => {
+      throw new NodeError('no frail-node here', 'odd')
+    })
+    const environment = { SVC_SECRET_X: 'frail-node', SVC_SECRET_Y: 'said-output' }
+    await using server = await startGated({ environment, types: [failing] })
+    const { jobs } = server.context
+    const failed = submit(server, {
+      graph: graph([source('in', 'x'), node('frail-node', 'test.Fails')], ['in.output->frail-node.value']),
+    })
+    await failed.settled()
+    const { row } = await jobs.get(OWNER, failed.row.id)
+    const { message, node_id } = JSON.parse(row.error!) as Record<string, unknown>
+    assert.deepEqual([message, node_id], ['no [redacted] here', 'frail-node'])
+    const events = await history(server, row)
+    assert.ok(events.some((event) => event.type === 'node_status' && event.node_id === 'frail-node'))
+
+    const done = submit(server, {
+      graph: graph([source('in', 'x'), sink('said-output')], ['in.output->said-output.value']),
+    })
+    await done.settled()
+    const ended = await jobs.get(OWNER, done.row.id)
+    assert.deepEqual(Object.keys((JSON.parse(ended.row.result!) as ResultManifest).outputs), ['said-output'])
+    const update = (await history(server, ended.row)).find((event) => event.type === 'output_update')
+    assert.ok(update?.type === 'output_update' && update.output_name === 'said-output')
   })
 
   test('are there unchanged for the nodes, also after the job was read back', async () => {
