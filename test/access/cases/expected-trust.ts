@@ -1,5 +1,5 @@
 // Who is user "1" without a token, written by hand from the documents of the interface alone. Imports nothing of the service.
-import type { Case, Host, Mode, Origin } from './words.ts'
+import type { Case, Forwarded, Host, Mode, Origin } from './words.ts'
 
 export interface Rules {
   identity_provider: boolean
@@ -43,15 +43,28 @@ export function isLocalUser(one: Case, rules: Rules): boolean | null {
   return trusted && hostFits(one.host, rules) && originFits(one.origin, rules)
 }
 
+/** An address with a port is that address, and an IPv4-mapped one its IPv4 address (RFC 4291, section 2.5.5.2). */
+const NAMING_THE_NETWORK: readonly Forwarded[] = [
+  'network',
+  'a stranger, network',
+  'network, proxy',
+  'network, with a port',
+  'network, IPv4-mapped',
+  'network, IPv4-mapped with a port',
+  'network, in HTTP/1.0',
+]
+
 function isTrusted({ peer, forwarded }: Case, rules: Rules): boolean | null {
   const from_proxy = rules.proxies && peer === 'proxy'
   // The interface knows of X-Forwarded-For alone; what a trusted proxy means by the other header, or by none, is open.
-  if (from_proxy && (forwarded === 'nobody' || forwarded.startsWith('Forwarded'))) return null
+  if (from_proxy && (forwarded.startsWith('nobody') || forwarded === 'X-Forwarded-Anything')) return null
+  if (from_proxy && forwarded.startsWith('Forwarded')) return null
   // "A loopback peer that sends forwarding headers and is not a trusted proxy is not trusted as local."
-  // Decided: neither is a peer of a trusted network, else a proxy there would make everybody user "1".
+  // Decided: neither is a peer of a trusted network, else a proxy there would make everybody user "1"; and whoever speaks HTTP/1.0 is a
+  // proxy, since nginx does that and says nothing else.
   if (!from_proxy && forwarded !== 'nobody') return false
   // "read from the right, only from trusted proxies"; "a forwarded loopback address never counts as loopback"
-  if (from_proxy) return ['network', 'a stranger, network', 'network, proxy'].includes(forwarded)
+  if (from_proxy) return NAMING_THE_NETWORK.includes(forwarded)
   if (peer === 'own address' || peer === 'own IPv6 address') return rules.trust_network === 'own address'
   return rules.trust_localhost
 }
@@ -68,6 +81,9 @@ function hostFits(host: Host, { names }: Rules): boolean {
     'another name': false,
     'a name that begins with localhost': false,
     'a name that begins with an address': false,
+    // A request with two has none (RFC 9112, section 3.2).
+    'localhost, twice': false,
+    'localhost and another name': false,
   }
   return table[host]
 }

@@ -19,6 +19,7 @@ export type Verdict =
   | '401 {"error":"Remote access requires authentication"}'
   | '401 {"error":"invalid_token"}'
   | '401 reason'
+  | '400 bare'
   | '401 bare'
   | '404 bare'
   | '503 bare'
@@ -49,6 +50,9 @@ export function expected(one: Case): Verdict | null {
   if (outcome === null) return null
   // A query that the operation doesn't know is an error of its own, where the request gets as far as that.
   if (one.transport === 'HTTP, the token as api_key' && !String(outcome).startsWith('401')) return null
+  // "The method of the request MUST be GET, and the HTTP version MUST be at least 1.1" (RFC 6455, section 4.1).
+  const too_old = isSocket(one) && one.path === '/ws' && one.forwarded.endsWith('in HTTP/1.0')
+  if (too_old && (outcome === 'visitor' || typeof outcome === 'object')) return '400 bare'
   if (outcome === 'visitor') return 'visitor'
   if (typeof outcome === 'string') return isSocket(one) ? bare(outcome) : outcome
   return isSocket(one) ? onSocket(one.path, outcome) : onHttp(one.path, outcome)

@@ -1,10 +1,11 @@
 // Cases as they travel: real requests and real upgrades from real addresses, and what came of them in the words of the expectation.
 import { once } from 'node:events'
 import { type ClientRequest, type IncomingMessage, type RequestOptions, request as send } from 'node:http'
-import { connect, type NetConnectOpts } from 'node:net'
+import { connect, type NetConnectOpts, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import WebSocket from 'ws'
 import { Client } from '../../helpers/socket.ts'
+import { connectionOf } from './heads.ts'
 import type { Case, Forwarded, Host, Origin, Peer } from './words.ts'
 
 export const ALLOWED_HOST = 'box.example'
@@ -41,6 +42,8 @@ const HOSTS: Readonly<Record<Host, string>> = {
   'another name': 'evil.example',
   'a name that begins with localhost': 'localhost.evil.example',
   'a name that begins with an address': '127.0.0.1.evil.example',
+  'localhost, twice': 'localhost',
+  'localhost and another name': 'localhost',
 }
 
 const ORIGINS: Readonly<Record<Exclude<Origin, 'its own' | 'none'>, string>> = {
@@ -55,7 +58,7 @@ const ORIGINS: Readonly<Record<Exclude<Origin, 'its own' | 'none'>, string>> = {
   'null, with another secret': 'null',
 }
 
-const FORWARDING: Readonly<Record<Exclude<Forwarded, 'nobody'>, string>> = {
+const FORWARDING: Readonly<Record<Exclude<Forwarded, 'nobody' | 'nobody, in HTTP/1.0'>, string>> = {
   'a stranger': '203.0.113.9',
   loopback: '127.0.0.1',
   'loopback IPv6': '::1',
@@ -63,8 +66,16 @@ const FORWARDING: Readonly<Record<Exclude<Forwarded, 'nobody'>, string>> = {
   'network, a stranger': '10.9.8.7, 203.0.113.9',
   'a stranger, network': '203.0.113.9, 10.9.8.7',
   'network, proxy': `10.9.8.7, ${PROXY}`,
+  'network, with a port': '10.9.8.7:4711',
+  'network, IPv4-mapped': '::ffff:10.9.8.7',
+  'network, IPv4-mapped with a port': '[::ffff:a09:807]:4711',
+  'loopback, with a port': '127.0.0.1:4711',
+  'loopback, IPv4-mapped': '::ffff:127.0.0.1',
+  'a stranger, IPv4-mapped with a port': '[::ffff:203.0.113.9]:4711',
   'an unreadable address': 'unknown',
   'Forwarded: for loopback': 'for=127.0.0.1',
+  'X-Forwarded-Anything': 'localhost',
+  'network, in HTTP/1.0': '10.9.8.7',
 }
 
 /** What goes into the Authorization header (several: repeated), and the token alone. */
@@ -81,8 +92,10 @@ function headersOf({ host, origin, forwarded, transport }: Case, { header }: Cre
   else if (origin !== 'none') headers.Origin = ORIGINS[origin]
   if (origin === 'null, with the secret of the launch') headers['X-Svc-Local-Client'] = LAUNCH_SECRET
   if (origin === 'null, with another secret') headers['X-Svc-Local-Client'] = 'another-secret'
-  if (forwarded.startsWith('Forwarded')) headers.Forwarded = FORWARDING[forwarded as 'Forwarded: for loopback']
-  else if (forwarded !== 'nobody') headers['X-Forwarded-For'] = FORWARDING[forwarded]
+  if (forwarded === 'Forwarded: for loopback') headers.Forwarded = FORWARDING[forwarded]
+  else if (forwarded === 'X-Forwarded-Anything') headers[forwarded] = FORWARDING[forwarded]
+  else if (forwarded !== 'nobody' && forwarded !== 'nobody, in HTTP/1.0')
+    headers['X-Forwarded-For'] = FORWARDING[forwarded]
   if (transport.endsWith('Basic header')) headers.Authorization = 'Basic YTpi'
   else if (!transport.includes('api_key') && header.length > 0) headers.Authorization = [...header]
   return headers
@@ -100,7 +113,7 @@ export async function tried(one: Case, credentials: Credentials, port: number): 
     port,
     localAddress: address,
     headers: headersOf(one, credentials, port),
-    agent: false,
+    createConnection: connectionOf(one),
   }
   return asked(options, targetOf(one, credentials), one.transport.startsWith('socket'))
 }
@@ -110,7 +123,8 @@ export function asked(options: Options, path: string, socket: boolean): Promise<
   return socket ? overSocket(options, path) : overHttp({ ...options, path })
 }
 
-export interface Options extends RequestOptions {
+export interface Options extends Omit<RequestOptions, 'createConnection'> {
+  createConnection?: (options: unknown) => Socket
   host: string
   port: number
   headers: Headers
@@ -136,10 +150,10 @@ function owners(workflows: readonly { name: string }[]): string {
     .join(' and ')
 }
 
-async function overSocket({ headers, ...options }: Options, path: string): Promise<string> {
+async function overSocket({ headers, createConnection, ...options }: Options, path: string): Promise<string> {
   const ws = new WebSocket('ws://localhost/', {
     headers: headers as Record<string, string>,
-    createConnection: () => connect(options as NetConnectOpts),
+    createConnection: () => (createConnection ?? connect)(options as NetConnectOpts),
     // The path as it is: a URL would be tidied up.
     finishRequest: (request) => void Object.assign(request, { path }).end(),
   })

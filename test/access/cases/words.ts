@@ -25,7 +25,10 @@ export const PEERS = [
   'proxy',
 ] as const
 
-/** X-Forwarded-For, from left to right; `Forwarded` is that other header (RFC 7239). `network` is an address in 10.9.0.0/16. */
+/**
+ * X-Forwarded-For, from left to right; `Forwarded` is that other header (RFC 7239). `network` is an address in 10.9.0.0/16. What ends
+ * with `in HTTP/1.0` is asked in that version, in which proxies speak that say nothing else of themselves.
+ */
 export const FORWARDED = [
   'nobody',
   'a stranger',
@@ -35,8 +38,17 @@ export const FORWARDED = [
   'network, a stranger',
   'a stranger, network',
   'network, proxy',
+  'network, with a port',
+  'network, IPv4-mapped',
+  'network, IPv4-mapped with a port',
+  'loopback, with a port',
+  'loopback, IPv4-mapped',
+  'a stranger, IPv4-mapped with a port',
   'an unreadable address',
   'Forwarded: for loopback',
+  'X-Forwarded-Anything',
+  'nobody, in HTTP/1.0',
+  'network, in HTTP/1.0',
 ] as const
 
 export const HOSTS = [
@@ -49,6 +61,8 @@ export const HOSTS = [
   'another name',
   'a name that begins with localhost',
   'a name that begins with an address',
+  'localhost, twice',
+  'localhost and another name',
 ] as const
 
 export const ORIGINS = [
