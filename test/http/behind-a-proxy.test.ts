@@ -1,8 +1,8 @@
-// A reverse proxy on the same machine, which asks under the name that it knows the server by: nobody behind it is the local user, as
-// far as it can be told.
+// A reverse proxy on the same machine: nobody behind it is the local user, as far as it can be told.
 import assert from 'node:assert/strict'
-import { createServer, request as send } from 'node:http'
+import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect as dial } from 'node:net'
+import type { Duplex, Readable } from 'node:stream'
 import { describe, test } from 'node:test'
 import { call } from '../helpers/http.ts'
 import { startServer, type TestServer } from '../helpers/server.ts'
@@ -10,33 +10,24 @@ import { connect } from '../helpers/socket.ts'
 
 type Headers = Record<string, string | string[] | undefined>
 
-/** Passes on what it is asked, with the headers that `rewrite` makes of those that came. */
-async function proxy({ url }: TestServer, rewrite: (headers: Headers) => Headers) {
-  const { hostname, port, host } = new URL(url)
-  const server = createServer((request, response) => {
-    const headers = rewrite({ ...request.headers, host })
-    const passed = send(
-      { hostname, port, path: request.url, method: request.method, headers, agent: false },
-      (answer) => {
-        response.writeHead(answer.statusCode!, answer.headers)
-        answer.pipe(response)
-      },
-    )
-    request.pipe(passed)
-  })
-  server.on('upgrade', (request, socket) => {
-    const lines = Object.entries(rewrite({ ...request.headers, host })).map(([name, value]) => `${name}: ${value}\r\n`)
-    const passed = dial(Number(port), hostname, () =>
-      passed.write(`GET ${request.url} HTTP/1.1\r\n${lines.join('')}\r\n`),
-    )
-    for (const [from, to] of [
-      [socket, passed],
-      [passed, socket],
-    ] as const) {
-      from.pipe(to)
-      from.on('error', () => to.destroy())
-    }
-  })
+/** Passes on what it is asked in this version of HTTP, under the name that it was asked by, with the headers that `rewrite` makes. */
+async function proxy({ url }: TestServer, rewrite: (headers: Headers) => Headers, version = '1.1') {
+  const { hostname, port } = new URL(url)
+  const pass = ({ method, url: target, headers }: IncomingMessage, body: Readable | null, socket: Duplex) => {
+    // One request for each connection, unless it is an upgrade.
+    const lines = Object.entries({ ...rewrite(headers), connection: headers.upgrade ? 'Upgrade' : 'close' })
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => `${name}: ${value}\r\n`)
+    const passed = dial(Number(port), hostname, () => {
+      passed.write(`${method} ${target} HTTP/${version}\r\n${lines.join('')}\r\n`)
+      ;(body ?? socket).pipe(passed, { end: body === null })
+      passed.pipe(socket)
+    })
+    passed.on('error', () => socket.destroy())
+    socket.on('error', () => passed.destroy())
+  }
+  const server = createServer((request) => pass(request, request, request.socket))
+  server.on('upgrade', (request, socket) => pass(request, null, socket))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -122,31 +113,55 @@ describe('behind a proxy that says for whom it asks', () => {
 
 describe('behind a proxy that does not say for whom it asks', () => {
   const silent = (headers: Headers) => headers
+  const rewriting =
+    ({ url }: TestServer) =>
+    (headers: Headers) => ({ ...headers, host: new URL(url).host })
 
   test('nobody is the local user once it is named as a proxy, or loopback is not trusted', async () => {
     for (const environment of [{ SVC_TRUSTED_PROXIES: '127.0.0.1' }, { SVC_TRUST_LOCALHOST: 'false' }]) {
       await using server = await startServer({ environment })
-      await using front = await proxy(server, silent)
-      await refused(front)
+      for (const rewrite of [silent, rewriting(server)]) {
+        await using front = await proxy(server, rewrite)
+        await refused(front)
+        await refused(front, { Host: 'localhost' })
+      }
     }
   })
 
-  test('nobody is the local user where it keeps the name that was asked for', async () => {
+  // As nginx does, unless it is told otherwise.
+  test('nobody is the local user where it speaks HTTP/1.0', async () => {
     await using server = await startServer()
-    await using front = await proxy(server, (headers) => ({ ...headers, host: 'flows.example' }))
-    await refused(front)
+    for (const rewrite of [silent, rewriting(server)]) {
+      await using front = await proxy(server, rewrite, '1.0')
+      await refused(front)
+      await refused(front, { Host: 'localhost' })
+    }
+  })
+
+  test('who asks by the name of the site is not the local user where it keeps that name', async () => {
+    await using server = await startServer()
+    await using front = await proxy(server, silent)
+    await refused(front, { Host: 'flows.example' })
   })
 
   test('no page of the name that it serves is the local user', async () => {
     await using server = await startServer()
-    await using front = await proxy(server, silent)
-    await refused(front, { Origin: 'https://flows.example' })
+    await using front = await proxy(server, rewriting(server))
+    await refused(front, { Host: 'flows.example', Origin: 'https://flows.example' })
   })
 
   // Such a request is one of a process of this machine in every respect. The README says what to do about it.
-  test('a caller without an origin cannot be told from a local one', async () => {
+  test('a caller without an origin cannot be told from a local one, be Host rewritten or the caller’s own', async () => {
     await using server = await startServer()
-    await using front = await proxy(server, silent)
-    assert.equal((await call(front, 'GET', '/api/workflows')).status, 200)
+    await using rewritten = await proxy(server, rewriting(server))
+    await using kept = await proxy(server, silent)
+    for (const [front, Host] of [
+      [rewritten, 'flows.example'],
+      [kept, 'localhost'],
+    ] as const) {
+      assert.equal((await call(front, 'GET', '/api/workflows', { headers: { Host } })).status, 200)
+      await using client = await connect(front, { headers: { Host } })
+      assert.equal((await client.ask('list_workflows', {})).error, undefined)
+    }
   })
 })
