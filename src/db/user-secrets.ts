@@ -41,8 +41,17 @@ const others = statement<Owner & { name: string }>()((db, p) =>
     .where('name', '<>', p('name')),
 )
 
-const all = statement()((db) =>
-  db.selectFrom('user_secret').selectAll().orderBy('user_id').orderBy('workspace').orderBy('name'),
+const owners = statement()((db) =>
+  db.selectFrom('user_secret').select(['user_id', 'workspace']).distinct().orderBy('user_id').orderBy('workspace'),
+)
+
+const owned = statement<Owner>()((db, p) =>
+  db
+    .selectFrom('user_secret')
+    .selectAll()
+    .where('user_id', '=', p('user_id'))
+    .where('workspace', '=', p('workspace'))
+    .orderBy('name'),
 )
 
 const upsert = statement<UserSecretTable>()((db, p) =>
@@ -80,9 +89,13 @@ export function otherUserSecrets(tx: Tx, owner: Scope, name: string): { count: n
   return { count, bytes: bytes ?? 0 }
 }
 
-/** Those of all owners, each user's together. */
+/** Those of all owners, each user's together; those of one at a time are in memory. */
+export function* eachUserSecret(tx: Tx): Iterable<UserSecretTable> {
+  for (const owner of tx.all(owners, {})) yield* tx.all(owned, owner)
+}
+
 export function allUserSecrets(tx: Tx): UserSecretTable[] {
-  return tx.all(all, {})
+  return [...eachUserSecret(tx)]
 }
 
 export function putUserSecret(tx: Tx, row: UserSecretTable): void {

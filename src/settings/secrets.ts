@@ -7,8 +7,8 @@ import { type Scope, scopedKey } from '../db/scope.ts'
 import { sealedContext, USER_SECRET } from '../db/sealed.ts'
 import type { Store } from '../db/store.ts'
 import {
-  allUserSecrets,
   deleteUserSecret,
+  eachUserSecret,
   otherUserSecrets,
   putUserSecret,
   type StoredSecret,
@@ -20,7 +20,7 @@ import { ServiceError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Platform } from '../platform.ts'
 import type { Redactor } from '../redaction/redactor.ts'
-import { type Vault, VaultError } from '../vault/vault.ts'
+import { type Cipher, type Vault, VaultError } from '../vault/vault.ts'
 import { FormerSecrets } from './former-secrets.ts'
 
 /** How many secrets an owner has at most. */
@@ -55,15 +55,20 @@ export class Secrets {
   /** Makes all that are stored known to the redactor. To be called before anything is served. */
   load(): void {
     const { store, vault, redactor, log } = this.#parts
-    let damaged = 0
-    const rows = store.read(allUserSecrets)
-    for (const { user_id, workspace, name, body } of rows) {
-      const value = opened(vault, [user_id, workspace, name], body)
-      if (value === null) damaged++
-      else redactor.add(value, scopedKey({ user_id, workspace_id: workspace === '' ? null : workspace }))
-    }
-    if (damaged > 0)
-      log.error({ damaged, secrets: rows.length }, 'stored secrets cannot be read: they must be set again')
+    let [damaged, secrets] = [0, 0]
+    let last: { user_id: string; cipher: Cipher } | null = null
+    store.read((tx) => {
+      for (const { user_id, workspace, name, body } of eachUserSecret(tx)) {
+        const keys: Keys = [user_id, workspace, name]
+        // A user's are together: most of the time goes into deriving keys.
+        if (last?.user_id !== user_id) last = { user_id, cipher: USER_SECRET.cipher(vault, keys) }
+        const value = openedWith(last.cipher, keys, body)
+        secrets++
+        if (value === null) damaged++
+        else redactor.add(value, scopedKey({ user_id, workspace_id: workspace === '' ? null : workspace }))
+      }
+    })
+    if (damaged > 0) log.error({ damaged, secrets }, 'stored secrets cannot be read: they must be set again')
   }
 
   /** Those that the owner has, and those that the service itself knows, by name. */
@@ -150,8 +155,12 @@ function rowOf([user_id, workspace, name]: Keys, body: Uint8Array, updated_at: s
 
 /** Null where it was damaged. */
 function opened(vault: Vault, keys: Keys, body: Uint8Array): string | null {
+  return openedWith(USER_SECRET.cipher(vault, keys), keys, body)
+}
+
+function openedWith(cipher: Cipher, keys: Keys, body: Uint8Array): string | null {
   try {
-    return Buffer.from(USER_SECRET.cipher(vault, keys).open(body, sealedContext(keys))).toString()
+    return Buffer.from(cipher.open(body, sealedContext(keys))).toString()
   } catch (error) {
     if (error instanceof VaultError) return null
     throw error

@@ -11,6 +11,7 @@ import { builtinNodes } from '../../src/nodes/registry.ts'
 import { Redactor } from '../../src/redaction/redactor.ts'
 import { FormerSecrets } from '../../src/settings/former-secrets.ts'
 import { secretPurposes } from '../../src/settings/purposes.ts'
+import { Secrets } from '../../src/settings/secrets.ts'
 import { testType, withTypes } from '../engine/kit.ts'
 import { processorMs } from '../helpers/processor.ts'
 import { startServer, temporaryFolder } from '../helpers/server.ts'
@@ -49,14 +50,35 @@ describe('after a restart', () => {
         )
       }
       await using server = await startServer({ data_dir })
-      const { secrets, store } = server.context
-      assert.equal(store.read(allUserSecrets).length, 10_000)
-      const least = Math.min(...Array.from({ length: 3 }, () => processorMs(() => secrets.load())))
+      assert.equal(server.context.store.read(allUserSecrets).length, 10_000)
+      const parts = { ...server.context, given: () => ({}), purposes: new Map() }
+      const load = () => new Secrets({ ...parts, redactor: new Redactor() }).load()
+      const least = Math.min(...Array.from({ length: 3 }, () => processorMs(load)))
       assert.ok(least < 300, `${least} ms`)
     } finally {
       rmSync(data_dir, { recursive: true, force: true })
     }
   })
+})
+
+test('thirty owners with as much as they may keep cost a start less than 300 ms', async () => {
+  const data_dir = temporaryFolder()
+  try {
+    {
+      await using server = await startServer({ data_dir })
+      const value = (i: number) => `${i} "${hash('sha256', String(i), 'base64')}/`.repeat(1_100).slice(0, 55_000)
+      for (let i = 0; i < 450; i++)
+        await server.context.secrets.put({ user_id: `user-${i % 30}`, workspace_id: null }, `S${i}`, value(i))
+    }
+    await using server = await startServer({ data_dir })
+    // Known already: each time they are made known to another one.
+    const parts = { ...server.context, given: () => ({}), purposes: new Map() }
+    const load = () => new Secrets({ ...parts, redactor: new Redactor() }).load()
+    const least = Math.min(...Array.from({ length: 3 }, () => processorMs(load)))
+    assert.ok(least < 300, `${least} ms`)
+  } finally {
+    rmSync(data_dir, { recursive: true, force: true })
+  }
 })
 
 describe('a stored value', () => {
