@@ -20,7 +20,7 @@ function standardError(): DestinationStream {
 type Fields = Readonly<Record<string, unknown>>
 
 /** What callers send to be refused. The rest of the audit log is names and ids, and nobody gets their own out of it by making it their secret. */
-const SENT = new Set(['path', 'reason', 'method', 'request_id'])
+const SENT = new Set(['path', 'reason', 'method', 'request_id', 'host', 'origin', 'forwarded_by'])
 /** What the source says, whatever it is about. Who makes such words their secret does not blot them out for the operator. */
 const SAID = new Set(['level', 'time', 'msg', 'code'])
 /** No scope is called so. */

@@ -116,6 +116,11 @@ export class AccessTokens implements AsyncDisposable {
     return kept.principal
   }
 
+  /** Whether a token that `check` did not take at `now` was good before. */
+  hasEnded(token: string, now: number): boolean {
+    return this.#kept.hasEnded(token, now)
+  }
+
   #record({ id, name, scopes, workspace_id, created_at, expires_at, last_used_at }: AccessTokenTable): AccessToken {
     const used = this.#uses.of(id, last_used_at)
     return { id, name, scopes: scopesIn(scopes), workspace_id, created_at, expires_at, last_used_at: used }

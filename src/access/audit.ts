@@ -6,6 +6,7 @@ import { clientOf } from './client.ts'
 import type { RequestFacts } from './facts.ts'
 import { clientKey, type LimiterSettings } from './limiter.ts'
 import type { Principal } from './principal.ts'
+import type { Cause } from './verdict.ts'
 
 export type AuditEvent =
   | 'token_minted'
@@ -25,6 +26,8 @@ export interface Refused {
   readonly method: string
   /** As the caller was told it, or the code of the error, such as `FORBIDDEN` or `RATE_LIMITED`. */
   readonly reason: string
+  /** Why the caller was not let in, where that is what happened. */
+  readonly cause?: Cause | undefined
   readonly request_id?: string | undefined
   /** Who was refused, where that is known. */
   readonly principal?: Principal | null | undefined
@@ -35,6 +38,7 @@ const LINES_PER_CALLER = 5
 const LINES = 20
 const WINDOW_MS = 1_000
 const LONGEST_PATH = 200
+const LONGEST_CULPRIT = 100
 /** A caller who is beyond its limit goes on calling: it is told of once in this time, and of so many callers it is known. */
 const LIMITED_AGAIN_MS = 60_000
 const LIMITED_KNOWN = 1_000
@@ -91,7 +95,7 @@ export class Audit implements Disposable {
    * A request or an upgrade was refused. At most 5 lines a second for one caller and 20 for all, and then how many were left out;
    * of the rate limit, one line a minute for a caller. Strangers are told apart as the limiter does it, and leave room for users.
    */
-  refused({ facts, method, reason, request_id, principal = null }: Refused): void {
+  refused({ facts, method, reason, cause, request_id, principal = null }: Refused): void {
     const caller = principal ? `user ${principal.user_id}` : (clientKey(facts, this.#settings) ?? 'this machine')
     const limited = reason === 'RATE_LIMITED'
     if (limited && this.#limited.has(caller)) return
@@ -102,7 +106,8 @@ export class Audit implements Disposable {
     }
     if (limited) this.#limited.set(caller, true)
     const by = principal ? who(principal) : {}
-    this.#log.info({ audit: 'refused', reason, ...this.#where(facts, method), ...by, request_id }, 'audit')
+    const why = { reason, ...(cause && { cause, ...culprit(facts, cause) }) }
+    this.#log.info({ audit: 'refused', ...why, ...this.#where(facts, method), ...by, request_id }, 'audit')
   }
 
   #where(facts: RequestFacts, method: string) {
@@ -128,6 +133,17 @@ export class Audit implements Disposable {
 
 function who({ user_id, workspace_id, trusted_as, token_id }: Principal): AuditFields {
   return { user_id, workspace_id, trusted_as, by_token: token_id }
+}
+
+/** The header that a caller is refused for. */
+function culprit({ host, origin, forwarded_by }: RequestFacts, cause: Cause): AuditFields {
+  if (cause === 'host') return { host: cut(host) }
+  if (cause === 'origin') return { origin: cut(origin) }
+  return cause === 'forwarded' ? { forwarded_by: cut(forwarded_by) } : {}
+}
+
+function cut(text: string | null): string | null {
+  return text === null || text.length <= LONGEST_CULPRIT ? text : `${text.slice(0, LONGEST_CULPRIT)}…`
 }
 
 function shownPath(path: string): string {

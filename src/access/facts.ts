@@ -11,6 +11,8 @@ export interface RequestFacts {
   readonly peer: string | null
   /** Whether a header, or the protocol that it speaks, says that the peer forwards for somebody. */
   readonly forwards: boolean
+  /** What says so: the name of the first such header in lower case, or the protocol. */
+  readonly forwarded_by: string | null
   /** `X-Forwarded-For`, several of them joined. */
   readonly forwarded_for: string | null
   readonly host: string | null
@@ -19,6 +21,8 @@ export interface RequestFacts {
   readonly local_client: string | null
   /** The bearer token. A header that is none, or not the only one, is as if none had been sent. */
   readonly token: string | null
+  /** Whether something was sent in the place of a token that is none. */
+  readonly malformed: boolean
 }
 
 /** What proxies add: RFC 7239, RFC 9110 (sections 7.6.2 and 7.6.3), RFC 8586, and what is customary. Only ever a reason for less trust. */
@@ -44,24 +48,28 @@ const FORWARDING = new RegExp(
 
 export function requestFacts(request: IncomingMessage, transport: Transport): RequestFacts {
   const { headers, url = '' } = request
+  const forwarded_by = forwardedBy(request)
+  const token = tokenOf(request, transport)
   return {
     transport,
     path: pathOf(url),
     peer: request.socket.remoteAddress ?? null,
-    forwards: forwards(request),
+    forwards: forwarded_by !== null,
+    forwarded_by,
     forwarded_for: one(headers['x-forwarded-for']),
     host: hostOf(request),
     origin: one(headers.origin),
     local_client: one(headers['x-svc-local-client']),
-    token: tokenOf(request, transport),
+    token,
+    malformed: token === null && (headers.authorization !== undefined || (transport === 'socket' && hasApiKey(url))),
   }
 }
 
 /** HTTP/1.0 as well: hardly a program speaks it, but nginx by default, which then says nothing else of itself. */
-function forwards({ httpVersion, rawHeaders }: IncomingMessage): boolean {
-  if (httpVersion !== '1.1') return true
-  for (let at = 0; at < rawHeaders.length; at += 2) if (FORWARDING.test(rawHeaders[at]!)) return true
-  return false
+function forwardedBy({ httpVersion, rawHeaders }: IncomingMessage): string | null {
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    if (FORWARDING.test(rawHeaders[at]!)) return rawHeaders[at]!.toLowerCase()
+  return httpVersion === '1.1' ? null : `HTTP/${httpVersion}`
 }
 
 function one(value: string | string[] | undefined): string | null {
@@ -108,4 +116,9 @@ function apiKeyOf(url: string): string | null {
   const given = new URLSearchParams(url.slice(at + 1)).getAll('api_key')
   const [key] = given
   return given.length === 1 && key && key.length <= LONGEST_TOKEN && BEARER.test(`Bearer ${key}`) ? key : null
+}
+
+function hasApiKey(url: string): boolean {
+  const at = url.indexOf('?')
+  return at >= 0 && new URLSearchParams(url.slice(at + 1)).has('api_key')
 }

@@ -10,17 +10,23 @@ import { UNAVAILABLE, type Verdict } from './verdict.ts'
 
 export type Gate = (facts: RequestFacts) => Verdict | Promise<Verdict>
 
-/** Says once in the log why whoever stands behind a proxy is not believed to be local, and counted. */
+/** Of so many names of headers it is told, and so much of a name is shown: callers can make them up. */
+const MOST_TOLD = 10
+const LONGEST_NAME = 100
+
+/** Says in the log, once for each header that says so, why whoever stands behind a proxy is not believed to be local, and counted. */
 export function createGate(
   settings: ProcedureSettings,
   tokens: TokenChecks,
   { log, platform }: { log: Log; platform: Platform },
 ): Gate {
-  let told = false
+  const told = new Set<string>()
   return (facts) => {
-    if (facts.forwards && !told && losesByForwarding(facts, settings)) {
-      told = true
+    const { peer, forwarded_by } = facts
+    if (isNews(forwarded_by, told) && losesByForwarding(facts, settings)) {
+      told.add(forwarded_by)
       log.warn(
+        { peer, forwarded_by: forwarded_by.slice(0, LONGEST_NAME) },
         'a caller at a trusted address sends forwarding headers or speaks HTTP/1.0, and is no proxy of SVC_TRUSTED_PROXIES: whoever is behind it is not the local user, and all of them share one rate limit unless SVC_RATE_LIMIT_TRUST_PROXY is set',
       )
     }
@@ -32,6 +38,10 @@ export function createGate(
       throw error
     }
   }
+}
+
+function isNews(name: string | null, told: ReadonlySet<string>): name is string {
+  return name !== null && told.size < MOST_TOLD && !told.has(name)
 }
 
 /** Whether the caller's place would make it the local user or exempt from the limit, if it did not speak for others. */

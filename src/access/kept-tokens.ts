@@ -49,11 +49,21 @@ export class KeptTokens<Kept extends KeptToken> {
 
   /** What is kept of this token, if it is one, is good, and has not expired at `now`. */
   check(token: string, now: number): Kept | null {
+    const kept = this.#genuine(token, (id) => this.#find(id))
+    return kept && (kept.expires_at === null || now < kept.expires_at) ? kept : null
+  }
+
+  /** Whether a token that `check` did not take at `now` was good before. */
+  hasEnded(token: string, now: number): boolean {
+    const kept = this.#genuine(token, (id) => this.#remembered.get(id) ?? null)
+    return kept !== null && kept.expires_at !== null && now >= kept.expires_at
+  }
+
+  #genuine(token: string, find: (id: string) => Kept | null): Kept | null {
     const [, key, secret] = this.#pattern.exec(token) ?? []
     if (key === undefined || secret === undefined) return null
-    const kept = this.#find(`${this.#noun}_${key}`)
-    const same = sameDigest(digestOf(secret), kept?.digest ?? NO_DIGEST)
-    return kept && same && (kept.expires_at === null || now < kept.expires_at) ? kept : null
+    const kept = find(`${this.#noun}_${key}`)
+    return sameDigest(digestOf(secret), kept?.digest ?? NO_DIGEST) ? kept : null
   }
 
   /** After its row has changed. */

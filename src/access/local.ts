@@ -5,6 +5,7 @@ import type { Range } from '../net/addresses.ts'
 import { type Client, isLoopback, isLoopbackAddress, isOneOf } from './client.ts'
 import type { RequestFacts } from './facts.ts'
 import { LOCAL_PRINCIPAL, NETWORK_PRINCIPAL, type Principal } from './principal.ts'
+import type { Cause } from './verdict.ts'
 
 export interface LocalSettings {
   readonly trust_localhost: boolean
@@ -23,6 +24,13 @@ export function localPrincipal(facts: RequestFacts, client: Client, settings: Lo
   if (!principal) return null
   if (!hostAllowed(facts.host, settings.allowed_hosts)) return null
   return originAllowed(facts, settings) || isLocalClient(facts, settings) ? principal : null
+}
+
+/** Which of the rules keeps a caller from being the local user, where one does. */
+export function localCause(facts: RequestFacts, client: Client, settings: LocalSettings): Cause {
+  if (!byPlace(client, settings)) return 'place'
+  if (client.unbelieved) return 'forwarded'
+  return hostAllowed(facts.host, settings.allowed_hosts) ? 'origin' : 'host'
 }
 
 /** Whom a client's place makes it, if its peer speaks for itself or is believed. */

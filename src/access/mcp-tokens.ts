@@ -70,6 +70,11 @@ export class McpTokens {
     return kept?.resource === this.resource ? kept.principal : null
   }
 
+  /** Whether a token that `check` did not take at `now` was good before. */
+  hasEnded(token: string, now: number): boolean {
+    return this.#kept.hasEnded(token, now)
+  }
+
   /** Ends a token. Whether there was one is not said (RFC 7009, section 2.2). */
   async revoke(id: string): Promise<void> {
     await this.#parts.store.write((tx) => deleteMcpToken(tx, id))

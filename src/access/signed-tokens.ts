@@ -63,6 +63,12 @@ export class SignedTokens {
     return claims && { ...principalIn(claims), trusted_as: 'delegated_token', scopes: ['read', 'write'], app_id: null }
   }
 
+  /** Whether a token that is not good at `now` was good before. */
+  hasEnded(token: string, now: number): boolean {
+    const claims = this.#verify('app_session', token, 0) ?? this.#verify('delegated_token', token, 0)
+    return claims !== null && now >= claims.exp * 1000
+  }
+
   #sign(kind: Kind, whose: Pick<Claims, 'user_id' | 'workspace_id' | 'app_id'>): string {
     const iat = Math.floor(this.#platform.now() / 1000)
     const claims: Claims = { kind, ...whose, iat, exp: iat + LIFETIME_SECONDS, jti: this.#platform.id('signed') }

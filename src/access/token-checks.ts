@@ -55,6 +55,7 @@ export function createTokenChecks(
     accessToken: (token, now) => access.check(token, now),
     mcpToken: (token, now) => mcp.check(token, now),
     appSession: (token, now) => signed.checkAppSession(token, now),
+    hasEnded: (token, now) => [access, mcp, signed].some((kind) => kind.hasEnded(token, now)),
     delegatedToken: (token, now) => (integration_token === null ? null : signed.checkDelegated(token, now)),
     identity,
   }

@@ -1,9 +1,21 @@
 // What the procedure says of a caller. The doors translate it into answers.
 import type { Principal } from './principal.ts'
 
+/** What a caller would have to change, for the log alone: the place that it calls from, a header, or its token. */
+export type Cause =
+  | 'place'
+  | 'forwarded'
+  | 'host'
+  | 'origin'
+  | 'no_token'
+  | 'malformed_header'
+  | 'token_unknown'
+  | 'token_expired'
+  | 'token_rejected'
+
 /** Why a caller is not let in. `reason` is the whole body of the 401: the interface fixes the words. */
 export type Refusal =
-  | { readonly kind: 'unauthorized'; readonly reason: string }
+  | { readonly kind: 'unauthorized'; readonly reason: string; readonly cause: Cause }
   /** Nobody can tell now who it is, because the identity provider cannot be asked. */
   | { readonly kind: 'unavailable' }
 
@@ -15,11 +27,11 @@ export function admitted(principal: Principal): Verdict {
   return { principal }
 }
 
-export function refused(reason: string): Verdict {
-  return { refusal: { kind: 'unauthorized', reason } }
+export function refused(reason: string, cause: Cause): Verdict {
+  return { refusal: { kind: 'unauthorized', reason, cause } }
 }
 
-export const UNAUTHORIZED = refused('Unauthorized')
-export const REMOTE = refused('Remote access requires authentication')
-export const INVALID_TOKEN = refused('invalid_token')
+export const UNAUTHORIZED = 'Unauthorized'
+export const REMOTE = 'Remote access requires authentication'
+export const INVALID_TOKEN = 'invalid_token'
 export const UNAVAILABLE: Verdict = { refusal: { kind: 'unavailable' } }

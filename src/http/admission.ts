@@ -18,7 +18,8 @@ export function authenticate({ principalOf, audit, tokens }: AppContext, counted
         const { facts, request_id } = localsOf(response)
         const unavailable = refusal.kind === 'unavailable'
         const reason = unavailable ? 'SERVICE_UNAVAILABLE' : refusal.reason
-        audit.refused({ facts, method: request.method, reason, request_id })
+        const cause = unavailable ? undefined : refusal.cause
+        audit.refused({ facts, method: request.method, reason, cause, request_id })
         if (unavailable) return next(new ServiceError('SERVICE_UNAVAILABLE'))
         sendRefusal(response, reason, challengeTo(facts, tokens.mcp.resource))
         return counted(request, response.statusCode)

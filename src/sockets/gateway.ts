@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { type RequestFacts, requestFacts } from '../access/facts.ts'
 import type { Principal } from '../access/principal.ts'
-import type { Verdict } from '../access/verdict.ts'
+import type { Cause, Verdict } from '../access/verdict.ts'
 import type { AppContext } from '../context.ts'
 import { Connection } from './connection.ts'
 import { SOCKET_TIMES, type SocketTimes } from './keep-alive.ts'
@@ -72,7 +72,8 @@ export class Gateway {
     if (socket.destroyed) return
     if (refusal) {
       const unavailable = refusal.kind === 'unavailable'
-      this.#told(upgrade, unavailable ? 'SERVICE_UNAVAILABLE' : refusal.reason)
+      if (unavailable) this.#told(upgrade, 'SERVICE_UNAVAILABLE')
+      else this.#told(upgrade, refusal.reason, refusal.cause)
       return this.#refuse(socket, unavailable ? UNAVAILABLE : '401 Unauthorized')
     }
     if (facts.path !== '/ws') return this.#refuse(socket, '404 Not Found')
@@ -84,8 +85,8 @@ export class Gateway {
     })
   }
 
-  #told({ facts, request }: Upgrade, reason: string): void {
-    this.#app.audit.refused({ facts, method: request.method ?? '', reason })
+  #told({ facts, request }: Upgrade, reason: string, cause?: Cause): void {
+    this.#app.audit.refused({ facts, method: request.method ?? '', reason, cause })
   }
 
   #malformed(socket: Duplex, { headers }: IncomingMessage): void {

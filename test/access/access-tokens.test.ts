@@ -40,6 +40,11 @@ describe('a token that is checked', () => {
     const { token } = await access.mint(LOCAL_PRINCIPAL, { name: 'short', expires_at })
     assert.equal(access.check(token, START + HOUR_MS - 1)?.expires_at, START + HOUR_MS)
     assert.equal(access.check(token, START + HOUR_MS), null)
+    assert.deepEqual(
+      [access.hasEnded(token, START + HOUR_MS - 1), access.hasEnded(token, START + HOUR_MS)],
+      [false, true],
+    )
+    assert.equal(access.hasEnded(`${token.slice(0, -43)}${'A'.repeat(43)}`, START + HOUR_MS), false)
   })
 
   test('is not good once one character of it is another, be it the last one', async () => {

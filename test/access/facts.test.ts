@@ -19,11 +19,13 @@ test('a plain request says little', async () => {
     path: '/api/workflows',
     peer: '127.0.0.1',
     forwards: false,
+    forwarded_by: null,
     forwarded_for: null,
     host: 'localhost',
     origin: null,
     local_client: null,
     token: null,
+    malformed: false,
   }
   assert.deepEqual(await get([]), expected)
   // What callers say of themselves is not read.

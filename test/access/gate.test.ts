@@ -12,17 +12,26 @@ import { exchange, FACTS, rangesOf, SETTINGS } from './kit.ts'
 /** The lines that a gate writes for these requests, and whether each was let in. */
 function said(settings: Partial<ProcedureSettings>, requests: readonly Partial<RequestFacts>[]) {
   const lines: string[] = []
-  const log = { warn: (text: string) => lines.push(text) } as unknown as Log
+  const told: object[] = []
+  const warn = (fields: object, text: string) => {
+    told.push(fields)
+    lines.push(text)
+  }
+  const log = { warn } as unknown as Log
   const gate = createGate({ ...SETTINGS, ...settings }, NO_TOKENS, { log, platform: systemPlatform() })
   const admitted = requests.map((facts) => {
     const verdict = gate({ ...FACTS, ...facts })
     assert.ok(!(verdict instanceof Promise))
     return verdict.principal !== undefined
   })
-  return { lines, admitted }
+  return { lines, told, admitted }
 }
 
-const PROXIED: Partial<RequestFacts> = { forwards: true, forwarded_for: '203.0.113.7' }
+const PROXIED: Partial<RequestFacts> = {
+  forwards: true,
+  forwarded_by: 'x-forwarded-for',
+  forwarded_for: '203.0.113.7',
+}
 
 describe('the gate', () => {
   test('judges the one Host header, or the host of an absolute target', async () => {
@@ -48,6 +57,19 @@ describe('the gate', () => {
 
   test('says it as well where loopback callers are not trusted: they are counted', () => {
     assert.equal(said({ trust_localhost: false }, [{}, PROXIED, PROXIED]).lines.length, 1)
+  })
+
+  test('says of each header once who sent it, and of ten headers at most', () => {
+    const by = (forwarded_by: string): Partial<RequestFacts> => ({ ...PROXIED, forwarded_by })
+    const few = said({}, [by('via'), { ...by('via'), peer: '::1' }, { ...by('HTTP/1.0'), peer: '::1' }])
+    assert.deepEqual(few.told, [
+      { peer: '127.0.0.1', forwarded_by: 'via' },
+      { peer: '::1', forwarded_by: 'HTTP/1.0' },
+    ])
+    const many = Array.from({ length: 50 }, (_, n) => by(`x-forwarded-${'x'.repeat(200)}${n}`))
+    const { told } = said({}, [...many, ...many])
+    assert.equal(told.length, 10)
+    for (const one of told) assert.equal((one as { forwarded_by: string }).forwarded_by.length, 100)
   })
 
   test('says it of a proxy in a trusted network', () => {

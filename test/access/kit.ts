@@ -11,11 +11,13 @@ export const FACTS: RequestFacts = {
   path: '/api/workflows',
   peer: '127.0.0.1',
   forwards: false,
+  forwarded_by: null,
   forwarded_for: null,
   host: 'localhost:7777',
   origin: null,
   local_client: null,
   token: null,
+  malformed: false,
 }
 
 /** Those of a server that was started without any. */

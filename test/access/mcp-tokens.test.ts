@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { LOCAL_PRINCIPAL } from '../../src/access/principal.ts'
 import { principalOf } from '../../src/access/procedure.ts'
-import { INVALID_TOKEN } from '../../src/access/verdict.ts'
+import { refused } from '../../src/access/verdict.ts'
 import { call } from '../helpers/http.ts'
 import { startServer } from '../helpers/server.ts'
 import { openStore } from '../helpers/store.ts'
@@ -30,6 +30,7 @@ describe('a token of the MCP flow', () => {
       expires_at: START + HOUR_MS,
     })
     assert.equal(mcp.check(token, START + HOUR_MS), null)
+    assert.deepEqual([mcp.hasEnded(token, START + HOUR_MS - 1), mcp.hasEnded(token, START + HOUR_MS)], [false, true])
   })
 
   test('is no good once the server is reached elsewhere, and good again where it was', async () => {
@@ -89,8 +90,11 @@ describe('the procedure', () => {
     assert.equal((verdict('/mcp', token) as { principal: { trusted_as: string } }).principal.trusted_as, 'mcp_token')
     // From loopback as well: a token of this kind is the last word.
     for (const path of ['/api/workflows', '/mcp/', '/mcp/x', '/MCP', '/ws'])
-      assert.equal(verdict(path, token), INVALID_TOKEN)
-    assert.equal(verdict('/mcp', `${token.slice(0, -43)}${'A'.repeat(43)}`), INVALID_TOKEN)
+      assert.deepEqual(verdict(path, token), refused('invalid_token', 'token_rejected'))
+    assert.deepEqual(
+      verdict('/mcp', `${token.slice(0, -43)}${'A'.repeat(43)}`),
+      refused('invalid_token', 'token_unknown'),
+    )
   })
 
   test('answers 401 with invalid_token over HTTP', async () => {

@@ -41,6 +41,7 @@ function checks(
     mcpToken: knows('mcp', 'nta_good', AGENT),
     appSession: knows('app', 'nda_good', VISITOR),
     delegatedToken: knows('delegated', 'delegated.good', BRIDGED),
+    hasEnded: (token) => token.endsWith('_old'),
     identity(token, now) {
       assert.equal(now, NOW)
       asked.push('identity')
@@ -247,6 +248,7 @@ describe('whatever a request says', () => {
     path: fc.oneof(fc.constantFrom('/ws', '/mcp', '/api/workflows'), fc.string()),
     peer: fc.option(fc.oneof(fc.constantFrom('127.0.0.1', '::1', '172.17.0.1', '192.0.2.1'), fc.ipV4(), fc.ipV6())),
     forwards: fc.boolean(),
+    forwarded_by: fc.constantFrom(null, 'x-forwarded-for'),
     forwarded_for: fc.option(text),
     host: fc.option(text),
     origin: fc.option(text),
@@ -254,6 +256,7 @@ describe('whatever a request says', () => {
     token: fc.option(
       fc.oneof(fc.constantFrom('ntk_bad', 'nta_good', 'nda_good', 'jwt.bad'), fc.string({ minLength: 1 })),
     ),
+    malformed: fc.boolean(),
   })
   const settings = fc.record<ProcedureSettings>({
     identity_provider: fc.constantFrom(null, {}),

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, mock, test } from 'node:test'
 import type { RequestFacts } from '../../src/access/facts.ts'
 import { LOCAL_PRINCIPAL, NETWORK_PRINCIPAL, type Principal } from '../../src/access/principal.ts'
 import { Rechecks } from '../../src/access/recheck.ts'
-import { admitted, UNAUTHORIZED, UNAVAILABLE, type Verdict } from '../../src/access/verdict.ts'
+import { admitted, refused, UNAVAILABLE, type Verdict } from '../../src/access/verdict.ts'
 import { createLog } from '../../src/log.ts'
 import { systemPlatform } from '../../src/platform.ts'
 
@@ -22,16 +22,20 @@ const PRINCIPAL: Principal = {
   expires_at: null,
 }
 
+const REFUSED = refused('Unauthorized', 'token_unknown')
+
 const facts = (token: string): RequestFacts => ({
   transport: 'socket',
   path: '/ws',
   peer: '127.0.0.1',
   forwards: false,
+  forwarded_by: null,
   forwarded_for: null,
   host: 'localhost',
   origin: null,
   local_client: null,
   token,
+  malformed: false,
 })
 
 /** What `rechecks` are told, and what they asked and told. */
@@ -96,7 +100,7 @@ describe('a credential that is watched', () => {
   test('ends when it is refused, and is not asked about any more', async () => {
     const { state, rechecks, watch } = bench()
     watch()
-    state.verdict = UNAUTHORIZED
+    state.verdict = REFUSED
     await interval()
     await interval()
     assert.deepEqual([state.asked.length, state.ended, rechecks.size], [1, 1, 0])
@@ -160,7 +164,7 @@ describe('where nobody can tell', () => {
     watch()
     state.verdict = UNAVAILABLE
     await interval()
-    state.verdict = UNAUTHORIZED
+    state.verdict = REFUSED
     await interval()
     assert.deepEqual([state.asked.length, state.ended], [2, 1])
   })
@@ -186,7 +190,7 @@ describe('where nobody can tell', () => {
     await interval()
     assert.equal(state.asked.length, 1)
     forget()
-    resolve(UNAUTHORIZED)
+    resolve(REFUSED)
     await interval()
     assert.deepEqual([state.ended, state.renewed.length], [0, 0])
   })

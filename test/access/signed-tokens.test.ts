@@ -6,7 +6,7 @@ import { describe, test } from 'node:test'
 import { LOCAL_PRINCIPAL, mayCall } from '../../src/access/principal.ts'
 import { principalOf } from '../../src/access/procedure.ts'
 import { SignedTokens } from '../../src/access/signed-tokens.ts'
-import { INVALID_TOKEN, REMOTE } from '../../src/access/verdict.ts'
+import { INVALID_TOKEN, REMOTE, refused } from '../../src/access/verdict.ts'
 import { Vault } from '../../src/vault/vault.ts'
 import { call } from '../helpers/http.ts'
 import { startServer, temporaryFolder } from '../helpers/server.ts'
@@ -46,6 +46,11 @@ describe('a session of an app', () => {
     })
     for (const scope of ['read', 'write', 'admin'] as const) assert.ok(!mayCall(principal!, scope))
     assert.equal(signed.checkAppSession(token, START + HOUR_MS), null)
+    assert.deepEqual(
+      [signed.hasEnded(token, START + HOUR_MS - 1), signed.hasEnded(token, START + HOUR_MS)],
+      [false, true],
+    )
+    assert.equal(signed.hasEnded(`${token.slice(0, -43)}${'A'.repeat(43)}`, START + HOUR_MS), false)
   })
 
   test('is good on /ws alone, and its failure is the last word', async () => {
@@ -55,10 +60,11 @@ describe('a session of an app', () => {
     const verdict = (path: string, transport: 'http' | 'socket', sent = token) =>
       principalOf({ ...FACTS, path, transport, token: sent }, SETTINGS, checks, START)
     assert.equal((verdict('/ws', 'socket') as { principal: { app_id: string } }).principal.app_id, 'shop:2')
-    assert.equal(verdict('/ws', 'http'), INVALID_TOKEN)
-    assert.equal(verdict('/ws/agent', 'socket'), INVALID_TOKEN)
-    assert.equal(verdict('/api/workflows', 'http'), INVALID_TOKEN)
-    assert.equal(verdict('/ws', 'socket', `${token}x`), INVALID_TOKEN)
+    const elsewhere = refused(INVALID_TOKEN, 'token_rejected')
+    assert.deepEqual(verdict('/ws', 'http'), elsewhere)
+    assert.deepEqual(verdict('/ws/agent', 'socket'), elsewhere)
+    assert.deepEqual(verdict('/api/workflows', 'http'), elsewhere)
+    assert.deepEqual(verdict('/ws', 'socket', `${token}x`), refused(INVALID_TOKEN, 'token_unknown'))
   })
 })
 
@@ -74,6 +80,10 @@ describe('a delegated token', () => {
     )
     assert.deepEqual([principal?.scopes, principal?.administrator, principal?.app_id], [['read', 'write'], false, null])
     assert.equal(signed.checkDelegated(token, START + HOUR_MS), null)
+    assert.deepEqual(
+      [signed.hasEnded(token, START + HOUR_MS - 1), signed.hasEnded(token, START + HOUR_MS)],
+      [false, true],
+    )
   })
 
   test('is taken only where bridges are on, and falls through to the rules of the mode otherwise', async () => {
@@ -82,7 +92,7 @@ describe('a delegated token', () => {
     const verdict = (settings: typeof LOCAL_MODE) =>
       principalOf(facts, SETTINGS, tokensOver(opened.store, { settings }).checks, START)
     assert.equal((verdict(BRIDGES) as { principal: { user_id: string } }).principal.user_id, 'ada')
-    assert.equal(verdict(LOCAL_MODE), REMOTE)
+    assert.deepEqual(verdict(LOCAL_MODE), refused(REMOTE, 'token_unknown'))
   })
 
   test('works over HTTP, on everything but the minting of tokens', async () => {
