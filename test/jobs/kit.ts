@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import type { JobEvent } from '../../generated/types.ts'
 import { schemaValidators } from '../../generated/validators-out.js'
 import type { JobTable } from '../../src/db/schema.ts'
 import type { Scope } from '../../src/db/scope.ts'
@@ -108,9 +107,10 @@ export async function history({ context }: TestServer, row: JobTable): Promise<E
   for await (const { sequence, event, timestamp } of context.events.follow(row.key, 0, AbortSignal.timeout(5_000))) {
     if (sequence === null || event === null) continue
     const { id: job_id, workflow_id, workspace_id } = row
-    const whole = { ...event, sequence, job_id, workflow_id, workspace_id, timestamp } as JobEvent
-    valid('JobEvent', JSON.parse(JSON.stringify(whole)))
-    events.push(event)
+    // As a client reads it: what a live event makes only where it is written stands in a stored one.
+    const written = JSON.parse(JSON.stringify(event)) as EventBody
+    valid('JobEvent', { ...written, sequence, job_id, workflow_id, workspace_id, timestamp })
+    events.push(written)
     assert.equal(sequence, events.length)
   }
   assert.equal(events.at(-1)?.type, 'job_terminal')
