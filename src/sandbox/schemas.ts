@@ -27,6 +27,13 @@ export const LONGEST_SCHEMA = 65_536
 /** How much processor time a thread may take for a schema and its value, its start included, in milliseconds; and how often it is asked. */
 const LONGEST_MS = 1_500
 const ASKED_EACH_MS = 250
+/**
+ * How much memory it may take, how often it is asked, and where the engine itself would end it. That limit is far off: the engine
+ * grants a thread 16 MiB to come to its end, and takes the whole process with it where that is not enough.
+ */
+const MOST_BYTES = 128 * 1024 * 1024
+const MEMORY_ASKED_EACH_MS = 20
+const ENGINES_LIMIT_MIB = 1_024
 /** How long it may take by the clock: beyond that the machine is too busy, and nothing is known of the schema. */
 const LONGEST_BY_THE_CLOCK_MS = 60_000
 /** How many are judged at the same time. */
@@ -46,7 +53,7 @@ const SCRIPT = new URL(import.meta.url.endsWith('.ts') ? './schema-worker.ts' : 
 /** Its output streams are its own and nobody reads them. It prints nothing. */
 function start(): Worker {
   return new Worker(SCRIPT, {
-    resourceLimits: { maxOldGenerationSizeMb: 128 },
+    resourceLimits: { maxOldGenerationSizeMb: ENGINES_LIMIT_MIB },
     env: SHARE_ENV,
     execArgv: [],
     stdout: true,
@@ -123,13 +130,16 @@ async function ask(asked: ToSchemaWorker): Promise<Verdict> {
     LONGEST_BY_THE_CLOCK_MS,
   )
   const began = performance.now()
-  const watch = setInterval(() => void isSpent(worker, began).then((spent) => spent && costly()), ASKED_EACH_MS)
+  const watches = [
+    setInterval(() => void isSpent(worker, began).then((spent) => spent && costly()), ASKED_EACH_MS),
+    setInterval(() => void isFull(worker).then((full) => full && costly()), MEMORY_ASKED_EACH_MS),
+  ]
   try {
     listen(worker, asked, { heard: resolve, costly, failed: reject })
     return await promise
   } finally {
     clearTimeout(late)
-    clearInterval(watch)
+    for (const watch of watches) clearInterval(watch)
     await worker.terminate()
   }
 }
@@ -142,6 +152,15 @@ async function isSpent(worker: Worker, began: number): Promise<boolean> {
     return (user + system) / 1000 > LONGEST_MS
   } catch {
     // It has not begun, or is gone.
+    return false
+  }
+}
+
+async function isFull(worker: Worker): Promise<boolean> {
+  try {
+    const { used_heap_size, external_memory } = await worker.getHeapStatistics()
+    return used_heap_size + external_memory > MOST_BYTES
+  } catch {
     return false
   }
 }
