@@ -168,11 +168,12 @@ describe('time limits', () => {
 
   test('a job that was cancelled before is cancelled', async () => {
     await using server = await startGated()
-    const job = submit(server, { graph: deaf, timeout_seconds: 0.05 })
+    const job = submit(server, { graph: deaf, timeout_seconds: 1 })
     const entry = await firing(server, 'deaf')
     await server.context.jobs.cancel(OWNER, job.row.id)
+    // Cancelled well before its limit, however busy the machine is; the limit passes before the work ends.
     const from = performance.now()
-    await until('the limit to pass', () => performance.now() - from > 60)
+    await until('the limit to pass', () => performance.now() - from > 1_100)
     entry.open()
     await job.settled()
     assert.equal(job.row.status, 'cancelled')
