@@ -57,14 +57,14 @@ export const jobs: JobsHandlers<RequestContext> = {
     const items = app.events.follow(key, after, gone)
     // A row holds the whole result, and whoever reads may take long.
     const job = { id, workflow_id, workspace_id }
-    const uncached = { Vary: 'Accept', 'Cache-Control': 'no-store' }
+    const negotiated = { Vary: 'Accept' }
     if (type !== STREAM) {
       const text = eventArray(job, items, after, last_sequence)
-      return { ...jsonText<JobEvent[], 200>(200, text), headers: uncached }
+      return { ...jsonText<JobEvent[], 200>(200, text), headers: negotiated }
     }
-    if (isTerminal(row.status) && after === last_sequence) return { status: 204, headers: uncached }
+    if (isTerminal(row.status) && after === last_sequence) return { status: 204, headers: negotiated }
     // Proxies that gather answers would hold events back.
-    const unbuffered = { ...uncached, 'X-Accel-Buffering': 'no' }
+    const unbuffered = { ...negotiated, 'X-Accel-Buffering': 'no' }
     return { status: 200, content_type: STREAM, body: eventStream(job, items, after), headers: unbuffered }
   },
 }

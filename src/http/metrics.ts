@@ -4,7 +4,6 @@ import type { RequestContext } from './request.ts'
 
 export const metrics: Pick<HealthHandlers<RequestContext>, 'getMetrics'> = {
   async getMetrics(_request, { app }) {
-    const headers = { 'Cache-Control': 'no-store' }
-    return { status: 200, content_type: 'text/plain', body: await app.metrics.text(), headers }
+    return { status: 200, content_type: 'text/plain', body: await app.metrics.text() }
   },
 }

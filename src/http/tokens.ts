@@ -11,9 +11,7 @@ export const tokens: TokensHandlers<RequestContext> = {
     const created = await app.tokens.access.mint(principal, body)
     const { id, scopes, expires_at } = created
     app.audit.did('token_minted', principal, { minted: id, scopes, expires_at, request_id })
-    // No cache keeps what is shown once.
-    const headers = { Location: `/api/tokens/${id}`, 'Cache-Control': 'no-store' }
-    return { status: 201, body: created, headers }
+    return { status: 201, body: created, headers: { Location: `/api/tokens/${id}` } }
   },
 
   async deleteToken({ path }, { app, principal, request_id }) {
