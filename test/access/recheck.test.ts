@@ -7,6 +7,7 @@ import { Rechecks } from '../../src/access/recheck.ts'
 import { admitted, refused, UNAVAILABLE, type Verdict } from '../../src/access/verdict.ts'
 import { createLog } from '../../src/log.ts'
 import { systemPlatform } from '../../src/platform.ts'
+import { FACTS } from './kit.ts'
 
 const INTERVAL_MS = 60_000
 const TICK_MS = 250
@@ -24,19 +25,7 @@ const PRINCIPAL: Principal = {
 
 const REFUSED = refused('Unauthorized', 'token_unknown')
 
-const facts = (token: string): RequestFacts => ({
-  transport: 'socket',
-  path: '/ws',
-  peer: '127.0.0.1',
-  forwards: false,
-  forwarded_by: null,
-  forwarded_for: null,
-  host: 'localhost',
-  origin: null,
-  local_client: null,
-  token,
-  malformed: false,
-})
+const facts = (token: string): RequestFacts => ({ ...FACTS, transport: 'socket', path: '/ws', token })
 
 /** What `rechecks` are told, and what they asked and told. */
 function bench() {

@@ -1,16 +1,6 @@
 // A change of the master key: everything is sealed anew, wherever it was interrupted, and no server starts in between.
 import assert from 'node:assert/strict'
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { backup } from '../../src/cli/backup.ts'
@@ -23,6 +13,7 @@ import { StartError } from '../../src/start-error.ts'
 import { keyFile, makeKey, nextKeyFile, readKeyFile, writeKeyFile } from '../../src/vault/master-key.ts'
 import { openVault, vaultUnder } from '../../src/vault/open.ts'
 import { keyIdOf } from '../../src/vault/vault.ts'
+import { FolderCopies } from '../helpers/folder.ts'
 import { temporaryFolder } from '../helpers/server.ts'
 import { jobRow, putJob } from '../helpers/store.ts'
 import { command } from './stored.ts'
@@ -136,38 +127,28 @@ describe('a change of the master key', () => {
   test('interrupted after any commit is ended by the next one, and no server starts before', () =>
     inFolder(async (folder) => {
       // What a killed process leaves behind is what lies on the disk after its last commit.
-      const copies: string[] = []
-      const copy = () => {
-        const to = `${folder}-${copies.length}`
-        copies.push(to)
-        mkdirSync(to)
-        for (const name of readdirSync(folder)) cpSync(join(folder, name), join(to, name))
+      using copies = new FolderCopies(folder)
+      let changing = false
+      {
+        await using store = await open(folder, { committed: () => changing && copies.take() })
+        changing = true
+        await rotate(store, folder, FILE_KEYS, NEVER)
+        changing = false
       }
-      try {
-        let changing = false
+      const mixed: number[] = []
+      for (const copied of copies.paths) {
+        await refused(() => readable(copied, null), /was interrupted; end it with "svc secrets rotate"/)
         {
-          await using store = await open(folder, { committed: () => changing && copy() })
-          changing = true
-          await rotate(store, folder, FILE_KEYS, NEVER)
-          changing = false
+          await using store = await open(copied)
+          mixed.push(Object.keys(underKeys(store)).length)
+          await rotate(store, copied, FILE_KEYS, NEVER)
+          assert.equal(Object.keys(underKeys(store)).length, 1)
         }
-        const mixed: number[] = []
-        for (const copied of copies) {
-          await refused(() => readable(copied, null), /was interrupted; end it with "svc secrets rotate"/)
-          {
-            await using store = await open(copied)
-            mixed.push(Object.keys(underKeys(store)).length)
-            await rotate(store, copied, FILE_KEYS, NEVER)
-            assert.equal(Object.keys(underKeys(store)).length, 1)
-          }
-          assert.equal(await readable(copied, null), await readable(folder, null), 'the key that was begun with')
-        }
-        assert.ok(copies.length >= 4, `${copies.length} commits`)
-        assert.ok(mixed.includes(2), 'some lay in the middle')
-        assert.deepEqual([mixed[0], mixed.at(-1)], [1, 1])
-      } finally {
-        for (const copied of copies) rmSync(copied, { recursive: true, force: true })
+        assert.equal(await readable(copied, null), await readable(folder, null), 'the key that was begun with')
       }
+      assert.ok(copies.paths.length >= 4, `${copies.paths.length} commits`)
+      assert.ok(mixed.includes(2), 'some lay in the middle')
+      assert.deepEqual([mixed[0], mixed.at(-1)], [1, 1])
     }))
 
   test('that is asked to stop does so between two commits, and goes on with the same key only', () =>

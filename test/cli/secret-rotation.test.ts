@@ -1,7 +1,7 @@
 // A change of the master key with secrets of users: each is under a key of its user, wherever the change is interrupted; and what goes on when
 // the key is lost, a value is damaged, or a backup is brought back.
 import assert from 'node:assert/strict'
-import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import Database from 'better-sqlite3'
@@ -21,6 +21,7 @@ import { StartError } from '../../src/start-error.ts'
 import { keyFile } from '../../src/vault/master-key.ts'
 import { openVault } from '../../src/vault/open.ts'
 import { keyIdOf, type Vault } from '../../src/vault/vault.ts'
+import { FolderCopies } from '../helpers/folder.ts'
 import { startServer, temporaryFolder } from '../helpers/server.ts'
 import { LOCAL, OTHERS } from '../settings/kit.ts'
 import { command } from './stored.ts'
@@ -109,36 +110,26 @@ describe('secrets of users', () => {
   test('are whole wherever a change was interrupted, and the next one ends it', () =>
     inFolder(async (folder) => {
       // What a killed process leaves behind is what lies on the disk after its last commit.
-      const copies: string[] = []
-      const copy = () => {
-        const to = `${folder}-${copies.length}`
-        copies.push(to)
-        mkdirSync(to)
-        for (const name of readdirSync(folder)) cpSync(join(folder, name), join(to, name))
+      using copies = new FolderCopies(folder)
+      let changing = false
+      {
+        await using store = await open(folder, { committed: () => changing && copies.take() })
+        changing = true
+        await rotate(store, folder, FILE_KEYS, NEVER)
+        changing = false
       }
-      try {
-        let changing = false
+      const mixed: number[] = []
+      for (const copied of copies.paths) {
+        await refused(() => readable(copied), /was interrupted; end it with "svc secrets rotate"/)
         {
-          await using store = await open(folder, { committed: () => changing && copy() })
-          changing = true
-          await rotate(store, folder, FILE_KEYS, NEVER)
-          changing = false
+          await using store = await open(copied)
+          mixed.push(keysIn(store))
+          await rotate(store, copied, FILE_KEYS, NEVER)
+          assert.equal(keysIn(store), 1)
         }
-        const mixed: number[] = []
-        for (const copied of copies) {
-          await refused(() => readable(copied), /was interrupted; end it with "svc secrets rotate"/)
-          {
-            await using store = await open(copied)
-            mixed.push(keysIn(store))
-            await rotate(store, copied, FILE_KEYS, NEVER)
-            assert.equal(keysIn(store), 1)
-          }
-          await readable(copied)
-        }
-        assert.ok(mixed.includes(2), `some lay in the middle: ${mixed.join()}`)
-      } finally {
-        for (const copied of copies) rmSync(copied, { recursive: true, force: true })
+        await readable(copied)
       }
+      assert.ok(mixed.includes(2), `some lay in the middle: ${mixed.join()}`)
     }))
 
   test('keep the database from taking another key, and the message says what to do', () =>

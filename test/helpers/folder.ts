@@ -1,5 +1,6 @@
 // Tests that work in a folder of their own.
-import { rmSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { temporaryFolder } from './server.ts'
 
 /** The body of a test that gets an empty folder, which is gone when it is over. */
@@ -11,5 +12,26 @@ export function inFolder(run: (folder: string) => void | Promise<void>): () => P
     } finally {
       rmSync(folder, { recursive: true, force: true })
     }
+  }
+}
+
+/** Copies of a folder as it lies on the disk, such as a killed process leaves it behind; they go with the object. */
+export class FolderCopies implements Disposable {
+  readonly paths: string[] = []
+  readonly #folder: string
+
+  constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  take(): void {
+    const to = `${this.#folder}-${this.paths.length}`
+    this.paths.push(to)
+    mkdirSync(to)
+    for (const name of readdirSync(this.#folder)) cpSync(join(this.#folder, name), join(to, name))
+  }
+
+  [Symbol.dispose](): void {
+    for (const path of this.paths) rmSync(path, { recursive: true, force: true })
   }
 }
