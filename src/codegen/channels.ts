@@ -9,13 +9,14 @@ export interface Message {
   /** The component schema of its payload; null where it is written in place. */
   schema: string | null
   implementation: string
+  preview: boolean
   node: JsonMap
 }
 
 export interface Command extends Message {
   kind: string
   request_id: string
-  preview: boolean
+  switch: string | null
   scope: string
   /** The schema of its result, for commands that are answered with one. */
   result: string | null
@@ -86,6 +87,7 @@ function messageOf(channel: string, key: string, node: JsonMap): Message {
     pointer: child(`${child('/channels', channel)}/messages`, key),
     schema: schemaName(node.payload),
     implementation: textOf(node['x-svc-implementation']),
+    preview: node['x-svc-preview'] === true,
     node,
   }
 }
@@ -96,7 +98,7 @@ function commandOf(message: Message): Command {
     ...message,
     kind: textOf(node['x-svc-kind']),
     request_id: textOf(node['x-svc-request-id']) || 'optional',
-    preview: node['x-svc-preview'] === true,
+    switch: textOf(node['x-svc-switch']) || null,
     scope: textOf(node['x-svc-scope']) || 'write',
     result: schemaName(node['x-svc-result']),
   }

@@ -2,6 +2,7 @@
 import ajvStandalone from 'ajv/dist/standalone/index.js'
 import { build, type Plugin } from 'esbuild'
 import { newAjv } from './ajv.ts'
+import { giveUpEarly } from './bounded.ts'
 import { walkSchema } from './schema-walk.ts'
 import { isMap, type Json, type JsonMap, schemaName } from './tree.ts'
 
@@ -61,6 +62,7 @@ function moduleSource({ schemas, coerce, defaults }: ValidatorModule, components
     inlineRefs: INLINE_UP_TO,
     code: { source: true, esm: true, lines: false },
   })
+  giveUpEarly(ajv)
   for (const [id, schema] of components) ajv.addSchema(schema as object, id)
   const exported: Record<string, string> = {}
   for (const [name, schema] of Object.entries(schemas)) {

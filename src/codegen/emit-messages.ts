@@ -17,22 +17,27 @@ export interface CommandInfo<Name extends string = string> {
   readonly command: Name
   readonly channel: string
   /** How it is answered: job commands by acknowledgements and frames, \`rpc\` by exactly one reply. */
-  readonly kind: 'job' | 'rpc' | 'chat' | 'connection'
+  readonly kind: 'job' | 'rpc' | 'chat' | 'download' | 'connection'
   readonly request_id: 'required' | 'optional'
   readonly implementation: 'implemented' | 'planned' | 'partial'
   /** Served only where the preview of the job operations is switched on. */
   readonly preview: boolean
+  /** What switches it off, or null. */
+  readonly switch: 'sdk_lifecycle' | null
   /** What a token must be good for. */
   readonly scope: 'read' | 'write'
 }
 
 export type CommandHandler<Command, C> = (command: Command, context: C) => void | Promise<void>
-export type RpcHandler<Data, Result, C> = (data: Data, context: C) => Result | Promise<Result>
+/** What it is given last aborts when the answer is due. */
+export type RpcHandler<Data, Result, C> = (data: Data, context: C, late: AbortSignal) => Result | Promise<Result>
 
 export interface FrameInfo {
   readonly message: string
   readonly schema: string
   readonly implementation: 'implemented' | 'planned' | 'partial'
+  /** Sent only where the preview of the job operations is switched on. */
+  readonly preview: boolean
 }
 `
 
@@ -56,7 +61,7 @@ ${typed(rpcs.map(({ key, result }) => `${property(key)}: ${schemaType(result)}`)
 export type ${prefix}Command = keyof ${prefix}Commands
 export type ${prefix}RpcCommand = keyof ${prefix}RpcResults
 
-${handlersType(prefix, commands.filter(isImplemented))}/** The frames that the server sends, by message. */
+${handlersType(prefix, commands.filter(isServed))}/** The frames that the server sends, by message. */
 export interface ${prefix}Frames {
 ${typed(frames.map(({ key, schema }) => `${property(key)}: ${schemaType(schema)}`))}}
 
@@ -64,18 +69,18 @@ export type ${prefix}Frame = ${prefix}Frames[keyof ${prefix}Frames]
 `
 }
 
-function handlersType(prefix: string, implemented: readonly Command[]): string {
-  if (implemented.length === 0) return ''
-  const members = implemented.map((command) => `  ${handlerType(prefix, command)}\n`)
-  return `/** The implemented commands: an RPC handler is given the data and gives the result, another is given the whole command. */
+function handlersType(prefix: string, served: readonly Command[]): string {
+  if (served.length === 0) return ''
+  const members = served.map((command) => `  ${handlerType(prefix, command)}\n`)
+  return `/** The commands that are implemented, or served in the preview: an RPC handler is given the data and gives the result, another is given the whole command. */
 export interface ${prefix}CommandHandlers<C> {
 ${members.join('')}}
 
 `
 }
 
-function isImplemented({ implementation }: Message): boolean {
-  return implementation === 'implemented'
+function isServed({ implementation, preview }: Message): boolean {
+  return implementation === 'implemented' || preview
 }
 
 function schemaType(name: string | null): string {
@@ -109,13 +114,14 @@ function manifests(channels: readonly Channel[]): string {
   const commands = channels.map(({ name, commands }) => {
     const entries = commands.map((command) => {
       const { key, channel, kind, request_id, implementation, preview, scope } = command
-      return `    ${property(key)}: ${literal({ command: key, channel, kind, request_id, implementation, preview, scope })},\n`
+      const info = { command: key, channel, kind, request_id, implementation, preview, scope, switch: command.switch }
+      return `    ${property(key)}: ${literal(info)},\n`
     })
     return `  ${property(name)}: {\n${entries.join('')}  },\n`
   })
   const frames = channels.map(({ name, frames }) => {
-    const entries = frames.map(({ key, schema, implementation }) => {
-      return `    ${property(key)}: ${literal({ message: key, schema, implementation })},\n`
+    const entries = frames.map(({ key, schema, implementation, preview }) => {
+      return `    ${property(key)}: ${literal({ message: key, schema, implementation, preview })},\n`
     })
     return `  ${property(name)}: {\n${entries.join('')}  },\n`
   })

@@ -50,6 +50,10 @@ export interface OperationInfo {
   readonly scope: 'read' | 'write'
   /** \`sign_in\` has a tighter limit besides the common one. */
   readonly rate_limit: 'common' | 'sign_in'
+  /** Planned, and served only where the preview of the job operations is switched on. */
+  readonly preview: boolean
+  /** What switches it off, or null. */
+  readonly switch: 'sdk_lifecycle' | null
 }
 
 /** Content that is not JSON. */
@@ -144,19 +148,19 @@ function bodyType({ operationId }: Operation, status: number, { media_type, sche
 }
 
 function handlerTypes(operations: readonly Operation[]): string {
-  const implemented = operations.filter(({ implementation }) => implementation === 'implemented')
+  const implemented = operations.filter(({ implementation, preview }) => implementation === 'implemented' || preview)
   const tags = [...new Set(implemented.map(({ tag }) => tag))]
   const tables = tags.map((tag) => {
     const own = implemented.filter((operation) => operation.tag === tag)
     const members = own.map(({ operationId }) => `  ${operationId}: OperationHandler<${quoted(operationId)}, C>\n`)
-    return `/** The implemented operations of the tag \`${tag}\`. */
+    return `/** The operations of the tag \`${tag}\` that are implemented, or served in the preview. */
 export interface ${pascal(tag)}Handlers<C> {
 ${members.join('')}}
 `
   })
   const members = tags.map((tag) => `  ${property(tag)}: ${pascal(tag)}Handlers<C>\n`)
   return `${tables.join('\n')}
-/** Every implemented operation, by tag. */
+/** Every operation that is implemented, or served in the preview, by tag. */
 export interface HandlerTable<C> {
 ${members.join('')}}
 
@@ -167,10 +171,11 @@ export type ImplementedOperationId = ${union(implemented.map(({ operationId }) =
 function manifest(operations: readonly Operation[]): string {
   const entries = operations.map((operation) => {
     const { operationId, method, path, tag, implementation, access } = operation
-    const { validation, wildcard, trailing_slash, errors, body, scope, rate_limit } = operation
+    const { validation, wildcard, trailing_slash, errors, body, scope, rate_limit, preview } = operation
     const refuses_input = operation.replies.some(({ status }) => status === 400)
     const first = { operationId, method, path, tag, implementation, access }
-    const info = { ...first, validation, wildcard, trailing_slash, errors, body, refuses_input, scope, rate_limit }
+    const served = { validation, wildcard, trailing_slash, errors, body, refuses_input, scope, rate_limit, preview }
+    const info = { ...first, ...served, switch: operation.switch }
     return `  ${literal(info)},\n`
   })
   return `/** Every operation, in the order of the document. */

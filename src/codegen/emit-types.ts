@@ -5,7 +5,7 @@ import type { Contract } from './contract.ts'
 import { isMap, type Json, type JsonMap, mapOf } from './tree.ts'
 
 /** One document of the HTTP operations and the schemas of both documents becomes one module. */
-export async function emitTypes({ openapi, schemas }: Contract): Promise<string> {
+export async function emitTypes({ openapi, schemas }: Pick<Contract, 'openapi' | 'schemas'>): Promise<string> {
   const document = { ...openapi, components: { ...mapOf(openapi.components), schemas } }
   const nodes = await openapiTS(withoutExamples(document) as unknown as OpenAPI3, {
     rootTypes: true,

@@ -1,4 +1,5 @@
-// `validators.js`: what the running service validates, requests of its hot operations and commands of its sockets.
+// `validators.js`: what the running service validates, requests of its hot operations and commands of its sockets, and bodies before a validator
+// sees them that knows no end.
 import { type Channel, channelsOf } from './channels.ts'
 import { compileValidators, type ValidatorModule } from './compile-validators.ts'
 import type { Contract } from './contract.ts'
@@ -8,19 +9,37 @@ import { isMap, type Json, type JsonMap, mapOf, schemaName, schemaReference } fr
 
 const PARTS = { path: 'path', query: 'query', header: 'headers' } as const
 
+interface Validated {
+  /** Operations whose whole requests are validated. */
+  readonly hot: readonly Operation[]
+  /** Those of which only the body is. */
+  readonly others: readonly Operation[]
+  /** Those whose body is a form. */
+  readonly forms: readonly Operation[]
+  readonly channels: readonly Channel[]
+}
+
 export async function emitValidators({ openapi, asyncapi, schemas }: Contract): Promise<{ js: string; dts: string }> {
-  const hot = operationsOf(openapi).filter(({ validation }) => validation === 'precompiled')
+  const operations = operationsOf(openapi)
+  const hot = operations.filter(({ validation }) => validation === 'precompiled')
+  const others = operations.filter((one) => one.validation === 'openapi' && hasBody(one))
+  const forms = operations.filter(({ body }) => body === 'multipart')
   const channels = channelsOf(asyncapi)
   const js = await compileValidators(
-    entry(hot, channels),
+    entry({ hot, others, forms, channels }),
     {
       parameters: moduleOf(hot, (operation) => parametersSchema(operation, schemas), { coerce: true, defaults: true }),
       bodies: moduleOf(hot.filter(hasBody), bodySchema, { coerce: false, defaults: true }),
-      commands: commandModule(channels),
+      // Neither is changed, so that both share what they refer to.
+      commands: {
+        coerce: false,
+        defaults: false,
+        schemas: { ...commandSchemas(channels), ...bodySchemas(others), ...bodySchemas(forms) },
+      },
     },
     schemas,
   )
-  return { js, dts: declarations(hot, channels) }
+  return { js, dts: declarations({ hot, others, forms, channels }) }
 }
 
 function moduleOf(
@@ -31,10 +50,17 @@ function moduleOf(
   return { ...options, schemas: Object.fromEntries(operations.map((one) => [one.operationId, schemaOf(one)])) }
 }
 
-function commandModule(channels: readonly Channel[]): ValidatorModule {
+function commandSchemas(channels: readonly Channel[]): JsonMap {
   const commands = channels.flatMap((channel) => channel.commands)
-  const entries = commands.map(({ channel, key, schema }) => [`${channel}_${key}`, schemaReference(schema!)] as const)
-  return { coerce: false, defaults: false, schemas: Object.fromEntries(entries) }
+  return Object.fromEntries(commands.map(({ channel, key, schema }) => [`${channel}_${key}`, schemaReference(schema!)]))
+}
+
+function bodySchemas(operations: readonly Operation[]): JsonMap {
+  return Object.fromEntries(operations.map((operation) => [bodyName(operation), bodySchema(operation)]))
+}
+
+function bodyName({ operationId }: Operation): string {
+  return `body_${operationId}`
 }
 
 /** The parameters of an operation as one object; unknown query parameters are refused, unknown headers are not. */
@@ -56,20 +82,22 @@ function keyOf({ in: place, name }: Parameter): string {
   return place === 'header' ? name.toLowerCase() : name
 }
 
-/** An empty query parameter says nothing, so it is refused, as express-openapi-validator does. */
+/** An empty query parameter says nothing where the contract does not allow it, so it is refused, as express-openapi-validator does. */
 function parameterSchema(parameter: Parameter, schemas: JsonMap): Json {
   const name = schemaName(parameter.schema)
   const schema = name === null ? parameter.schema : mapOf(schemas[name])
   const text = isMap(schema) && schema.type === 'string' && schema.minLength === undefined
-  return text && parameter.in === 'query' ? { ...schema, minLength: 1 } : schema
+  return text && !parameter.empty && parameter.in === 'query' ? { ...schema, minLength: 1 } : schema
 }
+
+const BODY_TYPES = ['application/json', 'multipart/form-data']
 
 function hasBody({ body, request }: Operation): boolean {
   return body === 'json' && request !== null
 }
 
 function bodySchema({ request }: Operation): JsonMap {
-  const json = request!.content.find(({ media_type }) => media_type === 'application/json')
+  const json = request!.content.find(({ media_type }) => BODY_TYPES.includes(media_type))
   return {
     type: 'object',
     ...(request!.required ? { required: ['body'] } : {}),
@@ -77,7 +105,7 @@ function bodySchema({ request }: Operation): JsonMap {
   }
 }
 
-function entry(hot: readonly Operation[], channels: readonly Channel[]): string {
+function entry({ hot, others, forms, channels }: Validated): string {
   const requests = hot.map((operation) => {
     const parts = [`parameters.${operation.operationId}`]
     if (hasBody(operation)) parts.push(`bodies.${operation.operationId}`)
@@ -87,14 +115,16 @@ function entry(hot: readonly Operation[], channels: readonly Channel[]): string 
     const entries = commands.map(({ key }) => `    ${property(key)}: commands.${name}_${key},\n`)
     return `  ${property(name)}: {\n${entries.join('')}  },\n`
   })
+  const bodies = (of: readonly Operation[]) =>
+    of.map((operation) => `  ${operation.operationId}: commands.${bodyName(operation)},\n`).join('')
   return `import * as parameters from 'virtual:parameters'
 import * as bodies from 'virtual:bodies'
 import * as commands from 'virtual:commands'
 
 function all(...parts) {
   const validate = (value) => {
-    const errors = []
-    for (const part of parts) if (!part(value)) errors.push(...part.errors)
+    let errors = []
+    for (const part of parts) if (!part(value)) errors = errors.concat(part.errors)
     validate.errors = errors.length === 0 ? null : errors
     return errors.length === 0
   }
@@ -103,6 +133,10 @@ function all(...parts) {
 
 export const requestValidators = {
 ${requests.join('')}}
+export const bodyValidators = {
+${bodies(others)}}
+export const formValidators = {
+${bodies(forms)}}
 export const commandValidators = {
 ${commands.join('')}}
 `
@@ -118,25 +152,33 @@ export interface KeywordError {
   message?: string
 }
 
-/** Tells whether a value is valid; if not, \`errors\` says all that is wrong until the next call. */
+/** Tells whether a value is valid; if not, \`errors\` says what is wrong until the next call. */
 export interface Validate {
   (value: unknown): boolean
   errors?: KeywordError[] | null
 }
 `
 
-function declarations(hot: readonly Operation[], channels: readonly Channel[]): string {
+function declarations({ hot, others, forms, channels }: Validated): string {
   const members = channels.map(({ name, commands }) => {
     return `  readonly ${property(name)}: Readonly<Record<${union(commands.map(({ key }) => key))}, Validate>>\n`
   })
-  const ids = hot.map(({ operationId }) => `  readonly ${property(operationId)}: Validate\n`)
+  const declared = ({ operationId }: Operation) => `  readonly ${property(operationId)}: Validate\n`
   return `${VALIDATE_TYPES}
 /**
  * Whole requests \`{ path, query, headers, body }\` of operations marked ${quoted('precompiled')}. Header names are in lower case.
  * Parameters are texts and are changed in place into what their schemas ask for; defaults are filled in.
  */
 export const requestValidators: {
-${ids.join('')}}
+${hot.map(declared).join('')}}
+
+/** The bodies \`{ body }\` of the other operations that take one. They are not changed. */
+export const bodyValidators: {
+${others.map(declared).join('')}}
+
+/** The bodies \`{ body }\` of forms, as an object of their parts. They are not changed. */
+export const formValidators: {
+${forms.map(declared).join('')}}
 
 /** Whole commands, by channel. They are not changed. */
 export const commandValidators: {

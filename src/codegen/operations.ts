@@ -5,6 +5,8 @@ export interface Parameter {
   name: string
   in: string
   required: boolean
+  /** Whether an empty value says something. */
+  empty: boolean
   schema: Json
 }
 
@@ -34,6 +36,8 @@ export interface Operation {
   body: string
   scope: string
   rate_limit: string
+  preview: boolean
+  switch: string | null
   parameters: readonly Parameter[]
   request: { required: boolean; content: readonly Content[] } | null
   replies: readonly Reply[]
@@ -70,6 +74,8 @@ function operationOf(document: JsonMap, path: string, item: JsonMap, method: str
     body: textOf(node['x-svc-body']) || (request ? 'json' : 'none'),
     scope: textOf(node['x-svc-scope']) || (method === 'get' || method === 'head' ? 'read' : 'write'),
     rate_limit: textOf(node['x-svc-rate-limit']) || 'common',
+    preview: node['x-svc-preview'] === true,
+    switch: textOf(node['x-svc-switch']) || null,
     parameters: parametersOf(document, item, node),
     request: request && { required: request.required === true, content: contentOf(request) },
     replies: Object.entries(mapOf(node.responses)).map(([status, reply]) => ({
@@ -85,9 +91,10 @@ function parametersOf(document: JsonMap, item: JsonMap, node: JsonMap): Paramete
   const byName = new Map<string, Parameter>()
   for (const written of [...listOf(item.parameters), ...listOf(node.parameters)]) {
     const parameter = resolved(document, written)
-    const { name, schema = {}, required } = parameter
+    const { name, schema = {}, required, allowEmptyValue } = parameter
     const place = textOf(parameter.in)
-    byName.set(`${place} ${textOf(name)}`, { name: textOf(name), in: place, required: required === true, schema })
+    const known = { name: textOf(name), in: place, required: required === true, empty: allowEmptyValue === true }
+    byName.set(`${place} ${known.name}`, { ...known, schema })
   }
   return [...byName.values()]
 }

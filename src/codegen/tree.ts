@@ -1,27 +1,7 @@
-// Plain JSON trees: their types, and JSON pointers into them (RFC 6901).
+// JSON pointers into plain JSON trees (RFC 6901), beside what publications are read with.
+import { isMap, type Json, type JsonMap, listOf, mapOf, referenceOf, textOf } from '../contract/json.ts'
 
-export type Json = null | boolean | number | string | Json[] | JsonMap
-
-export interface JsonMap {
-  [key: string]: Json
-}
-
-export function isMap(value: unknown): value is JsonMap {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** The value as a map; an empty one where it is none. */
-export function mapOf(value: Json | undefined): JsonMap {
-  return isMap(value) ? value : {}
-}
-
-export function listOf(value: Json | undefined): Json[] {
-  return Array.isArray(value) ? value : []
-}
-
-export function textOf(value: Json | undefined): string {
-  return typeof value === 'string' ? value : ''
-}
+export { isMap, type Json, type JsonMap, listOf, mapOf, referenceOf, textOf }
 
 /** Appends a member's name to a pointer. */
 export function child(pointer: string, key: string | number): string {
@@ -46,11 +26,6 @@ export function lookUp(root: Json | undefined, pointer: string): Json | undefine
     else return undefined
   }
   return value
-}
-
-/** The reference of a node that is one. */
-export function referenceOf(value: Json | undefined): string | null {
-  return isMap(value) && typeof value.$ref === 'string' ? value.$ref : null
 }
 
 const SCHEMAS = '#/components/schemas/'
