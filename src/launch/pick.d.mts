@@ -10,4 +10,5 @@ export interface Host {
 export const MINIMUM: readonly number[]
 export const COMPILE_CACHE: string
 export function isNewEnough(version: string): boolean
+export function missingPackages(manifest: URL): string | null
 export function pickNode(host: Host): { path: string; own: boolean } | { missing: string }

@@ -1,7 +1,7 @@
 // Finds a Node that is new enough to run the service: the one that runs this file, else the packaged one.
 // Plain JavaScript that any Node from 16 on can load; it imports nothing of the project.
 
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -43,8 +43,21 @@ export function pickNode(host) {
   const path = packagedPath(packaged[0], packaged[1])
   if (path) return { path, own: false }
   return {
-    missing: `${needed}; the package ${packaged[0]} is not installed: run "npm ci" with optional dependencies, or install a newer Node.`,
+    missing: `${needed}; the package ${packaged[0]} is not installed: run "make install", or "npm ci" with optional dependencies, or install a newer Node.`,
   }
+}
+
+/**
+ * @param {URL} manifest the package.json of a clone
+ * @returns {string | null} one line that says which of its packages are not installed and what to do; null where none is missing
+ */
+export function missingPackages(manifest) {
+  const { dependencies } = JSON.parse(readFileSync(manifest, 'utf8'))
+  const places = createRequire(manifest).resolve.paths('a-package')
+  const missing = Object.keys(dependencies).filter((name) => !places.some((place) => existsSync(join(place, name))))
+  if (missing.length === 0) return null
+  const what = missing.length === 1 ? `the package ${missing[0]} is` : `${missing.length} packages are`
+  return `${what} not installed: run "make install" in ${dirname(fileURLToPath(manifest))}.`
 }
 
 function packagedPath(name, binary) {

@@ -3,11 +3,17 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { runNode } from './node.mjs'
-import { COMPILE_CACHE, isNewEnough } from './pick.mjs'
+import { COMPILE_CACHE, isNewEnough, missingPackages } from './pick.mjs'
 
 const compiled = new URL('../main.js', import.meta.url)
-const entry = existsSync(compiled) ? compiled : new URL('../main.ts', import.meta.url)
+const isClone = !existsSync(compiled)
+const entry = isClone ? new URL('../main.ts', import.meta.url) : compiled
 
+const missing = isClone ? missingPackages(new URL('../../package.json', import.meta.url)) : null
+if (missing !== null) {
+  console.error(`svc: ${missing}`)
+  process.exit(1)
+}
 if (isNewEnough(process.versions.node)) {
   const { enableCompileCache } = await import('node:module')
   enableCompileCache(process.env.NODE_COMPILE_CACHE ?? COMPILE_CACHE)
