@@ -9,6 +9,7 @@ import type { Memo } from './memo.ts'
 import type { Inputs, NodeContext, RunResult } from './node-type.ts'
 import type { Result } from './outbox.ts'
 import { OwnValues } from './own-values.ts'
+import { PassingSteps } from './passing-steps.ts'
 import type { Member, Stage } from './performer.ts'
 import type { AttemptPolicy, PlanNode } from './plan-parts.ts'
 import { replay } from './replay.ts'
@@ -283,7 +284,7 @@ export class Actor implements Member {
     } else {
       const result = node.policy
         ? this.#tasks.attempt(() => this.#attempts(node.policy!, inputs))
-        : this.#tasks.attempt((context) => this.#run(inputs, context))
+        : this.#tasks.begin((context) => this.#run(inputs, context))
       if (!this.#stage.stopped) this.#results.take(result)
     }
   }
@@ -305,10 +306,11 @@ export class Actor implements Member {
     return this.node.type.run!(this.node.input ? this.#stage.inputsFor(this, inputs) : inputs, context)
   }
 
-  #attempts(policy: AttemptPolicy, inputs: Inputs, memo?: Memo): Promise<unknown> {
+  #attempts(policy: AttemptPolicy, inputs: Inputs, memo: Memo | null = null): Promise<unknown> {
     const stage = this.#stage
-    const host = stage.attemptHost(this, memo)
-    return attempts(policy, (signal) => this.#run(inputs, stage.context(this, signal, memo)), host, memo)
+    const steps = memo ?? new PassingSteps()
+    const begin = (signal: AbortSignal) => this.#run(inputs, stage.context(this, { signal, memo, steps }))
+    return attempts(policy, begin, stage.attemptHost(this, memo), steps)
   }
 
   /** The items of a firing as they come, or what stands for a firing that did not take place. */

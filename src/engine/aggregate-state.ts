@@ -109,7 +109,7 @@ export class AggregateState {
   #opened(inputs: Inputs): Open | undefined {
     const memo = this.#memo
     const { type } = this.#node
-    if (!memo) return this.#tasks.attempt((context) => type.open!(inputs, context))
+    if (!memo) return this.#tasks.begin((context) => type.open!(inputs, context))
     const known = memo.recall()
     if (known?.end)
       return 'unwanted' in known.end ? new Known(null) : this.#knownEnd(endOfKnown(known.end, this.#tasks))

@@ -2,7 +2,7 @@
 import type { Clock } from './clock.ts'
 import { asSource } from './firing.ts'
 import type { FailedAttempts } from './journal.ts'
-import { Interrupted, type LogSeverity, NodeError, type Outputs } from './node-type.ts'
+import { Final, Interrupted, type LogSeverity, NodeError, type Outputs } from './node-type.ts'
 import type { AttemptPolicy } from './plan-parts.ts'
 import { LONGEST_BACKOFF_MS } from './policy.ts'
 import { publicError } from './results.ts'
@@ -127,6 +127,10 @@ async function restOfPause(next_at: number, host: AttemptHost): Promise<void> {
   if (left > 0) await host.rest(left)
 }
 
+function isFinal(error: unknown): boolean {
+  return error instanceof Interrupted || error instanceof Final
+}
+
 /** What a firing gives in the end. Rejects with what its last attempt threw. */
 export async function attempts(
   policy: AttemptPolicy,
@@ -142,7 +146,7 @@ export async function attempts(
       if (made > first) await memory?.restart()
       return await attempt(begin, host, policy.timeout_ms)
     } catch (error) {
-      if (error instanceof Interrupted || made >= policy.attempts || host.stopped || host.signal.aborted) throw error
+      if (isFinal(error) || made >= policy.attempts || host.stopped || host.signal.aborted) throw error
       const pause = Math.min(policy.backoff_ms * 2 ** (made - 1), LONGEST_BACKOFF_MS)
       const { message } = publicError(error)
       memory?.triedAgain(host.clock.now() + pause)

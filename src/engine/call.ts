@@ -7,6 +7,8 @@ import type { Outcome } from './observer.ts'
 export interface Halting {
   /** Begins nothing more. What is in flight settles. */
   halt(): void
+  /** Whether nothing of it goes on by itself: it waits for something outside of the run, or for its place. */
+  readonly resting: boolean
 }
 
 /** A run, as its call sees it. */
@@ -34,6 +36,11 @@ export class Call implements Halting {
     this.#budget = budget
     this.#depth = depth
     this.#waits = waits
+  }
+
+  /** Asked while it waits: without a run, that is for its place. */
+  get resting(): boolean {
+    return this.#run?.resting ?? true
   }
 
   halt(): void {

@@ -1,7 +1,7 @@
 // Fourth pass: the values that a node brings itself — its data, its dynamic properties, its type's defaults.
 import { type DraftNode, declaresType, issue } from './draft.ts'
 import type { GraphIssue } from './graph.ts'
-import type { NodeProperty } from './node-type.ts'
+import type { KnownTypes, NodeProperty } from './node-type.ts'
 import { nearest } from './suggest.ts'
 import { missing } from './texts.ts'
 import { bounded, type Coerce, check, Mismatch } from './values.ts'
@@ -81,7 +81,8 @@ function propertyValues(node: DraftNode, connected: ReadonlySet<string>, into: C
   }
 }
 
-function dynamicValue(node: DraftNode, name: string): unknown {
+/** The value that a node itself gives to one of its dynamic inputs, or null. */
+export function dynamicValue(node: Pick<DraftNode, 'node' | 'data'>, name: string): unknown {
   const entry = node.node.dynamic_properties?.[name]
   if (entry !== undefined && entry !== null && !declaresType(entry)) return entry
   return Object.hasOwn(node.data, name) ? (node.data[name] ?? null) : null
@@ -105,12 +106,25 @@ function dynamicValues(node: DraftNode, connected: ReadonlySet<string>, into: Co
   }
 }
 
+function judgeTogether(
+  { id, type, meant }: DraftNode,
+  { values }: Constants,
+  types: KnownTypes,
+  issues: GraphIssue[],
+): void {
+  const facts = { node_id: id, data: values, isConnected: (property: string) => meant.has(property) }
+  const problem = type.problem?.(facts, types)
+  if (problem) issues.push(issue(problem.code, `Node "${id}": ${problem.message}`, id, problem.property))
+}
+
 /** A node's own values. Those of unconnected inputs are checked; stale ones under an edge are left out. */
-export function constantsOf(node: DraftNode, issues: GraphIssue[]): Constants {
+export function constantsOf(node: DraftNode, types: KnownTypes, issues: GraphIssue[]): Constants {
   const connected = new Set<string>()
   for (const edge of node.incoming) if (edge.input !== null) connected.add(edge.input)
   const constants: Constants = { values: { ...node.info.defaults }, required: new Set() }
+  const before = issues.length
   propertyValues(node, connected, constants, issues)
   if (node.dynamic.size > 0) dynamicValues(node, connected, constants, issues)
+  if (issues.length === before) judgeTogether(node, constants, types, issues)
   return constants
 }

@@ -1,10 +1,21 @@
 // What node code sees of the run: its context. After the run is over it speaks to nobody.
 import type { Clock } from './clock.ts'
 import type { Memo } from './memo.ts'
-import { type Chunk, type LogSeverity, type NodeContext, NodeError, type Outputs } from './node-type.ts'
+import {
+  type Chunk,
+  type LogSeverity,
+  type NodeContext,
+  NodeError,
+  type Outputs,
+  type Step,
+  type ToolTold,
+} from './node-type.ts'
 import type { ObservedNode, RunObserver } from './observer.ts'
+import { PassingSteps } from './passing-steps.ts'
 import type { PlanNode } from './plan-parts.ts'
+import type { CallSite } from './run-options.ts'
 import type { NodeServices } from './services.ts'
+import type { OpenStep, StepKeeper } from './steps.ts'
 
 const CLOSED = 'weaves, loops, and generators that gave an item already take nothing but their inputs'
 
@@ -20,15 +31,18 @@ export interface ContextHost {
     node: ObservedNode,
     workflow_id: string,
     params: Record<string, unknown>,
-    signal: AbortSignal,
-    memo: Memo | null,
+    site: CallSite,
   ): Promise<Outputs>
 }
 
 /** What belongs to one firing, or to one attempt at it. */
-interface OwnContext {
-  readonly signal?: AbortSignal | undefined
-  readonly memo?: Memo | undefined
+export interface OwnContext {
+  /** Where it may abort before the run does. */
+  readonly signal?: AbortSignal
+  /** What is remembered of the firing, in a run that remembers. */
+  readonly memo?: Memo | null
+  /** Those of all its attempts. */
+  readonly steps?: StepKeeper
 }
 
 export class FiringContext implements NodeContext {
@@ -42,6 +56,8 @@ export class FiringContext implements NodeContext {
   readonly #signal: AbortSignal | null
   /** What is remembered of the firing, in a run that remembers. */
   readonly #memo: Memo | null
+  /** Null: it has taken none, in a run that remembers nothing. */
+  #steps: StepKeeper | null
   /** Whether its code may take nothing but its inputs. */
   readonly #closed: boolean
 
@@ -53,6 +69,7 @@ export class FiringContext implements NodeContext {
     this.#host = host
     this.#signal = own.signal ?? null
     this.#memo = own.memo ?? null
+    this.#steps = own.steps ?? own.memo ?? null
     this.waits = own.memo?.mayWait === true
     this.#closed = type.weave !== undefined || type.loop !== undefined
   }
@@ -89,6 +106,11 @@ export class FiringContext implements NodeContext {
     return this.#host
   }
 
+  get #taken(): StepKeeper {
+    if (this.#outside) this.#steps ??= new PassingSteps()
+    return this.#steps!
+  }
+
   random(): number {
     return this.#memo ? this.#memo.random() : this.#host.random()
   }
@@ -104,10 +126,65 @@ export class FiringContext implements NodeContext {
   chunk(content: string, options: Partial<Omit<Chunk, 'content'>> = {}): void {
     if (this.#host.settled) return
     const { content_type = 'text', done = false, thinking = false } = options
-    this.#host.observer.chunk(this.#node, { content, content_type, done, thinking })
+    if (this.#memo) this.#memo.spoke = true
+    this.#host.observer.chunk(this.#node, { content, content_type, done, thinking }, this)
+  }
+
+  tool(told: ToolTold): void {
+    if (this.#host.settled) return
+    const place = this.#memo?.place ?? ''
+    const tool_call_id = place === '' ? told.tool_call_id : `${place}/${told.tool_call_id}`
+    this.#host.observer.tool?.(this.#node, { ...told, tool_call_id })
   }
 
   callWorkflow(workflow_id: string, params: Record<string, unknown>): Promise<Outputs> {
-    return this.#outside.callWorkflow(this.#node, workflow_id, params, this.signal, this.#memo)
+    return this.#call(null, workflow_id, params, this.signal)
+  }
+
+  async step(name: string): Promise<Step> {
+    const steps = this.#taken
+    this.signal.throwIfAborted()
+    const open = await steps.takeStep(name)
+    let called = false
+    return {
+      known: open.known,
+      interrupted: open.interrupted,
+      callWorkflow: async (workflow_id, params, signal = this.signal) => {
+        if (called) throw new Error(`The step "${name}" calls more than one workflow.`)
+        called = true
+        return this.#call(open, workflow_id, params, signal)
+      },
+      end: (value) => open.end(value),
+      [Symbol.dispose]: () => open.leave(),
+    }
+  }
+
+  async keep(name: string, value: unknown): Promise<void> {
+    await this.#taken.keep(name, value)
+  }
+
+  kept(name: string): { readonly value: unknown } | null {
+    return this.#steps?.kept(name) ?? null
+  }
+
+  interrupted(name: string): boolean {
+    return this.#memo?.stepInterrupted(name) === true
+  }
+
+  get resting(): boolean {
+    return this.#memo?.resting === true
+  }
+
+  get given(): readonly Outputs[] {
+    return this.#memo?.known ?? []
+  }
+
+  #call(
+    step: OpenStep | null,
+    workflow_id: string,
+    params: Record<string, unknown>,
+    signal: AbortSignal,
+  ): Promise<Outputs> {
+    return this.#outside.callWorkflow(this.#node, workflow_id, params, { signal, memo: this.#memo, step })
   }
 }

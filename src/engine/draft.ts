@@ -63,7 +63,8 @@ export function declaresType(entry: unknown): boolean {
   return named && Object.keys(entry).every((key) => TYPE_KEYS.has(key))
 }
 
-function dynamicInputs(node: GraphNode, type: NodeType, info: TypeInfo): Map<string, TypeMetadata> {
+/** The inputs that a node declares beyond its type's properties, each with its type. */
+export function dynamicInputs(node: GraphNode, type: NodeType, info: TypeInfo): Map<string, TypeMetadata> {
   const names = type.supports_dynamic_inputs ? Object.entries(node.dynamic_properties ?? {}) : []
   const inputs = new Map<string, TypeMetadata>()
   for (const [name, entry] of names) {

@@ -1,5 +1,6 @@
 // The streamed inputs of one run: values that come from outside, waiting for their node.
 import { ItemSource } from './firing.ts'
+import { givenParam } from './given.ts'
 import { sizeOf } from './measure.ts'
 import type { Plan } from './plan.ts'
 import type { PlanNode } from './plan-parts.ts'
@@ -44,9 +45,10 @@ export class Feeds {
       const handle = [...node.outputs.keys()][0]!
       const feed: Feed = { node, handle, source: new ItemSource(null, false) }
       this.#feeds.set(input.name, feed)
-      const given = Object.hasOwn(params, input.name) ? (params[input.name] ?? null) : null
-      if (given === null) continue
-      for (const value of Array.isArray(given) ? given : [given]) feed.source.push({ [handle]: value })
+      const given = givenParam(input, params)
+      if (!given) continue
+      for (const value of Array.isArray(given.value) ? given.value : [given.value])
+        feed.source.push({ [handle]: value })
       feed.source.ended = true
     }
   }

@@ -15,6 +15,11 @@ export class FiringCalls {
     this.#made = made
   }
 
+  /** Whether it waits for nothing but calls, and nothing of them goes on either. */
+  get resting(): boolean {
+    return this.still && [...this.#open.keys()].every(({ resting }) => resting)
+  }
+
   get made(): number {
     return this.#made
   }

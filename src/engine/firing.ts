@@ -23,6 +23,8 @@ export class ItemSource {
   weight = 0
   /** A pull is in flight. */
   pulling = false
+  /** It is to be pulled when nobody else has a turn to take. */
+  patient = false
   /** No item comes after those in the queue. */
   ended = false
   /** What the firing gives once its items are out, where that is known apart from the iterator. */
@@ -43,8 +45,12 @@ export class ItemSource {
     return this.#items.length - this.#head
   }
 
+  get hurried(): boolean {
+    return this.hurriedUntil > 0 && performance.now() < this.hurriedUntil
+  }
+
   get hasRoom(): boolean {
-    const most = this.hurriedUntil > 0 && performance.now() < this.hurriedUntil ? HURRIED_AHEAD : AHEAD
+    const most = this.hurried ? HURRIED_AHEAD : AHEAD
     return this.size < most && this.weight < HEAVIEST_AHEAD
   }
 

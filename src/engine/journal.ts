@@ -36,6 +36,16 @@ export interface FailedAttempts {
   readonly next_at: number
 }
 
+/** A step of a firing (law 61): a piece of its work that is remembered by itself. */
+export interface RememberedStep {
+  /** Which of the firing's calls of workflows it makes, if any. */
+  readonly call: number
+  /** False: the run was begun anew, so that nothing of the step is under way any more. */
+  readonly begun: boolean
+  /** What it came to; null where it had not ended. */
+  readonly end: { readonly value: unknown } | null
+}
+
 /** What is known of a firing from before an interruption. */
 export interface Remembered {
   /** Its start was recorded: its node is not safe to run again. */
@@ -44,6 +54,8 @@ export interface Remembered {
   readonly attempts: FailedAttempts | null
   /** The items of its stream that had come, in order. */
   readonly items: readonly Outputs[]
+  /** By name. */
+  readonly steps: ReadonlyMap<string, RememberedStep>
   /** How it ended; null where it had not. */
   readonly end: FiringEnd | null
   /** What it waits for, or waited for; null: it does not wait. */
@@ -60,8 +72,8 @@ export interface NodeUpdate {
 }
 
 /**
- * The memory of one run. A firing is named by its node and its index path, as text: `''` outside of all streams, else `2.0`. All but `start`
- * are synchronous: the host commits what it is told, in this order, before or together with anything that follows from it and can be seen.
+ * The memory of one run. A firing is named by its node and its index path, as text: `''` outside of all streams, else `2.0`. All but
+ * `start` and those of steps are synchronous: the host commits what it is told, in this order, before or together with anything that follows from it and can be seen.
  */
 export interface Journal {
   /** True: nothing is known of any firing, so that there is no need to ask. */
@@ -74,7 +86,13 @@ export interface Journal {
   recall(node_id: string, path: string): Remembered | null
   /** A firing that must not run twice is about to begin. Resolves when that is committed; rejects where it can not be. */
   start(node_id: string, path: string): Promise<void>
-  /** An attempt has failed, and another one follows: with what is told here, in place of what was told before. Its start counts no more. */
+  /** A step of a firing begins, and it ends. Both resolve when that is committed, and reject where it can not be. */
+  step(node_id: string, path: string, name: string, call: number): Promise<void>
+  stepEnd(node_id: string, path: string, name: string, value: unknown): Promise<void>
+  /**
+   * An attempt has failed, and another one follows: with what is told here, in place of what was told before. Its start counts no more, nor do
+   * its steps that had not ended.
+   */
   attempt(node_id: string, path: string, attempts: FailedAttempts): void
   /** An item of a stream has come, and may go out to its consumers. */
   item(node_id: string, path: string, item: Outputs): void

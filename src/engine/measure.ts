@@ -82,3 +82,23 @@ export function excessOf(value: unknown, largest: number): 'too_deep' | 'too_lar
 
 /** What to say of what nests too deep. */
 export const TOO_DEEP = `nested more than ${DEEPEST_VALUE} deep`
+
+/** Whether a value's JSON is sure to have more characters than that. Looks at no more of it than so many values, however large it is. */
+export function isLongerAsJson(value: unknown, most: number): boolean {
+  const left = [value]
+  for (let length = 0; left.length > 0; ) {
+    const one = left.pop()
+    if (typeof one === 'string') length += one.length + 2
+    else if (typeof one !== 'object' || one === null) length += 1
+    else if (ArrayBuffer.isView(one)) length += one.byteLength
+    else {
+      const children = Array.isArray(one) ? one : Object.values(one)
+      if (children !== one) for (const key in one) length += key.length + 3
+      // Its brackets, and one comma less than there are children.
+      length += 1 + Math.max(1, children.length)
+      if (length <= most) for (const child of children) left.push(child)
+    }
+    if (length > most) return true
+  }
+  return false
+}

@@ -3,7 +3,7 @@
 import { type AttemptMemory, UNTRIED } from './attempts.ts'
 import { asSource, type FiringMemory, isThenable } from './firing.ts'
 import { FiringCalls } from './firing-calls.ts'
-import type { FiringEnd, Remembered, WaitRequest } from './journal.ts'
+import type { FiringEnd, Remembered, RememberedStep, WaitRequest } from './journal.ts'
 import type { Memory, Site } from './memory.ts'
 import { isRetrySafe } from './metadata.ts'
 import {
@@ -20,6 +20,7 @@ import { type Path, placed } from './place.ts'
 import type { PlanNode } from './plan-parts.ts'
 import { rememberedItems } from './remembered-items.ts'
 import { cannotWait, checkedOutputs, publicError } from './results.ts'
+import { callsOf, FiringSteps, NO_STEPS, type OpenStep, type StepKeeper } from './steps.ts'
 import { Telling } from './telling.ts'
 import type { Failure } from './tokens.ts'
 
@@ -44,7 +45,7 @@ const NEVER = (_ms: number): boolean => false
 /** How long a run that has to wait fetches a stream that can go on if need be. */
 const HURRY_MS = 10_000
 
-export class Memo implements Site, Brittle, FiringMemory, AttemptMemory {
+export class Memo implements Site, Brittle, FiringMemory, AttemptMemory, StepKeeper {
   readonly node: PlanNode
   path: Path
   /** Its own context, once it has one. */
@@ -54,10 +55,14 @@ export class Memo implements Site, Brittle, FiringMemory, AttemptMemory {
   safe: boolean
   /** Its node's code took something from outside of its inputs. */
   touched = false
+  /** It said something to those who watch: that is the words of this firing alone. */
+  spoke = false
   /** It may not any more: what it gave before was not remembered. */
   sealed = false
   /** The items that its stream gave before an interruption. */
   known: readonly Outputs[] = []
+  /** The steps that it had taken before an interruption. */
+  knownSteps: ReadonlyMap<string, RememberedStep> = NO_STEPS
   /** Its attempts that failed, those before an interruption included. */
   tried = UNTRIED
   fetchAll = NEVER
@@ -75,6 +80,7 @@ export class Memo implements Site, Brittle, FiringMemory, AttemptMemory {
   #dropped = false
   #dice: (() => number) | null = null
   #calls: FiringCalls | null = null
+  #steps: FiringSteps | null = null
 
   constructor(node: PlanNode, host: MemoHost, memory: Memory, path: Path, inputs: Inputs) {
     this.node = node
@@ -89,7 +95,8 @@ export class Memo implements Site, Brittle, FiringMemory, AttemptMemory {
 
   /** Begins the next firing of the node, where this one left nothing behind. False: it did. */
   renew(path: Path, inputs: Inputs): boolean {
-    if (this.#lasting || this.touched || this.#streams || this.#waits || this.#calls !== null) return false
+    if (this.#lasting || this.touched || this.spoke || this.#streams || this.#waits || this.#calls !== null)
+      return false
     this.path = path
     this.inputs = inputs
     this.safe = isRetrySafe(this.node.type, inputs)
@@ -112,7 +119,12 @@ export class Memo implements Site, Brittle, FiringMemory, AttemptMemory {
 
   /** Whether its stream may be opened anew, and go on behind the items that came before. */
   get repeats(): boolean {
-    return this.safe && this.node.type.repeats === true
+    return this.safe && (this.node.type.repeats === true || this.resumes)
+  }
+
+  /** Whether its stream goes on behind what it gave by itself. */
+  get resumes(): boolean {
+    return this.node.type.resumes === true
   }
 
   get mayWait(): boolean {
@@ -131,18 +143,45 @@ export class Memo implements Site, Brittle, FiringMemory, AttemptMemory {
 
   /** The workflows that it calls. */
   get calls(): FiringCalls {
-    this.#calls ??= new FiringCalls((still) => this.#host.stilled(still), this.tried.calls)
+    const made = () => Math.max(this.tried.calls, callsOf(this.knownSteps))
+    this.#calls ??= new FiringCalls((still) => this.#host.stilled(still), made())
     return this.#calls
   }
 
   /** Whether it waits for nothing but workflows that it called, none of which goes on by itself. */
   get resting(): boolean {
-    return this.#calls?.still === true
+    return this.#calls?.resting === true
   }
 
-  /** The memory of the next workflow that it calls. */
-  nextCall(): Memory {
-    return this.#memory.within(this, this.calls.next())
+  /** The memory of the workflow that a step calls, or of the next one that is called outside of all steps. */
+  nextCall(step: OpenStep | null): Memory {
+    if (step === null && this.#steps !== null)
+      throw new Error('A firing that takes steps calls workflows in them alone.')
+    return this.#memory.within(this, step?.call ?? this.calls.next())
+  }
+
+  /** Begins a step of it. */
+  takeStep(name: string): Promise<OpenStep> {
+    return this.#taken.begin(name)
+  }
+
+  /** Without effect once it has ended. */
+  async keep(name: string, value: unknown): Promise<void> {
+    if (!this.#telling.ended) await this.#taken.keep(name, value)
+  }
+
+  kept(name: string): { readonly value: unknown } | null {
+    return this.#taken.kept(name)
+  }
+
+  stepInterrupted(name: string): boolean {
+    return this.#taken.interrupted(name)
+  }
+
+  /** Its steps. */
+  get #taken(): FiringSteps {
+    this.#steps ??= new FiringSteps(this.knownSteps, this.calls, this.#telling)
+    return this.#steps
   }
 
   /** Runs its code; of one that is not safe to run again once its start is committed. */
@@ -154,6 +193,7 @@ export class Memo implements Site, Brittle, FiringMemory, AttemptMemory {
   triedAgain(next_at: number): void {
     const { failed, forgiven, calls } = this.tried
     this.#dice = null
+    this.#steps?.again()
     this.tried = { failed: failed + 1, forgiven, calls: this.#calls?.made ?? calls, next_at }
     this.#telling.attempt(this.tried)
   }
@@ -200,6 +240,8 @@ export class Memo implements Site, Brittle, FiringMemory, AttemptMemory {
   end(end: FiringEnd): void {
     if (this.#telling.ended || !this.keeps) return
     this.#telling.end(end)
+    this.#steps = null
+    this.knownSteps = NO_STEPS
     this.#over()
   }
 

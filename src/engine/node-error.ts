@@ -10,6 +10,9 @@ export class NodeError extends Error {
   }
 }
 
+/** The node has come to its end: another attempt could only come to the same one, or take more than it may. It is not tried again. */
+export class Final extends NodeError {}
+
 /** A firing was interrupted and may not run again. No Catch holds it, and it is not tried again. */
 export class Interrupted extends NodeError {
   constructor(message: string) {

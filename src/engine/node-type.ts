@@ -5,7 +5,7 @@ import type { NodeServices } from './services.ts'
 import type { TypeMetadata } from './types.ts'
 import type { Wait } from './wait.ts'
 
-export { Interrupted, NodeError } from './node-error.ts'
+export { Final, Interrupted, NodeError } from './node-error.ts'
 export { Wait } from './wait.ts'
 
 export interface NodeProperty {
@@ -84,6 +84,15 @@ export interface Chunk {
   thinking: boolean
 }
 
+/** What a node tells of a tool that it has called. */
+export type ToolTold = {
+  readonly tool_call_id: string
+  readonly name: string
+} & (
+  | { readonly kind: 'call'; readonly arguments: Readonly<Record<string, unknown>> }
+  | { readonly kind: 'result'; readonly result: unknown; readonly error: string | null }
+)
+
 export interface NodeContext {
   readonly node_id: string
   /** The node's outputs by name, dynamic ones included. */
@@ -100,7 +109,7 @@ export interface NodeContext {
   readonly signal: AbortSignal
   /** Weaves and loops may not look at it, nor at `services`; a plain generator only before its first item, or not at all. */
   readonly clock: Clock
-  /** What the host lends: a sandbox, outgoing HTTP, secrets. */
+  /** What the host lends: models, a sandbox, outgoing HTTP, secrets. */
   readonly services: NodeServices
   /** A number from 0 (inclusive) to 1: the same ones where the firing is run again. */
   random(): number
@@ -108,17 +117,59 @@ export interface NodeContext {
   /** Both are rounded to integers. */
   progress(progress: number, total: number): void
   chunk(content: string, options?: Partial<Omit<Chunk, 'content'>>): void
+  tool(told: ToolTold): void
   /**
    * Runs another workflow to its end inside this run's limits. Gives its outputs by name: a streamed output as a list,
    * a single one as its value; an output that got nothing is missing. Throws NodeError where it fails.
    */
   callWorkflow(workflow_id: string, params: Record<string, unknown>): Promise<Outputs>
+  /**
+   * Begins a step of the firing, of a name that no other one has; resolves when that is committed. A firing that takes steps takes the same ones
+   * again where it is run again, and calls workflows in them alone.
+   */
+  step(name: string): Promise<Step>
+  /**
+   * Keeps plain data under a name that no step has, for all attempts at the firing, also where this one was told to end. Resolves when it is
+   * committed. Throws where there is something of that name.
+   */
+  keep(name: string, value: unknown): Promise<void>
+  /** What was kept under a name, or what the step of that name came to; null: nothing. */
+  kept(name: string): { readonly value: unknown } | null
+  /** Whether a step of that name would be one that had begun before an interruption, and had not ended. To be asked before the step is taken. */
+  interrupted(name: string): boolean
+  /** Whether the firing waits for nothing but workflows that it called, and nothing of them goes on before somebody answers. */
+  readonly resting: boolean
+  /** What the firing's stream had given before an interruption. */
+  readonly given: readonly Outputs[]
+}
+
+/** A piece of a firing's work that is remembered by itself. It is to be left at its end, as `using` does. */
+export interface Step extends Disposable {
+  /** What it came to, where it had ended before: it is not to be done again. */
+  readonly known: { readonly value: unknown } | null
+  /** It had begun before an interruption, and nobody knows how far it came. */
+  readonly interrupted: boolean
+  /**
+   * As that of the context, at most once in a step. A call that was interrupted goes on inside where it was. `signal` may end it before the
+   * firing's own does.
+   */
+  callWorkflow(workflow_id: string, params: Record<string, unknown>, signal?: AbortSignal): Promise<Outputs>
+  /** It has come to its end, with plain data. Resolves when that is committed. */
+  end(value: unknown): Promise<void>
 }
 
 /** A name in a property, such as a placeholder, that no input has. */
 export interface UnknownName {
   property: string
   name: string
+}
+
+/** Why no firing of a node can succeed. */
+export interface NodeProblem {
+  property: string
+  code: 'missing_property' | 'type_mismatch' | 'out_of_range' | 'unknown_node'
+  /** A sentence of its own. */
+  message: string
 }
 
 /** One use of a node type: to make a value of one type into one of another. */
@@ -128,6 +179,37 @@ export interface Conversion {
   to: TypeMetadata | 'item'
   /** What the node does with the value, to be read after "The node in between …". */
   how: string
+}
+
+/** Something that a node's firings will need besides their inputs, as far as the node's own values tell. */
+export type NodeNeed =
+  /** A call of a model. What comes along an edge is null: nobody knows it before the run. */
+  | {
+      readonly kind: 'model'
+      /** `provider/name`. */
+      readonly model: string | null
+      readonly task: string
+      /** All that is sent to it. */
+      readonly prompt: string | null
+      /** The limit that the node sets, or null where it sets none. */
+      readonly max_output_tokens: number | null
+      /** Fields of the request that a model may not honour, as OpenAI calls them. Absent: none that is known. */
+      readonly fields?: readonly string[]
+    }
+  /** A secret of whoever runs the workflow. */
+  | { readonly kind: 'credential'; readonly name: string }
+  /** An asset, as `asset://<id>` or `/api/storage/<key>`. */
+  | { readonly kind: 'asset'; readonly reference: string }
+  /** Somebody's consent while it runs. */
+  | { readonly kind: 'approval'; readonly name: string }
+
+/** What `needs` and `problem` are told of a node. */
+export interface NodeFacts {
+  readonly node_id: string
+  /** The node's own values, its defaults filled in. */
+  readonly data: Readonly<Inputs>
+  /** Whether an edge feeds this property, so that its value may come from anywhere. */
+  isConnected(property: string): boolean
 }
 
 export interface NodeType {
@@ -147,6 +229,8 @@ export interface NodeType {
   supports_dynamic_outputs?: boolean
   /** Dynamic outputs that the graph declares with `stream: true` are stream outputs. */
   supports_dynamic_streams?: boolean
+  /** True: a firing that does not fail gives each declared output a value, or a stream its end. Absent: some may get nothing. */
+  gives_all?: boolean
   /** Whether a firing that was interrupted may run again, for all firings or by their inputs. Absent: true. */
   retry_safe?: boolean | ((inputs: Inputs) => boolean)
   /**
@@ -155,14 +239,28 @@ export interface NodeType {
    */
   repeats?: boolean
   /**
+   * True: its code knows what its stream had given before an interruption (`NodeContext.given`), and goes on behind that by itself. Nothing is
+   * compared. Needs to be safe to run again.
+   */
+  resumes?: boolean
+  /**
    * True: what it yields may hang on the time at which it is asked. Such a stream is fetched to its end before its run waits for something
    * outside, as far as that can be (law 60): what is opened anew later is most likely another one.
    */
   timely?: boolean
+  /**
+   * True: each item may cost something outside. The next one is fetched once the one before has left and nobody else of the run has a turn to
+   * take, so that none is that those behind it, as far as they give their results at once, do not want any more.
+   */
+  frugal?: boolean
   required_settings?: readonly string[]
   required_runtimes?: readonly string[]
+  /** What its firings will need besides `required_settings` and `required_runtimes`. It never throws. */
+  needs?(facts: NodeFacts): readonly NodeNeed[]
   /** What validation proposes the node type for, where an output doesn't fit an input. */
   converts?: readonly Conversion[]
+  /** What is wrong with values that fit their properties one by one, so that its firings will fail. It never throws. */
+  problem?(facts: NodeFacts, types: KnownTypes): NodeProblem | null
   /** A name in the node's own values that none of its dynamic inputs has, so that its firings will fail. It never throws. */
   unknownName?(data: Readonly<Inputs>, inputs: ReadonlyMap<string, unknown>): UnknownName | null
   /** True: it does something besides giving outputs, so it has its use where nothing reads them. */
@@ -175,6 +273,13 @@ export interface NodeType {
   /** `weave` where whole streams go in and a stream comes out, `loop` where properties are feedback. */
   weave?(inputs: Inputs, context: NodeContext): Weave
   loop?(inputs: Inputs, context: NodeContext): Rounds
+}
+
+/** The node types that there are, for those that name some of them. */
+export interface KnownTypes {
+  get(node_type: string): NodeType | undefined
+  /** ` Did you mean "x"?` for a type that there is not, or nothing. */
+  hint(written: string): string
 }
 
 export interface NodeRegistry {

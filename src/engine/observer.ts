@@ -1,6 +1,6 @@
 // What a run tells its host, and the outcome it ends with. All calls are synchronous and in the order of events.
 import type { Waiting } from './journal.ts'
-import type { Chunk, LogSeverity, Outputs } from './node-type.ts'
+import type { Chunk, LogSeverity, Outputs, ToolTold } from './node-type.ts'
 import type { RunError } from './run-error.ts'
 import type { TypeMetadata } from './types.ts'
 
@@ -18,6 +18,8 @@ export type NodeStatus = 'running' | 'completed' | 'skipped' | 'error'
 export interface NodeUpdateDetail {
   /** The outputs of the node's last firing, on `completed`. */
   result?: Outputs
+  /** Those of them that are items of streams, and not single values. */
+  streamed?: ReadonlySet<string>
   /** A message that may be shown, on `error`. */
   error?: string
 }
@@ -34,7 +36,10 @@ export interface RunObserver {
   /** `counter` is the number of values so far. At the first, at the end, and at most every 100 ms between. */
   edgeUpdated(edge_id: string, status: EdgeStatus, counter: number): void
   progress(node: ObservedNode, progress: number, total: number): void
-  chunk(node: ObservedNode, chunk: Chunk): void
+  /** `speaker`: stands for one attempt at one firing, so that what several say at once can be told apart. */
+  chunk(node: ObservedNode, chunk: Chunk, speaker: object): void
+  /** A node calls a tool, or has its result. */
+  tool?(node: ObservedNode, told: ToolTold): void
   log(node: ObservedNode, severity: LogSeverity, content: string): void
   /** The cause of a failure, for the log only. `told`: the failure has a message that may be shown besides. */
   fault(node: ObservedNode, cause: unknown, told: boolean): void

@@ -1,5 +1,6 @@
 // What a run and the node that takes part in it know of each other.
 import type { AttemptHost } from './attempts.ts'
+import type { OwnContext } from './context.ts'
 import type { ItemSource } from './firing.ts'
 import type { InboxHost } from './intake.ts'
 import type { HeldFailure, NodeUpdate, WaitRequest } from './journal.ts'
@@ -80,6 +81,8 @@ export interface Stage extends InboxHost {
   readonly memory: Memory | null
   readonly deliver: Deliver
   schedule(performer: Performer): void
+  /** Has `work` called when nobody has a turn to take any more. */
+  afterOthers(work: () => void): void
   /** Whether an asynchronous firing may begin; if not, the performer is scheduled again when one may. */
   admit(performer: Performer): boolean
   /** An asynchronous piece of work began, and ended; `settle` takes in what it gave. */
@@ -87,8 +90,7 @@ export interface Stage extends InboxHost {
   landed(heldPlace: boolean, settle: () => void): void
   /** A piece of work gives its place back before it ends. */
   gaveBack(): void
-  /** `signal` is the firing's own, where it may abort before the run does; `memo` is what is remembered of it. */
-  context(performer: Member, signal?: AbortSignal, memo?: Memo): NodeContext
+  context(performer: Member, own?: OwnContext): NodeContext
   /** A firing waits for nothing but the workflows that it calls, or goes on. */
   stilled(still: boolean): void
   /** A firing waits until it is answered. Gives what ends that. */
@@ -97,7 +99,7 @@ export interface Stage extends InboxHost {
   interrupt(performer: Member, error: Interrupted, path: Path): void
   /** The engine's own work, or its host, failed: the run can't be trusted to go on. */
   breakDown(fault: unknown): void
-  attemptHost(performer: Member, memo?: Memo): AttemptHost
+  attemptHost(performer: Member, memo: Memo | null): AttemptHost
   /** The changes of its own values from before an interruption, in their order. */
   updatesFor(performer: Member): readonly NodeUpdate[]
   /** The inputs of an input node, from the run's params. */

@@ -96,6 +96,8 @@ export interface PlanNode {
   readonly depth: number
   /** The depth that it joins at: one more than `depth` for an aggregate. */
   readonly readDepth: number
+  /** The outputs whose values are items of streams: those of a node that fires within one, or that open one. */
+  readonly streamed: ReadonlySet<string>
   /** True where a firing opens a stream. */
   readonly streaming: boolean
   /** True where the result may come later: the node counts as asynchronous until its first result says otherwise. */

@@ -6,11 +6,12 @@ import { draftGraph } from './edges.ts'
 import type { Graph, GraphIssue } from './graph.ts'
 import { checkNames, inputOf, outputOf } from './interface.ts'
 import { checkLoops } from './loops.ts'
-import type { NodeRegistry, NodeType } from './node-type.ts'
+import type { KnownTypes, NodeRegistry, NodeType } from './node-type.ts'
 import { orderNodes } from './order.ts'
 import type { Plan, PlanNode, PlanPort, PlanSlot, PlanTarget } from './plan-parts.ts'
 import { policyOf } from './policy.ts'
 import { depthOf, edgeScope, type NodeScope, scopeNodes } from './scopes.ts'
+import { knownTypes } from './suggest.ts'
 import { bounded, check, coercion } from './values.ts'
 import { warnOf } from './warnings.ts'
 
@@ -28,6 +29,7 @@ interface Found {
   /** The slot number of each edge at its target. */
   readonly slotIndex: ReadonlyMap<DraftEdge, number>
   readonly beforeCatch: ReadonlySet<DraftNode>
+  readonly types: KnownTypes
 }
 
 function slotsOf(node: DraftNode, constants: Constants, scopes: readonly NodeScope[]): PlanSlot[] {
@@ -83,7 +85,7 @@ function isSide(edge: DraftEdge): boolean {
 
 function planNode(node: DraftNode, found: Found, issues: GraphIssue[]): PlanNode {
   const { scopes } = found
-  const constants = constantsOf(node, issues)
+  const constants = constantsOf(node, found.types, issues)
   const slots = slotsOf(node, constants, scopes)
   const input = node.type.role === 'input' ? inputOf(node) : null
   const depth = depthOf(scopes[node.index]?.fires ?? null)
@@ -105,6 +107,7 @@ function planNode(node: DraftNode, found: Found, issues: GraphIssue[]): PlanNode
     outputs: node.outputs,
     depth,
     readDepth,
+    streamed: new Set([...node.outputs].flatMap(([name, { stream }]) => (stream || depth > 0 ? [name] : []))),
     streaming: [...node.outputs.values()].some((output) => output.stream),
     mayWait: mayWait(node.type),
     leadsToCatch: found.beforeCatch.has(node),
@@ -125,7 +128,7 @@ export function compileGraph(graph: Graph, registry: NodeRegistry): Compiled {
   if (ordered.length === drafts.length) checkLoops(drafts, scopes, issues)
   const slotIndex = new Map<DraftEdge, number>()
   for (const node of drafts) for (const [slot, edge] of node.incoming.entries()) slotIndex.set(edge, slot)
-  const found = { scopes, slotIndex, beforeCatch: nodesBeforeCatch(drafts) }
+  const found = { scopes, slotIndex, beforeCatch: nodesBeforeCatch(drafts), types: knownTypes(registry) }
   const nodes = drafts.map((node) => planNode(node, found, issues))
   warnOf(drafts, issues)
   if (issues.some((one) => one.severity === 'error')) return { plan: null, issues }

@@ -13,6 +13,8 @@ interface Keeper {
   /** Whether what it gives is remembered. */
   readonly keeps: boolean
   readonly known: readonly Outputs[]
+  /** Whether it begins behind the known items by itself. */
+  readonly resumes: boolean
   sealed: boolean
   item(item: Outputs): void
   end(end: FiringEnd): void
@@ -43,7 +45,7 @@ class Steps {
 
   /** Whether the stream's own next item has gone out before. */
   get behind(): boolean {
-    return this.#passed < this.#keeper.known.length
+    return !this.#keeper.resumes && this.#passed < this.#keeper.known.length
   }
 
   /** Compares an item with the one that went out in its place. @throws Interrupted */

@@ -18,6 +18,7 @@ export function endOfKnown(end: Exclude<FiringEnd, { unwanted: true }>, tasks: T
 /** Goes on with a firing as far as it is known. False: it has to run. */
 export function replay(memo: Memo, known: Remembered, results: ResultsWindow, tasks: Tasks): boolean {
   memo.tried = known.attempts ?? UNTRIED
+  memo.knownSteps = known.steps
   if (known.end) replayEnd(known.end, known.items, results, tasks)
   else if (known.wait && known.answer) results.settleAnswer(memo, known.answer.value)
   else if (known.wait) results.wait(memo, known.wait, true)

@@ -39,7 +39,7 @@ function takePlace(budget: Budget, signal: AbortSignal): Promise<void> {
  */
 export async function rest(ms: number, clock: Clock, budget: Budget, halting: Set<Halting>): Promise<void> {
   const stop = new AbortController()
-  const one: Halting = { halt: () => stop.abort(new NodeError('The run has stopped.', 'cancelled')) }
+  const one: Halting = { resting: false, halt: () => stop.abort(new NodeError('The run has stopped.', 'cancelled')) }
   halting.add(one)
   budget.giveBack()
   budget.wakeWaiting()

@@ -273,8 +273,23 @@ export class ResultsWindow {
   #pull(firing: Firing, source: ItemSource): void {
     const { iterator } = source
     if (!iterator || source.pulling || source.ended || !source.hasRoom || this.#tasks.stopped) return
+    if (this.#performer.node.type.frugal && !source.hurried) this.#pullLast(firing, source)
+    else this.#fetch(firing, source)
+  }
+
+  /** Asks once the item before has left and all others had their turn: they may find that they want no more. */
+  #pullLast(firing: Firing, source: ItemSource): void {
+    if (source.patient || source.size > 0 || this.#performer.full > 0) return
+    source.patient = true
+    this.#stage.afterOthers(() => {
+      source.patient = false
+      if (!source.pulling && !source.ended && source.size === 0 && !this.#tasks.stopped) this.#fetch(firing, source)
+    })
+  }
+
+  #fetch(firing: Firing, source: ItemSource): void {
     if (!this.#tasks.mayLaunch()) return
-    const next = this.#tasks.attempt(() => iterator.next(), firing)
+    const next = this.#tasks.attempt(() => source.iterator!.next(), firing)
     if (this.#tasks.stopped) return
     source.pulling = true
     this.#tasks.wait(next, firing, (step) => {

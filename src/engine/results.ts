@@ -1,4 +1,5 @@
 // Judges what node code returns and yields, and what reaches it: every misfit becomes an error that names the place.
+import { givenParam } from './given.ts'
 import { excessOf, isTooDeep, LARGEST_VALUE, TOO_DEEP } from './measure.ts'
 import { type Inputs, NodeError, type Outputs, Wait } from './node-type.ts'
 import type { PlanNode, PlanSlot } from './plan-parts.ts'
@@ -85,10 +86,9 @@ export function coerced(node: PlanNode, slot: PlanSlot, value: unknown): unknown
 /** The inputs of an input node: its `value` is what the run was given, else its own. */
 export function paramInputs(node: PlanNode, params: Readonly<Record<string, unknown>>, constants: Inputs): Inputs {
   const input = node.input!
-  const given = Object.hasOwn(params, input.name) ? params[input.name] : undefined
-  const absent = given === undefined || (given === null && input.type.type !== 'any')
-  if (absent && input.required) throw new NodeError(`Input "${input.name}" needs a value.`, 'missing_input')
-  return { ...constants, value: absent ? input.default : paramValue(node, given) }
+  const given = givenParam(input, params)
+  if (!given && input.required) throw new NodeError(`Input "${input.name}" needs a value.`, 'missing_input')
+  return { ...constants, value: given ? paramValue(node, given.value) : input.default }
 }
 
 /** A value that was given or pushed for an input, once it is found good. */

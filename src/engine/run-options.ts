@@ -8,6 +8,16 @@ import type { Memory } from './memory.ts'
 import type { Outputs } from './node-type.ts'
 import type { ObservedNode, RunObserver } from './observer.ts'
 import type { NodeServices } from './services.ts'
+import type { OpenStep } from './steps.ts'
+
+/** Where in a firing a workflow is called. */
+export interface CallSite {
+  readonly signal: AbortSignal
+  /** What is remembered of the firing, in a run that remembers. */
+  readonly memo: Memo | null
+  /** Null: outside of all steps. */
+  readonly step: OpenStep | null
+}
 
 export interface RunOptions {
   params: Record<string, unknown>
@@ -30,7 +40,6 @@ export interface RunOptions {
     workflow_id: string,
     params: Record<string, unknown>,
     calls: Set<Halting>,
-    signal: AbortSignal,
-    memo: Memo | null,
+    site: CallSite,
   ): Promise<Outputs>
 }

@@ -4,7 +4,7 @@ import { Actor } from './actor.ts'
 import type { AttemptHost } from './attempts.ts'
 import type { Halting } from './call.ts'
 import type { Clock } from './clock.ts'
-import { type ContextHost, FiringContext } from './context.ts'
+import { type ContextHost, FiringContext, type OwnContext } from './context.ts'
 import { reportToken } from './edge-report.ts'
 import { Failures } from './failures.ts'
 import { endOf, type Feed, Feeds, type PushResult, pushInto } from './feeds.ts'
@@ -23,7 +23,7 @@ import type { Plan } from './plan.ts'
 import { Published } from './published.ts'
 import { rest, withoutPlace } from './resting.ts'
 import { paramInputs } from './results.ts'
-import type { RunOptions } from './run-options.ts'
+import type { CallSite, RunOptions } from './run-options.ts'
 import { Scheduler } from './scheduler.ts'
 import type { NodeServices } from './services.ts'
 import type { Failure } from './tokens.ts'
@@ -161,6 +161,10 @@ export class Run implements Stage, ContextHost, Halting, Parker {
     this.#scheduler.schedule(performer)
   }
 
+  afterOthers(work: () => void): void {
+    this.#scheduler.afterOthers(work)
+  }
+
   admit(performer: Performer): boolean {
     return this.#scheduler.admit(performer)
   }
@@ -212,8 +216,8 @@ export class Run implements Stage, ContextHost, Halting, Parker {
     this.#options.budget.wakeWaiting()
   }
 
-  context(performer: Member, signal?: AbortSignal, memo?: Memo): NodeContext {
-    return new FiringContext(performer.node, this, { signal, memo })
+  context(performer: Member, own?: OwnContext): NodeContext {
+    return new FiringContext(performer.node, this, own)
   }
 
   stilled(still: boolean): void {
@@ -277,7 +281,7 @@ export class Run implements Stage, ContextHost, Halting, Parker {
     this.#actors[node.index] = CLOSED
     if (node.input?.stream) this.#feeds.end(node)
     if (failed !== null) this.observer.nodeUpdated(node.observed, 'error', { error: failed })
-    else if (fired) this.observer.nodeUpdated(node.observed, 'completed', { result })
+    else if (fired) this.observer.nodeUpdated(node.observed, 'completed', { result, streamed: node.streamed })
     else this.observer.nodeUpdated(node.observed, 'skipped')
     if (node.output) this.observer.outputDone?.(node.observed, node.output.name)
   }
@@ -306,6 +310,11 @@ export class Run implements Stage, ContextHost, Halting, Parker {
     return this.#flight.resting && this.#scheduler.quiet
   }
 
+  /** Whether it is idle, and so is all that it called. */
+  get resting(): boolean {
+    return this.idle && [...this.#calls].every(({ resting }) => resting)
+  }
+
   get leftovers(): boolean {
     return this.#flight.leftovers
   }
@@ -322,15 +331,14 @@ export class Run implements Stage, ContextHost, Halting, Parker {
     node: ObservedNode,
     workflow_id: string,
     params: Record<string, unknown>,
-    signal: AbortSignal,
-    memo: Memo | null,
+    site: CallSite,
   ): Promise<Outputs> {
     if (this.stopped) throw new NodeError('The run has stopped.', 'cancelled')
     const { budget, callWorkflow } = this.#options
-    return withoutPlace(budget, () => callWorkflow(node, workflow_id, params, this.#calls, signal, memo))
+    return withoutPlace(budget, () => callWorkflow(node, workflow_id, params, this.#calls, site))
   }
 
-  attemptHost({ node }: Member, memo?: Memo): AttemptHost {
+  attemptHost({ node }: Member, memo: Memo | null): AttemptHost {
     const run = this
     return {
       signal: this.signal,

@@ -14,6 +14,8 @@ export class Scheduler {
   readonly #budget: Budget
   readonly #starved = new Set<Performer>()
   readonly #full = new Set<Inbox>()
+  /** What waits until nobody has a turn to take. */
+  readonly #lasts: (() => void)[] = []
   #queue: Performer[] = []
   /** Those before it had their turn. */
   #head = 0
@@ -39,13 +41,17 @@ export class Scheduler {
 
   /** Whether nobody waits for a turn or for a place, now or later. */
   get quiet(): boolean {
-    return this.#queue.length === 0 && !this.starving && !this.pending
+    return this.#queue.length === 0 && this.#lasts.length === 0 && !this.starving && !this.pending
   }
 
   schedule(performer: Performer): void {
     if (performer.queued || performer.closed) return
     performer.queued = true
     this.#queue.push(performer)
+  }
+
+  afterOthers(work: () => void): void {
+    this.#lasts.push(work)
   }
 
   admit(performer: Performer): boolean {
@@ -99,6 +105,7 @@ export class Scheduler {
     this.#awaited = null
     this.#queue = []
     this.#head = 0
+    this.#lasts.length = 0
     this.#starved.clear()
     this.#full.clear()
   }
@@ -115,7 +122,7 @@ export class Scheduler {
       }
       this.#queue.length = 0
       this.#head = 0
-    } while (this.#feed() || this.#relieve())
+    } while (this.#feed() || this.#relieve() || this.#last())
     return undefined
   }
 
@@ -126,6 +133,12 @@ export class Scheduler {
     this.#starved.delete(hungry)
     this.schedule(hungry)
     return true
+  }
+
+  #last(): boolean {
+    const work = this.#lasts.shift()
+    work?.()
+    return work !== undefined
   }
 
   /** Enlarges an inbox where the graph blocks itself. */

@@ -1,5 +1,6 @@
 // What the host of a run lends to its nodes. The engine hands it on and never looks into it: these are the shapes
 // that node code counts on, and whoever runs workflows brings the things themselves.
+import type { ChatCompletionRequest, ChatMessage, CreateEmbeddingRequest } from '../../generated/types.ts'
 import { NodeError } from './node-error.ts'
 
 export interface Script {
@@ -30,6 +31,35 @@ export interface CodeSandbox {
   call(script: Script): Promise<Record<string, unknown>>
   /** What it yields, then what it returns. Must be run to its end, or ended with `return`. */
   stream(script: Script): AsyncGenerator<Record<string, unknown>, Record<string, unknown>, void>
+}
+
+export interface MediaTask {
+  /** What is to be done, such as `image.resize`. */
+  readonly task: string
+  readonly files: readonly Uint8Array[]
+  /** Plain data. */
+  readonly params: Readonly<Record<string, unknown>>
+  /** Whoever it is done for: owners get their turns one after the other. */
+  readonly owner: object | string
+  /** Until its end, in milliseconds, where that is less than such work has anyway. */
+  readonly time_limit_ms?: number
+  /** Ends it wherever it is. */
+  readonly signal: AbortSignal
+}
+
+export interface MediaResult {
+  readonly files: readonly Uint8Array[]
+  /** Plain data. */
+  readonly value: unknown
+}
+
+/** Work on files that takes long, or that hostile ones may harm: done in processes of their own, within limits of memory and time. */
+export interface MediaAccess {
+  /**
+   * The same task on the same files gives the same result.
+   * @throws NodeError `bad_file`, `unsupported`, `too_large`, `bad_input`, `media_memory`, `media_timeout`, `media_failed`, `unavailable`
+   */
+  run(task: MediaTask): Promise<MediaResult>
 }
 
 export interface OutgoingRequest {
@@ -72,19 +102,299 @@ export interface OutgoingHttp {
   send(request: OutgoingRequest): Promise<IncomingResponse>
 }
 
+export type ModelMessage = ChatMessage
+
+/**
+ * Holds back what a call costs in any case until it is paid; null: nothing. `sure` says how much that is, null where nobody knows. What it
+ * throws fails the call, before anybody is asked.
+ */
+export type Hold = (sure: () => ModelCost | null) => Disposable | null
+
+export interface ModelRequest {
+  /**
+   * As the contract has it. `model` is `provider/name`; a bare name means the model of the default provider, or of the only one that has it.
+   * `stream` and `n` have no meaning here.
+   */
+  readonly body: ChatCompletionRequest
+  readonly signal: AbortSignal
+  /** Told once what the call used: before its last part, or when it breaks off after it gave something. */
+  used?(use: ModelUse): void
+  readonly hold?: Hold | undefined
+  /** The most tokens of the answer where neither the request nor the model says fewer; null: no limit. */
+  readonly left?: number | null
+}
+
+export interface EmbedRequest {
+  readonly body: Pick<CreateEmbeddingRequest, 'model' | 'dimensions'> & { readonly input: readonly string[] }
+  readonly signal: AbortSignal
+  /** Told once what the call used. */
+  used?(use: ModelUse): void
+  readonly hold?: Hold | undefined
+}
+
+export interface ModelCost {
+  readonly amount: number
+  /** An ISO 4217 code. */
+  readonly currency: string
+  /** Whether the provider said so; else it is reckoned from its prices. */
+  readonly reported: boolean
+}
+
+/** What one call used. Tokens are never zero where there is text. */
+export interface ModelUse {
+  /** `provider/name`. */
+  readonly model: string
+  readonly input_tokens: number
+  readonly output_tokens: number
+  /** Null where nobody knows a price. */
+  readonly cost: ModelCost | null
+}
+
+/**
+ * A piece of a call of a tool: the first one of an `index` carries the id and the name; the arguments are JSON text, to be joined. Of a `custom` tool,
+ * which its first piece says, they are whatever text the model writes.
+ */
+export interface ModelToolCall {
+  readonly type: 'tool_call'
+  readonly index: number
+  readonly custom?: true
+  readonly id?: string
+  readonly name?: string
+  readonly arguments: string
+}
+
+/** An answer comes as pieces, no text of them empty; the last part is its end. */
+export type ModelPart =
+  | { readonly type: 'text' | 'thinking' | 'refusal'; readonly text: string }
+  | ModelToolCall
+  | {
+      readonly type: 'end'
+      readonly use: ModelUse
+      readonly finish_reason: 'stop' | 'length' | 'tool_calls' | 'content_filter'
+    }
+
+export interface ModelAccess {
+  /**
+   * Calls a model, when the first part is asked for. To be run to its end, or ended with `return`, which ends the call.
+   * Throws NodeError `model_not_found`, `model_unavailable`, `unknown_secret`, `bad_input` for what the provider cannot honour or finds wrong,
+   * `rate_limited`, `provider_failed`, `over_budget`, `too_large`, `unavailable`; and the signal's reason.
+   */
+  complete(request: ModelRequest): AsyncGenerator<ModelPart, void, void>
+  /** One vector for each text, in order. Throws as `complete` does. */
+  embed(request: EmbedRequest): Promise<readonly (readonly number[])[]>
+  /** What a model honours, as its provider says, in the words of models/provider.ts; none where nobody knows. Costs nothing. Throws as `complete` does. */
+  capabilities(model: string, signal: AbortSignal): Promise<readonly string[]>
+}
+
+export interface LoadedAsset {
+  readonly bytes: Uint8Array
+  /** With its parameters. */
+  readonly content_type: string
+  readonly name: string
+}
+
+/** A file that is kept as an asset, as values name it. */
+export interface AssetValue {
+  /** `image`, `audio`, `video`, `document`, `dataframe`, `model` or `file`. */
+  readonly type: string
+  /** `/api/storage/<key>`. */
+  readonly uri: string
+  readonly asset_id: string
+  readonly content_type: string
+  /** Bytes. */
+  readonly size: number
+  readonly sha256: string
+  readonly name: string
+}
+
+export interface AssetToSave {
+  readonly bytes: Uint8Array
+  readonly name: string | null
+  /** What is claimed; the bytes have the last word. */
+  readonly content_type: string | null
+  /** The id of a folder, or null for the top level. */
+  readonly folder: string | null
+  /** The node that saves it. */
+  readonly node_id: string
+  /** Content that is saved again in the same run for the same reason is the same asset. */
+  readonly once: string
+}
+
+export interface AssetQuery {
+  /** The id of a folder, `root` for the top level, or null for all. */
+  readonly folder: string | null
+  /** A whole one, a family such as `image`, or null for all. */
+  readonly content_type: string | null
+  /** A part of the name, in any case, or null. */
+  readonly name: string | null
+  readonly limit: number
+}
+
+export interface AssetAccess {
+  /**
+   * A file of whoever runs the workflow, an asset or a temporary upload: `asset://<id>`, or `/api/storage/<key>`. Or one that comes with the
+   * service, and is everybody's: `/api/assets/packages/<path>`.
+   * @throws NodeError `bad_reference`, `asset_not_found`, also for one that is somebody else's or past its time, `too_large`, `unavailable`
+   */
+  load(reference: string, max_bytes: number): Promise<LoadedAsset>
+  /** Keeps an asset, which is committed when it settles. @throws NodeError `folder_not_found`, `unavailable` */
+  save(asset: AssetToSave): Promise<AssetValue>
+  /** The newest first, without folders. @throws NodeError `folder_not_found`, `unavailable`, and the signal's reason */
+  list(query: AssetQuery, signal: AbortSignal): Promise<readonly AssetValue[]>
+}
+
+/** A vector that is kept under a name, with what belongs to it. */
+export interface VectorEntry {
+  readonly id: string
+  readonly vector: readonly number[]
+  readonly text: string | null
+  readonly metadata: Readonly<Record<string, unknown>>
+}
+
+export interface VectorIndex {
+  readonly name: string
+  /** The length of all its vectors. */
+  readonly dimensions: number
+  readonly count: number
+  /** The model that made its vectors, as `provider/name`, or null where nobody said. */
+  readonly model: string | null
+  /** RFC 3339, in UTC. */
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+/** Metadata meet it where each key has its value, or one of its values where it has a list. Of a list in the metadata one item is enough. */
+export type VectorFilter = Readonly<Record<string, unknown>>
+
+export interface VectorQuery {
+  readonly index: string
+  readonly vector: readonly number[]
+  /** The model that made the vector, where anybody said. */
+  readonly model: string | null
+  readonly top_k: number
+  /** Only those that are as near as this. */
+  readonly min_score: number | null
+  readonly filter: VectorFilter
+  readonly signal: AbortSignal
+}
+
+export interface VectorMatch {
+  readonly id: string
+  /** The cosine of the angle between the two: 1 for the same direction, −1 for the opposite one. */
+  readonly score: number
+  readonly text: string | null
+  readonly metadata: Readonly<Record<string, unknown>>
+}
+
+/**
+ * The vectors of whoever runs the workflow, in indexes by name. All throw NodeError `bad_input`, `index_not_found`, `too_large`;
+ * and the signal's reason.
+ */
+export interface VectorAccess {
+  /** Null where there is none. */
+  info(index: string): Promise<VectorIndex | null>
+  /** In order of their names. */
+  list(): Promise<readonly VectorIndex[]>
+  /** Makes the index where there is none. An entry takes the place of the one with its id. What was written before it fails stays. */
+  put(index: string, entries: readonly VectorEntry[], model: string | null, signal: AbortSignal): Promise<void>
+  /** The nearest first, of equal ones the oldest. */
+  search(query: VectorQuery): Promise<readonly VectorMatch[]>
+  /** Removes these entries, those that meet the filter, or with null the index and all in it; says how many entries that were. */
+  remove(index: string, which: readonly string[] | VectorFilter | null, signal: AbortSignal): Promise<number>
+}
+
+/** What is called for the arguments of one call of a tool. */
+export interface ToolCallee {
+  /** For `callWorkflow`. */
+  readonly workflow_id: string
+  readonly params: Record<string, unknown>
+  /** Whether it may be called anew where nobody knows how far a call of it came. */
+  readonly repeatable: boolean
+}
+
+/** The id of a workflow that is one node begins so: nodes make it for the tools of models, and nobody else names it. */
+export const ONE_NODE = 'node:'
+
+/** What a tool is: a workflow, or a node type and the values of its properties that are no arguments. */
+export type ToolTarget =
+  | { readonly workflow_id: string }
+  | { readonly node_type: string; readonly data: Readonly<Record<string, unknown>> }
+
+/** A workflow or a node type that a model may call, as the model is to be told of it. Plain data, which can be remembered. */
+export interface ToolWords {
+  /** Letters, digits and _, unless it is to have another one. */
+  readonly name: string
+  readonly description: string
+  /** A JSON schema of the arguments, as one object. */
+  readonly parameters: Readonly<Record<string, unknown>>
+  readonly target: ToolTarget
+}
+
+export interface ToolFacts extends ToolWords {
+  /** Whether they are of the right types is found out in the call. @throws NodeError `bad_arguments` for names */
+  call(args: Record<string, unknown>): ToolCallee
+}
+
+/** `workflow` and `node` throw NodeError `unknown_tool`. */
+export interface ToolAccess {
+  /** A workflow of whoever runs this one. */
+  workflow(workflow_id: string): Promise<ToolFacts>
+  /** `data`: values of its properties that are no arguments. */
+  node(node_type: string, data: Readonly<Record<string, unknown>>): ToolFacts
+  /** One that was looked up before, as it was then. Throws nothing: what is gone shows in its call. */
+  again(words: ToolWords): ToolFacts
+  isNode(node_type: string): boolean
+}
+
 export interface NodeServices {
+  readonly assets: AssetAccess
+  readonly models: ModelAccess
+  readonly vectors: VectorAccess
   readonly sandbox: CodeSandbox
+  readonly media: MediaAccess
   readonly http: OutgoingHttp
+  readonly tools: ToolAccess
   /** A secret of whoever runs the workflow, or null where there is none of that name. */
   secret(name: string): Promise<string | null>
+  /** A text with all secrets that are known of whoever runs the workflow replaced: before a part of it is taken. */
+  redact(text: string): string
 }
 
 function missing(what: string): NodeError {
   return new NodeError(`There is no ${what} where this workflow runs.`, 'unavailable')
 }
 
+async function noStore(): Promise<never> {
+  throw missing('store of vectors')
+}
+
+const noVectors: VectorAccess = { info: noStore, list: noStore, put: noStore, search: noStore, remove: noStore }
+
 /** For runs whose host lends nothing. */
 export const noServices: NodeServices = {
+  assets: {
+    async load() {
+      throw missing('store of assets')
+    },
+    async save() {
+      throw missing('store of assets')
+    },
+    async list() {
+      throw missing('store of assets')
+    },
+  },
+  models: {
+    complete() {
+      throw missing('provider of models')
+    },
+    async embed() {
+      throw missing('provider of models')
+    },
+    async capabilities() {
+      throw missing('provider of models')
+    },
+  },
+  vectors: noVectors,
   sandbox: {
     async call() {
       throw missing('sandbox for code')
@@ -93,12 +403,30 @@ export const noServices: NodeServices = {
       throw missing('sandbox for code')
     },
   },
+  media: {
+    async run() {
+      throw missing('process for work on files')
+    },
+  },
   http: {
     async send() {
       throw missing('way to send requests')
     },
   },
+  tools: {
+    async workflow() {
+      throw missing('workflow')
+    },
+    node() {
+      throw missing('tool')
+    },
+    again() {
+      throw missing('tool')
+    },
+    isNode: () => false,
+  },
   async secret() {
     return null
   },
+  redact: (text) => text,
 }

@@ -42,14 +42,20 @@ export interface ExecuteOptions {
   loadPlan?: (workflow_id: string) => Promise<Plan>
 }
 
-/** Watchers of a run see its own nodes; of the workflows it calls they see what these say, as the caller's words. */
-function asCaller(observer: RunObserver, caller: ObservedNode): RunObserver {
+/**
+ * Watchers of a run see its own nodes; of the workflows it calls they see what these say, as the caller's words. What a step calls says nothing
+ * in its name: the caller has its own words. `site` is before the ids of calls of tools, so that those of two firings differ.
+ */
+function asCaller(observer: RunObserver, caller: ObservedNode, site: string, inStep: boolean): RunObserver {
   return {
     nodeUpdated() {},
     output() {},
     edgeUpdated() {},
     progress() {},
-    chunk: (_node, chunk) => observer.chunk(caller, chunk),
+    chunk: (_node, chunk, speaker) => {
+      if (!inStep) observer.chunk(caller, chunk, speaker)
+    },
+    tool: (_node, told) => observer.tool?.(caller, { ...told, tool_call_id: `${site}/${told.tool_call_id}` }),
     log: (node, severity: LogSeverity, content) => observer.log(caller, severity, `${node.node_id}: ${content}`),
     fault: (_node, cause, told) => observer.fault(caller, cause, told),
   }
@@ -98,7 +104,7 @@ export function newRun(
     services: options.services ?? noServices,
     memory,
     updates: depth === 0 ? (options.updates ?? []) : [],
-    async callWorkflow(caller, workflow_id, params, calls, signal, memo) {
+    async callWorkflow(caller, workflow_id, params, calls, { signal, memo, step }) {
       if (depth >= DEEPEST_CALL) {
         throw new NodeError(`Workflows call each other more than ${DEEPEST_CALL} deep.`, 'too_deep')
       }
@@ -106,14 +112,21 @@ export function newRun(
       if (!loadPlan) throw new NodeError('Workflows can not be called here.', 'no_workflows')
       // An attempt that is over calls nothing any more: the calls of the next one are counted from here.
       signal.throwIfAborted()
-      const inside = memo?.nextCall() ?? null
-      const call: Call = new Call(budget, depth + 1, (still) => memo?.calls.note(call, still))
+      const inside = memo?.nextCall(step) ?? null
+      const site = memo ? `${memo.place}#${step?.call ?? memo.calls.made - 1}` : workflow_id
+      const call: Call = new Call(budget, depth + 1, (still) => memo?.calls.note(step ?? call, still))
+      if (step) step.called = call
       calls.add(call)
       try {
         return await call.inPlace(async () => {
           const called = await loadPlan(workflow_id)
           checkParams(called, workflow_id, params)
-          const inner = { ...options, params, signal, observer: asCaller(options.observer, caller) }
+          const inner = {
+            ...options,
+            params,
+            signal,
+            observer: asCaller(options.observer, caller, site, step !== null),
+          }
           const run = newRun(called, inner, budget, depth + 1, inside)
           try {
             return outputsOf(called, workflow_id, await call.outcomeOf(run))
@@ -123,7 +136,9 @@ export function newRun(
         })
       } finally {
         calls.delete(call)
-        memo?.calls.over(call)
+        // What a step called is not the end of the step.
+        if (step && memo) memo.calls.note(step, false)
+        else memo?.calls.over(call)
       }
     },
   })

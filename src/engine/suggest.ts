@@ -1,4 +1,5 @@
 // "Did you mean …?" for names of node types, handles, properties and whatever else has names.
+import type { KnownTypes, NodeRegistry } from './node-type.ts'
 
 /** Edits (insert, delete, replace, swap of neighbours) between two words, or `limit + 1` as soon as it is more. */
 function distance(a: string, b: string, limit: number): number {
@@ -173,5 +174,14 @@ export class Hints {
   /** The nearest name itself, or null. */
   nearest(written: string, candidates: () => Iterable<string>): string | null {
     return this.#left-- > 0 ? nearest(written, candidates()) : null
+  }
+}
+
+/** The node types of a registry, with a few hints. */
+export function knownTypes(registry: NodeRegistry): KnownTypes {
+  const hints = new Hints()
+  return {
+    get: (node_type) => registry.get(node_type),
+    hint: (written) => hints.forType(written, registry.all()),
   }
 }

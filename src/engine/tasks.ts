@@ -80,7 +80,7 @@ export class Tasks implements MemoHost {
     this.#spare = null
     if (spare?.renew(path, inputs)) return spare
     const memo = new Memo(this.#performer.node, this, memory, path, inputs)
-    memo.context = this.#stage.context(this.#performer, undefined, memo)
+    memo.context = this.#stage.context(this.#performer, { memo })
     this.#context = memo.context
     return memo
   }
@@ -109,6 +109,13 @@ export class Tasks implements MemoHost {
     } catch (error) {
       return this.fail(error, firing) ?? undefined
     }
+  }
+
+  /** As `attempt`, for a firing of which nothing is remembered. Where it is not over with that, its context is its own: it may take steps. */
+  begin<T>(work: (context: NodeContext) => T): T | Failure | undefined {
+    const given = this.attempt(work)
+    if (goesOn(given)) this.#context = null
+    return given
   }
 
   /** The failure that stands for an error, or null: it has failed the run. */
@@ -179,6 +186,11 @@ export class Tasks implements MemoHost {
       return held
     }
   }
+}
+
+/** Whether a firing that gave this may not be over: a promise, a generator, or an aggregate. */
+function goesOn(given: unknown): boolean {
+  return typeof given === 'object' && given !== null && ('then' in given || 'next' in given || 'push' in given)
 }
 
 /** Whether node code gave something to go on with. */

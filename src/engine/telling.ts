@@ -24,13 +24,40 @@ export class Telling {
 
   /** Resolves when the start is committed. Rejects where that can not be, which fails the run, and where the run has stopped. */
   async start(): Promise<void> {
+    await this.#commit((journal, node_id, place) => journal.start(node_id, place))
+    if (this.#run.stopped) throw new NodeError('The run has stopped.', 'cancelled')
+  }
+
+  /** Resolves when the begin of a step is committed. Rejects as `start` does. */
+  async step(name: string, call: number): Promise<void> {
+    await this.#commit((journal, node_id, place) => journal.step(node_id, place, name, call))
+    if (this.#run.stopped) throw new NodeError('The run has stopped.', 'cancelled')
+  }
+
+  /** Resolves when the end of a step is committed. Where that can not be, the run fails. */
+  async stepEnd(name: string, value: unknown): Promise<void> {
+    await this.#commit((journal, node_id, place) => journal.stepEnd(node_id, place, name, value))
+  }
+
+  /** Resolves when a step that ended as it began is committed: both or neither. Where that can not be, the run fails, unless it has stopped. */
+  async stepKept(name: string, call: number, value: unknown): Promise<void> {
+    await this.#commit(async (journal, node_id, place) => {
+      try {
+        await Promise.all([journal.step(node_id, place, name, call), journal.stepEnd(node_id, place, name, value)])
+      } catch (fault) {
+        if (!this.#run.stopped) throw fault
+      }
+    })
+  }
+
+  async #commit(tell: (journal: Journal, node_id: string, place: string) => Promise<void>): Promise<void> {
+    if (this.ended || this.#journal === null || this.#run.settled) return
     const { node, place } = this.#site
     try {
-      await this.#journal!.start(node.observed.node_id, place)
+      await tell(this.#journal, node.observed.node_id, place)
     } catch (fault) {
       this.#run.breakDown(fault)
     }
-    if (this.#run.stopped) throw new NodeError('The run has stopped.', 'cancelled')
   }
 
   attempt(attempts: FailedAttempts): void {
