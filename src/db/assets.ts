@@ -5,10 +5,14 @@ import { owned, type Scope } from './scope.ts'
 import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
 
-const insert = statement<AssetTable>()((db, p) =>
+/** A row that is to be written. */
+export type NewAsset = Omit<AssetTable, 'key'>
+
+const insert = statement<NewAsset>()((db, p) =>
   db
     .insertInto('asset')
     .values({
+      key: sql<number>`null`,
       id: p('id'),
       user_id: p('user_id'),
       workspace_id: p('workspace_id'),
@@ -19,7 +23,9 @@ const insert = statement<AssetTable>()((db, p) =>
       sha256: p('sha256'),
       storage_key: p('storage_key'),
       content_key: p('content_key'),
+      thumb_key: p('thumb_key'),
       metadata: p('metadata'),
+      previewed: p('previewed'),
       workflow_id: p('workflow_id'),
       job_id: p('job_id'),
       node_id: p('node_id'),
@@ -37,12 +43,28 @@ const selectOwned = statement<Scope & { storage_key: string }>()((db, p) =>
     .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') })),
 )
 
+const selectOwnedById = statement<Scope & { id: string }>()((db, p) =>
+  db
+    .selectFrom('asset')
+    .selectAll()
+    .where('id', '=', p('id'))
+    .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') })),
+)
+
 const selectByKey = statement<{ storage_key: string }>()((db, p) =>
   db.selectFrom('asset').selectAll().where('storage_key', '=', p('storage_key')),
 )
 
+const selectById = statement<{ id: string }>()((db, p) => db.selectFrom('asset').selectAll().where('id', '=', p('id')))
+
 const selectUse = statement<{ content_key: string }>()((db, p) =>
-  db.selectFrom('asset').select(sql`1`.as('one')).where('content_key', '=', p('content_key')).limit(1),
+  db
+    .selectFrom('asset')
+    .select(sql`1`.as('one'))
+    .where('content_key', '=', p('content_key'))
+    .unionAll(db.selectFrom('asset').select(sql`1`.as('one')).where('thumb_key', '=', p('content_key')))
+    .unionAll(db.selectFrom('object').select(sql`1`.as('one')).where('content_key', '=', p('content_key')))
+    .limit(1),
 )
 
 const removeOwned = statement<Scope & { storage_key: string }>()((db, p) =>
@@ -50,7 +72,7 @@ const removeOwned = statement<Scope & { storage_key: string }>()((db, p) =>
     .deleteFrom('asset')
     .where('storage_key', '=', p('storage_key'))
     .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') }))
-    .returning('content_key'),
+    .returning(['content_key', 'thumb_key']),
 )
 
 const removeOfJob = statement<Scope & { job_id: string; limit: number }>()((db, p) =>
@@ -64,11 +86,11 @@ const removeOfJob = statement<Scope & { job_id: string; limit: number }>()((db, 
         .where('job_id', '=', p('job_id'))
         .limit(p('limit')),
     )
-    .returning('content_key'),
+    .returning(['content_key', 'thumb_key']),
 )
 
 /** Writes a row; one with this id that is there already stays as it is. */
-export function insertAsset(tx: Tx, row: AssetTable): void {
+export function insertAsset(tx: Tx, row: NewAsset): void {
   tx.run(insert, row)
 }
 
@@ -77,23 +99,43 @@ export function ownedAsset(tx: Tx, { user_id, workspace_id }: Scope, storage_key
   return tx.get(selectOwned, { user_id, workspace_id, storage_key })
 }
 
+/** The asset with this id, if it belongs to the scope. */
+export function ownedAssetById(tx: Tx, { user_id, workspace_id }: Scope, id: string): AssetTable | undefined {
+  return tx.get(selectOwnedById, { user_id, workspace_id, id })
+}
+
 /** The asset whose bytes are served under this key, whoever owns it: for callers that bring a signature. */
 export function assetByKey(tx: Tx, storage_key: string): AssetTable | undefined {
   return tx.get(selectByKey, { storage_key })
 }
 
-/** Whether any asset has these bytes. */
+/** The asset with this id, whoever owns it: for callers that bring a signature. */
+export function assetById(tx: Tx, id: string): AssetTable | undefined {
+  return tx.get(selectById, { id })
+}
+
+/** Whether any asset has these bytes, as its content or as its small picture, or any object. */
 export function contentInUse(tx: Tx, content_key: string): boolean {
   return tx.get(selectUse, { content_key }) !== undefined
 }
 
-/** Removes an asset of the scope, and gives the key of its bytes; undefined where there is none. */
-export function deleteAsset(tx: Tx, { user_id, workspace_id }: Scope, storage_key: string): string | undefined {
-  return tx.all(removeOwned, { user_id, workspace_id, storage_key })[0]?.content_key ?? undefined
+/** What a row that was removed named: keys of contents. */
+export interface Removed {
+  readonly content_key: string | null
+  readonly thumb_key: string | null
 }
 
-/** Removes at most `limit` assets that a job of the scope made, and gives the keys of their bytes, one for each. */
-export function deleteAssetsOfJob(tx: Tx, { user_id, workspace_id }: Scope, job_id: string, limit: number): string[] {
-  const removed = tx.all(removeOfJob, { user_id, workspace_id, job_id, limit })
-  return removed.flatMap(({ content_key }) => (content_key === null ? [] : [content_key]))
+/** The keys of all bytes that removed rows named. */
+export function keysOf(removed: readonly Removed[]): string[] {
+  return removed.flatMap(({ content_key, thumb_key }) => [content_key, thumb_key]).filter((key) => key !== null)
+}
+
+/** Removes an asset of the scope, and says which bytes it had; undefined where there is none. */
+export function deleteAsset(tx: Tx, { user_id, workspace_id }: Scope, storage_key: string): Removed | undefined {
+  return tx.all(removeOwned, { user_id, workspace_id, storage_key })[0]
+}
+
+/** Removes at most `limit` assets that a job of the scope made, and says which bytes they had, one for each. */
+export function deleteAssetsOfJob(tx: Tx, { user_id, workspace_id }: Scope, job_id: string, limit: number): Removed[] {
+  return tx.all(removeOfJob, { user_id, workspace_id, job_id, limit })
 }

@@ -1,5 +1,5 @@
 // The data folder and its one owner. A process holds an operating-system lock for as long as it lives; a dead one holds nothing.
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { StartError } from '../start-error.ts'
 import { type Connection, connect } from './connection.ts'
@@ -15,6 +15,30 @@ export function objectsFolder(data_dir: string): string {
   return join(data_dir, 'storage', 'objects')
 }
 
+/** Where the files of large values lie that jobs remember: each has a name that was never given before, and never changes. */
+export function journalFolder(data_dir: string): string {
+  return join(data_dir, 'journal')
+}
+
+/** Whoever copies the data folder keeps a file here, and touches it now and then: no file of the journal is removed meanwhile. */
+export function holdersFolder(data_dir: string): string {
+  return join(data_dir, 'copying')
+}
+
+/** For so long after its last sign of life, in milliseconds, a holder counts. */
+const HELD_MS = 3_600_000
+
+/** Whether somebody copies the data folder. */
+export function isHeld(data_dir: string): boolean {
+  const folder = holdersFolder(data_dir)
+  if (!existsSync(folder)) return false
+  const since = Date.now() - HELD_MS
+  return readdirSync(folder).some((name) => {
+    const found = statSync(join(folder, name), { throwIfNoEntry: false })
+    return found !== undefined && found.mtimeMs > since
+  })
+}
+
 /** Where `svc restore` keeps a backup that is whole, and about to be put in place. While it is there, the folder holds neither the old data nor the new. */
 export function restoringFolder(data_dir: string): string {
   return join(data_dir, 'restoring')
@@ -25,14 +49,21 @@ export function gatheringFolder(data_dir: string): string {
   return join(data_dir, 'restore-incoming')
 }
 
+export interface Opening {
+  /** Whether it is opened for a restore, which may have been interrupted. */
+  readonly restoring?: boolean
+  /** How whoever named the folder names another. */
+  readonly setting?: string
+}
+
 /**
  * Makes the folder where it is missing and takes its lock. `owner` is what another process is told (`pid 17, 127.0.0.1:7777`).
- * @throws StartError when the folder cannot be written, belongs to a living process, or was left by an interrupted restore,
- * unless `restoring` is what it is opened for
+ * @throws StartError when the folder cannot be written, belongs to a living process, or was left by an interrupted restore
  */
-export function openDataFolder(path: string, owner: string, restoring = false): DataFolder {
-  makeFolder(path)
-  const lock = own(`the data folder ${path}`, join(path, 'lock'), join(path, 'owner'), owner, 'SVC_DATA_DIR')
+export function openDataFolder(path: string, owner: string, opening: Opening = {}): DataFolder {
+  const { restoring = false, setting = 'SVC_DATA_DIR' } = opening
+  makeFolder(path, setting)
+  const lock = own(`the data folder ${path}`, join(path, 'lock'), join(path, 'owner'), owner, setting)
   if (!restoring && existsSync(restoringFolder(path))) {
     lock[Symbol.dispose]()
     throw new StartError(`a restore into the data folder ${path} was interrupted; run "svc restore DIR" again`)
@@ -48,18 +79,34 @@ export function ownDatabase(path: string, owner: string): Disposable {
   return own(`the database ${path}`, `${path}.lock`, `${path}.owner`, owner, 'SVC_DATABASE_URL')
 }
 
-// Level by level: for some paths of the system Node's own recursion never returns.
-function makeFolder(path: string): void {
+function makeFolder(path: string, setting: string): void {
   try {
-    if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return
-    if (dirname(path) !== path) makeFolder(dirname(path))
-    mkdirSync(path, { mode: 0o700 })
+    makeLevels(path)
   } catch (error) {
-    if (error instanceof StartError) throw error
-    throw new StartError(
-      `the data folder ${path} cannot be made (${reason(error)}); choose another with SVC_DATA_DIR`,
-      { cause: error },
-    )
+    const cure = `choose another with ${setting}`
+    const file = fileAt(path)
+    if (file === null)
+      throw new StartError(`the data folder ${path} cannot be made (${reason(error)}); ${cure}`, { cause: error })
+    const what = file === path ? 'is a file' : `lies below ${file}, which is a file`
+    throw new StartError(`the data folder ${path} ${what}; ${cure}`, { cause: error })
+  }
+}
+
+// Level by level: for some paths of the system Node's own recursion never returns.
+function makeLevels(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return
+  if (dirname(path) !== path) makeLevels(dirname(path))
+  mkdirSync(path, { mode: 0o700 })
+}
+
+/** The first part of a path that is there and no folder; null where there is none. */
+function fileAt(path: string): string | null {
+  const above = dirname(path) === path ? null : fileAt(dirname(path))
+  if (above !== null) return above
+  try {
+    return statSync(path).isDirectory() ? null : path
+  } catch {
+    return null
   }
 }
 
@@ -90,6 +137,30 @@ function own(what: string, lockFile: string, ownerFile: string, owner: string, s
   return {
     [Symbol.dispose]() {
       rmSync(ownerFile, { force: true })
+      held.close()
+      HELD.delete(held)
+    },
+  }
+}
+
+/**
+ * Holds a file for this process alone, until it is let go or the process is gone; null where another one holds it. The file stays.
+ * @throws what the system throws where it cannot be written
+ */
+export function holdFile(path: string): Disposable | null {
+  let lock: Connection | null = null
+  try {
+    lock = connect(path, { busy_ms: 0 })
+    lock.exec('BEGIN EXCLUSIVE')
+  } catch (error) {
+    lock?.close()
+    if ((error as { code?: unknown }).code === 'SQLITE_BUSY') return null
+    throw error
+  }
+  const held = lock
+  HELD.add(held)
+  return {
+    [Symbol.dispose]() {
       held.close()
       HELD.delete(held)
     },

@@ -66,9 +66,24 @@ export const INVARIANTS: readonly Invariant[] = [
       where ${gone('job_key')} group by job_key`,
   },
   {
+    name: 'what was removed of histories belongs to jobs, and is older than what they still have',
+    sql: `select 'job #' || job_key || ' does not exist, and events of it are counted as removed' from job_trimmed
+        where job_key not in (select key from job) group by job_key
+      union all select ${jobOf('job_key')} || ' has its event ' || first || ', and counts ' || removed || ' before it as removed' from
+        (select job_key, sum(count) as removed from job_trimmed group by job_key) join
+        (select job_key, min(sequence) as first from job_event group by job_key) using (job_key) where removed >= first`,
+  },
+  {
     name: 'pages of the journal belong to jobs',
     sql: `select 'job #' || job_key || ' does not exist and has ' || count(*) || ' pages' from job_journal
       where ${gone('job_key')} group by job_key`,
+  },
+  {
+    name: 'large values that are remembered belong to jobs that have a journal',
+    sql: `select 'job #' || job_key || ' does not exist and has ' || count(*) || ' large values' from spilled_value
+        where job_key is not null and ${gone('job_key')} group by job_key
+      union all select ${jobOf('job_key')} || ' has ' || count(*) || ' large values and no pages' from spilled_value
+        where job_key in (select key from job) and job_key not in (select job_key from job_journal) group by job_key`,
   },
   {
     name: 'no page of the journal comes from an attempt that its job has not made',
@@ -76,18 +91,79 @@ export const INVARIANTS: readonly Invariant[] = [
       from job_journal join job on job_key = key where job_journal.attempt > job.attempt`,
   },
   {
-    name: 'keys of submissions name jobs',
-    sql: `select 'the key ' || key || ' of user ' || user_id || ' names job #' || job_key || ', which does not exist'
-      from idempotency_key where job_key not in (select key from job)`,
+    name: 'keys of submissions name jobs of their owners',
+    sql: `select 'the key ' || k.key || ' of user ' || k.user_id || ' names job ' || job.id || ' of user ' || job.user_id
+      from idempotency_key k join job on k.job_key = job.key
+      where k.user_id <> job.user_id or k.workspace <> ifnull(job.workspace_id, '')`,
+  },
+  {
+    name: 'the messages of a thread are numbered from 1 to the last one that its row names',
+    sql: `select 'thread ' || thread.id || ' names ' || last_sequence || ' as its last message, and has ' || count(sequence)
+        || ' up to ' || ifnull(max(sequence), 0) from thread left join message on thread_key = key group by key
+      having count(sequence) <> last_sequence or ifnull(max(sequence), 0) <> last_sequence`,
+  },
+  {
+    name: 'a message has an error when it has failed, and then alone',
+    sql: `select 'message ' || id || ' is ' || status || ' and has ' || iif(error is null, 'no', 'an') || ' error'
+      from message where (status = 'failed') <> (error is not null)`,
+  },
+  {
+    name: 'an asset has a small picture where its metadata says so, and only once somebody has looked',
+    sql: `select 'asset ' || id || ' has ' || iif(thumb_key is null, 'no', 'a') || ' small picture, and ' || case previewed
+        when 0 then 'nobody has looked' when 1 then 'says otherwise' else 'counts ' || previewed || ' looks' end from asset
+      where previewed not in (0, 1) or (thumb_key is not null and previewed = 0)
+        or (thumb_key is not null) <> (iif(json_valid(metadata), metadata ->> '$.thumb.sha256', thumb_key) is not null)`,
+  },
+  {
+    name: 'an asset has bytes, or is a folder',
+    sql: `select 'asset ' || id || ' is a ' || content_type || ', and has ' || iif(content_key is null, 'no bytes', 'bytes') from asset
+      where (content_type = 'folder') <> (content_key is null) or (content_key is null) <> (sha256 is null)
+      or (content_key is null) <> (storage_key is null)`,
+  },
+  {
+    name: 'an asset lies at the top level, or in a folder of its owner, and no folder in itself',
+    sql: `with recursive found(id, user_id, workspace) as (
+        select id, user_id, ifnull(workspace_id, '') from asset where parent_id is null
+        union all select asset.id, asset.user_id, ifnull(asset.workspace_id, '') from found cross join asset
+          where asset.user_id = +found.user_id and ifnull(asset.workspace_id, '') = +found.workspace
+          and ifnull(asset.parent_id, '') = +found.id)
+      select 'asset ' || id || ' is not found from the top level: it lies in ' || parent_id from asset
+        where id not in (select id from found)
+      union all select 'asset ' || asset.id || ' lies in ' || holder.id || ', which is no folder' from asset
+        join asset holder on holder.id = asset.parent_id where holder.content_type <> 'folder'`,
+  },
+  {
+    name: 'every asset is found by its name, and nothing else is',
+    sql: `select 'asset ' || id || ' has no words' from asset where key not in (select id from asset_name_docsize)
+      union all select 'asset #' || id || ' does not exist, and has words' from asset_name_docsize
+        where id not in (select key from asset)`,
+  },
+  {
+    name: 'an object is temporary where its key says so, and its bytes are kept as those of its user',
+    sql: `select 'the object ' || storage_key || ' of user ' || user_id || ' expires '
+          || iif(expires_at is null, 'never', 'at ' || expires_at) from object
+        where (storage_key glob 'temp/*') <> (expires_at is not null)
+      union all select 'the object ' || storage_key || ' of user ' || user_id || ' has the bytes of something else'
+        from (select *, sha256(user_id || char(0) || sha256) as name from object)
+        where content_key <> substr(name, 1, 2) || '/' || substr(name, 3, 2) || '/' || name`,
+  },
+  {
+    name: 'no key is that of an object and of an asset',
+    sql: `select 'the key ' || object.storage_key || ' is that of an object and of the asset ' || asset.id from object
+      join asset on asset.storage_key = object.storage_key and ifnull(asset.workspace_id, '') = ifnull(object.workspace_id, '')`,
   },
   {
     name: 'what is JSON can be read',
     sql: `select 'job ' || id || ' holds a text that is no JSON' from job where not json_valid(options)
         or not ifnull(json_valid(error), 1) or not ifnull(json_valid(result), 1) or not ifnull(json_valid(waiting), 1)
+        or not ifnull(json_valid(preflight), 1)
       union all select ${jobOf('job_key')} || ' has an event ' || sequence || ' that is no JSON' from job_event
         where not json_valid(payload)
       union all select 'workflow ' || id || ' holds a text that is no JSON' from workflow
         where not json_valid(tags) or not json_valid(settings)
+      union all select 'message ' || id || ' holds a text that is no JSON' from message where not ifnull(json_valid(content), 1)
+        or not ifnull(json_valid(tool_calls), 1) or not ifnull(json_valid(usage), 1)
+      union all select 'asset ' || id || ' holds a text that is no JSON' from asset where not json_valid(metadata)
       union all select 'graph ' || sha256 || ' is no JSON' from graph where not json_valid(body)
       union all select 'token ' || id || ' has scopes that are no JSON' from access_token where not json_valid(scopes)
       union all select 'token ' || id || ' has scopes that are no JSON' from mcp_token where not json_valid(scopes)
@@ -103,5 +179,12 @@ export const INVARIANTS: readonly Invariant[] = [
     name: 'secrets of users are sealed',
     sql: `select 'the secret ' || name || ' of user ' || user_id || ' is no sealed value' from user_secret
       where length(body) < 34 or hex(substr(body, 1, 1)) <> '01'`,
+  },
+  {
+    name: 'an index of vectors counts its entries and their bytes',
+    sql: `select 'the index ' || name || ' of ' || user_id || ' counts ' || count || ' entries of ' || bytes || ' bytes, and has '
+      || (select count(*) || ' of ' || ifnull(sum(bytes), 0) from vector_entry where index_key = vector_index.key)
+      from vector_index where count <> (select count(*) from vector_entry where index_key = vector_index.key)
+      or bytes <> (select ifnull(sum(bytes), 0) from vector_entry where index_key = vector_index.key)`,
   },
 ]

@@ -1,5 +1,6 @@
 // Pages of what jobs remember of their runs. They are written once and read together, when a job goes on after an interruption.
 import type { JobJournalTable } from './schema.ts'
+import { releaseSpilledValues } from './spilled-values.ts'
 import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
 
@@ -29,7 +30,8 @@ export function journalPages(tx: Tx, job_key: number): JobJournalTable[] {
   return tx.all(selectAll, { job_key })
 }
 
-/** Forgets what a job remembers. */
-export function removeJournal(tx: Tx, job_key: number): void {
+/** Forgets what a job remembers. Gives how many files of large values are released by that. */
+export function removeJournal(tx: Tx, job_key: number): number {
   tx.run(removeAll, { job_key })
+  return releaseSpilledValues(tx, job_key, Number.MAX_SAFE_INTEGER)
 }

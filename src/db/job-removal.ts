@@ -2,14 +2,15 @@
 import { dropUnusedGraph } from './graphs.ts'
 import { keepRemovedKey } from './jobs.ts'
 import type { JobTable } from './schema.ts'
+import { releaseSpilledValues } from './spilled-values.ts'
 import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
 import { bury, unbury } from './tombstones.ts'
 
 const deleteJobRow = statement<{ key: number }>()((db, p) => db.deleteFrom('job').where('key', '=', p('key')))
 
-const deleteKeysOf = statement<{ key: number }>()((db, p) =>
-  db.deleteFrom('idempotency_key').where('job_key', '=', p('key')),
+const deleteTrimmedOf = statement<{ key: number }>()((db, p) =>
+  db.deleteFrom('job_trimmed').where('job_key', '=', p('key')),
 )
 
 const insertDoomed = statement<{ key: number }>()((db, p) => db.insertInto('job_doomed').values({ job_key: p('key') }))
@@ -59,7 +60,7 @@ const SLOW_MS = 1
 
 type Removable = Pick<JobTable, 'key' | 'id' | 'user_id' | 'workspace_id' | 'graph_sha256'>
 
-/** Removes a job for good; false where it is gone already. The traces for which there is no time are left to `dropDoomed`. */
+/** Removes a job for good; false where it is gone already. Its idempotency keys stay for their time, so that nothing runs again. The traces for which there is no time are left to `dropDoomed`. */
 export function removeJob(tx: Tx, row: Removable, more: More): boolean {
   if (!dropRow(tx, row, more)) return false
   unbury(tx, row)
@@ -74,7 +75,7 @@ export function expireJob(tx: Tx, row: Removable, expired_at: string, more: More
 function dropRow(tx: Tx, { key, graph_sha256 }: Removable, more: More): boolean {
   if (tx.run(deleteJobRow, { key }) === 0) return false
   keepRemovedKey(tx, key)
-  tx.run(deleteKeysOf, { key })
+  tx.run(deleteTrimmedOf, { key })
   dropUnusedGraph(tx, graph_sha256)
   if (!dropTraces(tx, key, more)) tx.run(insertDoomed, { key })
   return true
@@ -82,7 +83,7 @@ function dropRow(tx: Tx, { key, graph_sha256 }: Removable, more: More): boolean 
 
 /** True when nothing is left. */
 function dropTraces(tx: Tx, key: number, more: More): boolean {
-  return dropEvents(tx, key, more) && dropJournal(tx, key, more)
+  return dropEvents(tx, key, more) && dropJournal(tx, key, more) && releaseValues(tx, key, more)
 }
 
 /** Removes the events of a job from the first on, at least some, and as many as there is time for; true when none is left. */
@@ -100,6 +101,11 @@ function dropJournal(tx: Tx, key: number, more: More): boolean {
     (below) => tx.run(deletePagesBelow, { key, below }),
     more,
   )
+}
+
+function releaseValues(tx: Tx, key: number, more: More): boolean {
+  while (releaseSpilledValues(tx, key, FIRST_CHUNK) === FIRST_CHUNK) if (!more()) return false
+  return true
 }
 
 function dropChunks(first: () => number | null, dropBelow: (number: number) => void, more: More): boolean {

@@ -31,6 +31,7 @@ const insert = statement<JobTable>()((db, p) =>
     seed: p('seed'),
     waiting: p('waiting'),
     wake_at: p('wake_at'),
+    preflight: p('preflight'),
   }),
 )
 

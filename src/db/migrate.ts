@@ -9,6 +9,14 @@ import { assets } from './migrations/0003-assets.ts'
 import { vault } from './migrations/0004-vault.ts'
 import { jobRetention } from './migrations/0005-job-retention.ts'
 import { access } from './migrations/0006-access.ts'
+import { submissions } from './migrations/0007-submissions.ts'
+import { keptKeys } from './migrations/0008-kept-keys.ts'
+import { threads } from './migrations/0009-threads.ts'
+import { modelSpending } from './migrations/0010-model-spending.ts'
+import { vectors } from './migrations/0011-vectors.ts'
+import { drafts } from './migrations/0012-drafts.ts'
+import { files } from './migrations/0013-files.ts'
+import { spilledValues } from './migrations/0014-spilled-values.ts'
 
 /** In order; a name, once released, never changes. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -18,10 +26,21 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0004-vault': vault,
   '0005-job-retention': jobRetention,
   '0006-access': access,
+  '0007-submissions': submissions,
+  '0008-kept-keys': keptKeys,
+  '0009-threads': threads,
+  '0010-model-spending': modelSpending,
+  '0011-vectors': vectors,
+  '0012-drafts': drafts,
+  '0013-files': files,
+  '0014-spilled-values': spilledValues,
 }
 
-/** @throws StartError when the database was written by a newer version */
-export async function migrate(db: Database.Database): Promise<void> {
+/**
+ * Brings it to the schema of one migration, the newest by default.
+ * @throws StartError when the database was written by a newer version
+ */
+export async function migrate(db: Database.Database, to = knownMigrations().at(-1)!): Promise<void> {
   const applied = migrationsOf(db)
   const unknown = applied.find((name) => !(name in MIGRATIONS))
   if (unknown !== undefined) {
@@ -29,13 +48,13 @@ export async function migrate(db: Database.Database): Promise<void> {
       `${db.name} was written by a newer version of the service (migration ${unknown}); start that version, or choose another data folder with SVC_DATA_DIR`,
     )
   }
-  if (applied.length === Object.keys(MIGRATIONS).length) return
+  if (applied.includes(to)) return
   // The migrator closes nothing of ours: the connection is handed in, and stays the store's.
   const kysely = new Kysely<unknown>({ dialect: new SqliteDialect({ database: db }) })
   const { error } = await new Migrator({
     db: kysely,
     provider: { getMigrations: async () => MIGRATIONS },
-  }).migrateToLatest()
+  }).migrateTo(to)
   if (error) throw error
 }
 

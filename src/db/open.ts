@@ -6,6 +6,7 @@ import { type Connection, connect, type Durability } from './connection.ts'
 import { isEmpty, remainsOf } from './emptied.ts'
 import { startErrorOf } from './faults.ts'
 import { migrate } from './migrate.ts'
+import { nameGrams } from './name-grams.ts'
 
 export const IN_MEMORY = ':memory:'
 
@@ -46,6 +47,8 @@ function setUp(db: Connection, wal_bytes: number): void {
   db.pragma(`journal_size_limit = ${wal_bytes}`)
   // SQLite's own LIKE knows the case of ASCII letters alone.
   db.function('contains_text', { deterministic: true }, containsText)
+  // Triggers ask it: whoever writes names of assets needs it.
+  db.function('name_grams', { deterministic: true }, nameGrams)
 }
 
 /**

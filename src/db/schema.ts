@@ -83,6 +83,8 @@ export interface JobTable {
   waiting: string | null
   /** When the server has to see to a job that does not run, in milliseconds since the epoch; or null. */
   wake_at: number | null
+  /** The preflight that admitted it, as JSON text with secrets replaced; null where it needed none. */
+  preflight: string | null
 }
 
 /** What a job needs to run and nobody is ever served, encrypted: page 0 has its parameters, the others what its run remembers. */
@@ -91,6 +93,16 @@ export interface JobJournalTable {
   page: number
   attempt: number
   body: Uint8Array
+}
+
+/** A large value that a job remembers, in a sealed file of its own. */
+export interface SpilledValueTable {
+  content_key: string
+  /** Null: no job needs it any more, and the file is about to be removed. */
+  job_key: number | null
+  /** Of the file, in bytes; and its SHA-256. */
+  size: number
+  sha256: string
 }
 
 /** `workspace` is '' outside of any. */
@@ -131,8 +143,19 @@ export interface JobEventTable {
   created_at: string
 }
 
+/** How many events were removed of a living job's history: of each status of a node, and of each output (`status` is '' then). */
+export interface JobTrimmedTable {
+  job_key: number
+  type: string
+  name: string
+  status: string
+  count: number
+}
+
 /** A file or a folder. The row of a folder has no digest and no keys. */
 export interface AssetTable {
+  /** Counts on: of two assets the newer one has the higher key. Never shown. */
+  key: number
   id: string
   user_id: string
   workspace_id: string | null
@@ -145,10 +168,31 @@ export interface AssetTable {
   storage_key: string | null
   /** Under which the store of objects keeps the bytes: the same for equal content of one user. */
   content_key: string | null
+  /** As `content_key`, of the small picture; null where there is none. */
+  thumb_key: string | null
   metadata: string
+  /** 1 once the content was looked at, for the picture and for what is known about it. */
+  previewed: number
   workflow_id: string | null
   job_id: string | null
   node_id: string | null
+  created_at: string
+  updated_at: string
+}
+
+/** Bytes that a caller put under a key. Assets have rows of their own. */
+export interface ObjectTable {
+  /** `<user>/…`, or `temp/<user>/…`. */
+  storage_key: string
+  user_id: string
+  workspace_id: string | null
+  /** Under which the store of objects keeps the bytes: the same for equal content of one user. */
+  content_key: string
+  content_type: string
+  size: number
+  sha256: string
+  /** Of a temporary one: from then on it is not found. */
+  expires_at: string | null
   created_at: string
   updated_at: string
 }
@@ -201,10 +245,108 @@ export interface UserSettingTable {
   updated_at: string
 }
 
+/** Vectors of one length under one name. `workspace` is '' outside of any. */
+export interface VectorIndexTable {
+  key: number
+  user_id: string
+  workspace: string
+  name: string
+  dimensions: number
+  /** The model that made them, or null where nobody said. */
+  model: string | null
+  /** How many entries it has, and the sum of their `bytes`. */
+  count: number
+  bytes: number
+  created_at: string
+  updated_at: string
+}
+
+export interface VectorEntryTable {
+  key: number
+  index_key: number
+  id: string
+  /** What its texts and its vector take. */
+  bytes: number
+  /** A JSON object. */
+  metadata: string
+  /** Of length 1: numbers of 32 bits, the lowest byte first. */
+  vector: Uint8Array
+  text: string | null
+}
+
+/** A conversation. */
+export interface ThreadTable {
+  /** Identifies the thread inside the database. */
+  key: number
+  id: string
+  user_id: string
+  workspace_id: string | null
+  title: string | null
+  /** Of its last message; 0 in an empty one. */
+  last_sequence: number
+  /** Of all its messages, in characters. */
+  size: number
+  /** When its last message came, or when it was made. */
+  spoken_at: string
+  created_at: string
+  updated_at: string
+}
+
+/** A message of a thread. `content`, `tool_calls` and `usage` are JSON. */
+export interface MessageTable {
+  thread_key: number
+  sequence: number
+  id: string
+  turn_id: string | null
+  role: 'system' | 'user' | 'assistant' | 'tool'
+  content: string | null
+  tool_calls: string | null
+  tool_call_id: string | null
+  status: 'completed' | 'interrupted' | 'failed'
+  error: string | null
+  provider: string | null
+  model: string | null
+  workflow_id: string | null
+  job_id: string | null
+  usage: string | null
+  created_at: string
+}
+
+/** A turn that is under way. */
+export interface TurnTable {
+  thread_key: number
+  id: string
+  provider: string | null
+  model: string | null
+  workflow_id: string | null
+  job_id: string | null
+  created_at: string
+}
+
+/** A piece of the text so far of the message that a turn writes; `at`: how many characters of it stand before. */
+export interface DraftTable {
+  thread_key: number
+  at: number
+  text: string
+}
+
 /** Single facts about the database as a whole. */
 export interface MetaTable {
   name: string
   value: string
+}
+
+/** `workspace` is '' outside of any, `currency` where nobody knows what the calls cost. Days are `2026-11-22`, in UTC. */
+export interface ModelSpendingTable {
+  day: string
+  user_id: string
+  workspace: string
+  model: string
+  currency: string
+  calls: number
+  input_tokens: number
+  output_tokens: number
+  amount: number
 }
 
 export interface Tables {
@@ -215,14 +357,24 @@ export interface Tables {
   graph: GraphTable
   job: JobTable
   job_journal: JobJournalTable
+  spilled_value: SpilledValueTable
   idempotency_key: IdempotencyKeyTable
   job_tombstone: JobTombstoneTable
   job_event: JobEventTable
+  job_trimmed: JobTrimmedTable
   job_doomed: JobDoomedTable
   sweep_position: SweepPositionTable
   asset: AssetTable
+  object: ObjectTable
   access_token: AccessTokenTable
   mcp_token: McpTokenTable
   user_secret: UserSecretTable
   user_setting: UserSettingTable
+  thread: ThreadTable
+  message: MessageTable
+  turn: TurnTable
+  draft: DraftTable
+  model_spending: ModelSpendingTable
+  vector_index: VectorIndexTable
+  vector_entry: VectorEntryTable
 }

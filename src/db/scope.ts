@@ -13,7 +13,7 @@ export function scopedKey({ user_id, workspace_id }: Scope, ...ids: string[]): s
   return JSON.stringify([user_id, workspace_id, ...ids])
 }
 
-type OwnedTable = 'workflow' | 'job' | 'asset' | 'access_token'
+type OwnedTable = 'workflow' | 'job' | 'asset' | 'object' | 'access_token' | 'thread'
 
 /** The condition that a row belongs to the scope given as parameters. */
 export function owned<T extends OwnedTable>(

@@ -7,7 +7,7 @@ import type { Outcome } from '../engine/execution.ts'
 import type { Remembered, Waiting } from '../engine/journal.ts'
 import type { RunError } from '../engine/observer.ts'
 import type { Plan } from '../engine/plan.ts'
-import type { NodeServices } from '../engine/services.ts'
+import type { Hold, ModelUse, NodeServices } from '../engine/services.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
 import type { Feed } from '../events/feed.ts'
 import type { EventLog } from '../events/log.ts'
@@ -26,17 +26,20 @@ import {
   UNWRITABLE,
   unwritable,
 } from './endings.ts'
+import type { Entry } from './entry.ts'
 import type { JournalHost } from './firing-names.ts'
 import { type Inlet, remembering } from './inlet.ts'
 import { jobFrame } from './job-frame.ts'
 import { JobRun } from './job-run.ts'
-import type { Entry, JobMemory } from './memory.ts'
-import { Publication, type Publisher } from './publication.ts'
+import type { JobMemory } from './memory.ts'
+import { Publication, type Published, type Publisher } from './publication.ts'
 import type { Contender } from './queue.ts'
-import { recorder } from './recorder.ts'
+import { type Recorder, recorder } from './recorder.ts'
+import { type Spending, telling } from './spending.ts'
 import { isTerminal, moved, next, publicStatus, type Trigger } from './states.ts'
 import { deadlineOf, optionsOf, type StoredOptions } from './stored-options.ts'
 import { terminate } from './terminal.ts'
+import type { TextStream } from './text-chunks.ts'
 import { Told } from './told.ts'
 import { soonest, storedWaiting } from './waiting.ts'
 import { type Extra, JobWriter } from './writer.ts'
@@ -53,6 +56,8 @@ export interface ActiveJobParts {
   watched: boolean
 }
 
+const UNREADABLE = 'What the job needs to go on cannot be read.'
+
 /** What a job needs of its surroundings. */
 export interface JobHost {
   readonly events: EventLog
@@ -63,7 +68,9 @@ export interface JobHost {
   /** Finds the plan of a workflow that a node of this job calls, and its graph as JSON text; `pinned` is the graph that it called before. */
   loadPlan(row: JobTable, workflow_id: string, pinned: string | null): Promise<{ plan: Plan; body: string }>
   /** What the nodes of an owner's jobs may use. */
-  servicesOf(owner: Scope): NodeServices
+  servicesOf(job: JobTable): NodeServices
+  /** What holds a job to what it may cost, by what it has spent so far; null: nothing does. */
+  budgetOf(spending: () => Spending): Hold | null
   /** What the history of a job says already. */
   told(row: JobTable): Told
   /** The job may run: its turn has come. */
@@ -89,11 +96,13 @@ export class ActiveJob implements Contender, JournalHost {
   readonly #publication: Publication
   #known: JobMemory | null = null
   #run: JobRun | null = null
+  #recorder: Recorder | null = null
   #early: EarlyInputs | null = null
   #told = Told.nothing()
   #messages = 0
   #forced: Ending | null = null
-  #unwritable: Ending | null = null
+  /** What its run cannot go on from, whatever that says. */
+  #broken: Ending | null = null
   #done = false
 
   constructor(parts: ActiveJobParts, host: JobHost) {
@@ -159,8 +168,15 @@ export class ActiveJob implements Contender, JournalHost {
     return this.memory.failures.get(scope) ?? null
   }
 
+  /** Where the file of a large value cannot be read the job ends: what followed from it might come out differently. */
   recall(firing: string): Remembered | null {
-    return this.memory.recall(firing)
+    try {
+      return this.memory.recall(firing)
+    } catch (cause) {
+      this.#host.log.error({ err: cause, job_id: this.row.id }, 'what a job remembers cannot be read')
+      this.#broken ??= interrupted(UNREADABLE)
+      throw cause
+    }
   }
 
   remember(entry: Entry): void {
@@ -215,7 +231,7 @@ export class ActiveJob implements Contender, JournalHost {
   start(): void {
     const { row } = this
     if (!this.memory.readable) {
-      this.end(interrupted('What the job needs to go on cannot be read.'))
+      this.end(interrupted(UNREADABLE))
       this.#host.released(this)
       return
     }
@@ -232,12 +248,17 @@ export class ActiveJob implements Contender, JournalHost {
 
   #newRun(): JobRun {
     const { row, memory } = this
+    this.#recorder = recorder(this, this.#host.log)
     return new JobRun({
       plan: this.plan,
       memory,
       seed: row.seed,
-      observer: recorder(this, this.#host.log),
-      services: this.#host.servicesOf(row),
+      observer: this.#recorder,
+      services: telling(
+        this.#host.servicesOf(row),
+        (use) => this.#used(use),
+        this.#host.budgetOf(() => memory.spending),
+      ),
       journal: this,
       fed: this.#options.fed,
       deadline: deadlineOf(row, this.#options),
@@ -246,6 +267,11 @@ export class ActiveJob implements Contender, JournalHost {
       overdue: () => this.#overdue(),
       ended: (outcome) => this.#ended(outcome),
     })
+  }
+
+  /** What is told after its end comes too late for its result. */
+  #used(use: ModelUse): void {
+    if (!this.#done && !this.terminal) this.remember(['use', use])
   }
 
   /** The same graph is called again, whatever has become of the workflow. */
@@ -260,6 +286,7 @@ export class ActiveJob implements Contender, JournalHost {
   cancel(): void {
     const { status } = this.row
     if (status === 'cancel_requested' || next(status, 'cancel') === null) return
+    this.#tellRest()
     if (next(status, 'cancel') === 'cancelled') return this.#finish(CANCELLED_BEFORE_START)
     this.#wakes()
     this.#move('cancel')
@@ -270,6 +297,7 @@ export class ActiveJob implements Contender, JournalHost {
 
   /** Ends a job of which nothing runs. */
   end(ending: Ending): void {
+    this.#tellRest()
     this.#finish(this.row.status === 'cancel_requested' ? CANCELLED : ending)
   }
 
@@ -292,7 +320,8 @@ export class ActiveJob implements Contender, JournalHost {
 
   #ended(outcome: Outcome): void {
     if (!this.#done && !this.#writer.closed) {
-      const forced = this.#unwritable ?? (outcome.status === 'cancelled' ? this.#forced : null)
+      if (outcome.status !== 'suspended' || this.row.status === 'cancel_requested') this.#recorder?.settle()
+      const forced = this.#broken ?? (outcome.status === 'cancelled' ? this.#forced : null)
       if (forced) this.#finishAs(forced)
       else if (outcome.status === 'suspended') this.#suspend(outcome.waiting)
       else this.#finishAs(endingOf(outcome))
@@ -308,9 +337,17 @@ export class ActiveJob implements Contender, JournalHost {
     row.waiting = JSON.stringify(stored)
     row.wake_at = wakes.length === 0 ? null : Math.min(...wakes)
     this.#run = null
+    const rest = this.#recorder!.rest()
+    if (rest.length > 0 || this.memory.rest.length > 0) this.remember(['rest', rest])
     this.#done = true
     this.#move('suspend')
     this.#status('suspended', null, jobFrame(this.row))
+  }
+
+  /** What its run held back of outputs, where it waited for something outside and does not go on. */
+  #tellRest(): void {
+    if (this.row.status !== 'paused') return
+    for (const [event, frame] of this.memory.rest) this.append(event, frame)
   }
 
   /** It does not wait for anything any more. */
@@ -339,7 +376,7 @@ export class ActiveJob implements Contender, JournalHost {
         plan,
         publication: this.#publication,
         publisher: this.#publisher,
-        params: () => this.memory.params,
+        memory: () => this.memory,
         sequence: this.feed.sequence + 1,
         now: this.#host.platform.timestamp(),
       },
@@ -372,11 +409,20 @@ export class ActiveJob implements Contender, JournalHost {
     return this.#told.node(node_id, status)
   }
 
-  /** Takes in a value of an output: what is to be shown of it, or null where the history has it already. */
-  publish(node_id: string, output_name: string, value: unknown) {
+  /** Takes in a value of an output: what is to be shown now that the history does not have yet. */
+  publish(node_id: string, output_name: string, value: unknown): Published[] {
     const published = this.#stored(() => this.#publication.add(node_id, output_name, value))
-    for (const extra of published.extras) this.write(extra)
-    return this.#told.output(output_name) ? null : published
+    for (const extra of published.flatMap(({ extras }) => extras)) this.write(extra)
+    return this.#untold(output_name, published)
+  }
+
+  /** The same where no value follows. */
+  publishRest(output_name: string, whole: boolean): Published[] {
+    return this.#untold(output_name, this.#publication.end(output_name, whole))
+  }
+
+  #untold(output_name: string, published: readonly Published[]): Published[] {
+    return published.filter(() => !this.#told.output(output_name))
   }
 
   /** Where the disk takes no media, the job stops here and goes on when there is room. */
@@ -393,9 +439,13 @@ export class ActiveJob implements Contender, JournalHost {
     return this.#publisher.redact(value)
   }
 
+  textStream(): TextStream {
+    return this.#publisher.textStream()
+  }
+
   /** A value of an output cannot be stored: the job fails there, whatever else its run says. */
   unwritable(node_id: string, output_name: string): void {
-    this.#unwritable ??= unwritable(node_id, output_name)
+    this.#broken ??= unwritable(node_id, output_name)
   }
 
   #status(

@@ -1,6 +1,8 @@
 // What is sent to a job while it waits for its turn: values and ends of its streamed inputs and properties of its nodes. It answers as the
 // execution would, and bounds what the job keeps for its start.
+
 import type { PushResult } from '../engine/execution.ts'
+import { givenParam } from '../engine/given.ts'
 import type { Plan, PlanInput } from '../engine/plan.ts'
 import { applicable } from '../engine/updates.ts'
 import { jsonText } from '../json.ts'
@@ -29,7 +31,7 @@ export class EarlyInputs implements Inlet {
   ) {
     this.#plan = plan
     this.#begun = begun
-    const given = ({ name }: PlanInput) => !fed || (Object.hasOwn(params, name) && (params[name] ?? null) !== null)
+    const given = (input: PlanInput) => !fed || givenParam(input, params) !== null
     this.#given = new Set(plan.inputs.filter(given).map(({ name }) => name))
     for (const [what, name, value] of earlier) {
       if (what === 'push') this.pushInput(name, value)

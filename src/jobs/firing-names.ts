@@ -2,7 +2,7 @@
 import type { FailedAttempts, FiringEnd, Journal, Remembered, WaitRequest } from '../engine/journal.ts'
 import type { Outputs } from '../engine/node-type.ts'
 import type { RunError } from '../engine/observer.ts'
-import type { Entry } from './memory.ts'
+import type { Entry } from './entry.ts'
 
 /** A firing, by the parts of its name. */
 export interface FiringName {
@@ -78,6 +78,14 @@ export class JobJournal implements Journal {
 
   start(node_id: string, path: string): Promise<void> {
     return this.#host.rememberDurably(['start', this.name(node_id, path)])
+  }
+
+  step(node_id: string, path: string, name: string, call: number): Promise<void> {
+    return this.#host.rememberDurably(['step', this.name(node_id, path), name, { call, begun: true }])
+  }
+
+  stepEnd(node_id: string, path: string, name: string, value: unknown): Promise<void> {
+    return this.#host.rememberDurably(['done', this.name(node_id, path), name, value])
   }
 
   attempt(node_id: string, path: string, attempts: FailedAttempts): void {

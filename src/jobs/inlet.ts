@@ -1,6 +1,6 @@
 // Where a job takes what is sent to it, whether it runs already or waits for its turn. What it takes it remembers.
 import type { PushResult } from '../engine/execution.ts'
-import type { Entry } from './memory.ts'
+import type { Entry } from './entry.ts'
 
 export interface Inlet {
   /** `full`: no more is kept at present. */

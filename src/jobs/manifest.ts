@@ -1,8 +1,9 @@
-// The result of a completed job: output values, assets and provenance.
-import type { ResultManifest } from '../../generated/types.ts'
+// The result of a completed job: output values, assets, cost and provenance.
+import type { PreflightSummary, ResultManifest } from '../../generated/types.ts'
 import type { JobTable } from '../db/schema.ts'
 import type { Plan } from '../engine/plan.ts'
 import type { Publication } from './publication.ts'
+import type { Estimate, Spending } from './spending.ts'
 
 /** Output values by name: a list where the output is a stream, else the value. One that got nothing is missing, which null is not. */
 export function outputValues(plan: Plan, lists: Readonly<Record<string, unknown[]>>): Record<string, unknown> {
@@ -32,28 +33,46 @@ export function allOutputs(plan: Plan, values: Readonly<Record<string, unknown>>
   return { ...values, ...Object.fromEntries(nothing) }
 }
 
-/** `inputs` are the parameters as provenance shows them. */
-export function buildManifest(
-  row: JobTable,
-  plan: Plan,
-  publication: Publication,
-  inputs: Readonly<Record<string, unknown>>,
-  completed_at: string,
-): ResultManifest {
+export interface ManifestParts {
+  readonly row: JobTable
+  readonly plan: Plan
+  readonly publication: Publication
+  /** The parameters as provenance shows them. */
+  readonly inputs: Readonly<Record<string, unknown>>
+  readonly spending: Spending
+  /** RFC 3339. */
+  readonly completed_at: string
+}
+
+export function buildManifest({
+  row,
+  plan,
+  publication,
+  inputs,
+  spending,
+  completed_at,
+}: ManifestParts): ResultManifest {
   return {
     version: 1,
     job_id: row.id,
     completed_at,
     outputs: outputValues(plan, publication.lists),
     assets: publication.assets,
-    cost: null,
+    cost: spending.cost(estimateOf(row)),
     provenance: {
       workflow_id: row.workflow_id,
       workflow_revision: row.workflow_etag,
       inputs,
-      providers: [],
-      models: [],
+      providers: spending.providers,
+      models: spending.models,
       seed: row.seed,
     },
   } as ResultManifest
+}
+
+/** What the preflight that admitted the job had estimated; null where there was none, or it knew of no amount. */
+function estimateOf({ preflight }: Pick<JobTable, 'preflight'>): Estimate | null {
+  const cost = preflight === null ? null : (JSON.parse(preflight) as PreflightSummary).cost
+  const { amount = null, currency = null } = cost ?? {}
+  return amount === null || currency === null ? null : { amount, currency }
 }

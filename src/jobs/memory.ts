@@ -1,63 +1,72 @@
 // What one job remembers beyond its process: its parameters, what its run has done, and what it was sent. It is written in pages, encrypted,
-// in the transactions that write the job's row and events, and read again when the job goes on after an interruption.
-import { deserialize, serialize } from 'node:v8'
-import { insertJournalPage, journalPages, removeJournal } from '../db/job-journal.ts'
+// in the transactions that write the job's row and events, and read again when the job goes on after an interruption. Large values get files of
+// their own before (spilling.ts), and are read when they are asked for.
+import { deserialize } from 'node:v8'
+import { journalPages, removeJournal } from '../db/job-journal.ts'
 import type { Store, Tx } from '../db/store.ts'
-import type { FailedAttempts, FiringEnd, NodeUpdate, Remembered, WaitRequest } from '../engine/journal.ts'
-import { sizeOf } from '../engine/measure.ts'
+import type {
+  FailedAttempts,
+  FiringEnd,
+  NodeUpdate,
+  Remembered,
+  RememberedStep,
+  WaitRequest,
+} from '../engine/journal.ts'
 import type { Outputs } from '../engine/node-type.ts'
 import type { RunError } from '../engine/observer.ts'
-import type { Cipher } from '../vault/vault.ts'
+import type { Entry, ToldOutput } from './entry.ts'
+import { Spending } from './spending.ts'
+import { contentsOf, contextOf, Later, type MemoryTools, type Params, paramsOf, Spilling } from './spilling.ts'
 
-/** One thing to remember. A firing is named as `firing-names.ts` says. */
-export type Entry =
-  | readonly ['start', firing: string]
-  /** An attempt failed, and another one follows: takes the place of the one before, and of the start. */
-  | readonly ['attempt', firing: string, attempts: FailedAttempts]
-  | readonly ['item', firing: string, item: Outputs]
-  | readonly ['end', firing: string, end: FiringEnd]
-  | readonly ['wait', firing: string, request: WaitRequest]
-  | readonly ['answer', firing: string, value: unknown]
-  /** The job's own run, or the called workflow of that scope, ends with a failure. It is the end of no firing: a retry has it run again. */
-  | readonly ['failure', scope: string, error: RunError]
-  /** A value for a streamed input, or its end. */
-  | readonly ['push', input: string, value: unknown]
-  | readonly ['close', input: string]
-  | readonly ['update', update: NodeUpdate]
-  /** The graph of a called workflow, as JSON text: the same one is called again. */
-  | readonly ['graph', workflow_id: string, body: string]
-  /** The job begins to go on after an interruption. */
-  | readonly ['recovery']
-
-/** A firing as it is put together from its entries. */
+/** A firing as it is put together from its entries. Large values may still lie in their files. */
 interface Known {
   started: boolean
   attempts: FailedAttempts | null
-  items: Outputs[]
-  end: FiringEnd | null
+  items: (Outputs | Later)[]
+  steps: Map<string, RememberedStep>
+  end: FiringEnd | Later | null
   wait: WaitRequest | null
   answer: { value: unknown } | null
 }
 
+/** What is known of a firing, whatever its values are. */
+export type KnownFiring = Omit<Remembered, 'items' | 'end'> & {
+  readonly items: readonly unknown[]
+  readonly end: object | null
+}
+
 function unknown(): Known {
-  return { started: false, attempts: null, items: [], end: null, wait: null, answer: null }
+  return { started: false, attempts: null, items: [], steps: new Map(), end: null, wait: null, answer: null }
+}
+
+/** With the values that lie in files. @throws Error where one of them cannot be read */
+function remembered({ items, steps, end, answer, ...rest }: Known): Remembered {
+  const whole = ([name, step]: [string, RememberedStep]): [string, RememberedStep] => [
+    name,
+    { ...step, end: step.end && { value: Later.now(step.end.value) } },
+  ]
+  return {
+    ...rest,
+    items: items.map((item) => Later.now(item)),
+    steps: new Map([...steps].map(whole)),
+    end: Later.now(end),
+    answer: answer && { value: Later.now(answer.value) },
+  }
 }
 
 /**
- * What a new run takes over of a firing: all, so that it has ended or has its answer; what it had begun with, attempts that failed and the
- * items of its stream; or nothing.
+ * What a new run takes over of a firing: all, so that it has ended or has its answer; what it had begun with, attempts that failed,
+ * steps and the items of its stream; or nothing.
  */
 export type Reuse = 'all' | 'begun' | 'nothing'
 
-/** About how many characters of values a page holds: what is sealed at once must not hold up the process. */
-const PAGE_WEIGHT = 4_000_000
-/** What an entry counts besides its value, which stands last. */
-const ENTRY_WEIGHT = 32
+/** Kinds that are asked for while the run goes on. */
+const LEARNT_ALWAYS: ReadonlySet<Entry[0]> = new Set<Entry[0]>(['wait', 'answer', 'graph', 'use'])
 
-type Params = Readonly<Record<string, unknown>>
+const NOTHING_WRITTEN = { entries: 0, pages: 0, forgets: false, released: false }
 
 export class JobMemory {
-  readonly #cipher: Cipher
+  readonly #tools: MemoryTools
   readonly #job_key: number
   readonly #params: Params
   readonly #known = new Map<string, Known>()
@@ -67,41 +76,51 @@ export class JobMemory {
   readonly graphs = new Map<string, string>()
   /** What the job's own run, and called workflows by their scope, had come to. */
   readonly failures = new Map<string, RunError>()
+  /** What the job has used of models. */
+  readonly spending = new Spending()
   readable = true
+  readonly #spilling: Spilling
   #staged: Entry[] = []
-  /** How many of them, and how many pages, the commit under way writes. */
-  #writing = { entries: 0, pages: 0 }
+  /** How many of them, and how many pages, the commit under way writes; whether it forgets all, and releases files by that. */
+  #writing = NOTHING_WRITTEN
   #pages: number
   #begun = false
+  /** What is to be told of outputs where it ends while it waits. */
+  rest: readonly ToldOutput[] = []
   /** How often it went on after an interruption and had nothing to remember until the next one. */
   idle_recoveries = 0
 
-  private constructor(cipher: Cipher, job_key: number, params: Params, pages: number) {
-    this.#cipher = cipher
+  private constructor(tools: MemoryTools, job_key: number, params: Params, pages: number) {
+    this.#tools = tools
     this.#job_key = job_key
     this.#params = params
     this.#pages = pages
+    this.#spilling = new Spilling(tools, job_key)
   }
 
   /** The memory of a job that has not begun. */
-  static fresh(cipher: Cipher, job_key: number, params: Params): JobMemory {
-    return new JobMemory(cipher, job_key, params, 0)
+  static fresh(tools: MemoryTools, job_key: number, params: Params): JobMemory {
+    return new JobMemory(tools, job_key, params, 0)
   }
 
   /** The memory of a job whose own cannot be read: it is empty, and nothing is written. */
-  static unreadable(cipher: Cipher, job_key: number): JobMemory {
-    const memory = new JobMemory(cipher, job_key, {}, 0)
+  static unreadable(tools: MemoryTools, job_key: number): JobMemory {
+    const memory = new JobMemory(tools, job_key, {}, 0)
     memory.readable = false
     return memory
   }
 
-  /** The memory of a stored job, or null where there is none. @throws VaultError where it was written under another key */
-  static load(store: Store, cipher: Cipher, job_key: number): JobMemory | null {
+  /**
+   * The memory of a stored job, or null where there is none.
+   * @throws VaultError where it was written under another key; Error where the file of a large value that is needed at once cannot be read
+   */
+  static load(store: Store, tools: MemoryTools, job_key: number): JobMemory | null {
     const [first, ...rest] = store.read((tx) => journalPages(tx, job_key))
     if (first?.page !== 0) return null
+    const { cipher, spilled } = tools
     const open = (body: Uint8Array, page: number) => deserialize(cipher.open(body, contextOf(job_key, page))) as unknown
-    const memory = new JobMemory(cipher, job_key, open(first.body, 0) as Params, 1 + rest.length)
-    for (const { body, page } of rest) for (const entry of open(body, page) as Entry[]) memory.#learn(entry)
+    const memory = new JobMemory(tools, job_key, paramsOf(open(first.body, 0), spilled), 1 + rest.length)
+    for (const { body, page } of rest) for (const entry of contentsOf(open(body, page), spilled)) memory.#learn(entry)
     return memory
   }
 
@@ -109,11 +128,14 @@ export class JobMemory {
     return this.#params
   }
 
-  /** What is known of a firing. It is asked for once, so that what had ended is let go of. */
+  /**
+   * What is known of a firing. It is asked for once, so that what had ended is let go of.
+   * @throws Error where the file of a large value cannot be read
+   */
   recall(firing: string): Remembered | null {
     const known = this.#known.get(firing)
     if (known?.end) this.#known.delete(firing)
-    return known ?? null
+    return known ? remembered(known) : null
   }
 
   /** The run has what it was sent until now: from here on only what it waits for is kept in memory. */
@@ -132,30 +154,51 @@ export class JobMemory {
 
   /** Keeps an entry, to be written with the next commit. */
   stage(entry: Entry): void {
-    this.#staged.push(entry)
-    if (!this.#begun || entry[0] === 'wait' || entry[0] === 'answer' || entry[0] === 'graph') this.#learn(entry)
+    this.#staged.push(this.#spilling.bounded(entry))
+    if (!this.#begun || LEARNT_ALWAYS.has(entry[0])) this.#learn(entry)
+    else if (entry[0] === 'end') this.#known.get(entry[1])?.steps.clear()
   }
 
-  /** Writes what is staged, the parameters with the first page. It may be asked for more than once before `written`. */
-  write(tx: Tx, attempt: number): void {
+  /** How many entries are staged. */
+  get staged(): number {
+    return this.#staged.length
+  }
+
+  /**
+   * Gives what is staged and large files of its own; null: nothing is that has none yet, so that all of it may be written.
+   * It rejects with what `signal` was aborted with, or what the file system throws; nothing is left of the files then.
+   */
+  spill(signal: AbortSignal): Promise<void> | null {
+    if (!this.readable) return null
+    return this.#spilling.spill(this.#pages === 0 ? this.#params : null, this.#staged, signal)
+  }
+
+  /** Writes the first `entries` of what is staged, the parameters with the first page. It may be asked for more than once before `written`. */
+  write(tx: Tx, attempt: number, entries: number): void {
     if (!this.readable) return
-    let page = this.#pages
-    if (page === 0) this.#insert(tx, page++, attempt, this.#params)
-    for (const entries of pagesOf(this.#staged)) this.#insert(tx, page++, attempt, entries)
-    this.#writing = { entries: this.#staged.length, pages: page - this.#pages }
+    const pages = this.#spilling.write(tx, attempt, {
+      from: this.#pages,
+      params: this.#params,
+      entries: this.#staged.slice(0, entries),
+    })
+    this.#writing = { entries, pages, forgets: false, released: false }
   }
 
-  /** What `write` wrote is committed. */
-  written(): void {
-    const { entries, pages } = this.#writing
-    this.#pages += pages
-    this.#staged.splice(0, entries)
-    this.#writing = { entries: 0, pages: 0 }
-  }
-
-  /** Removes what is stored, when nobody will ask for it again. */
+  /** Removes what is stored, when nobody will ask for it again, nor for what is staged. */
   forget(tx: Tx): void {
-    if (this.#pages > 0) removeJournal(tx, this.#job_key)
+    const released = this.#pages > 0 && removeJournal(tx, this.#job_key) > 0
+    this.#writing = { entries: this.#staged.length, pages: 0, forgets: true, released }
+  }
+
+  /** What `write` wrote, or `forget` removed, is committed. */
+  written(): void {
+    const { entries, pages, forgets, released } = this.#writing
+    const staged = this.#staged.splice(0, entries)
+    this.#pages += pages
+    this.#writing = NOTHING_WRITTEN
+    this.#spilling.settle(staged)
+    if (forgets) this.#spilling.drop(staged)
+    if (released) this.#tools.spilled.removeSoon()
   }
 
   /** Whether nothing is known of any firing. */
@@ -164,21 +207,20 @@ export class JobMemory {
   }
 
   /** What is known of firings, by their names. */
-  get firings(): ReadonlyMap<string, Remembered> {
+  get firings(): ReadonlyMap<string, KnownFiring> {
     return this.#known
   }
 
-  /** What a new run of the same graph takes over: what it was given and sent, of firings what `reuse` says, and the graphs that are the `same`. */
+  /**
+   * What a new run of the same graph takes over: what it was given and sent, of firings what `reuse` says, the graphs that are the `same`, and
+   * what was used of models.
+   */
   *reusable(reuse: (firing: string) => Reuse, same: (workflow_id: string) => boolean): Generator<Entry> {
     for (const [firing, known] of this.#known) yield* reusableOf(firing, known, reuse(firing))
     yield* this.inputs
     for (const update of this.updates) yield ['update', update]
     for (const [workflow_id, body] of this.graphs) if (same(workflow_id)) yield ['graph', workflow_id, body]
-  }
-
-  #insert(tx: Tx, page: number, attempt: number, content: unknown): void {
-    const body = this.#cipher.seal(serialize(content), contextOf(this.#job_key, page))
-    insertJournalPage(tx, { job_key: this.#job_key, page, attempt, body })
+    for (const use of this.spending.uses) yield ['use', use]
   }
 
   #of(firing: string): Known {
@@ -197,14 +239,15 @@ export class JobMemory {
   }
 }
 
-function* reusableOf(
-  firing: string,
-  { started, attempts, items, end, wait, answer }: Known,
-  reuse: Reuse,
-): Generator<Entry> {
+function* reusableOf(firing: string, known: Known, reuse: Reuse): Generator<Entry> {
   if (reuse === 'nothing') return
+  const { started, attempts, items, steps, end, wait, answer } = remembered(known)
   if (attempts) yield ['attempt', firing, { ...attempts, forgiven: attempts.failed, next_at: 0 }]
   if (reuse === 'all' && started) yield ['start', firing]
+  for (const [name, { call, end: over }] of steps) {
+    yield ['step', firing, name, { call, begun: over !== null }]
+    if (over) yield ['done', firing, name, over.value]
+  }
   for (const item of items) yield ['item', firing, item]
   if (reuse === 'begun') return
   if (end) yield ['end', firing, end]
@@ -221,17 +264,32 @@ type Learner<Kind extends Entry[0]> = (
 ) => void
 
 const LEARN: { [Kind in Exclude<Entry[0], 'recovery'>]: Learner<Kind> } = {
+  rest: (memory, [, told]) => {
+    memory.rest = told
+  },
   start: (_, [, firing], of) => {
     of(firing).started = true
   },
   attempt: (_, [, firing, attempts], of) => {
-    Object.assign(of(firing), { started: false, attempts })
+    const known = of(firing)
+    for (const [name, { end }] of known.steps) if (!end) known.steps.delete(name)
+    Object.assign(known, { started: false, attempts })
+  },
+  step: (_, [, firing, name, step], of) => {
+    of(firing).steps.set(name, { ...step, end: null })
+  },
+  done: (_, [, firing, name, value], of) => {
+    const { steps } = of(firing)
+    steps.set(name, { ...steps.get(name)!, end: { value } })
   },
   item: (_, [, firing, item], of) => {
     of(firing).items.push(item)
   },
   end: (_, [, firing, end], of) => {
-    of(firing).end = end
+    const known = of(firing)
+    known.end = end
+    // Nobody asks for them any more.
+    known.steps.clear()
   },
   wait: (_, [, firing, request], of) => {
     of(firing).wait = request
@@ -244,23 +302,5 @@ const LEARN: { [Kind in Exclude<Entry[0], 'recovery'>]: Learner<Kind> } = {
   close: (memory, entry) => memory.inputs.push(entry),
   update: (memory, [, update]) => memory.updates.push(update),
   graph: (memory, [, workflow_id, body]) => memory.graphs.set(workflow_id, body),
-}
-
-function contextOf(job_key: number, page: number): string {
-  return `${job_key}/${page}`
-}
-
-function pagesOf(entries: readonly Entry[]): Entry[][] {
-  const pages: Entry[][] = []
-  let weight = PAGE_WEIGHT
-  for (const [at, entry] of entries.entries()) {
-    if (weight >= PAGE_WEIGHT) {
-      pages.push([])
-      weight = 0
-    }
-    pages.at(-1)!.push(entry)
-    // Most commits have few entries, and of the last one nobody needs to know.
-    if (at < entries.length - 1) weight += ENTRY_WEIGHT + sizeOf(entry.at(-1))
-  }
-  return pages
+  use: (memory, [, use]) => memory.spending.add(use),
 }

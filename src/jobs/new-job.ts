@@ -28,6 +28,17 @@ export interface Submission {
   watched: boolean
   /** Whether values may be sent to its streamed inputs while it runs; otherwise they end at once. */
   fed: boolean
+  /** What admits it, where its door asks for more than the others do. */
+  admission?: Admission
+}
+
+export interface Admission {
+  /** Tells a repeated request from another one, in place of what `requestHash` says. */
+  readonly request_sha256: string
+  /** The workflow must still be this one. */
+  readonly workflow_etag: string
+  /** The preflight that it passed, as JSON text that may be shown. */
+  readonly preflight: string
 }
 
 /**
@@ -71,6 +82,8 @@ export interface NewJob {
   name: string | null
   options: StoredOptions
   seed: number
+  /** The preflight that admits it, as JSON text that may be shown. */
+  preflight?: string | null
 }
 
 /** The row of a job that has just been admitted. */
@@ -100,6 +113,7 @@ export function newRow(scope: Scope, of: NewJob, platform: Platform): JobTable {
     seed: of.seed,
     waiting: null,
     wake_at: null,
+    preflight: of.preflight ?? null,
   }
 }
 

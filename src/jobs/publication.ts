@@ -3,6 +3,7 @@
 import type { AssetReference, ManifestAsset } from '../../generated/types.ts'
 import type { JobTable } from '../db/schema.ts'
 import type { Plan } from '../engine/plan.ts'
+import type { TextStream } from './text-chunks.ts'
 import type { Extra } from './writer.ts'
 
 /** Where a value of an output belongs. */
@@ -22,10 +23,25 @@ export interface StoredValue {
   readonly extras: readonly Extra[]
 }
 
+/** Texts of a stream that may be parts of one. What may be told of them comes in the same order. */
+export interface StreamedTexts {
+  /** How many are held back. */
+  readonly waiting: number
+  push(text: string): readonly string[]
+  /** The rest: nothing follows. */
+  end(): readonly string[]
+  /** The same where more would have followed. */
+  cut(): readonly string[]
+}
+
 /** Makes values fit to be shown and kept. */
 export interface Publisher {
   /** The same value with known secrets replaced. */
   redact<T>(value: T): T
+  /** The same for the texts of one stream. */
+  texts(): StreamedTexts
+  /** The same for the pieces of one text. */
+  textStream(): TextStream
   /** The parameters of a job as its provenance shows them. */
   provenance(params: Readonly<Record<string, unknown>>): Record<string, unknown>
   /** Stores the media in a value. The same place and content give the same asset again. */
@@ -42,14 +58,14 @@ export interface Published {
 export class Publication {
   readonly #row: JobTable
   readonly #publisher: Publisher
-  readonly #streams: ReadonlySet<string>
+  readonly #streams: ReadonlyMap<string, StreamedTexts>
   readonly #lists: Map<string, unknown[]>
   readonly assets: ManifestAsset[] = []
 
   constructor(row: JobTable, plan: Plan, publisher: Publisher) {
     this.#row = row
     this.#publisher = publisher
-    this.#streams = new Set(plan.outputs.flatMap(({ name, stream }) => (stream ? [name] : [])))
+    this.#streams = new Map(plan.outputs.flatMap(({ name, stream }) => (stream ? [[name, publisher.texts()]] : [])))
     this.#lists = new Map(plan.outputs.map(({ name }) => [name, []]))
   }
 
@@ -58,18 +74,44 @@ export class Publication {
     return Object.fromEntries(this.#lists)
   }
 
-  /** Takes in the next value of an output. */
-  add(node_id: string, output_name: string, value: unknown): Published {
+  /**
+   * Takes in the next value of an output, and gives what may be shown of it and of those before. The texts of a stream may be parts of one, in which a
+   * secret stands across them: some wait until that is known.
+   */
+  add(node_id: string, output_name: string, value: unknown): Published[] {
     const list = this.#lists.get(output_name)!
-    const place = { row: this.#row, node_id, output_name, ordinal: list.length }
-    const { value: stored, found, extras } = this.#publisher.store(value, place)
+    const texts = this.#streams.get(output_name)
+    const ordinal = list.length + (texts?.waiting ?? 0)
+    const {
+      value: stored,
+      found,
+      extras,
+    } = this.#publisher.store(value, {
+      row: this.#row,
+      node_id,
+      output_name,
+      ordinal,
+    })
+    if (texts && typeof stored === 'string' && found.length === 0) return this.#shown(output_name, texts.push(stored))
+    const before = this.end(output_name)
     const shown = this.#publisher.redact(stored)
-    const prefix = this.#streams.has(output_name) ? [list.length] : []
+    const prefix = texts ? [ordinal] : []
     // Keys are redacted as those of the value are: the paths lead through what is shown.
     for (const { path, asset } of found)
       this.assets.push({ output_name, path: [...prefix, ...this.#publisher.redact(path)], asset })
     list.push(shown)
     const whole = found.find(({ path }) => path.length === 0)
-    return { value: shown, asset: whole?.asset ?? null, extras }
+    return [...before, { value: shown, asset: whole?.asset ?? null, extras }]
+  }
+
+  /** What waits of an output: no value follows that may belong to it. `whole`: it came to its end, and was not cut. */
+  end(output_name: string, whole = true): Published[] {
+    const texts = this.#streams.get(output_name)
+    return this.#shown(output_name, (whole ? texts?.end() : texts?.cut()) ?? [])
+  }
+
+  #shown(output_name: string, texts: readonly string[]): Published[] {
+    this.#lists.get(output_name)!.push(...texts)
+    return texts.map((value) => ({ value, asset: null, extras: [] }))
   }
 }

@@ -1,26 +1,37 @@
-// Makes values fit to be shown and kept: secrets replaced, media stored as assets.
-import type { Assets } from '../assets/assets.ts'
+// Makes values fit to be shown and kept: secrets replaced, media stored: as assets, or where the job is to leave none, as temporary files.
+import { type Assets, referenceTo } from '../assets/assets.ts'
 import { mediaByReference } from '../assets/media.ts'
+import type { TemporaryStore } from '../assets/temporary.ts'
+import { RedactedItems } from '../redaction/items.ts'
 import type { Redactor } from '../redaction/redactor.ts'
+import { RedactedStream } from '../redaction/stream.ts'
 import { mediaDescribed } from './provenance.ts'
 import type { PublishedPlace, Publisher, StoredValue } from './publication.ts'
+import { optionsOf } from './stored-options.ts'
 import type { Extra } from './writer.ts'
 
 /** Encoded media of at most so many characters stays inline; bytes never do. */
 export const LARGEST_INLINE = 16_384
 
-export function publisherWith(redactor: Redactor, assets: Assets): Publisher {
+export interface Stores {
+  readonly assets: Assets
+  readonly temporary: TemporaryStore
+}
+
+export function publisherWith(redactor: Redactor, stores: Stores): Publisher {
   return {
     redact: (value) => redactor.value(value),
+    texts: () => new RedactedItems(redactor),
+    textStream: () => new RedactedStream(redactor),
     provenance: (params) =>
       redactor.value(mediaDescribed(params, LARGEST_INLINE), { names: true }) as Record<string, unknown>,
-    store: (value, place) => withMediaStored(redactor, assets, value, place),
+    store: (value, place) => withMediaStored(redactor, stores, value, place),
   }
 }
 
 function withMediaStored(
   redactor: Redactor,
-  assets: Assets,
+  { assets, temporary }: Stores,
   value: unknown,
   { row, node_id, output_name, ordinal }: PublishedPlace,
 ): StoredValue {
@@ -30,10 +41,16 @@ function withMediaStored(
     persist(bytes, content_type, path, name) {
       const place = { job_key: row.key, output_name, ordinal, path: [...path] }
       const shown = redactor.value({ content_type, name })
+      if (optionsOf(row).asset_persistence === 'temporary') return temporary.keep(row, bytes, place, shown)
       const about = { ...shown, workflow_id: row.workflow_id, job_id: row.id, node_id, place }
       const prepared = assets.prepare(row, bytes, about)
       extras.push((tx) => assets.insert(tx, prepared))
       return prepared.reference
+    },
+    known(asset_id, uri) {
+      const asset = assets.findById(row, asset_id)
+      const reference = asset && referenceTo(asset)
+      return reference?.uri === uri ? { ...reference, name: redactor.value(reference.name) } : null
     },
   })
   return { ...stored, extras }

@@ -1,18 +1,25 @@
 // Who may run now and who waits: limits over all jobs, per user and per workflow, first come first served within them.
 import { ServiceError } from '../errors.ts'
 
-/** What the queue needs to know of a job. */
-export interface Contender {
+/** What decides whether a job may run now. */
+interface Claim {
   readonly user: string
   /** The workflow within its owner. */
   readonly workflow: string
   /** True: waits while another job of its workflow runs. */
   readonly exclusive: boolean
+}
+
+/** What the queue needs to know of a job. */
+export interface Contender extends Claim {
   /** Called once when the job may run. */
   admit(): void
   /** Called when its place in the queue has changed: 1 for the next. */
   moved(position: number): void
 }
+
+/** What a job would meet now: a slot, a place in the queue, or none. */
+export type Outlook = 'start' | 'wait' | 'full'
 
 export interface QueueLimits {
   readonly running: number
@@ -50,6 +57,12 @@ export class Queue {
   /** Takes a slot at once if there is one and nobody of its workflow waits already; the caller then starts the job itself. */
   take(job: Contender): boolean {
     return !this.#waitingOf.has(job.workflow) && this.#occupy(job)
+  }
+
+  /** What a job like this would meet. It takes nothing. */
+  outlook(job: Claim): Outlook {
+    if (!this.#waitingOf.has(job.workflow) && this.#fits(job)) return 'start'
+    return this.#waiting.length < this.#limits.waiting ? 'wait' : 'full'
   }
 
   /** Puts a job at the end. @throws QUEUE_FULL */
@@ -154,7 +167,7 @@ export class Queue {
     return true
   }
 
-  #fits(job: Contender): boolean {
+  #fits(job: Claim): boolean {
     const ofWorkflow = this.#workflows.get(job.workflow) ?? 0
     return (
       this.#running < this.#limits.running &&

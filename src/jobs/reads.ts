@@ -1,6 +1,8 @@
 // What is read of jobs besides one job's state: lists of them, a page of text at a time, and how a job that has ended is deleted.
+
 import { setImmediate } from 'node:timers/promises'
 import type { JobSnapshot, JobStatus } from '../../generated/types.ts'
+import { decodeNumber, encodeNumber } from '../cursor.ts'
 import { listedJobs } from '../db/job-lists.ts'
 import { removeJob, within } from '../db/job-removal.ts'
 import { jobByKey } from '../db/jobs.ts'
@@ -8,13 +10,12 @@ import type { JobTable } from '../db/schema.ts'
 import type { Scope } from '../db/scope.ts'
 import type { Store } from '../db/store.ts'
 import { ServiceError } from '../errors.ts'
-import { decodeRevision, encodeRevision } from '../workflows/cursor.ts'
 import type { JobHandle, JobService } from './service.ts'
 import { isTerminal, storedStatuses } from './states.ts'
 
 interface Parts {
   readonly store: Store
-  readonly jobs: Pick<JobService, 'get' | 'living' | 'snapshot'>
+  readonly jobs: Pick<JobService, 'get' | 'living' | 'snapshot' | 'removeFiles'>
 }
 
 export interface JobQuery {
@@ -44,12 +45,12 @@ const REMOVAL_MS = 3
  */
 export function listJobs(parts: Parts, scope: Scope, query: JobQuery): JobPage {
   const limit = query.limit ?? DEFAULT_LIMIT
-  const before = decodeRevision(query.cursor) ?? Number.MAX_SAFE_INTEGER
+  const before = decodeNumber(query.cursor) ?? Number.MAX_SAFE_INTEGER
   const statuses = storedStatuses(query.status ?? null)
   const filter = { workflow_id: query.workflow_id ?? null, statuses, before, limit: limit + 1 }
   const keys = parts.store.read((tx) => listedJobs(tx, scope, filter))
   const shown = keys.slice(0, limit)
-  const next = keys.length > limit ? encodeRevision(shown.at(-1)!) : null
+  const next = keys.length > limit ? encodeNumber(shown.at(-1)!) : null
   return { text: snapshots(parts, scope, shown, new Set(statuses)), next }
 }
 
@@ -84,7 +85,7 @@ export function snapshotText(jobs: Pick<JobService, 'snapshot'>, { row, active }
 }
 
 /**
- * Deletes a job that has ended, with its events, its journal and the keys that lead to it.
+ * Deletes a job that has ended, with its events, its journal with its files, and the keys that lead to it.
  * @throws JOB_NOT_FOUND, JOB_EXPIRED, JOB_NOT_TERMINAL
  */
 export async function deleteJob({ store, jobs }: Parts, scope: Scope, job_id: string): Promise<void> {
@@ -93,4 +94,5 @@ export async function deleteJob({ store, jobs }: Parts, scope: Scope, job_id: st
   const removed = await store.write((tx) => removeJob(tx, row, within(REMOVAL_MS)))
   // Somebody was quicker.
   if (!removed) throw new ServiceError('JOB_NOT_FOUND')
+  jobs.removeFiles()
 }

@@ -1,10 +1,13 @@
 // Turns what the engine says of a run into events and frames of its job.
 import { sizeOf } from '../engine/measure.ts'
-import type { NodeStatus, ObservedNode, RunObserver } from '../engine/observer.ts'
-import { typeText } from '../engine/types.ts'
+import type { Chunk, Outputs, ToolTold } from '../engine/node-type.ts'
+import type { NodeStatus, NodeUpdateDetail, ObservedNode, RunObserver } from '../engine/observer.ts'
+import { type TypeMetadata, typeText } from '../engine/types.ts'
 import type { EventBody, JobFrame } from '../events/types.ts'
 import { type Log, logNodeFailure } from '../log.ts'
+import type { ToldOutput } from './entry.ts'
 import type { Published } from './publication.ts'
+import { TextChunks, type TextStream } from './text-chunks.ts'
 
 interface Sink {
   readonly row: { readonly id: string; readonly workflow_id: string }
@@ -12,9 +15,13 @@ interface Sink {
   provisional(frame: () => JobFrame): void
   /** Whether the history has said this of a node before an interruption. */
   toldNode(node_id: string, status: string): boolean
-  /** What is to be shown of a value; null: the history has it already. */
-  publish(node_id: string, output_name: string, value: unknown): Published | null
+  /** What is to be shown now that an output has a further value. The history has none of it yet. */
+  publish(node_id: string, output_name: string, value: unknown): readonly Published[]
+  /** The same where an output has no further value. `whole`: it came to its end, and was not cut. */
+  publishRest(output_name: string, whole: boolean): readonly Published[]
   redact<T>(value: T): T
+  /** For the pieces of one text. */
+  textStream(): TextStream
   unwritable(node_id: string, output_name: string): void
 }
 
@@ -28,20 +35,91 @@ const EVENT_STATUS: Readonly<Record<NodeStatus, 'running' | 'completed' | 'faile
   error: 'failed',
 }
 
+type Place = Pick<Extract<JobFrame, { type: 'tool_call_update' }>, 'job_id' | 'workflow_id' | 'node_id'>
+
+function toolFrame(place: Place, told: ToolTold): JobFrame {
+  const { tool_call_id, name } = told
+  const call = { ...place, tool_call_id, name }
+  return told.kind === 'call'
+    ? ({ type: 'tool_call_update', ...call, arguments: told.arguments } as JobFrame)
+    : ({ type: 'tool_result_update', ...call, result: told.result, error: told.error } as JobFrame)
+}
+
+/**
+ * What is shown of the outputs of a firing. A text that is an item of a stream may be a part of a secret, which nobody can tell from the part: such
+ * texts are told in order, as values of outputs and chunks.
+ */
+function resultOf({ result, streamed }: NodeUpdateDetail): Outputs | null {
+  if (!result || sizeOf(result) > LARGEST_RESULT) return null
+  return Object.fromEntries(
+    Object.entries(result).filter(([name, value]) => typeof value !== 'string' || !streamed?.has(name)),
+  )
+}
+
+/** An output that got a value. */
+interface Output {
+  readonly node: ObservedNode
+  readonly output_name: string
+  readonly type: TypeMetadata
+}
+
+export interface Recorder extends RunObserver {
+  /** Tells what is held back of outputs and chunks: the run has ended. */
+  settle(): void
+  /** What `settle` would tell of outputs, to be told later. To be asked once: nothing more is told of this run. */
+  rest(): ToldOutput[]
+}
+
 /** The observer of one job's run. Node and output changes become durable events; the rest is shown live only. */
-export function recorder(job: Sink, log: Log): RunObserver {
+export function recorder(job: Sink, log: Log): Recorder {
   const { id: job_id, workflow_id } = job.row
   const of = { job_id, workflow_id }
+  const chunks = new TextChunks(() => job.textStream())
+  const outputs = new Map<string, Output>()
   const named = ({ node_id, node_name, node_type }: ObservedNode) => ({
     node_id,
     node_name: job.redact(node_name),
     node_type,
   })
+  const toldOf = ({ node, output_name, type }: Output, { value: shown, asset }: Published): ToldOutput => {
+    const what = { value: shown as never, ...(asset ? { asset } : {}) }
+    const frame = {
+      type: 'output_update',
+      ...of,
+      node_id: node.node_id,
+      node_name: job.redact(node.node_name),
+      output_name,
+      output_type: typeText(type),
+      value: shown,
+      disposition: 'append',
+    } as JobFrame
+    return [{ type: 'output_update', output_name, ...what }, frame]
+  }
+  const tellOutput = (output: Output, published: readonly Published[]) => {
+    for (const one of published) job.append(...toldOf(output, one))
+  }
+  const tellChunks = (node_id: string, told: readonly Chunk[]) => {
+    for (const chunk of told) job.provisional(() => ({ type: 'chunk', ...of, node_id, ...chunk }) as JobFrame)
+  }
+  /** Nothing more comes of a node. `whole`: it came to its end, and was not cut. */
+  const close = (node_id: string, whole: boolean) => {
+    tellChunks(node_id, chunks.close(node_id))
+    const output = outputs.get(node_id)
+    if (output) tellOutput(output, job.publishRest(output.output_name, whole))
+  }
   return {
+    settle() {
+      for (const node_id of new Set([...chunks.nodes, ...outputs.keys()])) close(node_id, false)
+    },
+    rest() {
+      const restOf = (output: Output) => job.publishRest(output.output_name, false).map((one) => toldOf(output, one))
+      return [...outputs.values()].flatMap(restOf)
+    },
     nodeUpdated(node, status, detail) {
       const { node_id, node_type } = node
+      if (status !== 'running') close(node_id, status !== 'error')
       if (job.toldNode(node_id, EVENT_STATUS[status])) return
-      const result = detail?.result && sizeOf(detail.result) <= LARGEST_RESULT ? job.redact(detail.result) : null
+      const result = detail ? resultOf(detail) : null
       const error = detail?.error === undefined ? {} : { error: job.redact(detail.error) }
       job.append({ type: 'node_status', node_id, node_type, status: EVENT_STATUS[status], progress: null, ...error }, {
         type: 'node_update',
@@ -49,28 +127,16 @@ export function recorder(job: Sink, log: Log): RunObserver {
         ...named(node),
         status,
         ...error,
-        result,
+        result: job.redact(result),
       } as JobFrame)
     },
     output(node, output_name, value, type) {
-      const { node_id } = node
+      const output = { node, output_name, type }
+      outputs.set(node.node_id, output)
       try {
-        const published = job.publish(node_id, output_name, value)
-        if (!published) return
-        const { value: shown, asset } = published
-        const what = { value: shown as never, ...(asset ? { asset } : {}) }
-        job.append({ type: 'output_update', output_name, ...what }, {
-          type: 'output_update',
-          ...of,
-          node_id,
-          node_name: job.redact(node.node_name),
-          output_name,
-          output_type: typeText(type),
-          value: shown,
-          disposition: 'append',
-        } as JobFrame)
+        tellOutput(output, job.publish(node.node_id, output_name, value))
       } catch (cause) {
-        job.unwritable(node_id, output_name)
+        job.unwritable(node.node_id, output_name)
         throw cause
       }
     },
@@ -80,10 +146,11 @@ export function recorder(job: Sink, log: Log): RunObserver {
     progress({ node_id }, progress, total) {
       job.provisional(() => ({ type: 'node_progress', ...of, node_id, progress, total }) as JobFrame)
     },
-    chunk({ node_id }, chunk) {
-      job.provisional(
-        () => ({ type: 'chunk', ...of, node_id, ...chunk, content: job.redact(chunk.content) }) as JobFrame,
-      )
+    chunk({ node_id }, chunk, speaker) {
+      tellChunks(node_id, chunks.push(node_id, chunk, speaker))
+    },
+    tool({ node_id }, told) {
+      job.provisional(() => toolFrame({ ...of, node_id }, job.redact(told)))
     },
     log({ node_id }, severity, content) {
       job.provisional(

@@ -8,7 +8,8 @@ import { ServiceError } from '../errors.ts'
 import { runnablePlan } from '../workflows/invalid-graph.ts'
 import type { CompiledGraph } from '../workflows/plans.ts'
 import type { ActiveJob } from './active-job.ts'
-import { type Entry, JobMemory } from './memory.ts'
+import type { Entry } from './entry.ts'
+import { JobMemory } from './memory.ts'
 import { newRow, newSeed } from './new-job.ts'
 import { type CalledGraph, reuseOf } from './reuse.ts'
 import type { Roster } from './roster.ts'
@@ -23,12 +24,12 @@ import { optionsOf } from './stored-options.ts'
 export function retryOf(roster: Roster, scope: Scope, row: JobTable, key: number): ActiveJob {
   if (!isTerminal(row.status)) throw new ServiceError('JOB_NOT_TERMINAL')
   if (row.status === 'completed') throw new ServiceError('CONFLICT', { message: 'The job has completed: run it anew.' })
-  const { store, cipher } = roster.parts
-  const old = JobMemory.load(store, cipher, row.key)
+  const { parts } = roster
+  const old = JobMemory.load(parts.store, parts, row.key)
   if (!old) throw new ServiceError('CONFLICT', { message: 'The inputs of the job are not kept any more: run it anew.' })
   const { compiled, revision, same } = graphNow(roster, scope, row)
   const plan = runnablePlan(compiled)
-  const memory = JobMemory.fresh(cipher, key, old.params)
+  const memory = JobMemory.fresh(parts, key, old.params)
   if (same) for (const entry of reusable(roster, scope, old, plan)) memory.stage(entry)
   const fresh = newRow(
     scope,
@@ -75,7 +76,7 @@ function calledGraph(roster: Roster, scope: Scope, workflow_id: string, body: st
 /** Null where the workflow is gone. */
 function etagNow(roster: Roster, scope: Scope, workflow_id: string): string | null {
   try {
-    return roster.parts.workflows.runnable(scope, workflow_id).compiled.etag
+    return roster.parts.workflows.callable(scope, workflow_id).etag
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'WORKFLOW_NOT_FOUND') return null
     throw error

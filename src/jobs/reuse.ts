@@ -1,10 +1,10 @@
 // What a retry takes over of the firings of the job before it. What had finished is known by its place in the streams around it, so that
 // nothing is taken over from behind a stream that begins again: its items may be others. What must not run twice forbids such a retry.
-import type { Remembered } from '../engine/journal.ts'
+import type { NodeType } from '../engine/node-type.ts'
 import type { Plan } from '../engine/plan.ts'
 import { ServiceError } from '../errors.ts'
 import { callOf, type FiringName, readFiring } from './firing-names.ts'
-import type { Reuse } from './memory.ts'
+import type { KnownFiring, Reuse } from './memory.ts'
 import { Reach } from './reach.ts'
 
 /** A workflow that the job has called. */
@@ -22,7 +22,7 @@ type Fates = (name: FiringName) => Fate
 /** A firing of which something is known. */
 interface Firing {
   readonly name: FiringName
-  readonly known: Remembered
+  readonly known: KnownFiring
 }
 
 /**
@@ -30,7 +30,7 @@ interface Firing {
  * @throws CONFLICT where a firing that had ended would run again, and must not run twice
  */
 export function reuseOf(
-  known: ReadonlyMap<string, Remembered>,
+  known: ReadonlyMap<string, KnownFiring>,
   plan: Plan,
   called: readonly CalledGraph[],
 ): (firing: string) => Reuse {
@@ -45,10 +45,10 @@ export function reuseOf(
   return (firing) => reuse.get(firing) ?? 'nothing'
 }
 
-function reuseBy(fate: Fate, { attempts, items, end, wait, answer }: Remembered): Reuse {
+function reuseBy(fate: Fate, { attempts, items, steps, end, wait, answer }: KnownFiring): Reuse {
   if (fate === 'again' || fate === 'idle') return 'nothing'
   if (fate === 'all' && (end || (wait && answer))) return 'all'
-  return items.length > 0 || attempts ? 'begun' : 'nothing'
+  return items.length > 0 || steps.size > 0 || attempts ? 'begun' : 'nothing'
 }
 
 function inTheWay({ node_id, caller }: FiringName): ServiceError {
@@ -61,12 +61,12 @@ function inTheWay({ node_id, caller }: FiringName): ServiceError {
 class Runs {
   readonly #plan: Plan
   readonly #called: readonly CalledGraph[]
-  readonly #known: ReadonlyMap<string, Remembered>
+  readonly #known: ReadonlyMap<string, KnownFiring>
   readonly #byScope: ReadonlyMap<string, Firing[]>
   readonly #fates = new Map<string, Fates>()
 
   constructor(
-    known: ReadonlyMap<string, Remembered>,
+    known: ReadonlyMap<string, KnownFiring>,
     firings: readonly Firing[],
     plan: Plan,
     called: readonly CalledGraph[],
@@ -135,8 +135,13 @@ function beginsAgain(firing: Firing, plan: Plan): boolean {
   return end === null && items.length > 0 && !repeats(firing, plan)
 }
 
+/** Whether its stream goes on behind what it gave. */
+function goesOn({ repeats, resumes }: NodeType): boolean {
+  return repeats === true || resumes === true
+}
+
 /** Whether its stream is opened anew, and has to begin with the items that had come. */
 function repeats({ name, known }: Firing, plan: Plan): boolean {
   const index = plan.indexById.get(name.node_id)
-  return index !== undefined && plan.nodes[index]!.type.repeats === true && !known.started
+  return index !== undefined && goesOn(plan.nodes[index]!.type) && !known.started
 }

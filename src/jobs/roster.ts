@@ -7,7 +7,7 @@ import type { Store } from '../db/store.ts'
 import type { Graph } from '../engine/graph.ts'
 import { NodeError } from '../engine/node-type.ts'
 import type { Plan } from '../engine/plan.ts'
-import type { NodeServices } from '../engine/services.ts'
+import type { Hold, NodeServices } from '../engine/services.ts'
 import { ServiceError } from '../errors.ts'
 import type { EventLog } from '../events/log.ts'
 import type { Log } from '../log.ts'
@@ -22,6 +22,8 @@ import { JobMemory } from './memory.ts'
 import type { Publisher } from './publication.ts'
 import { Queue, type QueueLimits } from './queue.ts'
 import { snapshotOf } from './snapshot.ts'
+import type { Spending } from './spending.ts'
+import type { SpilledValues } from './spilled-values.ts'
 import { Told } from './told.ts'
 
 export interface RosterParts {
@@ -34,10 +36,14 @@ export interface RosterParts {
   limits: QueueLimits
   /** Seals what jobs remember. */
   cipher: Cipher
+  /** Where the large values lie that jobs remember. */
+  spilled: SpilledValues
   /** What makes values of an owner's jobs fit to be shown. */
   publisherOf: (owner: Scope) => Publisher
   /** What the nodes of an owner's jobs may use. */
-  servicesOf: (owner: Scope) => NodeServices
+  servicesOf: (job: JobTable) => NodeServices
+  /** What holds a job to what it may cost, by what it has paid in a currency so far. Absent: nothing does. */
+  budget?: (paid: (currency: string) => number) => Hold | null
   /** Hears of each job that has ended, once it is stored. */
   ended?: (row: JobTable) => void
 }
@@ -109,15 +115,14 @@ export class Roster implements JobHost {
 
   /** What a stored job remembers. */
   memoryOf({ key, id }: JobTable): JobMemory {
-    const { store, cipher } = this.parts
     try {
-      const memory = JobMemory.load(store, cipher, key)
+      const memory = JobMemory.load(this.parts.store, this.parts, key)
       if (memory) return memory
       this.log.error({ job_id: id }, 'what a job needs to go on is not stored')
     } catch (err) {
       this.log.error({ err, job_id: id }, 'what a job needs to go on cannot be read')
     }
-    return JobMemory.unreadable(cipher, key)
+    return JobMemory.unreadable(this.parts, key)
   }
 
   /** Runs a job as soon as there is room: at once, or after those that wait. @throws QUEUE_FULL */
@@ -187,8 +192,12 @@ export class Roster implements JobHost {
     return this.parts.publisherOf(owner)
   }
 
-  servicesOf(owner: Scope): NodeServices {
-    return this.parts.servicesOf(owner)
+  servicesOf(job: JobTable): NodeServices {
+    return this.parts.servicesOf(job)
+  }
+
+  budgetOf(spending: () => Spending): Hold | null {
+    return this.parts.budget?.((currency) => spending().paid(currency)) ?? null
   }
 
   told(row: JobTable): Told {
@@ -207,7 +216,7 @@ export class Roster implements JobHost {
   }
 
   #called(row: JobTable, workflow_id: string): CompiledGraph {
-    return this.parts.workflows.runnable(row, workflow_id).compiled
+    return this.parts.workflows.callable(row, workflow_id)
   }
 
   #compiled(body: string): CompiledGraph {

@@ -16,6 +16,7 @@ import { paramProblems } from '../workflows/params.ts'
 import type { ActiveJob } from './active-job.ts'
 import { JobMemory } from './memory.ts'
 import { newRow, newSeed, optionsFor, requestHash, type Submission } from './new-job.ts'
+import type { Outlook } from './queue.ts'
 import { type Recovered, Recovery } from './recovery.ts'
 import { type Answer, Resuming } from './resuming.ts'
 import { retryOf } from './retrying.ts'
@@ -82,11 +83,12 @@ export class JobService {
   /**
    * Admits a job and starts it if there is room. Nothing is acknowledged before `active.accepted()` resolves.
    * The same `job_id`, or the same idempotency key, with the same request gives the job that there is, with `duplicate` true.
-   * @throws SERVICE_UNAVAILABLE, WORKFLOW_NOT_FOUND, INVALID_WORKFLOW_GRAPH, INVALID_PARAMETERS, CONFLICT, IDEMPOTENCY_CONFLICT, QUEUE_FULL
+   * @throws SERVICE_UNAVAILABLE, WORKFLOW_NOT_FOUND, WORKFLOW_REVISION_CONFLICT, INVALID_WORKFLOW_GRAPH, INVALID_PARAMETERS, CONFLICT,
+   * IDEMPOTENCY_CONFLICT, QUEUE_FULL
    */
   submit(scope: Scope, submission: Submission): JobHandle & { duplicate: boolean } {
     const key = submission.idempotency_key ?? null
-    const request_sha256 = submission.job_id === null && key === null ? null : requestHash(submission)
+    const request_sha256 = submission.job_id === null && key === null ? null : hashOf(submission)
     const earlier = this.#earlier(scope, submission, request_sha256)
     if (earlier) return { ...earlier, duplicate: true }
     if (this.#draining) throw stopped()
@@ -99,25 +101,35 @@ export class JobService {
 
   /** The job that this request has led to before. @throws CONFLICT, IDEMPOTENCY_CONFLICT where it was another request */
   #earlier(scope: Scope, { job_id, idempotency_key }: Submission, request_sha256: string | null): JobHandle | null {
-    const keyed = (idempotency_key ?? null) === null ? null : this.#byKey(scope, idempotency_key!)
-    if (keyed) {
-      if (keyed.request_sha256 === request_sha256) return keyed.handle
-      throw new ServiceError('IDEMPOTENCY_CONFLICT')
-    }
+    const keyed = (idempotency_key ?? null) === null ? null : this.keyed(scope, idempotency_key!, () => request_sha256!)
+    if (keyed) return keyed
     const named = job_id === null ? null : this.#find(scope, job_id)
     if (!named || named.row.request_sha256 === request_sha256) return named
     throw new ServiceError('CONFLICT', { message: `The job id "${job_id}" was used for another request.` })
   }
 
-  #byKey(scope: Scope, key: string): { handle: JobHandle; request_sha256: string } | null {
+  /**
+   * The job that an idempotency key stands for. The hash is asked for where the key is known alone: of a large request it takes long.
+   * @throws IDEMPOTENCY_CONFLICT where it was given for another request, JOB_NOT_FOUND where its job was deleted: it does not run again
+   */
+  keyed(scope: Scope, key: string, request_sha256: () => string): JobHandle | null {
+    const known = this.#byKey(scope, key)
+    if (!known) return null
+    if (known.request_sha256 !== request_sha256()) throw new ServiceError('IDEMPOTENCY_CONFLICT')
+    if (known.handle) return known.handle
+    throw new ServiceError('JOB_NOT_FOUND', { message: 'The job of this idempotency key was deleted.' })
+  }
+
+  #byKey(scope: Scope, key: string): { handle: JobHandle | null; request_sha256: string } | null {
     const { store, platform } = this.#parts
     const young = this.#keys.get(scopedKey(scope, key))
     if (young) return { handle: { row: young.job.row, active: young.job }, request_sha256: young.request_sha256 }
     const since = new Date(platform.now() - IDEMPOTENCY_RETENTION_SECONDS * 1000).toISOString()
     const kept = store.read((tx) => idempotentJob(tx, scope, key, since))
-    const row = kept && store.read((tx) => jobByKey(tx, kept.job_key))
-    if (!kept || !row) return null
-    return { handle: { row, active: this.#roster.byKey(row.key) }, request_sha256: kept.request_sha256 }
+    if (!kept) return null
+    const row = store.read((tx) => jobByKey(tx, kept.job_key))
+    const handle = row ? { row, active: this.#roster.byKey(row.key) } : null
+    return { handle, request_sha256: kept.request_sha256 }
   }
 
   /** Until both are stored, a second submission finds the job here. */
@@ -132,15 +144,18 @@ export class JobService {
 
   #newJob(scope: Scope, submission: Submission, request_sha256: string | null): ActiveJob {
     const { compiled, workflow_id, revision } = this.#resolve(scope, submission)
+    const { admission } = submission
+    if (admission && admission.workflow_etag !== compiled.etag) throw new ServiceError('WORKFLOW_REVISION_CONFLICT')
     const plan = runnablePlan(compiled)
     const problems = paramProblems(plan, submission.params, submission.params_at)
     if (problems.length > 0) throw new ServiceError('INVALID_PARAMETERS', { problems, message: summary(problems) })
-    const { platform, cipher } = this.#parts
+    const { platform } = this.#parts
     const { watched, name, job_id } = submission
     const of = { key: ++this.#lastKey, id: job_id, workflow_id, revision, compiled, inline: submission.graph !== null }
     const options = optionsFor(submission, this.#parts.defaultsOf(scope))
-    const row = newRow(scope, { ...of, request_sha256, name, options, seed: newSeed(platform) }, platform)
-    const memory = JobMemory.fresh(cipher, row.key, submission.params)
+    const preflight = admission?.preflight ?? null
+    const row = newRow(scope, { ...of, request_sha256, name, options, seed: newSeed(platform), preflight }, platform)
+    const memory = JobMemory.fresh(this.#parts, row.key, submission.params)
     return this.#roster.make({ row, compiled, plan, memory: () => memory, stored: false, watched })
   }
 
@@ -294,6 +309,11 @@ export class JobService {
     return this.#roster.snapshot(row)
   }
 
+  /** Removes the files of what jobs remembered that are gone. */
+  removeFiles(): void {
+    this.#parts.spilled.removeSoon()
+  }
+
   /** The plan that a job was accepted with. */
   planOf(row: JobTable): Plan {
     return this.#roster.planOf(row)
@@ -310,6 +330,12 @@ export class JobService {
     return { running, waiting }
   }
 
+  /** What a new job would meet now. Nothing is reserved for it. */
+  outlook(owner: Scope, workflow_id: string, concurrent: boolean): Outlook {
+    const [user, workflow] = [scopedKey(owner), scopedKey(owner, workflow_id)]
+    return this.#roster.queue.outlook({ user, workflow, exclusive: !concurrent })
+  }
+
   /** Refuses new jobs from now on and gives those that run up to `ms`; what is left goes on with the next process. */
   async drain(ms: number): Promise<void> {
     this.#draining = true
@@ -319,6 +345,8 @@ export class JobService {
     const deadline = Promise.withResolvers<void>()
     const timer = setTimeout(() => deadline.resolve(), ms)
     await Promise.race([this.#roster.whenIdle(), deadline.promise])
+    // Large values of jobs that have ended or wait may be on their way to the disk.
+    await Promise.race([Promise.allSettled(this.#roster.all.map((job) => job.flushed())), deadline.promise])
     clearTimeout(timer)
     this.#parts.store.flush()
     this.#stopping.abort()
@@ -342,6 +370,10 @@ export class JobService {
       throw new ServiceError('INVALID_REQUEST', { message: 'Either workflow_id or graph is required.' })
     return workflows.runnable(scope, workflow_id)
   }
+}
+
+function hashOf(submission: Submission): string {
+  return submission.admission?.request_sha256 ?? requestHash(submission)
 }
 
 function stopped(): ServiceError {

@@ -1,5 +1,5 @@
 // The authoritative state of a job, as the lifecycle profile describes it.
-import type { JobError, JobSnapshot, ResultManifest } from '../../generated/types.ts'
+import type { JobError, JobSnapshot, PreflightSummary, ResultManifest } from '../../generated/types.ts'
 import { jobByKey } from '../db/jobs.ts'
 import type { JobTable } from '../db/schema.ts'
 import type { Store } from '../db/store.ts'
@@ -22,7 +22,7 @@ export function snapshotOf(row: JobTable, queue_position: () => number): JobSnap
     started_at: row.started_at,
     finished_at: row.finished_at,
     last_sequence: row.last_sequence,
-    preflight: null,
+    preflight: row.preflight === null ? null : (JSON.parse(row.preflight) as PreflightSummary),
     result: row.result === null ? null : (JSON.parse(row.result) as ResultManifest),
     error: row.error === null ? null : (JSON.parse(row.error) as JobError),
     waiting: status === 'suspended' ? shownWaiting(row) : [],

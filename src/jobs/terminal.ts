@@ -7,8 +7,10 @@ import { jsonText } from '../json.ts'
 import type { Ending } from './endings.ts'
 import { jobFrame } from './job-frame.ts'
 import { buildManifest } from './manifest.ts'
+import type { JobMemory } from './memory.ts'
 import type { Publication, Publisher } from './publication.ts'
 import { snapshotOf } from './snapshot.ts'
+import type { Spending } from './spending.ts'
 import { moved, publicStatus } from './states.ts'
 
 export interface EndingJob {
@@ -17,7 +19,7 @@ export interface EndingJob {
   readonly publication: Publication
   readonly publisher: Publisher
   /** Asked for only where there is a result. */
-  readonly params: () => Readonly<Record<string, unknown>>
+  readonly memory: () => JobMemory
   /** The sequence of the terminal event. */
   readonly sequence: number
   /** The present, RFC 3339. */
@@ -33,7 +35,7 @@ export function terminate(
   // An id names its node to the reader of the workflow; whoever makes it a secret has shown it there.
   const told = error && { ...publisher.redact(error), node_id: error.node_id }
   const result = completed
-    ? jsonText(buildManifest(row, plan, publication, publisher.provenance(job.params()), now))
+    ? jsonText(buildManifest({ row, plan, publication, ...shownOf(job), completed_at: now }))
     : null
   row.status = moved(row.status, trigger)
   row.updated_at = now
@@ -50,6 +52,12 @@ export function terminate(
     duration: duration(row),
   })
   return { event: new Terminal(row) as EventBody, frame }
+}
+
+/** What the result shows of what the job remembers. */
+function shownOf({ memory, publisher }: EndingJob): { inputs: Record<string, unknown>; spending: Spending } {
+  const { params, spending } = memory()
+  return { inputs: publisher.provenance(params), spending }
 }
 
 /**

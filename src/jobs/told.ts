@@ -1,6 +1,7 @@
-// What the history of a job says already, so that a run that goes on after an interruption tells nothing twice. Nodes have one event for each
+// What the history of a job says already, or has said in what was removed of it, so that a run that goes on after an interruption tells nothing twice. Nodes have one event for each
 // status; the values of one output come in the same order in every run.
 import { toldNodes, toldOutputs } from '../db/job-events.ts'
+import { trimmedNodes, trimmedOutputs } from '../db/job-trimming.ts'
 import type { Store } from '../db/store.ts'
 
 export class Told {
@@ -18,12 +19,14 @@ export class Told {
   }
 
   static of(store: Store, job_key: number): Told {
-    const nodes = store.read((tx) => toldNodes(tx, job_key))
-    const outputs = store.read((tx) => toldOutputs(tx, job_key))
-    return new Told(
-      new Set(nodes.map(({ node_id, status }) => nodeKey(node_id, status))),
-      new Map(outputs.map(({ output_name, count }) => [output_name, count])),
-    )
+    const nodes = store.read((tx) => [...toldNodes(tx, job_key), ...trimmedNodes(tx, job_key)])
+    const outputs = new Map<string, number>()
+    for (const { output_name, count } of store.read((tx) => [
+      ...toldOutputs(tx, job_key),
+      ...trimmedOutputs(tx, job_key),
+    ]))
+      outputs.set(output_name, (outputs.get(output_name) ?? 0) + count)
+    return new Told(new Set(nodes.map(({ node_id, status }) => nodeKey(node_id, status))), outputs)
   }
 
   /** Whether the history says that the node has this status. */

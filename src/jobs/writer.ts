@@ -1,15 +1,17 @@
 // Writes one living job: its row, its events, what it remembers and the rows that come with these, all that happened in one turn of the
-// event loop in one transaction. It tells whoever waits when that is committed, and stops when it cannot be.
+// event loop in one transaction. It tells whoever waits when that is committed, and stops when it cannot be. Where large values have to be on
+// disk before, that happens between two turns: what was there until then is committed after it, and what comes meanwhile with the next one.
 import { keepGraph } from '../db/graphs.ts'
 import { insertJob, updateJob } from '../db/jobs.ts'
 import type { JobTable } from '../db/schema.ts'
 import type { Tx } from '../db/store.ts'
 import { ServiceError } from '../errors.ts'
-import type { Feed } from '../events/feed.ts'
+import type { Feed, FeedMark } from '../events/feed.ts'
 import type { EventLog } from '../events/log.ts'
 import type { EventBody, JobFrame } from '../events/types.ts'
 import type { CompiledGraph } from '../workflows/plans.ts'
-import type { Entry, JobMemory } from './memory.ts'
+import type { Entry } from './entry.ts'
+import type { JobMemory } from './memory.ts'
 import { isTerminal } from './states.ts'
 import { Waiters } from './waiters.ts'
 
@@ -35,6 +37,15 @@ export interface WriterHost {
   lost(cause: unknown): void
 }
 
+/** What a commit covers. */
+interface Cover {
+  readonly row: JobTable
+  readonly mark: FeedMark
+  readonly entries: number
+  readonly extras: number
+  readonly pending: number
+}
+
 interface Pending {
   resolve(): void
   reject(error: unknown): void
@@ -53,6 +64,8 @@ export class JobWriter {
   #pending: Pending[] = []
   /** How many of both the commit under way covers. */
   #covers = { extras: 0, pending: 0 }
+  /** Large values are being put on disk, for a commit after it. */
+  #spilling: AbortController | null = null
 
   constructor(parts: WriterParts, host: WriterHost) {
     this.#parts = parts
@@ -75,6 +88,8 @@ export class JobWriter {
   append(event: EventBody, frame: JobFrame | null): void {
     if (this.#closed) return
     this.feed.append(event, frame, this.#host.timestamp())
+    // Nobody will ask for what it remembers.
+    if (this.#parts.row.status === 'completed') this.#spilling?.abort()
     this.#commitSoon()
   }
 
@@ -85,7 +100,11 @@ export class JobWriter {
 
   remember(entry: Entry): void {
     if (this.#closed) return
-    this.#parts.memory().stage(entry)
+    try {
+      this.#parts.memory().stage(entry)
+    } catch (error) {
+      this.lose(error)
+    }
     this.#commitSoon()
   }
 
@@ -124,6 +143,7 @@ export class JobWriter {
   close(error: ServiceError): void {
     if (this.#closed) return
     this.#closed = error
+    this.#spilling?.abort()
     this.#waiters.lose(error)
     for (const { reject } of this.#pending.splice(0)) reject(error)
   }
@@ -131,34 +151,71 @@ export class JobWriter {
   #commitSoon(): void {
     if (this.#committing || this.#closed) return
     this.#committing = true
+    this.#commit(null)
+  }
+
+  /** All that is staged at the moment of the commit, or what was there before large values of it went to disk. */
+  #commit(cover: Cover | null): void {
     this.#host.events.commit(
       this.feed,
-      (tx, last_sequence) => this.#writeAll(tx, last_sequence),
+      (tx, _, mark) => this.#writeAll(tx, cover ?? this.#coverAll(mark), cover !== null),
       (error) => this.#committed(error),
+      cover?.mark,
     )
   }
 
-  #writeAll(tx: Tx, last_sequence: number): void {
-    // Only what was staged before this moment is written; what comes later asks for a commit of its own.
-    this.#committing = false
-    this.#covers = { extras: this.#extras.length, pending: this.#pending.length }
+  #coverAll(mark: FeedMark): Cover {
     const { row } = this.#parts
-    row.last_sequence = last_sequence
+    row.last_sequence = mark.sequence
+    const entries = this.#parts.memory().staged
+    return { row, mark, entries, extras: this.#extras.length, pending: this.#pending.length }
+  }
+
+  #writeAll(tx: Tx, cover: Cover, spilled: boolean): 'later' | undefined {
+    const { row } = cover
+    if (!spilled && row.status !== 'completed' && this.#spill(cover)) return 'later'
+    // Only what was staged before this moment is written; what comes later asks for a commit of its own.
+    this.#committing = spilled
+    this.#covers = cover
     if (this.#stored) {
       if (!updateJob(tx, row)) throw new Error(`job ${row.key} is no longer this attempt's`)
     } else {
       keepGraph(tx, this.#parts.compiled.sha256, this.#parts.compiled.body)
       insertJob(tx, row)
     }
-    this.#writeMemory(tx, row)
-    for (const extra of this.#extras) extra(tx)
+    this.#writeMemory(tx, cover)
+    for (const extra of this.#extras.slice(0, cover.extras)) extra(tx)
+    return undefined
   }
 
   /** Nothing of a job that has completed will be asked for again; one that failed or was cancelled may be tried again. */
-  #writeMemory(tx: Tx, row: JobTable): void {
+  #writeMemory(tx: Tx, { row, entries }: Cover): void {
     const memory = this.#parts.memory()
     if (row.status === 'completed') memory.forget(tx)
-    else memory.write(tx, row.attempt)
+    else memory.write(tx, row.attempt, entries)
+  }
+
+  /** Whether large values have to be on disk first. The row goes on changing meanwhile. */
+  #spill(cover: Cover): boolean {
+    // The unit of a commit may run again.
+    if (this.#spilling) return true
+    const abort = new AbortController()
+    const spilled = this.#parts.memory().spill(abort.signal)
+    if (!spilled) return false
+    this.#spilling = abort
+    const fixed = { ...cover, row: { ...cover.row } }
+    spilled.then(
+      () => this.#goOn(fixed, null),
+      (error) => this.#goOn(null, error),
+    )
+    return true
+  }
+
+  #goOn(cover: Cover | null, error: unknown): void {
+    this.#spilling = null
+    if (this.#closed) return
+    if (cover || this.#parts.row.status === 'completed') this.#commit(cover)
+    else this.lose(error)
   }
 
   #committed(error: unknown): void {
@@ -170,8 +227,16 @@ export class JobWriter {
     this.#parts.memory().written()
     this.#extras.splice(0, this.#covers.extras)
     for (const { resolve } of this.#pending.splice(0, this.#covers.pending)) resolve()
+    if (this.#committing) this.#next()
     this.#waiters.wake()
     this.#host.committed()
+  }
+
+  /** After large values went to disk: what came meanwhile. */
+  #next(): void {
+    this.#committing = false
+    const left = this.#parts.memory().staged + this.#extras.length + this.#pending.length
+    if (left > 0 || this.feed.sequence > this.feed.committed) this.#commitSoon()
   }
 
   /** What belongs to the history cannot be written: no more of it is. */

@@ -1,0 +1,76 @@
+// How a page of a list of assets is found: by all indexes that can find it, side by side, so that none of them has to be the right one.
+import { ASSET_LIST_STATEMENTS, type AssetFilter, type Indexed } from './asset-lists.ts'
+import { nameQuery } from './name-grams.ts'
+import type { Scope } from './scope.ts'
+import type { Tx } from './store.ts'
+
+/** A stretch of the list: the keys in it, the newest first, and the lowest key that was looked at; 0 at the end of the list. */
+export interface Listed {
+  readonly keys: number[]
+  readonly reached: number
+}
+
+/** Looks on from a key downwards, at about so many rows. `round` counts from 0. */
+type Way = (tx: Tx, before: number, examined: number, round: number) => Listed
+
+/** Rows that each way looks at first; twice as many in each round that follows. */
+const FIRST_LOOK = 128
+/** Rows that are looked at for one page, by all ways together. */
+const MOST_EXAMINED = 6_000
+/** Keys that a search by name spans at first. Most are other owners', which cost nothing. */
+const FIRST_SPAN = 65_536
+const WIDER = 8
+
+/**
+ * The keys of at most `limit` assets below the key `before`, or from the newest one on. They may be fewer, or none, before the end of the list: then there are more from
+ * `reached` on downwards. Of several filters nobody knows which one leaves the fewest rows, so all ways go side by side, and the one that comes
+ * furthest is followed.
+ */
+export function listedAssets(tx: Tx, scope: Scope, filter: AssetFilter, before: number | null, limit: number): Listed {
+  const ways = waysOf(scope, filter)
+  const keys: number[] = []
+  let examined = ways.length === 1 ? Math.max(limit, FIRST_LOOK) : FIRST_LOOK
+  const top = before ?? (tx.get(ASSET_LIST_STATEMENTS.selectLast, {})?.key ?? 0) + 1
+  for (let reached = top, left = MOST_EXAMINED, round = 0; ; round++) {
+    const looks = ways.map((way) => way(tx, reached, examined, round))
+    const furthest = looks.reduce((one, other) => (other.reached < one.reached ? other : one))
+    keys.push(...furthest.keys)
+    reached = furthest.reached
+    if (keys.length > limit) return { keys: keys.slice(0, limit), reached: keys[limit - 1]! }
+    left -= examined * ways.length
+    if (keys.length === limit || reached === 0 || left <= 0) return { keys, reached }
+    examined = Math.min(2 * examined, Math.ceil(left / ways.length))
+  }
+}
+
+const STATEMENTS: Readonly<Record<Indexed, typeof ASSET_LIST_STATEMENTS.byFolder>> = {
+  folder: ASSET_LIST_STATEMENTS.byFolder,
+  essence: ASSET_LIST_STATEMENTS.byEssence,
+  family: ASSET_LIST_STATEMENTS.byFamily,
+  workflow_id: ASSET_LIST_STATEMENTS.byWorkflow,
+  job_id: ASSET_LIST_STATEMENTS.byJob,
+}
+
+function waysOf({ user_id, workspace_id }: Scope, filter: AssetFilter): Way[] {
+  const used = (Object.keys(STATEMENTS) as Indexed[]).filter((name) => filter[name] !== null)
+  const statements = used.length > 0 ? used.map((name) => STATEMENTS[name]) : [ASSET_LIST_STATEMENTS.byOwner]
+  const look = { user_id, workspace_id, ...filter, query: '', from: 0 }
+  const ways = statements.map(
+    (walk): Way =>
+      (tx, before, examined) =>
+        stretch(tx.all(walk, { ...look, before, examined }), examined, 0),
+  )
+  const query = filter.part === null ? null : nameQuery({ user_id, workspace_id }, filter.part)
+  if (query === null) return ways
+  const named: Way = (tx, before, examined, round) => {
+    const from = Math.max(0, before - FIRST_SPAN * WIDER ** round)
+    return stretch(tx.all(ASSET_LIST_STATEMENTS.byName, { ...look, query, before, from, examined }), examined, from)
+  }
+  return [...ways, named]
+}
+
+function stretch(rows: readonly { key: number; examined: number | null }[], most: number, from: number): Listed {
+  const all = rows.find(({ examined }) => examined !== null)!
+  const keys = rows.flatMap(({ key, examined }) => (examined === null ? [key] : []))
+  return { keys: keys.sort((a, b) => b - a), reached: all.examined! < most ? from : all.key }
+}

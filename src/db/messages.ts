@@ -1,0 +1,76 @@
+// Rows of the messages of threads. Whose thread it is was decided by whoever has its key. One statement per function.
+import { sql } from 'kysely'
+import type { MessageTable } from './schema.ts'
+import { statement } from './statement.ts'
+import type { Tx } from './store.ts'
+
+const insert = statement<MessageTable>()((db, p) =>
+  db.insertInto('message').values({
+    thread_key: p('thread_key'),
+    sequence: p('sequence'),
+    id: p('id'),
+    turn_id: p('turn_id'),
+    role: p('role'),
+    content: p('content'),
+    tool_calls: p('tool_calls'),
+    tool_call_id: p('tool_call_id'),
+    status: p('status'),
+    error: p('error'),
+    provider: p('provider'),
+    model: p('model'),
+    workflow_id: p('workflow_id'),
+    job_id: p('job_id'),
+    usage: p('usage'),
+    created_at: p('created_at'),
+  }),
+)
+
+const selectAfter = statement<{ thread_key: number; after: number; limit: number }>()((db, p) =>
+  db
+    .selectFrom('message')
+    .selectAll()
+    .where('thread_key', '=', p('thread_key'))
+    .where('sequence', '>', p('after'))
+    .orderBy('sequence')
+    .limit(p('limit')),
+)
+
+const selectBefore = statement<{ thread_key: number; before: number; limit: number }>()((db, p) =>
+  db
+    .selectFrom('message')
+    .selectAll()
+    .where('thread_key', '=', p('thread_key'))
+    .where('sequence', '<', p('before'))
+    .orderBy('sequence', 'desc')
+    .limit(p('limit')),
+)
+
+const selectInstructions = statement<{ thread_key: number; before: number; limit: number }>()((db, p) =>
+  db
+    .selectFrom('message')
+    .selectAll()
+    .where('thread_key', '=', p('thread_key'))
+    .where('sequence', '<', p('before'))
+    .where('role', '=', sql.lit('system'))
+    .orderBy('sequence', 'desc')
+    .limit(p('limit')),
+)
+
+export function insertMessage(tx: Tx, row: MessageTable): void {
+  tx.run(insert, row)
+}
+
+/** At most `limit` messages behind the sequence `after`, the oldest first. */
+export function messagesAfter(tx: Tx, thread_key: number, after: number, limit: number): MessageTable[] {
+  return tx.all(selectAfter, { thread_key, after, limit })
+}
+
+/** At most `limit` messages before the sequence `before`, the newest first. */
+export function messagesBefore(tx: Tx, thread_key: number, before: number, limit: number): MessageTable[] {
+  return tx.all(selectBefore, { thread_key, before, limit })
+}
+
+/** At most `limit` messages of the role `system` before the sequence `before`, the newest ones, the oldest of them first. */
+export function instructionsBefore(tx: Tx, thread_key: number, before: number, limit: number): MessageTable[] {
+  return tx.all(selectInstructions, { thread_key, before, limit }).reverse()
+}

@@ -1,0 +1,15 @@
+// The text so far of a turn in pieces: a row that grows would be written anew with each of them.
+import { type Kysely, sql } from 'kysely'
+import type { Migration } from 'kysely/migration'
+
+async function up(db: Kysely<unknown>): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    // `at`: how many characters of the message stand before.
+    await sql`create table draft (thread_key integer not null references turn (thread_key) on delete cascade,
+      at integer not null, text text not null, primary key (thread_key, at)) strict`.execute(tx)
+    await sql`insert into draft select thread_key, 0, text from turn where text <> ''`.execute(tx)
+    await sql`alter table turn drop column text`.execute(tx)
+  })
+}
+
+export const drafts: Migration = { up }

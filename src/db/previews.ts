@@ -1,0 +1,104 @@
+// Assets whose content nobody has looked at yet, and what is written when somebody has. A row is named by its id: keys of rows that were
+// removed are given again.
+import { sql } from 'kysely'
+import type { AssetTable } from './schema.ts'
+import { statement } from './statement.ts'
+import type { Tx } from './store.ts'
+
+/** An asset with bytes, as far as looking at it is concerned. */
+export interface Unseen {
+  readonly key: number
+  readonly id: string
+  readonly user_id: string
+  readonly content_type: string
+  readonly content_key: string
+  readonly size: number
+}
+
+export type Seen = Pick<AssetTable, 'thumb_key' | 'metadata'>
+
+const COLUMNS = ['key', 'id', 'user_id', 'content_type', 'content_key', 'size'] as const
+
+const selectUnseen = statement<{ after: number; limit: number }>()((db, p) =>
+  db
+    .selectFrom('asset')
+    .select(COLUMNS)
+    .$narrowType<{ content_key: string }>()
+    .where('previewed', '=', sql<0>`0`)
+    .where('content_key', 'is not', null)
+    .where('key', '>', p('after'))
+    .orderBy('key')
+    .limit(p('limit')),
+)
+
+const selectUnseenById = statement<{ id: string }>()((db, p) =>
+  db
+    .selectFrom('asset')
+    .select(COLUMNS)
+    .$narrowType<{ content_key: string }>()
+    .where('id', '=', p('id'))
+    .where('previewed', '=', sql<0>`0`)
+    .where('content_key', 'is not', null),
+)
+
+// A row of which nothing came to be known is no twin: what failed may have failed for a reason that is over.
+const selectTwin = statement<{ content_key: string; content_type: string }>()((db, p) =>
+  db
+    .selectFrom('asset')
+    .select(['thumb_key', 'metadata'])
+    .where('content_key', '=', p('content_key'))
+    .where('content_type', '=', p('content_type'))
+    .where('previewed', '=', sql<1>`1`)
+    .where(sql<boolean>`json_type(metadata, '$.found') is not null`)
+    .limit(1),
+)
+
+const selectMetadata = statement<{ id: string; content_key: string }>()((db, p) =>
+  db
+    .selectFrom('asset')
+    .select('metadata')
+    .where('id', '=', p('id'))
+    .where('content_key', '=', p('content_key'))
+    .where('previewed', '=', sql<0>`0`),
+)
+
+const updateSeen = statement<{ id: string } & Seen>()((db, p) =>
+  db
+    .updateTable('asset')
+    .set({ thumb_key: p('thumb_key'), metadata: p('metadata'), previewed: sql`1` })
+    .where('id', '=', p('id')),
+)
+
+const updatePassed = statement<{ id: string }>()((db, p) =>
+  db.updateTable('asset').set({ previewed: sql`1` }).where('id', '=', p('id')),
+)
+
+/** At most `limit` assets behind a key, in the order of the keys. */
+export function unseenAssets(tx: Tx, after: number, limit: number): Unseen[] {
+  return tx.all(selectUnseen, { after, limit })
+}
+
+/** The asset with this id, whoever owns it, if nobody has looked at it. */
+export function unseenAsset(tx: Tx, id: string): Unseen | undefined {
+  return tx.get(selectUnseenById, { id })
+}
+
+/** Another asset of the same owner with the same bytes, of which something is known. */
+export function seenTwin(tx: Tx, { content_key, content_type }: Unseen): Seen | undefined {
+  return tx.get(selectTwin, { content_key, content_type })
+}
+
+/** What is known of the asset, as long as it is there with these bytes and nobody has looked at it. */
+export function unseenMetadata(tx: Tx, { id, content_key }: Unseen): string | undefined {
+  return tx.get(selectMetadata, { id, content_key })?.metadata
+}
+
+/** Writes what was seen, and that somebody has looked. */
+export function keepSeen(tx: Tx, id: string, { thumb_key, metadata }: Seen): void {
+  tx.run(updateSeen, { id, thumb_key, metadata })
+}
+
+/** Nobody needs to look again: there is nothing to see. */
+export function passOver(tx: Tx, id: string): void {
+  tx.run(updatePassed, { id })
+}

@@ -1,0 +1,59 @@
+// Rows of large values that jobs remember: which file is whose. A file is on disk before its row is committed, and goes before its row does.
+import { sql } from 'kysely'
+import type { SpilledValueTable } from './schema.ts'
+import { statement } from './statement.ts'
+import type { Tx } from './store.ts'
+
+const insert = statement<SpilledValueTable>()((db, p) =>
+  db.insertInto('spilled_value').values({
+    content_key: p('content_key'),
+    job_key: p('job_key'),
+    size: p('size'),
+    sha256: p('sha256'),
+  }),
+)
+
+const release = statement<{ job_key: number; limit: number }>()((db, p) =>
+  db
+    .updateTable('spilled_value')
+    .set({ job_key: null })
+    .where('content_key', 'in', (eb) =>
+      eb.selectFrom('spilled_value').select('content_key').where('job_key', '=', p('job_key')).limit(p('limit')),
+    ),
+)
+
+const selectReleased = statement<{ limit: number }>()((db, p) =>
+  db.selectFrom('spilled_value').select('content_key').where('job_key', 'is', null).limit(p('limit')),
+)
+
+const selectKnown = statement<{ content_key: string }>()((db, p) =>
+  db.selectFrom('spilled_value').select(sql`1`.as('one')).where('content_key', '=', p('content_key')),
+)
+
+const remove = statement<{ content_key: string }>()((db, p) =>
+  db.deleteFrom('spilled_value').where('content_key', '=', p('content_key')),
+)
+
+export function insertSpilledValue(tx: Tx, row: SpilledValueTable): void {
+  tx.run(insert, row)
+}
+
+/** Says of at most `limit` values of a job that it needs them no more; gives of how many. */
+export function releaseSpilledValues(tx: Tx, job_key: number, limit: number): number {
+  return tx.run(release, { job_key, limit })
+}
+
+/** Keys of at most `limit` values that no job needs. */
+export function releasedValues(tx: Tx, limit: number): string[] {
+  return tx.all(selectReleased, { limit }).map(({ content_key }) => content_key)
+}
+
+/** Whether a row names this file, needed or not. */
+export function isSpilledValue(tx: Tx, content_key: string): boolean {
+  return tx.get(selectKnown, { content_key }) !== undefined
+}
+
+/** Forgets a value whose file is gone. */
+export function forgetSpilledValue(tx: Tx, content_key: string): void {
+  tx.run(remove, { content_key })
+}

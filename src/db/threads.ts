@@ -1,0 +1,224 @@
+// Rows of threads, and of the turns that are under way in them. One statement per function; messages have a file of their own.
+import { sql } from 'kysely'
+import type { DraftTable, ThreadTable, TurnTable } from './schema.ts'
+import { owned, type Scope } from './scope.ts'
+import { builder, statement } from './statement.ts'
+import type { Tx } from './store.ts'
+
+const insert = statement<Omit<ThreadTable, 'key'>>()((db, p) =>
+  db.insertInto('thread').values({
+    key: sql<number>`null`,
+    id: p('id'),
+    user_id: p('user_id'),
+    workspace_id: p('workspace_id'),
+    title: p('title'),
+    last_sequence: p('last_sequence'),
+    size: p('size'),
+    spoken_at: p('spoken_at'),
+    created_at: p('created_at'),
+    updated_at: p('updated_at'),
+  }),
+)
+
+const selectOwned = statement<Scope & { id: string }>()((db, p) =>
+  db
+    .selectFrom('thread')
+    .selectAll()
+    .where('id', '=', p('id'))
+    .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') })),
+)
+
+const selectByKey = statement<{ key: number }>()((db, p) =>
+  db.selectFrom('thread').selectAll().where('key', '=', p('key')),
+)
+
+const count = statement<Scope>()((db, p) =>
+  db
+    .selectFrom('thread')
+    .select(sql<number>`count(*)`.as('count'))
+    .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') })),
+)
+
+const rename = statement<Scope & Pick<ThreadTable, 'id' | 'title' | 'updated_at'>>()((db, p) =>
+  db
+    .updateTable('thread')
+    .set({ title: p('title'), updated_at: p('updated_at') })
+    .where('id', '=', p('id'))
+    .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') })),
+)
+
+type Growth = Pick<ThreadTable, 'key' | 'title' | 'last_sequence' | 'size' | 'spoken_at' | 'updated_at'>
+
+const grow = statement<Growth>()((db, p) =>
+  db
+    .updateTable('thread')
+    .set({
+      title: p('title'),
+      last_sequence: p('last_sequence'),
+      size: p('size'),
+      spoken_at: p('spoken_at'),
+      updated_at: p('updated_at'),
+    })
+    .where('key', '=', p('key')),
+)
+
+const remove = statement<Scope & { id: string }>()((db, p) =>
+  db
+    .deleteFrom('thread')
+    .where('id', '=', p('id'))
+    .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') })),
+)
+
+const insertTurn = statement<TurnTable>()((db, p) =>
+  db.insertInto('turn').values({
+    thread_key: p('thread_key'),
+    id: p('id'),
+    provider: p('provider'),
+    model: p('model'),
+    workflow_id: p('workflow_id'),
+    job_id: p('job_id'),
+    created_at: p('created_at'),
+  }),
+)
+
+/** What may change of a turn while it is under way. */
+export type TurnState = Omit<TurnTable, 'created_at'>
+
+const updateTurn = statement<TurnState>()((db, p) =>
+  db
+    .updateTable('turn')
+    .set({
+      provider: p('provider'),
+      model: p('model'),
+      workflow_id: p('workflow_id'),
+      job_id: p('job_id'),
+    })
+    .where('thread_key', '=', p('thread_key'))
+    .where('id', '=', p('id')),
+)
+
+const selectTurn = statement<{ thread_key: number }>()((db, p) =>
+  db.selectFrom('turn').selectAll().where('thread_key', '=', p('thread_key')),
+)
+
+const selectTurns = statement()((db) => db.selectFrom('turn').selectAll().orderBy('thread_key'))
+
+const removeTurn = statement<{ thread_key: number }>()((db, p) =>
+  db.deleteFrom('turn').where('thread_key', '=', p('thread_key')),
+)
+
+const insertDraft = statement<DraftTable>()((db, p) =>
+  db.insertInto('draft').values({ thread_key: p('thread_key'), at: p('at'), text: p('text') }),
+)
+
+const selectDrafts = statement<{ thread_key: number }>()((db, p) =>
+  db.selectFrom('draft').select('text').where('thread_key', '=', p('thread_key')).orderBy('at'),
+)
+
+const removeDrafts = statement<{ thread_key: number }>()((db, p) =>
+  db.deleteFrom('draft').where('thread_key', '=', p('thread_key')),
+)
+
+export function insertThread(tx: Tx, row: Omit<ThreadTable, 'key'>): void {
+  tx.run(insert, row)
+}
+
+/** The thread of this id, if it belongs to the scope. */
+export function ownedThread(tx: Tx, { user_id, workspace_id }: Scope, id: string): ThreadTable | undefined {
+  return tx.get(selectOwned, { user_id, workspace_id, id })
+}
+
+/** For those who have been let in: turns go on when their caller has left. */
+export function threadByKey(tx: Tx, key: number): ThreadTable | undefined {
+  return tx.get(selectByKey, { key })
+}
+
+export function countThreads(tx: Tx, { user_id, workspace_id }: Scope): number {
+  return tx.get(count, { user_id, workspace_id })?.count ?? 0
+}
+
+/** Tells whether the scope has the thread. */
+export function renameThread(
+  tx: Tx,
+  { user_id, workspace_id }: Scope,
+  row: Pick<ThreadTable, 'id' | 'title' | 'updated_at'>,
+): boolean {
+  return tx.run(rename, { user_id, workspace_id, ...row }) === 1
+}
+
+/** A message was added. */
+export function growThread(tx: Tx, growth: Growth): void {
+  tx.run(grow, growth)
+}
+
+/** With its messages and its turn. Tells whether the scope had it. */
+export function deleteThread(tx: Tx, { user_id, workspace_id }: Scope, id: string): boolean {
+  return tx.run(remove, { user_id, workspace_id, id }) === 1
+}
+
+/** A turn begins. There is none in the thread. */
+export function putTurn(tx: Tx, row: TurnTable): void {
+  tx.run(insertTurn, row)
+}
+
+/** Keeps the state of a turn and the next piece of its text, unless it has ended. */
+export function draftTurn(tx: Tx, turn: TurnState, { at, text }: Omit<DraftTable, 'thread_key'>): void {
+  const { thread_key } = turn
+  if (tx.run(updateTurn, turn) === 1 && text !== '') tx.run(insertDraft, { thread_key, at, text })
+}
+
+/** The message that a turn wrote is stored: it begins the next one. */
+export function clearDrafts(tx: Tx, turn: TurnState): void {
+  tx.run(updateTurn, turn)
+  tx.run(removeDrafts, { thread_key: turn.thread_key })
+}
+
+/** The text so far of the message that the turn of a thread writes. */
+export function draftedText(tx: Tx, thread_key: number): string {
+  return tx
+    .all(selectDrafts, { thread_key })
+    .map(({ text }) => text)
+    .join('')
+}
+
+/** The turn that is under way in a thread, or that an earlier process left there. */
+export function turnOf(tx: Tx, thread_key: number): TurnTable | undefined {
+  return tx.get(selectTurn, { thread_key })
+}
+
+export function unfinishedTurns(tx: Tx): TurnTable[] {
+  return tx.all(selectTurns, {})
+}
+
+export function deleteTurn(tx: Tx, thread_key: number): void {
+  tx.run(removeTurn, { thread_key })
+}
+
+/** Where a page of threads begins: after the row with these values. */
+export interface ThreadCursor {
+  spoken_at: string
+  id: string
+}
+
+export interface ThreadFilter {
+  /** Part of the title, in any case. */
+  q?: string | null | undefined
+  after?: ThreadCursor | null | undefined
+  limit: number
+}
+
+/** Threads of the scope, the one with the newest message first. */
+export function listThreads(tx: Tx, scope: Scope, { q, after, limit }: ThreadFilter): ThreadTable[] {
+  let query = builder
+    .selectFrom('thread')
+    .selectAll()
+    .where((eb) =>
+      owned(eb, { user_id: sql<string>`${scope.user_id}`, workspace_id: sql<string | null>`${scope.workspace_id}` }),
+    )
+    .orderBy('spoken_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit)
+  if (q) query = query.where(sql<boolean>`contains_text(ifnull(title, ''), ${q.toLowerCase()})`)
+  if (after) query = query.where(sql<boolean>`(spoken_at, id) < (${after.spoken_at}, ${after.id})`)
+  return tx.select(query)
+}

@@ -1,0 +1,247 @@
+// Rows of vectors, and of the indexes that hold them. One statement per function; how near two vectors are is decided elsewhere.
+import { sql } from 'kysely'
+import type { VectorEntryTable, VectorIndexTable } from './schema.ts'
+import type { Scope } from './scope.ts'
+import { statement } from './statement.ts'
+import type { Tx } from './store.ts'
+
+interface Owner {
+  user_id: string
+  workspace: string
+}
+
+const ownerOf = ({ user_id, workspace_id }: Scope): Owner => ({ user_id, workspace: workspace_id ?? '' })
+
+/** SQLite gives the key. */
+const NEXT = sql<number>`null`
+
+const select = statement<Owner & { name: string }>()((db, p) =>
+  db
+    .selectFrom('vector_index')
+    .selectAll()
+    .where('user_id', '=', p('user_id'))
+    .where('workspace', '=', p('workspace'))
+    .where('name', '=', p('name')),
+)
+
+const list = statement<Owner>()((db, p) =>
+  db
+    .selectFrom('vector_index')
+    .selectAll()
+    .where('user_id', '=', p('user_id'))
+    .where('workspace', '=', p('workspace'))
+    .orderBy('name'),
+)
+
+interface ListPosition extends Owner {
+  name: string
+}
+
+/** No order of an index: whoever asks is told how many there are as well, which looks at each of them in any case. */
+const listAll = statement<ListPosition & { limit: number }>()((db, p) =>
+  db
+    .selectFrom('vector_index')
+    .selectAll()
+    .where((eb) =>
+      eb(
+        eb.refTuple('name', 'user_id', 'workspace'),
+        '>',
+        sql<never>`(${p('name')}, ${p('user_id')}, ${p('workspace')})`,
+      ),
+    )
+    .orderBy('name')
+    .orderBy('user_id')
+    .orderBy('workspace')
+    .limit(p('limit')),
+)
+
+const countAll = statement()((db) => db.selectFrom('vector_index').select((eb) => eb.fn.countAll<number>().as('count')))
+
+const held = statement<Owner>()((db, p) =>
+  db
+    .selectFrom('vector_index')
+    .select((eb) => [
+      eb.fn.countAll<number>().as('indexes'),
+      eb.fn.coalesce(eb.fn.sum<number>('bytes'), eb.lit(0)).as('bytes'),
+    ])
+    .where('user_id', '=', p('user_id'))
+    .where('workspace', '=', p('workspace')),
+)
+
+const insert = statement<Omit<VectorIndexTable, 'key'>>()((db, p) =>
+  db
+    .insertInto('vector_index')
+    .values({
+      key: NEXT,
+      user_id: p('user_id'),
+      workspace: p('workspace'),
+      name: p('name'),
+      dimensions: p('dimensions'),
+      model: p('model'),
+      count: p('count'),
+      bytes: p('bytes'),
+      created_at: p('created_at'),
+      updated_at: p('updated_at'),
+    })
+    .returningAll(),
+)
+
+const change = statement<{ key: number; model: string | null; count: number; bytes: number; updated_at: string }>()(
+  (db, p) =>
+    db
+      .updateTable('vector_index')
+      .set({ model: p('model'), count: p('count'), bytes: p('bytes'), updated_at: p('updated_at') })
+      .where('key', '=', p('key')),
+)
+
+const dropIndex = statement<{ key: number }>()((db, p) => db.deleteFrom('vector_index').where('key', '=', p('key')))
+
+const sizeOf = statement<{ index_key: number; id: string }>()((db, p) =>
+  db.selectFrom('vector_entry').select('bytes').where('index_key', '=', p('index_key')).where('id', '=', p('id')),
+)
+
+const upsert = statement<Omit<VectorEntryTable, 'key'>>()((db, p) =>
+  db
+    .insertInto('vector_entry')
+    .values({
+      key: NEXT,
+      index_key: p('index_key'),
+      id: p('id'),
+      bytes: p('bytes'),
+      metadata: p('metadata'),
+      vector: p('vector'),
+      text: p('text'),
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['index_key', 'id']).doUpdateSet((eb) => ({
+        bytes: eb.ref('excluded.bytes'),
+        metadata: eb.ref('excluded.metadata'),
+        vector: eb.ref('excluded.vector'),
+        text: eb.ref('excluded.text'),
+      })),
+    ),
+)
+
+const scan = statement<{ index_key: number; after: number; limit: number }>()((db, p) =>
+  db
+    .selectFrom('vector_entry')
+    .select(['key', 'metadata', 'vector'])
+    .where('index_key', '=', p('index_key'))
+    .where('key', '>', p('after'))
+    .orderBy('key')
+    .limit(p('limit')),
+)
+
+const found = statement<{ index_key: number; key: number }>()((db, p) =>
+  db
+    .selectFrom('vector_entry')
+    .select(['id', 'metadata', 'vector', 'text'])
+    .where('index_key', '=', p('index_key'))
+    .where('key', '=', p('key')),
+)
+
+const removeById = statement<{ index_key: number; id: string }>()((db, p) =>
+  db.deleteFrom('vector_entry').where('index_key', '=', p('index_key')).where('id', '=', p('id')).returning('bytes'),
+)
+
+const removeByKey = statement<{ index_key: number; key: number }>()((db, p) =>
+  db.deleteFrom('vector_entry').where('index_key', '=', p('index_key')).where('key', '=', p('key')).returning('bytes'),
+)
+
+const removeSome = statement<{ index_key: number; limit: number }>()((db, p) =>
+  db
+    .deleteFrom('vector_entry')
+    .where('key', 'in', (eb) =>
+      eb.selectFrom('vector_entry').select('key').where('index_key', '=', p('index_key')).limit(p('limit')),
+    )
+    .returning('bytes'),
+)
+
+/** Where a page of an index begins, and how long it is. */
+export interface Page {
+  readonly index_key: number
+  /** The key of the last entry before it; 0 for the first page. */
+  readonly after: number
+  readonly limit: number
+}
+
+export function vectorIndex(tx: Tx, owner: Scope, name: string): VectorIndexTable | undefined {
+  return tx.get(select, { ...ownerOf(owner), name })
+}
+
+/** In order of their names. */
+export function vectorIndexes(tx: Tx, owner: Scope): VectorIndexTable[] {
+  return tx.all(list, ownerOf(owner))
+}
+
+/** Indexes of all users, by name and then by owner, behind one of them: at most `limit`. No name is empty. */
+export function allVectorIndexes(
+  tx: Tx,
+  after: { name: string; user_id: string; workspace: string } | null,
+  limit: number,
+): VectorIndexTable[] {
+  return tx.all(listAll, { ...(after ?? { name: '', user_id: '', workspace: '' }), limit })
+}
+
+/** Of all users. */
+export function countVectorIndexes(tx: Tx): number {
+  return Number(tx.get(countAll, {})!.count)
+}
+
+/** How many indexes an owner has, and how many bytes all their entries take. */
+export function vectorsHeld(tx: Tx, owner: Scope): { indexes: number; bytes: number } {
+  const { indexes, bytes } = tx.get(held, ownerOf(owner))!
+  return { indexes, bytes: Number(bytes) }
+}
+
+export function insertVectorIndex(
+  tx: Tx,
+  owner: Scope,
+  row: Pick<VectorIndexTable, 'name' | 'dimensions' | 'model' | 'created_at'>,
+): VectorIndexTable {
+  const fresh = { ...ownerOf(owner), ...row, count: 0, bytes: 0, updated_at: row.created_at }
+  return tx.all(insert, fresh)[0]!
+}
+
+export function changeVectorIndex(tx: Tx, { key, model, count, bytes, updated_at }: VectorIndexTable): void {
+  tx.run(change, { key, model, count, bytes, updated_at })
+}
+
+export function deleteVectorIndex(tx: Tx, key: number): void {
+  tx.run(dropIndex, { key })
+}
+
+/** How many bytes an entry takes; undefined where there is none with that id. */
+export function vectorEntryBytes(tx: Tx, index_key: number, id: string): number | undefined {
+  return tx.get(sizeOf, { index_key, id })?.bytes
+}
+
+/** Writes an entry, in the place of the one with its id. */
+export function putVectorEntry(tx: Tx, row: Omit<VectorEntryTable, 'key'>): void {
+  tx.run(upsert, row)
+}
+
+export function vectorPage(tx: Tx, page: Page): Pick<VectorEntryTable, 'key' | 'metadata' | 'vector'>[] {
+  return tx.all(scan, page)
+}
+
+/** What is told of an entry that was found; undefined where it is gone since. */
+export function vectorEntry(
+  tx: Tx,
+  index_key: number,
+  key: number,
+): Pick<VectorEntryTable, 'id' | 'metadata' | 'vector' | 'text'> | undefined {
+  return tx.get(found, { index_key, key })
+}
+
+/** The bytes of what was removed: of one entry, or of none. */
+export function deleteVectorEntry(tx: Tx, index_key: number, which: { id: string } | { key: number }): number[] {
+  const rows =
+    'id' in which ? tx.all(removeById, { index_key, ...which }) : tx.all(removeByKey, { index_key, ...which })
+  return rows.map(({ bytes }) => bytes)
+}
+
+/** The bytes of what was removed: of some entries of an index, at most `limit`. */
+export function deleteVectorEntries(tx: Tx, index_key: number, limit: number): number[] {
+  return tx.all(removeSome, { index_key, limit }).map(({ bytes }) => bytes)
+}

@@ -1,0 +1,142 @@
+// Large values that jobs remember, in files of their own beside the database: each sealed under a key that serves for it alone and stands in the
+// sealed page that names it. A file is on disk before that page is committed, and goes when no job needs it any more; what a crash leaves in
+// between is a file without a row, which the sweep removes.
+import { isHeld, journalFolder } from '../db/data-folder.ts'
+import { forgetSpilledValue, insertSpilledValue, isSpilledValue, releasedValues } from '../db/spilled-values.ts'
+import type { Store, Tx } from '../db/store.ts'
+import type { Platform } from '../platform.ts'
+import { newContentKey, openContent, sealedPieces } from '../vault/single-use.ts'
+import { SpilledFiles, type WrittenFile } from './spilled-files.ts'
+import { partsOf, valueFrom } from './value-parts.ts'
+
+/** Where a value lies, and what opens it. It is kept in sealed pages alone. */
+export interface SpilledValue extends WrittenFile {
+  readonly content_key: string
+  readonly secret: Uint8Array
+}
+
+/** About how many characters or bytes a value must have to get a file: below, a file costs more than it gives. */
+export const SPILLED_FROM = 262_144
+
+/** A file without a row is kept for so long, in milliseconds: the page that names it may be about to be committed. */
+const GRACE_MS = 3_600_000
+/** Files that are removed between two commits. */
+const REMOVED_AT_ONCE = 32
+/** Random bytes in a name. */
+const NAME_BYTES = 18
+/** Files that the sweep looks at in one round, or a few more. */
+const SWEPT = 500
+
+export class SpilledValues implements AsyncDisposable {
+  readonly #store: Store
+  readonly #files: SpilledFiles
+  readonly #data_dir: string
+  readonly #platform: Pick<Platform, 'secret'>
+  readonly #under_way = new Set<Promise<unknown>>()
+  #removing: Promise<void> | null = null
+  #again = false
+  #closed = false
+
+  /** @throws StartError when the folder in `data_dir` cannot be used */
+  constructor(data_dir: string, store: Store, platform: Pick<Platform, 'secret'>) {
+    this.#store = store
+    this.#files = new SpilledFiles(journalFolder(data_dir))
+    this.#data_dir = data_dir
+    this.#platform = platform
+  }
+
+  /**
+   * Has a value on disk, piece by piece, so that the process goes on meanwhile. Its bytes must not change until then.
+   * @throws what `signal` was aborted with, and what the file system throws; nothing is left of it then
+   */
+  keep(value: unknown, signal: AbortSignal): Promise<SpilledValue> {
+    return this.#during(this.#keep(value, signal))
+  }
+
+  async #keep(value: unknown, signal: AbortSignal): Promise<SpilledValue> {
+    const named = this.#named()
+    return {
+      ...named,
+      ...(await this.#files.write(named.content_key, sealedPieces(named.secret, partsOf(value)), signal)),
+    }
+  }
+
+  /** The same at once: the process does nothing else meanwhile. */
+  keepSync(value: unknown): SpilledValue {
+    const named = this.#named()
+    return { ...named, ...this.#files.writeSync(named.content_key, sealedPieces(named.secret, partsOf(value))) }
+  }
+
+  #named(): Pick<SpilledValue, 'content_key' | 'secret'> {
+    const name = Buffer.from(this.#platform.secret(NAME_BYTES), 'base64url').toString('hex')
+    return { content_key: `${name.slice(0, 2)}/${name}`, secret: newContentKey() }
+  }
+
+  /** Removes values that no page names, nor ever will. */
+  drop(values: readonly SpilledValue[]): void {
+    for (const { content_key } of values) void this.#during(this.#files.remove(content_key)).catch(() => {})
+  }
+
+  /** Says whose a value is, in the transaction that writes the page that names it. */
+  insert(tx: Tx, job_key: number, { content_key, size, sha256 }: SpilledValue): void {
+    insertSpilledValue(tx, { content_key, job_key, size, sha256 })
+  }
+
+  /** A value as it was kept. @throws Error where its file is missing, or not what was written */
+  read({ content_key, secret, size }: SpilledValue): unknown {
+    const sealed = this.#files.readSync(content_key)
+    if (sealed.length !== size) throw new Error(`${content_key} has ${sealed.length} bytes, and should have ${size}`)
+    return valueFrom(openContent(secret, sealed))
+  }
+
+  /** As `removeReleased`, for whoever does not wait: what fails is tried again by the sweep. */
+  removeSoon(): void {
+    this.removeReleased().catch(() => {})
+  }
+
+  /** Removes the files that no job needs any more. While a backup is made they stay until later. */
+  removeReleased(): Promise<void> {
+    this.#again = true
+    this.#removing ??= this.#during(this.#removeAll()).finally(() => {
+      this.#removing = null
+    })
+    return this.#removing
+  }
+
+  async #removeAll(): Promise<void> {
+    while (this.#again) {
+      this.#again = false
+      for (let keys = this.#released(); keys.length > 0; keys = this.#released()) {
+        for (const key of keys) await this.#files.remove(key)
+        await this.#store.write((tx) => {
+          for (const key of keys) forgetSpilledValue(tx, key)
+        })
+      }
+    }
+  }
+
+  #released(): string[] {
+    return this.#closed || isHeld(this.#data_dir) ? [] : this.#store.read((tx) => releasedValues(tx, REMOVED_AT_ONCE))
+  }
+
+  /** Removes what is released, and files without a row that are older than an hour, of the next files of the folder. */
+  async sweep(): Promise<void> {
+    await this.removeReleased()
+    // By the clock of the file system, as the times of files are.
+    for (const key of await this.#files.next(SWEPT, Date.now() - GRACE_MS))
+      if (!this.#closed && !this.#store.read((tx) => isSpilledValue(tx, key))) await this.#files.remove(key)
+  }
+
+  #during<T>(work: Promise<T>): Promise<T> {
+    this.#under_way.add(work)
+    const over = () => void this.#under_way.delete(work)
+    work.then(over, over)
+    return work
+  }
+
+  /** Settles when nothing is read or written any more. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true
+    await Promise.allSettled([...this.#under_way])
+  }
+}

@@ -1,0 +1,192 @@
+// How what a job remembers lies in pages: small values in the pages themselves, large ones in files that the pages name.
+import { serialize } from 'node:v8'
+import { insertJournalPage } from '../db/job-journal.ts'
+import type { Tx } from '../db/store.ts'
+import { sizeOf } from '../engine/measure.ts'
+import type { Cipher } from '../vault/vault.ts'
+import type { Entry } from './entry.ts'
+import { SPILLED_FROM, type SpilledValue, type SpilledValues } from './spilled-values.ts'
+
+export type Params = Readonly<Record<string, unknown>>
+
+export interface MemoryTools {
+  /** Seals pages. */
+  readonly cipher: Cipher
+  readonly spilled: SpilledValues
+}
+
+/** What a page is sealed with besides: its place. */
+export function contextOf(job_key: number, page: number): string {
+  return `${job_key}/${page}`
+}
+
+/** A value that lies in its file. */
+export class Later {
+  readonly #values: SpilledValues
+  readonly #file: SpilledValue
+
+  constructor(values: SpilledValues, file: SpilledValue) {
+    this.#values = values
+    this.#file = file
+  }
+
+  /** A value, read where it lies in a file. @throws Error where that is missing, or not what was written */
+  static now<T>(value: T): Exclude<T, Later> {
+    return (value instanceof Later ? value.#values.read(value.#file) : value) as Exclude<T, Later>
+  }
+}
+
+/** A page some of whose entries have their values, which stand last, in files: by their places in the list. */
+interface SpilledPage {
+  readonly entries: readonly (readonly unknown[])[]
+  readonly files: ReadonlyMap<number, SpilledValue>
+}
+
+/** What page 0 says: the parameters, or in a list the file that has them. @throws Error where that cannot be read */
+export function paramsOf(page: unknown, values: SpilledValues): Params {
+  return (Array.isArray(page) ? values.read(page[0] as SpilledValue) : page) as Params
+}
+
+/** The entries of any other page. What a job was sent is needed at once, other values when they are asked for. */
+export function contentsOf(page: unknown, values: SpilledValues): readonly Entry[] {
+  if (Array.isArray(page)) return page as Entry[]
+  const { entries, files } = page as SpilledPage
+  return entries.map((entry, at) => {
+    const file = files.get(at)
+    if (!file) return entry as unknown as Entry
+    const value = entry[0] === 'push' ? values.read(file) : new Later(values, file)
+    return entry.with(-1, value) as unknown as Entry
+  })
+}
+
+/** About how many characters of values a page holds: what is sealed at once must not hold up the process. */
+const PAGE_WEIGHT = 4_000_000
+/** What an entry counts besides its value, which stands last. */
+const ENTRY_WEIGHT = 32
+
+/** About how many characters or bytes of large values may wait to be on disk: as many as may be on the edges of a run. */
+const MOST_WAITING = 256_000_000
+
+/** Entries whose values may be large. */
+const OF_VALUES: ReadonlySet<Entry[0]> = new Set<Entry[0]>(['done', 'item', 'end', 'answer', 'push'])
+
+export interface Written {
+  /** The number of the first page; 0 has the parameters. */
+  readonly from: number
+  readonly params: Params
+  readonly entries: readonly Entry[]
+}
+
+export class Spilling {
+  readonly #tools: MemoryTools
+  readonly #job_key: number
+  /** By entry, or by the parameters. */
+  readonly #files = new WeakMap<object, SpilledValue>()
+  /** About how many characters or bytes of large values wait to be written. */
+  #waiting = 0
+
+  constructor(tools: MemoryTools, job_key: number) {
+    this.#tools = tools
+    this.#job_key = job_key
+  }
+
+  /** Null: nothing is large that has no file yet. `params` null: they are written already. */
+  spill(params: Params | null, entries: readonly Entry[], signal: AbortSignal): Promise<void> | null {
+    const large: { owner: object; value: unknown }[] = []
+    const add = (owner: object, value: unknown) => {
+      if (sizeOf(value) >= SPILLED_FROM && !this.#files.has(owner)) large.push({ owner, value })
+    }
+    if (params) add(params, params)
+    for (const entry of entries) if (OF_VALUES.has(entry[0])) add(entry, entry.at(-1))
+    return large.length === 0 ? null : this.#spillAll(large, signal)
+  }
+
+  /**
+   * What is to be staged of an entry: without its value, which is on disk then, where too much waits for that already. The process does
+   * nothing else meanwhile, and so makes nothing more that would have to wait.
+   */
+  bounded(entry: Entry): Entry {
+    if (!OF_VALUES.has(entry[0])) return entry
+    const size = sizeOf(entry.at(-1))
+    if (size < SPILLED_FROM) return entry
+    this.#waiting += size
+    if (this.#waiting <= MOST_WAITING) return entry
+    this.#waiting -= size
+    const bare = without(entry)
+    this.#files.set(bare, this.#tools.spilled.keepSync(entry.at(-1)))
+    return bare
+  }
+
+  /** Entries wait no more: they are written, or nobody needs them. */
+  settle(entries: readonly Entry[]): void {
+    for (const entry of entries) {
+      const size = OF_VALUES.has(entry[0]) ? sizeOf(entry.at(-1)) : 0
+      if (size >= SPILLED_FROM) this.#waiting -= size
+    }
+  }
+
+  /** Removes the files of entries that are not written. */
+  drop(entries: readonly Entry[]): void {
+    this.#tools.spilled.drop(entries.flatMap((entry) => this.#files.get(entry) ?? []))
+  }
+
+  async #spillAll(large: readonly { owner: object; value: unknown }[], signal: AbortSignal): Promise<void> {
+    const kept: SpilledValue[] = []
+    try {
+      for (const { value } of large) kept.push(await this.#tools.spilled.keep(value, signal))
+    } catch (error) {
+      this.#tools.spilled.drop(kept)
+      throw error
+    }
+    for (const [at, { owner }] of large.entries()) this.#files.set(owner, kept[at]!)
+  }
+
+  /** Writes pages, and gives how many. What is large must have its file. */
+  write(tx: Tx, attempt: number, { from, params, entries }: Written): number {
+    let page = from
+    if (page === 0) this.#insert(tx, page++, attempt, this.#firstPage(tx, params))
+    for (const some of this.#pagesOf(entries)) this.#insert(tx, page++, attempt, this.#pageWith(tx, some))
+    return page - from
+  }
+
+  #firstPage(tx: Tx, params: Params): unknown {
+    const file = this.#files.get(params)
+    if (file) this.#tools.spilled.insert(tx, this.#job_key, file)
+    return file ? [file] : params
+  }
+
+  #pageWith(tx: Tx, entries: readonly Entry[]): readonly Entry[] | SpilledPage {
+    const files = new Map<number, SpilledValue>()
+    for (const [at, entry] of entries.entries()) {
+      const file = this.#files.get(entry)
+      if (!file) continue
+      this.#tools.spilled.insert(tx, this.#job_key, file)
+      files.set(at, file)
+    }
+    if (files.size === 0) return entries
+    return { entries: entries.map((entry, at) => (files.has(at) ? without(entry) : entry)), files }
+  }
+
+  #insert(tx: Tx, page: number, attempt: number, content: unknown): void {
+    const body = this.#tools.cipher.seal(serialize(content), contextOf(this.#job_key, page))
+    insertJournalPage(tx, { job_key: this.#job_key, page, attempt, body })
+  }
+
+  #pagesOf(entries: readonly Entry[]): Entry[][] {
+    const pages: Entry[][] = []
+    let weight = PAGE_WEIGHT
+    for (const entry of entries) {
+      if (weight >= PAGE_WEIGHT) {
+        pages.push([])
+        weight = 0
+      }
+      pages.at(-1)!.push(entry)
+      weight += ENTRY_WEIGHT + (this.#files.has(entry) ? 0 : sizeOf(entry.at(-1)))
+    }
+    return pages
+  }
+}
+
+function without(entry: Entry): Entry {
+  return (entry as readonly unknown[]).with(-1, null) as unknown as Entry
+}
