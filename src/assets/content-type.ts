@@ -95,7 +95,10 @@ const KINDS: readonly (readonly [RegExp, Kind])[] = [
 
 const TYPE = /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}(?: *; *[\w!#$&^.+-]+=(?:[\w!#$&^.+-]+|"[\w !#$&^.+/=-]*"))*$/
 
-/** The content type of bytes. What they are has the last word; `claimed` is believed where they do not tell. */
+/**
+ * The content type of bytes, of which there are all, or more than `LOOKED_AT`. What they are has the last word; `claimed` is believed where
+ * they do not tell.
+ */
 export function contentTypeOf(bytes: Uint8Array, claimed: string | null): string {
   const claim = claimed !== null && claimed.length <= 255 && TYPE.test(claimed) ? claimed : null
   const found = SIGNATURES.find((signature) => bears(bytes, signature))
@@ -127,14 +130,16 @@ function bears(bytes: Uint8Array, { at, bytes: signature }: Signature): boolean 
   return true
 }
 
-const LOOKED_AT = 4_096
+/** Bytes at the beginning that all of this is told by. */
+export const LOOKED_AT = 4_096
 
 /** Whether the first bytes are UTF-8 without control characters other than white space; what is empty is no text. */
 function isText(bytes: Uint8Array): boolean {
   if (bytes.length === 0) return false
   try {
-    // The end may cut a character in two.
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, LOOKED_AT), { stream: true })
+    // Where there is more, the end may cut a character in two.
+    const stream = bytes.length > LOOKED_AT
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, LOOKED_AT), { stream })
     return !/[^\P{Cc}\t\n\r\f]/u.test(text)
   } catch {
     return false

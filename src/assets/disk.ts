@@ -2,65 +2,60 @@
 import { createHash } from 'node:crypto'
 import {
   closeSync,
-  constants,
   existsSync,
   fsyncSync,
   futimesSync,
   lstatSync,
   mkdirSync,
   openSync,
+  rmdirSync,
   type Stats,
   writeFileSync,
 } from 'node:fs'
 import { type FileHandle, readdir } from 'node:fs/promises'
-import { join } from 'node:path'
-import type { Written } from './object-store.ts'
+import { dirname, join } from 'node:path'
+import { PIECE, type SparePieces } from './file-pieces.ts'
+import { GatheredWrites } from './gathered-writes.ts'
+import { compareKeys } from './keys.ts'
+import type { Source, Tail, Written } from './object-store.ts'
 
 export function makeFolder(path: string): void {
   if (!existsSync(path)) mkdirSync(path, { mode: 0o700 })
 }
 
-export async function writeTo(
-  file: FileHandle,
-  source: Uint8Array | AsyncIterable<Uint8Array>,
-  now: number,
-): Promise<Written> {
+export interface Manner {
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  readonly spare: SparePieces
+}
+
+/** Writes all of a source to a file that is open, and has it on disk. */
+export async function writeTo(file: FileHandle, source: Source, { now, spare }: Manner, tail?: Tail): Promise<Written> {
   const hash = createHash('sha256')
+  const writes = new GatheredWrites(file, spare)
   let size = 0
   for await (const chunk of source instanceof Uint8Array ? [source] : source) {
     hash.update(chunk)
     size += chunk.length
-    await file.writeFile(chunk)
+    await writes.add(chunk)
   }
-  await file.utimes(now / 1_000, now / 1_000)
+  const written = { size, sha256: hash.digest('hex') }
+  if (tail) await writes.add(tail(written))
+  await writes.end()
+  const seconds = now() / 1_000
+  await file.utimes(seconds, seconds)
   await file.sync()
-  return { size, sha256: hash.digest('hex') }
+  return written
 }
 
-export function writeSync(path: string, bytes: Uint8Array, now: number): void {
+export function writeSync(path: string, parts: readonly Uint8Array[], now: number): void {
   const file = openSync(path, 'wx', 0o600)
   try {
-    writeFileSync(file, bytes)
+    for (const part of parts) writeFileSync(file, part)
     futimesSync(file, now / 1_000, now / 1_000)
     fsyncSync(file)
   } finally {
     closeSync(file)
-  }
-}
-
-/** A new name is on disk when its folder is. Windows does not open folders, and keeps names without that. */
-export function syncFolder(path: string): void {
-  let folder: number
-  try {
-    folder = openSync(path, constants.O_RDONLY)
-  } catch (error) {
-    if (['EISDIR', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) return
-    throw error
-  }
-  try {
-    fsyncSync(folder)
-  } finally {
-    closeSync(folder)
   }
 }
 
@@ -79,13 +74,41 @@ export function nothingWhereMissing(error: NodeJS.ErrnoException): null {
   throw error
 }
 
-export async function* keysBelow(folder: string, prefix: string, after: readonly string[]): AsyncGenerator<string> {
-  const [first, ...rest] = after
-  const entries = (await readdir(folder, { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1))
-  for (const entry of entries) {
-    if (first !== undefined && entry.name < first) continue
-    const key = prefix + entry.name
-    if (entry.isDirectory()) yield* keysBelow(join(folder, entry.name), `${key}/`, entry.name === first ? rest : [])
-    else if (entry.isFile() && (entry.name !== first || rest.length > 0)) yield key
+/** The keys of the files below a folder, of which `prefix` is the beginning, behind `after`: in the order of `compareKeys`. */
+export async function* keysBelow(folder: string, prefix: string, after: string | null): AsyncGenerator<string> {
+  // A folder that held nothing any more may have gone since it was named.
+  const found = (await readdir(folder, { withFileTypes: true }).catch(nothingWhereMissing)) ?? []
+  const entries = found.flatMap((entry) => {
+    if (entry.isDirectory()) return [{ entry, key: `${prefix}${entry.name}/` }]
+    return entry.isFile() ? [{ entry, key: prefix + entry.name }] : []
+  })
+  // With the slash behind a folder's name, the order is that of all the keys below.
+  for (const { entry, key } of entries.sort((a, b) => compareKeys(a.key, b.key))) {
+    if (entry.isFile()) {
+      if (after === null || compareKeys(key, after) > 0) yield key
+    } else if (after === null || after.startsWith(key) || compareKeys(key, after) > 0)
+      yield* keysBelow(join(folder, entry.name), key, after)
+  }
+}
+
+/** Bytes of a file that is open, piece by piece and never too few of them. */
+export async function* piecesOf(file: FileHandle, start: number, length: number): AsyncGenerator<Uint8Array> {
+  for (let done = 0; done < length; ) {
+    const piece = Buffer.allocUnsafe(Math.min(PIECE, length - done))
+    const { bytesRead } = await file.read(piece, 0, piece.length, start + done)
+    if (bytesRead === 0) throw new Error(`a file has ${start + done} bytes, and ${length} from ${start} were expected`)
+    done += bytesRead
+    yield piece.subarray(0, bytesRead)
+  }
+}
+
+/** Removes the folder of a path, and those above it below `top`, as long as they are empty. One that cannot be removed does no harm. */
+export function removeEmptyFolders(path: string, top: string): void {
+  for (let folder = dirname(path); folder !== top; folder = dirname(folder)) {
+    try {
+      rmdirSync(folder)
+    } catch {
+      return
+    }
   }
 }

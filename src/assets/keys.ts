@@ -19,14 +19,55 @@ function isSegment(segment: string): boolean {
   return segment !== '' && segment !== '.' && segment !== '..' && Buffer.byteLength(segment) <= LONGEST_SEGMENT
 }
 
+/** The order of keys: that of their bytes in UTF-8. */
+export function compareKeys(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b))
+}
+
 /** The key under which an asset is served. It needs no escaping in a URL. */
 export function storageKey(user_id: string, asset_id: string, extension: string): string {
   return `${keySegment(user_id)}/${asset_id}.${extension}`
 }
 
-/** Where a key is served. */
+const TEMPORARY = 'temp/'
+
+/** The key under which a temporary file is served. */
+export function temporaryKey(user_id: string, id: string, extension: string): string {
+  return `${TEMPORARY}${storageKey(user_id, id, extension)}`
+}
+
+/** Whether a key is that of a temporary file, whether there is one or not. No user's own keys begin like that. */
+export function isTemporary(storage_key: string): boolean {
+  return storage_key.startsWith(TEMPORARY)
+}
+
+/** Where a key is served: as it stands, but for what has to be escaped in a URL. */
 export function uriOf(storage_key: string): string {
-  return `/api/storage/${storage_key}`
+  return `/api/storage/${storage_key.split('/').map(escaped).join('/')}`
+}
+
+function escaped(segment: string): string {
+  return encodeURIComponent(segment).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
+}
+
+/** What a key is good for: to keep an object under, or a temporary one; or the service gives it itself, to an asset or to a temporary upload. */
+export type KeyUse = 'kept' | 'temporary' | 'asset' | 'upload'
+
+/** What a user may do with a key; null where it is nobody's, or somebody else's. */
+export function keyUse(user_id: string, storage_key: string): KeyUse | null {
+  const temporary = isTemporary(storage_key)
+  const [owner, ...rest] = storage_key.slice(temporary ? TEMPORARY.length : 0).split('/')
+  if (owner !== keySegment(user_id) || rest.length === 0) return null
+  if (temporary) return isUpload(storage_key) ? 'upload' : 'temporary'
+  return rest.length === 1 && rest[0]!.startsWith(ASSET) ? 'asset' : 'kept'
+}
+
+/** How ids of assets begin. */
+const ASSET = 'asset_'
+
+/** Whether a key is of those that the temporary store gives. */
+export function isUpload(storage_key: string): boolean {
+  return /^temp\/[^/]+\/[0-9a-f]{48}\.[a-z0-9]+$/.test(storage_key)
 }
 
 /** An encoded user id that is longer is replaced by its digest. */

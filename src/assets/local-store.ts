@@ -6,19 +6,41 @@ import { lstat, open, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { StartError } from '../start-error.ts'
-import { fileAt, keysBelow, makeFolder, nothingWhereMissing, syncFolder, writeSync, writeTo } from './disk.ts'
+import { syncFolder } from '../sync-folder.ts'
+import {
+  fileAt,
+  keysBelow,
+  makeFolder,
+  nothingWhereMissing,
+  piecesOf,
+  removeEmptyFolders,
+  writeSync,
+  writeTo,
+} from './disk.ts'
+import { FilePieces, SparePieces } from './file-pieces.ts'
+import { Head } from './head.ts'
 import { isKey } from './keys.ts'
-import type { ByteRange, ObjectFacts, ObjectStore, Written } from './object-store.ts'
+import type { ByteRange, ObjectFacts, ObjectStore, Received, Source, Tail, Written } from './object-store.ts'
 
-/** Bytes that are read at once. */
-const CHUNK = 128 * 1024
 /** The last segment of a path is never followed as a link. Windows knows no such flag. */
 const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0)
+
+/** Pieces of memory that are kept for the next reads and writes: 4 MiB. */
+const SPARE = 32
+
+/** An object as it was when it was looked at, whatever is put in its place meanwhile. */
+export interface HeldObject extends AsyncDisposable {
+  readonly facts: ObjectFacts
+  read(start: number, length: number): AsyncIterable<Uint8Array>
+  /** Removes it; false, and nothing happens, where another was put in its place or it was put anew. At once, but for the freeing of its blocks. */
+  remove(): Promise<boolean>
+}
 
 export class LocalStore implements ObjectStore {
   readonly #objects: string
   readonly #incoming: string
   readonly #now: () => number
+  readonly #spare = new SparePieces(SPARE)
 
   /**
    * Makes the folder where it is missing, and removes what a process that died was writing. The folder belongs to one process at
@@ -38,12 +60,11 @@ export class LocalStore implements ObjectStore {
     }
   }
 
-  async put(key: string, source: Uint8Array | AsyncIterable<Uint8Array>): Promise<Written> {
+  async put(key: string, source: Source, tail?: Tail): Promise<Written> {
     const path = this.#pathOf(key)
     const incoming = this.#newName()
     try {
-      const file = await open(incoming, 'wx', 0o600)
-      const written = await writeTo(file, source, this.#now()).finally(() => file.close())
+      const written = await this.#write(incoming, source, tail)
       this.#settle(incoming, path)
       return written
     } catch (error) {
@@ -52,12 +73,29 @@ export class LocalStore implements ObjectStore {
     }
   }
 
-  putSync(key: string, bytes: Uint8Array): void {
+  async receive(source: Source): Promise<Received> {
+    const incoming = this.#newName()
+    const head = new Head()
+    try {
+      const written = await this.#write(incoming, head.of(source))
+      return {
+        ...written,
+        head: head.bytes,
+        settle: (key) => this.#settleContent(incoming, this.#pathOf(key), written.size),
+        [Symbol.dispose]: () => rmSync(incoming, { force: true }),
+      }
+    } catch (error) {
+      rmSync(incoming, { force: true })
+      throw error
+    }
+  }
+
+  putSync(key: string, bytes: Uint8Array, tail?: Uint8Array): void {
     const path = this.#pathOf(key)
-    if (this.#refresh(path, bytes.length)) return
+    if (!tail && this.#refresh(path, bytes.length)) return
     const incoming = this.#newName()
     try {
-      writeSync(incoming, bytes, this.#now())
+      writeSync(incoming, tail ? [bytes, tail] : [bytes], this.#now())
       this.#settle(incoming, path)
     } catch (error) {
       rmSync(incoming, { force: true })
@@ -72,7 +110,7 @@ export class LocalStore implements ObjectStore {
     const facts = await file.stat()
     const { size } = facts
     if (facts.isFile() && length > 0 && start + length <= size)
-      return file.createReadStream({ start, end: start + length - 1, highWaterMark: CHUNK })
+      return new FilePieces(file, { start, length }, this.#spare)
     await file.close()
     if (!facts.isFile()) return null
     if (length === 0) return Readable.from([])
@@ -84,21 +122,34 @@ export class LocalStore implements ObjectStore {
     return found?.isFile() ? { size: found.size, put_at: found.mtimeMs } : null
   }
 
+  /** Null where there is no such object. */
+  async hold(key: string): Promise<HeldObject | null> {
+    const path = this.#pathOf(key)
+    const file = await open(path, READ).catch(nothingWhereMissing)
+    if (file === null) return null
+    // As long as it is open, no other file has its number.
+    const { ino, mtimeMs, size } = await file.stat()
+    return {
+      facts: { size, put_at: mtimeMs },
+      read: (start, length) => piecesOf(file, start, length),
+      remove: async () => {
+        const found = fileAt(path)
+        return found?.ino === ino && found.mtimeMs === mtimeMs && (await this.#remove(path))
+      },
+      [Symbol.asyncDispose]: () => file.close(),
+    }
+  }
+
   async delete(key: string, put_since = Number.POSITIVE_INFINITY): Promise<boolean> {
     const path = this.#pathOf(key)
-    const aside = this.#newName()
     const found = fileAt(path)
-    if (!found || found.mtimeMs >= put_since) return false
-    // Between the look at it and this nothing else has run. Freeing the blocks of a large file takes its time.
-    renameSync(path, aside)
-    await unlink(aside)
-    return true
+    return found !== null && found.mtimeMs < put_since && (await this.#remove(path))
   }
 
   async list(after: string | null, limit: number): Promise<string[]> {
     const keys: string[] = []
     if (limit <= 0) return keys
-    for await (const key of keysBelow(this.#objects, '', after?.split('/') ?? [])) {
+    for await (const key of keysBelow(this.#objects, '', after)) {
       keys.push(key)
       if (keys.length === limit) break
     }
@@ -110,8 +161,32 @@ export class LocalStore implements ObjectStore {
     return join(this.#objects, ...key.split('/'))
   }
 
+  /** Between a look at the file and this nothing else must run. */
+  async #remove(path: string): Promise<true> {
+    const aside = this.#newName()
+    renameSync(path, aside)
+    removeEmptyFolders(path, this.#objects)
+    // Freeing the blocks of a large file takes its time.
+    await unlink(aside)
+    return true
+  }
+
+  async #write(incoming: string, source: Source, tail?: Tail): Promise<Written> {
+    const file = await open(incoming, 'wx', 0o600)
+    return await writeTo(file, source, { now: this.#now, spare: this.#spare }, tail).finally(() => file.close())
+  }
+
+  #settleContent(incoming: string, path: string, size: number): void {
+    if (!this.#refresh(path, size)) this.#settle(incoming, path)
+  }
+
   #newName(): string {
     return join(this.#incoming, randomUUID())
+  }
+
+  /** When it was put, in milliseconds since the epoch; null where there is no such object. At once. */
+  putAt(key: string): number | null {
+    return fileAt(this.#pathOf(key))?.mtimeMs ?? null
   }
 
   /** Lets content that is there count as put now; false where it is not, or not whole. */

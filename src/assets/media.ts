@@ -9,6 +9,8 @@ export interface MediaOptions {
   readonly largest_inline: number
   /** Keeps bytes and gives their reference. `content_type` and `name` are claims, null where there are none. */
   readonly persist: (bytes: Uint8Array, content_type: string | null, path: Path, name: string | null) => AssetReference
+  /** The asset that a value names by its id and address; null where there is none, or it is not the owner's. Absent: nobody asks. */
+  readonly known?: (asset_id: string, uri: string) => AssetReference | null
 }
 
 export interface FoundMedia {
@@ -25,7 +27,8 @@ interface Walk extends MediaOptions {
 /**
  * Replaces media in a value (JSON with bytes in it) by `{type, uri, asset_id, content_type, size, sha256}`: bytes, base64 `data:`
  * URLs, and objects such as `{type: 'image', data}`, whose other members stay. A value without media is given back as it is, and so is
- * each part of one that has none. The value must not be deeper than the engine allows.
+ * each part of one that has none. Objects that refer to an asset already stay as they are, and are found. The value must not be deeper than
+ * the engine allows.
  */
 export function mediaByReference(value: unknown, options: MediaOptions): { value: unknown; found: FoundMedia[] } {
   const walk: Walk = { ...options, path: [], found: [] }
@@ -38,7 +41,16 @@ function replaced(value: unknown, walk: Walk): unknown {
   if (value instanceof Uint8Array) return reference(value, null, null, walk)
   if (Array.isArray(value)) return ofList(value, walk)
   const record = value as Record<string, unknown>
-  return ofMediaObject(record, walk) ?? ofRecord(record, walk)
+  const media = ofMediaObject(record, walk)
+  if (media) return media
+  noteAsset(record, walk)
+  return ofRecord(record, walk)
+}
+
+function noteAsset({ asset_id, uri }: Record<string, unknown>, { known, path, found }: Walk): void {
+  if (!known || typeof asset_id !== 'string' || typeof uri !== 'string') return
+  const asset = known(asset_id, uri)
+  if (asset) found.push({ path: [...path], asset })
 }
 
 function ofText(text: string, walk: Walk): unknown {

@@ -8,6 +8,22 @@ export interface Written {
   readonly sha256: string
 }
 
+/** Bytes, or pieces of which each is good until the next is asked for. */
+export type Source = Uint8Array | AsyncIterable<Uint8Array>
+
+export type Tail = (written: Written) => Uint8Array
+
+/** Bytes that came to their end and are on disk, under no key yet. What is not settled when it is disposed of is removed. */
+export interface Received extends Written, Disposable {
+  /** The first bytes: all of them, or more than `LOOKED_AT`. */
+  readonly head: Uint8Array
+  /**
+   * Keeps them under a key, at once and on disk, for content that never changes under its key: where as many bytes are there already, they
+   * only count as put anew. Once.
+   */
+  settle(key: string): void
+}
+
 export interface ObjectFacts {
   /** Bytes. */
   readonly size: number
@@ -21,15 +37,20 @@ export interface ByteRange {
   readonly length: number
 }
 
-/** Every method throws a TypeError for what is no key. */
+/** Every method throws a TypeError for what is no key. A key may be refused where another one continues it behind a slash. */
 export interface ObjectStore {
-  /** Keeps bytes under a key, in the place of what was there. They are on disk when it settles; if it rejects, nothing has changed. */
-  put(key: string, source: Uint8Array | AsyncIterable<Uint8Array>): Promise<Written>
+  /**
+   * Keeps bytes under a key, in the place of what was there. They are on disk when it settles; if it rejects, nothing has changed. What
+   * `tail` makes of the size and digest of the source is kept behind it, as a part of the object.
+   */
+  put(key: string, source: Source, tail?: Tail): Promise<Written>
   /**
    * As `put`, at once, for content that never changes under its key: where as many bytes are there already, they only count as
-   * put anew.
+   * put anew. With `tail` they are written in any case.
    */
-  putSync(key: string, bytes: Uint8Array): void
+  putSync(key: string, bytes: Uint8Array, tail?: Uint8Array): void
+  /** Reads bytes whose key is known only at their end. If it rejects, nothing of them is left. */
+  receive(source: Source): Promise<Received>
   /** The bytes of an object, read as they are asked for; null where there is no such object. Whoever gets a stream ends or destroys it. */
   get(key: string, range: ByteRange): Promise<Readable | null>
   stat(key: string): Promise<ObjectFacts | null>
@@ -38,6 +59,6 @@ export interface ObjectStore {
    * It is out of reach when the call returns. Settles to whether there was one to remove.
    */
   delete(key: string, put_since?: number): Promise<boolean>
-  /** At most `limit` keys behind `after`, segment by segment in the order of their characters. */
+  /** At most `limit` keys behind `after`, in the order of their bytes. */
   list(after: string | null, limit: number): Promise<string[]>
 }

@@ -1,16 +1,70 @@
-// The assets of one data folder.
+// The assets and the temporary files of one server: in its data folder, or in a bucket behind it.
 import { join } from 'node:path'
+import type { BucketSettings } from '../config/storage.ts'
 import type { Store } from '../db/store.ts'
+import { temporaryUse } from '../db/temporary-use.ts'
+import type { Log } from '../log.ts'
 import type { Platform } from '../platform.ts'
-import { Assets } from './assets.ts'
 import { LocalStore } from './local-store.ts'
-import { Signatures } from './signatures.ts'
+import type { ObjectStore } from './object-store.ts'
+import { SpooledStore } from './spooled-store.ts'
+import { TemporaryStore } from './temporary.ts'
+import { filesOfUser, temporaryFolder } from './temporary-keys.ts'
+import { TemporaryQuota } from './temporary-quota.ts'
+
+/** Where the objects of a server are. Each store holds nothing else. */
+export interface ObjectStores extends AsyncDisposable {
+  /** The bytes of users. */
+  readonly contents: ObjectStore
+  readonly temporary: ObjectStore
+}
+
+export interface StorageOptions {
+  /** Null: the data folder alone. */
+  readonly storage: BucketSettings | null
+  readonly platform: Pick<Platform, 'now'>
+  readonly log: Log
+}
 
 /**
- * Opens the store of objects in `data_dir`. `secret` signs download addresses: those of another secret are void.
- * @throws StartError when the folder cannot be used
+ * Opens the stores of objects in `data_dir`, and removes what a process that died was writing.
+ * @throws StartError when a folder cannot be used, or the bucket refuses
  */
-export function openAssets(data_dir: string, store: Store, platform: Platform, secret: Uint8Array): Assets {
-  const objects = new LocalStore(join(data_dir, 'storage'), platform.now)
-  return new Assets({ store, objects, platform, signatures: new Signatures(secret) })
+export async function openObjectStores(data_dir: string, options: StorageOptions): Promise<ObjectStores> {
+  const { storage, platform, log } = options
+  const { now } = platform
+  await using opened = new AsyncDisposableStack()
+  const open = async (folder: string): Promise<ObjectStore> => {
+    const root = join(data_dir, folder)
+    if (storage === null) return new LocalStore(root, now)
+    return opened.use(await SpooledStore.open(root, storage, { folder, now, log }))
+  }
+  const [contents, temporary] = [await open(CONTENTS), await open('temporary')]
+  const kept = opened.move()
+  return { contents, temporary, [Symbol.asyncDispose]: () => kept.disposeAsync() }
+}
+
+/** What the folder of the bytes of users is called, and what their names in a bucket begin with, behind its prefix. */
+export const CONTENTS = 'storage'
+
+export interface TemporaryOptions {
+  readonly store: Store
+  readonly platform: Platform
+  readonly secret: Uint8Array
+  /** Bytes that the temporary files of one user may take together; 0 for no limit. */
+  readonly most_bytes: number
+}
+
+/**
+ * The temporary store, whose objects are `objects`. Without the same `secret` a job that goes on names its files anew.
+ */
+export function openTemporary(objects: ObjectStore, options: TemporaryOptions): TemporaryStore {
+  const { store, platform, secret, most_bytes: limit } = options
+  const quota = new TemporaryQuota({
+    limit,
+    now: platform.now,
+    files: (user_id) => filesOfUser(objects, user_id),
+    rows: (user_id, now) => store.read((tx) => temporaryUse(tx, temporaryFolder(user_id), now)),
+  })
+  return new TemporaryStore({ objects, quota, platform, secret })
 }

@@ -1,0 +1,78 @@
+// The bytes of users in a store of objects, each content of a user once. Rows of assets and of objects are their references: bytes are on disk
+// before such a row is committed, and go only when no row needs them. What a crash leaves behind between the two is an object without a row,
+// which the sweep removes.
+import type { Readable } from 'node:stream'
+import { contentInUse } from '../db/assets.ts'
+import type { Store } from '../db/store.ts'
+import { contentKey } from './keys.ts'
+import type { ByteRange, ObjectStore, Received, Source } from './object-store.ts'
+
+export interface Swept {
+  /** Objects looked at. */
+  readonly examined: number
+  readonly removed: number
+  /** Whether this was the end of the store: the next sweep begins anew. */
+  readonly ended: boolean
+}
+
+/** Bytes without a row are kept for so long: somebody may be about to commit one. */
+const GRACE_MS = 3_600_000
+
+export class Contents {
+  readonly #store: Store
+  readonly #objects: ObjectStore
+  readonly #now: () => number
+  #sweptTo: string | null = null
+
+  /** `objects` holds nothing else. `now` gives milliseconds since the epoch. */
+  constructor(store: Store, objects: ObjectStore, now: () => number) {
+    this.#store = store
+    this.#objects = objects
+    this.#now = now
+  }
+
+  /**
+   * Reads bytes to their end and has them on disk, without a key yet. Dispose of it, whatever came of it: what was not settled is removed.
+   * @throws what the source throws, and what the store does: no room, no access
+   */
+  receive(source: Source): Promise<Received> {
+    return this.#objects.receive(source)
+  }
+
+  /** Keeps what was received as content of a user, and gives its key. A row that needs it has to be committed within the hour. */
+  settle(user_id: string, received: Received): string {
+    const key = contentKey(user_id, received.sha256)
+    received.settle(key)
+    return key
+  }
+
+  /** As `receive` and `settle`, at once. */
+  putSync(content_key: string, bytes: Uint8Array): void {
+    this.#objects.putSync(content_key, bytes)
+  }
+
+  /** The bytes of a content, or null where they are not in the store. Whoever gets a stream ends or destroys it. */
+  get(content_key: string, range: ByteRange): Promise<Readable | null> {
+    return this.#objects.get(content_key, range)
+  }
+
+  /** Removes bytes that nothing needs. Those that were put within the hour stay for the sweep. Settles to how many were removed. */
+  async discard(content_keys: Iterable<string>): Promise<number> {
+    const put_since = this.#now() - GRACE_MS
+    let removed = 0
+    for (const key of new Set(content_keys)) {
+      // From here to the removal nothing else runs: nobody can put the same bytes again in between.
+      const needed = this.#store.read((tx) => contentInUse(tx, key))
+      if (!needed && (await this.#objects.delete(key, put_since))) removed += 1
+    }
+    return removed
+  }
+
+  /** Removes bytes without a row that are older than an hour, of the next `limit` objects of the store. */
+  async sweepUnreferenced(limit: number): Promise<Swept> {
+    const keys = await this.#objects.list(this.#sweptTo, limit)
+    const ended = keys.length < limit
+    this.#sweptTo = ended ? null : keys.at(-1)!
+    return { examined: keys.length, removed: await this.discard(keys), ended }
+  }
+}

@@ -1,0 +1,136 @@
+// The assets of callers: listed, read, made, changed and deleted, in folders. Whatever belongs to another owner is the same NOT_FOUND as what does
+// not exist. What jobs make is written by assets.ts, and bytes are found by files.ts.
+import type { Asset, AssetPage, UpdateAssetRequest } from '../../generated/types.ts'
+import { changeAsset, deleteAssetWithAll, liesWithin } from '../db/asset-changes.ts'
+import { assetsByKeys } from '../db/asset-lists.ts'
+import { listedAssets } from '../db/asset-search.ts'
+import { keysOf, ownedAssetById } from '../db/assets.ts'
+import type { AssetTable } from '../db/schema.ts'
+import type { Scope } from '../db/scope.ts'
+import type { Store, Tx } from '../db/store.ts'
+import { ServiceError } from '../errors.ts'
+import type { Platform } from '../platform.ts'
+import type { Contents } from './contents.ts'
+import type { Files, FoundFile } from './files.ts'
+import { type MakingRequest, requiredName, requireMetadata } from './judging.ts'
+import { type Cursors, filterOf, type ListRequest, pageSize } from './listing.ts'
+import { type GivenFile, Making } from './making.ts'
+import { withOwn } from './metadata.ts'
+import { folderOf } from './places.ts'
+import type { Previews } from './previews.ts'
+import { assetRecord, type Download, FOLDER } from './record.ts'
+import type { Signatures } from './signatures.ts'
+
+export interface LibraryParts {
+  readonly store: Store
+  readonly contents: Contents
+  readonly files: Files
+  readonly platform: Platform
+  readonly previews: Previews
+  readonly signatures: Signatures
+  readonly cursors: Cursors
+}
+
+/** So long a new asset is waited for until it has been looked at, in milliseconds. */
+const LOOKED_AT_MS = 2_000
+
+export class Library {
+  readonly #parts: LibraryParts
+  readonly #making: Making
+
+  constructor(parts: LibraryParts) {
+    this.#parts = parts
+    this.#making = new Making(parts)
+  }
+
+  /** @throws INVALID_REQUEST for a cursor of another list */
+  list(owner: Scope, request: ListRequest): AssetPage {
+    const filter = filterOf(request)
+    const before = this.#parts.cursors.open(owner, filter, request.cursor)
+    const wanted = pageSize(request)
+    const { rows, reached } = this.#parts.store.read((tx) => {
+      const found = listedAssets(tx, owner, filter, before, wanted + 1)
+      return { rows: assetsByKeys(tx, found.keys), reached: found.reached }
+    })
+    const shown = rows.slice(0, wanted)
+    // Where there is one more it begins the next page; where the search has gone far enough for one page, the next one goes on.
+    const from = rows.length > wanted ? shown.at(-1)!.key : reached
+    const next = from === 0 ? null : this.#parts.cursors.seal(owner, filter, from)
+    return { assets: shown.map((row) => assetRecord(row)), next }
+  }
+
+  /** With `expires_in`, in seconds, the record has an address that expires. @throws NOT_FOUND */
+  get(owner: Scope, id: string, expires_in: number | null = null): Asset {
+    const row = this.#row(owner, id)
+    return assetRecord(row, expires_in === null ? null : this.#download(row, expires_in))
+  }
+
+  /** The bytes of an asset. @throws NOT_FOUND, CONFLICT for a folder */
+  async file(owner: Scope, id: string): Promise<FoundFile> {
+    if (this.#row(owner, id).content_type === FOLDER)
+      throw new ServiceError('CONFLICT', { message: 'A folder has no bytes.' })
+    const file = await this.#parts.files.byId(owner, id)
+    if (!file) throw new ServiceError('NOT_FOUND')
+    return file
+  }
+
+  /**
+   * Makes an asset of the file that is sent, of what the store has already, or a folder. It is looked at for a moment, so that its picture is
+   * mostly there.
+   * @throws INVALID_REQUEST, NOT_FOUND for what it names, CONFLICT for a folder to replace, what the bytes throw, and what the store does: no room,
+   * no access
+   */
+  async create(owner: Scope, request: MakingRequest, file: GivenFile | null): Promise<Asset> {
+    const row = await this.#making.make(owner, request, file)
+    if (row.previewed === 0) await this.#parts.previews.soon(row.id, LOOKED_AT_MS)
+    return assetRecord(this.#parts.store.read((tx) => ownedAssetById(tx, owner, row.id)) ?? row)
+  }
+
+  /** Changes what is given. @throws NOT_FOUND, INVALID_REQUEST for a name or metadata, CONFLICT for a folder moved into itself */
+  async update(owner: Scope, id: string, request: UpdateAssetRequest): Promise<Asset> {
+    const name = requiredName(request.name)
+    requireMetadata(request.metadata)
+    const updated_at = this.#parts.platform.timestamp()
+    await this.#parts.store.write((tx) => {
+      const row = requireRow(tx, owner, id)
+      const parent_id = request.parent_id ? folderOf(tx, owner, request.parent_id) : row.parent_id
+      refuseCycle(tx, row, parent_id)
+      const metadata = request.metadata ? withOwn(row.metadata, request.metadata) : row.metadata
+      changeAsset(tx, { id, name: name ?? row.name, parent_id, metadata, updated_at })
+    })
+    return this.get(owner, id)
+  }
+
+  /** Removes an asset, and what a folder holds with it; then the bytes that nothing else needs. @throws NOT_FOUND */
+  async delete(owner: Scope, id: string): Promise<void> {
+    const removed = await this.#parts.store.write((tx) => {
+      requireRow(tx, owner, id)
+      return deleteAssetWithAll(tx, owner, id)
+    })
+    await this.#parts.contents.discard(keysOf(removed))
+  }
+
+  #row(owner: Scope, id: string): AssetTable {
+    return this.#parts.store.read((tx) => requireRow(tx, owner, id))
+  }
+
+  #download({ storage_key }: AssetTable, expires_in: number): Download | null {
+    if (storage_key === null) return null
+    const expires = Math.floor(this.#parts.platform.now() / 1_000) + expires_in
+    const expires_at = new Date(expires * 1_000).toISOString()
+    return { download_url: this.#parts.signatures.url(storage_key, expires), expires_at }
+  }
+}
+
+function requireRow(tx: Tx, owner: Scope, id: string): AssetTable {
+  const row = ownedAssetById(tx, owner, id)
+  if (!row) throw new ServiceError('NOT_FOUND')
+  return row
+}
+
+function refuseCycle(tx: Tx, { id, content_type }: AssetTable, parent_id: string | null): void {
+  if (content_type === FOLDER && parent_id !== null && liesWithin(tx, parent_id, id))
+    throw new ServiceError('CONFLICT', {
+      message: 'A folder cannot be moved into itself, or into a folder that it holds.',
+    })
+}

@@ -1,0 +1,40 @@
+// Assets as the world sees them.
+import type { Asset } from '../../generated/types.ts'
+import type { NewAsset } from '../db/assets.ts'
+import { uriOf } from './keys.ts'
+import { metadataOf } from './metadata.ts'
+import { thumbUrl } from './thumbs.ts'
+
+/** What folders have in the place of a content type. */
+export const FOLDER = 'folder'
+
+/** Where the bytes are read without any other credential, and until when. */
+export interface Download {
+  readonly download_url: string
+  readonly expires_at: string
+}
+
+export function assetRecord(row: NewAsset, download: Download | null = null): Asset {
+  const { id, user_id, workspace_id, parent_id, name, content_type, size, sha256 } = row
+  const { workflow_id, job_id, node_id, created_at, updated_at } = row
+  return {
+    id,
+    user_id,
+    workspace_id,
+    parent_id,
+    name,
+    content_type,
+    size,
+    sha256,
+    metadata: { ...metadataOf(row.metadata) },
+    workflow_id,
+    job_id,
+    node_id,
+    created_at,
+    updated_at,
+    get_url: row.storage_key === null ? null : uriOf(row.storage_key),
+    thumb_url: thumbUrl(row),
+    download_url: download?.download_url ?? null,
+    expires_at: download?.expires_at ?? null,
+  }
+}

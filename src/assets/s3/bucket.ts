@@ -1,0 +1,220 @@
+// One prefix of a bucket as a store of whole objects: what is there, what it holds, and how it goes. What has to be asked again is, a few times.
+import type { IncomingMessage } from 'node:http'
+import type { Readable } from 'node:stream'
+import { setTimeout } from 'node:timers/promises'
+import type { BucketSettings } from '../../config/storage.ts'
+import { StartError } from '../../start-error.ts'
+import type { ByteRange, ObjectFacts } from '../object-store.ts'
+import { type BucketCall, BucketConnection, bodyText } from './connection.ts'
+import { BucketFailure } from './failure.ts'
+import { ObjectReader } from './reader.ts'
+import { elements, textOf } from './xml.ts'
+
+export interface BucketTimes {
+  /** For so many milliseconds nothing may come or go before a request counts as lost. */
+  readonly silence_ms: number
+  /** Before a request is repeated, about; each time three times as long. */
+  readonly pause_ms: number
+}
+
+export interface StoredFacts extends ObjectFacts {
+  readonly etag: string
+  /** In hexadecimal; null where whoever put the object there did not say. */
+  readonly sha256: string | null
+}
+
+/** An object, and its bytes from where they were asked for. */
+export interface OpenedObject {
+  readonly facts: StoredFacts
+  readonly stream: Readable
+}
+
+const TIMES: BucketTimes = { silence_ms: 60_000, pause_ms: 100 }
+/** A start waits no longer for an answer. */
+const CHECK_MS = 10_000
+const TRIES = 3
+const LONGER = 3
+/** Of S3. */
+const LONGEST_KEY_BYTES = 1_024
+const LONGEST_PAGE = 1_000
+
+export class Bucket {
+  readonly connection: BucketConnection
+  readonly #settings: BucketSettings
+  readonly #prefix: string
+  readonly #pause_ms: number
+  readonly #closing = new AbortController()
+
+  /** `folder`: what comes behind the prefix, before the keys. */
+  constructor(settings: BucketSettings, folder: string, times: Partial<BucketTimes> = {}) {
+    const { silence_ms, pause_ms } = { ...TIMES, ...times }
+    this.connection = new BucketConnection(settings, silence_ms)
+    this.#settings = settings
+    this.#prefix = `${settings.prefix === '' ? '' : `${settings.prefix}/`}${folder}/`
+    this.#pause_ms = pause_ms
+  }
+
+  /** Aborts when the bucket is not asked any more. */
+  get closing(): AbortSignal {
+    return this.#closing.signal
+  }
+
+  /**
+   * Whether the bucket answers; false where nothing came, or what may pass.
+   * @throws StartError where it refuses: it is not there, or is somebody else's
+   */
+  async check(): Promise<boolean> {
+    const patience = AbortSignal.timeout(CHECK_MS)
+    try {
+      const query = { 'list-type': '2', 'max-keys': '1', prefix: this.#prefix }
+      await bodyText(await this.connection.ask({ method: 'GET', query, signal: patience }))
+      return true
+    } catch (error) {
+      if (patience.aborted) return false
+      if (!(error instanceof BucketFailure)) throw error
+      if (error.passing) return false
+      const { bucket, endpoint } = this.#settings
+      const advice = 'check SVC_STORAGE_URL, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY'
+      throw new StartError(`the bucket ${bucket} at ${endpoint} cannot be used: ${error.message}; ${advice}`)
+    }
+  }
+
+  /** The name of an object of a key in the bucket. @throws TypeError for a key that is too long for it */
+  nameOf(key: string): string {
+    const name = this.#prefix + key
+    if (Buffer.byteLength(name) <= LONGEST_KEY_BYTES) return name
+    throw new TypeError(`not a key: ${JSON.stringify(key)} is too long for the bucket`)
+  }
+
+  async stat(key: string): Promise<StoredFacts | null> {
+    const call = { method: 'HEAD', key: this.nameOf(key), signal: this.closing } as const
+    const response = await this.#patiently(() => this.connection.ask(call, [404]))
+    response.resume()
+    return response.statusCode === 404 ? null : factsOf(response, sizeOf(response))
+  }
+
+  /**
+   * Bytes of an object, never fewer than were asked for: what breaks off is taken up where it did, or ends with an error. Where they are all
+   * of the object, they are what was put there. @throws Error for a range that goes beyond the object
+   */
+  async open(key: string, range: ByteRange): Promise<OpenedObject | null> {
+    const name = this.nameOf(key)
+    const stop = new AbortController()
+    const signal = AbortSignal.any([stop.signal, this.closing])
+    const from = (start: number, etag?: string) => {
+      const bytes = `bytes=${start}-${range.start + range.length - 1}`
+      const headers = { range: bytes, ...(etag === undefined ? {} : { 'if-match': etag }) }
+      return this.connection.ask({ method: 'GET', key: name, headers, signal }, [404, 416])
+    }
+    const response = await this.#patiently(() => from(range.start))
+    if (response.statusCode === 404 || response.statusCode === 416) response.resume()
+    if (response.statusCode === 404) return null
+    const size = response.statusCode === 416 ? 0 : wholeSize(response, range.start)
+    if (size < range.start + range.length) {
+      stop.abort()
+      throw new Error(`the object ${key} has too few bytes for ${range.length} from ${range.start}`)
+    }
+    const facts = factsOf(response, size)
+    const whole = range.start === 0 && range.length === size
+    const again = async (done: number) => {
+      const more = await from(range.start + done, facts.etag)
+      if (more.statusCode === 206 && wholeSize(more, range.start + done) === size) return more
+      more.destroy()
+      throw new BucketFailure('it has another object there now', { status: more.statusCode! })
+    }
+    const pause = (tries: number) => this.#pause(tries, signal)
+    const { length } = range
+    const stream = new ObjectReader(response, { key, length, sha256: whole ? facts.sha256 : null, again, pause, stop })
+    return { facts, stream }
+  }
+
+  /** Settles when the object is gone, or was not there. */
+  async delete(key: string): Promise<void> {
+    const call = { method: 'DELETE', key: this.nameOf(key), signal: this.closing } as const
+    const response = await this.#patiently(() => this.connection.ask(call, [404]))
+    response.resume()
+  }
+
+  /** At most `limit` keys behind `after`, in the order of their bytes. */
+  async list(after: string | null, limit: number): Promise<string[]> {
+    const keys: string[] = []
+    while (keys.length < limit) {
+      const wanted = Math.min(limit - keys.length, LONGEST_PAGE)
+      const page = await this.#page(keys.at(-1) ?? after, wanted)
+      keys.push(...page)
+      if (page.length < wanted) break
+    }
+    return keys
+  }
+
+  async #page(after: string | null, limit: number): Promise<string[]> {
+    const query: Record<string, string> = { 'list-type': '2', 'max-keys': String(limit), prefix: this.#prefix }
+    if (after !== null) query['start-after'] = this.#prefix + after
+    const xml = await this.text({ method: 'GET', query, signal: this.closing })
+    return elements(xml, 'Contents').map((entry) => textOf(entry, 'Key')!.slice(this.#prefix.length))
+  }
+
+  /** Uploads of parts that somebody began and nobody completed. */
+  async uploads(): Promise<{ name: string; upload_id: string }[]> {
+    const xml = await this.text({
+      method: 'GET',
+      query: { uploads: '', prefix: this.#prefix },
+      signal: this.closing,
+    })
+    return elements(xml, 'Upload').flatMap((entry) => {
+      const [name, upload_id] = [textOf(entry, 'Key'), textOf(entry, 'UploadId')]
+      return name?.startsWith(this.#prefix) && upload_id !== null ? [{ name, upload_id }] : []
+    })
+  }
+
+  /** The body of an answer, of a call that may be repeated. @throws BucketFailure */
+  text(call: BucketCall): Promise<string> {
+    return this.#patiently(async () => bodyText(await this.connection.ask(call)))
+  }
+
+  /** Breaks off what is under way. */
+  close(): void {
+    this.#closing.abort(new BucketFailure('it is not asked any more: the service is closing'))
+    this.connection.close()
+  }
+
+  async #patiently<T>(ask: () => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await ask()
+      } catch (error) {
+        if (tries === TRIES || !(error instanceof BucketFailure && error.passing)) throw error
+        await this.#pause(tries, this.closing)
+      }
+    }
+  }
+
+  #pause(tries: number, signal: AbortSignal): Promise<void> {
+    return setTimeout(this.#pause_ms * LONGER ** (tries - 1) * (0.5 + Math.random()), undefined, { signal })
+  }
+}
+
+function factsOf({ headers }: IncomingMessage, size: number): StoredFacts {
+  const put_at = Number(headers['x-amz-meta-put-at'] ?? Number.NaN)
+  return {
+    size,
+    put_at: Number.isFinite(put_at) ? put_at : Date.parse(headers['last-modified'] ?? '') || 0,
+    etag: headers.etag ?? '',
+    sha256: (headers['x-amz-meta-sha256'] as string | undefined) ?? null,
+  }
+}
+
+function sizeOf({ headers }: IncomingMessage): number {
+  const length = Number(headers['content-length'] ?? Number.NaN)
+  if (Number.isSafeInteger(length)) return length
+  throw new BucketFailure('it did not say how long an object is', { status: 502 })
+}
+
+/** Of the object that an answer is a part of, which begins at `start`. @throws BucketFailure for another part */
+function wholeSize(response: IncomingMessage, start: number): number {
+  const [, first, size] = /^bytes (\d+)-\d+\/(\d+)$/.exec(response.headers['content-range'] ?? '') ?? []
+  if (response.statusCode === 206 && Number(first) === start) return Number(size)
+  if (response.statusCode === 200 && start === 0) return sizeOf(response)
+  response.destroy()
+  throw new BucketFailure('it gave other bytes than those that were asked for', { status: 502 })
+}

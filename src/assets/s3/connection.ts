@@ -1,0 +1,145 @@
+// Signed requests to one bucket, each sent once. Node's own client rather than fetch: bodies of a known length are sent as they are read,
+// answers are neither decoded nor followed elsewhere, and what comes late or breaks off is told apart from what has ended.
+import { Agent, type IncomingMessage, request as overHttp } from 'node:http'
+import { request as overHttps, Agent as SecureAgent } from 'node:https'
+import { pipeline } from 'node:stream'
+import { AwsV4Signer } from 'aws4fetch'
+import type { BucketSettings } from '../../config/storage.ts'
+import { BucketFailure } from './failure.ts'
+import { textOf } from './xml.ts'
+
+export interface BucketCall {
+  readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
+  /** Of an object; absent: the bucket itself. */
+  readonly key?: string
+  readonly query?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: BucketBody
+  /** Ends the request, and the body of its answer, wherever they are. */
+  readonly signal: AbortSignal
+}
+
+export interface BucketBody {
+  readonly bytes: AsyncIterable<Uint8Array>
+  readonly length: number
+  /** In hexadecimal. */
+  readonly sha256: string
+}
+
+/** SHA-256 of nothing. */
+const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
+const LONGEST_TEXT = 16 * 1024 * 1024
+
+export class BucketConnection {
+  readonly #settings: BucketSettings
+  readonly #base: string
+  readonly #agent: Agent
+  readonly #silence_ms: number
+  readonly #keys = new Map<string, ArrayBuffer>()
+
+  /** `silence_ms`: for so long nothing may come or go before a request counts as lost. */
+  constructor(settings: BucketSettings, silence_ms: number) {
+    this.#settings = settings
+    this.#silence_ms = silence_ms
+    const { protocol, host } = new URL(settings.endpoint)
+    this.#base = settings.path_style
+      ? `${protocol}//${host}/${settings.bucket}`
+      : `${protocol}//${settings.bucket}.${host}`
+    this.#agent = protocol === 'https:' ? new SecureAgent({ keepAlive: true }) : new Agent({ keepAlive: true })
+  }
+
+  /** The head of the answer has come, whatever its status; the body is to be read to its end or destroyed. @throws BucketFailure */
+  async send(call: BucketCall): Promise<IncomingMessage> {
+    const { url, headers } = await this.#signed(call)
+    call.signal.throwIfAborted()
+    const { method, body, signal } = call
+    const open = url.protocol === 'https:' ? overHttps : overHttp
+    return new Promise((resolve, reject) => {
+      const request = open(url, { method, headers, agent: this.#agent, signal, timeout: this.#silence_ms })
+      const failed = (cause: Error) => reject(signal.aborted ? signal.reason : notAnswered(cause))
+      request.on('timeout', () => request.destroy(new Error('nothing came for too long')))
+      request.on('error', failed)
+      request.on('response', (response) => {
+        // Whoever reads it learns of this by its early end.
+        response.on('error', () => {})
+        resolve(response)
+      })
+      if (body && body.length > 0) pipeline(body.bytes, request, (error) => error && failed(error))
+      else request.end()
+    })
+  }
+
+  /** As `send`, where only success and the statuses of `also` are answers. @throws BucketFailure */
+  async ask(call: BucketCall, also: readonly number[] = []): Promise<IncomingMessage> {
+    const response = await this.send(call)
+    const status = response.statusCode!
+    if ((status >= 200 && status < 300) || also.includes(status)) return response
+    const code = textOf(await bodyText(response).catch(() => ''), 'Code')
+    // What is left of the body of the request is not wanted any more.
+    response.destroy()
+    throw new BucketFailure(`it answered ${status}${code === null ? '' : ` ${code}`}`, { status, code })
+  }
+
+  /** Breaks off what is under way. */
+  close(): void {
+    this.#agent.destroy()
+  }
+
+  async #signed({ method, key, query = {}, headers = {}, body }: BucketCall) {
+    const { region, credentials } = this.#settings
+    const length: Record<string, string> =
+      body || method === 'PUT' || method === 'POST' ? { 'content-length': String(body?.length ?? 0) } : {}
+    const signer = new AwsV4Signer({
+      method,
+      url: `${this.#base}/${encodedPath(key ?? '')}${encodedQuery(query)}`,
+      headers: { ...headers, ...length, 'x-amz-content-sha256': body?.sha256 ?? EMPTY },
+      accessKeyId: credentials.access_key_id,
+      secretAccessKey: credentials.secret_access_key,
+      ...(credentials.session_token === null ? {} : { sessionToken: credentials.session_token }),
+      service: 's3',
+      region,
+      cache: this.#keys,
+    })
+    const signed = await signer.sign()
+    return { url: signed.url, headers: Object.fromEntries(signed.headers) }
+  }
+}
+
+/** The whole of a small body. @throws BucketFailure where it breaks off */
+export async function bodyText(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  let length = 0
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      length += chunk.length
+      if (length > LONGEST_TEXT) throw new Error('it is too long')
+      chunks.push(chunk)
+    }
+  } catch (cause) {
+    throw notAnswered(cause as Error)
+  }
+  if (!response.complete) throw notAnswered(new Error('it broke off'))
+  return Buffer.concat(chunks).toString()
+}
+
+function notAnswered(cause: Error): BucketFailure {
+  const reason = (cause as NodeJS.ErrnoException).code ?? cause.message
+  return cause instanceof BucketFailure ? cause : new BucketFailure(`it did not answer (${reason})`, { cause })
+}
+
+/** RFC 3986: all but unreserved characters and slashes is escaped. */
+function encodedPath(key: string): string {
+  return key.split('/').map(encoded).join('/')
+}
+
+function encodedQuery(query: Readonly<Record<string, string>>): string {
+  const parts = Object.entries(query).map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
+  return parts.length > 0 ? `?${parts.join('&')}` : ''
+}
+
+function encoded(text: string): string {
+  return encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+}

@@ -1,0 +1,198 @@
+// Objects in a bucket, behind a folder of this machine. What is put is on its disk first, and goes up in the background; the file goes when the
+// bucket is known to have it. So nothing waits for the bucket but reads of what is only there, and an outage of it loses nothing.
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import type { BucketSettings } from '../config/storage.ts'
+import type { Log } from '../log.ts'
+import { FarObjects, unavailable } from './far-objects.ts'
+import { compareKeys } from './keys.ts'
+import { LocalStore } from './local-store.ts'
+import type { ByteRange, ObjectFacts, ObjectStore, Received, Source, Tail, Written } from './object-store.ts'
+import { Removals } from './removals.ts'
+import { Bucket, type BucketTimes } from './s3/bucket.ts'
+import { isEverywhere } from './s3/failure.ts'
+import { abortUpload, UPLOAD_SIZES, type UploadSizes, upload } from './s3/upload.ts'
+import { Transfers } from './transfers.ts'
+
+export interface SpoolOptions {
+  /** What the names of the objects begin with, behind the prefix of the bucket. */
+  readonly folder: string
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>
+  readonly sizes?: Partial<UploadSizes>
+  readonly times?: Partial<SpoolTimes>
+}
+
+export interface SpoolTimes extends BucketTimes {
+  /** Before what has failed is tried again, about; then longer each time. */
+  readonly retry_ms: number
+  /** What is under way at the end is given so long. */
+  readonly close_ms: number
+}
+
+const RETRY_MS = 500
+const CLOSE_MS = 3_000
+
+/** What the bucket alone can tell is not to be had while it cannot be used: SERVICE_UNAVAILABLE. All else goes on. */
+export class SpooledStore implements ObjectStore, AsyncDisposable {
+  readonly #spool: LocalStore
+  readonly #removals: Removals
+  readonly #bucket: Bucket
+  readonly #far: FarObjects
+  readonly #transfers: Transfers
+  readonly #options: SpoolOptions
+  #warned = false
+
+  /**
+   * Opens the folder `root`, which belongs to one process at a time, as the prefix of the bucket does; what it still holds goes up.
+   * @throws StartError when the folder cannot be used, or the bucket refuses
+   */
+  static async open(root: string, settings: BucketSettings, options: SpoolOptions): Promise<SpooledStore> {
+    const bucket = new Bucket(settings, options.folder, options.times)
+    try {
+      const answers = await bucket.check()
+      const store = new SpooledStore(root, bucket, options)
+      if (!answers) store.#warn()
+      await store.#begin(answers)
+      return store
+    } catch (error) {
+      bucket.close()
+      throw error
+    }
+  }
+
+  private constructor(root: string, bucket: Bucket, options: SpoolOptions) {
+    const { now, log, times } = options
+    this.#spool = new LocalStore(root, now)
+    this.#removals = new Removals(join(root, 'removals'), now)
+    this.#bucket = bucket
+    this.#far = new FarObjects(bucket, this.#removals)
+    this.#options = options
+    this.#transfers = new Transfers({
+      work: async (key, signal) => {
+        await this.#bringUp(key, signal)
+        this.#warned = false
+      },
+      isEverywhere,
+      failed: (err, key) => {
+        if (key === null) this.#warn(err)
+        else
+          log.error({ err, key }, 'a file could not be moved to the bucket of the storage: it is kept here meanwhile')
+      },
+      recovered: (took) => log.info({ took_ms: took }, 'the bucket of the storage can be used again'),
+      now,
+      pause_ms: times?.retry_ms ?? RETRY_MS,
+    })
+  }
+
+  /** Keys whose objects, or whose removals, the bucket does not know of yet. */
+  get pending(): number {
+    return this.#transfers.pending
+  }
+
+  async put(key: string, source: Source, tail?: Tail): Promise<Written> {
+    this.#bucket.nameOf(key)
+    const written = await this.#spool.put(key, source, tail)
+    this.#transfers.add(key)
+    return written
+  }
+
+  putSync(key: string, bytes: Uint8Array, tail?: Uint8Array): void {
+    this.#bucket.nameOf(key)
+    this.#spool.putSync(key, bytes, tail)
+    this.#transfers.add(key)
+  }
+
+  async receive(source: Source): Promise<Received> {
+    const received = await this.#spool.receive(source)
+    const settle = (key: string) => {
+      this.#bucket.nameOf(key)
+      received.settle(key)
+      this.#transfers.add(key)
+    }
+    return { ...received, settle }
+  }
+
+  async get(key: string, range: ByteRange): Promise<Readable | null> {
+    const here = await this.#spool.get(key, range)
+    if (here !== null || this.#far.isGone(key)) return here
+    return range.length > 0 ? this.#far.get(key, range) : (await this.#far.stat(key)) && Readable.from([])
+  }
+
+  async stat(key: string): Promise<ObjectFacts | null> {
+    const here = await this.#spool.stat(key)
+    return here !== null || this.#far.isGone(key) ? here : this.#far.stat(key)
+  }
+
+  /** Where the bucket does not answer it is remembered, and settles to true. */
+  async delete(key: string, put_since = Number.POSITIVE_INFINITY): Promise<boolean> {
+    const put_at = this.#spool.putAt(key)
+    if (put_at === null && this.#far.isGone(key)) return false
+    if (put_at === null) return this.#transfers.alone(key, () => this.#deleteFar(key, put_since))
+    if (put_at >= put_since) return false
+    // The bucket may have it already, or another one that was put before. First this, so that a crash leaves both or neither.
+    this.#removals.add(key, Number.POSITIVE_INFINITY)
+    const removed = this.#spool.delete(key)
+    this.#transfers.add(key)
+    return await removed
+  }
+
+  async list(after: string | null, limit: number): Promise<string[]> {
+    // First what is here: it may go up meanwhile, and is found there then.
+    const here = await this.#spool.list(after, limit)
+    const there = await this.#far.list(after, limit)
+    return [...new Set([...here, ...there])].sort(compareKeys).slice(0, Math.max(0, limit))
+  }
+
+  /** What is under way gets a few seconds. What is left goes up after the next start. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#transfers.close(this.#options.times?.close_ms ?? CLOSE_MS)
+    this.#bucket.close()
+  }
+
+  /** Once an outage, whoever notices it first. */
+  #warn(err?: unknown): void {
+    if (!this.#warned)
+      this.#options.log.warn({ err }, 'the bucket of the storage cannot be used: files are kept here meanwhile')
+    this.#warned = true
+  }
+
+  async #begin(answers: boolean): Promise<void> {
+    // What a process that died was uploading in parts is kept by the bucket, unseen and at a price.
+    if (answers) await this.#abortUploads()
+    for (const key of this.#removals.keys()) this.#transfers.add(key)
+    for (const key of await this.#spool.list(null, Number.POSITIVE_INFINITY)) this.#transfers.add(key)
+  }
+
+  async #abortUploads(): Promise<void> {
+    try {
+      for (const { name, upload_id } of await this.#bucket.uploads()) await abortUpload(this.#bucket, name, upload_id)
+    } catch (err) {
+      this.#options.log.warn({ err }, 'unfinished uploads in the bucket of the storage could not be looked for')
+    }
+  }
+
+  /** Removes an object that is in the bucket alone. Whatever is put here meanwhile stays. */
+  async #deleteFar(key: string, put_since: number): Promise<boolean> {
+    try {
+      return await this.#far.delete(key, put_since, () => this.#spool.putAt(key) !== null)
+    } catch (error) {
+      if (!isEverywhere(error)) throw unavailable(error)
+      this.#removals.add(key, put_since)
+      this.#transfers.add(key)
+      return true
+    }
+  }
+
+  /** Makes the bucket know what has become of a key: first what was removed, then what was put since. */
+  async #bringUp(key: string, signal: AbortSignal): Promise<void> {
+    await this.#far.settle(key)
+    const held = await this.#spool.hold(key)
+    if (held === null) return
+    await using _held = held
+    await upload(this.#bucket, key, held, { ...UPLOAD_SIZES, ...this.#options.sizes }, signal)
+    // Otherwise another was put in its place, or it was removed: that has its own turn.
+    if (this.#removals.of(key) === null) await held.remove()
+  }
+}

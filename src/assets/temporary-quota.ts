@@ -1,0 +1,199 @@
+// How many bytes the temporary files of one user may take together, in all workspaces. Those that are being written count as well. Nothing of it
+// is stored: what a user keeps is counted when it is first asked for, from the store and from rows.
+import { ServiceError } from '../errors.ts'
+import { ExpiringBytes } from './expiring-bytes.ts'
+
+/** A file that is kept. */
+export interface KeptBytes {
+  readonly key: string
+  /** As the store has them. */
+  readonly bytes: number
+  /** Milliseconds since the epoch. */
+  readonly expires_at: number
+}
+
+export interface QuotaParts {
+  /** Bytes of one user; 0 for no limit. */
+  readonly limit: number
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  /** What the temporary store keeps of a user. */
+  files(user_id: string): AsyncIterable<KeptBytes>
+  /** What rows of objects keep of a user that is not past its time: their bytes, and when the first of them goes, in milliseconds since the epoch. */
+  rows(user_id: string, now: number): { readonly bytes: number; readonly next_at: number | null }
+}
+
+/** Room for one file while it is written. Dispose of it once the file is counted otherwise, or has come to nothing: the room is given back. */
+export interface Reservation extends Disposable {
+  /** Counts so many bytes more. @throws TEMPORARY_QUOTA_EXCEEDED; then all its room is given back at once */
+  take(bytes: number): void
+  /** Passes a source on, and counts what passes. @throws as `take` does, and what the source throws */
+  of(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array>
+}
+
+/** How long a count is believed that may have one file twice. */
+const DOUBTED_MS = 60_000
+const NEVER = Number.POSITIVE_INFINITY
+
+interface Account {
+  /** Files of the temporary store. */
+  kept: ExpiringBytes
+  /** Bytes of rows; null where they have to be asked for. */
+  rows: number | null
+  in_flight: number
+  /** Reservations, and those who wait for one. */
+  open: number
+  /** Settles when what is kept has been counted; null before anybody asks. */
+  counted: Promise<void> | null
+  counted_at: number
+  /** Whether something may be counted twice. */
+  doubtful: boolean
+  /** A count that is under way, and the keys of files that it need not find. */
+  counting: { readonly kept: ExpiringBytes; readonly known: Set<string> } | null
+}
+
+/**
+ * Of a file of the temporary store: `using room = await quota.reserve(user_id)`, write `room.of(source)`, then `kept`. Of an object with a row and a
+ * time of expiry: the same without `kept`, since its row counts from its commit on; one that is replaced counts until then.
+ */
+export class TemporaryQuota {
+  readonly #parts: QuotaParts
+  readonly #accounts = new Map<string, Account>()
+
+  constructor(parts: QuotaParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Room for a file of a user. `at_least` are bytes that are announced: where these have no room now, they are refused before any is read.
+   * @throws TEMPORARY_QUOTA_EXCEEDED, and what the store throws while what is kept is counted
+   */
+  async reserve(user_id: string, at_least = 0): Promise<Reservation> {
+    const account = this.#of(user_id)
+    account.open += 1
+    try {
+      if (this.#parts.limit > 0) await this.#counted(user_id, account)
+      account.rows = null
+      this.#guard(user_id, account, { own: 0, more: at_least })
+      return this.#reservation(user_id, account)
+    } catch (error) {
+      account.open -= 1
+      throw error
+    }
+  }
+
+  /** Counts a file of the temporary store that is there from now on. `again`: it may have been there before. */
+  kept(user_id: string, { key, bytes, expires_at }: KeptBytes, again = false): void {
+    const account = this.#accounts.get(user_id)
+    if (!account?.counted) return
+    account.kept.add(bytes, expires_at)
+    account.counting?.kept.add(bytes, expires_at)
+    account.counting?.known.add(key)
+    if (again) account.doubtful = true
+  }
+
+  /** Counts a file of the temporary store out that was removed before its time. */
+  freed(user_id: string, { bytes, expires_at }: KeptBytes): void {
+    const account = this.#accounts.get(user_id)
+    if (!account?.counted) return
+    account.kept.remove(bytes, expires_at)
+    // Whether a count that is under way has seen it, nobody knows.
+    if (account.counting) account.doubtful = true
+  }
+
+  /** Forgets users who keep nothing. */
+  tidy(): void {
+    const now = this.#parts.now()
+    for (const [user_id, { kept, open, counting }] of this.#accounts)
+      if (open === 0 && counting === null && kept.bytes(now) === 0) this.#accounts.delete(user_id)
+  }
+
+  #of(user_id: string): Account {
+    let account = this.#accounts.get(user_id)
+    if (!account) {
+      const empty = { kept: new ExpiringBytes(), rows: null, in_flight: 0, open: 0 }
+      account = { ...empty, counted: null, counted_at: 0, doubtful: false, counting: null }
+      this.#accounts.set(user_id, account)
+    }
+    return account
+  }
+
+  #counted(user_id: string, account: Account): Promise<void> {
+    const old = account.doubtful && this.#parts.now() - account.counted_at >= DOUBTED_MS
+    if (!account.counted || (old && account.counting === null))
+      account.counted = this.#count(user_id, account).catch((error) => {
+        account.counted = null
+        throw error
+      })
+    return account.counted
+  }
+
+  async #count(user_id: string, account: Account): Promise<void> {
+    const counting = { kept: new ExpiringBytes(), known: new Set<string>() }
+    Object.assign(account, { counting, doubtful: false, counted_at: this.#parts.now() })
+    try {
+      for await (const { key, bytes, expires_at } of this.#parts.files(user_id))
+        if (!counting.known.has(key)) counting.kept.add(bytes, expires_at)
+      account.kept = counting.kept
+    } finally {
+      account.counting = null
+    }
+  }
+
+  #reservation(user_id: string, account: Account): Reservation {
+    let [taken, open] = [0, 1]
+    const give = () => {
+      account.in_flight -= taken
+      taken = 0
+    }
+    const take = (bytes: number) => {
+      account.in_flight += bytes
+      taken += bytes
+      try {
+        this.#guard(user_id, account, { own: taken, more: 0 })
+      } catch (error) {
+        give()
+        throw error
+      }
+    }
+    const end = () => {
+      give()
+      // What was reserved may have a row by now.
+      account.rows = null
+      account.open -= open
+      open = 0
+    }
+    return { take, of: (source) => taking(source, take), [Symbol.dispose]: end }
+  }
+
+  /** @throws TEMPORARY_QUOTA_EXCEEDED where there are too many with `more` of them; `own` are those of whoever asks */
+  #guard(user_id: string, account: Account, { own, more }: { own: number; more: number }): void {
+    const { limit, now, rows } = this.#parts
+    if (limit === 0) return
+    const at = now()
+    account.rows ??= rows(user_id, at).bytes
+    const others = account.kept.bytes(at) + account.in_flight
+    if (others + account.rows + more <= limit) return
+    // Some may have gone since.
+    const { bytes, next_at } = rows(user_id, at)
+    account.rows = bytes
+    const used = others + bytes
+    const next = Math.min(account.kept.next_at, next_at ?? NEVER)
+    if (used + more > limit) throw exceeded(used - own, limit, at, next)
+  }
+}
+
+async function* taking(source: AsyncIterable<Uint8Array>, take: (bytes: number) => void): AsyncGenerator<Uint8Array> {
+  for await (const piece of source) {
+    take(piece.length)
+    yield piece
+  }
+}
+
+function exceeded(used: number, limit: number, now: number, next_at: number): ServiceError {
+  const state = `Your temporary files take ${used} of ${limit} bytes, other uploads under way included`
+  const code = 'TEMPORARY_QUOTA_EXCEEDED'
+  if (next_at === NEVER) return new ServiceError(code, { message: `${state}.` })
+  const message = `${state}; the first of them go at ${new Date(next_at).toISOString()}.`
+  return new ServiceError(code, { message, headers: { 'Retry-After': String(Math.ceil((next_at - now) / 1_000)) } })
+}

@@ -1,0 +1,20 @@
+// What a server and a process that works on its files say to each other. Bytes travel as they are.
+import type { MediaFaultType } from './fault.ts'
+
+export interface ToMedia {
+  readonly id: number
+  readonly task: string
+  readonly files: readonly Uint8Array[]
+  readonly params: Readonly<Record<string, unknown>>
+}
+
+export type FromMedia =
+  | { readonly id: number; readonly kind: 'done'; readonly files: readonly Uint8Array[]; readonly value: unknown }
+  /** `detail` is for the log. */
+  | {
+      readonly id: number
+      readonly kind: 'refused'
+      readonly type: MediaFaultType | 'failed'
+      readonly message: string
+      readonly detail: string
+    }

@@ -1,0 +1,99 @@
+// Tasks on archives: ZIP, read by yauzl and written by yazl.
+
+import type { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { crc32, inflateRawSync } from 'node:zlib'
+import { ZipFile } from 'yazl'
+import { MediaFault } from '../fault.ts'
+import type { Made, Tasks } from '../serving.ts'
+import { damaged, type Entry, entriesOf } from './archive-entries.ts'
+import { guardNames } from './archive-names.ts'
+
+/** Of all files that come out of one archive, in bytes. */
+const MOST_BYTES = 100_000_000
+const MOST_FILES = 1_000
+/** How much a file may grow, where it grows beyond `SMALL`. What people pack grows by less. */
+const MOST_GROWTH = 200
+const SMALL = 1_000_000
+
+interface Zip {
+  readonly names: readonly string[]
+  /** From 0, not packed at all, to 9. */
+  readonly level: number
+}
+
+/** The same files in the same order give the same bytes: a ZIP without a clock, whose time is that at which its calendar begins. */
+const BEGINNING = new Date(1980, 0, 1)
+
+async function zipped(files: readonly Uint8Array[], { names, level }: Zip): Promise<Made> {
+  guardNames(names, 'bad_input')
+  const zip = new ZipFile()
+  const options = { mtime: BEGINNING, forceDosTimestamp: true, mode: 0o100644, compressionLevel: level }
+  for (const [index, file] of files.entries()) zip.addBuffer(Buffer.from(file), names[index]!, options)
+  zip.end()
+  return { files: [await buffer(zip.outputStream as Readable)] }
+}
+
+async function unzipped(bytes: Uint8Array, only: readonly string[] | null): Promise<Made> {
+  const entries = await entriesOf(bytes)
+  const wanted = only === null ? null : new Set(only)
+  const missing = only?.find((name) => !entries.some((entry) => entry.name === name))
+  if (missing !== undefined) throw new MediaFault('bad_input', `The archive has no file "${missing.slice(0, 100)}".`)
+  const chosen = entries.filter(({ kind, name }) => kind !== 'directory' && (wanted === null || wanted.has(name)))
+  guardChosen(chosen)
+  const files = chosen.map((entry) => unpacked(bytes, entry))
+  return { files, value: chosen.map(({ name }) => name) }
+}
+
+function guardChosen(entries: readonly Entry[]): void {
+  if (entries.length > MOST_FILES)
+    throw new MediaFault(
+      'too_large',
+      `The archive has more than ${MOST_FILES.toLocaleString('en')} files. Name those to take.`,
+    )
+  let bytes = 0
+  for (const { name, kind, encrypted, method, size, compressed_size } of entries) {
+    if (kind === 'other')
+      throw new MediaFault('unsupported', `"${name}" in the archive is a link or the like, and no file.`)
+    if (encrypted) throw new MediaFault('unsupported', `"${name}" in the archive is encrypted.`)
+    if (method !== 0 && method !== 8)
+      throw new MediaFault('unsupported', `"${name}" in the archive is packed in a way that is not read.`)
+    bytes += size
+    if (bytes > MOST_BYTES)
+      throw new MediaFault(
+        'too_large',
+        `The files have more than ${MOST_BYTES.toLocaleString('en')} bytes. Name those to take.`,
+      )
+    if (size > SMALL && size > compressed_size * MOST_GROWTH)
+      throw new MediaFault('too_large', `"${name}" in the archive would grow more than ${MOST_GROWTH} times.`)
+  }
+}
+
+function unpacked(bytes: Uint8Array, { name, method, size, start, compressed_size, crc }: Entry): Uint8Array {
+  const packed = bytes.subarray(start, start + compressed_size)
+  const file = method === 0 ? packed : inflated(packed, size, name)
+  if (file.length !== size || crc32(file) !== crc) throw damaged(`"${name}" in it is not what was packed`)
+  return file
+}
+
+function inflated(packed: Uint8Array, size: number, name: string): Uint8Array {
+  try {
+    return inflateRawSync(packed, { maxOutputLength: Math.max(1, size) })
+  } catch (error) {
+    throw damaged(`"${name}" in it cannot be unpacked to the size that it says`, error)
+  }
+}
+
+export const archiveTasks: Tasks = {
+  'archive.zip': (files, params) => zipped(files, params as unknown as Zip),
+  'archive.unzip': ([bytes], { names }) => unzipped(bytes!, names as string[] | null),
+  'archive.list': async ([bytes]) => ({
+    value: (await entriesOf(bytes!)).map(({ name, kind, encrypted, size, compressed_size }) => ({
+      name,
+      kind,
+      encrypted,
+      size,
+      compressed_size,
+    })),
+  }),
+}
