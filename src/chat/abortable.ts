@@ -1,0 +1,39 @@
+// Waiting for those who need not heed a signal.
+
+/** What `work` comes to; rejects with the signal's reason as soon as that aborts. */
+export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const aborted = () => reject(signal.reason)
+    signal.addEventListener('abort', aborted, { once: true })
+    work.finally(() => signal.removeEventListener('abort', aborted)).then(resolve, reject)
+    if (signal.aborted) aborted()
+  })
+}
+
+/** How long somebody who was stopped may take to come to their end. */
+const GOODBYE_MS = 100
+
+/** Takes each of `items`, to their end or until the signal aborts; then they are ended. @throws the signal's reason, and what they throw */
+export async function takeAll<T>(
+  items: AsyncGenerator<T, void, void>,
+  signal: AbortSignal,
+  take: (item: T) => void,
+): Promise<void> {
+  try {
+    for (;;) {
+      const { value, done } = await unlessAborted(items.next(), signal)
+      if (done) return
+      take(value)
+    }
+  } finally {
+    await atMost(items.return(), GOODBYE_MS)
+  }
+}
+
+/** Waits for `work`, whatever comes of it, but not for long. */
+async function atMost(work: Promise<unknown>, ms: number): Promise<void> {
+  const late = Promise.withResolvers<void>()
+  const timer = setTimeout(late.resolve, ms)
+  await Promise.race([work.catch(() => {}), late.promise])
+  clearTimeout(timer)
+}

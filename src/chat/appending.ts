@@ -1,0 +1,103 @@
+// Messages become rows: numbered without gaps in the transaction that stores them, and what a crash left of a turn among them.
+import type { CompletionUsage, MessageContent, ToolCall } from '../../generated/types.ts'
+import { insertMessage } from '../db/messages.ts'
+import type { MessageTable, TurnTable } from '../db/schema.ts'
+import type { Tx } from '../db/store.ts'
+import { deleteTurn, draftedText, growThread, threadByKey } from '../db/threads.ts'
+import { ServiceError } from '../errors.ts'
+import type { Platform } from '../platform.ts'
+import type { ChatLimits } from './limits.ts'
+import { titleOf } from './title.ts'
+
+/** What is said, by whom. What is not named is null; the status is then `completed`. */
+export interface Said extends Partial<Omit<MessageTable, 'content' | 'tool_calls' | 'usage'>> {
+  readonly role: MessageTable['role']
+  readonly content: MessageContent
+  readonly tool_calls?: readonly ToolCall[] | null
+  readonly usage?: CompletionUsage | null
+}
+
+/** A message before it has its place. */
+export type Unplaced = Omit<MessageTable, 'sequence'>
+
+/** `id` and time are the same however often the unit of work runs. */
+export function unplaced(thread_key: number, said: Said, platform: Platform): Unplaced {
+  const { content, tool_calls = null, usage = null, ...more } = said
+  return {
+    thread_key,
+    id: platform.id('message'),
+    turn_id: null,
+    tool_call_id: null,
+    status: 'completed',
+    error: null,
+    provider: null,
+    model: null,
+    workflow_id: null,
+    job_id: null,
+    created_at: platform.timestamp(),
+    ...more,
+    content: content === null ? null : JSON.stringify(content),
+    tool_calls: tool_calls === null ? null : JSON.stringify(tool_calls),
+    usage: usage === null ? null : JSON.stringify(usage),
+  }
+}
+
+/** Stores a message behind the last one of its thread. @throws NOT_FOUND where the thread is gone */
+export function append(tx: Tx, message: Unplaced): MessageTable {
+  const thread = threadByKey(tx, message.thread_key)
+  if (!thread) throw new ServiceError('NOT_FOUND')
+  const row = { ...message, sequence: thread.last_sequence + 1 }
+  insertMessage(tx, row)
+  growThread(tx, {
+    key: thread.key,
+    title: thread.title ?? (row.role === 'user' ? titleOf(JSON.parse(row.content ?? 'null')) : null),
+    last_sequence: row.sequence,
+    size: thread.size + sizeOf(row),
+    spoken_at: row.created_at,
+    updated_at: row.created_at,
+  })
+  return row
+}
+
+export function sizeOf({ content, tool_calls }: Pick<MessageTable, 'content' | 'tool_calls'>): number {
+  return (content?.length ?? 0) + (tool_calls?.length ?? 0)
+}
+
+/** Stores what there is of a turn that nobody goes on with, as a message that was interrupted. `id`, `at`: of the message. */
+export function appendLeft(tx: Tx, turn: TurnTable, { id, at }: { id: string; at: string }): MessageTable {
+  const { thread_key, id: turn_id, provider, model, workflow_id, job_id } = turn
+  const text = draftedText(tx, thread_key)
+  deleteTurn(tx, thread_key)
+  return append(tx, {
+    thread_key,
+    id,
+    turn_id,
+    role: 'assistant',
+    content: JSON.stringify(text),
+    tool_calls: null,
+    tool_call_id: null,
+    status: 'interrupted',
+    error: null,
+    provider,
+    model,
+    workflow_id,
+    job_id,
+    usage: null,
+    created_at: at,
+  })
+}
+
+/** Looks whether somebody may add a message to a thread. @throws REQUEST_TOO_LARGE, CONFLICT */
+export function refuseFull(tx: Tx, message: Unplaced, limits: ChatLimits): void {
+  const size = sizeOf(message)
+  if (size > limits.message_size) {
+    const text = `A message takes at most ${limits.message_size} characters. Larger files belong into assets.`
+    throw new ServiceError('REQUEST_TOO_LARGE', { message: text })
+  }
+  const thread = threadByKey(tx, message.thread_key)
+  if (!thread) return
+  if (thread.last_sequence >= limits.messages || thread.size + size > limits.thread_size) {
+    const most = `${limits.messages} messages, or ${limits.thread_size} characters`
+    throw new ServiceError('CONFLICT', { message: `The thread is full: it takes at most ${most}. Begin another one.` })
+  }
+}

@@ -1,0 +1,43 @@
+// Chat as one thing: the threads of owners, the turns that are under way in them, and who follows them.
+import { messagesAfter } from '../db/messages.ts'
+import type { MessageTable } from '../db/schema.ts'
+import type { Scope } from '../db/scope.ts'
+import { ownedThread } from '../db/threads.ts'
+import { ThreadLanes } from './lanes.ts'
+import { CHAT_LIMITS, type ChatLimits } from './limits.ts'
+import { Listeners } from './listeners.ts'
+import { Threads } from './threads.ts'
+import { Turns, type TurnsParts } from './turns.ts'
+
+export interface ChatParts extends Omit<TurnsParts, 'lanes' | 'listeners' | 'limits'> {
+  readonly limits?: Partial<ChatLimits> | undefined
+}
+
+export class Chat {
+  readonly threads: Threads
+  readonly turns: Turns
+  readonly #store: ChatParts['store']
+  readonly #lanes = new ThreadLanes()
+  readonly #listeners = new Listeners()
+
+  constructor(parts: ChatParts) {
+    const limits = { ...CHAT_LIMITS, ...parts.limits }
+    const shared = { ...parts, limits, lanes: this.#lanes, listeners: this.#listeners }
+    this.#store = parts.store
+    this.turns = new Turns(shared)
+    this.threads = new Threads({ ...shared, turns: this.turns })
+  }
+
+  /** At most `limit` stored messages of a thread of the owner's; none where it is not there any more. */
+  messages(owner: Scope, thread_id: string, after: number, limit: number): MessageTable[] {
+    return this.#store.read((tx) => {
+      const thread = ownedThread(tx, owner, thread_id)
+      return thread ? messagesAfter(tx, thread.key, after, limit) : []
+    })
+  }
+
+  /** How many threads something is known of besides their rows: none, when nothing happens and nobody listens. */
+  get remembered(): number {
+    return this.turns.size + this.#lanes.size + this.#listeners.size
+  }
+}

@@ -1,0 +1,33 @@
+// What is told of a thread while it lives, in the contract's form.
+import type {
+  ChatChunkFrame,
+  ChatToolCallFrame,
+  ChatToolResultFrame,
+  Message,
+  MessageFrame,
+  ResourceChangeFrame,
+  TurnUpdateFrame,
+} from '../../generated/types.ts'
+import type { MessageTable } from '../db/schema.ts'
+import { messageRecord } from './records.ts'
+
+/** The last one of a thread is the change of its row that says that it is deleted. */
+export type ChatFrame =
+  | TurnUpdateFrame
+  | MessageFrame
+  | ChatChunkFrame
+  | ChatToolCallFrame
+  | ChatToolResultFrame
+  | ResourceChangeFrame
+
+/** Hears of everything in one thread, in its order. The same frame is told to all. */
+export type Listener = (frame: ChatFrame) => void
+
+export function messageFrame(thread_id: string, row: MessageTable): MessageFrame {
+  const message: Message = messageRecord(thread_id, row)
+  return { type: 'message', thread_id, turn_id: row.turn_id, message }
+}
+
+export function deletedFrame(id: string): ResourceChangeFrame {
+  return { type: 'resource_change', event: 'deleted', resource_type: 'thread', resource: { id, etag: null } }
+}

@@ -1,0 +1,25 @@
+// Who is told what happens in which thread.
+import type { ChatFrame, Listener } from './frames.ts'
+
+export class Listeners {
+  readonly #byThread = new Map<string, Set<Listener>>()
+
+  /** How many threads somebody listens to. */
+  get size(): number {
+    return this.#byThread.size
+  }
+
+  tell(thread_id: string, frame: ChatFrame): void {
+    for (const listener of this.#byThread.get(thread_id) ?? []) listener(frame)
+  }
+
+  /** Until the returned function is called. */
+  add(thread_id: string, listener: Listener): () => void {
+    const listeners = this.#byThread.get(thread_id) ?? new Set()
+    this.#byThread.set(thread_id, listeners.add(listener))
+    return () => {
+      listeners.delete(listener)
+      if (listeners.size === 0 && this.#byThread.get(thread_id) === listeners) this.#byThread.delete(thread_id)
+    }
+  }
+}

@@ -1,0 +1,42 @@
+// Rows of threads and messages as the contract's records.
+import type { Message, Thread } from '../../generated/types.ts'
+import type { MessageTable, ThreadTable } from '../db/schema.ts'
+
+export function threadRecord(row: Omit<ThreadTable, 'key'>, running: boolean): Thread {
+  const { id, user_id, workspace_id, title, last_sequence, created_at, updated_at } = row
+  return {
+    id,
+    user_id,
+    workspace_id,
+    title,
+    status: running ? 'running' : 'idle',
+    last_sequence,
+    created_at,
+    updated_at,
+  }
+}
+
+export function messageRecord(thread_id: string, row: MessageTable): Message {
+  const { id, sequence, role, tool_call_id, status, error, provider, model, workflow_id, job_id, created_at } = row
+  return {
+    id,
+    thread_id,
+    sequence,
+    role,
+    content: parsed(row.content),
+    tool_calls: parsed(row.tool_calls),
+    tool_call_id,
+    status,
+    error,
+    provider,
+    model,
+    workflow_id,
+    job_id,
+    usage: parsed(row.usage),
+    created_at,
+  }
+}
+
+function parsed<T>(text: string | null): T | null {
+  return text === null ? null : (JSON.parse(text) as T)
+}

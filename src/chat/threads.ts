@@ -1,0 +1,181 @@
+// Threads and their messages as stored rows: made, listed, read, renamed, added to and deleted. Whatever belongs to another owner is the same
+// NOT_FOUND as what does not exist.
+
+import type { CreateMessageRequest, Message, Thread } from '../../generated/types.ts'
+import { decodeMoment, decodeNumber, encodeMoment, encodeNumber } from '../cursor.ts'
+import { messagesAfter } from '../db/messages.ts'
+import type { ThreadTable } from '../db/schema.ts'
+import type { Scope } from '../db/scope.ts'
+import type { Store } from '../db/store.ts'
+import * as rows from '../db/threads.ts'
+import { ServiceError } from '../errors.ts'
+import type { Platform } from '../platform.ts'
+import { append, refuseFull, unplaced } from './appending.ts'
+import { refuseParts } from './content.ts'
+import { deletedFrame, messageFrame } from './frames.ts'
+import type { ThreadLanes } from './lanes.ts'
+import type { ChatLimits } from './limits.ts'
+import type { Listeners } from './listeners.ts'
+import { messageRecord, threadRecord } from './records.ts'
+import type { Redacting } from './redacting.ts'
+import { NO_THREAD, type Turns } from './turns.ts'
+
+export interface ThreadsParts {
+  readonly store: Store
+  readonly platform: Platform
+  readonly limits: ChatLimits
+  readonly turns: Turns
+  readonly lanes: ThreadLanes
+  readonly listeners: Listeners
+  readonly redacting: Redacting
+}
+
+interface ListRequest {
+  readonly q?: string | null | undefined
+  readonly limit?: number | null | undefined
+  readonly cursor?: string | null | undefined
+}
+
+interface MessagesRequest {
+  readonly after_sequence?: number | null | undefined
+  readonly limit?: number | null | undefined
+  readonly cursor?: string | null | undefined
+}
+
+/** A page, and the cursor of the next one, or null on the last. */
+export interface Page<T> {
+  readonly items: T[]
+  readonly next: string | null
+}
+
+const THREADS = 50
+const MESSAGES = 100
+/** In characters. */
+const LONGEST_TITLE = 255
+
+const notFound = () => new ServiceError('NOT_FOUND', { message: NO_THREAD })
+
+export class Threads {
+  readonly #parts: ThreadsParts
+
+  constructor(parts: ThreadsParts) {
+    this.#parts = parts
+  }
+
+  list(owner: Scope, { q, limit, cursor }: ListRequest): Page<Thread> {
+    const wanted = limit ?? THREADS
+    const moment = decodeMoment(cursor)
+    const after = moment && { spoken_at: moment.at, id: moment.id }
+    const filter = { q, after, limit: wanted + 1 }
+    const found = this.#parts.store.read((tx) => rows.listThreads(tx, owner, filter))
+    const page = found.slice(0, wanted)
+    return {
+      items: page.map((row) => this.#record(row)),
+      next: found.length > wanted ? encodeMoment({ at: page.at(-1)!.spoken_at, id: page.at(-1)!.id }) : null,
+    }
+  }
+
+  /** @throws CONFLICT where the owner has as many as there may be */
+  async create(owner: Scope, title: string | null): Promise<Thread> {
+    const { store, platform, limits } = this.#parts
+    const at = platform.timestamp()
+    const row = {
+      id: platform.id('thread'),
+      user_id: owner.user_id,
+      workspace_id: owner.workspace_id,
+      title: this.#shown(owner, title),
+      last_sequence: 0,
+      size: 0,
+      spoken_at: at,
+      created_at: at,
+      updated_at: at,
+    }
+    await store.write((tx) => {
+      if (rows.countThreads(tx, owner) >= limits.threads) throw tooMany(limits.threads)
+      rows.insertThread(tx, row)
+    })
+    return this.#record(row)
+  }
+
+  /** @throws NOT_FOUND */
+  get(owner: Scope, id: string): Thread {
+    return this.#record(this.row(owner, id))
+  }
+
+  /** @throws NOT_FOUND */
+  row(owner: Scope, id: string): ThreadTable {
+    const row = this.#parts.store.read((tx) => rows.ownedThread(tx, owner, id))
+    if (!row) throw notFound()
+    return row
+  }
+
+  /** Null leaves the title as it is. @throws NOT_FOUND */
+  async rename(owner: Scope, id: string, title: string | null): Promise<Thread> {
+    const { store, platform } = this.#parts
+    const updated_at = platform.timestamp()
+    const shown = this.#shown(owner, title)
+    if (shown === null) return this.get(owner, id)
+    await store.write((tx) => {
+      if (!rows.renameThread(tx, owner, { id, title: shown, updated_at })) throw notFound()
+    })
+    return this.get(owner, id)
+  }
+
+  /** With its messages, in one step; a turn that runs is ended before, and whoever follows it is told. @throws NOT_FOUND */
+  async delete(owner: Scope, id: string): Promise<void> {
+    this.row(owner, id)
+    const { lanes, turns, store, listeners } = this.#parts
+    await lanes.run(id, async () => {
+      await turns.interrupt(id)
+      await store.write((tx) => {
+        if (!rows.deleteThread(tx, owner, id)) throw notFound()
+      })
+      listeners.tell(id, deletedFrame(id))
+    })
+  }
+
+  /** Messages from the oldest on. @throws NOT_FOUND */
+  messages(owner: Scope, id: string, { after_sequence, limit, cursor }: MessagesRequest): Page<Message> {
+    const wanted = limit ?? MESSAGES
+    const after = decodeNumber(cursor) ?? after_sequence ?? 0
+    const thread = this.row(owner, id)
+    const found = this.#parts.store.read((tx) => messagesAfter(tx, thread.key, after, wanted + 1))
+    const page = found.slice(0, wanted)
+    return {
+      items: page.map((row) => messageRecord(id, row)),
+      next: found.length > wanted ? encodeNumber(page.at(-1)!.sequence) : null,
+    }
+  }
+
+  /** Stores a message that nobody answers. @throws NOT_FOUND, INVALID_REQUEST, REQUEST_TOO_LARGE, CONFLICT where a turn is under way, or the thread is full */
+  async add(owner: Scope, id: string, { role, content }: CreateMessageRequest): Promise<Message> {
+    const { lanes, turns, store, platform, limits, listeners, redacting } = this.#parts
+    const said = { role: role ?? 'user', content: redacting.of(owner).value(content) } as const
+    this.row(owner, id)
+    refuseParts(said.role, content, '/body/content')
+    return lanes.run(id, async () => {
+      if (turns.isRunning(id)) throw new ServiceError('CONFLICT', { message: 'A turn of this thread is under way.' })
+      const message = unplaced(this.row(owner, id).key, said, platform)
+      const row = await store.write((tx) => {
+        refuseFull(tx, message, limits)
+        return append(tx, message)
+      })
+      listeners.tell(id, messageFrame(id, row))
+      return messageRecord(id, row)
+    })
+  }
+
+  /** A mark may be longer than what it stands for. */
+  #shown(owner: Scope, title: string | null): string | null {
+    return title && this.#parts.redacting.of(owner).text(title).slice(0, LONGEST_TITLE).toWellFormed()
+  }
+
+  #record(row: Omit<ThreadTable, 'key'>): Thread {
+    return threadRecord(row, this.#parts.turns.isRunning(row.id))
+  }
+}
+
+function tooMany(most: number): ServiceError {
+  const message = `You have ${most} threads, as many as there may be: delete some.`
+  return new ServiceError('CONFLICT', { message })
+}

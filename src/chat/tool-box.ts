@@ -1,0 +1,111 @@
+// The tools of the server that models of a chat may call, behind one small interface; and the one that there is: running a workflow of the caller.
+import type { ChatTool, ResultManifest } from '../../generated/types.ts'
+import type { Scope } from '../db/scope.ts'
+import { ServiceError } from '../errors.ts'
+import { allOutputs } from '../jobs/manifest.ts'
+import type { JobService, Submission } from '../jobs/service.ts'
+import { publicStatus } from '../jobs/states.ts'
+import { inputSchema } from '../workflows/interface.ts'
+import type { WorkflowService } from '../workflows/service.ts'
+
+export interface ToolResult {
+  /** A JSON value. */
+  readonly result: unknown
+  /** The job that made it, or null. */
+  readonly job_id: string | null
+}
+
+/** A tool as one owner may call it. */
+export interface ServerTool {
+  /** As callers choose it. */
+  readonly name: string
+  /** As models are told of it. The name there is another one, where models take none like that. */
+  readonly definition: ChatTool & { type: 'function' }
+  /** @throws ServiceError, whose public message the model reads; the signal's reason */
+  call(args: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<ToolResult>
+}
+
+export interface ToolBox {
+  /** The owner's tool of this name. `at` is the pointer of the name in the request. @throws INVALID_REQUEST where there is none */
+  tool(owner: Scope, name: string, at: string): ServerTool
+}
+
+const WORKFLOW = 'workflow/'
+/** What models take as a name of a function. */
+const LONGEST_NAME = 64
+const TIMEOUT_SECONDS = 600
+
+export interface WorkflowToolParts {
+  readonly workflows: WorkflowService
+  readonly jobs: Pick<JobService, 'submit' | 'outcome'>
+}
+
+/** `workflow/<id>` is a workflow of the caller. */
+export function workflowTools({ workflows, jobs }: WorkflowToolParts): ToolBox {
+  return {
+    tool(owner, name, at) {
+      if (!name.startsWith(WORKFLOW)) throw noTool(name, at)
+      const id = name.slice(WORKFLOW.length)
+      const { compiled, title, description } = found(workflows, owner, id, () => noTool(name, at))
+      const fn = {
+        name: `workflow_${id}`.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, LONGEST_NAME),
+        description: `${title}${description === '' ? '' : `: ${description}`}`,
+        parameters: { ...inputSchema(compiled) } as Record<string, unknown>,
+      }
+      return {
+        name,
+        definition: { type: 'function', function: fn },
+        call: (args, signal) => run(jobs, owner, id, args, signal),
+      }
+    },
+  }
+}
+
+function found(workflows: WorkflowService, owner: Scope, id: string, none: () => ServiceError) {
+  try {
+    const { compiled, revision } = workflows.runnable(owner, id)
+    const { name, description } = revision === null ? workflows.example(id).example : workflows.get(owner, id).record
+    return { compiled, title: name, description }
+  } catch (thrown) {
+    if (thrown instanceof ServiceError && thrown.code === 'WORKFLOW_NOT_FOUND') throw none()
+    throw thrown
+  }
+}
+
+function noTool(name: string, at: string): ServiceError {
+  const message = `There is no tool "${name.slice(0, 100)}". A tool of the server is named workflow/<id>.`
+  return new ServiceError('INVALID_REQUEST', { message, problems: [{ path: at, message: 'no tool of the server' }] })
+}
+
+async function run(
+  jobs: WorkflowToolParts['jobs'],
+  owner: Scope,
+  workflow_id: string,
+  params: Readonly<Record<string, unknown>>,
+  signal: AbortSignal,
+): Promise<ToolResult> {
+  const { active } = jobs.submit(owner, submission(workflow_id, params))
+  if (!active) throw new Error('a new job is always active')
+  await active.accepted()
+  const row = await jobs.outcome(active, signal)
+  const manifest = row.result === null ? null : (JSON.parse(row.result) as ResultManifest)
+  if (manifest) return { result: allOutputs(active.plan, manifest.outputs), job_id: row.id }
+  const why = row.error === null ? `is ${publicStatus(row.status)}` : (JSON.parse(row.error) as Error).message
+  throw new ServiceError('CONFLICT', { message: `The run ${row.id} of the workflow gave no result: ${why}` })
+}
+
+function submission(workflow_id: string, params: Readonly<Record<string, unknown>>): Submission {
+  return {
+    workflow_id,
+    graph: null,
+    params: { ...params },
+    params_at: '/arguments',
+    job_id: null,
+    name: null,
+    concurrent: true,
+    timeout_seconds: TIMEOUT_SECONDS,
+    options: { persistence: null, event_detail: null, asset_persistence: null },
+    watched: false,
+    fed: false,
+  }
+}

@@ -1,0 +1,107 @@
+// The tools of one turn: those of the server and those of the client, as models know them by name.
+import type { ChatTool, ToolCall } from '../../generated/types.ts'
+import type { Scope } from '../db/scope.ts'
+import { type Problem, ServiceError } from '../errors.ts'
+import { deeperThan, MAX_DEPTH } from '../json.ts'
+import type { Redactor } from '../redaction/redactor.ts'
+import type { ServerTool, ToolBox } from './tool-box.ts'
+
+export type ChosenTool = string | ChatTool
+
+export interface ToolsOf {
+  readonly box: ToolBox
+  readonly owner: Scope
+  /** The owner's. */
+  readonly redactor: Redactor
+}
+
+export class Tools {
+  readonly definitions: readonly ChatTool[]
+  readonly #server: ReadonlyMap<string, ServerTool>
+  readonly #client: ReadonlySet<string>
+
+  /**
+   * `at` is the pointer of the list in the request. @throws INVALID_REQUEST for a tool that there is not, two of one name, or one whose name holds a
+   * secret: it could not be told to anybody
+   */
+  constructor({ box, owner, redactor }: ToolsOf, chosen: readonly ChosenTool[], at: string) {
+    const server = new Map<string, ServerTool>()
+    const client = new Set<string>()
+    const problems: Problem[] = []
+    this.definitions = chosen.map((choice, index) => {
+      const tool = typeof choice === 'string' ? box.tool(owner, choice, `${at}/${index}`) : null
+      const given = tool?.definition ?? (choice as ChatTool)
+      const name = nameOf(given)
+      const definition = redactor.value(given)
+      if (nameOf(definition) !== name)
+        problems.push({ path: `${at}/${index}`, message: 'the name holds what is known as a secret' })
+      if (server.has(name) || client.has(name))
+        problems.push({ path: `${at}/${index}`, message: `another tool has the name "${name}"` })
+      if (tool) server.set(name, tool)
+      else client.add(name)
+      return definition
+    })
+    if (problems.length > 0) throw new ServiceError('INVALID_REQUEST', { problems })
+    this.#server = server
+    this.#client = client
+  }
+
+  server(name: string): ServerTool | undefined {
+    return this.#server.get(name)
+  }
+
+  isClients(name: string): boolean {
+    return this.#client.has(name)
+  }
+}
+
+export function nameOf(tool: ChatTool | ToolCall): string {
+  return tool.type === 'function' ? tool.function.name : tool.custom.name
+}
+
+/** The call under another id, and without secrets in the name of its tool. */
+export function renamed(call: ToolCall, id: string, redactor: Redactor): ToolCall {
+  const name = redactor.text(nameOf(call))
+  if (call.type === 'custom') return { ...call, id, custom: { ...call.custom, name } }
+  return { ...call, id, function: { ...call.function, name } }
+}
+
+/** What a model asks for. */
+export interface Asked {
+  readonly id: string
+  readonly name: string
+  /** Null where they are no JSON object. */
+  readonly args: Record<string, unknown> | null
+}
+
+export function askedOf(call: ToolCall): Asked {
+  if (call.type === 'custom') return { id: call.id, name: call.custom.name, args: { input: call.custom.input } }
+  return { id: call.id, name: call.function.name, args: objectOf(call.function.arguments) }
+}
+
+/** How many levels of arguments a frame has room for. */
+const DEEPEST = MAX_DEPTH - 1
+
+/** Models write nothing for a function that takes nothing. */
+function objectOf(text: string): Record<string, unknown> | null {
+  if (text.trim() === '') return {}
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
+    return deeperThan(value, DEEPEST) || !canBeTold(value) ? null : (value as Record<string, unknown>)
+  } catch {
+    return null
+  }
+}
+
+/** Numbers that have no end, and names that mean something else to who reads them, have no place in a frame. */
+function canBeTold(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object' || value === null) return true
+  return Object.entries(value).every(([name, member]) => name !== '__proto__' && canBeTold(member))
+}
+
+/** As the model reads it. */
+export function contentOf(result: unknown): string {
+  return typeof result === 'string' ? result : (JSON.stringify(result) ?? 'null')
+}

@@ -1,0 +1,258 @@
+// One turn: the answer to one message of the user, however many models and tools it takes. It lives without any socket, tells what happens as it
+// happens, and ends with a stored message in every case.
+import type { ChatCompletionRequest, SocketError, TurnUpdateFrame } from '../../generated/types.ts'
+import type { Answering, AnswerPart } from '../completions/answering.ts'
+import type { MessageTable } from '../db/schema.ts'
+import type { Scope } from '../db/scope.ts'
+import type { Store, Tx } from '../db/store.ts'
+import { clearDrafts, deleteTurn, type TurnState } from '../db/threads.ts'
+import type { ModelUse } from '../engine/services.ts'
+import { errorBodies, ServiceError, toServiceError } from '../errors.ts'
+import { type Log, logFailure } from '../log.ts'
+import type { Platform } from '../platform.ts'
+import type { Redactor } from '../redaction/redactor.ts'
+import { takeAll, unlessAborted } from './abortable.ts'
+import { append, type Said, unplaced } from './appending.ts'
+import { CallIds } from './call-ids.ts'
+import { Calls, type Outcome } from './calls.ts'
+import { conversationOf } from './conversation.ts'
+import { Drafts } from './drafts.ts'
+import { type ChatFrame, messageFrame } from './frames.ts'
+import type { ChatLimits } from './limits.ts'
+import { type ChoiceParts, type Chosen, chosenOf, type ModelChoice, modelOf, namedOf } from './model-choice.ts'
+import { plainerThan } from './plainer.ts'
+import { askedOf, nameOf, renamed, type Tools } from './tools.ts'
+import { Writing } from './writing.ts'
+
+/** How often older messages are made plainer one by one, before all are. */
+const TRIES = 4
+
+export interface TurnParts {
+  readonly store: Store
+  readonly platform: Platform
+  readonly log: Log
+  readonly completions: Answering
+  readonly choices: ChoiceParts
+  readonly limits: ChatLimits
+}
+
+export interface TurnOf {
+  readonly id: string
+  readonly owner: Scope
+  readonly thread: { readonly id: string; readonly key: number; readonly last_sequence: number }
+  readonly choice: ModelChoice
+  readonly tools: Tools
+  /** The owner's. */
+  readonly redactor: Redactor
+  tell(frame: ChatFrame): void
+}
+
+export class Turn {
+  readonly #parts: TurnParts
+  readonly #of: TurnOf
+  readonly #stop = new AbortController()
+  readonly #calls: Calls
+  readonly #drafts: Drafts
+  readonly #ids: CallIds
+  #last: number
+  #job_id: string | null = null
+  #writing: Writing | null = null
+  #chosen: Chosen
+
+  constructor(parts: TurnParts, of: TurnOf) {
+    this.#parts = parts
+    this.#of = of
+    this.#last = of.thread.last_sequence
+    this.#chosen = chosenOf(of.choice, parts.choices.providers)
+    this.#drafts = new Drafts(parts.store, parts.limits, () => this.#state())
+    this.#ids = new CallIds(() => parts.platform.id('call'), of.redactor)
+    this.#calls = new Calls({
+      thread_id: of.thread.id,
+      turn_id: of.id,
+      tools: of.tools,
+      redactor: of.redactor,
+      log: parts.log,
+      tool_ms: parts.limits.tool_ms,
+      tell: of.tell,
+      store: (said, first) => this.#store(said, false, first),
+    })
+  }
+
+  get id(): string {
+    return this.#of.id
+  }
+
+  get owner(): Scope {
+    return this.#of.owner
+  }
+
+  /** Of its thread's last stored message. */
+  get last_sequence(): number {
+    return this.#last
+  }
+
+  /** Ends it soon, as interrupted. */
+  interrupt(): void {
+    this.#stop.abort()
+  }
+
+  /** What somebody has to be told who comes to follow it. */
+  soFar(): ChatFrame[] {
+    return [...(this.#writing?.soFar() ?? []), ...this.#calls.open]
+  }
+
+  /** What a tool of the client gave; null where nothing waits for it. */
+  answer(tool_call_id: string, outcome: Outcome): Promise<void> | null {
+    return this.#calls.answer(tool_call_id, outcome)
+  }
+
+  begun(): TurnUpdateFrame {
+    return this.#update('running')
+  }
+
+  /** To its end, which is stored before it is told with `ended`. It never throws. */
+  async run(ended: (frame: TurnUpdateFrame) => void): Promise<void> {
+    const end = await this.#answers().then(
+      () => this.#update('completed'),
+      (thrown) => this.#cut(thrown),
+    )
+    ended(end)
+  }
+
+  async #answers(): Promise<void> {
+    const { limits } = this.#parts
+    for (let step = 1; ; step++) {
+      const last = step >= limits.steps
+      const writing = await this.#write(last)
+      const { content, origin } = writing
+      const calls = writing.calls.map((call) => renamed(call, this.#ids.own(call.id), this.#of.redactor))
+      if (calls.length === 0) {
+        await this.#store({ role: 'assistant', content, ...origin }, true)
+        return
+      }
+      if (last || calls.length > limits.calls) throw wrong('The model called tools more often than one turn allows.')
+      if (calls.some((call) => nameOf(call) === '')) throw wrong('The model called a tool without a name.')
+      const tool_calls = this.#of.redactor.value(calls)
+      await this.#store({ role: 'assistant', content: content === '' ? null : content, tool_calls, ...origin }, false)
+      await this.#calls.carryOut(calls.map(askedOf), this.#stop.signal)
+    }
+  }
+
+  /** Has the next message written, to its end. */
+  async #write(last: boolean): Promise<Writing> {
+    const { thread, redactor, id } = this.#of
+    this.#stop.signal.throwIfAborted()
+    const writing = new Writing({ thread_id: thread.id, turn_id: id, sequence: this.#last + 1 }, redactor)
+    this.#writing = writing
+    let body: ChatCompletionRequest | null = await this.#request(last)
+    for (let again = 0; body; again++) body = await this.#ask(body, writing, again >= TRIES)
+    return writing
+  }
+
+  /** Null when all is written; else what may be asked instead. */
+  async #ask(body: ChatCompletionRequest, writing: Writing, tried: boolean): Promise<ChatCompletionRequest | null> {
+    const { signal } = this.#stop
+    let begun = false
+    const used = (use: ModelUse) => writing.used(use)
+    try {
+      await takeAll(this.#parts.completions.answer(this.#of.owner, body, { signal, used }), signal, (part) => {
+        begun = true
+        this.#take(part, writing)
+      })
+      return null
+    } catch (thrown) {
+      const messages = begun ? null : plainerThan(body.messages, thrown, tried)
+      if (messages === null) throw thrown
+      return { ...body, messages }
+    }
+  }
+
+  #take(part: AnswerPart, writing: Writing): void {
+    if (part.type === 'job') {
+      this.#job_id = part.job_id
+      this.#drafts.changed()
+    }
+    for (const chunk of writing.take(part)) {
+      this.#of.tell(chunk)
+      if (!chunk.thinking) this.#drafts.grew(chunk.content)
+    }
+  }
+
+  async #request(last: boolean): Promise<ChatCompletionRequest> {
+    const { store, choices, limits } = this.#parts
+    const { choice, owner, thread, tools } = this.#of
+    const model = await unlessAborted(modelOf(choice, owner, choices, this.#stop.signal), this.#stop.signal)
+    this.#chosen = namedOf(model, choices.providers)
+    this.#drafts.changed()
+    const messages = this.#ids.known(store.read((tx) => conversationOf(tx, thread.key, limits)))
+    const { definitions } = tools
+    if (definitions.length === 0) return { model, messages }
+    return { model, messages, tools: [...definitions], ...(last ? { tool_choice: 'none' } : {}) }
+  }
+
+  /** Keeps what there is of a turn that did not come to its end. */
+  async #cut(thrown: unknown): Promise<TurnUpdateFrame> {
+    const error = this.#stop.signal.aborted ? null : toServiceError(thrown)
+    if (error) logFailure(this.#parts.log, error, { thread_id: this.#of.thread.id }, 'a turn failed')
+    const status = error ? 'failed' : 'interrupted'
+    this.#writing?.cut()
+    const content = this.#writing?.content ?? ''
+    const about = { status, error: error?.publicMessage ?? null, ...this.#writing?.origin } as const
+    try {
+      await this.#store({ role: 'assistant', content, ...about }, true)
+      return this.#update(status, error)
+    } catch (unstored) {
+      const fault = toServiceError(unstored)
+      logFailure(this.#parts.log, fault, { thread_id: this.#of.thread.id }, 'the end of a turn could not be stored')
+      return this.#update('failed', fault)
+    }
+  }
+
+  /** Stores a message of the turn and tells it. `ends`: it is the last one. */
+  #store(said: Said, ends: boolean, first?: ChatFrame): Promise<MessageTable> {
+    const { store, platform } = this.#parts
+    const { thread, id, tell } = this.#of
+    const message = unplaced(thread.key, { ...said, turn_id: id }, platform)
+    this.#drafts.settle()
+    const state = this.#state()
+    const unit = (tx: Tx): MessageTable => {
+      if (ends) deleteTurn(tx, thread.key)
+      else clearDrafts(tx, state)
+      return append(tx, message)
+    }
+    return new Promise((resolve, reject) => {
+      store.writeThen(unit, (error, row) => {
+        if (!row) return reject(error)
+        // From here on the stored message counts.
+        this.#last = row.sequence
+        this.#writing = null
+        if (first) tell(first)
+        tell(messageFrame(thread.id, row))
+        resolve(row)
+      })
+    })
+  }
+
+  #state(): TurnState {
+    const { thread, id, choice } = this.#of
+    const workflow_id = this.#writing?.origin.workflow_id ?? choice.workflow_id ?? null
+    const job_id = this.#writing?.origin.job_id ?? null
+    return { thread_key: thread.key, id, ...this.#chosen, workflow_id, job_id }
+  }
+
+  #update(status: TurnUpdateFrame['status'], error: ServiceError | null = null): TurnUpdateFrame {
+    return {
+      type: 'turn_update',
+      thread_id: this.#of.thread.id,
+      turn_id: this.#of.id,
+      status,
+      last_sequence: this.#last,
+      job_id: this.#job_id,
+      error: error && (errorBodies.socket(error) as SocketError),
+    }
+  }
+}
+
+function wrong(message: string): ServiceError {
+  return new ServiceError('UPSTREAM_ERROR', { message })
+}

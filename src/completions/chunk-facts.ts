@@ -1,0 +1,158 @@
+// What the chunks of a stream say, found in their text where that will do, and the events that are written in their place.
+import { MOST_COST } from '../models/checked.ts'
+import { jsonIn } from '../models/json-text.ts'
+import type { Json } from './json-values.ts'
+
+/** What the chunks of an answer say of it, as the first one said it. */
+export interface ChunkHead {
+  readonly id: string
+  readonly created: number
+  readonly model: string
+}
+
+/** By the provider's own count; zero where it gives none. */
+export interface Counted {
+  readonly input_tokens: number
+  readonly output_tokens: number
+  /** What the provider says that it cost, in the currency of the model's price; absent where it does not say. */
+  readonly cost?: number
+}
+
+export const DONE_EVENT = 'data: [DONE]\n\n'
+
+/** What a token of sound takes in base64, in the place of one of text. */
+const SOUND = 1_000
+
+/** The fields of deltas that are made of tokens, and by what their length is divided. A call has a name, whatever else it has. */
+const TEXTS: readonly (readonly [name: string, by: number])[] = [
+  ['"content":', 1],
+  ['"arguments":', 1],
+  ['"reasoning_content":', 1],
+  ['"reasoning":', 1],
+  ['"refusal":', 1],
+  ['"input":', 1],
+  ['"transcript":', 1],
+  ['"data":', SOUND],
+  ['"name":', 1],
+]
+
+export function eventOf(value: unknown): string {
+  return `data: ${JSON.stringify(value)}\n\n`
+}
+
+/** What a provider says of its count, and the numbers that it does not say. */
+export function usageWith(given: Json, { input_tokens, output_tokens }: Counted): Json {
+  const { prompt_tokens, completion_tokens, total_tokens } = given
+  // Its sum may have tokens that are of neither kind.
+  const isOwn = prompt_tokens === input_tokens && completion_tokens === output_tokens && countOf(total_tokens) > 0
+  return {
+    ...given,
+    prompt_tokens: input_tokens,
+    completion_tokens: output_tokens,
+    total_tokens: isOwn ? total_tokens : input_tokens + output_tokens,
+  }
+}
+
+/** Null where there is no count at all. */
+export function countedOf(usage: unknown): Counted | null {
+  if (typeof usage !== 'object' || usage === null) return null
+  const { prompt_tokens, completion_tokens, cost } = usage as Json
+  const counts = { input_tokens: countOf(prompt_tokens), output_tokens: countOf(completion_tokens) }
+  return typeof cost === 'number' && cost >= 0 && cost <= MOST_COST ? { ...counts, cost } : counts
+}
+
+/** Zero where it is none. */
+export function countOf(value: unknown): number {
+  return Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : 0
+}
+
+export function headOf({ id, created, model }: Json): ChunkHead {
+  return {
+    id: typeof id === 'string' && id !== '' ? id : 'chatcmpl',
+    created: countOf(created),
+    model: typeof model === 'string' && model !== '' ? model : 'unknown',
+  }
+}
+
+/** In JSON a quote within a text is escaped: a name between bare quotes is a name, or the whole of a text. */
+export function hasChoices(data: string): boolean {
+  const at = data.indexOf('"choices"')
+  return at >= 0 && /^\s*:\s*\[/.test(data.slice(at + 9, at + 29))
+}
+
+export function holdsUsage(data: string): boolean {
+  const at = data.indexOf('"usage"')
+  return at >= 0 && !/^\s*:\s*null/.test(data.slice(at + 7, at + 27))
+}
+
+export function isFinish(data: string): boolean {
+  const at = data.lastIndexOf('"finish_reason"')
+  return at >= 0 && /^\s*:\s*"[^"]/.test(data.slice(at + 15, at + 35))
+}
+
+/** Whether it has a piece of a call of a tool, or of one of old. */
+export function holdsCalls(data: string): boolean {
+  return /"(?:tool_calls"\s*:\s*\[|function_call"\s*:)\s*\{/.test(data)
+}
+
+/** Whether its choice has a number, and no text in parts. */
+export function isWellFormed(data: string): boolean {
+  return /"index"\s*:\s*\d/.test(data) && !/"content"\s*:\s*\[/.test(data)
+}
+
+/** A delta says one thing, mostly. In bytes of text. */
+export function writtenIn(data: string): number {
+  for (const [name, by] of TEXTS) {
+    const length = textLength(data, name)
+    if (length > 0) return Math.ceil(length / by)
+  }
+  return 0
+}
+
+/** Of several choices, or of one that is not as it came. In bytes of text. */
+export function writtenInChoices(choices: readonly unknown[]): number {
+  return choices.reduce<number>((sum, one) => sum + writtenIn(Buffer.from(JSON.stringify(one)).toString('latin1')), 0)
+}
+
+/** Of the first text behind a name, in bytes; 0 where there is none. */
+function textLength(data: string, name: string): number {
+  const at = data.indexOf(name)
+  if (at < 0) return 0
+  let from = at + name.length
+  while (data[from] === ' ') from++
+  if (data[from] !== '"') return 0
+  let to = data.indexOf('"', from + 1)
+  while (to > 0 && isEscaped(data, to)) to = data.indexOf('"', to + 1)
+  return Math.max(0, to - from - 1)
+}
+
+function isEscaped(data: string, at: number): boolean {
+  let before = at
+  while (data[before - 1] === '\\') before--
+  return (at - before) % 2 === 1
+}
+
+/** Of what was written in a whole answer, in bytes of text. */
+export function writtenInMessage(message: Json): number {
+  const { content, refusal, reasoning_content, reasoning, tool_calls, function_call, audio } = message
+  const texts = [content, refusal, reasoning_content ?? reasoning].filter((one) => typeof one === 'string')
+  // The text may come in parts.
+  const lists = [tool_calls, function_call, content].filter((one) => typeof one === 'object' && one !== null)
+  const listed = lists.reduce<number>((sum, one) => sum + (Array.isArray(one) && !one.length ? 0 : lengthOf(one)), 0)
+  const { transcript, data } = (audio ?? {}) as Json
+  const said = typeof transcript === 'string' ? transcript.length : 0
+  const heard = said || (typeof data === 'string' ? Math.ceil(data.length / SOUND) : 0)
+  return texts.reduce((sum, text) => sum + text.length, listed + heard)
+}
+
+function lengthOf(value: unknown): number {
+  return JSON.stringify(value).length
+}
+
+export function parsed(data: string): Json | null {
+  try {
+    return jsonIn(Buffer.from(data, 'latin1').toString()) as Json
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,161 @@
+// Pictures, sounds and files in conversations: addresses become what stands there, as `data:` URLs, so that providers get bytes and fetch nothing
+// themselves. What the caller sent inline is looked at and left as it is. Where things are fetched and how much of them is in media-parts.ts.
+import type { ChatCompletionRequest } from '../../generated/types.ts'
+import type { Scope } from '../db/scope.ts'
+import { NodeError } from '../engine/node-error.ts'
+import type { AssetAccess, OutgoingHttp } from '../engine/services.ts'
+import { ServiceError } from '../errors.ts'
+import type { Modality, Model } from '../models/provider.ts'
+import { type LoadedPart, type Loading, Media } from './media-parts.ts'
+
+export interface InlineTools {
+  /** The guarded client. */
+  readonly http: OutgoingHttp
+  /** What the owner may load. */
+  assetsOf(owner: Scope): Pick<AssetAccess, 'load'>
+  readonly signal: AbortSignal
+  /** The model that is asked, where that is known. */
+  readonly model?: Pick<Model, 'id' | 'modalities'> | null
+  /** Milliseconds for one picture, where a test does not want to wait. */
+  readonly fetch_ms?: number
+}
+
+/** A place in the request that holds content, and how what is there now is put back. */
+interface Place {
+  readonly message: number
+  readonly part: number
+  readonly type: 'image_url' | 'input_audio' | 'file'
+  readonly key: 'url' | 'data' | 'file_data'
+  /** The path of the place, as OpenAI's errors name it. */
+  readonly param: string
+  readonly value: string
+}
+
+const KEYS = { image_url: 'url', input_audio: 'data', file: 'file_data' } as const
+const TAKEN: Readonly<Record<Place['type'], { readonly modality: Modality; readonly what: string }>> = {
+  image_url: { modality: 'image', what: 'pictures' },
+  input_audio: { modality: 'audio', what: 'sounds' },
+  file: { modality: 'file', what: 'files' },
+}
+
+/** The most places that are fetched or loaded for one request. */
+const MOST_LOADED = 50
+/** How many are fetched at a time. */
+const AT_ONCE = 4
+
+/**
+ * The same request with every address of content resolved; the very same object where there is none.
+ * @throws ServiceError INVALID_REQUEST with the place; SERVICE_UNAVAILABLE; the signal's reason
+ */
+export async function inlined(
+  body: ChatCompletionRequest,
+  owner: Scope,
+  tools: InlineTools,
+): Promise<ChatCompletionRequest> {
+  const places = placesOf(body)
+  if (places.length === 0) return body
+  for (const place of places) guardModality(place, tools.model ?? null)
+  const stop = new AbortController()
+  const { http, signal, fetch_ms } = tools
+  const media = new Media({
+    http,
+    assets: tools.assetsOf(owner),
+    signal: AbortSignal.any([signal, stop.signal]),
+    ...(fetch_ms === undefined ? {} : { fetch_ms }),
+  })
+  const loadings = places.flatMap((place) => {
+    const loading = told(place, () => media.loading(place.type, place.value))
+    return loading ? [{ place, loading }] : []
+  })
+  const over = loadings[MOST_LOADED]
+  if (over) throw refused(over.place, `At most ${MOST_LOADED} pictures and files are fetched for one request.`)
+  const loaded = await inTurns(loadings, stop)
+  return loaded.size === 0 ? body : withLoaded(body, loaded)
+}
+
+function placesOf({ messages }: ChatCompletionRequest): Place[] {
+  return messages.flatMap(({ content }, message) =>
+    Array.isArray(content) ? content.flatMap((part, index) => placeOf(part, message, index)) : [],
+  )
+}
+
+function placeOf(part: { readonly type: string }, message: number, index: number): Place[] {
+  const type = part.type as Place['type']
+  if (!Object.hasOwn(KEYS, type)) return []
+  const key = KEYS[type]
+  const value = (part as unknown as Record<string, Record<string, unknown> | undefined>)[type]?.[key]
+  if (typeof value !== 'string') return []
+  return [{ message, part: index, type, key, value, param: `messages[${message}].content[${index}].${type}.${key}` }]
+}
+
+/** A list that is empty says nothing. */
+function guardModality(place: Place, model: InlineTools['model']): void {
+  const { modality, what } = TAKEN[place.type]
+  const known = model?.modalities ?? []
+  if (known.length === 0 || known.includes(modality)) return
+  throw refused(place, `The model "${model!.id}" takes no ${what}.`)
+}
+
+interface Sought {
+  readonly place: Place
+  readonly loading: Loading
+}
+
+/** A few at a time. Where one cannot be had, the others are given up. */
+async function inTurns(loadings: readonly Sought[], stop: AbortController): Promise<Map<Place, LoadedPart>> {
+  const loaded = new Map<Place, LoadedPart>()
+  const left = [...loadings]
+  const work = async () => {
+    for (let next = left.shift(); next; next = left.shift()) {
+      try {
+        loaded.set(next.place, await told(next.place, next.loading))
+      } catch (error) {
+        left.length = 0
+        stop.abort()
+        throw error
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, loadings.length) }, work))
+  return loaded
+}
+
+/** A failure of what is at a place names the place. */
+function told<T>(place: Place, run: () => T): T {
+  const fail = (error: unknown): never => {
+    if (!(error instanceof NodeError)) throw error
+    if (error.type === 'unavailable') throw new ServiceError('SERVICE_UNAVAILABLE', { cause: error })
+    throw refused(place, error.message, error)
+  }
+  try {
+    const result = run()
+    return result instanceof Promise ? (result.catch(fail) as T) : result
+  } catch (error) {
+    return fail(error)
+  }
+}
+
+function refused({ message, part, type, key, param }: Place, text: string, cause?: unknown): ServiceError {
+  const path = `/body/messages/${message}/content/${part}/${type}/${key}`
+  return new ServiceError('INVALID_REQUEST', { message: text, param, problems: [{ path, message: text }], cause })
+}
+
+/** A copy as far as it differs. */
+function withLoaded(body: ChatCompletionRequest, loaded: ReadonlyMap<Place, LoadedPart>): ChatCompletionRequest {
+  const messages = [...body.messages] as { content?: unknown }[]
+  const copied = new Set<number>()
+  for (const [{ message, part, type, key }, { url, name }] of loaded) {
+    if (!copied.has(message)) messages[message] = { ...messages[message], content: [...partsOf(messages[message])] }
+    copied.add(message)
+    const parts = partsOf(messages[message])
+    const before = parts[part] as Record<string, Record<string, unknown>>
+    // Files that come as bytes need a name.
+    const named = type === 'file' && name !== null ? { filename: before[type]!.filename ?? name } : {}
+    parts[part] = { ...before, [type]: { ...before[type], ...named, [key]: url } }
+  }
+  return { ...body, messages: messages as ChatCompletionRequest['messages'] }
+}
+
+function partsOf(message: { content?: unknown } | undefined): unknown[] {
+  return message!.content as unknown[]
+}

@@ -1,0 +1,68 @@
+// The chunks of a stream joined to the one completion that they are pieces of, for whoever did not ask for a stream.
+import { isMissing, isRecord, type Json } from './json-values.ts'
+
+/** What a piece says again, in the place of more of it. */
+const ONCE: ReadonlySet<string> = new Set(['id', 'type', 'role', 'name', 'format'])
+
+interface Choice {
+  /** Everything but its message. */
+  readonly rest: Json
+  readonly message: Json
+  /** By the numbers that their pieces have. */
+  readonly calls: Map<unknown, Json>
+}
+
+export class JoinedChunks {
+  #head: Json = {}
+  #usage: unknown = null
+  readonly #choices = new Map<unknown, Choice>()
+
+  add({ choices, usage, object: _, ...head }: Json): void {
+    this.#head = { ...head, ...said(this.#head) }
+    this.#usage = usage ?? this.#usage
+    if (Array.isArray(choices)) for (const choice of choices) if (isRecord(choice)) this.#addChoice(choice)
+  }
+
+  /** Of all chunks so far. It may lack what they lacked. */
+  completion(): Json {
+    const choices = [...this.#choices.values()].map(({ rest, message, calls }) => {
+      const tool_calls = [...calls.values()].map(({ index: _, ...call }) => call)
+      return { ...rest, message: { ...message, ...(tool_calls.length === 0 ? {} : { tool_calls }) } }
+    })
+    return { ...this.#head, object: 'chat.completion', choices, usage: this.#usage }
+  }
+
+  #addChoice({ delta, index, finish_reason, ...rest }: Json): void {
+    const choice: Choice = this.#choices.get(index) ?? { rest: { index }, message: {}, calls: new Map() }
+    this.#choices.set(index, choice)
+    extend(choice.rest, rest)
+    if (!isMissing(finish_reason)) choice.rest.finish_reason = finish_reason
+    const { tool_calls: calls, ...message } = isRecord(delta) ? delta : {}
+    extend(choice.message, message)
+    for (const call of Array.isArray(calls) ? calls : []) {
+      if (!isRecord(call)) continue
+      const known = choice.calls.get(call.index)
+      if (known) extend(known, call)
+      else choice.calls.set(call.index, call)
+    }
+  }
+}
+
+function said(given: Json): Json {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => !isMissing(value)))
+}
+
+/** With what comes next: more of its texts and its lists, and what it did not say. */
+function extend(before: Json, given: Json): void {
+  for (const [name, value] of Object.entries(given)) {
+    const known = before[name]
+    // Plain objects have no other name that is not theirs.
+    if (name === '__proto__' || (isMissing(value) && known !== undefined)) continue
+    if (isMissing(known)) before[name] = value
+    else if (Array.isArray(known) && Array.isArray(value)) for (const item of value) known.push(item)
+    else if (isRecord(known) && isRecord(value)) extend(known, value)
+    else if (typeof known === 'string' && typeof value === 'string')
+      before[name] = ONCE.has(name) ? known : known + value
+    else before[name] = value
+  }
+}

@@ -1,0 +1,133 @@
+// Streamed answers of servers that speak OpenAI's protocol, on their way to the client, event by event.
+import type { ChatCompletionRequest } from '../../generated/types.ts'
+import type { Found } from '../models/finding.ts'
+import type { UpstreamAnswer } from '../models/provider.ts'
+import type { Pieces } from './answer-stream.ts'
+import { type Counted, DONE_EVENT } from './chunk-facts.ts'
+import { EventReader } from './event-reader.ts'
+import { failureOf, isCount, ToldFailure } from './told-failure.ts'
+import { brokenOff, completed } from './usage.ts'
+
+export interface PassingParts {
+  readonly found: Found
+  readonly body: ChatCompletionRequest
+  readonly answer: UpstreamAnswer
+  /** Why nothing more comes. Gives what the client is told of it. */
+  failed(error: unknown): string
+  /** Told once what was used; null: nothing. */
+  used(counted: Counted | null): void
+}
+
+/** What comes before an answer, and says nothing of it, is held for so long, in milliseconds: an error behind it is an error of HTTP. */
+const HELD_MS = 10_000
+/** And so many pieces of it, and bytes. */
+const MOST_HELD = 1_000
+const MOST_HELD_BYTES = 65_536
+
+export class Passing implements Pieces {
+  readonly #parts: PassingParts
+  readonly #now: () => number
+  readonly #bytes: AsyncIterator<Uint8Array>
+  readonly #reader: EventReader
+  #begun = false
+  #over = false
+  #settled = false
+  /** What came before the answer, in pieces. */
+  #held: Uint8Array[] = []
+  #held_bytes = 0
+  #held_since: number | null = null
+
+  /** `now`: the time, in milliseconds. */
+  constructor(parts: PassingParts, now: () => number) {
+    const { found, body, answer } = parts
+    this.#parts = parts
+    this.#now = now
+    this.#bytes = answer.body[Symbol.asyncIterator]()
+    this.#reader = new EventReader({
+      include_usage: body.stream_options?.include_usage === true,
+      choices: body.n ?? 1,
+      complete: (counted) => completed(found, body, this.#reader.length, counted),
+    })
+  }
+
+  /** @throws ProviderError where there is nothing to begin with; the reason of a signal */
+  async next(): Promise<Uint8Array | null> {
+    while (!this.#over) {
+      this.#hold(await this.#read())
+      if (this.#held.length === 0 || this.#isEarly()) continue
+      const pieces = this.#held
+      this.#held = []
+      this.#begun = true
+      return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
+    }
+    return null
+  }
+
+  #hold(pieces: readonly Uint8Array[]): void {
+    for (const piece of pieces) {
+      this.#held.push(piece)
+      this.#held_bytes += piece.length
+    }
+  }
+
+  /**
+   * Whether what is held is no part of the answer yet, and the answer's head can wait for what follows. Not for ever: a client, and whatever is
+   * between, is to know that its server is there.
+   */
+  #isEarly(): boolean {
+    if (this.#begun || this.#over || this.#reader.begun) return false
+    this.#held_since ??= this.#now()
+    if (this.#held.length >= MOST_HELD || this.#held_bytes >= MOST_HELD_BYTES) return false
+    return this.#now() - this.#held_since < HELD_MS
+  }
+
+  close(): void {
+    this.#settle()
+    if (!this.#over) this.#parts.answer.body.destroy()
+    this.#over = true
+  }
+
+  async #read(): Promise<Uint8Array[]> {
+    try {
+      const step = await this.#bytes.next()
+      if (this.#over) return []
+      const pieces = step.done ? [Buffer.from(this.#reader.end())] : this.#reader.take(step.value)
+      if (this.#reader.fault) return [...pieces, ...this.#break(this.#reader.fault)]
+      if (step.done || this.#reader.done) this.#end(step.done === true)
+      return pieces
+    } catch (error) {
+      return this.#break(error)
+    }
+  }
+
+  /** The end was said, or is there: then the connection is of use to others. */
+  #end(is_read: boolean): void {
+    this.#settle()
+    this.#over = true
+    if (!is_read) this.#parts.answer.body.release()
+  }
+
+  #break(cause: unknown): Uint8Array[] {
+    const { found, answer, failed } = this.#parts
+    this.#settle(cause)
+    this.#over = true
+    answer.body.destroy()
+    const error = failureOf(found, cause)
+    if (!this.#begun && !this.#reader.begun) throw error
+    return [Buffer.from(`${failed(error)}${DONE_EVENT}`)]
+  }
+
+  /**
+   * What broke off has used what went in, and what it gave so far, as far as anybody can tell: its head has come. What its server says that it failed
+   * at, before a word or a count, has used nothing; what it counts in the failure itself is the last count.
+   */
+  #settle(cause?: unknown): void {
+    if (this.#settled) return
+    this.#settled = true
+    const { found, body, used } = this.#parts
+    const { counted, length, done } = this.#reader
+    const told = cause instanceof ToldFailure ? cause : null
+    if (told && length === 0 && !isCount(counted)) used(null)
+    else used((done || told?.counted ? completed : brokenOff)(found, body, length, counted))
+  }
+}

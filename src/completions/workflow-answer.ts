@@ -1,0 +1,105 @@
+// The answer of a workflow, as its job goes on: the pieces of its text output, then what it used, or why there is no more of it.
+import type { JobError } from '../../generated/types.ts'
+import type { JobTable } from '../db/schema.ts'
+import type { Scope } from '../db/scope.ts'
+import type { ModelUse } from '../engine/services.ts'
+import { ServiceError } from '../errors.ts'
+import type { EventLog } from '../events/log.ts'
+import type { EventBody } from '../events/types.ts'
+import type { ActiveJob } from '../jobs/active-job.ts'
+import type { JobService } from '../jobs/service.ts'
+import { waitingOf } from '../jobs/waiting.ts'
+import type { Calling } from '../models/models.ts'
+import type { AnswerPart } from './answering.ts'
+
+/** Where a job is followed. */
+export interface Following {
+  readonly jobs: Pick<JobService, 'get' | 'living'>
+  readonly events: Pick<EventLog, 'follow'>
+}
+
+export interface Asked {
+  readonly owner: Scope
+  readonly active: ActiveJob
+  /** The output that is the answer. */
+  readonly output: string
+  /** What the workflow was given, for estimates. */
+  readonly words: string
+  /** `workflow/<id>`. */
+  readonly model: string
+}
+
+type Terminal = Extract<EventBody, { type: 'job_terminal' }>
+
+/** What a token is taken to have where no model counted. */
+const CHARACTERS_OF_TOKEN = 4
+
+/** @throws ServiceError JOB_FAILED, JOB_CANCELLED, JOB_SUSPENDED, SERVICE_UNAVAILABLE; the signal's reason */
+export async function* answerOf(
+  { jobs, events }: Following,
+  { owner, active, output, words, model }: Asked,
+  { signal, used }: Calling,
+): AsyncGenerator<AnswerPart, void, void> {
+  const { id: job_id, key } = active.row
+  let job = active
+  let length = 0
+  for await (const { event } of events.follow(key, 0, signal, active.feed)) {
+    if (event?.type === 'output_update' && event.output_name === output) {
+      const text = textOf(event.value)
+      length += text.length
+      if (text !== '') yield { type: 'text', text }
+    }
+    if (event?.type === 'job_status') {
+      if (event.status === 'suspended') guardWaiting((await jobs.get(owner, job_id)).row)
+      // One that waited for time goes on as another one.
+      job = jobs.living(owner, job_id) ?? job
+    }
+    if (event?.type === 'job_terminal') {
+      const use = useOf(model, job, words, length)
+      used?.(use)
+      guardEnd(job_id, event)
+      yield { type: 'end', use, finish_reason: 'stop' }
+      return
+    }
+  }
+  signal.throwIfAborted()
+  throw new ServiceError('SERVICE_UNAVAILABLE')
+}
+
+/** Media is told by its address. */
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value
+  if (value === null || value === undefined) return ''
+  const { uri } = value as { uri?: unknown }
+  return typeof uri === 'string' ? uri : JSON.stringify(value)
+}
+
+/** Nobody answers a person's question in a completion; the passing of time is waited for. */
+function guardWaiting(row: JobTable): void {
+  if (row.status !== 'paused') return
+  const asked = waitingOf(row).find(({ kind }) => kind !== 'delay')
+  if (!asked) return
+  const what = asked.kind === 'approval' ? 'an approval' : 'a value'
+  const cure = `Give it with POST /api/jobs/${row.id}/resume, and read its result there.`
+  throw new ServiceError('JOB_SUSPENDED', { message: `The job "${row.id}" waits for ${what}. ${cure}` })
+}
+
+function guardEnd(job_id: string, { status, snapshot }: Terminal): void {
+  if (status === 'completed') return
+  if (status === 'cancelled') throw new ServiceError('JOB_CANCELLED', { message: `The job "${job_id}" was cancelled.` })
+  const { message } = (snapshot as { error: JobError | null }).error ?? { message: '' }
+  throw new ServiceError('JOB_FAILED', { message: `The job "${job_id}" failed: ${message}` })
+}
+
+/** What its models used; where they used nothing, an estimate of the texts: there are no zeros where there is text. */
+function useOf(model: string, { memory: { spending } }: ActiveJob, words: string, answered: number): ModelUse {
+  const uses = [...spending.uses]
+  const sum = (key: 'input_tokens' | 'output_tokens') => uses.reduce((total, use) => total + use[key], 0)
+  const cost = spending.cost(null)
+  return {
+    model,
+    input_tokens: sum('input_tokens') || Math.ceil(words.length / CHARACTERS_OF_TOKEN),
+    output_tokens: sum('output_tokens') || Math.ceil(answered / CHARACTERS_OF_TOKEN),
+    cost: cost && { amount: cost.amount, currency: cost.currency, reported: cost.reconciled },
+  }
+}

@@ -1,0 +1,68 @@
+// One answer of a provider, which may hang, fail or go on for ever: its parts, held against what it promises, or why there are none.
+import { checkedPart } from './checked.ts'
+import type { Found } from './finding.ts'
+import { Silence, within } from './patience.ts'
+import type { CompletionPart, CompletionRequest, Provider, ProviderContext } from './provider.ts'
+import { ProviderError } from './provider-error.ts'
+
+export interface AnswerParts {
+  readonly signal: AbortSignal
+  /** How long the provider may be silent, before its first part and between two of them. */
+  readonly silence_ms: number
+  readonly heard: NonNullable<ProviderContext['heard']>
+}
+
+export class Answer {
+  readonly #provider: string
+  readonly #parts: AsyncGenerator<CompletionPart, void, void>
+  readonly #signal: AbortSignal
+  readonly #silence_ms: number | null
+  readonly #stop = new AbortController()
+
+  constructor({ provider, credential }: Found, asked: CompletionRequest, { signal, silence_ms, heard }: AnswerParts) {
+    this.#provider = provider.name
+    this.#signal = signal
+    this.#silence_ms = patienceWith(provider, silence_ms)
+    const context = { credential, signal: AbortSignal.any([signal, this.#stop.signal]), heard }
+    this.#parts = answering(provider, asked, context)
+  }
+
+  /** The next part, or null after the last one. @throws ProviderError; the signal's reason */
+  async next(): Promise<CompletionPart | null> {
+    try {
+      const step = await within(this.#parts.next(), this.#silence_ms, this.#signal)
+      return step.done ? null : checkedPart(step.value)
+    } catch (cause) {
+      this.#signal.throwIfAborted()
+      throw faultOf(this.#provider, cause)
+    }
+  }
+
+  /** Nobody reads on. It may be in the middle of a part, and never come out of it. */
+  close(): void {
+    this.#stop.abort()
+    void this.#parts.return().catch(() => {})
+  }
+}
+
+/** How long it may give nothing: what is no part of an answer may be a sign of life, which it hears itself. */
+export function patienceWith({ watchful = false }: Provider, silence_ms: number): number | null {
+  return watchful ? null : silence_ms
+}
+
+/** Why a provider gave nothing, in words that are safe to show. */
+export function faultOf(provider: string, cause: unknown): ProviderError {
+  if (cause instanceof ProviderError) return cause
+  if (cause instanceof Silence)
+    return new ProviderError('timed_out', `The provider "${provider}" was silent for too long.`, { cause })
+  return new ProviderError('failed', `The provider "${provider}" failed to answer.`, { cause })
+}
+
+/** What a provider throws at once comes as what it throws later. */
+async function* answering(
+  provider: Found['provider'],
+  asked: CompletionRequest,
+  context: ProviderContext,
+): AsyncGenerator<CompletionPart, void, void> {
+  yield* provider.complete(asked, context)
+}

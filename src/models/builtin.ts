@@ -1,0 +1,79 @@
+// The provider that is always there: its model `builtin/echo` says the last message of the user again, offline and the same each time.
+// It is for first runs and tests, and costs nothing.
+import { setImmediate } from 'node:timers/promises'
+import { textOf } from './message-text.ts'
+import type { CompletionPart, CompletionRequest, Model, Provider, ProviderContext } from './provider.ts'
+import { refuseUnsupported } from './supported.ts'
+
+const echo: Model = {
+  id: 'builtin/echo',
+  name: 'echo',
+  title: 'Echo (says your message again, offline; not a language model)',
+  tasks: ['chat'],
+  price: { currency: 'USD', per_request: 0, per_million_input_tokens: 0, per_million_output_tokens: 0 },
+  max_output_tokens: null,
+}
+
+/** So many pieces come in one turn of the event loop: an answer may be long. */
+const PIECES_AT_ONCE = 64
+
+/** Words with what stands around them; together they are the text. */
+const PIECE = /\s*\S+(?:\s+$)?|\s+$/g
+
+function* pieces(text: string): Generator<string, void, void> {
+  for (const [piece] of text.matchAll(PIECE)) yield piece
+}
+
+/** Its tokens are words. */
+function countTokens(text: string): number {
+  let count = 0
+  for (const _ of pieces(text)) count++
+  return count
+}
+
+function lastOfUser(messages: CompletionRequest['messages']): string {
+  const last = messages.findLast(({ role }) => role === 'user')
+  return last ? textOf(last) : ''
+}
+
+/** Without any choice, there is nothing that those of chance could change. */
+const HONOURED = { fields: ['max_completion_tokens', 'max_tokens', 'stop', 'seed', 'temperature', 'top_p'] }
+
+/** The text before the first of what ends it. */
+function stopped(text: string, stop: CompletionRequest['stop']): string {
+  const ends = [stop ?? []].flat().map((end) => text.indexOf(end))
+  return text.slice(0, Math.min(text.length, ...ends.filter((at) => at >= 0)))
+}
+
+async function* complete(
+  request: CompletionRequest,
+  { signal }: ProviderContext,
+): AsyncGenerator<CompletionPart, void, void> {
+  refuseUnsupported(request, HONOURED, 'builtin')
+  const { messages, max_completion_tokens, max_tokens, stop } = request
+  const most = max_completion_tokens ?? max_tokens
+  let given = 0
+  let cut = false
+  for (const text of pieces(stopped(lastOfUser(messages), stop))) {
+    cut = given === most
+    if (cut) break
+    if (given % PIECES_AT_ONCE === 0) await setImmediate()
+    signal.throwIfAborted()
+    given++
+    yield { type: 'text', text }
+  }
+  const input_tokens = messages.reduce((sum, message) => sum + countTokens(textOf(message)), 0)
+  const usage = { input_tokens, output_tokens: given, cost: 0 }
+  yield { type: 'end', usage, finish_reason: cut ? 'length' : 'stop' }
+}
+
+export const builtinProvider: Provider = {
+  name: 'builtin',
+  title: 'Built in',
+  kind: 'builtin',
+  refuses: ['tools'],
+  credential: null,
+  models: async () => [echo],
+  complete,
+  countTokens,
+}

@@ -1,0 +1,140 @@
+// What providers say, held against what they promise: nothing that is of another shape, or beyond belief, goes any further.
+import type { Capability, CompletionPart, FinishReason, Modality, Model, ModelPrice, ToolCallPart } from './provider.ts'
+
+/** The most that a call, or a million tokens, may cost. Sums of such amounts are finite, however many there are. */
+export const MOST_COST = 1e12
+/** The most tokens of one call. */
+export const MOST_TOKENS = 1e12
+
+/** The most calls of tools in one answer. */
+export const MOST_CALLS = 1_000
+
+/** The most choices of one answer: as many as can be asked for (`n`). */
+export const MOST_CHOICES = 128
+
+/** The most models of one list: each is looked at here, and by whoever looks for one. */
+export const MOST_MODELS = 10_000
+
+const FINISHES: readonly FinishReason[] = ['stop', 'length', 'tool_calls', 'content_filter']
+const MODALITIES: readonly Modality[] = ['text', 'image', 'audio', 'video', 'file']
+const CAPABILITIES: readonly Capability[] = [
+  'streaming',
+  'tools',
+  'parallel_tools',
+  'structured_output',
+  'json_mode',
+  'seed',
+  'logprobs',
+  'reasoning',
+]
+
+const CURRENCY = /^[A-Z]{3}$/
+
+/** An answer that is none. For the log alone, as everything that a provider gives wrongly. */
+export class Malformed extends Error {
+  constructor(what: string) {
+    super(`the provider gave ${what}`)
+    this.name = 'Malformed'
+  }
+}
+
+/** The models of a list. Entries without a name are left out, and a price that cannot be is none. @throws Malformed */
+export function checkedModels(provider: string, listed: unknown): Model[] {
+  if (!Array.isArray(listed)) throw new Malformed('no list of models')
+  if (listed.length > MOST_MODELS) throw new Malformed(`a list of more than ${MOST_MODELS} models`)
+  return listed.flatMap((entry: unknown): Model[] => {
+    if (!isRecord(entry)) return []
+    const { name, title, tasks, tasks_guessed, price, max_output_tokens: most, context_length } = entry
+    const { created, size_on_disk, unavailable } = entry
+    if (typeof name !== 'string' || name === '') return []
+    return [
+      {
+        id: `${provider}/${name}`,
+        name,
+        title: typeof title === 'string' && title !== '' ? title : name,
+        tasks: Array.isArray(tasks) ? tasks.filter((task) => typeof task === 'string') : [],
+        ...(tasks_guessed === true ? { tasks_guessed } : {}),
+        price: isPrice(price) ? price : null,
+        max_output_tokens: isCount(most) && most > 0 ? most : null,
+        context_length: isCount(context_length) && context_length > 0 ? context_length : null,
+        modalities: among(MODALITIES, entry.modalities),
+        capabilities: among(CAPABILITIES, entry.capabilities),
+        ...(isCount(created) ? { created } : {}),
+        ...(isCount(size_on_disk) ? { size_on_disk } : {}),
+        ...(typeof unavailable === 'string' ? { unavailable } : {}),
+      },
+    ]
+  })
+}
+
+/** One part of an answer. What its end says of tokens and cost is looked at by whoever counts. @throws Malformed */
+export function checkedPart(part: unknown): CompletionPart {
+  if (!isRecord(part)) throw new Malformed('a part that is none')
+  const { type, text, usage, finish_reason } = part
+  if (isTextual(type)) {
+    if (typeof text !== 'string') throw new Malformed('a text that is none')
+    return { type, text }
+  }
+  if (type === 'tool_call') return checkedCall(part)
+  if (type !== 'end') throw new Malformed('a part of no known type')
+  const used = (isRecord(usage) ? usage : {}) as { [key: string]: unknown }
+  return {
+    type,
+    usage: {
+      input_tokens: isCount(used.input_tokens) ? used.input_tokens : 0,
+      output_tokens: isCount(used.output_tokens) ? used.output_tokens : 0,
+      cost: isAmount(used.cost) ? used.cost : null,
+    },
+    finish_reason: FINISHES.includes(finish_reason as FinishReason) ? (finish_reason as FinishReason) : 'stop',
+  }
+}
+
+function checkedCall({ index, custom, id, name, arguments: text }: Record<string, unknown>): ToolCallPart {
+  if (!isCount(index) || index >= MOST_CALLS || typeof text !== 'string')
+    throw new Malformed('a call of a tool that is none')
+  return {
+    type: 'tool_call',
+    index,
+    ...(custom === true ? { custom } : {}),
+    ...(typeof id === 'string' && id !== '' ? { id } : {}),
+    ...(typeof name === 'string' && name !== '' ? { name } : {}),
+    arguments: text,
+  }
+}
+
+function isTextual(type: unknown): type is 'text' | 'thinking' | 'refusal' {
+  return type === 'text' || type === 'thinking' || type === 'refusal'
+}
+
+function among<T extends string>(known: readonly T[], given: unknown): T[] {
+  return Array.isArray(given) ? known.filter((one) => given.includes(one)) : []
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}
+
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MOST_TOKENS
+}
+
+function isAmount(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= MOST_COST
+}
+
+function isPrice(price: unknown): price is ModelPrice {
+  if (!isRecord(price)) return false
+  const { currency, per_request, per_million_input_tokens, per_million_output_tokens } = price
+  const amounts = [per_request, per_million_input_tokens, per_million_output_tokens]
+  return typeof currency === 'string' && CURRENCY.test(currency) && amounts.every(isAmount)
+}
+
+/** One vector of numbers for each of `count` inputs, all of one length. @throws Malformed */
+export function checkedVectors(given: unknown, count: number): readonly (readonly number[])[] {
+  const vectors: unknown = isRecord(given) ? given.vectors : null
+  if (!Array.isArray(vectors) || vectors.length !== count) throw new Malformed('another number of vectors')
+  const length = Array.isArray(vectors[0]) ? vectors[0].length : 0
+  const isVector = (one: unknown) => Array.isArray(one) && one.length === length && one.every(Number.isFinite)
+  if (length === 0 || !vectors.every(isVector)) throw new Malformed('a vector that is none')
+  return vectors as number[][]
+}

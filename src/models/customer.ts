@@ -1,0 +1,18 @@
+// Whoever calls models: with which keys, whether it may, and who is told what it used.
+import type { Hold, ModelUse } from '../engine/services.ts'
+
+export interface Customer {
+  /** The key of a provider: the caller's own, or else the operator's for all. Null where there is none. What it throws fails the call. */
+  key(name: string): string | null
+  /** Before each call. @throws ProviderError `over_budget` */
+  admit(): void
+  /** After each call, or when it breaks off after it gave something. */
+  charge(use: ModelUse): void
+  /** After `admit`. Absent: nothing is held back. @throws ProviderError `over_budget` */
+  readonly hold?: Hold
+}
+
+/** For callers who pay nobody. */
+export function customerWith(key: Customer['key']): Customer {
+  return { key, admit() {}, charge() {} }
+}

@@ -1,0 +1,140 @@
+// What all calls of models have cost, by day (UTC), user and model: in memory for today, on disk within a second. Nobody waits for that: a crash
+// loses what was told in the last second of the day's sums. What a job has spent it remembers by itself, and loses nothing.
+import { addModelSpending, modelSpendingOf, removeModelSpendingBefore } from '../db/model-spending.ts'
+import type { ModelSpendingTable } from '../db/schema.ts'
+import type { Scope } from '../db/scope.ts'
+import type { Store } from '../db/store.ts'
+import type { ModelUse } from '../engine/services.ts'
+import type { Log } from '../log.ts'
+import type { Platform } from '../platform.ts'
+import { CURRENCY } from './purse.ts'
+
+const FLUSH_MS = 1_000
+const DAY_MS = 86_400_000
+/** How long sums of days are kept. */
+const KEPT_DAYS = 400
+
+interface LedgerParts {
+  readonly store: Store
+  readonly platform: Pick<Platform, 'now'>
+  readonly log: Log
+}
+
+export class Ledger implements AsyncDisposable {
+  readonly #parts: LedgerParts
+  readonly #pending = new Map<string, ModelSpendingTable>()
+  /** Of today, by user, in the currency of the limits. */
+  readonly #byUser = new Map<string, number>()
+  #all = 0
+  #day = ''
+  /** The same, in days since 1970. */
+  #number = Number.NaN
+  #timer: NodeJS.Timeout | null = null
+  #closed = false
+  #writing: Promise<void> = Promise.resolve()
+
+  constructor(parts: LedgerParts) {
+    this.#parts = parts
+    this.#turn()
+  }
+
+  /** What has been spent today: by a user, or by all. */
+  spent(user_id: string | null): number {
+    this.#turn()
+    return user_id === null ? this.#all : (this.#byUser.get(user_id) ?? 0)
+  }
+
+  /** Seconds until the next day begins. */
+  get resets_in(): number {
+    return Math.ceil((DAY_MS - (this.#parts.platform.now() % DAY_MS)) / 1_000)
+  }
+
+  add({ user_id, workspace_id }: Scope, { model, input_tokens, output_tokens, cost }: ModelUse): void {
+    this.#turn()
+    const [amount, currency] = [cost?.amount ?? 0, cost?.currency ?? '']
+    const of = { day: this.#day, user_id, workspace: workspace_id ?? '', model, currency }
+    this.#count(of)(amount)
+    this.#keep({ ...of, calls: 1, input_tokens, output_tokens, amount })
+  }
+
+  /** Resolves when all that was told is on disk, as far as it can be written. */
+  async flushed(): Promise<void> {
+    this.#flush()
+    await this.#writing
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.flushed()
+    this.#closed = true
+    if (this.#timer) clearTimeout(this.#timer)
+  }
+
+  /** Has it written soon. */
+  #keep(row: ModelSpendingTable): void {
+    const { day, user_id, workspace, model, currency } = row
+    const key = JSON.stringify([day, user_id, workspace, model, currency])
+    const kept = this.#pending.get(key)
+    this.#pending.set(key, kept ? sum(kept, row) : row)
+    if (this.#closed) return
+    this.#timer ??= setTimeout(() => this.#flush(), FLUSH_MS).unref()
+  }
+
+  #count({ user_id, currency }: Pick<ModelSpendingTable, 'user_id' | 'currency'>): (amount: number) => void {
+    return (amount) => {
+      if (currency !== CURRENCY) return
+      this.#all += amount
+      this.#byUser.set(user_id, (this.#byUser.get(user_id) ?? 0) + amount)
+    }
+  }
+
+  /** Another day may have begun. */
+  #turn(): void {
+    const now = this.#parts.platform.now()
+    const number = Math.floor(now / DAY_MS)
+    if (number === this.#number) return
+    const day = dayOf(now)
+    this.#number = number
+    this.#day = day
+    this.#all = 0
+    this.#byUser.clear()
+    for (const row of this.#parts.store.read((tx) => modelSpendingOf(tx, day))) this.#count(row)(row.amount)
+    for (const row of this.#pending.values()) if (row.day === day) this.#count(row)(row.amount)
+  }
+
+  #flush(): void {
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#timer = null
+    if (this.#pending.size === 0) return
+    const rows = [...this.#pending.values()]
+    this.#pending.clear()
+    const before = this.#writing
+    this.#writing = before.then(() => this.#write(rows))
+  }
+
+  async #write(rows: readonly ModelSpendingTable[]): Promise<void> {
+    const { store, platform, log } = this.#parts
+    try {
+      await store.write((tx) => {
+        for (const row of rows) addModelSpending(tx, row)
+        removeModelSpendingBefore(tx, dayOf(platform.now() - KEPT_DAYS * DAY_MS))
+      })
+    } catch (err) {
+      log.error({ err }, 'what models have cost could not be written')
+      for (const row of rows) this.#keep(row)
+    }
+  }
+}
+
+function sum(a: ModelSpendingTable, b: ModelSpendingTable): ModelSpendingTable {
+  return {
+    ...a,
+    calls: a.calls + b.calls,
+    input_tokens: a.input_tokens + b.input_tokens,
+    output_tokens: a.output_tokens + b.output_tokens,
+    amount: a.amount + b.amount,
+  }
+}
+
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10)
+}

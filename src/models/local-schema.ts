@@ -1,0 +1,172 @@
+// JSON schemas that a local model can be made to keep to. The runtime makes a grammar of a schema and passes over what it does not know,
+// so that whatever is not known here is refused.
+import type { CompletionRequest } from './provider.ts'
+import { ProviderError } from './provider-error.ts'
+
+type Format = NonNullable<CompletionRequest['response_format']>
+
+const PARAM = 'response_format'
+const MOST_DEPTH = 64
+
+/** What may stand in a schema and is kept to, or says nothing of the value. */
+const KNOWN = new Set([
+  'type',
+  'enum',
+  'const',
+  'oneOf',
+  'anyOf',
+  'properties',
+  'required',
+  'additionalProperties',
+  'items',
+  'minItems',
+  'maxItems',
+  'minLength',
+  'maxLength',
+  '$ref',
+  '$defs',
+  '$schema',
+  'title',
+  'description',
+])
+
+const SCALARS = new Set<unknown>(['number', 'integer', 'boolean', 'null'])
+const DEFINED = '#/$defs/'
+
+/** The schema as the runtime takes it; `any` where any JSON object will do, null for text. @throws ProviderError `unsupported` */
+export function localSchema(format: Format | null): object | 'any' | null {
+  if (format === null || format.type === 'text') return null
+  if (format.type === 'json_object') return 'any'
+  const { schema } = format.json_schema
+  const place = { path: `${PARAM}.json_schema.schema`, depth: 0, defined: new Set<string>() }
+  return schema ? runtimeSchema(schema, place) : 'any'
+}
+
+interface Place {
+  readonly path: string
+  readonly depth: number
+  /** Names of definitions that may be referred to. */
+  readonly defined: ReadonlySet<string>
+}
+
+function runtimeSchema(schema: unknown, place: Place): object {
+  if (!isRecord(schema) || place.depth > MOST_DEPTH) throw unsupported(place.path)
+  for (const key of Object.keys(schema)) if (!KNOWN.has(key)) throw unsupported(`${place.path}.${key.slice(0, 64)}`)
+  const { $schema, title, description, $defs = {}, ...said } = schema
+  if (!isRecord($defs)) throw unsupported(`${place.path}.$defs`)
+  const within = { ...place, defined: new Set([...place.defined, ...Object.keys($defs)]) }
+  const definitions = each($defs, below(within, '$defs'))
+  return { ...oneValue(said, within), ...(Object.keys(definitions).length === 0 ? {} : { $defs: definitions }) }
+}
+
+/** What a schema says of a value. Of several kinds of sayings the runtime heeds one alone. */
+function oneValue(said: Record<string, unknown>, place: Place): object {
+  const { $ref, anyOf, oneOf = anyOf, type } = said
+  const keys = Object.keys(said)
+  if ($ref !== undefined || oneOf !== undefined) {
+    if (keys.length > 1)
+      throw unsupported(`${place.path}.${keys.find((key) => !/^(\$ref|anyOf|oneOf)$/.test(key)) ?? keys[1]}`)
+    return $ref === undefined ? { oneOf: variants(oneOf, place) } : { $ref: reference($ref, place) }
+  }
+  const literals = said.enum ?? (said.const === undefined ? undefined : [said.const])
+  if (literals !== undefined) {
+    if (!Array.isArray(literals) || literals.length === 0 || !literals.every(isLiteral)) throw unsupported(place.path)
+    const kinds = type === undefined ? null : [type].flat()
+    const fits = (value: unknown) => kinds === null || kinds.some((kind) => isOfKind(value, kind))
+    if (!literals.every(fits)) throw unsupported(`${place.path}.type`)
+    return { enum: literals }
+  }
+  if (Array.isArray(type) && type.length > 0) return { oneOf: type.map((one) => typed({ ...said, type: one }, place)) }
+  return typed(said, place)
+}
+
+function typed(said: Record<string, unknown>, place: Place): object {
+  const { type, required, properties, items, additionalProperties, minItems, maxItems, minLength, maxLength } = said
+  guardLimits({ minLength, maxLength, minItems, maxItems }, place)
+  if (type === 'string') return { type, ...given({ minLength, maxLength }) }
+  if (type === 'array') {
+    const of = items === undefined ? undefined : runtimeSchema(items, below(place, 'items'))
+    return { type, ...given({ minItems, maxItems, items: of }) }
+  }
+  if (type !== 'object') {
+    if (!SCALARS.has(type)) throw unsupported(`${place.path}.type`)
+    return { type }
+  }
+  requireAll(properties, required, place)
+  return {
+    type,
+    ...given({
+      properties: properties === undefined ? undefined : each(properties, below(place, 'properties')),
+      additionalProperties:
+        additionalProperties === undefined || typeof additionalProperties === 'boolean'
+          ? additionalProperties
+          : runtimeSchema(additionalProperties, below(place, 'additionalProperties')),
+    }),
+  }
+}
+
+/** More than an answer can have, in characters as well. */
+const LARGEST_LIMIT = 100_000
+
+/** Limits that are none, or that nothing keeps: the runtime would pass over them, or fail in the middle. */
+function guardLimits(
+  limits: Readonly<Record<'minLength' | 'maxLength' | 'minItems' | 'maxItems', unknown>>,
+  { path }: Place,
+) {
+  for (const [name, limit] of Object.entries(limits)) {
+    const fits = limit === undefined || (Number.isSafeInteger(limit) && Number(limit) >= 0)
+    if (!fits || Number(limit) > LARGEST_LIMIT) throw unsupported(`${path}.${name}`)
+  }
+  const { minLength, maxLength, minItems, maxItems } = limits
+  if (Number(minLength) > Number(maxLength)) throw unsupported(`${path}.maxLength`)
+  if (Number(minItems) > Number(maxItems)) throw unsupported(`${path}.maxItems`)
+}
+
+function given(members: Record<string, unknown>): object {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
+}
+
+function variants(given: unknown, place: Place): object[] {
+  if (!Array.isArray(given) || given.length === 0) throw unsupported(place.path)
+  return given.map((one, at) => runtimeSchema(one, below(place, `oneOf[${at}]`)))
+}
+
+function reference(given: unknown, { path, defined }: Place): string {
+  const name = String(given).startsWith(DEFINED) ? String(given).slice(DEFINED.length) : null
+  if (name === null || !defined.has(name)) throw unsupported(`${path}.$ref`)
+  return String(given)
+}
+
+function each(given: unknown, place: Place): Record<string, object> {
+  if (!isRecord(given)) throw unsupported(place.path)
+  return Object.fromEntries(Object.entries(given).map(([name, one]) => [name, runtimeSchema(one, below(place, name))]))
+}
+
+function below({ path, depth, defined }: Place, key: string): Place {
+  return { path: `${path}.${key.slice(0, 64)}`, depth: depth + 1, defined }
+}
+
+function isOfKind(value: unknown, kind: unknown): boolean {
+  if (kind === 'null') return value === null
+  return kind === 'integer' ? Number.isInteger(value) : typeof value === kind
+}
+
+function isLiteral(value: unknown): boolean {
+  return value === null || ['string', 'number', 'boolean'].includes(typeof value)
+}
+
+/** The runtime writes every property, which is good for those that may be left out as well; one that it does not know of it never writes. */
+function requireAll(properties: unknown, required: unknown, { path }: Place): void {
+  if (required === undefined) return
+  const known = isRecord(properties) ? properties : {}
+  const missing = !Array.isArray(required) || required.some((name) => !Object.hasOwn(known, String(name)))
+  if (missing) throw unsupported(`${path}.required`)
+}
+
+function unsupported(param: string): ProviderError {
+  return new ProviderError('unsupported', 'Local models cannot be made to keep to this part of the schema.', { param })
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

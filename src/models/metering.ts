@@ -1,0 +1,20 @@
+// Tokens as the metrics count them: by provider, whoever asked.
+import { Counter, type Metrics } from '../metrics.ts'
+import type { Customer } from './customer.ts'
+
+/** Gives the same customer, whose tokens are counted. */
+export function metering(metrics: Metrics): (customer: Customer) => Customer {
+  const tokens = metrics.add(new Counter('svc_model_tokens_total', 'Tokens of models, by provider and direction.'))
+  const count = (provider: string, direction: 'input' | 'output', by: number) =>
+    tokens.add(`${provider} ${direction}`, () => ({ provider, direction }), by)
+  return (customer) => ({
+    key: (name) => customer.key(name),
+    admit: () => customer.admit(),
+    charge(use) {
+      const provider = use.model.slice(0, use.model.indexOf('/'))
+      count(provider, 'input', use.input_tokens)
+      count(provider, 'output', use.output_tokens)
+      customer.charge(use)
+    },
+  })
+}

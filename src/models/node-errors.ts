@@ -1,0 +1,32 @@
+// Failures of providers as nodes of a workflow meet them.
+import { NodeError } from '../engine/node-error.ts'
+import { ProviderError, type ProviderFault } from './provider-error.ts'
+
+const CODES: Readonly<Record<ProviderFault, string>> = {
+  unsupported: 'bad_input',
+  rejected: 'bad_input',
+  no_key: 'unknown_secret',
+  not_found: 'model_not_found',
+  rate_limited: 'rate_limited',
+  failed: 'provider_failed',
+  timed_out: 'provider_failed',
+  too_large: 'too_large',
+  over_budget: 'over_budget',
+  unavailable: 'model_unavailable',
+}
+
+/** A ProviderError as a NodeError; anything else as it is. */
+export function nodeErrorOf(error: unknown): unknown {
+  return error instanceof ProviderError
+    ? new NodeError(error.message, CODES[error.fault], { cause: error.cause ?? error })
+    : error
+}
+
+/** The same parts, whose failures are NodeErrors. */
+export async function* withNodeErrors<Part>(parts: AsyncGenerator<Part, void, void>): AsyncGenerator<Part, void, void> {
+  try {
+    yield* parts
+  } catch (error) {
+    throw nodeErrorOf(error)
+  }
+}

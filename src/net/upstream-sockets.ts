@@ -1,0 +1,21 @@
+// Connections to servers of models, and what came over them before they broke: of one that was kept nobody may have read the last request.
+import type { buildConnector } from 'undici'
+
+const read = new WeakMap<object, number>()
+
+/** Connects as the library does. */
+export function watched(connector: buildConnector.connector): buildConnector.connector {
+  return (options, done) =>
+    connector(options, (...[error, socket]) => {
+      if (error) return done(error, null)
+      // It is told before the library, which hands the same error on.
+      socket.on('error', (failure) => read.set(failure, socket.bytesRead))
+      done(null, socket)
+    })
+}
+
+/** Bytes that the connection had brought, over its whole life, when it broke with this error; 0 where that is not known. */
+export function readBefore(error: object): number {
+  const { socket } = error as { socket?: { bytesRead?: number } | null }
+  return read.get(error) ?? socket?.bytesRead ?? 0
+}

@@ -1,0 +1,39 @@
+// Content that is sealed under a key of its own, which seals nothing else: whoever keeps that key in sealed bytes has nothing to seal
+// anew when the master key changes, and whoever forgets it makes the content unreadable for good.
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { VaultError } from './vault.ts'
+
+// AES-256-GCM (NIST SP 800-38D). A key that serves once needs no other nonce than zero.
+const ALGORITHM = 'aes-256-gcm'
+const NONCE = new Uint8Array(12)
+const TAG = 16
+/** What is sealed at once: the process has other things to do in between. */
+const PIECE = 1024 * 1024
+
+/** A key for one content. */
+export function newContentKey(): Uint8Array {
+  return Uint8Array.from(randomBytes(32))
+}
+
+/** The sealed form of content that comes in parts, piece by piece: as many bytes as they have together, and a tag of 16. */
+export function* sealedPieces(key: Uint8Array, parts: Iterable<Uint8Array>): Generator<Uint8Array> {
+  const cipher = createCipheriv(ALGORITHM, key, NONCE, { authTagLength: TAG })
+  for (const part of parts)
+    for (let at = 0; at < part.length; at += PIECE) yield cipher.update(part.subarray(at, at + PIECE))
+  cipher.final()
+  yield cipher.getAuthTag()
+}
+
+/** @throws VaultError where it is damaged, cut off, or was sealed under another key */
+export function openContent(key: Uint8Array, sealed: Uint8Array): Buffer {
+  if (sealed.length < TAG) throw new VaultError('sealed content is cut off')
+  const decipher = createDecipheriv(ALGORITHM, key, NONCE, { authTagLength: TAG })
+  decipher.setAuthTag(sealed.subarray(sealed.length - TAG))
+  try {
+    const plain = decipher.update(sealed.subarray(0, sealed.length - TAG))
+    decipher.final()
+    return plain
+  } catch (cause) {
+    throw new VaultError('sealed content is damaged', { cause })
+  }
+}

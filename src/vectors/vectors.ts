@@ -1,0 +1,208 @@
+// The vectors of one owner: written in small units, so that others get their turn, and searched by looking at each in slices of a few
+// milliseconds. Writing the same entries again changes nothing: whoever was interrupted may do it again.
+import type { VectorIndexTable } from '../db/schema.ts'
+import type { Scope } from '../db/scope.ts'
+import type { Store, Tx } from '../db/store.ts'
+import * as rows from '../db/vectors.ts'
+import { NodeError } from '../engine/node-error.ts'
+import type {
+  VectorAccess,
+  VectorEntry,
+  VectorFilter,
+  VectorIndex,
+  VectorMatch,
+  VectorQuery,
+} from '../engine/services.ts'
+import type { Platform } from '../platform.ts'
+import { checkedModel, checkedName, type Row, rowOf } from './entries.ts'
+import { filterOf, type Meets } from './filter.ts'
+import { Nearest } from './nearest.ts'
+import { isThere, Reading, SLICE_MS } from './reading.ts'
+import { full, guardLength, guardModel, told } from './rules.ts'
+import { nearness, unit, vectorOf } from './vector.ts'
+
+/** Of one owner. */
+const MOST_INDEXES = 1_000
+/** Of one index: so many are searched in a second or two. */
+const MOST_ENTRIES = 500_000
+/** Of all entries of one owner: two gigabytes. */
+const MOST_BYTES = 2 * 1024 ** 3
+
+/** Entries that are written, or removed, in one unit. */
+const WRITTEN_AT_ONCE = 200
+export interface VectorsOptions {
+  readonly store: Store
+  readonly platform: Pick<Platform, 'timestamp'>
+  readonly most_entries?: number
+  readonly most_bytes?: number
+  /** After how many milliseconds of reading others have their turn. */
+  readonly slice_ms?: number
+}
+
+export class Vectors implements VectorAccess {
+  readonly #store: Store
+  readonly #platform: Pick<Platform, 'timestamp'>
+  readonly #owner: Scope
+  readonly #limits: Required<Omit<VectorsOptions, 'store' | 'platform'>>
+
+  constructor(owner: Scope, { store, platform, ...limits }: VectorsOptions) {
+    this.#store = store
+    this.#platform = platform
+    this.#owner = owner
+    this.#limits = { most_entries: MOST_ENTRIES, most_bytes: MOST_BYTES, slice_ms: SLICE_MS, ...limits }
+  }
+
+  async info(name: string): Promise<VectorIndex | null> {
+    const row = this.#row(checkedName(name))
+    return row ? told(row) : null
+  }
+
+  async list(): Promise<VectorIndex[]> {
+    return this.#store.read((tx) => rows.vectorIndexes(tx, this.#owner)).map(told)
+  }
+
+  async put(name: string, entries: readonly VectorEntry[], model: string | null, signal: AbortSignal): Promise<void> {
+    checkedName(name)
+    checkedModel(model)
+    for (let from = 0; from < entries.length; from += WRITTEN_AT_ONCE) {
+      signal.throwIfAborted()
+      const some = entries.slice(from, from + WRITTEN_AT_ONCE).map(rowOf)
+      await this.#store.write((tx) => this.#put(tx, name, some, model))
+    }
+  }
+
+  async search({ index, vector, model, top_k, min_score, filter, signal }: VectorQuery): Promise<VectorMatch[]> {
+    signal.throwIfAborted()
+    const row = this.#row(checkedName(index))
+    if (!row) throw new NodeError(`There is no index "${index}" of vectors.`, 'index_not_found')
+    guardModel(row, model)
+    guardLength(row, vector.length)
+    const asked = unit(vector)
+    const least = min_score ?? -1
+    const nearest = new Nearest(top_k, least)
+    const meets = filterOf(filter)
+    const score = (kept: Uint8Array) => nearness(asked, vectorOf(kept))
+    const reading = this.#reading(row, signal)
+    await reading.each((one) => {
+      if (meets(one.metadata)) nearest.offer(one.key, score(one.vector))
+    })
+    const keys = nearest.all().map(({ key }) => key)
+    // Judged again by what they are by now: another entry may have its key since.
+    const matches = await reading.found(keys, ({ id, vector: kept, text, metadata }): VectorMatch | null => {
+      const now = score(kept)
+      return now >= least && meets(metadata) ? { id, score: now, text, metadata: JSON.parse(metadata) } : null
+    })
+    return matches.sort((a, b) => b.score - a.score)
+  }
+
+  async remove(name: string, which: readonly string[] | VectorFilter | null, signal: AbortSignal): Promise<number> {
+    const row = this.#row(checkedName(name))
+    if (!row) return 0
+    if (which === null) return await this.#drop(row, signal)
+    if (!Array.isArray(which)) return await this.#removeMet(row, filterOf(which as VectorFilter), signal)
+    const take = (tx: Tx, id: string) => rows.deleteVectorEntry(tx, row.key, { id })
+    return await this.#removeEach(row, which as readonly string[], take, signal)
+  }
+
+  async #removeMet(row: VectorIndexTable, meets: Meets, signal: AbortSignal): Promise<number> {
+    const met: number[] = []
+    await this.#reading(row, signal).each(({ key, metadata }) => {
+      if (meets(metadata)) met.push(key)
+    })
+    // Another entry may have its key since, or it other metadata.
+    const take = (tx: Tx, key: number) => {
+      const now = rows.vectorEntry(tx, row.key, key)
+      return now && meets(now.metadata) ? rows.deleteVectorEntry(tx, row.key, { key }) : []
+    }
+    return await this.#removeEach(row, met, take, signal)
+  }
+
+  async #removeEach<Which>(
+    row: VectorIndexTable,
+    all: readonly Which[],
+    take: (tx: Tx, one: Which) => number[],
+    signal: AbortSignal,
+  ): Promise<number> {
+    let removed = 0
+    for (let from = 0; from < all.length; from += WRITTEN_AT_ONCE) {
+      signal.throwIfAborted()
+      const some = all.slice(from, from + WRITTEN_AT_ONCE)
+      removed += await this.#taken(row, (tx) => some.flatMap((one) => take(tx, one)))
+    }
+    return removed
+  }
+
+  #reading(index: VectorIndexTable, signal: AbortSignal): Reading {
+    const { slice_ms } = this.#limits
+    return new Reading({ store: this.#store, owner: this.#owner, index, signal, slice_ms })
+  }
+
+  #row(name: string): VectorIndexTable | undefined {
+    return this.#store.read((tx) => rows.vectorIndex(tx, this.#owner, name))
+  }
+
+  #put(tx: Tx, name: string, entries: readonly Row[], model: string | null): void {
+    const { length } = entries[0]!.vector
+    const index = rows.vectorIndex(tx, this.#owner, name) ?? this.#create(tx, name, length / 4, model)
+    guardModel(index, model)
+    let { count, bytes } = index
+    for (const entry of entries) {
+      guardLength(index, entry.vector.length / 4)
+      const before = rows.vectorEntryBytes(tx, index.key, entry.id)
+      rows.putVectorEntry(tx, { index_key: index.key, ...entry })
+      if (before === undefined) count++
+      bytes += entry.bytes - (before ?? 0)
+    }
+    if (count > this.#limits.most_entries)
+      throw full(`The index "${name}" would have more than`, this.#limits.most_entries, 'entries')
+    const others = rows.vectorsHeld(tx, this.#owner).bytes - index.bytes
+    if (bytes > index.bytes && others + bytes > this.#limits.most_bytes)
+      throw full('All vectors that you keep would take more than', this.#limits.most_bytes, 'bytes')
+    rows.changeVectorIndex(tx, {
+      ...index,
+      model: index.model ?? model,
+      count,
+      bytes,
+      updated_at: this.#platform.timestamp(),
+    })
+  }
+
+  #create(tx: Tx, name: string, dimensions: number, model: string | null): VectorIndexTable {
+    if (rows.vectorsHeld(tx, this.#owner).indexes >= MOST_INDEXES)
+      throw full('You would have more than', MOST_INDEXES, 'indexes of vectors')
+    return rows.insertVectorIndex(tx, this.#owner, { name, dimensions, model, created_at: this.#platform.timestamp() })
+  }
+
+  /** Removes the index and all in it. */
+  async #drop(index: VectorIndexTable, signal: AbortSignal): Promise<number> {
+    for (let removed = 0; ; ) {
+      signal.throwIfAborted()
+      const some = await this.#taken(index, (tx) => {
+        const bytes = rows.deleteVectorEntries(tx, index.key, WRITTEN_AT_ONCE)
+        if (bytes.length === 0) rows.deleteVectorIndex(tx, index.key)
+        return bytes
+      })
+      removed += some
+      if (some === 0) return removed
+    }
+  }
+
+  /** Has entries removed in one unit, and counts them out of their index. */
+  #taken(index: VectorIndexTable, remove: (tx: Tx) => number[]): Promise<number> {
+    return this.#store.write((tx) => {
+      if (!isThere(tx, this.#owner, index)) return 0
+      const removed = remove(tx)
+      const now = rows.vectorIndex(tx, this.#owner, index.name)
+      if (now && removed.length > 0) {
+        const bytes = removed.reduce((sum, one) => sum - one, now.bytes)
+        rows.changeVectorIndex(tx, {
+          ...now,
+          bytes,
+          count: now.count - removed.length,
+          updated_at: this.#platform.timestamp(),
+        })
+      }
+      return removed.length
+    })
+  }
+}
