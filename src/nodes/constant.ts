@@ -9,6 +9,7 @@ function constantType(name: string, type: string, title: string, what: string, v
     description: `Gives ${what} that is written down in the graph.`,
     properties: [option('value', type, 'What to give.', { default: value })],
     outputs: [output('output', type)],
+    gives_all: true,
     run: ({ value }) => ({ output: value }),
   }
 }

@@ -160,6 +160,7 @@ export const reduceNodes: NodeType[] = [
       option('initial', 'float', 'The total before the first item.', { default: 0 }),
     ],
     outputs: [output('result', 'float')],
+    gives_all: true,
     open({ formula, initial }: Inputs) {
       const next = formulaOf(String(formula))
       let index = 0
@@ -179,6 +180,7 @@ export const reduceNodes: NodeType[] = [
     description: 'Counts the items of a stream. Items that got no value do not count.',
     properties: [required('item', 'any', 'The stream.', WHOLE)],
     outputs: [output('count', 'int')],
+    gives_all: true,
     open() {
       let count = 0
       return {

@@ -1,5 +1,6 @@
 // control.*: branches, streams and waiting.
 import { type Inputs, NodeError, type NodeType, Wait } from '../engine/node-type.ts'
+import { ONE_NODE } from '../engine/services.ts'
 import { conversion, option, output, required, stream } from './define.ts'
 import { Gathered } from './gathered.ts'
 
@@ -41,6 +42,7 @@ export const controlNodes: NodeType[] = [
     description: 'Opens a stream of the items of a list. What follows runs once per item.',
     properties: [required('list', 'list[any]', 'The items.')],
     outputs: [stream('item', 'any'), stream('index', 'int')],
+    gives_all: true,
     converts: [conversion('list', 'item', 'gives the items one by one')],
     *run({ list }: { list: unknown[] }) {
       for (let index = 0; index < list.length; index++) yield { item: list[index], index }
@@ -53,6 +55,7 @@ export const controlNodes: NodeType[] = [
       'Gathers the items of a stream into a list, in their order. Items that got no value are left out. At most a million.',
     properties: [required('item', 'any', 'The items.', { aggregate: true })],
     outputs: [output('list', 'list[any]')],
+    gives_all: true,
     open() {
       const gathered = new Gathered()
       return {
@@ -70,6 +73,7 @@ export const controlNodes: NodeType[] = [
       option('seconds', 'float', 'How long to wait.', { default: 1, min: 0, max: 86_400 }),
     ],
     outputs: [output('output', 'any')],
+    gives_all: true,
     async run({ value, seconds }: { value: unknown; seconds: number }, context) {
       if (seconds > LONG_DELAY && context.waits) {
         const until = context.clock.now() + seconds * SECOND
@@ -94,6 +98,7 @@ export const workflowNodes: NodeType[] = [
     supports_dynamic_outputs: true,
     async run({ workflow_id, ...params }: Inputs & { workflow_id: string }, context) {
       if (workflow_id === '') throw new NodeError('There is no workflow named.', 'bad_input')
+      if (workflow_id.startsWith(ONE_NODE)) throw new NodeError(`There is no workflow "${workflow_id}".`, 'bad_input')
       return context.callWorkflow(workflow_id, params)
     },
   },

@@ -7,15 +7,15 @@ import { guardList, guardText } from './limits.ts'
 import { toText } from './values.ts'
 
 type Row = Record<string, unknown>
-type LineEnd = 'lf' | 'crlf'
+export type LineEnd = 'lf' | 'crlf'
 
-const LINE_ENDS: Readonly<Record<LineEnd, string>> = { lf: '\n', crlf: '\r\n' }
+export const LINE_ENDS: Readonly<Record<LineEnd, string>> = { lf: '\n', crlf: '\r\n' }
 
 /** Short rows are filled up, so a table may have far more cells than its text has. So many are read in a second or so. */
 const MOST_CELLS = 2_000_000
 
 /** Names of columns: none is empty, no two are the same. */
-function columnNames(header: Cells): string[] {
+export function columnNames(header: Cells): string[] {
   const taken = new Set<string>(header)
   const seen = new Set<string>()
   const copies = new Map<string, number>()
@@ -35,7 +35,7 @@ function columnNames(header: Cells): string[] {
   })
 }
 
-function numbered(count: number): string[] {
+export function numbered(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `column${index + 1}`)
 }
 
@@ -65,7 +65,13 @@ function rowOf(columns: readonly string[], valueAt: (at: number) => unknown): Ro
   return row
 }
 
-function parse(text: string, separator: string, header: boolean, convert: boolean): { rows: Row[]; columns: string[] } {
+/** The rows of a text. Throws NodeError `bad_csv`, `bad_input`, `too_large`. */
+export function parsedCsv(
+  text: string,
+  separator: string,
+  header: boolean,
+  convert: boolean,
+): { rows: Row[]; columns: string[] } {
   guardSeparator(separator)
   const records = readCsv(text, separator)
   const widest = records.reduce((most, cells) => Math.max(most, cells.length), 0)
@@ -84,7 +90,7 @@ function parse(text: string, separator: string, header: boolean, convert: boolea
 }
 
 /** All keys of the rows, in order of first sight. */
-function keysOf(rows: readonly Row[]): string[] {
+export function keysOf(rows: readonly Row[]): string[] {
   const keys = new Set<string>()
   for (const row of rows) {
     for (const key of Object.keys(row)) keys.add(key)
@@ -93,7 +99,14 @@ function keysOf(rows: readonly Row[]): string[] {
   return [...keys]
 }
 
-function format(rows: readonly Row[], columns: readonly string[], separator: string, header: boolean, end: string) {
+/** Rows as a text. Throws NodeError `bad_input`, `too_large`. */
+export function formattedCsv(
+  rows: readonly Row[],
+  columns: readonly string[],
+  separator: string,
+  header: boolean,
+  end: string,
+): string {
   guardSeparator(separator)
   // Every cell is followed by a character at least.
   guardText((rows.length + (header ? 1 : 0)) * Math.max(1, columns.length))
@@ -168,7 +181,7 @@ export const csvNodes: NodeType[] = [
     ],
     outputs: [output('rows', 'list[dict[str,any]]'), output('columns', 'list[str]')],
     converts: [conversion('str', 'list[dict]', 'reads its rows as CSV')],
-    run: ({ text, header, separator, convert }: Parsing) => parse(text, separator, header, convert),
+    run: ({ text, header, separator, convert }: Parsing) => parsedCsv(text, separator, header, convert),
   },
   {
     node_type: 'text.FormatCsv',
@@ -186,7 +199,7 @@ export const csvNodes: NodeType[] = [
     converts: [conversion('list[dict]', 'str', 'writes the rows as CSV')],
     run({ rows, columns, header, separator, line_end }: Formatting) {
       guardRows(rows)
-      return { output: format(rows, columns ?? keysOf(rows), separator, header, LINE_ENDS[line_end]) }
+      return { output: formattedCsv(rows, columns ?? keysOf(rows), separator, header, LINE_ENDS[line_end]) }
     },
   },
 ]

@@ -1,6 +1,6 @@
 // `{{secret:NAME}}` in what is sent: found, asked for by name, and put in just before sending.
 import { NodeError } from '../engine/node-error.ts'
-import type { NodeContext } from '../engine/node-type.ts'
+import type { NodeContext, NodeFacts, NodeNeed } from '../engine/node-type.ts'
 import { isSecretName } from '../secret-name.ts'
 import { guardText } from './limits.ts'
 
@@ -70,4 +70,14 @@ export async function fillUrl(secrets: FiringSecrets, url: string): Promise<stri
   const end = text.startsWith('{{') ? text.indexOf('}}') + 2 : 0
   const start = await secrets.fill('url', text.slice(0, end))
   return start + (await secrets.fill('url', text.slice(end), encodeURIComponent))
+}
+
+/** Properties in which secrets are put. */
+const FILLED = ['url', 'query', 'headers', 'body'] as const
+
+/** The secrets that are written in a node itself. */
+export function secretNeeds({ data, isConnected }: NodeFacts): NodeNeed[] {
+  const texts = FILLED.filter((name) => !isConnected(name)).map((name) => JSON.stringify(data[name]) ?? '')
+  const names = texts.flatMap((text) => [...text.matchAll(PLACEHOLDER)].map((match) => match[1]!))
+  return [...new Set(names)].map((name) => ({ kind: 'credential', name }))
 }

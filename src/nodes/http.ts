@@ -12,6 +12,7 @@ import {
 } from './http-answer.ts'
 import { BODY_TYPES } from './http-body.ts'
 import { MODES, type PagesInputs, pages } from './http-pages.ts'
+import { secretNeeds } from './http-secrets.ts'
 import { isIdempotent, outgoing, type RequestInputs, sent } from './http-send.ts'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const
@@ -91,6 +92,7 @@ export const httpNodes: NodeType[] = [
     ],
     outputs: [output('status', 'int'), output('headers', 'dict[str,str]'), output('body', 'any')],
     retry_safe: isIdempotent,
+    needs: secretNeeds,
     async run(inputs: AnswerInputs, context) {
       const answer: Answer = await sent(await outgoing(inputs, context), inputs, context)
       if (inputs.fail_on_error_status) guardStatus(answer)
@@ -100,6 +102,7 @@ export const httpNodes: NodeType[] = [
   },
   {
     node_type: 'http.Pages',
+    frugal: true,
     title: 'Pages over HTTP',
     description:
       'Streams the items of a list that a server gives page by page, as JSON. Each page is asked for when its items are wanted.',
@@ -134,6 +137,7 @@ export const httpNodes: NodeType[] = [
     ],
     outputs: [stream('item', 'any'), stream('page', 'int')],
     retry_safe: isIdempotent,
+    needs: secretNeeds,
     // A list that has grown at its end, or not at all, is read on; one that has changed before is told from it.
     repeats: true,
     run: (inputs: PagesInputs, context) => pages(inputs, context),

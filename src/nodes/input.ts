@@ -21,6 +21,7 @@ function inputType(name: string, type: string, title: string, what: string, limi
       option('stream', 'bool', 'Takes any number of values, also while the run goes on.', { default: false }),
     ],
     outputs: [output('output', type)],
+    gives_all: true,
     run: ({ value }) => ({ output: value }),
   }
 }

@@ -53,6 +53,7 @@ export const textListNodes: NodeType[] = [
       option('separator', 'str', 'What to put between.', { default: '' }),
     ],
     outputs: [output('output', 'str')],
+    gives_all: true,
     converts: [conversion('list', 'str', 'makes one text of the items')],
     run: ({ list, separator }: { list: unknown[]; separator: string }) => ({
       output: join(list, separator),

@@ -41,6 +41,7 @@ export const textNodes: NodeType[] = [
       'Fills `{{name}}` with the dynamic input of that name; `{{name.key[0]}}` looks inside of it. At most 10 million characters.',
     properties: [required('template', 'str', 'The text with its placeholders.')],
     outputs: [result()],
+    gives_all: true,
     supports_dynamic_inputs: true,
     unknownName,
     run: ({ template, ...inputs }: Inputs & { template: string }) => ({
@@ -56,6 +57,7 @@ export const textNodes: NodeType[] = [
       option('b', 'str', 'The second text.', { default: '' }),
     ],
     outputs: [result()],
+    gives_all: true,
     run: ({ a, b }: { a: string; b: string }) => ({ output: textWithin(a + b) }),
   },
   {
@@ -64,6 +66,7 @@ export const textNodes: NodeType[] = [
     description: 'Writes any value as a text: lists and objects as JSON, nothing as an empty text.',
     properties: [option('value', 'any', 'The value.')],
     outputs: [result()],
+    gives_all: true,
     converts: [conversion('union[str,int,float,bool,list,dict]', 'str', 'writes it as a text')],
     run: ({ value }) => ({ output: textWithin(toText(value)) }),
   },
@@ -77,6 +80,7 @@ export const textNodes: NodeType[] = [
       option('replacement', 'str', 'What to put in its place.', { default: '' }),
     ],
     outputs: [result(), output('count', 'int')],
+    gives_all: true,
     run({ text, find, replacement }: { text: string; find: string; replacement: string }) {
       if (find === '') return { output: text, count: 0 }
       const count = occurrences(text, find)

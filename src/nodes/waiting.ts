@@ -28,6 +28,10 @@ export const waitingNodes: NodeType[] = [
       option('value', 'any', 'The value to hand on.'),
     ],
     outputs: [output('approved', 'any'), output('rejected', 'any')],
+    // A message that comes along an edge is not among its own values.
+    needs: ({ data, isConnected }) => [
+      { kind: 'approval', name: isConnected('message') ? '' : String(data.message ?? '') },
+    ],
     run: ({ message }) =>
       new Wait({
         ...NOTHING_ASKED,

@@ -40,6 +40,29 @@ export class Places {
     this.#serve()
   }
 
+  /** Resolves when the owner has a place. @throws the signal's reason, and what `refuseAll` is given */
+  turn(owner: Owner, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const leave = () => signal.removeEventListener('abort', abort)
+      const abort = () => {
+        leave()
+        this.forget(waiting)
+        reject(signal.reason)
+      }
+      const enter = () => {
+        leave()
+        resolve()
+      }
+      const refuse = (error: NodeError) => {
+        leave()
+        reject(error)
+      }
+      const waiting: Waiting = { owner, begun: false, enter, refuse }
+      signal.addEventListener('abort', abort, { once: true })
+      this.ask(waiting)
+    })
+  }
+
   /** It waits no longer. */
   forget(waiting: Waiting): void {
     this.#remove(waiting)

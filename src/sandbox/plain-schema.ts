@@ -61,3 +61,21 @@ export function isPlainSchema(schema: unknown): boolean {
   }
   return true
 }
+
+/** So far a schema is looked through. */
+const MOST_LOOKED_AT = 10_000
+
+/** A keyword with a value that no schema gives it, so that it cannot be compiled; null: none was seen, which proves nothing. */
+export function wrongKeyword(schema: unknown): string | null {
+  const left = [schema]
+  for (let seen = 0; left.length > 0 && seen < MOST_LOOKED_AT; seen++) {
+    const one = left.pop()
+    if (!isObject(one)) continue
+    for (const [name, value] of Object.entries(one)) {
+      const within = name === 'enum' ? [] : KEYWORDS.get(name)?.(value)
+      if (within === null) return name
+      for (const inner of within ?? []) left.push(inner)
+    }
+  }
+  return null
+}

@@ -61,7 +61,7 @@ export class Pool {
   async take({ owner, memory_limit_mb, signal }: Order): Promise<Lease> {
     signal.throwIfAborted()
     if (this.#closed) throw closed()
-    await this.#wait(owner, signal)
+    await this.#places.turn(owner, signal)
     try {
       this.#engine ??= compileEngine()
       const engine = await this.#engine
@@ -143,31 +143,6 @@ export class Pool {
     const gone = member.kill().finally(() => this.#leaving.delete(gone))
     this.#leaving.add(gone)
     return gone
-  }
-
-  #wait(owner: Owner, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const leave = () => signal.removeEventListener('abort', abort)
-      const abort = () => {
-        leave()
-        this.#places.forget(waiting)
-        reject(signal.reason)
-      }
-      const waiting: Waiting = {
-        owner,
-        begun: false,
-        enter: () => {
-          leave()
-          resolve()
-        },
-        refuse: (error) => {
-          leave()
-          reject(error)
-        },
-      }
-      signal.addEventListener('abort', abort, { once: true })
-      this.#places.ask(waiting)
-    })
   }
 }
 

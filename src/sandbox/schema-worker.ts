@@ -8,10 +8,11 @@ import type { FromSchemaWorker, ToSchemaWorker, Verdict } from './schemas.ts'
 /** How many problems are told. */
 const MOST_PROBLEMS = 20
 
+/** The compiler tells patterns apart by their texts, and takes one that it has again: those of its own schemas are among them. */
 const linearPattern = Object.assign(
   (pattern: string) => {
     const compiled = RE2JS.compile(pattern)
-    return { test: (text: string) => compiled.matcher(text).find() }
+    return { test: (text: string) => compiled.matcher(text).find(), toString: () => pattern }
   },
   { code: 'linearPattern' },
 )

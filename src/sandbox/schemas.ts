@@ -1,7 +1,8 @@
 // JSON schemas that workflows bring, and values judged by them. Nobody trusts such a schema: it is bounded in size, and compiled and used in
 // a thread of its own that is ended when it takes too long. What a verdict means for a node or a request is left to them.
 import { SHARE_ENV, Worker } from 'node:worker_threads'
-import { isPlainSchema } from './plain-schema.ts'
+import { isLongerAsJson } from '../engine/measure.ts'
+import { isPlainSchema, wrongKeyword } from './plain-schema.ts'
 
 export type Schema = Readonly<Record<string, unknown>>
 
@@ -106,8 +107,16 @@ export class Schemas {
   }
 }
 
+/** Why a schema can judge nothing, as far as that shows without compiling it; the end of a sentence that begins with it. */
+export function unusableAtSight(schema: Schema): string | null {
+  const refused = refusedAtSight(schema)
+  if (refused) return refused.kind === 'unusable' ? refused.why : null
+  const wrong = wrongKeyword(withoutDraft(schema))
+  return wrong === null ? null : `"${wrong}" has a value in it that is none`
+}
+
 function refusedAtSight(schema: Schema): Verdict | null {
-  if (JSON.stringify(schema).length > LONGEST_SCHEMA)
+  if (isLongerAsJson(schema, LONGEST_SCHEMA) || JSON.stringify(schema).length > LONGEST_SCHEMA)
     return { kind: 'unusable', why: `it is longer than ${LONGEST_SCHEMA.toLocaleString('en')} characters` }
   if ('$async' in schema) return { kind: 'unusable', why: '"$async" is no keyword of JSON Schema' }
   const { $schema = null } = schema

@@ -4,8 +4,8 @@ import type { ExampleWorkflow } from '../../generated/types.ts'
 import type { Graph } from '../engine/graph.ts'
 
 /**
- * An example as its file holds it. `outputs` is what a run with `params` gives, and with a `url` where it asks a server;
- * tests prove it.
+ * An example as its file holds it. `outputs` is what a run with `params` gives, and with a `url` where it asks a server; files
+ * in it are their facts and a digest, of pictures that of their pixels. Tests prove it.
  */
 export interface Example {
   id: string

@@ -1,24 +1,27 @@
 // Whether a workflow accepts the parameters it is given.
+import { givenParam } from '../engine/given.ts'
 import type { Plan, PlanInput } from '../engine/plan.ts'
+import { cut } from '../engine/short.ts'
 import { typeText } from '../engine/types.ts'
 import { conforms, kindOf } from '../engine/values.ts'
 import type { Problem } from '../errors.ts'
 import { pointer } from '../problems.ts'
 
+/** So many of a workflow's inputs are named where one is not known, each with so many characters. */
+const MOST_NAMED = 20
+const LONGEST_NAME = 80
+
 /** Every problem with `params`: unknown names, missing ones, wrong types, numbers out of bounds. `at` is the pointer of the record itself. */
 export function paramProblems(plan: Plan, params: Readonly<Record<string, unknown>>, at: string): Problem[] {
   const known = new Set(plan.inputs.map((input) => input.name))
+  const has = inputsText([...known])
   const unknown = Object.keys(params)
     .filter((name) => !known.has(name))
-    .map(
-      (name): Problem => ({
-        path: pointer(at, name),
-        code: 'unknown_input',
-        message: unknownMessage(name, [...known]),
-      }),
-    )
-  const given = (name: string) => (Object.hasOwn(params, name) ? params[name] : undefined)
-  const wrong = plan.inputs.flatMap((input) => inputProblems(input, given(input.name), pointer(at, input.name)))
+    .map((name): Problem => {
+      const message = `The workflow has no input "${name}". ${has}`
+      return { path: pointer(at, name), code: 'unknown_input', message }
+    })
+  const wrong = plan.inputs.flatMap((input) => inputProblems(input, params, pointer(at, input.name)))
   return [...unknown, ...wrong]
 }
 
@@ -28,15 +31,16 @@ export function streamedProblems(plan: Plan, name: string, value: unknown, at: s
   return input ? valueProblems(input, value, at) : []
 }
 
-function inputProblems(input: PlanInput, value: unknown, path: string): Problem[] {
-  // Null is a value where anything is one, and says elsewhere that nothing is given.
-  if (value === undefined || (value === null && input.type.type !== 'any')) {
+/** Every problem with what one input is given: nothing, or a value. `path` is the pointer of the value. */
+export function inputProblems(input: PlanInput, params: Readonly<Record<string, unknown>>, path: string): Problem[] {
+  const given = givenParam(input, params)
+  if (!given) {
     if (!input.required) return []
     return [
       { path, code: 'missing_input', message: `The input "${input.name}" (${typeText(input.type)}) is required.` },
     ]
   }
-  const values = input.stream && Array.isArray(value) ? value : [value]
+  const values = input.stream && Array.isArray(given.value) ? given.value : [given.value]
   return values.flatMap((one) => valueProblems(input, one, path))
 }
 
@@ -55,7 +59,10 @@ function valueProblems(input: PlanInput, value: unknown, path: string): Problem[
   return []
 }
 
-function unknownMessage(name: string, known: readonly string[]): string {
-  const has = known.length === 0 ? 'It has no inputs.' : `Its inputs are ${known.map((one) => `"${one}"`).join(', ')}.`
-  return `The workflow has no input "${name}". ${has}`
+/** It stands in the message of each name that is not known, so it is never long. */
+function inputsText(known: readonly string[]): string {
+  if (known.length === 0) return 'It has no inputs.'
+  const named = known.slice(0, MOST_NAMED).map((one) => `"${cut(one, LONGEST_NAME)}"`)
+  const left = known.length - named.length
+  return `Its inputs are ${named.join(', ')}${left > 0 ? ` and ${left} more` : ''}.`
 }

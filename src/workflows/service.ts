@@ -1,5 +1,6 @@
 // Workflows: create, read, list, change, delete, versions, share links, and what a run needs of one.
 // Whatever belongs to another owner is the same WORKFLOW_NOT_FOUND as what does not exist.
+
 import type {
   CreateWorkflowRequest,
   UpdateWorkflowRequest,
@@ -9,6 +10,7 @@ import type {
   WorkflowShare,
   WorkflowVersion,
 } from '../../generated/types.ts'
+import { decodeMoment, decodeNumber, encodeMoment, encodeNumber } from '../cursor.ts'
 import { dropUnusedGraph, keepGraph } from '../db/graphs.ts'
 import type { WorkflowTable } from '../db/schema.ts'
 import type { Scope } from '../db/scope.ts'
@@ -17,12 +19,12 @@ import * as rows from '../db/workflows.ts'
 import type { Graph } from '../engine/graph.ts'
 import { ServiceError } from '../errors.ts'
 import type { Platform } from '../platform.ts'
-import { decodeCursor, decodeRevision, encodeCursor, encodeRevision } from './cursor.ts'
 import { type Example, examples } from './examples.ts'
 import { Heads } from './heads.ts'
 import { workflowInterface } from './interface.ts'
 import type { CompiledGraph, Plans } from './plans.ts'
 import { workflowListItem, workflowRecord, workflowVersion } from './records.ts'
+import { toolGraph } from './tool-graph.ts'
 
 /** A record with the revision of its row, which HTTP shows as `ETag`. */
 export interface Revised<T> {
@@ -43,6 +45,8 @@ export interface ListRequest {
   q?: string | null | undefined
   limit?: number | null | undefined
   cursor?: string | null | undefined
+  /** The pointer of the cursor in a request that did not come over HTTP. */
+  cursor_at?: string
 }
 
 export interface VersionsRequest {
@@ -85,15 +89,17 @@ export class WorkflowService {
     return this.#page(null, request)
   }
 
-  #page(scope: Scope | null, { tag, q, limit, cursor }: ListRequest): WorkflowPage {
+  #page(scope: Scope | null, { tag, q, limit, cursor, cursor_at }: ListRequest): WorkflowPage {
     const wanted = limit ?? null
-    const filter = { scope, tag, q, after: decodeCursor(cursor), limit: wanted === null ? null : wanted + 1 }
+    const moment = decodeMoment(cursor, cursor_at)
+    const after = moment && { updated_at: moment.at, id: moment.id }
+    const filter = { scope, tag, q, after, limit: wanted === null ? null : wanted + 1 }
     const found = this.#store.read((tx) => rows.listWorkflows(tx, filter))
     const page = wanted === null ? found : found.slice(0, wanted)
     const last = page.at(-1)
     return {
       workflows: page.map(workflowListItem),
-      next: last && found.length > page.length ? encodeCursor(last) : null,
+      next: last && found.length > page.length ? encodeMoment({ at: last.updated_at, id: last.id }) : null,
     }
   }
 
@@ -183,7 +189,7 @@ export class WorkflowService {
     { limit, cursor, full }: VersionsRequest,
   ): { versions: WorkflowVersion[]; next: string | null } {
     const row = this.#owned(scope, id)
-    const before = decodeRevision(cursor) ?? Number.MAX_SAFE_INTEGER
+    const before = decodeNumber(cursor) ?? Number.MAX_SAFE_INTEGER
     const wanted = limit ? limit + 1 : -1
     const found = this.#store.read((tx) => rows.workflowVersions(tx, row.id, before, wanted))
     const page = limit ? found.slice(0, limit) : found
@@ -191,7 +197,7 @@ export class WorkflowService {
       ...workflowVersion(version),
       ...(full ? { graph: this.#plans.stored(version.graph_sha256).graph as Workflow['graph'] } : {}),
     }))
-    return { versions, next: found.length > page.length ? encodeRevision(page.at(-1)!.revision) : null }
+    return { versions, next: found.length > page.length ? encodeNumber(page.at(-1)!.revision) : null }
   }
 
   /** @throws WORKFLOW_NOT_FOUND, INVALID_WORKFLOW_GRAPH where two inputs or outputs share a name */
@@ -225,6 +231,18 @@ export class WorkflowService {
     if (examples().has(id)) return { workflow_id: id, revision: null, compiled: this.example(id).compiled }
     const { revision, graph_sha256 } = this.#heads.get(scope, id) ?? this.#heads.keep(this.#owned(scope, id))
     return { workflow_id: id, revision, compiled: this.#plans.stored(graph_sha256) }
+  }
+
+  /** What a call from inside of a run means: a workflow as `runnable` has it, or a node type that is called as one. */
+  callable(scope: Scope, id: string): CompiledGraph {
+    const tool = toolGraph(id)
+    return tool ? this.#plans.compile(tool) : this.runnable(scope, id).compiled
+  }
+
+  /** How the caller's own workflow or a bundled example is called. */
+  titleOf(scope: Scope, id: string): Pick<Workflow, 'name' | 'description'> {
+    const { name, description } = examples().get(id) ?? this.#owned(scope, id)
+    return { name, description: description ?? '' }
   }
 
   /** The bundled examples, by id. */

@@ -1,0 +1,93 @@
+// The entries of an agent's list of tools, as its author writes them.
+import { type KnownTypes, NodeError, type NodeFacts, type NodeProblem } from '../engine/node-type.ts'
+import type { ToolTarget } from '../engine/services.ts'
+import { toolTypeWith } from './tool-types.ts'
+
+export const MOST_TOOLS = 128
+export const TOO_MANY = `There are more than ${MOST_TOOLS} tools.`
+const WORKFLOW = 'workflow/'
+const TOOLS = 'tools'
+/** How names of node types look, and no id of a workflow. */
+const LIKE_NODE = /^[a-z]\w*\.[A-Z]\w*$/
+/** As all providers take names of tools. */
+const NAME = /^[A-Za-z0-9_-]{1,64}$/
+
+export type Entry = Readonly<Record<string, unknown>>
+
+/** What an entry means. @throws NodeError `bad_input` */
+export function targetOf(given: unknown, at: number, isNode: (node_type: string) => boolean): ToolTarget {
+  if (typeof given === 'string') {
+    if (isNode(given) || LIKE_NODE.test(given)) return { node_type: given, data: {} }
+    return { workflow_id: given.startsWith(WORKFLOW) ? given.slice(WORKFLOW.length) : given }
+  }
+  const entry = entryOf(given, at)
+  const [workflow_id, node_type] = [textOf(entry, 'workflow_id', at), textOf(entry, 'node_type', at)]
+  if (workflow_id !== null && node_type === null) return { workflow_id }
+  if (node_type !== null && workflow_id === null) return { node_type, data: dataOf(entry, at) }
+  throw badTool(at, 'must have either a workflow_id or a node_type')
+}
+
+/** A text stands for an entry without anything else. */
+export function entryOf(given: unknown, at: number): Entry {
+  if (typeof given === 'string') return {}
+  if (typeof given === 'object' && given !== null && !Array.isArray(given)) return given as Entry
+  throw badTool(at, 'must be the id of a workflow, a node type, or an object')
+}
+
+function dataOf({ data }: Entry, at: number): Entry {
+  if (data === undefined || data === null) return {}
+  if (typeof data === 'object' && !Array.isArray(data)) return data as Entry
+  throw badTool(at, 'must have an object as its data')
+}
+
+/** The name that an entry gives its tool, or null; then it joins the ones that are `taken`. @throws NodeError `bad_input` */
+export function givenName(entry: Entry, at: number, taken: Set<string>): string | null {
+  const name = textOf(entry, 'name', at)
+  if (name === null) return null
+  if (!NAME.test(name)) throw badTool(at, 'must have a name of up to 64 letters, digits, _ and -')
+  if (taken.has(name)) throw badTool(at, `has the name "${name}" of another one`)
+  taken.add(name)
+  return name
+}
+
+/** What an entry is, or why it is none. */
+export type Read = { readonly target: ToolTarget } | { readonly error: NodeError; readonly code: NodeProblem['code'] }
+
+/** Reads entries in their order. Whether workflows are there is not looked at. */
+export function* readEntries(entries: readonly unknown[], types: KnownTypes): Generator<Read, void, void> {
+  const taken = new Set<string>()
+  for (const [at, entry] of entries.entries()) {
+    let unknown = false
+    try {
+      const target = targetOf(entry, at, (node_type) => types.get(node_type) !== undefined)
+      unknown = 'node_type' in target && types.get(target.node_type) === undefined
+      if ('node_type' in target) toolTypeWith(types, target.node_type, target.data)
+      givenName(entryOf(entry, at), at, taken)
+      yield { target }
+    } catch (error) {
+      if (!(error instanceof NodeError)) throw error
+      const text = error.type === 'bad_input' ? error.message : `Tool ${at + 1}: ${error.message}`
+      yield { error: new NodeError(text, error.type), code: unknown ? 'unknown_node' : 'type_mismatch' }
+    }
+  }
+}
+
+/** What is certain to go wrong with an agent's own list. */
+export function toolsProblem({ data, isConnected }: NodeFacts, types: KnownTypes): NodeProblem | null {
+  const entries = data[TOOLS]
+  if (isConnected(TOOLS) || !Array.isArray(entries)) return null
+  if (entries.length > MOST_TOOLS) return { property: TOOLS, code: 'out_of_range', message: TOO_MANY }
+  for (const read of readEntries(entries, types))
+    if ('error' in read) return { property: TOOLS, code: read.code, message: read.error.message }
+  return null
+}
+
+export function textOf(entry: Entry, key: string, at: number): string | null {
+  const value = entry[key] ?? null
+  if (value === null || (typeof value === 'string' && value !== '')) return value
+  throw badTool(at, `must have a text as its ${key}`)
+}
+
+function badTool(at: number, text: string): NodeError {
+  return new NodeError(`Tool ${at + 1} ${text}.`, 'bad_input')
+}

@@ -1,0 +1,150 @@
+// The tools of an agent: read from its property, told to the model, and called with the arguments that it wrote.
+import { Interrupted, type NodeContext, NodeError, type Step } from '../engine/node-type.ts'
+import { ONE_NODE, type ToolAccess, type ToolFacts, type ToolTarget, type ToolWords } from '../engine/services.ts'
+import { entryOf, givenName, MOST_TOOLS, TOO_MANY, targetOf, textOf } from './agent-entries.ts'
+
+/** One tool, `name` being the one that the model has for it. */
+export type AgentTool = ToolFacts
+
+/** A call as the model wrote it. */
+export interface ToolCall {
+  readonly id: string
+  readonly name: string
+  /** JSON text, as it came. */
+  readonly arguments: string
+}
+
+/** What became of a call: exactly one of them. */
+export interface ToolResult {
+  /** The text that the model is given. */
+  readonly result: string | null
+  readonly error: string | null
+}
+
+/** What came of a call that was interrupted and must not be made twice. */
+export const LOST: ToolResult = {
+  result: null,
+  error:
+    'The call was interrupted, and nobody knows whether it took effect. It was not made again. Find out what came of it before you call it again.',
+}
+
+/** As they were when the firing began: what has become of them since changes neither their names nor what is called. @throws NodeError `bad_input`, `unknown_tool` */
+export async function agentTools(
+  entries: readonly unknown[],
+  context: NodeContext,
+): Promise<ReadonlyMap<string, AgentTool>> {
+  if (entries.length === 0) return new Map()
+  const access = context.services.tools
+  using step = await context.step('tools')
+  if (step.known) return new Map((step.known.value as ToolWords[]).map((words) => [words.name, access.again(words)]))
+  const tools = await lookedUp(entries, access)
+  await step.end([...tools.values()].map(({ call: _, ...words }) => words))
+  return tools
+}
+
+async function lookedUp(entries: readonly unknown[], access: ToolAccess): Promise<ReadonlyMap<string, AgentTool>> {
+  if (entries.length > MOST_TOOLS) throw new NodeError(TOO_MANY, 'bad_input')
+  const taken = new Set<string>()
+  // Names that the author gives go before those that are made.
+  const given = entries.map((entry, at) => givenName(entryOf(entry, at), at, taken))
+  const tools = new Map<string, AgentTool>()
+  for (const [at, entry] of entries.entries()) {
+    const own = entryOf(entry, at)
+    const facts = await factsOf(targetOf(entry, at, access.isNode), access)
+    const name = given[at] ?? freeName(facts.name, taken)
+    tools.set(name, { ...facts, name, description: textOf(own, 'description', at) ?? facts.description })
+  }
+  return tools
+}
+
+async function factsOf(target: ToolTarget, access: ToolAccess): Promise<ToolFacts> {
+  return 'node_type' in target ? access.node(target.node_type, target.data) : access.workflow(target.workflow_id)
+}
+
+/** Which is taken from now on. */
+function freeName(made: string, taken: Set<string>): string {
+  let name = made
+  for (let count = 2; taken.has(name); count++) name = `${made.slice(0, 58)}_${count}`
+  taken.add(name)
+  return name
+}
+
+/** The arguments as an object, for people who watch; empty where they are none. */
+export function argumentsOf(call: ToolCall): Record<string, unknown> {
+  try {
+    const given: unknown = JSON.parse(call.arguments === '' ? '{}' : call.arguments)
+    return typeof given === 'object' && given !== null && !Array.isArray(given)
+      ? (given as Record<string, unknown>)
+      : {}
+  } catch {
+    return {}
+  }
+}
+
+/** @throws NodeError `bad_arguments` */
+function checkedArguments(call: ToolCall): Record<string, unknown> {
+  let given: unknown
+  try {
+    given = JSON.parse(call.arguments === '' ? '{}' : call.arguments)
+  } catch {
+    throw new NodeError('The arguments are no JSON.', 'bad_arguments')
+  }
+  if (typeof given === 'object' && given !== null && !Array.isArray(given)) return given as Record<string, unknown>
+  throw new NodeError('The arguments are no JSON object.', 'bad_arguments')
+}
+
+export interface CallBounds {
+  /** The most characters of the result. */
+  readonly longest: number
+  redact(text: string): string
+  readonly signal: AbortSignal
+  /** Keeps that a call begins which must not be made twice. */
+  begins(): Promise<void>
+}
+
+/** Carries a call out, inside of its step. What goes wrong with it is told the model; only the end of the agent itself is thrown. */
+export async function resultOf(
+  tools: ReadonlyMap<string, AgentTool>,
+  call: ToolCall,
+  step: Step,
+  { longest, redact, signal, begins }: CallBounds,
+): Promise<ToolResult> {
+  try {
+    const tool = tools.get(call.name)
+    if (!tool) throw new NodeError(`There is no tool "${call.name}". There are: ${[...tools.keys()].join(', ')}.`)
+    const { workflow_id, params, repeatable } = tool.call(checkedArguments(call))
+    if (!repeatable) await begins()
+    const outputs = await withoutItsId(workflow_id, step.callWorkflow(workflow_id, params, signal))
+    const values = Object.values(outputs)
+    return { result: shortened(values.length === 1 ? values[0] : outputs, longest, redact), error: null }
+  } catch (error) {
+    if (signal.aborted) throw error
+    if (error instanceof Interrupted) return LOST
+    if (!(error instanceof NodeError) || error.type === 'cancelled') throw error
+    return { result: null, error: shortened(error.message, longest, redact) }
+  }
+}
+
+/** Of a node that is called by itself, the id of its workflow says more than anybody needs. */
+async function withoutItsId<T>(workflow_id: string, call: Promise<T>): Promise<T> {
+  try {
+    return await call
+  } catch (error) {
+    if (!(error instanceof NodeError) || error instanceof Interrupted || !workflow_id.startsWith(ONE_NODE)) throw error
+    const text = error.message.replace(`Workflow "${workflow_id}" failed at node "tool": `, '')
+    throw new NodeError(text.replaceAll(workflow_id, 'the tool'), error.type, { cause: error.cause })
+  }
+}
+
+/** A value as the text that a model reads. Who cuts a secret into two hides it from those who look for it. */
+function shortened(value: unknown, longest: number, redact: (text: string) => string): string {
+  const whole = typeof value === 'string' ? value : (JSON.stringify(value, plain) ?? 'null')
+  if (whole.length <= longest) return whole
+  const text = redact(whole)
+  if (text.length <= longest) return text
+  return `${text.slice(0, longest)}… (shortened: the first ${longest} of ${text.length} characters)`
+}
+
+function plain(_key: string, value: unknown): unknown {
+  return value instanceof Uint8Array ? `(${value.length} bytes)` : value
+}

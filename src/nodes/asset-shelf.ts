@@ -1,0 +1,118 @@
+// asset.Save and asset.List: files that stay with whoever runs the workflow, each with a name, and in folders.
+import { type Inputs, type NodeContext, NodeError, type NodeType, type OutputStream } from '../engine/node-type.ts'
+import type { AssetValue } from '../engine/services.ts'
+import { option, output, required, stream } from './define.ts'
+import { fileNeeds, fileOf, type TakenFile } from './files.ts'
+import { guardText } from './limits.ts'
+
+/** In assets. */
+const LONGEST_LIST = 1_000
+
+interface SaveInputs extends Inputs {
+  data: unknown
+  name: string
+  content_type: string | null
+  folder: string | null
+}
+
+async function save({ data, name, content_type, folder }: SaveInputs, context: NodeContext) {
+  const { services, node_id } = context
+  const file = await contentOf(data, context)
+  // The same ones where the firing is run again: then it is the same asset.
+  const once = `${context.random()} ${context.random()}`
+  const named = services.redact(name) || file.name
+  const asset = await services.assets.save({
+    bytes: file.bytes,
+    name: named,
+    content_type: content_type ?? file.content_type,
+    folder,
+    node_id,
+    once,
+  })
+  return { asset }
+}
+
+/** A text is a file of that text; what else is a file is told by `fileOf`. */
+async function contentOf(data: unknown, context: NodeContext): Promise<TakenFile> {
+  if (typeof data === 'string') {
+    guardText(data.length)
+    return { bytes: Buffer.from(context.services.redact(data)), content_type: null, name: null }
+  }
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) throw noFile()
+  if (!(data instanceof Uint8Array) && !['data', 'uri', 'asset_id'].some((key) => Object.hasOwn(data, key)))
+    throw noFile()
+  return fileOf(data, 'The data', context)
+}
+
+function noFile(): NodeError {
+  const cure = 'Make a text of other values, with json.Stringify.'
+  return new NodeError(`The data is neither bytes nor a text nor a value that refers to a file. ${cure}`, 'bad_input')
+}
+
+interface ListInputs extends Inputs {
+  folder: string | null
+  content_type: string | null
+  name: string
+  limit: number
+}
+
+/** Behind what it had given before an interruption comes what is there now and was not given. */
+async function* list({ folder, content_type, name, limit }: ListInputs, context: NodeContext): OutputStream {
+  const { services, signal, given } = context
+  const before = given.map(({ asset }) => asset as AssetValue)
+  const known = new Set(before.map(({ asset_id }) => asset_id))
+  const found = await services.assets.list({ folder, content_type, name: name || null, limit }, signal)
+  const rest = found.filter(({ asset_id }) => !known.has(asset_id)).slice(0, limit - before.length)
+  for (const asset of rest) yield { asset }
+  const assets = [...before, ...rest]
+  return { assets, count: assets.length }
+}
+
+const FOLDER = (what: string) => option('folder', 'str?', `The id of the folder ${what}`)
+
+export const assetShelfNodes: NodeType[] = [
+  {
+    node_type: 'asset.Save',
+    title: 'Save asset',
+    description:
+      'Keeps a file as an asset of whoever runs the workflow, at once, whatever becomes of the run. Where the run is interrupted and goes on, it is the same asset. What it gives refers to it, and goes wherever files do.',
+    properties: [
+      required(
+        'data',
+        'any',
+        'What is saved: bytes, a text, or a value with the bytes of a file or with its uri or asset_id. At most 100,000,000 bytes.',
+      ),
+      option('name', 'str', 'The name of the file. Empty: that of the file that is saved, else its id.', {
+        default: '',
+      }),
+      option('content_type', 'str?', 'Its type, such as text/csv. The bytes have the last word; null: what they are.'),
+      FOLDER('that it is put into. Null: the top level.'),
+    ],
+    outputs: [output('asset', 'any')],
+    effect: true,
+    gives_all: true,
+    needs: (facts) => (typeof facts.data.data === 'string' ? [] : fileNeeds('data')(facts)),
+    run: (inputs, context) => save(inputs as SaveInputs, context),
+  },
+  {
+    node_type: 'asset.List',
+    title: 'List assets',
+    description:
+      'The assets of whoever runs the workflow, the newest first: each by itself, and all of them as a list.',
+    properties: [
+      FOLDER('whose files are listed, or "root" for those at the top level. Null: those of all folders.'),
+      option(
+        'content_type',
+        'str?',
+        'Files of this type alone: a whole one such as image/png, or a family such as image.',
+      ),
+      option('name', 'str', 'Files whose name has this part, in any case.', { default: '' }),
+      option('limit', 'int', 'The most assets.', { default: 100, min: 1, max: LONGEST_LIST }),
+    ],
+    outputs: [stream('asset', 'any'), output('assets', 'list[any]'), output('count', 'int')],
+    gives_all: true,
+    resumes: true,
+    timely: true,
+    run: (inputs, context) => list(inputs as ListInputs, context),
+  },
+]

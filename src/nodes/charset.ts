@@ -1,0 +1,79 @@
+// The text of a file, and the file of a text: which bytes stand for which characters.
+import { NodeError } from '../engine/node-type.ts'
+import { oneOf } from '../engine/types.ts'
+import { option } from './define.ts'
+import { guardText, LONGEST_TEXT } from './limits.ts'
+
+export type ReadAs = 'auto' | 'utf-8' | 'utf-16le' | 'utf-16be' | 'latin1' | 'windows-1252'
+export type WrittenAs = 'utf-8' | 'utf-8-bom' | 'utf-16le' | 'latin1'
+
+export const READ_AS = option(
+  'encoding',
+  oneOf('auto', 'utf-8', 'utf-16le', 'utf-16be', 'latin1', 'windows-1252'),
+  'How the characters are written. auto: as the mark at the beginning says, else as UTF-8.',
+  { default: 'auto' },
+)
+
+export const WRITTEN_AS = option(
+  'encoding',
+  oneOf('utf-8', 'utf-8-bom', 'utf-16le', 'latin1'),
+  'How the characters are written. utf-8-bom and utf-16le begin with a mark, by which spreadsheets know them.',
+  { default: 'utf-8' },
+)
+
+const MARKS: readonly (readonly [readonly number[], ReadAs])[] = [
+  [[0xef, 0xbb, 0xbf], 'utf-8'],
+  [[0xff, 0xfe], 'utf-16le'],
+  [[0xfe, 0xff], 'utf-16be'],
+]
+
+/** What the mark at the beginning of a text says, or null where there is none. */
+export function marked(bytes: Uint8Array): ReadAs | null {
+  return MARKS.find(([mark]) => mark.every((byte, at) => bytes[at] === byte))?.[1] ?? null
+}
+
+const NAMES: Readonly<Record<ReadAs, string>> = {
+  auto: 'text',
+  'utf-8': 'UTF-8',
+  'utf-16le': 'UTF-16',
+  'utf-16be': 'UTF-16',
+  latin1: 'Latin-1',
+  'windows-1252': 'Windows-1252',
+}
+
+/** In bytes: no longer file holds a text that is short enough. */
+const MOST_BYTES = LONGEST_TEXT * 4
+
+/** Throws NodeError `bad_file` where the bytes are no such text, `too_large` where it is too long. */
+export function decoded(bytes: Uint8Array, encoding: ReadAs): string {
+  if (bytes.length > MOST_BYTES) guardText(bytes.length)
+  const own = encoding === 'auto' ? (marked(bytes) ?? 'utf-8') : encoding
+  const text = own === 'latin1' ? Buffer.from(bytes).toString('latin1') : strictly(bytes, own)
+  guardText(text.length)
+  return text
+}
+
+function strictly(bytes: Uint8Array, encoding: ReadAs): string {
+  try {
+    return new TextDecoder(encoding, { fatal: true }).decode(bytes)
+  } catch (error) {
+    throw new NodeError(`The file is no text in ${NAMES[encoding]}. Choose its encoding.`, 'bad_file', { cause: error })
+  }
+}
+
+/** Throws NodeError `bad_input` where the encoding has no place for a character. */
+export function encoded(text: string, encoding: WrittenAs): Uint8Array {
+  if (encoding === 'latin1') {
+    const at = text.search(/[^\0-\xff]/)
+    if (at >= 0) throw new NodeError(`Latin-1 has no character ${[...text.slice(at, at + 2)][0]}.`, 'bad_input')
+  }
+  if (encoding === 'utf-8') return new TextEncoder().encode(text)
+  if (encoding === 'utf-8-bom') return new TextEncoder().encode(`\uFEFF${text}`)
+  return new Uint8Array(encoding === 'latin1' ? Buffer.from(text, 'latin1') : Buffer.from(`\uFEFF${text}`, 'utf16le'))
+}
+
+/** As a content type has it. */
+export function charsetOf(encoding: WrittenAs): string {
+  if (encoding === 'latin1') return 'iso-8859-1'
+  return encoding === 'utf-8-bom' ? 'utf-8' : encoding.replace('le', '')
+}

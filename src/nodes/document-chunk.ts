@@ -1,0 +1,78 @@
+// document.Chunk: a long text in pieces that overlap, each known by where it stands.
+import { NodeError, type NodeType } from '../engine/node-type.ts'
+import { option, output, required } from './define.ts'
+import { guardGathered, guardList } from './limits.ts'
+import { cutOf } from './text-pieces.ts'
+
+interface Chunk {
+  text: string
+  /** In characters from the text's start; `end` is behind the last one. */
+  start: number
+  end: number
+}
+
+interface ChunkInputs {
+  text: string
+  size: number
+  overlap: number
+}
+
+/** Pieces of at most `size` characters, without white space at their ends. Each begins within the last `overlap` characters of the one before. */
+function chunksOf({ text, size, overlap }: ChunkInputs): Chunk[] {
+  const chunks: Chunk[] = []
+  let gathered = 0
+  for (let from = 0; from < text.length; ) {
+    const to = text.length - from <= size ? text.length : from + cutOf(text.slice(from, from + size))
+    const piece = text.slice(from, to)
+    const start = from + piece.length - piece.trimStart().length
+    const trimmed = piece.trim()
+    if (trimmed !== '') chunks.push({ text: trimmed, start, end: start + trimmed.length })
+    gathered += trimmed.length
+    guardGathered(gathered)
+    guardList(chunks.length)
+    from = to === text.length ? to : backFrom(text, to, overlap)
+  }
+  return chunks
+}
+
+/** Where a piece begins that repeats the end of the one before: at a word, or else anywhere. */
+function backFrom(text: string, to: number, overlap: number): number {
+  if (overlap === 0) return to
+  const earliest = to - overlap
+  const word = /\s\S/.exec(text.slice(earliest - 1, to))
+  if (word) return earliest + word.index
+  const code = text.charCodeAt(earliest)
+  return code >= 0xdc00 && code < 0xe000 ? earliest + 1 : earliest
+}
+
+export const documentChunkNodes: NodeType[] = [
+  {
+    node_type: 'document.Chunk',
+    title: 'Chunk text',
+    description:
+      'Cuts a long text into overlapping pieces, for a model or an index of vectors: at the ends of paragraphs, lines, sentences or words. Each is {text, start, end}, its place in characters.',
+    properties: [
+      required('text', 'str', 'The text.'),
+      option('size', 'int', 'The most characters of a piece.', { default: 1_000, min: 20, max: 100_000 }),
+      option(
+        'overlap',
+        'int',
+        'How many characters of a piece the next one repeats, at most: less than half of the size.',
+        {
+          default: 100,
+          min: 0,
+          max: 50_000,
+        },
+      ),
+    ],
+    outputs: [output('chunks', 'list[dict[str,any]]'), output('texts', 'list[str]')],
+    run(inputs) {
+      const given = inputs as unknown as ChunkInputs
+      // A piece has more than half of its size: so each begins later than the one before.
+      if (given.overlap * 2 >= given.size)
+        throw new NodeError('The overlap must be less than half of the size.', 'bad_input')
+      const chunks = chunksOf(given)
+      return { chunks, texts: chunks.map(({ text }) => text) }
+    },
+  },
+]

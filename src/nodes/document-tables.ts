@@ -1,0 +1,146 @@
+// document.ReadXlsx and document.WriteXlsx: tables out of Excel workbooks and into them.
+import { NodeError, type NodeType } from '../engine/node-type.ts'
+import { columnNames, numbered } from './csv.ts'
+import { option, output, required } from './define.ts'
+import { fileNeeds, fileOf, renamed, worked } from './files.ts'
+import { cell, columnsOf, guardColumns, type Row, readRows, rowOf, rowsProperty } from './rows.ts'
+import { toText } from './values.ts'
+
+const CONTENT_TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
+
+/** A minute's work, with all that surrounds it. */
+const MOST_CELLS = 500_000
+/** Of all cells together, in characters. */
+const MOST_TEXT = 50_000_000
+/** Limits of the format. */
+const MOST_ROWS = 1_048_576
+const MOST_COLUMNS = 16_384
+const LONGEST_CELL = 32_767
+
+type Cell = string | number | boolean | null
+
+interface Sheet {
+  readonly sheets: string[]
+  readonly sheet: string
+  readonly cells: Cell[][]
+}
+
+/** Rows without any value are left out. */
+function tableOf(cells: readonly Cell[][], header_row: number | null): { rows: Row[]; columns: string[] } {
+  const names = header_row === null ? null : (cells[header_row - 1] ?? [])
+  const columns = names ? columnNames(names.map((name) => toText(name))) : numbered(cells[0]?.length ?? 0)
+  const body = cells.slice(header_row ?? 0).filter((row) => row.some((value) => value !== null))
+  return { rows: body.map((row) => rowOf(columns, (at) => row[at])), columns }
+}
+
+const SHEET_NAME = /^(?!')[^[\]:*?/\\\p{Cc}]{1,31}(?<!')$/u
+
+function guardSheet(name: string): void {
+  if (SHEET_NAME.test(name)) return
+  const text = "A sheet's name has 1 to 31 characters, none of them one of [ ] : * ? / \\, and no ' at its ends."
+  throw new NodeError(text, 'bad_input')
+}
+
+function written(value: unknown): Cell {
+  if (value === null || value === undefined || typeof value === 'boolean') return value ?? null
+  if (typeof value === 'number' && Number.isFinite(value)) return value
+  const text = toText(value)
+  if (text.length > LONGEST_CELL)
+    throw new NodeError(`A cell has more than ${LONGEST_CELL.toLocaleString('en')} characters.`, 'too_large')
+  return text
+}
+
+function cellsOf(rows: readonly Row[], columns: readonly string[], header: boolean): Cell[][] {
+  const count = rows.length + (header ? 1 : 0)
+  if (count > MOST_ROWS || columns.length > MOST_COLUMNS || count * columns.length > MOST_CELLS)
+    throw new NodeError(`The sheet would have more than ${MOST_CELLS.toLocaleString('en')} cells.`, 'too_large')
+  let length = 0
+  const within = (value: unknown): Cell => {
+    const made = written(value)
+    length += typeof made === 'string' ? made.length : 0
+    if (length > MOST_TEXT) throw new NodeError('The sheet would have more than 50,000,000 characters.', 'too_large')
+    return made
+  }
+  const body = rows.map((row) => columns.map((column) => within(cell(row, column))))
+  return header ? [columns.map(within), ...body] : body
+}
+
+interface WriteInputs {
+  rows: unknown[]
+  columns: string[]
+  sheet: string
+  header: boolean
+  name: string
+}
+
+export const documentTableNodes: NodeType[] = [
+  {
+    node_type: 'document.ReadXlsx',
+    title: 'Read Excel',
+    description:
+      'Reads a sheet of an Excel workbook (.xlsx) as rows by column. Dates and times are texts such as 2024-02-29, 2024-02-29T12:30:00 or 12:30:00; of formulas the last result counts; errors and empty cells are null, and empty rows are left out. At most 1,000,000 cells.',
+    properties: [
+      required(
+        'document',
+        'any',
+        'A workbook: bytes, a document value, or the address of an asset or a temporary file.',
+      ),
+      option('sheet', 'union[str,int]?', 'The name of the sheet, or its number from 1. Null: the first.'),
+      option(
+        'header_row',
+        'int?',
+        'The row that names the columns, from 1; what is above is left out. Null: none does, and they are column1, column2 and so on.',
+        {
+          default: 1,
+          min: 1,
+          max: 1_000,
+        },
+      ),
+    ],
+    outputs: [
+      output('rows', 'list[dict[str,any]]'),
+      output('columns', 'list[str]'),
+      output('sheet', 'str'),
+      output('sheets', 'list[str]'),
+    ],
+    needs: fileNeeds('document'),
+    async run({ document, sheet, header_row }, context) {
+      const file = await fileOf(document, 'The workbook', context)
+      const { value } = await worked('document.readXlsx', [file], { sheet: sheet ?? null }, context)
+      const { sheets, sheet: name, cells } = value as Sheet
+      return { ...tableOf(cells, header_row as number | null), sheet: name, sheets }
+    },
+  },
+  {
+    node_type: 'document.WriteXlsx',
+    title: 'Write Excel',
+    description:
+      'Writes rows as an Excel workbook (.xlsx) of one sheet. Texts stay texts, whatever they look like: none becomes a formula or a date. Lists and objects are written as JSON. At most 500,000 cells.',
+    properties: [
+      rowsProperty(),
+      option('columns', 'list[str]', 'The columns, in their order. Without any: all, in order of first sight.', {
+        default: [],
+      }),
+      option('sheet', 'str', 'The name of the sheet.', { default: 'Sheet1' }),
+      option('header', 'bool', 'Whether the first row names the columns.', { default: true }),
+      option('name', 'str', 'The name of the file.', { default: 'table.xlsx' }),
+    ],
+    outputs: [output('document', 'document')],
+    async run(inputs, context) {
+      const given = inputs as unknown as WriteInputs
+      const rows = readRows(given.rows)
+      guardSheet(given.sheet)
+      guardColumns(rows, given.columns)
+      const columns = given.columns.length > 0 ? given.columns : columnsOf(rows)
+      const cells = cellsOf(rows, columns, given.header)
+      const { files } = await worked(
+        'document.writeXlsx',
+        [],
+        { cells, sheet: given.sheet, header: given.header },
+        context,
+      )
+      const name = renamed(given.name === '' ? 'table' : given.name, 'xlsx')
+      return { document: { type: 'document', data: files[0]!, content_type: CONTENT_TYPE, name } }
+    },
+  },
+]

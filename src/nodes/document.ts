@@ -1,0 +1,111 @@
+// document.*: the text and the pages of documents. Hostile ones are read apart, by the tasks of the same names in src/media.
+import { NodeError, type NodeType } from '../engine/node-type.ts'
+import { oneOf } from '../engine/types.ts'
+import { option, output, required } from './define.ts'
+import { documentText } from './document-charset.ts'
+import { fileNeeds, fileOf, worked } from './files.ts'
+import { readHtml } from './html-read.ts'
+import { imageValue, type MadeImage } from './image.ts'
+import { textWithin } from './limits.ts'
+
+const document = (what: string) =>
+  required('document', 'any', `${what}: bytes, a document value, or the address of an asset or a temporary file.`)
+const PDF = document('A PDF')
+
+const RANGE = [
+  option('from_page', 'int', 'The first page, counted from 1.', { default: 1, min: 1, max: 10_000 }),
+  option('to_page', 'int?', 'The last page; beyond the end, or null: that of the document.', { min: 1, max: 10_000 }),
+]
+
+const pdfNodes: NodeType[] = [
+  {
+    node_type: 'document.PdfInfo',
+    title: 'PDF pages and sizes',
+    description:
+      'Tells how many pages a PDF has, and how large each is, in points (72 to the inch), as {page, width, height}.',
+    properties: [PDF],
+    outputs: [output('page_count', 'int'), output('pages', 'list[dict[str,any]]')],
+    needs: fileNeeds('document'),
+    async run({ document }, context) {
+      const { value } = await worked('document.pdfInfo', [await fileOf(document, 'The PDF', context)], {}, context)
+      return { ...(value as { page_count: number; pages: unknown[] }) }
+    },
+  },
+  {
+    node_type: 'document.PdfText',
+    title: 'PDF text',
+    description: 'Reads the text of a PDF, page by page and as one. Pages that are pictures alone have none.',
+    properties: [PDF, ...RANGE],
+    outputs: [output('text', 'str'), output('pages', 'list[str]'), output('page_count', 'int')],
+    needs: fileNeeds('document'),
+    async run({ document, ...range }, context) {
+      const file = await fileOf(document, 'The PDF', context)
+      const { value } = await worked('document.pdfText', [file], range, context)
+      const { pages, page_count } = value as { pages: string[]; page_count: number }
+      return { text: textWithin(pages.filter((page) => page !== '').join('\n\n')), pages, page_count }
+    },
+  },
+  {
+    node_type: 'document.PdfPages',
+    title: 'PDF pages as pictures',
+    description: 'Draws pages of a PDF: at most 100 at a time, each with at most 32 million pixels.',
+    properties: [
+      PDF,
+      ...RANGE,
+      option('dpi', 'int', 'Pixels to the inch.', { default: 150, min: 10, max: 1_200 }),
+      option('format', oneOf('png', 'jpeg', 'webp'), 'The format of the pictures.', { default: 'png' }),
+      option('quality', 'int?', 'From 1 to 100, for JPEG and WebP. Null: as the format does by itself.', {
+        min: 1,
+        max: 100,
+      }),
+    ],
+    outputs: [output('images', 'list[image]'), output('page_count', 'int')],
+    needs: fileNeeds('document'),
+    async run({ document, ...params }, context) {
+      const file = await fileOf(document, 'The PDF', context)
+      const { files, value } = await worked('document.pdfPages', [file], params, context)
+      const { pages, page_count } = value as { pages: MadeImage[]; page_count: number }
+      const first = params.from_page as number
+      const stem = file.name?.replace(/\.pdf$/i, '')
+      const images = pages.map((page, at) => imageValue(files[at]!, page, stem ? `${stem}-${first + at}.pdf` : null))
+      return { images, page_count }
+    },
+  },
+]
+
+export const documentNodes: NodeType[] = [
+  ...pdfNodes,
+  {
+    node_type: 'document.DocxText',
+    title: 'Word text',
+    description:
+      'Reads a Word document (.docx): its text, with tables as lines of cells with tabs between them, and the same as HTML, with headings, lists, tables, notes and links to http, https, mailto and tel. Pictures are left out.',
+    properties: [document('A Word document')],
+    outputs: [output('text', 'str'), output('html', 'str')],
+    needs: fileNeeds('document'),
+    async run({ document }, context) {
+      const file = await fileOf(document, 'The Word document', context)
+      const { value } = await worked('document.docxText', [file], {}, context)
+      return { ...(value as { text: string; html: string }) }
+    },
+  },
+  {
+    node_type: 'document.HtmlText',
+    title: 'HTML text',
+    description:
+      'Reads an HTML file: its title, its text without tags, and its links as {url, text}. The charset is that of its content type, its byte order mark or its own declaration, else UTF-8. At most 1.5 million characters.',
+    properties: [
+      document('An HTML file'),
+      option('charset', 'str?', 'The charset, such as windows-1252. Null: as the file says.'),
+    ],
+    outputs: [output('title', 'str'), output('text', 'str'), output('links', 'list[dict[str,any]]')],
+    needs: fileNeeds('document'),
+    async run({ document, charset }, context) {
+      const file = await fileOf(document, 'The HTML file', context)
+      const html = documentText(file, charset as string | null)
+      if (html.includes('\0')) throw new NodeError('The file is no HTML: it is no text.', 'unsupported')
+      const { title, text, links } = readHtml(html, [])
+      return { title, text, links }
+    },
+  },
+]

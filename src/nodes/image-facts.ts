@@ -1,0 +1,73 @@
+// image.*: pictures from where they are kept, and what is known of them. Metadata says nothing of the place where a picture was taken.
+import type { NodeType } from '../engine/node-type.ts'
+import { output } from './define.ts'
+import { fileNeeds, fileOf, worked } from './files.ts'
+import { IMAGE } from './image.ts'
+
+interface Facts {
+  readonly width: number
+  readonly height: number
+  readonly format: string
+  readonly content_type: string
+}
+
+const CHANNELS = ['red', 'green', 'blue', 'alpha', 'luminance']
+
+export const imageFactNodes: NodeType[] = [
+  {
+    node_type: 'image.Load',
+    title: 'Load image',
+    description: 'Reads a picture from where it is kept, and says what it is. Its bytes stay as they are.',
+    properties: [IMAGE],
+    outputs: [
+      output('image', 'image'),
+      output('width', 'int'),
+      output('height', 'int'),
+      output('format', 'str'),
+      output('name', 'str?'),
+    ],
+    needs: fileNeeds('image'),
+    async run({ image }, context) {
+      const file = await fileOf(image, 'The image', context)
+      const { value } = await worked('image.metadata', [file], {}, context)
+      const { width, height, format, content_type } = value as Facts
+      const named = file.name === null ? {} : { name: file.name }
+      const loaded = { type: 'image', data: file.bytes, content_type, ...named, width, height }
+      return { image: loaded, width, height, format, name: file.name }
+    },
+  },
+  {
+    node_type: 'image.Metadata',
+    title: 'Image metadata',
+    description:
+      'Tells what a picture is: its format, size, frames, channels, depth, colour_space, density, orientation, and as exif what its camera wrote in texts and numbers. Where it was taken is left out.',
+    properties: [IMAGE],
+    outputs: [
+      output('width', 'int'),
+      output('height', 'int'),
+      output('format', 'str'),
+      output('has_alpha', 'bool'),
+      output('metadata', 'dict[str,any]'),
+    ],
+    needs: fileNeeds('image'),
+    async run({ image }, context) {
+      const { value } = await worked('image.metadata', [await fileOf(image, 'The image', context)], {}, context)
+      const metadata = value as Facts & { has_alpha: boolean }
+      const { width, height, format, has_alpha } = metadata
+      return { width, height, format, has_alpha, metadata }
+    },
+  },
+  {
+    node_type: 'image.Histogram',
+    title: 'Image histogram',
+    description:
+      'Counts for each channel how many pixels have each of its 256 levels. The luminance is that of Rec. 709.',
+    properties: [IMAGE],
+    outputs: [...CHANNELS.map((name) => output(name, 'list[int]')), output('pixels', 'int')],
+    needs: fileNeeds('image'),
+    async run({ image }, context) {
+      const { value } = await worked('image.histogram', [await fileOf(image, 'The image', context)], {}, context)
+      return value as Record<string, unknown>
+    },
+  },
+]

@@ -1,0 +1,31 @@
+// What nodes have in common that read tables out of files and write them.
+import type { NodeProperty } from '../engine/node-type.ts'
+import { option, required } from './define.ts'
+import { renamed } from './files.ts'
+import { type Row, rowOf } from './rows.ts'
+
+export const FILE = required(
+  'file',
+  'any',
+  'The file: bytes, a file value, or the address of an asset or a temporary file.',
+)
+
+/** The name of a file that is written. */
+export function nameProperty(name: string): NodeProperty {
+  return option('name', 'str', 'The name of the file; its ending is that of its format.', { default: name })
+}
+
+/** A table as a file: its bytes, until they are kept somewhere. */
+export function tableFile(data: Uint8Array, content_type: string, name: string, extension: string) {
+  return { type: 'dataframe', data, content_type, name: renamed(name, extension) }
+}
+
+/** A table as it comes from a task: cells in the order of the columns. */
+export interface CellTable {
+  readonly columns: string[]
+  readonly cells: unknown[][]
+}
+
+export function rowsOf({ columns, cells }: CellTable): Row[] {
+  return cells.map((row) => rowOf(columns, (at) => row[at]))
+}

@@ -1,0 +1,101 @@
+// vector.Index: entries out of lists that belong together, with vectors of one's own or those that a model makes of texts.
+import {
+  type Inputs,
+  type NodeContext,
+  NodeError,
+  type NodeFacts,
+  type NodeProblem,
+  type Outputs,
+} from '../engine/node-type.ts'
+import type { VectorEntry } from '../engine/services.ts'
+import { embedded } from './chat-embed.ts'
+import { cryptoLibrary } from './libraries.ts'
+import { identity } from './values.ts'
+
+/** Of one firing. */
+const MOST_ENTRIES = 10_000
+/** Entries that are handed over together, and about how many characters their texts may have: others have their turn in between. */
+const AT_ONCE = 200
+const CHARACTERS_AT_ONCE = 1_000_000
+
+export interface IndexInputs extends Inputs {
+  index: string
+  texts: string[]
+  vectors: readonly (readonly number[])[]
+  ids: string[]
+  metadata: Record<string, unknown>[]
+  model: string
+  dimensions: number | null
+}
+
+/** Why the lists of entries do not belong together, or null. Of those that come along edges nobody knows before. */
+function listsProblem({ texts, vectors, ids, metadata, model }: Inputs): NodeProblem | null {
+  const lists = { texts, vectors, ids, metadata } as Readonly<Record<string, unknown[]>>
+  const count = Math.max(...Object.values(lists).map((list) => list.length))
+  const odd = Object.keys(lists).find((name) => lists[name]!.length > 0 && lists[name]!.length !== count)
+  if (odd !== undefined) {
+    const message = `There are ${count} entries, and ${lists[odd]!.length} ${odd}: give one for each entry, or none.`
+    return { property: odd, code: 'out_of_range', message }
+  }
+  if (count > MOST_ENTRIES) {
+    const most = MOST_ENTRIES.toLocaleString('en')
+    return { property: 'vectors', code: 'out_of_range', message: `There are more than ${most} entries at once.` }
+  }
+  const bare = lists.vectors!.length === 0 && count > 0
+  if (bare && lists.texts!.length === 0)
+    return { property: 'vectors', code: 'missing_property', message: 'The entries have neither vectors nor texts.' }
+  if (bare && model === '')
+    return { property: 'model', code: 'missing_property', message: 'A model must make vectors of the texts.' }
+  return null
+}
+
+const LISTS = ['texts', 'vectors', 'ids', 'metadata', 'model']
+
+export function indexProblem({ data, isConnected }: NodeFacts): NodeProblem | null {
+  if (LISTS.some(isConnected) || ['texts', 'vectors', 'ids', 'metadata'].some((name) => !Array.isArray(data[name])))
+    return null
+  return listsProblem(data)
+}
+
+export async function index(inputs: IndexInputs, context: NodeContext): Promise<Outputs> {
+  const { texts, model } = inputs
+  const problem = listsProblem(inputs)
+  if (problem)
+    throw new NodeError(
+      problem.message,
+      problem.property === 'vectors' && problem.code === 'out_of_range' ? 'too_large' : 'bad_input',
+    )
+  const made = inputs.vectors.length === 0 && texts.length > 0 ? await embedded(texts, inputs, context) : null
+  const by = model === '' ? null : ((made?.usage.model as string | undefined) ?? model)
+  const ids = await written({ ...inputs, vectors: made?.vectors ?? inputs.vectors }, by, context)
+  return { ids, count: ids.length, ...(made ? { usage: made.usage } : {}) }
+}
+
+/** Writes the entries part by part, and gives their ids. */
+async function written(inputs: IndexInputs, model: string | null, context: NodeContext): Promise<string[]> {
+  const { index, texts, vectors, metadata } = inputs
+  const ids: string[] = []
+  do {
+    const entries: VectorEntry[] = []
+    for (let length = 0; ids.length < vectors.length && entries.length < AT_ONCE && length < CHARACTERS_AT_ONCE; ) {
+      const at = ids.length
+      const [vector, text] = [vectors[at]!, texts[at] ?? null]
+      const id = inputs.ids[at] ?? (text === null ? idOf(bytesOf(vector)) : idOf(identity(text)))
+      entries.push({ id, vector, text, metadata: metadata[at] ?? {} })
+      ids.push(id)
+      length += text?.length ?? 0
+    }
+    await context.services.vectors.put(index, entries, model, context.signal)
+  } while (ids.length < vectors.length)
+  return ids
+}
+
+/** The same for the same content, so that writing it again is no other entry. */
+function idOf(content: string | Uint8Array): string {
+  return cryptoLibrary().createHash('sha256').update(content).digest('hex').slice(0, 32)
+}
+
+/** Of zero with a sign they are the same. */
+function bytesOf(vector: readonly number[]): Uint8Array {
+  return new Uint8Array(Float64Array.from(vector, (one) => one + 0).buffer)
+}
