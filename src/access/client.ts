@@ -55,6 +55,19 @@ function entryAddress(entry: string): Address | null {
  * out: it names a cable of whoever wrote it. An address of NAT64 stays what it is: no translator vouches for whom it carries.
  */
 function addressOf(text: string): Address | null {
+  const known = read.get(text)
+  if (known !== undefined) return known
+  const address = readAddress(text)
+  if (read.size >= MOST_READ) read.clear()
+  read.set(text, address)
+  return address
+}
+
+/** A caller asks again, and what is read of its address is the same. */
+const read = new Map<string, Address | null>()
+const MOST_READ = 1_000
+
+function readAddress(text: string): Address | null {
   const family = isIP(text)
   if (family === 4) return readRange(`${text}/32`)?.[0] ?? null
   return family === 6 ? (readRange(`${text.split('%', 1)[0]}/128`)?.[0] ?? null) : null

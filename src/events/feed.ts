@@ -16,6 +16,13 @@ export interface StagedItem extends FeedItem {
   payload: string | null
 }
 
+/** A place in a feed, behind what was staged until then. */
+export interface FeedMark {
+  readonly end: number
+  /** Of the last event before it. */
+  readonly sequence: number
+}
+
 /** How many committed items stay in memory for followers; older ones are read from the database. */
 export const TAIL_ITEMS = 1024
 
@@ -95,13 +102,19 @@ export class Feed {
     if (nothingStaged) this.#show(this.#end)
   }
 
-  /** What waits for a commit, and the position behind it. */
-  staged(): { items: readonly StagedItem[]; end: number } {
-    return { items: this.#items.slice(this.#visible - this.#base), end: this.#end }
+  /** How far it goes at this moment. */
+  get mark(): FeedMark {
+    return { end: this.#end, sequence: this.#sequence }
   }
 
-  /** Makes everything below `end` visible: its events have been committed. */
+  /** What waits for a commit, up to a mark. */
+  staged({ end }: FeedMark): readonly StagedItem[] {
+    return this.#items.slice(this.#visible - this.#base, end - this.#base)
+  }
+
+  /** Makes everything below `end` visible: its events have been committed. So are frames behind it that wait for no event. */
   commit(end: number): void {
+    while (end < this.#end && this.#items[end - this.#base]!.sequence === null) end++
     for (let at = this.#visible; at < end; at++) this.#items[at - this.#base]!.payload = null
     for (let at = end; at > this.#visible; at--) {
       const item = this.#items[at - 1 - this.#base]!

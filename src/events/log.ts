@@ -1,29 +1,40 @@
 // The event log: the one writer of job events, and the one way to follow a job.
 // Replay and live are the same path, so nothing is lost or doubled between them.
 import { insertJobEvents, jobEventsAfter } from '../db/job-events.ts'
+import { within } from '../db/job-removal.ts'
+import { trimEvents } from '../db/job-trimming.ts'
 import { livingJob } from '../db/jobs.ts'
 import type { JobEventTable } from '../db/schema.ts'
 import type { Store, Tx } from '../db/store.ts'
 import { ServiceError } from '../errors.ts'
 import { ShiftingMap } from '../shifting-map.ts'
-import { Feed, type FeedItem, type StagedItem } from './feed.ts'
+import { Feed, type FeedItem, type FeedMark, type StagedItem } from './feed.ts'
+import { MAX_JOB_EVENTS } from './retained.ts'
 import type { SnapshotOf } from './stored.ts'
 import { StoredItems } from './stored-items.ts'
 
 /** How many items a follower is handed at a time. */
 const BATCH = 256
+/** How long what is too old of a history is removed at once, in milliseconds, beyond as much as is added. */
+const TRIM_MS = 3
 
-/** Writes a job's row in the transaction that writes its events. It may run more than once and must not change anything outside. */
-export type WriteRow = (tx: Tx, last_sequence: number) => void
+/**
+ * Writes a job's row in the transaction that writes its events up to a mark. It may run more than once and must not change anything
+ * outside. `later`: it has written nothing, nor is anything else to be.
+ */
+export type WriteRow = (tx: Tx, last_sequence: number, mark: FeedMark) => 'later' | undefined
 
 export class EventLog {
   readonly #store: Store
   readonly #storedItems: StoredItems
   readonly #feeds = new ShiftingMap<number, Feed>()
+  readonly #max_events: number
   #closed = false
 
-  constructor(store: Store, snapshotOf: SnapshotOf) {
+  /** `max_events`: how many events are kept of one job, the last ones. */
+  constructor(store: Store, snapshotOf: SnapshotOf, max_events = MAX_JOB_EVENTS) {
     this.#store = store
+    this.#max_events = max_events
     this.#storedItems = new StoredItems(snapshotOf)
   }
 
@@ -82,30 +93,38 @@ export class EventLog {
   }
 
   /**
-   * Commits everything staged in `feed` together with the job's row, in one transaction, shared with whatever else is
+   * Commits what is staged in `feed`, all or up to a mark, together with the job's row, in one transaction, shared with whatever else is
    * written in this turn of the event loop. `done` runs after the commit, when followers can see the events.
-   * One commit of a feed waits at a time: the next is asked for when `writeRow` has run.
+   * One commit of a feed waits at a time: the next is asked for when `writeRow` has run. Where that is to be done later, `done` does not run, and the
+   * commit is asked for again.
    */
-  commit(feed: Feed, writeRow: WriteRow, done: (error: unknown) => void): void {
-    let end = 0
+  commit(feed: Feed, writeRow: WriteRow, done: (error: unknown) => void, upTo: FeedMark | null = null): void {
+    let end: number | null = null
     this.#store.writeThen(
       (tx) => {
-        const staged = feed.staged()
-        end = staged.end
-        writeRow(tx, feed.sequence)
-        insertJobEvents(
-          tx,
-          staged.items.filter((item) => item.event !== null).map((item) => toRow(feed.job_key, item)),
-        )
+        end = null
+        const mark = upTo ?? feed.mark
+        if (writeRow(tx, mark.sequence, mark) === 'later') return
+        const rows = feed.staged(mark).flatMap((item) => (item.event === null ? [] : [toRow(feed.job_key, item)]))
+        insertJobEvents(tx, rows)
+        this.#trim(tx, feed.job_key, mark.sequence, rows.length)
+        end = mark.end
       },
       (error) => {
+        if (error === null && end === null) return
         if (error === null) {
-          feed.commit(end)
+          feed.commit(end!)
           if (feed.ended) this.#feeds.delete(feed.job_key)
         }
         done(error)
       },
     )
+  }
+
+  /** What is older than the events that are kept goes in the transaction that adds to them. */
+  #trim(tx: Tx, job_key: number, sequence: number, added: number): void {
+    const below = sequence - this.#max_events + 1
+    if (below > 1 && added > 0) trimEvents(tx, job_key, below, added, within(TRIM_MS))
   }
 
   /** Forgets the feed of a job whose history could not be written. Its followers get SERVICE_UNAVAILABLE. */

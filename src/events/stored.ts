@@ -17,7 +17,8 @@ export type SnapshotOf = (job_key: number) => JobSnapshot | null
 /** A stored event, or null where it is the end of a job that was removed meanwhile. */
 export function eventOf(row: JobEventTable, snapshotOf: SnapshotOf): EventBody | null {
   const rest = JSON.parse(row.payload) as object
-  if (row.type !== 'job_terminal') return { ...rest, type: row.type } as EventBody
+  // The type first, as writers have it: an event reads the same live and later.
+  if (row.type !== 'job_terminal') return { type: row.type, ...rest } as EventBody
   const snapshot = snapshotOf(row.job_key)
-  return snapshot && ({ ...rest, snapshot, type: row.type } as EventBody)
+  return snapshot && ({ type: row.type, ...rest, snapshot } as EventBody)
 }

@@ -8,6 +8,8 @@ import type {
   NodeProgressFrame,
   NodeUpdateFrame,
   OutputUpdateFrame,
+  ToolCallUpdateFrame,
+  ToolResultUpdateFrame,
 } from '../../generated/types.ts'
 
 type Common = 'sequence' | 'job_id' | 'workflow_id' | 'workspace_id' | 'timestamp'
@@ -25,3 +27,5 @@ export type JobFrame =
   | ChunkFrame
   | EdgeUpdateFrame
   | LogUpdateFrame
+  | ToolCallUpdateFrame
+  | ToolResultUpdateFrame

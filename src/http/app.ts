@@ -2,23 +2,28 @@
 // Order for every request: the limit of its caller; browsers that ask first; public operations; then who calls; then path and method;
 // then content type, validation, the handler.
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express'
-import { type OperationInfo, operationManifest } from '../../generated/operations.ts'
+import type { OperationInfo } from '../../generated/operations.ts'
 import { requestFacts } from '../access/facts.ts'
 import type { AppContext } from '../context.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
+import { inTime, REQUEST_TIMEOUT_SECONDS } from '../lifecycle/request-time.ts'
 import { authenticate, checkAccess, tellAdministration } from './admission.ts'
-import { fromBodyParser, jsonBody } from './body.ts'
+import { fromBodyParser, jsonBody, textBody } from './body.ts'
 import { preflight, shareWith } from './cors.ts'
 import { type Counted, count, countByClaim } from './counting.ts'
 import { HandlerContext } from './handler-context.ts'
 import { handlers } from './handlers.ts'
 import { limit } from './limits.ts'
 import { factsOf, localsOf } from './locals.ts'
+import { requireForm } from './multipart.ts'
+import { meantProblems } from './openai-problems.ts'
 import { allowedMethods, byPath, claimFinder, expressPaths } from './paths.ts'
 import { type AnyReply, doorOf, sendError, sendReply } from './reply.ts'
 import { type RequestContext, requestId } from './request.ts'
 import { secure, showAnywhere } from './security.ts'
+import { servedOperations, switchedOff } from './served.ts'
 import { bySignature, takesSignature } from './signed.ts'
+import { signpostOf } from './signposts.ts'
 import { closeIfUnread } from './unread.ts'
 import { createValidators, type Validators, type ValidRequest } from './validate.ts'
 
@@ -26,23 +31,38 @@ interface Tools {
   context: AppContext
   validators: Validators
   parseJson: RequestHandler
+  /** Of operations that have a limit of time. */
+  parseTimedJson: RequestHandler
+  /** Of operations that hand their body on. */
+  parseText: RequestHandler
+}
+
+/** Times in milliseconds. */
+interface RequestTimes {
+  /** From the head of a request of the lifecycle profile to the end of its body. */
+  sdk_body_ms?: number | undefined
 }
 
 type AnyHandler = (request: ValidRequest, context: RequestContext) => AnyReply | Promise<AnyReply>
 
 /** The application. It may be served at once; validators of seldom-used operations are compiled when they are first needed. */
-export function createApp(context: AppContext): { app: Express; warmUp: () => Promise<void> } {
+export function createApp(
+  context: AppContext,
+  { sdk_body_ms = REQUEST_TIMEOUT_SECONDS * 1_000 }: RequestTimes = {},
+): { app: Express; warmUp: () => Promise<void> } {
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
   app.set('case sensitive routing', true)
   app.set('strict routing', true)
   app.set('query parser', 'simple')
-  const served = operationManifest.filter((operation) => operation.implementation === 'implemented')
+  const served = servedOperations(context.config)
   const tools: Tools = {
     context,
     validators: createValidators(served),
     parseJson: jsonBody(context.config.max_body_bytes),
+    parseTimedJson: jsonBody(context.config.max_body_bytes, sdk_body_ms),
+    parseText: textBody(context.config.max_body_bytes),
   }
   const claims = claimFinder(served)
   app.use(begin(context))
@@ -94,27 +114,50 @@ function mount(app: Express, operations: readonly OperationInfo[], tools: Tools,
   }
 }
 
-function stepsOf(operation: OperationInfo, { context, validators, parseJson }: Tools): RequestHandler[] {
+function stepsOf(operation: OperationInfo, tools: Tools): RequestHandler[] {
+  const { context, validators } = tools
   const steps: RequestHandler[] = [checkAccess(operation)]
   if (operation.access === 'administrator') steps.push(tellAdministration(operation, context.audit))
-  if (operation.body === 'json') steps.push(parseJson)
+  if (switchedOff(operation, context.config)) steps.push(saySwitchedOff)
+  if (operation.body === 'json') steps.push(parserOf(operation, tools))
+  if (operation.body === 'multipart') steps.push(formBody)
   const handle = (handlers as unknown as Record<string, Record<string, AnyHandler>>)[operation.tag]![
     operation.operationId
   ]!
   steps.push(async (request, response, next) => {
     try {
       const valid = await validators.validate(operation, request)
-      const reply = await handle(valid, new HandlerContext(context, response))
+      const answer = (late?: AbortSignal) => handle(valid, new HandlerContext(context, response, late))
+      const reply = await (isTimed(operation) ? inTime(answer) : answer())
       sendReply(response, reply, (error) => {
         if (error instanceof ServiceError && error.status < 500) return
         context.log.error({ err: error, operation: operation.operationId }, 'a body broke off')
       })
       count(context, operation.operationId, reply.status)
     } catch (error) {
-      next(error)
+      // Nobody is left to be told, and what was called off is no failure.
+      if (response.destroyed && isAbort(error)) count(context, operation.operationId, CLIENT_GONE)
+      else next(operation.errors === 'openai' ? meantProblems(error, request.body) : error)
     }
   })
   return steps
+}
+
+/** No status of HTTP, but what others count by. */
+const CLIENT_GONE = 499
+
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AbortError'
+}
+
+function parserOf(operation: OperationInfo, tools: Tools): RequestHandler {
+  if (isTimed(operation)) return tools.parseTimedJson
+  return operation.errors === 'openai' ? tools.parseText : tools.parseJson
+}
+
+/** Of the lifecycle profile, all but uploads: these take as long as their bytes do. */
+function isTimed({ errors, body }: OperationInfo): boolean {
+  return errors === 'sdk' && body !== 'multipart'
 }
 
 /** A path that is served, with a method that it does not take: 405, and what it does take for OPTIONS. */
@@ -126,8 +169,17 @@ function otherMethod(allow: string): RequestHandler {
   }
 }
 
-const nothingHere: RequestHandler = () => {
-  throw new ServiceError('NOT_FOUND')
+const formBody: RequestHandler = (request, _response, next) => {
+  requireForm(request)
+  next()
+}
+
+const saySwitchedOff: RequestHandler = () => {
+  throw new ServiceError('SDK_LIFECYCLE_DISABLED')
+}
+
+const nothingHere: RequestHandler = ({ method, path }) => {
+  throw new ServiceError('NOT_FOUND', { message: signpostOf(method, path) })
 }
 
 function failed(context: AppContext, claims: ReturnType<typeof claimFinder>, counted: Counted): ErrorRequestHandler {

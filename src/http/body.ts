@@ -1,26 +1,63 @@
 // Bodies before they are validated: their content type, their parsing, and what the parser says of them.
+import { isUtf8 } from 'node:buffer'
 import express, { type Request, type RequestHandler } from 'express'
 import { ServiceError } from '../errors.ts'
 import { deeperThan, MAX_DEPTH } from '../json.ts'
-import { illFormedTexts } from '../problems.ts'
+import { illFormedTexts, MOST_PROBLEMS } from '../problems.ts'
+import { whenBroken } from './broken.ts'
+import { goOn } from './going-on.ts'
+import { isPlain, parsedText, readPlain } from './plain-body.ts'
+import { closeUnread } from './unread.ts'
 
-/** Parses a body of at most `limit` bytes as JSON. Where there is no content the body stays undefined: whether one is needed is the schema's business. */
-export function jsonBody(limit: number): RequestHandler {
-  const parse = express.json({ limit, strict: false, type: () => true, verify: inspect })
+/**
+ * Parses a body of at most `limit` bytes as JSON. Where there is no content the body stays undefined: whether one is needed is the schema's
+ * business. One that is not there after `ms`, if that is given, is waited for no longer.
+ */
+export function jsonBody(limit: number, ms?: number, verify = inspect): RequestHandler {
+  const parse = express.json({ limit, strict: false, type: () => true, verify })
   return (request, response, next) => {
     if (request.headers['content-length'] === '0') return next()
-    requireJson(request)
+    const plain = isPlain(request)
+    if (!plain) requireJson(request)
     const checked = once((error?: unknown) => {
+      clearTimeout(timer)
       if (error !== undefined) return next(error)
       if (deeperThan(request.body, MAX_DEPTH))
         return next(invalid('/body', `The body is nested deeper than ${MAX_DEPTH} levels.`))
-      const problems = suspects.has(request) ? illFormedTexts(request.body, '/body') : []
+      const problems = suspects.has(request) ? illFormedTexts(request.body, '/body').slice(0, MOST_PROBLEMS) : []
       if (problems.length === 0) return next()
       next(new ServiceError('INVALID_REQUEST', { message: 'A text of the body is not well-formed.', problems }))
     })
+    const late = () => {
+      closeUnread(request, response)
+      checked(invalid('/body', 'The body did not come in time.'))
+    }
     watchLength(request, limit, checked)
-    parse(request, response, checked)
+    const timer = ms === undefined ? undefined : setTimeout(late, ms)
+    whenBroken(request, checked)
+    goOn(request)
+    if (plain) parsePlain(request, response, verify, checked)
+    else parse(request, response, checked)
   }
+}
+
+/** Does with a plain body what the parser does with any. */
+function parsePlain(
+  request: Request,
+  response: unknown,
+  verify: typeof inspect,
+  done: (error?: unknown) => void,
+): void {
+  const take = (bytes: Buffer) => {
+    try {
+      verify(request, response, bytes, 'utf-8')
+      request.body = parsedText(bytes)
+    } catch (error) {
+      return done(error instanceof SyntaxError ? notJson() : error)
+    }
+    done()
+  }
+  readPlain(request, take, () => done(unreadable()))
 }
 
 /** Fails at the first byte beyond the limit: the parser would tell only after the last one. */
@@ -60,13 +97,35 @@ function requireJson(request: Request): void {
   throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', { message })
 }
 
+const NOT_UTF8 = 'not.utf8'
+
 /** Requests whose texts may hold half a character: in UTF-8 only an escape can make one. */
 const suspects = new WeakSet<object>()
 
 function inspect(request: object, _response: unknown, buffer: Buffer, encoding: string): void {
   // The parser would take an empty body for an empty object.
   if (buffer.length === 0) throw Object.assign(new Error('the body is empty'), { type: 'entity.empty' })
+  // It would put a sign for what cannot be read in its place.
+  if (encoding === 'utf-8' && !isUtf8(buffer))
+    throw Object.assign(new Error('the body is not UTF-8'), { type: NOT_UTF8 })
   if (encoding !== 'utf-8' || buffer.includes('\\ud') || buffer.includes('\\uD')) suspects.add(request)
+}
+
+const texts = new WeakMap<object, Uint8Array>()
+
+/** The same, for operations that hand the text on as it came. */
+export function textBody(limit: number): RequestHandler {
+  return jsonBody(limit, undefined, (request, response, buffer, encoding) => {
+    inspect(request, response, buffer, encoding)
+    if (encoding === 'utf-8') texts.set(request, buffer)
+  })
+}
+
+/** The bytes of a body that `textBody` read, once: it may be long, and its request stays as long as its answer. Null where it is not UTF-8. */
+export function takeText(request: object): Uint8Array | null {
+  const text = texts.get(request) ?? null
+  texts.delete(request)
+  return text
 }
 
 interface ParserError {
@@ -83,13 +142,19 @@ export function fromBodyParser(thrown: unknown): unknown {
   if (type === 'encoding.unsupported' || type === 'charset.unsupported')
     return new ServiceError('UNSUPPORTED_MEDIA_TYPE')
   if (type === 'entity.empty') return invalid('/body', 'is required')
-  if (type === 'entity.parse.failed') return invalid('/body', 'The body is not valid JSON.')
+  if (type === NOT_UTF8) return invalid('/body', 'The body is not valid UTF-8.')
+  if (type === 'entity.parse.failed') return notJson()
   if (status === 400)
-    return invalid(
-      '',
-      thrown instanceof URIError ? 'The path is not valid percent-encoding.' : 'The request cannot be read.',
-    )
+    return thrown instanceof URIError ? invalid('', 'The path is not valid percent-encoding.') : unreadable()
   return thrown
+}
+
+function notJson(): ServiceError {
+  return invalid('/body', 'The body is not valid JSON.')
+}
+
+function unreadable(): ServiceError {
+  return invalid('', 'The request cannot be read.')
 }
 
 function invalid(path: string, message: string): ServiceError {

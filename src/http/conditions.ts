@@ -1,9 +1,9 @@
 // Conditional requests (RFC 9110, section 13) for content with a strong entity tag.
 
-/** What identifies a content: `etag` is strong and quoted, `last_modified` an HTTP date. */
+/** What identifies a content: `etag` is strong and quoted, `last_modified` an HTTP date, or null for content without one. */
 export interface Validators {
   readonly etag: string
-  readonly last_modified: string
+  readonly last_modified: string | null
 }
 
 type Header = string | null | undefined
@@ -15,13 +15,22 @@ export interface Conditions {
 }
 
 /** `failed` is 412, `unchanged` 304. */
-export function preconditions(conditions: Conditions, { etag }: Validators): 'failed' | 'unchanged' | 'met' {
+export function preconditions(
+  conditions: Conditions,
+  { etag }: Pick<Validators, 'etag'>,
+): 'failed' | 'unchanged' | 'met' {
   const ifMatch = conditions['if-match'] ?? null
   if (ifMatch !== null && !names(ifMatch, (tag) => tag === etag)) return 'failed'
   const ifNoneMatch = conditions['if-none-match'] ?? null
   // A cache may have made a weak tag of ours (section 8.8.3.2).
   if (ifNoneMatch !== null && names(ifNoneMatch, (tag) => tag.replace(/^W\//, '') === etag)) return 'unchanged'
   return 'met'
+}
+
+/** Whether what is there may be changed: what has this entity tag, or nothing (null). */
+export function mayChange(conditions: Pick<Conditions, 'if-match' | 'if-none-match'>, etag: string | null): boolean {
+  if (etag !== null) return preconditions(conditions, { etag }) === 'met'
+  return (conditions['if-match'] ?? null) === null
 }
 
 /** Whether a range may be served: `If-Range` is absent, or names this very content. */

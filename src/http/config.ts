@@ -5,7 +5,8 @@ import type { RequestContext } from './request.ts'
 
 export const config: ConfigHandlers<RequestContext> = {
   getConfig(_request, { app }) {
-    const { identity_provider, max_body_bytes, max_upload_bytes, ws_max_message_bytes } = app.config
+    const { identity_provider, sdk_lifecycle, sdk_lifecycle_preview, max_body_bytes, max_upload_bytes } = app.config
+    const { ws_max_message_bytes } = app.config
     return {
       status: 200,
       body: {
@@ -14,8 +15,8 @@ export const config: ConfigHandlers<RequestContext> = {
         // Its key is the server's own.
         identity_provider: identity_provider && { url: identity_provider.url },
         features: {
-          sdk_lifecycle: false,
-          sdk_lifecycle_preview: false,
+          sdk_lifecycle,
+          sdk_lifecycle_preview: sdk_lifecycle && sdk_lifecycle_preview,
           mcp: false,
           integrations: false,
           apps: false,

@@ -3,6 +3,8 @@ import { readFile } from 'node:fs/promises'
 import type { ContractHandlers, OperationReply } from '../../generated/operations.ts'
 import { ServiceError } from '../errors.ts'
 import { documents } from './document.ts'
+import { isSchemaName, published } from './published.ts'
+import { jsonText } from './reply.ts'
 import type { RequestContext } from './request.ts'
 
 type ContentType = Extract<OperationReply<'getReferenceFile'>, { content_type: string }>['content_type']
@@ -62,15 +64,15 @@ const HEADERS = {
 
 export const contract: ContractHandlers<RequestContext> = {
   getOpenapiDocument(_request, { app }) {
-    const { public_url } = app.config
-    const document = documents.openapi() as OperationBody<'getOpenapiDocument'>
+    const { public_url, sdk_lifecycle_preview } = app.config
+    const document = documents.openapi(sdk_lifecycle_preview) as OperationBody<'getOpenapiDocument'>
     const servers = [{ url: public_url, description: 'This server.' }]
     return { status: 200, body: public_url === null ? document : { ...document, servers } }
   },
 
   getAsyncapiDocument(_request, { app }) {
-    const { public_url } = app.config
-    const document = documents.asyncapi() as OperationBody<'getAsyncapiDocument'>
+    const { public_url, sdk_lifecycle_preview } = app.config
+    const document = documents.asyncapi(sdk_lifecycle_preview) as OperationBody<'getAsyncapiDocument'>
     return {
       status: 200,
       body: public_url === null ? document : { ...document, servers: socketServers(document, public_url) },
@@ -88,7 +90,16 @@ export const contract: ContractHandlers<RequestContext> = {
     const body = await readFile(new URL(file.location()))
     return { status: 200, content_type: file.content_type, body, headers: { ...HEADERS, 'Cache-Control': file.cache } }
   },
+
+  async getLifecycleSchema({ path, headers: asked }) {
+    const file = isSchemaName(path.name) ? await published(path.name, asked['if-none-match']) : null
+    if (!file) throw new ServiceError('NOT_FOUND')
+    const { text, headers } = file
+    return text === null ? { status: 304, headers } : { ...jsonText<SchemaBody, 200>(200, text), headers }
+  },
 }
+
+type SchemaBody = Extract<OperationReply<'getLifecycleSchema'>, { status: 200 }>['body']
 
 type OperationBody<Id extends 'getOpenapiDocument' | 'getAsyncapiDocument'> = OperationReply<Id>['body']
 

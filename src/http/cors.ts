@@ -20,6 +20,7 @@ const EXPOSED = [
   'Retry-After',
   'WWW-Authenticate',
   'X-Request-Id',
+  'X-Svc-Job-Id',
 ].join(', ')
 
 /** Seconds for which a browser need not ask again. */

@@ -6,11 +6,19 @@ const ACTIVE = /html|xml|svg|xsl|script|wasm|multipart\/|message\/|shockwave|jav
 
 /** The Content-Disposition of content with this type and name. */
 export function disposition(content_type: string, name: string): string {
-  const kind = ACTIVE.test(essenceOf(content_type)) ? 'attachment' : 'inline'
+  return `${ACTIVE.test(essenceOf(content_type)) ? 'attachment' : 'inline'}${filename(name)}`
+}
+
+/** The Content-Disposition of content that is saved under a name, whatever it is. */
+export function attachment(name: string): string {
+  return `attachment${filename(name)}`
+}
+
+function filename(name: string): string {
   const clean = name.toWellFormed().replace(/[\p{Cc}/\\]/gu, '_')
   const plain = clean.replace(/[^ -~]|["%]/gu, '_')
   const extended = plain === clean ? '' : `; filename*=UTF-8''${encoded(clean)}`
-  return `${kind}; filename="${plain}"${extended}`
+  return `; filename="${plain}"${extended}`
 }
 
 /** Percent-encoded as RFC 8187 wants it: these four stand for themselves in URLs alone. */

@@ -1,7 +1,9 @@
 // What a handler is handed besides the validated request, made of the answer that it is to fill.
+import type { IncomingMessage } from 'node:http'
 import type { Response } from 'express'
 import type { Principal } from '../access/principal.ts'
 import type { AppContext } from '../context.ts'
+import { takeText } from './body.ts'
 import { localsOf } from './locals.ts'
 import type { RequestContext } from './request.ts'
 
@@ -14,14 +16,17 @@ export class HandlerContext implements RequestContext {
   readonly request_id: string
   readonly signed: boolean
   readonly #response: Response
+  readonly #late: AbortSignal | undefined
   #signal: AbortSignal | null = null
 
-  constructor(app: AppContext, response: Response) {
+  /** `late` aborts when the answer is due. */
+  constructor(app: AppContext, response: Response, late?: AbortSignal) {
     const { request_id, signed } = localsOf(response)
     this.app = app
     this.request_id = request_id
     this.signed = signed === true
     this.#response = response
+    this.#late = late
   }
 
   get principal(): Principal {
@@ -30,13 +35,23 @@ export class HandlerContext implements RequestContext {
     return principal
   }
 
+  get incoming(): IncomingMessage {
+    return this.#response.req
+  }
+
+  takeText(): Uint8Array | null {
+    return takeText(this.#response.req)
+  }
+
   accepts<Type extends string>(types: readonly Type[]): Type | null {
     return (this.#response.req.accepts([...types]) || null) as Type | null
   }
 
   /** Made only for handlers that watch for it: most never do. */
   get signal(): AbortSignal {
-    this.#signal ??= closeSignal(this.#response)
+    this.#signal ??= this.#late
+      ? AbortSignal.any([closeSignal(this.#response), this.#late])
+      : closeSignal(this.#response)
     return this.#signal
   }
 
@@ -47,6 +62,8 @@ export class HandlerContext implements RequestContext {
 
 function closeSignal(response: Response): AbortSignal {
   const controller = new AbortController()
+  // Who asks late may ask about a client that has gone already.
+  if (response.closed && !response.writableFinished) controller.abort()
   // After a whole answer nobody listens, and an abort costs what a statement does: its reason is an error with a stack.
   response.once('close', () => {
     if (!response.writableFinished) controller.abort()

@@ -2,10 +2,9 @@
 import type { JobsHandlers } from '../../generated/operations.ts'
 import type { JobEvent, JobSnapshot } from '../../generated/types.ts'
 import type { AppContext } from '../context.ts'
-import { firstEvent } from '../db/job-removal.ts'
-import type { JobTable } from '../db/schema.ts'
 import { ServiceError } from '../errors.ts'
 import { deleteJob, listJobs, snapshotText } from '../jobs/reads.ts'
+import { replayAfter } from '../jobs/replay.ts'
 import type { JobHandle } from '../jobs/service.ts'
 import { isTerminal } from '../jobs/states.ts'
 import { eventArray, eventStream } from './events-stream.ts'
@@ -52,7 +51,7 @@ export const jobs: JobsHandlers<RequestContext> = {
     const after = headers['last-event-id'] ?? query.after_sequence ?? 0
     const { row } = await app.jobs.get(principal, path.id)
     const { key, id, workflow_id, workspace_id, last_sequence } = row
-    checkReplay(app, row, after)
+    if (replayAfter(app.store, row, after) === 'expired') throw new ServiceError('REPLAY_EXPIRED')
     const gone = AbortSignal.any([context.signal, context.revoked, app.stopping])
     const items = app.events.follow(key, after, gone)
     // A row holds the whole result, and whoever reads may take long.
@@ -71,12 +70,4 @@ export const jobs: JobsHandlers<RequestContext> = {
 
 function snapshot(app: AppContext, handle: JobHandle) {
   return jsonText<JobSnapshot, 200>(200, snapshotText(app.jobs, handle))
-}
-
-/** @throws SEQUENCE_AHEAD, REPLAY_EXPIRED */
-function checkReplay(app: AppContext, { key, last_sequence }: JobTable, after: number): void {
-  if (after > last_sequence) throw new ServiceError('SEQUENCE_AHEAD')
-  if (after === last_sequence) return
-  const first = app.store.read((tx) => firstEvent(tx, key))
-  if (first === null || first > after + 1) throw new ServiceError('REPLAY_EXPIRED')
 }

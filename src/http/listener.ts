@@ -4,7 +4,11 @@ import type { IncomingMessage, Server } from 'node:http'
 import { createRequire } from 'node:module'
 import type { Socket } from 'node:net'
 import type { Log } from '../log.ts'
+import { UploadPace } from '../net/upload-pace.ts'
+import { Exchanges } from './broken.ts'
+import { watchConnections } from './closing.ts'
 import { boundConnections, type ConnectionLimits } from './connections.ts'
+import { letAsk } from './going-on.ts'
 
 // An `import` of this module reads all that it exports, among it the WebSocket of the platform: tens of milliseconds.
 const nodeHttp: typeof import('node:http') = createRequire(import.meta.url)('node:http')
@@ -27,10 +31,14 @@ const LARGEST_HEAD = 16_384
 /** After so much silence the peer's machine is asked whether it is still there. */
 const PROBE_AFTER_MS = 60_000
 
-export function createListener(log: Log, limits: Partial<ListenerLimits> = {}): Server {
+/** Requests that `pace` watches are held to that, and to no limit of time as a whole. */
+export function createListener(
+  log: Log,
+  limits: Partial<ListenerLimits> = {},
+  pace: UploadPace = new UploadPace(),
+): Server {
   const { head_ms, request_ms, idle_ms, check_ms } = { ...TIMES, ...limits }
-  const owing = new WeakMap<Socket, number>()
-  const server = nodeHttp.createServer({
+  const server: Server = nodeHttp.createServer({
     maxHeaderSize: LARGEST_HEAD,
     headersTimeout: head_ms,
     requestTimeout: request_ms,
@@ -40,13 +48,16 @@ export function createListener(log: Log, limits: Partial<ListenerLimits> = {}): 
     keepAliveInitialDelay: PROBE_AFTER_MS,
     // A request may offer another protocol, such as h2c, and is then answered as if it had not (RFC 9110, section 7.8). So is one
     // that comes before the answers to others have gone: a handshake would overtake them.
-    shouldUpgradeCallback: (request) => asksForSocket(request) && !owing.has(request.socket),
+    shouldUpgradeCallback: (request) => asksForSocket(request) && !exchanges.owes(request.socket),
   })
   // The size of the head bounds them. Beyond a count of their own, versions of Node differ: one drops the rest in silence, and with it
   // what a proxy adds at the end.
   server.maxHeadersCount = 0
   boundConnections(server, log, limits)
-  countAnswers(server, owing)
+  watchConnections(server)
+  const exchanges: Exchanges = new Exchanges(server)
+  excuse(server, pace, exchanges)
+  letAsk(server)
   // Nobody has to mind an expectation that it does not know (RFC 9110, section 10.1.1). Node would refuse it before anybody was
   // counted, and go on reading.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
@@ -57,14 +68,13 @@ function asksForSocket({ headers }: IncomingMessage): boolean {
   return headers.upgrade?.toLowerCase() === 'websocket'
 }
 
-/** Keeps count of the answers that each connection still owes. */
-function countAnswers(server: Server, owing: WeakMap<Socket, number>): void {
-  server.on('request', ({ socket }, response) => {
-    owing.set(socket, (owing.get(socket) ?? 0) + 1)
-    response.once('close', () => {
-      const left = (owing.get(socket) ?? 1) - 1
-      if (left > 0) owing.set(socket, left)
-      else owing.delete(socket)
-    })
-  })
+/** Of what is wrong with a connection Node tells once, and ends it unless somebody says that this is taken care of. */
+function excuse(server: Server, pace: UploadPace, exchanges: Exchanges): void {
+  const emit = server.emit.bind(server) as (name: string | symbol, ...about: unknown[]) => boolean
+  server.emit = (name: string | symbol, ...about: unknown[]) => {
+    if (name !== 'clientError') return emit(name, ...about)
+    const [error, socket] = about as [NodeJS.ErrnoException, Socket]
+    const late = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+    return (late && pace.covers(socket)) || exchanges.settle(error, socket) || emit(name, ...about)
+  }
 }

@@ -1,8 +1,10 @@
 // Writing answers: handlers' replies, errors in the form of each door, and refusals.
 import { pipeline, Readable } from 'node:stream'
 import type { Response } from 'express'
+import { FilePieces } from '../assets/file-pieces.ts'
 import { errorBodies, type ServiceError } from '../errors.ts'
 import { type Log, logFailure } from '../log.ts'
+import { Sending } from './sending.ts'
 
 /** What every handler's typed reply is underneath. */
 export interface AnyReply {
@@ -15,7 +17,7 @@ export interface AnyReply {
 /** An answer whose JSON is text already, whole or in parts. That the text says a `Body` is the caller's word. */
 export function jsonText<Body, Status extends number>(
   status: Status,
-  text: string | AsyncIterable<string>,
+  text: string | Uint8Array | AsyncIterable<string>,
 ): { status: Status; body: Body; content_type?: never } {
   return { status, body: text, content_type: JSON_TYPE } as never
 }
@@ -77,7 +79,8 @@ function sendRaw(response: Response, content_type: string, body: unknown, fault:
     source.destroy()
     return
   }
-  pipeline(source, response, (error) => {
+  const sink = source instanceof FilePieces ? new Sending(response, source) : response
+  pipeline(source, sink, (error) => {
     // A client that leaves early is no fault.
     if (error && error.code !== 'ERR_STREAM_PREMATURE_CLOSE') fault(error)
   })

@@ -10,6 +10,10 @@ export interface RequestContext {
   /** Who calls. Reading it in a public operation is a mistake of ours and throws. */
   readonly principal: Principal
   readonly request_id: string
+  /** The request as it comes, for operations that read their body themselves. */
+  readonly incoming: IncomingMessage
+  /** The body as it came, for operations whose door is OpenAI's, and once; null where it is not UTF-8. */
+  takeText(): Uint8Array | null
   /** Whether a signature in the query authorises the request, whoever makes it: then there is no principal. */
   readonly signed: boolean
   /** Which of these media types the client prefers; null for none (RFC 9110, section 12.5.1). The first is the default. */

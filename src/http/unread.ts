@@ -1,6 +1,7 @@
 // Requests that are answered before their body is read, as all refusals are: what is left of a long body ends with the connection.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { linger } from '../net/linger.ts'
+import { asks } from './going-on.ts'
 
 /** So much Node reads ahead of whoever wants it: what is no longer is dropped, and the connection kept. */
 const SHORT_BODY = 65_536
@@ -8,10 +9,15 @@ const LINGER_MS = 1_000
 
 /**
  * Closes the connection after an answer that comes before the end of a long body, or of one without a length. Node would read
- * such a body to its end, piece by piece, however long that takes. The client has a moment to see its answer.
+ * such a body to its end, piece by piece, however long that takes. The client has a moment to see its answer. So it is where a client waits
+ * to be asked for its body: whether it comes after a refusal nobody can tell.
  */
 export function closeIfUnread(request: IncomingMessage, response: ServerResponse): void {
-  if (!mayBeLong(request)) return
+  if (mayBeLong(request) || asks(request)) closeUnread(request, response)
+}
+
+/** The same for a body of whatever length, once nothing more of it is waited for. */
+export function closeUnread(request: IncomingMessage, response: ServerResponse): void {
   const { socket } = request
   const { shouldKeepAlive } = response
   const { destroySoon } = socket

@@ -1,7 +1,7 @@
 // Requests against the contract: express-openapi-validator for the HTTP surface, the generated validators for its hot operations.
 import type { Request, RequestHandler } from 'express'
 import type { OperationInfo } from '../../generated/operations.ts'
-import { requestValidators } from '../../generated/validators.js'
+import { bodyValidators, requestValidators, type Validate } from '../../generated/validators.js'
 import { type Problem, ServiceError } from '../errors.ts'
 import { pointer, problemsOf } from '../problems.ts'
 import { numeralProblems } from './numerals.ts'
@@ -71,6 +71,7 @@ async function throughOpenapi(
   operation: OperationInfo,
   request: Request,
 ): Promise<ValidRequest> {
+  refuseEndless(operation, request)
   const { steps, facts } = await openapi
   const sent = { path: request.params, query: request.query, headers: { ...request.headers } }
   const found = ownProblems(facts.get(operation.operationId)!, request)
@@ -85,6 +86,21 @@ async function throughOpenapi(
   // The validator makes `query` the request's own property and coerces it in place.
   const { params: path, headers, body } = request
   return checkNumerals(sent, { path, query: { ...request.query }, headers, body })
+}
+
+/** So many errors take the other validator no time; more the generated ones may not tell. */
+const MOST_ERRORS = 1_000
+
+/**
+ * Of a body that is wrong all through the other validator would gather every problem, and with each one copy those before.
+ * @throws INVALID_REQUEST with the first of them
+ */
+function refuseEndless({ operationId }: OperationInfo, { body }: Request): void {
+  const validate = bodyValidators[operationId as keyof typeof bodyValidators] as Validate | undefined
+  if (!validate || validate({ body })) return
+  const errors = validate.errors ?? []
+  if (errors.length >= MOST_ERRORS || errors.some(({ keyword }) => /^max(?:Items|Properties)$/.test(keyword)))
+    throw invalidRequest(problemsOf(errors))
 }
 
 /** @throws INVALID_REQUEST for numbers that were not sent as digits */
@@ -171,14 +187,38 @@ interface OpenapiError {
 function fromOpenapi(thrown: unknown, found: readonly Problem[]): unknown {
   const { status, errors } = thrown as OpenapiError
   if (status !== 400 || !errors) return thrown
-  const others = errors.map(problemOf).filter(({ path }) => path !== NO_BODY.path || !found.includes(NO_BODY))
+  const others = tellingOf(errors)
+    .map(problemOf)
+    .filter(({ path }) => path !== NO_BODY.path || !found.includes(NO_BODY))
   return invalidRequest([...found, ...others])
+}
+
+/** As of the generated validators: a variant's own errors say what is wrong, and not that none fitted, or that it was not meant to be null. */
+function tellingOf(errors: readonly OpenapiProblem[]): readonly OpenapiProblem[] {
+  const telling = errors.filter(({ errorCode = '' }) => !/^(?:oneOf|anyOf|if)\./.test(errorCode))
+  const isMeant = ({ path = '', message }: OpenapiProblem) =>
+    message !== 'must be null' ||
+    !errors.some((other) => other.path?.startsWith(`${path}/`) || (other.path === path && !isOfType(other)))
+  return telling.length > 0 ? telling.filter(isMeant) : errors
+}
+
+function isOfType({ errorCode = '' }: OpenapiProblem): boolean {
+  return /^(?:type|oneOf|anyOf|if)\./.test(errorCode)
 }
 
 function problemOf({ path = '', message = 'is not valid', errorCode }: OpenapiProblem): Problem {
   const code = errorCode?.split('.')[0]
   // It names path parameters `/params/…`; the contract has them under `path`.
-  return { path: path.replace(/^\/params\//, '/path/'), message, ...(code ? { code } : {}) }
+  return { path: path.replace(/^\/params\//, '/path/'), message: withNull(message), ...(code ? { code } : {}) }
+}
+
+const ALLOWED = 'must be equal to one of the allowed values: '
+
+/** It joins the values that are allowed, and null becomes nothing at all. */
+function withNull(message: string): string {
+  if (!message.startsWith(ALLOWED)) return message
+  const values = message.slice(ALLOWED.length).split(', ')
+  return `must be one of ${values.map((value) => value || 'null').join(', ')}`
 }
 
 function invalidRequest(problems: readonly Problem[]): ServiceError {

@@ -32,7 +32,9 @@ export async function validatorDocument(
   for (const info of served.filter(({ validation }) => validation === 'openapi')) {
     const { path, method, operationId } = info
     const item = all[path]!
-    const { requestBody, ...operation } = item[method] as Json & { requestBody?: Json }
+    const { requestBody: declaredBody, ...operation } = item[method] as Json & { requestBody?: Json }
+    // Handlers that read a body themselves judge it as well.
+    const requestBody = info.body === 'json' ? declaredBody : undefined
     const declared = [...((item.parameters ?? []) as Json[]), ...((operation.parameters ?? []) as Json[])]
     // Without `allowReserved` it refuses characters that a query may hold as they are (RFC 3986, section 3.4).
     const parameters = declared.map((one): Json => ({ ...resolved(one, components.parameters), allowReserved: true }))

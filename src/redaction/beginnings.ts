@@ -1,7 +1,7 @@
 // Finds where words of a set stand in a text. A quick look tells nearly every text that holds none of them; where the beginning of some stands,
 // those are compared. Words come and go one by one, at a price that does not depend on how many there are.
 import { Crowd } from './crowd.ts'
-import { BEGINNING, Hashes, hashOf, LOOKS, SHORTEST_WORD, summed } from './hashes.ts'
+import { BEGINNING, Hashes, hashOf, LOOKS, type Parts, SHORTEST_WORD, summed } from './hashes.ts'
 import type { Word } from './word.ts'
 
 const GRAM = 4
@@ -65,13 +65,23 @@ export class Beginnings {
     return ranges
   }
 
+  /** The length of the longest word that stands at a place; 0 for none. */
+  longestAt(text: Parts, from: number): number {
+    let longest = 0
+    this.#lookAt(text, from, ({ words }) => {
+      longest = Math.max(longest, longestAt(words, text, from))
+      return false
+    })
+    return longest
+  }
+
   /** False where no word begins in the text. */
   mayHold(text: string): boolean {
     return this.#look(text, () => true)
   }
 
   /** Shows each beginning that stands in the text and is kept for some words, from left to right, until `found` says to stop. */
-  #look(text: string, found: Found): boolean {
+  #look(text: string, found: Found<Hashes>): boolean {
     const bits = this.#bits
     const hashes = new Hashes(text)
     for (let at = 0, last = text.length - GRAM; at <= last; at += STRIDE) {
@@ -83,7 +93,7 @@ export class Beginnings {
     return false
   }
 
-  #lookAt(text: Hashes, from: number, found: Found): boolean {
+  #lookAt<Text extends Parts>(text: Text, from: number, found: Found<Text>): boolean {
     for (const length of LOOKS) {
       if (from + length > text.length) return false
       const beginning = this.#beginnings.get(text.short(from, length))
@@ -134,7 +144,7 @@ export class Beginnings {
   }
 }
 
-type Found = (beginning: Beginning, text: Hashes, from: number) => boolean
+type Found<Text> = (beginning: Beginning, text: Text, from: number) => boolean
 
 function sizeOf(words: Word[] | Crowd): number {
   return Array.isArray(words) ? words.length : words.size
@@ -152,7 +162,7 @@ function leave({ words }: Beginning, word: Word): void {
   else words.remove(word)
 }
 
-function longestAt(words: Word[] | Crowd, text: Hashes, from: number): number {
+function longestAt(words: Word[] | Crowd, text: Parts, from: number): number {
   if (!Array.isArray(words)) return words.longestAt(text, from)
   let longest = 0
   for (const word of words) if (word.span.length > longest && word.standsAt(text, from)) longest = word.span.length

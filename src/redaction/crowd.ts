@@ -1,5 +1,5 @@
 // Words that begin alike, however many: finds the longest that stands at a place in steps whose number is the logarithm of theirs.
-import { Hashes, roomFor, type Span, type Sums, spanOf } from './hashes.ts'
+import { Hashes, type Parts, roomFor, type Span, type Sums, spanOf } from './hashes.ts'
 import type { Word } from './word.ts'
 
 /** So few are compared one by one. */
@@ -49,7 +49,7 @@ export class Crowd {
   }
 
   /** The length of the longest word that stands at a place; 0 for none. */
-  longestAt(text: Hashes, from: number): number {
+  longestAt(text: Parts, from: number): number {
     if (this.#fresh.size + this.#gone.size > FEW + 2 * Math.sqrt(this.#words.size)) this.#arrange()
     let link = this.#search(text, from, 0, this.#lengths.length - 1, null)
     while (link && this.#gone.has(link.word)) link = link.shorter
@@ -59,7 +59,7 @@ export class Crowd {
     return longest
   }
 
-  #search(text: Hashes, from: number, first: number, last: number, known: Link | null): Link | null {
+  #search(text: Parts, from: number, first: number, last: number, known: Link | null): Link | null {
     let [low, high, found] = [first, last, known]
     while (low <= high) {
       const middle = (low + high) >>> 1

@@ -1,6 +1,9 @@
 // Finds secrets in texts, in all their forms. A secret belongs to an owner, or to the service as a whole.
 import { Beginnings, join, type Range } from './beginnings.ts'
 import { secretWords } from './forms.ts'
+import type { HeldText } from './held.ts'
+import { Openings } from './openings.ts'
+import { replaced, type Secrets } from './secrets.ts'
 import type { Word } from './word.ts'
 
 /** A secret, and how often it was added for whom; null: for the service. */
@@ -15,6 +18,8 @@ export class Finder {
   /** Whose secrets are which; those of an owner are arranged for looking when somebody looks for them alone. */
   readonly #owned = new Map<string | null, Set<Known>>()
   readonly #arranged = new Map<string | null, Beginnings>()
+  /** By owner, as far as somebody asked for them since the last change. */
+  readonly #openings = new Map<string | null, Openings>()
   #numeric = 0
 
   /** Whether a secret could be read in a number. */
@@ -28,6 +33,7 @@ export class Finder {
     const uses = known.uses.get(owner) ?? 0
     known.uses.set(owner, uses + 1)
     if (uses > 0) return
+    this.#openings.delete(owner)
     const owned = this.#owned.get(owner) ?? new Set()
     this.#owned.set(owner, owned.add(known))
     const arranged = this.#arranged.get(owner)
@@ -62,6 +68,7 @@ export class Finder {
 
   #disown(known: Known, owner: string | null): void {
     const owned = this.#owned.get(owner)!
+    this.#openings.delete(owner)
     owned.delete(known)
     if (owned.size === 0) {
       this.#owned.delete(owner)
@@ -82,10 +89,41 @@ export class Finder {
    * this one's secrets and the service's; null for those of all.
    */
   replace(text: string, mark: string, owner: string | null): string {
-    if (!this.mayHold(text)) return text
-    if (owner === null) return replaced(text, this.#all.ranges(text), mark)
+    return this.mayHold(text) ? replaced(text, this.#ranges(text, owner), mark) : text
+  }
+
+  /** Whose the secrets are, as for `replace`, for texts that come in pieces. */
+  secretsOf(owner: string | null): Secrets {
+    return {
+      mayHold: (text) => this.mayHold(text),
+      longestAt: (text, at) => this.#longestAt(text, at, owner),
+      opensAt: (text, at) => this.#opensAt(text, at, owner),
+    }
+  }
+
+  #longestAt(text: HeldText, at: number, owner: string | null): number {
+    if (owner === null) return this.#all.longestAt(text, at)
+    return Math.max(this.#of(owner)?.longestAt(text, at) ?? 0, this.#of(null)?.longestAt(text, at) ?? 0)
+  }
+
+  #opensAt(text: HeldText, at: number, owner: string | null): boolean {
+    const owners = owner === null ? [...this.#owned.keys()] : [owner, null]
+    return owners.some((one) => this.#openingsOf(one)?.opensAt(text, at) === true)
+  }
+
+  #ranges(text: string, owner: string | null): readonly Range[] {
+    if (owner === null) return this.#all.ranges(text)
     const [own, ours] = [this.#of(owner)?.ranges(text) ?? [], this.#of(null)?.ranges(text) ?? []]
-    return replaced(text, own.length === 0 ? ours : merged([...own, ...ours]), mark)
+    return own.length === 0 ? ours : merged([...own, ...ours])
+  }
+
+  #openingsOf(owner: string | null): Openings | undefined {
+    const present = this.#openings.get(owner)
+    const owned = this.#owned.get(owner)
+    if (present || !owned) return present
+    const openings = new Openings([...owned].flatMap(({ words }) => words))
+    this.#openings.set(owner, openings)
+    return openings
   }
 
   #of(owner: string | null): Beginnings | undefined {
@@ -108,15 +146,4 @@ function merged(ranges: readonly Range[]): Range[] {
   const all: Range[] = []
   for (const range of ranges.toSorted(([a], [b]) => a - b)) join(all, range)
   return all
-}
-
-function replaced(text: string, ranges: readonly Range[], mark: string): string {
-  if (ranges.length === 0) return text
-  let built = ''
-  let done = 0
-  for (const [from, to] of ranges) {
-    built += text.slice(done, from) + mark
-    done = to
-  }
-  return built + text.slice(done)
 }

@@ -32,11 +32,20 @@ function powerOf(base: number, exponent: number): number {
 
 const SPANS: ReadonlyMap<number, Span> = new Map(LOOKS.map((length) => [length, spanOf(length)]))
 
+/** A text of which parts are compared by their hashes. */
+export interface Parts {
+  readonly length: number
+  /** Of a part that has one of the lengths of `LOOKS`: 30 bits. */
+  short(from: number, length: number): number
+  /** Of a part of any length: 52 bits, so that nothing else has it. */
+  long(from: number, span: Span): number
+}
+
 /**
  * Hashes of parts of a text, polynomials modulo 2^32 (R. Karp, M. Rabin, Efficient randomized pattern-matching algorithms, 1987). After one
  * pass over the text each takes the same time, whatever the text and the length.
  */
-export class Hashes {
+export class Hashes implements Parts {
   readonly length: number
   readonly #text: string
   readonly #room: Sums | null
@@ -50,18 +59,15 @@ export class Hashes {
     this.length = text.length
   }
 
-  /** Of a part that has one of the lengths of `LOOKS`: 30 bits. */
   short(from: number, length: number): number {
     if (length === SHORTEST_WORD) return hashOf(this.#directly(from), length)
     this.#sums ??= this.#allSums()
-    return hashOf(part(this.#sums.sums, from, length, SPANS.get(length)!.power), length)
+    return shortPart(this.#sums, from, length)
   }
 
-  /** Of a part of any length: 52 bits, so that nothing else has it. */
-  long(from: number, { length, power, otherPower }: Span): number {
+  long(from: number, span: Span): number {
     this.#sums ??= this.#allSums()
-    const high = part(this.#sums.sums, from, length, power) >>> 12
-    return high * 2 ** 32 + (part(this.#sums.otherSums, from, length, otherPower) >>> 0)
+    return longPart(this.#sums, from, span)
   }
 
   #directly(from: number): number {
@@ -72,15 +78,7 @@ export class Hashes {
 
   #allSums(): Sums {
     const all = this.#room ?? roomFor(this.length)
-    const { sums, otherSums } = all
-    let [sum, other] = [0, 0]
-    for (let at = 0; at < this.length; at++) {
-      const char = this.#text.charCodeAt(at)
-      sum = summed(sum, char)
-      other = (Math.imul(other, OTHER_BASE) + char) | 0
-      sums[at + 1] = sum
-      otherSums[at + 1] = other
-    }
+    addSums(all, 0, this.#text)
     return all
   }
 }
@@ -93,6 +91,32 @@ export interface Sums {
 /** For texts of at most so many characters. The first sum is that of no characters, and stays 0. */
 export function roomFor(length: number): Sums {
   return { sums: new Int32Array(length + 1), otherSums: new Int32Array(length + 1) }
+}
+
+/** Enters the sums of a text that goes on with `text` behind so many characters. */
+export function addSums({ sums, otherSums }: Sums, from: number, text: string): void {
+  let [sum, other] = [sums[from]!, otherSums[from]!]
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charCodeAt(at)
+    sum = summed(sum, char)
+    other = (Math.imul(other, OTHER_BASE) + char) | 0
+    sums[from + at + 1] = sum
+    otherSums[from + at + 1] = other
+  }
+}
+
+export function shortPart({ sums }: Sums, from: number, length: number): number {
+  return hashOf(part(sums, from, length, SPANS.get(length)!.power), length)
+}
+
+export function longPart({ sums, otherSums }: Sums, from: number, { length, power, otherPower }: Span): number {
+  const high = part(sums, from, length, power) >>> 12
+  return high * 2 ** 32 + (part(otherSums, from, length, otherPower) >>> 0)
+}
+
+/** The sum of a part of any length, as `summed` makes it of its characters. */
+export function sumOf({ sums }: Sums, from: number, length: number): number {
+  return part(sums, from, length, powerOf(BASE, length))
 }
 
 function part(sums: Int32Array, from: number, length: number, power: number): number {

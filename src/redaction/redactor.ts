@@ -1,14 +1,9 @@
 // Replaces secrets in everything that is served or logged. It knows their values; which there are is said by those who have them.
-import {
-  isHeaderName,
-  isTellingName,
-  MARK,
-  maySayCredentials,
-  withoutCredentials,
-  withoutNamed,
-} from './credentials.ts'
+import { isHeaderName, isTellingName, maySayCredentials, withoutCredentials, withoutNamed } from './credentials.ts'
 import { Finder } from './finder.ts'
 import { SHORTEST_SECRET } from './forms.ts'
+import { SecretsInPieces } from './secrets.ts'
+import { MARK } from './shapes.ts'
 
 export interface RedactionOptions {
   /**
@@ -65,6 +60,11 @@ export class Redactor {
     const known = this.#secrets.replace(text, MARK, this.#owner)
     if (names) return withoutNamed(known)
     return maySayCredentials(known) ? withoutCredentials(known) : known
+  }
+
+  /** For one text that comes in pieces: replaces the secrets in it, and leaves credentials. */
+  secretsInPieces(): SecretsInPieces {
+    return new SecretsInPieces(this.#secrets.secretsOf(this.#owner), MARK)
   }
 
   /** A JSON text: the same one where nothing is replaced, and otherwise one that is still JSON. */

@@ -1,11 +1,14 @@
 // One form of one secret. What is kept of it beside the secret are numbers, since all its forms together are many times as long.
-import { Hashes, type Span, spanOf } from './hashes.ts'
+import { BEGINNING, Hashes, type Parts, type Span, spanOf, summed } from './hashes.ts'
 
 export class Word {
   readonly #text: string
   readonly #write: (text: string) => string
   #span: Span | null = null
   #hash = 0
+  /** The sums of its beginnings up to `BEGINNING`, and of all: made when a text ends with one that is so long. */
+  #opening: Int32Array | null = null
+  #sums: Int32Array | null = null
 
   constructor(text: string, write: (text: string) => string) {
     this.#text = text
@@ -21,9 +24,16 @@ export class Word {
     return this.#span ?? this.#measured()
   }
 
-  standsAt(text: Hashes, from: number): boolean {
+  standsAt(text: Parts, from: number): boolean {
     const span = this.span
     return from + span.length <= text.length && text.long(from, span) === this.#hash
+  }
+
+  /** Whether a text begins it that has fewer characters than it, by the text's sum. It may err: not even one in millions that do not begin it. */
+  beginsWith(length: number, sum: number): boolean {
+    if (length <= BEGINNING) this.#opening ??= sumsOf(this.form().slice(0, BEGINNING))
+    else this.#sums ??= sumsOf(this.form())
+    return (length <= BEGINNING ? this.#opening! : this.#sums!)[length] === sum
   }
 
   /** Once, and not before its beginning is met in a text. */
@@ -33,4 +43,10 @@ export class Word {
     this.#hash = new Hashes(form).long(0, this.#span)
     return this.#span
   }
+}
+
+function sumsOf(text: string): Int32Array {
+  const sums = new Int32Array(text.length + 1)
+  for (let at = 0; at < text.length; at++) sums[at + 1] = summed(sums[at]!, text.charCodeAt(at))
+  return sums
 }

@@ -4,12 +4,16 @@ import type { RawData, WebSocket } from 'ws'
 import type { Principal } from '../access/principal.ts'
 import type { AppContext } from '../context.ts'
 import { illFormedTexts } from '../problems.ts'
+import { Asking } from './asking.ts'
 import { withoutValues } from './bare.ts'
+import type { Channel } from './channel.ts'
+import { ChatFollowers } from './chat-followers.ts'
 import { decodeFrame, encode, InvalidFrame, type Mode, mayBeIllFormed } from './codec.ts'
 import { dispatch } from './dispatch.ts'
 import { Followers } from './followers.ts'
 import { KeepAlive, type SocketTimes } from './keep-alive.ts'
 import { Lanes } from './lanes.ts'
+import { Subscriptions } from './subscriptions.ts'
 
 /** Above this many bytes in the outbound buffer provisional frames are dropped, followers wait, and nothing more is read. */
 const HIGH_WATER_BYTES = 8 * 1024 * 1024
@@ -26,7 +30,11 @@ interface Incoming {
 export class Connection {
   readonly app: AppContext
   readonly followers: Followers
+  readonly subscriptions: Subscriptions
+  readonly chats: ChatFollowers
+  readonly asking = new Asking()
   readonly lanes = new Lanes()
+  readonly #channel: Channel
   #principal: Principal
   readonly #ws: WebSocket
   readonly #times: SocketTimes
@@ -34,15 +42,20 @@ export class Connection {
   #mode: Mode = 'binary'
   readonly #inbox: Incoming[] = []
   #taking = false
+  #draining: Promise<void> | null = null
   #windowStart = 0
   #windowCount = 0
 
-  constructor(ws: WebSocket, app: AppContext, principal: Principal, times: SocketTimes) {
+  constructor(ws: WebSocket, app: AppContext, principal: Principal, times: SocketTimes, channel: Channel) {
+    this.#channel = channel
+    if (channel.text_only) this.#mode = 'text'
     this.#ws = ws
     this.#times = times
     this.app = app
     this.#principal = principal
     this.followers = new Followers(this)
+    this.subscriptions = new Subscriptions(this)
+    this.chats = new ChatFollowers(this)
     const keepAlive = new KeepAlive(ws, (frame) => this.send(frame), app.platform, times)
     ws.on('message', (data, binary) => this.#receive(data, binary))
     // A peer that does not read gets no more of them: they would pile up. It may be answered the last ping alone (RFC 6455, section 5.5.3).
@@ -97,8 +110,16 @@ export class Connection {
     return this.#ws.bufferedAmount > HIGH_WATER_BYTES
   }
 
-  /** Waits until the peer has taken enough. One that does not in time is disconnected; its jobs run on. */
-  async drained(): Promise<void> {
+  /** Waits until the peer has taken enough, with all that do: they go on in the order in which they came. */
+  drained(): Promise<void> {
+    this.#draining ??= this.#drain().finally(() => {
+      this.#draining = null
+    })
+    return this.#draining
+  }
+
+  /** A peer that does not take enough in time is disconnected; its jobs run on. */
+  async #drain(): Promise<void> {
     const deadline = performance.now() + this.#times.drain_ms
     while (this.congested && !this.closed.aborted) {
       if (performance.now() > deadline) return this.#ws.close(GOING_AWAY, 'the client does not read')
@@ -117,8 +138,14 @@ export class Connection {
       if (this.#ws.readyState === this.#ws.CLOSED) {
         clearTimeout(cut)
         resolve()
-      } else void this.followers.finished().then(() => this.#ws.close(code, reason))
+      } else void this.#told().then(() => this.#ws.close(code, reason))
     })
+  }
+
+  async #told(): Promise<void> {
+    await this.followers.finished()
+    await this.subscriptions.finished()
+    await this.chats.finished()
   }
 
   /** Closes at once, and cuts the connection when the peer does not close in time. Its jobs run on. */
@@ -148,8 +175,9 @@ export class Connection {
 
   #take({ data, binary }: Incoming): void {
     try {
+      if (binary && this.#channel.text_only) throw new InvalidFrame('this socket takes JSON in text frames')
       const message = decodeFrame(data, binary)
-      dispatch(this, message, mayBeIllFormed(data, binary) ? illFormedTexts(message, '') : [])
+      dispatch(this.#channel, this, message, mayBeIllFormed(data, binary) ? illFormedTexts(message, '') : [])
     } catch (error) {
       if (error instanceof InvalidFrame) this.send({ error: 'invalid_frame', message: error.message })
       else this.app.log.error({ err: error }, 'a message could not be dispatched')

@@ -1,18 +1,19 @@
 // From a decoded message to its handler: unknown, malformed and planned commands get their defined answers here.
-import { type CommandInfo, commandManifest } from '../../generated/messages.ts'
-import { commandValidators } from '../../generated/validators.js'
+import type { CommandInfo } from '../../generated/messages.ts'
 import { errorBodies, type Problem, ServiceError, toServiceError } from '../errors.ts'
+import { inTime } from '../lifecycle/request-time.ts'
 import { logFailure } from '../log.ts'
 import { problemsOf } from '../problems.ts'
+import type { Channel } from './channel.ts'
+import { refuseTurn } from './chat-refusal.ts'
 import type { Peer } from './peer.ts'
 import { forbidden, type JobCommand, refuseJob } from './scopes.ts'
-import { handlers } from './ws.ts'
 
 type Message = Record<string, unknown>
-type Handler = (message: never, connection: Peer) => unknown
+type Handler = (message: never, connection: Peer, late?: AbortSignal) => unknown
 
 /** Carries out one message, where nothing was wrong with its texts. Nothing that it says closes the socket. */
-export function dispatch(connection: Peer, message: unknown, illFormed: readonly Problem[]): void {
+export function dispatch(channel: Channel, connection: Peer, message: unknown, illFormed: readonly Problem[]): void {
   if (!isRecord(message)) return invalidMessage(connection, 'A frame is one object.')
   if (message.command === undefined || message.command === null) {
     // A frame with a type is an answer or something newer than this server: nothing to say.
@@ -20,44 +21,73 @@ export function dispatch(connection: Peer, message: unknown, illFormed: readonly
     return invalidMessage(connection, 'A frame has a "command" or a "type".')
   }
   if (typeof message.command !== 'string') return invalidMessage(connection, '"command" is a string.')
-  const info = commandManifest.ws[message.command as keyof typeof commandManifest.ws]
-  if (info?.implementation !== 'implemented') return unknownCommand(connection, message)
-  const validate = commandValidators.ws[info.command]
+  const info = channel.commands[message.command]
+  if (!isServed(info, connection)) return unknownCommand(connection, message)
+  if (info.switch === 'sdk_lifecycle' && !connection.app.config.sdk_lifecycle) return switchedOff(connection, message)
+  const validate = channel.validators[info.command]!
   if (!validate(message)) return invalidCommand(connection, message, info.kind, problemsOf(validate.errors ?? []))
   if (illFormed.length > 0) return invalidCommand(connection, message, info.kind, illFormed)
-  const handler = handlers[info.command as keyof typeof handlers] as Handler
+  const handler = (channel.handlers as Readonly<Record<string, Handler>>)[info.command]!
+  // What is done to a thread waits for its turn there, and not here: `stop` goes before what waits.
   connection.lanes.run(jobIdOf(message), () => {
     const error = forbidden(connection.principal, info)
     if (error) return refuseCommand(connection, message, info, error)
-    return info.kind === 'rpc' ? answerRpc(connection, message, handler) : carryOut(connection, message, handler)
+    return info.kind === 'rpc' ? answerRpc(connection, message, handler) : carryOut(connection, message, info, handler)
   })
+}
+
+/** What is implemented, and with the preview what is planned and can be tried. */
+function isServed(info: CommandInfo | undefined, { app }: Peer): info is CommandInfo {
+  return info?.implementation === 'implemented' || (info?.preview === true && app.config.sdk_lifecycle_preview)
+}
+
+function switchedOff(connection: Peer, message: Message): void {
+  const error = new ServiceError('SDK_LIFECYCLE_DISABLED')
+  answerError(connection, message, error, error.publicMessage)
 }
 
 function refuseCommand(connection: Peer, message: Message, { kind }: CommandInfo, error: ServiceError): void {
   if (kind === 'job' && refuseJob(connection, message as unknown as JobCommand, error)) return
   // Of all jobs, whoever may see none has none. An error that names nothing would end the only run of its client.
   if (kind === 'job' && !hasRequestId(message)) return connection.send({ type: 'status', jobs: [] })
-  answerError(connection, message, error, error.publicMessage)
+  answerFault(connection, message, kind, error)
 }
 
-async function carryOut(connection: Peer, message: Message, handler: Handler): Promise<void> {
+/** To a command that is what its schema says. */
+function answerFault(connection: Peer, message: Message, kind: CommandInfo['kind'], error: ServiceError): void {
+  const { thread_id } = threadOf(message)
+  if (kind === 'chat' && thread_id !== undefined && !hasRequestId(message)) refuseTurn(connection, thread_id, error)
+  else answerError(connection, message, error, error.publicMessage)
+}
+
+async function carryOut(connection: Peer, message: Message, { kind }: CommandInfo, handler: Handler): Promise<void> {
   try {
     await handler(message as never, connection)
   } catch (thrown) {
     const error = toServiceError(thrown)
     logFault(connection, error, message)
-    answerError(connection, message, error, error.publicMessage)
+    answerFault(connection, message, kind, error)
   }
 }
 
 async function answerRpc(connection: Peer, message: Message, handler: Handler): Promise<void> {
+  let work = Promise.resolve<unknown>(null)
   try {
-    const result = await handler((message.data ?? {}) as never, connection)
+    const result = await inTime((late) => {
+      work = (async () => handler((message.data ?? {}) as never, connection, late))()
+      return work
+    })
     connection.send({ type: 'rpc_response', request_id: message.request_id, command: message.command, result })
+    connection.subscriptions.replied(result)
   } catch (thrown) {
     const error = toServiceError(thrown)
     logFault(connection, error, message)
     rpcError(connection, message, error)
+    // It may come yet, too late, or could not be sent.
+    work.then(
+      (result) => connection.subscriptions.unsent(result),
+      () => {},
+    )
   }
 }
 
@@ -92,7 +122,7 @@ function invalidCommand(connection: Peer, message: Message, kind: string, proble
 /** One `rpc_response` to whoever sent a request id, else a frame that only says what is wrong. */
 function answerError(connection: Peer, message: Message, error: ServiceError, text: string): void {
   if (hasRequestId(message)) rpcError(connection, message, error)
-  else connection.send({ type: 'error', message: text, command: message.command })
+  else connection.send({ type: 'error', message: text, command: message.command, ...threadOf(message) })
 }
 
 function logFault(connection: Peer, error: ServiceError, { command, request_id }: Message): void {
@@ -116,6 +146,13 @@ function idsOf(message: Message): { job_id?: string; request_id?: unknown } {
     ...(job_id !== null && job_id !== '' && job_id.isWellFormed() ? { job_id } : {}),
     ...(hasRequestId(message) ? { request_id: message.request_id } : {}),
   }
+}
+
+/** The thread that a message names, if it names one. */
+function threadOf({ data }: Message): { thread_id?: string } {
+  const thread_id = isRecord(data) ? data.thread_id : null
+  const isOne = typeof thread_id === 'string' && thread_id.length >= 1 && thread_id.length <= 512
+  return isOne && thread_id.isWellFormed() ? { thread_id } : {}
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -10,12 +10,15 @@ import { frameOf } from './frames.ts'
 
 type Detail = JobOptions['event_detail'] | 'ending'
 
+/** What a node does with its tools. */
+const TOOLS = ['tool_call_update', 'tool_result_update'] as const
+
 /** Frames that pass at each level of detail; what is not named here passes always. `ending` is for one who only waits for the end. */
 const DROPPED: Readonly<Record<Detail, ReadonlySet<JobFrame['type']>>> = {
   full: new Set(),
-  outputs: new Set(['node_update', 'node_progress', 'edge_update']),
-  terminal: new Set(['node_update', 'node_progress', 'edge_update', 'output_update', 'chunk', 'log_update']),
-  ending: new Set(['node_update', 'node_progress', 'edge_update', 'output_update', 'chunk', 'log_update']),
+  outputs: new Set(['node_update', 'node_progress', 'edge_update', ...TOOLS]),
+  terminal: new Set(['node_update', 'node_progress', 'edge_update', 'output_update', 'chunk', 'log_update', ...TOOLS]),
+  ending: new Set(['node_update', 'node_progress', 'edge_update', 'output_update', 'chunk', 'log_update', ...TOOLS]),
 }
 
 interface FollowOptions {
@@ -112,16 +115,21 @@ export class Followers {
     this.#running.delete(job_key)
   }
 
+  /** What has to come first: an answer about the job, or the peer, which has not taken enough. */
+  #obstacle(job_id: string): Promise<void> | null {
+    const held = this.#held.get(job_id)
+    if (held) return held
+    return this.#connection.congested ? this.#connection.drained() : null
+  }
+
   async #pump(row: JobTable, detail: Detail, items: AsyncIterable<FeedItem>, signal: AbortSignal): Promise<void> {
     const connection = this.#connection
     for await (const item of items) {
       const frame = item.frame ?? (item.event && frameOf(row, item.event, connection.app))
       if (!frame || !passes(frame, detail)) continue
-      if (connection.congested) {
-        if (isProvisional(item)) continue
-        await connection.drained()
-      }
-      await this.#held.get(row.id)
+      if (connection.congested && isProvisional(item)) continue
+      // Looked at again right before it is sent: others that waited as well may have taken the room.
+      for (let wait = this.#obstacle(row.id); wait && !signal.aborted; wait = this.#obstacle(row.id)) await wait
       // Whoever replaced this loop has told of the item already.
       if (signal.aborted) return
       connection.send(frame, item.frame !== null)

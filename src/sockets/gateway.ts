@@ -6,6 +6,8 @@ import { type RequestFacts, requestFacts } from '../access/facts.ts'
 import type { Principal } from '../access/principal.ts'
 import type { Cause, Verdict } from '../access/verdict.ts'
 import type { AppContext } from '../context.ts'
+import type { Channel } from './channel.ts'
+import { channelAt } from './channels.ts'
 import { Connection } from './connection.ts'
 import { SOCKET_TIMES, type SocketTimes } from './keep-alive.ts'
 import { type RefusalStatus, refuse } from './refusal.ts'
@@ -76,12 +78,13 @@ export class Gateway {
       else this.#told(upgrade, refusal.reason, refusal.cause)
       return this.#refuse(socket, unavailable ? UNAVAILABLE : '401 Unauthorized')
     }
-    if (facts.path !== '/ws') return this.#refuse(socket, '404 Not Found')
+    const channel = channelAt(facts.path)
+    if (!channel) return this.#refuse(socket, '404 Not Found')
     if (this.#app.jobs.draining) return this.#refuse(socket, UNAVAILABLE)
     if (!isHandshake(request)) return this.#malformed(socket, request)
     this.#sockets.handleUpgrade(request, socket, head, (ws) => {
       this.#others.delete(socket)
-      this.#open(ws, facts, principal)
+      this.#open(ws, facts, principal, channel)
     })
   }
 
@@ -103,8 +106,8 @@ export class Gateway {
     refuse(socket, status, this.#times.linger_ms, headers)
   }
 
-  #open(ws: WebSocket, facts: RequestFacts, principal: Principal): void {
-    const connection = new Connection(ws, this.#app, principal, this.#times)
+  #open(ws: WebSocket, facts: RequestFacts, principal: Principal, channel: Channel): void {
+    const connection = new Connection(ws, this.#app, principal, this.#times, channel)
     this.#connections.add(connection)
     const forget = this.#app.rechecks.watch(facts, principal, {
       renewed: (now) => connection.authorise(now),
@@ -114,6 +117,7 @@ export class Gateway {
       forget()
       this.#connections.delete(connection)
     })
+    channel.opened?.(connection)
   }
 
   /** Closes every connection with 1012 and waits until they are gone, as long as a goodbye may take. */

@@ -1,6 +1,7 @@
 // The outputs of a job as they stand, for a socket that comes back.
 import type { AppContext } from '../context.ts'
 import { jobEventsOfType } from '../db/job-events.ts'
+import { trimmedOutputs } from '../db/job-trimming.ts'
 import type { JobTable } from '../db/schema.ts'
 import { scopedKey } from '../db/scope.ts'
 import type { Redactor } from '../redaction/redactor.ts'
@@ -13,7 +14,8 @@ interface OutputPayload {
 
 /**
  * The outputs that have an event after `told`, each with its whole value so far: of a streamed text the text, joined, in
- * which a secret may stand whole that came in pieces; of another stream the list of its items.
+ * which a secret may stand whole that an earlier version stored in pieces; of another stream the list of its items. Outputs whose first values are not kept any
+ * more are left out: the end of the job tells them whole.
  */
 export function changedOutputs(
   app: AppContext,
@@ -22,7 +24,8 @@ export function changedOutputs(
 ): { output_name: string; value: unknown }[] {
   const later = payloadsAfter(app, row, told)
   if (later.length === 0) return []
-  const changed = new Set(later.map(({ output_name }) => output_name))
+  const trimmed = new Set(app.store.read((tx) => trimmedOutputs(tx, row.key)).map(({ output_name }) => output_name))
+  const changed = new Set(later.map(({ output_name }) => output_name).filter((name) => !trimmed.has(name)))
   const values = new Map<string, unknown[]>()
   for (const { output_name, value, asset } of told === 0 ? later : payloadsAfter(app, row, 0)) {
     // Beside an asset the value says more of it; events that were stored earlier have the asset alone.

@@ -10,7 +10,7 @@ type Reads = Pick<
 >
 
 export const reads: Reads = {
-  list_workflows: (data, { app, principal }) => app.workflows.list(principal, data),
+  list_workflows: (data, { app, principal }) => app.workflows.list(principal, { ...data, cursor_at: '/data/cursor' }),
 
   get_workflow: (data, { app, principal }) => app.workflows.get(principal, data.id).record,
 

@@ -1,0 +1,83 @@
+// Faults in what a connection brings: whoever is owed an answer gets one, made by whoever reads the body, and then the connection ends.
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { ServiceError } from '../errors.ts'
+
+type Tell = (error: ServiceError) => void
+
+const broken = new WeakMap<IncomingMessage, ServiceError>()
+const listening = new WeakMap<IncomingMessage, Tell[]>()
+
+/** Tells whoever reads a body that nothing more will come of it; at once where that is known. */
+export function whenBroken(request: IncomingMessage, tell: Tell): void {
+  const error = broken.get(request)
+  if (error) tell(error)
+  else listening.set(request, [...(listening.get(request) ?? []), tell])
+}
+
+function breakBody(request: IncomingMessage, error: ServiceError): void {
+  broken.set(request, error)
+  for (const tell of listening.get(request) ?? []) tell(error)
+}
+
+/** What Node's parser says of a body. */
+function faultOf(code: string): ServiceError {
+  if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW')
+    return new ServiceError('REQUEST_TOO_LARGE', { message: 'The pieces of the body say too much besides it.' })
+  const message = code === 'HPE_INVALID_EOF_STATE' ? 'was cut off' : 'is not what its transfer coding says'
+  return new ServiceError('INVALID_REQUEST', { message: `/body: ${message}`, problems: [{ path: '/body', message }] })
+}
+
+interface Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  /** Answers that the connection owes, this one included. */
+  owed: number
+}
+
+/** What each connection was asked last, and what becomes of it where it brings something that is no HTTP. */
+export class Exchanges {
+  readonly #last = new WeakMap<Socket, Exchange>()
+  readonly #ending = new WeakSet<Socket>()
+
+  constructor(server: Server) {
+    server.on('request', (request, response) => {
+      const { socket } = request
+      this.#last.set(socket, { request, response, owed: (this.#last.get(socket)?.owed ?? 0) + 1 })
+      response.once('close', () => this.#answered(socket))
+    })
+  }
+
+  owes(socket: Socket): boolean {
+    return (this.#last.get(socket)?.owed ?? 0) > 0
+  }
+
+  /** Whether a fault is taken care of. Those of a head that nobody was told of are Node's to answer, and so is silence. */
+  settle({ code }: NodeJS.ErrnoException, socket: Socket): boolean {
+    const last = this.#last.get(socket)
+    if (!last || !code?.startsWith('HPE_')) return false
+    if (this.#ending.has(socket)) return true
+    this.#ending.add(socket)
+    const { request, response } = last
+    if (!closeBehind(response, socket)) socket.destroy()
+    else if (!request.complete) breakBody(request, faultOf(code))
+    return true
+  }
+
+  /** What nothing is left to come of is forgotten: a connection may stay for long. */
+  #answered(socket: Socket): void {
+    const last = this.#last.get(socket)
+    if (!last) return
+    last.owed -= 1
+    if (last.owed === 0 && last.request.complete) this.#last.delete(socket)
+  }
+}
+
+/** Ends a connection with an answer, begun or not; false for one in the middle of which it is. */
+function closeBehind(response: ServerResponse, socket: Socket): boolean {
+  if (!response.headersSent) response.shouldKeepAlive = false
+  else if (!response.writableEnded) return false
+  else if (response.closed) socket.destroySoon()
+  else response.once('close', () => socket.destroySoon())
+  return true
+}

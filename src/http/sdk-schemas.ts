@@ -1,0 +1,28 @@
+// Operations of the tag `sdk` that give the publication of the lifecycle profile. The profile's switch does not concern them.
+import type { OperationHandler, OperationReply } from '../../generated/operations.ts'
+import type { LifecycleIndex } from '../../generated/types.ts'
+import { ServiceError } from '../errors.ts'
+import { published, publishedIndex } from './published.ts'
+import { jsonText } from './reply.ts'
+import type { RequestContext } from './request.ts'
+
+type FileReply = Extract<OperationReply<'getLifecycleSchemaFile'>, { status: 200; content_type?: never }>
+
+export const sdkSchemas: {
+  listLifecycleSchemas: OperationHandler<'listLifecycleSchemas', RequestContext>
+  getLifecycleSchemaFile: OperationHandler<'getLifecycleSchemaFile', RequestContext>
+} = {
+  async listLifecycleSchemas({ headers: asked }) {
+    const { text, headers } = await publishedIndex(asked['if-none-match'])
+    return text === null ? { status: 304, headers } : { ...jsonText<LifecycleIndex, 200>(200, text), headers }
+  },
+
+  async getLifecycleSchemaFile({ path, headers: asked }) {
+    const file = await published(path.name, asked['if-none-match'])
+    if (!file) throw new ServiceError('NOT_FOUND')
+    const { text, content_type, headers } = file
+    if (text === null) return { status: 304, headers }
+    if (content_type !== 'application/json') return { status: 200, content_type: 'text/plain', body: text, headers }
+    return { ...jsonText<FileReply['body'], 200>(200, text), headers }
+  },
+}

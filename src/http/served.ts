@@ -1,0 +1,17 @@
+// Which operations this server serves, and which of them its operator has switched off.
+import { type OperationInfo, operationManifest } from '../../generated/operations.ts'
+import type { Config } from '../config.ts'
+
+type Switches = Pick<Config, 'sdk_lifecycle' | 'sdk_lifecycle_preview'>
+
+/** What is implemented, and with the preview what is planned and can be tried. Anything else answers as an unknown path does. */
+export function servedOperations({ sdk_lifecycle_preview }: Switches): OperationInfo[] {
+  return operationManifest.filter(
+    ({ implementation, preview }) => implementation === 'implemented' || (preview && sdk_lifecycle_preview),
+  )
+}
+
+/** Whether an operation that is served answers `SDK_LIFECYCLE_DISABLED` to whoever may call it. */
+export function switchedOff(operation: OperationInfo, { sdk_lifecycle }: Switches): boolean {
+  return operation.switch === 'sdk_lifecycle' && !sdk_lifecycle
+}

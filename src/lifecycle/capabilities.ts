@@ -1,0 +1,66 @@
+// What this server can do, and the limits that it enforces: each number is taken from where it is kept.
+import type { Capabilities } from '../../generated/types.ts'
+import type { Config } from '../config.ts'
+import type { NodeRegistry } from '../engine/node-type.ts'
+import { MAX_JOB_EVENTS } from '../events/retained.ts'
+import { LARGEST_INLINE } from '../jobs/publisher.ts'
+import { IDEMPOTENCY_RETENTION_SECONDS } from '../jobs/service.ts'
+import { registryRevision } from '../nodes/revision.ts'
+import type { Platform } from '../platform.ts'
+import { version } from '../version.ts'
+import { MOST_INTERFACES } from '../workflows/summaries.ts'
+import { REQUEST_TIMEOUT_SECONDS } from './request-time.ts'
+
+interface Parts {
+  readonly config: Config
+  readonly platform: Platform
+  readonly registry: NodeRegistry
+}
+
+/** The same for every caller. */
+export function capabilitiesOf({ config, platform, registry }: Parts): Capabilities {
+  return {
+    protocol_version: '1',
+    server_version: version,
+    server_time: platform.timestamp(),
+    supported_encodings: ['messagepack', 'json-text'],
+    default_encoding: 'messagepack',
+    profiles: profilesOf(config),
+    registry_revision: registryRevision(registry),
+    auth_modes: trustsPlaces(config) ? ['trusted_local', 'bearer'] : ['bearer'],
+    asset_uri_schemes: ['asset://', '/api/storage/'],
+    execution_options: {
+      persistence: ['job', 'session'],
+      event_detail: ['full', 'outputs', 'terminal'],
+      asset_persistence: ['auto', 'temporary'],
+      defaults: { persistence: 'job', event_detail: 'full', asset_persistence: 'temporary' },
+    },
+    limits: {
+      max_rpc_batch: MOST_INTERFACES,
+      max_inline_bytes: LARGEST_INLINE,
+      max_upload_bytes: config.max_upload_bytes,
+      max_temporary_bytes_per_user: config.max_temporary_bytes_per_user || null,
+      max_queued_jobs: config.max_queued_jobs,
+      max_job_event_replay: MAX_JOB_EVENTS,
+      request_timeout_seconds: REQUEST_TIMEOUT_SECONDS,
+      idempotency_retention_seconds: IDEMPOTENCY_RETENTION_SECONDS,
+    },
+  }
+}
+
+function profilesOf({ sdk_lifecycle, sdk_lifecycle_preview }: Config): Capabilities['profiles'] {
+  const switched = sdk_lifecycle ? 'available' : 'disabled'
+  return {
+    discovery: 'available',
+    execution: 'available',
+    preflight: switched,
+    model_catalog: 'available',
+    temporary_asset_upload: switched,
+    jobs: sdk_lifecycle_preview ? switched : 'unavailable',
+  }
+}
+
+/** Whether there is a place from which callers need no credential. */
+function trustsPlaces({ trust_localhost, trust_local_networks }: Config): boolean {
+  return trust_localhost || trust_local_networks.length > 0
+}

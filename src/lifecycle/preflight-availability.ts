@@ -1,0 +1,157 @@
+// Level `availability`: everything that a run requires, looked for without changing anything, and what it would cost.
+import type { ExecutionTarget, PreflightCost } from '../../generated/types.ts'
+import type { Scope } from '../db/scope.ts'
+import type { Log } from '../log.ts'
+import { keyCure } from '../models/provider-error.ts'
+import { type AssetSource, requireAssets } from './preflight-assets.ts'
+import type { Family } from './preflight-calls.ts'
+import { type CallsOf, costOf } from './preflight-cost.ts'
+import { type CredentialSource, Credentials } from './preflight-credentials.ts'
+import type { Inputs } from './preflight-issues.ts'
+import type { ModelNeed } from './preflight-model.ts'
+import { ModelLook, type ModelTools } from './preflight-models.ts'
+import { type Needy, needsOf } from './preflight-needs.ts'
+import type { Looked, Runtime } from './preflight-probes.ts'
+import { References } from './preflight-references.ts'
+import { type Requirement, Requirements, type Told, told } from './preflight-requirements.ts'
+import { targetRequirement } from './preflight-target.ts'
+import type { Turns } from './preflight-turns.ts'
+
+export interface AvailabilityTools extends ModelTools {
+  readonly log: Log
+  readonly credentials: CredentialSource
+  /** The same for what providers of models are asked with: the operator may have set it for all. */
+  readonly provider_credentials: CredentialSource
+  readonly assets: AssetSource
+  readonly runtimes: ReadonlyMap<string, Runtime>
+  /** Where this server is reached. */
+  publicUrl(): string
+}
+
+export interface Asked {
+  readonly owner: Scope
+  readonly family: Family
+  readonly inputs: Inputs
+  readonly target: ExecutionTarget
+  readonly turns: Turns
+}
+
+export interface Availability extends Told {
+  readonly cost: PreflightCost | null
+}
+
+/** Looks at everything at the same time. @throws SERVICE_UNAVAILABLE where nobody waits for it any more */
+export async function availabilityOf(tools: AvailabilityTools, asked: Asked): Promise<Availability> {
+  const { owner, family, turns } = asked
+  const into = new Requirements()
+  const nodes = await needsOf(family, turns)
+  const credentials = new Credentials(tools.credentials, owner)
+  const models = new ModelLook(tools, new Credentials(tools.provider_credentials, owner, keyCure))
+  const needed = nodes.flatMap(modelNeeds)
+  await Promise.all([
+    models.ask(needed),
+    requireRuntimes(tools, nodes, into),
+    referencesOf(tools, asked, nodes).then((found) =>
+      requireAssets({ source: tools.assets, log: tools.log, turns }, owner, found, into),
+    ),
+  ])
+  for (const node of nodes) {
+    if (turns.over) await turns.next()
+    requireOf(node, { models, credentials, into })
+  }
+  const target = targetRequirement(asked.target)
+  if (target) into.add(target)
+  return { ...told(into.sorted()), cost: costOf(family, callsOf(nodes, models)) }
+}
+
+function callsOf(nodes: readonly Needy[], models: ModelLook): CallsOf {
+  const units = Map.groupBy(nodes, ({ unit }) => unit)
+  const needs = new Map(
+    [...units].map(([unit, own]) => [unit, new Map(own.map((node) => [node.view.id, modelNeeds(node)]))]),
+  )
+  return (unit, id) => (needs.get(unit)?.get(id) ?? []).map((need) => models.call(need))
+}
+
+function modelNeeds({ needs }: Needy): ModelNeed[] {
+  return needs.filter((need) => need.kind === 'model')
+}
+
+interface Parts {
+  readonly models: ModelLook
+  readonly credentials: Credentials
+  readonly into: Requirements
+}
+
+/** What needs no looking for, or was looked for already. */
+function requireOf({ view, place, needs }: Needy, { models, credentials, into }: Parts): void {
+  const details = { node_ids: [place] }
+  if (!view.type) into.add(nodePack(view.node_type, place))
+  for (const need of needs) {
+    if (need.kind === 'model') models.require(need, place, into)
+    else if (need.kind === 'credential') into.add(credentials.requirement(need.name, details))
+    else if (need.kind === 'approval') into.add(approval(need.name, place))
+  }
+}
+
+function nodePack(node_type: string, place: string): Requirement {
+  const namespace = node_type.split('.')[0] || node_type || '(none)'
+  const message = 'This server does not have all node types of this namespace that the workflow uses.'
+  const common = { kind: 'node_pack', id: namespace, name: namespace, blocking: true } as const
+  return { ...common, status: 'missing', message, details: { node_ids: [place] } }
+}
+
+/** Nobody knows before whether somebody will consent, and the run need not wait for that to begin. */
+function approval(name: string, place: string): Requirement {
+  const message = 'Somebody has to approve while it runs.'
+  const common = { kind: 'approval', id: place, name: name === '' ? place : name, blocking: false } as const
+  return { ...common, status: 'unknown', message, details: { node_ids: [place] } }
+}
+
+const NO_RUNTIME: Readonly<Record<Exclude<Looked<unknown>['kind'], 'known'>, string>> = {
+  late: 'The runtime did not answer in time.',
+  failed: 'The runtime could not be looked at.',
+}
+
+async function requireRuntimes(
+  { runtimes, probes }: AvailabilityTools,
+  nodes: readonly Needy[],
+  into: Requirements,
+): Promise<void> {
+  const needed = nodes.flatMap(({ view, place }) =>
+    (view.type?.required_runtimes ?? []).map((name) => ({ name, place })),
+  )
+  const looks = [...Map.groupBy(needed, ({ name }) => name)].map(async ([name, uses]) => {
+    const runtime = runtimes.get(name)
+    const common = { kind: 'runtime', id: name, name: runtime?.title ?? name, blocking: true } as const
+    const found = await stateOf(runtime, (one) => probes.runtime(one))
+    for (const { place } of uses) into.add({ ...common, ...found, details: { node_ids: [place] } })
+  })
+  await Promise.all(looks)
+}
+
+async function stateOf(
+  runtime: Runtime | undefined,
+  look: (runtime: Runtime) => Promise<Looked<Requirement['status']>>,
+): Promise<Pick<Requirement, 'status' | 'message'>> {
+  if (!runtime) return { status: 'missing', message: 'This server does not have it.' }
+  const looked = await look(runtime)
+  if (looked.kind === 'known') return { status: looked.value, message: null }
+  return { status: 'unknown', message: NO_RUNTIME[looked.kind] }
+}
+
+/** In what the run is given, and in the nodes' own values. A default that is not used is not looked at, and streams have none. */
+async function referencesOf(
+  { publicUrl }: AvailabilityTools,
+  { inputs, turns }: Asked,
+  nodes: readonly Needy[],
+): Promise<References> {
+  const found = new References(publicUrl(), turns)
+  await found.collect(inputs)
+  for (const { view, unit, needs } of nodes) {
+    for (const need of needs) if (need.kind === 'asset') found.add(need.reference)
+    const { name, stream, value } = view.data
+    if (view.type?.role !== 'input') await found.collect(view.data)
+    else if (stream !== true && !unit.covered.has(String(name))) await found.collect(value)
+  }
+  return found
+}

@@ -1,0 +1,60 @@
+// Whether the secrets that a run needs are there for whoever would run it. Values are looked at here, and go to nobody but a provider's probe.
+import type { Scope } from '../db/scope.ts'
+import { NodeError } from '../engine/node-error.ts'
+import type { Requirement } from './preflight-requirements.ts'
+
+export interface CredentialSource {
+  /** Null where there is none of that name. @throws NodeError where there is one that cannot be read */
+  value(owner: Scope, name: string): string | null
+}
+
+/** A value, null where there is none, false where it is stored and cannot be read. */
+type Seen = string | null | false
+
+/** The secrets of one preflight: each is opened once, however many nodes need it. */
+export class Credentials {
+  readonly #source: CredentialSource
+  readonly #owner: Scope
+  readonly #cure: (name: string) => string
+  readonly #seen = new Map<string, Seen>()
+
+  /** `cure` says how one that is missing comes to be there. */
+  constructor(source: CredentialSource, owner: Scope, cure = (name: string) => `Set the secret ${name}.`) {
+    this.#source = source
+    this.#owner = owner
+    this.#cure = cure
+  }
+
+  /** The value, or null where there is none that can be used. */
+  value(name: string): string | null {
+    return this.#look(name) || null
+  }
+
+  requirement(name: string, details: Record<string, unknown>): Requirement {
+    const seen = this.#look(name)
+    const common = { kind: 'credential', id: name, name: `Secret ${name}`, blocking: true, details } as const
+    if (seen === null) return { ...common, status: 'missing', message: this.#cure(name) }
+    if (seen === false) {
+      return { ...common, status: 'unavailable', message: `The secret ${name} cannot be read any more. Set it again.` }
+    }
+    return { ...common, status: 'available', message: null }
+  }
+
+  #look(name: string): Seen {
+    let seen = this.#seen.get(name)
+    if (seen === undefined) {
+      seen = this.#open(name)
+      this.#seen.set(name, seen)
+    }
+    return seen
+  }
+
+  #open(name: string): Seen {
+    try {
+      return this.#source.value(this.#owner, name)
+    } catch (error) {
+      if (error instanceof NodeError) return false
+      throw error
+    }
+  }
+}

@@ -1,0 +1,114 @@
+// References to assets, and to bundled files, in values, however deep they lie: structured ids, and texts that are, or hold, the address of one.
+import { PACKAGES } from '../assets/packages.ts'
+import type { Turns } from './preflight-turns.ts'
+
+/** So many different references are looked up for one preflight. */
+export const MOST_REFERENCES = 10_000
+/** So many values are looked at before others may have their turn. */
+const VALUES_AT_ONCE = 1_000
+/** So many references inside of a text. */
+const MATCHES_AT_ONCE = 100
+
+const SCHEME = 'asset://'
+const STORAGE = '/api/storage/'
+const PLACES = [SCHEME, STORAGE, PACKAGES]
+/** Inside of a longer text. What stands before it must not make it a part of another address. */
+const INSIDE = /(?<![\w.:/~%-])(?:asset:\/\/|\/api\/(?:storage|assets\/packages)\/)[\w.~%/-]{1,2048}/g
+
+/** The references of one run, each once; true where a run cannot do without it. */
+export class References {
+  readonly found = new Map<string, boolean>()
+  /** Whether there were more than are looked up. */
+  overflowing = false
+  readonly #ownUrl: string
+  readonly #turns: Turns
+  #seen = 0
+
+  /** `ownUrl` is where this server is reached: its addresses mean the same with it and without. */
+  constructor(ownUrl: string, turns: Turns) {
+    this.#turns = turns
+    this.#ownUrl = ownUrl.replace(/\/+$/, '')
+  }
+
+  /** What is no address of an asset at all is kept as it is: nothing will be found there. */
+  add(reference: string, blocking = true): void {
+    const canonical = canonicalReference(reference.trim(), this.#ownUrl) ?? (reference || '(none)')
+    const known = this.found.get(canonical)
+    if (known === undefined && this.found.size >= MOST_REFERENCES) this.overflowing = true
+    else this.found.set(canonical, known === true || blocking)
+  }
+
+  /** Finds all in a value. It is walked without recursion: it may be nested as deep as its writer liked. */
+  async collect(value: unknown): Promise<void> {
+    const open: unknown[] = [value]
+    while (open.length > 0) {
+      if (++this.#seen % VALUES_AT_ONCE === 0 && this.#turns.over) await this.#turns.next()
+      const one = open.pop()
+      if (typeof one !== 'string') this.#look(one, open)
+      else if (PLACES.some((place) => one.includes(place))) await this.#text(one)
+    }
+  }
+
+  #look(value: unknown, open: unknown[]): void {
+    if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return
+    if (Array.isArray(value)) {
+      for (const item of value) open.push(item)
+      return
+    }
+    for (const [key, member] of Object.entries(value)) {
+      if (key !== 'asset_id' || typeof member !== 'string') open.push(member)
+      else if (member !== '') this.add(member.startsWith(SCHEME) ? member : `${SCHEME}${member}`)
+    }
+  }
+
+  /** A text that is nothing but a reference stands for its asset. One that mentions some may be meant as a text: it is no reason not to run. */
+  async #text(text: string): Promise<void> {
+    const whole = text.trim()
+    if (!/\s/.test(whole) && canonicalReference(whole, this.#ownUrl) !== null) return this.add(whole)
+    for (const [match] of text.matchAll(INSIDE)) {
+      this.add(withoutMarks(match), false)
+      if (++this.#seen % MATCHES_AT_ONCE === 0 && this.#turns.over) await this.#turns.next()
+    }
+  }
+}
+
+/** Full stops and dashes at the end are the sentence's. A regular expression would begin anew at each of those that stand inside. */
+function withoutMarks(match: string): string {
+  let end = match.length
+  while (end > 0 && (match[end - 1] === '.' || match[end - 1] === '-')) end--
+  return match.slice(0, end)
+}
+
+/**
+ * `asset://<id>`, `/api/storage/<key>` or `/api/assets/packages/<path>`, the key and the path decoded and without a query; null for
+ * anything else.
+ */
+export function canonicalReference(text: string, ownUrl: string): string | null {
+  if (text.startsWith(SCHEME)) return text.length > SCHEME.length ? text : null
+  const path = ownUrl !== '' && text.startsWith(`${ownUrl}/`) ? text.slice(ownUrl.length) : text
+  const place = [STORAGE, PACKAGES].find((one) => path.startsWith(one))
+  if (place === undefined) return null
+  const key = decoded(path.slice(place.length).replace(/[?#].*$/s, ''))
+  return key === '' ? null : `${place}${key}`
+}
+
+export function assetIdOf(canonical: string): string | null {
+  return canonical.startsWith(SCHEME) ? canonical.slice(SCHEME.length) : null
+}
+
+export function storageKeyOf(canonical: string): string | null {
+  return canonical.startsWith(STORAGE) ? canonical.slice(STORAGE.length) : null
+}
+
+/** The path of a bundled file among the packages. */
+export function bundledPathOf(canonical: string): string | null {
+  return canonical.startsWith(PACKAGES) ? canonical.slice(PACKAGES.length) : null
+}
+
+function decoded(key: string): string {
+  try {
+    return decodeURIComponent(key)
+  } catch {
+    return key
+  }
+}

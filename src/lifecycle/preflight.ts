@@ -1,0 +1,129 @@
+// Preflight: whether a run could be started, what it needs and what it would cost. It changes nothing, and nothing that it asks costs anything.
+import type { ExecutionTarget, PreflightIssue, PreflightRequest, PreflightSummary } from '../../generated/types.ts'
+import type { Scope } from '../db/scope.ts'
+import type { NodeRegistry } from '../engine/node-type.ts'
+import { ServiceError } from '../errors.ts'
+import type { Purse } from '../models/purse.ts'
+import type { RunnableWorkflow, WorkflowService } from '../workflows/service.ts'
+import { type Availability, type AvailabilityTools, availabilityOf } from './preflight-availability.ts'
+import { budgetIssues } from './preflight-budget.ts'
+import { exploreCalls } from './preflight-calls.ts'
+import {
+  errorIssue,
+  etagIssues,
+  graphIssues,
+  type Inputs,
+  Issues,
+  inputIssues,
+  warningIssue,
+} from './preflight-issues.ts'
+import { isMet } from './preflight-requirements.ts'
+import { HERE, QUEUE_FULL, type TargetJobs, targetIssues } from './preflight-target.ts'
+import { Turns } from './preflight-turns.ts'
+
+export interface PreflightTools extends AvailabilityTools {
+  readonly workflows: Pick<WorkflowService, 'runnable'>
+  readonly registry: NodeRegistry
+  readonly jobs: TargetJobs & { readonly draining: boolean }
+  readonly budgets: { ahead(owner: Scope): readonly Purse[] }
+}
+
+/** One request, with what its absent properties mean. */
+interface Check {
+  readonly owner: Scope
+  readonly found: RunnableWorkflow
+  readonly level: PreflightSummary['level']
+  readonly etag: string | null
+  readonly inputs: Inputs
+  readonly target: ExecutionTarget
+}
+
+/** No workflow has it: to look for it is to find nothing, in as many steps as any other. */
+const NO_WORKFLOW = ''
+
+export class Preflight {
+  readonly #tools: PreflightTools
+
+  constructor(tools: PreflightTools) {
+    this.#tools = tools
+  }
+
+  /**
+   * The whole answer, for whoever only asks.
+   * @throws WORKFLOW_NOT_FOUND; PREFLIGHT_LEVEL_UNAVAILABLE for `execution` where the server takes no more runs; SERVICE_UNAVAILABLE
+   * where `signal` aborts
+   */
+  async report(owner: Scope, request: PreflightRequest, signal: AbortSignal): Promise<PreflightSummary> {
+    const check = this.#read(owner, request)
+    if (check.level === 'execution' && this.#tools.jobs.draining) throw new ServiceError('PREFLIGHT_LEVEL_UNAVAILABLE')
+    return this.#summary(check, signal, () => true)
+  }
+
+  /**
+   * The same before a submission, which is refused in its own words where the queue is full or the server takes no more runs: neither is
+   * looked at here.
+   * @throws WORKFLOW_NOT_FOUND; SERVICE_UNAVAILABLE where `signal` aborts
+   */
+  async check(owner: Scope, request: PreflightRequest, signal: AbortSignal): Promise<PreflightSummary> {
+    return this.#summary(this.#read(owner, request), signal, ({ code }) => code !== QUEUE_FULL)
+  }
+
+  #read(owner: Scope, request: PreflightRequest): Check {
+    const { workflow_id, workspace_id, level, workflow_etag, inputs, execution_target } = request
+    const elsewhere = (workspace_id ?? owner.workspace_id) !== owner.workspace_id
+    return {
+      owner,
+      found: this.#tools.workflows.runnable(owner, elsewhere ? NO_WORKFLOW : workflow_id),
+      level: level ?? 'static',
+      etag: workflow_etag ?? null,
+      inputs: inputs ?? {},
+      target: execution_target ?? HERE,
+    }
+  }
+
+  async #summary(
+    check: Check,
+    signal: AbortSignal,
+    counts: (issue: PreflightIssue) => boolean,
+  ): Promise<PreflightSummary> {
+    const { owner, found, level, inputs, target } = check
+    const [issues, turns] = [new Issues(), new Turns(signal)]
+    this.#addOwn(check, issues)
+    const family = await exploreCalls(this.#tools, { owner, inputs, ...found }, issues, turns)
+    const asked = { owner, family, inputs, target, turns }
+    const available = level === 'static' ? NOT_LOOKED_AT : await availabilityOf(this.#tools, asked)
+    if (signal.aborted) throw new ServiceError('SERVICE_UNAVAILABLE')
+    if (level === 'execution') issues.addAll(this.#targetIssues(check).filter(counts))
+    issues.addAll(leftIssues(available))
+    issues.addAll(budgetIssues(available.cost, this.#tools.budgets.ahead(owner)))
+    return {
+      version: 1,
+      level,
+      workflow_id: found.workflow_id,
+      workflow_etag: found.compiled.etag,
+      runnable: !issues.hasErrors && available.requirements.every(isMet),
+      issues: issues.told(),
+      requirements: available.requirements,
+      cost: available.cost,
+    }
+  }
+
+  #addOwn({ found: { compiled }, etag, inputs }: Check, issues: Issues): void {
+    issues.addAll(etagIssues(compiled, etag))
+    issues.addAll(graphIssues(compiled))
+    issues.addAll(inputIssues(compiled, inputs))
+  }
+
+  #targetIssues({ owner, found, target }: Check): PreflightIssue[] {
+    return targetIssues(this.#tools.jobs, owner, found.workflow_id, target)
+  }
+}
+
+const NOT_LOOKED_AT: Availability = { requirements: [], left: 0, unmet: false, cost: null }
+
+/** That there were requirements which are not told: an error where a run could not do without one of them. */
+function leftIssues({ left, unmet }: Availability): PreflightIssue[] {
+  if (left === 0) return []
+  const text = `There are ${left} more requirements.`
+  return [unmet ? errorIssue('more_requirements', text) : warningIssue('more_requirements', text)]
+}

@@ -1,0 +1,161 @@
+// Submissions of the lifecycle profile: at most one job for each key, admitted by a preflight, for the workflow that the client has seen.
+// The order of the checks is the contract's: the key, the workflow, its etag, its graph, the preflight, the queue.
+import type {
+  CancelJobResponse,
+  PreflightRequest,
+  PreflightSummary,
+  SubmitJobRequest,
+  SubmitJobResponse,
+} from '../../generated/types.ts'
+import { type Scope, scopedKey } from '../db/scope.ts'
+import { ServiceError, toServiceError } from '../errors.ts'
+import type { JobHandle, JobService, Submission } from '../jobs/service.ts'
+import type { Log } from '../log.ts'
+import type { Redactor } from '../redaction/redactor.ts'
+import { runnablePlan } from '../workflows/invalid-graph.ts'
+import type { WorkflowService } from '../workflows/service.ts'
+import { keptPreflight } from './kept-preflight.ts'
+import { preflightFailed } from './preflight-failed.ts'
+import { shownPreflight } from './shown-preflight.ts'
+import { hashOf, type NormalisedSubmission, normalised } from './submission-hash.ts'
+
+export interface SubmissionParts {
+  readonly jobs: JobService
+  readonly workflows: WorkflowService
+  readonly preflight: {
+    /** @throws WORKFLOW_NOT_FOUND, SERVICE_UNAVAILABLE */
+    check(owner: Scope, request: PreflightRequest, signal: AbortSignal): Promise<PreflightSummary>
+  }
+  readonly redactor: Redactor
+  readonly log: Log
+}
+
+/** Where the request stood, for the paths of problems, and what ends the interest in it. */
+export interface Door {
+  readonly at: string
+  readonly signal: AbortSignal
+}
+
+/** No workflow has it: to look for it is to find nothing, in as many steps as any other. */
+const NO_WORKFLOW = ''
+
+/**
+ * The job of a submission, once it is stored together with its key and its preflight: a new one, or the one that an equivalent request under
+ * the same key has led to.
+ * @throws IDEMPOTENCY_CONFLICT, WORKFLOW_NOT_FOUND, WORKFLOW_REVISION_CONFLICT, INVALID_WORKFLOW_GRAPH, PREFLIGHT_FAILED, QUEUE_FULL,
+ * SERVICE_UNAVAILABLE
+ */
+export async function submitJob(
+  parts: SubmissionParts,
+  owner: Scope,
+  request: SubmitJobRequest,
+  door: Door,
+): Promise<SubmitJobResponse> {
+  const { client_request_id } = request
+  try {
+    const { duplicate, ...handle } = await admitted(parts, owner, normalised(owner, request), door)
+    // Nothing is acknowledged that is not stored.
+    if (handle.active) await handle.active.accepted()
+    const { row } = handle
+    const snapshot = parts.jobs.snapshot({ ...handle, row: { ...row, result: null } })
+    const { job_id, status, queue_position, preflight } = snapshot
+    parts.log.info({ client_request_id, job_id, duplicate }, 'a job was submitted')
+    return {
+      client_request_id,
+      job_id,
+      status: status === 'queued' ? 'queued' : 'accepted',
+      queue_position,
+      duplicate,
+      accepted_at: row.created_at,
+      preflight: preflight!,
+    }
+  } catch (thrown) {
+    parts.log.info({ client_request_id, code: toServiceError(thrown).code }, 'a submission was refused')
+    throw thrown
+  }
+}
+
+type Admitted = JobHandle & { readonly duplicate: boolean }
+
+async function admitted(
+  parts: SubmissionParts,
+  owner: Scope,
+  submission: NormalisedSubmission,
+  door: Door,
+): Promise<Admitted> {
+  let hash: string | null = null
+  const request_sha256 = () => {
+    hash ??= hashOf(submission)
+    return hash
+  }
+  const earlier = () => parts.jobs.keyed(owner, submission.idempotency_key, request_sha256)
+  const known = earlier()
+  if (known) return { ...known, duplicate: true }
+  try {
+    checkWorkflow(parts, owner, submission)
+    const summary = await passed(parts, owner, submission, door)
+    const shown = shownPreflight(keptPreflight(summary), parts.redactor.of(scopedKey(owner)))
+    const preflight = JSON.stringify(shown)
+    const admission = { request_sha256: request_sha256(), workflow_etag: submission.workflow_etag, preflight }
+    // Of two at the same time the later one finds the earlier one's job there.
+    return parts.jobs.submit(owner, { ...jobOf(submission, door), admission })
+  } catch (thrown) {
+    // Meanwhile another attempt may have got in, whatever stood in the way of this one.
+    const winner = earlier()
+    if (winner) return { ...winner, duplicate: true }
+    throw thrown
+  }
+}
+
+/** @throws WORKFLOW_NOT_FOUND, WORKFLOW_REVISION_CONFLICT, INVALID_WORKFLOW_GRAPH */
+function checkWorkflow({ workflows }: SubmissionParts, owner: Scope, submission: NormalisedSubmission): void {
+  const { workflow_id, workspace_id, workflow_etag } = submission
+  const elsewhere = workspace_id !== owner.workspace_id
+  const { compiled } = workflows.runnable(owner, elsewhere ? NO_WORKFLOW : workflow_id)
+  if (compiled.etag !== workflow_etag) throw new ServiceError('WORKFLOW_REVISION_CONFLICT')
+  runnablePlan(compiled)
+}
+
+/** The summary of a preflight that lets the job run. @throws PREFLIGHT_FAILED; SERVICE_UNAVAILABLE where nobody waits for it any more */
+async function passed(
+  { preflight }: SubmissionParts,
+  owner: Scope,
+  submission: NormalisedSubmission,
+  { at, signal }: Door,
+): Promise<PreflightSummary> {
+  const { workflow_id, workspace_id, workflow_etag, inputs, options } = submission
+  const execution_target = { kind: 'local', concurrent: options.concurrent } as const
+  const asked = { workflow_id, workspace_id, workflow_etag, inputs, interface_version: 1, level: 'execution' } as const
+  const summary = await preflight.check(owner, { ...asked, execution_target }, signal)
+  if (signal.aborted) throw new ServiceError('SERVICE_UNAVAILABLE')
+  if (!summary.runnable) throw preflightFailed(summary, at)
+  return summary
+}
+
+function jobOf({ idempotency_key, workflow_id, inputs, options }: NormalisedSubmission, { at }: Door): Submission {
+  return {
+    workflow_id,
+    graph: null,
+    params: inputs,
+    params_at: `${at}/inputs`,
+    job_id: null,
+    idempotency_key,
+    name: null,
+    concurrent: options.concurrent,
+    timeout_seconds: null,
+    options: {
+      persistence: 'job',
+      event_detail: 'full',
+      asset_persistence: options.require_terminal_result ? 'temporary' : 'auto',
+    },
+    watched: false,
+    fed: false,
+  }
+}
+
+/** What became of a request to cancel a job: final only where the snapshot says so. */
+export function cancellation(jobs: Pick<JobService, 'snapshot'>, handle: JobHandle): CancelJobResponse {
+  const snapshot = jobs.snapshot(handle)
+  const { job_id, status } = snapshot
+  return { job_id, status, cancel_requested: status === 'cancel_requested', snapshot }
+}

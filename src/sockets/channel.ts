@@ -1,0 +1,15 @@
+// What one kind of socket is made of: its commands, what carries them out, and how its frames travel.
+import type { CommandInfo } from '../../generated/messages.ts'
+import type { Validate } from '../../generated/validators.js'
+import type { Peer } from './peer.ts'
+
+export interface Channel {
+  readonly commands: Readonly<Record<string, CommandInfo>>
+  readonly validators: Readonly<Record<string, Validate>>
+  /** A table that the contract types, by command. */
+  readonly handlers: object
+  /** Frames are JSON in text frames, and nothing else. */
+  readonly text_only: boolean
+  /** Told when a socket has opened. */
+  opened?(connection: Peer): void
+}

@@ -1,0 +1,156 @@
+// The threads that one connection follows: first what it missed, then what happens, each in its order. A slow peer gets fewer, longer pieces of a
+// message, and every stored message.
+import { setImmediate } from 'node:timers/promises'
+import type { ChatChunkFrame } from '../../generated/types.ts'
+import { type ChatFrame, messageFrame } from '../chat/frames.ts'
+import type { Scope } from '../db/scope.ts'
+import type { Outlet } from './followers.ts'
+
+/** Of how many threads a connection may hear at a time; the one that it followed first goes first. */
+const MOST_FOLLOWED = 1_000
+/** How many messages are read at once. */
+const PAGE = 50
+
+interface Followed {
+  readonly stop: () => void
+  /** What waits to be told. Null: nothing does, and nothing has to. */
+  waiting: ChatFrame[] | null
+  stopped: boolean
+}
+
+/** What has to be told before what happens from now on. */
+export interface Missed {
+  /** Whose thread it is. */
+  readonly owner: Scope
+  /** Stored messages behind the first and up to the second of these sequences. */
+  readonly after: number
+  readonly until: number
+  /** Of the turn that is under way. */
+  readonly so_far: readonly ChatFrame[]
+}
+
+export class ChatFollowers {
+  readonly #connection: Outlet
+  readonly #followed = new Map<string, Followed>()
+  readonly #pumps = new Set<Promise<void>>()
+
+  constructor(connection: Outlet) {
+    this.#connection = connection
+    connection.closed.addEventListener('abort', () => {
+      for (const thread_id of [...this.#followed.keys()]) this.#leave(thread_id)
+    })
+  }
+
+  follows(thread_id: string): boolean {
+    return this.#followed.has(thread_id)
+  }
+
+  /** Tells what happens in a thread from now on, where it does not already; with `missed`, that first, in place of what was followed before. */
+  follow(thread_id: string, missed: Missed | null = null): void {
+    const { app, closed } = this.#connection
+    if (closed.aborted || (missed === null && this.follows(thread_id))) return
+    this.#leave(thread_id)
+    for (const first of this.#followed.keys()) {
+      if (this.#followed.size < MOST_FOLLOWED) break
+      this.#leave(first)
+    }
+    const stop = app.chat.turns.follow(thread_id, (frame) => this.#tell(thread_id, followed, frame))
+    const followed: Followed = { stop, waiting: null, stopped: false }
+    this.#followed.set(thread_id, followed)
+    if (!missed) return
+    followed.waiting = []
+    this.#pump(followed, () => this.#catchUp(thread_id, followed, missed))
+  }
+
+  /** Resolves when everything is told of what has happened. */
+  async finished(): Promise<void> {
+    await Promise.all(this.#pumps)
+  }
+
+  #leave(thread_id: string): void {
+    const followed = this.#forget(thread_id)
+    if (followed) followed.stopped = true
+  }
+
+  #forget(thread_id: string): Followed | undefined {
+    const followed = this.#followed.get(thread_id)
+    this.#followed.delete(thread_id)
+    followed?.stop()
+    return followed
+  }
+
+  #tell(thread_id: string, followed: Followed, frame: ChatFrame): void {
+    if (followed.stopped) return
+    // Nothing comes behind it. What waits is told all the same.
+    if (frame.type === 'resource_change') this.#forget(thread_id)
+    if (followed.waiting) return enqueue(followed.waiting, frame)
+    if (!this.#connection.congested) return this.#connection.send(frame, true)
+    followed.waiting = [frame]
+    this.#pump(followed, async () => {})
+    this.#connection.app.log.debug({ thread_id }, 'a follower of a chat does not read')
+  }
+
+  #pump(followed: Followed, before: () => Promise<void>): void {
+    const pump = before()
+      .then(() => this.#drain(followed))
+      .catch((err) => this.#connection.app.log.error({ err }, 'a chat could not be followed'))
+      .finally(() => this.#pumps.delete(pump))
+    this.#pumps.add(pump)
+  }
+
+  async #catchUp(thread_id: string, followed: Followed, { owner, after, until, so_far }: Missed): Promise<void> {
+    let seen = after
+    while (seen < until && !followed.stopped) {
+      const rows = this.#connection.app.chat.messages(owner, thread_id, seen, PAGE)
+      // Deleted meanwhile, or told to its end.
+      if (rows.length === 0) break
+      for (const row of rows) {
+        if (row.sequence > until) break
+        await this.#room(followed)
+        if (followed.stopped) return
+        this.#connection.send(messageFrame(thread_id, row))
+      }
+      seen = rows.at(-1)!.sequence
+      if (seen < until) await setImmediate()
+    }
+    for (const frame of so_far) {
+      await this.#room(followed)
+      if (!followed.stopped) this.#connection.send(frame)
+    }
+  }
+
+  async #drain(followed: Followed): Promise<void> {
+    while (!followed.stopped && followed.waiting) {
+      await this.#room(followed)
+      const next = followed.waiting.shift()
+      // In the same turn of the event loop: what happens next is told at once.
+      if (next === undefined) followed.waiting = null
+      else if (!followed.stopped) this.#connection.send(next)
+    }
+  }
+
+  /** Looked at again right before a frame is sent: others that waited as well may have taken the room. */
+  async #room(followed: Followed): Promise<void> {
+    const { closed } = this.#connection
+    while (this.#connection.congested && !followed.stopped && !closed.aborted) await this.#connection.drained()
+  }
+}
+
+/** A piece that continues the one before becomes part of it. */
+function enqueue(waiting: ChatFrame[], frame: ChatFrame): void {
+  const last = waiting.at(-1)
+  if (last && continues(last, frame)) {
+    const { content, done } = frame as ChatChunkFrame
+    const before = last as ChatChunkFrame
+    waiting[waiting.length - 1] = { ...before, content: before.content + content, done }
+  } else waiting.push(frame)
+}
+
+function continues(last: ChatFrame, frame: ChatFrame): boolean {
+  if (last.type !== 'chunk' || frame.type !== 'chunk') return false
+  const { turn_id, sequence, thinking, offset, content } = last
+  const next = offset + content.length
+  return (
+    frame.turn_id === turn_id && frame.sequence === sequence && frame.thinking === thinking && frame.offset === next
+  )
+}

@@ -1,0 +1,185 @@
+// The jobs that one connection is subscribed to: every event of each, in its order, from where the client is. They come through the one way to
+// follow a job, so that nothing is lost or doubled between what is replayed and what is live.
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import type { JobEventFrame } from '../../generated/types.ts'
+import type { Principal } from '../access/principal.ts'
+import { ServiceError, toServiceError } from '../errors.ts'
+import type { EventBody } from '../events/types.ts'
+import { type EventItem, type EventJob, isEvent } from '../jobs/event-text.ts'
+import { ShiftingMap } from '../shifting-map.ts'
+import type { Outlet } from './followers.ts'
+
+/** The most jobs that one connection is subscribed to at a time. */
+export const MAX_SUBSCRIPTIONS = 1_000
+/** How long events are sent in one turn of the event loop, in milliseconds. */
+const TURN_MS = 5
+/** After how long a history is followed again that could not be written, in milliseconds. */
+const MENDING_MS = 1_000
+
+/** What a subscription keeps of a job: its row holds the whole result, and a client may be slow. */
+export type SubscribedJob = EventJob & { readonly key: number }
+
+interface Subscriber extends Outlet {
+  readonly principal: Principal
+}
+
+interface Prepared {
+  readonly job: SubscribedJob
+  readonly after: number
+}
+
+export class Subscriptions {
+  readonly #connection: Subscriber
+  readonly #running = new ShiftingMap<number, AbortController>()
+  readonly #pumps = new Set<Promise<void>>()
+  /** By reply: what begins when it was sent. Each has its place already. */
+  readonly #prepared = new Map<object, Prepared>()
+  #waiting: Promise<void> | null = null
+  #turn_ends = 0
+
+  constructor(connection: Subscriber) {
+    this.#connection = connection
+  }
+
+  /**
+   * Follows a job from the event `after` on as soon as `reply` was sent, in place of what was followed of it before.
+   * @throws RATE_LIMITED where the connection has as many subscriptions as it may have
+   */
+  prepare(reply: object, job: SubscribedJob, after: number): void {
+    if (!this.#hasPlace(job.key)) {
+      const message = `A socket is subscribed to ${MAX_SUBSCRIPTIONS} jobs at the most: let some end, or open another one.`
+      throw new ServiceError('RATE_LIMITED', { message })
+    }
+    this.#prepared.set(reply, { job, after })
+  }
+
+  /** The reply of a command was sent. */
+  replied(reply: unknown): void {
+    const prepared = this.#prepared.get(reply as object)
+    if (!prepared) return
+    this.#prepared.delete(reply as object)
+    this.#begin(prepared)
+  }
+
+  /** The reply of a command was not sent, and will not be: what was to begin then does not. */
+  unsent(reply: unknown): void {
+    this.#prepared.delete(reply as object)
+  }
+
+  /** A job that is followed already needs no place. */
+  #hasPlace(key: number): boolean {
+    const taken = new Set([...this.#prepared.values()].map(({ job }) => job.key))
+    if (taken.has(key) || this.#running.has(key)) return true
+    const begun = [...taken].filter((one) => this.#running.has(one)).length
+    return this.#running.size + taken.size - begun < MAX_SUBSCRIPTIONS
+  }
+
+  /** Resolves when everything is told of the jobs that are followed now. */
+  async finished(): Promise<void> {
+    await Promise.all(this.#pumps)
+  }
+
+  #begin({ job, after }: Prepared): void {
+    this.#running.get(job.key)?.abort()
+    const stop = new AbortController()
+    this.#running.set(job.key, stop)
+    const pump = this.#pump(job, after, AbortSignal.any([stop.signal, this.#connection.closed]))
+      .catch((err) => this.#connection.app.log.error({ err, job_id: job.id }, 'a subscription failed'))
+      .finally(() => {
+        if (this.#running.get(job.key) === stop) this.#running.delete(job.key)
+        this.#pumps.delete(pump)
+      })
+    this.#pumps.add(pump)
+  }
+
+  async #pump(job: SubscribedJob, after: number, signal: AbortSignal): Promise<void> {
+    const { app } = this.#connection
+    let seen = after
+    do {
+      try {
+        for await (const item of app.events.follow(job.key, seen, signal)) {
+          if (!isEvent(item)) continue
+          // Looked at again right before it is sent: others that waited as well may have taken the room.
+          while (this.#full && !signal.aborted) await this.#room()
+          // Whoever replaced this subscription tells the event.
+          if (signal.aborted) return
+          this.#send(job, item)
+          seen = item.sequence
+        }
+        return
+      } catch (thrown) {
+        const error = toServiceError(thrown)
+        app.log.warn(
+          { err: error.cause ?? error, job_id: job.id },
+          'the history of a job that is subscribed to broke off',
+        )
+      }
+    } while (await this.#mended(job, signal))
+  }
+
+  /** Whether another event has to wait: for the peer, or until others had their turn. */
+  get #full(): boolean {
+    return this.#connection.congested || performance.now() >= this.#turn_ends
+  }
+
+  /** Waits once, with all that wait: they go on in the order in which they came, so that every job gets its turn. Events are never dropped. */
+  #room(): Promise<void> {
+    this.#waiting ??= this.#nextTurn().finally(() => {
+      this.#waiting = null
+    })
+    return this.#waiting
+  }
+
+  async #nextTurn(): Promise<void> {
+    if (this.#connection.congested) await this.#connection.drained()
+    else await setImmediate()
+    this.#turn_ends = performance.now() + TURN_MS
+  }
+
+  #send(job: SubscribedJob, item: EventItem): void {
+    try {
+      this.#connection.send(frameOf(job, item), true)
+    } catch (err) {
+      // The client sees the gap, and takes a snapshot.
+      this.#connection.app.log.error({ err, job_id: job.id }, 'an event could not be encoded')
+    }
+  }
+
+  /** A history that could not be written goes on when somebody asks for the job. False: there is nothing more to follow. */
+  async #mended({ id }: SubscribedJob, signal: AbortSignal): Promise<boolean> {
+    const { app, principal } = this.#connection
+    const gone = AbortSignal.any([signal, app.stopping])
+    for (;;) {
+      if (gone.aborted) return false
+      await sleep(MENDING_MS, null, { signal: gone, ref: false }).catch(() => {})
+      if (gone.aborted || app.jobs.draining) return false
+      try {
+        await app.jobs.get(principal, id)
+        return true
+      } catch (thrown) {
+        if (toServiceError(thrown).status < 500) return false
+      }
+    }
+  }
+}
+
+/** By item: its frame, the same object for every socket, so that it is encoded once for all. It lives as long as its item. */
+const frames = new WeakMap<EventItem, JobEventFrame>()
+
+function frameOf(job: SubscribedJob, item: EventItem): JobEventFrame {
+  const known = frames.get(item)
+  if (known) return known
+  const { id: job_id, workflow_id, workspace_id } = job
+  const { sequence, timestamp, event } = item
+  const of = { sequence, job_id, workflow_id, workspace_id, timestamp }
+  const frame = { type: 'job_event', job_id, event: { ...of, ...bodyOf(event) } } as JobEventFrame
+  frames.set(item, frame)
+  return frame
+}
+
+/** The snapshot of an end may be made only where it is asked for. */
+function bodyOf(event: EventBody): EventBody {
+  if (event.type !== 'job_terminal') return event
+  const { type, status, snapshot } = event
+  return { type, status, snapshot } as EventBody
+}

@@ -1,0 +1,40 @@
+// The job commands of the lifecycle profile: the preview. Their HTTP twins ask the same services.
+import type { WsCommandHandlers } from '../../generated/messages.ts'
+import { replayAfter } from '../jobs/replay.ts'
+import { cancellation, submitJob } from '../lifecycle/submissions.ts'
+import type { Peer } from './peer.ts'
+
+type LifecycleJobs = Pick<
+  WsCommandHandlers<Peer>,
+  'submit_job' | 'get_job_snapshot' | 'subscribe_job' | 'request_job_cancellation'
+>
+
+export const lifecycleJobs: LifecycleJobs = {
+  submit_job: (data, { app, principal, closed }, late) =>
+    submitJob(app, principal, data, { at: '/data', signal: AbortSignal.any([closed, late]) }),
+
+  async get_job_snapshot({ job_id }, { app, principal }) {
+    return app.jobs.snapshot(await app.jobs.get(principal, job_id))
+  },
+
+  async subscribe_job({ job_id, after_sequence }, { app, principal, subscriptions }) {
+    const handle = await app.jobs.get(principal, job_id)
+    const { key, id, workflow_id, workspace_id, last_sequence } = handle.row
+    const after = after_sequence ?? 0
+    const expired = replayAfter(app.store, handle.row, after) === 'expired'
+    const reply = {
+      job_id,
+      requested_after_sequence: after,
+      replay_from_sequence: expired || after === last_sequence ? null : after + 1,
+      replay_to_sequence: last_sequence,
+      snapshot: app.jobs.snapshot(handle),
+    }
+    // Where the past cannot be told whole, the snapshot stands for all of it.
+    subscriptions.prepare(reply, { key, id, workflow_id, workspace_id }, expired ? last_sequence : after)
+    return reply
+  },
+
+  async request_job_cancellation({ job_id }, { app, principal }) {
+    return cancellation(app.jobs, await app.jobs.cancel(principal, job_id))
+  },
+}
