@@ -3,24 +3,32 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { type AccessSettings, type RateLimitSettings, readAccess, readRateLimit } from './config/access.ts'
 import { mismatches } from './config/mode.ts'
+import { type ModelSettings, readModels } from './config/models.ts'
 import { type Environment, settingsReader } from './config/reader.ts'
+import { type BucketSettings, readStorage, storageWarnings } from './config/storage.ts'
 import { limiterWarnings, unknownSettings } from './config/warnings.ts'
 import { isAllowEntry } from './net/allow.ts'
 import { knownSecrets } from './redaction/known.ts'
 import { isSecretName } from './secret-name.ts'
 import { SHORTEST_KEY } from './vault/master-key.ts'
 
-export interface Config extends AccessSettings, RateLimitSettings {
+export interface Config extends AccessSettings, RateLimitSettings, ModelSettings {
   host: string
   port: number
   data_dir: string
   /** A `sqlite:` URL or null for the SQLite file in the data folder. */
   database_url: string | null
+  /** Where the bytes of files are kept beyond the data folder; null: nowhere. */
+  storage: BucketSettings | null
   /** When work counts as stored: once the disk has it, or once the system has it. */
   durability: 'full' | 'normal'
   public_url: string | null
   log_level: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
   production: boolean
+  /** False where the operator has switched the lifecycle profile off. */
+  sdk_lifecycle: boolean
+  /** Whether the planned job operations of the lifecycle profile are served. */
+  sdk_lifecycle_preview: boolean
   max_concurrent_jobs: number
   max_jobs_per_user: number
   max_runs_per_workflow: number
@@ -31,6 +39,8 @@ export interface Config extends AccessSettings, RateLimitSettings {
   job_retention_days: number
   max_body_bytes: number
   max_upload_bytes: number
+  /** Bytes that the temporary files of one user may take together; 0 for no limit. */
+  max_temporary_bytes_per_user: number
   ws_max_message_bytes: number
   ws_rate_limit_disabled: boolean
   /** Messages per one-second window and connection. */
@@ -77,10 +87,13 @@ export function readConfig(environment: Environment, listen: { host: string; por
     ...listen,
     data_dir: read.text('SVC_DATA_DIR') ?? join(homedir(), '.local', 'share', 'svc'),
     database_url: databaseUrl(read.text('SVC_DATABASE_URL'), problems),
+    storage: readStorage(read, problems),
     durability: read.oneOf('SVC_DURABILITY', ['full', 'normal']) ?? 'full',
     public_url: read.url('SVC_PUBLIC_URL'),
     log_level: read.oneOf('SVC_LOG_LEVEL', LEVELS) ?? 'info',
     production: read.text('SVC_ENV') === 'production',
+    sdk_lifecycle: !read.flag('SVC_DISABLE_SDK_LIFECYCLE_V1'),
+    sdk_lifecycle_preview: read.flag('SVC_ENABLE_SDK_LIFECYCLE_PREVIEW'),
     max_concurrent_jobs: read.integer('SVC_MAX_CONCURRENT_JOBS', 1, 10_000) ?? 64,
     max_jobs_per_user: read.integer('SVC_MAX_JOBS_PER_USER', 1, 10_000) ?? 32,
     max_runs_per_workflow: read.integer('SVC_MAX_RUNS_PER_WORKFLOW', 1, 10_000) ?? 16,
@@ -89,11 +102,14 @@ export function readConfig(environment: Environment, listen: { host: string; por
     job_retention_days: read.integer('SVC_JOB_RETENTION_DAYS', 1, 36_500) ?? 30,
     max_body_bytes: read.integer('SVC_MAX_BODY_BYTES', KIB, 1024 * MIB) ?? 16 * MIB,
     max_upload_bytes: read.integer('SVC_MAX_UPLOAD_BYTES', KIB, Number.MAX_SAFE_INTEGER) ?? 5 * 1024 * MIB,
+    max_temporary_bytes_per_user:
+      read.integer('SVC_MAX_TEMPORARY_BYTES_PER_USER', 0, Number.MAX_SAFE_INTEGER) ?? 20 * 1024 * MIB,
     ws_max_message_bytes: read.integer('SVC_WS_MAX_MESSAGE_BYTES', KIB, 1024 * MIB) ?? 32 * MIB,
     ws_rate_limit_disabled: read.flag('SVC_WS_RATE_LIMIT_DISABLED'),
     ws_rate_limit_max: read.integer('SVC_WS_RATE_LIMIT_MAX', 1, 1_000_000) ?? 200,
     ...readAccess(read, listen.host, problems, warnings),
     ...readRateLimit(read),
+    ...readModels(read, problems),
     http_node_allow: read.list('SVC_HTTP_NODE_ALLOW').filter((entry) => allowed(entry, problems)),
     secrets: secrets(environment, problems),
     secrets_master_key: masterKey('SECRETS_MASTER_KEY', read.text, problems),
@@ -102,7 +118,7 @@ export function readConfig(environment: Environment, listen: { host: string; por
     warnings,
   }
   if (problems.length > 0) throw new ConfigError(problems)
-  warnings.push(...mismatches(config))
+  warnings.push(...mismatches(config), ...storageWarnings(config))
   warnings.push(...limiterWarnings(config, listen.host), ...unknownSettings(environment, read.asked))
   return config
 }

@@ -60,6 +60,17 @@ function detailOf(error: ServiceError): Detail {
   return detail
 }
 
+/** What the first problem is about, as OpenAI names places: `messages[0].role`. */
+function paramOf([first]: readonly Problem[]): string | null {
+  const at = first ? /^\/(?:body|query|path|headers)\/(.+)$/s.exec(first.path)?.[1] : undefined
+  if (at === undefined) return null
+  return at
+    .split('/')
+    .map((name) => (/^\d+$/.test(name) ? `[${name}]` : `.${name.replaceAll('~1', '/').replaceAll('~0', '~')}`))
+    .join('')
+    .replace(/^\./, '')
+}
+
 /** The error bodies by door, as the contract's `x-svc-errors` names them. */
 export const errorBodies = {
   api: (error: ServiceError) => ({ error: detailOf(error) }),
@@ -72,7 +83,8 @@ export const errorBodies = {
   }),
   openai: (error: ServiceError) => {
     const { message, type, code, problems } = detailOf(error)
-    return { error: { message, type, param: error.param, code, ...(problems ? { problems } : {}) } }
+    const param = error.param ?? paramOf(error.problems)
+    return { error: { message, type, param, code, ...(problems ? { problems } : {}) } }
   },
   socket: (error: ServiceError) => ({
     code: error.code,

@@ -1,4 +1,4 @@
-// JSON as the service writes it, where bytes are base64, and in one canonical form: equal values have equal text and equal hashes.
+// JSON as the service writes it, where bytes are base64, and in one canonical form: equal values have equal text and equal hashes, others others.
 import { createHash } from 'node:crypto'
 
 /** JSON text; bytes become base64. */
@@ -25,10 +25,14 @@ function base64(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
 }
 
-/** JSON text with sorted keys and no white space; properties that are undefined are left out (as RFC 8785, but for the spelling of numbers). */
+/**
+ * JSON text with sorted keys and no white space; properties that are undefined are left out (as RFC 8785, but for the spelling of numbers). Bytes
+ * and numbers that JSON has not are written as no JSON is, so that they are nothing else.
+ */
 export function canonicalJson(value: unknown): string {
+  if (typeof value === 'number' && !Number.isFinite(value)) return String(value)
   if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null'
-  if (value instanceof Uint8Array) return JSON.stringify(base64(value))
+  if (value instanceof Uint8Array) return `bytes(${base64(value)})`
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   const record = value as Record<string, unknown>
   const members = Object.keys(record)

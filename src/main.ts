@@ -24,12 +24,16 @@ const COMMANDS: Readonly<Record<CommandName, Command>> = {
     (await import('./cli/validate.ts')).validate(args, terminal(), readConfig(process.env, NOWHERE)),
   nodes: async (args) => (await import('./cli/catalogue.ts')).nodes(args, terminal()),
   examples: async (args) => (await import('./cli/catalogue.ts')).listExamples(args, terminal()),
+  models: async (args) =>
+    (await import('./cli/models.ts')).models(args, terminal(true), readConfig(process.env, NOWHERE)),
   check: async (args) => (await import('./cli/check.ts')).check(args, terminal(), readConfig(process.env, NOWHERE)),
   backup: async (args) => (await import('./cli/backup.ts')).backup(args, terminal(), readConfig(process.env, NOWHERE)),
   restore: async (args) =>
     (await import('./cli/restore.ts')).restore(args, terminal(), readConfig(process.env, NOWHERE)),
   secrets: async (args) =>
     (await import('./cli/secrets.ts')).secrets(args, terminal(true), readConfig(process.env, NOWHERE)),
+  contract: async (args) => (await import('./cli/contract.ts')).contract(args, terminal()),
+  conformance: async (args) => (await import('./cli/conformance.ts')).conformance(args, terminal(true)),
   'deploy-token': async (args) => (await import('./cli/deploy-token.ts')).deployToken(args, terminal()),
 }
 

@@ -31,10 +31,10 @@ export class Counter implements Family {
   }
 
   /** `key` tells one set of labels from another; `labels` is asked for at its first use. */
-  add(key: string, labels: () => Labels): void {
+  add(key: string, labels: () => Labels, by = 1): void {
     const count = this.#counts.get(key)
-    if (count) count.value++
-    else this.#counts.set(key, { labels: labels(), value: 1 })
+    if (count) count.value += by
+    else this.#counts.set(key, { labels: labels(), value: by })
   }
 
   samples(): Sample[] {

@@ -12,17 +12,21 @@ export interface KeywordError {
 // A variant's own errors say what is wrong; these only say that no variant fitted.
 const SUMMARIES = new Set(['oneOf', 'anyOf', 'if'])
 
-/** Every problem once. `base` is put before each path. */
+/** More nobody reads at once. */
+export const MOST_PROBLEMS = 100
+
+/** Every problem once, and of very many the first. `base` is put before each path. */
 export function problemsOf(errors: readonly KeywordError[], base = ''): Problem[] {
   const telling = errors.filter((error) => !SUMMARIES.has(error.keyword)).filter(isMeant)
   const problems = (telling.length > 0 ? telling : errors).map((error) => problemOf(error, base))
   const seen = new Set<string>()
-  return problems.filter(({ path, message }) => {
+  const found = problems.filter(({ path, message }) => {
     const key = `${path}\n${message}`
     if (seen.has(key)) return false
     seen.add(key)
     return true
   })
+  return found.slice(0, MOST_PROBLEMS)
 }
 
 /** What may be null as well and is wrong inside was not meant to be null: that variant has nothing to say. */

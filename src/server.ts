@@ -11,16 +11,35 @@ import { LOCAL_USER } from './access/principal.ts'
 import type { TokenChecks } from './access/procedure.ts'
 import { Rechecks } from './access/recheck.ts'
 import { createTokenChecks, createTokens } from './access/token-checks.ts'
-import { openAssets } from './assets/open.ts'
+import { Assets } from './assets/assets.ts'
+import { Contents } from './assets/contents.ts'
+import { Files } from './assets/files.ts'
+import { Library } from './assets/library.ts'
+import { Cursors } from './assets/listing.ts'
+import { assetAccess } from './assets/loading.ts'
+import { StoredObjects } from './assets/objects.ts'
+import { type ObjectStores, openObjectStores, openTemporary } from './assets/open.ts'
+import { Previews } from './assets/previews.ts'
+import { shelfOf } from './assets/shelf.ts'
+import { Signatures } from './assets/signatures.ts'
+import { Chat } from './chat/chat.ts'
+import type { ChatLimits } from './chat/limits.ts'
+import { redactingWith } from './chat/redacting.ts'
+import { workflowTools } from './chat/tool-box.ts'
+import { Completions } from './completions/completions.ts'
+import { measuring } from './completions/measuring.ts'
+import { WorkflowModels } from './completions/workflow-models.ts'
 import type { Config } from './config.ts'
 import type { AppContext } from './context.ts'
 import { openDataFolder, ownDatabase } from './db/data-folder.ts'
-import { scopedKey } from './db/scope.ts'
+import { type Scope, scopedKey } from './db/scope.ts'
 import { KeyFacts } from './db/sealed.ts'
 import { Store } from './db/store.ts'
+import { Downloads } from './downloads/downloads.ts'
 import type { NodeRegistry } from './engine/node-type.ts'
 import { EventLog } from './events/log.ts'
 import { createApp } from './http/app.ts'
+import { closeListener } from './http/closing.ts'
 import { createListener, type ListenerLimits } from './http/listener.ts'
 import { readTarget } from './http/target.ts'
 import { commitMetrics, endMetrics, jobMetrics } from './jobs/metrics.ts'
@@ -28,8 +47,25 @@ import { publisherWith } from './jobs/publisher.ts'
 import { Retention } from './jobs/retention.ts'
 import { JobService } from './jobs/service.ts'
 import { storedSnapshot } from './jobs/snapshot.ts'
+import { SpilledValues } from './jobs/spilled-values.ts'
+import { Preflight } from './lifecycle/preflight.ts'
+import { Probes, type Runtime } from './lifecycle/preflight-probes.ts'
 import { createLog, type Log } from './log.ts'
 import { Metrics } from './metrics.ts'
+import { Budgets } from './models/budgets.ts'
+import { configuredProviders } from './models/configured.ts'
+import { customerWith } from './models/customer.ts'
+import { type DiscoveryParts, discover, type LocalServer } from './models/discovery.ts'
+import { Ledger } from './models/ledger.ts'
+import { Listings } from './models/listings.ts'
+import { modelsFolder } from './models/local-files.ts'
+import { metering } from './models/metering.ts'
+import { Models } from './models/models.ts'
+import type { Provider } from './models/provider.ts'
+import type { Providers } from './models/providers.ts'
+import { CURRENCY } from './models/purse.ts'
+import { UploadPace } from './net/upload-pace.ts'
+import { UpstreamClient } from './net/upstream.ts'
 import { builtinNodes } from './nodes/registry.ts'
 import { type Platform, systemPlatform } from './platform.ts'
 import { Redactor } from './redaction/redactor.ts'
@@ -43,16 +79,31 @@ import type { SocketTimes } from './sockets/keep-alive.ts'
 import { StartError } from './start-error.ts'
 import { openVault } from './vault/open.ts'
 import type { Vault } from './vault/vault.ts'
+import { Vectors } from './vectors/vectors.ts'
 import { Plans } from './workflows/plans.ts'
 import { WorkflowService } from './workflows/service.ts'
+import { toolAccess, workflowsOf } from './workflows/tools.ts'
 
 /** What a test may hold in its own hands. */
 export interface Overrides {
   platform?: Platform
   log?: Log
   registry?: NodeRegistry
+  /** Providers of models, besides the one that is always there. */
+  providers?: readonly Provider[]
+  /** Servers of models that are looked for on this machine, in the place of the usual ones. */
+  local_servers?: readonly LocalServer[]
+  /** What node types may need to run besides this process, as `required_runtimes` names it. */
+  runtimes?: readonly Runtime[]
   socket_times?: Partial<SocketTimes>
+  chat_limits?: Partial<ChatLimits>
+  /** How many events are kept of one job. */
+  max_job_events?: number
   listener?: Partial<ListenerLimits>
+  /** Milliseconds in which the body of a request of the lifecycle profile has to come. */
+  sdk_body_ms?: number
+  /** Milliseconds in each of which an upload has to bring something. */
+  upload_window_ms?: number
   /** Shown to a second process that wants the same data folder. */
   owner?: string
 }
@@ -89,13 +140,24 @@ async function startIn(
   config: Config,
   overrides: Overrides,
 ): Promise<RunningServer> {
+  const client = new UpstreamClient()
+  const providers = configuredProviders({ config, client, more: overrides.providers })
   const redactor = new Redactor(config.known_secrets)
   const log = overrides.log ?? createLog(config.log_level, redactor)
   const metrics = new Metrics()
   const committed = commitMetrics(metrics)
   const store = await Store.open(database, { durability: config.durability, log, committed })
-  const services = createServices(config)
-  const http = createListener(log, { trusted_proxies: config.trusted_proxies, ...overrides.listener })
+  const platform = overrides.platform ?? systemPlatform()
+  const unreadable = ({ name: provider, left_out }: Provider) =>
+    log.warn({ provider, left_out }, 'a list of models has entries that cannot be read: they are passed over')
+  const listings = new Listings({ now: () => platform.now(), unreadable })
+  const models = new Models({ providers, listings })
+  const services = createServices(config, models, (detail) => log.error({ detail }, 'work on a file failed'))
+  const downloads = openDownloads(config, log)
+  owned.use(providers)
+  await using opening = new AsyncDisposableStack()
+  const upload_pace = new UploadPace(overrides.upload_window_ms)
+  const http = createListener(log, { trusted_proxies: config.trusted_proxies, ...overrides.listener }, upload_pace)
   try {
     const state = { url: '' }
     const { vault, key, warning } = await openVault(config.data_dir, config.secrets_master_key, new KeyFacts(store))
@@ -103,41 +165,60 @@ async function startIn(
     if (warning !== null) log.warn(warning)
     const stopping = new AbortController()
     const files_dir = database === ':memory:' ? temporaryFolder(owned) : config.data_dir
-    const platform = overrides.platform ?? systemPlatform()
+    // What is in memory alone is forgotten, and with it what the objects of a bucket are.
+    const storage = database === ':memory:' ? null : config.storage
+    const object_stores = opening.use(await openObjectStores(files_dir, { storage, platform, log }))
+    const spilled = new SpilledValues(files_dir, store, platform)
     const identity = await identityOf(config, { platform, log, stopping: stopping.signal })
-    const known = { log, platform, redactor, vault, identity, store, services, metrics, files_dir }
-    const parts = { ...known, stopping: stopping.signal }
+    const known = { log, platform, redactor, vault, identity, store, services, providers, models, metrics }
+    const parts = { ...known, object_stores, downloads, listings, upload_pace, spilled, stopping: stopping.signal }
     const context = composeContext(config, parts, overrides, () => config.public_url ?? state.url)
     const recovered = await context.jobs.restore()
     if (recovered.running + recovered.waiting + recovered.ended > 0)
       log.info(recovered, 'jobs of an earlier process go on')
+    const cut = await context.chat.turns.restore()
+    if (cut > 0) log.info({ turns: cut }, 'turns that an earlier process left unfinished are stored as interrupted')
     const gateway = new Gateway(context, overrides.socket_times)
-    const { app, warmUp } = createApp(context)
+    const { app, warmUp } = createApp(context, overrides)
     http.on('request', (request, response) => app(readTarget(request), response))
     http.on('upgrade', (request, socket, head) => gateway.upgrade(request, socket, head))
     state.url = await listen(http, config)
+    const own_port = (http.address() as AddressInfo).port
+    if (config.probe_local_models) lookAround(context, { client, own_port, servers: overrides.local_servers })
     context.retention.start()
+    context.previews.start()
     context.jobs.open()
     setTimeout(
       () => void warmUp().catch((error) => context.log.error({ err: error }, 'the warm-up failed')),
       WARM_UP_MS,
     ).unref()
     const close = once(async (drain_ms: number) => {
+      context.chat.turns.close()
       await context.jobs.drain(drain_ms)
+      await context.chat.turns.end()
       stopping.abort()
       await context.retention[Symbol.asyncDispose]()
+      await context.previews[Symbol.asyncDispose]()
       await gateway.close()
-      await closeHttp(http)
+      await downloads[Symbol.asyncDispose]()
+      await closeListener(http)
       await context.tokens.access[Symbol.asyncDispose]()
       context.audit[Symbol.dispose]()
       await services[Symbol.asyncDispose]()
+      await client[Symbol.asyncDispose]()
+      await context.ledger[Symbol.asyncDispose]()
+      await object_stores[Symbol.asyncDispose]()
+      await spilled[Symbol.asyncDispose]()
       await store[Symbol.asyncDispose]()
       owned.dispose()
     })
+    opening.move()
     return { url: state.url, context, close: (ms = DRAIN_MS) => close(ms), [Symbol.asyncDispose]: () => close(0) }
   } catch (error) {
     http.close()
+    await downloads[Symbol.asyncDispose]()
     await services[Symbol.asyncDispose]()
+    await client[Symbol.asyncDispose]()
     await store[Symbol.asyncDispose]()
     throw error
   }
@@ -146,16 +227,37 @@ async function startIn(
 const DRAIN_MS = 30_000
 /** How many files of assets are looked at in one round of the sweep. */
 const FILES_SWEPT = 500
-const LAST_ANSWERS_MS = 2_000
-const IDLE_CHECK_MS = 20
 /** After the first answers: a process that was just started has better things to do. */
 const WARM_UP_MS = 1_000
+
+/** After the first answers as well, but soon: a model of this machine may be asked for at once. */
+const LOOK_AROUND_MS = 200
+/** How long they may take to answer: nobody waits for this look, and a machine whose services all start at once is slow. */
+const LOOK_AROUND_PATIENCE_MS = 60_000
+
+/** Adds the servers of models that run on this machine, and says so. */
+function lookAround({ providers, config, log, stopping }: AppContext, parts: DiscoveryParts): void {
+  const look = async () => {
+    const found = await discover(providers, { look_ms: LOOK_AROUND_PATIENCE_MS, ...parts }, stopping)
+    for (const { name, base_url } of found) log.info({ provider: name, base_url }, 'a server of models was found')
+    const { default_provider: name } = config
+    if (name !== null && !providers.get(name) && !stopping.aborted)
+      log.warn(`SVC_DEFAULT_PROVIDER is "${name}", which does not answer on this machine: models need its name for now`)
+  }
+  setTimeout(() => void look().catch((err) => log.error({ err }, 'the look for models failed')), LOOK_AROUND_MS).unref()
+}
 
 /** Files of assets are kept as long as their rows: a database in memory gets a folder that goes with it. */
 function temporaryFolder(owned: DisposableStack): string {
   const folder = mkdtempSync(join(tmpdir(), 'svc-files-'))
   owned.defer(() => rmSync(folder, { recursive: true, force: true }))
   return folder
+}
+
+/** Files of models, out of the hub that the operator chose. */
+function openDownloads(config: Config, log: Log): Downloads {
+  const { model_hub_url, http_node_allow: allow } = config
+  return new Downloads({ folder: modelsFolder(config), hub_url: model_hub_url.replace(/\/+$/, ''), allow, log })
 }
 
 /** Read where there is an identity provider alone: its library costs a start tens of milliseconds. */
@@ -177,21 +279,45 @@ interface Parts {
   readonly identity: TokenChecks['identity'] | undefined
   readonly store: Store
   readonly services: Services
+  readonly providers: Providers
+  readonly models: Models
+  readonly listings: Listings
+  readonly downloads: Downloads
   readonly metrics: Metrics
-  /** Where the bytes of assets are. */
-  readonly files_dir: string
+  readonly upload_pace: UploadPace
+  readonly spilled: SpilledValues
+  readonly object_stores: ObjectStores
   readonly stopping: AbortSignal
 }
 
 function composeContext(config: Config, parts: Parts, overrides: Overrides, publicUrl: () => string): AppContext {
   const { log, platform, store, services, redactor, vault, metrics, stopping } = parts
-  const assets = openAssets(parts.files_dir, store, platform, vault.signingKey('storage'))
+  const contents = new Contents(store, parts.object_stores.contents, platform.now)
+  const signatures = new Signatures(vault.signingKey('storage'))
+  const previews = new Previews({ store, contents, media: services.media, log })
+  const assets = new Assets({ store, contents, platform, signatures, previews })
+  const temporary = openTemporary(parts.object_stores.temporary, {
+    store,
+    platform,
+    secret: vault.signingKey('temporary'),
+    most_bytes: config.max_temporary_bytes_per_user,
+  })
+  const objects = new StoredObjects(store, contents, platform)
+  const files = new Files(assets, objects, temporary)
+  const cursors = new Cursors(vault.cipher('cursors'))
+  const library = new Library({ store, contents, files, platform, previews, signatures, cursors })
   const registry = overrides.registry ?? builtinNodes
-  const events = new EventLog(store, (job_key) => storedSnapshot(store, job_key))
+  const events = new EventLog(store, (job_key) => storedSnapshot(store, job_key), overrides.max_job_events)
   const plans = new Plans(store, registry)
   const workflows = new WorkflowService(store, plans, platform, publicUrl)
   const secrets = openSecrets(config, parts, registry)
   const settings = new Settings({ store, platform, types: settingTypes(config.job_timeout_seconds) })
+  const metered = metering(metrics)
+  const ledger = new Ledger({ store, platform, log })
+  const budgets = new Budgets(config, ledger, metrics)
+  const customerOf = (owner: Scope) =>
+    budgets.of(owner, metered(customerWith((name) => secrets.providerKey(owner, name))))
+  const assetsOf = (owner: Scope) => assetAccess(files, owner, publicUrl)
   const jobs = new JobService({
     store,
     events,
@@ -206,17 +332,68 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
       waiting: config.max_queued_jobs,
     },
     defaultsOf: (owner) => settings.runDefaults(owner),
-    servicesOf: (owner) => services.of((name) => secrets.value(owner, name)),
+    servicesOf: (owner) =>
+      services.of({
+        secret: (name) => secrets.value(owner, name),
+        customer: customerOf(owner),
+        assets: { ...assetsOf(owner), ...shelfOf({ store, contents, platform, previews }, owner) },
+        vectors: new Vectors(owner, { store, platform }),
+        tools: toolAccess({ registry, workflow: workflowsOf(workflows, owner, registry) }),
+        redact: (text) => redactor.of(scopedKey(owner)).text(text),
+      }),
+    budget: (paid) => budgets.job(() => paid(CURRENCY)),
     ended: endMetrics(metrics),
     cipher: vault.cipher('journal'),
-    publisherOf: (owner) => publisherWith(redactor.of(scopedKey(owner)), assets),
+    spilled: parts.spilled,
+    publisherOf: (owner) => publisherWith(redactor.of(scopedKey(owner)), { assets, temporary }),
+  })
+  const workflow_models = new WorkflowModels({ workflows, jobs, events })
+  const completions = new Completions({
+    models: parts.models,
+    workflows: workflow_models,
+    customerOf,
+    http: services.http,
+    assetsOf,
+    platform,
+    log,
+    measuring: measuring(metrics),
+    stopping,
+  })
+  const chat = new Chat({
+    store,
+    platform,
+    log,
+    completions,
+    choices: { providers: parts.providers, listings: parts.listings, customerOf },
+    tool_box: workflowTools({ workflows, jobs }),
+    redacting: redactingWith(redactor),
+    limits: overrides.chat_limits,
+  })
+  const preflight = new Preflight({
+    workflows,
+    registry,
+    jobs,
+    log,
+    publicUrl,
+    providers: parts.providers,
+    probes: new Probes({ listings: parts.listings, log }),
+    credentials: secrets,
+    provider_credentials: { value: (owner, name) => secrets.providerKey(owner, name) },
+    runtimes: new Map((overrides.runtimes ?? []).map((runtime) => [runtime.name, runtime])),
+    assets: files,
+    budgets,
   })
   for (const warning of config.warnings) log.warn(warning)
   const audit = new Audit(log, config)
   const tokens = createTokens(config, { store, platform, log, vault, publicUrl })
   const principalOf = createGate(config, createTokenChecks(config, tokens, parts.identity), { log, platform })
   const rechecks = new Rechecks(principalOf, { log, platform }, overrides.socket_times?.recheck_ms)
-  const sweepFiles = () => assets.sweepUnreferenced(FILES_SWEPT)
+  const sweepFiles = async () => {
+    await objects.sweep(FILES_SWEPT, stopping)
+    await contents.sweepUnreferenced(FILES_SWEPT)
+    await temporary.sweep(FILES_SWEPT, stopping)
+    await parts.spilled.sweep()
+  }
   const retention = new Retention({ store, platform, log, job_days: config.job_retention_days, sweepFiles })
   const started_at = platform.now()
   const known = {
@@ -234,10 +411,26 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     secrets,
     settings,
     assets,
+    library,
+    objects,
+    previews,
+    temporary,
+    files,
+    upload_pace: parts.upload_pace,
     registry,
+    providers: parts.providers,
+    listings: parts.listings,
+    models: parts.models,
+    downloads: parts.downloads,
+    customerOf,
+    ledger,
+    completions,
+    chat,
+    workflow_models,
     events,
     workflows,
     jobs,
+    preflight,
   }
   jobMetrics(metrics, known)
   return { ...known, retention, metrics, stopping, started_at }
@@ -247,7 +440,8 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
 function openSecrets(config: Config, parts: Parts, registry: NodeRegistry): Secrets {
   const secrets = new Secrets({
     ...parts,
-    purposes: secretPurposes(registry),
+    purposes: secretPurposes(registry, parts.providers.all()),
+    provider_keys: config.provider_keys,
     given: ({ user_id, workspace_id }) => (user_id === LOCAL_USER && workspace_id === null ? config.secrets : {}),
   })
   secrets.load()
@@ -274,19 +468,6 @@ function listenError(error: NodeJS.ErrnoException, host: string, port: number): 
   }
   const reason = reasons[error.code ?? ''] ?? `cannot listen on ${host} port ${port} (${error.code ?? error.message})`
   return new StartError(reason, { cause: error })
-}
-
-/** Takes no more connections, lets the answers that are under way go out, and cuts what is left after that. */
-function closeHttp(http: Server): Promise<void> {
-  return new Promise((resolve) => {
-    const idle = setInterval(() => http.closeIdleConnections(), IDLE_CHECK_MS)
-    const cut = setTimeout(() => http.closeAllConnections(), LAST_ANSWERS_MS)
-    http.close(() => {
-      clearInterval(idle)
-      clearTimeout(cut)
-      resolve()
-    })
-  })
 }
 
 function once<A extends unknown[]>(run: (...args: A) => Promise<void>): (...args: A) => Promise<void> {

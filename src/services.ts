@@ -1,28 +1,83 @@
-// What the nodes of this process may use besides their inputs: one sandbox, one way out to the network, and the secrets of whoever they run for.
+// What the nodes of this process may use besides their inputs: one sandbox, one way out to the network, models, and the secrets of whoever
+// they run for.
 import type { Config } from './config.ts'
-import type { NodeServices } from './engine/services.ts'
+import {
+  type AssetAccess,
+  type MediaAccess,
+  type NodeServices,
+  noServices,
+  type OutgoingHttp,
+  type ToolAccess,
+  type VectorAccess,
+} from './engine/services.ts'
+import { createMedia } from './media/media.ts'
+import { type Customer, customerWith } from './models/customer.ts'
+import type { Models } from './models/models.ts'
 import { createOutgoingHttp } from './net/outgoing-http.ts'
 import { createSandbox } from './sandbox/sandbox.ts'
 
-export interface Services extends AsyncDisposable {
-  /** What the nodes of one owner's workflows may use. `secret` finds the owner's secrets; what it throws fails the firing. */
-  of(secret: (name: string) => string | null): NodeServices
+/** What one owner's workflows bring. What the functions throw fails the firing. */
+export interface Owned {
+  secret(name: string): string | null
+  readonly customer: Customer
+  /** Absent: there is no store to load from. */
+  readonly assets?: AssetAccess
+  /** Absent: there is no store to keep them in. */
+  readonly vectors?: VectorAccess
+  /** Absent: models have nothing to call. */
+  readonly tools?: ToolAccess
+  /** Absent: nothing is known that is secret. */
+  redact?(text: string): string
 }
 
-/** Starts nothing before a node asks for it; ends everything when disposed of. */
-export function createServices(config: Pick<Config, 'http_node_allow'>): Services {
+export interface Services extends AsyncDisposable {
+  /** The guarded client, for doors that fetch on behalf of a caller. */
+  readonly http: OutgoingHttp
+  /** For work on files that nobody's workflow asked for. */
+  readonly media: MediaAccess
+  /** What the nodes of one owner's workflows may use. */
+  of(owned: Owned): NodeServices
+}
+
+/**
+ * Starts nothing before a node asks for it; ends everything when disposed of. `failed` is told, for the log, where work on a file fails and the
+ * file is not the reason.
+ */
+export function createServices(
+  config: Pick<Config, 'http_node_allow'>,
+  models: Models,
+  failed: (detail: string) => void = () => {},
+): Services {
   const sandbox = createSandbox()
+  const media = createMedia({ failed })
   const http = createOutgoingHttp({ allow: config.http_node_allow })
   return {
-    of: (secret) => ({ sandbox, http, secret: async (name) => secret(name) }),
+    http,
+    media,
+    of: ({ secret, customer, redact = noServices.redact, ...owned }) => ({
+      assets: owned.assets ?? noServices.assets,
+      models: models.of(customer),
+      vectors: owned.vectors ?? noServices.vectors,
+      sandbox,
+      media,
+      http,
+      tools: owned.tools ?? noServices.tools,
+      secret: async (name) => secret(name),
+      redact,
+    }),
     async [Symbol.asyncDispose]() {
       await sandbox[Symbol.asyncDispose]()
+      await media[Symbol.asyncDispose]()
       await http[Symbol.asyncDispose]()
     },
   }
 }
 
-/** The secrets of the operator's environment, for those that they belong to. */
-export function environmentSecret({ secrets }: Pick<Config, 'secrets'>): (name: string) => string | null {
-  return (name) => (Object.hasOwn(secrets, name) ? secrets[name]! : null)
+/** The secrets and keys of the operator's environment, for those that they belong to. */
+export function environmentSecrets({ secrets, provider_keys }: Pick<Config, 'secrets' | 'provider_keys'>): Owned {
+  const keys = { ...provider_keys, ...secrets }
+  return {
+    secret: (name) => (Object.hasOwn(secrets, name) ? secrets[name]! : null),
+    customer: customerWith((name) => (Object.hasOwn(keys, name) ? keys[name]! : null)),
+  }
 }

@@ -1,4 +1,4 @@
-// What a backup is: a folder with the database, the files of assets, and a manifest that says what each of them must be.
+// What a backup is: a folder with the database, the files of assets and of journals, and a manifest that says what each of them must be.
 import { constants } from 'node:fs'
 import { chmod, copyFile, mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -9,6 +9,9 @@ import { printable } from './text.ts'
 
 export const DATABASE = 'svc.db'
 export const OBJECTS = 'objects'
+export const JOURNAL = 'journal'
+/** Folders of files, as a backup has them. */
+export const TREES = [OBJECTS, JOURNAL] as const
 const MANIFEST = 'manifest.json'
 const FORMAT = 1
 
@@ -24,7 +27,7 @@ export interface Manifest {
   readonly service_version: string
   readonly created_at: string
   readonly migrations: readonly string[]
-  /** The database first, then the files of assets. */
+  /** The database first, then the files of assets and of journals. */
   readonly files: readonly BackupFile[]
   readonly master_key: 'not included'
 }
@@ -109,7 +112,7 @@ function isFile(file: unknown): file is BackupFile {
   const { path, size, sha256 } = (file ?? {}) as Record<string, unknown>
   return (
     typeof path === 'string' &&
-    (path === DATABASE || path.startsWith(`${OBJECTS}/`)) &&
+    (path === DATABASE || TREES.some((tree) => path.startsWith(`${tree}/`))) &&
     path.split('/').every((part) => part !== '' && part !== '.' && part !== '..' && !/[\\\0]/.test(part)) &&
     Number.isSafeInteger(size) &&
     typeof sha256 === 'string'

@@ -15,11 +15,16 @@ import {
   fileOf,
   filesBelow,
   isBackup,
+  JOURNAL,
   type Manifest,
   OBJECTS,
+  TREES,
   writeManifest,
 } from './backup-folder.ts'
 import { FILE_CHECKS } from './check-files.ts'
+import { copyLacking } from './far-copies.ts'
+import { FarFiles } from './far-files.ts'
+import { Holder } from './holder.ts'
 import { existingPlace, type Place } from './place.ts'
 import { CommandError, EXIT, print, type Terminal } from './terminal.ts'
 import { counted, grouped, harmless, printable } from './text.ts'
@@ -53,9 +58,9 @@ export async function backup(args: readonly string[], terminal: Terminal, config
   }
 }
 
-async function refuse(target: string, { folder, database, objects }: Place, force: boolean): Promise<void> {
+async function refuse(target: string, { folder, database, objects, journal }: Place, force: boolean): Promise<void> {
   const shown = printable(target)
-  for (const own of [folder, objects])
+  for (const own of [folder, objects, journal])
     if (await liesIn(target, own))
       throw new CommandError(EXIT.failed, `${shown} lies in the data folder; choose a place outside of it`)
   if (isEmpty(database))
@@ -78,20 +83,32 @@ async function liesIn(path: string, folder: string): Promise<boolean> {
 
 interface Filled {
   readonly manifest: Manifest
-  /** A sentence about each file that the copied rows name and that is not as they say. */
-  readonly lacks: readonly string[]
+  readonly lacks: readonly Lack[]
+}
+
+/** A file that the copied rows name and that is not as they say. */
+interface Lack {
+  readonly path: (typeof TREES)[number]
+  readonly message: string
 }
 
 async function fill(folder: string, place: Place): Promise<Filled> {
-  const [database, objects] = [join(folder, DATABASE), join(folder, OBJECTS)]
-  // Files that the copy of the database names are there before it, or come while it is made: the second round finds those.
-  await copyObjects(place.objects, folder)
-  const migrations = copyDatabase(place.database, database)
-  await copyObjects(place.objects, folder)
-  const lacks = await lacking({ folder, database, objects })
-  const files: BackupFile[] = []
-  for (const path of [DATABASE, ...(await filesBelow(objects)).map((path) => `${OBJECTS}/${path}`)])
-    files.push(await fileOf(folder, path))
+  const [database, objects, journal] = [join(folder, DATABASE), join(folder, OBJECTS), join(folder, JOURNAL)]
+  let migrations: readonly string[]
+  {
+    using holder = new Holder(place.folder)
+    using far = FarFiles.of(place)
+    // Files that the copy of the database names are there before it, or come while it is made: the second round finds those.
+    await copyFiles(place, folder, holder)
+    if (far) await copyLacking(far, place.objects, place.database, objects)
+    migrations = copyDatabase(place.database, database)
+    await copyFiles(place, folder, holder)
+    if (far) await copyLacking(far, place.objects, database, objects)
+  }
+  const lacks = await lacking({ folder, database, objects, journal })
+  const files: BackupFile[] = [await fileOf(folder, DATABASE)]
+  for (const tree of TREES)
+    for (const path of await filesBelow(join(folder, tree))) files.push(await fileOf(folder, `${tree}/${path}`))
   const created_at = new Date().toISOString()
   const manifest: Manifest = {
     format: 1,
@@ -105,34 +122,35 @@ async function fill(folder: string, place: Place): Promise<Filled> {
   return { manifest, lacks }
 }
 
-async function copyObjects(from: string, folder: string): Promise<void> {
-  for (const path of await filesBelow(from)) {
-    const to = join(folder, OBJECTS, path)
-    // One that is there already has the same content: its name says so.
-    if (!existsSync(to)) await copyWhole(join(from, path), to)
-  }
+async function copyFiles(place: Place, folder: string, holder: Holder): Promise<void> {
+  for (const tree of TREES)
+    for (const path of await filesBelow(place[tree])) {
+      holder.touch()
+      const to = join(folder, tree, path)
+      // One that is there already has the same content: its name says so.
+      if (!existsSync(to)) await copyWhole(join(place[tree], path), to)
+    }
 }
 
 /** Holds the copied files against the copied rows. @throws CommandError where the rows cannot be read */
-async function lacking(copy: Place): Promise<string[]> {
+async function lacking(copy: Place): Promise<Lack[]> {
   const findings = await checkDatabase(copy.database)
   const damage = findings.find(({ check }) => check === 'the file')
   if (damage) throw new CommandError(EXIT.failed, `the copy is not sound (${damage.text}); see what "svc check" finds`)
-  const lacks: string[] = []
+  const lacks: Lack[] = []
   // Of the rows of another version nobody knows here which files they name.
   if (findings.some(({ check }) => check === 'the version')) return lacks
-  for (const { look } of FILE_CHECKS) for await (const text of look(copy)) lacks.push(text)
+  for (const { tree, look } of FILE_CHECKS) for await (const message of look(copy)) lacks.push({ path: tree, message })
   return lacks
 }
 
 /** Only who asks for it gets a backup that lacks something, and never in the place of another. @throws CommandError */
-function mayLack(lacks: readonly string[], target: string, incomplete: boolean): void {
+function mayLack(lacks: readonly Lack[], target: string, incomplete: boolean): void {
   if (lacks.length === 0 || (incomplete && !existsSync(target))) return
   const advice = incomplete
     ? 'a backup that is there already is not replaced by it'
     : '--incomplete makes it all the same'
-  const problems = lacks.map((message) => ({ path: OBJECTS, message }))
-  throw new CommandError(EXIT.failed, `the backup would not be whole; ${advice}`, problems)
+  throw new CommandError(EXIT.failed, `the backup would not be whole; ${advice}`, lacks)
 }
 
 /** The old backup goes when the new one is whole. */
@@ -151,11 +169,16 @@ function failure(error: unknown): unknown {
   return new CommandError(EXIT.failed, `the backup failed: ${message} (${code})${advice}`)
 }
 
-function told(target: string, { files }: Manifest, lacks: readonly string[]): string {
-  const [database, ...objects] = files as [BackupFile, ...BackupFile[]]
-  const bytes = objects.reduce((sum, { size }) => sum + size, 0)
-  const assets = `${counted(objects.length, 'file')} of assets (${grouped(bytes)} bytes)`
-  const warnings = lacks.map((text) => harmless(`svc: not whole: ${OBJECTS}: ${text}\n`)).join('')
+function told(target: string, { files }: Manifest, lacks: readonly Lack[]): string {
+  const [database, ...others] = files as [BackupFile, ...BackupFile[]]
+  const held = (tree: string) => {
+    const found = others.filter(({ path }) => path.startsWith(`${tree}/`))
+    return [found.length, grouped(found.reduce((sum, { size }) => sum + size, 0))] as const
+  }
+  const [[objects, bytes], [values, journal]] = [held(OBJECTS), held(JOURNAL)]
+  const remembered = values === 0 ? '' : `, and ${counted(values, 'file')} of journals (${journal} bytes)`
+  const assets = `${counted(objects, 'file')} of assets (${bytes} bytes)${remembered}`
+  const warnings = lacks.map(({ path, message }) => harmless(`svc: not whole: ${path}: ${message}\n`)).join('')
   return `${warnings}svc: ${printable(target)} holds the database (${grouped(database.size)} bytes) and ${assets}
 svc: the master key is not included, so that who reads the backup reads no secrets: keep a copy of it in another place
 `

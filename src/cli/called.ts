@@ -1,15 +1,26 @@
 // The workflows that a workflow calls: named with --workflow, in files beside it, or bundled.
-import { isAbsolute, join, relative, resolve } from 'node:path'
+import { basename, isAbsolute, join, relative, resolve } from 'node:path'
 import type { Graph } from '../engine/graph.ts'
 import { NodeError, type NodeRegistry } from '../engine/node-type.ts'
 import { compileGraph, type Plan } from '../engine/plan.ts'
 import { examples } from '../workflows/examples.ts'
+import { meantTool } from '../workflows/meant-tool.ts'
+import { toolGraph } from '../workflows/tool-graph.ts'
 import { type Reader, STDIN } from './read.ts'
 import { CommandError, EXIT, UsageError } from './terminal.ts'
 import { workflowOf } from './workflow-file.ts'
 
+/** A workflow that can be run, and what it says of itself. */
+export interface CalledWorkflow {
+  readonly name: string
+  readonly description: string
+  readonly plan: Plan
+}
+
 export interface CalledWorkflows {
-  /** The plan of a workflow that is called. @throws NodeError */
+  /** @throws NodeError */
+  workflow(workflow_id: string): Promise<CalledWorkflow>
+  /** The plan of what is called: a workflow, or a node type that an agent has as a tool. @throws NodeError */
   plan(workflow_id: string): Promise<Plan>
 }
 
@@ -24,37 +35,42 @@ export async function calledWorkflows(
   registry: NodeRegistry,
   reader: Reader,
 ): Promise<CalledWorkflows> {
-  const plans = new Map<string, Promise<Plan>>()
+  const found = new Map<string, Promise<CalledWorkflow>>()
   for (const one of named) {
     const at = one.indexOf('=')
     if (at < 1 || at === one.length - 1) throw new UsageError(`--workflow takes id=FILE, and is "${one}"`)
     const id = one.slice(0, at)
-    if (plans.has(id)) throw new UsageError(`--workflow ${id} is given twice`)
-    plans.set(id, Promise.resolve(await filePlan(one.slice(at + 1), registry, reader)))
+    if (found.has(id)) throw new UsageError(`--workflow ${id} is given twice`)
+    found.set(id, Promise.resolve(await inFile(one.slice(at + 1), registry, reader)))
+  }
+  const workflow = (id: string): Promise<CalledWorkflow> => {
+    const known = found.get(id)
+    if (known) return known
+    const called = find(id, folder, registry, reader)
+    found.set(id, called)
+    // A name may be made by the run itself: those that mean nothing are not kept.
+    called.catch(() => found.delete(id))
+    return called
   }
   return {
-    plan(id) {
-      const known = plans.get(id)
-      if (known) return known
-      const plan = find(id, folder, registry, reader)
-      plans.set(id, plan)
-      // A name may be made by the run itself: those that mean nothing are not kept.
-      plan.catch(() => plans.delete(id))
-      return plan
+    workflow,
+    async plan(id) {
+      const tool = toolGraph(id)
+      return tool ? runnable(tool, 'the tool', registry) : (await workflow(id)).plan
     },
   }
 }
 
-async function find(id: string, folder: string, registry: NodeRegistry, reader: Reader): Promise<Plan> {
+async function find(id: string, folder: string, registry: NodeRegistry, reader: Reader): Promise<CalledWorkflow> {
   try {
-    if (id.startsWith('./')) return await filePlan(inside(folder, id), registry, reader)
+    if (id.startsWith('./')) return await inFile(inside(folder, id), registry, reader)
   } catch (error) {
     if (!(error instanceof CommandError)) throw error
     throw new NodeError(`The workflow "${id}" cannot be called: ${error.message}.`, 'workflow_unusable')
   }
   const example = examples().get(id)
-  if (example) return runnable(example.graph, id, registry)
-  const message = `There is no workflow "${id}" here. Say which file it is: --workflow ${id}=FILE.`
+  if (example) return { ...example, plan: runnable(example.graph, id, registry) }
+  const message = `There is no workflow "${id}" here.${meantTool(registry, id)} Say which file it is: --workflow ${id}=FILE.`
   throw new NodeError(message, 'workflow_not_found')
 }
 
@@ -69,9 +85,10 @@ function inside(folder: string, id: string): string {
   )
 }
 
-async function filePlan(path: string, registry: NodeRegistry, reader: Reader): Promise<Plan> {
+async function inFile(path: string, registry: NodeRegistry, reader: Reader): Promise<CalledWorkflow> {
   if (path === STDIN) throw new UsageError('--workflow takes a file, not standard input')
-  return runnable(workflowOf(await reader.json(path), path).graph, path, registry)
+  const { graph, title, description } = workflowOf(await reader.json(path), path)
+  return { name: title ?? basename(path, '.json'), description, plan: runnable(graph, path, registry) }
 }
 
 function runnable(graph: Graph, name: string, registry: NodeRegistry): Plan {

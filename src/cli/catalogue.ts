@@ -1,6 +1,6 @@
 // `svc nodes` and `svc examples`: what there is to build with, and to start from.
 import type { NodeMetadata } from '../../generated/types.ts'
-import { hint } from '../engine/suggest.ts'
+import { Hints } from '../engine/suggest.ts'
 import { type TypeMetadata, typeText } from '../engine/types.ts'
 import { findNodes, nodeSummary } from '../nodes/catalogue.ts'
 import { builtinNodes } from '../nodes/registry.ts'
@@ -37,11 +37,8 @@ function listed(rows: readonly (readonly [name: string, text: string])[], column
 }
 
 function nothingFound(text: string): CommandError {
-  const names = builtinNodes.all().map(({ node_type }) => node_type)
-  return new CommandError(
-    EXIT.failed,
-    `no node type has "${text}" in its name, title or description.${hint(text, names)}`,
-  )
+  const hint = new Hints().forType(text, builtinNodes.all())
+  return new CommandError(EXIT.failed, `no node type has "${text}" in its name, title or description.${hint}`)
 }
 
 /** How far the lines after the first of a property go in. */

@@ -3,15 +3,18 @@ import { TOKEN_KEY, TOKEN_VARIABLE } from '../deploy/rule.ts'
 
 export const USAGES = {
   serve: 'svc serve [--host HOST] [--port PORT]',
-  run: 'svc run FILE [--param NAME=VALUE]… [--params FILE] [--workflow ID=FILE]… [--timeout SECONDS] [--quiet | --json-events]',
+  run: 'svc run FILE [--param NAME=VALUE]… [--params FILE] [--workflow ID=FILE]… [OPTION]…',
   validate: 'svc validate FILE [--workflow ID=FILE]… [--json]',
   nodes: 'svc nodes [NAME | TEXT] [--json]',
   examples: 'svc examples [--json]',
+  models: 'svc models [PROVIDER] [--json] | pull REPO [FILE] [--hub URL] [--include PATTERN]… [--exclude PATTERN]…',
   check: 'svc check',
   backup: 'svc backup DIR [--force] [--incomplete]',
   restore: 'svc restore DIR [--force]',
   secrets: 'svc secrets rotate',
   'deploy-token': 'svc deploy-token [--config FILE] [--source]',
+  contract: 'svc contract diff OLD NEW [--json]',
+  conformance: 'svc conformance server --url URL [OPTION]… | client [--exec COMMAND] [OPTION]…',
 } as const
 
 export type CommandName = keyof typeof USAGES
@@ -22,18 +25,22 @@ const PURPOSES: Readonly<Record<CommandName, string>> = {
   validate: 'lists everything that is wrong with a workflow',
   nodes: 'lists the node types, or tells all about one',
   examples: 'lists the bundled workflows',
+  models: 'lists the models there are, and why some cannot be asked, or fetches the files of one',
   check: 'looks for damage in what a server has stored',
   backup: 'copies what a server has stored, also while it runs',
   restore: 'brings a backup back',
   secrets: 'changes the key that stored data is encrypted under',
   'deploy-token': 'gives the token for a deployed container, and makes one where there is none',
+  contract: 'compares two publications of the contract',
+  conformance: 'holds a server, or a client, against the contract',
 }
 
 const FILE = `FILE is a workflow ({"name": …, "graph": {"nodes": …, "edges": …}}) or a graph ({"nodes": …, "edges": …})
 as JSON, - for standard input, or the id of a bundled example where there is no file of that name.`
 
-const CALLS = `  --workflow ID=FILE    the file that a workflow.Call of ID runs; may be repeated. Without it, an id that begins
-                        with ./ is a file in the folder of FILE or below, any other the id of a bundled example`
+const CALLS = `  --workflow ID=FILE    the file that a workflow.Call of ID runs, or the tool workflow/ID of an agent; may be repeated.
+                        Without it, an id that begins with ./ is a file in the folder of FILE or below, any other the
+                        id of a bundled example`
 
 const DETAILS: Readonly<Record<CommandName, string>> = {
   serve: `It listens on 127.0.0.1:7777 unless told otherwise. Settings are environment variables, which the README lists:
@@ -51,13 +58,16 @@ provider.
   --params FILE         a JSON object of inputs by name, or - for standard input; --param goes before it, and both
                         go before the params that a workflow's own record may bring, as the bundled examples do
 ${CALLS}
+  --data DIR            keeps the vectors of vector.* nodes in this data folder, which is made where it is missing and
+                        which no server may have meanwhile. Without it they are gone with the run
   --timeout SECONDS     ends the run as soon as it takes longer (without it: SVC_JOB_TIMEOUT_SECONDS, if set)
   --quiet               says nothing but what went wrong
   --json-events         writes the frames that /ws would send, a JSON object a line, in place of the progress
 
 The outputs are written to standard output as one JSON object, a streamed output as a list, and one that got nothing
 as null; everything else goes to standard error. Ctrl-C cancels the run, and a second time ends it at once. Nothing
-is stored, and the data of a running server is not touched.
+is stored but what --data keeps, and the data of a running server is not touched. SVC_MAX_COST_PER_JOB limits what the
+models of the run may cost; the limits of a day count on servers alone.
 
 Exit codes:
   0    completed
@@ -83,15 +93,38 @@ Exit codes: 0 found, 1 nothing found, 2 wrong usage.`,
   examples: `Each can be run by its id, with params of its own: svc run ID.
 
   --json                writes the same as JSON`,
+  models: `It asks every provider that the settings name (OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, SVC_MODEL_SERVERS,
+OLLAMA_HOST …) with the keys of this environment, and looks for servers of models on the usual ports of this machine:
+Ollama 11434, LM Studio 1234, vLLM 8000, llama.cpp 8080 (not with SVC_PROBE_LOCAL_MODELS=off). Files of the models
+folder are those of the provider local. Where none of a provider's models can be asked, it says why: which key to set,
+that it refused the key, that nothing listens at its address, what to install. Asking costs nothing. Keys that people
+store with a running server are theirs, and are not used here.
+
+  PROVIDER              this one alone
+  --json                writes [{"name", "title", "kind", "base_url", "credential", "status", "reason", "models"}] as
+                        JSON; a status is ready, no_key or failed
+
+pull: it fetches FILE, or all files of a repository of the hub, into the models folder (SVC_MODELS_DIR, or models in the
+data folder), each checked against its digest and put in its place whole. What was fetched before is not fetched again,
+and what broke off goes on. The key HF_TOKEN goes to the hub and to nobody else. Where it went is written to standard
+output.
+
+  --hub URL             the hub (without it: SVC_MODEL_HUB_URL)
+  --include PATTERN     only files that match; * stands for any characters, ? for one; may be repeated
+  --exclude PATTERN     no files that match; may be repeated
+
+Exit codes: 0 done; 1 there is no such PROVIDER, or it is not ready, or the files could not be fetched; 2 wrong usage;
+3 a path that may not be used; 130 stopped by Ctrl-C (143 by SIGTERM).`,
   check: `It reads the whole database, its references and its schema, holds jobs, events and graphs against each other, and
-compares the files of assets with what was written. SVC_DATA_DIR and SVC_DATABASE_URL say where they are. Nothing is
+compares the files of assets with what was written. SVC_DATA_DIR, SVC_DATABASE_URL and SVC_STORAGE_URL say where they
+are; a file in a bucket is fetched, and not kept. Nothing is
 changed; a server may run, and is seen as it is at one moment.
 
 Exit codes: 0 sound; 1 not sound, with a line for each finding, or there is no database; 2 wrong usage.`,
   backup: `DIR is made: the database as it is at one moment, the files of assets, and a manifest with the digest of each. The
-server may go on. The copy is read again and checked before DIR gets its name: where a file of an asset is missing or
-changed, there is no backup. An interrupted backup leaves a folder DIR.partial-… that may be deleted. DIR lies outside
-of the data folder, and only its owner may read it.
+server may go on. Files in a bucket (SVC_STORAGE_URL) are fetched. The copy is read again and checked before DIR gets
+its name: where a file of an asset is missing or changed, there is no backup. An interrupted backup leaves a folder
+DIR.partial-… that may be deleted. DIR lies outside of the data folder, and only its owner may read it.
 
 The master key (master.key in the data folder, or SECRETS_MASTER_KEY) is not included: who reads the backup is not to
 read the secrets in it. Keep a copy of the key in another place: jobs that are under way cannot go on without it.
@@ -133,6 +166,48 @@ The token alone goes to standard output, where it came from to standard error.
   --source              writes environment, file or none in place of the token, and makes none
 
 Exit codes: 0 done; 1 not possible, or what is there is no token; 2 wrong usage.`,
+  contract: `OLD and NEW are publications of the contract: folders such as generated/lifecycle-v1, archives that make publish-contract
+makes (.tgz), or the index.json of a folder. Each is held against its own digests first.
+
+Every difference is additive (nothing that was good is wrong now), risky (somebody may stumble) or breaking (somebody
+will), seen from a client that goes by OLD: what it sends must still be taken, what it gets must be what it expects.
+Texts for people are no difference, and nothing of what was only planned is breaking.
+
+  --json                writes {"verdict", "old", "new", "differences"} as JSON
+
+Exit codes: 0 no difference, or additive ones; 2 risky; 3 breaking; 64 wrong usage, or a publication that cannot be read.`,
+  conformance: `server: it runs the contract against a server, this project's or another's: what its documents claim is tried with valid and
+invalid input and over whole runs, what they do not claim must be absent. It makes workflows, jobs and a secret of its
+own there, all with conformance in their names, and removes them again.
+
+  --url URL             where the server answers; a path in it goes before every path of the contract
+  --token T             the bearer token to call with
+  --other-token T       one of another principal, who must not see the first one's jobs
+  --expired-job ID, --swept-job ID  a job past its retention, and one whose events are past theirs
+  --profile PROFILE     lifecycle: the SDK's operations and what they stand on; full: everything (the default)
+  --only ID             a requirement of spec/requirements.yaml, or the beginning of some, such as server.events; may be
+                        repeated
+  --format FORMAT       text (the default), json or junit
+  --output FILE         writes the report there
+  --timeout SECONDS     how long an answer may take (10)
+  --patience SECONDS    how long the suite may wait at its end for what comes seldom (0); 27 are enough
+
+Exit codes: 0 nothing failed; 1 a requirement failed; 2 wrong usage, nobody answers, or FILE cannot be written.
+
+client: it plays scenarios at a client, as a server that answers late, twice, in another order or not at all, and judges
+by what the client does on the wire. spec/conformance.md tells how a client takes part.
+
+  --exec COMMAND        what does the task of one scenario with the client; started once for each, with SVC_URL, SVC_TOKEN,
+                        SVC_SCENARIO and SVC_TASK (JSON). Without it, a client that is started by hand is waited for
+  --scenario NAME       a scenario; may be repeated. Without it, all of them
+  --list                lists the scenarios with their rules, and plays none
+  --port N              the port to listen on; 0, the default, takes any free one
+  --pace P              scales the times of the contract that scenarios wait for, such as 70 seconds of silence (1)
+  --format FORMAT       text (the default), json or junit, with everything that went over the wire
+  --output FILE         writes the report there
+  --timeout SECONDS     how long a scenario may take (60)
+
+Exit codes: 0 all passed; 1 some failed; 2 some are inconclusive, or wrong usage; 130 stopped by Ctrl-C (143 by SIGTERM).`,
 }
 
 const NAMES = Object.keys(USAGES) as CommandName[]

@@ -31,8 +31,10 @@ export function jsonEvents(workflow_id: string, output: Output, { log_level, kno
     append: (_event: unknown, frame: object | null) => frame && write(frame),
     provisional: (frame: () => object) => write(frame()),
     toldNode: () => false,
-    publish: (_node_id: string, _output_name: string, value: unknown) => ({ value, asset: null, extras: [] }),
+    publish: (_node_id: string, _output_name: string, value: unknown) => [{ value, asset: null, extras: [] }],
+    publishRest: () => [],
     redact: <T>(value: T) => value,
+    textStream: () => ({ push: (text: string) => text, end: () => '', cut: () => '' }),
     unwritable() {},
   }
   write({ type: 'job_update', status: 'running', ...of })

@@ -1,32 +1,41 @@
 // Where the data of a server lies, for the commands that check it, copy it and bring it back.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { BucketSettings } from '../config/storage.ts'
 import type { Config } from '../config.ts'
-import { objectsFolder, openDataFolder, ownDatabase } from '../db/data-folder.ts'
+import { journalFolder, objectsFolder, openDataFolder, ownDatabase } from '../db/data-folder.ts'
 import { CommandError, EXIT } from './terminal.ts'
 import { printable } from './text.ts'
 
 export interface Place {
+  /** Where files of assets are that are not in `objects`; absent or null: nowhere. */
+  readonly bucket?: BucketSettings | null
   readonly folder: string
   readonly database: string
   /** Files of assets: their names come from their content, and they never change. */
   readonly objects: string
+  /** Files of large values that jobs remember: each has a name of its own, and never changes. */
+  readonly journal: string
 }
 
+type Stored = Pick<Config, 'data_dir' | 'database_url' | 'storage'>
+
 /** @throws CommandError where nothing is stored */
-export function placeOf({ data_dir, database_url }: Pick<Config, 'data_dir' | 'database_url'>): Place {
+export function placeOf({ data_dir, database_url, storage }: Stored): Place {
   const elsewhere = database_url?.slice('sqlite:'.length) ?? null
   if (elsewhere === ':memory:')
     throw new CommandError(EXIT.failed, 'SVC_DATABASE_URL says that nothing is stored, so there is nothing to do')
   return {
+    bucket: storage,
     folder: data_dir,
     database: elsewhere ?? join(data_dir, 'svc.db'),
     objects: objectsFolder(data_dir),
+    journal: journalFolder(data_dir),
   }
 }
 
 /** The same, where there is a database. @throws CommandError */
-export function existingPlace(config: Pick<Config, 'data_dir' | 'database_url'>): Place {
+export function existingPlace(config: Stored): Place {
   const place = placeOf(config)
   if (existsSync(place.database)) return place
   const shown = printable(place.database)
@@ -37,7 +46,7 @@ export function existingPlace(config: Pick<Config, 'data_dir' | 'database_url'>)
 export function ownPlace(place: Place, owner: string): Disposable {
   const owned = new DisposableStack()
   try {
-    const { database } = owned.use(openDataFolder(place.folder, owner, true))
+    const { database } = owned.use(openDataFolder(place.folder, owner, { restoring: true }))
     if (place.database !== database) owned.use(ownDatabase(place.database, owner))
     return owned
   } catch (error) {

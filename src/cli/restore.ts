@@ -16,6 +16,7 @@ import {
   type Manifest,
   OBJECTS,
   readManifest,
+  TREES,
 } from './backup-folder.ts'
 import { freeEnding, keyAdvice } from './former.ts'
 import { ownPlace, type Place, placeOf } from './place.ts'
@@ -64,16 +65,18 @@ async function mustFit(manifest: Manifest, source: string): Promise<void> {
 }
 
 /** What a restore would replace. */
-async function presentFiles({ database, objects }: Place): Promise<string[]> {
+async function presentFiles(place: Place): Promise<string[]> {
+  const { database } = place
   const files = [database, `${database}-wal`, `${database}-shm`].filter((path) => existsSync(path))
-  return (await filesBelow(objects)).length > 0 ? [...files, objects] : files
+  for (const tree of TREES) if ((await filesBelow(place[tree])).length > 0) files.push(place[tree])
+  return files
 }
 
 /** Copies the backup into `stage` and looks at the copies. Nothing is left of them where that fails. */
 async function gather(source: string, manifest: Manifest, stage: string): Promise<void> {
   try {
     await rm(stage, { recursive: true, force: true })
-    await mkdir(join(stage, OBJECTS), { recursive: true, mode: 0o700 })
+    for (const tree of TREES) await mkdir(join(stage, tree), { recursive: true, mode: 0o700 })
     for (const { path } of manifest.files) await copyWhole(join(source, path), join(stage, path))
     for await (const message of differencesFrom(manifest, stage)) throw new CommandError(EXIT.failed, message)
     const [finding] = (await checkDatabase(join(stage, DATABASE))).filter(({ check }) => check === 'the file')
@@ -94,7 +97,7 @@ async function closeTo(stage: string, incoming: string): Promise<void> {
   await mkdir(stage, { recursive: true, mode: 0o700 })
   syncFile(dirname(stage))
   for (const name of await readdir(stage)) await rm(join(stage, name), { recursive: true, force: true })
-  for (const name of [DATABASE, OBJECTS]) await rename(join(incoming, name), join(stage, name))
+  for (const name of [DATABASE, ...TREES]) await rename(join(incoming, name), join(stage, name))
   await rm(incoming, { recursive: true, force: true })
   syncFile(stage)
 }
@@ -109,15 +112,19 @@ async function moveAside(paths: readonly string[]): Promise<string | null> {
   return ending
 }
 
-async function putInPlace(stage: string, { folder, database, objects }: Place): Promise<void> {
-  await mkdir(dirname(objects), { recursive: true, mode: 0o700 })
-  await rm(objects, { recursive: true, force: true })
-  await rename(join(stage, OBJECTS), objects)
+async function putInPlace(stage: string, place: Place): Promise<void> {
+  const { folder, database } = place
+  for (const tree of TREES) {
+    await mkdir(dirname(place[tree]), { recursive: true, mode: 0o700 })
+    await rm(place[tree], { recursive: true, force: true })
+    await rename(join(stage, tree), place[tree])
+  }
   const beside = `${database}.restoring`
   // It may belong on another disk.
   await copyWhole(join(stage, DATABASE), beside)
   await rename(beside, database)
-  for (const changed of new Set([dirname(objects), dirname(database), folder])) syncFile(changed)
+  for (const changed of new Set([...TREES.map((tree) => dirname(place[tree])), dirname(database), folder]))
+    syncFile(changed)
   // From here on servers may start.
   await rm(stage, { recursive: true })
 }
@@ -130,7 +137,7 @@ function keyOf(database: string): string | null {
 
 function told(source: string, { files, created_at }: Manifest, aside: string | null, key: string | null): string {
   const lines = [
-    `svc: ${printable(source)} of ${printable(String(created_at))} is back: the database and ${counted(files.length - 1, 'file')} of assets`,
+    `svc: ${printable(source)} of ${printable(String(created_at))} is back: the database and ${counted(files.filter(({ path }) => path.startsWith(`${OBJECTS}/`)).length, 'file')} of assets`,
   ]
   if (aside !== null) lines.push(`svc: what was there before has names that end with ${aside}`)
   if (key !== null) lines.push(`svc: ${key}`)

@@ -1,13 +1,22 @@
-// `svc run`: runs a workflow to its end in this process, on the engine itself: no server, no database, no folder.
+// `svc run`: runs a workflow to its end in this process, on the engine itself: no server, and no database but what vectors need.
 import type { Config } from '../config.ts'
 import { type Execution, execute, type RunObserver } from '../engine/execution.ts'
 import { compileGraph, type Plan } from '../engine/plan.ts'
+import type { VectorAccess } from '../engine/services.ts'
+import { configuredProviders } from '../models/configured.ts'
+import { discover } from '../models/discovery.ts'
+import { Listings } from '../models/listings.ts'
+import { Models } from '../models/models.ts'
+import { UpstreamClient } from '../net/upstream.ts'
 import { builtinNodes } from '../nodes/registry.ts'
-import { createServices, environmentSecret } from '../services.ts'
+import { createServices, environmentSecrets } from '../services.ts'
+import { afterLooking } from './after-looking.ts'
 import { readArguments } from './arguments.ts'
 import { type CalledWorkflows, calledWorkflows } from './called.ts'
 import { graphIssue, issueLine, issueTotal } from './issues.ts'
+import { bundledAssets, heldTo, openVectors, terminalTools } from './lent.ts'
 import { LiveView, totalSoFar } from './live-view.ts'
+import { modelsInTerminal, secretsInTerminal } from './own-words.ts'
 import { readParams } from './params.ts'
 import { Progress } from './progress.ts'
 import { Reader } from './read.ts'
@@ -22,6 +31,7 @@ const OPTIONS = {
   params: { type: 'string' },
   workflow: { type: 'string', multiple: true, default: [] as string[] },
   timeout: { type: 'string' },
+  data: { type: 'string' },
   quiet: { type: 'boolean', default: false },
   'json-events': { type: 'boolean', default: false },
 } as const
@@ -36,12 +46,14 @@ interface Job {
   readonly called: CalledWorkflows
   /** Seconds, or null for no limit. */
   readonly timeout: number | null
+  readonly vectors: VectorAccess
 }
 
 /** Runs the command and gives its exit code. @throws CommandError */
 export async function run(args: readonly string[], terminal: Terminal, config: Config): Promise<number> {
   const { values, positionals } = readArguments(args, OPTIONS, { least: 1, most: 1, what: 'FILE' })
   if (values.quiet && values['json-events']) throw new UsageError('--quiet and --json-events exclude each other')
+  if (values.data === '') throw new UsageError('--data takes a folder')
   const timeout = values.timeout === undefined ? config.job_timeout_seconds : seconds(values.timeout)
   const reader = new Reader(terminal, config.max_body_bytes)
   const file = await openWorkflow(positionals[0]!, reader)
@@ -49,9 +61,10 @@ export async function run(args: readonly string[], terminal: Terminal, config: C
   const called = await calledWorkflows(values.workflow, file.folder, builtinNodes, reader)
   const given = { param: values.param, params: values.params ?? null }
   const params = await readParams(plan, { ...file.params }, given, reader)
-  const job = { name: file.name, plan, params, called, timeout }
-  if (values['json-events']) return withEvents(job, terminal, config)
-  return withProgress(job, terminal, config, values.quiet)
+  await using vectors = await openVectors(values.data ?? null)
+  const job = { name: file.name, plan, params, called, timeout, vectors: vectors.access }
+  if (values['json-events']) return await withEvents(job, terminal, config)
+  return await withProgress(job, terminal, config, values.quiet)
 }
 
 function seconds(text: string): number {
@@ -108,14 +121,27 @@ function finalTotal({ word }: Ending, { nodes, counts, elapsed }: Progress): str
 
 /** One run from its first firing to its last. What its nodes are lent is made here, and let go here. */
 async function perform(job: Job, observer: RunObserver, signal: AbortSignal, config: Config): Promise<Ending> {
-  await using lent = createServices(config)
-  const { plan, params, called, timeout } = job
+  await using client = new UpstreamClient()
+  using providers = configuredProviders({ config, client })
+  const models = new Models({ providers, listings: new Listings({ now: Date.now }) })
+  await using lent = createServices(config, models)
+  const { plan, params, called, timeout, vectors } = job
+  const { customer, secret } = environmentSecrets(config)
+  const services = lent.of({
+    secret: secretsInTerminal(secret),
+    customer: heldTo(config.max_cost_per_job, customer),
+    assets: bundledAssets,
+    vectors,
+    tools: terminalTools(called, builtinNodes),
+  })
+  const look = () => discover(providers, { client }, signal)
+  const own = modelsInTerminal(services.models, providers)
   const execution = execute(plan, {
     params,
     signal,
     observer,
     loadPlan: (id) => called.plan(id),
-    services: lent.of(environmentSecret(config)),
+    services: { ...services, models: config.probe_local_models ? afterLooking(own, look) : own },
     ...(timeout === null ? {} : { timeLimit: timeout * 1000 }),
   })
   endInputs(execution, plan)

@@ -47,8 +47,8 @@ export class CommandError extends Error {
 
 /** The command line is not what its usage says. */
 export class UsageError extends CommandError {
-  constructor(message: string) {
-    super(EXIT.usage, message)
+  constructor(message: string, code: number = EXIT.usage) {
+    super(code, message)
   }
 }
 

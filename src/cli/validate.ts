@@ -3,6 +3,7 @@ import type { Config } from '../config.ts'
 import { NodeError } from '../engine/node-type.ts'
 import { compileGraph, type Plan, type PlanInput } from '../engine/plan.ts'
 import { typeText } from '../engine/types.ts'
+import { targetOf } from '../nodes/agent-entries.ts'
 import { builtinNodes } from '../nodes/registry.ts'
 import { readArguments } from './arguments.ts'
 import { type CalledWorkflows, calledWorkflows } from './called.ts'
@@ -54,22 +55,42 @@ async function judge(path: string, named: readonly string[], reader: Reader): Pr
   }
 }
 
-/** Calls whose workflow is named in the graph and is not to be had here. It may be where the workflow will run, so these are warnings. */
+/** Calls and tools whose workflow is named in the graph and is not to be had here. It may be where the workflow will run, so these are warnings. */
 async function callIssues(plan: Plan, called: CalledWorkflows): Promise<Issue[]> {
   const issues: Issue[] = []
-  for (const { observed, slots, constants } of plan.nodes) {
-    const id = constants.workflow_id
-    if (observed.node_type !== 'workflow.Call' || typeof id !== 'string') continue
-    if (slots.some((slot) => slot.name === 'workflow_id')) continue
-    try {
-      await called.plan(id)
-    } catch (error) {
-      if (!(error instanceof NodeError)) throw error
-      const { message, type: code } = error
-      issues.push({ severity: 'warning', code, message, node_id: observed.node_id, pin_name: 'workflow_id' })
+  for (const node of plan.nodes) {
+    for (const { id, pin_name } of namedBy(node)) {
+      try {
+        await called.workflow(id)
+      } catch (error) {
+        if (!(error instanceof NodeError)) throw error
+        const { message, type: code } = error
+        issues.push({ severity: 'warning', code, message, node_id: node.observed.node_id, pin_name })
+      }
     }
   }
   return issues
+}
+
+/** The workflows that a node names itself, and not by what comes along an edge. */
+function namedBy({ observed: { node_type }, slots, constants }: Plan['nodes'][number]) {
+  const own = (name: string) => (slots.some((slot) => slot.name === name) ? undefined : constants[name])
+  const id = node_type === 'workflow.Call' ? own('workflow_id') : undefined
+  const tools = node_type === 'agent.Run' ? own('tools') : undefined
+  return [
+    ...(typeof id === 'string' ? [{ id, pin_name: 'workflow_id' }] : []),
+    ...(Array.isArray(tools) ? tools.flatMap(workflowOf).map((tool) => ({ id: tool, pin_name: 'tools' })) : []),
+  ]
+}
+
+/** The workflow that an entry of an agent's tools means; none where it means something else, or nothing. */
+function workflowOf(entry: unknown, at: number): string[] {
+  try {
+    const target = targetOf(entry, at, (node_type) => builtinNodes.get(node_type) !== undefined)
+    return 'workflow_id' in target ? [target.workflow_id] : []
+  } catch {
+    return []
+  }
 }
 
 function record({ plan, issues }: Verdict) {

@@ -27,7 +27,8 @@ export interface WorkflowFile {
 export async function openWorkflow(path: string, reader: Reader): Promise<WorkflowFile> {
   if (path !== STDIN && !existsSync(path)) return example(path)
   const folder = path === STDIN ? '.' : dirname(path)
-  return { name: shownPath(path), folder, ...workflowOf(await reader.json(path), shownPath(path)) }
+  const { graph, params } = workflowOf(await reader.json(path), shownPath(path))
+  return { name: shownPath(path), folder, graph, params }
 }
 
 function example(id: string): WorkflowFile {
@@ -38,8 +39,14 @@ function example(id: string): WorkflowFile {
   throw new CommandError(EXIT.usage, `there is no file "${id}", and no example of that name. ${advice}`)
 }
 
-/** The graph and the params in a parsed file. @throws CommandError invalid */
-export function workflowOf(value: unknown, name: string): Pick<WorkflowFile, 'graph' | 'params'> {
+export interface FileContent extends Pick<WorkflowFile, 'graph' | 'params'> {
+  /** What the record calls itself; null where it does not. */
+  readonly title: string | null
+  readonly description: string
+}
+
+/** What is in a parsed file. @throws CommandError invalid */
+export function workflowOf(value: unknown, name: string): FileContent {
   if (!isRecord(value) || !['graph', 'nodes', 'edges'].some((key) => Object.hasOwn(value, key))) {
     const message = `${name} is no workflow: it needs "nodes" and "edges", or a "graph" that has them`
     throw new CommandError(EXIT.invalid, message)
@@ -49,7 +56,13 @@ export function workflowOf(value: unknown, name: string): Pick<WorkflowFile, 'gr
   const params = isBare ? null : (value.params ?? null)
   const problems = shapeProblems(graph, params).map((one) => ({ ...one, path: pathInFile(one.path, isBare) }))
   if (problems.length > 0) throw new CommandError(EXIT.invalid, `${name} is no workflow`, problems)
-  return { graph: graph as Graph, params: (params ?? {}) as Record<string, unknown> }
+  const { name: title, description } = isBare ? {} : value
+  return {
+    graph: graph as Graph,
+    params: (params ?? {}) as Record<string, unknown>,
+    title: typeof title === 'string' && title !== '' ? title : null,
+    description: typeof description === 'string' ? description : '',
+  }
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

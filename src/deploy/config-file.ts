@@ -19,7 +19,10 @@ const OTHERS = 0o077
  * @throws StartError where the file cannot be read, is no YAML mapping, or has something else under the key
  */
 export function storedToken(path: string): StoredToken | null {
-  const file = readText(path)
+  return storedIn(readText(path), path)
+}
+
+function storedIn(file: TextFile | null, path: string): StoredToken | null {
   const token = file && tokenIn(file.text, path)
   return token === null ? null : { token, mode: exposedMode(file!) }
 }
@@ -37,10 +40,12 @@ export function adoptToken(path: string, make: () => string): StoredToken & { ma
     const ours = make()
     const { put, uid } = putNewFile(claim, ours)
     const claimed = put ? ours : claimedToken(claim, target, uid)
-    // After the claim was made: whoever had one before has written its token by now.
-    const stored = storedToken(target)
+    // After the claim was made: whoever had one before has written its token by now. Read once: a token that comes
+    // between two looks would be joined by a second.
+    const file = readText(target)
+    const stored = storedIn(file, target)
     if (stored === null && claimed === null) continue
-    if (stored === null) putToken(target, claimed!)
+    if (stored === null) putToken(target, file?.text ?? '', claimed!)
     removeFile(claim)
     const { token, mode } = stored ?? storedToken(target)!
     return { token, mode, made: stored === null }
@@ -55,8 +60,8 @@ function claimedToken(claim: string, target: string, uid: number): string | null
   throw new StartError(`${claim} holds no token; remove it if it is not yours`)
 }
 
-function putToken(target: string, token: string): void {
-  const text = withToken(readText(target)?.text ?? '', token)
+function putToken(target: string, before: string, token: string): void {
+  const text = withToken(before, token)
   // It throws: nothing that cannot be read again takes the place of the file.
   tokenIn(text, target)
   putFile(target, text)

@@ -53,10 +53,16 @@ function withLine(text: string, { contents }: Document.Parsed, indent: number, t
   const end = [...new Parser().parse(text)].find(({ type }) => type === 'doc-end')?.offset ?? text.length
   const before = text.slice(0, end)
   if (!isMap(contents)) return before + (/[^\n]$/.test(before) ? lineEnd : '') + line + text.slice(end)
-  if (/\S[ \t]*(\r?\n)+$/.test(before)) return before + line + text.slice(end)
-  // A last line that has no end, or only blanks, may belong to a value, which a line after it would change.
+  const last = before + line + text.slice(end)
+  if (/\S[ \t]*(\r?\n)+$/.test(before) && parses(last)) return last
+  // A last line that has no end, or only blanks, may belong to a value, which a line after it would change; and behind
+  // a key that has no value, a line of a tab alone takes the place of the value.
   const first = text.lastIndexOf('\n', contents.range[0]) + 1
   return text.slice(0, first) + line + text.slice(first)
+}
+
+function parses(text: string): boolean {
+  return parseDocument(text, { prettyErrors: false }).errors.length === 0
 }
 
 function writtenAnew(document: Document.Parsed, token: string): string {

@@ -9,9 +9,17 @@ const PROVIDERS: readonly (readonly [name: string, provider: string])[] = [
   ['OPENAI_API_KEY', 'openai'],
 ]
 
-/** By name: the keys of model providers, and what node types say that they need. */
-export function secretPurposes(registry: NodeRegistry): ReadonlyMap<string, string> {
-  const purposes = new Map(PROVIDERS.map(([name, provider]) => [name, `The key of the provider "${provider}".`]))
+interface Keyed {
+  readonly name: string
+  readonly credential: string | null
+}
+
+/** By name: the keys of model providers, those of this process included, and what node types say that they need. */
+export function secretPurposes(registry: NodeRegistry, providers: readonly Keyed[]): ReadonlyMap<string, string> {
+  const own = providers.flatMap(({ name, credential }) => (credential === null ? [] : [[credential, name] as const]))
+  const purposes = new Map(
+    [...PROVIDERS, ...own].map(([name, provider]) => [name, `The key of the provider "${provider}".`]),
+  )
   const needed = registry
     .all()
     .flatMap(({ node_type, required_settings = [] }) => required_settings.map((name) => ({ name, node_type })))

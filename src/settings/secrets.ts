@@ -30,6 +30,8 @@ export const MOST_SECRET_BYTES = 1_048_576
 
 /** What sealing adds to a value. */
 const SEAL_BYTES = 33
+/** Of how many owners, and their providers, keys are kept at hand. */
+const MOST_KEPT = 10_000
 
 export interface SecretParts {
   readonly store: Store
@@ -39,6 +41,8 @@ export interface SecretParts {
   readonly log: Log
   /** What the operator has set for an owner, by name. What the owner sets goes before it. */
   given(owner: Scope): Readonly<Record<string, string>>
+  /** Keys of providers of models that the operator has set for all who have none of their own, by name. */
+  readonly provider_keys: Readonly<Record<string, string>>
   /** What the service uses which names for. */
   readonly purposes: ReadonlyMap<string, string>
 }
@@ -46,6 +50,8 @@ export interface SecretParts {
 export class Secrets {
   readonly #parts: SecretParts
   readonly #former: FormerSecrets
+  /** Keys of providers, until any secret changes: each request to a model asks for one. Nobody else writes secrets. */
+  readonly #kept = new Map<string, string | null>()
 
   constructor(parts: SecretParts) {
     this.#parts = parts
@@ -128,6 +134,17 @@ export class Secrets {
     throw new NodeError(`The secret "${name}" is stored, and cannot be read. Set it again.`, 'unknown_secret')
   }
 
+  /** The same of the key of a provider of models: the owner's own, or else the operator's for all. */
+  providerKey(owner: Scope, name: string): string | null {
+    const key = scopedKey(owner, name)
+    const kept = this.#kept.get(key)
+    if (kept !== undefined) return kept
+    const value = this.value(owner, name) ?? own(this.#parts.provider_keys, name)
+    if (this.#kept.size >= MOST_KEPT) this.#kept.clear()
+    this.#kept.set(key, value)
+    return value
+  }
+
   #row(owner: Scope, name: string): StoredSecret | undefined {
     return this.#parts.store.read((tx) => userSecret(tx, owner, name))
   }
@@ -138,6 +155,7 @@ export class Secrets {
   }
 
   #retire(owner: Scope, keys: Keys, before: StoredSecret | undefined): void {
+    this.#kept.clear()
     const value = before ? opened(this.#parts.vault, keys, before.body) : null
     if (value !== null) this.#former.add(owner, value)
   }

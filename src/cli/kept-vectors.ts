@@ -1,0 +1,27 @@
+// The database that vectors of a run in the terminal lie in. Loaded where a node asks for vectors: most runs need no database.
+import { LOCAL_PRINCIPAL } from '../access/principal.ts'
+import { openDataFolder } from '../db/data-folder.ts'
+import { IN_MEMORY } from '../db/open.ts'
+import { Store } from '../db/store.ts'
+import type { VectorAccess } from '../engine/services.ts'
+import { systemPlatform } from '../platform.ts'
+import { Vectors } from '../vectors/vectors.ts'
+
+export interface KeptVectors extends AsyncDisposable {
+  readonly vectors: VectorAccess
+}
+
+const FOLDER = { owner: 'svc run', setting: '--data' }
+
+/**
+ * The local user's vectors in a data folder, which is made where it is missing and held until they are let go; with null in memory.
+ * @throws StartError where a server has the folder, or it cannot be used
+ */
+export async function keptVectors(data_dir: string | null): Promise<KeptVectors> {
+  await using opened = new AsyncDisposableStack()
+  const path = data_dir === null ? IN_MEMORY : opened.use(openDataFolder(data_dir, FOLDER.owner, FOLDER)).database
+  const store = opened.use(await Store.open(path))
+  const vectors = new Vectors(LOCAL_PRINCIPAL, { store, platform: systemPlatform() })
+  const kept = opened.move()
+  return { vectors, [Symbol.asyncDispose]: () => kept.disposeAsync() }
+}

@@ -1,0 +1,16 @@
+// The client as it is imported in browsers: the global WebSocket and XMLHttpRequest.
+import { openBrowserSocket } from './browser-socket.ts'
+import { uploadByForm } from './browser-upload.ts'
+import { Client } from './client.ts'
+import type { ClientOptions } from './settings.ts'
+
+export { JobError, ServiceError } from './errors.ts'
+export type * from './public.ts'
+
+/**
+ * A client of the service at `options.url`. It connects when it first has to, and lets go of an idle connection.
+ * @throws TypeError where the url is none of HTTP
+ */
+export function createClient(options: ClientOptions): Client {
+  return new Client(options, { open: openBrowserSocket, send: uploadByForm })
+}

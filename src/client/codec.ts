@@ -1,0 +1,34 @@
+// Frames of the socket, in both encodings: MessagePack in binary frames, JSON in text frames.
+import { decode, decodeTimestampExtension, ExtensionCodec, encode } from '@msgpack/msgpack'
+import type { SocketEncoding } from '../../generated/types.ts'
+import { sendable } from './errors.ts'
+import { isRecord, jsonText, type UnknownRecord } from './values.ts'
+
+const TIMESTAMP = -1
+
+/** Times are strings on this wire; a timestamp of MessagePack is read as one. Other extensions stay opaque. */
+const extensions = new ExtensionCodec()
+extensions.register({
+  type: TIMESTAMP,
+  encode: () => null,
+  decode(data) {
+    const at = decodeTimestampExtension(data)
+    return at instanceof Date ? at.toISOString() : at
+  },
+})
+
+/** A frame as it is sent. @throws INVALID_ARGUMENT */
+export function encodeFrame(frame: UnknownRecord, encoding: SocketEncoding): Uint8Array | string {
+  if (encoding === 'json-text') return jsonText(frame)
+  return sendable('A value', () => encode(frame, { ignoreUndefined: true }))
+}
+
+/** A frame as it came, in whichever encoding; null for what no client can read. */
+export function decodeFrame(data: Uint8Array | string): UnknownRecord | null {
+  try {
+    const frame: unknown = typeof data === 'string' ? JSON.parse(data) : decode(data, { extensionCodec: extensions })
+    return isRecord(frame) ? frame : null
+  } catch {
+    return null
+  }
+}

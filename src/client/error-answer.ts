@@ -1,0 +1,71 @@
+// Error bodies of every door, read as one kind of error: the flat form of the lifecycle profile, the nested one, and the bare refusals.
+import type { Problem } from '../../generated/types.ts'
+import { ServiceError } from './errors.ts'
+import { isRecord } from './values.ts'
+
+/** Statuses after which the same request may succeed, where the body does not say. */
+const RETRYABLE: readonly number[] = [429, 500, 502, 503, 504]
+const CODES: Readonly<Record<number, string>> = {
+  400: 'INVALID_REQUEST',
+  401: 'AUTHENTICATION_REQUIRED',
+  403: 'FORBIDDEN',
+  404: 'NOT_FOUND',
+  405: 'METHOD_NOT_ALLOWED',
+  409: 'CONFLICT',
+  413: 'REQUEST_TOO_LARGE',
+  415: 'UNSUPPORTED_MEDIA_TYPE',
+  429: 'RATE_LIMITED',
+  500: 'INTERNAL_ERROR',
+  502: 'UPSTREAM_ERROR',
+  503: 'SERVICE_UNAVAILABLE',
+  504: 'UPSTREAM_TIMEOUT',
+}
+
+/** Reads an answer that is no success. It takes the body. */
+export async function errorOfResponse(response: Response): Promise<ServiceError> {
+  const body: unknown = await response.json().catch(() => null)
+  return errorOfBody(response.status, body, response.headers)
+}
+
+/** The error that a body with this status tells. */
+export function errorOfBody(status: number, body: unknown, headers: Pick<Headers, 'get'>): ServiceError {
+  const flat = isRecord(body) ? body : {}
+  const nested = isRecord(flat.error) ? flat.error : {}
+  const refusal = typeof flat.error === 'string' ? flat.error : null
+  return new ServiceError({
+    code: text(flat.code) ?? text(nested.type)?.toUpperCase() ?? CODES[status] ?? `HTTP_${status}`,
+    message: text(flat.message) ?? text(nested.message) ?? refusal ?? `The server answered ${status}.`,
+    status,
+    retryable: typeof flat.retryable === 'boolean' ? flat.retryable : RETRYABLE.includes(status),
+    problems: problemsOf(nested.problems),
+    request_id: headers.get('X-Request-Id'),
+    retry_after_ms: retryAfter(headers.get('Retry-After')),
+  })
+}
+
+/** The error of an `rpc_response`. */
+export function errorOfReply(error: Readonly<Record<string, unknown>>, request_id: string): ServiceError {
+  return new ServiceError({
+    code: text(error.code) ?? 'INTERNAL_ERROR',
+    message: text(error.message) ?? 'The server refused the command.',
+    retryable: error.retryable === true,
+    problems: problemsOf(error.problems),
+    request_id,
+  })
+}
+
+/** `Retry-After` (RFC 9110, section 10.2.3) in milliseconds: seconds, or the moment; null where it says neither. */
+export function retryAfter(value: string | null | undefined, now = Date.now()): number | null {
+  const given = value?.trim() ?? ''
+  if (/^\d+$/.test(given)) return Number(given) * 1_000
+  const moment = given === '' ? Number.NaN : Date.parse(given)
+  return Number.isNaN(moment) ? null : Math.max(0, moment - now)
+}
+
+function problemsOf(problems: unknown): readonly Problem[] {
+  return Array.isArray(problems) ? problems.filter((one): one is Problem => isRecord(one)) : []
+}
+
+function text(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null
+}

@@ -1,0 +1,76 @@
+// Uploads by `fetch` with a stream as its body: Node reads it as the network takes it, so what was read is what was sent.
+import type { SendUpload, Upload, UploadAnswer } from './upload.ts'
+import { uuid } from './values.ts'
+
+export const uploadByStream: SendUpload = async (file, token) => {
+  const boundary = `svc-${uuid()}`
+  const request = new Request(file.url, {
+    method: 'POST',
+    headers: {
+      'Content-Type': `multipart/form-data; boundary=${boundary}`,
+      ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
+    },
+    body: streamOf(multipart(file, boundary)),
+    signal: file.signal,
+    duplex: 'half',
+  } as RequestInit)
+  return answerOf(await file.fetch(request))
+}
+
+export async function answerOf(response: Response): Promise<UploadAnswer> {
+  const { ok, status, headers } = response
+  // A refusal is one without its body too; a success is none.
+  const text = await response.text().catch((cause: unknown) => {
+    if (ok) throw cause
+    return ''
+  })
+  return { status, headers, body: parsed(text) }
+}
+
+/** What a text says as JSON, or null where it is none. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+async function* multipart(file: Upload, boundary: string): AsyncGenerator<Uint8Array, void, void> {
+  const text = new TextEncoder()
+  const disposition = `form-data; name="file"; filename="${quoted(file.name)}"`
+  const type = file.content_type.replace(/[\r\n]/g, ' ')
+  yield text.encode(`--${boundary}\r\nContent-Disposition: ${disposition}\r\nContent-Type: ${type}\r\n\r\n`)
+  let sent = 0
+  for await (const chunk of chunksOf(file.source)) {
+    yield chunk
+    sent += chunk.byteLength
+    file.onProgress({ sent, total: file.size })
+  }
+  yield text.encode(`\r\n--${boundary}--\r\n`)
+}
+
+/** Names in multipart (WHATWG HTML, section 4.10.21.8). */
+function quoted(name: string): string {
+  return name.replace(/\r\n|\r|\n/g, '%0D%0A').replaceAll('"', '%22')
+}
+
+function chunksOf(source: Upload['source']): AsyncIterable<Uint8Array> {
+  return (source instanceof Blob ? source.stream() : source) as AsyncIterable<Uint8Array>
+}
+
+function streamOf(chunks: AsyncGenerator<Uint8Array, void, void>): ReadableStream<Uint8Array> {
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        const { done, value } = await chunks.next()
+        if (done) controller.close()
+        else controller.enqueue(value)
+      },
+      async cancel() {
+        await chunks.return()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}

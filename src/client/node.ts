@@ -1,0 +1,17 @@
+// The client as it is imported in Node: sockets by `ws`, uploads as streams.
+
+import { Client } from './client.ts'
+import { openNodeSocket } from './node-socket.ts'
+import { uploadByStream } from './node-upload.ts'
+import type { ClientOptions } from './settings.ts'
+
+export { JobError, ServiceError } from './errors.ts'
+export type * from './public.ts'
+
+/**
+ * A client of the service at `options.url`. It connects when it first has to, and lets go of an idle connection.
+ * @throws TypeError where the url is none of HTTP
+ */
+export function createClient(options: ClientOptions): Client {
+  return new Client(options, { open: openNodeSocket, send: uploadByStream })
+}

@@ -1,0 +1,44 @@
+// A client under test as a command of its own, which is started once for each scenario.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { Driver } from './perform.ts'
+
+/** How long a command may take to end when its scenario is over. */
+const GRACE_MS = 1_000
+/** So much of what it says is kept for the transcript. */
+const LONGEST_WORD = 2_000
+
+/** Runs `command` in a shell with SVC_URL, SVC_TOKEN, SVC_SCENARIO and SVC_TASK (JSON) in its environment. */
+export function execDriver(command: string, environment: Readonly<Record<string, string | undefined>>): Driver {
+  return async ({ url, token, scenario, task, signal }) => {
+    const child = spawn(command, {
+      shell: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        ...environment,
+        SVC_URL: url,
+        SVC_TOKEN: token,
+        SVC_SCENARIO: scenario,
+        SVC_TASK: JSON.stringify(task),
+      },
+    })
+    let words = ''
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        words = `${words}${text}`.slice(-LONGEST_WORD)
+      })
+    }
+    const exited = once(child, 'exit')
+    const end = () => {
+      child.kill('SIGTERM')
+      const timer = setTimeout(() => child.kill('SIGKILL'), GRACE_MS)
+      child.once('exit', () => clearTimeout(timer))
+    }
+    signal.addEventListener('abort', end)
+    const [code, by] = await exited
+    signal.removeEventListener('abort', end)
+    // What it has started may hold on to the pipes.
+    for (const stream of [child.stdout, child.stderr]) stream.destroy()
+    return `${by === null ? `exit code ${code}` : `by ${by}`}${words.trim() === '' ? '' : `\n${words.trim()}`}`
+  }
+}

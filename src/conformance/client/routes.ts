@@ -1,0 +1,63 @@
+// Which HTTP request is which call, and the data that it brings.
+import type { CallName } from './call.ts'
+import { type Fields, isFields } from './wire.ts'
+
+export interface Asked {
+  readonly name: CallName
+  readonly data: Fields
+}
+
+interface Route {
+  readonly method: string
+  /** Segments; those that begin with `:` are parameters. */
+  readonly path: string
+  readonly name: CallName
+}
+
+const ROUTES: readonly Route[] = [
+  { method: 'GET', path: '/api/sdk/v1/capabilities', name: 'get_capabilities' },
+  { method: 'POST', path: '/api/sdk/v1/preflight', name: 'preflight_workflow' },
+  { method: 'POST', path: '/api/sdk/v1/assets/temporary', name: 'uploadTemporaryAsset' },
+  { method: 'POST', path: '/api/sdk/v1/workflow-interfaces', name: 'get_workflow_interfaces' },
+  { method: 'GET', path: '/api/sdk/v1/workflows', name: 'list_workflow_summaries' },
+  { method: 'POST', path: '/api/sdk/v1/jobs', name: 'submit_job' },
+  { method: 'GET', path: '/api/sdk/v1/jobs/:job_id', name: 'get_job_snapshot' },
+  { method: 'POST', path: '/api/sdk/v1/jobs/:job_id/cancel', name: 'request_job_cancellation' },
+  { method: 'GET', path: '/api/workflows', name: 'list_workflows' },
+  { method: 'GET', path: '/api/workflows/:workflow_id', name: 'get_workflow' },
+  { method: 'GET', path: '/api/workflows/:workflow_id/interface', name: 'get_workflow_interface' },
+  { method: 'POST', path: '/api/workflows/:workflow_id/run', name: 'runWorkflow' },
+  { method: 'GET', path: '/api/jobs/:job_id', name: 'getJob' },
+  { method: 'GET', path: '/api/jobs/:job_id/events', name: 'followJobEvents' },
+]
+
+/** The parameters of a path, or null where it is another one. */
+function match(path: string, actual: readonly string[]): Fields | null {
+  const segments = path.split('/').slice(1)
+  if (segments.length !== actual.length) return null
+  const parameters: Fields = {}
+  for (const [index, segment] of segments.entries()) {
+    if (segment.startsWith(':')) parameters[segment.slice(1)] = actual[index]
+    else if (segment !== actual[index]) return null
+  }
+  return parameters
+}
+
+/** What is asked for, or null where the contract has no such path. `body`: the JSON of the request. */
+export function route(method: string, target: string, body: unknown): Asked | null {
+  const { pathname } = new URL(`http://server${target}`)
+  const actual = decoded(pathname.replace(/\/$/, ''))
+  for (const { method: wanted, path, name } of ROUTES) {
+    const parameters = method === wanted && actual ? match(path, actual) : null
+    if (parameters) return { name, data: { ...(isFields(body) ? body : {}), ...parameters } }
+  }
+  return null
+}
+
+function decoded(path: string): string[] | null {
+  try {
+    return path.split('/').slice(1).map(decodeURIComponent)
+  } catch {
+    return null
+  }
+}

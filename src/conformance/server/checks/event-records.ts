@@ -1,0 +1,69 @@
+// What events and their frames say of a job, its nodes and its state, one by one.
+import { subscribed } from '../jobs.ts'
+import { type JsonMap, mapOf } from '../json.ts'
+import { allRuns, completedRun, type Run } from '../runs.ts'
+import type { Trial } from '../trial.ts'
+import { Findings } from '../verdicts.ts'
+import { statusAt } from './transitions.ts'
+
+/** Each frame names the job that was subscribed to, and so does the event in it. */
+export async function frameIds(t: Trial): Promise<void> {
+  t.needsCommands('subscribe_job')
+  const findings = new Findings()
+  for (const { job_id, workflow_id, final, followed } of await allRuns(t)) {
+    const replayed = (await subscribed(t, job_id, 0)).frames.filter(({ type }) => type === 'job_event')
+    for (const frame of [...replayed, ...followed.flatMap(({ frames }) => frames)]) {
+      const event = mapOf(frame.event)
+      const own = frame.job_id === job_id && event.job_id === job_id && event.workflow_id === workflow_id
+      findings.see(own && event.workspace_id === final.workspace_id, () => ({
+        finding: 'a frame or the event in it is of another job, workflow or workspace',
+        request: { job_id, workflow_id },
+        answer: frame,
+      }))
+    }
+  }
+  findings.settle('no frame of an event came')
+}
+
+/** What is wrong with the events of nodes of a run, or null. */
+export function nodeRecords({ events, graph }: Run): string | null {
+  const types = new Map(graph.nodes.map(({ id, type }) => [id, type]))
+  const done = new Map<string, number>()
+  for (const { type, node_id, node_type, status, progress } of events) {
+    if (type !== 'node_status') continue
+    const id = String(node_id)
+    if (!types.has(id)) return `an event is of ${id}, which is no node of the graph`
+    if (types.get(id) !== node_type) return `the node ${id} is called ${String(node_type)}, not ${types.get(id)}`
+    if (progress === null) continue
+    const before = done.get(id) ?? 0
+    if (!(Number(progress) >= before)) return `the progress of ${id} falls from ${before} to ${String(progress)}`
+    if (status === 'completed' && progress !== 1) return `${id} is completed with a progress of ${String(progress)}`
+    done.set(id, Number(progress))
+  }
+  return null
+}
+
+/** Subscriptions to a job that has not ended: the answer is the job as it was at `replay_to_sequence`. */
+export async function activeSubscriptions(t: Trial): Promise<void> {
+  t.needsCommands('subscribe_job')
+  const { events, followed, job_id } = await completedRun(t)
+  const findings = new Findings()
+  for (const { after, known, reply, door } of followed) {
+    if (reply === null) continue
+    const fault = answerFault(reply, job_id, after, known, events)
+    findings.see(fault === null, () => ({ finding: `${door} after ${after}: ${fault}`, answer: reply }))
+  }
+  findings.settle('no subscription was made')
+}
+
+function answerFault(reply: JsonMap, job_id: string, after: number, known: number, events: JsonMap[]): string | null {
+  const { snapshot, replay_from_sequence: from, replay_to_sequence: to } = reply
+  const { status, last_sequence, job_id: named } = mapOf(snapshot)
+  if (reply.job_id !== job_id || named !== job_id) return 'it is of another job'
+  if (reply.requested_after_sequence !== after) return `it is after ${String(reply.requested_after_sequence)}`
+  if (!(Number(to) >= known)) return `replay_to_sequence is ${String(to)}, and ${known} was persisted before`
+  if (last_sequence !== to) return `last_sequence of the snapshot is ${String(last_sequence)}, and not ${String(to)}`
+  if (from !== (Number(to) > after ? after + 1 : null)) return `replay_from_sequence is ${String(from)}`
+  const told = statusAt(events, Number(to))
+  return told === status ? null : `the snapshot is ${String(status)}, and the history ${told} at ${String(to)}`
+}

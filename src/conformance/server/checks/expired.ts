@@ -1,0 +1,57 @@
+// What is past its retention. A judgement cannot wait for that: the operator names a job of the caller's that is.
+import { mapOf } from '../json.ts'
+import { shown } from '../target.ts'
+import type { Trial } from '../trial.ts'
+import { Findings, Skip } from '../verdicts.ts'
+
+/** A job whose retention is over is JOB_EXPIRED through every door. */
+export async function expired(t: Trial): Promise<void> {
+  const job_id = t.given.expired_job
+  if (job_id === null) throw new Skip('no job is named that is past its retention')
+  const findings = new Findings()
+  for (const [operation, values] of [
+    ['getJobSnapshot', { job_id }],
+    ['getJob', { id: job_id }],
+    ['followJobEvents', { id: job_id }],
+    ['requestJobCancellation', { job_id }],
+  ] as const) {
+    if (!t.serves(operation)) continue
+    const answer = await t.call(operation, { values })
+    const { type } = mapOf(mapOf(answer.body).error)
+    const right = answer.status === 410 && type === 'job_expired'
+    findings.see(right, () => ({ finding: `${operation} is no 410 JOB_EXPIRED`, ...shown(answer) }))
+  }
+  for (const command of ['get_job_snapshot', 'subscribe_job', 'request_job_cancellation'] as const) {
+    if (!t.takes(command)) continue
+    const reply = await (await t.socket()).ask(command, { job_id })
+    const finding = `${command} is no JOB_EXPIRED`
+    findings.see(reply.error?.code === 'JOB_EXPIRED', () => ({ finding, answer: reply }))
+  }
+  findings.settle('the server claims no door for jobs')
+}
+
+/** Events that are not kept any more are REPLAY_EXPIRED over HTTP; a subscription answers the snapshot and replays nothing. */
+export async function replayExpired(t: Trial): Promise<void> {
+  const job_id = t.given.swept_job
+  if (job_id === null) throw new Skip('no job is named whose events are past their retention')
+  const findings = new Findings()
+  if (t.serves('followJobEvents')) {
+    const answer = await t.call('followJobEvents', { values: { id: job_id }, query: 'after_sequence=0' })
+    const right = answer.status === 410 && mapOf(mapOf(answer.body).error).type === 'replay_expired'
+    findings.see(right, () => ({ finding: 'its events are no 410 REPLAY_EXPIRED', ...shown(answer) }))
+  }
+  if (t.takes('subscribe_job')) {
+    const socket = await t.socket()
+    const reply = await socket.ask('subscribe_job', { job_id, after_sequence: 0 })
+    await socket.settled()
+    const { replay_from_sequence, replay_to_sequence, snapshot } = mapOf(reply.result)
+    const { last_sequence, job_id: named } = mapOf(snapshot)
+    const events = socket.frames.filter(({ body }) => body.type === 'job_event')
+    const whole = named === job_id && replay_from_sequence === null && replay_to_sequence === last_sequence
+    findings.see(whole && events.length === 0, () => ({
+      finding: 'the answer is not its snapshot with nothing to replay, or something is replayed',
+      answer: reply,
+    }))
+  }
+  findings.settle('the server claims no door for events')
+}

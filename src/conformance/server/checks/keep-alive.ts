@@ -1,0 +1,39 @@
+// Signs of life on a silent socket: it is opened first of all, says nothing, and is judged last, when the signs are due.
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Socket } from '../socket.ts'
+import type { Trial } from '../trial.ts'
+import { Findings, Skip } from '../verdicts.ts'
+
+/** How much later than they are due signs may come, as a part of the time between them. */
+const LATE = 0.08
+
+interface Silent {
+  socket: Socket
+  since: number
+}
+
+/** A socket that asks nothing. */
+export function silentSocket(t: Trial): Promise<Silent> {
+  return t.once('silent socket', async () => ({ socket: await t.socket(), since: performance.now() }))
+}
+
+/** Both signs have come as soon as both are due. Nothing is said before, unless the judgement may wait for it. */
+export async function keepAlive(t: Trial): Promise<void> {
+  const { socket, since } = await silentSocket(t)
+  const { protocol_ping_ms, frame_ping_ms } = t.keep_alive
+  const due = Math.max(protocol_ping_ms, frame_ping_ms) * (1 + LATE)
+  const left = since + due - performance.now()
+  if (left > t.patience_ms)
+    throw new Skip(
+      `a silent socket is judged after ${due / 1_000} seconds, which would take ${Math.ceil(left / 1_000)} more`,
+    )
+  if (left > 0) await wait(left, undefined, { signal: t.target.stop })
+  const frames = socket.frames.filter(({ body }) => body.type === 'ping').length
+  const findings = new Findings()
+  findings.see(socket.closed === null, () => ({
+    finding: `a silent socket that answers pings is closed (${socket.closed})`,
+  }))
+  findings.see(frames > 0, () => ({ finding: `no ping frame has come within ${due} ms` }))
+  findings.see(socket.pings > 0, () => ({ finding: `no ping of the protocol has come within ${due} ms` }))
+  findings.settle('')
+}

@@ -1,0 +1,40 @@
+// Plain JSON trees as the suite reads them.
+
+export type JsonMap = Record<string, unknown>
+
+export function isMap(value: unknown): value is JsonMap {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function mapOf(value: unknown): JsonMap {
+  return isMap(value) ? value : {}
+}
+
+export function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+/** One member of each map of a list, as text. */
+export function namesOf(value: unknown, key: string): string[] {
+  return listOf(value).map((one) => String(mapOf(one)[key]))
+}
+
+/** One text for equal values, whatever the order of their keys. */
+export function canonical(value: unknown): string {
+  return JSON.stringify(value, (_key, member) =>
+    isMap(member)
+      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)))
+      : member,
+  )
+}
+
+export function same(a: unknown, b: unknown): boolean {
+  return canonical(a) === canonical(b)
+}
+
+/** Every member of a tree with its path, the root first. */
+export function* members(value: unknown, path = ''): Generator<{ path: string; key: string; value: unknown }> {
+  yield { path, key: path.slice(path.lastIndexOf('/') + 1), value }
+  if (typeof value !== 'object' || value === null) return
+  for (const [key, member] of Object.entries(value)) yield* members(member, `${path}/${key}`)
+}

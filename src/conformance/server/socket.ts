@@ -1,0 +1,179 @@
+// A socket of the server that is judged: sends in either encoding, keeps every frame with the encoding it came in, and waits for frames.
+import type { IncomingMessage } from 'node:http'
+import { decode, ExtData, ExtensionCodec, encode } from '@msgpack/msgpack'
+import WebSocket from 'ws'
+import { bytesOf, whyOf } from './exchange.ts'
+import type { JsonMap } from './json.ts'
+import type { Target } from './target.ts'
+import { Violation } from './verdicts.ts'
+
+export interface Frame {
+  binary: boolean
+  /** Undefined where it could not be decoded to one map. */
+  body: JsonMap
+  /** What is wrong with the encoding, or null. */
+  fault: string | null
+}
+
+export type Mode = 'binary' | 'text'
+
+/** Replies of one command. */
+export interface Reply extends JsonMap {
+  request_id: string
+  result?: unknown
+  error?: { code: string; message: string; retryable: boolean; apiCode: string }
+}
+
+class Plain extends ExtensionCodec {
+  faults: number[] = []
+
+  override decode(data: Uint8Array | ((offset: number) => Uint8Array), type: number): unknown {
+    this.faults.push(type)
+    return new ExtData(type, data as Uint8Array)
+  }
+}
+
+let serial = 0
+
+export class Socket implements Disposable {
+  readonly frames: Frame[] = []
+  readonly timeout_ms: number
+  /** Pings of the protocol that have come; each was answered. */
+  pings = 0
+  readonly #ws: WebSocket
+  /** Rings whenever a frame has come or the socket has closed. */
+  #bells: (() => void)[] = []
+  #closed: number | null = null
+
+  constructor(ws: WebSocket, timeout_ms: number) {
+    this.#ws = ws
+    this.timeout_ms = timeout_ms
+    ws.on('message', (data: Buffer, binary: boolean) => {
+      this.frames.push(readFrame(data, binary))
+      this.#ring()
+    })
+    ws.on('ping', () => {
+      this.pings++
+    })
+    ws.on('error', () => {})
+    ws.on('close', (code) => {
+      this.#closed = code
+      this.#ring()
+    })
+  }
+
+  get closed(): number | null {
+    return this.#closed
+  }
+
+  send(message: unknown, mode: Mode = 'binary'): void {
+    this.#ws.send(mode === 'binary' ? encode(message) : JSON.stringify(message))
+  }
+
+  sendRaw(data: string | Uint8Array): void {
+    this.#ws.send(data)
+  }
+
+  /** Sends a command with a request id of its own, and gives the frame that carries it. */
+  async ask(command: string, data?: unknown, mode?: Mode): Promise<Reply> {
+    const request_id = `conformance-${++serial}`
+    this.send({ command, request_id, ...(data === undefined ? {} : { data }) }, mode)
+    return (await this.next(`an answer to ${command}`, (frame) => frame.request_id === request_id)) as Reply
+  }
+
+  /** The first frame, of those before and to come, that is as wanted. @throws Violation after the time limit */
+  async next(what: string, wanted: (frame: JsonMap) => boolean, from = 0): Promise<JsonMap> {
+    const deadline = performance.now() + this.timeout_ms
+    for (let at = from; ; ) {
+      for (; at < this.frames.length; at++) if (wanted(this.frames[at]!.body)) return this.frames[at]!.body
+      const left = deadline - performance.now()
+      if (this.#closed !== null || left <= 0) throw this.#vain(what)
+      await this.#rung(left)
+    }
+  }
+
+  /** Waits until everything sent so far has been answered: `ping` comes after it. */
+  async settled(): Promise<void> {
+    await this.ask('ping')
+  }
+
+  #vain(what: string): Violation {
+    const last = this.frames.slice(-5).map(({ body }) => body)
+    const why = this.#closed === null ? `within ${this.timeout_ms} ms` : `before the socket closed (${this.#closed})`
+    return new Violation([{ finding: `${what} did not come ${why}`, answer: { last_frames: last } }])
+  }
+
+  #ring(): void {
+    for (const ring of this.#bells.splice(0)) ring()
+  }
+
+  #rung(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      this.#bells.push(() => {
+        clearTimeout(timer)
+        resolve()
+      })
+    })
+  }
+
+  [Symbol.dispose](): void {
+    this.#ws.terminate()
+  }
+}
+
+function readFrame(data: Buffer, binary: boolean): Frame {
+  const codec = new Plain()
+  try {
+    const body = binary ? decode(data, { extensionCodec: codec }) : JSON.parse(data.toString())
+    if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+      return { binary, body: {}, fault: 'is not one map' }
+    }
+    const fault = codec.faults.length > 0 ? `has the MessagePack extension ${codec.faults[0]}` : null
+    return { binary, body: body as JsonMap, fault }
+  } catch (error) {
+    return { binary, body: {}, fault: `cannot be decoded: ${(error as Error).message}` }
+  }
+}
+
+export interface Upgrade {
+  headers?: Readonly<Record<string, string>>
+  query?: string
+}
+
+/** Opens `/ws`; gives the refusal where the upgrade is refused. */
+export function openSocket(
+  target: Target,
+  { headers, query = '' }: Upgrade = {},
+): Promise<{ socket: Socket } | { status: number; text: string }> {
+  const url = new URL(target.url)
+  url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:'
+  url.pathname = `${url.pathname.replace(/\/$/, '')}/ws`
+  url.search = query
+  const own: Record<string, string> = target.token === null ? {} : { Authorization: `Bearer ${target.token}` }
+  if (target.stop.aborted) return Promise.reject(whyOf(target.stop))
+  const ws = new WebSocket(url, { headers: { ...(headers ?? own) }, handshakeTimeout: target.timeout_ms })
+  const end = () => ws.terminate()
+  target.stop.addEventListener('abort', end)
+  ws.once('close', () => target.stop.removeEventListener('abort', end))
+  const socket = new Socket(ws, target.timeout_ms)
+  return new Promise((resolve, reject) => {
+    ws.once('open', () => resolve({ socket }))
+    ws.once('unexpected-response', (request, incoming) => {
+      refusal(incoming, target.timeout_ms)
+        .then(resolve, reject)
+        .finally(() => request.destroy())
+    })
+    ws.once('error', reject)
+  })
+}
+
+/** What a refused upgrade is told, as far as it comes in time. */
+async function refusal(incoming: IncomingMessage, ms: number): Promise<{ status: number; text: string }> {
+  const timer = setTimeout(() => incoming.destroy(new Error(`no whole refusal within ${ms} ms`)), ms)
+  try {
+    return { status: incoming.statusCode ?? 0, text: (await bytesOf(incoming)).toString() }
+  } finally {
+    clearTimeout(timer)
+  }
+}

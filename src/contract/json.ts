@@ -1,0 +1,73 @@
+// Plain JSON trees of a publication: their types, and references within one document.
+
+export type Json = null | boolean | number | string | Json[] | JsonMap
+
+export interface JsonMap {
+  [key: string]: Json
+}
+
+export function isMap(value: unknown): value is JsonMap {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The value as a map; an empty one where it is none. */
+export function mapOf(value: Json | undefined): JsonMap {
+  return isMap(value) ? value : {}
+}
+
+export function listOf(value: Json | undefined): Json[] {
+  return Array.isArray(value) ? value : []
+}
+
+export function textOf(value: Json | undefined): string {
+  return typeof value === 'string' ? value : ''
+}
+
+export function referenceOf(value: Json | undefined): string | null {
+  return isMap(value) && typeof value.$ref === 'string' ? value.$ref : null
+}
+
+/** What a reference within the document means, however many lead there. A dangling one or a circle means nothing. */
+export function resolve(document: JsonMap, value: Json | undefined): Json | undefined {
+  let current = value
+  for (let steps = 0; steps < 32; steps++) {
+    const reference = referenceOf(current)
+    if (reference === null) return current
+    current = lookUp(document, reference)
+  }
+  return undefined
+}
+
+/** Thousands of references lead to a few places. */
+const places = new WeakMap<JsonMap, Map<string, Json | undefined>>()
+
+function lookUp(document: JsonMap, reference: string): Json | undefined {
+  const known = places.get(document) ?? new Map<string, Json | undefined>()
+  places.set(document, known)
+  if (!known.has(reference)) known.set(reference, walk(document, reference))
+  return known.get(reference)
+}
+
+function walk(document: JsonMap, reference: string): Json | undefined {
+  if (!reference.startsWith('#')) return undefined
+  let value: Json | undefined = document
+  for (const segment of reference.slice(1).split('/').slice(1)) {
+    const key = segment.replaceAll('~1', '/').replaceAll('~0', '~')
+    value =
+      isMap(value) && Object.hasOwn(value, key) ? value[key] : Array.isArray(value) ? value[Number(key)] : undefined
+  }
+  return value
+}
+
+/** One text for equal values: the order of keys says nothing. */
+export function canonical(value: Json | undefined): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
+  if (!isMap(value)) return value === undefined ? '' : JSON.stringify(value)
+  const members = Object.keys(value).sort()
+  return `{${members.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join()}}`
+}
+
+/** The names of both maps, sorted. */
+export function names(a: JsonMap, b: JsonMap): string[] {
+  return [...new Set([...Object.keys(a), ...Object.keys(b)])].sort()
+}
