@@ -16,10 +16,13 @@ const DEFAULTS: Config = {
   ...LISTEN,
   data_dir: join(homedir(), '.local', 'share', 'svc'),
   database_url: null,
+  storage: null,
   durability: 'full',
   public_url: null,
   log_level: 'info',
   production: false,
+  sdk_lifecycle: true,
+  sdk_lifecycle_preview: false,
   max_concurrent_jobs: 64,
   max_jobs_per_user: 32,
   max_runs_per_workflow: 16,
@@ -28,6 +31,7 @@ const DEFAULTS: Config = {
   job_retention_days: 30,
   max_body_bytes: 16 * MIB,
   max_upload_bytes: 5 * 1024 * MIB,
+  max_temporary_bytes_per_user: 20 * 1024 * MIB,
   ws_max_message_bytes: 32 * MIB,
   ws_rate_limit_disabled: false,
   ws_rate_limit_max: 200,
@@ -44,6 +48,20 @@ const DEFAULTS: Config = {
   rate_limit_max: 1000,
   rate_limit_window_ms: 60_000,
   rate_limit_trust_proxy: false,
+  model_servers: [],
+  openai_base_url: null,
+  anthropic_base_url: null,
+  gemini_base_url: null,
+  ollama_base_url: null,
+  provider_keys: {},
+  default_provider: null,
+  probe_local_models: true,
+  models_dir: null,
+  model_hub_url: 'https://huggingface.co',
+  runtime_environment: {},
+  max_cost_per_job: null,
+  max_cost_per_user_per_day: null,
+  max_cost_per_day: null,
   http_node_allow: [],
   secrets: {},
   secrets_master_key: null,
@@ -60,6 +78,8 @@ const GOOD: Record<string, [keyof Config, string, unknown]> = {
   SVC_PUBLIC_URL: ['public_url', 'https://svc.localhost/svc//', 'https://svc.localhost/svc'],
   SVC_LOG_LEVEL: ['log_level', 'warn', 'warn'],
   SVC_ENV: ['production', 'production', true],
+  SVC_DISABLE_SDK_LIFECYCLE_V1: ['sdk_lifecycle', '1', false],
+  SVC_ENABLE_SDK_LIFECYCLE_PREVIEW: ['sdk_lifecycle_preview', '1', true],
   SVC_MAX_CONCURRENT_JOBS: ['max_concurrent_jobs', '1', 1],
   SVC_MAX_JOBS_PER_USER: ['max_jobs_per_user', '10000', 10_000],
   SVC_MAX_RUNS_PER_WORKFLOW: ['max_runs_per_workflow', '5', 5],
@@ -68,6 +88,7 @@ const GOOD: Record<string, [keyof Config, string, unknown]> = {
   SVC_JOB_RETENTION_DAYS: ['job_retention_days', '1', 1],
   SVC_MAX_BODY_BYTES: ['max_body_bytes', '1024', 1_024],
   SVC_MAX_UPLOAD_BYTES: ['max_upload_bytes', '9007199254740991', Number.MAX_SAFE_INTEGER],
+  SVC_MAX_TEMPORARY_BYTES_PER_USER: ['max_temporary_bytes_per_user', '0', 0],
   SVC_WS_MAX_MESSAGE_BYTES: ['ws_max_message_bytes', '2048', 2_048],
   SVC_WS_RATE_LIMIT_DISABLED: ['ws_rate_limit_disabled', 'true', true],
   SVC_WS_RATE_LIMIT_MAX: ['ws_rate_limit_max', '1', 1],
@@ -95,6 +116,21 @@ const GOOD: Record<string, [keyof Config, string, unknown]> = {
     '10.0.0.0/8, fd00::/8,::1,[::1]:8080,10.0.0.5:8080,intranet,Box.example:1,0.0.0.0/0',
     ['10.0.0.0/8', 'fd00::/8', '::1', '[::1]:8080', '10.0.0.5:8080', 'intranet', 'Box.example:1', '0.0.0.0/0'],
   ],
+  SVC_MODEL_SERVERS: [
+    'model_servers',
+    'box=http://127.0.0.1:8000/v1/, my-hub = https://hub.example/v1',
+    [
+      { name: 'box', base_url: 'http://127.0.0.1:8000/v1' },
+      { name: 'my-hub', base_url: 'https://hub.example/v1' },
+    ],
+  ],
+  SVC_DEFAULT_PROVIDER: ['default_provider', 'google', 'google'],
+  SVC_PROBE_LOCAL_MODELS: ['probe_local_models', 'off', false],
+  SVC_MODELS_DIR: ['models_dir', '/srv/models', '/srv/models'],
+  SVC_MODEL_HUB_URL: ['model_hub_url', 'http://127.0.0.1:9000/', 'http://127.0.0.1:9000'],
+  SVC_MAX_COST_PER_JOB: ['max_cost_per_job', '2.50', 2.5],
+  SVC_MAX_COST_PER_USER_PER_DAY: ['max_cost_per_user_per_day', '0', 0],
+  SVC_MAX_COST_PER_DAY: ['max_cost_per_day', '100', 100],
 }
 
 const BAD_RANGES = [
@@ -133,7 +169,14 @@ const BAD: Record<string, string[]> = {
   SVC_JOB_RETENTION_DAYS: ['0', '36501', 'x'],
   SVC_MAX_BODY_BYTES: ['1023', '1073741825', '16MiB'],
   SVC_MAX_UPLOAD_BYTES: ['1023', '9007199254740992'],
+  SVC_MAX_TEMPORARY_BYTES_PER_USER: ['-1', '9007199254740992', '20GiB'],
   SVC_WS_MAX_MESSAGE_BYTES: ['1023', '1073741825'],
+  SVC_MODEL_HUB_URL: ['hub.example', 'ftp://hub.example'],
+  SVC_DEFAULT_PROVIDER: ['nobody', 'workflow'],
+  SVC_PROBE_LOCAL_MODELS: NO_SWITCH,
+  SVC_MAX_COST_PER_JOB: ['-1', 'free', '1e3', '$5'],
+  SVC_MAX_COST_PER_USER_PER_DAY: ['1.1234567'],
+  SVC_MAX_COST_PER_DAY: ['1,5'],
   SVC_WS_RATE_LIMIT_MAX: ['0', '1000001'],
   SVC_RATE_LIMIT_MAX: ['0', '1000000001', '-5'],
   SVC_RATE_LIMIT_WINDOW_MS: ['99', '86400001', '1s'],
@@ -201,12 +244,19 @@ const BAD: Record<string, string[]> = {
 
 /** Keys that more than one setting has a part in, or whose settings are not shown when they are wrong. */
 const UNLISTED: (keyof Config)[] = [
+  'storage',
   'identity_provider',
   'admin_users',
+  'openai_base_url',
+  'anthropic_base_url',
+  'gemini_base_url',
+  'ollama_base_url',
+  'provider_keys',
   'secrets',
   'secrets_master_key',
   'secrets_master_key_new',
   'known_secrets',
+  'runtime_environment',
   'warnings',
 ]
 
@@ -232,11 +282,14 @@ describe('settings', () => {
   })
 
   test('this test names every setting that config.ts reads, and every key of the configuration', () => {
-    const source = ['config.ts', 'config/access.ts']
+    const source = ['config.ts', 'config/access.ts', 'config/models.ts', 'config/storage.ts']
       .map((path) => readFileSync(new URL(`../src/${path}`, import.meta.url), 'utf8'))
       .join()
-    const names = [...source.matchAll(/'((?:SVC|IDP)_[A-Z_]+)'/g)].map((match) => match[1]!)
-    assert.deepEqual([...new Set(names)].sort(), [...Object.keys(GOOD), 'IDP_KEY', 'IDP_URL', 'SVC_ADMIN_USERS'].sort())
+    const names = [...source.matchAll(/'((?:SVC|IDP)_[A-Z0-9_]+)'/g)].map((match) => match[1]!)
+    assert.deepEqual(
+      [...new Set(names)].sort(),
+      [...Object.keys(GOOD), 'IDP_KEY', 'IDP_URL', 'SVC_ADMIN_USERS', 'SVC_STORAGE_URL'].sort(),
+    )
     const keys = [...Object.keys(LISTEN), ...Object.values(GOOD).map(([key]) => key), ...UNLISTED]
     assert.deepEqual(keys.sort(), Object.keys(DEFAULTS).sort())
   })
@@ -370,5 +423,74 @@ describe('warnings at the start', () => {
       assert.match(warned({ SVC_RATE_LIMIT_TRUST_PROXY: '1' }, host).join(), /^SVC_RATE_LIMIT_TRUST_PROXY is on and /)
     for (const host of ['127.0.0.1', '127.0.0.2', '::1', 'localhost'])
       assert.deepEqual(warned({ SVC_RATE_LIMIT_TRUST_PROXY: '1' }, host), [])
+  })
+})
+
+describe('the bucket of files', () => {
+  const KEYS = { AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE', AWS_SECRET_ACCESS_KEY: 'a/secret+key' }
+  const credentials = { access_key_id: 'AKIDEXAMPLE', secret_access_key: 'a/secret+key', session_token: null }
+
+  test('is Amazon’s, unless an endpoint is named', () => {
+    assert.deepEqual(read({ SVC_STORAGE_URL: 's3://my-bucket', ...KEYS }).storage, {
+      bucket: 'my-bucket',
+      prefix: '',
+      endpoint: 'https://s3.us-east-1.amazonaws.com',
+      region: 'us-east-1',
+      path_style: false,
+      credentials,
+    })
+    const SVC_STORAGE_URL = 's3://b.1-x/of/svc_1/?region=eu-west-1&endpoint=http%3A%2F%2F127.0.0.1:9000'
+    const { storage, known_secrets } = read({ SVC_STORAGE_URL, ...KEYS, AWS_SESSION_TOKEN: 'passing token' })
+    assert.deepEqual(storage, {
+      bucket: 'b.1-x',
+      prefix: 'of/svc_1',
+      endpoint: 'http://127.0.0.1:9000',
+      region: 'eu-west-1',
+      path_style: true,
+      credentials: { ...credentials, session_token: 'passing token' },
+    })
+    assert.deepEqual(known_secrets, ['a/secret+key', 'passing token'])
+    const host_style = 's3://bucket?endpoint=https://s3.example/&path_style=false'
+    assert.deepEqual(read({ SVC_STORAGE_URL: host_style, ...KEYS }).storage?.path_style, false)
+  })
+
+  test('is refused where it is none, without what may be a secret in it', () => {
+    for (const url of [
+      'bucket/prefix',
+      'https://bucket/prefix',
+      's3://',
+      's3://ab',
+      's3://bu cket',
+      's3://bucket:9000',
+      's3://AKID:hidden@bucket',
+      's3://bucket/a//hidden',
+      `s3://bucket/${'x'.repeat(257)}`,
+      's3://bucket#hidden',
+      's3://bucket?secret_access_key=hidden',
+      's3://bucket?region=eu&region=hidden',
+      's3://bucket?region=EU%20hidden',
+      's3://bucket?endpoint=hidden',
+      's3://bucket?endpoint=ftp://hidden',
+      's3://bucket?endpoint=http://x:hidden@127.0.0.1',
+      's3://bucket?endpoint=http://127.0.0.1/hidden',
+      's3://bucket?path_style=hidden',
+    ]) {
+      const problems = problemsOf({ SVC_STORAGE_URL: url, ...KEYS })
+      assert.equal(problems.length, 1, url)
+      assert.match(
+        problems[0]!,
+        /^SVC_STORAGE_URL must be s3:\/\/bucket\/prefix\?[^:]*, of which the bucket alone is needed: ./,
+      )
+      assert.ok(!problems[0]!.includes('hidden'), problems[0])
+    }
+  })
+
+  test('needs credentials, which are not told, and a database that stays', () => {
+    const needed = ['SVC_STORAGE_URL needs credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY']
+    for (const name of Object.keys(KEYS))
+      assert.deepEqual(problemsOf({ SVC_STORAGE_URL: 's3://bucket', ...KEYS, [name]: ' ' }), needed)
+    assert.equal(read(KEYS).storage, null)
+    const { warnings } = read({ SVC_STORAGE_URL: 's3://bucket', SVC_DATABASE_URL: 'sqlite::memory:', ...KEYS })
+    assert.match(warnings.join(), /^SVC_STORAGE_URL has no effect with a database in memory/)
   })
 })

@@ -11,7 +11,8 @@ import { type Config, type Environment, readConfig } from '../src/config.ts'
 import { startServer, until } from './helpers/server.ts'
 
 const run = promisify(execFile)
-const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+const ROOT = new URL('..', import.meta.url)
+const readme = readFileSync(new URL('README.md', ROOT), 'utf8')
 
 /** The code blocks of one language, in order. */
 function blocks(language: string): string[] {
@@ -77,7 +78,7 @@ describe('README', () => {
   test('the job that waits for an approval is completed by it', async () => {
     await using server = await startServer()
     const [create, start, resume] = curlBlocks()
-      .slice(2)
+      .slice(curlBlocks().findIndex((block) => block.includes('human.Approval')))
       .map((block) => block.replace('http://127.0.0.1:7777', server.url))
     const shell = async (command: string, env: Record<string, string>) =>
       JSON.parse((await run('sh', ['-c', command], { env: { ...process.env, ...env } })).stdout) as Record<
@@ -118,13 +119,27 @@ describe('README', () => {
   })
 
   test('names every setting', () => {
-    const sources = ['config.ts', 'config/access.ts'].map((path) =>
+    const sources = ['config.ts', 'config/access.ts', 'config/models.ts'].map((path) =>
       readFileSync(new URL(`../src/${path}`, import.meta.url), 'utf8'),
     )
-    // SVC_ENV and the upload limit belong to features that are not there yet.
-    const later = new Set(["'SVC_ENV'", "'SVC_MAX_UPLOAD_BYTES'"])
-    for (const name of sources.join().match(/'(?:SVC|IDP)_[A-Z_]+'/g) ?? [])
+    // SVC_ENV belongs to features that are not there yet.
+    const later = new Set(["'SVC_ENV'"])
+    for (const name of sources.join().match(/'(?:SVC|IDP)_[A-Z0-9_]+'/g) ?? [])
       if (!later.has(name)) assert.ok(readme.includes(`\`${name.slice(1, -1)}\``), `the setting ${name}`)
+  })
+
+  test('the preflight answers as printed, and the upload can be read', async () => {
+    await using server = await startServer()
+    const [preflight, upload] = curlBlocks().filter((block) => block.includes('/api/sdk/v1/'))
+    const answer = async (block: string) => {
+      const { stdout } = await run('sh', ['-c', block.replace('http://127.0.0.1:7777', server.url)], { cwd: ROOT })
+      return JSON.parse(stdout)
+    }
+    const printed = blocks('json').find((block) => block.includes('"issues"'))!
+    assert.deepEqual(await answer(preflight!), JSON.parse(printed))
+    const { uri, name } = await answer(upload!)
+    assert.equal(name, 'README.md')
+    assert.equal(await (await fetch(server.url + uri)).text(), readme)
   })
 
   test('tells the defaults of who may call', () => {

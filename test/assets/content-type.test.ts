@@ -76,6 +76,13 @@ describe('the content type of bytes', () => {
     for (const text of ['', 'a\0b', 'a\x1bb'])
       assert.equal(contentTypeOf(Buffer.from(text), null), 'application/octet-stream')
     assert.equal(contentTypeOf(Buffer.from([0x61, 0xff, 0x62]), null), 'application/octet-stream')
+    // Half a character is none, unless there is more.
+    for (const text of ['caf\xe9', `${'x'.repeat(4_095)}\xc3`])
+      assert.equal(contentTypeOf(Buffer.from(text, 'latin1'), null), 'application/octet-stream')
+    assert.equal(
+      contentTypeOf(Buffer.from(`${'x'.repeat(4_095)}\xc3\xa4`, 'latin1'), null),
+      'text/plain; charset=utf-8',
+    )
   })
 })
 

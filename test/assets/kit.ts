@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AssetAbout } from '../../src/assets/assets.ts'
 import { Assets } from '../../src/assets/assets.ts'
+import { Contents } from '../../src/assets/contents.ts'
 import { LocalStore } from '../../src/assets/local-store.ts'
 import { Signatures } from '../../src/assets/signatures.ts'
 import { type Platform, systemPlatform } from '../../src/platform.ts'
@@ -32,6 +33,7 @@ export interface Kit extends AsyncDisposable {
   readonly root: string
   readonly platform: Clock
   readonly objects: LocalStore
+  readonly contents: Contents
   readonly assets: Assets
   /** Names of files that hold content, and of those that are being written. */
   files(): { kept: string[]; incoming: string[] }
@@ -42,12 +44,14 @@ export async function openKit(): Promise<Kit> {
   const root = join(db.path, '..', 'storage')
   const platform = clock()
   const objects = new LocalStore(root, platform.now)
-  const assets = new Assets({ store: db.store, objects, platform, signatures: new Signatures(new Uint8Array(32)) })
+  const contents = new Contents(db.store, objects, platform.now)
+  const assets = new Assets({ store: db.store, contents, platform, signatures: new Signatures(new Uint8Array(32)) })
   return {
     db,
     root,
     platform,
     objects,
+    contents,
     assets,
     files: () => ({ kept: filesOf(join(root, 'objects')), incoming: filesOf(join(root, 'incoming')) }),
     [Symbol.asyncDispose]: () => db[Symbol.asyncDispose](),

@@ -1,9 +1,22 @@
 // Objects as files: whole or not there, within their folder, and gone when they are removed.
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import { FilePieces, PIECE, SparePieces } from '../../src/assets/file-pieces.ts'
+import { GatheredWrites } from '../../src/assets/gathered-writes.ts'
 import { digestOf } from '../../src/assets/keys.ts'
 import { LocalStore } from '../../src/assets/local-store.ts'
 import { StartError } from '../../src/start-error.ts'
@@ -207,6 +220,43 @@ test('no method takes what is no key', () =>
     assert.deepEqual(filesOf(root), [])
   }))
 
+describe('folders', () => {
+  test('go with the last object in them, and are there again for the next', () =>
+    inStore(async (store, root) => {
+      const folders = () => readdirSync(join(root, 'objects'), { recursive: true }).sort()
+      await store.put('a/b/c', bytesOf('x'))
+      await store.put('a/d', bytesOf('x'))
+      await store.delete('a/b/c')
+      assert.deepEqual(folders(), ['a', join('a', 'd')])
+      await store.delete('a/d')
+      assert.deepEqual(folders(), [])
+      store.putSync('a/b/c', bytesOf('y'))
+      assert.equal(await textOf(await store.get('a/b/c', { start: 0, length: 1 })), 'y')
+    }))
+
+  test('that go while they are listed are no fault, and nor is what comes into them', () =>
+    inStore(async (store) => {
+      const stays = Array.from({ length: 20 }, (_, at) => `${at}/stays`)
+      for (const key of stays) await store.put(key, bytesOf('x'))
+      const passing = Array.from({ length: 40 }, (_, at) => `${at % 20}/${at}/passes/by`)
+      let going = true
+      const coming = async (keys: readonly string[]) => {
+        while (going) {
+          for (const key of keys) await store.put(key, bytesOf('x'))
+          for (const key of keys) await store.delete(key)
+        }
+      }
+      const others = [coming(passing.slice(0, 20)), coming(passing.slice(20))]
+      for (let round = 0; round < scaled(40); round += 1) {
+        const keys = await store.list(null, 1_000)
+        for (const key of stays) assert.ok(keys.includes(key), key)
+      }
+      going = false
+      await Promise.all(others)
+      assert.deepEqual((await store.list(null, 1_000)).sort(), stays.sort())
+    }))
+})
+
 describe('a start', () => {
   test('removes what a dead process was writing, and nothing else', () =>
     inStore(async (store, root) => {
@@ -227,5 +277,131 @@ describe('a start', () => {
             error instanceof StartError && /cannot be used \(E[A-Z]+\); check its owner and mode$/.test(error.message),
         )
       }
+    }))
+})
+
+/** A file whose writes take at most `most` bytes each. */
+function scanty(file: FileHandle, most: number): FileHandle {
+  const writev = async (pieces: readonly Uint8Array[]) => {
+    const bytes = Buffer.concat(pieces).subarray(0, most)
+    return { bytesWritten: (await file.write(bytes)).bytesWritten, buffers: pieces }
+  }
+  return new Proxy(file, { get: (target, name) => (name === 'writev' ? writev : Reflect.get(target, name)) })
+}
+
+async function inFile(run: (file: FileHandle, path: string) => Promise<void>): Promise<void> {
+  const folder = temporaryFolder()
+  const path = join(folder, 'file')
+  const file = await open(path, 'w+')
+  try {
+    await run(file, path)
+  } finally {
+    await file.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+describe('gathered writes', () => {
+  test('keep pieces of any sizes in their order, also where the system takes a part of them at a time', () =>
+    inFile(async (file, path) => {
+      const sizes = [0, 1, 300_000, 5, 0, 262_144, 7, ...Array.from({ length: 1_200 }, (_, at) => at % 50), 100_000]
+      const pieces = sizes.map((size, at) => Buffer.alloc(size, at))
+      const spare = new SparePieces(2)
+      for (const handle of [file, scanty(file, 70_001)]) {
+        await file.truncate()
+        const writes = new GatheredWrites(handle, spare)
+        // Nobody looks at what was taken.
+        for (const piece of pieces.map((one) => Buffer.from(one))) {
+          await writes.add(piece)
+          piece.fill(255)
+        }
+        await writes.end()
+        const written = readFileSync(path)
+        assert.equal(digestOf(written.subarray(-Buffer.concat(pieces).length)), digestOf(Buffer.concat(pieces)))
+      }
+    }))
+
+  test('tell what went wrong with an earlier piece', () =>
+    inFile(async (_, path) => {
+      const file = await open(path, 'r')
+      try {
+        const writes = new GatheredWrites(file, new SparePieces(1))
+        await writes.add(Buffer.alloc(2 * PIECE))
+        await assert.rejects(writes.add(Buffer.alloc(2 * PIECE)), { code: 'EBADF' })
+        const others = new GatheredWrites(file, new SparePieces(1))
+        await others.add(Buffer.alloc(10))
+        await assert.rejects(others.end(), { code: 'EBADF' })
+      } finally {
+        await file.close()
+      }
+    }))
+})
+
+describe('pieces of a file', () => {
+  const SIZE = 3 * PIECE + 17
+  const content = Buffer.from(Array.from({ length: SIZE }, (_, at) => (at * 31 + (at >> 8)) & 255))
+
+  test('are read into memory that was given back, and into no other', () =>
+    inFile(async (_, path) => {
+      writeFileSync(path, content)
+      const spare = new SparePieces(2)
+      const read = async (release: boolean) => {
+        const stream = new FilePieces(await open(path), { start: 0, length: SIZE }, spare)
+        const memory = new Set<ArrayBufferLike>()
+        let at = 0
+        for await (const piece of stream as AsyncIterable<Buffer>) {
+          assert.ok(piece.equals(content.subarray(at, at + piece.length)))
+          at += piece.length
+          memory.add(piece.buffer)
+          if (!release) continue
+          stream.release(piece)
+          // Neither a piece that was given back nor a part of one is anybody's memory.
+          for (const stray of [piece, piece.subarray(1), Buffer.alloc(PIECE)]) stream.release(stray)
+        }
+        assert.equal(at, SIZE)
+        return memory
+      }
+      const first = await read(true)
+      assert.ok(first.size < 4, `${first.size} pieces of memory for four`)
+      const second = await read(false)
+      assert.equal(second.size, 4)
+      assert.ok([...second].some((memory) => first.has(memory)))
+      const third = await read(true)
+      assert.ok([...third].every((memory) => !second.has(memory)))
+    }))
+
+  test('are those of the part that is asked for', () =>
+    inFile(async (_, path) => {
+      writeFileSync(path, content)
+      for (const [start, length] of [
+        [5, 10],
+        [PIECE - 1, 2],
+        [1, PIECE],
+        [17, 3 * PIECE],
+        [SIZE - 1, 1],
+      ] as const) {
+        const stream = new FilePieces(await open(path), { start, length }, new SparePieces(1))
+        assert.ok(Buffer.concat(await stream.toArray()).equals(content.subarray(start, start + length)))
+      }
+    }))
+
+  test('break off where the file ends early, and close it', () =>
+    inFile(async (_, path) => {
+      writeFileSync(path, content)
+      const file = await open(path)
+      const stream = new FilePieces(file, { start: 0, length: SIZE + 1 }, new SparePieces(1))
+      await assert.rejects(stream.toArray(), /a file ends at 393233, and 1 more bytes were expected/)
+      assert.equal(file.fd, -1)
+    }))
+
+  test('are not read on for one who leaves, and the file is closed', () =>
+    inFile(async (_, path) => {
+      writeFileSync(path, content)
+      const file = await open(path)
+      const stream = new FilePieces(file, { start: 0, length: SIZE }, new SparePieces(1))
+      await once(stream, 'readable')
+      stream.destroy()
+      await once(stream, 'close')
+      assert.equal(file.fd, -1)
     }))
 })

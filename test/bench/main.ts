@@ -2,16 +2,20 @@
 import { benchAccess } from './access.ts'
 import { benchAppends } from './appends.ts'
 import { type BenchRow, benchEngine } from './engine.ts'
+import { benchFiles } from './files.ts'
 import { benchFollowers } from './followers.ts'
+import { benchGateway } from './gateway.ts'
 import { benchGrowth } from './growth.ts'
 import { benchHttp } from './http.ts'
 import { watchMachine } from './machine.ts'
+import { benchPreflight } from './preflight.ts'
 import { benchRecovery } from './recovery.ts'
 import { benchReplay } from './replay.ts'
 import { benchSandbox } from './sandbox.ts'
 import { benchMemory, benchStart } from './start.ts'
 import { benchSubmissions } from './submissions.ts'
 import { benchSweep } from './sweep.ts'
+import { benchUploads } from './uploads.ts'
 
 const TARGETS: Readonly<Record<string, () => Promise<BenchRow[]>>> = {
   start: benchStart,
@@ -20,13 +24,17 @@ const TARGETS: Readonly<Record<string, () => Promise<BenchRow[]>>> = {
   access: benchAccess,
   engine: benchEngine,
   sandbox: benchSandbox,
+  preflight: benchPreflight,
   submissions: benchSubmissions,
   appends: benchAppends,
   replay: benchReplay,
   followers: benchFollowers,
   recovery: benchRecovery,
+  gateway: benchGateway,
   growth: benchGrowth,
   sweep: benchSweep,
+  uploads: benchUploads,
+  files: benchFiles,
 }
 
 function selected(): string[] {

@@ -1,11 +1,14 @@
 // `svc check`: every kind of damage is found by its own check, and what is sound is called so, also while it is written.
 import assert from 'node:assert/strict'
-import { appendFileSync, cpSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { appendFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import Database from 'better-sqlite3'
+import { contentKey } from '../../src/assets/keys.ts'
 import { check as runCheck } from '../../src/cli/check.ts'
 import { INVARIANTS } from '../../src/db/invariants.ts'
+import type { ObjectTable } from '../../src/db/schema.ts'
+import { sha256 } from '../../src/json.ts'
 import { cannotMount, damagePage, readOnlyView, rootPage } from '../db/kit.ts'
 import { svc } from '../helpers/process.ts'
 import { temporaryFolder } from '../helpers/server.ts'
@@ -50,6 +53,41 @@ async function finds(data_dir: string, ...patterns: RegExp[]): Promise<string> {
   return stdout
 }
 
+/** A thread with one message of this content and status. */
+function inThread(content: string, status: string): string {
+  const origin = 'null, null, null, null, null, null'
+  return `insert into thread values (1, 't', '1', null, null, 1, 0, 'z', 'z', 'z');
+    insert into message values (1, 1, 'm', null, 'assistant', ${content}, null, null, '${status}', ${origin}, 'z')`
+}
+
+/** The metadata of an asset with a small picture of four bytes. */
+const THUMB = JSON.stringify({ thumb: { size: 4, sha256: sha256('webp') } })
+
+/** Puts an object, sound but for what is given. */
+function putting(more: Partial<ObjectTable>): string {
+  const digest = sha256('x')
+  const sound = {
+    storage_key: '1/x',
+    user_id: '1',
+    workspace_id: null,
+    content_key: contentKey('1', digest),
+    content_type: 'text/plain',
+  }
+  const row: ObjectTable = {
+    ...sound,
+    size: 1,
+    sha256: digest,
+    expires_at: null,
+    created_at: 'z',
+    updated_at: 'z',
+    ...more,
+  }
+  const values = Object.values(row).map((value) =>
+    value === null ? 'null' : typeof value === 'number' ? value : `'${value}'`,
+  )
+  return `insert into object (${Object.keys(row).join(', ')}) values (${values.join(', ')})`
+}
+
 /** What breaks each invariant, and what is said of it. */
 const BREAKS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'the events that a job still has follow each other without a gap': {
@@ -89,19 +127,71 @@ const BREAKS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'events belong to jobs': {
     "insert into job_event values (999, 1, 'x', '{}', 'z')": 'job #999 does not exist and has 1 events',
   },
+  'what was removed of histories belongs to jobs, and is older than what they still have': {
+    "insert into job_trimmed values (999, 'output_update', 'x', '', 1)":
+      'job #999 does not exist, and events of it are counted as removed',
+    "insert into job_trimmed values (7, 'output_update', 'x', '', 1)":
+      'job job_7 has its event 1, and counts 1 before it as removed',
+  },
   'pages of the journal belong to jobs': {
     "insert into job_journal values (999, 0, 1, x'00')": 'job #999 does not exist and has 1 pages',
+  },
+  'large values that are remembered belong to jobs that have a journal': {
+    "insert into spilled_value values ('00/a', 999, 1, 'x')": 'job #999 does not exist and has 1 large values',
+    "insert into spilled_value values ('00/a', 7, 1, 'x')": 'job job_7 has 1 large values and no pages',
   },
   'no page of the journal comes from an attempt that its job has not made': {
     'update job_journal set attempt = 2': 'job job_301 is at attempt 1, and its page 0 at 2',
   },
-  'keys of submissions name jobs': {
-    "insert into idempotency_key values ('1', '', 'k', 'h', 999, 'z')":
-      'the key k of user 1 names job #999, which does not exist',
+  'keys of submissions name jobs of their owners': {
+    "insert into idempotency_key values ('2', '', 'k', 'h', 7, 'z')": 'the key k of user 2 names job job_7 of user 1',
+  },
+  'the messages of a thread are numbered from 1 to the last one that its row names': {
+    "insert into thread values (1, 't', '1', null, null, 1, 0, 'z', 'z', 'z')":
+      'thread t names 1 as its last message, and has 0 up to 0',
+  },
+  'a message has an error when it has failed, and then alone': {
+    [inThread("'1'", 'failed')]: 'message m is failed and has no error',
+  },
+  'an asset has a small picture where its metadata says so, and only once somebody has looked': {
+    "update asset set thumb_key = 'aa/bb/cc'": 'asset a1 has a small picture, and says otherwise',
+    [`update asset set metadata = '${THUMB}'`]: 'asset a1 has no small picture, and says otherwise',
+    [`update asset set thumb_key = 'aa/bb/cc', metadata = '${THUMB}', previewed = 0`]:
+      'asset a1 has a small picture, and nobody has looked',
+    'update asset set previewed = 2': 'asset a1 has no small picture, and counts 2 looks',
+  },
+  'an asset has bytes, or is a folder': {
+    "update asset set content_type = 'folder'": 'asset a1 is a folder, and has bytes',
+    'update asset set content_key = null': 'asset a1 is a text/plain[^,]*, and has no bytes',
+  },
+  'an asset lies at the top level, or in a folder of its owner, and no folder in itself': {
+    "update asset set parent_id = 'a1'": 'asset a1 is not found from the top level: it lies in a1',
+    "update asset set parent_id = 'none'": 'asset a1 is not found from the top level: it lies in none',
+    // The words of names are made by a function of the service's own connection.
+    [`drop trigger asset_name_insert;
+      insert into asset (id, user_id, parent_id, name, content_type, size, metadata, previewed, created_at, updated_at)
+      select 'a2', user_id, 'a1', name, 'folder', 0, '{}', 1, 'z', 'z' from asset`]:
+      'asset a2 lies in a1, which is no folder',
+  },
+  'every asset is found by its name, and nothing else is': {
+    'delete from asset_name': 'asset a1 has no words',
+    "insert into asset_name (rowid, grams) values (99, 'x')": 'asset #99 does not exist, and has words',
+  },
+  'an object is temporary where its key says so, and its bytes are kept as those of its user': {
+    [putting({ storage_key: 'temp/1/x' })]: 'the object temp/1/x of user 1 expires never',
+    [putting({ expires_at: 'z' })]: 'the object 1/x of user 1 expires at z',
+    [putting({ sha256: sha256('y') })]: 'the object 1/x of user 1 has the bytes of something else',
+    [putting({ user_id: '2' })]: 'the object 1/x of user 2 has the bytes of something else',
+  },
+  'no key is that of an object and of an asset': {
+    [putting({ storage_key: '1/a1.txt' })]: 'the key 1/a1.txt is that of an object and of the asset a1',
   },
   'what is JSON can be read': {
+    "update asset set metadata = '{'": 'asset a1 holds a text that is no JSON',
+    [inThread("'{'", 'completed')]: 'message m holds a text that is no JSON',
     "update job_event set payload = '{' where job_key = 7 and sequence = 2": 'job_7 has an event 2 that is no JSON',
     "update job set options = '' where key = 301": 'job job_301 holds a text that is no JSON',
+    "update job set preflight = '{' where key = 301": 'job job_301 holds a text that is no JSON',
     "insert into access_token values ('t', '1', null, 'n', zeroblob(32), '[', 'z', null, null)":
       'token t has scopes that are no JSON',
     "insert into mcp_token values ('m', '1', null, 'c', 'r', zeroblob(32), '[', 'z', 'z')":
@@ -118,6 +208,10 @@ const BREAKS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "insert into user_secret values ('1', '', 'KEY', cast('a value as it is, not sealed at all' as blob), 'z')":
       'the secret KEY of user 1 is no sealed value',
     "insert into user_secret values ('1', '', 'CUT', x'01', 'z')": 'the secret CUT of user 1 is no sealed value',
+  },
+  'an index of vectors counts its entries and their bytes': {
+    "insert into vector_index values (1, '1', '', 'i', 2, null, 1, 10, 'z', 'z')":
+      'the index i of 1 counts 1 entries of 10 bytes, and has 0 of 0',
   },
 }
 
@@ -188,6 +282,38 @@ describe('svc check', () => {
     await finds(cut, /^the files of assets: \S+ has 22 bytes, and should have 21$/m)
     writeFileSync(other + asset, 'THE BYTES OF AN ASSET')
     await finds(other, /^the files of assets: \S+ has another content than it was written with$/m)
+  })
+
+  test('finds the bytes of an object that are missing, cut or changed', async () => {
+    const path = copy()
+    const db = new Database(join(path, 'svc.db'))
+    db.exec(putting({}))
+    db.close()
+    const content_key = contentKey('1', sha256('x'))
+    await finds(path, new RegExp(`^the files of assets: ${content_key} is missing$`, 'm'))
+    const file = join(path, 'storage', 'objects', content_key)
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, 'x')
+    assert.equal((await check(path)).code, 0)
+    writeFileSync(file, 'y')
+    await finds(path, /^the files of assets: \S+ has another content than it was written with$/m)
+  })
+
+  test('finds a small picture that is missing, cut or changed', async () => {
+    const path = copy()
+    const db = new Database(join(path, 'svc.db'))
+    db.exec(`update asset set thumb_key = 'aa/bb/cc', metadata = '${THUMB}'`)
+    db.close()
+    const picture = join(path, 'storage', 'objects', 'aa', 'bb', 'cc')
+    mkdirSync(dirname(picture), { recursive: true })
+    writeFileSync(picture, 'webp')
+    assert.equal((await check(path)).code, 0)
+    appendFileSync(picture, '!')
+    await finds(path, /^the files of assets: aa\/bb\/cc has 5 bytes, and should have 4$/m)
+    writeFileSync(picture, 'WEBP')
+    await finds(path, /^the files of assets: aa\/bb\/cc has another content than it was written with$/m)
+    rmSync(picture)
+    await finds(path, /^the files of assets: aa\/bb\/cc is missing$/m)
   })
 
   test('refuses to judge what another version wrote', async () => {

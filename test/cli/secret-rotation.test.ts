@@ -47,7 +47,7 @@ function open(folder: string, options: StoreOptions = {}): Promise<Store> {
 
 function secretsIn(store: Store, vault: Vault, redactor = new Redactor()): Secrets {
   const parts = { store, vault, redactor, platform: systemPlatform(), log: createLog('silent') }
-  return new Secrets({ ...parts, given: () => ({}), purposes: new Map() })
+  return new Secrets({ ...parts, given: () => ({}), provider_keys: {}, purposes: new Map() })
 }
 
 async function inFolder(run: (folder: string) => Promise<void>): Promise<void> {

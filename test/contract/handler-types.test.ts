@@ -27,7 +27,7 @@ const SOURCES: Readonly<Record<string, readonly [source: string, error?: RegExp]
     `export const health: HealthHandlers<Context> = { ${HEALTH}, ${API}, ${READY}, getWeather: () => ({ status: 200 }) }`,
     /may only specify known properties/,
   ],
-  'a planned operation': [`export const id: ImplementedOperationId = 'submitJob'`, /is not assignable to type/],
+  'a planned operation': [`export const id: ImplementedOperationId = 'createResponse'`, /is not assignable to type/],
   'a missing tag': [
     `export const table = {} satisfies Partial<HandlerTable<Context>>\nexport const all: HandlerTable<Context> = table`,
     /is missing the following properties/,
@@ -74,7 +74,7 @@ export const reply: OperationReply<'followJobEvents'> = { status: 200, content_t
   ],
   'missing commands': [`export const commands: WsCommandHandlers<Context> = {}`, /is missing the following properties/],
   'a planned command': [
-    `export const name: keyof WsCommandHandlers<Context> = 'submit_job'`,
+    `export const name: keyof WsCommandHandlers<Context> = 'list_assets'`,
     /is not assignable to type/,
   ],
   'a mistyped result of an RPC': [

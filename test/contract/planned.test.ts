@@ -1,7 +1,9 @@
-// What is declared and not built: a planned operation answers exactly as an unknown path does.
+// What is declared and not built: a planned operation answers exactly as an unknown path does, but for what it says of where to go instead.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { errorCatalogue } from '../../generated/errors.ts'
 import { type OperationInfo, operationManifest } from '../../generated/operations.ts'
+import { signpostOf } from '../../src/http/signposts.ts'
 import { type Answer, call } from '../helpers/http.ts'
 import { startServer } from '../helpers/server.ts'
 
@@ -17,14 +19,18 @@ function pattern(path: string): RegExp {
   return new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`)
 }
 
-function withoutIds({ status, headers, text }: Answer): object {
+/** `signpost`: what it may say in place of the plain message. */
+function withoutIds({ status, headers, text: told }: Answer, signpost?: string): object {
   const { date: _date, 'x-request-id': _id, ...rest } = headers
-  return { status, headers: rest, text }
+  const text = signpost === undefined ? told : told.replace(signpost, errorCatalogue.NOT_FOUND.message)
+  const length = Number(headers['content-length']) + Buffer.byteLength(text) - Buffer.byteLength(told)
+  return { status, headers: { ...rest, 'content-length': length }, text }
 }
 
 /** A path that nobody declares, behind the same door. */
 function unknownBeside(path: string): string {
-  return path.startsWith('/v1/') || path.startsWith('/api/sdk/v1/') ? `${path}/nowhere/at/all` : '/nowhere/at/all'
+  const [door = ''] = /^\/(?:v1|api\/sdk\/v1)(?=\/)/.exec(path) ?? []
+  return `${door}/nowhere/at/all`
 }
 
 const BODY = { raw: '{"any": true}', headers: { 'Content-Type': 'application/json' } }
@@ -42,8 +48,10 @@ describe('planned operations', () => {
       const method = operation.method.toUpperCase()
       for (const options of [{}, method === 'GET' || method === 'HEAD' ? {} : BODY]) {
         const expected = withoutIds(await call(server, method, unknownBeside(path), options))
-        assert.deepEqual(withoutIds(await call(server, method, path, options)), expected, operation.operationId)
-        assert.deepEqual(withoutIds(await call(server, method, `${path}/`, options)), expected, operation.operationId)
+        for (const asked of [path, `${path}/`]) {
+          const answer = withoutIds(await call(server, method, asked, options), signpostOf(method, asked))
+          assert.deepEqual(answer, expected, operation.operationId)
+        }
       }
     }
   })

@@ -137,8 +137,10 @@ export type Change = readonly [file: string, from?: string, to?: string]
 export function readSmallContract(...changes: readonly Change[]) {
   const root = mkdtempSync(join(tmpdir(), 'svc-contract-'))
   try {
-    for (const [file, text] of Object.entries(changed(changes))) {
-      const path = join(root, config.spec, file)
+    const pages = Object.values(config.publication.pages).map((file) => [file, 'A page.'])
+    const files = Object.entries(changed(changes)).map(([file, text]) => [join(config.spec, file), text])
+    for (const [file, text] of [...pages, ...files] as [string, string][]) {
+      const path = join(root, file)
       mkdirSync(dirname(path), { recursive: true })
       writeFileSync(path, text)
     }

@@ -26,10 +26,14 @@ const twins = new Map(
   hot.map((operation): [string, OperationInfo] => [operation.operationId, { ...operation, validation: 'openapi' }]),
 )
 
+const MOST_PROBLEMS = 100
+
 interface Verdict {
   accepted: boolean
   /** Where the problems are. */
   paths: string[]
+  /** Of very many problems the first are told. */
+  cut: boolean
   value: unknown
 }
 
@@ -41,13 +45,14 @@ interface Verdicts {
 async function verdict(validators: Validators, operation: OperationInfo, request: express.Request): Promise<Verdict> {
   try {
     const { path, query, body } = await validators.validate(operation, request)
-    return { accepted: true, paths: [], value: structuredClone({ path, query, body }) }
+    return { accepted: true, paths: [], cut: false, value: structuredClone({ path, query, body }) }
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
     assert.equal(error.code, 'INVALID_REQUEST')
     return {
       accepted: false,
       paths: [...new Set(error.problems.map((problem: Problem) => problem.path))].sort(),
+      cut: error.problems.length >= MOST_PROBLEMS,
       value: null,
     }
   }
@@ -60,7 +65,7 @@ function judge(): express.Express {
   const validators = createValidators([...hot, ...twins.values()])
   for (const operation of hot) {
     const steps = operation.body === 'json' ? [jsonBody(1024 * 1024)] : []
-    app.all(expressPaths(operation), ...steps, async (request, response) => {
+    app[operation.method as 'get'](expressPaths(operation), ...steps, async (request, response) => {
       const body = structuredClone(request.body)
       const generated = await verdict(validators, operation, request)
       request.body = body
@@ -130,7 +135,7 @@ interface Parameter {
 
 interface Declared {
   parameters?: Parameter[]
-  requestBody?: { content: Record<string, { schema: Schema }> }
+  requestBody?: { content: Record<string, { schema: Schema; examples?: Record<string, { value: unknown }> }> }
 }
 
 const document = JSON.parse(readFileSync(new URL('../../generated/openapi.json', import.meta.url), 'utf8')) as {
@@ -183,12 +188,17 @@ const header = fc.oneof(
 const ODD_BODIES = ['{}', '[]', 'null', '""', '0', '{"__proto__":{}}', '{"params":{"__proto__":1}}', '{"a":1,"a":2}']
 
 /** JSON text, or null for no body at all. */
+/** Of conversations the parts of messages are that deep, with all the variants on the way. */
+const DEPTH = 8
+
 function bodies(operation: OperationInfo): fc.Arbitrary<string | null> {
-  const schema = declared(operation).requestBody?.content['application/json']?.schema
+  const { schema, examples = {} } = declared(operation).requestBody?.content['application/json'] ?? {}
   if (operation.body !== 'json' || schema === undefined) return fc.constant(null)
   return fc.oneof(
-    { weight: 10, arbitrary: valuesAround(schema, resolve).map((value) => JSON.stringify(value)) },
+    { weight: 10, arbitrary: valuesAround(schema, resolve, DEPTH).map((value) => JSON.stringify(value)) },
     { weight: 1, arbitrary: fc.constantFrom(null, ...ODD_BODIES) },
+    // Of large bodies that are made by chance few are right all through.
+    ...Object.values(examples).map(({ value }) => ({ weight: 1, arbitrary: fc.constant(JSON.stringify(value)) })),
   )
 }
 
@@ -221,7 +231,8 @@ for (const operation of hot) {
         assert.equal(status, 200, `${JSON.stringify(input)}\n${text}`)
         const { generated, openapi } = JSON.parse(text) as Verdicts
         assert.equal(generated.accepted, openapi.accepted, `${JSON.stringify(input)}\n${text}`)
-        if (!oddlyNamed(input)) assert.deepEqual(generated.paths, openapi.paths, JSON.stringify(input))
+        const paths = generated.cut ? openapi.paths.filter((path) => generated.paths.includes(path)) : openapi.paths
+        if (!oddlyNamed(input)) assert.deepEqual(generated.paths, paths, JSON.stringify(input))
         counts[generated.accepted ? 'accepted' : 'refused']++
       })
       await fc.assert(property, { numRuns: RUNS, seed: SEED })

@@ -1,9 +1,20 @@
 // The judges of the crash run can be trusted: sound evidence is found sound, and each way of spoiling it is noticed, and called by its name.
 import assert from 'node:assert/strict'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import type { JobEvent } from '../../generated/types.ts'
+import type { Asset, JobEvent, StoredObject } from '../../generated/types.ts'
+import { contentKey } from '../../src/assets/keys.ts'
+import { call } from '../helpers/http.ts'
+import { startServer } from '../helpers/server.ts'
 import { coverage } from './audit/coverage.ts'
 import type { Evidence } from './evidence.ts'
+import { type Content, contentOf } from './files/content.ts'
+import { strays } from './files/folder.ts'
+import { judgeLook, type Look } from './files/judge.ts'
+import { Assets, FOLDER, judgeList } from './files/library.ts'
+import { Register } from './files/register.ts'
+import type { Told } from './files/transfer.ts'
 import { judge } from './report.ts'
 import { soundEvidence } from './sound.ts'
 import { type Mutable, SPOILT } from './spoilt.ts'
@@ -42,4 +53,195 @@ describe('the judges of the crash run', () => {
     }))
     assert.deepEqual(judge({ ...evidence, tapes }), [])
   })
+})
+
+/** A register, and a number for each moment. */
+function register(): { register: Register; tick: () => number } {
+  let ticks = 0
+  const tick = () => ++ticks
+  return { register: new Register('1/a', tick), tick }
+}
+
+const [A, B] = [contentOf('a', 1_000), contentOf('b', 2_000)]
+
+describe('what may be found under a key', () => {
+  test('is what was acknowledged last, and nothing before anything was', () => {
+    const { register: one, tick } = register()
+    assert.deepEqual(one.possible(tick()), [null])
+    one.end(one.begin(A), true)
+    assert.deepEqual(one.possible(tick()), [A])
+    one.end(one.begin(null), true)
+    assert.deepEqual(one.possible(tick()), [null])
+  })
+
+  test('is what was there or what was cut off, until one of them was found or another write came after', () => {
+    const { register: one, tick } = register()
+    one.end(one.begin(A), true)
+    one.end(one.begin(B), false)
+    assert.deepEqual(one.possible(tick()), [A, B])
+    one.settle(A)
+    assert.deepEqual(one.possible(tick()), [A])
+    one.end(one.begin(B), false)
+    one.end(one.begin(null), true)
+    assert.deepEqual(one.possible(tick()), [null])
+  })
+
+  test('is any of what two have written at once, and what was there when a look began', () => {
+    const { register: one, tick } = register()
+    const since = tick()
+    const [first, second] = [one.begin(A), one.begin(B)]
+    assert.deepEqual(one.possible(tick()), [null, A, B])
+    one.end(first, true)
+    one.end(second, true)
+    assert.deepEqual(one.possible(tick()), [A, B])
+    assert.deepEqual(one.possible(since), [null, A, B])
+    assert.deepEqual(one.possible(since, second), [null, A])
+  })
+})
+
+/** An answer with bytes of A, as it should be but for what is given. */
+function look(given: Partial<Told> = {}, more: Partial<Look> = {}): Look {
+  const told = { status: 200, headers: { etag: `"${A.sha256}"` }, bytes: A.bytes, whole: true, ...given }
+  return { what: '1/a', possible: [A], part: null, told, ...more }
+}
+
+describe('the judge of files', () => {
+  const part = { first: 10, last: 19 }
+  const own = A.bytes.subarray(10, 20)
+
+  test('finds nothing wrong with what is there, in whole, in part, cut off by a kill, and with what is not there', () => {
+    const sound = [
+      look(),
+      look({ bytes: A.bytes.subarray(0, 17), whole: false }),
+      look({ status: 206, bytes: own }, { part }),
+      look({}, { possible: [null, B, A] }),
+    ]
+    for (const one of sound) assert.deepEqual(judgeLook(one), { content: A })
+    assert.deepEqual(judgeLook(look({ status: 404 }, { possible: [A, null] })), { content: null })
+    const beyond = look({ status: 416 }, { part: { first: 1_000, last: 1_001 } })
+    assert.deepEqual(judgeLook(beyond), { content: A })
+  })
+
+  const spoilt: Readonly<Record<string, readonly [Look, RegExp]>> = {
+    'a file that is gone': [look({ status: 404 }), /1\/a is gone, where .* \(1000 bytes\) must be/],
+    'a file that came back': [look({}, { possible: [null] }), /is "[0-9a-f]{64}", where nothing must be/],
+    'a file that cannot be read': [look({ status: 500 }), /is answered with 500/],
+    'another file': [look({}, { possible: [B] }), /is "[0-9a-f]{64}", where/],
+    'a file that ends early': [look({ bytes: A.bytes.subarray(0, 999) }), /999 bytes that are not its own/],
+    'a file with bytes of another': [look({ bytes: B.bytes.subarray(0, 1_000) }), /not its own/],
+    'the beginning of another file, cut off': [look({ bytes: B.bytes.subarray(0, 9), whole: false }), /not its own/],
+    'another part': [look({ status: 206, bytes: A.bytes.subarray(11, 21) }, { part }), /not its own, of 10/],
+    'a part that is too long': [look({ status: 206, bytes: A.bytes.subarray(10, 21) }, { part }), /not its own, of 10/],
+    'a part that is refused': [look({ status: 416 }, { part }), /has not the bytes that it was asked for/],
+  }
+
+  for (const [name, [one, what]] of Object.entries(spoilt)) {
+    test(`notices: ${name}`, () => {
+      const found = judgeLook(one)
+      assert.ok('fault' in found && found.fault.kind === 'loss')
+      assert.match(found.fault.what, what)
+    })
+  }
+
+  test('notices files without rows, rows without files, and what was left', async () => {
+    await using server = await startServer()
+    const stored = async (text: string) => {
+      const { body } = await call<StoredObject>(server, 'PUT', `/api/storage/1/${text}`, { raw: text })
+      return contentKey('1', body.sha256)
+    }
+    const [kept, lost] = [await stored('kept'), await stored('lost')]
+    const at = (key: string) => join(server.data_dir, 'storage', 'objects', ...key.split('/'))
+    const { data_dir } = server
+    assert.deepEqual(strays(data_dir), [])
+    rmSync(at(lost))
+    writeFileSync(`${at(kept)}0`, 'x')
+    writeFileSync(join(data_dir, 'storage', 'incoming', 'half'), 'x')
+    writeFileSync(join(data_dir, 'temporary', 'objects', 'old'), 'x')
+    assert.deepEqual(
+      strays(data_dir).map(({ what }) => what),
+      [
+        `no row names the file ${kept}0`,
+        `the file ${lost} of a row is missing`,
+        'the file storage/incoming/half was left',
+        'the file temporary/objects/old was left',
+      ],
+    )
+  })
+})
+
+describe('the judge of assets', () => {
+  /** A folder with two assets, and one at the top level, as they should be listed. */
+  function scene() {
+    let ticks = 0
+    const assets = new Assets(() => ++ticks)
+    const box = assets.newBox()
+    const [first] = assets.slots
+    const one = (name: string, content: Content, parent_id: string | null) =>
+      ({ id: `id ${name}`, name, sha256: content === FOLDER ? null : content.sha256, parent_id }) as Asset
+    const kept = [
+      [first!, A, null],
+      [box.slot, FOLDER, null],
+      ...box.inside.map((slot) => [slot, B, `id ${box.slot.name}`] as const),
+    ] as const
+    for (const [{ register }, content] of kept) register.end(register.begin(content), true)
+    for (const [slot] of kept) slot.made = true
+    const listed = kept.map(([slot, content, parent_id]) => one(slot.name, content, parent_id))
+    return { assets, box, listed, first: first!, judged: () => judgeList(assets, listed, () => ++ticks) }
+  }
+
+  test('finds nothing wrong with what was made, and knows it by its ids', () => {
+    const { judged, first, box } = scene()
+    assert.deepEqual(judged(), [])
+    assert.deepEqual([first.id, box.slot.id, box.gone], ['id asset0', 'id box1', false])
+  })
+
+  test('takes a removal that was cut off for done or not, and a folder with all that it holds', () => {
+    for (const done of [true, false]) {
+      const { judged, box, listed } = scene()
+      for (const { register } of [box.slot, ...box.inside]) register.end(register.begin(null), false)
+      if (done) listed.splice(1)
+      assert.deepEqual(judged(), [])
+      assert.equal(box.gone, done)
+    }
+  })
+
+  const spoilt: Readonly<Record<string, readonly [(one: ReturnType<typeof scene>) => void, RegExp]>> = {
+    'an asset that is gone': [({ listed }) => listed.shift(), /^asset0 is gone, which it cannot be/],
+    'an asset that is there twice': [({ listed }) => listed.push(listed[0]!), /^asset0 is there 2 times/],
+    'an asset with other bytes': [
+      ({ listed }) => Object.assign(listed[0]!, { sha256: B.sha256 }),
+      /^asset0 is there with/,
+    ],
+    'an asset that nobody made': [({ listed }) => listed.push({ ...listed[0]!, name: 'x' }), /^x is there, and nobody/],
+    'an asset that came back': [
+      ({ first }) => first.register.end(first.register.begin(null), true),
+      /^asset0 is there/,
+    ],
+    'an asset without its folder': [
+      ({ box, listed }) => {
+        for (const { register } of [box.slot, ...box.inside]) register.end(register.begin(null), false)
+        listed.splice(1, 2)
+      },
+      /^box1\.1 is there without its folder/,
+    ],
+    'a folder that lost a part': [
+      ({ box, listed }) => {
+        for (const { register } of [box.slot, ...box.inside]) register.end(register.begin(null), false)
+        listed.pop()
+      },
+      /^box1\.1 is gone, and its folder is there/,
+    ],
+    'an asset in another folder': [
+      ({ listed }) => Object.assign(listed[3]!, { parent_id: null }),
+      /^box1\.1 lies in null/,
+    ],
+  }
+
+  for (const [name, [spoil, what]] of Object.entries(spoilt)) {
+    test(`notices: ${name}`, () => {
+      const one = scene()
+      spoil(one)
+      assert.match(one.judged().join('\n'), new RegExp(what.source, 'm'))
+    })
+  }
 })

@@ -30,7 +30,8 @@ const SLOWEST: Readonly<Record<Method, number>> = { GET: 500, POST: 250 }
 export class Counter implements AsyncDisposable {
   readonly calls: CallRecord[] = []
   readonly #byLabel = new Map<string, CallRecord[]>()
-  readonly #server = createServer((request, response) => this.#take(request, response))
+  // Idle connections stay: one that is closed while a call is on its way to it would fail a call that must not be made twice.
+  readonly #server = createServer({ keepAliveTimeout: 0 }, (request, response) => this.#take(request, response))
   readonly #seed: string
   readonly #timers = new Set<NodeJS.Timeout>()
 

@@ -12,6 +12,9 @@ const text = { type: 'str', optional: false, values: [], type_args: [], type_nam
 /** Gives an item for each of `items`, with a random number beside it that must come out the same after a kill. */
 const CODE = "for (const n of items) yield { n, pick: n + ':' + Math.random() }"
 
+/** A busy machine gives code far less time than its clock shows: what is looked for here is no code that takes long. */
+const PATIENT = { time_limit_ms: 60_000 }
+
 /** Takes a moment to be done with, so that a cancel finds it at work. */
 const SPIN = 'let n = 0; while (n < 20_000_000) n++; return { n: String(n) }'
 
@@ -65,7 +68,7 @@ export const GRAPHS = {
         node(
           'code',
           'code.JavaScript',
-          { code: CODE },
+          { code: CODE, ...PATIENT },
           { dynamic_outputs: { n: { ...text, stream: true }, pick: { ...text, stream: true } } },
         ),
       ],
@@ -133,7 +136,10 @@ export const GRAPHS = {
   spinning: joined(
     AT,
     call('a', 'GET'),
-    of([node('code', 'code.JavaScript', { code: SPIN }, { dynamic_outputs: { n: text } })], ['a.body->code.after']),
+    of(
+      [node('code', 'code.JavaScript', { code: SPIN, ...PATIENT }, { dynamic_outputs: { n: text } })],
+      ['a.body->code.after'],
+    ),
     call('b', 'POST', 'code.n'),
     out('done', 'b.body'),
   ),

@@ -7,6 +7,10 @@ import { judgeDatabase } from './audit/database.ts'
 import { type CensusRow, census, RUNNING } from './census.ts'
 import { Counter } from './counter.ts'
 import { Deck } from './deck.ts'
+import { judgeFolder } from './files/folder.ts'
+import { lookAfterKill } from './files/looks.ts'
+import { openFiles } from './files/play.ts'
+import { Shelf } from './files/shelf.ts'
 import { gather } from './gather.ts'
 import { KINDS, type KindName } from './graphs.ts'
 import { Ledger } from './ledger.ts'
@@ -69,6 +73,7 @@ class Run {
   readonly #random: Random
   readonly #ledger: Ledger
   readonly #deck: Deck
+  readonly #shelf: Shelf
   readonly #environment: Readonly<Record<string, string>>
   readonly #kinds: readonly KindName[]
   #hits = 0
@@ -80,6 +85,7 @@ class Run {
     this.#ledger = new Ledger(counter)
     this.#kinds = options.kinds ?? KINDS
     this.#deck = new Deck(this.#ledger, this.#random.fork('deck'), this.#kinds)
+    this.#shelf = new Shelf(this.#random.fork('files'))
     this.#environment = {
       SVC_HTTP_NODE_ALLOW: counter.host,
       SVC_MAX_CONCURRENT_JOBS: '10',
@@ -96,18 +102,21 @@ class Run {
       if (this.#random.chance(BORN_DEAD)) await this.#killedAtStart()
     }
     const all = await this.#last()
-    const faults = await judgeDatabase(this.#data_dir)
+    const faults = [...(await judgeFolder(this.#data_dir, this.#shelf)), ...(await judgeDatabase(this.#data_dir))]
     const { kills, seed } = this.#options
     const seconds = (performance.now() - started) / 1000
-    return report({ kills, seed, hits: this.#hits, seconds, evidence: all, ledger: this.#ledger, faults })
+    const { ledger, shelf, hits } = { ledger: this.#ledger, shelf: this.#shelf, hits: this.#hits }
+    return report({ kills, seed, hits, seconds, evidence: all, ledger, shelf, faults })
   }
 
   async #untilKilled(number: number): Promise<void> {
     await this.#inLife(number, async (life, scene) => {
       if (number === 1) await storeWorkflows(life, [...this.#kinds, 'burst'])
       scene.open(false)
+      const stored = openFiles(life, this.#shelf, this.#random.fork(`files ${number}`))
       if (this.#options.kills >= LONG_RUN && number % 10 === 5) scene.add('later')
       const acknowledged = await scene.play(this.#random.fork(`life ${number}`))
+      await stored()
       const struck = number % STRIKE_EVERY === 0 && (await scene.strike(this.#data_dir))
       const at = await life.kill()
       if (number % STRIKE_EVERY === 0) relent(this.#data_dir)
@@ -147,6 +156,7 @@ class Run {
     let all: Awaited<ReturnType<typeof gather>> = []
     await this.#inLife(this.#options.kills + 1, async (life, scene) => {
       scene.open(true)
+      await lookAfterKill(life.server.url, this.#shelf, () => life.over)
       const deadline = performance.now() + (this.#options.last_wait_ms ?? LAST_WAIT_MS)
       const done = () => scene.atRest || performance.now() > deadline
       await life.until(done)

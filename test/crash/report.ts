@@ -6,6 +6,7 @@ import { judgeLog } from './audit/log.ts'
 import { judgeResult } from './audit/results.ts'
 import { judgeSockets } from './audit/sockets.ts'
 import type { Evidence, Fault, FaultKind, Judge } from './evidence.ts'
+import type { FileWays, Shelf } from './files/shelf.ts'
 import type { Ledger } from './ledger.ts'
 
 const JUDGES: readonly Judge[] = [judgeLog, judgeFollowers, judgeSockets, judgeCalls, judgeResult]
@@ -24,7 +25,8 @@ export interface Findings {
   readonly seconds: number
   readonly evidence: readonly Evidence[]
   readonly ledger: Ledger
-  /** Of the database as a whole. */
+  readonly shelf: Pick<Shelf, 'faults' | 'ways'>
+  /** Of the database and the folder as a whole. */
   readonly faults: readonly Fault[]
 }
 
@@ -33,7 +35,7 @@ export interface Report {
   readonly wrong: readonly string[]
   readonly faults: readonly Fault[]
   readonly evidence: readonly Evidence[]
-  readonly ways: Readonly<Record<WayName, number>>
+  readonly ways: Readonly<Record<WayName | keyof FileWays, number>>
   readonly summary: string
 }
 
@@ -42,9 +44,9 @@ export function judge(evidence: Evidence): Fault[] {
 }
 
 export function report(findings: Findings): Report {
-  const { kills, hits, evidence, ledger } = findings
-  const faults = [...evidence.flatMap(judge), ...ledger.invalid(), ...findings.faults]
-  const ways = coverage(evidence)
+  const { kills, hits, evidence, ledger, shelf } = findings
+  const faults = [...evidence.flatMap(judge), ...ledger.invalid(), ...shelf.faults, ...findings.faults]
+  const ways = { ...coverage(evidence), ...shelf.ways }
   const wrong = [
     ...ledger.complaints.map((what) => `complaint: ${what}`),
     ...faults.map(({ kind, job_id, what }) => `${kind}: ${job_id === null ? '' : `${job_id} `}${what}`),

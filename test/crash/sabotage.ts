@@ -1,10 +1,15 @@
 // Ways to break what the crash run is about, from outside of the server: by SQL on the stopped database, or between it and its followers.
 // Each stands for a part of the server that is switched off.
+
+import { statSync, truncateSync } from 'node:fs'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
+import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { JobSnapshot } from '../../generated/types.ts'
+import { objectsFolder } from '../../src/db/data-folder.ts'
 import { databaseOf } from './census.ts'
+import { isTerminalStatus } from './evidence.ts'
 import type { Detour, Sabotage } from './harness.ts'
 
 function onDatabase(data_dir: string, work: (db: Database.Database) => void): void {
@@ -49,7 +54,22 @@ export const TRIGGER_DROPPED: Sabotage = {
   between: (data_dir) => onDatabase(data_dir, (db) => db.exec(`drop trigger if exists ${TRIGGER}`)),
 }
 
-/** No replay: whoever comes back is told what happens from then on, and not what happened before. */
+/** How many of the files that were stored last are not on disk. */
+const UNWRITTEN = 3
+
+/** Nothing is on disk when it is acknowledged: of what was stored last, a file has its name and not all of its bytes. */
+export const WITHOUT_SYNC: Sabotage = {
+  between: (data_dir) =>
+    onDatabase(data_dir, (db) => {
+      const last = `select content_key from object where size > 0 order by updated_at desc limit ${UNWRITTEN}`
+      for (const key of db.prepare(last).pluck().all() as string[]) {
+        const path = join(objectsFolder(data_dir), ...key.split('/'))
+        truncateSync(path, Math.floor(statSync(path).size / 2))
+      }
+    }),
+}
+
+/** No replay: whoever comes back is told what happens from then on, or that the job has ended, and not what happened before. */
 export const WITHOUT_REPLAY: Sabotage = { detour: forgetful }
 
 async function forgetful(url: string): Promise<Detour> {
@@ -75,7 +95,7 @@ async function forgetful(url: string): Promise<Detour> {
 
 async function forward(target: URL, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const { method, url: path = '/', headers } = incoming
-  const skipped = 'last-event-id' in headers ? await lastSequence(target, path) : null
+  const skipped = 'last-event-id' in headers ? await missed(target, path) : null
   const own = skipped === null ? headers : { ...headers, 'last-event-id': String(skipped) }
   const further = request(new URL(path, target), { method, headers: own, agent: false }, (answer) => {
     outgoing.writeHead(answer.statusCode!, answer.headers)
@@ -87,10 +107,11 @@ async function forward(target: URL, incoming: IncomingMessage, outgoing: ServerR
   incoming.pipe(further)
 }
 
-/** The last sequence of the job whose events a path names. */
-async function lastSequence(target: URL, path: string): Promise<number> {
+/** Up to where the events of the job that a path names are past; the end is told to all. */
+async function missed(target: URL, path: string): Promise<number> {
   const answer = await fetch(new URL(path.replace(/\/events.*$/, ''), target))
-  return ((await answer.json()) as JobSnapshot).last_sequence
+  const { status, last_sequence } = (await answer.json()) as JobSnapshot
+  return isTerminalStatus(status) ? last_sequence - 1 : last_sequence
 }
 
 /** Hands a socket through as it is. */

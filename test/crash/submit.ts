@@ -41,7 +41,7 @@ async function overSocket(life: Life, job: TrackedJob, { client }: WatchingSocke
   const request_id = `run-${job_id}`
   client.command('run_job', { job_id, workflow_id: life.ledger.workflows.get(kind), params }, request_id)
   const frame = await client
-    .next((one) => one.job_id === job_id && (one.request_id === request_id || one.type !== undefined), 30_000)
+    .next((one) => one.job_id === job_id && (one.request_id === request_id || one.type !== undefined))
     .catch((error) => {
       if (!life.over) throw error
       return null

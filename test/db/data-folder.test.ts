@@ -87,11 +87,19 @@ describe('data folder', () => {
   )
 
   test(
-    'a path below a regular file cannot be made',
+    'a file, and a path below one, are no folder',
     inFolder((folder) => {
-      writeFileSync(join(folder, 'file'), '')
-      refused(join(folder, 'file', 'data'), /cannot be made \(E[A-Z]+\); choose another with SVC_DATA_DIR/)
-      refused(join(folder, 'file'), /cannot be made/)
+      const file = join(folder, 'file')
+      writeFileSync(file, '')
+      const below = `lies below ${file}, which is a file`
+      for (const [path, why] of [
+        [file, 'is a file'],
+        [join(file, 'data'), below],
+        [join(file, 'more', 'data'), below],
+      ] as const) {
+        const message = `the data folder ${path} ${why}; choose another with SVC_DATA_DIR`
+        assert.throws(() => openDataFolder(path, 'the first'), { name: 'StartError', message })
+      }
     }),
   )
 

@@ -1,12 +1,27 @@
 // Migrations: from nothing, a second time, from the future; and files that are no database of ours.
 import assert from 'node:assert/strict'
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import Database from 'better-sqlite3'
+import { migrate } from '../../src/db/migrate.ts'
+import { nameQuery } from '../../src/db/name-grams.ts'
+import { statement } from '../../src/db/statement.ts'
 import { Store } from '../../src/db/store.ts'
+import { draftedText } from '../../src/db/threads.ts'
 import { StartError } from '../../src/start-error.ts'
 import { inFolder } from '../helpers/folder.ts'
+import { temporaryFolder } from '../helpers/server.ts'
 import { jobRow, openStore, putJob } from '../helpers/store.ts'
 
 const DUMP = new URL('schema.sql', import.meta.url)
@@ -21,6 +36,21 @@ async function refused(path: string, message: RegExp): Promise<void> {
   })
 }
 
+const ASSETS = statement()((db) => db.selectFrom('asset').select(['key', 'id', 'previewed']).orderBy('key'))
+
+/** A database as the migrations up to one left it. */
+async function databaseAt(migration: string) {
+  const folder = temporaryFolder()
+  const path = join(folder, 'svc.db')
+  const db = new Database(path)
+  await migrate(db, migration)
+  const open = () => {
+    db.close()
+    return Store.open(path)
+  }
+  return { path, db, open, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) }
+}
+
 describe('migrations', () => {
   test('they give the schema that schema.sql says', async () => {
     await using opened = await openStore()
@@ -33,6 +63,47 @@ describe('migrations', () => {
     const before = opened.store.dumpSchema()
     const store = await opened.reopen()
     assert.equal(store.dumpSchema(), before)
+  })
+
+  test('the text of a turn that an earlier version was writing becomes the first piece of it', async () => {
+    using earlier = await databaseAt('0011-vectors')
+    const { db } = earlier
+    for (const [key, text] of [
+      [1, 'so far'],
+      [2, ''],
+    ] as const) {
+      db.prepare("insert into thread values (?, ?, '1', null, null, 1, 0, '', '', '')").run(key, `thread ${key}`)
+      const row = db.prepare("insert into turn (thread_key, id, text, created_at) values (?, 'turn', ?, '')")
+      row.run(key, text)
+    }
+    await using store = await earlier.open()
+    assert.deepEqual(
+      [1, 2].map((key) => store.read((tx) => draftedText(tx, key))),
+      ['so far', ''],
+    )
+    assert.equal(store.dumpSchema(), readFileSync(DUMP, 'utf8'))
+  })
+
+  test('the assets of an earlier version stay, in the order in which they were made, and are found by their names', async () => {
+    using earlier = await databaseAt('0012-drafts')
+    const { db } = earlier
+    const insert =
+      db.prepare(`insert into asset (id, user_id, name, content_type, size, sha256, storage_key, content_key, metadata,
+      created_at, updated_at) values (?, '1', ?, 'image/png', 3, 'x', ?, ?, '{}', ?, '')`)
+    insert.run('late', 'Holiday at sea.png', '1/late.png', 'content', '2026-02-01')
+    insert.run('early', 'Snow.png', '1/early.png', 'content', '2026-01-01')
+    await using store = await earlier.open()
+    const rows = store.read((tx) => tx.all(ASSETS, {}))
+    assert.deepEqual(rows, [
+      { key: 1, id: 'early', previewed: 0 },
+      { key: 2, id: 'late', previewed: 0 },
+    ])
+    assert.equal(store.dumpSchema(), readFileSync(DUMP, 'utf8'))
+    const after = new Database(earlier.path, { readonly: true })
+    const found = after.prepare('select rowid from asset_name where asset_name match ?').pluck()
+    const query = (user_id: string) => nameQuery({ user_id, workspace_id: null }, 'day at')
+    assert.deepEqual([found.all(query('1')), found.all(query('2'))], [[2], []])
+    after.close()
   })
 
   test('one from a newer version is named and refused, and not changed', async () => {

@@ -185,7 +185,7 @@ describe('a process', () => {
     atPath(async (path) => {
       for (const keys of [30, 130]) {
         await using child = runProcess(WRITE_ON, [path])
-        await until('writes', () => child.stdout().split('\n').length > keys, 30_000)
+        await until('writes', () => child.stdout().split('\n').length > keys)
         child.kill('SIGKILL')
         const { stdout } = await child.ended()
         const acknowledged = stdout.split('\n').filter(Boolean).map(Number)
@@ -206,7 +206,7 @@ describe('a process', () => {
     'ends although its thread is there',
     atPath(async (path) => {
       await using child = runProcess(WRITE_ON, [path, '60'])
-      await until('its end', () => child.child.exitCode !== null, 30_000)
+      await until('its end', () => child.child.exitCode !== null)
       assert.equal(child.child.exitCode, 0, child.stderr())
     }),
   )

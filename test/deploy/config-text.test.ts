@@ -119,6 +119,7 @@ describe('a file that gets a token', () => {
     '---',
     'a: 1\n... # the end\n',
     'a: |\n  last',
+    '? k0\n\t\n# a comment\n...\n# over\n',
   ])
     test(`keeps every other byte of ${JSON.stringify(text)}`, () => gainsOneLine(text))
 

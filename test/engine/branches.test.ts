@@ -251,8 +251,6 @@ describe('control edges', () => {
       [control('a', 'n'), control('b', 'n'), 'n.output->out.value'],
     )
     assert.deepEqual(await outputs(of), { out: ['x'] })
-    const { execution } = start(of)
-    assert.equal(execution.outcome?.status, 'completed')
   })
 
   test('a node fires once where nothing is connected', async () => {

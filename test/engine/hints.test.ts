@@ -109,9 +109,9 @@ describe('did you mean', () => {
   test('the node type of a common slip', () => {
     const slips: [string, string][] = [
       ['text.template', '"text.Template"'],
-      ['Template', '"text.Template"'],
+      ['Template', '"prompt.Template" or "text.Template"'],
       ['txt.Template', '"text.Template"'],
-      ['string.Template', '"text.Template"'],
+      ['string.Template', '"prompt.Template" or "text.Template"'],
       ['texts.Templates', '"text.Template"'],
       ['text_template', '"text.Template"'],
       ['text/Join', '"text.Join"'],

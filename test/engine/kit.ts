@@ -8,6 +8,7 @@ import type { RunObserver } from '../../src/engine/observer.ts'
 import { compileGraph, type Plan } from '../../src/engine/plan.ts'
 import { ANY, t } from '../../src/engine/types.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
+import { PATIENCE_MS } from '../helpers/patience.ts'
 
 /** A node type of a test: anything not said is empty. */
 export function testType(node_type: string, rest: Partial<NodeType>): NodeType {
@@ -127,9 +128,10 @@ export async function outputs(of: Graph, registry: NodeRegistry = builtinNodes, 
   return outcome.status === 'completed' ? outcome.outputs : {}
 }
 
-/** Turns of the event loop until the condition holds; fails after many. */
+/** Turns of the event loop until the condition holds; fails after many that took long: other threads and the system may be slower than this one. */
 export async function until(condition: () => boolean, what = 'the condition'): Promise<void> {
-  for (let turns = 0; turns < 10_000; turns++) {
+  const deadline = performance.now() + PATIENCE_MS
+  for (let turns = 0; turns < 10_000 || performance.now() < deadline; turns++) {
     if (condition()) return
     await new Promise((resolve) => setImmediate(resolve))
   }

@@ -93,6 +93,38 @@ describe('law 17: whom nobody wants any more is relieved', () => {
     assert.ok(counter.given < 20, `${counter.given} items were given`)
   })
 
+  test('law 66: of a frugal stream no item is asked for behind the last one that is taken, however slow the nodes between are', async () => {
+    let asked = 0
+    async function* items() {
+      for (;;) yield { item: asked++ }
+    }
+    const frugal = testType('test.Frugal', { outputs: [item], frugal: true, run: items })
+    const slow = mapType('test.Slow', (given) => {
+      // Longer than a slice of work, so that the event loop has its turn before the next node has.
+      for (const end = performance.now() + 10; performance.now() < end; );
+      return given
+    })
+    const given = await outputs(taking(3, 'test.Frugal', 'test.Slow'), withTypes(frugal, slow))
+    assert.deepEqual([given, asked], [{ out: [0, 1, 2] }, 3])
+  })
+
+  test('law 66: of others items are fetched ahead', async () => {
+    let asked = 0
+    async function* items() {
+      for (;;) yield { item: asked++ }
+    }
+    const eager = testType('test.Eager', { outputs: [item], run: items })
+    const slow: NodeType = {
+      ...mapType('test.Later', (given) => given),
+      run: async ({ value }) => {
+        await new Promise((resolve) => setTimeout(resolve, 20))
+        return { output: value }
+      },
+    }
+    await outputs(taking(1, 'test.Eager', 'test.Later'), withTypes(eager, slow))
+    assert.ok(asked > 1 && asked <= 64 + 1024, `${asked} were asked for`)
+  })
+
   test('law 17: a node that somebody else wants goes on', async () => {
     const counter = new Counter()
     const of = taking(1, 'test.Counter')

@@ -1,7 +1,7 @@
 // The law of retries, by a clock that the test turns.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { NodeError, type NodeType } from '../../src/engine/node-type.ts'
+import { Final, NodeError, type NodeType } from '../../src/engine/node-type.ts'
 import { compileGraph } from '../../src/engine/plan.ts'
 import {
   Gate,
@@ -133,6 +133,27 @@ describe('law 31: retries', () => {
       const outcome = await run(of, withTypes(stream))
       assert.deepEqual([outcome.status, fired], ['failed', attempts])
     }
+  })
+
+  test('law 31: what is final is not tried again, and a Catch holds it', async () => {
+    const shaky = new Shaky(1, () => new Final('enough', 'limit_reached'))
+    const registry = withTypes(shaky.type)
+    const policy = { attempts: 5, backoff_ms: 0 }
+    const { execution } = start(retrying(policy), registry)
+    const error = { node_id: 'shaky', type: 'limit_reached', message: 'enough' }
+    assert.deepEqual(await execution.done, { status: 'failed', error })
+    assert.equal(shaky.attempts, 1)
+    shaky.attempts = 0
+    const held = graph(
+      [node('shaky', 'test.Shaky', { value: 7, retry: policy }), node('catch', 'control.Catch'), sink('out')],
+      ['shaky.output->catch.value', 'catch.error->out.value'],
+    )
+    const { execution: caught } = start(held, registry)
+    assert.deepEqual(await caught.done, {
+      status: 'completed',
+      outputs: { out: [{ ...error, node_type: 'test.Shaky' }] },
+    })
+    assert.equal(shaky.attempts, 1)
   })
 
   test('law 31: in a stream each firing has its own attempts, and results keep their order', async () => {

@@ -23,6 +23,11 @@ const innerOf = (type: string): Graph =>
     [node('in', 'input.Any', { name: 'in' }), node('n', type), sink('out')],
     ['in.output->n.value', 'n.output->out.value'],
   )
+/** Calls `deep` with what it is given. */
+const callingInner: Graph = graph(
+  [node('in', 'input.Any', { name: 'in' }), call('call', 'deep'), sink('out')],
+  ['in.output->call.in', 'call.out->out.value'],
+)
 const completed = (out: unknown[]) => ({ status: 'completed', outputs: { out } })
 
 /** Counts what it does, and must not do it twice. */
@@ -218,6 +223,47 @@ describe('a called workflow that waits', () => {
     assert.equal(clock.sleepers.size, 0)
   })
 
+  test('counts the time of its caller while it goes on, however deep', async () => {
+    for (const inner of [innerOf('test.Gate'), callingInner]) {
+      const clock = new HandClock()
+      const gate = new Gate()
+      const main = graph(
+        [source('in', 'a'), call('call', 'inner', { timeout_seconds: 1 }), sink('out')],
+        ['in.output->call.in', 'call.out->out.value'],
+      )
+      const journal = new MemoryJournal()
+      const workflows = { main, inner, deep: innerOf('test.Gate') }
+      const { execution } = called(workflows, journal, [gate.type], { clock })
+      await until(() => gate.waiting.length === 1 && clock.sleepers.size === 1)
+      clock.turn(1000)
+      await until(() => gate.waiting[0]!.signal.aborted)
+      gate.waiting[0]!.open()
+      const outcome = await execution.done
+      assert.deepEqual(outcome.status === 'failed' && [outcome.error.node_id, outcome.error.type], [
+        'call',
+        'timed_out',
+      ])
+    }
+  })
+
+  test('counts no time of its caller while what it calls in turn waits', async () => {
+    const clock = new HandClock()
+    const gate = new Gate()
+    const main = graph(
+      [source('in', 'a'), node('gate', 'test.Gate'), call('call', 'inner', { timeout_seconds: 1 }), sink('out')],
+      ['in.output->call.in', 'in.output->gate.value', 'call.out->out.value'],
+    )
+    const journal = new MemoryJournal()
+    const workflows = { main, inner: callingInner, deep: innerOf('test.Ask') }
+    const { execution } = called(workflows, journal, [gate.type], { clock })
+    await until(() => journal.of('wait').length === 1 && clock.sleepers.size === 1)
+    clock.turn(1000)
+    await until(() => clock.sleepers.size === 1, 'the limit, set anew')
+    execution.answer(journal.of('wait')[0]!, 'yes')
+    gate.waiting[0]!.open()
+    assert.deepEqual(await execution.done, completed([['a', 'yes']]))
+  })
+
   test('is suspended without a trace of its caller: no timer, no end', async () => {
     const clock = new HandClock()
     const main = graph(
@@ -264,6 +310,8 @@ test('each firing of a called workflow has a name of its own', async () => {
       return inner.recall(node_id, path)
     },
     start: (node_id, path) => inner.start(node_id, path),
+    step: (node_id, path, name, number) => inner.step(node_id, path, name, number),
+    stepEnd: (node_id, path, name, given) => inner.stepEnd(node_id, path, name, given),
     attempt: (node_id, path, attempts) => inner.attempt(node_id, path, attempts),
     item: (node_id, path, given) => inner.item(node_id, path, given),
     end: (node_id, path, end) => inner.end(node_id, path, end),

@@ -60,7 +60,7 @@ describe('a run that fails', () => {
         failedOddly(await first.execution.done)
         const size = cut.size
         const { execution, observer } = remembered(main, cut, types)
-        failedOddly(execution.outcome!)
+        failedOddly(await execution.done)
         assert.deepEqual(observer.calls, [['node', 'Bad', 'error', { error: 'no' }]])
         assert.deepEqual([seen, cut.size], [{ bad: 1, slow: 1 }, size])
       }

@@ -1,7 +1,14 @@
 // A journal in memory: a list of records, each kept as text, which proves that it is plain data and lets a test cut the list anywhere,
 // as an interruption would.
 import assert from 'node:assert/strict'
-import type { FailedAttempts, FiringEnd, Journal, Remembered, WaitRequest } from '../../src/engine/journal.ts'
+import type {
+  FailedAttempts,
+  FiringEnd,
+  Journal,
+  Remembered,
+  RememberedStep,
+  WaitRequest,
+} from '../../src/engine/journal.ts'
 import type { Outputs } from '../../src/engine/node-type.ts'
 import type { RunError } from '../../src/engine/observer.ts'
 
@@ -9,6 +16,9 @@ export type Record =
   | ['start', string]
   | ['attempt', string, FailedAttempts]
   | ['item', string, Outputs]
+  /** A step by its name, with its call, and whether it begins, which it does unless that is said; and what it came to. */
+  | ['step', string, string, number, boolean?]
+  | ['done', string, string, unknown]
   | ['end', string, FiringEnd]
   | ['wait', string, WaitRequest]
   | ['answer', string, unknown]
@@ -19,13 +29,14 @@ interface Known {
   started: boolean
   attempts: FailedAttempts | null
   items: Outputs[]
+  steps: Map<string, RememberedStep>
   end: FiringEnd | null
   wait: WaitRequest | null
   answer: { value: unknown } | null
 }
 
 function unknown(): Known {
-  return { started: false, attempts: null, items: [], end: null, wait: null, answer: null }
+  return { started: false, attempts: null, items: [], steps: new Map(), end: null, wait: null, answer: null }
 }
 
 /** A record as text. What text can not say, no journal need keep. */
@@ -101,7 +112,11 @@ export class MemoryJournal {
       const one = known.get(firing) ?? unknown()
       known.set(firing, one)
       if (kind === 'start') one.started = true
-      else if (kind === 'attempt') Object.assign(one, { started: false, attempts: record[2] })
+      else if (kind === 'attempt') {
+        for (const [name, { end }] of one.steps) if (!end) one.steps.delete(name)
+        Object.assign(one, { started: false, attempts: record[2] })
+      } else if (kind === 'step') one.steps.set(record[2], { call: record[3], begun: record[4] ?? true, end: null })
+      else if (kind === 'done') one.steps.set(record[2], { ...one.steps.get(record[2])!, end: { value: record[3] } })
       else if (kind === 'item') one.items.push(record[2])
       else if (kind === 'end') one.end = record[2]
       else if (kind === 'wait') one.wait = record[2]
@@ -158,6 +173,16 @@ class Opened implements Journal {
     journal.keep(['start', name])
     await journal.commit()
     journal.started(node_id, name)
+  }
+
+  async step(node_id: string, path: string, name: string, call: number): Promise<void> {
+    this.#keep(['step', this.name(node_id, path), name, call])
+    await this.#shared.journal.commit()
+  }
+
+  async stepEnd(node_id: string, path: string, name: string, value: unknown): Promise<void> {
+    this.#keep(['done', this.name(node_id, path), name, value])
+    await this.#shared.journal.commit()
   }
 
   attempt(node_id: string, path: string, attempts: FailedAttempts): void {

@@ -1,7 +1,7 @@
 // What a host hears of a run, in which order.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Counter, edge, graph, node, sink, source, start, testType, value, withTypes } from './kit.ts'
+import { Counter, edge, graph, node, run, sink, source, start, testType, value, withTypes } from './kit.ts'
 
 describe('observer', () => {
   test('hears nodes, edges and outputs of a simple run in order', async () => {
@@ -14,13 +14,13 @@ describe('observer', () => {
     assert.deepEqual(observer.calls, [
       ['node', 'in', 'running', undefined],
       ['edge', 'e1', 'completed', 1],
-      ['node', 'in', 'completed', { result: { output: 'a' } }],
+      ['node', 'in', 'completed', { result: { output: 'a' }, streamed: new Set() }],
       ['node', 'up', 'running', undefined],
       ['edge', 'e2', 'completed', 1],
-      ['node', 'up', 'completed', { result: { output: 'A' } }],
+      ['node', 'up', 'completed', { result: { output: 'A' }, streamed: new Set() }],
       ['node', 'out', 'running', undefined],
       ['output', 'out', 'out', 'A'],
-      ['node', 'out', 'completed', { result: {} }],
+      ['node', 'out', 'completed', { result: {}, streamed: new Set() }],
       ['outputDone', 'out', 'out'],
     ])
   })
@@ -35,7 +35,7 @@ describe('observer', () => {
     const said = observer.calls.filter((call) => call[0] === 'node' && call[1] === 'say')
     assert.deepEqual(said, [
       ['node', 'say', 'running', undefined],
-      ['node', 'say', 'completed', { result: { output: '3' } }],
+      ['node', 'say', 'completed', { result: { output: '3' }, streamed: new Set(['output']) }],
     ])
   })
 
@@ -54,13 +54,13 @@ describe('observer', () => {
     })
   })
 
-  test('a node is called by its name, else by the title of its type', () => {
+  test('a node is called by its name, else by the title of its type', async () => {
     const names: string[] = []
     const of = graph(
       [source('in', 1), node('say', 'text.FromValue'), sink('out')],
       ['in.output->say.value', 'say.output->out.value'],
     )
-    start(of, withTypes(), {
+    await run(of, withTypes(), {
       observer: {
         nodeUpdated: (at, status) => status === 'running' && names.push(`${at.node_name} (${at.node_type})`),
         output() {},
@@ -74,7 +74,7 @@ describe('observer', () => {
     assert.deepEqual(names, ['in (input.Any)', 'Value to text (text.FromValue)', 'out (output.Output)'])
   })
 
-  test('node code speaks through its context', () => {
+  test('node code speaks through its context', async () => {
     const talker = testType('test.Talker', {
       properties: [value],
       run(_inputs, context) {
@@ -84,10 +84,11 @@ describe('observer', () => {
         return {}
       },
     })
-    const { observer } = start(
+    const { execution, observer } = start(
       graph([source('in', 1), node('t', 'test.Talker')], ['in.output->t.value']),
       withTypes(talker),
     )
+    await execution.done
     assert.deepEqual(observer.named('log'), [['log', 't', 'info', 'hello']])
     assert.deepEqual(observer.named('progress'), [['progress', 't', 1, 3]])
     assert.deepEqual(observer.named('chunk'), [

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Graph } from '../../src/engine/graph.ts'
-import { NodeError } from '../../src/engine/node-type.ts'
+import { NodeError, type NodeType } from '../../src/engine/node-type.ts'
 import {
   control,
   Gate,
@@ -208,7 +208,15 @@ describe('sub-workflows', () => {
       change(level, -1)
       return level
     })
-    const registry = withTypes(leave)
+    // The leaves wait for each other: a slow machine would end some before the others begin.
+    const meet: NodeType = {
+      ...mapType('test.Meet', (level) => level),
+      run: async ({ value }) => {
+        await until(() => (most.get('c') ?? 0) >= 16, 'sixteen leaves')
+        return { output: value }
+      },
+    }
+    const registry = withTypes(leave, meet)
     const fan = (next: string) =>
       graph(
         [
@@ -230,8 +238,8 @@ describe('sub-workflows', () => {
         ],
       )
     const leaf = graph(
-      [source('level', 'c'), node('leave', 'test.Leave'), sink('out')],
-      ['level.output->leave.value', 'leave.output->out.value'],
+      [source('level', 'c'), node('meet', 'test.Meet'), node('leave', 'test.Leave'), sink('out')],
+      ['level.output->meet.value', 'meet.output->leave.value', 'leave.output->out.value'],
     )
     const plans: Record<string, Graph> = { a: fan('b'), b: fan('c'), c: leaf }
     const outcome = await run(fan('b'), registry, {

@@ -5,6 +5,7 @@ import type { Graph } from '../../src/engine/graph.ts'
 import { compileGraph } from '../../src/engine/plan.ts'
 import { t } from '../../src/engine/types.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
+import { takesLess } from '../helpers/patience.ts'
 import { errors, found, only } from './issues.ts'
 import { control, edge, graph, node, run, sink, source, testType, withTypes } from './kit.ts'
 
@@ -13,7 +14,10 @@ describe('nodes', () => {
     const issue = only(graph([node('n', 'text.Templat')], []), 'unknown_node')
     assert.deepEqual([issue.node_id, issue.severity], ['n', 'error'])
     assert.equal(issue.message, 'There is no node type "text.Templat". Did you mean "text.Template"?')
-    assert.match(only(graph([node('n', 'Template')], []), 'unknown_node').message, /Did you mean "text.Template"/)
+    assert.match(
+      only(graph([node('n', 'Template')], []), 'unknown_node').message,
+      /Did you mean "prompt.Template" or "text.Template"\?/,
+    )
     assert.doesNotMatch(only(graph([node('n', 'zzzzzzzzzz')], []), 'unknown_node').message, /Did you mean/)
   })
 
@@ -38,7 +42,7 @@ describe('nodes', () => {
     ])
   })
 
-  test('hints stay cheap in a graph of misspelt handles', () => {
+  test('hints stay cheap in a graph of misspelt handles', async () => {
     const names = Array.from({ length: 3000 }, (_, at) => `a_rather_long_name_of_an_output_${at}`)
     const wide = (count: number) =>
       graph(
@@ -56,10 +60,10 @@ describe('nodes', () => {
         names.map((name) => edge(`call.${name.replace('rather', 'rahter')}->out.value`)),
       )
     const hinted = (count: number) => errors(wide(count)).filter((one) => /Did you mean/.test(one.message)).length
-    const began = performance.now()
-    assert.equal(hinted(100), 20)
-    assert.equal(hinted(3000), 0)
-    assert.ok(performance.now() - began < 3000)
+    await takesLess(3000, () => {
+      assert.equal(hinted(100), 20)
+      assert.equal(hinted(3000), 0)
+    })
   })
 
   test('two nodes with one id, two outputs or two inputs with one name', () => {

@@ -22,7 +22,7 @@ describe('a run that waits', () => {
     const { execution, observer } = remembered(one, journal)
     const request = { kind: 'value', name: 'a', message: null, schema: null, until: null }
     const waiting = [{ firing: 'ask@', node_id: 'ask', request }]
-    assert.deepEqual(execution.outcome, { status: 'suspended', waiting })
+    assert.deepEqual(await execution.done, { status: 'suspended', waiting })
     assert.deepEqual(observer.statuses('ask'), ['running'])
     assert.equal(execution.answer('ask@', 'late'), false)
     assert.equal(execution.pushInput('in', 1), 'not_running')

@@ -64,6 +64,7 @@ class Writer {
       (tx, last_sequence) => {
         this.#committing = false
         updateJob(tx, jobRow(this.key, { status: this.#ended ? 'completed' : 'running', last_sequence }))
+        return undefined
       },
       (error) => {
         if (error !== null) this.errors.push(error)

@@ -28,7 +28,7 @@ export class FolderCopies implements Disposable {
     const to = `${this.#folder}-${this.paths.length}`
     this.paths.push(to)
     mkdirSync(to)
-    for (const name of readdirSync(this.#folder)) cpSync(join(this.#folder, name), join(to, name))
+    for (const name of readdirSync(this.#folder)) cpSync(join(this.#folder, name), join(to, name), { recursive: true })
   }
 
   [Symbol.dispose](): void {

@@ -98,7 +98,7 @@ const SECURE: readonly [string, RegExp][] = [
   ['referrer-policy', /^no-referrer$/],
   ['content-security-policy', /^default-src 'none'; .*(frame-ancestors 'none'|sandbox)$/],
   ['cross-origin-resource-policy', /^(same|cross)-origin$/],
-  ['cache-control', /^(no-store|no-cache|private, no-cache|public, max-age=\d+)$/],
+  ['cache-control', /^(no-store|no-cache|(private|public), no-cache|public, max-age=\d+(, immutable)?)$/],
   ['vary', /^Origin(, .+)?$/],
 ]
 
@@ -143,7 +143,8 @@ function valid(validate: Validate, body: unknown, what: string): void {
   assert.ok(validate(body), `${what}\ndoes not fit the contract: ${JSON.stringify(validate.errors)}`)
 }
 
-const served = operationManifest.filter(({ implementation }) => implementation === 'implemented')
+/** With the preview; where it is not served its paths claim nothing, and are answered in the same form. */
+const served = operationManifest.filter(({ implementation, preview }) => implementation === 'implemented' || preview)
 
 /** The operation that a request means; HEAD means GET. Of several, the one whose path is the most literal. */
 export function operationOf(method: string, path: string): OperationInfo | null {

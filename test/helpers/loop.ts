@@ -23,7 +23,7 @@ export async function leavesLoopFree(prepare: () => Promise<() => Promise<void>>
 }
 
 /** The processor time of the longest turn of the event loop, in milliseconds. */
-async function longestTurn(work: () => Promise<void>): Promise<number> {
+export async function longestTurn(work: () => Promise<void>): Promise<number> {
   let longest = 0
   let before = process.threadCpuUsage()
   let running = true

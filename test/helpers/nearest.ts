@@ -6,7 +6,8 @@ import { existsSync, globSync } from 'node:fs'
 /** Folders of tests by the beginning of a changed path; the first that fits counts, and `src/<folder>` is near to `test/<folder>`. */
 const NEAR: readonly (readonly [RegExp, string | null])[] = [
   [/^(spec|generated|src\/codegen|codegen\.config)/, 'test/contract'],
-  [/^test\/browser\//, null],
+  [/^src\/contract\//, 'test/contract-diff'],
+  [/^test\/(browser|generators|local)\//, null],
   [/^test\/(\w+)\//, 'test/$1'],
   [/^src\/(\w+)\//, 'test/$1'],
   [/^src\/(main|server|config|version|platform|log)\.ts$/, 'test/process'],

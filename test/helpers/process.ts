@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import Database from 'better-sqlite3'
+import { giveKey } from './key.ts'
 import { until } from './server.ts'
 
 const file = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
@@ -42,8 +43,10 @@ export function runProcess(
   environment: Readonly<Record<string, string>> = {},
   { stdin, cwd }: Surroundings = {},
 ): RunningProcess {
+  if (environment.SVC_DATA_DIR !== undefined && environment.SECRETS_MASTER_KEY === undefined)
+    giveKey(environment.SVC_DATA_DIR)
   const child = spawn(process.execPath, [script, ...args], {
-    env: { ...process.env, SVC_LOG_LEVEL: 'silent', ...environment },
+    env: { ...process.env, SVC_LOG_LEVEL: 'silent', SVC_PROBE_LOCAL_MODELS: 'off', ...environment },
     stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     cwd,
   })
@@ -116,14 +119,9 @@ export async function serve(
   script = MAIN,
 ): Promise<ServingProcess> {
   const running = runProcess(script, ['serve', '--port', '0'], { SVC_DATA_DIR: data_dir, ...environment })
-  const url = await until(
-    'the server to listen',
-    () => {
-      if (running.child.exitCode !== null)
-        throw new Error(`it ended with ${running.child.exitCode}: ${running.stderr()}`)
-      return /listens on (http:\S+)\n/.exec(running.stdout())?.[1]
-    },
-    20_000,
-  )
+  const url = await until('the server to listen', () => {
+    if (running.child.exitCode !== null) throw new Error(`it ended with ${running.child.exitCode}: ${running.stderr()}`)
+    return /listens on (http:\S+)\n/.exec(running.stdout())?.[1]
+  })
   return Object.assign(running, { url })
 }

@@ -6,6 +6,8 @@ import { type Config, type Environment, readConfig } from '../../src/config.ts'
 import type { AppContext } from '../../src/context.ts'
 import { createLog } from '../../src/log.ts'
 import { createServer, type Overrides } from '../../src/server.ts'
+import { giveKey } from './key.ts'
+import { PATIENCE_MS } from './patience.ts'
 
 export interface TestServer extends AsyncDisposable {
   readonly url: string
@@ -24,7 +26,9 @@ export interface TestSettings extends Overrides {
 /** `await using server = await startServer()`. Logs are silent unless a log is handed in. */
 export async function startServer(settings: TestSettings = {}): Promise<TestServer> {
   const { environment = {}, config, data_dir = temporaryFolder(), ...overrides } = settings
-  const read = readConfig({ SVC_DATA_DIR: data_dir, ...environment }, { host: '127.0.0.1', port: 0 })
+  if (environment.SECRETS_MASTER_KEY === undefined) giveKey(data_dir)
+  const surroundings = { SVC_DATA_DIR: data_dir, SVC_PROBE_LOCAL_MODELS: 'off', ...environment }
+  const read = readConfig(surroundings, { host: '127.0.0.1', port: 0 })
   const clean = () => {
     if (settings.data_dir === undefined) rmSync(data_dir, { recursive: true, force: true })
   }
@@ -55,7 +59,7 @@ export function temporaryFolder(): string {
 export async function until<T>(
   what: string,
   condition: () => T | null | undefined | false | Promise<T | null | undefined | false>,
-  ms = 5_000,
+  ms = PATIENCE_MS,
 ): Promise<T> {
   const deadline = performance.now() + ms
   for (;;) {

@@ -191,19 +191,34 @@ export function frameName(frame: Frame): keyof typeof frameValidators.ws {
 function nameOf({ type, error, command, ...rest }: Frame): string {
   if (type === 'rpc_response') return error === undefined ? `${command}_response` : 'rpc_error'
   if (type === 'ping') return 'ping_frame'
-  if (type !== undefined) return type
+  if (type !== undefined) return chatName(type, rest) ?? type
   if (error !== undefined) {
     return ['invalid_frame', 'invalid_message', 'invalid_command'].includes(String(error))
       ? String(error)
       : 'command_refused'
   }
   if ('mode' in rest) return 'set_mode_ack'
+  if ('stopped' in rest) return 'stop_ack'
+  if ('tool_call_id' in rest) return 'tool_result_ack'
   return 'applied' in rest ? 'update_node_properties_ack' : 'job_ack'
+}
+
+/** Chat has frames of its own under some types that those of jobs have. */
+const CHAT_FRAMES: Readonly<Record<string, string>> = {
+  chunk: 'chat_chunk',
+  tool_call_update: 'chat_tool_call_update',
+  tool_result_update: 'chat_tool_result_update',
+}
+
+function chatName(type: string, { thread_id, request_id }: Omit<Frame, 'type'>): string | null {
+  if (thread_id !== undefined) return CHAT_FRAMES[type] ?? null
+  return type === 'chunk' && request_id !== undefined ? 'inference_chunk' : null
 }
 
 function checkFrame(frame: Frame): void {
   const name = frameName(frame)
-  const validate = frameManifest.ws[name]?.implementation === 'implemented' ? frameValidators.ws[name] : undefined
+  const info = frameManifest.ws[name]
+  const validate = info?.implementation === 'implemented' || info?.preview ? frameValidators.ws[name] : undefined
   if (validate?.(frame)) return
   const shown = JSON.stringify(frame).slice(0, 1_000)
   assert.ok(validate, `the contract has no such frame: ${shown}`)

@@ -64,6 +64,7 @@ export function jobRow(key: number, more: Partial<JobTable> = {}): JobTable {
     seed: null,
     waiting: null,
     wake_at: null,
+    preflight: null,
     ...more,
   }
 }

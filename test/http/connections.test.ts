@@ -5,6 +5,7 @@ import { describe, test } from 'node:test'
 import { connectionsWithin, openFilesIn } from '../../src/http/connections.ts'
 import { createLog } from '../../src/log.ts'
 import { call } from '../helpers/http.ts'
+import { withMoreTime } from '../helpers/patience.ts'
 import { startServer, until } from '../helpers/server.ts'
 import { type Peer, peer } from './peer.ts'
 
@@ -60,20 +61,23 @@ describe('connections', () => {
   })
 
   test('that were refused are told of at once, and further ones together', async () => {
-    const lines: string[] = []
-    const log = createLog('warn', undefined, { write: (line) => lines.push(line) })
-    const told = () => lines.filter((line) => line.includes('connections are refused')).map((line) => JSON.parse(line))
-    await using server = await startServer({ log, listener: { connections: 2, tell_ms: 300 } })
-    using first = await peer(server)
-    await assertServed(first)
-    await assertCut(server)
-    assert.deepEqual(
-      told().map(({ connections, refused }) => [connections, refused]),
-      [[2, 1]],
-    )
-    for (let n = 0; n < 4; n++) await assertCut(server)
-    await until('the others', () => told().reduce((sum, { refused }) => sum + refused, 0) === 5)
-    assert.ok(told().length < 5)
+    await withMoreTime(300, async (tell_ms) => {
+      const lines: string[] = []
+      const log = createLog('warn', undefined, { write: (line) => lines.push(line) })
+      const told = () =>
+        lines.filter((line) => line.includes('connections are refused')).map((line) => JSON.parse(line))
+      await using server = await startServer({ log, listener: { connections: 2, tell_ms } })
+      using first = await peer(server)
+      await assertServed(first)
+      await assertCut(server)
+      assert.deepEqual(
+        told().map(({ connections, refused }) => [connections, refused]),
+        [[2, 1]],
+      )
+      for (let n = 0; n < 4; n++) await assertCut(server)
+      await until('the others', () => told().reduce((sum, { refused }) => sum + refused, 0) === 5)
+      assert.ok(told().length < 5)
+    })
   })
 
   test('leave descriptors for files', () => {

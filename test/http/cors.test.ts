@@ -1,5 +1,6 @@
 // Which pages may read answers, and what browsers are told when they ask first.
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { operationManifest } from '../../generated/operations.ts'
 import { type Answer, call } from '../helpers/http.ts'
@@ -49,7 +50,39 @@ function asks(origin: string, method = 'POST', more: Record<string, string> = {}
   return { headers: { Origin: origin, 'Access-Control-Request-Method': method, ...more } }
 }
 
+/** What pages may read anyway (Fetch, "CORS-safelisted response-header name"), and what is said to their browsers alone. */
+const SAFE = ['cache-control', 'content-length', 'content-type', 'last-modified']
+const OF_BROWSERS = ['content-security-policy', 'x-content-type-options']
+
+/** The names of all headers that answers are declared to have. */
+function declaredHeaders(): Set<string> {
+  const document = JSON.parse(readFileSync(new URL('../../generated/openapi.json', import.meta.url), 'utf8'))
+  const names = new Set<string>()
+  const look = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return
+    const { headers, description } = value as { headers?: unknown; description?: unknown }
+    if (typeof headers === 'object' && headers !== null && description !== undefined)
+      for (const name of Object.keys(headers)) names.add(name.toLowerCase())
+    for (const member of Object.values(value)) look(member)
+  }
+  for (const path of Object.values(document.paths)) look(path)
+  look(document.components.responses)
+  return names
+}
+
 describe('an answer', () => {
+  test('shows pages every header that the contract declares', async () => {
+    await using server = await startServer({ environment: ENVIRONMENT })
+    const { headers } = await call(server, 'GET', '/health', { headers: { Origin: ALLOWED[0]! } })
+    const shown = String(headers['access-control-expose-headers']).toLowerCase().split(', ')
+    const declared = declaredHeaders()
+    assert.ok(declared.has('x-svc-job-id') && declared.has('etag'), [...declared].join())
+    assert.deepEqual(
+      [...declared].filter((name) => !shown.includes(name) && ![...SAFE, ...OF_BROWSERS].includes(name)),
+      [],
+    )
+  })
+
   test('to a page of an allowed origin may be read by it, whatever it says, and by nobody else', async () => {
     await using server = await startServer({ environment: ENVIRONMENT })
     for (const origin of ALLOWED) {

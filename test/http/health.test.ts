@@ -80,7 +80,9 @@ describe('probes', () => {
 })
 
 describe('the configuration', () => {
-  test('getConfig: Local mode, nothing switched on, the limits that are enforced', async () => {
+  const on = ({ features }: ServiceConfig) => Object.keys(features).filter((name) => features[name])
+
+  test('getConfig: Local mode, the lifecycle profile and nothing else switched on, the limits that are enforced', async () => {
     await using server = await startServer({
       environment: { SVC_MAX_BODY_BYTES: '4096', SVC_LOCAL_CLIENT_TOKEN: 'sesame-open-up-now' },
     })
@@ -88,10 +90,24 @@ describe('the configuration', () => {
     assert.equal(body.version, version)
     assert.equal(body.auth_mode, 'local')
     assert.equal(body.identity_provider, null)
-    assert.ok(Object.values(body.features).every((on) => on === false))
+    assert.deepEqual(on(body), ['sdk_lifecycle'])
     assert.equal(body.limits.max_body_bytes, 4096)
     assert.equal(body.limits.ws_max_message_bytes, 32 * 1024 * 1024)
     assert.ok(!text.includes('sesame') && !text.includes(server.data_dir))
+  })
+
+  test('getConfig: the switches of the lifecycle profile, of which the one for all of it counts first', async () => {
+    for (const [environment, expected] of [
+      [{ SVC_ENABLE_SDK_LIFECYCLE_PREVIEW: '1' }, ['sdk_lifecycle', 'sdk_lifecycle_preview']],
+      [{ SVC_DISABLE_SDK_LIFECYCLE_V1: '1' }, []],
+      [{ SVC_DISABLE_SDK_LIFECYCLE_V1: '1', SVC_ENABLE_SDK_LIFECYCLE_PREVIEW: '1' }, []],
+    ] as const) {
+      await using server = await startServer({ environment })
+      const { body } = await call<ServiceConfig>(server, 'GET', '/api/config')
+      assert.deepEqual(on(body), expected)
+      assert.equal(body.features.sdk_lifecycle, expected.length > 0)
+      assert.equal(body.features.sdk_lifecycle_preview, expected.length > 1)
+    }
   })
 })
 

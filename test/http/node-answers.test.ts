@@ -15,10 +15,14 @@ const CASES: readonly [status: string, sent: string][] = [
   ['400 Bad Request', `\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03${SECRET}`],
   ['400 Bad Request', `GET /${SECRET} HTTP/1.1\r\nHost: localhost\r\nno colon\r\n\r\n`],
   ['400 Bad Request', `POST /${SECRET} HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n`],
-  ['400 Bad Request', `${POST}1\r\nx${SECRET}\r\n`],
-  ['413 Payload Too Large', `${POST}1;${SECRET.repeat(2_000)}\r\n`],
   ['431 Request Header Fields Too Large', `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${SECRET.repeat(2_000)}\r\n\r\n`],
   ['431 Request Header Fields Too Large', `GET /${SECRET.repeat(2_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`],
+]
+
+/** Of these the head was read: they are answered as all that is wrong with a body. */
+const BODIES: readonly [type: string, sent: string][] = [
+  ['invalid_request', `${POST}1\r\nx${SECRET}\r\n`],
+  ['request_too_large', `${POST}1;${SECRET.repeat(2_000)}\r\n`],
 ]
 
 async function assertBare(folder: string): Promise<void> {
@@ -35,6 +39,11 @@ async function assertBare(folder: string): Promise<void> {
     using unaddressed = await peer(server, sent)
     await until('its end', unaddressed.closed)
     assert.match(unaddressed.text(), /^HTTP\/1\.1 400 Bad Request\r\nConnection: close\r\n.*\r\n\r\n0\r\n\r\n$/s)
+  }
+  for (const [type, sent] of BODIES) {
+    using one = await peer(server, sent)
+    await until('its end', one.closed)
+    assert.equal(JSON.parse(one.text().split('\r\n\r\n')[1]!).error.type, type)
   }
   using tunnel = await peer(server, `CONNECT ${SECRET}:80 HTTP/1.1\r\nHost: localhost\r\n\r\n`)
   await until('its end', tunnel.closed)

@@ -60,6 +60,28 @@ describe('a request that takes too long to arrive', () => {
     assert.deepEqual((await call(server, 'GET', '/api/workflows')).body, [])
   })
 
+  test('is answered in good time where it is one of the lifecycle profile, and others have theirs', async () => {
+    await using server = await startServer({ sdk_body_ms: 200 })
+    const body = '{"name":"Later","graph":{"nodes":[],"edges":[]}}'
+    using other = await post(server, '/api/workflows', body.length)
+    const type = 'Host: localhost\r\nContent-Type: application/json\r\n'
+    const lengths = ['Content-Length: 1000', 'Content-Length: 100000', 'Transfer-Encoding: chunked']
+    for (const length of lengths) {
+      using slow = await peer(server, `POST /api/sdk/v1/preflight HTTP/1.1\r\n${type}${length}\r\n\r\n`)
+      slow.socket.write('1\r\n{\r\n')
+      if (!length.startsWith('T')) dribble(slow, ' ')
+      await until('its end', slow.closed)
+      assert.match(slow.text(), /^HTTP\/1\.1 400 .*\r\nConnection: close\r\n/s)
+      assert.match(slow.text(), /"problems":\[{"path":"\/body","message":"The body did not come in time\."}\]/)
+      assert.match(slow.text(), /"code":"INVALID_REQUEST"/)
+      assert.equal(slow.text().split('HTTP/1.1').length, 2)
+    }
+    other.socket.write(body)
+    await until('the answer to the other', () => other.text() !== '')
+    assert.match(other.text(), /^HTTP\/1\.1 201 /)
+    assert.equal((await call(server, 'POST', '/api/sdk/v1/preflight', { body: {} })).status, 400)
+  })
+
   test('after its refusal does not hold the connection either', async () => {
     await using server = await startServer({ listener: HASTY })
     using slow = await post(server, '/nowhere', 1_000)

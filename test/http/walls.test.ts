@@ -83,6 +83,29 @@ describe('bodies', () => {
     }
   })
 
+  test('bytes that are no UTF-8 are no JSON, on whatever path', async () => {
+    await using server = await startServer()
+    const [head, tail] = ['{"params": {"name": "a', '"}}'].map((text) => Buffer.from(text))
+    for (const bytes of [[0xff], [0xc3], [0xed, 0xa0, 0x80], [0xc0, 0xaf]]) {
+      const raw = Buffer.concat([head!, Buffer.from(bytes), tail!])
+      for (const path of ['/api/workflows', '/api/workflows/greeting/run', '/api/sdk/v1/preflight'])
+        assert.deepEqual(await refused(server, 'POST', path, { raw, headers: JSON_TYPE }, [400, 'invalid_request']), [
+          '/body',
+        ])
+    }
+    const raw = Buffer.concat([head!, Buffer.from('é漢😀'), tail!])
+    assert.equal((await call(server, 'POST', '/api/workflows/greeting/run', { raw, headers: JSON_TYPE })).status, 200)
+  })
+
+  test('what a choice may be is said whole, null as well', async () => {
+    await using server = await startServer()
+    const body = { workflow_id: 'greeting', level: 'all', interface_version: 2 }
+    const answer = await call<ErrorBody>(server, 'POST', '/api/sdk/v1/preflight', { body })
+    const messages = Object.fromEntries(answer.body.error.problems!.map(({ path, message }) => [path, message]))
+    assert.equal(messages['/body/level'], 'must be one of static, availability, execution, null')
+    assert.equal(messages['/body/interface_version'], 'must be one of 1, null')
+  })
+
   test('JSON is taken in other spellings of its type', async () => {
     await using server = await startServer()
     const raw = JSON.stringify({ params: { name: 'Ada' } })
@@ -184,7 +207,7 @@ describe('paths', () => {
       '/API/workflows',
       '/health/',
       '/admin',
-      '/admin/collections',
+      '/admin/nowhere',
       '/mcp',
       '/trpc/x',
       '/ws',
@@ -192,11 +215,11 @@ describe('paths', () => {
       '/api//workflows',
     ]
     for (const path of paths) await refused(server, 'GET', path, {}, [404, 'not_found'])
-    for (const path of ['/v1/models', '/v1/nowhere']) {
+    for (const path of ['/v1/responses', '/v1/nowhere']) {
       const { body } = await call<{ error: object }>(server, 'GET', path)
       assert.deepEqual(Object.keys(body.error), ['message', 'type', 'param', 'code'], path)
     }
-    for (const path of ['/api/sdk/v1/capabilities', '/api/sdk/v1/nowhere']) {
+    for (const path of ['/api/sdk/v1/jobs/any', '/api/sdk/v1/nowhere']) {
       const { body } = await call<{ code: string; retryable: boolean }>(server, 'GET', path)
       assert.equal(body.code, 'NOT_FOUND', path)
       assert.equal(body.retryable, false, path)

@@ -14,9 +14,6 @@ import type { Submission } from '../../src/jobs/service.ts'
 import { Gate, graph, node, sink, source, withTypes } from '../engine/kit.ts'
 import { startServer, type TestServer, type TestSettings, until } from '../helpers/server.ts'
 
-/** Longer than any end takes on a busy machine (ms). */
-const END_MS = 30_000
-
 export const OWNER: Scope = { user_id: '1', workspace_id: null }
 
 const waiting = (type: string): Graph =>
@@ -86,14 +83,10 @@ export function submit({ context }: TestServer, more: Partial<Submission>, scope
 
 /** A job once it has ended, however it did. */
 export function ended({ context: { jobs } }: TestServer, id: string): Promise<JobTable> {
-  return until(
-    'its end',
-    async () => {
-      const { row } = await jobs.get(OWNER, id)
-      return row.finished_at !== null && row
-    },
-    END_MS,
-  )
+  return until('its end', async () => {
+    const { row } = await jobs.get(OWNER, id)
+    return row.finished_at !== null && row
+  })
 }
 
 /** What a job has given. */
@@ -104,7 +97,7 @@ export function outputs(row: Pick<JobTable, 'result'>): object {
 /** The events of a job up to its end, each valid, their sequences without gaps from 1 on. */
 export async function history({ context }: TestServer, row: JobTable): Promise<EventBody[]> {
   const events: EventBody[] = []
-  for await (const { sequence, event, timestamp } of context.events.follow(row.key, 0, AbortSignal.timeout(5_000))) {
+  for await (const { sequence, event, timestamp } of context.events.follow(row.key, 0, AbortSignal.timeout(60_000))) {
     if (sequence === null || event === null) continue
     const { id: job_id, workflow_id, workspace_id } = row
     // As a client reads it: what a live event makes only where it is written stands in a stored one.

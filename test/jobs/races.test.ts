@@ -4,7 +4,8 @@ import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { jobByKey } from '../../src/db/jobs.ts'
 import { systemPlatform } from '../../src/platform.ts'
-import { graph, mapType, node, sink, source } from '../engine/kit.ts'
+import { graph, mapType, node, sink, source, until as turnsUntil } from '../engine/kit.ts'
+import { withMoreTime } from '../helpers/patience.ts'
 import { type TestServer, temporaryFolder, until } from '../helpers/server.ts'
 import { coded, ended, gated, history, OWNER, plain, startGated, submit, words } from './kit.ts'
 
@@ -28,6 +29,7 @@ describe('at the same time', () => {
     for (const late of [false, true]) {
       const job = submit(server, { graph: approval })
       if (late) await resting(server, job.row.id)
+      else await turnsUntil(() => job.resting || job.row.finished_at !== null, 'the suspension')
       const all = await Promise.allSettled(Array.from({ length: 8 }, () => jobs.resume(OWNER, job.row.id, yes)))
       assert.equal(all.filter(({ status }) => status === 'fulfilled').length, 1)
       for (const one of all) if (one.status === 'rejected') coded('JOB_NOT_SUSPENDED')(one.reason)
@@ -142,16 +144,19 @@ describe('a job that goes on', () => {
   })
 
   test('has no more time than it had, however long it waited for its turn', async () => {
-    await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
-    const { jobs } = server.context
-    const job = submit(server, { graph: approval, timeout_seconds: 1 })
-    await resting(server, job.row.id)
-    submit(server, { graph: gated })
-    const entry = await until('the firing', () => server.gate.waiting[0])
-    await jobs.resume(OWNER, job.row.id, yes)
-    await until('its time to pass', () => Date.now() > Date.parse(job.row.started_at!) + 1_000)
-    entry.open()
-    assert.equal((await ended(server, job.row.id)).status, 'timed_out')
+    // It has to be resumed before its time is over.
+    await withMoreTime(1_000, async (ms) => {
+      await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
+      const { jobs } = server.context
+      const job = submit(server, { graph: approval, timeout_seconds: ms / 1_000 })
+      await resting(server, job.row.id)
+      submit(server, { graph: gated })
+      const entry = await until('the firing', () => server.gate.waiting[0])
+      await jobs.resume(OWNER, job.row.id, yes)
+      await until('its time to pass', () => Date.now() > Date.parse(job.row.started_at!) + ms)
+      entry.open()
+      assert.equal((await ended(server, job.row.id)).status, 'timed_out')
+    })
   })
 
   test('that this version cannot run stays suspended', async () => {

@@ -71,7 +71,15 @@ const woven = (second: string) =>
     ],
   )
 
-const NOTHING: Remembered = { started: false, attempts: null, items: [], end: null, wait: null, answer: null }
+const NOTHING: Remembered = {
+  started: false,
+  attempts: null,
+  items: [],
+  steps: new Map(),
+  end: null,
+  wait: null,
+  answer: null,
+}
 const cut: Remembered = { ...NOTHING, items: [{ item: 1 }] }
 const done: Remembered = { ...NOTHING, end: { outputs: {} } }
 const unwanted: Remembered = { ...cut, end: { unwanted: true } }

@@ -14,8 +14,10 @@ const job = {
   append() {},
   provisional() {},
   toldNode: () => false,
-  publish: (_node_id: string, _output_name: string, value: unknown) => ({ value, asset: null, extras: [] }),
+  publish: (_node_id: string, _output_name: string, value: unknown) => [{ value, asset: null, extras: [] }],
+  publishRest: () => [],
   redact: <T>(value: T) => value,
+  textStream: () => ({ push: (text: string) => text, end: () => '', cut: () => '' }),
   unwritable() {},
 }
 

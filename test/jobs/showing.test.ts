@@ -29,7 +29,7 @@ describe('secrets that the server knows', () => {
     const { store, jobs, events } = server.context
     const job = submit(server, { graph: through('test.Tells'), params: { in: SECRET }, watched: true })
     const seen: unknown[] = []
-    for await (const item of events.follow(job.row.key, 0, AbortSignal.timeout(5_000), job.feed)) seen.push(item)
+    for await (const item of events.follow(job.row.key, 0, AbortSignal.timeout(60_000), job.feed)) seen.push(item)
     const { row } = await jobs.get(OWNER, job.row.id)
     const escaped = JSON.stringify(SECRET).slice(1, -1)
     for (const text of [
@@ -163,7 +163,7 @@ describe('media', () => {
     const { context } = server
     const job = submit(server, { graph: through('test.Whole'), watched: true })
     const live: unknown[] = []
-    for await (const { frame } of context.events.follow(job.row.key, 0, AbortSignal.timeout(5_000), job.feed)) {
+    for await (const { frame } of context.events.follow(job.row.key, 0, AbortSignal.timeout(60_000), job.feed)) {
       if (frame?.type === 'output_update') live.push(frame)
     }
     const { row } = await context.jobs.get(OWNER, job.row.id)

@@ -60,7 +60,7 @@ describe('a history that cannot be written', () => {
     const watched = (async () => {
       const seen: (number | null)[] = []
       try {
-        for await (const item of events.follow(job.row.key, 0, AbortSignal.timeout(5_000))) {
+        for await (const item of events.follow(job.row.key, 0, AbortSignal.timeout(60_000))) {
           if (item.event) seen.push(item.sequence)
         }
       } catch (error) {

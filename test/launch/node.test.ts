@@ -1,7 +1,7 @@
 // The launcher stands wherever `node` would: arguments and the exit code pass through it, and so do signals.
 import assert from 'node:assert/strict'
-import { rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { cpSync, mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { LAUNCHER, runProcess, SVC } from '../helpers/process.ts'
 import { temporaryFolder, until } from '../helpers/server.ts'
@@ -62,5 +62,27 @@ describe('the svc executable', () => {
     assert.match((await right.ended()).stdout, /^\d+\.\d+\.\d+\n$/)
     await using wrong = runProcess(SVC, ['serve', '--mode', 'x'])
     assert.equal((await wrong.ended()).code, 2)
+  })
+
+  test('says in a fresh clone what to run before it', async () => {
+    const clone = join(folder, 'clone')
+    mkdirSync(join(clone, 'src'), { recursive: true })
+    cpSync(dirname(SVC), join(clone, 'src/launch'), { recursive: true })
+    writeFileSync(
+      join(clone, 'package.json'),
+      '{"type": "module", "dependencies": {"one-of-ours": "1", "@a/other": "1"}}',
+    )
+    writeFileSync(join(clone, 'src/main.ts'), "const text: string = 'it starts'\nconsole.log(text)\n")
+    const started = async () => {
+      await using running = runProcess(join(clone, 'src/launch/svc.mjs'), ['--version'])
+      const { code, stdout, stderr } = await running.ended()
+      return [code, stdout, stderr]
+    }
+    const cure = `run "make install" in ${realpathSync(clone)}.\n`
+    assert.deepEqual(await started(), [1, '', `svc: 2 packages are not installed: ${cure}`])
+    mkdirSync(join(clone, 'node_modules/one-of-ours'), { recursive: true })
+    assert.deepEqual(await started(), [1, '', `svc: the package @a/other is not installed: ${cure}`])
+    mkdirSync(join(clone, 'node_modules/@a/other'), { recursive: true })
+    assert.deepEqual(await started(), [0, 'it starts\n', ''])
   })
 })

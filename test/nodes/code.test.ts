@@ -7,6 +7,7 @@ import { noServices } from '../../src/engine/services.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
 import { createSandbox } from '../../src/sandbox/sandbox.ts'
 import { graph, node, outputs, planOf, run, sink, start } from '../engine/kit.ts'
+import { belowInSome } from '../helpers/patience.ts'
 import { fire } from './fire.ts'
 
 const TYPE = 'code.JavaScript'
@@ -115,16 +116,18 @@ describe(TYPE, () => {
   })
 
   test('ends at once where its run is cancelled', async () => {
-    const { execution, observer, abort } = start(
-      graph([coded("console.log('begun')\nfor (;;);", { data: { time_limit_ms: 60_000 } })], []),
-      builtinNodes,
-      { services },
-    )
-    while (observer.named('log').length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
-    const from = performance.now()
-    abort.abort()
-    assert.equal((await execution.done).status, 'cancelled')
-    assert.ok(performance.now() - from < 1_000)
+    await belowInSome(1_000, async () => {
+      const { execution, observer, abort } = start(
+        graph([coded("console.log('begun')\nfor (;;);", { data: { time_limit_ms: 60_000 } })], []),
+        builtinNodes,
+        { services },
+      )
+      while (observer.named('log').length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+      const from = performance.now()
+      abort.abort()
+      assert.equal((await execution.done).status, 'cancelled')
+      return performance.now() - from
+    })
   })
 
   test('says for which run it runs: the same for all nodes and called workflows of one, another for each other', async () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import { takesLess } from '../helpers/patience.ts'
 import { scaled } from '../helpers/scale.ts'
 import { fire } from './fire.ts'
 
@@ -107,10 +108,10 @@ describe('text.Similarity', () => {
     const [a, b] = ['ab'.repeat(50_000), 'ba'.repeat(50_000)]
     await assert.rejects(of(a, b), /too_large: The texts are too long for an edit distance/)
     assert.equal((await of(a, 'b')).distance, 99_999)
-    const from = performance.now()
-    assert.ok((await scoreOf(a.repeat(10), b.repeat(10), 'jaro_winkler')) > 0.8)
-    assert.ok((await scoreOf(a.repeat(10), b.repeat(10), 'dice')) > 0.99)
-    assert.ok(performance.now() - from < 10_000)
+    await takesLess(10_000, async () => {
+      assert.ok((await scoreOf(a.repeat(10), b.repeat(10), 'jaro_winkler')) > 0.8)
+      assert.ok((await scoreOf(a.repeat(10), b.repeat(10), 'dice')) > 0.99)
+    })
     await assert.rejects(of('x'.repeat(1_000_001), 'y', 'dice'), /too_large: A text has more than 1,000,000 char/)
     const all = String.fromCodePoint(...Array.from({ length: 30_000 }, (_, at) => at + 0x10000))
     const more = String.fromCodePoint(...Array.from({ length: 33_000 }, (_, at) => at + 0x20000))

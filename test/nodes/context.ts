@@ -16,5 +16,18 @@ export const context: NodeContext = {
   log: () => {},
   progress: () => {},
   chunk: () => {},
+  tool: () => {},
   callWorkflow: async (_id, params) => params,
+  step: async () => ({
+    known: null,
+    interrupted: false,
+    callWorkflow: async (_id, params) => params,
+    end: async () => {},
+    [Symbol.dispose]() {},
+  }),
+  keep: async () => {},
+  kept: () => null,
+  interrupted: () => false,
+  given: [],
+  resting: false,
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import { takesLess } from '../helpers/patience.ts'
 import { scaled } from '../helpers/scale.ts'
 import { fire, outputOf } from './fire.ts'
 
@@ -155,9 +156,8 @@ describe('a date is read by a pattern', () => {
   }
 
   test('once from left to right, however many ways there are', async () => {
-    const from = performance.now()
-    await assert.rejects(outputOf('date.Parse', { text: `${'1'.repeat(150)}x`, format: 'dM'.repeat(50) }), /bad_date/)
-    assert.ok(performance.now() - from < 1000)
+    const [text, format] = [`${'1'.repeat(150)}x`, 'dM'.repeat(50)]
+    await takesLess(1000, () => assert.rejects(outputOf('date.Parse', { text, format }), /bad_date/))
   })
 })
 

@@ -1,6 +1,7 @@
 // text.ParseHtml and text.RenderHtml
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { takesLess } from '../helpers/patience.ts'
 import { fire, outputOf } from './fire.ts'
 
 const PAGE = `<!doctype html><html><head><title> A &amp;
@@ -75,10 +76,10 @@ describe('text.ParseHtml', () => {
 
   test('finds the descendants of descendants in time that does not multiply', async () => {
     const html = `${'<i>'.repeat(500)}x${'</i>'.repeat(500)}`.repeat(100)
-    const from = performance.now()
-    assert.deepEqual((await parse(html, `${'i '.repeat(19)}b`)).matches, [])
-    assert.equal(((await parse(html, 'i > i i')).matches as unknown[]).length, 49_800)
-    assert.ok(performance.now() - from < 10_000)
+    await takesLess(10_000, async () => {
+      assert.deepEqual((await parse(html, `${'i '.repeat(19)}b`)).matches, [])
+      assert.equal(((await parse(html, 'i > i i')).matches as unknown[]).length, 49_800)
+    })
   })
 
   test('has limits', async () => {

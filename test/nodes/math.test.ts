@@ -1,6 +1,7 @@
 // math.*
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { takesLess } from '../helpers/patience.ts'
 import { outputOf } from './fire.ts'
 
 const formula = (text: string, inputs = {}) => outputOf('math.Formula', { formula: text }, inputs)
@@ -99,9 +100,7 @@ describe('math', () => {
     await assert.rejects(outputOf('math.ParseNumber', { text: 'x' }), /bad_input: The text "x" is no number/)
     for (const text of ['12px', '0x10', 'Infinity', '1e999'])
       await assert.rejects(outputOf('math.ParseNumber', { text }))
-    const from = performance.now()
-    await assert.rejects(outputOf('math.ParseNumber', { text: `${'1'.repeat(200_000)}x` }))
-    assert.ok(performance.now() - from < 1000)
+    await takesLess(1000, () => assert.rejects(outputOf('math.ParseNumber', { text: `${'1'.repeat(200_000)}x` })))
   })
 
   const LOCAL: [string, string, number | null][] = [

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import { takesLess } from '../helpers/patience.ts'
 import { scaled } from '../helpers/scale.ts'
 import { fire, outputOf } from './fire.ts'
 
@@ -96,13 +97,11 @@ test('data.Filter by parts of texts and patterns', async () => {
   const many = outputOf('data.Filter', { rows: Array(1001).fill(long), contains: { name: 'y' } })
   await assert.rejects(many, /too_large: .* more than 100,000,000 characters/)
   const near = { rows: Array(20).fill(long), contains: { name: `${'x'.repeat(10)}y${'x'.repeat(50_000)}` } }
-  const from = performance.now()
-  assert.deepEqual(await outputOf('data.Filter', near), [])
-  assert.ok(performance.now() - from < 5000)
+  await takesLess(5000, async () => assert.deepEqual(await outputOf('data.Filter', near), []))
   const hostile = { rows: Array(1000).fill(long), matches: { name: '(?:(?:x?){31}){31}[yz]' } }
-  const began = performance.now()
-  await assert.rejects(outputOf('data.Filter', hostile), /too_large: The pattern takes too much work/)
-  assert.ok(performance.now() - began < 10_000)
+  await takesLess(10_000, () =>
+    assert.rejects(outputOf('data.Filter', hostile), /too_large: The pattern takes too much work/),
+  )
 })
 
 test('data.AddColumn', async () => {

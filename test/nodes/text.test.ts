@@ -1,6 +1,7 @@
 // text.*, regex.*, json.*
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { takesLess } from '../helpers/patience.ts'
 import { fire, outputOf } from './fire.ts'
 
 describe('text', () => {
@@ -21,9 +22,7 @@ describe('text', () => {
     const nothing = /unknown_name: The template uses "user\.age", but input "user" has nothing there\./
     await assert.rejects(of('{{user.age}}', { user: {} }), nothing)
     await assert.rejects(outputOf('text.Template'), /missing_property/)
-    const from = performance.now()
-    await of(`{{${' '.repeat(100_000)}`)
-    assert.ok(performance.now() - from < 1000)
+    await takesLess(1000, () => of(`{{${' '.repeat(100_000)}`))
   })
 
   test('Concat', async () => {
@@ -181,9 +180,8 @@ describe('regex', () => {
   })
 
   test('a hostile pattern takes no more time than the text is long', async () => {
-    const from = performance.now()
-    assert.equal(await outputOf('regex.Match', { text: `${'a'.repeat(20_000)}b`, pattern: '^(a+)+$' }), false)
-    assert.ok(performance.now() - from < 2000)
+    const hostile = { text: `${'a'.repeat(20_000)}b`, pattern: '^(a+)+$' }
+    await takesLess(2000, async () => assert.equal(await outputOf('regex.Match', hostile), false))
   })
 
   test('FindAll', async () => {

@@ -80,7 +80,7 @@ describe('a server under load', () => {
     {
       await using server = await serve(data_dir)
       const loaded = load(server)
-      await until('jobs', () => loaded.acknowledged.length >= scaled(100), 20_000)
+      await until('jobs', () => loaded.acknowledged.length >= scaled(100))
       before = [...loaded.acknowledged]
       const { code, stderr } = await svc(['backup', first], { SVC_DATA_DIR: data_dir })
       assert.equal(code, 0, stderr)
@@ -113,7 +113,7 @@ describe('a server under load', () => {
     // The jobs that were under way need the key under which they were written.
     copyFileSync(join(data_dir, 'master.key'), join(environment.SVC_DATA_DIR, 'master.key'))
     await using server = await serve(environment.SVC_DATA_DIR)
-    await until('the end of every job', () => unfinished(environment.SVC_DATA_DIR) === 0, 20_000)
+    await until('the end of every job', () => unfinished(environment.SVC_DATA_DIR) === 0)
     assert.equal((await call(server, 'GET', '/health')).status, 200)
     const checked = await svc(['check'], environment)
     assert.equal(checked.code, 0, checked.stdout)
@@ -134,7 +134,7 @@ describe('svc restore', () => {
     assert.equal((await svc(['backup', backup], { SVC_DATA_DIR: source })).code, 0)
     {
       await using restoring = runProcess(MAIN, ['restore', backup, '--force'], { SVC_DATA_DIR: data_dir })
-      await until('copies', () => existsSync(join(data_dir, 'restore-incoming')), 20_000)
+      await until('copies', () => existsSync(join(data_dir, 'restore-incoming')))
       restoring.kill('SIGKILL')
       assert.equal((await restoring.ended()).signal, 'SIGKILL')
     }

@@ -48,6 +48,7 @@ describe('svc deploy-token', () => {
   test('gives one token to all who ask at once', async () => {
     writeFileSync(join(cwd, 'mine.yaml'), '# mine\nimage: svc\n')
     const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => run(['--config=mine.yaml'])))
+    for (const { code, stderr } of answers) assert.equal(code, 0, stderr)
     const [token = '', ...others] = new Set(answers.map(({ stdout }) => stdout.trim()))
     assert.match(token, /^[\w-]{43}$/)
     assert.deepEqual(others, [])

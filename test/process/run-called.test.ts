@@ -144,6 +144,20 @@ describe('svc validate of workflows that call others', () => {
     assert.match(stdout, /is valid: 3 nodes, 2 edges, 1 warning$/m)
   })
 
+  test('warns of tools of agents that lead nowhere here', async () => {
+    const tools = ['workflow/greting', './inner.json', 'math.Formula', { workflow_id: './none.json' }]
+    const path = join(main, 'agent.json')
+    writeFileSync(
+      path,
+      JSON.stringify(graphOf([{ id: 'a', type: 'agent.Run', data: { model: 'x/y', prompt: 'x', tools } }], [])),
+    )
+    const { code, stdout } = await svc(['validate', path])
+    assert.equal(code, 0, stdout)
+    assert.deepEqual(stdout.split('\n').filter((line) => line.startsWith('warning a.tools')).length, 2, stdout)
+    assert.match(stdout, /a\.tools: There is no workflow "greting" here\. Did you mean the example "greeting"\?/)
+    assert.match(stdout, /a\.tools: .*none\.json.*no such file/)
+  })
+
   test('says nothing of calls that it finds', async () => {
     const path = join(main, 'main.json')
     writeFileSync(path, JSON.stringify(calling('x')))

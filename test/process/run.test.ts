@@ -172,7 +172,7 @@ describe('svc run that does not complete', () => {
   ] as const) {
     test(`cancelled by ${signal}: ${expected}`, async () => {
       await using running = runProcess(MAIN, ['run', file('slow.json', delayed(1, 3_600))])
-      await until('the run to wait', () => running.stderr().includes('each (For each) done'), 20_000)
+      await until('the run to wait', () => running.stderr().includes('each (For each) done'))
       running.kill(signal)
       const { code, stdout, stderr } = await running.ended()
       assert.deepEqual([code, stdout], [expected, ''])
@@ -182,7 +182,7 @@ describe('svc run that does not complete', () => {
 
   test('cancelled by the two signals of a terminal and its launcher: 130', async () => {
     await using running = runProcess(SVC, ['run', file('slow.json', delayed(1, 3_600))])
-    await until('the run to wait', () => running.stderr().includes('each (For each) done'), 20_000)
+    await until('the run to wait', () => running.stderr().includes('each (For each) done'))
     running.kill('SIGINT')
     running.kill('SIGINT')
     const { code, stderr } = await running.ended()

@@ -164,7 +164,10 @@ describe('svc serve that cannot start', () => {
   test('a data folder that cannot be made', async () => {
     const path = join(folder, 'a-file')
     writeFileSync(path, '')
-    refusedInOneLine(await run(['serve', '--port', '0'], { SVC_DATA_DIR: join(path, 'data') }), /cannot be made/)
+    refusedInOneLine(
+      await run(['serve', '--port', '0'], { SVC_DATA_DIR: join(path, 'data') }),
+      /lies below .*a-file, which is a file/,
+    )
   })
 
   test('a database that is none', async () => {

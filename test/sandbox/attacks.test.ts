@@ -21,7 +21,7 @@ interface Attack {
 
 function attack(name: string, code: string, ...ends: string[]): Attack {
   // Where time is not what ends it, it gets enough even where the machine is busy.
-  return { name, code, ends, time_limit_ms: ends.includes(TIME) ? 150 : 10_000 }
+  return { name, code, ends, time_limit_ms: ends.includes(TIME) ? 150 : 60_000 }
 }
 
 /** An object nested `depth` deep, built without recursion. */

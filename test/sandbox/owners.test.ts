@@ -6,10 +6,13 @@ import { Holds } from '../../src/sandbox/holds.ts'
 import { AHEAD_ITEMS, HELD_BY_OWNER, LARGEST_MEMORY_LIMIT_MB, MOST_MEMORY_MB } from '../../src/sandbox/limits.ts'
 import { Places } from '../../src/sandbox/places.ts'
 import { createSandbox } from '../../src/sandbox/sandbox.ts'
+import { withMoreTime } from '../helpers/patience.ts'
 import { until } from '../helpers/server.ts'
 import { call, failure, script } from './kit.ts'
 
 const LOOP = 'for (;;);'
+/** A time limit that no test waits for: who is served meanwhile has not waited for its end. */
+const FOR_EVER = 3_600_000
 const COUNT = 'for (let i = 0; ; i++) yield { i }'
 const [greedy, other] = [{}, 'other']
 
@@ -26,7 +29,7 @@ class Crowd implements Disposable {
 
   script(code: string, more = {}) {
     const log = () => this.lines++
-    return script(code, { owner: greedy, time_limit_ms: 60_000, signal: this.#end.signal, log, ...more })
+    return script(code, { owner: greedy, time_limit_ms: FOR_EVER, signal: this.#end.signal, log, ...more })
   }
 
   call(code: string, count: number): void {
@@ -42,40 +45,36 @@ class Crowd implements Disposable {
   }
 }
 
-/** A worker is given a moment; what waits for the others' time limits takes longer by far. */
-async function isServedSoon(running: Promise<unknown>): Promise<void> {
-  const from = performance.now()
-  await running
-  assert.ok(performance.now() - from < 15_000)
-}
-
 describe('one owner', () => {
-  test('with many long calls does not keep others waiting', { timeout: 30_000 }, async () => {
+  test('with many long calls does not keep others waiting', { timeout: 300_000 }, async () => {
     await using sandbox = createSandbox({ workers: 2 })
     using crowd = new Crowd(sandbox)
     crowd.call(`console.log(); ${LOOP}`, 100)
     await until('both to run', () => crowd.lines === 2)
-    for (let n = 0; n < 3; n++) await isServedSoon(call(sandbox, 'return { n }', { owner: other, inputs: { n } }))
-    await isServedSoon(sandbox.stream(script('yield { a: 1 }', { owner: other })).next())
+    for (let n = 0; n < 3; n++) await call(sandbox, 'return { n }', { owner: other, inputs: { n } })
+    await sandbox.stream(script('yield { a: 1 }', { owner: other })).next()
     assert.equal(crowd.lines, 2)
   })
 
-  test('has all workers while nobody else waits, and then one fewer', { timeout: 30_000 }, async () => {
+  test('has all workers while nobody else waits, and then one fewer', { timeout: 300_000 }, async () => {
     await using sandbox = createSandbox({ workers: 2 })
     using crowd = new Crowd(sandbox)
-    const order: string[] = []
-    const calls = ['greedy', 'greedy', 'greedy', 'greedy', 'other', 'other'].map((owner) =>
-      sandbox
-        .call(script('console.log(); for (const to = Date.now() + 100; Date.now() < to; ); return {}', { owner }))
-        .then(() => order.push(owner)),
-    )
-    await Promise.all(calls)
-    assert.ok(order.lastIndexOf('other') < order.lastIndexOf('greedy'), String(order))
+    // One worker is free half a call before the other, so that it is told apart who ends first.
+    await withMoreTime(100, async (ms) => {
+      const order: string[] = []
+      const calls = ['greedy', 'greedy', 'greedy', 'greedy', 'other', 'other'].map((owner, at) => {
+        const code = 'for (const to = Date.now() + ms; Date.now() < to; ); return {}'
+        const inputs = { ms: at === 1 ? ms * 1.5 : ms }
+        return sandbox.call(script(code, { owner, inputs, time_limit_ms: FOR_EVER })).then(() => order.push(owner))
+      })
+      await Promise.all(calls)
+      assert.ok(order.lastIndexOf('other') < order.lastIndexOf('greedy'), String(order))
+    })
     crowd.call(`console.log(); ${LOOP}`, 3)
     await until('both to run', () => crowd.lines === 2)
   })
 
-  test('with many streams has no more running than there are workers', { timeout: 60_000 }, async () => {
+  test('with many streams has no more running than there are workers', { timeout: 300_000 }, async () => {
     await using sandbox = createSandbox({ workers: 2 })
     using crowd = new Crowd(sandbox)
     const items = Array.from({ length: 12 }, () => crowd.stream(`yield {}; yield {}; console.log(); ${LOOP}`))
@@ -86,12 +85,12 @@ describe('one owner', () => {
         .catch(() => {})
     await until('two to run', () => crowd.lines === 2)
     const wait = 'for (const to = Date.now() + 300; Date.now() < to; );'
-    await isServedSoon(call(sandbox, `${wait} return {}`, { owner: other }))
-    await isServedSoon(sandbox.stream(script(`yield {}; ${wait} yield {}`, { owner: other })).next())
+    await call(sandbox, `${wait} return {}`, { owner: other })
+    await sandbox.stream(script(`yield {}; ${wait} yield {}`, { owner: other })).next()
     assert.equal(crowd.lines, 2)
   })
 
-  test('with streams that never end gives its place to others between items', { timeout: 30_000 }, async () => {
+  test('with streams that never end gives its place to others between items', { timeout: 300_000 }, async () => {
     await using sandbox = createSandbox({ workers: 1 })
     using crowd = new Crowd(sandbox)
     const items = crowd.stream('for (;;) { for (const to = Date.now() + 20; Date.now() < to; ); yield {} }')
@@ -100,11 +99,11 @@ describe('one owner', () => {
       for await (const _ of items) count++
       return count
     })()
-    for (let n = 0; n < 3; n++) await isServedSoon(call(sandbox, 'return {}', { owner: other }))
+    for (let n = 0; n < 3; n++) await call(sandbox, 'return {}', { owner: other })
     await Promise.all([assert.rejects(taking, { name: 'AbortError' }), crowd[Symbol.dispose]()])
   })
 
-  test('keeps only so many streams waiting, and leaves room for those of others', { timeout: 30_000 }, async () => {
+  test('keeps only so many streams waiting, and leaves room for those of others', { timeout: 300_000 }, async () => {
     await using sandbox = createSandbox({ workers: 1 })
     using crowd = new Crowd(sandbox)
     const items = Array.from({ length: HELD_BY_OWNER + 1 }, () => crowd.stream(COUNT))

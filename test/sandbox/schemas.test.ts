@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { isPlainSchema } from '../../src/sandbox/plain-schema.ts'
-import { Schemas } from '../../src/sandbox/schemas.ts'
+import { Schemas, unusableAtSight } from '../../src/sandbox/schemas.ts'
 
 const PLAIN = {
   type: 'object',
@@ -32,6 +32,17 @@ const NOT_KNOWN: Record<string, unknown>[] = [
 ]
 
 describe('a schema', () => {
+  test('that is seen to be unusable is so for the compiler, and one that is usable is never refused at sight', async () => {
+    const schemas = new Schemas()
+    const seen = NOT_KNOWN.filter((schema) => unusableAtSight(schema) !== null)
+    assert.equal(seen.length, 7)
+    for (const schema of seen) assert.equal((await schemas.judge(schema)).kind, 'unusable', JSON.stringify(schema))
+    for (const schema of [PLAIN, { $ref: '#/$defs/a', $defs: { a: PLAIN } }, { pattern: '^a', format: 'date' }])
+      assert.equal(unusableAtSight(schema), null)
+    const deep = { properties: { a: { items: { anyOf: [{ type: 'strng' }] } } } }
+    assert.equal(unusableAtSight(deep), '"type" has a value in it that is none')
+  })
+
   test('that is plain is known to be usable, and the compiler agrees', async () => {
     assert.ok(isPlainSchema(PLAIN))
     const schemas = new Schemas()
@@ -64,6 +75,20 @@ describe('a schema', () => {
     const pattern = { pattern: '^a+$' }
     assert.equal(schemas.judge(pattern), schemas.judge({ ...pattern }))
     assert.deepEqual(await schemas.judge(pattern), { kind: 'fits' })
+  })
+
+  test('holds each value to its own pattern, in linear time', async () => {
+    const schema = {
+      properties: { a: { pattern: '^(a+)+$' }, b: { pattern: 'b$' } },
+      patternProperties: { '^x': { type: 'string' } },
+    }
+    const faults = async (value: object) => {
+      const verdict = await new Schemas().check(schema, value)
+      return verdict.kind === 'unfit' ? verdict.problems.map(({ path }) => path) : verdict.kind
+    }
+    assert.equal(await faults({ a: 'aa', b: 'ab', xa: 'x', y: 1 }), 'fits')
+    assert.deepEqual(await faults({ a: 'ab', b: 'ba', xa: 1, y: 1 }), ['/a', '/b', '/xa'])
+    assert.deepEqual(await faults({ a: `${'a'.repeat(50_000)}b` }), ['/a'])
   })
 
   test('refuses a value that nobody could hand over', async () => {

@@ -4,6 +4,7 @@ import { after, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { AHEAD_ITEMS } from '../../src/sandbox/limits.ts'
 import { createSandbox } from '../../src/sandbox/sandbox.ts'
+import { inSomeRound, withMoreTime } from '../helpers/patience.ts'
 import { scaled } from '../helpers/scale.ts'
 import { until } from '../helpers/server.ts'
 import { call, failure, script } from './kit.ts'
@@ -68,14 +69,21 @@ describe('a stream', () => {
   })
 
   test('runs ahead of its consumer only so far', async () => {
-    let ran = 0
-    const items = stream(`for (let i = 0; ; i++) { console.log(i); yield { i } }`, { log: () => ran++ })
-    await items.next()
-    await until('it to run ahead', () => ran >= AHEAD_ITEMS)
-    for (let i = 1; i < AHEAD_ITEMS; i++) await items.next()
-    await until('it to go on', () => ran > AHEAD_ITEMS)
-    await items.return({})
-    assert.ok(ran <= 3 * AHEAD_ITEMS)
+    // A turn that lasts too long by the clock ends before that.
+    await inSomeRound(async () => {
+      let ran = 0
+      const items = stream(`for (let i = 0; ; i++) { console.log(i); yield { i } }`, { log: () => ran++ })
+      await items.next()
+      // There is one worker: what comes next has its turn when the stream has had its own.
+      await call(sandbox, 'return {}')
+      const ahead = ran
+      for (let i = 1; i < AHEAD_ITEMS; i++) await items.next()
+      await call(sandbox, 'return {}')
+      const further = ran
+      await items.return({})
+      assert.ok(ahead >= AHEAD_ITEMS && further > AHEAD_ITEMS, `${ahead}, then ${further} items`)
+      assert.ok(further <= 3 * AHEAD_ITEMS, `${further} items`)
+    })
   })
 
   test('runs ahead less with large items', async () => {
@@ -90,9 +98,16 @@ describe('a stream', () => {
 
   test('has its time limit for each item', async () => {
     const wait = 'const until = Date.now() + ms; while (Date.now() < until);'
-    const items = stream(`for (const ms of [60, 60, 60, 60, 60, 1e6]) { ${wait} yield { ms } }`, { time_limit_ms: 250 })
-    for (let i = 0; i < 5; i++) assert.deepEqual((await items.next()).value, { ms: 60 })
-    assert.equal((await failure(items.next())).type, 'code_timeout')
+    // Five of them take longer than the limit, and one alone does not.
+    await withMoreTime(250, async (time_limit_ms) => {
+      const inputs = { some: time_limit_ms / 4, all: 1e9 }
+      const items = stream(`for (const ms of Array(5).fill(some).concat(all)) { ${wait} yield { ms } }`, {
+        inputs,
+        time_limit_ms,
+      })
+      for (let i = 0; i < 5; i++) assert.deepEqual((await items.next()).value, { ms: inputs.some })
+      assert.equal((await failure(items.next())).type, 'code_timeout')
+    })
   })
 
   test('that its consumer leaves is over, whatever it does', async () => {

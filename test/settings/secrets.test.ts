@@ -1,19 +1,21 @@
 // What a process knows of the secrets of its users: all of them from its start, those that were replaced for as long as it lives, at a price
 // that ten thousand do not make felt.
 import assert from 'node:assert/strict'
-import { hash } from 'node:crypto'
+import { createDecipheriv, hash, hkdfSync } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { type Scope, scopedKey } from '../../src/db/scope.ts'
 import { allUserSecrets } from '../../src/db/user-secrets.ts'
 import { createLog } from '../../src/log.ts'
+import { builtinProvider } from '../../src/models/builtin.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
 import { Redactor } from '../../src/redaction/redactor.ts'
 import { FormerSecrets } from '../../src/settings/former-secrets.ts'
 import { secretPurposes } from '../../src/settings/purposes.ts'
 import { Secrets } from '../../src/settings/secrets.ts'
 import { testType, withTypes } from '../engine/kit.ts'
-import { processorMs } from '../helpers/processor.ts'
+import { pricedProvider } from '../helpers/priced-provider.ts'
+import { leastProcessorMs } from '../helpers/processor.ts'
 import { startServer, temporaryFolder } from '../helpers/server.ts'
 import { LOCAL, OTHERS } from './kit.ts'
 
@@ -38,7 +40,7 @@ describe('after a restart', () => {
     }
   })
 
-  test('ten thousand secrets of a thousand users cost a start less than 300 ms', async () => {
+  test('ten thousand secrets of a thousand users cost a start little more than to decipher them', async () => {
     const data_dir = temporaryFolder()
     try {
       {
@@ -51,15 +53,30 @@ describe('after a restart', () => {
       }
       await using server = await startServer({ data_dir })
       assert.equal(server.context.store.read(allUserSecrets).length, 10_000)
-      const parts = { ...server.context, given: () => ({}), purposes: new Map() }
+      const parts = { ...server.context, given: () => ({}), provider_keys: {}, purposes: new Map() }
       const load = () => new Secrets({ ...parts, redactor: new Redactor() }).load()
-      const least = Math.min(...Array.from({ length: 3 }, () => processorMs(load)))
-      assert.ok(least < 300, `${least} ms`)
+      const bare = leastProcessorMs(0, decipherTenThousand)
+      const least = leastProcessorMs(MOST_TIMES * bare, load)
+      assert.ok(least < MOST_TIMES * bare, `${least} ms, where deciphering alone takes ${bare} ms`)
     } finally {
       rmSync(data_dir, { recursive: true, force: true })
     }
   })
 })
+
+/** How many times what deciphering costs alone: machines differ too much for a number of milliseconds. */
+const MOST_TIMES = 6
+
+/** What cannot be done without: a key for each of a thousand users, and ten thousand values opened with them. */
+function decipherTenThousand(): void {
+  for (let user = 0; user < 1_000; user++) {
+    const key = Buffer.from(hkdfSync('sha256', 'secret', String(user), 'key', 32))
+    for (let i = 0; i < 10; i++) {
+      const decipher = createDecipheriv('aes-256-gcm', key, Buffer.alloc(12, i))
+      decipher.update(Buffer.alloc(51, user))
+    }
+  }
+}
 
 test('thirty owners with as much as they may keep cost a start less than 300 ms', async () => {
   const data_dir = temporaryFolder()
@@ -72,9 +89,9 @@ test('thirty owners with as much as they may keep cost a start less than 300 ms'
     }
     await using server = await startServer({ data_dir })
     // Known already: each time they are made known to another one.
-    const parts = { ...server.context, given: () => ({}), purposes: new Map() }
+    const parts = { ...server.context, given: () => ({}), provider_keys: {}, purposes: new Map() }
     const load = () => new Secrets({ ...parts, redactor: new Redactor() }).load()
-    const least = Math.min(...Array.from({ length: 3 }, () => processorMs(load)))
+    const least = leastProcessorMs(300, load)
     assert.ok(least < 300, `${least} ms`)
   } finally {
     rmSync(data_dir, { recursive: true, force: true })
@@ -196,19 +213,41 @@ describe('former values', () => {
   })
 })
 
+test('the key of a provider is the one that its owner has set last', async () => {
+  await using server = await startServer()
+  const secrets = new Secrets({
+    ...server.context,
+    given: () => ({}),
+    provider_keys: { SOME_KEY: 'of all' },
+    purposes: new Map(),
+  })
+  const key = (owner: Scope = LOCAL) => secrets.providerKey(owner, 'SOME_KEY')
+  const others = () => OTHERS.map(key)
+  const same = OTHERS.map(() => 'of all')
+  assert.deepEqual([key(), key(), ...others()], ['of all', 'of all', ...same])
+  await secrets.put(LOCAL, 'SOME_KEY', 'of their own')
+  assert.deepEqual([key(), key(), ...others()], ['of their own', 'of their own', ...same])
+  await secrets.put(LOCAL, 'SOME_KEY', 'another of their own')
+  assert.deepEqual([key(), key(), ...others()], ['another of their own', 'another of their own', ...same])
+  await secrets.delete(LOCAL, 'SOME_KEY')
+  assert.deepEqual([key(), key(), ...others()], ['of all', 'of all', ...same])
+})
+
 describe('names that the service knows', () => {
   test('are those of providers, and what node types need', () => {
     const needs = (type: string, ...required_settings: string[]) => testType(type, { required_settings })
     const purposes = secretPurposes(
       withTypes(needs('test.A', 'A_KEY', 'not a name'), needs('test.B', 'A_KEY', 'OPENAI_API_KEY')),
+      [builtinProvider, pricedProvider({ credential: 'PRICED_KEY' })],
     )
+    assert.equal(purposes.get('PRICED_KEY'), 'The key of the provider "priced".')
     assert.equal(purposes.get('A_KEY'), 'Needed by nodes of the type "test.A", "test.B".')
     assert.equal(
       purposes.get('OPENAI_API_KEY'),
       'The key of the provider "openai". Needed by nodes of the type "test.B".',
     )
     assert.ok(!purposes.has('not a name'))
-    assert.deepEqual([...secretPurposes(builtinNodes).keys()].sort(), [
+    assert.deepEqual([...secretPurposes(builtinNodes, [builtinProvider]).keys()].sort(), [
       'ANTHROPIC_API_KEY',
       'GEMINI_API_KEY',
       'OPENAI_API_KEY',

@@ -135,9 +135,9 @@ describe('values in MessagePack', () => {
     const job_id = newId()
     const data = { job_id, graph: passOn, params: { x: new Uint8Array(10 * 1024 * 1024).fill(7) } }
     client.send({ command: 'run_job', data })
-    await client.collect(job_id, 8_000)
+    await client.collect(job_id)
     client.send({ command: 'run_job', data })
-    await client.next({ type: 'job_resumed', job_id }, 8_000)
+    await client.next({ type: 'job_resumed', job_id })
   })
 })
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { PATIENCE_MS, withMoreTime } from '../helpers/patience.ts'
 import { until } from '../helpers/server.ts'
 import { type Client, connect } from '../helpers/socket.ts'
 import { flood, gated, newId, startBench } from './kit.ts'
@@ -53,10 +54,10 @@ describe('a client that does not read', () => {
     slow.ws.pause()
     // Enough to fill the buffers on the way and the high-water mark several times.
     slow.command('run_job', { job_id, graph: flood(count, 64 * 1024) })
-    await until('the job', async () => (await quick.ask('get_status', { job_id })).status === 'completed', 20_000)
+    await until('the job', async () => (await quick.ask('get_status', { job_id })).status === 'completed')
     await until('the server to keep little', () => keptBytes() - before < 24 * MIB)
     slow.ws.resume()
-    const frames = await slow.collect(job_id, 20_000)
+    const frames = await slow.collect(job_id)
     const outputs = frames.filter((frame) => frame.type === 'output_update')
     assert.equal(outputs.length, count)
     assert.deepEqual(
@@ -75,7 +76,7 @@ describe('a client that does not read', () => {
     const job_id = newId()
     slow.ws.pause()
     slow.command('run_job', { job_id, graph: flood(600, 64 * 1024) })
-    await until('the job', async () => (await quick.ask('get_status', { job_id })).status === 'completed', 20_000)
+    await until('the job', async () => (await quick.ask('get_status', { job_id })).status === 'completed')
     await quick.settled()
     slow.ws.resume()
     assert.equal((await slow.closed(10_000)).code, 1001)
@@ -92,32 +93,38 @@ describe('a client that does not read', () => {
     for (let at = 0; at < 50; at++) await other.settled()
     await until('the server to keep little', () => keptBytes() - before < 24 * MIB)
     client.ws.resume()
-    await client.next({ request_id: `r${asked - 1}` }, 20_000)
-    assert.equal(client.frames.length, asked)
+    await client.next({ request_id: `r${asked - 1}` }, 300_000)
+    // Where it took long there are pings among them.
+    assert.equal(client.frames.filter(({ request_id }) => request_id !== undefined).length, asked)
   })
 })
 
 describe('keep-alive', () => {
-  const quickly = { protocol_ping_ms: 10, frame_ping_ms: 10, silence_ms: 150 }
+  const quickly = (silence_ms: number) => ({ protocol_ping_ms: 10, frame_ping_ms: 10, silence_ms })
 
   test('protocol pings and ping frames come, and a client that answers stays', async () => {
-    await using bench = await startBench({ socket_times: quickly })
-    await using client = await connect(bench.server)
-    const begin = performance.now()
-    const ping = await client.next({ type: 'ping' })
-    assert.ok(Math.abs(Number(ping.ts) - Date.now()) < 10_000)
-    await until('more than the time of silence', () => performance.now() - begin > 300 && client.pings > 3)
-    assert.ok(client.open)
-    await client.settled()
+    await withMoreTime(150, async (silence_ms) => {
+      await using bench = await startBench({ socket_times: quickly(silence_ms) })
+      await using client = await connect(bench.server)
+      const begin = performance.now()
+      const ping = await client.next({ type: 'ping' })
+      assert.ok(Math.abs(Number(ping.ts) - Date.now()) < PATIENCE_MS)
+      const passed = () => performance.now() - begin > 2 * silence_ms
+      await until('more than the time of silence', () => !client.open || (passed() && client.pings > 3))
+      assert.ok(client.open)
+      await client.settled()
+    })
   })
 
   test('a client that is silent is terminated; one that only sends messages is not', async () => {
-    await using bench = await startBench({ socket_times: quickly })
-    await using silent = await connect(bench.server, { pong: false })
-    await using talking = await connect(bench.server, { pong: false })
-    await until('the end of the silent one', () => talk(talking) && !silent.open)
-    assert.equal((await silent.closed()).code, 1006)
-    assert.ok(talking.open)
+    await withMoreTime(150, async (silence_ms) => {
+      await using bench = await startBench({ socket_times: quickly(silence_ms) })
+      await using silent = await connect(bench.server, { pong: false })
+      await using talking = await connect(bench.server, { pong: false })
+      await until('the end of the silent one', () => talk(talking) && !silent.open)
+      assert.equal((await silent.closed()).code, 1006)
+      assert.ok(talking.open)
+    })
   })
 })
 

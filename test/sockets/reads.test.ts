@@ -44,7 +44,14 @@ describe('list_workflows', () => {
 
   test('a cursor that the server did not give is INVALID_REQUEST', async () => {
     await using client = await connect(bench.server)
-    assert.equal((await failure(client, 'list_workflows', { cursor: 'mine', limit: 1 })).code, 'INVALID_REQUEST')
+    for (const command of ['list_workflows', 'list_workflow_summaries']) {
+      const { code, problems } = await failure(client, command, { cursor: 'mine', limit: 1 })
+      assert.equal(code, 'INVALID_REQUEST')
+      assert.deepEqual(
+        (problems as { path: string }[]).map(({ path }) => path),
+        ['/data/cursor'],
+      )
+    }
   })
 })
 
@@ -114,6 +121,8 @@ describe('request ids', () => {
         request_id,
       )
     }
+    // Answers of different commands may pass each other.
+    for (const { request_id } of sent) await client.next({ request_id })
     await client.settled()
     const answers = client.frames.filter((frame) => frame.type === 'rpc_response')
     assert.deepEqual(

@@ -28,7 +28,7 @@ test('a secret that comes in pieces is replaced in the joined text, and one in t
   assert.deepEqual(new Set(names(live.filter(({ type }) => type === 'node_update'))), new Set(['by [redacted]']))
   assert.deepEqual(
     live.filter(({ type }) => type === 'output_update').map(({ value }) => value),
-    ['a ', 'sup3rSecr', 'etValue99', ' z', '[redacted]'],
+    ['a ', '[redacted]', '', ' z', '[redacted]'],
   )
   await using again = await connect(bench.server)
   again.command('reconnect_job', { job_id })
@@ -46,7 +46,7 @@ test('the frames of stored events name nodes as the live ones do', async () => {
   const { jobs, events } = bench.server.context
   const { row } = await jobs.get(LOCAL_PRINCIPAL, job_id)
   const told: unknown[] = []
-  for await (const { event } of events.follow(row.key, 0, AbortSignal.timeout(5_000))) {
+  for await (const { event } of events.follow(row.key, 0, AbortSignal.timeout(60_000))) {
     const frame = event && frameOf(row, event, bench.server.context)
     if (frame?.type === 'node_update') told.push([frame.node_id, frame.status, frame.node_name])
   }

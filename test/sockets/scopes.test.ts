@@ -9,7 +9,7 @@ import { type Bench, gated, greeting, newId, startBench, stored } from './kit.ts
 let bench: Bench
 let workflow_id: string
 before(async () => {
-  bench = await startBench()
+  bench = await startBench({ config: { sdk_lifecycle_preview: true } })
   workflow_id = await stored(bench.server, greeting)
 })
 after(() => bench[Symbol.asyncDispose]())
@@ -37,6 +37,11 @@ const DATA: Readonly<Record<string, (job_id: string) => object>> = {
   update_node_properties: (job_id) => ({ job_id, node_id: 'n', properties: {} }),
   get_status: (job_id) => ({ job_id }),
   resume_job: (job_id) => ({ job_id, value: 1 }),
+  chat_message: () => ({ thread_id: 'thread_nowhere', content: 'x' }),
+  resume_chat: () => ({ thread_id: 'thread_nowhere' }),
+  tool_result: () => ({ thread_id: 'thread_nowhere', tool_call_id: 'call' }),
+  stop: () => ({}),
+  inference: () => ({ messages: [{ role: 'user', content: 'x' }], model: 'builtin/echo' }),
   set_mode: () => ({ mode: 'binary' }),
   ping: () => ({}),
   list_workflows: () => ({}),
@@ -44,15 +49,34 @@ const DATA: Readonly<Record<string, (job_id: string) => object>> = {
   get_workflow_interface: () => ({ id: workflow_id }),
   list_nodes: () => ({}),
   get_node: () => ({ node_type: 'input.String' }),
+  get_capabilities: () => ({}),
+  preflight_workflow: () => ({ workflow_id }),
+  list_workflow_summaries: () => ({}),
+  get_workflow_interfaces: () => ({ ids: [workflow_id] }),
+  get_node_type_inventory: () => ({}),
+  submit_job: (idempotency_key) => {
+    const of = { workflow_id, workflow_etag: 'unseen', interface_version: 1 }
+    return { ...of, idempotency_key, client_request_id: 'attempt' }
+  },
+  get_job_snapshot: (job_id) => ({ job_id }),
+  subscribe_job: (job_id) => ({ job_id }),
+  request_job_cancellation: (job_id) => ({ job_id }),
 }
 
-const commands = Object.values(commandManifest.ws).filter(({ implementation }) => implementation === 'implemented')
+/** By one reply to the request. */
+const isAnswered = (kind: string) => kind === 'rpc' || kind === 'chat'
+
+const commands = Object.values(commandManifest.ws).filter(
+  ({ implementation, preview }) => implementation === 'implemented' || preview,
+)
 
 /** Sends a command and gives all that comes back before the answer to what is asked next, about the same job. */
 async function answers(client: Client, command: string, data: object, request_id: string | null): Promise<Frame[]> {
   const from = client.frames.length
   client.command(command, data, request_id)
   const { job_id } = data as { job_id?: string }
+  // Commands that name no job do not wait for each other.
+  if (request_id !== null && job_id === undefined) await client.next({ request_id })
   client.command('get_status', job_id === undefined ? undefined : { job_id }, 'afterwards')
   await client.next({ request_id: 'afterwards' })
   const frames = client.frames.slice(from)
@@ -82,7 +106,7 @@ for (const { who, open, may, says } of cases) {
       const good = kind === 'connection' || may.includes(scope)
       test(`${command}: ${good ? 'carried out' : 'refused'}`, async () => {
         await using client = await open()
-        for (const request_id of kind === 'rpc' ? ['asked'] : ['asked', null]) {
+        for (const request_id of isAnswered(kind) ? ['asked'] : ['asked', null]) {
           const job_id = newId('scoped')
           const frames = await answers(client, command, DATA[command]!(job_id), request_id)
           if (good) assertCarriedOut(frames)
@@ -109,7 +133,7 @@ interface Refused {
 }
 
 function assertRefused(frames: readonly Frame[], { command, kind, job_id, request_id, says }: Refused): void {
-  if (kind === 'rpc') {
+  if (isAnswered(kind)) {
     const [{ request_id: of, error } = {}, ...more] = frames
     assert.equal(more.length, 0)
     assert.equal(of, request_id)
@@ -130,6 +154,24 @@ function assertRefused(frames: readonly Frame[], { command, kind, job_id, reques
 }
 
 describe('commands that name no job', () => {
+  test('chat_message: a turn of the thread that fails, where nobody asks for an answer', async () => {
+    await using client = await connectAs('read')
+    client.command('chat_message', { thread_id: 'thread_nowhere', content: 'x' })
+    const { type, status, thread_id, error } = await client.next({ thread_id: 'thread_nowhere' })
+    assert.deepEqual([type, status, thread_id], ['turn_update', 'failed', 'thread_nowhere'])
+    const { code, message } = error as { code: string; message: string }
+    assert.equal(code, 'FORBIDDEN')
+    assert.match(message, /lacks the scope "write"/)
+  })
+
+  test('stop: an error, where it names no thread either', async () => {
+    await using client = await connectAs('read')
+    client.command('stop')
+    const { command, message } = await client.next({ type: 'error' })
+    assert.equal(command, 'stop')
+    assert.match(String(message), /lacks the scope "write"/)
+  })
+
   test('run_job: the end of a job with an id of the server', async () => {
     await using client = await connectAs('read')
     client.command('run_job', { workflow_id }, 'asked')
@@ -152,7 +194,7 @@ test('what is not a command of the contract is told before what the token is goo
   await using client = await connectAs('read')
   client.command('run_job', { job_id: 'j', nonsense: true })
   assert.equal((await client.next({ job_id: 'j' })).error, 'invalid_command')
-  const { error } = await client.ask('chat_message', {})
+  const { error } = await client.ask('list_assets', {})
   assert.equal((error as { code: string }).code, 'NOT_FOUND')
 })
 

@@ -79,7 +79,7 @@ describe('refused upgrades', () => {
     for (const path of [
       '/ws/agent',
       '/ws/extension',
-      '/ws/download',
+      '/ws/download/',
       ...variants,
       '/',
       '*',
@@ -90,6 +90,7 @@ describe('refused upgrades', () => {
       assertBare(await upgrade(path, { Host: 'evil.example' }), '401 Unauthorized')
     }
     accepted(await upgrade('/ws?api_key=ignored'))
+    accepted(await upgrade('/ws/download'))
     accepted(await upgrade('http://localhost/ws'))
     assertBare(await upgrade('http://evil.example/ws'), '401 Unauthorized')
   })

@@ -35,7 +35,7 @@ async function traced(environment: Record<string, string> = {}): Promise<Traced>
   })
   const ended = once(strace, 'close')
   const pids = () => new Set(readFileSync(trace, 'utf8').match(/^\d+/gm) ?? []).size
-  await until('strace to hold the server', () => /attached/.test(said) && pids() >= 0, 20_000)
+  await until('strace to hold the server', () => /attached/.test(said) && pids() >= 0)
   const count = () => readFileSync(trace, 'utf8').match(/(fsync|fdatasync)\b.* = 0$/gm)?.length ?? 0
   return {
     url: server.url,

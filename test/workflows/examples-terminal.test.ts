@@ -6,6 +6,7 @@ import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { examples } from '../../src/workflows/examples.ts'
 import { SVC } from '../helpers/process.ts'
+import { withoutPlaces } from './example-files.ts'
 import { examplesWeb, PRINTED } from './examples-web.ts'
 
 const start = promisify(execFile)
@@ -24,7 +25,7 @@ async function outputsOf(command: string): Promise<unknown> {
   // Offline, so that `npx` can mean nothing but what is here.
   const env = { ...process.env, SVC_LOG_LEVEL: 'silent', npm_config_offline: 'true' }
   const { stdout } = await start('sh', ['-c', command], { cwd: ROOT, env })
-  return JSON.parse(stdout)
+  return withoutPlaces(JSON.parse(stdout), async (uri) => assert.fail(`${uri} is on no server`))
 }
 
 test('the README prints one command for each example', () => {

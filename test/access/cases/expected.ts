@@ -33,6 +33,7 @@ const PUBLIC: readonly Path[] = [
   '/api/nodes/metadata?fields=summary&namespace=text',
   '/api/workflows/examples',
   '/api/workflows/public',
+  '/api/assets/packages',
   // "public, like static web files"
   '/openapi.json',
   '/asyncapi.json',
@@ -147,12 +148,11 @@ function byPlace(one: Case, rules: Rules, refusal: Verdict): User | Verdict | nu
 /** "401 before 404", and `planned` operations answer as an unknown path does. */
 function onHttp(path: Path, { name, administrator }: User): Verdict {
   if (path === '/api/workflows' || path === '/api/workflows/') return name
-  if (path === '/metrics') return '200'
+  if (path === '/metrics' || path === '/v1/models' || path === '/api/threads') return '200'
   // "`/admin/*` needs an administrator …, else 403", be the operation planned or the path spelled oddly.
   if (path.startsWith('/admin/') && !administrator) return '403'
-  if (path === '/admin/collections') return '404'
   if (['/api/nothing-here', '/nothing-here', '/v1/nothing-here'].includes(path)) return '404'
-  if (['/api/threads', '/v1/models', '/mcp'].includes(path)) return '404'
+  if (['/mcp'].includes(path)) return '404'
   // How a path is spelled matters only in that it is never public by it.
   return 'let in'
 }

@@ -121,6 +121,7 @@ export const PATHS = [
   '/api/nodes/metadata?fields=summary&namespace=text',
   '/api/workflows/examples',
   '/api/workflows/public',
+  '/api/assets/packages',
   '/openapi.json',
   '/asyncapi.json',
   '/docs',

@@ -1,6 +1,7 @@
 // What each implemented command of `/ws` is tried with by a stranger. The compiler says where one is missing.
 import type { WsCommandHandlers } from '../../../generated/messages.ts'
 import { greeting } from '../../http/kit.ts'
+import { submissionsOf } from './operations.ts'
 import type { Things } from './scene.ts'
 
 export type CommandCase =
@@ -18,6 +19,10 @@ function ofJobs(more: object = {}): CommandCase {
     ask: ({ failed_job, suspended_job, living_job }) =>
       [failed_job, suspended_job, living_job].map((job_id) => ({ job_id, ...more })),
   }
+}
+
+function ofThread(more: object = {}): CommandCase {
+  return { kind: 'addressed', ask: ({ thread }) => [{ thread_id: thread, ...more }] }
 }
 
 function ofWorkflows(): CommandCase {
@@ -52,11 +57,32 @@ export const COMMANDS: Readonly<Record<keyof WsCommandHandlers<unknown>, Command
   update_node_properties: ofJobs({ node_id: 'in', properties: { value: 1 } }),
   get_status: [ofJobs(), { kind: 'listed', data: {} }],
   resume_job: ofJobs({ node_id: 'ask', value: true }),
+  chat_message: ofThread({ content: 'of a stranger' }),
+  resume_chat: ofThread({ after_sequence: 0 }),
+  tool_result: ofThread({ tool_call_id: 'call', result: 1 }),
+  stop: ofThread(),
+  inference: common('nothing of a conversation is stored, and a model is asked with the keys of the caller'),
   set_mode: common('changes the socket alone'),
   ping: common('says the time'),
   list_workflows: { kind: 'listed', data: {} },
   get_workflow: ofWorkflows(),
   get_workflow_interface: ofWorkflows(),
+  get_capabilities: common('what the server can do is the same for everybody'),
+  list_workflow_summaries: { kind: 'listed', data: {} },
+  get_workflow_interfaces: {
+    kind: 'addressed',
+    ask: ({ workflow, shared_workflow }) => [{ ids: [workflow] }, { ids: [shared_workflow] }],
+  },
+  get_node_type_inventory: common('types come with the service'),
+  preflight_workflow: {
+    kind: 'addressed',
+    ask: ({ workflow, shared_workflow }) =>
+      [workflow, shared_workflow].map((workflow_id) => ({ workflow_id, level: 'execution' })),
+  },
+  submit_job: { kind: 'addressed', ask: submissionsOf },
+  get_job_snapshot: ofJobs(),
+  subscribe_job: ofJobs({ after_sequence: 0 }),
+  request_job_cancellation: ofJobs(),
   list_nodes: common('node types come with the service'),
   get_node: common('node types come with the service'),
 }

@@ -1,23 +1,39 @@
 // What each implemented operation is tried with by a stranger. The compiler says where one is missing.
 import type { ImplementedOperationId } from '../../../generated/operations.ts'
 import { greeting } from '../../http/kit.ts'
+import { fieldsForm, fileForm } from '../../http/uploads-kit.ts'
 import { OWNERS_SECRET, type Things } from './scene.ts'
 
 export interface Asked {
   readonly method: string
   readonly path: string
   readonly body?: unknown
+  /** In the place of a body as JSON. */
+  readonly form?: { readonly headers: Readonly<Record<string, string>>; readonly raw: string }
 }
 
 export type OperationCase =
-  /** Names one of the owner's things: the answer is that for a thing which does not exist. */
-  | { readonly kind: 'addressed'; ask(things: Things): readonly Asked[] }
+  /**
+   * Names one of the owner's things: the answer is that for a thing which does not exist; `gathered` among others, in a 200. `elsewhere` is its
+   * status for the owner's user in another workspace, where it is not 404: keys of objects are the user's in each.
+   */
+  | {
+      readonly kind: 'addressed'
+      ask(things: Things): readonly Asked[]
+      readonly gathered?: true
+      readonly elsewhere?: number
+    }
   /** Lists or tells what the caller has: the answer is that for somebody who has nothing. */
   | { readonly kind: 'listed'; readonly ask: readonly Asked[] }
   /** Makes or changes something of the caller's own, under the owner's names where it takes any: the owner's stays as it is. */
   | { readonly kind: 'own'; ask(things: Things): readonly Asked[] }
   /** Tells nothing of anybody, or what its owner made public: why. */
   | { readonly kind: 'common'; readonly why: string }
+
+/** What is stored under a key, without changing it: the keys of assets and uploads are not anybody's to write. */
+function atKeys(method: string, keys: (things: Things) => string[], elsewhere: number): OperationCase {
+  return { kind: 'addressed', ask: (things) => keys(things).map((path) => ({ method, path })), elsewhere }
+}
 
 function addressed(method: string, path: (things: Things) => string | string[], body?: unknown): OperationCase {
   return { kind: 'addressed', ask: (things) => [path(things)].flat().map((one) => ({ method, path: one, body })) }
@@ -43,8 +59,52 @@ const workflows = ({ workflow, shared_workflow }: Things) =>
   [workflow, shared_workflow].map((id) => `/api/workflows/${id}`)
 const jobs = ({ failed_job, suspended_job, living_job }: Things) =>
   [failed_job, suspended_job, living_job].map((id) => `/api/jobs/${id}`)
+const sdkJobs = ({ failed_job, suspended_job, living_job }: Things) =>
+  [failed_job, suspended_job, living_job].map((id) => `/api/sdk/v1/jobs/${id}`)
+const given = ({ key, temporary_key }: Things) => [key, temporary_key].map((one) => `/api/storage/${one}`)
+const stored = (things: Things) => [...given(things), `/api/storage/${things.object_key}`]
+const thread = (things: Things) => `/api/threads/${things.thread}`
 const under = (paths: (things: Things) => string[], end: string) => (things: Things) =>
   paths(things).map((path) => `${path}${end}`)
+
+const assets = ({ asset, folder }: Things) => [`/api/assets/${asset}`, `/api/assets/${folder}`]
+
+/** Assets of a stranger's that name something of the owner's. */
+function assetsNaming({ asset, folder, workflow, failed_job, key, temporary_key, object_key }: Things): Asked[] {
+  const fields: Record<string, string>[] = [
+    { parent_id: folder },
+    { replaces: asset },
+    { replaces: folder },
+    { workflow_id: workflow },
+    { job_id: failed_job },
+  ]
+  const taken = [key, temporary_key, object_key].map((one) => fieldsForm({ uri: `/api/storage/${one}` }))
+  const forms = [...fields.map((one) => fieldsForm(one, { content: 'of a stranger' })), ...taken]
+  return forms.map((form) => ({ method: 'POST', path: '/api/assets', form }))
+}
+
+const preflight: OperationCase = {
+  kind: 'addressed',
+  ask: (things) =>
+    ['static', 'availability', 'execution'].flatMap((level) =>
+      [things.workflow, things.shared_workflow].map((workflow_id) => ({
+        method: 'POST',
+        path: '/api/sdk/v1/preflight',
+        body: { workflow_id, level },
+      })),
+    ),
+}
+
+/** Submissions of the owner's workflows, by somebody who has not seen their etags. */
+export function submissionsOf({ workflow, shared_workflow }: Things): object[] {
+  return [workflow, shared_workflow].map((workflow_id) => ({
+    client_request_id: 'attempt',
+    idempotency_key: `key of ${workflow_id}`,
+    workflow_id,
+    workflow_etag: 'unseen',
+    interface_version: 1,
+  }))
+}
 
 export const OPERATIONS: Readonly<Record<ImplementedOperationId, OperationCase>> = {
   getHealth: common(PROBE),
@@ -55,10 +115,15 @@ export const OPERATIONS: Readonly<Record<ImplementedOperationId, OperationCase>>
   getAsyncapiDocument: common(CONTRACT),
   getReference: common(CONTRACT),
   getReferenceFile: common(CONTRACT),
+  getLifecycleSchema: common(CONTRACT),
+  listLifecycleSchemas: common(CONTRACT),
+  getLifecycleSchemaFile: common(CONTRACT),
   getConfig: common('what a client needs before it signs in'),
   listNodeMetadata: common(BUNDLED),
   listExampleWorkflows: common(BUNDLED),
   getExampleWorkflow: common(BUNDLED),
+  listAssetPackages: common(BUNDLED),
+  getAssetPackageFile: common(BUNDLED),
 
   listWorkflows: listed(
     '/api/workflows',
@@ -83,6 +148,8 @@ export const OPERATIONS: Readonly<Record<ImplementedOperationId, OperationCase>>
   ]),
   getSharedWorkflow: addressed('GET', ({ workflow }) => `/api/shared-workflows/${workflow}`),
 
+  preflightWorkflow: preflight,
+
   listJobs: listed('/api/jobs', '/api/jobs?status=failed', '/api/jobs?status=suspended', '/api/jobs?limit=1'),
   getJob: addressed('GET', jobs),
   deleteJob: addressed('DELETE', jobs),
@@ -91,8 +158,80 @@ export const OPERATIONS: Readonly<Record<ImplementedOperationId, OperationCase>>
   retryJob: addressed('POST', under(jobs, '/retry')),
   followJobEvents: addressed('GET', under(jobs, '/events')),
 
-  getObject: addressed('GET', ({ key }) => `/api/storage/${key}`),
-  headObject: addressed('HEAD', ({ key }) => `/api/storage/${key}`),
+  listAssets: listed(
+    '/api/assets',
+    '/api/assets/?parent_id=root',
+    '/api/assets?q=note',
+    '/api/assets?content_type=folder',
+    '/api/assets?content_type=text&q=t&page_size=1',
+  ),
+  createAsset: { kind: 'addressed', ask: assetsNaming },
+  getAsset: addressed('GET', under(assets, '?expires_in=60')),
+  updateAsset: {
+    kind: 'addressed',
+    ask: (things) => [
+      ...assets(things).map((path) => ({ method: 'PUT', path, body: { name: 'Taken' } })),
+      { method: 'PUT', path: assets(things)[0]!, body: { parent_id: things.folder } },
+    ],
+  },
+  deleteAsset: addressed('DELETE', assets),
+  downloadAsset: addressed('GET', under(assets, '/download')),
+  getObject: addressed('GET', stored),
+  headObject: addressed('HEAD', stored),
+  putObject: atKeys('PUT', given, 409),
+  deleteObject: atKeys('DELETE', stored, 204),
+  listCollections: common('only an administrator may, and is told of everybody'),
+  putAdminAsset: common('only an administrator may, and under keys of its own'),
+  uploadTemporaryAsset: {
+    kind: 'own',
+    ask: () => [{ method: 'POST', path: '/api/sdk/v1/assets/temporary', form: fileForm('of a stranger') }],
+  },
+
+  getCapabilities: common('what the server can do is the same for everybody'),
+  listWorkflowSummaries: listed('/api/sdk/v1/workflows', '/api/sdk/v1/workflows?limit=1'),
+  getWorkflowInterfaces: {
+    kind: 'addressed',
+    gathered: true,
+    ask: (things) =>
+      [things.workflow, things.shared_workflow].map((id) => ({
+        method: 'POST',
+        path: '/api/sdk/v1/workflow-interfaces',
+        body: { ids: [id] },
+      })),
+  },
+  listNodeTypes: common(BUNDLED),
+  listModelCatalog: common('the models are those of the providers, which are the same for all who have their keys'),
+
+  listModels: listed('/v1/models'),
+  retrieveModel: addressed('GET', ({ workflow, shared_workflow }) =>
+    [workflow, shared_workflow].map((id) => `/v1/models/workflow/${id}`),
+  ),
+  createChatCompletion: {
+    kind: 'addressed',
+    ask: (things) =>
+      [things.workflow, things.shared_workflow].map((id) => ({
+        method: 'POST',
+        path: '/v1/chat/completions',
+        body: { model: `workflow/${id}`, messages: [{ role: 'user', content: 'hello' }] },
+      })),
+  },
+  createEmbedding: common('it makes vectors of what it is sent, and knows of nothing else'),
+  listProviderModels: listed('/api/models', '/api/models?provider=workflow', '/api/models?q=workflow&task=chat'),
+
+  submitJob: {
+    kind: 'addressed',
+    ask: (things) => submissionsOf(things).map((body) => ({ method: 'POST', path: '/api/sdk/v1/jobs', body })),
+  },
+  getJobSnapshot: addressed('GET', sdkJobs),
+  requestJobCancellation: addressed('POST', under(sdkJobs, '/cancel')),
+
+  listThreads: listed('/api/threads', '/api/threads?q=owner', '/api/threads?limit=1'),
+  createThread: own('POST', () => '/api/threads', { title: 'Of the owner' }),
+  getThread: addressed('GET', thread),
+  updateThread: addressed('PUT', thread, { title: 'Taken' }),
+  deleteThread: addressed('DELETE', thread),
+  listMessages: addressed('GET', (things) => `${thread(things)}/messages`),
+  createMessage: addressed('POST', (things) => `${thread(things)}/messages`, { content: 'of a stranger' }),
 
   listTokens: listed('/api/tokens'),
   createToken: own('POST', () => '/api/tokens', { name: 'Of the owner' }),

@@ -1,5 +1,6 @@
 // Everything that the database holds of one owner, as text: what a stranger did to it shows as a difference. The tables are those of the
-// schema itself, told apart by their columns; one that fits nowhere must be named as nobody's.
+// schema itself, told apart by their columns; one that fits nowhere must be named as nobody's. Indexes for searching, which SQLite has as tables
+// too, hold nothing but what other tables do.
 import type { Scope } from '../../../src/db/scope.ts'
 import type { Statement } from '../../../src/db/statement.ts'
 import type { Store, Tx } from '../../../src/db/store.ts'
@@ -14,6 +15,8 @@ const WAYS: readonly [columns: readonly string[], condition: string][] = [
   [['user_id', 'workspace_id'], MINE],
   [['user_id', 'workspace'], `user_id = ? and workspace = ifnull(?, '')`],
   [['job_key'], `job_key in (select key from job where ${MINE})`],
+  [['thread_key'], `thread_key in (select key from thread where ${MINE})`],
+  [['index_key'], `index_key in (select key from vector_index where user_id = ? and workspace = ifnull(?, ''))`],
   [['workflow_id'], `workflow_id in (select id from workflow where ${MINE})`],
 ]
 
@@ -26,7 +29,8 @@ export function rowsOf(store: Store, { user_id, workspace_id }: Scope): string {
 }
 
 function queriesOf(tx: Tx): string[] {
-  const tables = tx.all(query(`select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'`), [])
+  const own = `select name from pragma_table_list where schema = 'main' and type = 'table' and name not like 'sqlite_%'`
+  const tables = tx.all(query(own), [])
   return tables
     .map(({ name }) => String(name))
     .filter((name) => !NOBODYS.includes(name))

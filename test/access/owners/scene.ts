@@ -1,7 +1,7 @@
 // One server with an identity provider, an owner who has one of everything, and strangers: somebody else in the same workspace, and
 // the same user in another one.
 import { randomUUID } from 'node:crypto'
-import type { CreatedToken, JobSnapshot, Workflow } from '../../../generated/types.ts'
+import type { Asset, CreatedToken, JobSnapshot, StoredObject, Thread, Workflow } from '../../../generated/types.ts'
 import type { Scope } from '../../../src/db/scope.ts'
 import { graph, node } from '../../engine/kit.ts'
 import { call } from '../../helpers/http.ts'
@@ -9,6 +9,7 @@ import { type IdentityProvider, startIdentityProvider } from '../../helpers/iden
 import { startServer, type TestServer, until } from '../../helpers/server.ts'
 import { greeting } from '../../http/kit.ts'
 import { stored } from '../../http/storage-kit.ts'
+import { fieldsForm, given } from '../../http/uploads-kit.ts'
 import { streamed } from '../../sockets/kit.ts'
 
 /** Somebody who calls, with a credential. */
@@ -26,9 +27,20 @@ export interface Things {
   readonly suspended_job: string
   /** A job that runs and takes values. */
   readonly living_job: string
+  /** A file, which lies at the top level. */
+  readonly asset: string
+  /** Where its bytes are read. */
   readonly key: string
+  /** With nothing in it. */
+  readonly folder: string
+  /** Of a temporary file. */
+  readonly temporary_key: string
+  /** Of what was put under a key of the owner's choice. */
+  readonly object_key: string
   readonly token: string
   readonly secret: string
+  /** With a message. */
+  readonly thread: string
 }
 
 export interface Scene extends AsyncDisposable {
@@ -56,7 +68,10 @@ const OWNER: Scope = { user_id: 'owner', workspace_id: 'workspace-of-both' }
 /** `look` is asked once, before the owner has anything. */
 export async function startScene(look: (server: TestServer, caller: Caller) => Promise<string>): Promise<Scene> {
   const idp = await startIdentityProvider()
-  const server = await startServer({ environment: idp.environment })
+  const server = await startServer({ environment: { ...idp.environment, SVC_ENABLE_SDK_LIFECYCLE_PREVIEW: '1' } })
+  // What is compared are the statements of requests: nothing is to be swept, or looked at, meanwhile.
+  await server.context.retention[Symbol.asyncDispose]()
+  await server.context.previews[Symbol.asyncDispose]()
   const caller = (scope: Scope) => callerOf(idp, scope)
   const empty = await look(server, await caller({ user_id: 'first', workspace_id: 'of-the-first' }))
   const owner = await caller(OWNER)
@@ -100,6 +115,7 @@ function elsewhere(text: string): string {
 
 async function everything(server: TestServer, owner: Caller): Promise<Things> {
   const { headers } = owner
+  const form = fieldsForm({ name: 'Of the owner', content_type: 'folder' })
   const ask = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
     const answer = await call<T>(server, method, path, { headers, body })
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.text}`)
@@ -109,16 +125,31 @@ async function everything(server: TestServer, owner: Caller): Promise<Things> {
   const shared = await ask<Workflow>('POST', '/api/workflows', greeting({ name: 'Shared' }))
   await ask('POST', `/api/workflows/${shared.id}/share`)
   const asset = await stored(server, 'of the owner', { scope: owner, name: 'note.txt', content_type: 'text/plain' })
+  const folder = await call<Asset>(server, 'POST', '/api/assets', {
+    headers: { ...headers, ...form.headers },
+    raw: form.raw,
+  })
+  const uploaded = await server.context.temporary.put(owner, given('of the owner as well', { name: 'note.txt' }))
+  const object = await call<StoredObject>(server, 'PUT', '/api/storage/owner/kept/note.txt', { headers, raw: 'put' })
   const token = await ask<CreatedToken>('POST', '/api/tokens', { name: 'Of the owner' })
-  await ask('PUT', '/api/settings', { values: { 'jobs.timeout_seconds': 77 } })
   await ask('PUT', `/api/secrets/${OWNERS_SECRET}`, { value: 'the secret of the owner' })
+  const thread = await ask<Thread>('POST', '/api/threads', { title: 'Of the owner' })
+  await ask('POST', `/api/threads/${thread.id}/messages`, { content: 'said by the owner' })
+  const made = await jobs(server, owner, ask)
+  // After the jobs: a job with a time limit would end of itself, and be looked at now and then until it does.
+  await ask('PUT', '/api/settings', { values: { 'jobs.timeout_seconds': 77 } })
   return {
     workflow: workflow.id,
     shared_workflow: shared.id,
-    ...(await jobs(server, owner, ask)),
+    ...made,
+    asset: asset.id,
     key: asset.storage_key,
+    folder: folder.body.id,
+    temporary_key: uploaded.storage_key,
+    object_key: object.body.key,
     token: token.id,
     secret: OWNERS_SECRET,
+    thread: thread.id,
   }
 }
 

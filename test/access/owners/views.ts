@@ -7,8 +7,9 @@ import { type Asked, OPERATIONS } from './operations.ts'
 import type { Caller, Scene, Things } from './scene.ts'
 
 /** What a caller is told by one request, without what differs from one answer to the next. */
-export async function told(scene: Scene, caller: Caller, { method, path, body }: Asked): Promise<string> {
-  const answer = await call(scene.server, method, path, { body, headers: caller.headers })
+export async function told(scene: Scene, caller: Caller, { method, path, body, form }: Asked): Promise<string> {
+  const sent = { ...caller.headers, ...form?.headers }
+  const answer = await call(scene.server, method, path, { body, raw: form?.raw, headers: sent })
   const { date: _date, 'x-request-id': _id, ...headers } = answer.headers
   return nameless(scene, JSON.stringify([answer.status, answer.text, headers]))
 }

@@ -1,0 +1,309 @@
+// How the content of assets is looked at: in which order, how often, and what is left when the work is broken off.
+import assert from 'node:assert/strict'
+import { rmSync, truncateSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import Database from 'better-sqlite3'
+import { foundOf, metadataOf, ownMetadata, withOwn } from '../../src/assets/metadata.ts'
+import { Previews } from '../../src/assets/previews.ts'
+import { insertAsset } from '../../src/db/assets.ts'
+import { keepSeen, seenTwin, unseenAssets } from '../../src/db/previews.ts'
+import type { Tx } from '../../src/db/store.ts'
+import type { MediaAccess, MediaTask } from '../../src/engine/services.ts'
+import { createLog } from '../../src/log.ts'
+import { createMedia } from '../../src/media/media.ts'
+import { keptLog } from '../helpers/kept-log.ts'
+import { PATIENCE_MS } from '../helpers/patience.ts'
+import { startServer, temporaryFolder, until } from '../helpers/server.ts'
+import { ADA, about, bytesOf, HOUR, type Kit, openKit } from './kit.ts'
+import { flag } from './pictures.ts'
+
+const real = createMedia({ processes: 1 })
+after(() => real[Symbol.asyncDispose]())
+
+/** Media whose work waits until it is let go, and that knows what it was asked. */
+class Gate implements MediaAccess {
+  readonly asked: MediaTask[] = []
+  #open = Promise.withResolvers<void>()
+
+  async run(task: MediaTask) {
+    this.asked.push(task)
+    const stopped = new Promise((_, reject) => task.signal.addEventListener('abort', () => reject(task.signal.reason)))
+    stopped.catch(() => {})
+    await Promise.race([this.#open.promise, stopped])
+    return real.run(task)
+  }
+
+  open(): void {
+    this.#open.resolve()
+  }
+}
+
+function previewsOf({ db: { store }, contents }: Kit, media: MediaAccess, log = createLog('silent')): Previews {
+  const previews = new Previews({ store, contents, media, log })
+  previews.start()
+  return previews
+}
+
+/** Pictures that are all different. */
+const pictures = (count: number): Promise<Buffer[]> =>
+  Promise.all(
+    Array.from({ length: count }, (_, at) =>
+      flag(20 + at, 10)
+        .png()
+        .toBuffer(),
+    ),
+  )
+
+async function kept({ db, assets }: Kit, bytes: Uint8Array, metadata = '{}') {
+  const { row } = assets.prepare(ADA, bytes, about())
+  await db.store.write((tx) => insertAsset(tx, { ...row, metadata }))
+  return row
+}
+
+const rowOf = (kit: Kit, id: string) => kit.assets.findById(ADA, id)!
+
+async function sweepAll(kit: Kit): Promise<void> {
+  kit.platform.ms += 2 * HOUR
+  while (!(await kit.contents.sweepUnreferenced(100)).ended);
+}
+
+describe('the order of work', () => {
+  test('one thing is looked at after the other, first what somebody waits for', async () => {
+    await using kit = await openKit()
+    const files = await pictures(4)
+    const rows = await Promise.all(files.map((file) => kept(kit, file)))
+    const gate = new Gate()
+    await using previews = previewsOf(kit, gate)
+    await until('the first look', () => gate.asked.length === 1)
+    const waiting = previews.soon(rows[3]!.id, PATIENCE_MS)
+    gate.open()
+    await waiting
+    assert.notEqual(rowOf(kit, rows[3]!.id).thumb_key, null)
+    await until('a look at all', () => rows.every(({ id }) => rowOf(kit, id).previewed === 1))
+    const order = gate.asked.map(({ files: [file] }) => files.findIndex((one) => one.equals(file!)))
+    assert.deepEqual(order, [0, 3, 1, 2])
+  })
+
+  test('who waits, waits no longer than wished', async () => {
+    await using kit = await openKit()
+    const [file] = await pictures(1)
+    const { id } = await kept(kit, file!)
+    await using previews = previewsOf(kit, new Gate())
+    await previews.soon(id, 20)
+    assert.equal(rowOf(kit, id).previewed, 0)
+  })
+
+  test('who waits is let go at the end, for what there is not, and for what was seen', async () => {
+    await using kit = await openKit()
+    const [file] = await pictures(1)
+    const { id } = await kept(kit, file!)
+    const previews = previewsOf(kit, new Gate())
+    const waiting = previews.soon(id, PATIENCE_MS)
+    await previews[Symbol.asyncDispose]()
+    await waiting
+    await previews.soon(id, PATIENCE_MS)
+    await using others = previewsOf(kit, real)
+    for (const one of [id, id, 'asset_none']) await others.soon(one, PATIENCE_MS)
+    assert.equal(rowOf(kit, id).previewed, 1)
+  })
+
+  test('what others wrote without a word is found, and what there is nothing to see of is passed over', async () => {
+    await using kit = await openKit()
+    const texts = await Promise.all(
+      Array.from({ length: 230 }, (_, at) => kept(kit, bytesOf(`text ${at}`)).then(({ id }) => id)),
+    )
+    const { store } = kit.db
+    await store.write((tx) => {
+      for (const id of texts) keepSeen(tx, id, { thumb_key: null, metadata: '{}' })
+    })
+    const unseen = texts.map((id) => ({
+      ...rowOf(kit, id),
+      id: `again_${id}`,
+      storage_key: `ada/again_${id}`,
+      previewed: 0,
+    }))
+    await store.write((tx) => {
+      for (const row of unseen) insertAsset(tx, row)
+    })
+    const [file] = await pictures(1)
+    const { id } = await kept(kit, file!)
+    await using _previews = previewsOf(kit, real)
+    await until('a look', () => rowOf(kit, id).previewed === 1)
+    assert.deepEqual(
+      unseen.filter((row) => rowOf(kit, row.id).previewed === 0),
+      [],
+    )
+  })
+})
+
+test('what is left is found by an index, and so is content that was seen before', async () => {
+  await using kit = await openKit()
+  const db = new Database(kit.db.path)
+  const plan = (sql: string) =>
+    (db.prepare(`explain query plan ${sql}`).all() as { detail: string }[]).map(({ detail }) => detail).join('; ')
+  const row = { key: 1, id: 'a', user_id: 'a', content_type: 'image/png', content_key: 'k', size: 1 }
+  const asked: string[] = []
+  const tx = { all: ({ sql }: { sql: string }) => asked.push(sql), get: ({ sql }: { sql: string }) => asked.push(sql) }
+  unseenAssets(tx as unknown as Tx, 0, 1)
+  seenTwin(tx as unknown as Tx, row)
+  const plans = asked.map((sql) => plan(sql.replaceAll('?', '1')))
+  db.close()
+  assert.deepEqual(plans, [
+    'SEARCH asset USING INDEX asset_to_preview (key>?)',
+    'SEARCH asset USING INDEX asset_by_content (content_key=?)',
+  ])
+})
+
+describe('content that was seen before', () => {
+  test('is looked at once, and its picture goes with the last asset that has it', async () => {
+    await using kit = await openKit()
+    const [file] = await pictures(1)
+    const rows = [await kept(kit, file!), await kept(kit, file!, ownMetadata({ title: 'Flag' }))]
+    const gate = new Gate()
+    gate.open()
+    await using previews = previewsOf(kit, gate)
+    for (const { id } of rows) await previews.soon(id, PATIENCE_MS)
+    assert.equal(gate.asked.length, 1)
+    const [first, second] = rows.map(({ id }) => rowOf(kit, id))
+    assert.equal(second!.thumb_key, first!.thumb_key)
+    assert.deepEqual(foundOf(second!.metadata), foundOf(first!.metadata))
+    assert.deepEqual(metadataOf(second!.metadata), { width: 20, height: 10, title: 'Flag' })
+    kit.platform.ms += 2 * HOUR
+    await kit.assets.remove(ADA, first!.storage_key)
+    assert.equal(kit.files().kept.length, 2)
+    await kit.assets.remove(ADA, second!.storage_key)
+    assert.deepEqual(kit.files(), { kept: [], incoming: [] })
+  })
+})
+
+describe('what comes in between', () => {
+  test('a removal leaves nothing', async () => {
+    await using kit = await openKit()
+    const [file] = await pictures(1)
+    const { id, storage_key } = await kept(kit, file!)
+    const gate = new Gate()
+    await using previews = previewsOf(kit, gate)
+    const waiting = previews.soon(id, PATIENCE_MS)
+    await until('the look', () => gate.asked.length === 1)
+    await kit.assets.remove(ADA, storage_key)
+    gate.open()
+    await waiting
+    assert.equal(kit.assets.findById(ADA, id), null)
+    await sweepAll(kit)
+    assert.deepEqual(kit.files(), { kept: [], incoming: [] })
+  })
+
+  test('an owner is not overruled', async () => {
+    await using kit = await openKit()
+    const [file] = await pictures(1)
+    const row = await kept(kit, file!, ownMetadata({ title: 'Old' }))
+    const gate = new Gate()
+    await using previews = previewsOf(kit, gate)
+    const waiting = previews.soon(row.id, PATIENCE_MS)
+    await until('the look', () => gate.asked.length === 1)
+    const metadata = withOwn(rowOf(kit, row.id).metadata, { title: 'New', height: 'high' })
+    const db = new Database(kit.db.path)
+    db.prepare('update asset set metadata = ?').run(metadata)
+    db.close()
+    gate.open()
+    await waiting
+    assert.deepEqual(metadataOf(rowOf(kit, row.id).metadata), { title: 'New', width: 20, height: 'high' })
+  })
+
+  test('the end of the server leaves the rest to the next one', async () => {
+    await using kit = await openKit()
+    const rows = await Promise.all((await pictures(3)).map((file) => kept(kit, file)))
+    const gate = new Gate()
+    const first = previewsOf(kit, gate)
+    await until('the look', () => gate.asked.length === 1)
+    await first[Symbol.asyncDispose]()
+    assert.deepEqual(
+      rows.map(({ id }) => rowOf(kit, id).previewed),
+      [0, 0, 0],
+    )
+    await using _second = previewsOf(kit, real)
+    await until('all looks', () => rows.every(({ id }) => rowOf(kit, id).thumb_key !== null))
+    assert.equal(kit.files().kept.length, 6)
+  })
+
+  test('a restart of a real server goes on', async () => {
+    const data_dir = temporaryFolder()
+    try {
+      const files = await pictures(5)
+      const ids: string[] = []
+      {
+        await using server = await startServer({ data_dir })
+        const { assets, store } = server.context
+        for (const file of files) {
+          const prepared = assets.prepare({ user_id: '1', workspace_id: null }, file, about())
+          await store.write((tx) => assets.insert(tx, prepared))
+          ids.push(prepared.row.id)
+        }
+      }
+      await using server = await startServer({ data_dir })
+      const { assets } = server.context
+      const row = (id: string) => assets.findById({ user_id: '1', workspace_id: null }, id)
+      await until('all pictures', () => ids.every((id) => row(id)?.thumb_key))
+    } finally {
+      rmSync(data_dir, { recursive: true, force: true })
+    }
+  })
+})
+
+describe('a failure', () => {
+  const script = new URL('../media/faulty-process.ts', import.meta.url)
+
+  for (const [task, tries] of [
+    ['faulty.exit', 2],
+    ['faulty.throw', 2],
+    ['faulty.refuse', 1],
+    ['faulty.wait', 1],
+  ] as const)
+    test(`such as ${task} is tried ${tries === 1 ? 'once' : 'twice'}, and the next asset is looked at`, async () => {
+      await using kit = await openKit()
+      const files = await pictures(2)
+      const [bad, good] = await Promise.all(files.map((file) => kept(kit, file)))
+      await using faulty = createMedia({ script, processes: 1 })
+      let tried = 0
+      const run = (asked: MediaTask) => {
+        if (!files[0]!.equals(asked.files[0]!)) return real.run(asked)
+        tried++
+        return faulty.run({ ...asked, task, time_limit_ms: 1_500 })
+      }
+      await using _previews = previewsOf(kit, { run })
+      await until('both looks', () => [bad, good].every((row) => rowOf(kit, row!.id).previewed === 1))
+      assert.equal(tried, tries)
+      assert.deepEqual([rowOf(kit, bad!.id).thumb_key, rowOf(kit, bad!.id).metadata], [null, '{}'])
+      assert.notEqual(rowOf(kit, good!.id).thumb_key, null)
+    })
+
+  test('of the first try alone is none', async () => {
+    await using kit = await openKit()
+    const [file] = await pictures(1)
+    const { id } = await kept(kit, file!)
+    await using faulty = createMedia({ script, processes: 1 })
+    let tried = 0
+    const run = (asked: MediaTask) => (++tried === 1 ? faulty.run({ ...asked, task: 'faulty.exit' }) : real.run(asked))
+    await using previews = previewsOf(kit, { run })
+    await previews.soon(id, PATIENCE_MS)
+    assert.notEqual(rowOf(kit, id).thumb_key, null)
+  })
+
+  test('of the store is told to the log, and others are looked at', async () => {
+    await using kit = await openKit()
+    const [missing, bad, good] = await Promise.all((await pictures(3)).map((file) => kept(kit, file)))
+    const pathOf = (row: typeof bad) => join(kit.root, 'objects', ...row!.content_key.split('/'))
+    rmSync(pathOf(missing))
+    truncateSync(pathOf(bad), 5)
+    const { log, lines } = keptLog()
+    await using previews = previewsOf(kit, real, log)
+    await previews.soon(good!.id, PATIENCE_MS)
+    await previews.soon(bad!.id, PATIENCE_MS)
+    assert.deepEqual(
+      [missing, bad, good].map((row) => rowOf(kit, row!.id).previewed),
+      [1, 0, 1],
+    )
+    assert.match(lines.join(), /an asset could not be looked at/)
+  })
+})

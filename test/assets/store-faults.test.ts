@@ -1,0 +1,523 @@
+// What goes wrong between a server and its bucket: nothing is lost by it, nothing comes back, and nobody reads what is not whole.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
+import fc from 'fast-check'
+import { SpooledStore, type SpoolOptions } from '../../src/assets/spooled-store.ts'
+import type { BucketSettings } from '../../src/config/storage.ts'
+import { ServiceError } from '../../src/errors.ts'
+import { StartError } from '../../src/start-error.ts'
+import { type KeptLog, keptLog } from '../helpers/kept-log.ts'
+import { withMoreTime } from '../helpers/patience.ts'
+import { scaled } from '../helpers/scale.ts'
+import { startServer, temporaryFolder, until } from '../helpers/server.ts'
+import { BUCKET, type BucketServer, CREDENTIALS, type Fault, type Passing, startBucketServer } from './bucket-server.ts'
+import { bytesOf, filesOf, textOf } from './kit.ts'
+
+const MIB = 1024 * 1024
+const NOW = 1_767_225_600_000
+const CUTS: Fault[] = [{ cut_request_at: 1 }, { cut_request_at: 70_000 }, { lose_answer: true }]
+
+let server: BucketServer
+let root: string
+let folder = 0
+let logged: KeptLog
+const opened = new Set<SpooledStore>()
+
+before(async () => {
+  server = await startBucketServer()
+})
+after(() => server[Symbol.asyncDispose]())
+beforeEach(() => {
+  root = temporaryFolder()
+  folder += 1
+  logged = keptLog()
+})
+afterEach(async () => {
+  server.fault = () => null
+  for (const store of opened) await store[Symbol.asyncDispose]()
+  opened.clear()
+  rmSync(root, { recursive: true })
+})
+
+async function openStore(more: Partial<SpoolOptions> = {}, settings: BucketSettings = server.settings) {
+  const times = { retry_ms: 2, pause_ms: 1, close_ms: 50, ...more.times }
+  const sizes = { whole_bytes: 6 * MIB, part_bytes: 5 * MIB }
+  const options = { folder: nameOfFolder(), now: () => NOW, log: logged.log, sizes, ...more, times }
+  const store = await SpooledStore.open(root, settings, options)
+  opened.add(store)
+  return store
+}
+
+async function close(store: SpooledStore): Promise<void> {
+  opened.delete(store)
+  await store[Symbol.asyncDispose]()
+}
+
+function nameOfFolder(): string {
+  return `faults-${folder}`
+}
+
+/** Messages of a level, as pino counts them. */
+function told(level: number): string[] {
+  const entries = logged.lines.map((line) => JSON.parse(line) as { level: number; msg: string })
+  return entries.filter((entry) => entry.level === level).map(({ msg }) => msg)
+}
+
+function settled(store: SpooledStore): Promise<unknown> {
+  return until('nothing to be under way', () => store.pending === 0)
+}
+
+/** Nothing is left here, so that what is read comes out of the bucket. */
+async function movedAway(store: SpooledStore): Promise<void> {
+  await settled(store)
+  assert.deepEqual(filesOf(join(root, 'objects')), [])
+  assert.deepEqual(filesOf(join(root, 'incoming')), [])
+  assert.deepEqual(filesOf(join(root, 'removals')), [])
+}
+
+async function readWhole(store: SpooledStore, key: string, length: number): Promise<Buffer | null> {
+  const stream = await store.get(key, { start: 0, length })
+  if (stream === null) return null
+  const chunks: Uint8Array[] = []
+  for await (const chunk of stream) chunks.push(chunk as Uint8Array)
+  return Buffer.concat(chunks)
+}
+
+/** Gives each of `faults` once, to the next requests that `fits` names. */
+function inTurn(faults: readonly Fault[], fits: (passing: Passing) => boolean): { left: Fault[] } {
+  const turn = { left: [...faults] }
+  server.fault = (passing) => (fits(passing) ? (turn.left.shift() ?? null) : null)
+  return turn
+}
+
+const isPut = ({ method }: Passing) => method === 'PUT'
+const isGet = ({ method, name }: Passing) => method === 'GET' && name !== ''
+const unavailable = (error: unknown) => error instanceof ServiceError && error.code === 'SERVICE_UNAVAILABLE'
+const pattern = (length: number, seed = 31) => new Uint8Array(length).map((_, i) => (i * seed) % 251)
+
+describe('an upload', () => {
+  const faults: [string, Fault[]][] = [
+    ['a storage that is in trouble', [500, 502, 503].map((status) => ({ answer: { status, code: 'InternalError' } }))],
+    [
+      'a storage that wants less',
+      [{ answer: { status: 503, code: 'SlowDown' } }, { answer: { status: 429, code: 'x' } }],
+    ],
+    ['a line that is cut', CUTS],
+    ['a byte that changes on the way, which the storage refuses', [{ corrupt_request: 'seen' }]],
+    [
+      'a byte that changes on the way, which the storage takes',
+      [{ corrupt_request: 'unseen' }, { corrupt_request: 'unseen' }],
+    ],
+    ['credentials that are refused for a while', [{ answer: { status: 403, code: 'ExpiredToken' } }]],
+  ]
+  for (const [what, list] of faults) {
+    test(`outlives ${what}`, async () => {
+      const store = await openStore()
+      const turn = inTurn(list, isPut)
+      const bytes = pattern(200_000)
+      await store.put('k', bytes)
+      while (turn.left.length > 0 || store.pending > 0) {
+        // Whoever reads meanwhile gets the right bytes.
+        assert.ok((await readWhole(store, 'k', bytes.length))?.equals(bytes))
+        await new Promise((resolve) => setTimeout(resolve, 2))
+      }
+      await movedAway(store)
+      assert.ok((await readWhole(store, 'k', bytes.length))?.equals(bytes))
+    })
+  }
+
+  test('is not believed before the storage says what it has', async () => {
+    const store = await openStore()
+    const isHead = ({ method }: Passing) => method === 'HEAD'
+    const turn = inTurn(
+      [{ answer: { status: 404, code: 'x' } }, { lose_answer: true }, { lose_answer: true }, { lose_answer: true }],
+      isHead,
+    )
+    await store.put('k', bytesOf('kept'))
+    await until('the faults to be over', () => turn.left.length === 0)
+    await movedAway(store)
+    assert.equal(await textOf(await store.get('k', { start: 0, length: 4 })), 'kept')
+  })
+
+  test('of a large object goes on by its parts, and leaves none behind', async () => {
+    const store = await openStore()
+    const bytes = pattern(11 * MIB + 5)
+    const isPart = ({ query }: Passing) => query.has('partNumber')
+    const turn = inTurn(
+      [{ answer: { status: 500, code: 'x' } }, { cut_request_at: MIB }, { corrupt_request: 'seen' }],
+      isPart,
+    )
+    await store.put('large', bytes)
+    await until('the faults to be over', () => turn.left.length === 0)
+    await movedAway(store)
+    assert.equal(server.open_uploads.size, 0)
+    const begun = server.passed.filter(({ query, name }) => query.has('uploads') && name.includes(nameOfFolder()))
+    assert.equal(begun.length, 1)
+    assert.ok((await readWhole(store, 'large', bytes.length))?.equals(bytes))
+  })
+
+  test('of a large object begins anew where it fails as a whole, and frees what was there', async () => {
+    const store = await openStore()
+    const bytes = pattern(6 * MIB + 1)
+    const isComplete = ({ method, query }: Passing) => method === 'POST' && query.has('uploadId')
+    const turn = inTurn([{ answer: { status: 500, code: 'x' } }, { lose_answer: true }], isComplete)
+    await store.put('large', bytes)
+    await until('the faults to be over', () => turn.left.length === 0)
+    await movedAway(store)
+    assert.equal(server.open_uploads.size, 0)
+    assert.ok((await readWhole(store, 'large', bytes.length))?.equals(bytes))
+  })
+
+  test('that a dead process began in parts is aborted at the next start', async () => {
+    const isComplete = ({ method, query }: Passing) => method === 'POST' && query.has('uploadId')
+    server.fault = (passing) => (isComplete(passing) ? { never: true } : null)
+    const store = await openStore()
+    await store.put('large', pattern(6 * MIB + 1))
+    await until('its parts to be there', () =>
+      server.passed.some((p) => isComplete(p) && p.name.includes(nameOfFolder())),
+    )
+    server.fault = ({ method }) => (method === 'DELETE' ? { answer: { status: 500, code: 'x' } } : null)
+    await close(store)
+    assert.equal(server.open_uploads.size, 1)
+    server.fault = () => null
+    const next = await openStore()
+    assert.equal(server.open_uploads.size, 0)
+    await movedAway(next)
+    assert.equal((await next.stat('large'))?.size, 6 * MIB + 1)
+  })
+
+  test('that one object alone makes fail does not keep the others', async () => {
+    const store = await openStore()
+    server.fault = ({ method, name }) =>
+      method === 'PUT' && name.endsWith('bad') ? { answer: { status: 400, code: 'EntityTooLarge' } } : null
+    for (const key of ['bad', 'k/1', 'k/2', 'k/3', 'k/4', 'k/5']) await store.put(key, bytesOf(key))
+    await until('the others to be there', () => filesOf(join(root, 'objects')).join() === 'bad')
+    assert.equal(await textOf(await store.get('bad', { start: 0, length: 3 })), 'bad')
+    assert.equal(told(50).length, 1)
+    server.fault = () => null
+    await movedAway(store)
+  })
+})
+
+describe('a read', () => {
+  test('is taken up where the line was cut, as often as it goes on', async () => {
+    const store = await openStore()
+    const bytes = pattern(700_000)
+    await store.put('k', bytes)
+    await movedAway(store)
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: 1, max: 200_000 }), { maxLength: 6 }),
+        fc.nat(300_000),
+        async (cuts, start) => {
+          inTurn(
+            cuts.map((cut_answer_at) => ({ cut_answer_at })),
+            isGet,
+          )
+          const stream = await store.get('k', { start, length: bytes.length - start })
+          const chunks: Uint8Array[] = []
+          for await (const chunk of stream!) chunks.push(chunk as Uint8Array)
+          assert.ok(Buffer.concat(chunks).equals(bytes.subarray(start)))
+        },
+      ),
+      { numRuns: scaled(10) },
+    )
+  })
+
+  test('ends with an error where there is no more to be had, never early', async () => {
+    const store = await openStore()
+    const bytes = pattern(300_000)
+    await store.put('k', bytes)
+    await movedAway(store)
+    const faults: ((request: number) => Fault)[] = [
+      (request) => (request === 1 ? { cut_answer_at: 100_000 } : { cut_answer_at: 0 }),
+      (request) => (request === 1 ? { cut_answer_at: 100_000 } : { answer: { status: 404, code: 'NoSuchKey' } }),
+      (request) => (request === 1 ? { cut_answer_at: 100_000 } : { answer: { status: 503, code: 'SlowDown' } }),
+    ]
+    for (const fault of faults) {
+      let requests = 0
+      server.fault = (passing) => {
+        if (isGet(passing)) requests += 1
+        return isGet(passing) ? fault(requests) : null
+      }
+      const stream = await store.get('k', { start: 0, length: bytes.length })
+      let length = 0
+      await assert.rejects(async () => {
+        for await (const chunk of stream!) length += (chunk as Uint8Array).length
+      })
+      assert.ok(length < bytes.length)
+    }
+  })
+
+  test('of all of an object gives its last bytes only when they are the right ones', async () => {
+    const store = await openStore()
+    const bytes = pattern(300_000)
+    await store.put('k', bytes)
+    await movedAway(store)
+    server.fault = (passing) => (isGet(passing) ? { corrupt_answer: true } : null)
+    let length = 0
+    await assert.rejects(async () => {
+      for await (const chunk of (await store.get('k', { start: 0, length: bytes.length }))!)
+        length += (chunk as Uint8Array).length
+    }, /the bytes of the object k are not those that were put/)
+    assert.ok(length < bytes.length)
+  })
+
+  test('does not mix an object with another that took its place', async () => {
+    const store = await openStore()
+    await store.put('k', pattern(300_000))
+    await movedAway(store)
+    inTurn([{ cut_answer_at: 100_000 }], isGet)
+    const stream = await store.get('k', { start: 0, length: 300_000 })
+    await server.put(`p/${nameOfFolder()}/k`, pattern(300_000, 7))
+    await assert.rejects(async () => {
+      for await (const _chunk of stream!);
+    }, /412/)
+    // One that is shorter, or longer, than it was.
+    await assert.rejects(store.get('k', { start: 0, length: 300_001 }), /too few bytes/)
+    assert.equal((await store.stat('k'))?.size, 300_000)
+  })
+
+  test('waits for a slow storage, and not for one that says nothing', async () => {
+    const store = await openStore({ times: { silence_ms: 400 } })
+    await store.put('k', bytesOf('kept'))
+    await movedAway(store)
+    inTurn([{ late_ms: 30 }], isGet)
+    assert.equal(await textOf(await store.get('k', { start: 0, length: 4 })), 'kept')
+    server.fault = (passing) => (isGet(passing) ? { never: true } : null)
+    await assert.rejects(store.get('k', { start: 0, length: 4 }), unavailable)
+  })
+
+  test('that nobody wants any more is broken off, and a slow reader is waited for', () =>
+    withMoreTime(200, async (silence_ms) => {
+      const store = await openStore({ times: { silence_ms } })
+      const bytes = pattern(5 * MIB)
+      await store.put('k', bytes)
+      await movedAway(store)
+      const left = await store.get('k', { start: 0, length: bytes.length })
+      left!.destroy()
+      const slow = await store.get('k', { start: 0, length: bytes.length })
+      const before = server.passed.length
+      const chunks: Uint8Array[] = []
+      for await (const chunk of slow!) {
+        chunks.push(chunk as Uint8Array)
+        if (chunks.length === 2) await new Promise((resolve) => setTimeout(resolve, 2 * silence_ms))
+      }
+      assert.ok(Buffer.concat(chunks).equals(bytes))
+      assert.equal(server.passed.length, before)
+      await close(store)
+    }))
+})
+
+describe('an outage', () => {
+  test('stops nothing but reads of what is in the bucket alone, is told once, and is made up for', async () => {
+    const store = await openStore()
+    await store.put('far', bytesOf('far'))
+    await store.put('gone/far', bytesOf('far'))
+    await movedAway(store)
+    server.fault = () => ({ answer: { status: 503, code: 'SlowDown' } })
+    for (let i = 0; i < 20; i++) await store.put(`near/${i}`, bytesOf(`near ${i}`))
+    store.putSync('gone/near', bytesOf('near'))
+    assert.equal(await store.delete('gone/near'), true)
+    assert.equal(await store.delete('gone/far'), true)
+    assert.equal(await textOf(await store.get('near/7', { start: 0, length: 6 })), 'near 7')
+    for (const key of ['gone/near', 'gone/far']) {
+      assert.equal(await store.stat(key), null)
+      assert.equal(await store.get(key, { start: 0, length: 3 }), null)
+      assert.equal(await store.delete(key), false)
+    }
+    await assert.rejects(store.stat('far'), unavailable)
+    await assert.rejects(store.get('far', { start: 0, length: 3 }), unavailable)
+    await assert.rejects(store.list(null, 10), unavailable)
+    // Somebody comes and goes meanwhile.
+    await close(store)
+    const before = server.passed.length
+    const next = await openStore()
+    await until('it to have tried', () => server.passed.slice(before).some(({ method }) => method !== 'GET'))
+    assert.equal(await next.stat('gone/far'), null)
+    assert.equal(await textOf(await next.get('near/19', { start: 0, length: 7 })), 'near 19')
+    server.fault = () => null
+    await movedAway(next)
+    assert.deepEqual((await next.list(null, 100)).length, 21)
+    assert.equal(await textOf(await next.get('far', { start: 0, length: 3 })), 'far')
+    assert.equal(told(40).length, 2, told(40).join())
+    assert.equal(told(30).filter((msg) => msg.includes('can be used again')).length, 1)
+    assert.ok(!logged.lines.join().includes(CREDENTIALS.secret_access_key))
+  })
+
+  test('lets what was put since it began outlive a delete of what was there before', async () => {
+    const store = await openStore()
+    await store.put('k', bytesOf('old'))
+    await movedAway(store)
+    server.fault = () => ({ answer: { status: 500, code: 'InternalError' } })
+    assert.equal(await store.delete('k', NOW), true)
+    assert.equal(await store.delete('k'), true)
+    await store.put('k', bytesOf('new'))
+    await close(store)
+    const next = await openStore()
+    assert.equal(await textOf(await next.get('k', { start: 0, length: 3 })), 'new')
+    server.fault = () => null
+    await movedAway(next)
+    assert.equal(await textOf(await next.get('k', { start: 0, length: 3 })), 'new')
+  })
+
+  test('does not remove what was put too late to be removed', async () => {
+    const store = await openStore()
+    await store.put('k', bytesOf('kept'))
+    await movedAway(store)
+    server.fault = () => ({ answer: { status: 500, code: 'InternalError' } })
+    await store.delete('k', NOW)
+    await store.delete('k', NOW - 1)
+    server.fault = () => null
+    // Also while that is remembered.
+    assert.equal(await textOf(await store.get('k', { start: 0, length: 4 })), 'kept')
+    await movedAway(store)
+    assert.deepEqual(await store.stat('k'), { size: 4, put_at: NOW })
+  })
+
+  test('does not keep the service from closing, nor from starting', async () => {
+    const nobody = { ...server.settings, endpoint: 'http://127.0.0.1:1' }
+    const store = await openStore({}, nobody)
+    await store.put('k', bytesOf('kept'))
+    await close(store)
+    server.fault = (passing) => (isPut(passing) ? { never: true } : null)
+    const hanging = await openStore()
+    await until('an upload to hang', () => server.passed.some((p) => isPut(p) && p.name.includes(nameOfFolder())))
+    await close(hanging)
+    assert.deepEqual(filesOf(join(root, 'objects')), ['k'])
+    server.fault = () => null
+    const last = await openStore()
+    await movedAway(last)
+    assert.equal(await textOf(await last.get('k', { start: 0, length: 4 })), 'kept')
+  })
+})
+
+test('where this machine has no room, nothing has changed', async () => {
+  const store = await openStore()
+  await store.put('k', bytesOf('old'))
+  await movedAway(store)
+  renameSync(join(root, 'incoming'), join(root, 'away'))
+  await assert.rejects(store.put('k', bytesOf('new')))
+  assert.throws(() => store.putSync('k', bytesOf('new'), bytesOf('er')))
+  await assert.rejects(store.receive(bytesOf('new')))
+  mkdirSync(join(root, 'incoming'))
+  rmSync(join(root, 'away'), { recursive: true })
+  assert.equal(await textOf(await store.get('k', { start: 0, length: 3 })), 'old')
+  await store.put('k', bytesOf('new'))
+  await movedAway(store)
+  assert.equal(await textOf(await store.get('k', { start: 0, length: 3 })), 'new')
+})
+
+describe('a start', () => {
+  const refused: [string, Partial<BucketSettings>, RegExp][] = [
+    [
+      'is not there',
+      { bucket: 'missing' },
+      /^the bucket missing at http:\S+ cannot be used: it answered 404 NoSuchBucket; check SVC_STORAGE_URL/,
+    ],
+    [
+      'is somebody else’s',
+      { credentials: { ...CREDENTIALS, secret_access_key: 'hidden' } },
+      /it answered 403 SignatureDoesNotMatch; check/,
+    ],
+    ['is elsewhere', { region: 'eu-other-1' }, /it answered 403 SignatureDoesNotMatch; check/],
+  ]
+  for (const [what, settings, message] of refused) {
+    test(`says in one line that the bucket ${what}`, async () => {
+      await assert.rejects(openStore({}, { ...server.settings, ...settings }), (error) => {
+        assert.ok(error instanceof StartError)
+        assert.match(error.message, message)
+        assert.ok(!/\n|hidden/.test(error.message))
+        return true
+      })
+    })
+  }
+
+  test('takes up what a killed process left, wherever that was', async () => {
+    const script = `
+      const { SpooledStore } = await import(${JSON.stringify(new URL('../../src/assets/spooled-store.ts', import.meta.url).href)})
+      const log = { info() {}, warn() {}, error() {} }
+      const options = { folder: ${JSON.stringify(nameOfFolder())}, now: () => ${NOW}, log, times: { retry_ms: 2 } }
+      const store = await SpooledStore.open(${JSON.stringify(root)}, ${JSON.stringify(server.settings)}, options)
+      for (let i = 0; ; i++) {
+        const key = 'k' + i % 7 + '/' + i
+        await store.put(key, Buffer.from(key.repeat(5000)))
+        process.stdout.write('+' + key + '\\n')
+        if (i % 3 === 2) {
+          await store.delete(key)
+          process.stdout.write('-' + key + '\\n')
+        }
+      }`
+    const kept = new Set<string>()
+    const gone = new Set<string>()
+    for (let round = 0; round < scaled(3); round++) {
+      let requests = 0
+      const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      let said = ''
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        said += text
+      })
+      // At a request of any kind: before it, while it is done, and before its answer is heard.
+      server.fault = ({ method }) => {
+        if (method !== 'GET') requests += 1
+        if (requests < 30 + 11 * round) return null
+        child.kill('SIGKILL')
+        return round % 2 === 0 ? { lose_answer: true } : null
+      }
+      await once(child, 'close')
+      server.fault = () => null
+      for (const line of said.split('\n').slice(0, -1)) {
+        const key = line.slice(1)
+        if (line.startsWith('+')) gone.delete(key)
+        else gone.add(key)
+        kept[line.startsWith('+') ? 'add' : 'delete'](key)
+      }
+    }
+    assert.ok(kept.size > 0 && gone.size > 0)
+    const store = await openStore()
+    for (const settle of [false, true]) {
+      if (settle) await movedAway(store)
+      for (const key of kept) {
+        const text = key.repeat(5_000)
+        assert.equal(await textOf(await store.get(key, { start: 0, length: text.length })), text)
+      }
+      const listed = await store.list(null, 100_000)
+      for (const key of gone) assert.ok(!listed.includes(key), key)
+      for (const key of kept) assert.ok(listed.includes(key), key)
+    }
+  })
+})
+
+test('a server with a bucket serves what is there, and says when it cannot', async () => {
+  const { endpoint, region } = server.settings
+  const environment = {
+    SVC_STORAGE_URL: `s3://${BUCKET}/served?endpoint=${endpoint}&region=${region}`,
+    AWS_ACCESS_KEY_ID: CREDENTIALS.access_key_id,
+    AWS_SECRET_ACCESS_KEY: CREDENTIALS.secret_access_key,
+  }
+  await using running = await startServer({ environment })
+  const body = new FormData()
+  const bytes = pattern(500_000)
+  body.set('file', new Blob([bytes], { type: 'application/octet-stream' }), 'pattern.bin')
+  const made = await fetch(`${running.url}/api/sdk/v1/assets/temporary`, { method: 'POST', body })
+  const { uri } = (await made.json()) as { uri: string }
+  assert.equal(made.status, 201)
+  await until('it to be in the bucket', () => filesOf(join(running.data_dir, 'temporary', 'objects')).length === 0)
+  const whole = await fetch(running.url + uri)
+  assert.ok(Buffer.from(await whole.arrayBuffer()).equals(bytes))
+  const part = await fetch(running.url + uri, { headers: { range: 'bytes=1000-1999' } })
+  assert.equal(part.status, 206)
+  assert.ok(Buffer.from(await part.arrayBuffer()).equals(bytes.subarray(1_000, 2_000)))
+  server.fault = () => ({ answer: { status: 503, code: 'SlowDown' } })
+  const refused = await fetch(running.url + uri)
+  assert.equal(refused.status, 503)
+  assert.ok(!(await refused.text()).includes('SlowDown'))
+  server.fault = () => null
+  assert.equal((await fetch(running.url + uri)).status, 200)
+})

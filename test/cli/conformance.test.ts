@@ -1,0 +1,162 @@
+// `svc conformance server`: arguments, reports in each format, and exit codes.
+import assert from 'node:assert/strict'
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { describe, test } from 'node:test'
+import { conformance } from '../../src/cli/conformance.ts'
+import { CommandError, UsageError } from '../../src/cli/terminal.ts'
+import { reportText } from '../../src/conformance/report.ts'
+import type { Defect } from '../conformance/server/minimal-server/defects.ts'
+import { startMinimal } from '../conformance/server/minimal-server/server.ts'
+import { EXPIRED_JOB, SWEPT_JOB } from '../conformance/server/minimal-server/service.ts'
+import { temporaryFolder } from '../helpers/server.ts'
+
+async function run(args: readonly string[], stop = new AbortController().signal) {
+  let text = ''
+  const output = {
+    write(part: string, done?: () => void) {
+      text += part
+      done?.()
+      return true
+    },
+  }
+  const stdin = new PassThrough()
+  const code = await conformance(['server', ...args], { stdin, stdout: output, stderr: output, environment: {}, stop })
+  return { code, text }
+}
+
+async function judged(defects: readonly Defect[], args: readonly string[]) {
+  await using server = await startMinimal({ defects, token: 'a token' })
+  return await run(['--url', server.url, '--token', 'a token', ...args])
+}
+
+const ONE = ['--only', 'server.capabilities.record']
+
+describe('svc conformance server', () => {
+  test('gives 0 and a line for each requirement where all is well', async () => {
+    const { code, text } = await judged([], ['--only', 'server.capabilities', '--profile', 'lifecycle'])
+    assert.equal(code, 0)
+    assert.match(text, /^pass {2}server\.capabilities\.record$/m)
+    assert.match(text, /: 6 passed, 0 failed, 0 skipped\n$/)
+  })
+
+  test('gives 1, the rule and the evidence where something is broken', async () => {
+    const { code, text } = await judged(['numeric-protocol'], ONE)
+    assert.equal(code, 1)
+    assert.match(text, /^FAIL {2}server\.capabilities\.record\n {6}The capabilities are the contract's record/m)
+    assert.match(text, /^ {8}answer: .*"protocol_version":1,/m)
+    assert.doesNotMatch(text, /a token/)
+  })
+
+  test('says why something could not be judged', async () => {
+    const { code, text } = await judged([], ['--only', 'server.submission.duplicate'])
+    assert.equal(code, 0)
+    assert.match(text, /^skip {2}server\.submission\.duplicate: the server does not claim submitJob$/m)
+  })
+
+  test('judges what it is given: another token, and jobs past their retention', async () => {
+    const options = { token: 'a token', other_token: 'another', preview: true } as const
+    await using server = await startMinimal(options)
+    const only = ['server.access.others-jobs', 'server.states.expired', 'server.events.replay-expired']
+    const args = ['--url', server.url, '--token', 'a token', ...only.flatMap((id) => ['--only', id])]
+    const given = ['--other-token', 'another', '--expired-job', EXPIRED_JOB, '--swept-job', SWEPT_JOB]
+    assert.match((await run([...args, ...given])).text, /: 3 passed, 0 failed, 0 skipped\n$/)
+    assert.match((await run(args)).text, /: 0 passed, 0 failed, 3 skipped\n$/)
+  })
+
+  test('waits for what comes seldom where it may', async () => {
+    const { text } = await judged([], ['--only', 'server.socket.keep-alive', '--patience', '20'])
+    assert.match(text, /^skip {2}server\.socket\.keep-alive: .* would take \d+ more$/m)
+    await assert.rejects(run(['--url', 'http://127.0.0.1:9', '--patience', 'x']), /--patience takes seconds/)
+  })
+
+  test('writes JSON', async () => {
+    const { text } = await judged(['numeric-protocol'], [...ONE, '--format', 'json'])
+    const { version, suite, summary, requirements } = JSON.parse(text)
+    assert.deepEqual(
+      { version, suite, summary },
+      { version: 1, suite: 'server', summary: { pass: 0, fail: 1, skipped: 0 } },
+    )
+    const [{ id, verdict, rule, source, mutation, evidence }] = requirements
+    assert.deepEqual([id, verdict], ['server.capabilities.record', 'fail'])
+    for (const told of [rule, source, mutation, evidence[0].finding]) assert.ok(told.length > 5)
+  })
+
+  test('writes JUnit into a file', async () => {
+    const folder = temporaryFolder()
+    try {
+      const output = join(folder, 'report.xml')
+      const args = [...ONE, '--only', 'server.submission.etag', '--format', 'junit', '--output', output]
+      const { code, text } = await judged(['numeric-protocol'], args)
+      assert.deepEqual([code, text], [1, ''])
+      const xml = readFileSync(output, 'utf8')
+      assert.match(xml, /<testsuite name="conformance of servers" tests="2" failures="1" errors="0" skipped="1"/)
+      assert.match(
+        xml,
+        /<testcase classname="server\.capabilities" name="record" time="[\d.]+"><failure message="[^"<]+">/,
+      )
+      assert.match(xml, /<skipped message="the server does not claim submitJob"\/>/)
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  test('keeps out of JUnit what XML cannot have', () => {
+    const odd = {
+      id: 'a.b',
+      rule: '<&">\u0000',
+      source: '',
+      verdict: 'fail' as const,
+      reason: '"\u001b',
+      evidence: [],
+      ms: 1,
+    }
+    const xml = reportText({ suite: 'server', url: 'x', profile: 'full', requirements: [odd] }, 'junit')
+    assert.match(xml, /<failure message="&quot;\ufffd">&lt;&amp;&quot;&gt;\ufffd<\/failure>/)
+  })
+
+  test('stops where it is told to', async () => {
+    await using server = await startMinimal({})
+    const { code, text } = await run(['--url', server.url], AbortSignal.abort('SIGINT'))
+    assert.equal(code, 130)
+    assert.match(text, /: 0 passed, 0 failed, 0 skipped\n$/)
+  })
+
+  const WRONG: Readonly<Record<string, [string[], RegExp]>> = {
+    'no address': [[], /--url is missing/],
+    'an address of another kind': [['--url', 'ftp://x'], /--url takes an address with http/],
+    'an unknown format': [['--url', 'http://x', '--format', 'html'], /--format takes text, json, junit/],
+    'an unknown profile': [['--url', 'http://x', '--profile', 'half'], /--profile takes lifecycle, full/],
+    'an unknown requirement': [['--url', 'http://x', '--only', 'server.nothing'], /no requirement "server\.nothing"/],
+    'a time that is none': [['--url', 'http://x', '--timeout', '0'], /--timeout takes seconds/],
+    'something more': [['--url', 'http://x', 'more'], /no place for "more"/],
+  }
+  for (const [name, [args, message]] of Object.entries(WRONG)) {
+    test(`refuses ${name}`, async () => {
+      await assert.rejects(
+        run(args),
+        (error) => error instanceof UsageError && error.code === 2 && message.test(error.message),
+      )
+    })
+  }
+
+  test('gives 2 where nobody answers', async () => {
+    const { url } = await gone()
+    await assert.rejects(run(['--url', url]), (error) => {
+      return error instanceof CommandError && error.code === 2 && error.message.includes(`nobody answers at ${url}`)
+    })
+  })
+
+  test('gives 2 where the report cannot be written', async () => {
+    await using server = await startMinimal({})
+    const args = ['--url', server.url, '--only', 'server.access.public', '--output', '/nowhere/report']
+    await assert.rejects(run(args), (error) => error instanceof CommandError && error.code === 2)
+  })
+})
+
+/** An address where a server was. */
+async function gone(): Promise<{ url: string }> {
+  await using server = await startMinimal({})
+  return { url: `${server.url}/` }
+}

@@ -1,0 +1,145 @@
+// The suite ends whatever the server does: an answer that never ends, one without measure, a socket that is silent, and a judgement that is
+// told to stop in the middle of it.
+import assert from 'node:assert/strict'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { describe, test } from 'node:test'
+import { WebSocketServer } from 'ws'
+import { judgeServer } from '../../../src/conformance/server/suite.ts'
+import { Target } from '../../../src/conformance/server/target.ts'
+import { Stopped, Unreachable } from '../../../src/conformance/server/verdicts.ts'
+import { withMoreTime } from '../../helpers/patience.ts'
+
+const LONG_MS = 600_000
+const NEVER = new AbortController().signal
+
+/** A server of its own that answers as it is told; `asked` rings at the first request that is no document. */
+async function serving(answer: RequestListener, upgrade: 'silent' | 'dripping' = 'silent') {
+  const first = Promise.withResolvers<void>()
+  const server = createServer((request, response) => {
+    answer(request, response)
+    if (!isDocument(request.url)) first.resolve()
+  })
+  const sockets = new WebSocketServer({ noServer: true })
+  server.on('upgrade', (request, socket, head) => {
+    if (upgrade === 'silent')
+      sockets.handleUpgrade(request, socket, head, (ws) => ws.on('message', () => first.resolve()))
+    else dripRefusal(socket)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked: first.promise,
+    async [Symbol.asyncDispose]() {
+      for (const ws of sockets.clients) ws.terminate()
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+function isDocument(path: string | undefined): boolean {
+  return path === '/openapi.json' || path === '/asyncapi.json'
+}
+
+/** A byte at a time, for ever. */
+function drip(response: ServerResponse, type: string, piece: string): void {
+  response.writeHead(200, { 'Content-Type': type })
+  const timer = setInterval(() => response.write(piece), 20)
+  response.on('close', () => clearInterval(timer))
+}
+
+function dripRefusal(socket: Duplex): void {
+  socket.write('HTTP/1.1 401 Unauthorized\r\nContent-Type: text/plain\r\n\r\n')
+  const timer = setInterval(() => socket.write(' '), 20)
+  socket.on('error', () => {})
+  socket.on('close', () => clearInterval(timer))
+}
+
+const dripping: RequestListener = ({ url }, response) => {
+  if (isDocument(url)) response.writeHead(404).end()
+  else drip(response, 'application/json', ' ')
+}
+
+function judging(url: string, only: string, timeout_ms: number, stop: AbortSignal = NEVER) {
+  return judgeServer({ url, token: null, profile: 'full', timeout_ms, only: [only], stop })
+}
+
+describe('an answer that never ends', () => {
+  test('fails what asked for it', async () => {
+    // What comes before it has to come in time.
+    await withMoreTime(200, async (ms) => {
+      await using server = await serving(dripping)
+      const { requirements } = await judging(server.url, 'server.capabilities.record', ms)
+      assert.deepEqual(
+        requirements.map(({ verdict }) => verdict),
+        ['fail'],
+      )
+      assert.match(String(requirements[0]!.reason), new RegExp(`no whole answer within ${ms} ms`))
+    })
+  })
+
+  test('makes a server whose documents are like that none that could be judged', async () => {
+    await using server = await serving((_request, response) => drip(response, 'application/json', ' '))
+    await assert.rejects(judging(server.url, 'server.capabilities.record', 200), Unreachable)
+  })
+
+  test('is no stream of events that could be followed', async () => {
+    await using server = await serving((_request, response) => drip(response, 'text/event-stream', ': still here\n\n'))
+    using target = new Target({ url: server.url, token: null, timeout_ms: 50, stop: NEVER })
+    await assert.rejects(target.events('/events', {}), /no whole answer within 200 ms/)
+  })
+
+  test('is no refusal of an upgrade', async () => {
+    await withMoreTime(200, async (ms) => {
+      await using server = await serving(dripping, 'dripping')
+      const { requirements } = await judging(server.url, 'server.access.refused-upgrade', ms)
+      assert.match(String(requirements[0]!.reason), new RegExp(`no whole refusal within ${ms} ms`))
+    })
+  })
+})
+
+test('an answer without measure is cut off', async () => {
+  await using server = await serving((_request, response) => {
+    response.writeHead(200, { 'Content-Type': 'application/json' })
+    const more = () => {
+      while (!response.destroyed && response.write(Buffer.alloc(1024 * 1024, ' ')));
+    }
+    response.on('drain', more)
+    more()
+  })
+  using target = new Target({ url: server.url, token: null, timeout_ms: LONG_MS, stop: NEVER })
+  await assert.rejects(target.send('GET', '/'), /an answer of more than \d+ bytes/)
+})
+
+describe('a judgement that is stopped', () => {
+  const cases = {
+    'while an answer drips': 'server.capabilities.record',
+    'while a socket is silent': 'server.socket.both-encodings-in',
+  }
+  for (const [name, only] of Object.entries(cases)) {
+    test(`${name} ends at once, and says nothing of what it left`, async () => {
+      await using server = await serving(dripping)
+      const stop = new AbortController()
+      const report = judging(server.url, only, LONG_MS, stop.signal)
+      await server.asked
+      stop.abort('SIGTERM')
+      assert.deepEqual((await report).requirements, [])
+    })
+  }
+
+  test('before it knows what is claimed ends as well', async () => {
+    await using server = await serving((_request, response) => drip(response, 'application/json', ' '))
+    const stop = new AbortController()
+    const report = judging(server.url, 'server.http', LONG_MS, stop.signal)
+    stop.abort('SIGTERM')
+    assert.deepEqual((await report).requirements, [])
+  })
+
+  test('sends nothing any more', async () => {
+    await using server = await serving(dripping)
+    using target = new Target({ url: server.url, token: null, timeout_ms: LONG_MS, stop: AbortSignal.abort() })
+    await assert.rejects(target.send('GET', '/'), Stopped)
+  })
+})

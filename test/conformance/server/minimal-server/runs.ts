@@ -1,0 +1,72 @@
+// Job commands on the socket of the minimal server: runs with live frames, reconnections and cancellations.
+import type { Doc } from './documents.ts'
+import type { Job } from './jobs.ts'
+import { Refusal } from './refusal.ts'
+import type { Service } from './service.ts'
+
+type Send = (frame: Doc) => void
+
+/** The job commands; each is answered by frames. */
+export const JOB_COMMANDS: Readonly<Record<string, (data: Doc, service: Service, send: Send) => void>> = {
+  run_job: ({ job_id, workflow_id, params }, service, send) => {
+    const job = service.run(service.workflow(workflow_id), params ?? {}, job_id)
+    if (!service.has('run-not-acknowledged')) send({ message: 'The job has started.', job_id: job.job_id, workflow_id })
+    tell(job, service, send)
+  },
+  cancel_job: ({ job_id }, service, send) => {
+    send({ message: 'The job is told to stop.', job_id, workflow_id: service.jobs.get(job_id)?.workflow.id ?? null })
+    const job = service.jobs.get(job_id)
+    if (job) job.cancel()
+    else if (!service.has('unknown-cancel-silent')) send(failed(job_id, 'The job does not exist.'))
+  },
+  reconnect_job: ({ job_id }, service, send) => {
+    const job = service.jobs.get(job_id)
+    if (!job) return send(failed(job_id, 'The job does not exist.'))
+    const { status, last_sequence } = job.snapshot
+    send({ type: 'job_resumed', job_id, workflow_id: job.workflow.id, status, last_sequence })
+    if (service.has('reconnect-restarts')) send(update(job, { status: 'running' }))
+    send(terminal(job, service))
+  },
+}
+
+function tell(job: Job, service: Service, send: Send): void {
+  const { has } = service
+  const on = (event: Doc) => {
+    if (event.type === 'job_status' && event.status === 'running') send(update(job, { status: 'running' }))
+    if (event.type === 'job_terminal') {
+      send(terminal(job, service))
+      if (has('terminal-twice')) send(terminal(job, service))
+    }
+  }
+  job.follow(0, on, () => {})
+}
+
+function update({ job_id, workflow }: Job, more: Doc): Doc {
+  return { type: 'job_update', job_id, workflow_id: workflow.id, ...more }
+}
+
+function terminal(job: Job, service: Service): Doc {
+  const { status, result, error } = job.snapshot
+  if (status === 'failed') return update(job, { status, error: error.message })
+  if (status === 'cancelled') return update(job, { status })
+  const named = Object.entries(result.outputs)
+  const outputs = service.has('plain-outputs')
+    ? result.outputs
+    : Object.fromEntries(named.map(([name, value]) => [name, [value]]))
+  return update(job, { status, result: { outputs } })
+}
+
+export function failed(job_id: string, error: string): Doc {
+  return { type: 'job_update', job_id, workflow_id: null, status: 'failed', error }
+}
+
+/** What is answered to data that is not what the schema of a job command says. */
+export function invalid(command: string, data: Doc, details: readonly object[], service: Service): Doc {
+  const job_id = typeof data?.job_id === 'string' ? data.job_id : undefined
+  if (service.has('invalid-command-as-update') && job_id !== undefined) return failed(job_id, 'The data is wrong.')
+  return { error: 'invalid_command', details, command, ...(job_id === undefined ? {} : { job_id }) }
+}
+
+export function refusedRun(error: unknown, { job_id }: Doc): Doc {
+  return failed(job_id ?? 'unknown', error instanceof Refusal ? error.message : 'Something went wrong.')
+}

@@ -1,0 +1,73 @@
+// The folder that a run leaves, a day and two hours later: files that rows name, whole, and no others.
+import { readdirSync } from 'node:fs'
+import { join, relative, sep } from 'node:path'
+import Database from 'better-sqlite3'
+import { systemPlatform } from '../../../src/platform.ts'
+import { startServer } from '../../helpers/server.ts'
+import { databaseOf } from '../census.ts'
+import type { Fault } from '../evidence.ts'
+import { lookAtAssets } from './librarian.ts'
+import { lookAtAll, lookAtUploads } from './looks.ts'
+import type { Shelf } from './shelf.ts'
+
+/** Beyond the day of what is temporary, and the hour in which bytes may wait for their row. */
+const LATER_MS = 26 * 3_600_000
+/** A sweep looks at more of them at once. */
+const SWEPT_AT_ONCE = 100
+
+/** Judges the folder of a server that is gone. It is swept. */
+export async function judgeFolder(data_dir: string, shelf: Shelf): Promise<Fault[]> {
+  const now = () => Date.now() + LATER_MS
+  const platform = { ...systemPlatform(), now, timestamp: () => new Date(now()).toISOString() }
+  await using server = await startServer({ data_dir, platform })
+  const rounds = 2 + Math.ceil(filesBelow(objects(data_dir)).length / SWEPT_AT_ONCE)
+  for (let round = 0; round < rounds; round += 1) await server.context.retention.sweep()
+  await lookAtAll(server.url, shelf, { gone: true })
+  await lookAtAssets(server.url, shelf)
+  await lookAtUploads(server.url, shelf, shelf.uploads, true)
+  return strays(data_dir)
+}
+
+function objects(data_dir: string): string {
+  return join(data_dir, 'storage', 'objects')
+}
+
+/** Files without a row, rows without a file, and what is left of files that are gone or never came to their end. */
+export function strays(data_dir: string): Fault[] {
+  const files = filesBelow(objects(data_dir))
+  const named = namedContents(data_dir)
+  const left = ['storage/incoming', 'temporary'].flatMap((name) =>
+    filesBelow(join(data_dir, name)).map((path) => `${name}/${path}`),
+  )
+  const told = (kind: Fault['kind'], what: string): Fault => ({ kind, job_id: null, what })
+  return [
+    ...files.filter((key) => !named.has(key)).map((key) => told('contradiction', `no row names the file ${key}`)),
+    ...[...named]
+      .filter((key) => !files.includes(key))
+      .map((key) => told('loss', `the file ${key} of a row is missing`)),
+    ...left.map((path) => told('contradiction', `the file ${path} was left`)),
+  ]
+}
+
+function namedContents(data_dir: string): Set<string> {
+  const db = new Database(databaseOf(data_dir), { readonly: true })
+  try {
+    const keys = `select content_key from object union select content_key from asset union select thumb_key from asset`
+    const rows = db.prepare(keys).pluck().all() as (string | null)[]
+    return new Set(rows.filter((key) => key !== null))
+  } finally {
+    db.close()
+  }
+}
+
+/** Paths with slashes, from the folder on; none where there is no folder. */
+function filesBelow(folder: string): string[] {
+  try {
+    return readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => !entry.isDirectory())
+      .map(({ parentPath, name }) => relative(folder, join(parentPath, name)).split(sep).join('/'))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}

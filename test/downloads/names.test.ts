@@ -1,0 +1,51 @@
+// Which files a download brings: names that cannot be used keep nobody from the others, and whatever is listed or asked for, it is chosen in time.
+import assert from 'node:assert/strict'
+import { meantOf } from '../../src/downloads/patterns.ts'
+import { isSafePath } from '../../src/downloads/safe-path.ts'
+import { BIG, REPO, SMALL, test } from './scene.ts'
+
+const never = new AbortController().signal
+
+test('one odd name leaves the others of a repository as they are', async ({ pull, hub, read }) => {
+  hub.repositories[REPO]!['what?.txt'] = { bytes: SMALL }
+  assert.equal((await pull({ path: 'big.gguf' })).status, 'completed')
+  assert.deepEqual(read('big.gguf'), BIG)
+  assert.equal((await pull({ ignore: ['what*'] })).status, 'completed')
+  const all = await pull()
+  assert.equal(all.status, 'failed')
+  assert.match(all.error ?? '', /: "what\?\.txt"\. Ask for one file, or leave it out with a pattern\.$/)
+  hub.repositories[REPO] = { 'a.gguf': { bytes: SMALL }, 'b.gguf': { bytes: SMALL, size: -1 } }
+  assert.equal((await pull({ path: 'a.gguf' })).status, 'completed')
+  assert.match((await pull()).error ?? '', /does not say how long "b\.gguf" is/)
+})
+
+test('a file that is listed twice comes once, and two that some system takes for one come not at all', async (s) => {
+  s.hub.repositories[REPO] = { 'a.gguf': { bytes: BIG, again: 1 } }
+  const { status, total_bytes, total_files } = await s.pull()
+  assert.deepEqual([status, total_bytes, total_files], ['completed', BIG.length, 1])
+  s.hub.repositories[REPO] = { 'B.gguf': { bytes: BIG }, 'b.gguf': { bytes: SMALL } }
+  const before = s.hub.files().length
+  assert.match((await s.pull()).error ?? '', /^The hub lists both "B\.gguf" and "b\.gguf"\. /)
+  assert.equal(s.hub.files().length, before)
+  assert.equal((await s.pull({ path: 'b.gguf' })).status, 'completed')
+})
+
+test('names of devices, and names that are too long for a disk, are unsafe', async () => {
+  for (const path of ['CON', 'aux.gguf', 'a/COM1.txt', 'lpt9', 'nul .x', 'com\u00b9', 'a/conin$', 'ä'.repeat(128)])
+    assert.equal(isSafePath(path), false, path)
+  for (const path of ['console', 'auxiliary.gguf', 'com10', 'COM', 'a.con', 'ä'.repeat(127)])
+    assert.equal(isSafePath(path), true, path)
+})
+
+test('patterns that match slowly leave others their turns, and have an end', async () => {
+  const path = Array(4).fill('a'.repeat(255)).join('/')
+  const files = Array.from({ length: 200 }, (_, at) => ({ path: `${path.slice(0, -4)}${at}` }))
+  const slow = { allow: null, ignore: [`*${'?'.repeat(254)}b`] }
+  let turns = 0
+  const timer = setInterval(() => turns++, 1)
+  assert.equal((await meantOf(files, slow, never)).length, files.length)
+  clearInterval(timer)
+  assert.ok(turns >= 5, `${turns} turns`)
+  await assert.rejects(meantOf(files, slow, never, 5_000_000), /^DownloadFault: These patterns take too long/)
+  await assert.rejects(meantOf(files, slow, AbortSignal.abort(new Error('enough'))), /enough/)
+})

@@ -1,0 +1,40 @@
+// Whether a value is too long as JSON: told as writing it would tell, without writing it.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { isLongerAsJson } from '../../src/engine/measure.ts'
+import { scaled } from '../helpers/scale.ts'
+import { soon } from '../nodes/soon.ts'
+
+const letters = fc.string({ unit: fc.constantFrom('a', 'b', ' '), maxLength: 5 })
+const plain = fc.oneof(letters, fc.integer({ min: 0, max: 9 }))
+
+describe('what is longer as JSON than it may be', () => {
+  /** Each of them is as long as it is counted: nothing is escaped, and numbers have one digit. */
+  const { value } = fc.letrec((tie) => ({
+    value: fc.oneof({ maxDepth: 4 }, plain, fc.array(tie('value')), fc.dictionary(letters, tie('value'))),
+  }))
+
+  test('is told where it is, and nothing else', () => {
+    const property = fc.property(value, (given) => {
+      const { length } = JSON.stringify(given)
+      assert.deepEqual([isLongerAsJson(given, length - 1), isLongerAsJson(given, length)], [true, false])
+    })
+    fc.assert(property, { numRuns: scaled(500) })
+  })
+
+  test('is never told of what is as long as it may be', () => {
+    const property = fc.property(fc.jsonValue(), (given) => {
+      assert.equal(isLongerAsJson(given, JSON.stringify(given).length), false)
+    })
+    fc.assert(property, { numRuns: scaled(500) })
+  })
+
+  test('takes no longer for what is shared many times, or for bytes', async () => {
+    let shared: unknown = ''
+    for (let depth = 0; depth < 60; depth++) shared = [shared, shared, { shared }]
+    const wide = Array(100_000).fill(Object.fromEntries(Array.from({ length: 100_000 }, (_, at) => [`k${at}`, ''])))
+    for (const given of [shared, wide, new Uint8Array(50_000_000)])
+      assert.equal(await soon(async () => isLongerAsJson(given, 1_000_000)), true)
+  })
+})

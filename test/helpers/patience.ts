@@ -1,0 +1,64 @@
+// What tests do about machines that are busy with other things: they wait long, give more time, and count only their own work.
+import assert from 'node:assert/strict'
+
+/** How long a test waits for what must come, in milliseconds. It says when to give up, and nothing about how fast the service is. */
+export const PATIENCE_MS = 60_000
+
+const ROUNDS = 4
+const LONGER = 4
+
+/**
+ * Runs `attempt` with a limit of time, in milliseconds; where it fails, again with a limit four times as long, up to the fourth round. For what
+ * has to happen before a limit passes: a busy machine delays it now and then, and a defect fails every round, the last error being told.
+ */
+export async function withMoreTime<T>(limit_ms: number, attempt: (limit_ms: number) => Promise<T>): Promise<T> {
+  for (let round = 1; round < ROUNDS; round++) {
+    try {
+      return await attempt(limit_ms)
+    } catch {
+      limit_ms *= LONGER
+    }
+  }
+  return attempt(limit_ms)
+}
+
+/** Runs `attempt` once more where it fails, up to some rounds: for what a turn that was cut short by the clock may spoil once, and a defect each time. */
+export async function inSomeRound(attempt: () => Promise<void>): Promise<void> {
+  for (let round = 1; round < 2 * ROUNDS; round++) {
+    try {
+      return await attempt()
+    } catch {}
+  }
+  return attempt()
+}
+
+/**
+ * Fails where `work` takes `limit_ms` milliseconds or more in each of some rounds. Only processor time of this thread counts: a machine that others
+ * keep busy makes everything late, and nothing more work.
+ */
+export async function takesLess(limit_ms: number, work: () => unknown): Promise<void> {
+  const found: number[] = []
+  while (found.length < ROUNDS) {
+    const before = process.threadCpuUsage()
+    await work()
+    const { user, system } = process.threadCpuUsage(before)
+    const took = (user + system) / 1000
+    if (took < limit_ms) return
+    found.push(Math.round(took))
+  }
+  assert.fail(`it took ${found.join(', ')} ms of the processor, each time ${limit_ms} or more`)
+}
+
+/**
+ * Fails where what `measure` finds, milliseconds or bytes, is `limit` or more in each of some rounds. For what follows at once, or keeps little:
+ * a busy machine makes one round slow, or leaves it the garbage of others, and not all of them.
+ */
+export async function belowInSome(limit: number, measure: () => Promise<number>): Promise<void> {
+  const found: number[] = []
+  while (found.length < 2 * ROUNDS) {
+    const one = await measure()
+    if (one < limit) return
+    found.push(Math.round(one))
+  }
+  assert.fail(`it was ${found.join(', ')}: each time ${limit} or more`)
+}

@@ -1,0 +1,96 @@
+// createChatCompletion in front of servers whose answers have more choices and calls of tools than anybody can ask for: refused, however they come.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import document from '../../generated/openapi.json' with { type: 'json' }
+import { MOST_CALLS, MOST_CHOICES } from '../../src/models/checked.ts'
+import { asking, chunksIn, dataOf, type Gateway, post, type Received, startGateway } from '../completions/kit.ts'
+
+const GAP = 20_000
+const fill = <T>(count: number, item: T) => Array<T>(count).fill(item)
+const whole = (choices: object[]) => ({ body: JSON.stringify({ choices }) })
+const calling = (count: number) => ({ message: { tool_calls: fill(count, {}) } })
+const chunk = (...choices: object[]) => ({ id: 'a', object: 'chat.completion.chunk', created: 1, model: 'm', choices })
+const delta = (tool_calls: object[], index = 0) => chunk({ index, delta: { tool_calls }, finish_reason: null })
+const named = (at: number) => ({ id: `c${at}`, function: { name: 'f', arguments: '{}' } })
+const first = chunk({ index: 0, delta: { role: 'assistant', content: 'a' }, finish_reason: null })
+const last = (index = 0) => chunk({ index, delta: {}, finish_reason: 'stop' })
+
+async function asked(gateway: Gateway, fields: object = {}): Promise<Received> {
+  return await post(gateway.server, asking(fields))
+}
+
+test('as many choices are read as can be asked for', () => {
+  assert.equal(document.components.schemas.ChatCompletionRequest.properties.n.maximum, MOST_CHOICES)
+})
+
+describe('a whole answer', { timeout: 60_000 }, () => {
+  for (const [what, choices] of [
+    ['choices', fill(GAP, { message: {} })],
+    ['one choice more', fill(MOST_CHOICES + 1, { message: {} })],
+    ['calls', [calling(GAP)]],
+    ['calls of all its choices', fill(MOST_CHOICES, calling(MOST_CALLS))],
+    ['one call more', [calling(MOST_CALLS - 1), calling(2)]],
+  ] as const)
+    test(`with too many ${what} is 502`, async () => {
+      await using gateway = await startGateway({ answer: () => whole([...choices]) })
+      const { status, text } = await asked(gateway)
+      assert.equal(status, 502, text.slice(0, 200))
+    })
+
+  test('has as many as there may be', async () => {
+    const answers = [fill(MOST_CHOICES, { message: {} }), [calling(MOST_CALLS - 1), calling(1)]]
+    await using gateway = await startGateway({ answer: (_, n) => whole(answers[n]!) })
+    const many = JSON.parse((await asked(gateway)).text)
+    assert.equal(many.choices.length, MOST_CHOICES)
+    const { choices } = JSON.parse((await asked(gateway)).text)
+    const ids = choices.flatMap(({ message }: (typeof choices)[0]) =>
+      message.tool_calls.map(({ id }: { id: string }) => id),
+    )
+    assert.equal(new Set(ids).size, MOST_CALLS)
+  })
+})
+
+describe('a streamed answer', { timeout: 60_000 }, () => {
+  const calls = Array.from({ length: GAP }, (_, at) => named(at))
+  for (const [what, events] of [
+    ['calls in one event', [delta(calls)]],
+    ['pieces of calls in one event', [delta(fill(GAP, {}))]],
+    ['calls in many events', calls.slice(0, MOST_CALLS + 1).map((call) => delta([call]))],
+    ['calls of several choices', calls.slice(0, MOST_CALLS + 1).map((call, at) => delta([call], at % 2))],
+    ['choices in one event', [chunk(...fill(GAP, { delta: {} }))]],
+    ['choices in many events', Array.from({ length: MOST_CHOICES + 1 }, (_, at) => last(at))],
+  ] as const)
+    test(`with too many ${what} ends with an error, behind all that came before`, async () => {
+      await using gateway = await startGateway({ answer: () => ({ events: [first, ...events, last(), '[DONE]'] }) })
+      const { status, text } = await asked(gateway, { stream: true, n: 2 })
+      assert.equal(status, 200)
+      assert.equal(dataOf(text).at(-1), '[DONE]')
+      const chunks = chunksIn(text)
+      assert.equal(chunks.at(-1).error.code, 502)
+      assert.equal(chunks.length, events.length + 1)
+    })
+
+  test('has as many as there may be, each with its number', async () => {
+    const given = calls.slice(0, MOST_CALLS)
+    const events = [first, delta(given.slice(0, 600)), delta(given.slice(600)), last(), '[DONE]']
+    await using gateway = await startGateway({ answer: () => ({ events }) })
+    const told = chunksIn((await asked(gateway, { stream: true })).text)
+    const pieces = told.flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? [])
+    assert.deepEqual(
+      pieces.map(({ index, id }) => [index, id]),
+      given.map(({ id }, at) => [at, id]),
+    )
+  })
+
+  test('numbers its calls as its server does, but for numbers that no list can have', async () => {
+    const numbers = [7, Number.MAX_SAFE_INTEGER, 3, MOST_CALLS, -1, 7]
+    const events = [first, ...numbers.map((index, at) => delta([{ ...named(at), index }])), last(), '[DONE]']
+    await using gateway = await startGateway({ answer: () => ({ events }) })
+    const told = chunksIn((await asked(gateway, { stream: true })).text)
+    const pieces = told.flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? [])
+    assert.deepEqual(
+      pieces.map(({ index }) => index),
+      [7, 8, 3, 9, 10, 11],
+    )
+  })
+})

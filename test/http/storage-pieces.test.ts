@@ -1,0 +1,42 @@
+// Large files to many at once: the memory that their pieces are read into serves others next, and nobody sees what is another's.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import { describe, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { contentOf } from '../crash/files/content.ts'
+import { call } from '../helpers/http.ts'
+import { scaled } from '../helpers/scale.ts'
+import { startServer } from '../helpers/server.ts'
+
+const FILES = 6
+const SIZE = 3_000_000
+const ROUNDS = scaled(2)
+
+describe('files that are read by many at once', () => {
+  test('are each what they are, however slowly they are taken, and whoever leaves', async () => {
+    await using server = await startServer()
+    const contents = Array.from({ length: FILES }, (_, at) => contentOf(`file ${at}`, SIZE + at))
+    for (const [at, { bytes }] of contents.entries()) {
+      const { status } = await call(server, 'PUT', `/api/storage/1/f${at}`, { raw: bytes })
+      assert.equal(status, 201)
+    }
+    const read = async (at: number, way: 'fast' | 'slow' | 'leaving') => {
+      const outgoing = request(`${server.url}/api/storage/1/f${at}`, { agent: false }).end()
+      const [answer] = (await once(outgoing, 'response')) as [IncomingMessage]
+      const { bytes } = contents[at]!
+      let received = 0
+      for await (const piece of answer as AsyncIterable<Buffer>) {
+        assert.ok(piece.equals(bytes.subarray(received, received + piece.length)), `${way} at ${received} of ${at}`)
+        received += piece.length
+        if (way === 'leaving' && received > 500_000) return
+        if (way === 'slow') for (let turns = 0; turns < 20; turns += 1) await turn()
+      }
+      assert.equal(received, bytes.length)
+    }
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const ways = ['fast', 'slow', 'leaving'] as const
+      await Promise.all(contents.flatMap((_, at) => ways.map((way) => read(at, way))))
+    }
+  })
+})

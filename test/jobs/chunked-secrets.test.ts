@@ -1,0 +1,163 @@
+// Secrets in what several firings of one node say at once, in the results of nodes, and in what a cut leaves: nobody is told one.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { NodeContext, NodeType } from '../../src/engine/node-type.ts'
+import type { JobFrame } from '../../src/events/types.ts'
+import { graph, node, output, sink, source, testType, value } from '../engine/kit.ts'
+import { until } from '../helpers/server.ts'
+import { history, OWNER, startGated, submit } from './kit.ts'
+
+const KEY = 'planted-key-4711-of-a-server'
+const environment = { SVC_SECRET_X: KEY }
+
+/** Each firing says what it is told to, under the value that it has. */
+class Speakers {
+  readonly #firings = new Map<unknown, { chunk: NodeContext['chunk']; leave: () => void }>()
+  readonly type: NodeType = testType('test.Speaks', {
+    properties: [value],
+    outputs: [output],
+    run: (inputs, context) =>
+      new Promise((resolve) => {
+        this.#firings.set(inputs.value, {
+          chunk: (content, options) => context.chunk(content, options),
+          leave: () => resolve({ output: null }),
+        })
+      }),
+  })
+
+  get begun(): number {
+    return this.#firings.size
+  }
+
+  say(who: string, ...pieces: string[]): void {
+    for (const piece of pieces) this.#firings.get(who)!.chunk(piece)
+  }
+
+  end(who: string): void {
+    this.#firings.get(who)!.chunk('', { done: true })
+    this.leave(who)
+  }
+
+  /** Ends a firing that has not said all that it would. */
+  leave(who: string): void {
+    this.#firings.get(who)!.leave()
+  }
+}
+
+const speaking = graph(
+  [source('in', ['a', 'b']), node('each', 'control.ForEach'), node('n', 'test.Speaks'), sink('out')],
+  ['in.output->each.list', 'each.item->n.value', 'n.output->out.value'],
+)
+
+async function chunksOf(of: typeof speaking, speakers: Speakers, say: () => void): Promise<string> {
+  await using server = await startGated({ environment, types: [speakers.type] })
+  const job = submit(server, { graph: of, watched: true })
+  let joined = ''
+  const following = (async () => {
+    for await (const { frame } of server.context.events.follow(job.row.key, 0, AbortSignal.timeout(60_000), job.feed))
+      if (frame?.type === 'chunk') joined += frame.content
+  })()
+  await until('both to be under way', () => speakers.begun === 2)
+  say()
+  await Promise.all([job.settled(), following])
+  return joined
+}
+
+describe('two firings of a node that speak at once', () => {
+  test('tell no secret when one ends in the middle of the secret of the other', async () => {
+    const speakers = new Speakers()
+    const joined = await chunksOf(speaking, speakers, () => {
+      speakers.say('a', `It is ${KEY.slice(0, 16)}`)
+      speakers.say('b', 'fine.')
+      speakers.end('b')
+      speakers.say('a', `${KEY.slice(16)} ok`)
+      speakers.end('a')
+    })
+    assert.equal(joined, 'It is fine.[redacted] ok')
+  })
+
+  test('tell no secret when their pieces come in turn', async () => {
+    const speakers = new Speakers()
+    const joined = await chunksOf(speaking, speakers, () => {
+      for (let at = 0; at < KEY.length; at += 5) for (const who of ['a', 'b']) speakers.say(who, KEY.slice(at, at + 5))
+      for (const who of ['a', 'b']) speakers.end(who)
+    })
+    assert.equal(joined, '[redacted][redacted]')
+  })
+})
+
+const pieces: NodeType = testType('test.Pieces', {
+  outputs: [
+    { ...output, name: 'text', stream: true },
+    { ...output, name: 'whole' },
+  ],
+  *run() {
+    for (const text of ['It is ', KEY.slice(0, 1), KEY.slice(1)]) yield { text }
+    return { whole: 'said' }
+  },
+})
+
+test('the result of a node has no text that is an item of a stream, and has what is single', async () => {
+  await using server = await startGated({ environment, types: [pieces] })
+  const of = graph(
+    [
+      node('n', 'test.Pieces'),
+      node('by', 'text.Template', { template: '{{piece}}' }),
+      node('about', 'text.Template', { template: '{{whole}}' }),
+      ...['by', 'about'].map((name) => sink(`out-${name}`)),
+    ],
+    ['n.text->by.piece', 'n.whole->about.whole', 'by.output->out-by.value', 'about.output->out-about.value'],
+  )
+  const job = submit(server, { graph: of, watched: true })
+  const results = new Map<string, unknown>()
+  for await (const { frame } of server.context.events.follow(job.row.key, 0, AbortSignal.timeout(60_000), job.feed)) {
+    const update = frame as JobFrame | null
+    if (update?.type !== 'node_update' || update.status !== 'completed') continue
+    results.set(update.node_id, update.result)
+  }
+  assert.deepEqual(results.get('n'), { whole: 'said' })
+  assert.deepEqual(results.get('by'), {})
+  assert.deepEqual(results.get('about'), { output: 'said' })
+})
+
+describe('a job that is cancelled in the middle of a secret', () => {
+  const streamed = graph(
+    [node('in', 'input.String', { name: 'in', stream: true }), sink('out')],
+    ['in.output->out.value'],
+  )
+
+  test('keeps and tells no part of it', async () => {
+    await using server = await startGated({ environment })
+    const { jobs } = server.context
+    const job = submit(server, { graph: streamed, fed: true, watched: true })
+    for (const piece of ['It is ', KEY.slice(0, 20)]) job.inlet!.pushInput('in', piece)
+    // The second piece comes right behind the first, long before anybody is told of that.
+    const live = server.context.events.follow(job.row.key, 0, AbortSignal.timeout(60_000), job.feed)
+    for await (const told of live) if (JSON.stringify(told).includes('It is ')) break
+    job.cancel()
+    await job.settled()
+    const { row } = await jobs.get(OWNER, job.row.id)
+    assert.equal(row.status, 'cancelled')
+    const told = (await history(server, row)).flatMap((event) => (event.type === 'output_update' ? [event.value] : []))
+    assert.deepEqual(told, ['It is ', '[redacted]'])
+    assert.ok(!JSON.stringify(row).includes(KEY.slice(0, 8)))
+  })
+
+  test('tells no part of it in chunks', async () => {
+    const speakers = new Speakers()
+    await using server = await startGated({ environment, types: [speakers.type] })
+    const job = submit(server, { graph: speaking, watched: true })
+    let joined = ''
+    const following = (async () => {
+      for await (const { frame } of server.context.events.follow(job.row.key, 0, AbortSignal.timeout(60_000), job.feed))
+        if (frame?.type === 'chunk') joined += frame.content
+    })()
+    await until('both to be under way', () => speakers.begun === 2)
+    speakers.say('a', `It is ${KEY.slice(0, 20)}`)
+    speakers.say('b', ', or a plan')
+    job.cancel()
+    for (const who of ['a', 'b']) speakers.leave(who)
+    await Promise.all([job.settled(), following])
+    assert.equal(joined, 'It is , or a [redacted]plan')
+  })
+})

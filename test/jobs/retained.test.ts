@@ -1,0 +1,144 @@
+// The bound on the events that are kept of one job: what is older goes while the job lives, whoever asks for it is told, and a run that goes
+// on after an interruption tells nothing twice of what went.
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { checkDatabase } from '../../src/db/check.ts'
+import { jobEventsAfter, toldOutputs } from '../../src/db/job-events.ts'
+import { firstEvent } from '../../src/db/job-removal.ts'
+import { trimEvents, trimmedNodes, trimmedOutputs } from '../../src/db/job-trimming.ts'
+import { jobByKey } from '../../src/db/jobs.ts'
+import type { JobTable } from '../../src/db/schema.ts'
+import { graph, node, sink, source } from '../engine/kit.ts'
+import { call } from '../helpers/http.ts'
+import { type TestServer, temporaryFolder, until } from '../helpers/server.ts'
+import { connect } from '../helpers/socket.ts'
+import { jobRow, openStore, putJob } from '../helpers/store.ts'
+import { putEvents } from '../http/jobs-kit.ts'
+import { ended, type GatedServer, outputs, startGated, submit } from './kit.ts'
+
+const KEPT = 20
+const ITEMS = Array.from({ length: 90 }, (_, at) => at)
+
+/** Many values of one output, and a gate that holds the job open. */
+const many = graph(
+  [
+    source('xs', ITEMS),
+    node('each', 'control.ForEach'),
+    sink('items'),
+    source('in', 1),
+    node('gate', 'test.Gate'),
+    sink('out'),
+  ],
+  ['xs.output->each.list', 'each.item->items.value', 'in.output->gate.value', 'gate.output->out.value'],
+)
+
+/** The job when all its items are in its history, and the gate holds it. */
+async function held(server: TestServer, key: number): Promise<JobTable> {
+  return until('the items', () => {
+    const row = server.context.store.read((tx) => jobByKey(tx, key))
+    return row && row.last_sequence > ITEMS.length && row
+  })
+}
+
+async function opened({ gate }: GatedServer): Promise<void> {
+  const waiting = await until('the gate', () => gate.waiting[0])
+  waiting.open()
+}
+
+/** How many values of the output are in the history, and were. */
+function counted({ context: { store } }: TestServer, key: number): number {
+  const all = store.read((tx) => [...toldOutputs(tx, key), ...trimmedOutputs(tx, key)])
+  return all.filter(({ output_name }) => output_name === 'items').reduce((sum, { count }) => sum + count, 0)
+}
+
+describe('a history that grows beyond its bound', () => {
+  test('keeps exactly its last events; what is older is expired for readers, and the rest is whole', async () => {
+    await using server = await startGated({ max_job_events: KEPT })
+    const job = submit(server, { graph: many })
+    await opened(server)
+    const { id, key, last_sequence, result } = await ended(server, job.row.id)
+    const { store } = server.context
+    assert.equal(
+      store.read((tx) => firstEvent(tx, key)),
+      last_sequence - KEPT + 1,
+    )
+    assert.equal(counted(server, key), ITEMS.length)
+    assert.deepEqual(outputs({ result }), { items: ITEMS, out: 1 })
+    const read = (after: number) =>
+      call<{ sequence: number }[]>(server, 'GET', `/api/jobs/${id}/events?after_sequence=${after}`, {
+        headers: { Accept: 'application/json' },
+      })
+    const whole = await read(last_sequence - KEPT)
+    assert.deepEqual(
+      whole.body.map(({ sequence }) => sequence),
+      Array.from({ length: KEPT }, (_, at) => last_sequence - KEPT + 1 + at),
+    )
+    const { status, body } = await read(last_sequence - KEPT - 1)
+    assert.deepEqual([status, (body as unknown as { error: { type: string } }).error.type], [410, 'replay_expired'])
+    assert.deepEqual(await checkDatabase(join(server.data_dir, 'svc.db')), [])
+    await call(server, 'DELETE', `/api/jobs/${id}`)
+    assert.deepEqual(
+      store.read((tx) => [trimmedNodes(tx, key), trimmedOutputs(tx, key)]),
+      [[], []],
+    )
+  })
+
+  test('is told once by a run that goes on after an interruption', async () => {
+    const data_dir = temporaryFolder()
+    try {
+      const first = await startGated({ max_job_events: KEPT, data_dir })
+      const { row } = submit(first, { graph: many })
+      const before = await held(first, row.key)
+      await first.close(0)
+      await using second = await startGated({ max_job_events: KEPT, data_dir })
+      await opened(second)
+      const after = await ended(second, row.id)
+      assert.equal(counted(second, row.key), ITEMS.length)
+      // Recovering, queued or running again, the gate's and the last output's events, and the end.
+      assert.ok(after.last_sequence - before.last_sequence < 12, `${before.last_sequence} … ${after.last_sequence}`)
+      assert.deepEqual(outputs(after), { items: ITEMS, out: 1 })
+      const told = second.context.store.read((tx) => trimmedNodes(tx, row.key))
+      assert.ok(told.some(({ node_id, status }) => node_id === 'xs' && status === 'completed'))
+      assert.deepEqual(await checkDatabase(join(data_dir, 'svc.db')), [])
+    } finally {
+      rmSync(data_dir, { recursive: true, force: true })
+    }
+  })
+
+  test('gives a socket that comes back no output of which the beginning is gone; its end tells it whole', async () => {
+    await using server = await startGated({ max_job_events: KEPT })
+    await using client = await connect(server)
+    const { row } = submit(server, { graph: many })
+    await held(server, row.key)
+    client.command('reconnect_job', { job_id: row.id })
+    await client.settledFor(row.id)
+    assert.deepEqual(
+      client.of(row.id).filter(({ type }) => type === 'output_update'),
+      [],
+    )
+    await opened(server)
+    const end = (await client.collect(row.id)).at(-1)
+    assert.deepEqual(end?.result, { outputs: { items: ITEMS, out: [1] } })
+  })
+
+  test('of an earlier version is removed little by little, and never grows', async () => {
+    await using test = await openStore()
+    const { store } = test
+    await store.write((tx) => {
+      putJob(tx, jobRow(1, { status: 'running', last_sequence: 3_000 }))
+      putEvents(tx, 1, 3_000)
+    })
+    const first = () => store.read((tx) => firstEvent(tx, 1))
+    await store.write((tx) => trimEvents(tx, 1, 2_991, 5, () => false))
+    assert.equal(first(), 513)
+    await store.write((tx) => trimEvents(tx, 1, 2_991, 5, () => true))
+    assert.equal(first(), 2_991)
+    assert.equal(store.read((tx) => jobEventsAfter(tx, 1, 0, 100)).length, 10)
+    assert.deepEqual(
+      store.read((tx) => trimmedOutputs(tx, 1)),
+      [{ output_name: 'out', count: 2_989 }],
+    )
+  })
+})

@@ -1,0 +1,183 @@
+// However much there is to say: a preflight takes time and memory by the size of what it looks at, and its answer has a bound.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { errorIssue, Issues, warningIssue } from '../../src/lifecycle/preflight-issues.ts'
+import { References } from '../../src/lifecycle/preflight-references.ts'
+import { type Requirement, Requirements, told } from '../../src/lifecycle/preflight-requirements.ts'
+import { Turns } from '../../src/lifecycle/preflight-turns.ts'
+import { graph, node } from '../engine/kit.ts'
+import { startServer, type TestServer } from '../helpers/server.ts'
+import { stored } from '../sockets/kit.ts'
+import { calling, preflightOf, requirement } from './preflight-kit.ts'
+
+let server: TestServer
+before(async () => {
+  server = await startServer()
+})
+after(() => server[Symbol.asyncDispose]())
+
+/** Milliseconds of this thread. */
+async function processorMs(work: () => Promise<unknown>): Promise<number> {
+  const before = process.threadCpuUsage()
+  await work()
+  const { user, system } = process.threadCpuUsage(before)
+  return (user + system) / 1_000
+}
+
+describe('calls', () => {
+  test('by many nodes that each lack many inputs take as long as both together, not their product', async () => {
+    const named = Array.from({ length: 2_000 }, (_, at) => `n${at}`)
+    const callee = await stored(
+      server,
+      graph(
+        named.map((name) => node(name, 'input.String', { name })),
+        [],
+      ),
+    )
+    const nodes = named.map((id) => ({ ...calling(callee, { [id]: 'x', [`no ${id}`]: 1 }).nodes[0]!, id }))
+    const workflow_id = await stored(server, graph(nodes, []))
+    const { preflight } = server.context
+    const ME = { user_id: '1', workspace_id: null }
+    const ms = await processorMs(async () => {
+      const summary = await preflight.report(ME, { workflow_id }, AbortSignal.timeout(60_000))
+      assert.equal(summary.issues.length, 1_001)
+      assert.equal(summary.issues.at(-1)!.message, `There are ${2_000 * 2_000 - 1_000} more issues.`)
+      assert.equal(summary.runnable, false)
+    })
+    assert.ok(ms < 2_000, `${ms} ms`)
+  })
+
+  test('with long names are told shortly', async () => {
+    const name = 'x'.repeat(100_000)
+    const callee = await stored(server, graph([node('in', 'input.String', { name })], []))
+    const { issues } = await preflightOf(server, calling(callee), { level: 'static' })
+    assert.equal(issues[0]?.pin_name?.length, 512)
+    assert.ok(issues[0]!.message.length <= 2_001)
+  })
+})
+
+describe('issues', () => {
+  test('that are too many are counted, and warnings go first', () => {
+    const issues = new Issues()
+    for (let at = 0; at < 600; at++) issues.add(warningIssue('w', `${at}`))
+    for (let at = 0; at < 1_200; at++) issues.add(errorIssue('e', `${at}`))
+    issues.leave(5)
+    const told = issues.told()
+    assert.deepEqual(
+      [told.length, told.filter(({ severity }) => severity === 'error').length, told.at(-1)!.message],
+      [1_001, 1_000, 'There are 805 more issues.'],
+    )
+  })
+
+  test('are each told once', () => {
+    const issues = new Issues()
+    for (let at = 0; at < 3; at++) issues.add(errorIssue('e', 'the same', 'node', 'pin'))
+    assert.equal(issues.told().length, 1)
+  })
+})
+
+describe('references', () => {
+  const found = async (text: string) => {
+    const references = new References('', new Turns(AbortSignal.timeout(60_000)))
+    await references.collect([text])
+    return [...references.found.keys()]
+  }
+
+  test('full of marks take no longer than others of their length', async () => {
+    const textOf = (sign: string) => `asset://${sign.repeat(2_030)}a `.repeat(1_500)
+    await found(textOf('b'))
+    const letters = await processorMs(() => found(textOf('b')))
+    const dots = await processorMs(() => found(textOf('.')))
+    assert.ok(dots < 10 * letters + 100, `${dots} ms, and ${letters} ms`)
+  })
+
+  test('lose the marks behind them, and only those', async () => {
+    assert.deepEqual(await found('See asset://a.b-c.-. and asset://d--, too'), ['asset://a.b-c', 'asset://d'])
+  })
+
+  test('inside of a long text leave their turns to others, and end where nobody waits any more', async () => {
+    const gone = new AbortController()
+    const references = new References('', new Turns(gone.signal))
+    const text = Array.from({ length: 200_000 }, (_, at) => `asset://n${at}`).join(' ')
+    setImmediate(() => gone.abort())
+    await assert.rejects(references.collect(text), { code: 'SERVICE_UNAVAILABLE' })
+  })
+})
+
+describe('requirements', () => {
+  const one = (more: Partial<Requirement>): Requirement => ({
+    kind: 'model',
+    id: 'm',
+    name: 'm',
+    status: 'available',
+    blocking: true,
+    message: null,
+    ...more,
+  })
+  const merged = (...all: Requirement[]) => {
+    const into = new Requirements()
+    for (const each of all) into.add(each)
+    return into.sorted()
+  }
+
+  test('of two that differ the worse counts, in any order, and either may block', () => {
+    const worse = one({ status: 'missing', message: 'why', blocking: false })
+    for (const both of [
+      [one({}), worse],
+      [worse, one({})],
+    ]) {
+      assert.deepEqual(merged(...both), [one({ status: 'missing', message: 'why' })])
+    }
+    const order = ['available', 'downloading', 'unknown', 'unavailable', 'missing'] as const
+    for (const [at, status] of order.entries()) {
+      const all = order.slice(0, at + 1).map((each) => one({ status: each }))
+      assert.equal(merged(...all.toReversed())[0]!.status, status)
+    }
+  })
+
+  test('name twenty of the nodes that have them', () => {
+    const ids = Array.from({ length: 30 }, (_, at) => `n${10 + at}`)
+    const [all] = merged(...ids.toReversed().map((id) => one({ details: { node_ids: [id] } })))
+    assert.equal((all!.details!.node_ids as string[]).length, 20)
+  })
+
+  test('have ids and names of 512 characters at most, and stay apart', async () => {
+    const taking = graph([node('in', 'input.Any', { name: 'x' })], [])
+    const long = `asset://${'a'.repeat(100_000)}`
+    const summary = await preflightOf(server, taking, { inputs: { x: [`${long}1`, `${long}2`, { asset_id: long }] } })
+    assert.deepEqual(
+      summary.requirements.map(({ id, name }) => [id.length, name.length]),
+      [
+        [512, 512],
+        [512, 512],
+        [512, 512],
+      ],
+    )
+    assert.match(summary.requirements[0]!.id, /^asset:\/\/a+…[0-9a-f]{64}$/)
+    const approving = graph([node('ask', 'human.Approval', { message: '😀'.repeat(10_000) })], [])
+    const { name } = requirement(await preflightOf(server, approving), 'approval', 'ask')
+    assert.deepEqual([name.length <= 512, name.isWellFormed()], [true, true])
+  })
+
+  test('are left out where there is no room, those that are met before the others', () => {
+    const all = ['a', 'b', 'c', 'd'].map((id) => one({ id, status: id > 'b' ? 'missing' : 'available' }))
+    const idsOf = (most: number) => {
+      const { requirements, left, unmet } = told(all, most)
+      return [requirements.map(({ id }) => id).join(''), left, unmet]
+    }
+    assert.deepEqual(idsOf(10_000), ['abcd', 0, false])
+    assert.deepEqual(idsOf(700), ['acd', 1, false])
+    assert.deepEqual(idsOf(300), ['c', 3, true])
+  })
+
+  test('that are left out are an issue', async () => {
+    const nodes = Array.from({ length: 9_000 }, (_, at) => {
+      const message = `${at}`.padEnd(512, 'x')
+      return { ...node('ask', 'human.Approval', { message }), id: `${at}`.padEnd(400, 'n') }
+    })
+    const summary = await preflightOf(server, graph(nodes, []))
+    const [issue] = summary.issues
+    assert.deepEqual([issue?.severity, issue?.code, summary.runnable], ['warning', 'more_requirements', true])
+    assert.equal(issue?.message, `There are ${9_000 - summary.requirements.length} more requirements.`)
+  })
+})

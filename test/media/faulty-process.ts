@@ -1,0 +1,42 @@
+// A process as the server's own, whose tasks do what hostile files may lead to.
+
+import { MediaFault } from '../../src/media/fault.ts'
+import type { FromMedia, ToMedia } from '../../src/media/protocol.ts'
+import { serve, type Tasks } from '../../src/media/serving.ts'
+
+const kept: unknown[] = []
+
+const tasks: Tasks = {
+  'faulty.echo': (files, params) => ({ files, value: { params, pid: process.pid } }),
+  'faulty.refuse': () => {
+    throw new MediaFault('bad_file', 'The file is damaged.')
+  },
+  'faulty.throw': () => {
+    throw new TypeError('a defect of ours')
+  },
+  'faulty.hang': () => {
+    for (;;);
+  },
+  'faulty.wait': () => new Promise(() => {}),
+  'faulty.abort': () => process.abort(),
+  'faulty.exit': () => process.exit(3),
+  // Outside of the heap, as native code and WebAssembly do.
+  'faulty.grow': async () => {
+    for (;;) {
+      kept.push(Buffer.alloc(16 * 1024 * 1024, kept.length + 1))
+      await new Promise((resolve) => setTimeout(resolve, 1))
+    }
+  },
+  'faulty.heap': () => {
+    for (;;) kept.push(new Array(100_000).fill(kept.length))
+  },
+}
+
+serve(
+  { faulty: async () => tasks },
+  {
+    hear: (listener) => process.on('message', (message) => listener(message as ToMedia)),
+    say: (message: FromMedia) => process.send?.(message),
+  },
+)
+process.on('disconnect', () => process.exit())

@@ -1,0 +1,235 @@
+// Lists of models: one for all who ask, one look at a time, and nothing in them that no provider may say.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { Listings } from '../../src/models/listings.ts'
+import { Silence } from '../../src/models/patience.ts'
+import type { Model, Provider } from '../../src/models/provider.ts'
+import { dollars, pricedProvider } from '../helpers/priced-provider.ts'
+
+const { signal } = new AbortController()
+
+function giving(listed: unknown): Provider {
+  return { ...pricedProvider(), models: async () => listed as readonly Model[] }
+}
+
+function listOf(listed: unknown): Promise<readonly Model[]> {
+  return new Listings({ now: () => 0 }).of(giving(listed), null, signal)
+}
+
+describe('a provider that does not answer', () => {
+  test('has one look under way for each credential, however often it is asked, and may answer late', async () => {
+    const gate = Promise.withResolvers<void>()
+    const provider = pricedProvider({ listing: () => gate.promise })
+    const listings = new Listings({ now: () => 0, listing_ms: 10 })
+    for (let asked = 0; asked < 5; asked++) await assert.rejects(listings.of(provider, 'a', signal), Silence)
+    assert.equal(provider.listed, 1)
+    await assert.rejects(listings.of(provider, 'b', signal), Silence)
+    assert.equal(provider.listed, 2)
+    gate.resolve()
+    assert.equal((await listings.of(provider, 'a', signal)).length, 2)
+    assert.equal(provider.listed, 2)
+  })
+
+  test('is asked again some seconds after its look has failed, and not before', async () => {
+    let hangs = true
+    let time = 0
+    const stuck = Promise.withResolvers<never>()
+    const provider = pricedProvider({ listing: () => (hangs ? stuck.promise : null) })
+    const listings = new Listings({ now: () => time, listing_ms: 1_000 })
+    const first = listings.of(provider, null, signal)
+    stuck.reject(new Error('gone'))
+    await assert.rejects(first, /gone/)
+    hangs = false
+    time = 4_999
+    await assert.rejects(listings.of(provider, null, signal), /gone/)
+    assert.deepEqual(listings.peek(provider, null), { models: null, failed: true })
+    assert.equal(provider.listed, 1)
+    time = 5_000
+    assert.equal((await listings.of(provider, null, signal)).length, 2)
+    assert.equal(provider.listed, 2)
+  })
+
+  test('but heeds the end of its time is silent, and has not failed', async () => {
+    const heeding = ({ signal: ends }: { signal: AbortSignal }) =>
+      new Promise((_resolve, reject) => ends.addEventListener('abort', () => reject(new Error('aborted'))))
+    const provider = pricedProvider({ listing: heeding })
+    const listings = new Listings({ now: () => 0, listing_ms: 10 })
+    await assert.rejects(listings.of(provider, null, signal), Silence)
+  })
+})
+
+describe('a look that never settles', () => {
+  /** Each look waits until it is given its models, in the order in which they were begun. */
+  function waiting() {
+    const looks: PromiseWithResolvers<readonly Model[]>[] = []
+    const models = () => {
+      looks.push(Promise.withResolvers())
+      return looks.at(-1)!.promise
+    }
+    const provider: Provider = { ...pricedProvider(), models }
+    const give = (look: number, name: string) => looks[look]!.resolve([{ name } as Model])
+    return { provider, looks, give }
+  }
+  const namesOf = (models: readonly Model[]) => models.map(({ name }) => name)
+
+  test('is given up after twice its time, and what it brings then replaces nothing that is newer', async () => {
+    const { provider, looks, give } = waiting()
+    let time = 0
+    const listings = new Listings({ now: () => time, listing_ms: 10 })
+    const silent = () => assert.rejects(listings.of(provider, null, signal), Silence)
+    await silent()
+    time = 19
+    await silent()
+    assert.equal(looks.length, 1)
+    time = 20
+    const second = listings.of(provider, null, signal)
+    assert.equal(looks.length, 2)
+    give(1, 'new')
+    assert.deepEqual(namesOf(await second), ['new'])
+    give(0, 'old')
+    await looks[0]!.promise
+    await setImmediate()
+    assert.deepEqual(namesOf(await listings.of(provider, null, signal)), ['new'])
+    assert.equal(looks.length, 2)
+  })
+
+  test('brings the list after all where none is newer, and leaves the look that came after it alone', async () => {
+    const { provider, looks, give } = waiting()
+    let time = 0
+    const listings = new Listings({ now: () => time, listing_ms: 10 })
+    await assert.rejects(listings.of(provider, null, signal), Silence)
+    time = 20
+    await assert.rejects(listings.of(provider, null, signal), Silence)
+    give(0, 'old')
+    await looks[0]!.promise
+    await setImmediate()
+    assert.deepEqual(namesOf(await listings.of(provider, null, signal)), ['old'])
+    give(1, 'new')
+    await looks[1]!.promise
+    await setImmediate()
+    assert.deepEqual(namesOf(await listings.of(provider, null, signal)), ['new'])
+    assert.equal(looks.length, 2)
+  })
+
+  test('is one of 1,000 at most: beyond them the first goes', async () => {
+    const { provider, looks } = waiting()
+    const listings = new Listings({ now: () => 0 })
+    const ended = AbortSignal.abort(new Error('gone'))
+    const ask = (credential: number) => assert.rejects(listings.of(provider, String(credential), ended), /gone/)
+    for (let credential = 0; credential <= 1_000; credential++) await ask(credential)
+    await ask(1)
+    assert.equal(looks.length, 1_001)
+    await ask(0)
+    assert.equal(looks.length, 1_002)
+  })
+})
+
+describe('a list that cannot be had any more', () => {
+  function failing(listing_ms = 10) {
+    const state = { time: 0, listing: (): unknown => null }
+    const provider = pricedProvider({ listing: () => state.listing() })
+    const listings = new Listings({ now: () => state.time, listing_ms })
+    return { state, provider, listings, ask: () => listings.of(provider, null, signal, ['small']) }
+  }
+
+  for (const [how, listing] of [
+    ['fails', () => Promise.reject(new Error('down'))],
+    ['hangs', () => new Promise(() => {})],
+  ] as const) {
+    test(`goes on as it was for an hour, and for calls for ever, while its provider is asked beside: ${how}`, async () => {
+      const { state, provider, listings, ask } = failing()
+      await ask()
+      state.listing = listing
+      for (const time of [60_000, 599_999, 600_000, 3_599_999]) {
+        state.time = time
+        assert.equal((await ask()).length, 2)
+        await setImmediate()
+      }
+      assert.equal(provider.listed, 4)
+      state.time = 3_600_000
+      await assert.rejects(ask())
+      const { models, failed } = listings.peek(provider, null)
+      assert.deepEqual([models?.length, failed], [2, true])
+    })
+  }
+
+  test('is no answer to who looks for a model that it lacks', async () => {
+    const { state, provider, listings } = failing()
+    await listings.of(provider, null, signal)
+    state.listing = () => Promise.reject(new Error('down'))
+    state.time = 5_000
+    await assert.rejects(listings.of(provider, null, signal, ['new']), /down/)
+    assert.equal((await listings.of(provider, null, signal)).length, 2)
+    state.listing = () => null
+    state.time = 10_000
+    assert.equal((await listings.of(provider, null, signal, ['new'])).length, 2)
+    assert.equal(listings.peek(provider, null).failed, false)
+  })
+})
+
+test('a list is not fresh, and a look not under way, where the clock was set back behind it', async () => {
+  const gate = Promise.withResolvers<void>()
+  let time = 1_000_000
+  const provider = pricedProvider({ listing: () => (provider.listed === 2 ? gate.promise : null) })
+  const listings = new Listings({ now: () => time, listing_ms: 10 })
+  await listings.of(provider, null, signal)
+  await listings.of(provider, null, signal)
+  assert.equal(provider.listed, 1)
+  time = 500_000
+  await assert.rejects(listings.of(provider, null, signal), Silence)
+  assert.equal(provider.listed, 2)
+  time = 0
+  assert.equal((await listings.of(provider, null, signal)).length, 2)
+  assert.equal(provider.listed, 3)
+})
+
+test('entries that cannot be read are told of once for each provider', async () => {
+  const told: string[] = []
+  const listings = new Listings({ now: () => 0, unreadable: ({ name }) => void told.push(name) })
+  const [odd, even] = [{ ...pricedProvider({ name: 'odd' }), left_out: 2 }, pricedProvider({ name: 'even' })]
+  for (const credential of ['a', 'a', 'b'])
+    for (const provider of [odd, even]) await listings.of(provider, credential, signal)
+  assert.deepEqual(told, ['odd'])
+})
+
+describe('of what a list has', () => {
+  test('what is no list is refused', async () => {
+    for (const listed of [undefined, null, 'models', {}, 7]) await assert.rejects(listOf(listed), /no list of models/)
+  })
+
+  test('what has no name is left out, and the rest is made good', async () => {
+    const odd = [
+      null,
+      7,
+      'small',
+      [],
+      {},
+      { name: '' },
+      { name: 5 },
+      { name: 'a', id: 'other/a', max_output_tokens: -1 },
+    ]
+    const unknown = { price: null, max_output_tokens: null, context_length: null, modalities: [], capabilities: [] }
+    const model = { id: 'priced/a', name: 'a', title: 'a', tasks: [], ...unknown }
+    assert.deepEqual(await listOf(odd), [model])
+    const told = { context_length: 9, modalities: ['image'], capabilities: ['tools'], created: 7, size_on_disk: 8 }
+    const whole = { ...model, title: 'A', tasks: ['chat'], price: dollars(1, 2, 3), max_output_tokens: 5, ...told }
+    assert.deepEqual(await listOf([{ ...whole, tasks: ['chat', 7], modalities: ['image', 'smell'] }]), [whole])
+  })
+
+  test('a price that cannot be is none', async () => {
+    const prices = [
+      7,
+      {},
+      { ...dollars(1, 2), currency: 'usd' },
+      { ...dollars(1, 2), currency: undefined },
+      dollars(-1, 2),
+      dollars(1, Number.NaN),
+      dollars(1, 2, Number.POSITIVE_INFINITY),
+      dollars(1, 2, 1e13),
+      { currency: 'USD', per_request: 1 },
+    ]
+    for (const price of prices) assert.equal((await listOf([{ name: 'a', price }]))[0]!.price, null, String(price))
+    assert.deepEqual((await listOf([{ name: 'a', price: dollars(0, 0) }]))[0]!.price, dollars(0, 0))
+  })
+})

@@ -1,0 +1,132 @@
+// Agents whose server is killed: no turn and no call of a tool that had ended is done again, and the text goes on where it stopped.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { ResultManifest } from '../../generated/types.ts'
+import type { Graph } from '../../src/engine/graph.ts'
+import { graph, node, output, sink, testType, value, withTypes } from '../engine/kit.ts'
+import { agentProvider, toolTexts } from '../helpers/agent-provider.ts'
+import { inFolder } from '../helpers/folder.ts'
+import { serve } from '../helpers/process.ts'
+import { startServer, until } from '../helpers/server.ts'
+import { ended, OWNER, submit } from '../jobs/kit.ts'
+import { resultOf, run, snapshot } from '../models/kit.ts'
+
+const SCRIPT = fileURLToPath(new URL('agent-server.ts', import.meta.url))
+
+function agent(data: object): Graph {
+  const names = ['text', 'answer', 'steps']
+  return graph(
+    [node('agent', 'agent.Run', { model: 'agent/brain', ...data }), ...names.map(sink)],
+    names.map((name) => `agent.${name}->${name}.value`),
+  )
+}
+
+function linesOf(file: string): string[] {
+  try {
+    return readFileSync(file, 'utf8').trim().split('\n')
+  } catch {
+    return []
+  }
+}
+
+/** Runs an agent in a server that is killed once the log has these lines and the history these texts, and goes on with it in another one. */
+async function killed(folder: string, data: object, lines: string[], texts: string[]) {
+  const log = join(folder, 'log')
+  const environment = { AGENT_LOG: log }
+  let job_id: string
+  {
+    await using server = await serve(folder, environment, SCRIPT)
+    job_id = (await run(server, agent(data), { background: true })).job_id
+    await until('the lines', () => lines.every((line) => linesOf(log).includes(line)))
+    await until('the texts', async () => {
+      const answer = await fetch(`${server.url}/api/jobs/${job_id}/events`, { headers: { Accept: 'application/json' } })
+      const text = await answer.text()
+      return texts.every((one) => text.includes(one))
+    })
+    server.kill('SIGKILL')
+    await server.ended()
+  }
+  await using server = await serve(folder, environment, SCRIPT)
+  await until('its end', async () => (await snapshot(server, job_id)).finished_at !== null)
+  const { status, error } = await snapshot(server, job_id)
+  const result = status === 'completed' ? await resultOf(server, job_id) : null
+  return { result: result!, error, lines: linesOf(log) }
+}
+
+describe('an agent whose server is killed', () => {
+  test(
+    'while tools work: what had ended is not done again, and what must not run twice is not either',
+    inFolder(async (folder) => {
+      const data = { prompt: 'tools', tools: ['test.Mark', 'test.Once'] }
+      const { result, lines } = await killed(folder, data, ['c hang', 'd hang'], ['One.', 'Two.'])
+      const count = (line: string) => lines.filter((one) => one.startsWith(line)).length
+      assert.deepEqual(
+        ['a', 'b', 'c hang', 'd hang', 'turn tools 0', 'turn tools 2', 'turn tools 4'].map(count),
+        [1, 1, 2, 1, 1, 1, 1],
+      )
+      const { text, answer, steps } = result.outputs as { text: string[]; answer: string; steps: { error?: string }[] }
+      assert.equal(text.join(''), 'One.\n\nTwo.\n\nAll done.')
+      assert.equal(answer, 'All done.')
+      const errors = steps.flatMap(({ error }) => error ?? [])
+      assert.equal(errors.length, 1)
+      assert.match(errors[0]!, /^The call was interrupted, and nobody knows whether it took effect/)
+      assert.deepEqual([result.cost!.amount, result.provenance.models], [3, ['agent/brain']])
+    }),
+  )
+
+  test(
+    'counts what attempts had cost that failed before: its limit does not begin anew',
+    inFolder(async (folder) => {
+      const data = { prompt: 'costly', max_cost: 4, retry: { attempts: 50, backoff_ms: 0 } }
+      const { error, lines } = await killed(folder, data, ['asked', 'third asked'], [])
+      assert.deepEqual(
+        [error!.type, error!.message],
+        ['limit_reached', 'The agent was stopped after 4 USD: max_cost is 4.'],
+      )
+      // What the one cost that the kill cut off nobody knows.
+      assert.equal(lines.filter((line) => line === 'asked').length, 5)
+    }),
+  )
+
+  test(
+    'in the middle of a sentence: the model goes on behind it, without a missing or doubled word',
+    inFolder(async (folder) => {
+      const { result, lines } = await killed(folder, { prompt: 'words' }, ['turn words 0 hang'], ['The', ' answer'])
+      assert.deepEqual((result.outputs.text as string[]).join(''), 'The answer is four.')
+      assert.equal(result.outputs.answer, 'The answer is four.')
+      assert.equal(lines.at(-1), 'turn words 0: user assistant user')
+    }),
+  )
+})
+
+test('a retry of a job whose agent failed takes over its turns and calls', async () => {
+  let failures = 1
+  let calls = 0
+  const counted = testType('test.Count', {
+    properties: [value],
+    outputs: [output],
+    retry_safe: false,
+    run: async ({ value: given }) => {
+      calls++
+      return { output: given }
+    },
+  })
+  const provider = agentProvider((request) => {
+    const given = toolTexts(request).length
+    if (given === 2 && failures-- > 0) throw new Error('down')
+    return given < 2 ? { say: [`${given}`], calls: [{ name: 'test_Count', args: { value: given } }] } : { say: ['end'] }
+  })
+  await using server = await startServer({ providers: [provider], registry: withTypes(counted) })
+  const job = submit(server, { graph: agent({ prompt: 'x', tools: ['test.Count'] }) })
+  await job.settled()
+  assert.deepEqual([job.row.status, provider.requests.length, calls], ['failed', 3, 2])
+  const { row } = await server.context.jobs.retry(OWNER, job.row.id)
+  const again = await ended(server, row.id)
+  assert.equal(again.status, 'completed', again.error ?? '')
+  const { outputs, cost } = JSON.parse(again.result!) as ResultManifest
+  assert.equal((outputs.text as string[]).join(''), '0\n\n1\n\nend')
+  assert.deepEqual([provider.requests.length, calls, cost!.amount], [4, 2, 3])
+})

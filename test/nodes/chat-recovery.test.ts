@@ -1,0 +1,161 @@
+// Nodes that call models several times, interrupted in between: no call that had ended is made again, and none that was cut off unasked.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Graph } from '../../src/engine/graph.ts'
+import type { NodeContext, Outputs } from '../../src/engine/node-type.ts'
+import { builtinNodes } from '../../src/nodes/registry.ts'
+import { graph, node, sink } from '../engine/kit.ts'
+import { FolderCopies, inFolder } from '../helpers/folder.ts'
+import { type PricedOptions, type PricedProvider, pricedProvider } from '../helpers/priced-provider.ts'
+import { type TestServer, until } from '../helpers/server.ts'
+import { OWNER, startGated, submit } from '../jobs/kit.ts'
+import { resultOf, snapshot } from '../models/kit.ts'
+import { services } from './chat-kit.ts'
+import { context } from './context.ts'
+
+const last = ({ messages }: { messages: readonly { content?: unknown }[] }) => String(messages.at(-1)!.content)
+const pending = () => new Promise(() => {})
+
+async function ended(server: TestServer, job_id: string): Promise<string> {
+  await until('its end', async () => (await snapshot(server, job_id)).finished_at !== null)
+  return (await snapshot(server, job_id)).error?.type ?? 'none'
+}
+
+/** `n -> out`, with the handles of this node. */
+function only(type: string, data: Record<string, unknown>, handles: readonly string[]): Graph {
+  const nodes = [node('n', type, { model: 'priced/small', ...data }), ...handles.map(sink)]
+  return graph(
+    nodes,
+    handles.map((name) => `n.${name}->${name}.value`),
+  )
+}
+
+interface Interrupted {
+  /** What went wrong where the job went on by itself, and how many calls that made. */
+  readonly error: string
+  readonly unasked: number
+  /** What a retry gave, and what it asked. */
+  readonly outputs: Record<string, unknown>
+  readonly asked: readonly string[]
+}
+
+/** Runs until `cut`, goes on in a server that starts on a copy of the folder as it was then, and tries the job again. */
+async function interrupted(folder: string, of: Graph, first: PricedProvider, cut: () => boolean): Promise<Interrupted> {
+  using copies = new FolderCopies(folder)
+  const answer: PricedOptions['answer'] = () => ({ pieces: ['{"label":', ' "b"}'] })
+  const second = pricedProvider({ answer, embed: (text) => [text.length, 1] })
+  let job_id: string
+  {
+    await using server = await startGated({ data_dir: folder, providers: [first] })
+    const job = submit(server, { graph: of })
+    job_id = job.row.id
+    await until('the cut', cut)
+    await job.flushed()
+    copies.take()
+  }
+  await using server = await startGated({ data_dir: copies.paths[0]!, providers: [second] })
+  const error = await ended(server, job_id)
+  const unasked = second.calls.length + second.embedded.length
+  const { row } = await server.context.jobs.retry(OWNER, job_id)
+  assert.equal(await ended(server, row.id), 'none')
+  const { outputs } = await resultOf(server, row.id)
+  const asked = [
+    ...second.calls.map(({ request }) => last(request)),
+    ...second.embedded.map(({ input }) => String(input)),
+  ]
+  return { error, unasked, outputs, asked }
+}
+
+describe('a node that was interrupted in one of its calls', () => {
+  test(
+    'keeps the summaries of the pieces that it has',
+    inFolder(async (folder) => {
+      const text = ['0', '1', '2'].map((digit) => `${digit} `.repeat(200)).join('\n\n')
+      const first = pricedProvider({
+        answer: (request) => (last(request).startsWith('1') ? { waits: { before: 1, for: pending } } : {}),
+      })
+      const of = only('chat.Summarize', { text, piece_length: 500 }, ['text', 'usage'])
+      const cut = () => first.calls.filter((call) => call.ended).length === 2
+      const { error, unasked, outputs, asked } = await interrupted(folder, of, first, cut)
+      assert.deepEqual([error, unasked], ['node_interrupted', 0])
+      assert.deepEqual(
+        asked.map((sent) => sent.slice(0, 13)),
+        ['1 1 1 1 1 1 1', 'one two three'],
+      )
+      assert.deepEqual(outputs.text, ['{"label":', ' "b"}'])
+      assert.equal((outputs.usage as { calls: number }).calls, 4)
+    }),
+  )
+
+  test(
+    'does not ask again for an answer that did not fit',
+    inFolder(async (folder) => {
+      const first = pricedProvider({
+        answer: (_, at) => (at === 0 ? { pieces: ['neither'] } : { waits: { before: 0, for: pending } }),
+      })
+      const of = only('chat.Classify', { text: 'x', labels: ['a', 'b'] }, ['label', 'usage'])
+      const result = await interrupted(folder, of, first, () => first.calls.length === 2)
+      assert.deepEqual([result.error, result.unasked, result.outputs.label], ['node_interrupted', 0, 'b'])
+      assert.equal(result.asked.length, 1)
+      assert.match(result.asked[0]!, /^That does not fit/)
+    }),
+  )
+
+  test(
+    'keeps the vectors that it has',
+    inFolder(async (folder) => {
+      const texts = Array.from({ length: 101 }, (_, at) => `t${at}`)
+      const first = pricedProvider({ embed: (text, call) => (call === 100 ? new Promise(() => {}) : [text.length, 1]) })
+      const of = only('vector.Index', { index: 'i', texts }, ['count', 'usage'])
+      const result = await interrupted(folder, of, first, () => first.embedded.length === 2)
+      assert.deepEqual([result.error, result.unasked, result.asked], ['node_interrupted', 0, ['t100']])
+      assert.equal(result.outputs.count, 101)
+    }),
+  )
+})
+
+describe('a summary that had begun', () => {
+  const summarize = builtinNodes.get('chat.Summarize')!
+  const inputs = {
+    text: 'as it is',
+    instructions: '',
+    piece_length: 500,
+    max_output_tokens: null,
+    temperature: null,
+    seed: null,
+  }
+
+  /** What comes behind the pieces that were given, and what the node gives at its end. */
+  async function goesOn(model: string, step: object, given: readonly string[]) {
+    const known: NodeContext = {
+      ...context,
+      services: services(),
+      given: given.map((text) => ({ text })),
+      step: async (name) => ({ ...(await context.step(name)), ...step }),
+    }
+    const stream = summarize.run!({ model, ...inputs }, known) as AsyncGenerator<Outputs, Outputs, unknown>
+    const pieces: unknown[] = []
+    for (;;) {
+      const { done, value } = await stream.next()
+      if (done) return { pieces, usage: value.usage as Record<string, unknown> }
+      pieces.push(value.text)
+    }
+  }
+
+  test('goes on behind what had come, without a missing or doubled word', async () => {
+    assert.deepEqual((await goesOn('builtin/echo', { interrupted: true }, ['as', ' i'])).pieces, ['t', ' is'])
+    assert.deepEqual((await goesOn('builtin/echo', {}, [])).pieces, ['as', ' it', ' is'])
+  })
+
+  test('that had ended is not asked for again', async () => {
+    const use = { model: 'm/n', input_tokens: 1, output_tokens: 2, cost: null }
+    const ended = { known: { value: { text: 'all of it', use, finish_reason: 'stop' } } }
+    const { pieces, usage } = await goesOn('m/n', ended, ['all', ' of'])
+    assert.deepEqual([pieces, usage.total_tokens, usage.cost], [[' it'], 3, null])
+    assert.deepEqual((await goesOn('m/n', ended, ['all of it'])).pieces, [])
+  })
+
+  test('and may have been paid is not asked for again by itself', async () => {
+    await assert.rejects(goesOn('m/n', { interrupted: true }, ['a']), { type: 'node_interrupted' })
+  })
+})

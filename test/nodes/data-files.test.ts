@@ -1,0 +1,151 @@
+// data.ReadCsv, data.WriteCsv, data.ReadJsonLines and data.WriteJsonLines: tables in text files.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { builtinNodes } from '../../src/nodes/registry.ts'
+import { context } from './context.ts'
+import { failsAs } from './fails-as.ts'
+
+async function fire(type: string, inputs: Record<string, unknown>): Promise<Record<string, unknown>> {
+  const node = builtinNodes.get(type)!
+  const defaults = Object.fromEntries(node.properties.map(({ name, default: own = null }) => [name, own]))
+  return (await node.run!({ ...defaults, ...inputs }, context)) as Record<string, unknown>
+}
+
+interface Written {
+  type: string
+  data: Uint8Array
+  content_type: string
+  name: string
+}
+
+const written = async (type: string, inputs: Record<string, unknown>) => (await fire(type, inputs)).file as Written
+const bytes = (...parts: (string | number[])[]) =>
+  Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Uint8Array.from(part))))
+
+const readCsv = (file: unknown, more = {}) => fire('data.ReadCsv', { file, ...more })
+
+describe('data.ReadCsv', () => {
+  test('reads rows, with what they say', async () => {
+    assert.deepEqual(await readCsv({ data: bytes('name,age,ok\n"Ann, B.",31,true\nBo,,\n') }), {
+      rows: [
+        { name: 'Ann, B.', age: 31, ok: true },
+        { name: 'Bo', age: null, ok: null },
+      ],
+      columns: ['name', 'age', 'ok'],
+    })
+    assert.deepEqual((await readCsv(bytes('1;2\n'), { separator: ';', header: false, convert: false })).rows, [
+      { column1: '1', column2: '2' },
+    ])
+  })
+
+  test('knows encodings by their marks, or as it is told', async () => {
+    const rows = [{ é: '€' }]
+    const latin = [0xe9, 0x0a, 0x80]
+    for (const [file, encoding] of [
+      [bytes('é\n€'), 'auto'],
+      [bytes([0xef, 0xbb, 0xbf], 'é\n€'), 'auto'],
+      [bytes([0xff, 0xfe], [...Buffer.from('é\n€', 'utf16le')]), 'auto'],
+      [bytes([0xfe, 0xff], [...Buffer.from('é\n€', 'utf16le').swap16()]), 'auto'],
+      [Buffer.from('é\n€', 'utf16le'), 'utf-16le'],
+      [bytes(latin), 'windows-1252'],
+    ] as const)
+      assert.deepEqual((await readCsv(file, { encoding })).rows, rows, encoding)
+    assert.deepEqual((await readCsv(bytes(latin), { encoding: 'latin1' })).rows, [{ é: '\x80' }])
+  })
+
+  test('refuses what is no text, cut off, or too long', async () => {
+    await assert.rejects(readCsv(bytes([0xe9, 0x0a])), failsAs('bad_file', /no text in UTF-8/))
+    await assert.rejects(readCsv(bytes('a\n€').subarray(0, 4)), failsAs('bad_file', /UTF-8/))
+    await assert.rejects(readCsv(bytes([0xff, 0xfe, 0x61])), failsAs('bad_file', /UTF-16/))
+    await assert.rejects(readCsv(bytes([0xff, 0xfe, 0x00, 0xd8])), failsAs('bad_file', /UTF-16/))
+    await assert.rejects(readCsv(bytes('a\n"b')), failsAs('bad_csv', /never ends, begun in line 2/))
+    await assert.rejects(readCsv(Buffer.alloc(10_000_001, 'a')), failsAs('too_large', /10,000,000 characters/))
+    await assert.rejects(readCsv(Buffer.alloc(100_000_001)), failsAs('too_large', /100,000,000 bytes/))
+    await assert.rejects(readCsv(7), failsAs('bad_input', /The file is neither/))
+  })
+})
+
+describe('data.WriteCsv', () => {
+  const rows = [
+    { a: 'é,', b: 1 },
+    { a: 'x', c: [1] },
+  ]
+
+  test('writes a file that says what it is', async () => {
+    const file = await written('data.WriteCsv', { rows })
+    assert.deepEqual(
+      { ...file, data: Buffer.from(file.data).toString() },
+      {
+        type: 'dataframe',
+        data: 'a,b,c\n"é,",1,\nx,,[1]\n',
+        content_type: 'text/csv; charset=utf-8',
+        name: 'table.csv',
+      },
+    )
+    const other = { columns: ['b', 'a'], header: false, separator: '\t', line_end: 'crlf', name: 'x.txt' }
+    const plain = await written('data.WriteCsv', { rows, ...other })
+    assert.deepEqual([Buffer.from(plain.data).toString(), plain.name], ['1\té,\r\n\tx\r\n', 'x.csv'])
+  })
+
+  test('writes every encoding so that it is read back', async () => {
+    for (const [encoding, begins, content_type] of [
+      ['utf-8', '612c62', 'text/csv; charset=utf-8'],
+      ['utf-8-bom', 'efbbbf', 'text/csv; charset=utf-8'],
+      ['utf-16le', 'fffe61', 'text/csv; charset=utf-16'],
+      ['latin1', '612c62', 'text/csv; charset=iso-8859-1'],
+    ] as const) {
+      const file = await written('data.WriteCsv', { rows: [{ a: 'é', b: 'ÿ' }], encoding })
+      assert.deepEqual([Buffer.from(file.data).toString('hex', 0, 3), file.content_type], [begins, content_type])
+      const read = await readCsv(file, { encoding: encoding === 'latin1' ? 'latin1' : 'auto' })
+      assert.deepEqual(read.rows, [{ a: 'é', b: 'ÿ' }])
+    }
+    const euro = written('data.WriteCsv', { rows: [{ a: '€' }], encoding: 'latin1' })
+    await assert.rejects(euro, failsAs('bad_input', /Latin-1 has no character €/))
+    await assert.rejects(written('data.WriteCsv', { rows: [7] }), failsAs('bad_input', /Row 1 is int/))
+  })
+})
+
+const readLines = (text: string | Buffer) => fire('data.ReadJsonLines', { file: Buffer.from(text) })
+
+describe('data.ReadJsonLines', () => {
+  test('reads an object of each line', async () => {
+    assert.deepEqual(await readLines('\uFEFF{"a":1,"b":[{"c":null}]}\r\n\n  \n{"d":"x\u2028y","__proto__":2}'), {
+      rows: [{ a: 1, b: [{ c: null }] }, JSON.parse('{"d":"x\u2028y","__proto__":2}')],
+      columns: ['a', 'b', 'd', '__proto__'],
+    })
+    assert.deepEqual(await readLines(''), { rows: [], columns: [] })
+  })
+
+  test('says which line is wrong', async () => {
+    await assert.rejects(readLines('{}\n\n{"a":'), failsAs('bad_file', /^Line 3 of the file is no JSON\.$/))
+    await assert.rejects(readLines('{}\n[1]'), failsAs('bad_file', /^Line 2 of the file is list/))
+    await assert.rejects(readLines('7'), failsAs('bad_file', /Line 1 of the file is int/))
+    await assert.rejects(readLines(Buffer.of(0x7b, 0xff)), failsAs('bad_file', /UTF-8/))
+  })
+
+  test('refuses what is too deep or too much', async () => {
+    const deep = `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`
+    await assert.rejects(readLines(deep), failsAs('too_deep', /levels deep/))
+    await assert.rejects(readLines('{}\n'.repeat(1_000_001)), failsAs('too_large', /1,000,000 rows/))
+  })
+})
+
+describe('data.WriteJsonLines', () => {
+  test('writes what is read back', async () => {
+    const rows = [{ a: 'two\nlines', b: { c: [1.5, null] } }, {}]
+    const file = await written('data.WriteJsonLines', { rows, name: 'data' })
+    assert.deepEqual(
+      { ...file, data: Buffer.from(file.data).toString() },
+      {
+        type: 'dataframe',
+        data: '{"a":"two\\nlines","b":{"c":[1.5,null]}}\n{}\n',
+        content_type: 'application/jsonl',
+        name: 'data.jsonl',
+      },
+    )
+    assert.deepEqual((await fire('data.ReadJsonLines', { file })).rows, rows)
+    await assert.rejects(written('data.WriteJsonLines', { rows: [null] }), failsAs('bad_input', /Row 1 is null/))
+    const long = Array(12).fill({ a: 'x'.repeat(999_999) })
+    await assert.rejects(written('data.WriteJsonLines', { rows: long }), failsAs('too_large', /10,000,000 characters/))
+  })
+})

@@ -1,0 +1,14 @@
+// What a test expects of a node that fails.
+import assert from 'node:assert/strict'
+import { NodeError } from '../../src/engine/node-error.ts'
+
+/** For `assert.rejects` and `assert.throws`: a NodeError of this type, or of one of these, in these words. */
+export function failsAs(type: string | RegExp, message: RegExp) {
+  return (error: unknown) => {
+    assert.ok(error instanceof NodeError, String(error))
+    if (typeof type === 'string') assert.equal(error.type, type, error.message)
+    else assert.match(error.type, type, error.message)
+    assert.match(error.message, message)
+    return true
+  }
+}

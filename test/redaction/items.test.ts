@@ -1,0 +1,79 @@
+// Texts that follow each other: joined, they are told as one text is; each is told as it came where nothing is replaced.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { RedactedItems } from '../../src/redaction/items.ts'
+import { Redactor } from '../../src/redaction/redactor.ts'
+import { scaled } from '../helpers/scale.ts'
+
+const SECRETS = ['planted-key-4711', 'planted-key', '[redacte']
+const redactor = new Redactor(SECRETS)
+
+/** What is told with each item, and at the end. */
+function told(items: readonly string[]): string[][] {
+  const texts = new RedactedItems(redactor)
+  return [...items.map((item) => texts.push(item)), texts.end()]
+}
+
+const part = fc.oneof(
+  fc.constantFrom(
+    'planted',
+    '-key',
+    '-4711',
+    'plan',
+    ' ',
+    '',
+    'Bearer ',
+    'abc123',
+    'def456',
+    'basic',
+    'a',
+    '\\',
+    'n',
+    '👋',
+  ),
+  fc.constantFrom('authorization: ', 'none', ']]', 'Basic dXNlcjpwYXNz', ', ', 'the end.', ...SECRETS),
+)
+const items = fc.array(
+  fc.array(part, { maxLength: 3 }).map((parts) => parts.join('')),
+  { maxLength: 12 },
+)
+
+describe('texts that follow each other', () => {
+  test('are told as one text is, as many as came', () => {
+    fc.assert(
+      fc.property(items, (given) => {
+        const all = told(given).flat()
+        assert.equal(all.join(''), redactor.text(given.join('')))
+        if (!given.join('').includes('[redacte')) assert.equal(all.length, given.length)
+      }),
+      { numRuns: scaled(3_000) },
+    )
+  })
+
+  test('are told as they came where nothing is replaced', () => {
+    const plain = items.filter((given) => redactor.text(given.join('')) === given.join(''))
+    fc.assert(
+      fc.property(plain, (given) => assert.deepEqual(told(given).flat(), given)),
+      { numRuns: scaled(500) },
+    )
+  })
+
+  test('wait until it is known what they are, and no longer', () => {
+    assert.deepEqual(told(['It is planted-key-4711.', 'And', ' basic', ' ideas,']), [
+      ['It is [redacted].'],
+      ['And'],
+      [],
+      [' basic', ' ideas,'],
+      [],
+    ])
+    assert.deepEqual(told(['It is plan', 'ted-key', '-4711', '!']), [[], [], ['It is [redacted]', '', ''], ['!'], []])
+    assert.deepEqual(told(['with planted-key-4711 b', 'oat a', 'nd', ' then']), [
+      [],
+      ['with [redacted] boat '],
+      ['a', 'nd'],
+      [' then'],
+      [],
+    ])
+  })
+})

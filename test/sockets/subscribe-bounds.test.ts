@@ -1,0 +1,161 @@
+// How much one socket may ask of the server by subscriptions: so many jobs and no more, and no more unsent bytes than the high-water mark and one
+// frame, however many jobs tell something at once.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import WebSocket from 'ws'
+import { MAX_SUBSCRIPTIONS } from '../../src/sockets/subscriptions.ts'
+import { until } from '../helpers/server.ts'
+import { type Client, connect, type Frame } from '../helpers/socket.ts'
+import { jobRow, putJob } from '../helpers/store.ts'
+import { putEvents } from '../http/jobs-kit.ts'
+import type { GatedServer } from '../jobs/kit.ts'
+import { startPreview } from '../lifecycle/jobs-kit.ts'
+
+const HIGH_WATER_BYTES = 8 * 1024 * 1024
+const AT = '2026-01-01T00:00:00.000Z'
+
+/** Puts suspended jobs with one event each into the server's database; gives their keys. */
+async function suspended({ context }: GatedServer, count: number): Promise<number[]> {
+  const keys = Array.from({ length: count }, (_, at) => 80_001 + at)
+  const waits = { firing: 'a', node_id: 'a', kind: 'value', name: 'x', message: null, schema: null, until: null }
+  await context.store.write((tx) => {
+    for (const key of keys) {
+      const waiting = JSON.stringify([waits])
+      putJob(tx, jobRow(key, { status: 'paused', last_sequence: 1, waiting, options: '{"event_detail":"full"}' }))
+      putEvents(tx, key, 1)
+    }
+  })
+  return keys
+}
+
+const idOf = (key: number) => `job_${key}`
+
+/** Tells `each` outputs of `size` characters of every job, all in one commit. */
+function tell({ context: { events } }: GatedServer, keys: readonly number[], each: number, size: number): void {
+  const value = 'x'.repeat(size)
+  const of = {
+    node_id: 'out',
+    node_name: 'Out',
+    output_name: 'out',
+    output_type: 'str',
+    disposition: 'append',
+  } as const
+  for (const key of keys) {
+    const feed = events.open(key, 1)
+    const frame = { type: 'output_update', job_id: idOf(key), workflow_id: 'wf', value, ...of } as const
+    for (let at = 0; at < each; at++) feed.append({ type: 'output_update', output_name: 'out', value }, frame, AT)
+    events.commit(
+      feed,
+      () => undefined,
+      (error) => assert.equal(error, null),
+    )
+  }
+}
+
+/** What waits to be sent to clients whenever an event is sent to one. Real sockets, which are only listened to. */
+class Buffers implements Disposable {
+  readonly before: number[] = []
+  readonly #send = WebSocket.prototype.send
+
+  constructor() {
+    const [{ before }, send] = [this, this.#send]
+    WebSocket.prototype.send = function (this: WebSocket, data: Uint8Array, ...rest: unknown[]) {
+      if (data.length > 100_000) before.push(this.bufferedAmount)
+      return Reflect.apply(send, this, [data, ...rest])
+    } as typeof send
+  }
+
+  [Symbol.dispose](): void {
+    WebSocket.prototype.send = this.#send
+  }
+}
+
+/** No answer to a subscription gets through. */
+class BrokenAnswers implements Disposable {
+  readonly #send = WebSocket.prototype.send
+
+  constructor() {
+    const send = this.#send
+    WebSocket.prototype.send = function (this: WebSocket, data: Uint8Array, ...rest: unknown[]) {
+      if (Buffer.from(data).includes('replay_to_sequence')) throw new Error('the answer is broken')
+      return Reflect.apply(send, this, [data, ...rest])
+    } as typeof send
+  }
+
+  [Symbol.dispose](): void {
+    WebSocket.prototype.send = this.#send
+  }
+}
+
+const isOutput = ({ type, event }: Frame) =>
+  type === 'output_update' || (type === 'job_event' && (event as Frame).type === 'output_update')
+
+const answers = (client: Client) => client.frames.filter(({ type }) => type === 'rpc_response')
+
+async function subscribeAll(client: Client, keys: readonly number[], after_sequence: number): Promise<void> {
+  const known = answers(client).length
+  for (const key of keys) client.command('subscribe_job', { job_id: idOf(key), after_sequence }, `s-${key}`)
+  await until('all answers', () => answers(client).length === known + keys.length)
+}
+
+async function followAll(client: Client, keys: readonly number[]): Promise<void> {
+  for (const key of keys) client.command('reconnect_job', { job_id: idOf(key) })
+  for (const key of keys) await client.next({ type: 'job_update', status: 'suspended', job_id: idOf(key) })
+}
+
+describe('a socket that reads slowly', () => {
+  for (const [how, follow] of [
+    ['subscribes to', (client: Client, keys: readonly number[]) => subscribeAll(client, keys, 1)],
+    ['comes back to', followAll],
+  ] as const) {
+    test(`has no more unsent than it may, whatever the jobs that it ${how} tell at once, and each gets its turn`, {
+      timeout: 60_000,
+    }, async () => {
+      await using own = await startPreview()
+      const keys = await suspended(own, 40)
+      await using client = await connect(own)
+      await follow(client, keys)
+      using buffers = new Buffers()
+      client.ws.pause()
+      await until('all that listen', () => own.context.events.followers === keys.length)
+      tell(own, keys, 2, 500_000)
+      await until('the mark', () => buffers.before.length >= 16)
+      client.ws.resume()
+      await until('all events', () => client.frames.filter(isOutput).length === 2 * keys.length)
+      const most = Math.max(...buffers.before)
+      assert.ok(most <= HIGH_WATER_BYTES, `${most} bytes waited`)
+      assert.ok(most > HIGH_WATER_BYTES / 2, 'the mark was not reached')
+      const told = client.frames.filter(isOutput).map(({ job_id }) => job_id)
+      assert.equal(new Set(told.slice(0, keys.length)).size, keys.length, 'the first of each before the second of any')
+    })
+  }
+})
+
+describe('subscriptions', () => {
+  test('that are asked for all at once have places for as many as there may be', { timeout: 60_000 }, async () => {
+    await using own = await startPreview()
+    const keys = await suspended(own, MAX_SUBSCRIPTIONS + 40)
+    await using client = await connect(own)
+    await subscribeAll(client, keys, 1)
+    const refused = answers(client).filter(({ error }) => error !== undefined)
+    assert.deepEqual(
+      refused.map(({ error }) => (error as { code: string }).code),
+      new Array(40).fill('RATE_LIMITED'),
+    )
+    assert.equal(own.context.events.followers, MAX_SUBSCRIPTIONS)
+  })
+
+  test('whose answer could not be sent leave their place to others', { timeout: 60_000 }, async () => {
+    await using own = await startPreview()
+    const keys = await suspended(own, MAX_SUBSCRIPTIONS + 1)
+    await using client = await connect(own)
+    {
+      using _ = new BrokenAnswers()
+      await subscribeAll(client, keys.slice(1), 1)
+      assert.ok(answers(client).every(({ error }) => (error as { code: string }).code === 'INTERNAL_ERROR'))
+    }
+    assert.equal(own.context.events.followers, 0)
+    const { error } = await client.ask('subscribe_job', { job_id: idOf(keys[0]!) })
+    assert.equal(error, undefined)
+  })
+})
