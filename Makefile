@@ -5,17 +5,18 @@ SHELL := /bin/sh
 HOST ?= 127.0.0.1
 PORT ?= 7777
 ONLY ?=
+OUT ?= dist
 # Tests that need more than Node and npm have targets of their own.
-TESTS ?= $(shell find test -name '*.test.ts' -not -path 'test/browser/*' -not -path 'test/strace/*' -not -path 'test/netns/*' | sort)
+TESTS ?= $(shell find test -name '*.test.ts' -not -path 'test/browser/*' -not -path 'test/strace/*' -not -path 'test/netns/*' -not -path 'test/generators/*' -not -path 'test/local/*' -not -path 'test/clients-python/*' | sort)
 
 NODE := node src/launch/node.mjs
 INSTALLED := node_modules/.installed
 CONTRACT := $(shell find spec codegen.config.ts src/codegen -type f 2>/dev/null)
 
-.PHONY: help install start test check generate check-generated types lint coverage test-long test-browser test-strace test-netns crash bench clean
+.PHONY: help install start test check generate check-generated publish-contract check-contract types lint coverage test-long test-browser test-strace test-netns test-generators test-clients-python test-models crash bench clean
 
 help: ## list all targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-19s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(INSTALLED): package.json package-lock.json src/launch/package.json
 	@command -v node >/dev/null || { echo 'svc: node is missing: install Node 20 or newer with npm' >&2; exit 1; }
@@ -43,6 +44,16 @@ generate: $(INSTALLED) ## make generated/ from spec/
 check-generated: $(INSTALLED) ## fail if generated/ is not what spec/ gives
 	$(NODE) src/codegen/main.ts --check
 
+publish-contract: $(INSTALLED) ## pack the contract of the lifecycle profile as a package, into OUT (dist)
+	$(NODE) src/codegen/main.ts
+	$(NODE) src/codegen/publish.ts $(OUT)
+
+check-contract: $(INSTALLED) ## fail if the contract breaks what its version has promised
+	$(NODE) src/codegen/check-contract.ts
+
+client: $(INSTALLED) ## build the TypeScript client for other projects, into dist/client
+	$(NODE) src/codegen/build-client.ts
+
 types: $(INSTALLED) ## check the types
 	$(NODE) node_modules/typescript/bin/tsc -p .
 
@@ -65,6 +76,15 @@ test-strace: $(INSTALLED) ## that what is acknowledged is on the disk, by strace
 
 test-netns: $(INSTALLED) ## that callers from other machines are told apart, in networks of the kernel's own
 	$(NODE) --test 'test/netns/**/*.test.ts'
+
+test-generators: $(INSTALLED) ## that the published documents make working clients, by generators of npm and Python
+	$(NODE) --test 'test/generators/**/*.test.ts'
+
+test-clients-python: $(INSTALLED) ## OpenAI's Python client against the service, installed into the cache
+	$(NODE) --test 'test/clients-python/**/*.test.ts'
+
+test-models: $(INSTALLED) ## local models for real, by the optional package, which is installed into the cache
+	$(NODE) --test --test-concurrency=1 'test/local/**/*.test.ts'
 
 crash: $(INSTALLED) ## kill the server 200 times and judge what it kept (SVC_TEST_SEED= repeats a run, SVC_TEST_SCALE=1 is 10 kills)
 	SVC_TEST_SCALE=$${SVC_TEST_SCALE:-20} $(NODE) test/crash/main.ts
