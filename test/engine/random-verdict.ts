@@ -1,5 +1,6 @@
 // Runs a random graph and judges the run by what the reference evaluator says: outcome, outputs, firings, statuses, warnings.
 import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
 import fc from 'fast-check'
 import { type ExecuteOptions, type Execution, execute, type Outcome } from '../../src/engine/execution.ts'
 import { planOf, Recorder, until } from './kit.ts'
@@ -7,6 +8,7 @@ import type { Builder } from './random-graphs.ts'
 import { Ledger, registryFor } from './random-types.ts'
 import { Evaluator, type Reference } from './reference.ts'
 import type { Shape } from './reference-shape.ts'
+import { Watch } from './watch.ts'
 
 export const limits = fc.record({
   concurrency: fc.integer({ min: 1, max: 9 }),
@@ -109,17 +111,22 @@ export async function holds<Case>(
   runs: number,
   property: (one: Case) => Promise<void>,
 ): Promise<void> {
-  const seed = SVC_TEST_SEED === undefined ? {} : { seed: Number(SVC_TEST_SEED) }
+  const seed = SVC_TEST_SEED === undefined ? randomInt(2 ** 31) : Number(SVC_TEST_SEED)
+  const watch = new Watch(seed)
+  let tried = 0
   let failed: number | null = null
   const checked = async (one: Case) => {
     // Smaller cases that are not tried any more count as passed, so that the smallest of those that failed is told.
     if (failed !== null && performance.now() > failed + SHRINK_MS) return
+    watch.begin(tried++)
     try {
       await property(one)
     } catch (error) {
       failed ??= performance.now()
       throw error
+    } finally {
+      watch.end()
     }
   }
-  await fc.assert(fc.asyncProperty(cases, checked), { numRuns: Math.ceil(runs * scale), ...seed })
+  await fc.assert(fc.asyncProperty(cases, checked), { numRuns: Math.ceil(runs * scale), seed })
 }
