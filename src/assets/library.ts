@@ -46,7 +46,7 @@ export class Library {
   /** @throws INVALID_REQUEST for a cursor of another list */
   list(owner: Scope, request: ListRequest): AssetPage {
     const filter = filterOf(request)
-    const before = this.#parts.cursors.open(owner, filter, request.cursor)
+    const before = this.#parts.cursors.open(owner, filter, request)
     const wanted = pageSize(request)
     const { rows, reached } = this.#parts.store.read((tx) => {
       const found = listedAssets(tx, owner, filter, before, wanted + 1)

@@ -14,6 +14,8 @@ export interface ListRequest {
   readonly job_id?: string | null | undefined
   readonly page_size?: number | null | undefined
   readonly cursor?: string | null | undefined
+  /** Where the cursor stands in the request, as a JSON pointer; `/query/cursor` if absent. */
+  readonly cursor_at?: string
 }
 
 /** What stands for the top level, in the place of a folder's id. */
@@ -61,14 +63,15 @@ export class Cursors {
   }
 
   /** The key below which a page begins; null for the first page. @throws INVALID_REQUEST for what was not sealed for this list */
-  open(scope: Scope, filter: AssetFilter, cursor: string | null | undefined): number | null {
+  open(scope: Scope, filter: AssetFilter, { cursor, cursor_at }: ListRequest): number | null {
     if (cursor === null || cursor === undefined) return null
     try {
       const bytes = this.#cipher.open(Buffer.from(cursor, 'base64url'), contextOf(scope, filter))
       return Buffer.from(bytes).readDoubleBE()
     } catch (error) {
       if (!(error instanceof VaultError)) throw error
-      const problems = [{ path: '/query/cursor', message: 'is no cursor of this list, with these filters' }]
+      const path = cursor_at ?? '/query/cursor'
+      const problems = [{ path, message: 'is no cursor of this list, with these filters' }]
       throw new ServiceError('INVALID_REQUEST', {
         message: 'The cursor is not one of this list.',
         problems,

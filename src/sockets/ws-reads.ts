@@ -6,7 +6,7 @@ import type { Peer } from './peer.ts'
 
 type Reads = Pick<
   WsCommandHandlers<Peer>,
-  'list_workflows' | 'get_workflow' | 'get_workflow_interface' | 'list_nodes' | 'get_node'
+  'list_workflows' | 'get_workflow' | 'get_workflow_interface' | 'list_nodes' | 'get_node' | 'list_assets' | 'get_asset'
 >
 
 export const reads: Reads = {
@@ -26,4 +26,8 @@ export const reads: Reads = {
     if (!node) throw new ServiceError('NOT_FOUND', { message: `There is no node type "${data.node_type}".` })
     return node
   },
+
+  list_assets: (data, { app, principal }) => app.library.list(principal, { ...data, cursor_at: '/data/cursor' }),
+
+  get_asset: ({ id, expires_in }, { app, principal }) => app.library.get(principal, id, expires_in ?? null),
 }

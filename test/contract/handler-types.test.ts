@@ -73,9 +73,9 @@ export const reply: OperationReply<'followJobEvents'> = { status: 200, content_t
     /'If-Match' does not exist on type/,
   ],
   'missing commands': [`export const commands: WsCommandHandlers<Context> = {}`, /is missing the following properties/],
-  'a planned command': [
-    `export const name: keyof WsCommandHandlers<Context> = 'list_assets'`,
-    /is not assignable to type/,
+  'the handlers of a socket whose commands are planned': [
+    `export type Planned = import('../../generated/messages.ts').AgentCommandHandlers<Context>`,
+    /has no exported member/,
   ],
   'a mistyped result of an RPC': [
     `export const read: WsCommandHandlers<Context>['get_workflow'] = (data) => ({ id: data.id })`,

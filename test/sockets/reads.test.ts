@@ -1,7 +1,10 @@
 // The read commands, each answered by exactly one `rpc_response`, and `ping`.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import type { Asset } from '../../generated/types.ts'
+import { call } from '../helpers/http.ts'
 import { type Client, connect, type Frame } from '../helpers/socket.ts'
+import { fieldsForm } from '../http/uploads-kit.ts'
 import { type Bench, greeting, startBench, stored } from './kit.ts'
 
 let bench: Bench
@@ -106,6 +109,74 @@ describe('list_nodes and get_node', () => {
     const node = await read<{ node_type: string }>(client, 'get_node', { node_type: 'text.Template' })
     assert.equal(node.node_type, 'text.Template')
     assert.equal((await failure(client, 'get_node', { node_type: 'no.Such' })).code, 'NOT_FOUND')
+  })
+})
+
+describe('list_assets and get_asset', () => {
+  type Page = { assets: Asset[]; next: string | null }
+  const made: Asset[] = []
+  const folder = () => made[0]!
+
+  before(async () => {
+    const make = async (fields: Record<string, string>, file?: { content: string }) => {
+      const { body } = await call<Asset>(bench.server, 'POST', '/api/assets', fieldsForm(fields, file))
+      made.push(body)
+    }
+    await make({ name: 'Trip', content_type: 'folder' })
+    for (const name of ['sea.txt', 'sea shells.csv']) await make({ name, parent_id: folder().id }, { content: name })
+    await make({ name: 'sea.json', content_type: 'application/json' }, { content: '{}' })
+  })
+
+  test('answer what their HTTP twins do, with the same filters, a page at a time', async () => {
+    await using client = await connect(bench.server)
+    const cases: Record<string, string>[] = [
+      {},
+      { parent_id: 'root' },
+      { parent_id: folder().id, q: 'SHELLS' },
+      { content_type: 'text', page_size: '1' },
+      { page_size: '0' },
+      { page_size: '100000' },
+      { workflow_id: 'of_nobody' },
+      { job_id: 'of_nobody' },
+    ]
+    for (const query of cases) {
+      const { page_size, ...rest } = query
+      const data = { ...rest, ...(page_size ? { page_size: Number(page_size) } : {}) }
+      const page = await read<Page>(client, 'list_assets', data)
+      const twin = await call<Page>(bench.server, 'GET', `/api/assets?${new URLSearchParams(query)}`)
+      assert.deepEqual(page.assets, twin.body.assets, JSON.stringify(query))
+      assert.equal(page.next === null, twin.body.next === null)
+      const next = page.next === null ? null : await read<Page>(client, 'list_assets', { ...data, cursor: page.next })
+      assert.notEqual(next?.assets[0]?.id, page.assets[0]?.id ?? null)
+    }
+    const newest = made.toReversed().map(({ id }) => id)
+    assert.deepEqual(
+      (await read<Page>(client, 'list_assets')).assets.map(({ id }) => id),
+      newest,
+    )
+    const all = { q: null, parent_id: null, content_type: null, page_size: null, cursor: null }
+    assert.equal((await read<Page>(client, 'list_assets', all)).assets.length, 4)
+  })
+
+  test('get_asset gives the record, and an address that expires to whoever asks', async () => {
+    await using client = await connect(bench.server)
+    for (const asset of made) assert.deepEqual(await read(client, 'get_asset', { id: asset.id }), asset)
+    const { download_url } = await read<Asset>(client, 'get_asset', { id: made[1]!.id, expires_in: 60 })
+    assert.equal((await call(bench.server, 'GET', download_url!)).text, 'sea.txt')
+  })
+
+  test('what is not there is NOT_FOUND, and a cursor of another list INVALID_REQUEST', async () => {
+    await using client = await connect(bench.server)
+    assert.equal((await failure(client, 'get_asset', { id: 'asset_nowhere' })).code, 'NOT_FOUND')
+    const { next } = await read<Page>(client, 'list_assets', { page_size: 1 })
+    for (const data of [{ cursor: next, q: 'sea' }, { cursor: 'mine' }]) {
+      const { code, problems } = await failure(client, 'list_assets', data)
+      assert.equal(code, 'INVALID_REQUEST')
+      assert.deepEqual(
+        (problems as { path: string }[]).map(({ path }) => path),
+        ['/data/cursor'],
+      )
+    }
   })
 })
 

@@ -49,6 +49,8 @@ const DATA: Readonly<Record<string, (job_id: string) => object>> = {
   get_workflow_interface: () => ({ id: workflow_id }),
   list_nodes: () => ({}),
   get_node: () => ({ node_type: 'input.String' }),
+  list_assets: () => ({}),
+  get_asset: () => ({ id: 'asset_nowhere' }),
   get_capabilities: () => ({}),
   preflight_workflow: () => ({ workflow_id }),
   list_workflow_summaries: () => ({}),
@@ -194,7 +196,7 @@ test('what is not a command of the contract is told before what the token is goo
   await using client = await connectAs('read')
   client.command('run_job', { job_id: 'j', nonsense: true })
   assert.equal((await client.next({ job_id: 'j' })).error, 'invalid_command')
-  const { error } = await client.ask('list_assets', {})
+  const { error } = await client.ask('no_such', {})
   assert.equal((error as { code: string }).code, 'NOT_FOUND')
 })
 

@@ -32,7 +32,7 @@ function toThing(id: string | null, json?: object): (Place & { json?: unknown })
 }
 
 /** An asset that goes with the suite; null where one would stay. */
-async function ownAsset(t: Trial): Promise<string | null> {
+export async function ownAsset(t: Trial): Promise<string | null> {
   if (!t.serves('createAsset') || !t.serves('deleteAsset')) return null
   const form = multipart([['file', 'conformance.txt', Buffer.from('conformance')]])
   const id = String(mapOf((await t.good('createAsset', 201, {}, form)).body).id)

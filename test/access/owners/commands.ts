@@ -85,4 +85,12 @@ export const COMMANDS: Readonly<Record<keyof WsCommandHandlers<unknown>, Command
   request_job_cancellation: ofJobs(),
   list_nodes: common('node types come with the service'),
   get_node: common('node types come with the service'),
+  list_assets: [
+    { kind: 'listed', data: {} },
+    { kind: 'listed', data: { q: 'note', content_type: 'text', parent_id: 'root', page_size: 1 } },
+  ],
+  get_asset: {
+    kind: 'addressed',
+    ask: ({ asset, folder }) => [{ id: asset }, { id: folder }, { id: asset, expires_in: 60 }],
+  },
 }

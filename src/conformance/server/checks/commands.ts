@@ -8,6 +8,7 @@ import { type JsonMap, mapOf } from '../json.ts'
 import { retold } from '../operations.ts'
 import { completedRun } from '../runs.ts'
 import { asyncapi } from '../schemas.ts'
+import { ownAsset } from '../senders.ts'
 import type { Reply } from '../socket.ts'
 import type { Trial } from '../trial.ts'
 
@@ -58,7 +59,10 @@ export function rpcs(t: Trial): WsCommandName[] {
 export async function validData(t: Trial, command: WsCommandName): Promise<JsonMap | null> {
   const stored = await workflow(t, 'greeting')
   if (command === 'submit_job') return submission(stored, { name: 'Ada' })
-  if (command === 'get_asset') return null
+  if (command === 'get_asset') {
+    const id = await ownAsset(t)
+    return id === null ? null : { id }
+  }
   const needsJob = ['get_job_snapshot', 'subscribe_job', 'request_job_cancellation'].includes(command)
   const job_id = needsJob ? (await completedRun(t)).job_id : 'conformance-unknown'
   const example = exampleData(command)

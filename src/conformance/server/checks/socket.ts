@@ -58,6 +58,7 @@ export const socketChecks: ChecksOf<'socket'> = {
       ['get_workflow_interface', { id: 'conformance-unknown' }, 'WORKFLOW_NOT_FOUND'],
       ['preflight_workflow', { workflow_id: 'conformance-unknown' }, 'WORKFLOW_NOT_FOUND'],
       ['get_job_snapshot', { job_id: 'conformance-unknown' }, 'JOB_NOT_FOUND'],
+      ['get_asset', { id: 'conformance-unknown' }, 'NOT_FOUND'],
     ]
     const socket = await t.socket()
     for (const [command, data, code] of cases.filter(([name]) => t.takes(name))) {
