@@ -9,6 +9,9 @@ OUT ?= dist
 # Tests that need more than Node and npm have targets of their own.
 TESTS ?= $(shell find test -name '*.test.ts' -not -path 'test/browser/*' -not -path 'test/strace/*' -not -path 'test/netns/*' -not -path 'test/generators/*' -not -path 'test/local/*' -not -path 'test/clients-python/*' | sort)
 
+# A test that takes so long, in milliseconds, waits for what never comes: it fails by its name.
+TEST_MS := 900000
+
 NODE := node src/launch/node.mjs
 INSTALLED := node_modules/.installed
 CONTRACT := $(shell find spec codegen.config.ts src/codegen -type f 2>/dev/null)
@@ -33,7 +36,7 @@ start: $(INSTALLED) generated/openapi.json ## install, and serve on HOST and POR
 	@exec $(NODE) src/main.ts serve --host $(HOST) --port $(PORT)
 
 test: $(INSTALLED) types lint ## install, and run all tests (TESTS= selects files)
-	$(NODE) --test --test-concurrency=2 $(TESTS)
+	$(NODE) --test --test-concurrency=2 --test-timeout=$(TEST_MS) $(TESTS)
 
 check: $(INSTALLED) types lint check-generated ## types, lint, drift and the tests nearest to the change, in 90 s
 	$(NODE) test/helpers/nearest.ts
