@@ -34,6 +34,7 @@ const SCRIPTS = [
   'http',
   'operations',
   'limits',
+  'forms',
 ]
 const STYLES = ['page', 'http', 'sockets']
 

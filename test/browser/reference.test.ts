@@ -1,6 +1,7 @@
 // The reference at `/docs` as a reader sees it: both documents whole, nothing from elsewhere, readable in every size and colour.
 // Screenshots go to the folder that SVC_TEST_SCREENSHOTS names, else to a temporary one.
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -99,6 +100,23 @@ function inBrowser() {
       await refused.click()
       await refused.locator('.responses-inner').waitFor()
       assert.equal(await refused.getByRole('button', { name: 'Try it out' }).count(), 0)
+    }))
+
+  test('uploads a file with the fields that were filled in, whatever their order', () =>
+    reading('', async (page) => {
+      const operation = page.locator('#operations-assets-createAsset')
+      await operation.click()
+      await operation.getByRole('button', { name: 'Try it out' }).click()
+      const field = (name: string) => operation.locator(`tr[data-property-name="${name}"]`)
+      await field('file')
+        .locator('input')
+        .setInputFiles({ name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('A') })
+      await field('sha256').locator('input').fill(createHash('sha256').update('A').digest('hex'))
+      await field('metadata').locator('textarea').fill('{"year": 2026}')
+      await operation.getByRole('button', { name: 'Execute' }).click()
+      const answer = operation.locator('.live-responses-table .response')
+      await answer.waitFor()
+      assert.match(await answer.innerText(), /201[\s\S]*"name": "a.txt"[\s\S]*"year": 2026/)
     }))
 
   test('shows every message of every socket with its marker', () =>

@@ -1,7 +1,8 @@
 // The OpenAPI document, shown by Swagger UI. What the contract adds to an operation is in operations.js.
 import { element } from './dom.js'
+import { emptyForms, filesLast, formsPlugin } from './forms.js'
 import { markersPlugin, matches, operationsOf } from './operations.js'
-import { readDocument } from './source.js'
+import { readDocument, resolver } from './source.js'
 
 /**
  * Shows the document in `host`.
@@ -15,9 +16,10 @@ export async function mount(host) {
   const servers = [{ url: new URL('.', document.baseURI).href.replace(/\/$/, ''), description: 'This server.' }]
   host.replaceChildren()
   const ui = /** @type {any} */ (globalThis).SwaggerUIBundle({
-    spec: { ...source, servers },
+    spec: { ...emptyForms(source, resolver(source)), servers },
     domNode: host.appendChild(element('div')),
-    plugins: [markersPlugin(operations)],
+    plugins: [markersPlugin(operations), formsPlugin],
+    requestInterceptor: filesLast,
     deepLinking: true,
     displayOperationId: true,
     displayRequestDuration: true,
