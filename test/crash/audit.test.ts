@@ -1,13 +1,16 @@
 // The judges of the crash run can be trusted: sound evidence is found sound, and each way of spoiling it is noticed, and called by its name.
 import assert from 'node:assert/strict'
-import { rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import Database from 'better-sqlite3'
 import type { Asset, JobEvent, StoredObject } from '../../generated/types.ts'
 import { contentKey } from '../../src/assets/keys.ts'
+import { journalFolder } from '../../src/db/data-folder.ts'
 import { call } from '../helpers/http.ts'
 import { startServer } from '../helpers/server.ts'
 import { coverage } from './audit/coverage.ts'
+import { databaseOf } from './census.ts'
 import type { Evidence } from './evidence.ts'
 import { type Content, contentOf } from './files/content.ts'
 import { strays } from './files/folder.ts'
@@ -15,6 +18,7 @@ import { judgeLook, type Look } from './files/judge.ts'
 import { Assets, FOLDER, judgeList } from './files/library.ts'
 import { Register } from './files/register.ts'
 import type { Told } from './files/transfer.ts'
+import { ageValues, strayValues } from './files/values.ts'
 import { judge } from './report.ts'
 import { soundEvidence } from './sound.ts'
 import { type Mutable, SPOILT } from './spoilt.ts'
@@ -142,6 +146,29 @@ describe('the judge of files', () => {
       assert.match(found.fault.what, what)
     })
   }
+
+  test('notices large values without rows, rows without them, and those that no job needs', async () => {
+    await using server = await startServer()
+    const { data_dir } = server
+    assert.deepEqual(strayValues(data_dir), [])
+    const db = new Database(databaseOf(data_dir))
+    const row = db.prepare('insert into spilled_value (content_key, job_key, size, sha256) values (?, ?, 1, ?)')
+    for (const key of ['00/gone', '00/left']) row.run(key, null, 'a'.repeat(64))
+    db.close()
+    mkdirSync(join(journalFolder(data_dir), '00'))
+    for (const name of ['left', 'stray']) writeFileSync(join(journalFolder(data_dir), '00', name), 'x')
+    assert.deepEqual(
+      strayValues(data_dir).map(({ kind, what }) => `${kind}: ${what}`),
+      [
+        'contradiction: no row names the large value 00/stray',
+        'loss: the large value 00/gone is missing',
+        'contradiction: the large value 00/left was left by a job that needs none: gone',
+      ],
+    )
+    assert.equal(ageValues(data_dir), 2)
+    await server.context.retention.sweep()
+    assert.deepEqual(strayValues(data_dir), [])
+  })
 
   test('notices files without rows, rows without files, and what was left', async () => {
     await using server = await startServer()

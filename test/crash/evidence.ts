@@ -2,6 +2,7 @@
 import type { JobEvent, JobSnapshot, RunResult } from '../../generated/types.ts'
 import type { Frame } from '../helpers/socket.ts'
 import type { CallRecord } from './counter.ts'
+import type { SavedAsset } from './files/saved.ts'
 import type { Work } from './work.ts'
 
 /** What one follower was given, in the order in which it came. */
@@ -50,6 +51,8 @@ export interface Evidence {
   readonly pushed: readonly string[]
   readonly maybe_pushed: readonly string[]
   readonly kills: readonly Killed[]
+  /** Assets that it has left. */
+  readonly saved: readonly SavedAsset[]
   /** Whether its cancellation was acknowledged with a snapshot. */
   readonly cancelled: boolean
   /** Whether anybody has asked for its cancellation. */

@@ -1,11 +1,12 @@
-// The end of a run: every job that is known or stored, with its last state and its whole log, as evidence.
+// The end of a run: every job that is known or stored, with its last state, its whole log and the assets that it left, as evidence.
 import type { JobEvent, JobSnapshot } from '../../generated/types.ts'
 import type { CensusRow } from './census.ts'
 import type { Evidence } from './evidence.ts'
+import { type SavedAsset, savedAssets } from './files/saved.ts'
 import type { TrackedJob } from './ledger.ts'
 import type { Life } from './life.ts'
 
-type End = Pick<Evidence, 'snapshot' | 'log'>
+type End = Pick<Evidence, 'snapshot' | 'log' | 'saved'>
 
 /** Jobs at a time that are read. */
 const AT_ONCE = 8
@@ -13,12 +14,15 @@ const AT_ONCE = 8
 export async function gather(life: Life, stored: readonly CensusRow[]): Promise<Evidence[]> {
   const { ledger } = life
   const found = new Map<TrackedJob, Evidence>()
+  const saved = await savedAssets(life.server.url)
+  for (const { job_id } of saved)
+    if (!stored.some(({ id }) => id === job_id)) ledger.complain(`an asset is of the job ${job_id}, which there is not`)
   const known = ledger.jobs.filter(({ job_id }) => job_id !== null)
   const ids = new Set(known.map(({ job_id }) => job_id))
-  await each(known, async (job) => void found.set(job, ledger.evidence(job, await endOf(life, job.job_id!))))
+  await each(known, async (job) => void found.set(job, ledger.evidence(job, await endOf(life, job.job_id!, saved))))
   const strangers: Evidence[] = []
   const unknown = stored.filter(({ id }) => !ids.has(id))
-  await each(unknown, async ({ id }) => void strangers.push(strangerOf(id, await endOf(life, id))))
+  await each(unknown, async ({ id }) => void strangers.push(strangerOf(id, await endOf(life, id, saved))))
   // A job that tries another one again stands after it.
   for (const job of known) {
     if (job.retry_of) found.set(job, { ...found.get(job)!, retry_of: found.get(job.retry_of)! })
@@ -27,9 +31,10 @@ export async function gather(life: Life, stored: readonly CensusRow[]): Promise<
   return [...found.values(), ...strangers].filter(({ acknowledged, snapshot }) => acknowledged || snapshot)
 }
 
-async function endOf(life: Life, job_id: string): Promise<End> {
+async function endOf(life: Life, job_id: string, saved: readonly SavedAsset[]): Promise<End> {
   const snapshot = await read<JobSnapshot>(life, `/api/jobs/${job_id}`)
-  return { snapshot, log: (snapshot && (await read<JobEvent[]>(life, `/api/jobs/${job_id}/events`))) ?? [] }
+  const log = (snapshot && (await read<JobEvent[]>(life, `/api/jobs/${job_id}/events`))) ?? []
+  return { snapshot, log, saved: saved.filter((one) => one.job_id === job_id) }
 }
 
 async function read<T>(life: Life, path: string): Promise<T | null> {

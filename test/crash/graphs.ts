@@ -1,6 +1,7 @@
 // The workflows of the crash run, one for each way in which a job can be caught by a kill.
 import type { Graph } from '../../src/engine/graph.ts'
 import { node } from '../engine/kit.ts'
+import { LARGE_GRAPHS } from './large.ts'
 import { AT, call, joined, of, out } from './parts.ts'
 
 const ITEMS = of([node('items', 'input.List', { name: 'items' })])
@@ -19,6 +20,7 @@ const PATIENT = { time_limit_ms: 60_000 }
 const SPIN = 'let n = 0; while (n < 20_000_000) n++; return { n: String(n) }'
 
 export const GRAPHS = {
+  ...LARGE_GRAPHS,
   fast: joined(
     AT,
     of([node('say', 'text.Template', { template: 'Hello, {{at}}!' })], ['at.output->say.at']),

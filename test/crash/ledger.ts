@@ -92,7 +92,7 @@ export class Ledger {
   }
 
   /** What is known of a job. */
-  evidence(job: TrackedJob, end: { snapshot: JobSnapshot | null; log: Evidence['log'] }): Evidence {
+  evidence(job: TrackedJob, end: Pick<Evidence, 'snapshot' | 'log' | 'saved'>): Evidence {
     const { work, sse, polled } = job
     const until = job.retried_at ?? Number.POSITIVE_INFINITY
     const recordings = [sse, ...(polled ? [polled] : [])].filter(() => job.door !== 'run')

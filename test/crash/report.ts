@@ -4,12 +4,13 @@ import { coverage, type WayName } from './audit/coverage.ts'
 import { judgeFollowers } from './audit/followers.ts'
 import { judgeLog } from './audit/log.ts'
 import { judgeResult } from './audit/results.ts'
+import { judgeSaved } from './audit/saved.ts'
 import { judgeSockets } from './audit/sockets.ts'
 import type { Evidence, Fault, FaultKind, Judge } from './evidence.ts'
 import type { FileWays, Shelf } from './files/shelf.ts'
 import type { Ledger } from './ledger.ts'
 
-const JUDGES: readonly Judge[] = [judgeLog, judgeFollowers, judgeSockets, judgeCalls, judgeResult]
+const JUDGES: readonly Judge[] = [judgeLog, judgeFollowers, judgeSockets, judgeCalls, judgeResult, judgeSaved]
 
 /** The share of the kills that must meet a running job. */
 const LEAST_HITS = 0.9

@@ -4,7 +4,14 @@ import { describe, test } from 'node:test'
 import type { FaultKind } from './evidence.ts'
 import type { KindName } from './graphs.ts'
 import { crash, type Sabotage } from './harness.ts'
-import { TRIGGER_DROPPED, WITHOUT_CHECKPOINTS, WITHOUT_REPLAY, WITHOUT_SYNC, WITHOUT_TRIGGER } from './sabotage.ts'
+import {
+  TRIGGER_DROPPED,
+  WITHOUT_CHECKPOINTS,
+  WITHOUT_REPLAY,
+  WITHOUT_SYNC,
+  WITHOUT_TRIGGER,
+  WITHOUT_VALUES,
+} from './sabotage.ts'
 
 /** What is switched off, the jobs that show it, and what must be found. */
 const SABOTAGES: Readonly<Record<string, readonly [Sabotage, readonly KindName[], FaultKind, RegExp]>> = {
@@ -27,6 +34,7 @@ const SABOTAGES: Readonly<Record<string, readonly [Sabotage, readonly KindName[]
     /a terminal job was changed, and nothing refused it/,
   ],
   'without bytes on disk': [WITHOUT_SYNC, ['reading'], 'loss', /1.* is answered with 500, where/],
+  'without large values on disk': [WITHOUT_VALUES, ['passing'], 'loss', /it failed at null: interrupted/],
   'without replay': [WITHOUT_REPLAY, ['reading', 'each_reading'], 'gap', /an SSE follower got \d+ after \d+/],
 }
 

@@ -1,13 +1,13 @@
 // Ways to break what the crash run is about, from outside of the server: by SQL on the stopped database, or between it and its followers.
 // Each stands for a part of the server that is switched off.
 
-import { statSync, truncateSync } from 'node:fs'
+import { rmSync, statSync, truncateSync } from 'node:fs'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { JobSnapshot } from '../../generated/types.ts'
-import { objectsFolder } from '../../src/db/data-folder.ts'
+import { journalFolder, objectsFolder } from '../../src/db/data-folder.ts'
 import { databaseOf } from './census.ts'
 import { isTerminalStatus } from './evidence.ts'
 import type { Detour, Sabotage } from './harness.ts'
@@ -67,6 +67,11 @@ export const WITHOUT_SYNC: Sabotage = {
         truncateSync(path, Math.floor(statSync(path).size / 2))
       }
     }),
+}
+
+/** Large values are not on disk when the pages that name them are committed. */
+export const WITHOUT_VALUES: Sabotage = {
+  between: (data_dir) => rmSync(journalFolder(data_dir), { recursive: true }),
 }
 
 /** No replay: whoever comes back is told what happens from then on, or that the job has ended, and not what happened before. */

@@ -107,6 +107,7 @@ export function soundEvidence(): Evidence {
     ],
     pushed: [],
     maybe_pushed: [],
+    saved: [],
     kills: [{ at: START + 300, until: START + 990, status: 'running' }],
     cancelled: false,
     cancel_wanted: false,

@@ -1,5 +1,8 @@
 // Ways to spoil sound evidence, each with what the judges must find in it.
+
+import { answerTo } from './counter.ts'
 import type { Evidence, FaultKind } from './evidence.ts'
+import { digestOf, largeOf } from './large.ts'
 import { Random } from './random.ts'
 import { soundEvidence } from './sound.ts'
 import { plan } from './work.ts'
@@ -146,6 +149,14 @@ export const SPOILT: Readonly<Record<string, readonly [FaultKind, RegExp, Spoil]
   'a sent value came twice': ['double', /1 came twice/, (one) => fed(one, ['0', '1', '1', '2'])],
   'a value was never sent': ['contradiction', /9 were never sent/, (one) => fed(one, ['0', '1', '2', '9'])],
   'values changed places': ['contradiction', /the values came as 1,0,2/, (one) => fed(one, ['1', '0', '2'])],
+  'it left an asset that nothing asks for': ['contradiction', /nothing asks for/, (one) => one.saved.push(KEPT)],
+  'its asset is gone': ['loss', /its asset is gone/, (one) => saving(one, [])],
+  'its asset has other bytes': [
+    'loss',
+    /its asset .* is another/,
+    (one) => saving(one, [{ ...KEPT, found: 'another' }]),
+  ],
+  'it left its asset twice': ['double', /keeps 2 assets/, (one) => saving(one, [KEPT, KEPT])],
   'a retry did again what had finished': [
     'double',
     /in the job that was retried/,
@@ -156,6 +167,15 @@ export const SPOILT: Readonly<Record<string, readonly [FaultKind, RegExp, Spoil]
 function fail(one: Mutable<Evidence>, type: string, node_id: string | null): void {
   const error = { type, node_id, message: 'It failed.', retryable: true }
   Object.assign(one.snapshot!, { status: 'failed', result: null, error })
+}
+
+const CONTENT = digestOf(largeOf(answerTo('GET', '/j1/a/0')))
+const KEPT = { job_id: 'job', sha256: CONTENT, found: CONTENT }
+
+/** The same job, as if it had been to keep an asset, and had left these. */
+function saving(one: Mutable<Evidence>, saved: Mutable<Evidence>['saved']): void {
+  one.work = plan('saving', 'j1', '127.0.0.1:1', new Random('saving')) as never
+  one.saved = saved
 }
 
 /** The same job, as if it had been fed these values, of which it was sent 0, 1 and 2. */

@@ -1,6 +1,7 @@
 // What one job of the crash run is asked to do, and what must come of it: its params, every call that it may make, its outputs.
 import { answerTo, type Method } from './counter.ts'
 import { GRAPHS, type KindName } from './graphs.ts'
+import { LARGE_EXPECTED, largeOf } from './large.ts'
 import type { Random } from './random.ts'
 
 export interface Work {
@@ -39,13 +40,26 @@ export const SHARES: Readonly<Record<KindName, number>> = {
   fed: 3,
   flaky: 2,
   spinning: 1,
+  passing: 3,
+  piling: 1,
+  keeping: 2,
+  stumbling: 2,
+  saving: 2,
 }
 
 /** Outputs that are streams. */
 export const STREAMS: ReadonlySet<string> = new Set(['each_out', 'picks', 'echo'])
 
 /** Kinds without a call that must not be made twice: a kill never makes them fail. */
-export const SAFE_KINDS: ReadonlySet<KindName> = new Set(['fast', 'reading', 'each_reading', 'coded', 'fed'])
+export const SAFE_KINDS: ReadonlySet<KindName> = new Set([
+  'fast',
+  'reading',
+  'each_reading',
+  'coded',
+  'fed',
+  'piling',
+  'saving',
+])
 
 /** So many items that a burst has not ended when it is cancelled. */
 const BURST = 300
@@ -55,15 +69,21 @@ export function plan(kind: KindName, label: string, host: string, random: Random
   const params: Record<string, unknown> = { at: `http://${host}/${label}` }
   if (items.length > 0) params.items = items
   if (kind === 'branching') params.way = random.chance(0.5)
+  if (kind === 'keeping') params.load = largeOf(answerTo('GET', `/${label}/load`))
   return {
     kind,
     label,
     params,
     items,
-    answer: kind === 'approval' ? random.chance(0.7) : kind === 'awaiting' ? random.int(0, 1_000) : undefined,
+    answer: answerFor(kind, random),
     pushes: kind === 'fed' ? numbers(random.int(4, 12)) : [],
     doomed: kind === 'burst' || random.chance(kind === 'spinning' ? 0.8 : 0.06),
   }
+}
+
+function answerFor(kind: KindName, random: Random): unknown {
+  if (kind === 'awaiting') return random.int(0, 1_000)
+  return kind === 'approval' || kind === 'keeping' ? random.chance(0.7) : undefined
 }
 
 function inputsOf(kind: KindName): Readonly<Record<string, true>> {
@@ -99,6 +119,7 @@ type Outputs = Record<string, unknown>
 
 /** What a job of each kind must give. What only the run itself can know is taken from what it gave. */
 const EXPECTED: Readonly<Record<KindName, (work: Work, trace: Trace, given: Outputs) => Outputs>> = {
+  ...LARGE_EXPECTED,
   fast: ({ params }) => ({ said: `Hello, ${params.at}!` }),
   reading: (_, { get }) => ({ read: get('c', get('b', get('a'))) }),
   writing: (_, { get, post }) => {

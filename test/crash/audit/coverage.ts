@@ -1,6 +1,7 @@
 // Which ways through recovery a run has taken. One that none of its jobs took has not been tried.
 import type { JobEvent } from '../../../generated/types.ts'
 import type { Evidence } from '../evidence.ts'
+import { isLarge } from '../large.ts'
 
 /** Whether a job went that way. */
 type Way = (evidence: Evidence) => boolean
@@ -18,6 +19,18 @@ function around({ kills, log }: Evidence, counts: (event: JobEvent) => boolean):
     ({ at, status }) => status === 'running' && times.some((time) => time < at) && times.some((time) => time > at),
   )
 }
+
+/** Whether what its first call was answered was known when it went on: it was not made again, and others came after the kill. */
+const wentOn: Way = ({ kills, calls }) =>
+  kills.some(({ until, status }) => {
+    const after = calls.filter(({ begun_at }) => begun_at > until)
+    return (
+      status !== null &&
+      after.length > 0 &&
+      calls[0]!.begun_at < until &&
+      after.every((one) => one.path !== calls[0]!.path)
+    )
+  })
 
 const WAYS = {
   'a queued job was restored': (one) => killedAs('queued')(one) && completed(one),
@@ -38,6 +51,10 @@ const WAYS = {
     work?.kind === 'calling' &&
     one.snapshot?.status === 'completed' &&
     kills.some(({ at }) => calls.some(({ begun_at }) => begun_at < at) && calls.some(({ begun_at }) => begun_at > at)),
+  'a large value was read back after a kill': (one) =>
+    one.work !== null && isLarge(one.work.kind) && completed(one) && wentOn(one),
+  'a retry took over a large value': (one) => one.work?.kind === 'stumbling' && one.retry_of !== null && completed(one),
+  'an asset was kept by a job': ({ work, saved }) => work?.kind === 'saving' && saved.length > 0,
   'a retry reused what had finished': (one) =>
     one.retry_of !== null &&
     completed(one) &&

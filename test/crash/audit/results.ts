@@ -46,7 +46,7 @@ function* waitedFor(evidence: Evidence): Iterable<Fault> {
 function* failure(evidence: Evidence): Iterable<Fault> {
   const { kind } = evidence.work!
   const { type, node_id, message } = evidence.snapshot!.error!
-  if (kind === 'flaky' && node_id === 'flaky' && type !== 'node_interrupted') return
+  if (['flaky', 'stumbling'].includes(kind) && node_id === 'flaky' && type !== 'node_interrupted') return
   if (type !== 'node_interrupted' || node_id === null) {
     return yield fault(evidence, 'loss', `it failed at ${node_id}: ${type}, ${message}`)
   }

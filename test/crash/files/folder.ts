@@ -1,14 +1,15 @@
 // The folder that a run leaves, a day and two hours later: files that rows name, whole, and no others.
-import { readdirSync } from 'node:fs'
-import { join, relative, sep } from 'node:path'
+import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { systemPlatform } from '../../../src/platform.ts'
 import { startServer } from '../../helpers/server.ts'
 import { databaseOf } from '../census.ts'
 import type { Fault } from '../evidence.ts'
+import { filesBelow } from './below.ts'
 import { lookAtAssets } from './librarian.ts'
 import { lookAtAll, lookAtUploads } from './looks.ts'
 import type { Shelf } from './shelf.ts'
+import { ageValues, strayValues } from './values.ts'
 
 /** Beyond the day of what is temporary, and the hour in which bytes may wait for their row. */
 const LATER_MS = 26 * 3_600_000
@@ -17,15 +18,16 @@ const SWEPT_AT_ONCE = 100
 
 /** Judges the folder of a server that is gone. It is swept. */
 export async function judgeFolder(data_dir: string, shelf: Shelf): Promise<Fault[]> {
+  const values = ageValues(data_dir)
   const now = () => Date.now() + LATER_MS
   const platform = { ...systemPlatform(), now, timestamp: () => new Date(now()).toISOString() }
   await using server = await startServer({ data_dir, platform })
-  const rounds = 2 + Math.ceil(filesBelow(objects(data_dir)).length / SWEPT_AT_ONCE)
+  const rounds = 2 + Math.ceil((filesBelow(objects(data_dir)).length + values) / SWEPT_AT_ONCE)
   for (let round = 0; round < rounds; round += 1) await server.context.retention.sweep()
   await lookAtAll(server.url, shelf, { gone: true })
   await lookAtAssets(server.url, shelf)
   await lookAtUploads(server.url, shelf, shelf.uploads, true)
-  return strays(data_dir)
+  return [...strays(data_dir), ...strayValues(data_dir)]
 }
 
 function objects(data_dir: string): string {
@@ -57,17 +59,5 @@ function namedContents(data_dir: string): Set<string> {
     return new Set(rows.filter((key) => key !== null))
   } finally {
     db.close()
-  }
-}
-
-/** Paths with slashes, from the folder on; none where there is no folder. */
-function filesBelow(folder: string): string[] {
-  try {
-    return readdirSync(folder, { recursive: true, withFileTypes: true })
-      .filter((entry) => !entry.isDirectory())
-      .map(({ parentPath, name }) => relative(folder, join(parentPath, name)).split(sep).join('/'))
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
-    throw error
   }
 }

@@ -90,10 +90,11 @@ async function remove(
   shelf.ways[way]++
 }
 
-/** Looks at everything that a list shows, and at its bytes. Nothing else may happen to assets. */
+/** Looks at everything that a list shows and no job has made, and at its bytes. Nothing else may happen to these assets. */
 export async function lookAtAssets(url: string, shelf: Shelf): Promise<void> {
   const { assets } = shelf
-  for (const what of judgeList(assets, await list(url), shelf.tick)) shelf.find('loss', what)
+  const own = (await listAssets(url)).filter(({ job_id }) => job_id === null)
+  for (const what of judgeList(assets, own, shelf.tick)) shelf.find('loss', what)
   for (const { id, name, register } of assets.all) {
     const possible = register.possible(shelf.tick())
     if (id === null || possible.includes(FOLDER)) continue
@@ -105,7 +106,7 @@ export async function lookAtAssets(url: string, shelf: Shelf): Promise<void> {
   assets.boxes = assets.boxes.filter((box) => !box.gone)
 }
 
-async function list(url: string): Promise<Asset[]> {
+export async function listAssets(url: string): Promise<Asset[]> {
   const all: Asset[] = []
   for (let cursor = ''; ; ) {
     const told = await exchange(url, { method: 'GET', path: `${ASSETS}?page_size=${PAGE}${cursor}` })

@@ -1,0 +1,55 @@
+// Files of large values that jobs remember, in the folder that a run leaves: each has its row, each row its file, and no job remembers more than it needs.
+import { existsSync, utimesSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { journalFolder } from '../../../src/db/data-folder.ts'
+import { databaseOf } from '../census.ts'
+import type { Fault } from '../evidence.ts'
+import { filesBelow } from './below.ts'
+
+/** Seconds. A file is given an hour to get its row. */
+const OLD = 7_200
+
+/** Makes all files so old that one without a row is swept: its page will not come any more. Gives how many there are. */
+export function ageValues(data_dir: string): number {
+  const long_ago = Date.now() / 1_000 - OLD
+  const files = filesBelow(journalFolder(data_dir))
+  for (const key of files) utimesSync(join(journalFolder(data_dir), key), long_ago, long_ago)
+  return files.length
+}
+
+interface ValueRow {
+  readonly content_key: string
+  /** Null where there is no such job any more. */
+  readonly status: string | null
+}
+
+/** Of a folder that was swept. */
+export function strayValues(data_dir: string): Fault[] {
+  const rows = valueRows(data_dir)
+  const named = new Set(rows.map(({ content_key }) => content_key))
+  const told = (kind: Fault['kind'], what: string): Fault => ({ kind, job_id: null, what })
+  const folder = journalFolder(data_dir)
+  return [
+    ...filesBelow(folder).flatMap((key) =>
+      named.has(key) ? [] : [told('contradiction', `no row names the large value ${key}`)],
+    ),
+    ...rows.flatMap(({ content_key, status }) => {
+      if (!existsSync(join(folder, content_key))) return [told('loss', `the large value ${content_key} is missing`)]
+      if (status !== null && status !== 'completed') return []
+      return [
+        told('contradiction', `the large value ${content_key} was left by a job that needs none: ${status ?? 'gone'}`),
+      ]
+    }),
+  ]
+}
+
+function valueRows(data_dir: string): ValueRow[] {
+  const db = new Database(databaseOf(data_dir), { readonly: true })
+  try {
+    const rows = 'select content_key, status from spilled_value left join job on job.key = spilled_value.job_key'
+    return db.prepare(rows).all() as ValueRow[]
+  } finally {
+    db.close()
+  }
+}
