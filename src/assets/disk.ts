@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import {
   closeSync,
+  constants,
   existsSync,
   fsyncSync,
   futimesSync,
@@ -12,12 +13,15 @@ import {
   type Stats,
   writeFileSync,
 } from 'node:fs'
-import { type FileHandle, readdir } from 'node:fs/promises'
+import { type FileHandle, lstat, open, readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { PIECE, type SparePieces } from './file-pieces.ts'
 import { GatheredWrites } from './gathered-writes.ts'
 import { compareKeys } from './keys.ts'
 import type { Source, Tail, Written } from './object-store.ts'
+
+/** The last segment of a path is never followed as a link, and what is no file is not waited for. Windows knows no such flags. */
+const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
 export function makeFolder(path: string): void {
   if (!existsSync(path)) mkdirSync(path, { mode: 0o700 })
@@ -59,12 +63,38 @@ export function writeSync(path: string, parts: readonly Uint8Array[], now: numbe
   }
 }
 
-export function fileAt(path: string): Stats | null {
+/** A file below `top`, or null where there is none. */
+export function fileAt(path: string, top: string): Stats | null {
+  if (leadsAway(path, top)) return null
   try {
     const found = lstatSync(path)
     return found.isFile() ? found : null
   } catch (error) {
     return nothingWhereMissing(error as NodeJS.ErrnoException)
+  }
+}
+
+/** What lies below `top` under a path, or null. */
+export async function statAt(path: string, top: string): Promise<Stats | null> {
+  return leadsAway(path, top) ? null : await lstat(path).catch(nothingWhereMissing)
+}
+
+/** A file below `top`, open for reading; null where there is none. What is no file may be open as well. */
+export async function openAt(path: string, top: string): Promise<FileHandle | null> {
+  return leadsAway(path, top) ? null : await open(path, READ).catch(nothingWhereMissing)
+}
+
+/** Whether a folder on the way from `top` to a file is a link to elsewhere. */
+export function leadsAway(path: string, top: string): boolean {
+  const folder = dirname(path)
+  return folder !== top && (leadsAway(folder, top) || isLink(folder))
+}
+
+function isLink(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false
+  } catch (error) {
+    return nothingWhereMissing(error as NodeJS.ErrnoException) ?? false
   }
 }
 

@@ -1,8 +1,8 @@
 // Objects as files of one folder. A file is written under a temporary name and renamed when it is whole and on disk, so that
 // every file with a name of its own is whole.
 import { randomUUID } from 'node:crypto'
-import { constants, existsSync, renameSync, rmSync, utimesSync } from 'node:fs'
-import { lstat, open, unlink } from 'node:fs/promises'
+import { existsSync, renameSync, rmSync, utimesSync } from 'node:fs'
+import { open, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { StartError } from '../start-error.ts'
@@ -10,10 +10,12 @@ import { syncFolder } from '../sync-folder.ts'
 import {
   fileAt,
   keysBelow,
+  leadsAway,
   makeFolder,
-  nothingWhereMissing,
+  openAt,
   piecesOf,
   removeEmptyFolders,
+  statAt,
   writeSync,
   writeTo,
 } from './disk.ts'
@@ -21,9 +23,6 @@ import { FilePieces, SparePieces } from './file-pieces.ts'
 import { Head } from './head.ts'
 import { isKey } from './keys.ts'
 import type { ByteRange, ObjectFacts, ObjectStore, Received, Source, Tail, Written } from './object-store.ts'
-
-/** The last segment of a path is never followed as a link. Windows knows no such flag. */
-const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0)
 
 /** Pieces of memory that are kept for the next reads and writes: 4 MiB. */
 const SPARE = 32
@@ -61,7 +60,7 @@ export class LocalStore implements ObjectStore {
   }
 
   async put(key: string, source: Source, tail?: Tail): Promise<Written> {
-    const path = this.#pathOf(key)
+    const path = this.#placeOf(key)
     const incoming = this.#newName()
     try {
       const written = await this.#write(incoming, source, tail)
@@ -81,7 +80,7 @@ export class LocalStore implements ObjectStore {
       return {
         ...written,
         head: head.bytes,
-        settle: (key) => this.#settleContent(incoming, this.#pathOf(key), written.size),
+        settle: (key) => this.#settleContent(incoming, this.#placeOf(key), written.size),
         [Symbol.dispose]: () => rmSync(incoming, { force: true }),
       }
     } catch (error) {
@@ -91,7 +90,7 @@ export class LocalStore implements ObjectStore {
   }
 
   putSync(key: string, bytes: Uint8Array, tail?: Uint8Array): void {
-    const path = this.#pathOf(key)
+    const path = this.#placeOf(key)
     if (!tail && this.#refresh(path, bytes.length)) return
     const incoming = this.#newName()
     try {
@@ -104,8 +103,7 @@ export class LocalStore implements ObjectStore {
   }
 
   async get(key: string, { start, length }: ByteRange): Promise<Readable | null> {
-    const path = this.#pathOf(key)
-    const file = await open(path, READ).catch(nothingWhereMissing)
+    const file = await openAt(this.#pathOf(key), this.#objects)
     if (file === null) return null
     const facts = await file.stat()
     const { size } = facts
@@ -118,14 +116,14 @@ export class LocalStore implements ObjectStore {
   }
 
   async stat(key: string): Promise<ObjectFacts | null> {
-    const found = await lstat(this.#pathOf(key)).catch(nothingWhereMissing)
+    const found = await statAt(this.#pathOf(key), this.#objects)
     return found?.isFile() ? { size: found.size, put_at: found.mtimeMs } : null
   }
 
   /** Null where there is no such object. */
   async hold(key: string): Promise<HeldObject | null> {
     const path = this.#pathOf(key)
-    const file = await open(path, READ).catch(nothingWhereMissing)
+    const file = await openAt(path, this.#objects)
     if (file === null) return null
     // As long as it is open, no other file has its number.
     const { ino, mtimeMs, size } = await file.stat()
@@ -133,7 +131,7 @@ export class LocalStore implements ObjectStore {
       facts: { size, put_at: mtimeMs },
       read: (start, length) => piecesOf(file, start, length),
       remove: async () => {
-        const found = fileAt(path)
+        const found = fileAt(path, this.#objects)
         return found?.ino === ino && found.mtimeMs === mtimeMs && (await this.#remove(path))
       },
       [Symbol.asyncDispose]: () => file.close(),
@@ -142,7 +140,7 @@ export class LocalStore implements ObjectStore {
 
   async delete(key: string, put_since = Number.POSITIVE_INFINITY): Promise<boolean> {
     const path = this.#pathOf(key)
-    const found = fileAt(path)
+    const found = fileAt(path, this.#objects)
     return found !== null && found.mtimeMs < put_since && (await this.#remove(path))
   }
 
@@ -159,6 +157,13 @@ export class LocalStore implements ObjectStore {
   #pathOf(key: string): string {
     if (!isKey(key)) throw new TypeError(`not a key: ${JSON.stringify(key)}`)
     return join(this.#objects, ...key.split('/'))
+  }
+
+  /** Where an object is put. @throws Error where its folder is a link: nothing is written elsewhere */
+  #placeOf(key: string): string {
+    const path = this.#pathOf(key)
+    if (leadsAway(path, this.#objects)) throw new Error(`a folder of the object ${key} in the store is a link`)
+    return path
   }
 
   /** Between a look at the file and this nothing else must run. */
@@ -186,12 +191,12 @@ export class LocalStore implements ObjectStore {
 
   /** When it was put, in milliseconds since the epoch; null where there is no such object. At once. */
   putAt(key: string): number | null {
-    return fileAt(this.#pathOf(key))?.mtimeMs ?? null
+    return fileAt(this.#pathOf(key), this.#objects)?.mtimeMs ?? null
   }
 
   /** Lets content that is there count as put now; false where it is not, or not whole. */
   #refresh(path: string, size: number): boolean {
-    if (fileAt(path)?.size !== size) return false
+    if (fileAt(path, this.#objects)?.size !== size) return false
     const seconds = this.#now() / 1_000
     utimesSync(path, seconds, seconds)
     // Whoever renamed it may have died before the name was on disk.

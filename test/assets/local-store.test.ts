@@ -1,5 +1,6 @@
 // Objects as files: whole or not there, within their folder, and gone when they are removed.
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   mkdirSync,
@@ -161,6 +162,35 @@ describe('get', () => {
       assert.equal(await store.delete('link'), false)
       assert.deepEqual(await store.list(null, 10), [])
     }))
+
+  test('follows no link in the place of a folder, and nor does what is put or deleted', () =>
+    inStore(async (store, root) => {
+      const elsewhere = join(root, 'elsewhere')
+      mkdirSync(join(elsewhere, 'b'), { recursive: true })
+      writeFileSync(join(elsewhere, 'b', 'secret'), 'secret')
+      symlinkSync(elsewhere, join(root, 'objects', 'a'))
+      for (const key of ['a/b/secret', 'a/b/new', 'a/c/d']) {
+        assert.equal(await store.get(key, { start: 0, length: 3 }), null, key)
+        assert.equal(await store.stat(key), null, key)
+        assert.equal(await store.hold(key), null, key)
+        assert.equal(store.putAt(key), null, key)
+        assert.equal(await store.delete(key), false, key)
+        await assert.rejects(store.put(key, bytesOf('x')), /a folder of the object .* is a link/, key)
+        assert.throws(() => store.putSync(key, bytesOf('x')), /is a link/, key)
+        using received = await store.receive(bytesOf('x'))
+        assert.throws(() => received.settle(key), /is a link/, key)
+      }
+      assert.deepEqual(filesOf(elsewhere), ['secret'])
+      assert.deepEqual(filesOf(join(root, 'incoming')), [])
+    }))
+
+  test('waits for nothing that is no file', { skip: process.platform === 'win32' }, () =>
+    inStore(async (store, root) => {
+      execFileSync('mkfifo', [join(root, 'objects', 'pipe')])
+      assert.equal(await store.get('pipe', { start: 0, length: 1 }), null)
+      assert.equal(await store.stat('pipe'), null)
+    }),
+  )
 })
 
 describe('delete', () => {
