@@ -16,14 +16,15 @@ export class ExpiringBytes {
     this.#next = Math.min(this.#next, minute)
   }
 
-  /** Takes out what was added with the same time. */
-  remove(bytes: number, expires_at: number): void {
+  /** Takes out what was added with the same time, or what is left of it; gives how many bytes. */
+  remove(bytes: number, expires_at: number): number {
     const minute = Math.ceil(expires_at / MINUTE_MS)
     const kept = this.#minutes.get(minute) ?? 0
     const removed = Math.min(kept, bytes)
     this.#bytes -= removed
     if (removed < kept) this.#minutes.set(minute, kept - removed)
     else this.#drop(minute)
+    return removed
   }
 
   /** Those that are kept at `now`, in milliseconds since the epoch. */

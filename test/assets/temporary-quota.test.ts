@@ -183,6 +183,27 @@ describe('the quota of a user', () => {
     }),
   )
 
+  test('has the room of a removed file within a minute, where the store dates it otherwise than its record', async () => {
+    const platform = clock()
+    const file = { key: 'k', bytes: LIMIT, expires_at: platform.ms + 24 * HOUR }
+    let there = true
+    async function* files() {
+      if (there) yield { ...file, expires_at: file.expires_at + 1 }
+    }
+    const quota = new TemporaryQuota({
+      limit: LIMIT,
+      now: platform.now,
+      files,
+      rows: () => ({ bytes: 0, next_at: null }),
+    })
+    await assert.rejects(quota.reserve('ada', 1), exceeded)
+    there = false
+    quota.freed('ada', file)
+    platform.ms += MINUTE
+    using room = await quota.reserve('ada', LIMIT)
+    room.take(LIMIT)
+  })
+
   test(
     'has room again once files are past their time, swept or not, or removed',
     withStore(async (kit) => {
