@@ -1,6 +1,6 @@
 // The HTTP door: one Express application, its routes made from the contract's manifest.
-// Order for every request: the limit of its caller; browsers that ask first; public operations; then who calls; then path and method;
-// then content type, validation, the handler.
+// Order for every request: the limit of its caller; its turn on its connection; browsers that ask first; public operations; then who calls; then
+// path and method; then content type, validation, the handler.
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express'
 import type { OperationInfo } from '../../generated/operations.ts'
 import { requestFacts } from '../access/facts.ts'
@@ -24,6 +24,7 @@ import { secure, showAnywhere } from './security.ts'
 import { servedOperations, switchedOff } from './served.ts'
 import { bySignature, takesSignature } from './signed.ts'
 import { signpostOf } from './signposts.ts'
+import { inTurn } from './turns.ts'
 import { closeIfUnread } from './unread.ts'
 import { createValidators, type Validators, type ValidRequest } from './validate.ts'
 
@@ -67,6 +68,7 @@ export function createApp(
   const claims = claimFinder(served)
   app.use(begin(context))
   app.use(limit(context.limiter, claims, factsOf))
+  app.use(inTurn())
   app.use(preflight(context.config, claims, factsOf))
   for (const operations of byPath(served.filter(isPublic))) mount(app, operations, tools)
   const admit = bySignature(context, (response) => {

@@ -26,6 +26,7 @@ import {
   sharedServer,
   storeFiles,
 } from './objects-kit.ts'
+import { peer } from './peer.ts'
 import { pattern } from './storage-kit.ts'
 
 const MIB = 1 << 20
@@ -82,6 +83,22 @@ test('a download that has begun goes on to its end, whatever becomes of its obje
     assert.equal(hash.digest('hex'), sha256)
     await remove(server, '1/large')
   }
+})
+
+test('what is asked for in one breath is done in its order', async () => {
+  await using server = await startServer()
+  const ask = (method: string, body = '') =>
+    `${method} ${STORAGE}/1/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+  const says = [ask('PUT', 'first'), ask('GET'), ask('PUT', 'second'), ask('GET'), ask('DELETE'), ask('GET')]
+  using one = await peer(server, says.join(''))
+  const seen = () => one.text().match(/HTTP\/1\.1 \d+|^first|^second/gm) ?? []
+  await until('all answers', () => seen().length === 8)
+  const answers = [201, '200 first', 200, '200 second', 204, 404]
+  assert.deepEqual(
+    seen(),
+    answers.flatMap((one) => `HTTP/1.1 ${one}`.split(/ (?=[a-z])/)),
+  )
+  assert.deepEqual(objectRows(server), [])
 })
 
 /** Stores bytes that were never together in memory. */

@@ -11,6 +11,7 @@ import { LocalStore } from '../../src/assets/local-store.ts'
 import { insertAsset } from '../../src/db/assets.ts'
 import { call } from '../helpers/http.ts'
 import { startServer, type TestServer, until } from '../helpers/server.ts'
+import { peer } from './peer.ts'
 import { pattern, stored } from './storage-kit.ts'
 
 const MIB = 1 << 20
@@ -92,6 +93,29 @@ test('a reader that stops holds the file where it is, and one that leaves closes
   await until('the files to be closed', () => openFiles(file) === 0)
   assert.equal((await call(server, 'GET', path, { headers: { Range: 'bytes=0-9' } })).status, 206)
   await until('that file to be closed as well', () => openFiles(file) === 0)
+})
+
+test('of a thousand requests in one packet one file is open at a time, and those beyond reason are refused', {
+  skip: !existsSync(FDS),
+}, async () => {
+  await using server = await startServer()
+  const { path, file } = await large(server, 40 * MIB)
+  const before = held()
+  using one = await peer(server)
+  one.socket.pause()
+  one.socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`.repeat(1_000))
+  await until('the first to be sent', () => one.socket.bytesRead > 0 || openFiles(file) > 0)
+  // Whoever comes later is answered when all of the packet was looked at.
+  assert.equal((await call(server, 'GET', '/health')).status, 200)
+  assert.equal(openFiles(file), 1)
+  assert.ok(held() - before < 48 * MIB, `${Math.round((held() - before) / MIB)} MiB are held`)
+  one.socket.destroy()
+  await until('the file to be closed', () => openFiles(file) === 0)
+  using other = await peer(server, `GET ${path} HTTP/1.1\r\nHost: localhost\r\nRange: bytes=0-0\r\n\r\n`.repeat(300))
+  const statuses = () => [...other.text().matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)
+  await until('all answers', () => statuses().length === 300)
+  assert.deepEqual([...new Set(statuses())], ['206', '429'])
+  assert.ok(statuses().indexOf('429') > 90)
 })
 
 test('a client that leaves before the first byte leaves no file open', { skip: !existsSync(FDS) }, async () => {

@@ -1,0 +1,33 @@
+// Requests that come before the answers to earlier ones of their connection have gone: each waits until those have. So what one asks for is done when
+// the next is looked at (RFC 9112, section 9.3.2), and whoever asks for a thousand files and reads none has one of them open.
+import type { Socket } from 'node:net'
+import type { RequestHandler, Response } from 'express'
+import { ServiceError } from '../errors.ts'
+
+/** A packet may hold more than a thousand requests. */
+const MOST_WAITING = 100
+
+/** Lets one request of a connection go on at a time; refuses those that too many wait before with RATE_LIMITED. */
+export function inTurn(): RequestHandler {
+  const lines = new WeakMap<Socket, (() => void)[]>()
+  const begin = (socket: Socket, response: Response, go: () => void) => {
+    response.once('close', () => {
+      const next = lines.get(socket)!.shift()
+      // A connection that is gone waits for nothing.
+      if (next && !socket.destroyed) next()
+      else lines.delete(socket)
+    })
+    go()
+  }
+  return ({ socket }, response, next) => {
+    const waiting = lines.get(socket)
+    if (waiting && waiting.length >= MOST_WAITING) throw new ServiceError('RATE_LIMITED', { message: TOO_MANY })
+    if (waiting) waiting.push(() => begin(socket, response, next))
+    else {
+      lines.set(socket, [])
+      begin(socket, response, next)
+    }
+  }
+}
+
+const TOO_MANY = 'Too many requests wait on this connection: read the answers to those that came before.'
