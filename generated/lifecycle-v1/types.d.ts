@@ -61,7 +61,7 @@ export interface components {
             registry_revision: number;
             /** @description `trusted_local`: callers from trusted places need no credential. `bearer`: a token is accepted. */
             auth_modes: ("trusted_local" | "bearer")[];
-            /** @description How a reference to an asset may begin, such as `asset://` and `/api/storage/`. */
+            /** @description How a reference to a file may begin, such as `asset://`, `/api/storage/` and, for what comes with the service, `/api/assets/packages/`. */
             asset_uri_schemes: string[];
             execution_options: components["schemas"]["CapabilityExecutionOptions"];
             limits: components["schemas"]["CapabilityLimits"];

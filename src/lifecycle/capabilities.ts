@@ -9,6 +9,7 @@ import { registryRevision } from '../nodes/revision.ts'
 import type { Platform } from '../platform.ts'
 import { version } from '../version.ts'
 import { MOST_INTERFACES } from '../workflows/summaries.ts'
+import { PLACES } from './preflight-references.ts'
 import { REQUEST_TIMEOUT_SECONDS } from './request-time.ts'
 
 interface Parts {
@@ -28,7 +29,7 @@ export function capabilitiesOf({ config, platform, registry }: Parts): Capabilit
     profiles: profilesOf(config),
     registry_revision: registryRevision(registry),
     auth_modes: trustsPlaces(config) ? ['trusted_local', 'bearer'] : ['bearer'],
-    asset_uri_schemes: ['asset://', '/api/storage/'],
+    asset_uri_schemes: [...PLACES],
     execution_options: {
       persistence: ['job', 'session'],
       event_detail: ['full', 'outputs', 'terminal'],

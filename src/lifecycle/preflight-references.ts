@@ -11,7 +11,8 @@ const MATCHES_AT_ONCE = 100
 
 const SCHEME = 'asset://'
 const STORAGE = '/api/storage/'
-const PLACES = [SCHEME, STORAGE, PACKAGES]
+/** How a reference may begin. */
+export const PLACES: readonly string[] = [SCHEME, STORAGE, PACKAGES]
 /** Inside of a longer text. What stands before it must not make it a part of another address. */
 const INSIDE = /(?<![\w.:/~%-])(?:asset:\/\/|\/api\/(?:storage|assets\/packages)\/)[\w.~%/-]{1,2048}/g
 

@@ -47,6 +47,7 @@ describe('getCapabilities and get_capabilities', () => {
       [told.protocol_version, told.default_encoding, told.auth_modes],
       ['1', 'messagepack', ['trusted_local', 'bearer']],
     )
+    assert.deepEqual(told.asset_uri_schemes, ['asset://', '/api/storage/', '/api/assets/packages/'])
   })
 
   test('tell the limits that the settings set', async () => {
