@@ -22,7 +22,10 @@ interface StoredReply {
 /** @throws INVALID_REQUEST for what is no key; `path` says where it stands in the request */
 export function requireKey(key: string, path = '/path/key'): void {
   if (!isKey(key))
-    throw bad(path, 'must be segments between single slashes, without dot segments, backslashes and control characters')
+    throw bad(
+      path,
+      'must be segments between single slashes, of 255 bytes at most, without dot segments, backslashes and control characters',
+    )
 }
 
 /** How many bytes the body has, as far as its head says. */

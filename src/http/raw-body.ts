@@ -22,12 +22,15 @@ const WORTH_FREEING = 16_384
 
 /**
  * Whether a body may be read at all, by its head.
- * @throws UNSUPPORTED_MEDIA_TYPE for an encoded one, INVALID_REQUEST for a part of something (RFC 9110, section 14.5), UPLOAD_TOO_LARGE
+ * @throws UNSUPPORTED_MEDIA_TYPE for an encoded one, INVALID_REQUEST for a transfer coding that Node leaves to us (RFC 9112, section 6.1) and for a part
+ * of something (RFC 9110, section 14.5), UPLOAD_TOO_LARGE
  */
 export function requireWhole({ headers }: IncomingMessage, largest: number): void {
-  const coding = headers['content-encoding']?.toLowerCase() ?? 'identity'
+  const coding = headers['content-encoding']?.toLowerCase() || 'identity'
   if (coding !== 'identity')
     throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', { message: `The body is encoded as ${coding}.` })
+  if ((headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked')
+    throw bad('/headers/transfer-encoding', 'must be chunked, and nothing else')
   if (headers['content-range'] !== undefined)
     throw bad('/headers/content-range', 'is not taken: an object is stored as a whole')
   if (Number(headers['content-length'] ?? 0) > largest) throw tooLarge(largest)

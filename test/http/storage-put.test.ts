@@ -7,7 +7,7 @@ import { clock, HOUR } from '../assets/kit.ts'
 import { memoryLog } from '../db/kit.ts'
 import { call, refused } from '../helpers/http.ts'
 import { scaled } from '../helpers/scale.ts'
-import { startServer } from '../helpers/server.ts'
+import { startServer, until } from '../helpers/server.ts'
 import {
   etagOf,
   get,
@@ -21,6 +21,7 @@ import {
   sharedServer,
   storeFiles,
 } from './objects-kit.ts'
+import { peer } from './peer.ts'
 import { ME, stored } from './storage-kit.ts'
 import { given } from './uploads-kit.ts'
 
@@ -291,6 +292,10 @@ describe('a digest', () => {
   })
 })
 
+function encodedPut(transfer: string): string {
+  return `PUT ${STORAGE}/1/a HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: ${transfer}\r\n\r\n1\r\nx\r\n0\r\n\r\n`
+}
+
 describe('a body', () => {
   test('that is encoded, or a part of something, is refused', async () => {
     await using server = await startServer()
@@ -302,7 +307,15 @@ describe('a body', () => {
       ])
     const part = { raw: 'x', headers: { 'Content-Range': 'bytes 0-0/2' } }
     assert.deepEqual(await refused(server, 'PUT', path, part, [400, 'invalid_request']), ['/headers/content-range'])
-    assert.equal((await put(server, '1/a', 'x', { 'Content-Encoding': 'Identity' })).status, 201)
+    for (const transfer of ['gzip, chunked', 'identity, chunked', 'chunked, chunked']) {
+      using one = await peer(server, encodedPut(transfer))
+      await until('a refusal', () => /HTTP\/1\.1 400 .*(?:transfer-encoding|Connection: close)/s.test(one.text()))
+    }
+    assert.deepEqual(objectRows(server), [])
+    using one = await peer(server, encodedPut('Chunked'))
+    await until('an answer', () => one.text().startsWith('HTTP/1.1 201 '))
+    for (const identity of ['Identity', ''])
+      assert.equal((await put(server, '1/a', 'x', { 'Content-Encoding': identity })).status, 200)
     await refused(server, 'PUT', `${path}?x=1`, { raw: 'x' }, [400, 'invalid_request'])
     await refused(server, 'DELETE', `${path}?x=1`, {}, [400, 'invalid_request'])
   })
