@@ -24,6 +24,16 @@ export function bad(path: string, message: string, cause?: unknown): ServiceErro
   return new ServiceError('INVALID_REQUEST', { message: `${path}: ${message}`, problems: [{ path, message }], cause })
 }
 
+/** Of a part that the parser leaves out. */
+export function notOfForm(): ServiceError {
+  return bad('/body', 'holds a part without a valid Content-Disposition: form-data')
+}
+
+/** Of what stands between the file and the end of the form. */
+export function notLast(): ServiceError {
+  return bad('/body', 'holds more behind the file, which comes last')
+}
+
 /** Of a body that did not come whole. */
 export function broken(how: string): ServiceError {
   return bad('/body', how)

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import type { FieldInfo } from 'busboy'
 import type { ServiceError } from '../errors.ts'
 import { pointer } from '../problems.ts'
-import { bad, PLAIN } from './form-faults.ts'
+import { bad, notOfForm, PLAIN } from './form-faults.ts'
 
 /** Bytes. */
 export const LARGEST_FIELD = 65_536
@@ -62,6 +62,11 @@ export class Fields {
     const [name] = [...this.#values].find(([, value]) => value.includes(REPLACEMENT)) ?? []
     return bad(fieldPath(name), 'is not valid UTF-8')
   }
+}
+
+/** What is wrong with the bytes of all fields, where there may be any; they are null where a part among them is none of a form. */
+export function wrongWithParts(fields: Fields | null, bytes: Buffer | null): ServiceError | null {
+  return bytes === null ? notOfForm() : (fields?.judge(bytes) ?? null)
 }
 
 /** Where a field stands in the body. */

@@ -6,10 +6,22 @@ import busboy, { type FieldInfo, type FileInfo } from 'busboy'
 import type { ServiceError } from '../errors.ts'
 import type { UploadPace } from '../net/upload-pace.ts'
 import { whenBroken } from './broken.ts'
-import { bad, broken, malformed, noBoundary, PART, tooLarge, tooMuchAround, wrongWith } from './form-faults.ts'
-import { type Fields, fieldPath, LARGEST_FIELD, MOST_FIELDS } from './form-fields.ts'
+import { Around } from './form-around.ts'
+import {
+  bad,
+  broken,
+  malformed,
+  noBoundary,
+  notLast,
+  notOfForm,
+  PART,
+  tooLarge,
+  tooMuchAround,
+  wrongWith,
+} from './form-faults.ts'
+import { type Fields, fieldPath, LARGEST_FIELD, MOST_FIELDS, wrongWithParts } from './form-fields.ts'
 import { goOn } from './going-on.ts'
-import { charsetOfPart, partAt } from './part-head.ts'
+import { charsetOfPart } from './part-head.ts'
 
 /** The file of a form. */
 export interface SentFile {
@@ -38,18 +50,17 @@ export class Form {
   #fault: ServiceError | null = null
   readonly #paced: Disposable
   #ended = false
+  readonly #around: Around
   #files = 0
-  #received = 0
-  /** What came so far, until the file begins. */
-  #head: Buffer[] | null = []
-  /** Bytes of the file, once it has ended. */
-  #size: number | null = null
+  /** Parts before the file. */
+  #before = 0
 
   constructor(incoming: IncomingMessage, rules: FormRules) {
     const { fields, pace } = rules
     this.#incoming = incoming
     this.#rules = rules
     this.#parser = parserOf(incoming, fields ? FIELDS_LIMITS : FILE_LIMITS)
+    this.#around = new Around(incoming.headers['content-type']!, rules.around)
     this.#paced = pace.watch(incoming, () => this.fail(broken('came to a halt')))
     // Whoever waits for one of them hears of a fault; the other must not bring the process down.
     for (const { promise } of [this.#file, this.#whole]) promise.catch(() => null)
@@ -82,11 +93,12 @@ export class Form {
         if (size > this.#rules.largest) throw tooLarge(this.#rules.largest)
         yield chunk
       }
-      this.#size = size
-      if (this.#around() > this.#rules.around) throw tooMuchAround(this.#rules.around)
+      this.#around.end(size)
+      if (this.#around.isTooMuch) throw tooMuchAround(this.#rules.around)
       await this.#whole.promise
       // What came between the end of the file and this reader's word of it was counted as if it might belong to the file.
-      if (this.#around() > this.#rules.around) throw tooMuchAround(this.#rules.around)
+      if (this.#around.isTooMuch) throw tooMuchAround(this.#rules.around)
+      if (!this.#around.isLast) throw notLast()
     } catch (error) {
       // The stream breaks off with an error of the parser's own.
       throw this.#fault ?? error
@@ -110,9 +122,12 @@ export class Form {
   #finish(): void {
     if (this.#ended) return
     const { fields } = this.#rules
-    if (this.#files === 0 && !fields) return this.fail(bad(`/body/${PART}`, 'is required'))
-    const wrong = this.#head && fields ? fields.judge(Buffer.concat(this.#head)) : null
-    if (wrong) return this.fail(wrong)
+    if (this.#files === 0) {
+      const wrong = fields
+        ? wrongWithParts(fields, this.#around.whole(this.#before))
+        : bad(`/body/${PART}`, 'is required')
+      if (wrong) return this.fail(wrong)
+    }
     this.#end()
     this.#file.resolve(null)
     this.#whole.resolve()
@@ -131,23 +146,23 @@ export class Form {
     stream.on('error', () => {})
     const { fields } = this.#rules
     // What is sent as a file under a field's name is the field.
-    if (fields && name !== PART && this.#files === 0)
+    if (fields && name !== PART && this.#files === 0) {
+      this.#before += 1
       return fields.read(name, stream, info, (wrong) => this.fail(wrong))
-    const form_type = this.#incoming.headers['content-type']!
-    const before = Buffer.concat(this.#head ?? [])
-    const start = fields ? partAt(before, form_type, PART) : 0
-    this.#head = null
+    }
     this.#files += 1
-    const wrong = this.#fault ?? wrongWith(name, info, this.#files) ?? fields?.judge(before.subarray(0, start)) ?? null
-    if (wrong === null) {
-      const charset = charsetOfPart(before.subarray(start), form_type, info.mimeType)
+    const begun = this.#files === 1 ? this.#around.begin(this.#before) : null
+    const wrong = this.#fault ?? wrongWith(name, info, this.#files) ?? wrongWithParts(fields, begun?.before ?? null)
+    if (begun && wrong === null) {
+      const charset = charsetOfPart(begun.part, this.#incoming.headers['content-type']!, info.mimeType)
       return this.#file.resolve({ stream, info, charset })
     }
     stream.resume()
-    this.fail(wrong)
+    this.fail(wrong ?? notOfForm())
   }
 
   #field(fields: Fields, name: string | undefined, value: string, info: FieldInfo): void {
+    if (this.#files === 0) this.#before += 1
     const behind = this.#files > 0 ? bad(fieldPath(name), 'stands behind the file, which comes last') : null
     const wrong = behind ?? fields.add(name, value, info)
     if (wrong) this.fail(wrong)
@@ -158,17 +173,9 @@ export class Form {
   }
 
   readonly #count = (chunk: Buffer): void => {
-    // As long as the file has not begun, it may begin in this piece.
-    const before = this.#head === null ? 0 : this.#received
-    this.#received += chunk.length
-    this.#head?.push(chunk)
-    if (Math.max(before, this.#around()) > this.#rules.around) this.fail(tooMuchAround(this.#rules.around))
-    else if (this.#received > this.#rules.largest + this.#rules.around) this.fail(tooLarge(this.#rules.largest))
-  }
-
-  /** What surely stands around the file: until its end is known, all that comes may belong to it. */
-  #around(): number {
-    return this.#size === null ? 0 : this.#received - this.#size
+    const { largest, around } = this.#rules
+    if (this.#around.push(chunk)) this.fail(tooMuchAround(around))
+    else if (this.#around.received > largest + around) this.fail(tooLarge(largest))
   }
 }
 

@@ -182,6 +182,7 @@ describe('forms that make no asset', () => {
     headers: { 'Content-Type': FORM_TYPE },
     raw: Buffer.from(`${parts.join('')}--${BOUNDARY}--\r\n`, 'latin1'),
   })
+  const unlabelled = `--${BOUNDARY}\r\nContent-Type: text/plain\r\n\r\nx\r\n`
   const deep = `${'['.repeat(70)}${']'.repeat(70)}`
 
   const cases: [string, string[], string[]][] = [
@@ -210,6 +211,24 @@ describe('forms that make no asset', () => {
     ],
     ['a field in base64', [field('name', 'eA==', 'Content-Transfer-Encoding: base64\r\n'), file], ['/body/name']],
     ['a field without a name', [`${partHead('x="y"', '')}z\r\n`, file], ['/body']],
+    ['a part that says nothing of itself', [`--${BOUNDARY}\r\n\r\nx\r\n`, file], ['/body']],
+    ['a part that says no more than its type', [unlabelled, file], ['/body']],
+    ['such a part between fields', [field('name', 'a'), unlabelled, field('node_id', 'n'), file], ['/body']],
+    ['such a part behind the file', [file, unlabelled], ['/body']],
+    ['such a part behind fields, and no file', [field('uri', '/api/storage/1/x'), unlabelled], ['/body']],
+    ['such a part, and a folder', [unlabelled, field('content_type', 'folder'), field('name', 'x')], ['/body']],
+    ['nothing but such a part', [unlabelled], ['/body']],
+    ['a part that is none of a form', [file.replace('form-data', 'attachment')], ['/body']],
+    [
+      'a part of a form that is called otherwise',
+      [field('name', 'a').replace('form-data', 'form-database'), file],
+      ['/body'],
+    ],
+    ['a boundary with something behind it', [field('name', 'a').replace(BOUNDARY, `${BOUNDARY} `), file], ['/body']],
+    ['a part of a broken disposition', [field('name', 'a').replace('name="name"', 'name=na me'), file], ['/body']],
+    ['the same, and no file', [field('name', 'a').replace('name="name"', 'name="name'), field('uri', '/x')], ['/body']],
+    ['a field with its boundary in it', [field('name', `a\r\n--${BOUNDARY}s`), file], ['/body']],
+    ['a file with its boundary in it', [`${partHead()}a\r\n--${BOUNDARY}s and more\r\n`], ['/body']],
     ['a digest that is none', [field('sha256', 'ABC'), file], ['/body/sha256']],
     ['another digest', [field('sha256', '0'.repeat(64)), file], ['/body/sha256']],
     ['a field behind the file', [file, field('name', 'a')], ['/body/name']],
@@ -249,6 +268,18 @@ describe('forms that make no asset', () => {
         `/body/${member}`,
       ])
     assert.deepEqual([storedFiles(server), await rows()], before)
+  })
+
+  test('what stands before the first boundary and behind the last is nobody’s, and heads may be folded', async () => {
+    const label = 'Content-Disposition: form-data;'
+    const folded = field('name', 'a.txt').replace(label, 'content-disposition: form-data ;\r\n\t')
+    const parts = ['a preamble\r\n', folded, `${partHead('name="metadata"; filename="m"')}{}\r\n`, file]
+    const { headers, raw } = form(...parts)
+    const bytes = Buffer.concat([raw, Buffer.from(`\r\n--${BOUNDARY}\r\nan epilogue\r\n`)])
+    const { status, body, text } = await call<Asset>(server, 'POST', '/api/assets', { headers, raw: bytes })
+    assert.deepEqual([status, body.name, body.size], [201, 'a.txt', 1], text)
+    const made = form('a preamble\r\n', field('content_type', 'folder'), field('name', 'f'))
+    assert.equal((await call(server, 'POST', '/api/assets', made)).status, 201)
   })
 
   test('too much: 413', async () => {
