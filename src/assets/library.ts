@@ -116,7 +116,8 @@ export class Library {
 
   #download({ storage_key }: AssetTable, expires_in: number): Download | null {
     if (storage_key === null) return null
-    const expires = Math.floor(this.#parts.platform.now() / 1_000) + expires_in
+    // Signatures count whole seconds: what is left of this one comes besides.
+    const expires = Math.ceil(this.#parts.platform.now() / 1_000) + expires_in
     const expires_at = new Date(expires * 1_000).toISOString()
     return { download_url: this.#parts.signatures.url(storage_key, expires), expires_at }
   }

@@ -278,14 +278,41 @@ describe('under its key', () => {
     assert.deepEqual(metadataOf(again.metadata), metadataOf(mine.metadata))
   })
 
-  test('a signature of its key opens it, and no other key', async () => {
-    const { row } = await look(await flag(60, 24).png().toBuffer())
-    const { signatures } = server.context.assets
-    const expires = Math.floor(Date.now() / 1_000) + 3_600
-    assert.ok(signatures.url(thumbStorageKey(row), expires).includes(thumbStorageKey(row)))
-    assert.equal(server.context.assets.findSigned(thumbStorageKey(row))?.content_key, row.thumb_key)
+  test('a signature of its key opens it, and no other key, until it expires or the asset goes', async () => {
+    const { row, picture } = await look(await flag(60, 24).png().toBuffer())
+    const key = thumbStorageKey(row)
+    const seconds = Math.floor(Date.now() / 1_000)
+    const signed = (of: string, expires = seconds + 3_600) => server.context.assets.signatures.url(of, expires)
+    /** As somebody without a credential: Local mode trusts no page of another site. */
+    const read = (url: string, method = 'GET') =>
+      fetch(server.url + url, { method, headers: { Origin: 'http://evil.example' } })
+    const answer = await read(signed(key))
+    assert.deepEqual(new Uint8Array(await answer.arrayBuffer()), picture)
+    assert.deepEqual(
+      ['content-type', 'content-disposition', 'x-content-type-options'].map((name) => answer.headers.get(name)),
+      ['image/webp', `inline; filename="${row.name.replace(/\.\w+$/, '.webp')}"`, 'nosniff'],
+    )
+    assert.deepEqual([(await read(signed(key), 'HEAD')).status, (await read(signed(key), 'DELETE')).status], [200, 401])
+    const queryOf = (url: string) => url.slice(url.indexOf('?'))
+    const others = [
+      signed(key, seconds),
+      signed(key).replace(/.(?=.$)/, (sign) => (sign === 'A' ? 'B' : 'A')),
+      `/api/storage/${key}${queryOf(signed(row.storage_key))}`,
+      `/api/storage/${row.storage_key}${queryOf(signed(key))}`,
+      `/api/storage/${key}`,
+    ]
+    for (const url of others) assert.equal((await read(url)).status, 401, url)
     const foreign = thumbStorageKey({ ...row, user_id: 'bob' })
-    assert.equal(server.context.assets.findSigned(foreign), null)
+    assert.equal((await read(signed(foreign))).status, 404)
+    await server.context.library.delete(ME, row.id)
+    for (const url of [signed(key), signed(row.storage_key)]) assert.equal((await read(url)).status, 404)
+  })
+
+  test('one of an asset without a picture is not found, signed or not', async () => {
+    const id = await kept(Buffer.from('a text'))
+    const key = thumbStorageKey({ id, user_id: '1' })
+    const signed = server.context.assets.signatures.url(key, Math.floor(Date.now() / 1_000) + 60)
+    for (const url of [`/api/storage/${key}`, signed]) assert.equal((await fetch(server.url + url)).status, 404)
   })
 
   test('it goes with its asset', async () => {

@@ -1,11 +1,15 @@
 // The doors of assets: made, read, changed, downloaded and deleted, in folders, by one person.
 import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import type { Asset, StoredObject, TemporaryAssetUpload, Workflow } from '../../generated/types.ts'
+import { rotate } from '../../src/cli/rotation.ts'
+import { Store } from '../../src/db/store.ts'
 import { sha256 } from '../../src/json.ts'
 import { clock, HOUR } from '../assets/kit.ts'
 import { call, refused } from '../helpers/http.ts'
-import { startServer, type TestServer } from '../helpers/server.ts'
+import { startServer, type TestServer, temporaryFolder } from '../helpers/server.ts'
 import { storedFiles } from './assets-kit.ts'
 import { greeting } from './kit.ts'
 import { fieldsForm, fileForm, UPLOADS } from './uploads-kit.ts'
@@ -109,27 +113,78 @@ describe('createAsset and getAsset', () => {
     assert.deepEqual([made.content_type, made.size, made.sha256, made.get_url], ['folder', 0, null, null])
     assert.deepEqual(await refused(server, 'GET', `/api/assets/${made.id}/download`, {}, [409, 'conflict']), [])
   })
+})
 
-  test('an address that expires is given to whoever asks, and reads without a credential', async () => {
-    await using server = await startServer()
+describe('an address that expires', () => {
+  /** A caller without a credential: Local mode trusts no page of another site. */
+  const STRANGER = { headers: { Origin: 'http://evil.example' } }
+  const read = async (server: TestServer, url: string) => {
+    const { status, text } = await call(server, 'GET', url, STRANGER)
+    return status === 200 ? text : status
+  }
+  const addressOf = async (server: TestServer, { id }: Asset, expires_in: number) =>
+    (await call<Asset>(server, 'GET', `/api/assets/${id}?expires_in=${expires_in}`)).body
+
+  test('is given to whoever asks, and reads without a credential for as long as was asked for', async () => {
+    const platform = clock()
+    await using server = await startServer({ platform })
     const asset = await made(server, {}, { content: 'signed' })
-    const before = Date.now()
-    const { body } = await call<Asset>(server, 'GET', `/api/assets/${asset.id}?expires_in=60`)
-    const left = Date.parse(body.expires_at!) - before
-    assert.ok(left > 55_000 && left <= 120_000, String(left))
-    assert.equal((await call(server, 'GET', body.download_url!)).text, 'signed')
-    assert.equal(
-      (await call<Asset>(server, 'GET', `/api/assets/${(await folder(server, 'x')).id}?expires_in=60`)).body
-        .download_url,
-      null,
-    )
+    for (const ms of [0, 1, 999]) {
+      platform.ms = Math.ceil(platform.ms / 1_000) * 1_000 + ms
+      const { download_url, expires_at } = await addressOf(server, asset, 1)
+      const end = Date.parse(expires_at!)
+      assert.ok(end - platform.ms >= 1_000 && end - platform.ms < 2_000, String(ms))
+      assert.equal(await read(server, download_url!), 'signed')
+      platform.ms = end - 1
+      assert.equal(await read(server, download_url!), 'signed')
+      platform.ms = end
+      assert.equal(await read(server, download_url!), 401)
+    }
+    assert.equal((await addressOf(server, await folder(server, 'x'), 60)).download_url, null)
     for (const seconds of ['0', '604801', '1.5', 'x'])
       assert.deepEqual(
         await refused(server, 'GET', `/api/assets/${asset.id}?expires_in=${seconds}`, {}, [400, 'invalid_request']),
         ['/query/expires_in'],
       )
-    await remove(server, asset)
-    assert.equal((await call(server, 'GET', body.download_url!)).status, 404)
+  })
+
+  test('outlives a new name, and neither its asset nor one in its place', async () => {
+    await using server = await startServer()
+    const [one, other] = [await made(server, {}, { content: 'one' }), await made(server, {}, { content: 'other' })]
+    const [of_one, of_other] = [await addressOf(server, one, 60), await addressOf(server, other, 60)]
+    const { search } = new URL(of_one.download_url!, server.url)
+    assert.equal(await read(server, other.get_url! + search), 401)
+    await call(server, 'PUT', `/api/assets/${one.id}`, { body: { name: 'new.txt' } })
+    assert.equal(await read(server, of_one.download_url!), 'one')
+    const next = await made(server, { replaces: one.id }, { content: 'two' })
+    assert.equal(await read(server, of_one.download_url!), 404)
+    assert.equal(await read(server, next.get_url! + search), 401)
+    await remove(server, other)
+    assert.equal(await read(server, of_other.download_url!), 404)
+  })
+
+  test('outlives a start of the server, and not a change of its key', async () => {
+    const data_dir = temporaryFolder()
+    let address = ''
+    try {
+      {
+        await using server = await startServer({ data_dir })
+        address = (await addressOf(server, await made(server, {}, { content: 'kept' }), 600)).download_url!
+      }
+      {
+        await using server = await startServer({ data_dir })
+        assert.equal(await read(server, address), 'kept')
+      }
+      {
+        await using store = await Store.open(join(data_dir, 'svc.db'), {})
+        await rotate(store, data_dir, { present: null, next: null }, new AbortController().signal)
+      }
+      await using server = await startServer({ data_dir })
+      assert.equal(await read(server, address), 401)
+      assert.equal((await call(server, 'GET', new URL(address, server.url).pathname)).text, 'kept')
+    } finally {
+      rmSync(data_dir, { recursive: true, force: true })
+    }
   })
 })
 
