@@ -75,6 +75,8 @@ describe('an asset', () => {
       'a/b\\c.txt': 'c.txt',
       '../../x': 'x',
       'a\0b\nc': 'a b c',
+      'a\u202egpj.exe': 'a gpj.exe',
+      '\u2067\u05d0\u2069 \u200f1.pdf\u2028': '\u05d0  \u200f1.pdf',
       ' x ': 'x',
       ['😀'.repeat(300)]: '😀'.repeat(255),
     }
