@@ -1,5 +1,6 @@
 // How bytes of a file are answered, whichever operation serves them: conditions and ranges, and the headers that keep a browser from running
 // what is not ours.
+import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import type { FoundFile } from '../assets/files.ts'
 import type { ByteRange } from '../assets/object-store.ts'
@@ -7,6 +8,7 @@ import { ServiceError } from '../errors.ts'
 import { byteRange } from './byte-range.ts'
 import { type Conditions, preconditions, rangeHolds } from './conditions.ts'
 import { attachment, disposition } from './disposition.ts'
+import { tellingLater } from './room.ts'
 
 /** What is not ours runs nowhere: not as a page, not in a frame, with no origin. Styles are those that browsers give plain files. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
@@ -70,13 +72,22 @@ export function decide(asked: Asked, file: ServedFile, manner: Manner = {}): Dec
 
 /**
  * The answer with the bytes that are asked for. Its type is that of no operation: whoever gives it says which one's it is.
- * @throws as `decide`, and NOT_FOUND where the file was removed meanwhile
+ * @throws as `decide`, NOT_FOUND where the file was removed meanwhile, and what the store does where not even the first bytes can be read
  */
 export async function objectReply(asked: Asked, file: ServedFile, manner?: Manner) {
   const decision = decide(asked, file, manner)
   if (decision.status === 304) return decision
   const { range, ...reply } = decision
-  const body = await file.read(range)
+  const body = await begun(file, range).catch((error) => {
+    throw tellingLater(error)
+  })
   if (!body) throw new ServiceError('NOT_FOUND')
   return { ...reply, body }
+}
+
+/** The bytes, once the first of them are there: what goes wrong before that has an answer, and does not only break one off. */
+async function begun(file: ServedFile, range: ByteRange): Promise<Readable | null> {
+  const body = await file.read(range)
+  if (body && range.length > 0) await once(body, 'readable')
+  return body
 }

@@ -2,15 +2,19 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readlinkSync, rmSync, truncateSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { get, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { FilePieces, SparePieces } from '../../src/assets/file-pieces.ts'
 import { LocalStore } from '../../src/assets/local-store.ts'
+import type { ByteRange } from '../../src/assets/object-store.ts'
 import { insertAsset } from '../../src/db/assets.ts'
+import { objectReply } from '../../src/http/object-reply.ts'
 import { call } from '../helpers/http.ts'
-import { startServer, type TestServer, until } from '../helpers/server.ts'
+import { startServer, type TestServer, temporaryFolder, until } from '../helpers/server.ts'
 import { peer } from './peer.ts'
 import { pattern, stored } from './storage-kit.ts'
 
@@ -134,6 +138,19 @@ test('a client that leaves before the first byte leaves no file open', { skip: !
   assert.equal((await call(server, 'HEAD', path)).status, 200)
   process.off('warning', warned)
   assert.deepEqual(warnings, [])
+})
+
+test('a file that cannot be read is told of in an answer, for later where that may help', async () => {
+  const folder = temporaryFolder()
+  // What is open for writing alone gives nothing.
+  const read = async (range: ByteRange) =>
+    new FilePieces(await open(join(folder, 'file'), 'w'), range, new SparePieces(1))
+  const facts = { name: 'file', content_type: 'text/plain', size: 5, sha256: '0'.repeat(64), created_at: null }
+  await assert.rejects(objectReply({}, { ...facts, read }), { code: 'EBADF' })
+  const failed = (code: string) => () => Promise.reject(Object.assign(new Error('of the file system'), { code }))
+  for (const code of ['EMFILE', 'EIO'])
+    await assert.rejects(objectReply({}, { ...facts, read: failed(code) }), { code: 'SERVICE_UNAVAILABLE' })
+  rmSync(folder, { recursive: true })
 })
 
 test('content that is not whole any more is a fault of ours, and never a shorter answer', async () => {
