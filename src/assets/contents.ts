@@ -56,23 +56,29 @@ export class Contents {
     return this.#objects.get(content_key, range)
   }
 
-  /** Removes bytes that nothing needs. Those that were put within the hour stay for the sweep. Settles to how many were removed. */
+  /**
+   * Removes bytes that nothing needs any more. Those that were put within the hour stay for the sweep, and so does what cannot be removed now: the
+   * rows that named them are gone already. Settles to how many were removed.
+   */
   async discard(content_keys: Iterable<string>): Promise<number> {
-    const put_since = this.#now() - GRACE_MS
     let removed = 0
-    for (const key of new Set(content_keys)) {
-      // From here to the removal nothing else runs: nobody can put the same bytes again in between.
-      const needed = this.#store.read((tx) => contentInUse(tx, key))
-      if (!needed && (await this.#objects.delete(key, put_since))) removed += 1
-    }
+    for (const key of new Set(content_keys)) if (await this.#remove(key).catch(() => false)) removed += 1
     return removed
   }
 
-  /** Removes bytes without a row that are older than an hour, of the next `limit` objects of the store. */
+  /** Removes bytes without a row that are older than an hour, of the next `limit` objects of the store. @throws what the store does */
   async sweepUnreferenced(limit: number): Promise<Swept> {
     const keys = await this.#objects.list(this.#sweptTo, limit)
     const ended = keys.length < limit
     this.#sweptTo = ended ? null : keys.at(-1)!
-    return { examined: keys.length, removed: await this.discard(keys), ended }
+    let removed = 0
+    for (const key of keys) if (await this.#remove(key)) removed += 1
+    return { examined: keys.length, removed, ended }
+  }
+
+  async #remove(content_key: string): Promise<boolean> {
+    // From here to the removal nothing else runs: nobody can put the same bytes again in between.
+    const needed = this.#store.read((tx) => contentInUse(tx, content_key))
+    return !needed && (await this.#objects.delete(content_key, this.#now() - GRACE_MS))
   }
 }

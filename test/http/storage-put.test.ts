@@ -1,7 +1,11 @@
 // putObject, deleteObject and putAdminAsset: what is stored is what was sent, under keys of one's own, and only where it was meant.
 import assert from 'node:assert/strict'
+import { renameSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import type { StoredObject } from '../../generated/types.ts'
+import { Contents } from '../../src/assets/contents.ts'
+import { LocalStore } from '../../src/assets/local-store.ts'
 import { putObject } from '../../src/db/objects.ts'
 import { clock, HOUR } from '../assets/kit.ts'
 import { memoryLog } from '../db/kit.ts'
@@ -109,6 +113,24 @@ describe('an object', () => {
     platform.ms += 2 * HOUR
     await server.context.assets.remove(ME, storage_key)
     assert.equal((await get(server, '1/object')).text, 'both')
+  })
+
+  test('is gone also where its bytes cannot be removed now: the sweep does that', async () => {
+    const platform = clock()
+    await using server = await startServer({ platform })
+    for (const key of ['1/a', '1/b']) assert.equal((await put(server, key, key)).status, 201)
+    platform.ms += 2 * HOUR
+    // What is removed goes through it.
+    const incoming = join(server.data_dir, 'storage', 'incoming')
+    renameSync(incoming, `${incoming}.away`)
+    assert.equal((await remove(server, '1/a')).status, 204)
+    renameSync(`${incoming}.away`, incoming)
+    assert.equal((await get(server, '1/a')).status, 404)
+    assert.equal(storeFiles(server).kept.length, 2)
+    const objects = new LocalStore(join(server.data_dir, 'storage'), platform.now)
+    const swept = await new Contents(server.context.store, objects, platform.now).sweepUnreferenced(100)
+    assert.deepEqual(swept, { examined: 2, removed: 1, ended: true })
+    assert.equal((await get(server, '1/b')).text, '1/b')
   })
 
   test('is found by what loads files for runs', async () => {
