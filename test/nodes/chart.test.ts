@@ -83,6 +83,31 @@ describe('chart.Bar', () => {
     )
   })
 
+  test('lays series upon each other as the legend has them, the first on top, or side by side from the left', async () => {
+    const rows = ['z', 'a', 'm'].map((kind) => ({ shop: 'north', sold: 1, kind }))
+    const by = { rows, x: 'shop', y: 'sold', colour: 'kind', ...SMALL }
+    const order = (svg: string, place: (bar: number[]) => number) =>
+      bars(svg)
+        .map((bar) => [...bar.split(/[, ×]/).slice(0, 2).map(Number), bar.split(' ')[2]!] as const)
+        .sort((one, other) => place(one as never) - place(other as never))
+        .map(([, , colour]) => colour)
+    const legend = ['#4c78a8', '#f58518', '#e45756']
+    assert.deepEqual(
+      order(await svgOf('chart.Bar', by), ([, y]) => y!),
+      legend,
+    )
+    assert.deepEqual(
+      order(await svgOf('chart.Bar', { ...by, horizontal: true }), ([x]) => x!),
+      legend,
+    )
+    const svg = await svgOf('chart.Histogram', { rows, x: 'sold', colour: 'kind', ...SMALL })
+    assert.deepEqual(texts(svg, 'legend-label'), ['z', 'a', 'm'])
+    assert.deepEqual(
+      order(svg, ([, y]) => y!),
+      legend,
+    )
+  })
+
   test('counts rows without a column of numbers', async () => {
     const svg = await svgOf('chart.Bar', { rows: [...SALES, { shop: 'north' }], x: 'shop', ...SMALL, y_title: 'rows' })
     const heights = bars(svg).map((bar) => Number(/×(\d+)/.exec(bar)![1]))
@@ -150,12 +175,28 @@ describe('chart.Line', () => {
     const rows = ['2026-03-01', '2026-03-02T00:00', '2026-03-03T02:00:00+02:00'].map((t, y) => ({ t, y }))
     const svg = await svgOf('chart.Line', { rows, x: 't', y: 'y', points: true, width: 300, height: 200 })
     const labels = texts(svg, 'axis-label')
-    assert.ok(labels.includes('Mon 02') && labels.includes('12 PM'), labels.join())
+    assert.ok(labels.includes('Mar 2') && labels.includes('12:00'), labels.join())
     assert.equal(svg.match(/<path[^>]*role="[^"]*"|<path[^>]*d="M[\d.]+,0A/g)?.length, 3)
     await assert.rejects(
       svgOf('chart.Line', { rows: [{ t: '2026-02-30', y: 1 }], x: 't', y: 'y', x_kind: 'time' }),
       failsAs('bad_input', /Row 1.*"t".*not a time/),
     )
+  })
+
+  test('shows a line of one point, and says its place in few letters', async () => {
+    const one = await svgOf('chart.Line', { rows: [{ x: 5, y: 0 }], x: 'x', y: 'y', ...SMALL })
+    assert.equal(one.match(/<path[^>]*d="M[\d.]+,0A/g)?.length, 1)
+    assert.deepEqual(texts(one, 'axis-label'), ['5', '0'])
+  })
+
+  test('takes whole numbers such as 1995 for years, which have no comma', async () => {
+    const labels = async (...xs: number[]) => {
+      const rows = xs.map((x, y) => ({ x, y: y * 1_000 }))
+      return texts(await svgOf('chart.Line', { rows, x: 'x', y: 'y', ...SMALL }), 'axis-label')
+    }
+    const years = await labels(1990, 1995, 2000)
+    assert.ok(years.includes('1990') && years.includes('2,000'), years.join())
+    assert.ok((await labels(1990, 2000, 5000)).includes('5,000'))
   })
 
   test('has one line for each colour', async () => {
@@ -225,12 +266,50 @@ describe('charts', () => {
 
   test('refuse what cannot be drawn', async () => {
     await assert.rejects(bar([{ x: 'a', y: 'many' }]), failsAs('bad_input', /Row 1 .*"y" that is not a number/))
+    await assert.rejects(bar([{ x: 'a', y: 1.7e308 }]), failsAs('bad_input', /Row 1 .*can be drawn/))
     await assert.rejects(bar([{ x: {}, y: 1 }]), failsAs('bad_input', /not a text/))
     await assert.rejects(bar([{ x: 'a', z: 1 }]), failsAs('unknown_column', /"y"/))
     await assert.rejects(bar([{ x: 'a', y: null }]), failsAs('bad_input', /nothing to draw/))
     await assert.rejects(bar([]), failsAs('bad_input', /nothing to draw/))
     await assert.rejects(bar([7]), failsAs('bad_input', /Row 1/))
   })
+
+  test('have room beside whatever is written, none of which leaves the picture', async () => {
+    const long = 'The department for the administration of everything else there is, number'
+    const rows = Array.from({ length: 60 }, (_, y) => ({ x: `${long} ${y}`, y: y + 1, z: `${long} ${y}` }))
+    const words = { title: long.repeat(3), x_title: long.repeat(3), y_title: long.repeat(3) }
+    for (const more of [{}, { horizontal: true }, { colour: 'z' }, { horizontal: true, colour: 'z' }]) {
+      const inputs = { rows: rows.slice(0, 8), x: 'x', y: 'y', ...words, ...more, width: 400, height: 300 }
+      const svg = await svgOf('chart.Bar', inputs)
+      const [tallest, widest] = [3, 2].map((at) => Math.max(...bars(svg).map((one) => Number(one.split(/[, ×]/)[at]))))
+      assert.ok(
+        tallest! > ('horizontal' in more ? 10 : 60) && widest! > ('horizontal' in more ? 120 : 15),
+        bars(svg).join(),
+      )
+      assert.match(texts(svg, 'title-text')[0]!, /^The department.*…$/)
+      assert.ok(await hasMargin('chart.Bar', inputs), JSON.stringify(more))
+    }
+    const lines = { rows, x: 'y', y: 'y', colour: 'z', width: 400, height: 300 }
+    const many = await svgOf('chart.Line', lines)
+    assert.match(texts(many, 'legend-label').at(-1)!, /^…\d+ entries$/)
+    assert.ok(await hasMargin('chart.Line', lines))
+    const crowded = await bar(Array.from({ length: 200 }, (_, y) => ({ x: `n${y}`, y })))
+    const hidden = crowded.match(/<text[^>]*opacity="0"[^>]*>n\d/g)!
+    assert.ok(hidden.length > 100 && hidden.length < 180, String(hidden.length))
+    const pie = await svgOf('chart.Pie', { rows, names: 'x', values: 'y', ...SMALL, title: long })
+    assert.equal(group(pie, 'mark').match(/<path/g)?.length, 60)
+  })
+
+  /** Whether nothing was cut off at the edges, which are white then. */
+  async function hasMargin(type: string, inputs: Record<string, unknown>): Promise<boolean> {
+    const { data: png } = await pictureOf(type, inputs)
+    const { data, info } = await sharp(png).greyscale().raw().toBuffer({ resolveWithObject: true })
+    const { width, height } = info
+    const white = (x: number, y: number) => data[y * width + x]! > 250
+    const rows = Array.from({ length: height }, (_, y) => white(0, y) && white(width - 1, y))
+    const columns = Array.from({ length: width }, (_, x) => white(x, 0) && white(x, height - 1))
+    return [...rows, ...columns].every((one) => one)
+  }
 
   test('refuse what is too much, and draw the next', async () => {
     const many = (count: number) => Array.from({ length: count }, (_, y) => ({ x: `n${y}`, y }))

@@ -25,6 +25,9 @@ const MOST_NAMES = 1_000
 /** In characters. */
 const LONGEST_NAME = 500
 
+/** What many of them come to is a number still. */
+const HIGHEST = 1e300
+
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?$/i
 const TIME = /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(Z|[+-]\d{2}:\d{2})?)?$/i
 
@@ -65,7 +68,7 @@ function kindOf({ cells }: Column): Kind {
 }
 
 const READERS: Readonly<Record<Kind, (cell: unknown, name: string, at: number) => number | string>> = {
-  number: (cell, name, at) => numberOf(cell) ?? wrong(name, at, 'a number'),
+  number: (cell, name, at) => numberOf(cell) ?? wrong(name, at, 'a number that can be drawn'),
   time: (cell, name, at) => timeOf(cell) ?? wrong(name, at, 'a time, such as 2026-01-31 or 2026-01-31T12:00:00Z'),
   category: (cell, name, at) => nameOf(cell) ?? wrong(name, at, 'a text, a number or true or false'),
 }
@@ -79,7 +82,7 @@ function wrong(name: string, at: number, what: string): never {
 
 function numberOf(cell: unknown): number | null {
   const value = typeof cell === 'string' && NUMBER.test(cell.trim()) ? Number(cell) : cell
-  return typeof value === 'number' && Number.isFinite(value) ? value : null
+  return typeof value === 'number' && Math.abs(value) <= HIGHEST ? value : null
 }
 
 /** In milliseconds since 1970. A time without a zone is in UTC, wherever the machine is. */

@@ -1,36 +1,10 @@
-// Tasks that draw charts: what each says of its columns. How they are read is in chart-data.ts, how they are drawn in chart-draw.ts.
+// Tasks that draw charts: what each says of its columns. How they are read is in chart-data.ts, what is written beside them in
+// chart-axes.ts, how they are drawn in chart-draw.ts.
 import { MediaFault } from '../fault.ts'
 import type { Made, Tasks } from '../serving.ts'
-import { type Column, type Kind, type Read, readColumns, type Taken } from './chart-data.ts'
-import { type Drawing, draw, type Look } from './chart-draw.ts'
-import { cleaned } from './image-text.ts'
-
-interface Asked extends Look {
-  readonly columns: Readonly<Record<string, Column>>
-  /** Titles by role; of those that are null, none is drawn. */
-  readonly titles: Readonly<Record<string, string | null>>
-}
-
-/** In pixels, of a name at an axis. */
-const LETTER = 6.5
-
-const TYPES: Readonly<Record<Kind, string>> = { number: 'quantitative', time: 'temporal', category: 'nominal' }
-
-/** One side of a chart, or its colour: a column by its role. Names stand in the order in which they are first seen. */
-function channel(role: string, read: Read, asked: Asked, more: Drawing = {}): Drawing {
-  const kind = read.kinds[role]!
-  const title = asked.titles[role] ?? null
-  const own = kind === 'category' ? names(role, read, asked) : kind === 'time' ? { scale: { type: 'utc' } } : {}
-  return { field: role, type: TYPES[kind], title: title === null ? null : cleaned(title), ...own, ...more }
-}
-
-/** Names along an axis are level where there is room for all of them, and else upright. */
-function names(role: string, { values }: Read, { width }: Asked): Drawing {
-  if (role !== 'x') return { sort: null }
-  const all = new Set(values.map((row) => String(row[role])))
-  const longest = Math.max(...[...all].map((name) => name.length))
-  return { sort: null, ...((longest + 1) * LETTER * all.size < width * 0.8 ? { axis: { labelAngle: 0 } } : {}) }
-}
+import { type Asked, channel, counts } from './chart-axes.ts'
+import { type Read, readColumns, type Taken } from './chart-data.ts'
+import { type Drawing, draw } from './chart-draw.ts'
 
 function colours(read: Read, asked: Asked): Drawing {
   return read.kinds.colour ? { color: channel('colour', read, asked) } : {}
@@ -65,23 +39,28 @@ interface Bars {
 
 function bars(read: Read, asked: Asked & Bars): Drawing {
   const [across, along] = asked.horizontal ? ['y', 'x'] : ['x', 'y']
-  const offset =
-    read.kinds.colour && asked.layout === 'grouped' ? { [`${across}Offset`]: { field: 'colour', sort: null } } : {}
-  const title = asked.titles.y ?? null
-  const length =
-    read.kinds.y === undefined
-      ? { aggregate: 'count', type: 'quantitative', title: title === null ? null : cleaned(title) }
-      : channel('y', read, asked, { aggregate: asked.together })
-  const spread = 'yOffset' in offset || 'xOffset' in offset ? { stack: null } : {}
+  const grouped = read.kinds.colour !== undefined && asked.layout === 'grouped'
+  const length = read.kinds.y === undefined ? counts(asked) : channel('y', read, asked, { aggregate: asked.together })
+  const { data, order } = piled(read, asked.horizontal)
   return {
+    data,
     mark: 'bar',
     encoding: {
       [across!]: channel('x', read, asked),
-      [along!]: { ...length, ...spread },
-      ...offset,
+      [along!]: { ...length, ...(grouped ? { stack: null } : {}) },
+      ...(grouped ? { [`${across}Offset`]: { field: 'colour', sort: null } } : order),
       ...colours(read, asked),
     },
   }
+}
+
+/** Series lie upon each other as their names do in the legend, the first on top; and side by side from the left. */
+function piled({ values, kinds }: Read, horizontal: boolean) {
+  if (kinds.colour === undefined) return { data: { values }, order: {} }
+  const ranks = new Map([...new Set(values.map(({ colour }) => colour))].map((name, rank) => [name, rank]))
+  const ranked = values.map((row) => ({ ...row, rank: ranks.get(row.colour!) }))
+  const sort = horizontal ? 'ascending' : 'descending'
+  return { data: { values: ranked }, order: { order: { field: 'rank', type: 'quantitative', sort } } }
 }
 
 interface Lines {
@@ -92,9 +71,17 @@ interface Lines {
 function lines(read: Read, asked: Asked & Lines): Drawing {
   if (asked.points) guardShapes(read)
   return {
-    mark: { type: 'line', point: asked.points },
+    mark: { type: 'line', point: asked.points || isLonely(read) },
     encoding: { x: channel('x', read, asked), y: channel('y', read, asked), ...colours(read, asked) },
   }
+}
+
+/** Whether a line has one point alone, of which nothing would be seen. */
+function isLonely({ values }: Read): boolean {
+  if (values.length > MOST_SHAPES) return false
+  const sizes = new Map<unknown, number>()
+  for (const { colour } of values) sizes.set(colour, (sizes.get(colour) ?? 0) + 1)
+  return [...sizes.values()].includes(1)
 }
 
 /** Axes begin near the first point. (An opacity of whole points would cost the library of pictures a layer for each.) */
@@ -112,10 +99,16 @@ function points(read: Read, asked: Asked): Drawing {
 }
 
 function histogram(read: Read, asked: Asked & { bins: number }): Drawing {
-  const count = { aggregate: 'count', type: 'quantitative', title: cleaned(asked.titles.y ?? '') || null }
+  const { data, order } = piled(read, false)
   return {
+    data,
     mark: 'bar',
-    encoding: { x: channel('x', read, asked, { bin: { maxbins: asked.bins } }), y: count, ...colours(read, asked) },
+    encoding: {
+      x: channel('x', read, asked, { bin: { maxbins: asked.bins } }),
+      y: counts(asked),
+      ...order,
+      ...colours(read, asked),
+    },
   }
 }
 
