@@ -32,6 +32,7 @@ import { WorkflowModels } from './completions/workflow-models.ts'
 import type { Config } from './config.ts'
 import type { AppContext } from './context.ts'
 import { openDataFolder, ownDatabase } from './db/data-folder.ts'
+import { databaseName } from './db/meta.ts'
 import { type Scope, scopedKey } from './db/scope.ts'
 import { KeyFacts } from './db/sealed.ts'
 import { Store } from './db/store.ts'
@@ -167,7 +168,8 @@ async function startIn(
     const files_dir = database === ':memory:' ? temporaryFolder(owned) : config.data_dir
     // What is in memory alone is forgotten, and with it what the objects of a bucket are.
     const storage = database === ':memory:' ? null : config.storage
-    const object_stores = opening.use(await openObjectStores(files_dir, { storage, platform, log }))
+    const owner = await databaseName(store, platform)
+    const object_stores = opening.use(await openObjectStores(files_dir, { storage, owner, platform, log }))
     const spilled = new SpilledValues(files_dir, store, platform)
     const identity = await identityOf(config, { platform, log, stopping: stopping.signal })
     const known = { log, platform, redactor, vault, identity, store, services, providers, models, metrics }

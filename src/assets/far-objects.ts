@@ -4,15 +4,18 @@ import { ServiceError } from '../errors.ts'
 import type { ByteRange, ObjectFacts } from './object-store.ts'
 import type { Removals } from './removals.ts'
 import type { Bucket } from './s3/bucket.ts'
+import type { Claim } from './s3/claim.ts'
 import { BucketFailure } from './s3/failure.ts'
 
 /** Reads throw SERVICE_UNAVAILABLE while the bucket cannot be used. */
 export class FarObjects {
   readonly #bucket: Bucket
+  readonly #claim: Claim
   readonly #removals: Removals
 
-  constructor(bucket: Bucket, removals: Removals) {
+  constructor(bucket: Bucket, claim: Claim, removals: Removals) {
     this.#bucket = bucket
+    this.#claim = claim
     this.#removals = removals
   }
 
@@ -22,21 +25,21 @@ export class FarObjects {
   }
 
   async get(key: string, range: ByteRange): Promise<Readable | null> {
-    const opened = await asked(() => this.#bucket.open(key, range))
+    const opened = await this.#asked(() => this.#bucket.open(key, range))
     if (opened === null || !this.#isRemoved(key, opened.facts)) return opened?.stream ?? null
     opened.stream.destroy()
     return null
   }
 
   stat(key: string): Promise<ObjectFacts | null> {
-    return asked(() => this.#stat(key))
+    return this.#asked(() => this.#stat(key))
   }
 
   /** At most `limit` keys behind `after`, in the order of their bytes. */
   async list(after: string | null, limit: number): Promise<string[]> {
     const keys: string[] = []
     for (let from = after; keys.length < limit; ) {
-      const page = await asked(() => this.#bucket.list(from, limit))
+      const page = await this.#asked(() => this.#bucket.list(from, limit))
       keys.push(...page.filter((key) => this.#removals.of(key) === null))
       if (page.length < limit) break
       from = page.at(-1)!
@@ -46,6 +49,7 @@ export class FarObjects {
 
   /** Removes an object that was put before `put_since`, unless `stays` says no at the last moment. False where it stays. @throws BucketFailure */
   async delete(key: string, put_since: number, stays: () => boolean): Promise<boolean> {
+    await this.#claim.ensure()
     const found = await this.#stat(key)
     if (found === null || found.put_at >= put_since || stays()) return false
     await this.#bucket.delete(key)
@@ -69,17 +73,18 @@ export class FarObjects {
     return found === null || this.#isRemoved(key, found) ? null : { size: found.size, put_at: found.put_at }
   }
 
+  async #asked<T>(ask: () => Promise<T>): Promise<T> {
+    try {
+      await this.#claim.ensure()
+      return await ask()
+    } catch (error) {
+      throw unavailable(error)
+    }
+  }
+
   #isRemoved(key: string, { put_at }: ObjectFacts): boolean {
     const put_since = this.#removals.of(key)
     return put_since !== null && put_at < put_since
-  }
-}
-
-async function asked<T>(ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask()
-  } catch (error) {
-    throw unavailable(error)
   }
 }
 

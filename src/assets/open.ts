@@ -22,6 +22,8 @@ export interface ObjectStores extends AsyncDisposable {
 export interface StorageOptions {
   /** Null: the data folder alone. */
   readonly storage: BucketSettings | null
+  /** What names the database whose files they are, for ever. */
+  readonly owner: string
   readonly platform: Pick<Platform, 'now'>
   readonly log: Log
 }
@@ -31,13 +33,13 @@ export interface StorageOptions {
  * @throws StartError when a folder cannot be used, or the bucket refuses
  */
 export async function openObjectStores(data_dir: string, options: StorageOptions): Promise<ObjectStores> {
-  const { storage, platform, log } = options
+  const { storage, owner, platform, log } = options
   const { now } = platform
   await using opened = new AsyncDisposableStack()
   const open = async (folder: string): Promise<ObjectStore> => {
     const root = join(data_dir, folder)
     if (storage === null) return new LocalStore(root, now)
-    return opened.use(await SpooledStore.open(root, storage, { folder, now, log }))
+    return opened.use(await SpooledStore.open(root, storage, { folder, owner, now, log }))
   }
   const [contents, temporary] = [await open(CONTENTS), await open('temporary')]
   const kept = opened.move()

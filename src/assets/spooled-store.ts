@@ -4,12 +4,14 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { BucketSettings } from '../config/storage.ts'
 import type { Log } from '../log.ts'
+import { StartError } from '../start-error.ts'
 import { FarObjects, unavailable } from './far-objects.ts'
 import { compareKeys } from './keys.ts'
 import { LocalStore } from './local-store.ts'
 import type { ByteRange, ObjectFacts, ObjectStore, Received, Source, Tail, Written } from './object-store.ts'
 import { Removals } from './removals.ts'
 import { Bucket, type BucketTimes } from './s3/bucket.ts'
+import { Claim, ForeignPrefix } from './s3/claim.ts'
 import { isEverywhere } from './s3/failure.ts'
 import { abortUpload, UPLOAD_SIZES, type UploadSizes, upload } from './s3/upload.ts'
 import { Transfers } from './transfers.ts'
@@ -17,6 +19,8 @@ import { Transfers } from './transfers.ts'
 export interface SpoolOptions {
   /** What the names of the objects begin with, behind the prefix of the bucket. */
   readonly folder: string
+  /** What names the database whose files they are, for ever. */
+  readonly owner: string
   /** Milliseconds since the epoch. */
   readonly now: () => number
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
@@ -39,6 +43,7 @@ export class SpooledStore implements ObjectStore, AsyncDisposable {
   readonly #spool: LocalStore
   readonly #removals: Removals
   readonly #bucket: Bucket
+  readonly #claim: Claim
   readonly #far: FarObjects
   readonly #transfers: Transfers
   readonly #options: SpoolOptions
@@ -46,7 +51,7 @@ export class SpooledStore implements ObjectStore, AsyncDisposable {
 
   /**
    * Opens the folder `root`, which belongs to one process at a time, as the prefix of the bucket does; what it still holds goes up.
-   * @throws StartError when the folder cannot be used, or the bucket refuses
+   * @throws StartError when the folder cannot be used, the bucket refuses, or the prefix belongs to another database
    */
   static async open(root: string, settings: BucketSettings, options: SpoolOptions): Promise<SpooledStore> {
     const bucket = new Bucket(settings, options.folder, options.times)
@@ -54,7 +59,7 @@ export class SpooledStore implements ObjectStore, AsyncDisposable {
       const answers = await bucket.check()
       const store = new SpooledStore(root, bucket, options)
       if (!answers) store.#warn()
-      await store.#begin(answers)
+      await store.#begin(answers && (await store.#claimed()))
       return store
     } catch (error) {
       bucket.close()
@@ -67,7 +72,8 @@ export class SpooledStore implements ObjectStore, AsyncDisposable {
     this.#spool = new LocalStore(root, now)
     this.#removals = new Removals(join(root, 'removals'), now)
     this.#bucket = bucket
-    this.#far = new FarObjects(bucket, this.#removals)
+    this.#claim = new Claim(bucket, options.owner)
+    this.#far = new FarObjects(bucket, this.#claim, this.#removals)
     this.#options = options
     this.#transfers = new Transfers({
       work: async (key, signal) => {
@@ -158,6 +164,20 @@ export class SpooledStore implements ObjectStore, AsyncDisposable {
     this.#warned = true
   }
 
+  /** Whether the prefix is known to be that of this database. @throws StartError where it is another's */
+  async #claimed(): Promise<boolean> {
+    try {
+      await this.#claim.ensure()
+      return true
+    } catch (error) {
+      if (error instanceof ForeignPrefix)
+        throw new StartError(`the bucket of SVC_STORAGE_URL cannot be used: ${error.message}`)
+      if (!isEverywhere(error)) throw error
+      this.#warn(error)
+      return false
+    }
+  }
+
   async #begin(answers: boolean): Promise<void> {
     // What a process that died was uploading in parts is kept by the bucket, unseen and at a price.
     if (answers) await this.#abortUploads()
@@ -187,6 +207,7 @@ export class SpooledStore implements ObjectStore, AsyncDisposable {
 
   /** Makes the bucket know what has become of a key: first what was removed, then what was put since. */
   async #bringUp(key: string, signal: AbortSignal): Promise<void> {
+    await this.#claim.ensure()
     await this.#far.settle(key)
     const held = await this.#spool.hold(key)
     if (held === null) return

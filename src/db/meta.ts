@@ -1,6 +1,6 @@
 // Single facts about the database as a whole, by name.
 import { statement } from './statement.ts'
-import type { Tx } from './store.ts'
+import type { Store, Tx } from './store.ts'
 
 const select = statement<{ name: string }>()((db, p) =>
   db.selectFrom('meta').select('value').where('name', '=', p('name')),
@@ -23,4 +23,15 @@ export function metaValue(tx: Tx, name: string): string | null {
 export function putMeta(tx: Tx, name: string, value: string | null): void {
   if (value === null) tx.run(remove, { name })
   else tx.run(upsert, { name, value })
+}
+
+const NAME = 'database'
+
+/** What names this database, and its copies, for ever: it is made up when it is first asked for, and durable. */
+export async function databaseName(store: Store, platform: { id(prefix: string): string }): Promise<string> {
+  const known = store.read((tx) => metaValue(tx, NAME))
+  if (known !== null) return known
+  const name = platform.id('db')
+  await store.write((tx) => putMeta(tx, NAME, name))
+  return name
 }

@@ -54,7 +54,8 @@ async function bucketBench(): Promise<Bench> {
   folders += 1
   const folder = `contract-${folders}`
   const sizes = { whole_bytes: 6 * MIB, part_bytes: 5 * MIB }
-  const options = { folder, now: () => bench.now, log: createLog('silent'), sizes, times: { retry_ms: 5, pause_ms: 1 } }
+  const times = { retry_ms: 5, pause_ms: 1 }
+  const options = { folder, owner: 'db_1', now: () => bench.now, log: createLog('silent'), sizes, times }
   const open = () => SpooledStore.open(root, server.settings, options)
   const bench = {
     now: START,

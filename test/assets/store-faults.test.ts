@@ -43,11 +43,11 @@ afterEach(async () => {
   rmSync(root, { recursive: true })
 })
 
-async function openStore(more: Partial<SpoolOptions> = {}, settings: BucketSettings = server.settings) {
+async function openStore(more: Partial<SpoolOptions> = {}, settings: BucketSettings = server.settings, at = root) {
   const times = { retry_ms: 2, pause_ms: 1, close_ms: 50, ...more.times }
   const sizes = { whole_bytes: 6 * MIB, part_bytes: 5 * MIB }
-  const options = { folder: nameOfFolder(), now: () => NOW, log: logged.log, sizes, ...more, times }
-  const store = await SpooledStore.open(root, settings, options)
+  const options = { folder: nameOfFolder(), owner: 'db_1', now: () => NOW, log: logged.log, sizes, ...more, times }
+  const store = await SpooledStore.open(at, settings, options)
   opened.add(store)
   return store
 }
@@ -337,7 +337,8 @@ describe('an outage', () => {
     await close(store)
     const before = server.passed.length
     const next = await openStore()
-    await until('it to have tried', () => server.passed.slice(before).some(({ method }) => method !== 'GET'))
+    // What it tries first is whose the prefix is.
+    await until('it to have tried', () => server.passed.slice(before).some(({ name }) => name.endsWith('.owner')))
     assert.equal(await next.stat('gone/far'), null)
     assert.equal(await textOf(await next.get('near/19', { start: 0, length: 7 })), 'near 19')
     server.fault = () => null
@@ -384,7 +385,7 @@ describe('an outage', () => {
     const store = await openStore({}, nobody)
     await store.put('k', bytesOf('kept'))
     await close(store)
-    server.fault = (passing) => (isPut(passing) ? { never: true } : null)
+    server.fault = (passing) => (isPut(passing) && !passing.name.endsWith('.owner') ? { never: true } : null)
     const hanging = await openStore()
     await until('an upload to hang', () => server.passed.some((p) => isPut(p) && p.name.includes(nameOfFolder())))
     await close(hanging)
@@ -437,11 +438,41 @@ describe('a start', () => {
     })
   }
 
+  test('is refused where the files of another database are', async () => {
+    const first = await openStore()
+    await first.put('a/1', Buffer.from('kept'))
+    await movedAway(first)
+    await assert.rejects(openStore({ owner: 'db_2' }, server.settings, join(root, 'other')), (error) => {
+      assert.ok(error instanceof StartError)
+      assert.match(error.message, /^the bucket of SVC_STORAGE_URL cannot be used: the object \S+\.owner says that/)
+      return true
+    })
+    await close(first)
+    assert.equal(await textOf(await (await openStore()).get('a/1', { start: 0, length: 4 })), 'kept')
+  })
+
+  test('that the bucket did not answer takes nothing away from another database later', async () => {
+    const first = await openStore()
+    await first.put('a/1', Buffer.from('kept'))
+    await movedAway(first)
+    server.fault = () => ({ answer: { status: 503, code: 'SlowDown' } })
+    const second = await openStore({ owner: 'db_2' }, server.settings, join(root, 'other'))
+    server.fault = () => null
+    await assert.rejects(second.list(null, 10), (error) => (error as ServiceError).code === 'SERVICE_UNAVAILABLE')
+    await assert.rejects(second.stat('a/1'), (error) => (error as ServiceError).code === 'SERVICE_UNAVAILABLE')
+    await second.delete('a/1')
+    await second.put('a/1', Buffer.from('mine'))
+    assert.equal(await textOf(await second.get('a/1', { start: 0, length: 4 })), 'mine')
+    await until('it to be told', () => told(40).some((message) => message.includes('cannot be used')))
+    assert.equal(second.pending, 1)
+    assert.equal(await textOf(await first.get('a/1', { start: 0, length: 4 })), 'kept')
+  })
+
   test('takes up what a killed process left, wherever that was', async () => {
     const script = `
       const { SpooledStore } = await import(${JSON.stringify(new URL('../../src/assets/spooled-store.ts', import.meta.url).href)})
       const log = { info() {}, warn() {}, error() {} }
-      const options = { folder: ${JSON.stringify(nameOfFolder())}, now: () => ${NOW}, log, times: { retry_ms: 2 } }
+      const options = { folder: ${JSON.stringify(nameOfFolder())}, owner: 'db_1', now: () => ${NOW}, log, times: { retry_ms: 2 } }
       const store = await SpooledStore.open(${JSON.stringify(root)}, ${JSON.stringify(server.settings)}, options)
       for (let i = 0; ; i++) {
         const key = 'k' + i % 7 + '/' + i

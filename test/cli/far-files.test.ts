@@ -51,7 +51,8 @@ afterEach(() => {
 
 function openStore(data_dir: string): Promise<SpooledStore> {
   const settings = { ...server.settings, prefix: `cli-${prefixes}` }
-  const options = { folder: 'storage', now: Date.now, log: createLog('silent'), times: { pause_ms: 1, retry_ms: 2 } }
+  const times = { pause_ms: 1, retry_ms: 2 }
+  const options = { folder: 'storage', owner: 'db_1', now: Date.now, log: createLog('silent'), times }
   return SpooledStore.open(join(data_dir, 'storage'), settings, options)
 }
 

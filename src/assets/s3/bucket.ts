@@ -40,6 +40,8 @@ const LONGEST_PAGE = 1_000
 
 export class Bucket {
   readonly connection: BucketConnection
+  /** The name of the object that says whose the prefix is: beside it, so that it is never among its objects. */
+  readonly claim_name: string
   readonly #settings: BucketSettings
   readonly #prefix: string
   readonly #pause_ms: number
@@ -51,6 +53,7 @@ export class Bucket {
     this.connection = new BucketConnection(settings, silence_ms)
     this.#settings = settings
     this.#prefix = `${settings.prefix === '' ? '' : `${settings.prefix}/`}${folder}/`
+    this.claim_name = `${this.#prefix.slice(0, -1)}.owner`
     this.#pause_ms = pause_ms
   }
 

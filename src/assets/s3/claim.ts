@@ -1,0 +1,79 @@
+// Whose a prefix of a bucket is. What a database does not know is swept away, so two of them under one prefix would remove each other's files,
+// as a new one would those of the one that was lost. So an object beside the prefix names the database that came first, and all others refuse.
+import { createHash } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { Bucket } from './bucket.ts'
+import { type BucketCall, bodyText } from './connection.ts'
+import { BucketFailure } from './failure.ts'
+
+/** The prefix of the bucket belongs to another database. */
+export class ForeignPrefix extends BucketFailure {
+  constructor(name: string) {
+    super(
+      `the object ${name} says that it keeps the files of another database: take another prefix, or remove that object where this database has taken the place of that one`,
+      { status: 403 },
+    )
+    this.name = 'ForeignPrefix'
+  }
+}
+
+/** A start, and all that waits for it, waits no longer for an answer. */
+const PATIENCE_MS = 10_000
+
+export class Claim {
+  readonly #bucket: Bucket
+  readonly #owner: string
+  #sure = false
+
+  /** `owner`: what names the database, for ever. */
+  constructor(bucket: Bucket, owner: string) {
+    this.#bucket = bucket
+    this.#owner = owner
+  }
+
+  /** Settles once the prefix is known to belong to the owner. @throws ForeignPrefix; BucketFailure while the bucket cannot be asked */
+  async ensure(): Promise<void> {
+    if (this.#sure) return
+    let named = await this.#named()
+    if (named === null) {
+      await this.#make()
+      // Two that come at once both find what the later one wrote.
+      named = await this.#named()
+    }
+    if (named !== this.#owner) throw new ForeignPrefix(this.#bucket.claim_name)
+    this.#sure = true
+  }
+
+  async #named(): Promise<string | null> {
+    const response = await this.#ask({ method: 'GET' }, [404])
+    const text = await bodyText(response)
+    return response.statusCode === 404 ? null : text.trim()
+  }
+
+  async #make(): Promise<void> {
+    const bytes = Buffer.from(`${this.#owner}\n`)
+    const headers = {
+      'content-type': 'text/plain; charset=utf-8',
+      'content-md5': createHash('md5').update(bytes).digest('base64'),
+    }
+    const body = { bytes: once(bytes), length: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') }
+    await bodyText(await this.#ask({ method: 'PUT', headers, body }))
+  }
+
+  async #ask(
+    call: Pick<BucketCall, 'method' | 'headers' | 'body'>,
+    also?: readonly number[],
+  ): Promise<IncomingMessage> {
+    const { claim_name: key, closing, connection } = this.#bucket
+    const patience = AbortSignal.timeout(PATIENCE_MS)
+    try {
+      return await connection.ask({ ...call, key, signal: AbortSignal.any([closing, patience]) }, also)
+    } catch (error) {
+      throw patience.aborted && !closing.aborted ? new BucketFailure('it did not answer in time') : error
+    }
+  }
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes
+}
