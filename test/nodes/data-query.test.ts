@@ -154,6 +154,11 @@ describe('data.Query', () => {
         `SELECT * FROM pragma_database_list`,
         `SELECT * FROM "pragma_database_list"`,
         `SELECT * FROM main.[Pragma_module_list]`,
+        `SELECT * FROM 'pragma_database_list'`,
+        `SELECT * FROM main.'PRAGMA_table_info'('orders')`,
+        `SELECT 1 IN 'pragma_compile_options'`,
+        `WITH x AS (SELECT * FROM pragma_module_list) SELECT * FROM x`,
+        `SELECT (SELECT max(name) FROM pragma_function_list)`,
         `SELECT * FROM '' JOIN pragma_table_info('orders')`,
         `SELECT load_extension('${secret}')`,
         `SELECT Load_Extension('${secret}', 'init')`,
@@ -176,6 +181,8 @@ describe('data.Query', () => {
       rmSync(folder, { recursive: true })
     }
     assert.deepEqual(await cells("SELECT 'pragma_x', 1 -- pragma_y"), [['pragma_x', 1]])
+    assert.deepEqual(await cells('SELECT pragma_a FROM pragma_t', { pragma_t: [{ pragma_a: 7 }] }), [[7]])
+    await assert.rejects(query(`${'/*'.repeat(40_000)} SELECT`), failsAs('bad_input', /does not begin/))
   })
 
   test('has no clock, no chance, and no zone of the machine', async () => {

@@ -97,6 +97,7 @@ function answered(db: Handle, sql: string, params: Query['params'], most: number
   const statement = db.prepare(sql)
   if (!statement.reader || !statement.readonly)
     throw new MediaFault('bad_input', 'The statement does more than read: only SELECT, WITH and VALUES are run.')
+  guardPragmas(db)
   const names = statement.columns().map(({ name }) => name)
   const bound = Array.isArray(params) ? [params.map(stored)] : [mapped(params as Record<string, unknown>)]
   const cells: unknown[][] = []
@@ -107,6 +108,16 @@ function answered(db: Handle, sql: string, params: Query['params'], most: number
     .iterate(...bound))
     cells.push(kept(row as unknown[], limits))
   return { columns: distinct(names), cells }
+}
+
+/**
+ * A PRAGMA that is asked for as a table becomes a module of the connection when the statement is prepared, before any of it is run. Its name could be
+ * written in too many ways to be looked for.
+ */
+function guardPragmas(db: Handle): void {
+  const modules = db.pragma('module_list') as { name: string }[]
+  if (modules.some(({ name }) => name.toLowerCase().startsWith('pragma_')))
+    throw new MediaFault('bad_input', 'The statement asks for a PRAGMA: those are not offered.')
 }
 
 function mapped(params: Record<string, unknown>): Record<string, unknown> {

@@ -4,17 +4,14 @@ import { MediaFault } from '../fault.ts'
 /** In characters. */
 const LONGEST_SQL = 100_000
 
-/** Strings and comments, which are left out, and quoted names, which stay. */
-const PIECES = /'(?:[^']|'')*'|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]/g
+/** What may stand before the first word. */
+const COMMENTS = /^(?:\s|--[^\n]*(?:\n|$)|\/\*[\s\S]*?(?:\*\/|$))*/
 
-/** @throws MediaFault `bad_input` for what does not begin as a statement that reads, or names a PRAGMA; `too_large` */
+/** @throws MediaFault `bad_input` for what does not begin as a statement that reads, `too_large` */
 export function guardSql(sql: string): void {
   if (sql.length > LONGEST_SQL)
     throw new MediaFault('too_large', `The statement has more than ${LONGEST_SQL.toLocaleString('en')} characters.`)
   if (sql.includes('\0')) throw new MediaFault('bad_input', 'The statement has a NUL in it.')
-  const code = sql.replace(PIECES, (piece) => (/^['/-]/.test(piece) ? ' ' : piece))
-  if (!/^\s*(?:select|with|values)\b/i.test(code))
+  if (!/^(?:select|with|values)\b/i.test(sql.replace(COMMENTS, '')))
     throw new MediaFault('bad_input', 'The statement does not begin with SELECT, WITH or VALUES: others are not run.')
-  if (/\bpragma_/i.test(code))
-    throw new MediaFault('bad_input', 'The statement asks for a PRAGMA: those are not offered.')
 }
