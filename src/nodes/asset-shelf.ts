@@ -1,5 +1,5 @@
 // asset.Save and asset.List: files that stay with whoever runs the workflow, each with a name, and in folders.
-import { type Inputs, type NodeContext, NodeError, type NodeType, type OutputStream } from '../engine/node-type.ts'
+import { type NodeContext, NodeError, type NodeType, type OutputStream } from '../engine/node-type.ts'
 import type { AssetValue } from '../engine/services.ts'
 import { option, output, required, stream } from './define.ts'
 import { fileNeeds, fileOf, type TakenFile } from './files.ts'
@@ -8,20 +8,28 @@ import { guardText } from './limits.ts'
 /** In assets. */
 const LONGEST_LIST = 1_000
 
-interface SaveInputs extends Inputs {
+export interface SaveInputs {
   data: unknown
   name: string
   content_type: string | null
   folder: string | null
 }
 
-async function save({ data, name, content_type, folder }: SaveInputs, context: NodeContext) {
+async function save({ data, ...as }: SaveInputs, context: NodeContext) {
+  return { asset: await kept(await contentOf(data, context), as, context) }
+}
+
+/** A file as an asset of whoever runs the workflow: one and the same where the firing is run again. */
+export function kept(
+  file: TakenFile,
+  { name, content_type, folder }: Omit<SaveInputs, 'data'>,
+  context: NodeContext,
+): Promise<AssetValue> {
   const { services, node_id } = context
-  const file = await contentOf(data, context)
   // The same ones where the firing is run again: then it is the same asset.
   const once = `${context.random()} ${context.random()}`
   const named = services.redact(name) || file.name
-  const asset = await services.assets.save({
+  return services.assets.save({
     bytes: file.bytes,
     name: named,
     content_type: content_type ?? file.content_type,
@@ -29,7 +37,6 @@ async function save({ data, name, content_type, folder }: SaveInputs, context: N
     node_id,
     once,
   })
-  return { asset }
 }
 
 /** A text is a file of that text; what else is a file is told by `fileOf`. */
@@ -49,7 +56,7 @@ function noFile(): NodeError {
   return new NodeError(`The data is neither bytes nor a text nor a value that refers to a file. ${cure}`, 'bad_input')
 }
 
-interface ListInputs extends Inputs {
+interface ListInputs {
   folder: string | null
   content_type: string | null
   name: string
@@ -68,7 +75,7 @@ async function* list({ folder, content_type, name, limit }: ListInputs, context:
   return { assets, count: assets.length }
 }
 
-const FOLDER = (what: string) => option('folder', 'str?', `The id of the folder ${what}`)
+export const FOLDER = (what: string) => option('folder', 'str?', `The id of the folder ${what}`)
 
 export const assetShelfNodes: NodeType[] = [
   {
@@ -92,7 +99,7 @@ export const assetShelfNodes: NodeType[] = [
     effect: true,
     gives_all: true,
     needs: (facts) => (typeof facts.data.data === 'string' ? [] : fileNeeds('data')(facts)),
-    run: (inputs, context) => save(inputs as SaveInputs, context),
+    run: (inputs, context) => save(inputs as unknown as SaveInputs, context),
   },
   {
     node_type: 'asset.List',
@@ -113,6 +120,6 @@ export const assetShelfNodes: NodeType[] = [
     gives_all: true,
     resumes: true,
     timely: true,
-    run: (inputs, context) => list(inputs as ListInputs, context),
+    run: (inputs, context) => list(inputs as unknown as ListInputs, context),
   },
 ]

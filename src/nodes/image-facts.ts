@@ -1,8 +1,9 @@
-// image.*: pictures from where they are kept, and what is known of them. Metadata says nothing of the place where a picture was taken.
+// image.*: pictures from where they are kept and to there, and what is known of them. Metadata says nothing of the place where a picture was taken.
 import type { NodeType } from '../engine/node-type.ts'
-import { output } from './define.ts'
-import { fileNeeds, fileOf, worked } from './files.ts'
-import { IMAGE } from './image.ts'
+import { FOLDER, kept } from './asset-shelf.ts'
+import { option, output } from './define.ts'
+import { fileNeeds, fileOf, renamed, worked } from './files.ts'
+import { AS_FILE, IMAGE, type MadeImage } from './image.ts'
 
 interface Facts {
   readonly width: number
@@ -17,7 +18,8 @@ export const imageFactNodes: NodeType[] = [
   {
     node_type: 'image.Load',
     title: 'Load image',
-    description: 'Reads a picture from where it is kept, and says what it is. Its bytes stay as they are.',
+    description:
+      'Reads a picture from where it is kept, and says what it is. Its bytes stay as they are, with what its camera wrote: image.Save and image.Convert leave out where it was taken.',
     properties: [IMAGE],
     outputs: [
       output('image', 'image'),
@@ -34,6 +36,40 @@ export const imageFactNodes: NodeType[] = [
       const named = file.name === null ? {} : { name: file.name }
       const loaded = { type: 'image', data: file.bytes, content_type, ...named, width, height }
       return { image: loaded, width, height, format, name: file.name }
+    },
+  },
+  {
+    node_type: 'image.Save',
+    title: 'Save image',
+    description:
+      'Keeps a picture as an asset of whoever runs the workflow, as asset.Save does. Its bytes stay as they are where neither a format nor a quality is asked for; but it is written anew where its camera wrote something into it, such as the place, which is left out.',
+    properties: [
+      IMAGE,
+      option(
+        'name',
+        'str',
+        'The name of the file. Empty: that of the picture, else its id. Its ending follows the format.',
+        {
+          default: '',
+        },
+      ),
+      FOLDER('that it is put into. Null: the top level.'),
+      ...AS_FILE,
+    ],
+    outputs: [output('asset', 'any'), output('width', 'int'), output('height', 'int')],
+    effect: true,
+    needs: fileNeeds('image'),
+    async run({ image, name, folder, ...params }, context) {
+      const file = await fileOf(image, 'The image', context)
+      const { files, value } = await worked('image.save', [file], params, context)
+      const { width, height, content_type, extension } = value as MadeImage
+      const named = renamed((name as string) || file.name, extension)
+      const asset = await kept(
+        { bytes: files[0]!, content_type, name: null },
+        { name: named ?? '', content_type, folder: folder as string | null },
+        context,
+      )
+      return { asset, width, height }
     },
   },
   {

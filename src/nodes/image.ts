@@ -25,7 +25,7 @@ export function imageValue(
 export const IMAGE = required(
   'image',
   'any',
-  'A picture: bytes, an image value, or the address of an asset or a temporary file.',
+  'A picture: bytes, an image value, or the address of an asset or a temporary file. Of a file with several frames or pages, the first.',
 )
 
 export const AS_FILE: NodeProperty[] = [
@@ -34,10 +34,12 @@ export const AS_FILE: NodeProperty[] = [
     { ...oneOf('png', 'jpeg', 'webp', 'avif', 'gif', 'tiff'), optional: true },
     'The format to write. Null: that of the picture, or PNG where it cannot be written.',
   ),
-  option('quality', 'int?', 'From 1 to 100, for JPEG, WebP, AVIF and TIFF. Null: as the format does by itself.', {
-    min: 1,
-    max: 100,
-  }),
+  option(
+    'quality',
+    'int?',
+    'From 1 to 100, for JPEG, WebP, AVIF and TIFF. Null: as the format does by itself, TIFF without any loss.',
+    { min: 1, max: 100 },
+  ),
 ]
 
 export const BACKGROUND = option(
@@ -69,18 +71,23 @@ export function shaping(name: string, title: string, description: string, proper
 }
 
 export const imageNodes: NodeType[] = [
-  shaping('Resize', 'Resize image', 'Makes a picture larger or smaller. With one side, the other follows.', [
-    option('width', 'int?', 'In pixels, or null.', SIDE),
-    option('height', 'int?', 'In pixels, or null.', SIDE),
-    option(
-      'fit',
-      oneOf('inside', 'cover', 'contain', 'fill', 'outside'),
-      'How both sides are met: inside keeps all of the picture within them, cover fills them and cuts off what is too much, contain adds a background, fill distorts, outside is at least as large.',
-      { default: 'inside' },
-    ),
-    option('enlarge', 'bool', 'Whether a smaller picture is made larger.', { default: true }),
-    BACKGROUND,
-  ]),
+  shaping(
+    'Resize',
+    'Resize image',
+    'Makes a picture larger or smaller. With one side, the other follows. A moving picture still moves where GIF or WebP is written.',
+    [
+      option('width', 'int?', 'In pixels, or null.', SIDE),
+      option('height', 'int?', 'In pixels, or null.', SIDE),
+      option(
+        'fit',
+        oneOf('inside', 'cover', 'contain', 'fill', 'outside'),
+        'How both sides are met: inside keeps all of the picture within them, cover fills them and cuts off what is too much, contain adds a background, fill distorts, outside is at least as large.',
+        { default: 'inside' },
+      ),
+      option('enlarge', 'bool', 'Whether a smaller picture is made larger.', { default: true }),
+      BACKGROUND,
+    ],
+  ),
   shaping('Crop', 'Crop image', 'Cuts a part out of a picture.', [
     option('left', 'int', 'Where the part begins, in pixels from the left.', { default: 0, min: 0 }),
     option('top', 'int', 'Where the part begins, in pixels from the top.', { default: 0, min: 0 }),
@@ -111,7 +118,14 @@ export const imageNodes: NodeType[] = [
   shaping(
     'Convert',
     'Convert image',
-    'Writes a picture in another format. Nothing of its metadata is kept but its colours.',
-    [],
+    'Writes a picture in another format. Nothing of its metadata is kept but its colours. A moving picture still moves where GIF or WebP is written.',
+    [
+      option(
+        'frame',
+        'int?',
+        'Which one is taken of a file with several frames or pages, such as a scan in TIFF, counted from 1. Null: the first, or all of a moving picture.',
+        { min: 1, max: 1_000 },
+      ),
+    ],
   ),
 ]

@@ -2,10 +2,19 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import sharp from 'sharp'
+import type { AssetToSave, AssetValue } from '../../src/engine/services.ts'
 import { failsAs } from './fails-as.ts'
 import { mediaNodes } from './with-media.ts'
 
-const nodes = mediaNodes()
+/** What image.Save has kept last. */
+let saved: AssetToSave | null = null
+const KEPT = {} as AssetValue
+const nodes = mediaNodes({
+  async save(asset) {
+    saved = asset
+    return KEPT
+  },
+})
 after(() => nodes[Symbol.asyncDispose]())
 
 /** Left half red, right half blue, the top left pixel white: no two sides are alike. */
@@ -18,6 +27,16 @@ async function flag(width = 8, height = 4, format: 'png' | 'gif' | 'tiff' = 'png
     .toFormat(format)
     .toBuffer()
 }
+
+const HEIC =
+  'AAAAHGZ0eXBoZWljAAAAAG1pZjFoZWljbWlhZgAAAaxtZXRhAAAAAAAAACFoZGxyAAAAAAAAAABwaWN0AAAAAAAAAAAAAAAAAAAAAA5waXRtAA' +
+  'AAAAACAAAAEGlkYXQAAAAAABQACgAAADhpbG9jAQAAAERAAAIAAQAAAAAAAAHQAAEAAAAAAAAAngACAAEAAAAAAAAAAQAAAAAAAAAIAAAAOGlp' +
+  'bmYAAAAAAAIAAAAVaW5mZQIAAAEAAQAAaHZjMQAAAAAVaW5mZQIAAAAAAgAAZ3JpZAAAAADXaXBycAAAALVpcGNvAAAAdWh2Y0MBBAgAAAAAAA' +
+  'AAAAAe8AD8/fr6AAAPAyAAAQAXQAEMAf//BAgAAAMAnbgAAAMAAB66AkAhAAEAKkIBAQQIAAADAJ24AAADAAAeoCCBBNluqumubgQEDAgAAAMA' +
+  'CAAAAwAIQCIAAQAGRAHBc8GJAAAAFGlzcGUAAAAAAAAAQAAAAEAAAAAUaXNwZQAAAAAAAAAUAAAACgAAABBwaXhpAAAAAAMKCgoAAAAaaXBtYQ' +
+  'AAAAAAAAACAAECgQIAAgIDhAAAABppcmVmAAAAAAAAAA5kaW1nAAIAAQABAAAApm1kYXQAAACaKAGvEyH1GA/lMjb/NkG+fR6nihqEurlSFqPN' +
+  'cNlLokcTSM98htjKcmZ+opyr5FkMB7gUx9y94BHPIK9cZG8HwSMHZJTSGwp5Xy7KIoWAn2Cfaw6ILGu2SfznaduEF4MsHOi0YRF0CSNWHAwrzi' +
+  '/oDREt6PZ1kaM3+WUOem49zO11CSGmwIQyVHuqS+jpKTI1Tnqk0OQ4zoFDgA=='
 
 interface Picture {
   data: Uint8Array
@@ -144,6 +163,89 @@ describe('image.*', () => {
     const metadata = await sharp(made.data).metadata()
     assert.equal(metadata.exif, undefined)
     assert.equal(metadata.orientation, undefined)
+  })
+
+  /** Three frames of 20 × 10 pixels, black, grey and white. */
+  const moving = () =>
+    sharp(Buffer.concat([0, 128, 255].map((grey) => Buffer.alloc(20 * 10 * 3, grey))), {
+      raw: { width: 20, height: 30, channels: 3, pageHeight: 10 },
+    })
+      .gif({ delay: [100, 200, 300] })
+      .toBuffer()
+
+  test('Convert and Resize keep a picture moving where the format can, or take one frame', async () => {
+    const image = await moving()
+    for (const [type, inputs, size] of [
+      ['image.Convert', { format: 'webp' }, [20, 10]],
+      ['image.Convert', {}, [20, 10]],
+      ['image.Resize', { width: 8, height: 8, fit: 'contain' }, [8, 8]],
+    ] as const) {
+      const made = await imageOf(type, { image, ...inputs })
+      const { pages, delay } = await sharp(made.data).metadata()
+      assert.deepEqual([made.width, made.height, pages, delay], [...size, 3, [100, 200, 300]])
+    }
+    for (const [inputs, colour] of [
+      [{ format: 'png' }, '000000'],
+      [{ frame: 3 }, 'ffffff'],
+    ] as const) {
+      const made = await imageOf('image.Convert', { image, ...inputs })
+      assert.deepEqual([(await sharp(made.data).metadata()).pages ?? 1, made.height], [1, 10])
+      assert.equal((await colours(made))[0]![0], colour)
+    }
+    await assert.rejects(imageOf('image.Convert', { image, frame: 4 }), failsAs('bad_input', /3 frames.* number 4/))
+    await assert.rejects(imageOf('image.Resize', { image, width: 9_000 }), failsAs('too_large', /first frame alone/))
+    const still = await imageOf('image.Flip', { image })
+    assert.equal((await sharp(still.data).metadata()).pages, 1)
+  })
+
+  test('TIFF loses nothing unless a quality is asked for, and AVIF stays AVIF', async () => {
+    const tiff = await imageOf('image.Convert', { image: await flag(), format: 'tiff' })
+    assert.deepEqual(await colours(tiff), await colours({ ...tiff, data: await flag() }))
+    const avif = await imageOf('image.Convert', { image: await flag(), format: 'avif' })
+    assert.equal((await imageOf('image.Grayscale', { image: avif })).content_type, 'image/avif')
+  })
+
+  test('refuses HEIC by its name, as a telephone writes it', async () => {
+    // A file of one picture, as libheif writes it, up to where its pixels begin.
+    const heic = Buffer.from(HEIC, 'base64')
+    for (const type of ['image.Load', 'image.Metadata', 'image.Convert'])
+      await assert.rejects(nodes.fire(type, { image: heic }), failsAs('unsupported', /HEIC.*JPEG/))
+  })
+
+  test('says which sides a format can hold', async () => {
+    const image = await sharp({ create: { width: 65_535, height: 1, channels: 3, background: '#f00' } })
+      .png()
+      .toBuffer()
+    for (const format of ['webp', 'avif', 'jpeg'])
+      await assert.rejects(imageOf('image.Convert', { image, format }), failsAs('too_large', /WebP holds 16,383/))
+    assert.equal((await imageOf('image.Convert', { image, format: 'gif' })).width, 65_535)
+  })
+
+  test('Save keeps a picture as it is, but for what its camera wrote', async () => {
+    const save = async (inputs: Record<string, unknown>) => {
+      const { asset, width, height } = await nodes.fire('image.Save', inputs)
+      assert.equal(asset, KEPT)
+      return { ...saved!, width, height }
+    }
+    const plain = await flag()
+    const same = await save({ image: { data: plain, name: 'flag.png' }, folder: 'asset_f' })
+    assert.deepEqual(Buffer.from(same.bytes), plain)
+    assert.deepEqual(
+      [same.name, same.content_type, same.folder, same.width, same.height],
+      ['flag.png', 'image/png', 'asset_f', 8, 4],
+    )
+    const other = await save({ image: { data: plain, name: 'flag.png' }, name: 'my flag', format: 'jpeg' })
+    assert.deepEqual([other.name, other.content_type], ['my flag.jpg', 'image/jpeg'])
+    const shot = await sharp(plain)
+      .withMetadata({ orientation: 6, exif: { IFD0: { Artist: 'Ada' }, IFD3: { GPSLatitudeRef: 'N' } } })
+      .jpeg()
+      .toBuffer()
+    const bare = await save({ image: shot })
+    const { exif, orientation, format } = await sharp(bare.bytes).metadata()
+    assert.deepEqual([exif, orientation, format, bare.width, bare.height], [undefined, undefined, 'jpeg', 4, 8])
+    const loop = await moving()
+    assert.deepEqual(Buffer.from((await save({ image: loop })).bytes), loop)
+    await assert.rejects(save({ image: Buffer.from('not a picture') }), failsAs('unsupported', /no image/))
   })
 
   for (const [what, image, type] of [

@@ -1,6 +1,6 @@
 // One firing of a node that works on files, with the real processes behind it.
 import type { Outputs } from '../../src/engine/node-type.ts'
-import { noServices } from '../../src/engine/services.ts'
+import { type AssetAccess, noServices } from '../../src/engine/services.ts'
 import { createMedia } from '../../src/media/media.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
 import { context } from './context.ts'
@@ -10,9 +10,10 @@ export interface MediaNodes extends AsyncDisposable {
   fire(type: string, inputs: Record<string, unknown>): Promise<Outputs>
 }
 
-export function mediaNodes(): MediaNodes {
+/** `assets` is what the nodes have of assets. */
+export function mediaNodes(assets: Partial<AssetAccess> = {}): MediaNodes {
   const media = createMedia({ processes: 1 })
-  const services = { ...noServices, media }
+  const services = { ...noServices, media, assets: { ...noServices.assets, ...assets } }
   return {
     async fire(type, inputs) {
       const node = builtinNodes.get(type)!

@@ -2,11 +2,11 @@
 import sharp from 'sharp'
 import type { Made, Tasks } from '../serving.ts'
 import { exifOf } from './image-exif.ts'
-import { judged, MOST_PIXELS, opened } from './image-read.ts'
-import { pixelsOf } from './image-shape.ts'
+import { extensionOf, formatOf, judged, MOST_PIXELS, opened, written } from './image-read.ts'
+import { type Output, pixelsOf } from './image-shape.ts'
 
 /** As the library calls them, where that is not the name of the type. */
-const TYPES: Readonly<Record<string, string>> = { svg: 'svg+xml', heif: 'avif' }
+const TYPES: Readonly<Record<string, string>> = { svg: 'svg+xml' }
 
 async function facts([bytes]: readonly Uint8Array[]): Promise<Made> {
   const { width, height, format, frames } = await opened(bytes!)
@@ -14,7 +14,7 @@ async function facts([bytes]: readonly Uint8Array[]): Promise<Made> {
   const value = {
     width,
     height,
-    format: format === 'heif' ? 'avif' : format,
+    format,
     content_type: `image/${TYPES[format] ?? format}`,
     frames,
     channels: found.channels,
@@ -29,6 +29,23 @@ async function facts([bytes]: readonly Uint8Array[]): Promise<Made> {
     exif: found.exif ? exifOf(found.exif) : {},
   }
   return { value }
+}
+
+/** The picture as it is where nothing else is asked for, unless it says more than its pixels do: where it was taken, or by whom. */
+async function saved([bytes]: readonly Uint8Array[], params: Readonly<Record<string, unknown>>): Promise<Made> {
+  const { format: asked, quality } = params as unknown as Output
+  const picture = await opened(bytes!, { into: asked })
+  const { format, width, height } = picture
+  if (asked !== null || quality !== null || (await saysMore(bytes!)))
+    return written(picture.image, { format: formatOf(asked, picture), quality })
+  const value = { width, height, content_type: `image/${TYPES[format] ?? format}`, extension: extensionOf(format) }
+  return { files: [bytes!], value }
+}
+
+async function saysMore(bytes: Uint8Array): Promise<boolean> {
+  const found = await judged(() => sharp(bytes, { limitInputPixels: MOST_PIXELS }).metadata())
+  const { exif, iptc, xmp, tifftagPhotoshop, comments = [], orientation = 1 } = found
+  return [exif, iptc, xmp, tifftagPhotoshop].some(Boolean) || comments.length > 0 || orientation > 1
 }
 
 const LEVELS = 256
@@ -59,4 +76,8 @@ async function histogram([bytes]: readonly Uint8Array[]): Promise<Made> {
   return { value: { ...lists, pixels: width * height } }
 }
 
-export const factTasks: Tasks = { 'image.metadata': facts, 'image.histogram': histogram }
+export const factTasks: Tasks = {
+  'image.metadata': facts,
+  'image.save': saved,
+  'image.histogram': histogram,
+}

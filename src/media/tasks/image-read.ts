@@ -17,30 +17,93 @@ const WRITTEN: ReadonlySet<string> = new Set<Format>(['png', 'jpeg', 'webp', 'av
 sharp.concurrency(1)
 sharp.cache(false)
 
+/** Formats whose pictures may move. */
+const MOVING: ReadonlySet<string> = new Set<Format>(['gif', 'webp'])
+
 export interface Opened {
   readonly image: Sharp
   readonly width: number
   readonly height: number
-  /** As the library calls it: `png`, `jpeg`, `svg` … */
+  /** As the library calls it, but for `avif`: `png`, `jpeg`, `svg` … */
   readonly format: string
+  /** Of the file: the frames of a moving picture, or pages. */
   readonly frames: number
+  /** Those that `image` has, one below the other; 1 but for a moving picture. */
+  readonly taken: number
 }
 
-/** Opens a picture, turned as its camera says. @throws MediaFault `bad_file`, `unsupported`, `too_large` */
-export async function opened(bytes: Uint8Array): Promise<Opened> {
-  const options = { limitInputPixels: MOST_PIXELS, failOn: 'error' as const, sequentialRead: false }
-  const facts = await judged(() => sharp(bytes, options).metadata())
-  const { format, pages: frames = 1 } = facts
-  if (facts.width * facts.height > MOST_PIXELS) throw tooManyPixels()
+/** Which of a file's frames are opened, where it has several. */
+export interface Wanted {
+  /** The one of this number, from 1. Null: the first, but for `into`. */
+  readonly frame?: number | null
+  /** A format to write, null being that of the picture: all frames of a moving picture are opened where it can hold them. */
+  readonly into?: unknown
+}
+
+const READING = { limitInputPixels: MOST_PIXELS, failOn: 'error', sequentialRead: false } as const
+
+/** Opens a picture, turned as its camera says. @throws MediaFault `bad_file`, `unsupported`, `too_large`, `bad_input` */
+export async function opened(bytes: Uint8Array, { frame = null, into }: Wanted = {}): Promise<Opened> {
+  const found = await factsOf(bytes)
+  const { format, frames } = found
+  const all = frame === null && into !== undefined && frames > 1 && moves(format) && moves(formatOf(into, found))
+  if (all) {
+    const { width, height } = found
+    if (width * height * frames > MOST_PIXELS) throw tooManyFrames()
+    return { ...found, image: sharp(bytes, { ...READING, animated: true }), width, height, taken: frames }
+  }
+  const page = (frame ?? 1) - 1
+  const { width, height, orientation = 1 } = page === 0 ? found : await paged(bytes, page, frames)
+  const turned = orientation >= 5
+  return {
+    image: sharp(bytes, page === 0 ? READING : { ...READING, page }).autoOrient(),
+    width: turned ? height : width,
+    height: turned ? width : height,
+    format,
+    frames,
+    taken: 1,
+  }
+}
+
+function moves(format: string): boolean {
+  return MOVING.has(format)
+}
+
+async function factsOf(bytes: Uint8Array) {
+  const {
+    width,
+    height,
+    format,
+    compression,
+    orientation,
+    pages: frames = 1,
+  } = await judged(() => sharp(bytes, READING).metadata())
+  if (format === 'heif' && compression !== 'av1')
+    throw new MediaFault('unsupported', 'The image is HEIC, which is not read. Turn it into a JPEG or PNG first.')
+  if (width * height > MOST_PIXELS) throw tooManyPixels()
   if (frames > MOST_FRAMES) throw new MediaFault('too_large', `The image has more than ${MOST_FRAMES} frames.`)
-  const turned = (facts.orientation ?? 1) >= 5
-  const [width, height] = turned ? [facts.height, facts.width] : [facts.width, facts.height]
-  return { image: sharp(bytes, options).autoOrient(), width, height, format, frames }
+  return { width, height, format: format === 'heif' ? 'avif' : (format as string), orientation, frames }
+}
+
+async function paged(bytes: Uint8Array, page: number, frames: number) {
+  if (page >= frames)
+    throw new MediaFault('bad_input', `The image has ${frames} frames or pages, and none of number ${page + 1}.`)
+  const facts = await judged(() => sharp(bytes, { ...READING, page }).metadata())
+  if (facts.width * facts.height > MOST_PIXELS) throw tooManyPixels()
+  return facts
+}
+
+export function tooManyFrames(): MediaFault {
+  const cure = 'Write it as PNG to take its first frame alone, or make it smaller before.'
+  return new MediaFault('too_large', `The frames of the image have more than ${millions()} pixels together. ${cure}`)
+}
+
+function millions(): string {
+  return `${(MOST_PIXELS / 1_000_000).toLocaleString('en')} million`
 }
 
 export function tooManyPixels(): MediaFault {
-  const most = (MOST_PIXELS / 1_000_000).toLocaleString('en')
-  return new MediaFault('too_large', `The image would have more than ${most} million pixels.`)
+  return new MediaFault('too_large', `The image would have more than ${millions()} pixels.`)
 }
 
 /** The format to write where none is asked for: that of the picture if it can be written, else PNG. */
@@ -58,15 +121,22 @@ export interface WrittenAs {
 /** The picture as a file, with its size. Nothing of the original's metadata is kept but its colours. */
 export async function written(image: Sharp, { format, quality }: WrittenAs): Promise<Made> {
   const opaque = format === 'jpeg' ? image.flatten({ background: '#ffffff' }) : image
-  const options = quality === null || format === 'png' || format === 'gif' ? {} : { quality }
-  const { data, info } = await judged(() => opaque.toFormat(format, options).toBuffer({ resolveWithObject: true }))
+  const { data, info } = await judged(() =>
+    opaque.toFormat(format, optionsOf(format, quality)).toBuffer({ resolveWithObject: true }),
+  )
+  const { width, height, pageHeight = height } = info
   return {
     files: [data],
-    value: { width: info.width, height: info.height, content_type: `image/${format}`, extension: extensionOf(format) },
+    value: { width, height: pageHeight, content_type: `image/${format}`, extension: extensionOf(format) },
   }
 }
 
-function extensionOf(format: Format): string {
+function optionsOf(format: Format, quality: number | null) {
+  if (format === 'tiff') return quality === null ? { compression: 'lzw' as const } : { quality }
+  return quality === null || format === 'png' || format === 'gif' ? {} : { quality }
+}
+
+export function extensionOf(format: string): string {
   return format === 'jpeg' ? 'jpg' : format
 }
 
@@ -80,9 +150,14 @@ export async function judged<Value>(work: () => Promise<Value>): Promise<Value> 
   }
 }
 
+/** The longest sides that formats hold, in pixels. */
+const SIDES = 'WebP holds 16,383 pixels a side, AVIF 16,384, JPEG 65,500 and GIF 65,535'
+
 function faultOf(error: Error): MediaFault {
   const { message } = error
   const cause = { cause: error }
+  if (/too large for|maximum supported image dimension/i.test(message))
+    return new MediaFault('too_large', `The image is too wide or too high for this format: ${SIDES}.`, cause)
   if (/pixel limit|too large|exceeds.*(?:limit|maximum)/i.test(message))
     return new MediaFault('too_large', tooManyPixels().message, cause)
   if (/unsupported image format|no known (?:loader|saver)|not a known/i.test(message))
@@ -92,5 +167,6 @@ function faultOf(error: Error): MediaFault {
       cause,
     )
   if (/empty/i.test(message)) return new MediaFault('bad_file', 'The image is empty.', cause)
-  return new MediaFault('bad_file', 'The image is damaged: it cannot be read to its end.', cause)
+  const what = 'The image cannot be read to its end: it is damaged, or written in a way that is not read.'
+  return new MediaFault('bad_file', what, cause)
 }

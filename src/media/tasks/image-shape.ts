@@ -10,7 +10,9 @@ import {
   MOST_PIXELS,
   type Opened,
   opened,
+  tooManyFrames,
   tooManyPixels,
+  type Wanted,
   written,
 } from './image-read.ts'
 
@@ -19,22 +21,34 @@ export interface Output {
   readonly quality: number | null
 }
 
-/** A task that makes one picture of one. */
-export function shaped<Params>(shape: (picture: Opened, params: Params) => Sharp | Promise<Sharp>): Task {
+type Shape<Params> = (picture: Opened, params: Params) => Sharp | Promise<Sharp>
+
+/** A task that makes one picture of one: of its first frame, where it moves. */
+export function shaped<Params>(shape: Shape<Params>): Task {
+  return shapedOf(shape, () => ({}))
+}
+
+/** As `shaped`, of all frames where what is written can hold them, or of the one that is asked for. */
+export function shapedMoving<Params>(shape: Shape<Params>): Task {
+  return shapedOf(shape, ({ format, frame }) => ({ into: format, frame: (frame as number | null | undefined) ?? null }))
+}
+
+function shapedOf<Params>(shape: Shape<Params>, wanted: (params: Readonly<Record<string, unknown>>) => Wanted): Task {
   return async ([bytes], params): Promise<Made> => {
-    const picture = await opened(bytes!)
+    const picture = await opened(bytes!, wanted(params))
     const { format, quality } = params as unknown as Output
     const image = await shape(picture, params as unknown as Params)
     return written(image, { format: formatOf(format, picture), quality })
   }
 }
 
-/** @throws MediaFault where a picture of this size is not made */
-export function within(width: number, height: number): void {
+/** @throws MediaFault where a picture of this size, or so many of them, is not made */
+export function within(width: number, height: number, frames = 1): void {
   if (width < 1 || height < 1) throw new MediaFault('bad_input', 'The image would have no pixels.')
   if (width > LONGEST_SIDE || height > LONGEST_SIDE)
     throw new MediaFault('too_large', `The image would be longer than ${LONGEST_SIDE.toLocaleString('en')} pixels.`)
   if (width * height > MOST_PIXELS) throw tooManyPixels()
+  if (width * height * frames > MOST_PIXELS) throw tooManyFrames()
 }
 
 /** Red, green, blue and alpha in eight bits each: what all pictures are where pixels of several meet. */

@@ -6,7 +6,7 @@ import { composeTasks } from './image-compose.ts'
 import { edgeTasks } from './image-edges.ts'
 import { factTasks } from './image-facts.ts'
 import type { Opened } from './image-read.ts'
-import { apart, colourOf, shaped, within } from './image-shape.ts'
+import { apart, colourOf, shaped, shapedMoving, within } from './image-shape.ts'
 import { sheetTasks } from './image-sheet.ts'
 
 interface Resize {
@@ -17,12 +17,12 @@ interface Resize {
   readonly background: string
 }
 
-async function resized({ image, width, height }: Opened, asked: Resize): Promise<Sharp> {
+async function resized({ image, width, height, taken }: Opened, asked: Resize): Promise<Sharp> {
   if (asked.width === null && asked.height === null)
     throw new MediaFault('bad_input', 'Neither a width nor a height is given.')
   const scale = Math.max((asked.width ?? 0) / width, (asked.height ?? 0) / height)
-  within(asked.width ?? Math.ceil(width * scale), asked.height ?? Math.ceil(height * scale))
-  if (asked.fit === 'outside') within(Math.ceil(width * scale), Math.ceil(height * scale))
+  within(asked.width ?? Math.ceil(width * scale), asked.height ?? Math.ceil(height * scale), taken)
+  if (asked.fit === 'outside') within(Math.ceil(width * scale), Math.ceil(height * scale), taken)
   const { fit, enlarge } = asked
   const background = await colourOf(asked.background)
   const size = { width: asked.width ?? undefined, height: asked.height ?? undefined }
@@ -61,7 +61,7 @@ interface Adjust {
 }
 
 export const imageTasks: Tasks = {
-  'image.resize': shaped<Resize>(resized),
+  'image.resize': shapedMoving<Resize>(resized),
   'image.crop': shaped<Box>(cropped),
   'image.rotate': shaped<Rotate>(rotated),
   'image.flip': shaped<{ axis: 'horizontal' | 'vertical' }>(async (picture, { axis }) => {
@@ -74,7 +74,7 @@ export const imageTasks: Tasks = {
   'image.adjust': shaped<Adjust>(({ image }, { brightness, saturation, hue }) =>
     image.modulate({ saturation, hue }).linear(brightness, 0),
   ),
-  'image.convert': shaped(({ image }) => image),
+  'image.convert': shapedMoving(({ image }) => image),
   ...edgeTasks,
   ...composeTasks,
   ...sheetTasks,
