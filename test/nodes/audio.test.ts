@@ -130,7 +130,8 @@ describe('audio.*', () => {
       levels(await soundOf('audio.Read', { audio: wav(pcm16(1, -2), { kind: 0xfffe, extra }) })),
       [1, -2],
     )
-    assert.deepEqual(levels(await soundOf('audio.Read', { audio: wav(pcm16(3, 4), { size: 0xffff_ffff }) })), [3, 4])
+    for (const size of [0xffff_ffff, 0x7fff_ffff, 0x7fff_f000])
+      assert.deepEqual(levels(await soundOf('audio.Read', { audio: wav(pcm16(3, 4), { size }) })), [3, 4])
     const own = Buffer.concat([Buffer.from([22, 0, 16, 0, 4, 0, 0, 0]), Buffer.alloc(16, 7)])
     await assert.rejects(
       soundOf('audio.Read', { audio: wav(pcm16(1), { kind: 0xfffe, extra: own }) }),
@@ -206,6 +207,14 @@ describe('audio.*', () => {
       starts: [0, 0.125],
     })
     assert.deepEqual(levels(mixed), [1000, 12_000, 32_767, -32_768])
+    for (const [more, message] of [
+      [{ starts: [0, -0.125] }, /start of sound 2 is -0.125: it may be from 0 to 86,400/],
+      [{ starts: [Number.NaN] }, /start of sound 1 is NaN/],
+      [{ gains: [61] }, /gain of sound 1 is 61: it may be from -200 to 60/],
+    ] as const) {
+      const audios = [wav(pcm16(1)), wav(pcm16(2))]
+      await assert.rejects(nodes.fire('audio.Mix', { audios, ...more }), failsAs('bad_input', message))
+    }
   })
 
   test('Gain and Normalize change how loud it is', async () => {

@@ -113,14 +113,14 @@ function chunksOf(view: DataView, total: number): { format: Chunk; data: Chunk }
   throw damaged(format ? 'it has no sound' : 'it has no format')
 }
 
-/** A size that nobody knew when writing began: such a sound goes to the end of the file. */
-const UNKNOWN_SIZE = 0xffff_ffff
+/** Sizes of sounds whose writers did not know them when they began, such as ffmpeg and SoX into a pipe: they go to the end of the file. */
+const UNKNOWN_SIZES: readonly number[] = [0xffff_ffff, 0x7fff_ffff, 0x7fff_f000]
 
 function chunkAt(view: DataView, at: number, total: number): Chunk {
   const id = String.fromCharCode(...[0, 1, 2, 3].map((index) => view.getUint8(at + index)))
   const from = at + 8
   const said = view.getUint32(at + 4, true)
-  const size = id === 'data' && said === UNKNOWN_SIZE ? total - from : said
+  const size = id === 'data' && UNKNOWN_SIZES.includes(said) ? total - from : said
   if (from + size > total)
     throw damaged(
       `a part of it is said to have ${said.toLocaleString('en')} bytes, and ${(total - from).toLocaleString('en')} are there`,

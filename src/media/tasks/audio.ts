@@ -59,6 +59,8 @@ function joined(files: Files, { gap }: Params): Made {
 function mixed(files: Files, params: Params): Made {
   const { gains, starts } = params as { gains: number[]; starts: number[] }
   const sounds = all(files)
+  guardEach(gains, 'gain', DECIBELS)
+  guardEach(starts, 'start', SECONDS)
   const layout = layoutOf(sounds[0]!)
   const heard = heardAs(sounds, layout)
   const parts = heard.map((one, at) => ({
@@ -76,6 +78,17 @@ function mixed(files: Files, params: Params): Made {
     return sum
   }
   return made(soundOf(layout, frames, sample))
+}
+
+const DECIBELS = { least: -200, most: 60 }
+const SECONDS = { least: 0, most: 86_400 }
+
+/** The bounds of values that stand in lists, one for each sound. */
+function guardEach(values: number[], what: string, { least, most }: { least: number; most: number }): void {
+  const at = values.findIndex((value) => !(value >= least && value <= most))
+  if (at < 0) return
+  const bounds = `from ${least} to ${most.toLocaleString('en')}`
+  throw new MediaFault('bad_input', `The ${what} of sound ${at + 1} is ${values[at]}: it may be ${bounds}.`)
 }
 
 function all(files: Files): Sound[] {
