@@ -185,6 +185,12 @@ describe('data.ReadParquet', () => {
     await assert.rejects(read(other), failsAs('bad_file', /damaged/))
   })
 
+  test('takes a page of nothing, as writers of columns without values make it', async () => {
+    const nothing = pageOf({ body: Buffer.of(0), values: 0, size: 0, type: 2 })
+    const one = pageOf({ body: Buffer.from(literally(numbers(7))), values: 1, size: 4 })
+    assert.deepEqual(await rowsOf(madeOf([nothing, one], 1, () => {}, 'LZ4_RAW')), [{ a: 7 }])
+  })
+
   test('refuses what is no Parquet, or not all of it', async () => {
     const whole = fileOf([{ name: 'a', data: ['x', 'y'] }])
     for (const none of ['', 'PAR', 'a,b\n1,2\n'])
