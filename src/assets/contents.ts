@@ -2,6 +2,7 @@
 // before such a row is committed, and go only when no row needs them. What a crash leaves behind between the two is an object without a row,
 // which the sweep removes.
 import type { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import { contentInUse } from '../db/assets.ts'
 import type { Store } from '../db/store.ts'
 import { contentKey } from './keys.ts'
@@ -17,6 +18,8 @@ export interface Swept {
 
 /** Bytes without a row are kept for so long: somebody may be about to commit one. */
 const GRACE_MS = 3_600_000
+/** Contents that are looked at before others get their turn. */
+const IN_A_TURN = 32
 
 export class Contents {
   readonly #store: Store
@@ -62,7 +65,13 @@ export class Contents {
    */
   async discard(content_keys: Iterable<string>): Promise<number> {
     let removed = 0
-    for (const key of new Set(content_keys)) if (await this.#remove(key).catch(() => false)) removed += 1
+    let looked = 0
+    for (const key of new Set(content_keys)) {
+      if (await this.#remove(key).catch(() => false)) removed += 1
+      // A folder may have held very many, and others wait for their answers.
+      looked += 1
+      if (looked % IN_A_TURN === 0) await setImmediate()
+    }
     return removed
   }
 

@@ -228,6 +228,17 @@ test('the assets of a job go together, in its own transaction and in batches', a
   assert.equal(kit.files().kept.length, 2)
 })
 
+test('a folder full of bytes is removed in turns, and others get theirs', async () => {
+  await using kit = await openKit()
+  let turns = 0
+  const other = setInterval(() => {
+    turns += 1
+  }, 0)
+  await kit.contents.discard(Array.from({ length: 10_000 }, (_, at) => contentKey('ada', sha256(String(at)))))
+  clearInterval(other)
+  assert.ok(turns > 10, String(turns))
+})
+
 describe('when bytes and rows part', () => {
   test('a read of an asset that was removed meanwhile gives nothing', async () => {
     await using kit = await openKit()
