@@ -1,7 +1,6 @@
 // Writing answers: handlers' replies, errors in the form of each door, and refusals.
 import { pipeline, Readable } from 'node:stream'
 import type { Response } from 'express'
-import { FilePieces } from '../assets/file-pieces.ts'
 import { errorBodies, type ServiceError } from '../errors.ts'
 import { type Log, logFailure } from '../log.ts'
 import { Sending } from './sending.ts'
@@ -72,14 +71,14 @@ function sendRaw(response: Response, content_type: string, body: unknown, fault:
     response.end()
     return
   }
-  // A stream goes in as it is: one that is wrapped would not be closed where its first byte is never asked for.
+  // A stream, which is of a file, goes in as it is: one that is wrapped would not be closed where its first byte is never asked for.
   const source = body instanceof Readable ? body : Readable.from(body as AsyncIterable<string | Uint8Array>)
   // Into an answer that is closed already nothing can be piped.
   if (response.destroyed) {
     source.destroy()
     return
   }
-  const sink = source instanceof FilePieces ? new Sending(response, source) : response
+  const sink = source === body ? new Sending(response, source) : response
   pipeline(source, sink, (error) => {
     // A client that leaves early is no fault.
     if (error && error.code !== 'ERR_STREAM_PREMATURE_CLOSE') fault(error)

@@ -1,30 +1,37 @@
-// The way of a file into an answer, one piece after the other: each is given back when the connection has taken it.
+// The way of a file into an answer, one piece after the other: each is given back when the connection has taken it. Whoever takes nothing for too
+// long is cut off, and may ask for the rest: an answer that nobody reads keeps a file open.
 import type { ServerResponse } from 'node:http'
-import { Writable } from 'node:stream'
-import type { FilePieces } from '../assets/file-pieces.ts'
+import { type Readable, Writable } from 'node:stream'
+import { FilePieces } from '../assets/file-pieces.ts'
+
+/** Longer than any store is waited for. */
+const STALLED_MS = 300_000
 
 export class Sending extends Writable {
   readonly #response: ServerResponse
-  readonly #pieces: FilePieces
+  readonly #pieces: FilePieces | null
 
-  /** Ends and breaks off with the answer, and the answer with it. */
-  constructor(response: ServerResponse, pieces: FilePieces) {
+  /** Ends and breaks off with the answer, and the answer with it; after `stalled_ms` in which no byte was sent, too. */
+  constructor(response: ServerResponse, source: Readable, stalled_ms = STALLED_MS) {
     super()
     this.#response = response
-    this.#pieces = pieces
+    this.#pieces = source instanceof FilePieces ? source : null
     response.once('close', () => this.destroy())
+    response.setTimeout(stalled_ms, () => this.destroy())
   }
 
   override _write(piece: Buffer, _encoding: BufferEncoding, done: () => void): void {
     this.#response.write(piece, (error) => {
       // Of a connection that is gone nobody knows what it still looks at.
       if (error) this.destroy()
-      else this.#pieces.release(piece)
+      else this.#pieces?.release(piece)
       done()
     })
   }
 
   override _final(done: () => void): void {
+    // The connection may be asked for what takes longer next.
+    this.#response.setTimeout(0)
     this.#response.end(done)
   }
 

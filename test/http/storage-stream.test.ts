@@ -1,10 +1,13 @@
 // Large content goes out as fast as it is taken, is never held, and its file is closed whatever the client does.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readlinkSync, rmSync, truncateSync } from 'node:fs'
-import { open } from 'node:fs/promises'
-import { get, type IncomingMessage } from 'node:http'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readlinkSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+import { createServer, get, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { pipeline } from 'node:stream'
 import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -13,6 +16,7 @@ import { LocalStore } from '../../src/assets/local-store.ts'
 import type { ByteRange } from '../../src/assets/object-store.ts'
 import { insertAsset } from '../../src/db/assets.ts'
 import { objectReply } from '../../src/http/object-reply.ts'
+import { Sending } from '../../src/http/sending.ts'
 import { call } from '../helpers/http.ts'
 import { startServer, type TestServer, temporaryFolder, until } from '../helpers/server.ts'
 import { peer } from './peer.ts'
@@ -97,6 +101,28 @@ test('a reader that stops holds the file where it is, and one that leaves closes
   await until('the files to be closed', () => openFiles(file) === 0)
   assert.equal((await call(server, 'GET', path, { headers: { Range: 'bytes=0-9' } })).status, 206)
   await until('that file to be closed as well', () => openFiles(file) === 0)
+})
+
+test('a reader that takes nothing for too long is cut off, and the file closed', async () => {
+  const folder = temporaryFolder()
+  const path = join(folder, 'file')
+  writeFileSync(path, Buffer.alloc(40 * MIB))
+  const files: FileHandle[] = []
+  const listener = createServer(async (_, response) => {
+    const file = await open(path)
+    files.push(file)
+    const source = new FilePieces(file, { start: 0, length: 40 * MIB }, new SparePieces(2))
+    pipeline(source, new Sending(response, source, 100), () => {})
+  })
+  listener.listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  using one = await peer({ url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}` })
+  one.socket.pause()
+  one.socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  await until('the file to be open, and closed again', () => files.length === 1 && files[0]!.fd === -1)
+  listener.close()
+  await once(listener, 'close')
+  rmSync(folder, { recursive: true })
 })
 
 test('of a thousand requests in one packet one file is open at a time, and those beyond reason are refused', {
