@@ -36,10 +36,14 @@ export function shelfOf(parts: ShelfParts, job: ShelfOwner): Pick<AssetAccess, '
 async function save({ store, contents, platform, previews }: ShelfParts, job: ShelfOwner, asset: AssetToSave) {
   const { name, content_type, node_id } = asset
   store.read((tx) => folderId(tx, job, asset.folder))
-  using received = await contents.receive(asset.bytes)
+  using received = await contents.receive(asset.bytes).catch(later)
   const about = { content_type, name, node_id, job_id: job.id, workflow_id: job.workflow_id }
   const id = idOf(job, asset.once, received.sha256)
-  contents.settle(job.user_id, received)
+  try {
+    contents.settle(job.user_id, received)
+  } catch (error) {
+    later(error)
+  }
   const kept = await store.write((tx) => {
     const parent_id = folderId(tx, job, asset.folder)
     insertAsset(tx, storedRow(job, received, { ...about, id, parent_id, now: platform.timestamp() }))
@@ -47,6 +51,13 @@ async function save({ store, contents, platform, previews }: ShelfParts, job: Sh
   })
   if (kept.previewed === 0) previews.added()
   return assetValue(kept)
+}
+
+/** Whatever keeps a store from taking bytes passes by itself, or has to be seen to by whoever reads the log; its cause is theirs alone. */
+function later(cause: unknown): never {
+  const text =
+    'The server cannot keep the file now. Run the workflow again later; if it still fails, whoever runs the server finds the cause in its log.'
+  throw new NodeError(text, 'unavailable', { cause })
 }
 
 /** The same content that is saved again for the same reason is the same asset, whatever became of its name since. */

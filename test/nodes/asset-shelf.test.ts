@@ -9,6 +9,7 @@ import type { Scope } from '../../src/db/scope.ts'
 import type { NodeError, NodeType, OutputStream, Outputs } from '../../src/engine/node-type.ts'
 import { type AssetQuery, type AssetToSave, type AssetValue, noServices } from '../../src/engine/services.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
+import { cannotMount, memoryLog, smallDisk } from '../db/kit.ts'
 import { graph, node, sink, withTypes } from '../engine/kit.ts'
 import { inFolder } from '../helpers/folder.ts'
 import { call } from '../helpers/http.ts'
@@ -296,6 +297,23 @@ describe('a job that saves', () => {
     // Another job saves another one.
     await ran(again, saving({ data: 'once', name: 'a.txt' }), OWNER, 'other')
     assert.equal((await assetsIn(again)).length, 2)
+  })
+
+  test('nothing where the disk is full, says so without the cause, and works on', { skip: cannotMount }, async () => {
+    using disk = smallDisk(8 * (1 << 20))
+    const { log, lines } = memoryLog()
+    await using server = await startServer({ log, data_dir: disk.path })
+    const large = graph(
+      [node('text', 'text.Repeat', { text: 'ninebytes', times: 1_000_000 }), node('save', 'asset.Save'), sink('out')],
+      ['text.output->save.data', 'save.asset->out.value'],
+    )
+    const { status, error } = await ran(server, large)
+    assert.deepEqual([status, error?.type, error?.node_id], ['failed', 'unavailable', 'save'])
+    assert.match(error!.message, /cannot keep the file now/)
+    assert.doesNotMatch(JSON.stringify(error), /disk|space|ENOSPC|write/i)
+    assert.ok(lines.some((line) => JSON.stringify(line).includes('ENOSPC')))
+    assert.deepEqual(await assetsIn(server), [])
+    assert.equal((outputOf(await ran(server, saving({ data: 'small' }), OWNER, 'small')) as AssetValue).size, 5)
   })
 
   test('nothing in a folder that is not there, or is somebody else’s, and leaves nothing of it', async () => {
