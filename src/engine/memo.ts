@@ -111,10 +111,13 @@ export class Memo implements Site, Brittle, FiringMemory, AttemptMemory, StepKee
     return this.#place
   }
 
-  /** What is known of it. Asked once. */
+  /** What is known of it. Asked once. One whose end is known has nothing more to tell: that nobody wants it now does not take its place. */
   recall(): Remembered | null {
     const { journal } = this.#memory
-    return journal && !journal.blank ? journal.recall(this.node.observed.node_id, this.place) : null
+    if (!journal || journal.blank) return null
+    const known = journal.recall(this.node.observed.node_id, this.place)
+    if (known?.end) this.#telling.ended = true
+    return known
   }
 
   /** Whether its stream may be opened anew, and go on behind the items that came before. */
