@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { largeOf } from './large.ts'
 
 export type Method = 'GET' | 'POST'
 
@@ -94,9 +95,10 @@ export class Counter implements AsyncDisposable {
   }
 }
 
-/** `/fail/` never works, `/flaky/` not the first time. */
+/** `/fail/` never works, `/flaky/` not the first time; what `/big/` is answered is large. */
 function answer(response: ServerResponse, method: Method, path: string, times: number): void {
   const fails = path.includes('/fail/') || (path.includes('/flaky/') && times === 0)
   response.writeHead(fails ? 500 : 200, { 'content-type': 'text/plain' })
-  response.end(fails ? 'no' : answerTo(method, path))
+  const text = answerTo(method, path)
+  response.end(fails ? 'no' : path.includes('/big/') ? largeOf(text) : text)
 }

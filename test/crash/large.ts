@@ -6,21 +6,13 @@ import { SPILLED_FROM } from '../../src/jobs/spilled-values.ts'
 import { node } from '../engine/kit.ts'
 import { AT, call, joined, of, out, type Part } from './parts.ts'
 
-/** Characters of an answer of the witness; so many of them make a large value. */
-const ANSWER = 12
-const TIMES = Math.ceil(SPILLED_FROM / ANSWER) + 1_000
-
-/** The large value that is made of a short one. */
+/** The large text that is made of a short one: calls of a node that is called `big` are answered with one. */
 export function largeOf(short: string): string {
-  return short.repeat(TIMES)
+  return short.repeat(Math.ceil(SPILLED_FROM / short.length) + 1_000)
 }
 
 export function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('hex')
-}
-
-function large(id: string, from: string): Part {
-  return of([node(id, 'text.Repeat', { times: TIMES })], [`${from}->${id}.text`])
 }
 
 function digest(id: string, from: string): Part {
@@ -31,12 +23,11 @@ export const LARGE_GRAPHS = {
   /** A large value goes through nodes that take their time. */
   passing: joined(
     AT,
-    call('a', 'GET'),
-    large('big', 'a.body'),
-    of([node('wait', 'control.Delay', { seconds: 0.15 })], ['big.output->wait.value']),
+    call('big', 'GET'),
+    of([node('wait', 'control.Delay', { seconds: 0.15 })], ['big.body->wait.value']),
     digest('sum', 'wait.output'),
     call('b', 'GET', 'sum.output'),
-    of([node('both', 'text.Concat')], ['big.output->both.a', 'b.body->both.b']),
+    of([node('both', 'text.Concat')], ['big.body->both.a', 'b.body->both.b']),
     digest('last', 'both.output'),
     call('c', 'POST', 'last.output'),
     out('done', 'c.body'),
@@ -45,14 +36,10 @@ export const LARGE_GRAPHS = {
   piling: joined(
     AT,
     of([node('items', 'input.List', { name: 'items' }), node('each', 'control.ForEach')], ['items.output->each.list']),
-    call('r', 'GET', 'each.item'),
-    large('big', 'r.body'),
-    digest('sum', 'big.output'),
+    call('big', 'GET', 'each.item'),
+    digest('sum', 'big.body'),
     call('s', 'GET', 'sum.output'),
-    of(
-      [node('all', 'control.Collect'), node('joined', 'text.Join')],
-      ['big.output->all.item', 'all.list->joined.list'],
-    ),
+    of([node('all', 'control.Collect'), node('joined', 'text.Join')], ['big.body->all.item', 'all.list->joined.list']),
     digest('whole', 'joined.output'),
     out('each_out', 's.body'),
     out('list', 'whole.output'),
@@ -61,9 +48,8 @@ export const LARGE_GRAPHS = {
   keeping: joined(
     AT,
     of([node('load', 'input.String', { name: 'load' })]),
-    call('a', 'GET'),
-    large('big', 'a.body'),
-    of([node('ask', 'human.Approval', { message: 'May it go on?' })], ['big.output->ask.value']),
+    call('big', 'GET'),
+    of([node('ask', 'human.Approval', { message: 'May it go on?' })], ['big.body->ask.value']),
     of(
       [node('both', 'text.Template', { template: '{{big}}{{load}}' })],
       ['ask.approved->both.big', 'load.output->both.load'],
@@ -77,11 +63,10 @@ export const LARGE_GRAPHS = {
   /** What had come before the failure is taken over by the retry. */
   stumbling: joined(
     AT,
-    call('a', 'POST'),
-    large('big', 'a.body'),
-    digest('sum', 'big.output'),
+    call('big', 'POST'),
+    digest('sum', 'big.body'),
     call('flaky', 'GET', 'sum.output'),
-    of([node('both', 'text.Concat')], ['big.output->both.a', 'flaky.body->both.b']),
+    of([node('both', 'text.Concat')], ['big.body->both.a', 'flaky.body->both.b']),
     digest('last', 'both.output'),
     call('b', 'POST', 'last.output'),
     out('done', 'b.body'),
@@ -89,11 +74,10 @@ export const LARGE_GRAPHS = {
   /** One is kept as an asset. */
   saving: joined(
     AT,
-    call('a', 'GET'),
-    large('big', 'a.body'),
+    call('big', 'GET'),
     of(
       [node('save', 'asset.Save', { name: 'kept.txt' }), node('sum', 'dict.Get', { path: 'sha256' })],
-      ['big.output->save.data', 'save.asset->sum.dict'],
+      ['big.body->save.data', 'save.asset->sum.dict'],
     ),
     call('b', 'GET', 'sum.output'),
     out('done', 'b.body'),
@@ -116,22 +100,22 @@ interface Answers {
 /** What a job of each kind must give. */
 export const LARGE_EXPECTED: Readonly<Record<LargeKind, (asked: Asked, calls: Answers) => Record<string, unknown>>> = {
   passing: (_, { get, post }) => {
-    const big = largeOf(get('a'))
+    const big = largeOf(get('big'))
     return { done: post('c', digestOf(big + get('b', digestOf(big)))) }
   },
   piling: ({ items }, { get }) => {
-    const all = items.map((item) => largeOf(get('r', item)))
+    const all = items.map((item) => largeOf(get('big', item)))
     return { each_out: all.map((big) => get('s', digestOf(big))), list: digestOf(all.join('')) }
   },
   keeping: ({ params, answer }, { get, post }) => {
-    const big = largeOf(get('a'))
+    const big = largeOf(get('big'))
     return answer ? { done: post('b', digestOf(big + params.load)) } : { refused: digestOf(big) }
   },
   stumbling: (_, { get, post }) => {
-    const big = largeOf(post('a'))
+    const big = largeOf(post('big'))
     return { done: post('b', digestOf(big + get('flaky', digestOf(big)))) }
   },
-  saving: (_, { get }) => ({ done: get('b', digestOf(largeOf(get('a')))) }),
+  saving: (_, { get }) => ({ done: get('b', digestOf(largeOf(get('big')))) }),
 }
 
 export function isLarge(kind: string): kind is LargeKind {

@@ -169,7 +169,7 @@ function fail(one: Mutable<Evidence>, type: string, node_id: string | null): voi
   Object.assign(one.snapshot!, { status: 'failed', result: null, error })
 }
 
-const CONTENT = digestOf(largeOf(answerTo('GET', '/j1/a/0')))
+const CONTENT = digestOf(largeOf(answerTo('GET', '/j1/big/0')))
 const KEPT = { job_id: 'job', sha256: CONTENT, found: CONTENT }
 
 /** The same job, as if it had been to keep an asset, and had left these. */

@@ -10,7 +10,7 @@ export const judgeSaved: Judge = function* (evidence) {
     if (saved.length > 0) yield fault(evidence, 'contradiction', 'it keeps an asset, which nothing asks for')
     return
   }
-  const due = digestOf(largeOf(answerTo('GET', `/${work.label}/a/0`)))
+  const due = digestOf(largeOf(answerTo('GET', `/${work.label}/big/0`)))
   for (const { sha256, found } of saved)
     if (sha256 !== due || found !== due) yield fault(evidence, 'loss', `its asset ${sha256} is ${found}`)
   if (saved.length > 1) yield fault(evidence, 'double', `it keeps ${saved.length} assets`)
