@@ -15,8 +15,9 @@ import type {
 import type { Outputs } from '../engine/node-type.ts'
 import type { RunError } from '../engine/observer.ts'
 import type { Entry, ToldOutput } from './entry.ts'
+import { contentsOf, Later, type Params, paramsOf } from './later.ts'
 import { Spending } from './spending.ts'
-import { contentsOf, contextOf, Later, type MemoryTools, type Params, paramsOf, Spilling } from './spilling.ts'
+import { contextOf, type MemoryTools, Spilling } from './spilling.ts'
 
 /** A firing as it is put together from its entries. Large values may still lie in their files. */
 interface Known {
@@ -154,8 +155,11 @@ export class JobMemory {
 
   /** Keeps an entry, to be written with the next commit. */
   stage(entry: Entry): void {
-    this.#staged.push(this.#spilling.bounded(entry))
-    if (!this.#begun || LEARNT_ALWAYS.has(entry[0])) this.#learn(entry)
+    const staged = this.#spilling.bounded(entry)
+    this.#staged.push(staged)
+    // What it was sent is needed at once.
+    const known = entry[0] === 'push' ? entry : this.#spilling.known(staged)
+    if (!this.#begun || LEARNT_ALWAYS.has(entry[0])) this.#learn(known)
     else if (entry[0] === 'end') this.#known.get(entry[1])?.steps.clear()
   }
 
@@ -213,7 +217,7 @@ export class JobMemory {
 
   /**
    * What a new run of the same graph takes over: what it was given and sent, of firings what `reuse` says, the graphs that are the `same`, and
-   * what was used of models.
+   * what was used of models. Large values stay where they lie until they are staged there.
    */
   *reusable(reuse: (firing: string) => Reuse, same: (workflow_id: string) => boolean): Generator<Entry> {
     for (const [firing, known] of this.#known) yield* reusableOf(firing, known, reuse(firing))
@@ -241,16 +245,16 @@ export class JobMemory {
 
 function* reusableOf(firing: string, known: Known, reuse: Reuse): Generator<Entry> {
   if (reuse === 'nothing') return
-  const { started, attempts, items, steps, end, wait, answer } = remembered(known)
+  const { started, attempts, items, steps, end, wait, answer } = known
   if (attempts) yield ['attempt', firing, { ...attempts, forgiven: attempts.failed, next_at: 0 }]
   if (reuse === 'all' && started) yield ['start', firing]
   for (const [name, { call, end: over }] of steps) {
     yield ['step', firing, name, { call, begun: over !== null }]
     if (over) yield ['done', firing, name, over.value]
   }
-  for (const item of items) yield ['item', firing, item]
+  for (const item of items) yield ['item', firing, item as Outputs]
   if (reuse === 'begun') return
-  if (end) yield ['end', firing, end]
+  if (end) yield ['end', firing, end as FiringEnd]
   else if (wait && answer) {
     yield ['wait', firing, wait]
     yield ['answer', firing, answer.value]

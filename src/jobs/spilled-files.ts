@@ -1,7 +1,18 @@
 // The files of large values: each has a name that was never given before, and never changes. A file counts once a row names it, so that nothing
 // is renamed: what a crash leaves half-written no row names.
 import { createHash, type Hash } from 'node:crypto'
-import { closeSync, constants, fsyncSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  copyFileSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { StartError } from '../start-error.ts'
@@ -68,6 +79,40 @@ export class SpilledFiles {
       closeSync(file)
       syncFolder(dirname(path))
     }
+  }
+
+  /**
+   * Gives the content of a file a further name at once, as young as a new file; where the file system has no further names, a copy. It is on disk
+   * when `syncNames` has settled.
+   * @throws what the file system does
+   */
+  linkSync(from: string, key: string): void {
+    const [old, path] = [this.#pathOf(from), this.#pathOf(key)]
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    try {
+      linkSync(old, path)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw error
+      copyFileSync(old, path, constants.COPYFILE_EXCL)
+      this.#syncCopy(path)
+    }
+    const now = new Date()
+    utimesSync(path, now, now)
+  }
+
+  #syncCopy(path: string): void {
+    const file = openSync(path, 'r+')
+    try {
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+  }
+
+  /** Has names that were given at once on disk. */
+  async syncNames(keys: Iterable<string>): Promise<void> {
+    const folders = new Set([...keys].map((key) => dirname(this.#pathOf(key))))
+    for (const folder of [...folders, this.#folder]) await syncAt(folder)
   }
 
   /** @throws what the file system does */

@@ -67,9 +67,28 @@ export class SpilledValues implements AsyncDisposable {
     return { ...named, ...this.#files.writeSync(named.content_key, sealedPieces(named.secret, partsOf(value))) }
   }
 
+  /**
+   * The same value for a further job of the same owner, without a look at it: under a name of its own, which is on disk when `settle` has settled.
+   * @throws Error where its file is missing
+   */
+  takeOver(value: SpilledValue): SpilledValue {
+    const content_key = this.#newKey()
+    this.#files.linkSync(value.content_key, content_key)
+    return { ...value, content_key }
+  }
+
+  /** Has values that were taken over on disk. */
+  settle(values: readonly SpilledValue[]): Promise<void> {
+    return this.#during(this.#files.syncNames(values.map(({ content_key }) => content_key)))
+  }
+
   #named(): Pick<SpilledValue, 'content_key' | 'secret'> {
+    return { content_key: this.#newKey(), secret: newContentKey() }
+  }
+
+  #newKey(): string {
     const name = Buffer.from(this.#platform.secret(NAME_BYTES), 'base64url').toString('hex')
-    return { content_key: `${name.slice(0, 2)}/${name}`, secret: newContentKey() }
+    return `${name.slice(0, 2)}/${name}`
   }
 
   /** Removes values that no page names, nor ever will. */

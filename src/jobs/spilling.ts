@@ -5,9 +5,8 @@ import type { Tx } from '../db/store.ts'
 import { sizeOf } from '../engine/measure.ts'
 import type { Cipher } from '../vault/vault.ts'
 import type { Entry } from './entry.ts'
+import { Later, type Params, type SpilledPage } from './later.ts'
 import { SPILLED_FROM, type SpilledValue, type SpilledValues } from './spilled-values.ts'
-
-export type Params = Readonly<Record<string, unknown>>
 
 export interface MemoryTools {
   /** Seals pages. */
@@ -18,45 +17,6 @@ export interface MemoryTools {
 /** What a page is sealed with besides: its place. */
 export function contextOf(job_key: number, page: number): string {
   return `${job_key}/${page}`
-}
-
-/** A value that lies in its file. */
-export class Later {
-  readonly #values: SpilledValues
-  readonly #file: SpilledValue
-
-  constructor(values: SpilledValues, file: SpilledValue) {
-    this.#values = values
-    this.#file = file
-  }
-
-  /** A value, read where it lies in a file. @throws Error where that is missing, or not what was written */
-  static now<T>(value: T): Exclude<T, Later> {
-    return (value instanceof Later ? value.#values.read(value.#file) : value) as Exclude<T, Later>
-  }
-}
-
-/** A page some of whose entries have their values, which stand last, in files: by their places in the list. */
-interface SpilledPage {
-  readonly entries: readonly (readonly unknown[])[]
-  readonly files: ReadonlyMap<number, SpilledValue>
-}
-
-/** What page 0 says: the parameters, or in a list the file that has them. @throws Error where that cannot be read */
-export function paramsOf(page: unknown, values: SpilledValues): Params {
-  return (Array.isArray(page) ? values.read(page[0] as SpilledValue) : page) as Params
-}
-
-/** The entries of any other page. What a job was sent is needed at once, other values when they are asked for. */
-export function contentsOf(page: unknown, values: SpilledValues): readonly Entry[] {
-  if (Array.isArray(page)) return page as Entry[]
-  const { entries, files } = page as SpilledPage
-  return entries.map((entry, at) => {
-    const file = files.get(at)
-    if (!file) return entry as unknown as Entry
-    const value = entry[0] === 'push' ? values.read(file) : new Later(values, file)
-    return entry.with(-1, value) as unknown as Entry
-  })
 }
 
 /** About how many characters of values a page holds: what is sealed at once must not hold up the process. */
@@ -82,6 +42,8 @@ export class Spilling {
   readonly #job_key: number
   /** By entry, or by the parameters. */
   readonly #files = new WeakMap<object, SpilledValue>()
+  /** Files that were taken over, and may not be on disk yet. */
+  #takenOver: SpilledValue[] = []
   /** About how many characters or bytes of large values wait to be written. */
   #waiting = 0
 
@@ -98,23 +60,39 @@ export class Spilling {
     }
     if (params) add(params, params)
     for (const entry of entries) if (OF_VALUES.has(entry[0])) add(entry, entry.at(-1))
-    return large.length === 0 ? null : this.#spillAll(large, signal)
+    return large.length + this.#takenOver.length === 0 ? null : this.#spillAll(large, signal)
   }
 
   /**
-   * What is to be staged of an entry: without its value, which is on disk then, where too much waits for that already. The process does
-   * nothing else meanwhile, and so makes nothing more that would have to wait.
+   * What is to be staged of an entry: without its value, which is on disk then, where too much waits for that already, or where it is one of
+   * another job's files. The process does nothing else meanwhile, and so makes nothing more that would have to wait.
    */
   bounded(entry: Entry): Entry {
     if (!OF_VALUES.has(entry[0])) return entry
-    const size = sizeOf(entry.at(-1))
+    const value: unknown = entry.at(-1)
+    if (value instanceof Later) return this.#takeOver(entry, value)
+    const size = sizeOf(value)
     if (size < SPILLED_FROM) return entry
     this.#waiting += size
     if (this.#waiting <= MOST_WAITING) return entry
     this.#waiting -= size
     const bare = without(entry)
-    this.#files.set(bare, this.#tools.spilled.keepSync(entry.at(-1)))
+    this.#files.set(bare, this.#tools.spilled.keepSync(value))
     return bare
+  }
+
+  #takeOver(entry: Entry, value: Later): Entry {
+    const bare = without(entry)
+    const file = value.takenOver()
+    this.#files.set(bare, file)
+    this.#takenOver.push(file)
+    return bare
+  }
+
+  /** What is to be known of an entry that is staged: its value may be one that lies in its file. */
+  known(staged: Entry): Entry {
+    const file = this.#files.get(staged)
+    return file && OF_VALUES.has(staged[0]) ? withValue(staged, new Later(this.#tools.spilled, file)) : staged
   }
 
   /** Entries wait no more: they are written, or nobody needs them. */
@@ -132,7 +110,9 @@ export class Spilling {
 
   async #spillAll(large: readonly { owner: object; value: unknown }[], signal: AbortSignal): Promise<void> {
     const kept: SpilledValue[] = []
+    const takenOver = this.#takenOver.splice(0)
     try {
+      if (takenOver.length > 0) await this.#tools.spilled.settle(takenOver)
       for (const { value } of large) kept.push(await this.#tools.spilled.keep(value, signal))
     } catch (error) {
       this.#tools.spilled.drop(kept)
@@ -188,5 +168,9 @@ export class Spilling {
 }
 
 function without(entry: Entry): Entry {
-  return (entry as readonly unknown[]).with(-1, null) as unknown as Entry
+  return withValue(entry, null)
+}
+
+function withValue(entry: Entry, value: unknown): Entry {
+  return (entry as readonly unknown[]).with(-1, value) as unknown as Entry
 }

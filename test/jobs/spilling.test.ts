@@ -385,7 +385,15 @@ describe('the files of large values', () => {
       const before = rowsOf(data_dir)
       assert.equal(before.length, 2)
       makers.fail = false
+      const long_ago = Date.now() / 1_000 - 7_200
+      for (const path of filesOf(data_dir)) utimesSync(path, long_ago, long_ago)
       const retried = await server.context.jobs.retry(OWNER, job.row.id)
+      // The same bytes under a second name, as young as any new file.
+      const twice = filesOf(data_dir)
+        .map((path) => statSync(path))
+        .filter(({ nlink }) => nlink === 2)
+      assert.deepEqual([twice.length, new Set(twice.map(({ ino }) => ino)).size], [2, 1])
+      for (const { mtimeMs } of twice) assert.ok(mtimeMs > (long_ago + 3_600) * 1_000)
       const entry = await until('the gate', () => server.gate.waiting[0])
       await retried.active!.flushed()
       assert.deepEqual(entry.value, BYTES)
@@ -562,6 +570,50 @@ describe('what waits to be written', () => {
       const known = JobMemory.load(store, tools, 7)!
       assert.deepEqual(known.params, { a: 1 })
       for (const at of [3, 1, 2]) assert.deepEqual(known.recall(`"${at}"`)?.end, { outputs: wide(at) })
+    } finally {
+      rmSync(data_dir, { recursive: true, force: true })
+    }
+  })
+
+  test('is never all in memory where a job is tried again: it stays in its files until it is asked for', async () => {
+    const data_dir = temporaryFolder()
+    try {
+      await using opened = await openStore()
+      const { store } = opened
+      await using spilled = new SpilledValues(data_dir, store, systemPlatform())
+      const tools = { cipher: new Vault(Buffer.alloc(32, 1)).cipher('journal'), spilled }
+      const write = async (memory: JobMemory) => {
+        await memory.spill(AbortSignal.timeout(60_000))
+        await store.write((tx) => memory.write(tx, 1, memory.staged))
+        memory.written()
+      }
+      const first = JobMemory.fresh(tools, 7, { a: 1 })
+      first.stage(['item', '"a"', { output: BYTES }])
+      first.stage(['end', '"b"', { outputs: { output: LONE } }])
+      first.stage(['done', '"c"', 'step', BYTES])
+      first.stage(['wait', '"d"', {} as never])
+      first.stage(['answer', '"d"', [BYTES]])
+      await write(first)
+      const old = JobMemory.load(store, tools, 7)!
+      const [before] = filesOf(data_dir)
+      // Whoever would read one now would notice.
+      const bytes = readFileSync(before!)
+      writeFileSync(before!, Buffer.alloc(bytes.length))
+      const second = JobMemory.fresh(tools, 8, old.params)
+      for (const entry of old.reusable(
+        () => 'all',
+        () => true,
+      ))
+        second.stage(entry)
+      assert.equal(filesOf(data_dir).length, 8)
+      await write(second)
+      writeFileSync(before!, bytes)
+      for (const memory of [second, JobMemory.load(store, tools, 8)!]) {
+        assert.deepEqual(memory.recall('"a"')?.items, [{ output: BYTES }])
+        assert.deepEqual(memory.recall('"b"')?.end, { outputs: { output: LONE } })
+        assert.deepEqual(memory.recall('"c"')?.steps.get('step')?.end, { value: BYTES })
+        assert.deepEqual(memory.recall('"d"')?.answer, { value: [BYTES] })
+      }
     } finally {
       rmSync(data_dir, { recursive: true, force: true })
     }
