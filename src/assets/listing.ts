@@ -1,5 +1,7 @@
 // Pages of assets: what a caller filters by, and the cursors between pages.
+
 import type { AssetFilter } from '../db/asset-lists.ts'
+import { folded } from '../db/folding.ts'
 import type { Scope } from '../db/scope.ts'
 import { ServiceError } from '../errors.ts'
 import { type Cipher, VaultError } from '../vault/vault.ts'
@@ -36,7 +38,7 @@ export function filterOf({ parent_id, content_type, q, workflow_id, job_id }: Li
     folder: parent_id ? (parent_id === ROOT ? '' : parent_id) : null,
     essence: whole ? type : null,
     family: whole ? null : type,
-    part: q?.toLowerCase() ?? null,
+    part: q ? folded(q) : null,
     workflow_id: workflow_id ?? null,
     job_id: job_id ?? null,
   }

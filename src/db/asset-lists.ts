@@ -13,7 +13,7 @@ export interface AssetFilter {
   readonly essence: string | null
   /** The first half of one. */
   readonly family: string | null
-  /** A part of the name, in lower case. */
+  /** A part of the name, folded. */
   readonly part: string | null
   readonly workflow_id: string | null
   readonly job_id: string | null

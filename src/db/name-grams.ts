@@ -1,6 +1,8 @@
-// The words under which names are found by a part of them: every three characters that stand together, whatever their case, with a mark of
+// The words under which names are found by a part of them: every three characters that stand together, folded, with a mark of
 // the owner before them. So a search goes through what the owner has, and takes no longer for what others have.
+
 import { sha256 } from '../json.ts'
+import { folded } from './folding.ts'
 import type { Scope } from './scope.ts'
 
 /** Characters (of UTF-16) of a word, besides the mark. */
@@ -13,14 +15,14 @@ const MOST_ASKED = 3
 /** The words of a name, as a text in which spaces stand between them. */
 export function nameGrams(user_id: unknown, workspace_id: unknown, name: unknown): string {
   const mark = markOf(String(user_id), workspace_id === null ? null : String(workspace_id))
-  const text = String(name).toLowerCase()
+  const text = folded(String(name))
   const words = new Set<string>()
   for (let at = 0; at + GRAM <= text.length; at++) words.add(mark + wordAt(text, at))
   return [...words].join(' ')
 }
 
 /**
- * A query for the names of an owner that may hold `part`, which is in lower case; null where it is too short to ask. Whether they do, is to be
+ * A query for the names of an owner that may hold `part`, which is folded; null where it is too short to ask. Whether they do, is to be
  * looked at.
  */
 export function nameQuery({ user_id, workspace_id }: Scope, part: string): string | null {

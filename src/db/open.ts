@@ -1,10 +1,12 @@
 // Opens the service's database: its pragmas, a first look at what is in the file, and the present schema.
+
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { StartError } from '../start-error.ts'
 import { type Connection, connect, type Durability } from './connection.ts'
 import { isEmpty, remainsOf } from './emptied.ts'
 import { startErrorOf } from './faults.ts'
+import { folded } from './folding.ts'
 import { migrate } from './migrate.ts'
 import { nameGrams } from './name-grams.ts'
 
@@ -73,7 +75,7 @@ export function schemaOf(db: Connection): string {
   return `${rows.map((row) => `${row.sql};`).join('\n')}\n`
 }
 
-/** 1 where `text` contains `part`, which is in lower case already. */
+/** 1 where `text` contains `part`, which is folded already. */
 function containsText(text: unknown, part: unknown): number {
-  return String(text).toLowerCase().includes(String(part)) ? 1 : 0
+  return folded(String(text)).includes(String(part)) ? 1 : 0
 }

@@ -1,5 +1,7 @@
 // Rows of threads, and of the turns that are under way in them. One statement per function; messages have a file of their own.
+
 import { sql } from 'kysely'
+import { folded } from './folding.ts'
 import type { DraftTable, ThreadTable, TurnTable } from './schema.ts'
 import { owned, type Scope } from './scope.ts'
 import { builder, statement } from './statement.ts'
@@ -218,7 +220,7 @@ export function listThreads(tx: Tx, scope: Scope, { q, after, limit }: ThreadFil
     .orderBy('spoken_at', 'desc')
     .orderBy('id', 'desc')
     .limit(limit)
-  if (q) query = query.where(sql<boolean>`contains_text(ifnull(title, ''), ${q.toLowerCase()})`)
+  if (q) query = query.where(sql<boolean>`contains_text(ifnull(title, ''), ${folded(q)})`)
   if (after) query = query.where(sql<boolean>`(spoken_at, id) < (${after.spoken_at}, ${after.id})`)
   return tx.select(query)
 }

@@ -1,5 +1,7 @@
 // Rows of workflows, their versions and share links. One statement per function.
+
 import { sql } from 'kysely'
+import { folded } from './folding.ts'
 import type { WorkflowShareTable, WorkflowTable, WorkflowVersionTable } from './schema.ts'
 import { owned, type Scope } from './scope.ts'
 import { builder, statement } from './statement.ts'
@@ -179,7 +181,7 @@ export function listWorkflows(tx: Tx, filter: WorkflowFilter): WorkflowTable[] {
   } else query = query.where('access', '=', 'public')
   if (tag) query = query.where(sql<boolean>`exists (select 1 from json_each(tags) where value = ${tag})`)
   if (q) {
-    const part = q.toLowerCase()
+    const part = folded(q)
     query = query.where(sql<boolean>`(contains_text(name, ${part}) or contains_text(description, ${part})
       or exists (select 1 from json_each(tags) where contains_text(value, ${part})))`)
   }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import Database from 'better-sqlite3'
 import type { Asset } from '../../generated/types.ts'
+import { filterOf } from '../../src/assets/listing.ts'
 import { FOLDER_STATEMENTS } from '../../src/db/asset-changes.ts'
 import { ASSET_LIST_STATEMENTS, type AssetFilter, assetsByKeys } from '../../src/db/asset-lists.ts'
 import { listedAssets } from '../../src/db/asset-search.ts'
@@ -273,6 +274,38 @@ describe('the database finds a page of assets', () => {
     const { ids } = whole(store, ADA, { folder: 'odd' })
     assert.deepEqual(ids.slice(0, 2), [`a${MANY - 1}`, `a${MANY - 3}`])
     assert.equal(new Set(ids).size, MANY / 2)
+  })
+
+  test('names are found whatever their case, and however their letters are put together', async () => {
+    const { store } = opened
+    const EVE: Scope = { user_id: 'eve', workspace_id: null }
+    const names = ['Cafe\u0301 Zu\u0308rich.txt', 'Caf\u00e9.txt', 'ΟΔΟΣΗΜΑ', 'ὁδός', '😀 a\u200f b', 'שלום עולם']
+    await store.write((tx) => {
+      for (const [at, name] of names.entries()) insertAsset(tx, row(EVE, `e${at}`, { name }))
+    })
+    const cases: [string, number[]][] = [
+      ['CAF\u00c9', [1, 0]],
+      ['cafe\u0301', [1, 0]],
+      ['cafe', []],
+      ['é', [1, 0]],
+      ['zürich', [0]],
+      ['ΟΔΟΣ', [2]],
+      ['οδος', [2]],
+      ['Σ', [3, 2]],
+      ['ς', [3, 2]],
+      ['😀', [4]],
+      ['\u200f', [4]],
+      ['עול', [5]],
+      ['ם', [5]],
+    ]
+    for (const [q, expected] of cases) {
+      const { ids } = whole(store, EVE, filterOf({ q }))
+      assert.deepEqual(
+        ids,
+        expected.map((at) => `e${at}`),
+        q,
+      )
+    }
   })
 
   test('a search that has far to look comes to its end in a few pages', () => {
