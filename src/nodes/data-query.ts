@@ -44,7 +44,7 @@ export const dataQueryNodes: NodeType[] = [
       option('columns', 'dict[str,list[str]]', 'Table → columns that it has in any case, even without rows.', {
         default: {},
       }),
-      option('params', 'any', 'Values for ? in the statement, as a list, or for :name, as an object.'),
+      option('params', 'any', 'Values for ? or ?1 in the statement, as a list, or for :name, as an object.'),
       option('max_rows', 'int', 'More rows than this are an error.', { default: 100_000, min: 1, max: 1_000_000 }),
     ],
     outputs: [output('rows', 'list[dict[str,any]]'), output('columns', 'list[str]')],

@@ -73,6 +73,9 @@ describe('data.Query', () => {
   test('takes parameters by place and by name', async () => {
     const sql = 'SELECT id FROM orders WHERE city = ? AND paid = ?'
     assert.deepEqual(await cells(sql, { params: ['Rome', true] }), [[1], [3]])
+    assert.deepEqual(await cells('SELECT ?2, ?1, ?2', { params: ['a', 'b'] }), [['b', 'a', 'b']])
+    assert.deepEqual(await cells("SELECT ?, '?1'", { params: ['a'] }), [['a', '?1']])
+    await assert.rejects(query('SELECT ?3', { params: ['a', 'b'] }), failsAs('bad_input', /Missing named parameter/))
     assert.deepEqual(await cells('SELECT id FROM orders WHERE price > :least', { params: { least: 3 } }), [[2]])
     assert.deepEqual(await cells('SELECT ?', { params: ["'; DROP TABLE orders"] }), [["'; DROP TABLE orders"]])
     await assert.rejects(query(sql, { params: ['Rome'] }), failsAs('bad_input', /Too few parameter values/))

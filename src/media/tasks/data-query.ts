@@ -99,14 +99,10 @@ function answered(db: Handle, sql: string, params: Query['params'], most: number
     throw new MediaFault('bad_input', 'The statement does more than read: only SELECT, WITH and VALUES are run.')
   guardPragmas(db)
   const names = statement.columns().map(({ name }) => name)
-  const bound = Array.isArray(params) ? [params.map(stored)] : [mapped(params as Record<string, unknown>)]
+  bind(statement, sql, params)
   const cells: unknown[][] = []
   const limits = { rows: most, cells: MOST_CELLS, text: MOST_TEXT }
-  for (const row of statement
-    .raw()
-    .safeIntegers()
-    .iterate(...bound))
-    cells.push(kept(row as unknown[], limits))
+  for (const row of statement.raw().safeIntegers().iterate()) cells.push(kept(row as unknown[], limits))
   return { columns: distinct(names), cells }
 }
 
@@ -120,7 +116,18 @@ function guardPragmas(db: Handle): void {
     throw new MediaFault('bad_input', 'The statement asks for a PRAGMA: those are not offered.')
 }
 
-function mapped(params: Record<string, unknown>): Record<string, unknown> {
+/** Values for ? and for ?1, ?2 are a list; to the library the latter have names. */
+function bind(statement: Database.Statement, sql: string, params: Query['params']): void {
+  if (!Array.isArray(params)) return void statement.bind(named({ ...params }))
+  try {
+    statement.bind(params.map(stored))
+  } catch (error) {
+    if (!/\?\d/.test(sql)) throw error
+    statement.bind(named({ ...[null, ...params] }))
+  }
+}
+
+function named(params: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, stored(value)]))
 }
 
