@@ -49,8 +49,14 @@ export function decoded(bytes: Uint8Array, encoding: ReadAs): string {
   if (bytes.length > MOST_BYTES) guardText(bytes.length)
   const own = encoding === 'auto' ? (marked(bytes) ?? 'utf-8') : encoding
   const text = own === 'latin1' ? Buffer.from(bytes).toString('latin1') : strictly(bytes, own)
+  if (encoding === 'auto' && text.slice(0, 2).includes('\0')) throw unmarked()
   guardText(text.length)
   return text
+}
+
+/** Zeros are well-formed UTF-8; a text that begins with one, or has one behind its first letter, is UTF-16. */
+function unmarked(): NodeError {
+  return new NodeError('The file looks like UTF-16 without a mark at its beginning. Choose its encoding.', 'bad_file')
 }
 
 function strictly(bytes: Uint8Array, encoding: ReadAs): string {

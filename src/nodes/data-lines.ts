@@ -31,11 +31,21 @@ function read(text: string): Row[] {
   return rows
 }
 
+/** What may be a whole number beyond 2^53. */
+const LARGE = /\d{16}/
+
+/** Such numbers stay texts of their digits, as those of other files of tables do. */
+function exactly(_key: string, value: unknown, ...[context]: { source?: string }[]): unknown {
+  const source = context?.source
+  if (typeof value !== 'number' || source === undefined || !/^-?\d+$/.test(source)) return value
+  return Number.isSafeInteger(value) ? value : source
+}
+
 function rowOf(line: string, number: number): Row {
   guardJsonText(line)
   let value: unknown
   try {
-    value = JSON.parse(line)
+    value = LARGE.test(line) ? JSON.parse(line, exactly) : JSON.parse(line)
   } catch (error) {
     throw new NodeError(`Line ${number} of the file is no JSON.`, 'bad_file', { cause: error })
   }
@@ -62,7 +72,8 @@ export const dataLinesNodes: NodeType[] = [
   {
     node_type: 'data.ReadJsonLines',
     title: 'Read JSON Lines file',
-    description: 'Reads a table out of a file that has one JSON object in each line. Empty lines are left out.',
+    description:
+      'Reads a table out of a file that has one JSON object in each line. Empty lines are left out, and whole numbers beyond 2^53 are texts of their digits.',
     properties: [FILE, READ_AS],
     outputs: [output('rows', 'list[dict[str,any]]'), output('columns', 'list[str]')],
     needs: fileNeeds('file'),

@@ -58,6 +58,13 @@ describe('data.ReadCsv', () => {
     await assert.rejects(readCsv(bytes('a\n€').subarray(0, 4)), failsAs('bad_file', /UTF-8/))
     await assert.rejects(readCsv(bytes([0xff, 0xfe, 0x61])), failsAs('bad_file', /UTF-16/))
     await assert.rejects(readCsv(bytes([0xff, 0xfe, 0x00, 0xd8])), failsAs('bad_file', /UTF-16/))
+    for (const unmarked of [
+      [0x61, 0, 0x0a, 0],
+      [0, 0x61, 0, 0x0a],
+    ])
+      await assert.rejects(readCsv(bytes(unmarked)), failsAs('bad_file', /looks like UTF-16/))
+    assert.deepEqual((await readCsv(bytes([0x61, 0, 0x0a, 0]), { encoding: 'utf-16le' })).columns, ['a'])
+    assert.deepEqual((await readCsv(bytes('a\nx\0y'))).rows, [{ a: 'x\0y' }])
     await assert.rejects(readCsv(bytes('a\n"b')), failsAs('bad_csv', /never ends, begun in line 2/))
     await assert.rejects(readCsv(Buffer.alloc(10_000_001, 'a')), failsAs('too_large', /10,000,000 characters/))
     await assert.rejects(readCsv(Buffer.alloc(100_000_001)), failsAs('too_large', /100,000,000 bytes/))
@@ -114,6 +121,17 @@ describe('data.ReadJsonLines', () => {
       columns: ['a', 'b', 'd', '__proto__'],
     })
     assert.deepEqual(await readLines(''), { rows: [], columns: [] })
+    const large =
+      '{"a":9007199254740993,"b":[-9007199254740993,9007199254740991],"c":1e20,"d":"9007199254740993","e":0.1234567890123456789}'
+    assert.deepEqual((await readLines(large)).rows, [
+      {
+        a: '9007199254740993',
+        b: ['-9007199254740993', 9007199254740991],
+        c: 1e20,
+        d: '9007199254740993',
+        e: 0.12345678901234568,
+      },
+    ])
   })
 
   test('says which line is wrong', async () => {
