@@ -39,11 +39,11 @@ export function kept(
   })
 }
 
-/** A text is a file of that text; what else is a file is told by `fileOf`. */
+/** A text is a file of that text, an empty one as well, which has no bytes to tell; what else is a file is told by `fileOf`. */
 async function contentOf(data: unknown, context: NodeContext): Promise<TakenFile> {
   if (typeof data === 'string') {
     guardText(data.length)
-    return { bytes: Buffer.from(context.services.redact(data)), content_type: null, name: null }
+    return { bytes: Buffer.from(context.services.redact(data)), content_type: 'text/plain; charset=utf-8', name: null }
   }
   if (typeof data !== 'object' || data === null || Array.isArray(data)) throw noFile()
   if (!(data instanceof Uint8Array) && !['data', 'uri', 'asset_id'].some((key) => Object.hasOwn(data, key)))

@@ -53,15 +53,17 @@ async function saved(inputs: Record<string, unknown>): Promise<AssetToSave> {
   return asked!
 }
 
+const TEXT = 'text/plain; charset=utf-8'
+
 const brief = ({ bytes, name, content_type }: AssetToSave) => [Buffer.from(bytes).toString(), name, content_type]
 
 describe('asset.Save', () => {
   test('takes bytes, texts, and what has or refers to a file', async () => {
     for (const [data, expected] of [
       [Buffer.from('bytes'), ['bytes', null, null]],
-      ['héllo', ['héllo', null, null]],
-      ['', ['', null, null]],
-      ['/api/storage/1/x', ['/api/storage/1/x', null, null]],
+      ['héllo', ['héllo', null, TEXT]],
+      ['', ['', null, TEXT]],
+      ['/api/storage/1/x', ['/api/storage/1/x', null, TEXT]],
       [
         { type: 'image', data: Buffer.from('png'), content_type: 'image/png', name: 'a.png' },
         ['png', 'a.png', 'image/png'],
@@ -86,7 +88,7 @@ describe('asset.Save', () => {
     assert.deepEqual(brief(await saved({ data: 'it is hunter2', name: 'hunter2.txt' })), [
       'it is [secret]',
       '[secret].txt',
-      null,
+      TEXT,
     ])
   })
 
@@ -234,6 +236,11 @@ describe('a job that saves', () => {
     assert.deepEqual([all.length, new Set(all.map(({ sha256 }) => sha256)).size], [2, 1])
     const next = graph([node('load', 'asset.Load', { asset: value }), sink('out')], ['load.text->out.value'])
     assert.equal(outputOf(await ran(server, next, OWNER, 'next')), 'Hello, Ada!')
+    const empty = graph(
+      [node('save', 'asset.Save', { data: '' }), node('load', 'asset.Load'), sink('out')],
+      ['save.asset->load.asset', 'load.text->out.value'],
+    )
+    assert.equal(outputOf(await ran(server, empty, OWNER, 'empty')), '')
   })
 
   test('makes an asset of a temporary upload', async () => {
