@@ -47,12 +47,15 @@ export class FarObjects {
     return keys.slice(0, limit)
   }
 
-  /** Removes an object that was put before `put_since`, unless `stays` says no at the last moment. False where it stays. @throws BucketFailure */
-  async delete(key: string, put_since: number, stays: () => boolean): Promise<boolean> {
+  /**
+   * Removes an object that was put before `put_since`, unless `stays` says no at the last moment. False where it stays.
+   * @throws BucketFailure, also when `patience` is aborted
+   */
+  async delete(key: string, put_since: number, stays: () => boolean, patience: AbortSignal): Promise<boolean> {
     await this.#claim.ensure()
-    const found = await this.#stat(key)
+    const found = await this.#stat(key, patience)
     if (found === null || found.put_at >= put_since || stays()) return false
-    await this.#bucket.delete(key)
+    await this.#bucket.delete(key, patience)
     return true
   }
 
@@ -68,8 +71,8 @@ export class FarObjects {
     }
   }
 
-  async #stat(key: string): Promise<ObjectFacts | null> {
-    const found = await this.#bucket.stat(key)
+  async #stat(key: string, patience?: AbortSignal): Promise<ObjectFacts | null> {
+    const found = await this.#bucket.stat(key, patience)
     return found === null || this.#isRemoved(key, found) ? null : { size: found.size, put_at: found.put_at }
   }
 

@@ -33,10 +33,13 @@ export interface SpoolTimes extends BucketTimes {
   readonly retry_ms: number
   /** What is under way at the end is given so long. */
   readonly close_ms: number
+  /** A removal waits so long for the bucket, and is remembered then. */
+  readonly removal_ms: number
 }
 
 const RETRY_MS = 500
 const CLOSE_MS = 3_000
+const REMOVAL_MS = 2_000
 
 /** What the bucket alone can tell is not to be had while it cannot be used: SERVICE_UNAVAILABLE. All else goes on. */
 export class SpooledStore implements ObjectStore, AsyncDisposable {
@@ -131,7 +134,7 @@ export class SpooledStore implements ObjectStore, AsyncDisposable {
     return here !== null || this.#far.isGone(key) ? here : this.#far.stat(key)
   }
 
-  /** Where the bucket does not answer it is remembered, and settles to true. */
+  /** Where the bucket does not answer, or not soon, it is remembered, and settles to true. */
   async delete(key: string, put_since = Number.POSITIVE_INFINITY): Promise<boolean> {
     const put_at = this.#spool.putAt(key)
     if (put_at === null && this.#far.isGone(key)) return false
@@ -151,9 +154,12 @@ export class SpooledStore implements ObjectStore, AsyncDisposable {
     return [...new Set([...here, ...there])].sort(compareKeys).slice(0, Math.max(0, limit))
   }
 
-  /** What is under way gets a few seconds. What is left goes up after the next start. */
+  /** What is under way gets a few seconds, and what is broken off then as many to clear up. What is left goes up after the next start. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#transfers.close(this.#options.times?.close_ms ?? CLOSE_MS)
+    const patience_ms = this.#options.times?.close_ms ?? CLOSE_MS
+    const cut = setTimeout(() => this.#bucket.close(), 2 * patience_ms)
+    await this.#transfers.close(patience_ms)
+    clearTimeout(cut)
     this.#bucket.close()
   }
 
@@ -195,8 +201,9 @@ export class SpooledStore implements ObjectStore, AsyncDisposable {
 
   /** Removes an object that is in the bucket alone. Whatever is put here meanwhile stays. */
   async #deleteFar(key: string, put_since: number): Promise<boolean> {
+    const patience = AbortSignal.timeout(this.#options.times?.removal_ms ?? REMOVAL_MS)
     try {
-      return await this.#far.delete(key, put_since, () => this.#spool.putAt(key) !== null)
+      return await this.#far.delete(key, put_since, () => this.#spool.putAt(key) !== null, patience)
     } catch (error) {
       if (!isEverywhere(error)) throw unavailable(error)
       this.#removals.add(key, put_since)

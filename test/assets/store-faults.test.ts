@@ -350,6 +350,26 @@ describe('an outage', () => {
     assert.ok(!logged.lines.join().includes(CREDENTIALS.secret_access_key))
   })
 
+  test('in which nothing is answered holds up no removal', async () => {
+    const store = await openStore({ times: { removal_ms: 20 } })
+    for (const key of ['HEAD', 'DELETE', 'kept']) await store.put(key, bytesOf('far'))
+    await movedAway(store)
+    // Each of these requests is waited for by itself for a minute, and made anew.
+    for (const hung of ['HEAD', 'DELETE']) {
+      server.fault = ({ method }) => (method === hung ? { never: true } : null)
+      assert.equal(await store.delete(hung), true)
+      assert.equal(await store.stat(hung), null)
+      assert.equal(await store.get(hung, { start: 0, length: 3 }), null)
+    }
+    server.fault = () => ({ never: true })
+    assert.equal(await store.delete('kept', NOW), true)
+    await close(store)
+    server.fault = () => null
+    const next = await openStore()
+    await movedAway(next)
+    assert.deepEqual(await next.list(null, 10), ['kept'])
+  })
+
   test('lets what was put since it began outlive a delete of what was there before', async () => {
     const store = await openStore()
     await store.put('k', bytesOf('old'))

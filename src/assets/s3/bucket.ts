@@ -89,9 +89,10 @@ export class Bucket {
     throw new TypeError(`not a key: ${JSON.stringify(key)} is too long for the bucket`)
   }
 
-  async stat(key: string): Promise<StoredFacts | null> {
-    const call = { method: 'HEAD', key: this.nameOf(key), signal: this.closing } as const
-    const response = await this.#patiently(() => this.connection.ask(call, [404]))
+  /** As long as `patience` is not aborted. @throws BucketFailure */
+  async stat(key: string, patience?: AbortSignal): Promise<StoredFacts | null> {
+    const call = { method: 'HEAD', key: this.nameOf(key), signal: this.#within(patience) } as const
+    const response = await this.#patiently(() => this.connection.ask(call, [404]), patience)
     response.resume()
     return response.statusCode === 404 ? null : factsOf(response, sizeOf(response))
   }
@@ -131,10 +132,10 @@ export class Bucket {
     return { facts, stream }
   }
 
-  /** Settles when the object is gone, or was not there. */
-  async delete(key: string): Promise<void> {
-    const call = { method: 'DELETE', key: this.nameOf(key), signal: this.closing } as const
-    const response = await this.#patiently(() => this.connection.ask(call, [404]))
+  /** Settles when the object is gone, or was not there. As long as `patience` is not aborted. @throws BucketFailure */
+  async delete(key: string, patience?: AbortSignal): Promise<void> {
+    const call = { method: 'DELETE', key: this.nameOf(key), signal: this.#within(patience) } as const
+    const response = await this.#patiently(() => this.connection.ask(call, [404]), patience)
     response.resume()
   }
 
@@ -181,11 +182,16 @@ export class Bucket {
     this.connection.close()
   }
 
-  async #patiently<T>(ask: () => Promise<T>): Promise<T> {
+  #within(patience: AbortSignal = this.closing): AbortSignal {
+    return AbortSignal.any([this.closing, patience])
+  }
+
+  async #patiently<T>(ask: () => Promise<T>, patience?: AbortSignal): Promise<T> {
     for (let tries = 1; ; tries++) {
       try {
         return await ask()
       } catch (error) {
+        if (patience?.aborted) throw new BucketFailure('it did not answer in time', { cause: error })
         if (tries === TRIES || !(error instanceof BucketFailure && error.passing)) throw error
         await this.#pause(tries, this.closing)
       }
