@@ -134,6 +134,8 @@ describe('chart.Bar', () => {
     const first = await svgOf('chart.Bar', inputs)
     await svgOf('chart.Pie', { rows: SALES, names: 'shop', values: 'sold' })
     assert.equal(await svgOf('chart.Bar', inputs), first)
+    // Who shows it may not have the font.
+    assert.match(first, /font-family="DejaVu Sans, [^"]+, sans-serif"/)
   })
 
   test('makes a PNG of as many pixels as asked for', async () => {

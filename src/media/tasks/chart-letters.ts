@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-export const FONT = 'DejaVu Sans'
+/** For whoever shows an SVG without it, fonts whose letters are as wide. */
+export const FONT = 'DejaVu Sans, Bitstream Vera Sans, Verdana, sans-serif'
 /** In pixels: of what stands at axes and in legends. */
 export const LABEL_SIZE = 10
 
