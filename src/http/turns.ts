@@ -21,7 +21,7 @@ export function inTurn(): RequestHandler {
   }
   return ({ socket }, response, next) => {
     const waiting = lines.get(socket)
-    if (waiting && waiting.length >= MOST_WAITING) throw new ServiceError('RATE_LIMITED', { message: TOO_MANY })
+    if (waiting && waiting.length >= MOST_WAITING) throw tooMany()
     if (waiting) waiting.push(() => begin(socket, response, next))
     else {
       lines.set(socket, [])
@@ -30,4 +30,7 @@ export function inTurn(): RequestHandler {
   }
 }
 
-const TOO_MANY = 'Too many requests wait on this connection: read the answers to those that came before.'
+function tooMany(): ServiceError {
+  const message = 'Too many requests wait on this connection: read the answers to those that came before.'
+  return new ServiceError('RATE_LIMITED', { message, headers: { 'Retry-After': '1' } })
+}

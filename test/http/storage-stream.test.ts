@@ -146,6 +146,7 @@ test('of a thousand requests in one packet one file is open at a time, and those
   await until('all answers', () => statuses().length === 300)
   assert.deepEqual([...new Set(statuses())], ['206', '429'])
   assert.ok(statuses().indexOf('429') > 90)
+  assert.match(other.text(), /HTTP\/1\.1 429 .*\r\nRetry-After: 1\r\n.*rate_limited/s)
 })
 
 test('a client that leaves before the first byte leaves no file open', { skip: !existsSync(FDS) }, async () => {
