@@ -205,6 +205,11 @@ export class JobMemory {
     if (released) this.#tools.spilled.removeSoon()
   }
 
+  /** The job is not taken in: nothing that is staged will be written. */
+  discard(): void {
+    this.#spilling.drop(this.#staged.splice(0))
+  }
+
   /** Whether nothing is known of any firing. */
   get blank(): boolean {
     return this.#known.size === 0 && this.failures.size === 0

@@ -30,7 +30,7 @@ export function retryOf(roster: Roster, scope: Scope, row: JobTable, key: number
   const { compiled, revision, same } = graphNow(roster, scope, row)
   const plan = runnablePlan(compiled)
   const memory = JobMemory.fresh(parts, key, old.params)
-  if (same) for (const entry of reusable(roster, scope, old, plan)) memory.stage(entry)
+  if (same) takeOver(memory, reusable(roster, scope, old, plan))
   const fresh = newRow(
     scope,
     {
@@ -48,6 +48,16 @@ export function retryOf(roster: Roster, scope: Scope, row: JobTable, key: number
     roster.platform,
   )
   return roster.make({ row: fresh, compiled, plan, memory: () => memory, stored: false, watched: false })
+}
+
+/** Of large values all or none. @throws CONFLICT, and Error where the file of one is missing */
+function takeOver(memory: JobMemory, entries: Iterable<Entry>): void {
+  try {
+    for (const entry of entries) memory.stage(entry)
+  } catch (error) {
+    memory.discard()
+    throw error
+  }
 }
 
 /** The workflow as it is now, or the graph that came with the job. `same`: it means what it meant then. */

@@ -166,6 +166,7 @@ export class JobService {
       entered = this.#roster.enter(job)
     } catch (error) {
       this.#parts.events.abandon(job.feed)
+      job.memory.discard()
       throw error
     }
     this.#roster.add(job)

@@ -36,7 +36,7 @@ import { FolderCopies, inFolder } from '../helpers/folder.ts'
 import { scaled } from '../helpers/scale.ts'
 import { temporaryFolder, until } from '../helpers/server.ts'
 import { openStore } from '../helpers/store.ts'
-import { ended, type GatedServer, history, OWNER, outputs, startGated, submit, words } from './kit.ts'
+import { coded, ended, type GatedServer, gated, history, OWNER, outputs, startGated, submit, words } from './kit.ts'
 
 /** What nobody may find in any file. */
 const MARK = 'the words of somebody, which are nobody else’s business. '
@@ -418,8 +418,28 @@ describe('the files of large values', () => {
       await job.settled()
       for (const path of filesOf(data_dir)) rmSync(path)
       await assert.rejects(server.context.jobs.retry(OWNER, job.row.id), /ENOENT/)
+      assert.deepEqual(filesOf(data_dir), [])
       await deleteJob(server.context, OWNER, job.row.id)
       await until('no rows', () => rowsOf(data_dir).length === 0)
+    }),
+  )
+
+  test(
+    'are not left by a retry for which there is no room',
+    inFolder(async (data_dir) => {
+      const config = { max_concurrent_jobs: 1, max_queued_jobs: 0 }
+      await using server = await startGated({ data_dir, types: new Makers().types, config })
+      const job = submit(server, { graph: failing })
+      await job.settled()
+      await until('its place to be free', () => server.context.jobs.load.running === 0)
+      const before = filesOf(data_dir)
+      assert.equal(before.length, 1)
+      const { entry } = await toGate(server, gated)
+      for (let round = 0; round < 3; round++)
+        await assert.rejects(server.context.jobs.retry(OWNER, job.row.id), coded('QUEUE_FULL'))
+      await until('their files to go', () => filesOf(data_dir).length === 1)
+      assert.deepEqual(filesOf(data_dir), before)
+      entry.open(1)
     }),
   )
 
