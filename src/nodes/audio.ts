@@ -160,6 +160,10 @@ export const audioNodes: NodeType[] = [
       }),
     ],
   ),
+  shaping('Fade', 'Fade audio', 'Makes a sound begin and end softly, so that it does not click.', [
+    option('fade_in', 'float', 'How long it grows from silence, in seconds.', { default: 0.01, min: 0, max: 3_600 }),
+    option('fade_out', 'float', 'How long it shrinks to silence, in seconds.', { default: 0.01, min: 0, max: 3_600 }),
+  ]),
   shaping(
     'Convert',
     'Convert audio',

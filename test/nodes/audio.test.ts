@@ -225,6 +225,16 @@ describe('audio.*', () => {
     assert.deepEqual(levels(await soundOf('audio.Normalize', { audio: wav(pcm16(0, 0)) })), [0, 0])
   })
 
+  test('Fade lets a sound grow from silence and shrink to it', async () => {
+    const audio = wav(pcm16(...Array<number>(9).fill(8_000)))
+    const faded = async (fade_in: number, fade_out: number) =>
+      levels(await soundOf('audio.Fade', { audio, fade_in, fade_out }))
+    assert.deepEqual(await faded(0.25, 0.5), [0, 4_000, 8_000, 8_000, 8_000, 6_000, 4_000, 2_000, 0])
+    assert.deepEqual(await faded(2, 1), [0, 500, 1_000, 1_500, 2_000, 2_500, 2_000, 1_000, 0])
+    assert.deepEqual(await faded(0, 0), Array(9).fill(8_000))
+    assert.deepEqual(levels(await soundOf('audio.Fade', { audio: wav(none) })), [])
+  })
+
   test('Waveform gives peaks, and draws them', async () => {
     const { image, peaks, duration } = await nodes.fire('audio.Waveform', {
       audio: wav(pcm16(16_384, -16_384, 0, 0, 32_767, 0, -32_768, -32_768)),

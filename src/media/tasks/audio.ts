@@ -123,6 +123,22 @@ function normalized(sound: Sound, { peak }: { peak: number }): Sound {
   return loudest === 0 ? sound : louder(sound, factorOf(peak) / loudest)
 }
 
+interface Fade {
+  readonly fade_in: number
+  readonly fade_out: number
+}
+
+/** From nothing at its first frame, to nothing at its last one; where both overlap, as loud as the softer. */
+function faded(sound: Sound, { fade_in, fade_out }: Fade): Sound {
+  const read = readerOf(sound)
+  const [rise, fall] = [fade_in * sound.rate, fade_out * sound.rate]
+  const level = (left: number, all: number) => (left < all ? left / all : 1)
+  return soundOf(layoutOf(sound), sound.frames, (frame, channel) => {
+    const factor = Math.min(level(frame, rise), level(sound.frames - 1 - frame, fall))
+    return read(frame * sound.channels + channel) * factor
+  })
+}
+
 interface Convert {
   readonly rate: number | null
   readonly channels: number | null
@@ -161,6 +177,7 @@ export const audioTasks: Tasks = {
   'audio.mix': mixed,
   'audio.gain': shaped<{ decibels: number }>((sound, { decibels }) => louder(sound, factorOf(decibels))),
   'audio.normalize': shaped(normalized),
+  'audio.fade': shaped(faded),
   'audio.convert': shaped(converted),
   'audio.tone': tone,
   'audio.waveform': async ([bytes], params) => (await import('./audio-waveform.ts')).waveform(readWav(bytes!), params),
