@@ -29,11 +29,7 @@ interface Openapi {
 }
 
 export function createValidators(served: readonly OperationInfo[]): Validators {
-  let loading: Promise<Openapi> | null = null
-  const openapi = () => {
-    loading ??= loadOpenapi(served)
-    return loading
-  }
+  const openapi = () => preparedFor(served)
   return {
     validate(operation, request) {
       if (!operation.refuses_input) return asSent(operation, request)
@@ -150,6 +146,16 @@ function run(step: RequestHandler, request: Request): Promise<void> {
     const next = (error?: unknown) => (error === undefined || error === null ? resolve() : reject(error))
     void Promise.resolve(step(request, request.res!, next)).catch(next)
   })
+}
+
+/** By the ids of the operations. All servers of a process share them: they follow from the contract alone, and remember nothing of requests. */
+const PREPARED = new Map<string, Promise<Openapi>>()
+
+function preparedFor(served: readonly OperationInfo[]): Promise<Openapi> {
+  const ids = served.map(({ operationId }) => operationId).join(' ')
+  const prepared = PREPARED.get(ids) ?? loadOpenapi(served)
+  PREPARED.set(ids, prepared)
+  return prepared
 }
 
 // Loaded on demand: importing and preparing it costs more than everything else at start.
