@@ -15,15 +15,18 @@ describe('SVC_DURABILITY', () => {
     ['full', 2, false],
     ['normal', 1, true],
   ] as const) {
-    test(`${setting || 'without it,'} every connection that a server opens is at ${level}`, async () => {
+    test(`${setting || 'without it,'} every connection that a server opens is at ${level}`, async (t) => {
+      // A folder that is empty: the server makes its database itself.
+      const data_dir = temporaryFolder()
+      t.after(() => rmSync(data_dir, { recursive: true, force: true }))
       using watched = watchConnections()
       const { log, lines } = memoryLog()
-      await using server = await startServer({ log, environment: { SVC_DURABILITY: setting } })
+      await using _server = await startServer({ log, data_dir, environment: { SVC_DURABILITY: setting } })
       const levels = new Map(watched.opened.map((db) => [db.name, db.pragma('synchronous', { simple: true })]))
       // The lock holds no data: it stays as it is.
       assert.deepEqual([...levels].sort(), [
-        [join(server.data_dir, 'lock'), 2],
-        [join(server.data_dir, 'svc.db'), level],
+        [join(data_dir, 'lock'), 2],
+        [join(data_dir, 'svc.db'), level],
       ])
       const risks = lines.filter(({ msg }) => /SVC_DURABILITY is normal: a power cut may take back/.test(msg))
       assert.equal(risks.length, warned ? 1 : 0)

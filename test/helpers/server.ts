@@ -7,6 +7,7 @@ import type { AppContext } from '../../src/context.ts'
 import { createLog } from '../../src/log.ts'
 import { createServer, type Overrides } from '../../src/server.ts'
 import { giveKey } from './key.ts'
+import { giveDatabase } from './migrated.ts'
 import { PATIENCE_MS } from './patience.ts'
 
 export interface TestServer extends AsyncDisposable {
@@ -27,6 +28,7 @@ export interface TestSettings extends Overrides {
 export async function startServer(settings: TestSettings = {}): Promise<TestServer> {
   const { environment = {}, config, data_dir = temporaryFolder(), ...overrides } = settings
   if (environment.SECRETS_MASTER_KEY === undefined) giveKey(data_dir)
+  if (settings.data_dir === undefined) await giveDatabase(join(data_dir, 'svc.db'))
   const surroundings = { SVC_DATA_DIR: data_dir, SVC_PROBE_LOCAL_MODELS: 'off', ...environment }
   const read = readConfig(surroundings, { host: '127.0.0.1', port: 0 })
   const clean = () => {

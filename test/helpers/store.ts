@@ -5,6 +5,7 @@ import { keepGraph } from '../../src/db/graphs.ts'
 import { insertJob } from '../../src/db/jobs.ts'
 import type { JobTable, WorkflowTable } from '../../src/db/schema.ts'
 import { Store, type Tx } from '../../src/db/store.ts'
+import { giveDatabase } from './migrated.ts'
 import { temporaryFolder } from './server.ts'
 
 export interface TestStore extends AsyncDisposable {
@@ -18,6 +19,7 @@ export interface TestStore extends AsyncDisposable {
 export async function openStore(): Promise<TestStore> {
   const folder = temporaryFolder()
   const path = join(folder, 'svc.db')
+  await giveDatabase(path)
   let store = await Store.open(path)
   return {
     get store() {

@@ -9,6 +9,8 @@ import { type Client, connect } from '../helpers/socket.ts'
 import { flood, gated, newId, startBench } from './kit.ts'
 
 const MIB = 1024 * 1024
+/** What the server may hold for a client that does not read, in bytes: its high-water mark, and what is on its way. */
+const MOST_KEPT = 24 * MIB
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
@@ -55,7 +57,7 @@ describe('a client that does not read', () => {
     // Enough to fill the buffers on the way and the high-water mark several times.
     slow.command('run_job', { job_id, graph: flood(count, 64 * 1024) })
     await until('the job', async () => (await quick.ask('get_status', { job_id })).status === 'completed')
-    await until('the server to keep little', () => keptBytes() - before < 24 * MIB)
+    await until('the server to keep little', () => keptBytes() - before < MOST_KEPT)
     slow.ws.resume()
     const frames = await slow.collect(job_id)
     const outputs = frames.filter((frame) => frame.type === 'output_update')
@@ -85,17 +87,19 @@ describe('a client that does not read', () => {
   test('is not heard either: answers do not pile up', async () => {
     await using bench = await startBench()
     await using client = await connect(bench.server)
+    const size = await sizeOfAnswer(client, 'list_nodes')
     client.ws.pause()
-    const asked = 1_200
+    // Several times what may be kept and what the system's own buffers hold: if they piled up, it would show.
+    const asked = Math.ceil((4 * MOST_KEPT) / size)
     const before = keptBytes()
     for (let at = 0; at < asked; at++) client.command('list_nodes', {}, `r${at}`)
     await using other = await connect(bench.server)
     for (let at = 0; at < 50; at++) await other.settled()
-    await until('the server to keep little', () => keptBytes() - before < 24 * MIB)
+    await until('the server to keep little', () => keptBytes() - before < MOST_KEPT)
     client.ws.resume()
     await client.next({ request_id: `r${asked - 1}` }, 300_000)
     // Where it took long there are pings among them.
-    assert.equal(client.frames.filter(({ request_id }) => request_id !== undefined).length, asked)
+    assert.equal(client.frames.filter(({ request_id }) => /^r\d+$/.test(String(request_id))).length, asked)
   })
 })
 
@@ -127,6 +131,18 @@ describe('keep-alive', () => {
     })
   })
 })
+
+/** Bytes of one answer to a command. Frames that come beside it, such as pings, are small. */
+async function sizeOfAnswer(client: Client, command: string): Promise<number> {
+  let size = 0
+  const measure = (data: Buffer) => {
+    size = Math.max(size, data.length)
+  }
+  client.ws.on('message', measure)
+  await client.ask(command, {})
+  client.ws.off('message', measure)
+  return size
+}
 
 /** Bytes in buffers that something still holds. */
 function keptBytes(): number {
