@@ -10,12 +10,12 @@ export interface ValuesAs {
   readonly binary: 'text' | 'base64'
 }
 
-export type ReadValue = (raw: unknown) => unknown
+export type ReadValue = (raw: unknown, column: string) => unknown
 
 /** How a value of a column is read, which the library gives as its primitive type has it. */
-export function valueReader(element: SchemaElement, as: ValuesAs): ReadValue {
+export function valueReader(element: SchemaElement, as: ValuesAs): (raw: unknown) => unknown {
   const read = annotated(element, as) ?? primitive(element, as)
-  return (raw) => (raw === null || raw === undefined ? null : read(raw))
+  return (raw) => (raw === null || raw === undefined ? null : read(raw, element.name))
 }
 
 type Unit = 'MILLIS' | 'MICROS' | 'NANOS'
@@ -38,7 +38,7 @@ const KINDS: Readonly<Record<string, ReadValue>> = {
   STRING: textOf,
   UTF8: textOf,
   ENUM: textOf,
-  JSON: (raw) => JSON.parse(textOf(raw)),
+  JSON: (raw, column) => JSON.parse(textOf(raw, column)),
   UUID: uuidOf,
   FLOAT16: (raw) => finite(parseFloat16(bytesOf(raw))),
   DATE: (raw) => isoOf(Number(raw) * DAY_MS).split('T')[0],
@@ -82,13 +82,12 @@ function bytesOf(raw: unknown): Uint8Array {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-function textOf(raw: unknown): string {
+function textOf(raw: unknown, column: string): string {
   try {
     return utf8.decode(bytesOf(raw))
   } catch (error) {
-    throw new MediaFault('bad_file', 'A column holds bytes that are no text. Read binary columns as base64.', {
-      cause: error,
-    })
+    const what = `The column "${column.slice(0, 100)}" holds bytes that are no text.`
+    throw new MediaFault('bad_file', `${what} Read binary columns as base64, or leave it out.`, { cause: error })
   }
 }
 
