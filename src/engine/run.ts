@@ -333,9 +333,12 @@ export class Run implements Stage, ContextHost, Halting, Parker {
     params: Record<string, unknown>,
     site: CallSite,
   ): Promise<Outputs> {
-    if (this.stopped) throw new NodeError('The run has stopped.', 'cancelled')
     const { budget, callWorkflow } = this.#options
-    return withoutPlace(budget, () => callWorkflow(node, workflow_id, params, this.#calls, site))
+    return withoutPlace(budget, async () => {
+      // Asked only now: whoever took the place meanwhile may have failed the run, which halts no call that comes after that.
+      if (this.stopped) throw new NodeError('The run has stopped.', 'cancelled')
+      return callWorkflow(node, workflow_id, params, this.#calls, site)
+    })
   }
 
   attemptHost({ node }: Member, memo: Memo | null): AttemptHost {

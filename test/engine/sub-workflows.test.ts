@@ -9,6 +9,7 @@ import {
   graph,
   mapType,
   node,
+  output,
   outputs,
   planOf,
   run,
@@ -285,6 +286,35 @@ describe('sub-workflows', () => {
     assert.ok(outcome.status === 'failed')
     assert.match(outcome.error.message, /broken/)
     assert.deepEqual(later, [])
+  })
+
+  test('a run that fails in the place that a call gives away calls nothing any more', async () => {
+    const gate = new Gate()
+    const fails = mapType('test.Fails', () => {
+      throw new NodeError('broken', 'broken')
+    })
+    const calls = testType('test.Calls', {
+      outputs: [output],
+      run: async (_inputs, context) => {
+        await new Promise((resolve) => setImmediate(resolve))
+        return { output: await context.callWorkflow('inner', {}) }
+      },
+    })
+    const registry = withTypes(gate.type, calls, fails)
+    const inside = graph(
+      [source('n', 1), node('gate', 'test.Gate'), sink('result')],
+      ['n.output->gate.value', 'gate.output->result.value'],
+    )
+    const of = graph(
+      [source('in', 1), node('calls', 'test.Calls'), node('fails', 'test.Fails'), sink('a'), sink('b')],
+      ['in.output->fails.value', 'calls.output->a.value', 'fails.output->b.value'],
+    )
+    const { execution } = start(of, registry, { ...loading({ inner: inside }, registry), concurrency: 1 })
+    await until(() => execution.outcome !== null || gate.started > 0)
+    assert.equal(gate.started, 0)
+    const outcome = await execution.done
+    assert.ok(outcome.status === 'failed')
+    assert.equal(outcome.error.message, 'broken')
   })
 
   test('a loop over calls of synchronous workflows gives the event loop its turns, and hears of a cancel', async () => {
