@@ -146,6 +146,43 @@ describe('a stream', () => {
 })
 
 describe('an aggregate', () => {
+  test('whose end is known tells no other one when nobody wants it any more', async () => {
+    const slow = testType('test.Slow', {
+      properties: [value],
+      outputs: [item],
+      async *run() {
+        for (let at = 0; at < 20; at++) {
+          await new Promise((go) => setImmediate(go))
+          yield { item: at }
+        }
+      },
+    })
+    const gathers = testType('test.Gathers', {
+      properties: [{ ...value, aggregate: true }],
+      outputs: [output],
+      effect: true,
+      open: () => ({ push() {}, end: () => ({ output: 'anew' }) }),
+    })
+    const of = graph(
+      [
+        node('each', 'control.ForEach', { list: [1, 2, 3] }),
+        node('slow', 'test.Slow'),
+        node('all', 'test.Gathers'),
+        node('take', 'control.Take', { count: 1 }),
+        sink('out'),
+      ],
+      ['each.item->slow.value', 'slow.item->all.value', 'all.output->take.item', 'take.item->out.value'],
+    )
+    const ends = ['first', 'second', 'third'].map((given, at) => ['end', `all@${at}`, { outputs: { output: given } }])
+    const journal = new MemoryJournal(ends.map((end) => JSON.stringify(end)))
+    const outcome = await outcomeOf(of, [slow, gathers], journal)
+    assert.deepEqual(outcome, { status: 'completed', outputs: { out: ['first'] } })
+    assert.deepEqual(
+      journal.records.filter(([, firing]) => firing.startsWith('all@')),
+      ends,
+    )
+  })
+
   const summing = (steps: Partial<Record<'push' | 'clock', boolean>>, rest: Partial<NodeType> = {}) => {
     const seen = { opened: 0, pushed: 0 }
     const type = testType('test.Sum', {
