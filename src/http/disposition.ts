@@ -14,8 +14,11 @@ export function attachment(name: string): string {
   return `attachment${filename(name)}`
 }
 
+/** What is no part of a name, ends a line, or turns the text around it. */
+const UNFIT = /[\p{Cc}/\\\u2028-\u202e\u2066-\u2069]/gu
+
 function filename(name: string): string {
-  const clean = name.toWellFormed().replace(/[\p{Cc}/\\]/gu, '_')
+  const clean = name.toWellFormed().replace(UNFIT, '_')
   const plain = clean.replace(/[^ -~]|["%]/gu, '_')
   const extended = plain === clean ? '' : `; filename*=UTF-8''${encoded(clean)}`
   return `; filename="${plain}"${extended}`

@@ -102,13 +102,19 @@ describe('getObject and headObject', () => {
       '100%.txt': `inline; filename="100_.txt"; filename*=UTF-8''100%25.txt`,
       "ä'(1)*.txt": `inline; filename="_'(1)*.txt"; filename*=UTF-8''%C3%A4%27%281%29%2A.txt`,
       'a\r\nX-Evil: 1.txt': 'inline; filename="a X-Evil: 1.txt"',
-      '😀\u202etxt.exe': `inline; filename="__txt.exe"; filename*=UTF-8''%F0%9F%98%80%E2%80%AEtxt.exe`,
+      '😀\u202etxt.exe': `inline; filename="_ txt.exe"; filename*=UTF-8''%F0%9F%98%80%20txt.exe`,
     }
     for (const [name, expected] of Object.entries(names)) {
       const { storage_key } = await stored(server, 'x', { name })
       const { headers } = await call(server, 'HEAD', `/api/storage/${storage_key}`)
       assert.equal(headers['content-disposition'], expected)
       assert.equal(headers['x-evil'], undefined)
+    }
+    // The key of an object stays as it is, and is not what it is saved as.
+    for (const turned of ['%E2%80%AE', '%E2%81%A6', '%E2%80%A8']) {
+      const path = `/api/storage/1/a${turned}txt.exe`
+      assert.equal((await call(server, 'PUT', path, { raw: 'x' })).status, 201)
+      assert.equal((await call(server, 'HEAD', path)).headers['content-disposition'], 'inline; filename="a_txt.exe"')
     }
   })
 })
