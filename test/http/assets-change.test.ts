@@ -1,6 +1,7 @@
 // Assets renamed, moved, annotated, deleted and downloaded; and forms that are wrong in every way.
 import assert from 'node:assert/strict'
 import { request as send } from 'node:http'
+import { Readable } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
 import type { Asset, AssetPage } from '../../generated/types.ts'
 import { clock, HOUR } from '../assets/kit.ts'
@@ -280,6 +281,29 @@ describe('forms that make no asset', () => {
     assert.deepEqual([status, body.name, body.size], [201, 'a.txt', 1], text)
     const made = form('a preamble\r\n', field('content_type', 'folder'), field('name', 'f'))
     assert.equal((await call(server, 'POST', '/api/assets', made)).status, 201)
+  })
+
+  test('a form comes in pieces of any size, and its file has almost its boundary in it', async () => {
+    const almost = `\r\n--${BOUNDARY.slice(0, -1)}\r\n--`
+    const fields = [field('name', 'n.txt'), `${partHead('name="metadata"; filename="m"')}{}\r\n`]
+    for (const [size, content] of [
+      [1, almost],
+      [7, `${almost}${'x'.repeat(500)}${almost}`],
+      [9_973, `${almost.repeat(20_000)}${'x'.repeat(100_000)}`],
+    ] as const) {
+      const { headers, raw } = form('a preamble\r\n', ...fields, `${partHead()}${content}\r\n`)
+      const body = Readable.from(
+        Array.from({ length: Math.ceil(raw.length / size) }, (_, at) => raw.subarray(at * size, (at + 1) * size)),
+      )
+      const answer = await fetch(`${server.url}/api/assets`, {
+        method: 'POST',
+        headers,
+        body,
+        duplex: 'half',
+      } as RequestInit)
+      const asset = (await answer.json()) as Asset
+      assert.deepEqual([answer.status, asset.name, asset.size], [201, 'n.txt', content.length], JSON.stringify(asset))
+    }
   })
 
   test('too much: 413', async () => {
