@@ -22,8 +22,17 @@ export interface Validators {
   warmUp(): Promise<void>
 }
 
+/** What the validator finds out of a request before it judges it, by its address. */
+interface Route {
+  pathParams: Record<string, unknown>
+}
+
+type Routed = Request & { openapi?: Route }
+
 interface Openapi {
   steps: readonly RequestHandler[]
+  /** By method and operation id: it looks through all addresses each time, and the router knows already. */
+  routes: Map<string, Route>
   /** By operation id. */
   facts: ReadonlyMap<string, RequestFacts>
 }
@@ -68,13 +77,13 @@ async function throughOpenapi(
   request: Request,
 ): Promise<ValidRequest> {
   refuseEndless(operation, request)
-  const { steps, facts } = await openapi
+  const { facts, ...tools } = await openapi
   const sent = { path: request.params, query: request.query, headers: { ...request.headers } }
   const found = ownProblems(facts.get(operation.operationId)!, request)
   // Other types are refused before; without any it would stop there, and not say what else is wrong.
   if (operation.body === 'json') request.headers['content-type'] ??= 'application/json'
   try {
-    await runAt(validatorUrl(operation, pathValues(operation, request.params), search(request)), steps, request)
+    await judge(operation, request, tools)
   } catch (error) {
     throw fromOpenapi(error, found)
   }
@@ -130,6 +139,27 @@ function search({ url }: Request): string {
   return at < 0 ? '' : url.slice(at)
 }
 
+async function judge(
+  operation: OperationInfo,
+  request: Routed,
+  { steps, routes }: Omit<Openapi, 'facts'>,
+): Promise<void> {
+  const values = pathValues(operation, request.params)
+  const key = `${request.method} ${operation.operationId}`
+  const route = routes.get(key)
+  const url = validatorUrl(operation, values, search(request))
+  if (route) {
+    request.openapi = { ...route, pathParams: values }
+    request.params = values as Request['params']
+    return runAt(url, steps.slice(-1), request)
+  }
+  try {
+    await runAt(url, steps, request)
+  } finally {
+    if (request.openapi) routes.set(key, { ...request.openapi, pathParams: {} })
+  }
+}
+
 /** Runs the steps as if the request had come to `url`. */
 async function runAt(url: string, steps: readonly RequestHandler[], request: Request): Promise<void> {
   const original = request.url
@@ -176,7 +206,7 @@ async function loadOpenapi(served: readonly OperationInfo[]): Promise<Openapi> {
     fileUploader: false,
     useRequestUrl: true,
   })
-  return { steps: steps as readonly RequestHandler[], facts }
+  return { steps: steps as readonly RequestHandler[], routes: new Map(), facts }
 }
 
 interface OpenapiProblem {
