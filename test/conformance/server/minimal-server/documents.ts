@@ -13,12 +13,22 @@ function read(name: string): Doc {
   return JSON.parse(readFileSync(new URL(`../../../../generated/${name}`, import.meta.url), 'utf8'))
 }
 
-/** The documents with the markers of what is served, and nothing else claimed. */
+/** Texts of the documents by what is claimed in them: of the many servers of a test most claim the same. */
+const CLAIMED = new Map<string, { openapi: string; asyncapi: string }>()
+
+/** The documents, in JSON, with the markers of what is served, and nothing else claimed. */
 export function claimed(
   operations: ReadonlyMap<string, string>,
   commands: ReadonlyMap<string, string>,
   misplace: boolean,
 ) {
+  const key = JSON.stringify([[...operations], [...commands], misplace])
+  const made = CLAIMED.get(key) ?? marked(operations, commands, misplace)
+  CLAIMED.set(key, made)
+  return made
+}
+
+function marked(operations: ReadonlyMap<string, string>, commands: ReadonlyMap<string, string>, misplace: boolean) {
   const openapi = structuredClone(documents.openapi)
   const asyncapi = structuredClone(documents.asyncapi)
   for (const item of Object.values<Doc>(openapi.paths)) {
@@ -31,7 +41,7 @@ export function claimed(
   for (const [name, message] of Object.entries<Doc>(asyncapi.channels.ws.messages)) {
     message['x-svc-implementation'] = commands.get(name) ?? 'planned'
   }
-  return { openapi, asyncapi }
+  return { openapi: JSON.stringify(openapi), asyncapi: JSON.stringify(asyncapi) }
 }
 
 export interface Problem {

@@ -74,7 +74,7 @@ class App {
   readonly service: Service
   readonly #token: string | null
   readonly #other: { credential: string; service: Service } | null
-  readonly #documents: { openapi: Doc; asyncapi: Doc }
+  readonly #documents: { openapi: string; asyncapi: string }
   readonly #served: ReadonlyMap<string, string>
 
   constructor(service: Service, token: string | null, other?: string) {
@@ -105,10 +105,17 @@ class App {
     )
     if (answer === null) return
     const { status, body, headers = {}, bytes } = answer
-    const json = has('plain-json-type') ? 'text/plain' : 'application/json; charset=utf-8'
-    const type = bytes || status === 204 ? {} : { 'Content-Type': json }
+    const type = bytes || status === 204 ? {} : { 'Content-Type': this.#json }
     response.writeHead(status, { ...(id === '' ? {} : { 'X-Request-Id': id }), ...type, ...headers })
     response.end(bytes ?? (status === 204 ? undefined : JSON.stringify(body)))
+  }
+
+  get #json(): string {
+    return this.service.has('plain-json-type') ? 'text/plain' : 'application/json; charset=utf-8'
+  }
+
+  #document(name: 'openapi' | 'asyncapi'): Answer {
+    return { status: 200, headers: { 'Content-Type': this.#json }, bytes: Buffer.from(this.#documents[name]) }
   }
 
   #refused(error: unknown, door: Door): Answer {
@@ -146,8 +153,8 @@ class App {
     if (found === null) throw this.#unknown(url.pathname)
     const { operation, values } = found
     this.#judgeQuery(operation, url)
-    if (operation.operationId === 'getOpenapiDocument') return { status: 200, body: this.#documents.openapi }
-    if (operation.operationId === 'getAsyncapiDocument') return { status: 200, body: this.#documents.asyncapi }
+    if (operation.operationId === 'getOpenapiDocument') return this.#document('openapi')
+    if (operation.operationId === 'getAsyncapiDocument') return this.#document('asyncapi')
     const body = this.#body(operation, request, bytes)
     this.#judge(operation, body)
     const route =
@@ -252,16 +259,28 @@ function named(reference: string): Doc {
   return documents.openapi.components.parameters[reference.slice(reference.lastIndexOf('/') + 1)]
 }
 
-/** The values of a path template, or null where it is another path. A storage key takes the rest. */
+/** The values of a path template, or null where it is another path. */
 function match(template: string, path: string): Record<string, string> | null {
+  const { names, pattern } = patternOf(template)
+  const found = path.match(pattern)
+  if (!found) return null
+  return Object.fromEntries(names.map((name, at) => [name, decoded(found[at + 1]!)]))
+}
+
+const PATTERNS = new Map<string, { names: readonly string[]; pattern: RegExp }>()
+
+/** A storage key takes the rest. */
+function patternOf(template: string) {
+  const known = PATTERNS.get(template)
+  if (known) return known
   const names: string[] = []
   const pattern = template.replace(/\{(\w+)\}/g, (_, name: string) => {
     names.push(name)
     return name === 'key' ? '(.+)' : '([^/]+)'
   })
-  const found = path.match(new RegExp(`^${pattern}$`))
-  if (!found) return null
-  return Object.fromEntries(names.map((name, at) => [name, decoded(found[at + 1]!)]))
+  const made = { names, pattern: new RegExp(`^${pattern}$`) }
+  PATTERNS.set(template, made)
+  return made
 }
 
 function decoded(text: string): string {
