@@ -2,6 +2,7 @@
 import { NodeError } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
 import { option } from './define.ts'
+import type { TakenFile } from './files.ts'
 import { guardText, LONGEST_TEXT } from './limits.ts'
 
 export type ReadAs = 'auto' | 'utf-8' | 'utf-16le' | 'utf-16be' | 'latin1' | 'windows-1252'
@@ -10,7 +11,7 @@ export type WrittenAs = 'utf-8' | 'utf-8-bom' | 'utf-16le' | 'latin1'
 export const READ_AS = option(
   'encoding',
   oneOf('auto', 'utf-8', 'utf-16le', 'utf-16be', 'latin1', 'windows-1252'),
-  'How the characters are written. auto: as the mark at the beginning says, else as UTF-8.',
+  'How the characters are written. auto: as the mark at the beginning says, or the content type, else as UTF-8.',
   { default: 'auto' },
 )
 
@@ -44,12 +45,26 @@ const NAMES: Readonly<Record<ReadAs, string>> = {
 /** In bytes: no longer file holds a text that is short enough. */
 const MOST_BYTES = LONGEST_TEXT * 4
 
+/** How content types call them. Others than these have to be chosen. */
+const CHARSETS: Readonly<Record<string, ReadAs>> = {
+  'utf-8': 'utf-8',
+  'utf-16le': 'utf-16le',
+  'utf-16be': 'utf-16be',
+  'iso-8859-1': 'latin1',
+  'windows-1252': 'windows-1252',
+}
+
+function claimed(content_type: string | null): ReadAs | null {
+  const name = /;\s*charset\s*=\s*"?([\w.:-]+)/i.exec(content_type ?? '')?.[1]?.toLowerCase() ?? ''
+  return Object.hasOwn(CHARSETS, name) ? CHARSETS[name]! : null
+}
+
 /** Throws NodeError `bad_file` where the bytes are no such text, `too_large` where it is too long. */
-export function decoded(bytes: Uint8Array, encoding: ReadAs): string {
+export function decoded({ bytes, content_type }: Omit<TakenFile, 'name'>, encoding: ReadAs): string {
   if (bytes.length > MOST_BYTES) guardText(bytes.length)
-  const own = encoding === 'auto' ? (marked(bytes) ?? 'utf-8') : encoding
+  const own = encoding === 'auto' ? (marked(bytes) ?? claimed(content_type) ?? 'utf-8') : encoding
   const text = own === 'latin1' ? Buffer.from(bytes).toString('latin1') : strictly(bytes, own)
-  if (encoding === 'auto' && text.slice(0, 2).includes('\0')) throw unmarked()
+  if (encoding === 'auto' && own === 'utf-8' && text.slice(0, 2).includes('\0')) throw unmarked()
   guardText(text.length)
   return text
 }

@@ -48,8 +48,8 @@ export const dataCsvNodes: NodeType[] = [
     needs: fileNeeds('file'),
     async run(inputs, context) {
       const { file, header, separator, convert, encoding } = inputs as Reading
-      const { bytes } = await fileOf(file, 'The file', context)
-      return parsedCsv(decoded(bytes, encoding), separator, header, convert)
+      const taken = await fileOf(file, 'The file', context)
+      return parsedCsv(decoded(taken, encoding), separator, header, convert)
     },
   },
   {

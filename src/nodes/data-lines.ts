@@ -79,8 +79,7 @@ export const dataLinesNodes: NodeType[] = [
     needs: fileNeeds('file'),
     async run(inputs, context) {
       const { file, encoding } = inputs as { file: unknown; encoding: ReadAs }
-      const { bytes } = await fileOf(file, 'The file', context)
-      const text = decoded(bytes, encoding)
+      const text = decoded(await fileOf(file, 'The file', context), encoding)
       const rows = read(text.startsWith('\uFEFF') ? text.slice(1) : text)
       return { rows, columns: columnsOf(rows) }
     },

@@ -103,9 +103,18 @@ describe('data.WriteCsv', () => {
     ] as const) {
       const file = await written('data.WriteCsv', { rows: [{ a: 'é', b: 'ÿ' }], encoding })
       assert.deepEqual([Buffer.from(file.data).toString('hex', 0, 3), file.content_type], [begins, content_type])
-      const read = await readCsv(file, { encoding: encoding === 'latin1' ? 'latin1' : 'auto' })
-      assert.deepEqual(read.rows, [{ a: 'é', b: 'ÿ' }])
+      for (const how of ['auto', encoding === 'latin1' ? 'latin1' : 'auto']) {
+        const read = await readCsv(file, { encoding: how })
+        assert.deepEqual(read.rows, [{ a: 'é', b: 'ÿ' }], `${encoding} ${how}`)
+      }
     }
+    const euro_sign = { data: bytes('a\n', [0x80]), content_type: 'text/csv; charset="Windows-1252"' }
+    assert.deepEqual((await readCsv(euro_sign)).rows, [{ a: '€' }])
+    const unknown = { data: bytes('a\n', [0x80]), content_type: 'text/csv; charset=klingon' }
+    await assert.rejects(readCsv(unknown), failsAs('bad_file', /Choose its encoding/))
+    // The mark knows better.
+    const utf8 = { data: bytes('\uFEFFa\né'), content_type: 'text/csv; charset=iso-8859-1' }
+    assert.deepEqual((await readCsv(utf8)).rows, [{ a: 'é' }])
     const euro = written('data.WriteCsv', { rows: [{ a: '€' }], encoding: 'latin1' })
     await assert.rejects(euro, failsAs('bad_input', /Latin-1 has no character €/))
     await assert.rejects(written('data.WriteCsv', { rows: [7] }), failsAs('bad_input', /Row 1 is int/))
