@@ -48,6 +48,17 @@ describe('the judges of the crash run', () => {
     assert.equal(ways.node_interrupted, 0)
   })
 
+  test('take a safe call before a kill that found no job for one of a submission that was never stored', () => {
+    const early = (method: 'GET' | 'POST', status: string | null) => {
+      const one = soundEvidence() as Mutable<Evidence>
+      const { begun_at, path } = one.calls.find((call) => call.method === method)!
+      one.calls.unshift({ method, path, begun_at: begun_at - 9_000, ended_at: null })
+      one.kills.unshift({ at: begun_at - 7_000, until: begun_at - 6_900, status })
+      return judge(one as Evidence).some(({ what }) => what === 'it made a call before it ran')
+    }
+    assert.deepEqual([early('GET', null), early('GET', 'running'), early('POST', null)], [false, true, true])
+  })
+
   test('accept what a follower has not been told yet, where it did not watch to the end', () => {
     const evidence = soundEvidence()
     const tapes = evidence.tapes.map((tape) => ({

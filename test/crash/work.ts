@@ -40,11 +40,11 @@ export const SHARES: Readonly<Record<KindName, number>> = {
   fed: 3,
   flaky: 2,
   spinning: 1,
-  passing: 3,
+  passing: 2,
   piling: 1,
-  keeping: 2,
+  keeping: 1,
   stumbling: 2,
-  saving: 2,
+  saving: 1,
 }
 
 /** Outputs that are streams. */

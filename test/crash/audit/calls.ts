@@ -37,7 +37,8 @@ const ON_THE_WAY = 500
 
 /**
  * Calls are made while the job runs: neither before its first start, nor after its end. A call that may be made twice does not wait for the
- * commit of what came before it, so one that a kill cut off may be of a start that was never stored.
+ * commit of what came before it, so one that a kill cut off may be of a start that was never stored; and where a kill found no such job, all before
+ * it are of a submission that was never stored, and was sent again.
  */
 function* outside(evidence: Evidence): Iterable<Fault> {
   const { log, kills } = evidence
@@ -45,7 +46,8 @@ function* outside(evidence: Evidence): Iterable<Fault> {
   const end = log.find(({ type }) => type === 'job_terminal')
   const calls = evidence.calls.filter(
     ({ method, begun_at }) =>
-      method === 'POST' || !kills.some(({ at, until }) => begun_at >= at - ON_THE_WAY && begun_at <= until),
+      method === 'POST' ||
+      !kills.some(({ at, until, status }) => begun_at <= until && (status === null || begun_at >= at - ON_THE_WAY)),
   )
   const [first] = calls
   if (first && end && !start) yield fault(evidence, 'contradiction', 'it never ran, and made a call')

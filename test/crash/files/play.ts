@@ -24,17 +24,25 @@ const UPLOAD_PAUSE_MS = 100
 const PATIENCE_MS = 20_000
 
 /**
- * Looks at what the last life has left, and plays with it from then on, beside whatever jobs do. What it gives waits until something was stored: a
- * kill before that would meet nothing.
+ * Looks at what the last life has left, and plays with it from then on, beside whatever jobs do. What it gives waits until something was stored and
+ * read, and some was done with assets: a kill before that would meet nothing.
  */
 export function openFiles(life: Life, shelf: Shelf, random: Random): () => Promise<unknown> {
-  const before = shelf.ways['a file was stored']
+  const before = doneSoFar(shelf)
   life.spawn('the files', async () => {
     await lookAfterKill(life.server.url, shelf, () => life.over)
     playFiles(life, shelf, random)
   })
   const deadline = performance.now() + PATIENCE_MS
-  return () => life.until(() => shelf.ways['a file was stored'] > before || performance.now() > deadline)
+  const enough = () => doneSoFar(shelf).every((count, at) => count - before[at]! >= LEAST_DONE[at]!)
+  return () => life.until(() => enough() || performance.now() > deadline)
+}
+
+/** What a life is to see of each before its end. */
+const LEAST_DONE = [1, 1, 3]
+
+function doneSoFar({ ways, librarian }: Shelf): readonly number[] {
+  return [ways['a file was stored'], ways['a file was read while others were stored'], librarian]
 }
 
 function playFiles(life: Life, shelf: Shelf, random: Random): void {
@@ -45,7 +53,10 @@ function playFiles(life: Life, shelf: Shelf, random: Random): void {
     again(life, `writer ${at}`, random.fork(`writer ${at}`), (dice) => write(life, shelf, dice.pick(reached), dice))
   }
   again(life, 'the reader', random.fork('reader'), (dice) => read(life, shelf, dice))
-  again(life, 'the librarian', random.fork('librarian'), (dice) => keepAssets(life, shelf, dice))
+  again(life, 'the librarian', random.fork('librarian'), async (dice) => {
+    await keepAssets(life, shelf, dice)
+    shelf.librarian++
+  })
   again(life, 'the uploader', random.fork('uploader'), (dice) => upload(life, shelf, dice))
 }
 

@@ -74,6 +74,9 @@ export class Shelf {
     ]
   }
 
+  /** How often the librarian has done something. */
+  librarian = 0
+
   readonly tick = (): number => ++this.#ticks
 
   /** Whose turn it is: each has it often enough, however few turns a life has. */
