@@ -390,13 +390,13 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
   const tokens = createTokens(config, { store, platform, log, vault, publicUrl })
   const principalOf = createGate(config, createTokenChecks(config, tokens, parts.identity), { log, platform })
   const rechecks = new Rechecks(principalOf, { log, platform }, overrides.socket_times?.recheck_ms)
-  const sweepFiles = async () => {
-    await objects.sweep(FILES_SWEPT, stopping)
-    await contents.sweepUnreferenced(FILES_SWEPT)
-    await temporary.sweep(FILES_SWEPT, stopping)
-    await parts.spilled.sweep()
-  }
-  const retention = new Retention({ store, platform, log, job_days: config.job_retention_days, sweepFiles })
+  const fileSweeps = [
+    () => objects.sweep(FILES_SWEPT, stopping),
+    () => contents.sweepUnreferenced(FILES_SWEPT),
+    () => temporary.sweep(FILES_SWEPT, stopping),
+    () => parts.spilled.sweep(),
+  ]
+  const retention = new Retention({ store, platform, log, job_days: config.job_retention_days, fileSweeps })
   const started_at = platform.now()
   const known = {
     config,

@@ -15,8 +15,8 @@ export interface RetentionParts {
   readonly log: Log
   /** How many days a job is kept after its end. */
   readonly job_days: number
-  /** Removes some of the files that no asset names any more. */
-  readonly sweepFiles: () => Promise<unknown>
+  /** Each removes some of the files of one kind that nobody needs any more. Where one fails, the others go on. */
+  readonly fileSweeps: readonly (() => Promise<unknown>)[]
 }
 
 const HOUR_MS = 3_600_000
@@ -60,12 +60,19 @@ export class Retention implements AsyncDisposable {
   }
 
   async #sweepAll(): Promise<void> {
-    try {
+    await this.#tried('old jobs could not be removed', async () => {
       for (const sweep of this.#sweeps()) while (!(await this.#batch(sweep)));
-      await this.#parts.sweepFiles()
+    })
+    for (const sweep of this.#parts.fileSweeps)
+      if (!this.#stopped.signal.aborted) await this.#tried('files that nobody needs could not be removed', sweep)
+  }
+
+  /** The next round tries again; until then nothing is lost but room. */
+  async #tried(otherwise: string, sweep: () => Promise<unknown>): Promise<void> {
+    try {
+      await sweep()
     } catch (error) {
-      // The next round tries again; until then nothing is lost but room.
-      if (!this.#stopped.signal.aborted) this.#parts.log.error({ err: error }, 'old jobs could not be removed')
+      if (!this.#stopped.signal.aborted) this.#parts.log.error({ err: error }, otherwise)
     }
   }
 

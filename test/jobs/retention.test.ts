@@ -155,7 +155,7 @@ describe('retention', () => {
         platform,
         log: createLog('silent'),
         job_days: 30,
-        sweepFiles: async () => {},
+        fileSweeps: [],
       }
       await using retention = new Retention(parts)
       const before = opened.store.statements
@@ -170,6 +170,23 @@ describe('retention', () => {
     await opened.reopen()
     const again = await sweep()
     assert.ok(first > 450 && again < 20, `${first} statements, then ${again}`)
+  })
+
+  test('goes on with the other files where those of one kind cannot be removed', async () => {
+    await using opened = await openStore()
+    const swept: string[] = []
+    const said: string[] = []
+    const sweep = (name: string) => async () => {
+      swept.push(name)
+      if (name === 'far') throw new Error('the storage does not answer')
+    }
+    const log = createLog('error', undefined, { write: (line) => void said.push(line) })
+    const fileSweeps = ['near', 'far', 'temporary'].map(sweep)
+    await using retention = new Retention({ ...opened, platform: systemPlatform(), log, job_days: 30, fileSweeps })
+    await retention.sweep()
+    assert.deepEqual(swept, ['near', 'far', 'temporary'])
+    assert.equal(said.length, 1)
+    assert.match(said[0]!, /files that nobody needs could not be removed/)
   })
 
   test('ends with the server, in the middle of its work', async () => {
