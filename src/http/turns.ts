@@ -13,13 +13,14 @@ export function inTurn(): RequestHandler {
   const begin = (socket: Socket, response: Response, go: () => void) => {
     response.once('close', () => {
       const next = lines.get(socket)!.shift()
-      // A connection that is gone waits for nothing.
-      if (next && !socket.destroyed) next()
+      if (next && socket.writable) next()
       else lines.delete(socket)
     })
     go()
   }
   return ({ socket }, response, next) => {
+    // Behind the last answer of a connection nothing is done (RFC 9112, section 9.6): nobody could be told of it.
+    if (!socket.writable) return
     const waiting = lines.get(socket)
     if (waiting && waiting.length >= MOST_WAITING) throw tooMany()
     if (waiting) waiting.push(() => begin(socket, response, next))

@@ -101,6 +101,17 @@ test('what is asked for in one breath is done in its order', async () => {
   assert.deepEqual(objectRows(server), [])
 })
 
+test('nothing is done behind the last answer of a connection', async () => {
+  await using server = await startServer()
+  await put(server, '1/a', 'kept')
+  const refused = `PUT ${STORAGE}/2/a HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\nHello`
+  using one = await peer(server, `${refused}DELETE ${STORAGE}/1/a HTTP/1.1\r\nHost: localhost\r\n\r\n`)
+  await until('its end', one.closed)
+  assert.match(one.text(), /^HTTP\/1\.1 404 .*\r\nConnection: close\r\n/s)
+  assert.equal(one.text().split('HTTP/1.1').length, 2)
+  assert.equal((await get(server, '1/a')).text, 'kept')
+})
+
 /** Stores bytes that were never together in memory. */
 async function sendPattern(server: TestServer, key: string, size: number): Promise<StoredObject> {
   const outgoing = send(`${server.url}${STORAGE}/${key}`, {
