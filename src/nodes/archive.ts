@@ -28,6 +28,7 @@ const ENDINGS: Readonly<Record<string, readonly [string, string]>> = {
   json: ['document', 'application/json'],
   pdf: ['document', 'application/pdf'],
   docx: ['document', 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
+  zip: ['document', 'application/zip'],
   xlsx: ['document', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
 }
 

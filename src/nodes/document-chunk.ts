@@ -2,6 +2,7 @@
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { option, output, required } from './define.ts'
 import { guardGathered, guardList } from './limits.ts'
+import { sectionsOf } from './markdown-sections.ts'
 import { cutOf } from './text-pieces.ts'
 
 interface Chunk {
@@ -9,30 +10,49 @@ interface Chunk {
   /** In characters from the text's start; `end` is behind the last one. */
   start: number
   end: number
+  /** Of Markdown: the headings that it stands below, the highest first. */
+  headings?: string[]
 }
 
 interface ChunkInputs {
   text: string
   size: number
   overlap: number
+  markdown: boolean
 }
 
 /** Pieces of at most `size` characters, without white space at their ends. Each begins within the last `overlap` characters of the one before. */
-function chunksOf({ text, size, overlap }: ChunkInputs): Chunk[] {
+function chunksOf({ text, size, overlap, markdown }: ChunkInputs): Chunk[] {
   const chunks: Chunk[] = []
   let gathered = 0
+  const add = (chunk: Chunk) => {
+    chunks.push(chunk)
+    gathered += chunk.text.length + (chunk.headings?.join('').length ?? 0)
+    guardGathered(gathered)
+    guardList(chunks.length)
+  }
+  if (!markdown) cut(text, { size, overlap }, add)
+  else
+    for (const { start, end, headings } of sectionsOf(text))
+      cut(text.slice(start, end), { size, overlap }, (chunk) =>
+        add({ ...chunk, start: start + chunk.start, end: start + chunk.end, headings }),
+      )
+  return chunks
+}
+
+function cut(
+  text: string,
+  { size, overlap }: Omit<ChunkInputs, 'text' | 'markdown'>,
+  add: (chunk: Chunk) => void,
+): void {
   for (let from = 0; from < text.length; ) {
     const to = text.length - from <= size ? text.length : from + cutOf(text.slice(from, from + size))
     const piece = text.slice(from, to)
     const start = from + piece.length - piece.trimStart().length
     const trimmed = piece.trim()
-    if (trimmed !== '') chunks.push({ text: trimmed, start, end: start + trimmed.length })
-    gathered += trimmed.length
-    guardGathered(gathered)
-    guardList(chunks.length)
+    if (trimmed !== '') add({ text: trimmed, start, end: start + trimmed.length })
     from = to === text.length ? to : backFrom(text, to, overlap)
   }
-  return chunks
 }
 
 /** Where a piece begins that repeats the end of the one before: at a word, or else anywhere. */
@@ -50,7 +70,7 @@ export const documentChunkNodes: NodeType[] = [
     node_type: 'document.Chunk',
     title: 'Chunk text',
     description:
-      'Cuts a long text into overlapping pieces, for a model or an index of vectors: at the ends of paragraphs, lines, sentences or words. Each is {text, start, end}, its place in characters.',
+      'Cuts a long text into overlapping pieces, for a model or an index of vectors: at the ends of paragraphs, lines, sentences or words. Each is {text, start, end}, its place in characters, and of Markdown {headings}.',
     properties: [
       required('text', 'str', 'The text.'),
       option('size', 'int', 'The most characters of a piece.', { default: 1_000, min: 20, max: 100_000 }),
@@ -63,6 +83,12 @@ export const documentChunkNodes: NodeType[] = [
           min: 0,
           max: 50_000,
         },
+      ),
+      option(
+        'markdown',
+        'bool',
+        'Whether the text is Markdown: then no piece goes on behind a heading, and each says as headings which ones it stands below.',
+        { default: false },
       ),
     ],
     outputs: [output('chunks', 'list[dict[str,any]]'), output('texts', 'list[str]')],

@@ -78,7 +78,7 @@ export const documentTableNodes: NodeType[] = [
     node_type: 'document.ReadXlsx',
     title: 'Read Excel',
     description:
-      'Reads a sheet of an Excel workbook (.xlsx) as rows by column. Dates and times are texts such as 2024-02-29, 2024-02-29T12:30:00 or 12:30:00; of formulas the last result counts; errors and empty cells are null, and empty rows are left out. At most 1,000,000 cells.',
+      'Reads a sheet of an Excel workbook (.xlsx) as rows by column. Dates and times are texts such as 2024-02-29, 2024-02-29T12:30:00 or 12:30:00, and elapsed times such as 36:00:00; of formulas the last result counts; errors and empty cells are null, and empty rows are left out. At most 1,000,000 cells.',
     properties: [
       required(
         'document',

@@ -4,6 +4,7 @@ import { oneOf } from '../engine/types.ts'
 import { option, output, required } from './define.ts'
 import { documentText } from './document-charset.ts'
 import { fileNeeds, fileOf, worked } from './files.ts'
+import { markdownOf } from './html-markdown.ts'
 import { readHtml } from './html-read.ts'
 import { imageValue, type MadeImage } from './image.ts'
 import { textWithin } from './limits.ts'
@@ -93,19 +94,24 @@ export const documentNodes: NodeType[] = [
     node_type: 'document.HtmlText',
     title: 'HTML text',
     description:
-      'Reads an HTML file: its title, its text without tags, and its links as {url, text}. The charset is that of its content type, its byte order mark or its own declaration, else UTF-8. At most 1.5 million characters.',
+      'Reads an HTML file: its title, its text without tags, the same as Markdown, and its links as {url, text}. The charset is that of its content type, its byte order mark or its own declaration, else UTF-8. At most 1.5 million characters.',
     properties: [
       document('An HTML file'),
       option('charset', 'str?', 'The charset, such as windows-1252. Null: as the file says.'),
     ],
-    outputs: [output('title', 'str'), output('text', 'str'), output('links', 'list[dict[str,any]]')],
+    outputs: [
+      output('title', 'str'),
+      output('text', 'str'),
+      output('markdown', 'str'),
+      output('links', 'list[dict[str,any]]'),
+    ],
     needs: fileNeeds('document'),
     async run({ document, charset }, context) {
       const file = await fileOf(document, 'The HTML file', context)
       const html = documentText(file, charset as string | null)
       if (html.includes('\0')) throw new NodeError('The file is no HTML: it is no text.', 'unsupported')
       const { title, text, links } = readHtml(html, [])
-      return { title, text, links }
+      return { title, text, markdown: markdownOf(html), links }
     },
   },
 ]

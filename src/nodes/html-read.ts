@@ -19,7 +19,7 @@ export interface Page {
   matches: { tag: string; text: string; attributes: Record<string, string> }[]
 }
 
-const UNREAD = new Set(['script', 'style', 'template', 'noscript', 'title'])
+export const UNREAD = new Set(['script', 'style', 'template', 'noscript', 'title'])
 const CELLS = new Set(['td', 'th'])
 const LINES = new Set(['br', 'li', 'tr', 'dt', 'dd', 'option', 'div', 'section', 'article', 'header', 'footer', 'nav'])
 const PARAGRAPHS = new Set(
@@ -55,9 +55,6 @@ class PageReader {
   }
 
   onopentag(tag: string, attributes: Record<string, string>): void {
-    if (this.#open.length >= DEEPEST) {
-      throw new NodeError(`The elements are nested more than ${DEEPEST} levels deep.`, 'too_deep')
-    }
     this.#part(tag)
     const spans: Span[] = []
     const span = () => {
@@ -120,18 +117,39 @@ class PageReader {
   }
 }
 
+/** Told of a page's elements, in pairs: what is never closed is closed by what it stands in. */
+export interface PageListener {
+  onopentag(tag: string, attributes: Record<string, string>): void
+  onclosetag(tag: string): void
+  ontext(data: string): void
+}
+
 /** Throws NodeError `too_large` or `too_deep`. Documents that are wrong are read as browsers would, more or less. */
-export function readHtml(html: string, selector: Selector): Page {
+export function parsedHtml(html: string, listener: PageListener): void {
   if (html.length > LONGEST_HTML) {
     throw new NodeError('The document has more than 1,500,000 characters. Read it in parts.', 'too_large')
   }
-  const reader = new PageReader(selector)
+  let depth = 0
   const { Parser } = htmlLibrary()
   const parser = new Parser({
-    onopentag: (tag, attributes) => reader.onopentag(tag, attributes),
-    onclosetag: (tag) => reader.onclosetag(tag),
-    ontext: (data) => reader.ontext(data),
+    onopentag(tag, attributes) {
+      if (depth++ >= DEEPEST) {
+        throw new NodeError(`The elements are nested more than ${DEEPEST} levels deep.`, 'too_deep')
+      }
+      listener.onopentag(tag, attributes)
+    },
+    onclosetag(tag) {
+      depth--
+      listener.onclosetag(tag)
+    },
+    ontext: (data) => listener.ontext(data),
   })
   parser.end(html)
+}
+
+/** Throws as `parsedHtml` does. */
+export function readHtml(html: string, selector: Selector): Page {
+  const reader = new PageReader(selector)
+  parsedHtml(html, reader)
   return reader.page()
 }

@@ -1,6 +1,7 @@
-// text.ParseHtml and text.RenderHtml: HTML read and written. How a document is read is in html-read.ts.
+// text.ParseHtml, text.HtmlToMarkdown and text.RenderHtml: HTML read and written. How a document is read is in html-read.ts.
 import type { Inputs, NodeType } from '../engine/node-type.ts'
 import { option, output, required } from './define.ts'
+import { markdownOf } from './html-markdown.ts'
 import { readHtml } from './html-read.ts'
 import { memo } from './memo.ts'
 import { parseSelector } from './selector.ts'
@@ -40,6 +41,15 @@ export const htmlNodes: NodeType[] = [
       output('matches', 'list[dict[str,any]]'),
     ],
     run: ({ html, selector }: { html: string; selector: string }) => ({ ...readHtml(html, selectorOf(selector)) }),
+  },
+  {
+    node_type: 'text.HtmlToMarkdown',
+    title: 'HTML to Markdown',
+    description:
+      'Writes HTML as Markdown, for models and for people: headings, lists, quotes, tables, code, links and pictures stay; scripts, styles, and addresses such as javascript: go. At most 1.5 million characters.',
+    properties: [required('html', 'str', 'The document, or a part of one, such as the HTML of document.DocxText.')],
+    outputs: [output('output', 'str')],
+    run: ({ html }: { html: string }) => ({ output: markdownOf(html) }),
   },
   {
     node_type: 'text.RenderHtml',

@@ -162,6 +162,35 @@ describe('document.ReadXlsx', () => {
     assert.deepEqual(rows, [{ column1: '2021-06-10T23:30:00', column2: '2021-06-10' }])
   })
 
+  test('reads elapsed times as such, beyond a day as well', async () => {
+    const style = { numFmts: '<numFmts><numFmt numFmtId="164" formatCode="[hh]:mm &quot;h&quot;"/></numFmts>' }
+    const cells = ['1.5', '2.000005787', '-0.25', '1e300', '0.5', '1.5']
+    const row = cells.map((value, at) =>
+      number(`${'ABCDEF'[at]}2`, value, at === 0 ? 3 : at === 4 ? 2 : at === 5 ? 0 : 4),
+    )
+    const entries = xlsxEntries({ A: `<row r="2">${row.join('')}</row>` }).map((entry) =>
+      entry.name === 'xl/styles.xml'
+        ? {
+            ...entry,
+            data: (entry.data as string)
+              .replace('<cellXfs>', `${style.numFmts}<cellStyleXfs><xf numFmtId="164"/></cellStyleXfs><cellXfs>`)
+              .replace('</cellXfs>', '<xf numFmtId="46"/><xf numFmtId="164"/></cellXfs>'),
+          }
+        : entry,
+    )
+    const plain = entries.map((entry) => ({ ...entry, data: String(entry.data).replace(/<c r="D2".*?<\/c>/, '') }))
+    const { rows } = await readXlsx(zipOf(plain), { header_row: null })
+    assert.deepEqual(Object.values((rows as object[])[0]!), [
+      '36:00:00',
+      '48:00:00.500',
+      '-06:00:00',
+      null,
+      '12:00:00',
+      1.5,
+    ])
+    await assert.rejects(readXlsx(zipOf(entries)), failsAs('bad_file', /damaged/))
+  })
+
   test('reads texts that comments and CDATA part', async () => {
     const book = zipOf(xlsxEntries({ A: `<row r="1">${text('A1', 'a<!-- x -->b<![CDATA[<&]]>')}</row>` }))
     assert.deepEqual((await readXlsx(book)).columns, ['ab<&'])
@@ -200,6 +229,14 @@ describe('document.ReadXlsx', () => {
       zipOf(entries.filter(({ name }) => !name.includes('sheet1'))),
       'unsupported',
       /no cells/,
+    ],
+    [
+      'a sheet that is a chart',
+      changed(entries, 'xl/worksheets/sheet1.xml', {
+        data: '<?xml version="1.0"?><chartsheet><sheetViews/></chartsheet>',
+      }),
+      'unsupported',
+      /"A" has no cells/,
     ],
     ['a wrong checksum', changed(entries, 'xl/workbook.xml', { crc: 7 }), 'bad_file', /damaged/],
     ['what is cut off', BOOK.subarray(0, BOOK.length - 30), 'bad_file', /damaged/],

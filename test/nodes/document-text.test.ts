@@ -55,6 +55,34 @@ describe('document.Chunk', () => {
     await assert.rejects(fire('document.Chunk', { text: 'a', size: 100, overlap: 50 }), /bad_input: .*half of the size/)
   })
 
+  test('of Markdown ends pieces at headings, and says below which ones they stand', async () => {
+    const text = [
+      'Before all.\n',
+      '# Guide #\nHello there.\n',
+      '## Start\n```\n# no heading\n```\nRun it.\n',
+      '### Linux\nType `make`, and wait until it is done.\n',
+      '## End\n',
+      '#no heading either',
+    ].join('\n')
+    const { chunks: found } = await fire('document.Chunk', { text, size: 40, overlap: 0, markdown: true })
+    assert.deepEqual(
+      (found as (Chunk & { headings: string[] })[]).map((chunk) => {
+        assert.equal(text.slice(chunk.start, chunk.end), chunk.text)
+        return [chunk.headings, chunk.text]
+      }),
+      [
+        [[], 'Before all.'],
+        [['Guide'], '# Guide #\nHello there.'],
+        [['Guide', 'Start'], '## Start\n```\n# no heading\n```\nRun it.'],
+        [['Guide', 'Start', 'Linux'], '### Linux\nType `make`, and wait until'],
+        [['Guide', 'Start', 'Linux'], 'it is done.'],
+        [['Guide', 'End'], '## End\n\n#no heading either'],
+      ],
+    )
+    const many = '# a\n'.repeat(100_000)
+    assert.equal(((await fire('document.Chunk', { text: many, markdown: true })).texts as unknown[]).length, 100_000)
+  })
+
   test('is quick with long texts', async () => {
     const long = 'word and '.repeat(100_000)
     const found = await chunks(long, 1_000, 100)
@@ -68,7 +96,12 @@ async function htmlText(document: unknown, charset: string | null = null) {
 
 describe('document.HtmlText', () => {
   const page = '<title>Caf\u00e9</title><script>x</script><p>Tee &amp; <a href="/k">Kuchen</a></p><p>f\u00fcr 3</p>'
-  const read = { title: 'Café', text: 'Tee & Kuchen\n\nfür 3', links: [{ url: '/k', text: 'Kuchen' }] }
+  const read = {
+    title: 'Café',
+    text: 'Tee & Kuchen\n\nfür 3',
+    markdown: 'Tee & [Kuchen](/k)\n\nfür 3',
+    links: [{ url: '/k', text: 'Kuchen' }],
+  }
 
   test('reads the text of a file, in the charset that it says', async () => {
     const latin = (head = '') => Buffer.from(`${head}${page}`, 'latin1')

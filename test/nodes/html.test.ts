@@ -1,8 +1,11 @@
 // text.ParseHtml and text.RenderHtml
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import fc from 'fast-check'
 import { takesLess } from '../helpers/patience.ts'
+import { scaled } from '../helpers/scale.ts'
 import { fire, outputOf } from './fire.ts'
+import { soon } from './soon.ts'
 
 const PAGE = `<!doctype html><html><head><title> A &amp;
   B </title><style>p { }</style></head><body class="x">
@@ -87,6 +90,73 @@ describe('text.ParseHtml', () => {
     await assert.rejects(parse('x'.repeat(1_500_001)), /too_large: The document has more than 1,500,000 characters/)
     const nested = '<i>'.repeat(200) + 'x'.repeat(1_000_000)
     await assert.rejects(parse(nested, 'i'), /too_large: The items of the list would have more than 100,000,000/)
+  })
+})
+
+describe('text.HtmlToMarkdown', () => {
+  const markdown = async (html: string) => (await outputOf('text.HtmlToMarkdown', { html })) as string
+
+  test('writes what a page says, and how', async () => {
+    const page = `<!doctype html><title>T</title><style>p {}</style><h1>Hi <b>you</b> &amp; *me*</h1>
+      <p>One<br>two   three <a href="/x y(1)">X <i>it</i></a>, <a href="java\nscript:alert(1)">bad</a> <img src="a.png" alt="A [cat]">
+      <p># no heading<p>1. no list<div>a_b \`c\` &lt;b&gt; x &amp;amp; y</div><b><p>bold</p></b>
+      <ul><li>Eins<ul><li>A</li><li><p>B</p><p>B2</p></li></ul><li>Zwei <code>a\`b</code></ul>
+      <ol start=3><li>three<li>four<pre><code class="language-js">let a = 1\n  b</code></pre></ol>
+      <blockquote><p>Quote</p><blockquote>deep</blockquote></blockquote><hr>un<b>believ</b>able<b> sp </b><s>gone</s>
+      <table><tr><th>A<th>B|C<tr><td colspan=2>1<td>2<p>x</p><tr><td><table><tr><td>in<td>ner</table></table><script>evil()</script>`
+    const expected = [
+      '# Hi **you** & \\*me\\*',
+      'One\\\ntwo three [X *it*](/x%20y%281%29), bad ![A \\[cat\\]](a.png)',
+      '\\# no heading',
+      '1\\. no list',
+      'a\\_b \\`c\\` \\<b> x \\&amp; y',
+      '**bold**',
+      '- Eins\n  - A\n  - B\n\n    B2\n- Zwei ``a`b``',
+      '3. three\n4. four\n\n   ```js\n   let a = 1\n     b\n   ```',
+      '> Quote\n>\n> > deep',
+      '---',
+      'un**believ**able **sp** ~~gone~~',
+      '| A | B\\|C |  |\n| --- | --- | --- |\n| 1 |  | 2 x |\n| in ner |  |  |',
+    ]
+    assert.deepEqual((await markdown(page)).split(/\n\n(?! )/), expected)
+    assert.equal(await markdown(''), '')
+    assert.equal(await markdown('x</b></p>y <'), 'x\n\ny <')
+  })
+
+  test('is read again as the same text, whatever that is', async () => {
+    const text = fc.string({ unit: fc.constantFrom(...'#>-+*_`[]()!<&;:1. \\|~="ax'), maxLength: 24 })
+    const tags = fc.constantFrom('p', 'h2', 'li', 'b', 'i', 'blockquote', 'td', 'a href="/x"')
+    await fc.assert(
+      fc.asyncProperty(text, tags, async (one, tag) => {
+        const template = `<${tag}>{{a}}</${tag.split(' ')[0]}>`
+        const html = (await outputOf('text.RenderHtml', { template }, { a: one })) as string
+        const again = (await outputOf('text.RenderMarkdown', { text: await markdown(html) })) as string
+        assert.equal((await parse(again)).text, (await parse(html)).text, await markdown(html))
+      }),
+      { numRuns: scaled(150) },
+    )
+  })
+
+  test('takes no longer for pages that were made to be slow, and refuses those that would grow', async () => {
+    for (const html of [
+      '<i></i> '.repeat(100_000),
+      `${'<blockquote>'.repeat(500)}${'x<br>'.repeat(100_000)}`,
+      `<pre>${'\n'.repeat(1_000_000)}x</pre>`,
+      `<code>${'`'.repeat(1_000_000)}</code>`,
+      `${'<b><i>'.repeat(250)}${'<p>x'.repeat(100_000)}`,
+      '<b>.</b>x'.repeat(100_000),
+    ])
+      await soon(() => markdown(html))
+    for (const html of [
+      `<table><tr>${'<td colspan=50>'.repeat(200)}${'<tr><td>'.repeat(100_000)}`,
+      `${'<ol start=999999><li>'.repeat(20)}${'x<br>'.repeat(200_000)}`,
+    ])
+      await assert.rejects(
+        soon(() => markdown(html)),
+        /too_large/,
+      )
+    await assert.rejects(markdown('<div>'.repeat(513)), /too_deep/)
+    await assert.rejects(markdown('a'.repeat(1_500_001)), /too_large/)
   })
 })
 

@@ -45,6 +45,9 @@ async function unzipped(bytes: Uint8Array, only: readonly string[] | null): Prom
   return { files, value: chosen.map(({ name }) => name) }
 }
 
+/** Files that are not taken are in nobody's way. */
+const CURE = 'Name the others, to take them alone.'
+
 function guardChosen(entries: readonly Entry[]): void {
   if (entries.length > MOST_FILES)
     throw new MediaFault(
@@ -54,10 +57,10 @@ function guardChosen(entries: readonly Entry[]): void {
   let bytes = 0
   for (const { name, kind, encrypted, method, size, compressed_size } of entries) {
     if (kind === 'other')
-      throw new MediaFault('unsupported', `"${name}" in the archive is a link or the like, and no file.`)
-    if (encrypted) throw new MediaFault('unsupported', `"${name}" in the archive is encrypted.`)
+      throw new MediaFault('unsupported', `"${name}" in the archive is a link or the like, and no file. ${CURE}`)
+    if (encrypted) throw new MediaFault('unsupported', `"${name}" in the archive is encrypted. ${CURE}`)
     if (method !== 0 && method !== 8)
-      throw new MediaFault('unsupported', `"${name}" in the archive is packed in a way that is not read.`)
+      throw new MediaFault('unsupported', `"${name}" in the archive is packed in a way that is not read. ${CURE}`)
     bytes += size
     if (bytes > MOST_BYTES)
       throw new MediaFault(

@@ -5,6 +5,7 @@ import { MediaFault } from '../fault.ts'
 import type { Task } from '../serving.ts'
 import { damaged, guardText } from './document-limits.ts'
 import { type OfficePackage, openedPackage, packed } from './document-package.ts'
+import { elapsedCells } from './document-xlsx-elapsed.ts'
 
 const WHAT = 'The workbook'
 
@@ -25,11 +26,16 @@ export const readXlsx: Task = async ([bytes], { sheet }) => {
   for (const name of given.names)
     if (/^xl\/(?:sharedStrings|styles)\.xml$/i.test(name)) parts.set(name, await given.xml(name))
   const content = await given.xml(path)
+  // A chart has a sheet of its own.
+  if (!/<(?:\w+:)?worksheet[\s>]/.test(content.slice(0, 10_000)))
+    throw new MediaFault('unsupported', `The sheet "${sheets[number - 1]}" has no cells.`)
   guardExtent(content)
+  const styles = [...parts.keys()].find((name) => /styles\.xml$/i.test(name))
+  const elapsed = elapsedCells(parts.get(styles ?? ''), content)
   parts.set(path, content)
   const file = await packed(parts)
   const rows = await damaged(WHAT, () => readSheet(new Uint8Array(file).buffer, number, { trim: false }))
-  return { value: { sheets, sheet: sheets[number - 1], cells: plainRows(rows) } }
+  return { value: { sheets, sheet: sheets[number - 1], cells: plainRows(rows, elapsed) } }
 }
 
 interface Chosen {
@@ -100,12 +106,19 @@ function columnOf(letters: string): number {
   return column
 }
 
-function plainRows(rows: readonly (readonly unknown[])[]): Cell[][] {
+/** The letters of a column, counted from 0. */
+function lettersOf(column: number): string {
+  const rest = Math.floor(column / 26)
+  return (rest > 0 ? lettersOf(rest - 1) : '') + String.fromCharCode(65 + (column % 26))
+}
+
+function plainRows(rows: readonly (readonly unknown[])[], elapsed: ReadonlyMap<string, string>): Cell[][] {
   guardCells(rows.length * (rows[0]?.length ?? 0))
   let length = 0
-  return rows.map((row) =>
-    row.map((cell) => {
-      const value = cell instanceof Date ? dateText(cell) : (cell as Cell)
+  return rows.map((row, at) =>
+    row.map((cell, column) => {
+      const shown = elapsed.size > 0 && cell !== null ? elapsed.get(`${lettersOf(column)}${at + 1}`) : undefined
+      const value = shown ?? (cell instanceof Date ? dateText(cell) : (cell as Cell))
       // A text that is in many cells is kept once here, and many times on its way to the server.
       if (typeof value === 'string') length += value.length
       guardText(length)
