@@ -2,6 +2,7 @@
 
 const UNKNOWN = 'application/octet-stream'
 const PLAIN = 'text/plain; charset=utf-8'
+const ZIP = 'application/zip'
 
 /** Bytes that tell a type: characters of Latin-1, `?` for any. Where the claim fits `or`, the bytes are a container for it. */
 interface Signature {
@@ -38,7 +39,7 @@ const SIGNATURES: readonly Signature[] = [
   { at: 0, bytes: 'fLaC', type: 'audio/flac' },
   { at: 0, bytes: 'ID3', type: 'audio/mpeg' },
   { at: 0, bytes: '\xff\xfb', type: 'audio/mpeg' },
-  { at: 0, bytes: 'PK\x03\x04', type: 'application/zip', or: OF_ZIP },
+  { at: 0, bytes: 'PK\x03\x04', type: ZIP, or: OF_ZIP },
   { at: 0, bytes: '\x1f\x8b\x08', type: 'application/gzip' },
   { at: 0, bytes: 'PAR1', type: 'application/vnd.apache.parquet' },
   { at: 0, bytes: 'SQLite format 3\0', type: 'application/vnd.sqlite3' },
@@ -78,6 +79,28 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   'text/markdown': 'md',
 }
 
+/** What texts are by the ends of their names, where nobody claims anything: their bytes do not tell. */
+const TEXTS: Readonly<Record<string, string>> = {
+  csv: 'text/csv; charset=utf-8',
+  tsv: 'text/tab-separated-values; charset=utf-8',
+  md: 'text/markdown; charset=utf-8',
+  html: 'text/html; charset=utf-8',
+  htm: 'text/html; charset=utf-8',
+  json: 'application/json',
+  svg: 'image/svg+xml',
+  xml: 'application/xml',
+}
+
+const OFFICE = 'application/vnd.openxmlformats-officedocument'
+
+/** The same of archives. */
+const ARCHIVES: Readonly<Record<string, string>> = {
+  docx: `${OFFICE}.wordprocessingml.document`,
+  xlsx: `${OFFICE}.spreadsheetml.sheet`,
+  pptx: `${OFFICE}.presentationml.presentation`,
+  epub: 'application/epub+zip',
+}
+
 /** `image` … of a content type; `file` where it is none of them. */
 export type Kind = 'image' | 'audio' | 'video' | 'document' | 'dataframe' | 'model' | 'file'
 
@@ -97,15 +120,23 @@ const TYPE = /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}(?: *; *[\w!#$&^.+-]+=(?:
 
 /**
  * The content type of bytes, of which there are all, or more than `LOOKED_AT`. What they are has the last word; `claimed` is believed where
- * they do not tell.
+ * they do not tell, and where nothing is claimed the end of the file's name, of texts and archives.
  */
-export function contentTypeOf(bytes: Uint8Array, claimed: string | null): string {
+export function contentTypeOf(bytes: Uint8Array, claimed: string | null, name: string | null = null): string {
   const claim = claimed !== null && claimed.length <= 255 && TYPE.test(claimed) ? claimed : null
+  const none = claim === null || essenceOf(claim) === UNKNOWN
   const found = SIGNATURES.find((signature) => bears(bytes, signature))
+  if (found?.type === ZIP && none) return byName(ARCHIVES, name) ?? ZIP
   if (found) return claim !== null && found.or?.test(essenceOf(claim)) ? claim : found.type
-  const wrong = claim !== null && SIGNATURES.some(({ type, always }) => always && type === essenceOf(claim))
-  if (claim !== null && !wrong && essenceOf(claim) !== UNKNOWN) return claim
-  return isText(bytes) ? PLAIN : UNKNOWN
+  const wrong = !none && SIGNATURES.some(({ type, always }) => always && type === essenceOf(claim))
+  if (!none && !wrong) return claim
+  if (!isText(bytes)) return UNKNOWN
+  return (wrong ? null : byName(TEXTS, name)) ?? PLAIN
+}
+
+function byName(types: Readonly<Record<string, string>>, name: string | null): string | null {
+  const end = name === null ? '' : name.slice(name.lastIndexOf('.') + 1).toLowerCase()
+  return Object.hasOwn(types, end) ? types[end]! : null
 }
 
 /** A content type without parameters, in lower case. */

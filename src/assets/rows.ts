@@ -35,8 +35,8 @@ export interface RowAbout {
 export function storedRow({ user_id, workspace_id }: Scope, kept: KeptBytes, about: RowAbout): StoredAsset {
   const { id, now } = about
   const { size, sha256 } = kept
-  const content_type = contentTypeOf(kept.head, about.content_type)
   const given = cleanName(about.name ?? '')
+  const content_type = contentTypeOf(kept.head, about.content_type, given)
   const extension = extensionOf(content_type, given)
   return {
     id,

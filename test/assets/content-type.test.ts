@@ -70,6 +70,22 @@ describe('the content type of bytes', () => {
     }
   })
 
+  test('is told by the end of a name where they fit it and nothing is claimed', () => {
+    const table = Buffer.from('a,b\n1,2\n')
+    for (const claim of [null, 'application/octet-stream', 'no type'])
+      assert.equal(contentTypeOf(table, claim, 'x.CSV'), 'text/csv; charset=utf-8')
+    assert.equal(contentTypeOf(table, 'text/plain', 'x.csv'), 'text/plain')
+    for (const name of [null, '', 'csv.txt', 'x.', 'x.constructor', '__proto__', 'x.png'])
+      assert.equal(contentTypeOf(table, null, name), 'text/plain; charset=utf-8', String(name))
+    assert.equal(contentTypeOf(table, 'image/png', 'x.html'), 'text/plain; charset=utf-8')
+    assert.equal(contentTypeOf(latin1('\x01\x02'), null, 'x.csv'), 'application/octet-stream')
+    assert.equal(contentTypeOf(Buffer.from(''), null, 'x.csv'), 'application/octet-stream')
+    assert.equal(contentTypeOf(latin1('GIF89a'), null, 'x.html'), 'image/gif')
+    assert.equal(kindOf(contentTypeOf(latin1('PK\x03\x04'), null, 'x.docx')), 'document')
+    assert.equal(contentTypeOf(latin1('PK\x03\x04'), 'text/html', 'x.docx'), 'application/zip')
+    assert.equal(contentTypeOf(latin1('PK\x03\x04'), null, 'x.csv'), 'application/zip')
+  })
+
   test('is text where they are UTF-8, cut off or not', () => {
     for (const text of ['Hello', 'ä€😀\n\t', `${'x'.repeat(4_095)}ä`])
       assert.equal(contentTypeOf(Buffer.from(text), null), 'text/plain; charset=utf-8')
