@@ -1,7 +1,7 @@
 // The moment between the request for a cancellation and its end is too short to be met by chance: it is made longer, from outside of the
 // server, by a trigger that makes the commit of that end slow. Most jobs have no such moment, as both happen in one commit; one that is
 // about to begin calls that must not run twice has.
-import { setImmediate as turn } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { cancel } from './attend.ts'
 import { databaseOf } from './census.ts'
@@ -13,6 +13,8 @@ const UNDER_WAY = 20
 /** How long the burst, and then the request, is waited for, in milliseconds. */
 const PATIENCE_MS = 2_500
 const MOMENT_MS = 1_500
+/** Often beside the second that the moment is made to last, and not so often that the server lacks the processor. */
+const LOOK_EVERY_MS = 3
 
 const TRIGGER = 'crash_slow_end'
 
@@ -43,7 +45,7 @@ export async function strike(life: Life, job: TrackedJob, data_dir: string): Pro
     const deadline = performance.now() + MOMENT_MS
     while (performance.now() < deadline && !job.cancelled) {
       if (requested.get() !== 0) return true
-      await turn()
+      await sleep(LOOK_EVERY_MS)
     }
     return requested.get() !== 0
   } finally {
