@@ -1,6 +1,7 @@
 // What happens to files in one life of the server: some are stored, replaced and removed, others are read meanwhile, until the kill.
 import { createHash } from 'node:crypto'
 import type { StoredObject, TemporaryAssetUpload } from '../../../generated/types.ts'
+import { PATIENCE_MS } from '../../helpers/patience.ts'
 import { END, FORM_TYPE, partHead, UPLOADS } from '../../http/uploads-kit.ts'
 import type { Life } from '../life.ts'
 import type { Random } from '../random.ts'
@@ -19,9 +20,6 @@ const WRITERS = 3
 const PAUSE_MS = [20, 80] as const
 /** Temporary uploads stay for a day, so that they become many. */
 const UPLOAD_PAUSE_MS = 100
-
-/** How long something is waited for that is stored, in milliseconds. */
-const PATIENCE_MS = 20_000
 
 /**
  * Looks at what the last life has left, and plays with it from then on, beside whatever jobs do. What it gives waits until something was stored and
