@@ -129,7 +129,9 @@ export class Assets {
   async read(asset: StoredAsset, range: ByteRange): Promise<Readable | null> {
     const stream = await this.#contents.get(asset.content_key, range)
     if (stream || this.findSigned(asset.storage_key) === null) return stream
-    throw new Error(`the bytes of asset ${asset.id} are missing from the store (${asset.content_key}): is SVC_STORAGE_URL as it was?`)
+    throw new Error(
+      `the bytes of asset ${asset.id} are missing from the store (${asset.content_key}): is SVC_STORAGE_URL as it was?`,
+    )
   }
 
   /** Removes an asset, and its bytes and its small picture's where nothing else needs them; false where there is none of this scope. */

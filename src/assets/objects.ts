@@ -52,7 +52,9 @@ export class StoredObjects {
   async read(object: ObjectTable, range: ByteRange): Promise<Readable | null> {
     const stream = await this.#contents.get(object.content_key, range)
     if (stream || this.find(object, object.storage_key)?.content_key !== object.content_key) return stream
-    throw new Error(`the bytes of object ${object.storage_key} are missing from the store (${object.content_key}): is SVC_STORAGE_URL as it was?`)
+    throw new Error(
+      `the bytes of object ${object.storage_key} are missing from the store (${object.content_key}): is SVC_STORAGE_URL as it was?`,
+    )
   }
 
   /**
