@@ -47,13 +47,7 @@ const picture = (side: number) =>
   sharp({ create: { width: side, height: side, channels: 3, background: '#000' } }).png()
 
 const FILES: [what: string, make: () => Buffer | Promise<Buffer>, type: string, property: string, error: RegExp][] = [
-  [
-    'a picture of huge dimensions',
-    () => picture(9_000).toBuffer(),
-    'image.Resize',
-    'image',
-    /^too_large .*64 million/,
-  ],
+  ['a picture of huge dimensions', () => picture(9_000).toBuffer(), 'image.Resize', 'image', /^too_large .*64 million/],
   [
     'a ZIP bomb',
     () => zipOf([{ name: 'z', data: Buffer.alloc(200_000_000) }]),
