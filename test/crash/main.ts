@@ -8,8 +8,9 @@ const SHOWN = 50
 
 const seed = process.env.SVC_TEST_SEED ?? randomBytes(4).toString('hex')
 console.log(`seed ${seed}`)
-const { wrong, summary } = await crash({ kills: scaled(10), seed, say: console.log })
+const { wrong, missed, summary } = await crash({ kills: scaled(10), seed, say: console.log })
 console.log(`\n${summary}`)
 for (const line of wrong.slice(0, SHOWN)) console.log(`WRONG ${line}`)
 if (wrong.length > SHOWN) console.log(`and ${wrong.length - SHOWN} more`)
-process.exitCode = wrong.length === 0 ? 0 : 1
+for (const way of missed) console.log(`WRONG never taken: ${way}`)
+process.exitCode = wrong.length + missed.length === 0 ? 0 : 1

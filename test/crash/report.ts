@@ -34,6 +34,8 @@ export interface Findings {
 export interface Report {
   /** Why the run failed, a line each; empty where it has not. */
   readonly wrong: readonly string[]
+  /** Ways that the run never took. Of few kills chance may miss some: what was not tried is not proven. */
+  readonly missed: readonly string[]
   readonly faults: readonly Fault[]
   readonly evidence: readonly Evidence[]
   readonly ways: Readonly<Record<WayName | keyof FileWays, number>>
@@ -53,9 +55,9 @@ export function report(findings: Findings): Report {
     ...faults.map(({ kind, job_id, what }) => `${kind}: ${job_id === null ? '' : `${job_id} `}${what}`),
     ...(hits < kills * LEAST_HITS ? [`only ${hits} of ${kills} kills met a running job`] : []),
     ...rashness(evidence),
-    ...Object.entries(ways).flatMap(([way, count]) => (count === 0 ? [`never taken: ${way}`] : [])),
   ]
-  return { wrong, faults, evidence, ways, summary: summary(findings, faults, ways) }
+  const missed = Object.entries(ways).flatMap(([way, count]) => (count === 0 ? [way] : []))
+  return { wrong, missed, faults, evidence, ways, summary: summary(findings, faults, ways) }
 }
 
 /** A node may be given up whose call had begun by the database, and had not been made: the kill came in between. That is rare. */
