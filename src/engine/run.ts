@@ -355,7 +355,10 @@ export class Run implements Stage, ContextHost, Halting, Parker {
       log: (severity, content) => {
         if (!this.settled) this.observer.log(node.observed, severity, content)
       },
-      rest: (ms) => rest(ms, this.clock, this.#options.budget, this.#calls),
+      rest: async (ms) => {
+        if (this.stopped) throw new NodeError('The run has stopped.', 'cancelled')
+        await rest(ms, this.clock, this.#options.budget, this.#calls)
+      },
     }
   }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Graph } from '../../src/engine/graph.ts'
 import { NodeError, type NodeType } from '../../src/engine/node-type.ts'
-import { Gate, graph, HandClock, node, output, sink, source, testType, until, value } from './kit.ts'
+import { edge, Gate, graph, HandClock, mapType, node, output, sink, source, testType, until, value } from './kit.ts'
 import { MemoryJournal } from './memory-journal.ts'
 import { answer, called, remembered, waits } from './waiting.ts'
 
@@ -141,6 +141,23 @@ describe('attempts that failed', () => {
     const lost = await remembered(tried(), begun, [type], { clock }).execution.done
     assert.ok(lost.status === 'failed' && lost.error.type === 'node_interrupted', JSON.stringify(lost))
     assert.equal(seen.begun, 2)
+  })
+
+  test('let a run that fails meanwhile end at once, without what is left of their pause', async () => {
+    const clock = new HandClock()
+    const { seen, type } = shaky(1)
+    const journal = await leftInPause(type, clock)
+    const fails = mapType('test.Fails', () => {
+      throw new NodeError('broken', 'broken')
+    })
+    const { nodes, edges } = tried()
+    const of = { nodes: [...nodes, node('fails', 'test.Fails')], edges: [...edges, edge('in.output->fails.value')] }
+    const { execution } = remembered(of, journal, [type, fails], { clock })
+    await until(() => execution.outcome !== null || clock.sleepers.size > 0)
+    assert.equal(clock.sleepers.size, 0)
+    const outcome = await execution.done
+    assert.ok(outcome.status === 'failed' && outcome.error.type === 'broken', JSON.stringify(outcome))
+    assert.equal(seen.begun, 1)
   })
 
   test('roll dice of their own, interrupted or not', async () => {
