@@ -1,5 +1,4 @@
 // Pages of assets: what a caller filters by, and the cursors between pages.
-
 import type { AssetFilter } from '../db/asset-lists.ts'
 import { folded } from '../db/folding.ts'
 import type { Scope } from '../db/scope.ts'

@@ -1,5 +1,4 @@
 // Opens the service's database: its pragmas, a first look at what is in the file, and the present schema.
-
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { StartError } from '../start-error.ts'

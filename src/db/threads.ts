@@ -1,5 +1,4 @@
 // Rows of threads, and of the turns that are under way in them. One statement per function; messages have a file of their own.
-
 import { sql } from 'kysely'
 import { folded } from './folding.ts'
 import type { DraftTable, ThreadTable, TurnTable } from './schema.ts'

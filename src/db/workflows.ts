@@ -1,5 +1,4 @@
 // Rows of workflows, their versions and share links. One statement per function.
-
 import { sql } from 'kysely'
 import { folded } from './folding.ts'
 import type { WorkflowShareTable, WorkflowTable, WorkflowVersionTable } from './schema.ts'

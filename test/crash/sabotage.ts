@@ -1,6 +1,5 @@
 // Ways to break what the crash run is about, from outside of the server: by SQL on the stopped database, or between it and its followers.
 // Each stands for a part of the server that is switched off.
-
 import { rmSync, statSync, truncateSync } from 'node:fs'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'

@@ -1,5 +1,4 @@
 // Ways to spoil sound evidence, each with what the judges must find in it.
-
 import { answerTo } from './counter.ts'
 import type { Evidence, FaultKind } from './evidence.ts'
 import { digestOf, largeOf } from './large.ts'

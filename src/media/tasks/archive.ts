@@ -1,5 +1,4 @@
 // Tasks on archives: ZIP, read by yauzl and written by yazl.
-
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { crc32, inflateRawSync } from 'node:zlib'
