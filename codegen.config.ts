@@ -52,7 +52,7 @@ export const config = {
   markers: {
     operation: {
       'x-svc-implementation': ['implemented', 'planned'],
-      'x-svc-access': ['public', 'principal', 'administrator'],
+      'x-svc-access': ['public', 'principal', 'operator', 'administrator'],
       'x-svc-validation': ['precompiled'],
       'x-svc-trailing-slash': [],
       'x-svc-wildcard': null,

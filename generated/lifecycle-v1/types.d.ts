@@ -1,4 +1,4 @@
-// The lifecycle profile, version 1: types of its schemas. The contract is version 0.3.0.
+// The lifecycle profile, version 1: types of its schemas. The contract is version 0.4.0.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
@@ -10,8 +10,10 @@ export interface components {
             type: string;
             /** @description The HTTP status. */
             code: number;
-            /** @description Every problem found, for 400 and 422. Optional. */
+            /** @description Every problem found, up to a hundred, for 400 and 422. Optional. */
             problems?: components["schemas"]["Problem"][];
+            /** @description True where more is wrong than the hundred problems that are listed. Optional. */
+            more_problems?: boolean;
         };
         /**
          * @description What becomes of generated files: `auto` stores them as assets, `temporary` keeps them until the temporary store lets them go.
@@ -295,7 +297,7 @@ export interface components {
         /** @description Why a job failed, in words that are safe to show. */
         JobError: {
             message: string;
-            /** @description A stable snake_case word: `node_error` for a node that failed, `timed_out`, `node_interrupted` for a node that was cut off and must not run twice, or a word that a node type gives. */
+            /** @description A stable snake_case word: `node_error` for a node that failed, `timed_out`, `node_interrupted` for a node that was cut off and must not run twice, `unavailable` for what the server lacked at that time, such as room on its disk, or a word that a node type gives. */
             type: string;
             /** @description The node at fault, or null. */
             node_id: string | null;
@@ -881,8 +883,12 @@ export interface components {
             retryable: boolean;
             /** @description `SERVICE_UNAVAILABLE` where a retry may help, else equal to `code`. */
             apiCode: string;
-            /** @description Every problem found. Optional. */
+            /** @description Every problem found, up to a hundred. Optional. */
             problems?: components["schemas"]["Problem"][];
+            /** @description True where more is wrong than the hundred problems that are listed. Optional. */
+            more_problems?: boolean;
+            /** @description The job that may have been stored, for a submission whose outcome is not known. Without it nothing was stored. Optional. */
+            job_id?: string | null;
         };
         /** @description Submit a job, at most once under its idempotency key. */
         SubmitJobCommand: {

@@ -33,7 +33,8 @@ export interface OperationInfo {
   readonly path: string
   readonly tag: string
   readonly implementation: 'implemented' | 'planned'
-  readonly access: 'public' | 'principal' | 'administrator'
+  /** \`operator\`: as \`principal\` in Local mode, as \`administrator\` in identity-provider mode. */
+  readonly access: 'public' | 'principal' | 'operator' | 'administrator'
   /** Who validates its requests: the generated validators, or the middleware that reads the document. */
   readonly validation: 'precompiled' | 'openapi'
   /** The last path parameter, where it takes any number of segments. */

@@ -1,5 +1,5 @@
-// `validators.js`: what the running service validates, requests of its hot operations and commands of its sockets, and bodies before a validator
-// sees them that knows no end.
+// `validators.js`: what the running service validates, requests of its hot operations and commands of its sockets, and large bodies of all
+// operations.
 import { type Channel, channelsOf } from './channels.ts'
 import { compileValidators, type ValidatorModule } from './compile-validators.ts'
 import type { Contract } from './contract.ts'
@@ -12,7 +12,7 @@ const PARTS = { path: 'path', query: 'query', header: 'headers' } as const
 interface Validated {
   /** Operations whose whole requests are validated. */
   readonly hot: readonly Operation[]
-  /** Those of which only the body is. */
+  /** The others that take a body in JSON. */
   readonly others: readonly Operation[]
   /** Those whose body is a form. */
   readonly forms: readonly Operation[]
@@ -28,7 +28,10 @@ export async function emitValidators({ openapi, asyncapi, schemas }: Contract): 
   const js = await compileValidators(
     entry({ hot, others, forms, channels }),
     {
-      parameters: moduleOf(hot, (operation) => parametersSchema(operation, schemas), { coerce: true, defaults: true }),
+      parameters: moduleOf([...hot, ...others], (operation) => parametersSchema(operation, schemas), {
+        coerce: true,
+        defaults: true,
+      }),
       bodies: moduleOf(hot.filter(hasBody), bodySchema, { coerce: false, defaults: true }),
       // Neither is changed, so that both share what they refer to.
       commands: {
@@ -106,10 +109,12 @@ function bodySchema({ request }: Operation): JsonMap {
 }
 
 function entry({ hot, others, forms, channels }: Validated): string {
-  const requests = hot.map((operation) => {
-    const parts = [`parameters.${operation.operationId}`]
-    if (hasBody(operation)) parts.push(`bodies.${operation.operationId}`)
-    return `  ${operation.operationId}: all(${parts.join(', ')}),\n`
+  const requests = [
+    ...hot.map((operation) => [operation, hasBody(operation) ? `bodies.${operation.operationId}` : null] as const),
+    ...others.map((operation) => [operation, `commands.${bodyName(operation)}`] as const),
+  ].map(([{ operationId }, body]) => {
+    const parts = [`parameters.${operationId}`, ...(body === null ? [] : [body])]
+    return `  ${operationId}: all(${parts.join(', ')}),\n`
   })
   const commands = channels.map(({ name, commands }) => {
     const entries = commands.map(({ key }) => `    ${property(key)}: commands.${name}_${key},\n`)
@@ -133,8 +138,13 @@ function all(...parts) {
 
 export const requestValidators = {
 ${requests.join('')}}
+export const parameterValidators = {
+${[...hot.filter(hasBody), ...others].map(({ operationId }) => `  ${operationId}: parameters.${operationId},\n`).join('')}}
 export const bodyValidators = {
-${bodies(others)}}
+${hot
+  .filter(hasBody)
+  .map(({ operationId }) => `  ${operationId}: bodies.${operationId},\n`)
+  .join('')}${bodies(others)}}
 export const formValidators = {
 ${bodies(forms)}}
 export const commandValidators = {
@@ -166,15 +176,20 @@ function declarations({ hot, others, forms, channels }: Validated): string {
   const declared = ({ operationId }: Operation) => `  readonly ${property(operationId)}: Validate\n`
   return `${VALIDATE_TYPES}
 /**
- * Whole requests \`{ path, query, headers, body }\` of operations marked ${quoted('precompiled')}. Header names are in lower case.
+ * Whole requests \`{ path, query, headers, body }\` of operations marked ${quoted('precompiled')}, and of the others that take a body in JSON.
+ * Header names are in lower case.
  * Parameters are texts and are changed in place into what their schemas ask for; defaults are filled in.
  */
 export const requestValidators: {
-${hot.map(declared).join('')}}
+${[...hot, ...others].map(declared).join('')}}
 
-/** The bodies \`{ body }\` of the other operations that take one. They are not changed. */
+/** The parameters \`{ path, query, headers }\` of all operations that take a body in JSON. They are changed as in whole requests. */
+export const parameterValidators: {
+${[...hot.filter(hasBody), ...others].map(declared).join('')}}
+
+/** The bodies \`{ body }\` of the same operations. No default is filled in. */
 export const bodyValidators: {
-${others.map(declared).join('')}}
+${[...hot.filter(hasBody), ...others].map(declared).join('')}}
 
 /** The bodies \`{ body }\` of forms, as an object of their parts. They are not changed. */
 export const formValidators: {

@@ -18,7 +18,11 @@ export function isLive(node: Json | undefined): boolean {
 const ORDERED: Readonly<
   Record<string, { verdict: Verdict; absent: (node: JsonMap) => string; values: readonly string[] }>
 > = {
-  'x-svc-access': { verdict: 'breaking', absent: () => 'principal', values: ['public', 'principal', 'administrator'] },
+  'x-svc-access': {
+    verdict: 'breaking',
+    absent: () => 'principal',
+    values: ['public', 'principal', 'operator', 'administrator'],
+  },
   'x-svc-request-id': { verdict: 'breaking', absent: () => 'optional', values: ['optional', 'required'] },
   'x-svc-rate-limit': { verdict: 'risky', absent: () => 'common', values: ['common', 'sign_in'] },
   'x-svc-switch': { verdict: 'risky', absent: () => 'none', values: ['none', 'sdk_lifecycle'] },
