@@ -69,12 +69,16 @@ function walking(condition: (eb: Row, p: Param) => RawBuilder<SqlBool>) {
             .limit(p('examined')),
       )
       .selectFrom('reached')
-      .select(['key', sql<number | null>`null`.as('examined')])
+      .select(['key', 'parent_id', sql<number | null>`null`.as('examined')])
       .where(fits(p))
       .unionAll(
         db
           .selectFrom(sql<{ key: number }>`reached`.as('all_of_them'))
-          .select([sql<number>`ifnull(min(key), 0)`.as('key'), sql<number | null>`count(*)`.as('examined')]),
+          .select([
+            sql<number>`ifnull(min(key), 0)`.as('key'),
+            sql<string | null>`null`.as('parent_id'),
+            sql<number | null>`count(*)`.as('examined'),
+          ]),
       ),
   )
 }
@@ -102,14 +106,18 @@ const byName = statement<Walk & { query: string }>()((db, p) =>
           .select('key'),
     )
     .selectFrom('asset')
-    .select(['asset.key', sql<number | null>`null`.as('examined')])
+    .select(['asset.key', 'asset.parent_id', sql<number | null>`null`.as('examined')])
     .where(sql<SqlBool>`asset.key in (select key from reached)`)
     .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') }))
     .where(fits(p))
     .unionAll(
       db
         .selectFrom(sql<{ key: number }>`reached`.as('all_of_them'))
-        .select([sql<number>`ifnull(min(key), 0)`.as('key'), sql<number | null>`count(*)`.as('examined')]),
+        .select([
+          sql<number>`ifnull(min(key), 0)`.as('key'),
+          sql<string | null>`null`.as('parent_id'),
+          sql<number | null>`count(*)`.as('examined'),
+        ]),
     ),
 )
 

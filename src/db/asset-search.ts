@@ -1,5 +1,6 @@
 // How a page of a list of assets is found: by all indexes that can find it, side by side, so that none of them has to be the right one.
 import { ASSET_LIST_STATEMENTS, type AssetFilter, type Indexed } from './asset-lists.ts'
+import { DeletedFolders } from './deleted-folders.ts'
 import { nameQuery } from './name-grams.ts'
 import type { Scope } from './scope.ts'
 import type { Tx } from './store.ts'
@@ -11,7 +12,12 @@ export interface Listed {
 }
 
 /** Looks on from a key downwards, at about so many rows. `round` counts from 0. */
-type Way = (tx: Tx, before: number, examined: number, round: number) => Listed
+type Way = (tx: Tx, before: number, examined: number, round: number) => Stretch
+
+interface Stretch {
+  readonly rows: readonly { key: number; parent_id: string | null }[]
+  readonly reached: number
+}
 
 /** Rows that each way looks at first; twice as many in each round that follows. */
 const FIRST_LOOK = 128
@@ -28,13 +34,14 @@ const WIDER = 8
  */
 export function listedAssets(tx: Tx, scope: Scope, filter: AssetFilter, before: number | null, limit: number): Listed {
   const ways = waysOf(scope, filter)
+  const deleted = new DeletedFolders(tx, scope)
   const keys: number[] = []
   let examined = ways.length === 1 ? Math.max(limit, FIRST_LOOK) : FIRST_LOOK
   const top = before ?? (tx.get(ASSET_LIST_STATEMENTS.selectLast, {})?.key ?? 0) + 1
   for (let reached = top, left = MOST_EXAMINED, round = 0; ; round++) {
     const looks = ways.map((way) => way(tx, reached, examined, round))
     const furthest = looks.reduce((one, other) => (other.reached < one.reached ? other : one))
-    keys.push(...furthest.keys)
+    for (const { key, parent_id } of furthest.rows) if (!deleted.holds(parent_id)) keys.push(key)
     reached = furthest.reached
     if (keys.length > limit) return { keys: keys.slice(0, limit), reached: keys[limit - 1]! }
     left -= examined * ways.length
@@ -69,8 +76,12 @@ function waysOf({ user_id, workspace_id }: Scope, filter: AssetFilter): Way[] {
   return [...ways, named]
 }
 
-function stretch(rows: readonly { key: number; examined: number | null }[], most: number, from: number): Listed {
-  const all = rows.find(({ examined }) => examined !== null)!
-  const keys = rows.flatMap(({ key, examined }) => (examined === null ? [key] : []))
-  return { keys: keys.sort((a, b) => b - a), reached: all.examined! < most ? from : all.key }
+function stretch(
+  found: readonly { key: number; parent_id: string | null; examined: number | null }[],
+  most: number,
+  from: number,
+): Stretch {
+  const all = found.find(({ examined }) => examined !== null)!
+  const rows = found.filter(({ examined }) => examined === null)
+  return { rows: rows.sort((a, b) => b.key - a.key), reached: all.examined! < most ? from : all.key }
 }

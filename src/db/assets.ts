@@ -1,5 +1,6 @@
 // Rows of assets. One statement per function; whether bytes may go is the service's business, which asks here whether a row needs them.
 import { sql } from 'kysely'
+import { type Removed, shown } from './deleted-folders.ts'
 import type { AssetTable } from './schema.ts'
 import { owned, type Scope } from './scope.ts'
 import { statement } from './statement.ts'
@@ -75,6 +76,8 @@ const removeOwned = statement<Scope & { storage_key: string }>()((db, p) =>
     .returning(['content_key', 'thumb_key']),
 )
 
+const removeById = statement<{ id: string }>()((db, p) => db.deleteFrom('asset').where('id', '=', p('id')))
+
 const removeOfJob = statement<Scope & { job_id: string; limit: number }>()((db, p) =>
   db
     .deleteFrom('asset')
@@ -89,29 +92,31 @@ const removeOfJob = statement<Scope & { job_id: string; limit: number }>()((db, 
     .returning(['content_key', 'thumb_key']),
 )
 
-/** Writes a row; one with this id that is there already stays as it is. */
+/** Writes a row; one with this id that is there already stays as it is, unless it was deleted with a folder. */
 export function insertAsset(tx: Tx, row: NewAsset): void {
+  if (tx.run(insert, row) > 0 || assetById(tx, row.id) !== undefined) return
+  tx.run(removeById, { id: row.id })
   tx.run(insert, row)
 }
 
 /** The asset whose bytes are served under this key, if it belongs to the scope. */
 export function ownedAsset(tx: Tx, { user_id, workspace_id }: Scope, storage_key: string): AssetTable | undefined {
-  return tx.get(selectOwned, { user_id, workspace_id, storage_key })
+  return shown(tx, tx.get(selectOwned, { user_id, workspace_id, storage_key }))
 }
 
 /** The asset with this id, if it belongs to the scope. */
 export function ownedAssetById(tx: Tx, { user_id, workspace_id }: Scope, id: string): AssetTable | undefined {
-  return tx.get(selectOwnedById, { user_id, workspace_id, id })
+  return shown(tx, tx.get(selectOwnedById, { user_id, workspace_id, id }))
 }
 
 /** The asset whose bytes are served under this key, whoever owns it: for callers that bring a signature. */
 export function assetByKey(tx: Tx, storage_key: string): AssetTable | undefined {
-  return tx.get(selectByKey, { storage_key })
+  return shown(tx, tx.get(selectByKey, { storage_key }))
 }
 
 /** The asset with this id, whoever owns it: for callers that bring a signature. */
 export function assetById(tx: Tx, id: string): AssetTable | undefined {
-  return tx.get(selectById, { id })
+  return shown(tx, tx.get(selectById, { id }))
 }
 
 /** Whether any asset has these bytes, as its content or as its small picture, or any object. */
@@ -119,19 +124,9 @@ export function contentInUse(tx: Tx, content_key: string): boolean {
   return tx.get(selectUse, { content_key }) !== undefined
 }
 
-/** What a row that was removed named: keys of contents. */
-export interface Removed {
-  readonly content_key: string | null
-  readonly thumb_key: string | null
-}
-
-/** The keys of all bytes that removed rows named. */
-export function keysOf(removed: readonly Removed[]): string[] {
-  return removed.flatMap(({ content_key, thumb_key }) => [content_key, thumb_key]).filter((key) => key !== null)
-}
-
 /** Removes an asset of the scope, and says which bytes it had; undefined where there is none. */
 export function deleteAsset(tx: Tx, { user_id, workspace_id }: Scope, storage_key: string): Removed | undefined {
+  if (ownedAsset(tx, { user_id, workspace_id }, storage_key) === undefined) return undefined
   return tx.all(removeOwned, { user_id, workspace_id, storage_key })[0]
 }
 

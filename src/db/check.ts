@@ -2,12 +2,16 @@
 // It sees one moment of a database that a server is writing.
 
 import { sha256 } from '../json.ts'
+import { isSound, TABLES } from './checksum.ts'
 import { type Connection, connectForReading } from './connection.ts'
+import { DamagedRow } from './damaged-row.ts'
 import { isEmpty, remainsOf } from './emptied.ts'
 import { codeOf, faultOf } from './faults.ts'
 import { INVARIANTS } from './invariants.ts'
 import { knownMigrations, migrationsOf } from './migrate.ts'
+import { nameGrams } from './name-grams.ts'
 import { schemaOf } from './open.ts'
+import type { AssetTable } from './schema.ts'
 import { Store } from './store.ts'
 
 /** A sentence about something that is wrong, under the name of the check that found it. */
@@ -22,7 +26,7 @@ const MOST_FINDINGS = 20
 type Check = (db: Connection) => Iterable<string>
 
 /** How many checks `checkDatabase` makes. */
-export const CHECKS = INVARIANTS.length + 4
+export const CHECKS = INVARIANTS.length + 6
 
 /** Everything that is wrong with the database at `path`. @throws what SQLite says where there is no file that may be read */
 export async function checkDatabase(path: string): Promise<Finding[]> {
@@ -57,6 +61,8 @@ async function findingsIn(db: Connection): Promise<Finding[]> {
   // What an older or newer version wrote has rules of its own.
   if (age.length > 0) return findings
   findings.push(...run(db, 'the schema', (db) => differences(schema, schemaOf(db))))
+  findings.push(...run(db, 'each row is what was written', damagedRows))
+  findings.push(...run(db, 'every name of an asset is found by its words', missingWords))
   for (const { name, sql } of INVARIANTS) findings.push(...run(db, name, (db) => broken(db, sql)))
   return findings
 }
@@ -108,6 +114,29 @@ function* differences(expected: string, found: string): Iterable<string> {
 
 function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ')
+}
+
+function* damagedRows(db: Connection): Iterable<string> {
+  for (const table of TABLES) {
+    const rows = db.prepare(`select * from "${table}" not indexed`).iterate() as Iterable<Record<string, unknown>>
+    for (const row of rows) if (!isSound(table, row)) yield new DamagedRow(table, row).message
+  }
+}
+
+/** A query takes so many words: SQLite bounds how deep one is. */
+const MOST_WORDS = 64
+
+function* missingWords(db: Connection): Iterable<string> {
+  const found = db.prepare('select 1 from asset_name where asset_name match ? and rowid = ?')
+  const rows = db.prepare('select key, id, user_id, workspace_id, name from asset').iterate() as Iterable<AssetTable>
+  for (const { key, id, user_id, workspace_id, name } of rows) {
+    const words = nameGrams(user_id, workspace_id, name).split(' ')
+    for (let at = 0; at < words.length && words[0] !== ''; at += MOST_WORDS) {
+      if (found.get(words.slice(at, at + MOST_WORDS).join(' AND '), key)) continue
+      yield `asset ${id} is not found by all words of its name`
+      break
+    }
+  }
 }
 
 function broken(db: Connection, sql: string): Iterable<string> {

@@ -1,21 +1,33 @@
 // The condition of the database: which fault it has, since when it is refused, and how often the log hears of it.
 import { ServiceError } from '../errors.ts'
 import type { Log } from '../log.ts'
+import { DamagedRow } from './damaged-row.ts'
 import { ADVICE, codeOf, type Fault, faultOf } from './faults.ts'
+import type { StructureDamage } from './structure.ts'
 
 /** Every request meets the same fault; the log hears of it this often. */
 const SAY_AGAIN_MS = 60_000
+/** Of so many damaged rows the log hears, once of each. */
+const MOST_ROWS = 1_000
+const SEE_TO_ROW = 'see what "svc check" finds, and bring a backup back with "svc restore DIR"'
 const RETRY_AFTER_SECONDS = '5'
 
 export class Condition {
   readonly #path: string
   readonly #log: Log | null
   readonly #now: () => number
+  readonly #suspect: () => void
   readonly #said = new Map<Fault, number>()
+  /** Damaged rows that the log knows of. */
+  readonly #rows = new Set<string>()
+  /** Tables whose structure is damaged: what is not found in them may be there. */
+  readonly #tables = new Set<string>()
   #fault: Fault | null = null
   #told = false
 
-  constructor(path: string, log: Log | null, now: () => number) {
+  /** `suspect` hears when a first damaged row was found: there may be more damage. */
+  constructor(path: string, log: Log | null, now: () => number, suspect: () => void = () => {}) {
+    this.#suspect = suspect
     this.#path = path
     this.#log = log
     this.#now = now
@@ -31,13 +43,49 @@ export class Condition {
     return this.#fault === 'damaged'
   }
 
+  /** Whether a row was found that is not what was written. The others are read and written on. */
+  get hasDamagedRows(): boolean {
+    return this.#rows.size > 0
+  }
+
+  /** Takes note of damage to the structure of tables. It stays, as any damage of the file does. */
+  meetStructure(damages: readonly StructureDamage[]): void {
+    if (damages.length === 0) return
+    for (const { table } of damages) this.#tables.add(table)
+    this.meet(Object.assign(new Error(textOf(damages)), { code: 'SQLITE_CORRUPT' }))
+  }
+
+  /**
+   * Whether a statement may miss rows that are there.
+   * @throws DATA_DAMAGED where it may
+   */
+  mayMiss(sql: string): void {
+    if (this.#tables.size === 0) return
+    const touched = [...this.#tables].some(
+      (table) => table === 'sqlite_schema' || new RegExp(`\\b${table}\\b`).test(sql),
+    )
+    if (touched) throw new ServiceError('DATA_DAMAGED')
+  }
+
   /** Takes note of a fault and gives what the client is told in its place; any other error comes back as it is. */
   meet(error: unknown): unknown {
+    if (error instanceof DamagedRow) return this.#meetRow(error)
     const fault = faultOf(error, this.#path)
     if (fault === null) return error
     if (!this.damaged) this.#fault = fault
     this.#say(fault, error)
     return unavailable()
+  }
+
+  #meetRow(error: DamagedRow): ServiceError {
+    const { table, row } = error
+    const name = `${table} ${row}`
+    if (!this.#rows.has(name) && this.#rows.size < MOST_ROWS) {
+      this.#rows.add(name)
+      this.#log?.error({ table, row }, `${this.#path} has a damaged row, which is not served: ${SEE_TO_ROW}`)
+    }
+    this.#suspect()
+    return new ServiceError('DATA_DAMAGED')
   }
 
   /** A write was committed: what was wrong is over, unless it was damage. */
@@ -59,7 +107,18 @@ export class Condition {
   }
 }
 
+/** What a client is told whose commit failed after it may have reached the disk. */
+export function outcomeUnknown(): ServiceError {
+  return new ServiceError('OUTCOME_UNKNOWN')
+}
+
 /** The cause is in the log already, once; a client gets no part of it. */
 export function unavailable(): ServiceError {
   return new ServiceError('SERVICE_UNAVAILABLE', { headers: { 'Retry-After': RETRY_AFTER_SECONDS } })
+}
+
+/** The first of them in one line, and how many tables there are. */
+function textOf(damages: readonly StructureDamage[]): string {
+  const { table, text } = damages[0]!
+  return `${table}: ${text}${damages.length > 1 ? `, and ${damages.length - 1} more tables` : ''}`
 }

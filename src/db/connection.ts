@@ -3,6 +3,7 @@ import { channel } from 'node:diagnostics_channel'
 import { statSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import Database from 'better-sqlite3'
+import { keepDatabasePrivate } from './private-files.ts'
 
 export type Connection = Database.Database
 
@@ -26,9 +27,12 @@ const BUSY_MS = 5_000
 /** Hears of each connection when it is opened: a test looks at all of them, and at what they could do. */
 export const connections = channel('svc:database-connection')
 
-/** Opens `path`; a connection that only reads makes no file. Throws what SQLite says. */
+const IN_MEMORY = ':memory:'
+
+/** Opens `path`; a connection that only reads makes no file, and others may use none that is made. Throws what SQLite says. */
 export function connect(path: string, options: ConnectionOptions = {}): Connection {
   const { durability = 'full', readonly = false, exists = readonly, busy_ms = BUSY_MS } = options
+  if (!exists && path !== IN_MEMORY) keepDatabasePrivate(path)
   const db = new Database(path, { readonly, fileMustExist: exists, timeout: busy_ms })
   try {
     // Said before the journal mode is: this build of SQLite gives a database in WAL mode less, unless it was told.

@@ -3,11 +3,14 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { dirname, join } from 'node:path'
 import { StartError } from '../start-error.ts'
 import { type Connection, connect } from './connection.ts'
+import { keepPrivate, othersMode } from './private-files.ts'
 
 export interface DataFolder extends Disposable {
   readonly path: string
   /** Where the database file lies. */
   readonly database: string
+  /** A sentence for the log where other users may look into the folder; null where they may not. */
+  readonly warning: string | null
 }
 
 /** Where the files of assets lie: their names come from their content, and they never change. */
@@ -68,7 +71,18 @@ export function openDataFolder(path: string, owner: string, opening: Opening = {
     lock[Symbol.dispose]()
     throw new StartError(`a restore into the data folder ${path} was interrupted; run "svc restore DIR" again`)
   }
-  return { path, database: join(path, 'svc.db'), [Symbol.dispose]: () => lock[Symbol.dispose]() }
+  for (const name of FOLDERS) keepPrivate(join(path, name))
+  const warning = openFolderWarning(path)
+  return { path, database: join(path, 'svc.db'), warning, [Symbol.dispose]: () => lock[Symbol.dispose]() }
+}
+
+/** Folders of the service in the data folder. Each file in them is made for its owner alone; of what was copied there that may not be true. */
+const FOLDERS = ['storage', 'temporary', 'journal', 'copying', 'restoring', 'restore-incoming']
+
+function openFolderWarning(path: string): string | null {
+  const mode = othersMode(path)
+  if (mode === null) return null
+  return `other users may look into the data folder ${path} (mode ${mode.toString(8)}): its files are their owner's alone, their names and sizes are not; make it private with chmod 700`
 }
 
 /**
@@ -119,7 +133,8 @@ function own(what: string, lockFile: string, ownerFile: string, owner: string, s
   try {
     lock = connect(lockFile, { busy_ms: 0 })
     lock.exec('BEGIN EXCLUSIVE')
-    writeFileSync(ownerFile, `${owner}\n`)
+    writeFileSync(ownerFile, `${owner}\n`, { mode: 0o600 })
+    keepPrivate(ownerFile)
   } catch (error) {
     lock?.close()
     if ((error as { code?: unknown }).code === 'SQLITE_BUSY') {

@@ -22,7 +22,8 @@ export function remainsOf(path: string): string | null {
   return size === 0 && sizeOf(keyFile(dirname(path))) !== null ? 'a master key is there' : null
 }
 
-function sizeOf(path: string): number | null {
+/** How many bytes a file has; null where there is none. */
+export function sizeOf(path: string): number | null {
   return statSync(path, { throwIfNoEntry: false })?.size ?? null
 }
 

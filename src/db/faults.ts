@@ -2,6 +2,7 @@
 import { accessSync, constants, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { StartError } from '../start-error.ts'
+import { DamagedRow } from './damaged-row.ts'
 
 /** `damaged` stays until a person has seen to it; the others pass by themselves. */
 export type Fault = 'full' | 'read_only' | 'damaged' | 'locked' | 'unreachable'
@@ -61,10 +62,14 @@ export const ADVICE: Readonly<Record<Fault, (path: string) => string>> = {
   unreachable: (path) => `${path} cannot be read or written: check the disk and its mount`,
 }
 
+const DAMAGED_AT_START = (path: string) =>
+  `${path} is damaged; see what "svc check" finds, restore a backup with "svc restore DIR", or choose another data folder with SVC_DATA_DIR`
+
 const AT_START: Readonly<Record<string, (path: string) => string>> = {
   SQLITE_NOTADB: (path) => `${path} is not a database; move it away or choose another data folder with SVC_DATA_DIR`,
-  SQLITE_CORRUPT: (path) =>
-    `${path} is damaged; see what "svc check" finds, restore a backup with "svc restore DIR", or choose another data folder with SVC_DATA_DIR`,
+  SQLITE_CORRUPT: DAMAGED_AT_START,
+  // Of statements that were always the same: a schema, or an index for search, that is not what was written.
+  SQLITE_ERROR: DAMAGED_AT_START,
   SQLITE_READONLY: (path) => `${path} cannot be written; check its owner and mode`,
   SQLITE_CANTOPEN: (path) => `${path} cannot be opened; check the folder's owner and mode`,
   SQLITE_BUSY: (path) => `${path} is locked by another program`,
@@ -74,7 +79,7 @@ const AT_START: Readonly<Record<string, (path: string) => string>> = {
 
 /** What kept a database from being opened, as a StartError where it is a fault; anything else as it is. */
 export function startErrorOf(error: unknown, path: string): unknown {
-  const code = codeOf(error)
+  const code = error instanceof DamagedRow ? 'SQLITE_CORRUPT' : codeOf(error)
   const known = Object.keys(AT_START).find((prefix) => code.startsWith(prefix))
   return known ? new StartError(AT_START[known]!(path), { cause: error }) : error
 }

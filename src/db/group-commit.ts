@@ -1,9 +1,11 @@
 // Units of work that share transactions: those that are asked for in one round of the event loop, or the next, are
 // committed together, and one that fails is undone alone.
 import type Database from 'better-sqlite3'
-import { type Condition, unavailable } from './condition.ts'
+import type { CommitMark } from './commit-mark.ts'
+import { type Condition, outcomeUnknown, unavailable } from './condition.ts'
 import type { Connection } from './connection.ts'
-import type { Tx, Unit } from './tx.ts'
+import { codeOf } from './faults.ts'
+import type { Statements, Unit } from './tx.ts'
 
 export interface GroupOptions {
   readonly condition: Condition
@@ -12,6 +14,8 @@ export interface GroupOptions {
   readonly committed: (ms: number, units: number) => void
   /** Hears of a callback that threw. */
   readonly broken: (error: unknown) => void
+  /** Absent: nothing beside the database says which commit was the last. */
+  readonly mark?: CommitMark | undefined
 }
 
 interface Pending {
@@ -24,7 +28,7 @@ interface Pending {
 
 export class GroupCommit {
   readonly #db: Connection
-  readonly #tx: Tx
+  readonly #tx: Statements
   readonly #begin: Database.Statement
   readonly #commit: Database.Statement
   readonly #options: GroupOptions
@@ -34,10 +38,12 @@ export class GroupCommit {
   /** Whether something was due while it was held. */
   #late = false
   #stuck = false
+  /** Whether a commit failed in these attempts after it may have reached the disk. */
+  #unsure = false
   #closed = false
   #wroteAt = Number.NEGATIVE_INFINITY
 
-  constructor(db: Connection, tx: Tx, options: GroupOptions) {
+  constructor(db: Connection, tx: Statements, options: GroupOptions) {
     this.#db = db
     this.#tx = tx
     this.#options = options
@@ -82,6 +88,7 @@ export class GroupCommit {
     const batch = this.#pending
     if (batch.length === 0) return
     this.#pending = []
+    this.#unsure = false
     if (!this.#commitTogether(batch)) for (const entry of batch) this.#commitTogether([entry])
     this.#wroteAt = this.#options.now()
     for (const entry of batch) this.#tell(entry)
@@ -109,7 +116,9 @@ export class GroupCommit {
     } catch (error) {
       this.#rollback()
       if (batch.length > 1) return false
-      const failure = condition.meet(error) ?? new Error('the unit threw nothing')
+      const met = condition.meet(error) ?? new Error('the unit threw nothing')
+      const isFault = met !== error
+      const failure = isFault && this.#unsure ? outcomeUnknown() : met
       for (const entry of batch) Object.assign(entry, { failed: true, error: failure })
       return true
     }
@@ -120,13 +129,24 @@ export class GroupCommit {
     if (this.#options.condition.damaged) throw unavailable()
     if (this.#stuck) this.#rollback()
     const started = this.#options.now()
+    const { mark } = this.#options
+    const { writes } = this.#tx
     this.#begin.run()
     for (const entry of batch) {
       entry.value = entry.unit(this.#tx)
       // What comes after its first `await` would be written outside of the transaction.
       if (entry.value instanceof Promise) throw new Error('a unit of work must not be asynchronous')
     }
-    this.#commit.run()
+    const isMarked = mark !== undefined && this.#tx.writes > writes
+    if (isMarked) mark.count()
+    try {
+      this.#commit.run()
+    } catch (error) {
+      // Its frames are in the log of the file system, perhaps, though their sync failed: a process that starts after this one may find them.
+      this.#unsure ||= codeOf(error).startsWith('SQLITE_IOERR')
+      throw error
+    }
+    if (isMarked) mark.keep()
     this.#options.committed(this.#options.now() - started, batch.length)
   }
 

@@ -124,6 +124,7 @@ export const INVARIANTS: readonly Invariant[] = [
     name: 'an asset lies at the top level, or in a folder of its owner, and no folder in itself',
     sql: `with recursive found(id, user_id, workspace) as (
         select id, user_id, ifnull(workspace_id, '') from asset where parent_id is null
+        union all select id, user_id, workspace from deleted_folder
         union all select asset.id, asset.user_id, ifnull(asset.workspace_id, '') from found cross join asset
           where asset.user_id = +found.user_id and ifnull(asset.workspace_id, '') = +found.workspace
           and ifnull(asset.parent_id, '') = +found.id)
@@ -131,6 +132,10 @@ export const INVARIANTS: readonly Invariant[] = [
         where id not in (select id from found)
       union all select 'asset ' || asset.id || ' lies in ' || holder.id || ', which is no folder' from asset
         join asset holder on holder.id = asset.parent_id where holder.content_type <> 'folder'`,
+  },
+  {
+    name: 'a folder that was deleted has no row any more',
+    sql: "select 'the folder ' || id || ' was deleted, and is there' from deleted_folder where id in (select id from asset)",
   },
   {
     name: 'every asset is found by its name, and nothing else is',

@@ -1,7 +1,8 @@
 // Rows of job events. Only the event log writes them, and nothing changes them.
 import { sql } from 'kysely'
+import { checksumOf } from './checksum.ts'
 import type { JobEventTable } from './schema.ts'
-import { builder, type Statement, statement } from './statement.ts'
+import { builder, isSoundRow, type Statement, statement } from './statement.ts'
 import type { Tx } from './store.ts'
 
 /** Rows that one statement inserts, the most first: each of eight costs two thirds of one alone. */
@@ -10,14 +11,22 @@ const WIDTHS = [8, 4, 2, 1] as const
 const inserts = new Map(WIDTHS.map((width) => [width, insertOf(width)]))
 
 function insertOf(width: number): Statement<readonly JobEventTable[], never> {
-  const row: JobEventTable = { job_key: 0, sequence: 0, type: '', payload: '', created_at: '' }
+  const row = { job_key: 0, sequence: 0, type: '', payload: '', created_at: '', checksum: 0 }
   const { sql } = builder
     .insertInto('job_event')
     .values(Array.from({ length: width }, () => row))
     .compile()
   return {
     sql,
-    bind: (rows) => rows.flatMap((row) => [row.job_key, row.sequence, row.type, row.payload, row.created_at]),
+    bind: (rows) => {
+      const values: unknown[] = []
+      for (const { job_key, sequence, type, payload, created_at } of rows) {
+        const start = values.length
+        values.push(job_key, sequence, type, payload, created_at)
+        values.push(checksumOf('job_event', (place) => values[start + place]))
+      }
+      return values
+    },
   }
 }
 
@@ -46,7 +55,8 @@ const selectNodes = statement<{ job_key: number }>()((db, p) =>
     .selectFrom('job_event')
     .select([sql<string>`payload ->> 'node_id'`.as('node_id'), sql<string>`payload ->> 'status'`.as('status')])
     .where('job_key', '=', p('job_key'))
-    .where('type', '=', 'node_status'),
+    .where('type', '=', 'node_status')
+    .where(isSoundRow('job_event')),
 )
 
 const countOutputs = statement<{ job_key: number }>()((db, p) =>
@@ -55,6 +65,7 @@ const countOutputs = statement<{ job_key: number }>()((db, p) =>
     .select((eb) => [sql<string>`payload ->> 'output_name'`.as('output_name'), eb.fn.countAll<number>().as('count')])
     .where('job_key', '=', p('job_key'))
     .where('type', '=', 'output_update')
+    .where(isSoundRow('job_event'))
     .groupBy('output_name'),
 )
 

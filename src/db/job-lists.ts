@@ -1,6 +1,6 @@
 // Which jobs a list shows: their keys, the newest first. Each status is read by itself, in the order of an index, and no further than asked.
 import { sql } from 'kysely'
-import type { StoredStatus } from './schema.ts'
+import type { JobTable, StoredStatus } from './schema.ts'
 import { owned, type Scope } from './scope.ts'
 import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
@@ -14,7 +14,7 @@ interface Page {
 // In the words of the partial indexes, which are used for nothing else.
 const LISTED = sql<boolean>`instr(options, '"persistence":"session"') = 0`
 
-const byStatus = statement<Scope & Page>()((db, p) =>
+const byStatus = statement<Scope & Page>('keys')((db, p) =>
   db
     .selectFrom('job')
     .select('key')
@@ -26,7 +26,7 @@ const byStatus = statement<Scope & Page>()((db, p) =>
     .limit(p('limit') as never),
 )
 
-const byWorkflow = statement<Scope & Page & { workflow_id: string }>()((db, p) =>
+const byWorkflow = statement<Scope & Page & { workflow_id: string }>('keys')((db, p) =>
   db
     .selectFrom('job')
     .select('key')
@@ -39,12 +39,32 @@ const byWorkflow = statement<Scope & Page & { workflow_id: string }>()((db, p) =
     .limit(p('limit') as never),
 )
 
+const UNFINISHED: readonly StoredStatus[] = [
+  'scheduled',
+  'pending',
+  'queued',
+  'running',
+  'paused',
+  'recovering',
+  'cancel_requested',
+]
+
 const countUnfinished = statement()((db) =>
   db
     .selectFrom('job')
     .select((eb) => ['status', eb.fn.countAll<number>().as('count')])
     .where(sql<boolean>`status not in ('completed', 'failed', 'error', 'timed_out', 'cancelled')`)
     .groupBy('status'),
+)
+
+/** The words are those of the index `job_unfinished_by_owner`. */
+const selectActive = statement<Scope>()((db, p) =>
+  db
+    .selectFrom('job')
+    .selectAll()
+    .where('status', 'in', UNFINISHED)
+    .where(sql<boolean>`status not in ('completed', 'failed', 'error', 'timed_out', 'cancelled')`)
+    .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') })),
 )
 
 export interface JobFilter {
@@ -57,7 +77,7 @@ export interface JobFilter {
 }
 
 /** The statements of lists, for tests of how the database reads them. */
-export const LIST_STATEMENTS = { byStatus, byWorkflow, countUnfinished }
+export const LIST_STATEMENTS = { byStatus, byWorkflow, countUnfinished, selectActive }
 
 /** The keys of the jobs that a list shows, the newest first. */
 export function listedJobs(tx: Tx, { user_id, workspace_id }: Scope, filter: JobFilter): number[] {
@@ -68,6 +88,11 @@ export function listedJobs(tx: Tx, { user_id, workspace_id }: Scope, filter: Job
     return rows.map(({ key }) => key)
   })
   return keys.sort((a, b) => b - a).slice(0, limit)
+}
+
+/** The jobs of a scope that have not ended, the oldest first; those that are not listed elsewhere included. */
+export function activeJobs(tx: Tx, { user_id, workspace_id }: Scope): JobTable[] {
+  return tx.all(selectActive, { user_id, workspace_id }).sort((a, b) => a.key - b.key)
 }
 
 /** How many jobs have not ended, by stored status; statuses without jobs are left out. */

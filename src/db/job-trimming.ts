@@ -4,23 +4,29 @@ import type { More } from './job-removal.ts'
 import { type Statement, statement } from './statement.ts'
 import type { Tx } from './store.ts'
 
+const SUM = sql<number>`job_trimmed.count + excluded.count`
+/** The checksum of a counted row, the place of its count, and its columns. */
+const OLD = sql`job_trimmed.checksum, '4', job_trimmed.job_key, job_trimmed.type, job_trimmed.name, job_trimmed.status, job_trimmed.count`
+
 type Range = { key: number; below: number }
 
 /** Counts by a member of the payload, beside what was counted before. */
 function countOf(type: string, name: string, status: RawBuilder<string>): Statement<Range, never> {
+  const told = sql<string>`payload ->> ${sql.lit(name)}`
   return statement<Range>()((db, p) =>
     db
       .insertInto('job_trimmed')
-      .columns(['job_key', 'type', 'name', 'status', 'count'])
+      .columns(['job_key', 'type', 'name', 'status', 'count', 'checksum'])
       .expression((eb) =>
         eb
           .selectFrom('job_event')
           .select([
             'job_key',
             'type',
-            sql<string>`payload ->> ${sql.lit(name)}`.as('name'),
+            told.as('name'),
             status.as('status'),
             (by) => by.fn.countAll<number>().as('count'),
+            sql<number>`row_checksum('job_trimmed', job_key, type, ${told}, ${status}, count(*))`.as('checksum'),
           ])
           .where('job_key', '=', p('key'))
           .where('sequence', '<', p('below'))
@@ -30,7 +36,7 @@ function countOf(type: string, name: string, status: RawBuilder<string>): Statem
       .onConflict((conflict) =>
         conflict
           .columns(['job_key', 'type', 'name', 'status'])
-          .doUpdateSet({ count: sql<number>`job_trimmed.count + excluded.count` }),
+          .doUpdateSet({ count: SUM, checksum: sql<number>`row_rechecksum('job_trimmed', ${OLD}, ${SUM})` }),
       ),
   ) as Statement<Range, never>
 }
@@ -91,10 +97,10 @@ function firstOf(tx: Tx, key: number): number {
 
 /** Each status of a node that was removed from the history. */
 export function trimmedNodes(tx: Tx, key: number): { node_id: string; status: string }[] {
-  return tx.all(selectNodes, { key })
+  return tx.all(selectNodes, { key }).map(({ node_id, status }) => ({ node_id, status }))
 }
 
 /** How many values of each output were removed from the history. */
 export function trimmedOutputs(tx: Tx, key: number): { output_name: string; count: number }[] {
-  return tx.all(selectOutputs, { key })
+  return tx.all(selectOutputs, { key }).map(({ output_name, count }) => ({ output_name, count }))
 }

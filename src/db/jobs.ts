@@ -1,9 +1,9 @@
 // Rows of jobs and their inputs. One statement per function.
 import { sql } from 'kysely'
-import { putMeta } from './meta.ts'
+import { metaValue, putMeta } from './meta.ts'
 import type { JobTable } from './schema.ts'
 import { owned, type Scope } from './scope.ts'
-import { builder, statement } from './statement.ts'
+import { checksumOfRow, statement } from './statement.ts'
 import type { Tx } from './store.ts'
 
 const insert = statement<JobTable>()((db, p) =>
@@ -35,7 +35,7 @@ const insert = statement<JobTable>()((db, p) =>
   }),
 )
 
-// The columns that change while a job lives. The attempt fences writers: one that a later attempt has superseded changes nothing.
+// The columns that change while a job lives; the caller has the whole row, so that its checksum needs no look at the stored one. The attempt fences writers: one that a later attempt has superseded changes nothing.
 const update = statement<JobTable>()((db, p) =>
   db
     .updateTable('job')
@@ -50,6 +50,7 @@ const update = statement<JobTable>()((db, p) =>
       finished_at: p('finished_at'),
       waiting: p('waiting'),
       wake_at: p('wake_at'),
+      checksum: checksumOfRow('job'),
     })
     .where('key', '=', p('key'))
     .where('attempt', '<=', p('attempt')),
@@ -106,8 +107,7 @@ const selectLastKey = statement()((db) =>
   db.selectNoFrom(
     sql<number>`max(
       ifnull((select max(key) from job), 0),
-      ifnull((select max(job_key) from job_doomed), 0),
-      ifnull((select cast(value as integer) from meta where name = ${sql.lit(LAST_REMOVED)}), 0)
+      ifnull((select max(job_key) from job_doomed), 0)
     )`.as('key'),
   ),
 )
@@ -140,6 +140,11 @@ export function jobByKey(tx: Tx, key: number): JobTable | undefined {
   return tx.get(selectByKey, { key })
 }
 
+/** The same for a list: a damaged one is left out. */
+export function listedJobByKey(tx: Tx, key: number): JobTable | undefined {
+  return tx.all(selectByKey, { key })[0]
+}
+
 /** Suspended jobs to be seen to by `until` (milliseconds since the epoch), the most overdue first. */
 export function jobsToWake(tx: Tx, until: number, limit: number): JobTable[] {
   return tx.all(selectToWake, { until, limit })
@@ -152,24 +157,10 @@ export function nextWake(tx: Tx): number | null {
 
 /** The highest key that was ever given to a job; 0 when there was none. */
 export function lastJobKey(tx: Tx): number {
-  return tx.get(selectLastKey, {})?.key ?? 0
+  return Math.max(tx.get(selectLastKey, {})?.key ?? 0, Number(metaValue(tx, LAST_REMOVED) ?? 0))
 }
 
 /** Remembers the key of a job whose row was removed: what is named by it must not become another job's. */
 export function keepRemovedKey(tx: Tx, key: number): void {
   if (key > lastJobKey(tx)) putMeta(tx, LAST_REMOVED, String(key))
-}
-
-/** The jobs of a scope that are not terminal, the oldest first; those that are not listed elsewhere included. */
-export function activeJobs(tx: Tx, scope: Scope): JobTable[] {
-  return tx.select(
-    builder
-      .selectFrom('job')
-      .selectAll()
-      .where(sql<boolean>`status not in ('completed', 'failed', 'error', 'timed_out', 'cancelled')`)
-      .where((eb) =>
-        owned(eb, { user_id: sql<string>`${scope.user_id}`, workspace_id: sql<string | null>`${scope.workspace_id}` }),
-      )
-      .orderBy('key'),
-  )
 }

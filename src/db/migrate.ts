@@ -3,6 +3,7 @@ import type Database from 'better-sqlite3'
 import { Kysely, SqliteDialect } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import { StartError } from '../start-error.ts'
+import { defineChecksums } from './checksum.ts'
 import { initial } from './migrations/0001-initial.ts'
 import { durableJobs } from './migrations/0002-durable-jobs.ts'
 import { assets } from './migrations/0003-assets.ts'
@@ -17,9 +18,12 @@ import { vectors } from './migrations/0011-vectors.ts'
 import { drafts } from './migrations/0012-drafts.ts'
 import { files } from './migrations/0013-files.ts'
 import { spilledValues } from './migrations/0014-spilled-values.ts'
+import { deletedFolders } from './migrations/0015-deleted-folders.ts'
+import { checksums, type Progress } from './migrations/0016-checksums.ts'
+import { unfinishedByOwner } from './migrations/0017-unfinished-by-owner.ts'
 
 /** In order; a name, once released, never changes. */
-const MIGRATIONS: Readonly<Record<string, Migration>> = {
+const migrations = (progress: Progress): Readonly<Record<string, Migration>> => ({
   '0001-initial': initial,
   '0002-durable-jobs': durableJobs,
   '0003-assets': assets,
@@ -34,33 +38,47 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0012-drafts': drafts,
   '0013-files': files,
   '0014-spilled-values': spilledValues,
+  '0015-deleted-folders': deletedFolders,
+  '0016-checksums': checksums(progress),
+  '0017-unfinished-by-owner': unfinishedByOwner,
+})
+
+const NAMES = Object.keys(migrations(() => {}))
+
+export interface MigrateOptions {
+  /** The last migration to make, the newest by default. */
+  readonly to?: string
+  /** Hears how far a long one has come. */
+  readonly progress?: Progress
 }
 
 /**
- * Brings it to the schema of one migration, the newest by default.
+ * Brings it to the present schema, or to that of an earlier migration.
  * @throws StartError when the database was written by a newer version
  */
-export async function migrate(db: Database.Database, to = knownMigrations().at(-1)!): Promise<void> {
+export async function migrate(db: Database.Database, options: MigrateOptions = {}): Promise<void> {
+  const { to = NAMES.at(-1)!, progress = () => {} } = options
   const applied = migrationsOf(db)
-  const unknown = applied.find((name) => !(name in MIGRATIONS))
+  const unknown = applied.find((name) => !NAMES.includes(name))
   if (unknown !== undefined) {
     throw new StartError(
       `${db.name} was written by a newer version of the service (migration ${unknown}); start that version, or choose another data folder with SVC_DATA_DIR`,
     )
   }
   if (applied.includes(to)) return
+  defineChecksums(db)
   // The migrator closes nothing of ours: the connection is handed in, and stays the store's.
   const kysely = new Kysely<unknown>({ dialect: new SqliteDialect({ database: db }) })
   const { error } = await new Migrator({
     db: kysely,
-    provider: { getMigrations: async () => MIGRATIONS },
+    provider: { getMigrations: async () => migrations(progress) },
   }).migrateTo(to)
   if (error) throw error
 }
 
 /** The names of all migrations, in order. */
 export function knownMigrations(): string[] {
-  return Object.keys(MIGRATIONS)
+  return [...NAMES]
 }
 
 /** The names of the migrations that a database has seen, in order. */

@@ -1,36 +1,62 @@
 // Opens the service's database: its pragmas, a first look at what is in the file, and the present schema.
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { sha256 } from '../json.ts'
+import type { Log } from '../log.ts'
 import { StartError } from '../start-error.ts'
+import { defineChecksums, verifyRow } from './checksum.ts'
 import { type Connection, connect, type Durability } from './connection.ts'
-import { isEmpty, remainsOf } from './emptied.ts'
 import { startErrorOf } from './faults.ts'
 import { folded } from './folding.ts'
-import { migrate } from './migrate.ts'
+import { admit } from './loss.ts'
+import { knownMigrations, migrate } from './migrate.ts'
+import type { Progress } from './migrations/0016-checksums.ts'
 import { nameGrams } from './name-grams.ts'
+import { SHRINKING } from './space.ts'
+import { structureDamages } from './structure.ts'
 
 export const IN_MEMORY = ':memory:'
+
+export interface OpenOptions {
+  readonly durability: Durability
+  /** From this size on the write-ahead log is cut when it begins anew. */
+  readonly wal_bytes: number
+  readonly log: Log | null
+}
+
+/** So often the log hears how far a long migration has come, in milliseconds. */
+const TELL_EVERY_MS = 5_000
+
+function progressOf(path: string, log: Log | null): Progress {
+  let toldAt = performance.now()
+  return (table, rows) => {
+    if (performance.now() - toldAt < TELL_EVERY_MS) return
+    toldAt = performance.now()
+    log?.info({ table, rows }, `${path} is being brought up to date`)
+  }
+}
 
 /**
  * Opens and migrates the database at `path`.
  * @throws StartError in one clear line: not a database, not ours, damaged, lost, from a newer version, not writable
  */
-export async function openDatabase(path: string, durability: Durability, wal_bytes: number): Promise<Connection> {
+export async function openDatabase(path: string, options: OpenOptions): Promise<Connection> {
+  const { durability, wal_bytes, log } = options
   if (path !== IN_MEMORY && !existsSync(dirname(path)))
     throw new StartError(`${path} cannot be opened: its folder does not exist`)
-  const remains = remainsOf(path)
-  if (remains !== null)
-    throw new StartError(
-      `${path} is ${isEmpty(path) ? 'empty' : 'missing'}, and ${remains}; put it back, or restore a backup with "svc restore DIR"`,
-    )
+  const admitted = path === IN_MEMORY ? () => {} : admit(path, log)
   let db: Connection | null = null
   try {
     db = connect(path, { durability })
     look(db, path)
     setUp(db, wal_bytes)
-    await migrate(db)
+    checkStructure(db, path)
+    await migrate(db, { progress: progressOf(path, log) })
+    checkMeta(db)
+    keepSchema(db)
     // A file that can be read and not written is refused now, not at the first write.
     db.exec('BEGIN IMMEDIATE; ROLLBACK')
+    admitted(db)
     return db
   } catch (error) {
     db?.close()
@@ -39,6 +65,8 @@ export async function openDatabase(path: string, durability: Durability, wal_byt
 }
 
 function setUp(db: Connection, wal_bytes: number): void {
+  // One that has tables keeps what it has, and saying it would write, for which a full disk has no room.
+  if (db.prepare('select count(*) from sqlite_schema').pluck().get() === 0) db.pragma(`auto_vacuum = ${SHRINKING}`)
   db.pragma('journal_mode = WAL')
   db.pragma('foreign_keys = ON')
   db.pragma('cache_size = -16384')
@@ -50,6 +78,7 @@ function setUp(db: Connection, wal_bytes: number): void {
   db.function('contains_text', { deterministic: true }, containsText)
   // Triggers ask it: whoever writes names of assets needs it.
   db.function('name_grams', { deterministic: true }, nameGrams)
+  defineChecksums(db)
 }
 
 /**
@@ -64,6 +93,45 @@ function look(db: Connection, path: string): void {
   if (tables.length > 0 && !tables.includes('kysely_migration'))
     throw new StartError(`${path} belongs to another program; choose another with SVC_DATABASE_URL`)
   for (const table of tables) db.prepare(`select * from "${table.replaceAll('"', '""')}" not indexed limit 1`).get()
+}
+
+/** A larger database, in bytes, is looked through beside the server: it takes some 3 ms a megabyte. */
+const LARGE_BYTES = 32 * 1024 * 1024
+
+export function isLarge(path: string): boolean {
+  return path !== IN_MEMORY && (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > LARGE_BYTES
+}
+
+/** Finds damage to the structure of a database that is not large. @throws what SQLite would say of it */
+function checkStructure(db: Connection, path: string): void {
+  const [damage] = isLarge(path) ? [] : structureDamages(db)
+  if (damage !== undefined)
+    throw Object.assign(new Error(`${damage.table}: ${damage.text}`), { code: 'SQLITE_CORRUPT' })
+}
+
+/** The few facts about the database itself: without them nothing else can be trusted. @throws DamagedRow */
+function checkMeta(db: Connection): void {
+  for (const row of db.prepare('select * from meta').all()) verifyRow('meta', row as Record<string, unknown>)
+}
+
+/**
+ * Keeps the digest of the schema with the database, and compares it at each start: an index of other words is used for other rows.
+ * @throws what SQLite would say of a schema that is another
+ */
+function keepSchema(db: Connection): void {
+  const name = `schema after ${knownMigrations().at(-1)}`
+  const digest = sha256(schemaOf(db))
+  const kept = db.prepare('select value from meta where name = ?').pluck().get(name)
+  if (kept === digest) return
+  if (kept !== undefined)
+    throw Object.assign(new Error('the schema is not what was written'), { code: 'SQLITE_CORRUPT' })
+  db.prepare("delete from meta where name like 'schema after %'").run()
+  db.prepare("insert into meta (name, value, checksum) values (?, ?, row_checksum('meta', ?, ?))").run(
+    name,
+    digest,
+    name,
+    digest,
+  )
 }
 
 /** Every table, index and trigger as SQL, in a stable order. */

@@ -38,8 +38,12 @@ export function probe(store: Store): DatabaseHealth {
   try {
     store.tryWriting(trial)
     store.read((tx) => tx.get(touch, {}))
-    return store.fault === null ? 'healthy' : WORDS[store.fault]
+    return store.fault === null ? ofRows(store) : WORDS[store.fault]
   } catch {
     return store.fault === null ? 'unhealthy' : WORDS[store.fault]
   }
+}
+
+function ofRows(store: Store): DatabaseHealth {
+  return store.hasDamagedRows ? 'damaged' : 'healthy'
 }

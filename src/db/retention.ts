@@ -45,7 +45,9 @@ const keepPosition = statement<SweepPositionTable>()((db, p) =>
     .insertInto('sweep_position')
     .values({ sweep: p('sweep'), finished_at: p('finished_at'), job_key: p('job_key') })
     .onConflict((conflict) =>
-      conflict.column('sweep').doUpdateSet({ finished_at: p('finished_at'), job_key: p('job_key') }),
+      conflict
+        .column('sweep')
+        .doUpdateSet((eb) => ({ finished_at: eb.ref('excluded.finished_at'), job_key: eb.ref('excluded.job_key') })),
     ),
 )
 

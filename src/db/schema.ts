@@ -1,4 +1,5 @@
 // The tables as TypeScript sees them. Columns that hold JSON are text here; repositories parse them. Times are RFC 3339 strings in UTC.
+import type { Generated } from 'kysely'
 
 export interface WorkflowTable {
   id: string
@@ -126,6 +127,14 @@ export interface JobTombstoneTable {
 /** A job whose row is gone, and whose events or journal are still to be removed. */
 export interface JobDoomedTable {
   job_key: number
+}
+
+/** A folder whose row is gone, and what lies below it is still to be removed. */
+export interface DeletedFolderTable {
+  user_id: string
+  /** Empty outside of any. */
+  workspace: string
+  id: string
 }
 
 /** How far a sweep has come that goes over the jobs in the order of their ends. */
@@ -349,32 +358,36 @@ export interface ModelSpendingTable {
   amount: number
 }
 
+/** A row with the checksum of its other columns; `checksum.ts` says how it is made. */
+type Checked<Row> = Row & { checksum: Generated<number> }
+
 export interface Tables {
-  meta: MetaTable
-  workflow: WorkflowTable
-  workflow_version: WorkflowVersionTable
-  workflow_share: WorkflowShareTable
-  graph: GraphTable
-  job: JobTable
-  job_journal: JobJournalTable
-  spilled_value: SpilledValueTable
-  idempotency_key: IdempotencyKeyTable
-  job_tombstone: JobTombstoneTable
-  job_event: JobEventTable
-  job_trimmed: JobTrimmedTable
-  job_doomed: JobDoomedTable
-  sweep_position: SweepPositionTable
-  asset: AssetTable
-  object: ObjectTable
-  access_token: AccessTokenTable
-  mcp_token: McpTokenTable
-  user_secret: UserSecretTable
-  user_setting: UserSettingTable
-  thread: ThreadTable
-  message: MessageTable
-  turn: TurnTable
-  draft: DraftTable
-  model_spending: ModelSpendingTable
-  vector_index: VectorIndexTable
-  vector_entry: VectorEntryTable
+  meta: Checked<MetaTable>
+  workflow: Checked<WorkflowTable>
+  workflow_version: Checked<WorkflowVersionTable>
+  workflow_share: Checked<WorkflowShareTable>
+  graph: Checked<GraphTable>
+  job: Checked<JobTable>
+  job_journal: Checked<JobJournalTable>
+  spilled_value: Checked<SpilledValueTable>
+  idempotency_key: Checked<IdempotencyKeyTable>
+  job_tombstone: Checked<JobTombstoneTable>
+  job_event: Checked<JobEventTable>
+  job_trimmed: Checked<JobTrimmedTable>
+  job_doomed: Checked<JobDoomedTable>
+  sweep_position: Checked<SweepPositionTable>
+  asset: Checked<AssetTable>
+  deleted_folder: Checked<DeletedFolderTable>
+  object: Checked<ObjectTable>
+  access_token: Checked<AccessTokenTable>
+  mcp_token: Checked<McpTokenTable>
+  user_secret: Checked<UserSecretTable>
+  user_setting: Checked<UserSettingTable>
+  thread: Checked<ThreadTable>
+  message: Checked<MessageTable>
+  turn: Checked<TurnTable>
+  draft: Checked<DraftTable>
+  model_spending: Checked<ModelSpendingTable>
+  vector_index: Checked<VectorIndexTable>
+  vector_entry: Checked<VectorEntryTable>
 }

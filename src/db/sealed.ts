@@ -1,6 +1,7 @@
 // The columns that hold sealed bytes, the ciphers that they are sealed by, and which key that was under. Sealing and opening is left to
 // others: here bytes are bytes, of which the second to the fifth are the id of their key.
 import type { Cipher, Vault } from '../vault/vault.ts'
+import { COVERED, checksumOf, isSound, type Table } from './checksum.ts'
 import { metaValue, putMeta } from './meta.ts'
 import type { Tables } from './schema.ts'
 import type { Statement } from './statement.ts'
@@ -35,6 +36,11 @@ export const USER_SECRET = sealedColumn('user_secret', 'body', ['user_id', 'work
 /** All of them: `svc secrets rotate` seals anew what stands here. */
 export const SEALED: readonly SealedColumn[] = [JOURNAL, USER_SECRET]
 
+function checksumOfValues(table: Table, row: Readonly<Record<string, unknown>>): number {
+  const columns = COVERED[table]
+  return checksumOf(table, (place) => row[columns[place]!])
+}
+
 function sealedColumn<T extends keyof Tables>(
   table: T,
   column: keyof Tables[T] & string,
@@ -47,7 +53,8 @@ function sealedColumn<T extends keyof Tables>(
     rows(`select ${key} from ${table} where ${further} substr(${column}, 2, 4) is not ? order by ${key} limit ?`)
   const [first, next] = [others(''), others(`(${key}) > (${slots}) and`)]
   const select = rows(`select ${column} from ${table} where (${key}) = (${slots})`)
-  const update = rows(`update ${table} set ${column} = ? where (${key}) = (${slots})`)
+  const whole = rows(`select * from ${table} where (${key}) = (${slots})`)
+  const update = rows(`update ${table} set ${column} = ?, checksum = ? where (${key}) = (${slots})`)
   const any = rows(`select 1 from ${table} limit 1`)
   return {
     name: `${table}.${column}`,
@@ -57,7 +64,13 @@ function sealedColumn<T extends keyof Tables>(
         .all(after ? next : first, [...(after ?? []), Buffer.from(key_id, 'hex'), limit])
         .map((row) => keys.map((name) => row[name] as string | number)),
     body: (tx, at) => (tx.get(select, at)?.[column] as Uint8Array | undefined) ?? null,
-    put: (tx, at, body) => void tx.run(update, [body, ...at]),
+    put: (tx, at, body) => {
+      const row = tx.get(whole, at)
+      if (row === undefined) return
+      // What was damaged before stays so: its checksum is that of another row.
+      const checksum = isSound(table, row) ? checksumOfValues(table, { ...row, [column]: body }) : row.checksum
+      tx.run(update, [body, checksum, ...at])
+    },
     isEmpty: (tx) => tx.get(any, []) === undefined,
   }
 }
@@ -81,6 +94,10 @@ export class KeyFacts {
 
   constructor(store: Store) {
     this.#store = store
+  }
+
+  get in_memory(): boolean {
+    return this.#store.in_memory
   }
 
   fingerprint(): string | null {

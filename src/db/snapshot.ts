@@ -4,7 +4,7 @@ import { connectForReading } from './connection.ts'
 import { codeOf } from './faults.ts'
 import { migrationsOf } from './migrate.ts'
 import { sealedUnder } from './sealed.ts'
-import { Statements } from './tx.ts'
+import { STRICT, Statements } from './tx.ts'
 
 /**
  * Writes what the database at `path` holds at one moment to the new file `to`, and syncs it. Writers go on meanwhile.
@@ -39,7 +39,7 @@ export function migrationsIn(path: string): string[] {
 export function keyFingerprintIn(path: string): string | null {
   const db = connectForReading(path)
   try {
-    return sealedUnder(new Statements(db))
+    return sealedUnder(new Statements(db, STRICT))
   } finally {
     db.close()
   }

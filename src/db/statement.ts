@@ -1,5 +1,6 @@
 // Statements: Kysely builds and types a query once, the store prepares it once per connection and runs it without building anything again.
 // A query builder costs more than the statement itself; this keeps the types and pays the cost at start.
+import { channel } from 'node:diagnostics_channel'
 import {
   type Compilable,
   DummyDriver,
@@ -10,6 +11,8 @@ import {
   SqliteQueryCompiler,
   sql,
 } from 'kysely'
+import { COVERED, type Table } from './checksum.ts'
+import { ChecksumPlugin, ComputedChecksum, verifiedTable } from './checksum-plugin.ts'
 import type { Tables } from './schema.ts'
 
 class Placeholder {
@@ -19,8 +22,7 @@ class Placeholder {
   }
 }
 
-/** Builds queries; it has no connection. */
-export const builder = new Kysely<Tables>({
+const plain = new Kysely<Tables>({
   dialect: {
     createAdapter: () => new SqliteAdapter(),
     createDriver: () => new DummyDriver(),
@@ -29,30 +31,63 @@ export const builder = new Kysely<Tables>({
   },
 })
 
+/** Builds queries; it has no connection. A query for some columns of rows reads whole rows, to verify them. */
+export const builder = plain.withPlugin(new ChecksumPlugin(true))
+const keyBuilder = plain.withPlugin(new ChecksumPlugin(false))
+
+/** Hears of each statement that is compiled: a test looks at all of them. */
+export const statements = channel('svc:statement')
+
 /** A query with named parameters. `row` exists for the type alone. */
 export interface Statement<Params, Row> {
   readonly sql: string
   /** Parameters by position: the values of one call. */
   bind(params: Params): unknown[]
+  /** The table of which it gives whole rows, each of which is verified. */
+  readonly verified?: Table | null
   readonly row?: Row
 }
 
 type Param<Params> = <Name extends keyof Params & string>(name: Name) => RawBuilder<Params[Name]>
 
 /**
- * Compiles a query once. `p('name')` stands for the value of `name` in each call.
+ * Compiles a query once. `p('name')` stands for the value of `name` in each call. `reads`: whole rows; or `keys` of
+ * rows that are read again by them, so that an index may be enough; or rows that its caller verifies with `tx.isSound`.
  * @example const byId = statement<{ id: string }>()((db, p) => db.selectFrom('job').selectAll().where('id', '=', p('id')))
  */
-export function statement<Params extends object = Record<never, never>>() {
+export function statement<Params extends object = Record<never, never>>(
+  reads: 'rows' | 'keys' | 'unverified' = 'rows',
+) {
   return <Row>(build: (db: typeof builder, p: Param<Params>) => Compilable<Row>): Statement<Params, Row> => {
-    const compiled = build(builder, (name) => sql`${new Placeholder(name)}`).compile()
-    const slots = compiled.parameters.map((value) =>
-      value instanceof Placeholder ? (value.name as keyof Params) : null,
-    )
-    const constants = compiled.parameters
+    const db = reads === 'rows' ? builder : keyBuilder
+    const compiled = build(db, (name) => sql`${new Placeholder(name)}`).compile()
+    const { parameters } = compiled
+    const verified = reads === 'unverified' ? null : verifiedTable(compiled.query)
+    statements.publish({ sql: compiled.sql, node: compiled.query, verified, reads })
     return {
       sql: compiled.sql,
-      bind: (params) => slots.map((name, i) => (name === null ? constants[i] : params[name])),
+      verified,
+      bind: (params) => {
+        const resolve = (source: unknown): unknown =>
+          source instanceof Placeholder ? params[source.name as keyof Params] : source
+        return parameters.map((source) =>
+          source instanceof ComputedChecksum ? source.compute(resolve) : resolve(source),
+        )
+      },
     }
   }
+}
+
+/** The checksum of the row that a statement writes whole: its parameters are named as the columns are, and are all of them. */
+export function checksumOfRow(table: Table): RawBuilder<number> {
+  return sql`${new ComputedChecksum(
+    table,
+    COVERED[table].map((name) => new Placeholder(name)),
+  )}`
+}
+
+/** Holds of each row of the table that is sound, and throws at another one: for queries that do not give whole rows. */
+export function isSoundRow(table: Table): RawBuilder<boolean> {
+  const columns = COVERED[table].map((name) => sql.ref(`${table}.${name}`))
+  return sql<boolean>`row_sound(${sql.lit(table)}, ${sql.ref(`${table}.checksum`)}, ${sql.join(columns)})`
 }

@@ -2,11 +2,14 @@
 // together: how it is opened, what a unit may do, how commits are shared, faults of the disk, and the size of the
 // write-ahead log are files of their own. What the rows mean is left to the repositories.
 import type { Log } from '../log.ts'
+import { CommitMark } from './commit-mark.ts'
 import { Condition } from './condition.ts'
 import type { Connection, Durability } from './connection.ts'
 import { type Fault, obstacle } from './faults.ts'
 import { GroupCommit } from './group-commit.ts'
-import { IN_MEMORY, openDatabase, schemaOf } from './open.ts'
+import { IN_MEMORY, isLarge, openDatabase, schemaOf } from './open.ts'
+import { type DatabaseSpace, Space } from './space.ts'
+import { StructureCheck } from './structure-check.ts'
 import { Statements, type Tx, type Unit } from './tx.ts'
 import { WAL_LIMITS, WalKeeper, type WalLimits } from './wal.ts'
 
@@ -35,18 +38,28 @@ export class Store implements AsyncDisposable {
   readonly #group: GroupCommit
   readonly #condition: Condition
   readonly #wal: WalKeeper | null
+  readonly #space: Space
+  readonly #mark: CommitMark | null
+  readonly #structure: StructureCheck | null
   readonly #now: () => number
   #triedAt = Number.NEGATIVE_INFINITY
   #closed: Promise<void> | null = null
 
   private constructor(db: Connection, path: string, options: StoreOptions) {
     const { log = null, now = () => performance.now(), durability = 'full', wal = WAL_LIMITS } = options
-    const condition = new Condition(path, log, now)
+    const condition = new Condition(path, log, now, () => this.#structure?.start())
     this.#db = db
     this.#path = path
     this.#now = now
     this.#condition = condition
-    this.#statements = new Statements(db)
+    this.#statements = new Statements(db, {
+      leftOut: (row) => void condition.meet(row),
+      mayMiss: (sql) => condition.mayMiss(sql),
+    })
+    this.#space = new Space(db)
+    const unmarked = (err: unknown) =>
+      log?.error({ err }, `the mark of the last commit beside ${path} cannot be written: a loss may stay unknown`)
+    this.#mark = path === IN_MEMORY ? null : new CommitMark(db, durability, unmarked)
     this.#group = new GroupCommit(db, this.#statements, {
       condition,
       now,
@@ -55,10 +68,19 @@ export class Store implements AsyncDisposable {
         this.#wal?.wrote()
       },
       broken: (error) => log?.error({ err: error }, 'what follows a commit failed'),
+      mark: this.#mark ?? undefined,
     })
     const failed = (err: unknown) => {
       if (condition.meet(err) === err) log?.error({ err }, 'the write-ahead log could not be copied')
     }
+    this.#structure =
+      path === IN_MEMORY
+        ? null
+        : new StructureCheck({
+            path,
+            found: (damages) => condition.meetStructure(damages),
+            failed: (err) => log?.warn({ err }, `the structure of ${path} could not be checked`),
+          })
     const idle = () => this.#group.idleFor(IDLE_MS)
     const hold = (ms: number) => this.#group.hold(ms)
     const release = () => this.#group.release()
@@ -71,8 +93,9 @@ export class Store implements AsyncDisposable {
    * @throws StartError in one clear line: not a database, not ours, damaged, from a newer version, not writable
    */
   static async open(path: string, options: StoreOptions = {}): Promise<Store> {
-    const { durability = 'full', log, wal = WAL_LIMITS } = options
-    const store = new Store(await openDatabase(path, durability, wal.bytes), path, options)
+    const { durability = 'full', log = null, wal = WAL_LIMITS } = options
+    const store = new Store(await openDatabase(path, { durability, wal_bytes: wal.bytes, log }), path, options)
+    if (isLarge(path)) store.#structure?.start()
     if (durability === 'normal')
       log?.warn('SVC_DURABILITY is normal: a power cut may take back acknowledged work of the last moments')
     return store
@@ -88,9 +111,19 @@ export class Store implements AsyncDisposable {
     return this.#condition.fault
   }
 
+  /** Whether the database ends with the process. */
+  get in_memory(): boolean {
+    return this.#path === IN_MEMORY
+  }
+
+  /** Whether a damaged row was met since the store was opened. */
+  get hasDamagedRows(): boolean {
+    return this.#condition.hasDamagedRows
+  }
+
   /**
    * Runs a read at once. It sees everything that has been committed.
-   * @throws SERVICE_UNAVAILABLE where the file cannot be read
+   * @throws SERVICE_UNAVAILABLE where the file cannot be read, DATA_DAMAGED where a row is not what was written
    */
   read<T>(unit: Unit<T>): T {
     try {
@@ -134,6 +167,33 @@ export class Store implements AsyncDisposable {
     this.flush()
   }
 
+  /** Whether the file gets shorter when rows are removed. One that an older version made does not. */
+  get canShrink(): boolean {
+    return this.#space.canShrink
+  }
+
+  /** What the database takes on the disk. */
+  get space(): DatabaseSpace {
+    return this.#space.now()
+  }
+
+  /**
+   * Gives at most `pages` of the free pages that are too many back to the file system, and settles after the commit: with how long it took before,
+   * in milliseconds. Null where there are none; the file is then made as short as the database is, which happens when the log is copied into it.
+   */
+  async giveBack(pages: number): Promise<number | null> {
+    const excess = this.#space.excess()
+    if (excess > 0)
+      return this.write(() => {
+        const began = performance.now()
+        this.#space.release(Math.min(pages, excess))
+        return performance.now() - began
+      })
+    const { pages: kept, page_bytes } = this.#space.now()
+    this.#wal?.cut(kept * page_bytes)
+    return null
+  }
+
   /** The value of a pragma, for tests. */
   pragma(name: 'synchronous' | 'journal_mode' | 'foreign_keys'): unknown {
     return this.#db.pragma(name, { simple: true })
@@ -151,9 +211,11 @@ export class Store implements AsyncDisposable {
 
   async #close(): Promise<void> {
     this.#group.close()
+    await this.#structure?.[Symbol.asyncDispose]()
     const ending = this.#wal?.end()
     if (ending) await ending
     this.#wal?.[Symbol.dispose]()
     this.#db.close()
+    this.#mark?.[Symbol.dispose]()
   }
 }

@@ -10,7 +10,9 @@ const insert = statement<JobTombstoneTable>()((db, p) =>
     .insertInto('job_tombstone')
     .values({ user_id: p('user_id'), workspace: p('workspace'), id: p('id'), expired_at: p('expired_at') })
     .onConflict((conflict) =>
-      conflict.columns(['user_id', 'workspace', 'id']).doUpdateSet({ expired_at: p('expired_at') }),
+      conflict
+        .columns(['user_id', 'workspace', 'id'])
+        .doUpdateSet({ expired_at: (eb) => eb.ref('excluded.expired_at') }),
     ),
 )
 

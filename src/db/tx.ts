@@ -1,13 +1,22 @@
 // What units of work are given: statements that are prepared once per connection, and counted.
 import type Database from 'better-sqlite3'
 import type { Compilable } from 'kysely'
+import { isSound, type Table, verifyRow } from './checksum.ts'
+import { verifiedTable } from './checksum-plugin.ts'
 import type { Connection } from './connection.ts'
+import { DamagedRow } from './damaged-row.ts'
 import type { Statement } from './statement.ts'
 
-/** What a unit of work may do. It is valid only while the unit runs, and the unit is synchronous. */
+/**
+ * What a unit of work may do. It is valid only while the unit runs, and the unit is synchronous. Whole rows are verified: none that
+ * is damaged is given.
+ */
 export interface Tx {
+  /** Leaves damaged rows out, except of tables whose rows make sense only together: then it throws. */
   all<P, R>(statement: Statement<P, R>, params: P): R[]
   get<P, R>(statement: Statement<P, R>, params: P): R | undefined
+  /** Whether a row of an unverified statement is what was written. Damage is taken note of. */
+  isSound(table: Table, row: object): boolean
   /** Returns the number of rows changed. */
   run<P, R>(statement: Statement<P, R>, params: P): number
   /** Runs a query that is built anew each time, because its shape depends on the request. */
@@ -17,32 +26,96 @@ export interface Tx {
 /** A unit of work: synchronous and repeatable, because it runs again alone when a neighbour in its transaction fails. */
 export type Unit<T> = (tx: Tx) => T
 
+/** Rows that belong together, as the events of a job do: without one of them, the others tell something else. */
+const TOGETHER: ReadonlySet<Table> = new Set([
+  'job_event',
+  'job_journal',
+  'job_trimmed',
+  'message',
+  'draft',
+  'vector_entry',
+])
+
+/** What statements tell of damage. */
+export interface DamageEars {
+  /** Hears of each damaged row that is left out of a list. */
+  leftOut(row: DamagedRow): void
+  /** Throws where a statement may miss rows that are there. */
+  mayMiss(sql: string): void
+}
+
+/** Any damage is an error. */
+export const STRICT: DamageEars = {
+  leftOut: (row) => {
+    throw row
+  },
+  mayMiss: () => {},
+}
+
 export class Statements implements Tx {
   readonly #db: Connection
+  readonly #damage: DamageEars
   readonly #prepared = new Map<Statement<never, unknown>, Database.Statement>()
   /** How many were executed. */
   count = 0
+  /** How many of them changed rows. What `returning` gives is a row for each. */
+  writes = 0
 
-  constructor(db: Connection) {
+  constructor(db: Connection, damage: DamageEars) {
     this.#db = db
+    this.#damage = damage
   }
 
   all<P, R>(statement: Statement<P, R>, params: P): R[] {
-    return this.#prepare(statement).all(...statement.bind(params)) as R[]
+    this.#damage.mayMiss(statement.sql)
+    const prepared = this.#prepare(statement)
+    const rows = prepared.all(...statement.bind(params)) as R[]
+    if (rows.length > 0 && !prepared.readonly) this.writes++
+    return statement.verified ? this.#sound(statement.verified, rows) : rows
   }
 
   get<P, R>(statement: Statement<P, R>, params: P): R | undefined {
-    return this.#prepare(statement).get(...statement.bind(params)) as R | undefined
+    const prepared = this.#prepare(statement)
+    const row = prepared.get(...statement.bind(params)) as R | undefined
+    if (row !== undefined && !prepared.readonly) this.writes++
+    if (row === undefined || !statement.verified) this.#damage.mayMiss(statement.sql)
+    else verifyRow(statement.verified, row as Record<string, unknown>)
+    return row
+  }
+
+  isSound(table: Table, row: object): boolean {
+    if (isSound(table, row as Record<string, unknown>)) return true
+    this.#damage.leftOut(new DamagedRow(table, row as Record<string, unknown>))
+    return false
   }
 
   run<P, R>(statement: Statement<P, R>, params: P): number {
-    return this.#prepare(statement).run(...statement.bind(params)).changes
+    const { changes } = this.#prepare(statement).run(...statement.bind(params))
+    if (changes > 0) this.writes++
+    return changes
   }
 
   select<R>(query: Compilable<R>): R[] {
     this.count++
-    const { sql, parameters } = query.compile()
-    return this.#db.prepare(sql).all(...parameters) as R[]
+    const { sql, parameters, query: node } = query.compile()
+    this.#damage.mayMiss(sql)
+    const prepared = this.#db.prepare(sql)
+    const rows = prepared.all(...parameters) as R[]
+    if (rows.length > 0 && !prepared.readonly) this.writes++
+    const table = verifiedTable(node)
+    return table === null ? rows : this.#sound(table, rows)
+  }
+
+  #sound<R>(table: Table, rows: R[]): R[] {
+    const isRowSound = (row: R) => isSound(table, row as Record<string, unknown>)
+    if (rows.every(isRowSound)) return rows
+    const damaged = rows.filter((row) => !isRowSound(row))
+    for (const row of damaged) {
+      const error = new DamagedRow(table, row as Record<string, unknown>)
+      if (TOGETHER.has(table)) throw error
+      this.#damage.leftOut(error)
+    }
+    return rows.filter(isRowSound)
   }
 
   #prepare(statement: Statement<never, unknown>): Database.Statement {

@@ -14,7 +14,16 @@ const ownerOf = ({ user_id, workspace_id }: Scope): Owner => ({ user_id, workspa
 const select = statement<Owner & { name: string }>()((db, p) =>
   db
     .selectFrom('user_secret')
-    .select(['body', 'updated_at'])
+    .selectAll()
+    .where('user_id', '=', p('user_id'))
+    .where('workspace', '=', p('workspace'))
+    .where('name', '=', p('name')),
+)
+
+const selectAnyhow = statement<Owner & { name: string }>('unverified')((db, p) =>
+  db
+    .selectFrom('user_secret')
+    .selectAll()
     .where('user_id', '=', p('user_id'))
     .where('workspace', '=', p('workspace'))
     .where('name', '=', p('name')),
@@ -45,7 +54,7 @@ const owners = statement()((db) =>
   db.selectFrom('user_secret').select(['user_id', 'workspace']).distinct().orderBy('user_id').orderBy('workspace'),
 )
 
-const owned = statement<Owner>()((db, p) =>
+const owned = statement<Owner>('unverified')((db, p) =>
   db
     .selectFrom('user_secret')
     .selectAll()
@@ -74,8 +83,19 @@ const remove = statement<Owner & { name: string }>()((db, p) =>
 
 export type StoredSecret = Pick<UserSecretTable, 'body' | 'updated_at'>
 
+/** @throws DATA_DAMAGED */
 export function userSecret(tx: Tx, owner: Scope, name: string): StoredSecret | undefined {
   return tx.get(select, { ...ownerOf(owner), name })
+}
+
+/** The same, where a damaged one has a value that does not open: it can be set again. */
+export function sealedSecret(tx: Tx, owner: Scope, name: string): StoredSecret | undefined {
+  const row = tx.get(selectAnyhow, { ...ownerOf(owner), name })
+  return row && unlessDamaged(tx, row)
+}
+
+function unlessDamaged(tx: Tx, row: UserSecretTable): UserSecretTable {
+  return tx.isSound('user_secret', row) ? row : { ...row, body: new Uint8Array() }
 }
 
 /** The names of an owner's secrets in order, and when each was set. */
@@ -89,9 +109,9 @@ export function otherUserSecrets(tx: Tx, owner: Scope, name: string): { count: n
   return { count, bytes: bytes ?? 0 }
 }
 
-/** Those of all owners, each user's together; those of one at a time are in memory. */
+/** Those of all owners, each user's together; those of one at a time are in memory. A damaged one has a value that does not open. */
 export function* eachUserSecret(tx: Tx): Iterable<UserSecretTable> {
-  for (const owner of tx.all(owners, {})) yield* tx.all(owned, owner)
+  for (const owner of tx.all(owners, {})) for (const row of tx.all(owned, owner)) yield unlessDamaged(tx, row)
 }
 
 export function allUserSecrets(tx: Tx): UserSecretTable[] {

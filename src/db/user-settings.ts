@@ -1,12 +1,10 @@
 // Settings that users have changed, by owner and name. What a value means is decided elsewhere.
-import { sql } from 'kysely'
 import type { UserSettingTable } from './schema.ts'
 import type { Scope } from './scope.ts'
 import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
 
-// `svc check` tells of the others.
-const all = statement()((db) => db.selectFrom('user_setting').selectAll().where(sql<boolean>`json_valid(value)`))
+const all = statement('unverified')((db) => db.selectFrom('user_setting').selectAll())
 
 const upsert = statement<UserSettingTable>()((db, p) =>
   db.replaceInto('user_setting').values({
@@ -26,9 +24,9 @@ const remove = statement<{ user_id: string; workspace: string; name: string }>()
     .where('name', '=', p('name')),
 )
 
-/** Those of all owners whose values are JSON. */
-export function allUserSettings(tx: Tx): UserSettingTable[] {
-  return tx.all(all, {})
+/** Those of all owners; the value of a damaged one is null. */
+export function allUserSettings(tx: Tx): (Omit<UserSettingTable, 'value'> & { value: string | null })[] {
+  return tx.all(all, {}).map((row) => (tx.isSound('user_setting', row) ? row : { ...row, value: null }))
 }
 
 export function putUserSetting(tx: Tx, row: UserSettingTable): void {

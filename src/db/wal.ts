@@ -90,6 +90,14 @@ export class WalKeeper implements Disposable {
     })
   }
 
+  /** Has the log copied where the file is longer than the database, which has `bytes`: it is cut at the end of a pass. */
+  cut(bytes: number): void {
+    this.#safely(() => {
+      if (this.#copier.failing || (statSync(this.#db.name, { throwIfNoEntry: false })?.size ?? 0) <= bytes) return
+      this.#copier.copy()
+    })
+  }
+
   /** Copies all of the log into the file and gives its room back; without waiting, as much of it as readers allow. */
   empty(): void {
     const busy_ms = this.#db.pragma('busy_timeout', { simple: true }) as number

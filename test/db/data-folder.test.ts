@@ -2,13 +2,15 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { openDataFolder, ownDatabase } from '../../src/db/data-folder.ts'
+import { createLog } from '../../src/log.ts'
 import { StartError } from '../../src/start-error.ts'
 import { inFolder } from '../helpers/folder.ts'
+import { call } from '../helpers/http.ts'
 import { startServer, temporaryFolder } from '../helpers/server.ts'
 
 function refused(path: string, message: RegExp): void {
@@ -21,6 +23,13 @@ function refused(path: string, message: RegExp): void {
       return true
     },
   )
+}
+
+/** Files that others may use, and folders at the top. */
+function openEntries(path: string): string[] {
+  const entries = readdirSync(path, { recursive: true, withFileTypes: true })
+  const names = entries.map((entry) => join(entry.parentPath, entry.name))
+  return names.filter((name) => (statSync(name).mode & 0o077) !== 0)
 }
 
 /** A process that holds the folder. */
@@ -40,6 +49,34 @@ describe('data folder', () => {
       assert.equal(opened.path, path)
       assert.equal(opened.database, join(path, 'svc.db'))
       if (process.platform !== 'win32') assert.equal(statSync(path).mode & 0o777, 0o700)
+    }),
+  )
+
+  test(
+    'in a folder that others may look into, every file is its owner’s alone, and the start says so',
+    inFolder(async (folder) => {
+      const path = join(folder, 'open')
+      mkdirSync(path)
+      // What a copy without modes, or an earlier version, has left.
+      chmodSync(path, 0o755)
+      mkdirSync(join(path, 'journal'))
+      chmodSync(join(path, 'journal'), 0o755)
+      for (const name of ['svc.db', 'lock', 'owner']) {
+        writeFileSync(join(path, name), '')
+        chmodSync(join(path, name), 0o644)
+      }
+      const lines: string[] = []
+      const log = createLog('warn', undefined, { write: (line) => void lines.push(line) })
+      await using server = await startServer({ data_dir: path, log })
+      await call(server, 'POST', '/api/workflows', { body: { name: 'a', graph: { nodes: [], edges: [] } } })
+      await call(server, 'PUT', '/api/storage/objects/a.txt', { raw: 'a text' })
+      assert.deepEqual(openEntries(path), [])
+      assert.ok(existsSync(join(path, 'svc.db-wal')))
+      assert.equal(lines.length, 1, lines.join(''))
+      assert.match(
+        JSON.parse(lines[0]!).msg,
+        /^other users may look into the data folder .*open \(mode 755\).*chmod 700$/,
+      )
     }),
   )
 

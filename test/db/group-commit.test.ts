@@ -5,14 +5,14 @@ import { setImmediate as round } from 'node:timers/promises'
 import { Condition } from '../../src/db/condition.ts'
 import { connect } from '../../src/db/connection.ts'
 import { GroupCommit } from '../../src/db/group-commit.ts'
-import { Statements } from '../../src/db/tx.ts'
+import { STRICT, Statements } from '../../src/db/tx.ts'
 import { until } from '../helpers/server.ts'
 
 /** A group of commits in memory, and the names of the units that were told of theirs. */
 function grouped(): Disposable & { group: GroupCommit; told: string[]; add(name: string): void } {
   const db = connect(':memory:')
   const now = () => performance.now()
-  const group = new GroupCommit(db, new Statements(db), {
+  const group = new GroupCommit(db, new Statements(db, STRICT), {
     condition: new Condition(':memory:', null, now),
     now,
     committed: () => {},

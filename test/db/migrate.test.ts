@@ -36,14 +36,14 @@ async function refused(path: string, message: RegExp): Promise<void> {
   })
 }
 
-const ASSETS = statement()((db) => db.selectFrom('asset').select(['key', 'id', 'previewed']).orderBy('key'))
+const ASSETS = statement('keys')((db) => db.selectFrom('asset').select(['key', 'id', 'previewed']).orderBy('key'))
 
 /** A database as the migrations up to one left it. */
 async function databaseAt(migration: string) {
   const folder = temporaryFolder()
   const path = join(folder, 'svc.db')
   const db = new Database(path)
-  await migrate(db, migration)
+  await migrate(db, { to: migration })
   const open = () => {
     db.close()
     return Store.open(path)

@@ -149,7 +149,7 @@ describe('store', () => {
 
 describe('statement', () => {
   test('parameters go to their places by name, also when one is used twice', async () => {
-    const twice = statement<{ a: number; b: number }>()((db, p) =>
+    const twice = statement<{ a: number; b: number }>('keys')((db, p) =>
       db
         .selectFrom('job')
         .select('key')
@@ -182,7 +182,9 @@ describe('statement', () => {
     const { store } = opened
     const id = "x'); drop table job; --"
     await store.write((tx) => putJob(tx, jobRow(1, { id })))
-    const byId = statement<{ id: string }>()((db, p) => db.selectFrom('job').select('id').where('id', '=', p('id')))
+    const byId = statement<{ id: string }>('keys')((db, p) =>
+      db.selectFrom('job').select('id').where('id', '=', p('id')),
+    )
     assert.deepEqual(
       store.read((tx) => tx.get(byId, { id })),
       { id },

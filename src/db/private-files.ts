@@ -1,0 +1,41 @@
+// Modes of files and folders in the data folder: for their owner alone, whatever mode the data folder itself has.
+import { chmodSync, closeSync, openSync, statSync } from 'node:fs'
+import { platform } from 'node:os'
+
+/** What users other than the owner may do. */
+const OTHERS = 0o077
+const hasModes = platform() !== 'win32'
+
+/**
+ * Makes a database file that only its owner may use, or makes an existing one so, with what SQLite keeps beside it. Where that fails SQLite fails as
+ * well, and says why.
+ */
+export function keepDatabasePrivate(path: string): void {
+  if (!hasModes) return
+  try {
+    closeSync(openSync(path, 'a', 0o600))
+  } catch {
+    return
+  }
+  // SQLite gives new files beside the database the mode of the database.
+  for (const end of ['', '-wal', '-shm', '-journal']) keepPrivate(`${path}${end}`)
+}
+
+/** Takes from other users what they may do with a file or a folder. Where there is none, or the system refuses, nothing is done. */
+export function keepPrivate(path: string): void {
+  const mode = othersMode(path)
+  if (mode === null) return
+  try {
+    chmodSync(path, mode & ~OTHERS)
+  } catch {
+    // It is somebody else's, or the disk takes no writes: the start says so where it needs them.
+  }
+}
+
+/** The mode of a file or a folder that other users may use; null where they may not, or there is none. */
+export function othersMode(path: string): number | null {
+  if (!hasModes) return null
+  const found = statSync(path, { throwIfNoEntry: false })
+  const mode = (found?.mode ?? 0) & 0o777
+  return (mode & OTHERS) === 0 ? null : mode
+}

@@ -1,0 +1,120 @@
+// Writes the file of a database anew, so that it is no longer than it has to be and can shrink from then on. A thread does it; this looks for room
+// first, tells how far it has come, and leaves the old file in place where anything goes wrong.
+import { rmSync, statfsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import type { Log } from '../log.ts'
+import type { Durability } from './connection.ts'
+import { IN_MEMORY } from './open.ts'
+import { type FileSpace, spaceOf } from './space.ts'
+import { Store, type StoreOptions } from './store.ts'
+
+/** What the thread is started with. */
+export interface RewriteData {
+  readonly path: string
+  /** Where it writes, beside the file: a name that the next attempt removes. */
+  readonly to: string
+  readonly durability: Durability
+}
+
+/** How the thread ended: `busy` where another program has the database open. */
+export type Rewritten =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'busy' }
+  | { readonly kind: 'failed'; message: string }
+
+export type RewriteOutcome = Rewritten | { readonly kind: 'no_room'; readonly missing_bytes: number }
+
+/** Hears how many bytes of how many are written. */
+export type Progressed = (written: number, of: number) => void
+
+/** A start takes the time for a file of that many bytes: about ten seconds for each gigabyte. */
+const AT_A_START = 4 * 1024 ** 3
+/** Room that has to be left when the new file is whole. */
+const SPARE = 64 * 1024 * 1024
+const TOLD_EVERY_MS = 5_000
+
+const SCRIPT = new URL(import.meta.url.endsWith('.ts') ? './rewrite-worker.ts' : './rewrite-worker.js', import.meta.url)
+
+export interface ServerStoreOptions extends StoreOptions {
+  /** Larger databases are not rewritten at a start. */
+  rewritten_bytes?: number
+}
+
+/**
+ * Opens the store of a server. A database that an older version made cannot shrink: it is rewritten first, where there is room for its copy and it is
+ * not so large that the start would take minutes. Otherwise the start goes on without, and the log says why.
+ * @throws StartError as `Store.open`
+ */
+export async function openServerStore(path: string, options: ServerStoreOptions): Promise<Store> {
+  const { durability = 'full', log, rewritten_bytes = AT_A_START } = options
+  // What is wrong with the database is found here, before anything of it is changed.
+  const store = await Store.open(path, options)
+  if (path === IN_MEMORY || store.canShrink) return store
+  const { page_bytes, pages, free_pages } = store.space
+  const bytes = (pages - free_pages) * page_bytes
+  if (bytes > rewritten_bytes) {
+    log?.info({ bytes }, `${path} does not shrink when rows are removed: stop the server and run "svc compact" once`)
+    return store
+  }
+  await store[Symbol.asyncDispose]()
+  await rewriteAtStart(path, durability, log)
+  return Store.open(path, options)
+}
+
+async function rewriteAtStart(path: string, durability: Durability, log: Log | undefined): Promise<void> {
+  log?.info(`${path} is rewritten once, so that it can shrink: the server starts after that`)
+  const progressed: Progressed = (written, of) =>
+    log?.info({ percent: Math.min(99, Math.floor((100 * written) / of)) }, `${path} is being rewritten`)
+  const outcome = await rewriteDatabase(path, durability, progressed)
+  if (outcome.kind === 'done') log?.info({ bytes: statSync(path).size }, `${path} is rewritten, and can shrink now`)
+  else log?.warn(`${path} does not shrink yet, which the next start tries again: ${reasonOf(outcome)}`)
+}
+
+/** Why a database was not rewritten, as a part of a sentence. */
+export function reasonOf(outcome: Exclude<RewriteOutcome, { kind: 'done' }>): string {
+  if (outcome.kind === 'no_room') return `the disk lacks ${outcome.missing_bytes} bytes of room for a second copy`
+  return outcome.kind === 'busy' ? 'another program has it open' : `it could not be copied (${outcome.message})`
+}
+
+/**
+ * Rewrites the database at `path`, which nobody else has open. Until the new file is whole and durable, the old one stays as it is; then it takes
+ * the old one's name in one step.
+ */
+export async function rewriteDatabase(
+  path: string,
+  durability: Durability,
+  progressed: Progressed,
+): Promise<RewriteOutcome> {
+  const to = `${path}.rewriting`
+  // An interrupted attempt left it.
+  for (const ending of ['', '-journal']) rmSync(to + ending, { force: true })
+  const bytes = usedBytes(spaceOf(path))
+  const missing_bytes = bytes + SPARE - freeBytes(dirname(path))
+  if (missing_bytes > 0) return { kind: 'no_room', missing_bytes }
+  const timer = setInterval(() => progressed(statSync(to, { throwIfNoEntry: false })?.size ?? 0, bytes), TOLD_EVERY_MS)
+  try {
+    return await inThread({ path, to, durability })
+  } finally {
+    clearInterval(timer)
+    for (const ending of ['', '-journal']) rmSync(to + ending, { force: true })
+  }
+}
+
+function usedBytes({ page_bytes, pages, free_pages }: FileSpace): number {
+  return page_bytes * (pages - free_pages)
+}
+
+function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize
+}
+
+function inThread(workerData: RewriteData): Promise<Rewritten> {
+  return new Promise((resolve) => {
+    const worker = new Worker(SCRIPT, { workerData, execArgv: [] })
+    worker.once('message', resolve)
+    worker.once('error', ({ message }) => resolve({ kind: 'failed', message }))
+    worker.once('exit', () => resolve({ kind: 'failed', message: 'its thread ended' }))
+  })
+}

@@ -1,0 +1,63 @@
+// Looks through the structure of a database beside its server, in a thread, because of a large one that takes seconds.
+import { SHARE_ENV, Worker } from 'node:worker_threads'
+import type { StructureDamage } from './structure.ts'
+
+/** Sources run as they are, or compiled. */
+const SCRIPT = new URL(
+  import.meta.url.endsWith('.ts') ? './structure-worker.ts' : './structure-worker.js',
+  import.meta.url,
+)
+
+export interface StructureCheckOptions {
+  readonly path: string
+  /** Takes what was found. */
+  readonly found: (damages: readonly StructureDamage[]) => void
+  /** Takes what kept the check from being made. */
+  readonly failed: (error: unknown) => void
+}
+
+export class StructureCheck implements AsyncDisposable {
+  readonly #options: StructureCheckOptions
+  #worker: Worker | null = null
+  #started = false
+
+  constructor(options: StructureCheckOptions) {
+    this.#options = options
+  }
+
+  /** Starts the check, once; it does not keep the process alive. */
+  start(): void {
+    if (this.#started) return
+    this.#started = true
+    try {
+      this.#worker = this.#run()
+    } catch (error) {
+      // There is no room for a thread.
+      this.#options.failed(error)
+    }
+  }
+
+  #run(): Worker {
+    const { path, found, failed } = this.#options
+    const worker = new Worker(SCRIPT, {
+      workerData: path,
+      env: SHARE_ENV,
+      execArgv: [],
+      stdout: true,
+      stderr: true,
+    })
+    worker.on('message', found)
+    worker.on('error', failed)
+    worker.on('exit', () => {
+      this.#worker = null
+    })
+    worker.unref()
+    return worker
+  }
+
+  /** Ends the check, for the last connection to be the store's. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#started = true
+    await this.#worker?.terminate()
+  }
+}

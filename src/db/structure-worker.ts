@@ -1,0 +1,11 @@
+// The thread's side of a look through the structure of a large database: a connection of its own that only reads.
+import { parentPort, workerData } from 'node:worker_threads'
+import { connectForReading } from './connection.ts'
+import { structureDamages } from './structure.ts'
+
+const db = connectForReading(workerData as string)
+try {
+  parentPort!.postMessage(structureDamages(db))
+} finally {
+  db.close()
+}

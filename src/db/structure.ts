@@ -1,0 +1,42 @@
+// The structure of a database: whether each row is where an order or an index leads to. Where it is damaged, rows are missed that are
+// there, which no checksum of a row can tell. What is wrong inside a row is left to its checksum.
+import { COVERED, isSound, type Table } from './checksum.ts'
+import type { Connection } from './connection.ts'
+import { codeOf } from './faults.ts'
+
+/** What is wrong with the structure of a table or of its indexes. */
+export interface StructureDamage {
+  readonly table: string
+  readonly text: string
+}
+
+/** Looks through all tables and their indexes; `db` knows no function for it. The first damage of each table is given. */
+export function structureDamages(db: Connection): StructureDamage[] {
+  const names = db.prepare("select name from sqlite_schema where type = 'table'").pluck().all() as string[]
+  const damages: StructureDamage[] = []
+  for (const table of ['sqlite_schema', ...names]) {
+    const text = damageOf(db, table)
+    if (text !== null) damages.push({ table, text })
+  }
+  return damages
+}
+
+function damageOf(db: Connection, table: string): string | null {
+  try {
+    const lines = db.pragma(`integrity_check("${table.replaceAll('"', '""')}")`) as { integrity_check: string }[]
+    const texts = lines.flatMap(({ integrity_check }) => integrity_check.split('\n'))
+    return texts.find((text) => text !== 'ok' && !isOfRow(db, table, text)) ?? null
+  } catch (error) {
+    return `${(error as Error).message} (${codeOf(error)})`
+  }
+}
+
+/** Whether a finding is about the content of a row, which may be a damaged one that its checksum tells of. */
+function isOfRow(db: Connection, table: string, text: string): boolean {
+  if (/^(NULL value in|NUMERIC value in|TEXT value in|non-\w+ value in|CHECK constraint failed)/.test(text)) return true
+  const missing = /^row (\d+) missing from index/.exec(text)
+  if (missing === null || !(table in COVERED)) return false
+  const scan = db.prepare(`select * from "${table}" not indexed limit 1 offset ?`)
+  const row = scan.get(Number(missing[1]) - 1) as Record<string, unknown> | undefined
+  return row !== undefined && !isSound(table as Table, row)
+}

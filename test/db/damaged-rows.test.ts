@@ -1,0 +1,240 @@
+// Rows that are not what was written are never served: a request for one is an error with a code, lists leave it out, and the health
+// of the database says so. Everything else is served, and written.
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import Database from 'better-sqlite3'
+import type { Health, JobSnapshot, RunResult, Workflow } from '../../generated/types.ts'
+import { COVERED, checksumOf, TABLES, type Table } from '../../src/db/checksum.ts'
+import { withoutTriggers } from '../helpers/checksums.ts'
+import { type Answer, call } from '../helpers/http.ts'
+import { keptLog } from '../helpers/kept-log.ts'
+import { startServer, type TestServer, temporaryFolder, until } from '../helpers/server.ts'
+import { openStore } from '../helpers/store.ts'
+
+/** Changes a value behind the back of the service, as a flipped bit does: the checksum stays. */
+const DAMAGES: Readonly<Record<string, string>> = {
+  workflow: "update workflow set name = 'fine' where name = 'line'",
+  job: "update job set result = replace(result, 'Ada', 'Bda') where key = 1",
+  event: "update job_event set payload = replace(payload, 'completed', 'bompleted') where job_key = 2 and sequence = 4",
+  thread: "update thread set title = 'b' where title = 'a'",
+  message: "update message set content = replace(content, 'one', 'onf')",
+  setting: `update user_setting set value = '"session"'`,
+  secret: "update user_secret set updated_at = '2020-01-01T00:00:00.000Z'",
+  token: `update access_token set scopes = '["read","write","admin"]' where name = 'small'`,
+}
+
+interface Given {
+  readonly folder: string
+  readonly token: string
+  readonly workflows: Readonly<Record<string, string>>
+  readonly jobs: readonly string[]
+  readonly threads: Readonly<Record<string, string>>
+}
+
+const GRAPH = { nodes: [], edges: [] }
+const LIST = { type: 'list' }
+
+async function posted<T>(server: TestServer, path: string, body: object): Promise<T> {
+  const answer = await call<T>(server, 'POST', path, { body })
+  assert.ok(answer.status < 300, answer.text)
+  return answer.body
+}
+
+async function fill(folder: string): Promise<Given> {
+  await using server = await startServer({ data_dir: folder })
+  const workflows: Record<string, string> = {}
+  for (const name of ['line', 'other'])
+    workflows[name] = (await posted<Workflow>(server, '/api/workflows', { name, graph: GRAPH })).id
+  const jobs: string[] = []
+  for (const name of ['Ada', 'Bob', 'Cyd']) {
+    const run = await posted<{ job_id: string }>(server, '/api/workflows/greeting/run', { params: { name } })
+    jobs.push(run.job_id)
+  }
+  const threads: Record<string, string> = {}
+  for (const title of ['a', 'z']) threads[title] = (await posted<{ id: string }>(server, '/api/threads', { title })).id
+  await posted(server, `/api/threads/${threads.z}/messages`, { role: 'user', content: 'one' })
+  assert.equal(
+    (await call(server, 'PUT', '/api/settings', { body: { values: { 'jobs.persistence': 'job' } } })).status,
+    200,
+  )
+  await call(server, 'PUT', '/api/secrets/KEY', { body: { value: 'a secret that is long' } })
+  const { token } = await posted<{ token: string }>(server, '/api/tokens', { name: 'small', scopes: ['read'] })
+  return { folder, token, workflows, jobs, threads }
+}
+
+function damage(folder: string): void {
+  const db = new Database(join(folder, 'svc.db'))
+  withoutTriggers(db, () => {
+    for (const [what, sql] of Object.entries(DAMAGES)) assert.equal(db.prepare(sql).run().changes, 1, what)
+  })
+  db.close()
+}
+
+describe('a damaged row', () => {
+  let given: Given
+  let server: TestServer
+  const log = keptLog()
+  const get = <T = unknown>(path: string, headers = {}): Promise<Answer<T>> => call<T>(server, 'GET', path, { headers })
+
+  before(async () => {
+    const folder = temporaryFolder()
+    given = await fill(folder)
+    damage(folder)
+    server = await startServer({ data_dir: folder, log: log.log })
+  })
+
+  after(async () => {
+    await server[Symbol.asyncDispose]()
+    rmSync(given.folder, { recursive: true, force: true })
+  })
+
+  async function isRefused(path: string, headers = {}): Promise<void> {
+    const { status, body, text } = await get<{ error: { type: string; message: string } }>(path, headers)
+    assert.deepEqual([status, body.error?.type], [500, 'data_damaged'], `${path}: ${text}`)
+    assert.equal(body.error.message, 'The stored data is damaged and is not served.')
+  }
+
+  test('is an error with a code, whatever it is', async () => {
+    await isRefused(`/api/workflows/${given.workflows.line}`)
+    await isRefused(`/api/jobs/${given.jobs[0]}`)
+    await isRefused(`/api/threads/${given.threads.a}`)
+    await isRefused(`/api/threads/${given.threads.z}/messages`)
+    await isRefused('/api/settings')
+    await isRefused('/api/secrets/KEY')
+    await isRefused('/api/workflows', { Authorization: `Bearer ${given.token}` })
+    const events = await call(server, 'GET', `/api/jobs/${given.jobs[1]}/events`, {
+      headers: { Accept: 'application/json' },
+    })
+    assert.deepEqual([events.status, events.text.includes('bompleted')], [500, false], events.text)
+  })
+
+  test('is left out of lists, and the others are in them', async () => {
+    const workflows = (await get<Workflow[]>('/api/workflows')).body.map(({ name }) => name)
+    assert.deepEqual([workflows.includes('other'), workflows.includes('fine')], [true, false])
+    const jobs = (await get<JobSnapshot[]>('/api/jobs')).body
+    assert.deepEqual(
+      jobs.map(({ job_id }) => job_id),
+      [given.jobs[2], given.jobs[1]],
+    )
+    const threads = (await get<{ title: string }[]>('/api/threads')).body
+    assert.deepEqual(
+      threads.map(({ title }) => title),
+      ['z'],
+    )
+  })
+
+  test('does not keep the rest from being read and written', async () => {
+    assert.equal((await get(`/api/jobs/${given.jobs[2]}`)).status, 200)
+    // A run would take a default in the place of what its owner has set.
+    const run = await call(server, 'POST', '/api/workflows/greeting/run', { body: { params: { name: 'Dan' } } })
+    assert.equal(run.status, 500, run.text)
+    const settings = await call(server, 'PUT', '/api/settings', { body: { values: { 'jobs.persistence': 'job' } } })
+    assert.equal(settings.status, 200, settings.text)
+    await posted(server, '/api/workflows/greeting/run', { params: { name: 'Dan' } })
+    const set = await call(server, 'PUT', '/api/secrets/KEY', { body: { value: 'set again, and long' } })
+    assert.equal(set.status, 200, set.text)
+    assert.equal((await get('/api/secrets/KEY')).status, 200)
+  })
+
+  test('is not changed by an update of other columns, which would make it look sound', async () => {
+    const answer = await call(server, 'PUT', `/api/workflows/${given.workflows.line}`, {
+      body: { name: 'new', graph: GRAPH },
+    })
+    assert.equal(answer.status, 500, answer.text)
+    await isRefused(`/api/workflows/${given.workflows.line}`)
+  })
+
+  test('shows in health, and once in the log, which names it', async () => {
+    const { body } = await get<Health>('/health')
+    assert.equal(body.services.database, 'damaged')
+    await until('the log', () => log.lines.some((line) => line.includes('"table":"job"')))
+    assert.equal(log.lines.filter((line) => line.includes('"table":"workflow"')).length, 1)
+    assert.ok(!log.lines.some((line) => line.includes('Bda')))
+  })
+})
+
+describe('a text with half a character', () => {
+  /** Short texts and long ones take different ways to their checksum. */
+  const halves = ['a\ud83d', '\ude00b', '\ud83d\ud83d\ude00', '\ud83d\ude00 \udc00', '\ud83d'.repeat(300)]
+
+  test('is no damage where a workflow has it stored', async () => {
+    await using server = await startServer()
+    const code = `return {texts: ${JSON.stringify(halves)}, vectors: ${JSON.stringify(halves.map((_, at) => [1, at]))}}`
+    const nodes = [
+      { id: 'make', type: 'code.JavaScript', data: { code }, dynamic_outputs: { texts: LIST, vectors: LIST } },
+      { id: 'keep', type: 'vector.Index', data: { index: 'halves' } },
+      { id: 'find', type: 'vector.Search', data: { index: 'halves', vector: [1, 0], top_k: 9 } },
+      { id: 'found', type: 'output.Output', data: { name: 'found' } },
+    ]
+    const edge = (source: string, sourceHandle: string, target: string, targetHandle: string) => ({
+      ...{ source, sourceHandle, target, targetHandle },
+    })
+    const run = async (edges: readonly object[], used: readonly string[]) => {
+      const graph = { nodes: nodes.filter(({ id }) => used.includes(id)), edges }
+      const { id } = await posted<Workflow>(server, '/api/workflows', { name: 'Halves', graph })
+      return posted<RunResult>(server, `/api/workflows/${id}/run`, {})
+    }
+    const kept = [edge('make', 'texts', 'keep', 'texts'), edge('make', 'vectors', 'keep', 'vectors')]
+    assert.equal((await run(kept, ['make', 'keep'])).status, 'completed')
+    const { outputs } = await run([edge('find', 'texts', 'found', 'value')], ['find', 'found'])
+    assert.deepEqual(
+      (outputs as { found: string[] }).found.toSorted(),
+      halves.map((text) => text.toWellFormed()).toSorted(),
+    )
+    const { body } = await call<Health>(server, 'GET', '/health')
+    assert.equal(body.services.database, 'healthy')
+  })
+
+  test('has the checksum of what SQLite keeps of it', () => {
+    const sum = (text: string) => checksumOf('meta', (place) => ['name', text][place])
+    for (const text of halves) assert.equal(sum(text), sum(text.toWellFormed()))
+  })
+})
+
+describe('the checksum of a row', () => {
+  test('covers every column of every table but itself, and keys that SQLite gives', async () => {
+    await using opened = await openStore()
+    const given: Partial<Record<Table, string>> = {
+      thread: 'key',
+      asset: 'key',
+      vector_index: 'key',
+      vector_entry: 'key',
+    }
+    await opened.store[Symbol.asyncDispose]()
+    const db = new Database(opened.path, { readonly: true })
+    const tables = db
+      .prepare(
+        "select name from sqlite_schema where type = 'table' and name not like 'sqlite%' and name not like 'kysely%'",
+      )
+      .pluck()
+      .all() as string[]
+    assert.deepEqual(TABLES.toSorted(), tables.filter((name) => !name.startsWith('asset_name')).toSorted())
+    for (const table of TABLES) {
+      const columns = db.prepare('select name from pragma_table_info(?)').pluck().all(table) as string[]
+      const covered = columns.filter((name) => name !== 'checksum' && name !== given[table])
+      assert.deepEqual([...COVERED[table]], covered, table)
+    }
+    db.close()
+  })
+
+  test('is another for each change of a value, of its place and of its table', () => {
+    const rows: readonly (readonly unknown[])[] = [
+      [1, 2, 'a', 'b'.repeat(300), 'c'],
+      [1, 2, 'a', 'b'.repeat(300), 'd'],
+      [1, 2, 'a', `${'b'.repeat(299)}c`, 'c'],
+      [2, 1, 'a', 'b'.repeat(300), 'c'],
+      [1, 2, 'b'.repeat(300), 'a', 'c'],
+      [1, 2, 'ab', 'b'.repeat(299), 'c'],
+      [1, 2 + 2 ** 32, 'a', 'b'.repeat(300), 'c'],
+      [1, 2.5, 'a', 'b'.repeat(300), 'c'],
+      [1, 2, null, 'b'.repeat(300), 'c'],
+      [1, 2, '', 'b'.repeat(300), 'c'],
+      [1, 2, 'a', Buffer.from('b'.repeat(300)), 'c'],
+    ]
+    const sums = rows.map((row) => checksumOf('job_event', (place) => row[place]))
+    const other = checksumOf('message', (place) => rows[0]![place])
+    assert.equal(new Set([...sums, other]).size, rows.length + 1)
+  })
+})
