@@ -1,8 +1,10 @@
 // One node in one run: reads its join in lock step and fires. When it may do so is the scheduler's business.
 import { AggregateState } from './aggregate-state.ts'
 import { attempts } from './attempts.ts'
+import { type RegionDemand, StreamBound } from './demand.ts'
 import { ItemSource } from './firing.ts'
 import { failureAmong, gather } from './gather.ts'
+import { isHeavy, isSmall } from './heavy.ts'
 import { Join } from './join.ts'
 import { LoopState } from './loop-state.ts'
 import type { Memo } from './memo.ts'
@@ -33,6 +35,8 @@ export class Actor implements Member {
   failed: string | null = null
   failures = 0
   closed = false
+  readonly region: RegionDemand | null
+  readonly bound: StreamBound | null
   readonly #stage: Stage
   readonly #join: Join
   readonly #tasks: Tasks
@@ -42,10 +46,16 @@ export class Actor implements Member {
   readonly #weave: WeaveState | null
   readonly #loop: LoopState | null
   readonly #values: OwnValues
+  /** Whether its firings may run apart from the main thread. */
+  readonly #apart: boolean
+  /** Whether a firing may take long: all that came so far is small where it may not. */
+  #mayBeHeavy: boolean
   /** Whether its firings may have to be remembered; of input nodes none has. */
   readonly #remembers: boolean
   #fired = false
   #inputsEnded = false
+  /** A value of an output node is made ready to be told. */
+  #publishing = false
   #batch = 1
   /** How many of its consumers' inboxes drop what comes. */
   #deaf = 0
@@ -55,18 +65,27 @@ export class Actor implements Member {
   constructor(node: PlanNode, stage: Stage) {
     this.node = node
     this.#stage = stage
+    const { regions } = stage
+    this.region = regions === null ? null : regions.of(node)
+    const inner = this.region !== null && regions!.isInner(node)
+    this.bound = inner && node.streaming ? new StreamBound(this.region!, this, stage.inboxLimit) : null
+    if (!inner) this.region?.join(this)
     this.#join = new Join(node, stage)
     this.#tasks = new Tasks(this, stage)
     this.#results = new ResultsWindow(this, stage, this.#tasks)
     this.#aggregate = node.readDepth > node.depth ? new AggregateState(node, this.#tasks) : null
-    this.#sides = node.sides.length > 0 ? new Sides(node, stage) : null
+    this.#sides = node.sides.length > 0 ? new Sides(node, stage, inner ? null : this.region) : null
     this.#weave = node.type.weave && this.#sides ? new WeaveState(node, this.#tasks, this.#sides) : null
     this.#loop = node.type.loop && this.#sides ? new LoopState(node, this.#tasks, this.#sides) : null
+    this.#apart = node.type.cost !== 0 && stage.compute.takes(node.type)
     this.#remembers = stage.memory !== null && !node.input
-    this.#values = new OwnValues(node, stage.updatesFor(this))
+    const updates = stage.updatesFor(this)
+    this.#mayBeHeavy = node.mayBeHeavy || updates.length > 0
+    this.#values = new OwnValues(node, updates)
   }
 
   receive(slot: number, token: unknown): void {
+    if (this.#apart && !isSmall(token)) this.#mayBeHeavy = true
     if (!this.#sides?.has(slot)) {
       if (this.#join.receive(slot, token)) this.#stage.schedule(this)
     } else if (!this.closed) {
@@ -101,6 +120,7 @@ export class Actor implements Member {
   }
 
   update(values: Inputs): number {
+    this.#mayBeHeavy = true
     return this.#values.update(values)
   }
 
@@ -112,10 +132,11 @@ export class Actor implements Member {
 
   heard(): void {
     this.#deaf--
+    this.bound?.reset()
   }
 
   get obstacle(): 'consumers' | 'sources' | null {
-    if (this.closed || this.queued || this.#aggregate?.pushing) return null
+    if (this.closed || this.queued || this.#pushing) return null
     if (this.#openSide && !this.#results.due && this.full === 0) return 'sources'
     if (this.#results.empty && this.missingSources.length > 0) return 'sources'
     return this.full > 0 && (this.#results.empty || this.#results.due || this.#openSide !== null) ? 'consumers' : null
@@ -143,6 +164,11 @@ export class Actor implements Member {
     return true
   }
 
+  /** Whether what it read last has to be taken in before it reads on. */
+  get #pushing(): boolean {
+    return this.#publishing || this.#aggregate?.pushing === true
+  }
+
   /** The firing that reads its sides while it is open. */
   get #openSide(): WeaveState | LoopState | null {
     if (this.#weave?.busy) return this.#weave
@@ -152,7 +178,7 @@ export class Actor implements Member {
   #progress(): boolean {
     if (this.#weave?.busy) return this.full === 0 && this.#weave.advance()
     if (this.#loop?.open) return this.#loop.advance()
-    if (this.#inputsEnded || !this.#join.ready || this.#aggregate?.pushing || !this.#results.hasRoom) return false
+    if (this.#inputsEnded || !this.#join.ready || this.#pushing || !this.#results.hasRoom) return false
     if (this.#weave && !this.#sides!.ready) return false
     if (!this.#tasks.mayBegin()) return false
     if (this.#aggregate) this.#readAggregate(this.#aggregate)
@@ -163,6 +189,7 @@ export class Actor implements Member {
 
   /** Nobody wants what it gives until the end of the stream of that level, the soonest that one of its edges awaits. */
   #relieve(): void {
+    this.bound?.release()
     const targets = this.node.ports.flatMap((port) => port.targets)
     let level = 0
     for (const { node, slot } of targets) level = Math.max(level, this.#stage.deafness(node, slot))
@@ -284,7 +311,7 @@ export class Actor implements Member {
     } else {
       const result = node.policy
         ? this.#tasks.attempt(() => this.#attempts(node.policy!, inputs))
-        : this.#tasks.begin((context) => this.#run(inputs, context))
+        : this.#tasks.begin((context) => this.#run(inputs, context, this.#runsApart(inputs)))
       if (!this.#stage.stopped) this.#results.take(result)
     }
   }
@@ -295,21 +322,33 @@ export class Actor implements Member {
     const { inputs } = memo
     const known = memo.recall()
     if (known && replay(memo, known, this.#results, this.#tasks)) return
-    const code = () => (policy ? this.#attempts(policy, inputs, memo) : this.#run(inputs, memo.context!))
+    const apart = this.#runsApart(inputs)
+    const code = () => (policy ? this.#attempts(policy, inputs, memo) : this.#run(inputs, memo.context!, apart))
+    // Without a policy, of what runs apart nothing is remembered either: it would come out the same again.
+    memo.repeatable = apart && !policy
     const result = this.#tasks.attempt(() => memo.run(code))
     if (this.#stage.stopped) return
     this.#tasks.forget(memo)
     this.#results.take(result, memo)
   }
 
-  #run(inputs: Inputs, context: NodeContext): RunResult {
-    return this.node.type.run!(this.node.input ? this.#stage.inputsFor(this, inputs) : inputs, context)
+  #run(inputs: Inputs, context: NodeContext, apart: boolean): RunResult {
+    const { type, input } = this.node
+    if (!apart) return type.run!(input ? this.#stage.inputsFor(this, inputs) : inputs, context)
+    const { compute, owner } = this.#stage
+    return compute.run({ node_type: type.node_type, inputs, owner, run: context.run, signal: context.signal })
+  }
+
+  /** Whether a firing with these inputs would hold the thread for long, and need not run there. */
+  #runsApart(inputs: Inputs): boolean {
+    return this.#apart && this.#mayBeHeavy && isHeavy(this.node.type, inputs)
   }
 
   #attempts(policy: AttemptPolicy, inputs: Inputs, memo: Memo | null = null): Promise<unknown> {
     const stage = this.#stage
     const steps = memo ?? new PassingSteps()
-    const begin = (signal: AbortSignal) => this.#run(inputs, stage.context(this, { signal, memo, steps }))
+    const apart = this.#runsApart(inputs)
+    const begin = (signal: AbortSignal) => this.#run(inputs, stage.context(this, { signal, memo, steps }), apart)
     return attempts(policy, begin, stage.attemptHost(this, memo), steps)
   }
 
@@ -321,21 +360,40 @@ export class Actor implements Member {
   }
 
   #publish(value: unknown): void {
+    let preparing: Promise<void> | null
     try {
       checkedPublic(this.node, value)
-      this.#stage.weighOutput(value)
+      preparing = this.#stage.prepareOutput(this, value)
     } catch (error) {
       this.#tasks.fail(error)
       return
     }
+    if (preparing) this.#publishAfter(preparing, value)
+    else this.#publishNow(value)
+  }
+
+  #publishNow(value: unknown): void {
     this.#stage.publish(this, value)
     this.#results.settle({})
   }
 
+  /** The node fires no more until then: its values are told in their order. */
+  #publishAfter(preparing: Promise<void>, value: unknown): void {
+    this.#publishing = true
+    this.#tasks.wait(preparing, null, () => {
+      this.#publishing = false
+      this.#publishNow(value)
+      // Its next turn may find nothing to do.
+      this.#closeIfDone()
+    })
+  }
+
   #closeIfDone(): void {
-    if (!this.#inputsEnded || this.#openSide || !this.#results.empty || this.#stage.stopped) return
+    if (!this.#inputsEnded || this.#openSide || this.#publishing || !this.#results.empty || this.#stage.stopped) return
     this.closed = true
     this.#join.clear()
+    // The ends that come back to a loop are no news to it.
+    if (this.#loop) this.#sides!.reportEnd()
     this.#stage.finished(this, this.#fired, this.#results.last)
   }
 }

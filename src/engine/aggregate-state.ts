@@ -37,6 +37,8 @@ export class AggregateState {
   #memo: Memo | null = null
   /** It takes its items one after the other: true while one is being taken. */
   pushing = false
+  /** Of what the present firing has gathered. */
+  #size = 0
 
   constructor(node: PlanNode, tasks: Tasks) {
     this.#node = node
@@ -73,6 +75,7 @@ export class AggregateState {
     const push = () => aggregate.push(coerced(this.#node, slot, token))
     const memo = this.#memo
     const pushed = this.#tasks.attempt(memo ? () => memo.step(push) : push)
+    this.#gathered(aggregate.size ?? 0)
     if (pushed instanceof Failure) this.#fail(pushed)
     if (this.#tasks.stopped || !isThenable(pushed)) return
     this.pushing = true
@@ -85,6 +88,7 @@ export class AggregateState {
   /** Ends the firing: what it gives, or null where it was skipped. */
   end(): Ended | null {
     const [aggregate, memo] = [this.#open, this.#memo]
+    this.#gathered(0)
     this.#open = null
     this.#memo = null
     if (aggregate instanceof Failure) return { result: aggregate, memo, known: false }
@@ -96,12 +100,21 @@ export class AggregateState {
 
   /** Nobody wants this firing any more. */
   drop(): void {
+    this.#gathered(0)
     this.#memo?.end({ unwanted: true })
     this.#memo = null
     this.#open = null
   }
 
+  /** What it holds of its stream is of this size now. */
+  #gathered(size: number): void {
+    if (size === this.#size) return
+    this.#tasks.held.change(size - this.#size)
+    this.#size = size
+  }
+
   #fail(failure: Failure): void {
+    this.#gathered(0)
     this.#memo?.failedWith(failure)
     this.#open = failure
   }

@@ -1,5 +1,5 @@
 // Tries a firing as often and for as long as its node says: law 31 and 32 of the README beside this file.
-import type { Clock } from './clock.ts'
+import { type Clock, steadyTime } from './clock.ts'
 import { asSource } from './firing.ts'
 import type { FailedAttempts } from './journal.ts'
 import { Final, Interrupted, type LogSeverity, NodeError, type Outputs } from './node-type.ts'
@@ -123,7 +123,7 @@ async function attempt(begin: (signal: AbortSignal) => unknown, host: AttemptHos
 async function restOfPause(next_at: number, host: AttemptHost): Promise<void> {
   // Only a firing that is in flight has a place to give back.
   await Promise.resolve()
-  const left = Math.min(next_at - host.clock.now(), LONGEST_BACKOFF_MS)
+  const left = Math.min(next_at - steadyTime(host.clock), LONGEST_BACKOFF_MS)
   if (left > 0) await host.rest(left)
 }
 
@@ -149,7 +149,7 @@ export async function attempts(
       if (isFinal(error) || made >= policy.attempts || host.stopped || host.signal.aborted) throw error
       const pause = Math.min(policy.backoff_ms * 2 ** (made - 1), LONGEST_BACKOFF_MS)
       const { message } = publicError(error)
-      memory?.triedAgain(host.clock.now() + pause)
+      memory?.triedAgain(steadyTime(host.clock) + pause)
       host.log('warning', `Attempt ${made} of ${policy.attempts} failed, the next comes in ${pause} ms: ${message}`)
       await host.rest(pause)
       if (host.stopped) throw error

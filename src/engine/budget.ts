@@ -1,17 +1,21 @@
 // What a run and the workflows that it calls share: how many asynchronous firings may be in flight at once, how many
-// called workflows may be alive, and the time on the thread.
+// called workflows may be alive, the time on the thread, and the memory of what they hold.
 import { Calls } from './calls.ts'
+import { MemoryBudget } from './held-values.ts'
 import { Slice } from './slice.ts'
 
 export class Budget {
   readonly calls = new Calls()
-  readonly slice = new Slice()
+  readonly slice: Slice
+  readonly memory: MemoryBudget
   readonly #limit: number
   readonly #waiting = new Set<() => void>()
   #used = 0
 
-  constructor(limit: number) {
+  constructor(limit: number, owner: string, memory_bytes: number) {
     this.#limit = limit
+    this.slice = new Slice(owner)
+    this.memory = new MemoryBudget(memory_bytes)
   }
 
   get free(): boolean {

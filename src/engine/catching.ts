@@ -1,4 +1,5 @@
 // Which failures are held: those of nodes from which a path leads to a property that catches.
+import { forEachStep, type Steps } from '../time-slices.ts'
 import type { DraftEdge, DraftNode } from './draft.ts'
 
 export function catches(edge: DraftEdge): boolean {
@@ -6,13 +7,15 @@ export function catches(edge: DraftEdge): boolean {
 }
 
 /** The nodes that have a Catch behind them. */
-export function nodesBeforeCatch(nodes: readonly DraftNode[]): ReadonlySet<DraftNode> {
+export function* nodesBeforeCatch(nodes: readonly DraftNode[]): Steps<ReadonlySet<DraftNode>> {
   const found = new Set<DraftNode>()
-  for (const node of nodes) {
-    if (!node.info.catching) continue
+  yield* forEachStep(nodes, (node) => {
+    if (!node.info.catching) return
     for (const edge of node.incoming) if (catches(edge)) found.add(edge.source)
-  }
+  })
   // A set hands out what is added to it while it is read.
-  for (const node of found) for (const edge of node.incoming) if (!catches(edge)) found.add(edge.source)
+  yield* forEachStep(found, (node) => {
+    for (const edge of node.incoming) if (!catches(edge)) found.add(edge.source)
+  })
   return found
 }

@@ -3,8 +3,15 @@
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number
+  /** Milliseconds since the epoch as time passes, whatever is done to the machine's clock; `now` where it is absent. For delays that are remembered. */
+  steady?(): number
   /** Resolves after `ms`; rejects with the signal's reason as soon as it aborts, and leaves nothing behind. */
   sleep(ms: number, signal: AbortSignal): Promise<void>
+}
+
+/** The time that remembered delays are counted in. */
+export function steadyTime(clock: Clock): number {
+  return clock.steady?.() ?? clock.now()
 }
 
 /** The longest delay of one timer; longer sleeps are taken in pieces. */

@@ -1,6 +1,7 @@
 // Fourth pass: the values that a node brings itself — its data, its dynamic properties, its type's defaults.
+import { forEachStep, type Steps } from '../time-slices.ts'
 import { type DraftNode, declaresType, issue } from './draft.ts'
-import type { GraphIssue } from './graph.ts'
+import type { Issues } from './issues.ts'
 import type { KnownTypes, NodeProperty } from './node-type.ts'
 import { nearest } from './suggest.ts'
 import { missing } from './texts.ts'
@@ -41,7 +42,7 @@ function choiceHint({ type, values }: NodeProperty, own: unknown): string {
 }
 
 /** What a round gives back comes along an edge; a value in its place would lead nowhere. */
-function judgeFeedback(property: NodeProperty, node: DraftNode, issues: GraphIssue[]): void {
+function judgeFeedback(property: NodeProperty, node: DraftNode, issues: Issues): void {
   const { name, required } = property
   const own = node.data[name] ?? null
   if (required || node.meant.has(name) || own === null || own === property.default) return
@@ -57,7 +58,7 @@ function lacking(node: DraftNode, names: ReadonlySet<string>): ReadonlySet<strin
   return names.size > strays.length ? left : new Set()
 }
 
-function propertyValues(node: DraftNode, connected: ReadonlySet<string>, into: Constants, issues: GraphIssue[]): void {
+function propertyValues(node: DraftNode, connected: ReadonlySet<string>, into: Constants, issues: Issues): void {
   const required = into.required as Set<string>
   const bare = new Set<string>()
   for (const [name, property] of node.info.properties) {
@@ -88,14 +89,14 @@ export function dynamicValue(node: Pick<DraftNode, 'node' | 'data'>, name: strin
   return Object.hasOwn(node.data, name) ? (node.data[name] ?? null) : null
 }
 
-function dynamicValues(node: DraftNode, connected: ReadonlySet<string>, into: Constants, issues: GraphIssue[]): void {
+function* dynamicValues(node: DraftNode, connected: ReadonlySet<string>, into: Constants, issues: Issues): Steps<void> {
   const required = into.required as Set<string>
-  for (const [name, type] of node.dynamic) {
+  yield* forEachStep(node.dynamic, ([name, type]) => {
     const own = dynamicValue(node, name)
     const result = own === null ? null : attempt(check(type), own)
     if (result && 'value' in result) {
       into.values[name] = result.value
-      continue
+      return
     }
     if (node.type.optional_dynamic_inputs) into.values[name] = null
     else required.add(name)
@@ -103,28 +104,23 @@ function dynamicValues(node: DraftNode, connected: ReadonlySet<string>, into: Co
       const text = `Dynamic input "${name}" of node "${node.id}": ${result.misfit.message}.`
       issues.push(issue('type_mismatch', text, node.id, name))
     }
-  }
+  })
 }
 
-function judgeTogether(
-  { id, type, meant }: DraftNode,
-  { values }: Constants,
-  types: KnownTypes,
-  issues: GraphIssue[],
-): void {
+function judgeTogether({ id, type, meant }: DraftNode, { values }: Constants, types: KnownTypes, issues: Issues): void {
   const facts = { node_id: id, data: values, isConnected: (property: string) => meant.has(property) }
   const problem = type.problem?.(facts, types)
   if (problem) issues.push(issue(problem.code, `Node "${id}": ${problem.message}`, id, problem.property))
 }
 
 /** A node's own values. Those of unconnected inputs are checked; stale ones under an edge are left out. */
-export function constantsOf(node: DraftNode, types: KnownTypes, issues: GraphIssue[]): Constants {
+export function* constantsOf(node: DraftNode, types: KnownTypes, issues: Issues): Steps<Constants> {
   const connected = new Set<string>()
   for (const edge of node.incoming) if (edge.input !== null) connected.add(edge.input)
   const constants: Constants = { values: { ...node.info.defaults }, required: new Set() }
-  const before = issues.length
+  const before = issues.errors
   propertyValues(node, connected, constants, issues)
-  if (node.dynamic.size > 0) dynamicValues(node, connected, constants, issues)
-  if (issues.length === before) judgeTogether(node, constants, types, issues)
+  if (node.dynamic.size > 0) yield* dynamicValues(node, connected, constants, issues)
+  if (issues.errors === before) judgeTogether(node, constants, types, issues)
   return constants
 }

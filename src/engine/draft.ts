@@ -1,6 +1,8 @@
 // First pass over a graph: finds each node's type and handles, and reports nodes that don't exist or exist twice. The edges
 // between them are found in edges.ts; order, scopes and values are later passes.
+import { finish, forEachStep, type Steps } from '../time-slices.ts'
 import type { Graph, GraphIssue, GraphIssueCode, GraphNode } from './graph.ts'
+import type { Issues } from './issues.ts'
 import type { NodeRegistry, NodeType } from './node-type.ts'
 import type { PlanNodeOutput } from './plan-parts.ts'
 import { Hints } from './suggest.ts'
@@ -39,7 +41,7 @@ export interface DraftEdge {
 
 export interface Draft {
   readonly nodes: DraftNode[]
-  readonly issues: GraphIssue[]
+  readonly issues: Issues
 }
 
 export function issue(
@@ -65,12 +67,17 @@ export function declaresType(entry: unknown): boolean {
 
 /** The inputs that a node declares beyond its type's properties, each with its type. */
 export function dynamicInputs(node: GraphNode, type: NodeType, info: TypeInfo): Map<string, TypeMetadata> {
-  const names = type.supports_dynamic_inputs ? Object.entries(node.dynamic_properties ?? {}) : []
+  return finish(dynamicInputSteps(node, type, info))
+}
+
+function* dynamicInputSteps(node: GraphNode, type: NodeType, info: TypeInfo): Steps<Map<string, TypeMetadata>> {
+  const entries = (type.supports_dynamic_inputs && node.dynamic_properties) || {}
   const inputs = new Map<string, TypeMetadata>()
-  for (const [name, entry] of names) {
-    if (name === FORBIDDEN || info.properties.has(name)) continue
+  yield* forEachStep(Object.keys(entries), (name) => {
+    const entry = entries[name]
+    if (name === FORBIDDEN || info.properties.has(name)) return
     inputs.set(name, dynamicType(type, declaresType(entry) ? readType(entry) : ANY))
-  }
+  })
   return inputs
 }
 
@@ -85,27 +92,31 @@ function opensStream(entry: unknown, type: NodeType): boolean {
   return 'stream' in entry && entry.stream === true
 }
 
-function outputsOf(node: GraphNode, type: NodeType, info: TypeInfo): ReadonlyMap<string, PlanNodeOutput> {
+function* outputsOf(node: GraphNode, type: NodeType, info: TypeInfo): Steps<ReadonlyMap<string, PlanNodeOutput>> {
   if (type.role === 'input' && node.data?.stream === true) {
     return new Map([...info.outputs].map(([name, output]) => [name, { ...output, stream: true }]))
   }
   const dynamic = type.supports_dynamic_outputs ? Object.entries(node.dynamic_outputs ?? {}) : []
   if (dynamic.length === 0) return info.outputs
   const outputs = new Map(info.outputs)
-  for (const [name, entry] of dynamic) {
-    if (name === FORBIDDEN || outputs.has(name)) continue
+  yield* forEachStep(dynamic, ([name, entry]) => {
+    if (name === FORBIDDEN || outputs.has(name)) return
     outputs.set(name, { type: readType(entry), stream: opensStream(entry, type) })
-  }
+  })
   return outputs
 }
 
+/** So many nodes to a step. */
+const SOME = 64
+
 /** The nodes of known type, and all by id: null where the type is unknown. */
-export function resolveNodes(graph: Graph, registry: NodeRegistry, issues: GraphIssue[]) {
+export function* resolveNodes(graph: Graph, registry: NodeRegistry, issues: Issues) {
   const nodes: DraftNode[] = []
   const byId = new Map<string, DraftNode | null>()
   const unknown = new Map<string, string>()
   const hints = new Hints()
-  for (const node of graph.nodes) {
+  for (const [at, node] of graph.nodes.entries()) {
+    if (at % SOME === 0) yield
     if (byId.has(node.id)) {
       issues.push(issue('duplicate_id', `Two nodes have the id "${node.id}".`, node.id))
       continue
@@ -128,8 +139,8 @@ export function resolveNodes(graph: Graph, registry: NodeRegistry, issues: Graph
       data: node.data ?? {},
       type,
       info,
-      dynamic: dynamicInputs(node, type, info),
-      outputs: outputsOf(node, type, info),
+      dynamic: yield* dynamicInputSteps(node, type, info),
+      outputs: yield* outputsOf(node, type, info),
       incoming: [],
       outgoing: [],
       meant: new Set(),

@@ -14,8 +14,9 @@ export function reportToken(
   inbox: Inbox | null,
   token: unknown,
 ): void {
-  if (token === NOTHING || token instanceof Failure) return
-  if (inbox === null) observer.edgeUpdated(edge, 'completed', 1)
+  const empty = token === NOTHING || token instanceof Failure
+  if (inbox === null) observer.edgeUpdated(edge, 'completed', empty ? 0 : 1)
+  else if (empty) return
   else if (token instanceof End) {
     if (token.level === 1) observer.edgeUpdated(edge, 'completed', inbox.counter)
   } else {

@@ -1,7 +1,10 @@
 // The other half of the first pass: each edge's ends and handles, and whether what it carries fits. What the nodes are, draft.ts says.
+
+import { forEachStep, type Steps } from '../time-slices.ts'
 import { Conversions } from './conversions.ts'
 import { type Draft, type DraftEdge, type DraftNode, dynamicType, FORBIDDEN, issue, resolveNodes } from './draft.ts'
-import type { Graph, GraphEdge, GraphIssue } from './graph.ts'
+import type { Graph, GraphEdge } from './graph.ts'
+import { Issues } from './issues.ts'
 import type { NodeRegistry } from './node-type.ts'
 import type { PlanNodeOutput } from './plan-parts.ts'
 import { Hints } from './suggest.ts'
@@ -15,7 +18,7 @@ interface Ends {
 }
 
 interface Report {
-  readonly issues: GraphIssue[]
+  readonly issues: Issues
   readonly hints: Hints
   /** For ids of nodes. */
   readonly ids: Hints
@@ -80,11 +83,11 @@ function controlEdge(edge: GraphEdge, { source, target }: Ends, id: string): Dra
   return { id, source, target, handle, input: null, sourceType: ANY, targetType: ANY, feedback: false }
 }
 
-function resolveEdges(graph: Graph, byId: Map<string, DraftNode | null>, report: Report): void {
+function* resolveEdges(graph: Graph, byId: Map<string, DraftNode | null>, report: Report): Steps<void> {
   const { issues } = report
   const ids = new Set<string>()
   const fed = new Map<DraftNode, Set<string>>()
-  for (const edge of graph.edges) {
+  yield* forEachStep(graph.edges, (edge) => {
     const ends = endsOf(edge, byId, report)
     const id = edge.id ?? `${edge.source}:${edge.sourceHandle ?? ''}->${edge.target}:${edge.targetHandle ?? ''}`
     if (edge.id && ids.has(edge.id)) {
@@ -96,7 +99,7 @@ function resolveEdges(graph: Graph, byId: Map<string, DraftNode | null>, report:
     const control = edge.edge_type === 'control'
     if (!control) byId.get(edge.target)?.meant.add(edge.targetHandle ?? '')
     const draft = control ? controlEdge(edge, ends, id) : dataEdge(edge, ends, id, report)
-    if (!draft) continue
+    if (!draft) return
     const place = draft.input === null ? `${draft.source.index} ${draft.handle ?? ''}` : `= ${draft.input}`
     const places = fed.get(draft.target) ?? new Set()
     fed.set(draft.target, places)
@@ -104,18 +107,23 @@ function resolveEdges(graph: Graph, byId: Map<string, DraftNode | null>, report:
       const text =
         draft.input === null ? 'the same control edge twice' : `more than one edge into input "${draft.input}"`
       issues.push(issue('fan_in', `Node "${draft.target.id}" has ${text}.`, draft.target.id, draft.input))
-      continue
+      return
     }
     places.add(place)
     draft.source.outgoing.push(draft)
     draft.target.incoming.push(draft)
-  }
+  })
 }
 
 /** The nodes of known type with the edges between them, and all issues found on the way. */
-export function draftGraph(graph: Graph, registry: NodeRegistry): Draft {
-  const issues: GraphIssue[] = []
-  const { nodes, byId } = resolveNodes(graph, registry, issues)
-  resolveEdges(graph, byId, { issues, hints: new Hints(), ids: new Hints(), conversions: new Conversions(registry) })
+export function* draftGraph(graph: Graph, registry: NodeRegistry): Steps<Draft> {
+  const issues = new Issues()
+  const { nodes, byId } = yield* resolveNodes(graph, registry, issues)
+  yield* resolveEdges(graph, byId, {
+    issues,
+    hints: new Hints(),
+    ids: new Hints(),
+    conversions: new Conversions(registry),
+  })
   return { nodes, issues }
 }

@@ -55,7 +55,7 @@ export class ItemSource {
   }
 
   push(item: Outputs): void {
-    this.weight += sizeOf(item)
+    this.weight += weightOf(item)
     this.#items.push(item)
   }
 
@@ -68,13 +68,23 @@ export class ItemSource {
 
   shift(): Outputs {
     const item = this.#items[this.#head++]!
-    this.weight -= sizeOf(item)
+    this.weight -= weightOf(item)
     if (this.#head === this.#items.length || this.#head >= 1024) {
       this.#items.splice(0, this.#head)
       this.#head = 0
     }
     return this.judge ? this.judge(item) : item
   }
+}
+
+/** About how many characters the values of an item have. A value that nests too deep is refused as it leaves, and counts nothing until then. */
+function weightOf(item: Outputs): number {
+  let weight = 0
+  for (const name in item) {
+    const size = sizeOf(item[name])
+    if (size < Number.POSITIVE_INFINITY) weight += size
+  }
+  return weight
 }
 
 /** What is remembered of a firing, as far as its place in the window goes. */
@@ -88,6 +98,8 @@ export interface FiringMemory {
 export class Firing {
   done: boolean
   result: Result
+  /** Its result counts among what the run holds. */
+  held = false
   /** The failure that ends its stream went out as an item. */
   itemSent = false
   /** Gives its place among the firings in flight, or among those that wait, back, where it holds one. */

@@ -1,4 +1,5 @@
 // The queue of one edge: first in, first out, with a limit that its producer respects.
+import type { HeldValues } from './held-values.ts'
 import { sizeOf } from './measure.ts'
 import type { PlanSlot } from './plan-parts.ts'
 import { End } from './tokens.ts'
@@ -19,6 +20,7 @@ export class Inbox {
   limit: number
   #heaviest: number
   #weight = 0
+  readonly #held: HeldValues
   /** Whether its producer has been told to pause. */
   barred = false
   /** Values (not ends, not nothing) that came through so far. */
@@ -30,10 +32,11 @@ export class Inbox {
   #tokens: unknown[] = []
   #head = 0
 
-  constructor(slot: PlanSlot, consumer: number, limit: number, heaviest: number) {
+  constructor(slot: PlanSlot, consumer: number, limit: number, heaviest: number, held: HeldValues) {
     this.slot = slot
     this.limit = limit
     this.#heaviest = heaviest
+    this.#held = held
     this.consumer = consumer
   }
 
@@ -59,7 +62,11 @@ export class Inbox {
 
   /** Gives the size after the push. */
   push(token: unknown): number {
-    this.#weight += weightOf(token)
+    const weight = weightOf(token)
+    if (weight > 0) {
+      this.#weight += weight
+      this.#held.add(token, weight)
+    }
     return this.#tokens.push(token) - this.#head
   }
 
@@ -76,7 +83,11 @@ export class Inbox {
   shift(): unknown {
     const token = this.#tokens[this.#head]
     this.#tokens[this.#head++] = undefined
-    this.#weight -= weightOf(token)
+    const weight = weightOf(token)
+    if (weight > 0) {
+      this.#weight -= weight
+      this.#held.remove(token, weight)
+    }
     if (this.#head === this.#tokens.length) {
       this.#tokens.length = 0
       this.#head = 0

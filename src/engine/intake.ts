@@ -1,4 +1,5 @@
 // How tokens get into an inbox and out of it: with its limit, and deaf to what nobody wants any more.
+import type { HeldValues } from './held-values.ts'
 import type { Inbox } from './inbox.ts'
 import { End } from './tokens.ts'
 
@@ -7,6 +8,8 @@ export interface InboxHost {
   readonly inboxLimit: number
   /** About how many characters they may have together. */
   readonly inboxWeight: number
+  /** What the run holds. */
+  readonly held: HeldValues
   /** An inbox reached its limit, or went below it again. */
   filled(inbox: Inbox): void
   freed(inbox: Inbox): void

@@ -1,6 +1,7 @@
 // Fifth pass: what a graph takes and gives by name — its input and output nodes.
+import { forEachStep, type Steps } from '../time-slices.ts'
 import { type DraftNode, issue } from './draft.ts'
-import type { GraphIssue } from './graph.ts'
+import type { Issues } from './issues.ts'
 import type { PlanInput, PlanOutput } from './plan-parts.ts'
 import { depthOf, edgeScope, type NodeScope } from './scopes.ts'
 import { ANY } from './types.ts'
@@ -47,7 +48,7 @@ export function outputOf(node: DraftNode, scopes: readonly NodeScope[]): PlanOut
 }
 
 /** Reports limits of an input that no value or not its own one can keep. */
-function checkLimits(node: DraftNode, issues: GraphIssue[]): void {
+function checkLimits(node: DraftNode, issues: Issues): void {
   const { min, max, default: value } = inputOf(node)
   const report = (pin: string, text: string) =>
     issues.push(issue('out_of_range', `Property "${pin}" of node "${node.id}": ${text}.`, node.id, pin))
@@ -58,11 +59,11 @@ function checkLimits(node: DraftNode, issues: GraphIssue[]): void {
 }
 
 /** Reports input nodes whose limits make no sense, and input or output nodes that have no name, or the same one as another of their kind. */
-export function checkNames(nodes: readonly DraftNode[], issues: GraphIssue[]): void {
+export function* checkNames(nodes: readonly DraftNode[], issues: Issues): Steps<void> {
   const seen = { input: new Map<string, string>(), output: new Map<string, string>() }
-  for (const node of nodes) {
+  yield* forEachStep(nodes, (node) => {
     const { role } = node.type
-    if (!role) continue
+    if (!role) return
     if (role === 'input') checkLimits(node, issues)
     const name = text(node.data.name)
     const other = seen[role].get(name)
@@ -75,5 +76,5 @@ export function checkNames(nodes: readonly DraftNode[], issues: GraphIssue[]): v
       const message = `The ${role} nodes "${other}" and "${node.id}" have the same name "${name}".`
       issues.push(issue('duplicate_id', message, node.id, 'name'))
     } else seen[role].set(name, node.id)
-  }
+  })
 }

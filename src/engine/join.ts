@@ -1,5 +1,6 @@
 // The input side of one node in one run: its inboxes, and the lock step in which they are read. Inputs of the full
 // depth advance together; a shallower one is held and repeated until the stream that it encloses ends.
+import { weightOf } from './held-values.ts'
 import { Inbox } from './inbox.ts'
 import { accept, deafen, type InboxHost, takeFrom } from './intake.ts'
 import type { PlanNode } from './plan-parts.ts'
@@ -26,7 +27,7 @@ export class Join {
     this.#inboxes = node.flat
       ? NONE
       : node.slots.map((slot) =>
-          slot.depth === 0 ? null : new Inbox(slot, node.index, host.inboxLimit, host.inboxWeight),
+          slot.depth === 0 ? null : new Inbox(slot, node.index, host.inboxLimit, host.inboxWeight, host.held),
         )
     this.#current = new Array(node.slots.length).fill(ABSENT)
     this.#absent = node.joined.length
@@ -42,6 +43,8 @@ export class Join {
     const inbox = this.#inboxes[slot] ?? null
     if (inbox === null) {
       this.#current[slot] = token
+      const weight = weightOf(token)
+      if (weight > 0) this.#host.held.add(token, weight)
       this.#host.travelled(this.#node.slots[slot]!.edge_id, null, token)
     } else {
       const size = accept(this.#host, inbox, token)
@@ -119,6 +122,10 @@ export class Join {
 
   /** Lets go of all values; the node is closed. */
   clear(): void {
+    for (const [slot, token] of this.#current.entries()) {
+      const weight = (this.#inboxes[slot] ?? null) === null ? weightOf(token) : 0
+      if (weight > 0) this.#host.held.remove(token, weight)
+    }
     this.#current = []
   }
 

@@ -99,6 +99,11 @@ export interface Journal {
   end(node_id: string, path: string, end: FiringEnd): void
   /** A firing waits; what it gets later is its `answer`. */
   wait(node_id: string, path: string, request: WaitRequest): void
+  /**
+   * Resolves when all that was told until now of the whole execution, called workflows included, is durable; null: it is already. Rejects where
+   * it can not be.
+   */
+  durable(): Promise<void> | null
   /** The name of a firing, as `Waiting.firing` has it. */
   name(node_id: string, path: string): string
   /** The memory of the workflow that a firing calls; `call` counts the calls of that firing from 0. */

@@ -1,6 +1,9 @@
 // How deep values nest and how large they are. What a run gives has to be stored and sent, and both have an end to what they
 // take. One look at a value tells both; what was found of a container is remembered, for nobody changes a value that was given.
 
+import { isLight, lightParts } from '../light-parts.ts'
+import type { Steps } from '../time-slices.ts'
+
 /** How many lists and dicts may lie inside each other; as many as a frame may bring. */
 export const DEEPEST_VALUE = 64
 
@@ -13,7 +16,7 @@ const SMALL = 8
 /** What a number, a boolean, null, or the brackets of a container count. */
 const PLAIN = 8
 
-interface Measure {
+export interface Measure {
   readonly depth: number
   readonly size: number
 }
@@ -58,6 +61,71 @@ function measureOf(container: object, left: number): Measure {
   const measure = { depth: depth + 1, size }
   if (looked - before > SMALL && depth < Number.POSITIVE_INFINITY) known.set(container, measure)
   return measure
+}
+
+/** Makes a value, and measures it in steps, so that nobody has to look into it again. */
+export function* measuredSteps<T>(steps: Steps<T>): Steps<T> {
+  const value = yield* steps
+  yield* measureWithin(value, DEEPEST_VALUE)
+  return value
+}
+
+function* measureWithin(value: unknown, deepest: number): Steps<Measure> {
+  if (typeof value !== 'object' || value === null || deepest === 0 || ArrayBuffer.isView(value) || isLight(value)) {
+    const measure = measuredWithin(value, deepest)
+    yield
+    return measure
+  }
+  const found = known.get(value)
+  if (found !== undefined) return found
+  const members = value as Readonly<Record<string | number, unknown>>
+  const keys = Array.isArray(value) ? null : Object.keys(value)
+  const sum = new MeasureSum()
+  yield
+  for (const { from, to, light } of lightParts(
+    keys?.length ?? (value as unknown[]).length,
+    (at) => members[keys ? keys[at]! : at],
+  )) {
+    for (let at = from; at < to; at++) {
+      const member = members[keys ? keys[at]! : at]
+      if (keys) sum.key(keys[at]!)
+      sum.add(light ? measuredWithin(member, deepest - 1) : yield* measureWithin(member, deepest - 1))
+    }
+    yield
+  }
+  return sum.close(value)
+}
+
+function measuredWithin(value: unknown, deepest: number): Measure {
+  if (typeof value !== 'object' || value === null) return { depth: 0, size: sizeOfPlain(value) }
+  return measureOf(value, deepest)
+}
+
+/** How deep a value nests, and about how many characters it has as text. */
+export function measured(value: unknown): Measure {
+  return measuredWithin(value, DEEPEST_VALUE)
+}
+
+/** Adds up the measures of what is inside of one container, for whoever puts it together in pieces. */
+export class MeasureSum {
+  #depth = 0
+  #size = PLAIN
+
+  add({ depth, size }: Measure): void {
+    if (depth > this.#depth) this.#depth = depth
+    this.#size += size
+  }
+
+  key(key: string): void {
+    this.#size += key.length
+  }
+
+  /** Remembers the sum as the measure of the container, so that it need not be looked into. */
+  close(container: object): Measure {
+    const measure = { depth: this.#depth + 1, size: this.#size }
+    if (measure.depth < Number.POSITIVE_INFINITY) known.set(container, measure)
+    return measure
+  }
 }
 
 /** Whether a value nests deeper than any may. Costs nothing for what is neither list nor dict. */

@@ -65,6 +65,8 @@ export class Memo implements Site, Brittle, FiringMemory, AttemptMemory, StepKee
   knownSteps: ReadonlyMap<string, RememberedStep> = NO_STEPS
   /** Its attempts that failed, those before an interruption included. */
   tried = UNTRIED
+  /** What comes later of it is not remembered for that: it follows from its inputs alone. */
+  repeatable = false
   fetchAll = NEVER
   busy = false
   /** Resolves when an aggregate that has to wait for its start is open. */
@@ -95,7 +97,15 @@ export class Memo implements Site, Brittle, FiringMemory, AttemptMemory, StepKee
 
   /** Begins the next firing of the node, where this one left nothing behind. False: it did. */
   renew(path: Path, inputs: Inputs): boolean {
-    if (this.#lasting || this.touched || this.spoke || this.#streams || this.#waits || this.#calls !== null)
+    if (
+      this.#lasting ||
+      this.repeatable ||
+      this.touched ||
+      this.spoke ||
+      this.#streams ||
+      this.#waits ||
+      this.#calls !== null
+    )
       return false
     this.path = path
     this.inputs = inputs
@@ -316,7 +326,7 @@ export class Memo implements Site, Brittle, FiringMemory, AttemptMemory, StepKee
   }
 
   async #later(promise: PromiseLike<unknown>): Promise<unknown> {
-    this.#lasting = true
+    if (!this.repeatable) this.#lasting = true
     this.busy = true
     try {
       return this.#judged(await promise)

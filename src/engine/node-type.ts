@@ -48,6 +48,8 @@ export type RunResult = Outputs | Wait | Promise<Outputs | Wait> | OutputStream
 export interface Aggregate {
   push(value: unknown): void | Promise<void>
   end(): Outputs | Promise<Outputs>
+  /** About how large what it gathered is, in the units of measure.ts. Absent: it gathers nothing that is large. */
+  readonly size?: number
 }
 
 /**
@@ -263,6 +265,11 @@ export interface NodeType {
   problem?(facts: NodeFacts, types: KnownTypes): NodeProblem | null
   /** A name in the node's own values that none of its dynamic inputs has, so that its firings will fail. It never throws. */
   unknownName?(data: Readonly<Inputs>, inputs: ReadonlyMap<string, unknown>): UnknownName | null
+  /**
+   * About how many nanoseconds a firing takes: for each unit of the size of its inputs (measure.ts), or in all, by its inputs; 0: next to
+   * nothing. Absent: 100 for each unit. A firing of a pure type that would hold the thread for long runs apart; its result is the same.
+   */
+  cost?: number | ((inputs: Inputs) => number)
   /** True: it does something besides giving outputs, so it has its use where nothing reads them. */
   effect?: boolean
   /** One firing. A node type has one of these: `open` where a property is an aggregate and nothing streams out, */

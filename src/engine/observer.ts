@@ -29,11 +29,16 @@ export type EdgeStatus = 'active' | 'completed'
 
 export interface RunObserver {
   nodeUpdated(node: ObservedNode, status: NodeStatus, detail?: NodeUpdateDetail): void
+  /**
+   * Makes a large value of an output node ready, so that `output` takes little time; null where that is not needed. It comes before `output`, and
+   * nothing else of the node in between. Where it rejects, `output` throws.
+   */
+  prepareOutput?(node: ObservedNode, output_name: string, value: unknown): Promise<void> | null
   /** One value of an output node: the only one, or the next item of its stream. */
   output(node: ObservedNode, output_name: string, value: unknown, type: TypeMetadata): void
   /** The output node is closed: no further value comes. */
   outputDone?(node: ObservedNode, output_name: string): void
-  /** `counter` is the number of values so far. At the first, at the end, and at most every 100 ms between. */
+  /** `counter` is the number of values so far. At the first, at the end, also where none came, and at most every 100 ms between. */
   edgeUpdated(edge_id: string, status: EdgeStatus, counter: number): void
   progress(node: ObservedNode, progress: number, total: number): void
   /** `speaker`: stands for one attempt at one firing, so that what several say at once can be told apart. */

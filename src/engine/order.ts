@@ -1,7 +1,8 @@
 // Second pass: an order in which every node comes after its sources, or the cycles that forbid it. Edges that bring a
 // loop's rounds back don't count.
+import { forEachStep, mapStep, type Steps } from '../time-slices.ts'
 import { type DraftNode, issue } from './draft.ts'
-import type { GraphIssue } from './graph.ts'
+import type { Issues } from './issues.ts'
 
 /** Follows sources inside the rest until a node repeats; gives the cycle found, empty where it ends in an older walk. */
 function cycleFrom(start: DraftNode, rest: ReadonlySet<DraftNode>, seen: Set<DraftNode>): DraftNode[] {
@@ -18,35 +19,40 @@ function cycleFrom(start: DraftNode, rest: ReadonlySet<DraftNode>, seen: Set<Dra
   return from === undefined ? [] : path.slice(from).reverse()
 }
 
-function reportCycles(rest: ReadonlySet<DraftNode>, issues: GraphIssue[]): void {
+function* reportCycles(rest: ReadonlySet<DraftNode>, issues: Issues): Steps<void> {
   const seen = new Set<DraftNode>()
-  for (const start of rest) {
+  yield* forEachStep(rest, (start) => {
     const cycle = cycleFrom(start, rest, seen)
     const first = cycle[0]
-    if (!first) continue
+    if (!first) return
     const shown = cycle.slice(0, 8).map((node) => `"${node.id}"`)
     const path = [...shown, ...(cycle.length > shown.length ? ['…'] : []), `"${first.id}"`].join(' → ')
     const text =
       cycle.length === 1 ? `Node "${first.id}" waits for itself.` : `These nodes wait for each other: ${path}.`
     issues.push(issue('illegal_cycle', text, first.id))
-  }
+  })
 }
 
 function sourceCount({ incoming, type }: DraftNode): number {
   return type.loop ? incoming.filter((edge) => !edge.feedback).length : incoming.length
 }
 
+/** So many nodes to a step. */
+const SOME = 64
+
 /** All nodes that lie on or behind no cycle, sources first. */
-export function orderNodes(nodes: readonly DraftNode[], issues: GraphIssue[]): DraftNode[] {
-  const waiting = nodes.map(sourceCount)
+export function* orderNodes(nodes: readonly DraftNode[], issues: Issues): Steps<DraftNode[]> {
+  const waiting = yield* mapStep(nodes, sourceCount)
   const ordered = nodes.filter((node) => waiting[node.index] === 0)
-  for (let at = 0; at < ordered.length; at++) {
-    for (const edge of ordered[at]!.outgoing) {
+  // A list hands out what is added to it while it is read.
+  for (const [at, node] of ordered.entries()) {
+    if (at % SOME === 0) yield
+    yield* forEachStep(node.outgoing, (edge) => {
       if (!edge.feedback && --waiting[edge.target.index]! === 0) ordered.push(edge.target)
-    }
+    })
   }
   if (ordered.length < nodes.length) {
-    reportCycles(new Set(nodes.filter((node) => waiting[node.index]! > 0)), issues)
+    yield* reportCycles(new Set(nodes.filter((node) => waiting[node.index]! > 0)), issues)
   }
   return ordered
 }

@@ -1,6 +1,7 @@
 // What a run and the node that takes part in it know of each other.
 import type { AttemptHost } from './attempts.ts'
 import type { OwnContext } from './context.ts'
+import type { RegionDemand, RunRegions, StreamBound } from './demand.ts'
 import type { ItemSource } from './firing.ts'
 import type { InboxHost } from './intake.ts'
 import type { HeldFailure, NodeUpdate, WaitRequest } from './journal.ts'
@@ -10,6 +11,7 @@ import type { Inputs, Interrupted, NodeContext, Outputs } from './node-type.ts'
 import type { Deliver } from './outbox.ts'
 import type { Path } from './place.ts'
 import type { PlanNode } from './plan-parts.ts'
+import type { ComputeAccess } from './services.ts'
 import type { Failure } from './tokens.ts'
 
 /** One node in one run, as the scheduler sees it. */
@@ -17,7 +19,11 @@ export interface Performer {
   readonly closed: boolean
   /** Whether it waits in the scheduler's queue. */
   queued: boolean
-  /** How many of its consumers' inboxes are full. */
+  /** What bounds the work ahead of the weaves behind it, where it is in such a region. */
+  readonly region: RegionDemand | null
+  /** The bound of the streams that it opens in a region. */
+  readonly bound: StreamBound | null
+  /** How many of its consumers' inboxes are full; one more where its stream is as far ahead of demand as it may be. */
   full: number
   /** What keeps it from going on: full inboxes behind it, inputs that lack a token, or nothing inside the graph. */
   readonly obstacle: 'consumers' | 'sources' | null
@@ -55,6 +61,8 @@ export interface Member extends Performer {
 export const CLOSED: Performer = Object.freeze<Performer>({
   closed: true,
   queued: false,
+  region: null,
+  bound: null,
   full: 0,
   obstacle: null,
   missingSources: [],
@@ -77,9 +85,14 @@ export interface Stage extends InboxHost {
   /** Whether firings in flight were told to end. */
   readonly aborted: boolean
   readonly random: () => number
+  /** Where firings run that would take long here, and whose they are. */
+  readonly compute: ComputeAccess
+  readonly owner: string
   /** What the run remembers by, or null. */
   readonly memory: Memory | null
   readonly deliver: Deliver
+  /** What weaves may leave unread; null: nothing. */
+  readonly regions: RunRegions | null
   schedule(performer: Performer): void
   /** Has `work` called when nobody has a turn to take any more. */
   afterOthers(work: () => void): void
@@ -109,8 +122,11 @@ export interface Stage extends InboxHost {
   /** The level up to which an input of another node is deaf, or 0. */
   deafness(node: number, slot: number): number
   began(performer: Member): void
-  /** Counts what the run hands out. Throws NodeError where it is too much. */
-  weighOutput(value: unknown): void
+  /**
+   * Counts what the run hands out, and has a large value made ready for `publish`; null where it is ready. Throws NodeError where it is too
+   * much.
+   */
+  prepareOutput(performer: Member, value: unknown): Promise<void> | null
   publish(performer: Member, value: unknown): void
   /** Gives the failure where it is held; else the run fails, and it gives null. */
   fail(performer: Member, error: unknown, path: Path): Failure | null

@@ -102,6 +102,8 @@ export interface PlanNode {
   readonly streaming: boolean
   /** True where the result may come later: the node counts as asynchronous until its first result says otherwise. */
   readonly mayWait: boolean
+  /** Whether its firings may take long where only small values come along its edges. */
+  readonly mayBeHeavy: boolean
   /** Whether a Catch lies behind it, so that its failures are held. */
   readonly leadsToCatch: boolean
   /** Null: one attempt without a limit. */
@@ -120,12 +122,24 @@ export interface PlanNodeOutput {
   readonly stream_kind?: string
 }
 
+/** What weaves may leave unread, as regions of nodes. */
+export interface Regions {
+  /** By node: the number of its region, or -1. Weaves that read out of a region belong to it. */
+  readonly of: Int32Array
+  /** By node: whether all its edges stay within its region. */
+  readonly inner: readonly boolean[]
+  /** By region: how many weaves read out of it. */
+  readonly readers: readonly number[]
+}
+
 export interface Plan {
   readonly inputs: readonly PlanInput[]
   readonly outputs: readonly PlanOutput[]
   readonly nodes: readonly PlanNode[]
   /** How many edges carry streams. */
   readonly streamEdges: number
+  /** What weaves may leave unread; null: nothing. */
+  readonly regions: Regions | null
   /** Nodes without a connected input: where a run begins. */
   readonly roots: readonly number[]
   readonly indexById: ReadonlyMap<string, number>

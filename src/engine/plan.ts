@@ -1,15 +1,19 @@
 // Turns a graph into a plan, or says everything that is wrong with it: the passes in their order, then assembly.
+import { finish, forEachStep, mapStep, type Steps } from '../time-slices.ts'
 import { catches, nodesBeforeCatch } from './catching.ts'
 import { type Constants, constantsOf } from './constants.ts'
 import type { DraftEdge, DraftNode } from './draft.ts'
 import { draftGraph } from './edges.ts'
 import type { Graph, GraphIssue } from './graph.ts'
+import { mayBeHeavy } from './heavy.ts'
 import { checkNames, inputOf, outputOf } from './interface.ts'
+import type { Issues } from './issues.ts'
 import { checkLoops } from './loops.ts'
 import type { KnownTypes, NodeRegistry, NodeType } from './node-type.ts'
 import { orderNodes } from './order.ts'
 import type { Plan, PlanNode, PlanPort, PlanSlot, PlanTarget } from './plan-parts.ts'
 import { policyOf } from './policy.ts'
+import { regionsOf } from './regions.ts'
 import { depthOf, edgeScope, type NodeScope, scopeNodes } from './scopes.ts'
 import { knownTypes } from './suggest.ts'
 import { bounded, check, coercion } from './values.ts'
@@ -32,8 +36,8 @@ interface Found {
   readonly types: KnownTypes
 }
 
-function slotsOf(node: DraftNode, constants: Constants, scopes: readonly NodeScope[]): PlanSlot[] {
-  return node.incoming.map((edge, index): PlanSlot => {
+function slotsOf(node: DraftNode, constants: Constants, scopes: readonly NodeScope[]): Steps<PlanSlot[]> {
+  return mapStep(node.incoming, (edge, index): PlanSlot => {
     const property = edge.input === null ? undefined : node.info.properties.get(edge.input)
     const coerce = coercion(edge.sourceType, edge.targetType)
     return {
@@ -51,9 +55,9 @@ function slotsOf(node: DraftNode, constants: Constants, scopes: readonly NodeSco
   })
 }
 
-function portsOf(node: DraftNode, { slotIndex, beforeCatch }: Found): PlanPort[] {
+function* portsOf(node: DraftNode, { slotIndex, beforeCatch }: Found): Steps<PlanPort[]> {
   const targets = new Map<string | null, PlanTarget[]>()
-  for (const edge of node.outgoing) {
+  yield* forEachStep(node.outgoing, (edge) => {
     const list = targets.get(edge.handle) ?? []
     targets.set(edge.handle, list)
     list.push({
@@ -61,7 +65,7 @@ function portsOf(node: DraftNode, { slotIndex, beforeCatch }: Found): PlanPort[]
       slot: slotIndex.get(edge)!,
       heeds: catches(edge) || beforeCatch.has(edge.target),
     })
-  }
+  })
   return [...targets].map(([name, list]) => ({
     name,
     stream: name !== null && node.outputs.get(name)?.stream === true,
@@ -83,10 +87,10 @@ function isSide(edge: DraftEdge): boolean {
   return edge.feedback || (edge.target.type.weave !== undefined && edge.target.info.aggregates.has(edge.input ?? ''))
 }
 
-function planNode(node: DraftNode, found: Found, issues: GraphIssue[]): PlanNode {
+function* planNode(node: DraftNode, found: Found, issues: Issues): Steps<PlanNode> {
   const { scopes } = found
-  const constants = constantsOf(node, found.types, issues)
-  const slots = slotsOf(node, constants, scopes)
+  const constants = yield* constantsOf(node, found.types, issues)
+  const slots = yield* slotsOf(node, constants, scopes)
   const input = node.type.role === 'input' ? inputOf(node) : null
   const depth = depthOf(scopes[node.index]?.fires ?? null)
   const sides = slots.filter((_slot, at) => isSide(node.incoming[at]!))
@@ -103,13 +107,14 @@ function planNode(node: DraftNode, found: Found, issues: GraphIssue[]): PlanNode
     sides: sides.map((slot) => slot.index),
     drivers: joined.filter((slot) => slot.depth === readDepth).map((slot) => slot.index),
     held: joined.filter((slot) => slot.depth < readDepth && slot.depth > 0).map((slot) => slot.index),
-    ports: portsOf(node, found),
+    ports: yield* portsOf(node, found),
     outputs: node.outputs,
     depth,
     readDepth,
     streamed: new Set([...node.outputs].flatMap(([name, { stream }]) => (stream || depth > 0 ? [name] : []))),
     streaming: [...node.outputs.values()].some((output) => output.stream),
     mayWait: mayWait(node.type),
+    mayBeHeavy: mayBeHeavy(node.type, constants.values),
     leadsToCatch: found.beforeCatch.has(node),
     policy: policyOf(node, issues),
     fanOut: node.type.loop ? Number.POSITIVE_INFINITY : node.outgoing.length,
@@ -121,24 +126,43 @@ function planNode(node: DraftNode, found: Found, issues: GraphIssue[]): PlanNode
 
 /** Checks the whole graph and, where it has no error, compiles it. Linear in nodes and edges. */
 export function compileGraph(graph: Graph, registry: NodeRegistry): Compiled {
-  const { nodes: drafts, issues } = draftGraph(graph, registry)
-  checkNames(drafts, issues)
-  const ordered = orderNodes(drafts, issues)
-  const scopes = scopeNodes(ordered, issues)
-  if (ordered.length === drafts.length) checkLoops(drafts, scopes, issues)
+  return finish(compileSteps(graph, registry))
+}
+
+/** So many nodes to a step. */
+const SOME = 64
+
+/** The same in steps, for graphs that are large. */
+export function* compileSteps(graph: Graph, registry: NodeRegistry): Steps<Compiled> {
+  const { nodes: drafts, issues } = yield* draftGraph(graph, registry)
+  yield* checkNames(drafts, issues)
+  const ordered = yield* orderNodes(drafts, issues)
+  const scopes = yield* scopeNodes(ordered, issues)
+  if (ordered.length === drafts.length) yield* checkLoops(drafts, scopes, issues)
   const slotIndex = new Map<DraftEdge, number>()
-  for (const node of drafts) for (const [slot, edge] of node.incoming.entries()) slotIndex.set(edge, slot)
-  const found = { scopes, slotIndex, beforeCatch: nodesBeforeCatch(drafts), types: knownTypes(registry) }
-  const nodes = drafts.map((node) => planNode(node, found, issues))
-  warnOf(drafts, issues)
-  if (issues.some((one) => one.severity === 'error')) return { plan: null, issues }
+  yield* forEachStep(drafts, (node) => {
+    for (const [slot, edge] of node.incoming.entries()) slotIndex.set(edge, slot)
+  })
+  const found = { scopes, slotIndex, beforeCatch: yield* nodesBeforeCatch(drafts), types: knownTypes(registry) }
+  const nodes: PlanNode[] = []
+  for (const [at, node] of drafts.entries()) {
+    if (at % SOME === 0) yield
+    nodes.push(yield* planNode(node, found, issues))
+  }
+  yield* warnOf(drafts, issues)
+  if (issues.errors > 0) return { plan: null, issues: issues.list() }
+  yield
   const plan: Plan = {
     inputs: nodes.flatMap((node) => node.input ?? []),
     outputs: nodes.flatMap((node) => node.output ?? []),
     nodes,
     streamEdges: nodes.reduce((sum, node) => sum + node.slots.filter((slot) => slot.depth > 0).length, 0),
+    regions: regionsOf(
+      nodes,
+      ordered.map((node) => node.index),
+    ),
     roots: nodes.filter((node) => node.joined.length === 0 && !node.type.weave).map((node) => node.index),
     indexById: new Map(nodes.map((node) => [node.observed.node_id, node.index])),
   }
-  return { plan, issues }
+  return { plan, issues: issues.list() }
 }

@@ -1,6 +1,6 @@
 // How often and for how long a node's firings are tried: `retry` and `timeout_seconds`, which every node may have.
 import { type DraftNode, issue } from './draft.ts'
-import type { GraphIssue } from './graph.ts'
+import type { Issues } from './issues.ts'
 import type { AttemptPolicy } from './plan-parts.ts'
 
 /** Properties that the engine itself reads, whatever the node type. */
@@ -33,7 +33,7 @@ function retryOf(given: unknown): { attempts: number; backoff_ms: number } | nul
 }
 
 /** Null where a node has neither: one attempt, without a limit. What is wrong is reported. */
-export function policyOf(node: DraftNode, issues: GraphIssue[]): AttemptPolicy | null {
+export function policyOf(node: DraftNode, issues: Issues): AttemptPolicy | null {
   const given = { retry: common(node, 'retry'), timeout: common(node, 'timeout_seconds') }
   if (given.retry === null && given.timeout === null) return null
   const report = (pin: string, text: string) => {

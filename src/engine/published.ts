@@ -14,10 +14,11 @@ export class Published {
     this.#outputs = new Map(plan.outputs.map((output) => [output.name, []]))
   }
 
-  /** Counts a value before it is handed out. @throws NodeError `too_large` */
-  weigh(value: unknown): void {
-    this.#weight += sizeOf(value)
-    if (this.#weight <= LARGEST_OUTPUTS) return
+  /** Counts a value before it is handed out, and gives about how many characters it has. @throws NodeError `too_large` */
+  weigh(value: unknown): number {
+    const size = sizeOf(value)
+    this.#weight += size
+    if (this.#weight <= LARGEST_OUTPUTS) return size
     const text = `The outputs of the workflow have more than ${LARGEST_OUTPUTS / 1_000_000} million characters together.`
     throw new NodeError(`${text} Hand out less, or parts of it in several runs.`, 'too_large')
   }

@@ -84,7 +84,11 @@ export class ResultsWindow {
     // A stream that fails has one more item, and its end goes out only when there is room for it again.
     const goesAtOnce = this.empty && !(node.streaming && result instanceof Failure)
     if (goesAtOnce) sendResult(node, result, this.#deliver)
-    else this.#push(new Firing(true, result))
+    else {
+      const firing = new Firing(true, result)
+      this.#push(firing)
+      this.#hold(firing)
+    }
   }
 
   /** The end of a stream around the node passes on, after the firings before it. */
@@ -128,8 +132,12 @@ export class ResultsWindow {
       return true
     }
     this.#window.shift()
+    this.#letGo(head)
     if (head.end) sendEnd(node, head.end, this.#deliver)
-    else sendResult(node, head.result, this.#deliver)
+    else {
+      sendResult(node, head.result, this.#deliver)
+      this.#performer.bound?.reset()
+    }
     return true
   }
 
@@ -174,6 +182,7 @@ export class ResultsWindow {
 
   #finish(firing: Firing, result: Result): void {
     firing.result = result
+    this.#hold(firing)
     this.#note(result)
     firing.done = true
   }
@@ -183,7 +192,19 @@ export class ResultsWindow {
     this.#window.push(firing)
   }
 
+  /** Counts a result that waits for its turn. */
+  #hold(firing: Firing): void {
+    firing.held = true
+    this.#stage.held.addResult(firing.result)
+  }
+
+  #letGo(firing: Firing): void {
+    if (firing.held) this.#stage.held.removeResult(firing.result)
+    firing.held = false
+  }
+
   #drop(firing: Firing): void {
+    this.#letGo(firing)
     firing.dropped = true
     firing.memo?.drop()
     firing.release?.()
@@ -237,7 +258,7 @@ export class ResultsWindow {
 
   #flushItem(firing: Firing, source: ItemSource): boolean {
     if (source.size > 0) {
-      const item = this.#tasks.attempt(() => source.shift(), firing)
+      const item = this.#tasks.attempt(() => this.#shift(source), firing)
       if (item instanceof Failure) this.#fail(firing, source, item)
       else if (item) this.#sendItem(item)
       else return false
@@ -259,6 +280,7 @@ export class ResultsWindow {
   /** The stream ends here, with a failure that is held. */
   #fail(firing: Firing, source: ItemSource, failure: Failure): void {
     source.ended = true
+    this.#stage.held.change(-source.weight)
     source.drop()
     firing.result = failure
     firing.done = true
@@ -267,6 +289,7 @@ export class ResultsWindow {
   #sendItem(item: Outputs): void {
     this.last = item
     sendItem(this.#performer.node, item, this.#deliver)
+    this.#performer.bound?.sent()
   }
 
   /** Asks an asynchronous generator for its next item, as long as there is room for it. */
@@ -325,7 +348,22 @@ export class ResultsWindow {
       firing.result = result
       source.ended = true
     } else if (source.sync) this.#sendItem(result)
-    else source.push(result)
+    else this.#keep(source, result)
+  }
+
+  #keep(source: ItemSource, item: Outputs): void {
+    const before = source.weight
+    source.push(item)
+    this.#stage.held.change(source.weight - before)
+  }
+
+  #shift(source: ItemSource): Outputs {
+    const before = source.weight
+    try {
+      return source.shift()
+    } finally {
+      this.#stage.held.change(source.weight - before)
+    }
   }
 
   /** An item or the outputs at the end, once found good; a failure that is held; null where the run has failed. */

@@ -5,11 +5,14 @@ import type { AttemptHost } from './attempts.ts'
 import type { Halting } from './call.ts'
 import type { Clock } from './clock.ts'
 import { type ContextHost, FiringContext, type OwnContext } from './context.ts'
+import { RunRegions } from './demand.ts'
+import { DurableServices } from './durable-services.ts'
 import { reportToken } from './edge-report.ts'
 import { Failures } from './failures.ts'
 import { endOf, type Feed, Feeds, type PushResult, pushInto } from './feeds.ts'
 import type { ItemSource } from './firing.ts'
 import { Flight } from './flight.ts'
+import { HeldValues, weightOf } from './held-values.ts'
 import type { Inbox } from './inbox.ts'
 import type { HeldFailure, NodeUpdate, Waiting, WaitRequest } from './journal.ts'
 import type { Memo } from './memo.ts'
@@ -25,7 +28,7 @@ import { rest, withoutPlace } from './resting.ts'
 import { paramInputs } from './results.ts'
 import type { CallSite, RunOptions } from './run-options.ts'
 import { Scheduler } from './scheduler.ts'
-import type { NodeServices } from './services.ts'
+import type { ComputeAccess, NodeServices } from './services.ts'
 import type { Failure } from './tokens.ts'
 import { applicable, type Updated } from './updates.ts'
 
@@ -35,17 +38,21 @@ type State = 'running' | 'failing' | 'cancelling' | 'suspending' | 'settled'
 const WEIGHT = 256_000_000
 const LEAST_WEIGHT = 100_000
 
+/** In characters, about: an output value of that size may take time to be shown. */
+const LARGE_OUTPUT = 100_000
+
 const NO_NODE: ObservedNode = { node_id: '', node_name: '', node_type: '' }
 
 export class Run implements Stage, ContextHost, Halting, Parker {
   readonly deliver = (node: number, slot: number, token: unknown): void => this.#actor(node).receive(slot, token)
   readonly inboxLimit: number
   readonly inboxWeight: number
+  readonly held: HeldValues
   readonly clock: Clock
   readonly observer: RunObserver
   readonly random: () => number
-  readonly services: NodeServices
   readonly memory: Memory | null
+  readonly regions: RunRegions | null
   /** What it shares with the workflows that it calls, and nothing else. */
   readonly run: object
   readonly #plan: Plan
@@ -65,6 +72,7 @@ export class Run implements Stage, ContextHost, Halting, Parker {
   /** Nodes not yet closed. */
   #open: number
   #waiting: Waiting[] | null = null
+  #services: NodeServices | null = null
   #begun = false
   #working = false
   #outcome: Outcome | null = null
@@ -80,12 +88,16 @@ export class Run implements Stage, ContextHost, Halting, Parker {
     this.observer = options.observer
     this.#failures = new Failures(options.observer, options.memory?.journal ?? null)
     this.random = options.random
-    this.services = options.services
     this.memory = options.memory
     this.run = options.budget
+    const { memory } = options.budget
+    this.held = new HeldValues(memory)
+    // The first run is the one that is not called by another.
+    memory.holder ??= this
     this.#feeds = new Feeds(plan, options.params)
     this.#published = new Published(plan)
     this.#actors = new Array(plan.nodes.length)
+    this.regions = plan.regions && new RunRegions(plan.regions, (member) => this.schedule(member as Performer))
     this.#scheduler = new Scheduler((node) => this.#actor(node), options.budget)
     this.#open = plan.nodes.length
     this.memory?.parking?.join(this)
@@ -265,13 +277,15 @@ export class Run implements Stage, ContextHost, Halting, Parker {
     this.observer.nodeUpdated(performer.node.observed, 'running')
   }
 
-  /** Counts what the run hands out. @throws NodeError where it is too much */
-  weighOutput(value: unknown): void {
-    this.#published.weigh(value)
+  /** Counts what the run hands out, and has a large value made ready; null where it is. @throws NodeError where it is too much */
+  prepareOutput({ node }: Member, value: unknown): Promise<void> | null {
+    const size = this.#published.weigh(value)
+    return size < LARGE_OUTPUT ? null : (this.observer.prepareOutput?.(node.observed, node.output!.name, value) ?? null)
   }
 
   publish({ node }: Member, value: unknown): void {
     const { name, type } = node.output!
+    this.held.add(value, weightOf(value))
     this.#published.add(name, value)
     this.observer.output(node.observed, name, value, type)
   }
@@ -299,6 +313,20 @@ export class Run implements Stage, ContextHost, Halting, Parker {
 
   get settled(): boolean {
     return this.#state === 'settled'
+  }
+
+  get compute(): ComputeAccess {
+    return this.#options.services.compute
+  }
+
+  get owner(): string {
+    return this.#options.services.owner
+  }
+
+  get services(): NodeServices {
+    const { services, memory } = this.#options
+    this.#services ??= memory?.journal ? new DurableServices(services, memory.journal, this) : services
+    return this.#services
   }
 
   get aborted(): boolean {
@@ -460,6 +488,19 @@ export class Run implements Stage, ContextHost, Halting, Parker {
     this.#abortFirings(error)
   }
 
+  /** It, and what it called, holds too much. */
+  outgrow(limit_bytes: number): void {
+    if (this.#aborter.aborted) return
+    const most = Math.floor(limit_bytes / 1_048_576).toLocaleString('en')
+    const text = `The run holds more than ${most} MiB of values at once, the most that it may. Work on less at once, or in parts.`
+    const error = new NodeError(text, 'too_large')
+    if (this.#state === 'running') {
+      this.#stop('failing')
+      this.#failures.error = { node_id: '', type: error.type, message: error.message }
+    }
+    this.#abortFirings(error)
+  }
+
   #abortFirings(reason: unknown): void {
     this.#aborter.abort(reason, () => this.#settle())
     for (const one of [...this.#calls]) one.halt()
@@ -503,6 +544,7 @@ export class Run implements Stage, ContextHost, Halting, Parker {
     this.#options.budget.forget(this.#drain)
     for (const actor of this.#actors) if (actor && !actor.closed) actor.abandon()
     this.#scheduler.clear()
+    this.held.close()
     this.#outcome = outcome
     this.#done?.resolve(outcome)
   }

@@ -47,6 +47,7 @@ export class Scheduler {
   schedule(performer: Performer): void {
     if (performer.queued || performer.closed) return
     performer.queued = true
+    performer.region?.enter()
     this.#queue.push(performer)
   }
 
@@ -56,6 +57,7 @@ export class Scheduler {
 
   admit(performer: Performer): boolean {
     if (this.#budget.free) return true
+    if (!this.#starved.has(performer)) performer.region?.enter()
     this.#starved.add(performer)
     return false
   }
@@ -91,6 +93,7 @@ export class Scheduler {
       performer.queued = false
       performer.turn()
       if (over()) return false
+      performer.region?.leave()
       const now = performance.now()
       performer.paced(now - this.time)
       this.time = now
@@ -132,6 +135,7 @@ export class Scheduler {
     if (!hungry || !this.#budget.free) return false
     this.#starved.delete(hungry)
     this.schedule(hungry)
+    hungry.region?.leave()
     return true
   }
 

@@ -1,6 +1,7 @@
 // Third pass: in which streams each node fires. A scope is the chain of nodes that opened the streams around a value.
+import { forEachStep, type Steps } from '../time-slices.ts'
 import { type DraftEdge, type DraftNode, issue } from './draft.ts'
-import type { GraphIssue } from './graph.ts'
+import type { Issues } from './issues.ts'
 
 export interface Scope {
   readonly opener: DraftNode
@@ -50,7 +51,7 @@ interface Found {
   edge: DraftEdge | null
 }
 
-function longest(node: DraftNode, edges: DraftEdge[], scopes: NodeScope[], issues: GraphIssue[]): Found {
+function longest(node: DraftNode, edges: DraftEdge[], scopes: NodeScope[], issues: Issues): Found {
   let found: Found = { scope: null, edge: null }
   for (const edge of edges) {
     const scope = edgeScope(edge, scopes)
@@ -66,7 +67,7 @@ function longest(node: DraftNode, edges: DraftEdge[], scopes: NodeScope[], issue
 }
 
 /** The scope around the streams that a node takes whole; null as well where they don't lie side by side. */
-function streamsScope(node: DraftNode, streams: readonly DraftEdge[], scopes: NodeScope[], issues: GraphIssue[]) {
+function streamsScope(node: DraftNode, streams: readonly DraftEdge[], scopes: NodeScope[], issues: Issues) {
   let around: { scope: Scope | null; edge: DraftEdge } | null = null
   for (const edge of streams) {
     const stream = edgeScope(edge, scopes)
@@ -87,7 +88,7 @@ function wholeStreams(node: DraftNode): DraftEdge[] {
   return aggregates.size === 0 ? [] : node.incoming.filter((edge) => edge.input !== null && aggregates.has(edge.input))
 }
 
-function firingScope(node: DraftNode, scopes: NodeScope[], issues: GraphIssue[]): Scope | null {
+function firingScope(node: DraftNode, scopes: NodeScope[], issues: Issues): Scope | null {
   const streams = wholeStreams(node)
   if (streams.length === 0) {
     const edges = node.type.loop ? node.incoming.filter((edge) => !edge.feedback) : node.incoming
@@ -104,7 +105,7 @@ function firingScope(node: DraftNode, scopes: NodeScope[], issues: GraphIssue[])
 }
 
 /** What a round gives back must be one value for each round of that very loop. */
-function checkFeedback(node: DraftNode, scopes: readonly NodeScope[], issues: GraphIssue[]): void {
+function checkFeedback(node: DraftNode, scopes: readonly NodeScope[], issues: Issues): void {
   const own = scopes[node.index]?.opens ?? null
   for (const edge of node.incoming) {
     if (!edge.feedback) continue
@@ -124,9 +125,9 @@ function opensStream(node: DraftNode): boolean {
 }
 
 /** The scopes of all nodes, by index; nodes that are not in `ordered` have none. */
-export function scopeNodes(ordered: readonly DraftNode[], issues: GraphIssue[]): NodeScope[] {
+export function* scopeNodes(ordered: readonly DraftNode[], issues: Issues): Steps<NodeScope[]> {
   const scopes: NodeScope[] = []
-  for (const node of ordered) {
+  yield* forEachStep(ordered, (node) => {
     const fires = firingScope(node, scopes, issues)
     let opens = fires
     if (fires && node.type.role === 'input' && node.data.stream === true) {
@@ -141,7 +142,9 @@ export function scopeNodes(ordered: readonly DraftNode[], issues: GraphIssue[]):
       }
     }
     scopes[node.index] = { fires, opens }
-  }
-  for (const node of ordered) if (node.type.loop) checkFeedback(node, scopes, issues)
+  })
+  yield* forEachStep(ordered, (node) => {
+    if (node.type.loop) checkFeedback(node, scopes, issues)
+  })
   return scopes
 }

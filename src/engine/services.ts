@@ -14,8 +14,9 @@ export interface Script {
   readonly time_limit_ms: number
   /** How much memory all its values may take together, in megabytes. */
   readonly memory_limit_mb: number
-  /** Whoever the code runs for: owners get their turns one after the other. */
+  /** The user that the code runs for, and the run: users get their turns one after the other, and so do the runs of one user. */
   readonly owner?: object | string
+  readonly run?: object
   /** Ends the code wherever it is. */
   readonly signal: AbortSignal
   /** A line that the code wrote to its console. */
@@ -39,8 +40,9 @@ export interface MediaTask {
   readonly files: readonly Uint8Array[]
   /** Plain data. */
   readonly params: Readonly<Record<string, unknown>>
-  /** Whoever it is done for: owners get their turns one after the other. */
+  /** The user that it is done for, and the run: users get their turns one after the other, and so do the runs of one user. */
   readonly owner: object | string
+  readonly run?: object
   /** Until its end, in milliseconds, where that is less than such work has anyway. */
   readonly time_limit_ms?: number
   /** Ends it wherever it is. */
@@ -60,6 +62,27 @@ export interface MediaAccess {
    * @throws NodeError `bad_file`, `unsupported`, `too_large`, `bad_input`, `media_memory`, `media_timeout`, `media_failed`, `unavailable`
    */
   run(task: MediaTask): Promise<MediaResult>
+}
+
+export interface ComputeTask {
+  readonly node_type: string
+  readonly inputs: Record<string, unknown>
+  /** The user that it is done for, and the run: users get their turns one after the other, and so do the runs of one user. */
+  readonly owner: string
+  readonly run?: object
+  /** Ends it wherever it is. */
+  readonly signal: AbortSignal
+}
+
+/** Runs firings of pure node types apart from the main thread. */
+export interface ComputeAccess {
+  /** Whether firings of this type may run there. */
+  takes(type: { readonly node_type: string }): boolean
+  /**
+   * The outputs that the type's code gives for these inputs, not checked.
+   * @throws what it throws; NodeError `compute_memory`, `compute_failed`, `unavailable`; the signal's reason
+   */
+  run(task: ComputeTask): Promise<Record<string, unknown>>
 }
 
 export interface OutgoingRequest {
@@ -347,11 +370,14 @@ export interface ToolAccess {
 }
 
 export interface NodeServices {
+  /** The user, in a workspace, that the run belongs to: what is scarce is shared out between users. */
+  readonly owner: string
   readonly assets: AssetAccess
   readonly models: ModelAccess
   readonly vectors: VectorAccess
   readonly sandbox: CodeSandbox
   readonly media: MediaAccess
+  readonly compute: ComputeAccess
   readonly http: OutgoingHttp
   readonly tools: ToolAccess
   /** A secret of whoever runs the workflow, or null where there is none of that name. */
@@ -372,6 +398,7 @@ const noVectors: VectorAccess = { info: noStore, list: noStore, put: noStore, se
 
 /** For runs whose host lends nothing. */
 export const noServices: NodeServices = {
+  owner: '',
   assets: {
     async load() {
       throw missing('store of assets')
@@ -406,6 +433,12 @@ export const noServices: NodeServices = {
   media: {
     async run() {
       throw missing('process for work on files')
+    },
+  },
+  compute: {
+    takes: () => false,
+    async run() {
+      throw missing('thread that computes')
     },
   },
   http: {

@@ -1,17 +1,22 @@
 // The inboxes of one node that stand apart from its join: the streams of a weave, what comes back to a loop.
+import type { RegionDemand } from './demand.ts'
 import { Inbox } from './inbox.ts'
 import { accept, deafen, type InboxHost, takeFrom } from './intake.ts'
 import type { PlanNode } from './plan-parts.ts'
+import { endOf } from './tokens.ts'
 
 export class Sides {
   readonly #host: InboxHost
+  readonly #region: RegionDemand | null
   readonly #bySlot = new Map<number, Inbox>()
   readonly all: readonly Inbox[]
 
-  constructor(node: PlanNode, host: InboxHost) {
+  /** `region`: the one that is read from here by a node that does not lie within it. */
+  constructor(node: PlanNode, host: InboxHost, region: RegionDemand | null) {
     this.#host = host
+    this.#region = region
     for (const slot of node.sides)
-      this.#bySlot.set(slot, new Inbox(node.slots[slot]!, node.index, host.inboxLimit, host.inboxWeight))
+      this.#bySlot.set(slot, new Inbox(node.slots[slot]!, node.index, host.inboxLimit, host.inboxWeight, host.held))
     this.all = [...this.#bySlot.values()]
   }
 
@@ -27,6 +32,11 @@ export class Sides {
     accept(this.#host, this.#bySlot.get(slot)!, token)
   }
 
+  /** Reports that no further value comes along any of their edges. */
+  reportEnd(): void {
+    for (const inbox of this.all) this.#host.travelled(inbox.slot.edge_id, inbox, endOf(1, false))
+  }
+
   /** Whether each has a token. */
   get ready(): boolean {
     return this.all.every((inbox) => inbox.size > 0)
@@ -38,6 +48,7 @@ export class Sides {
   }
 
   take(inbox: Inbox): unknown {
+    this.#region?.read()
     return takeFrom(this.#host, inbox)
   }
 

@@ -1,33 +1,92 @@
-// Whose turn the thread is: a run and the workflows that it calls share one slice of synchronous work. When it has
-// passed, they wait until timers, sockets and cancels have had their turn.
+// Shares out the time of the thread: all runs of the process have one slice of synchronous work in each turn of the event loop. When
+// it has passed, they wait until timers, sockets and cancels have had their turn. Owners of runs get their slices one after the other.
 
 /** Milliseconds of work before the event loop gets its turn. */
 const SLICE = 8
 
-export class Slice {
-  /** In the order in which they asked. */
-  readonly #waiting = new Set<() => void>()
+/** The slice of the present turn of the event loop, and what waits for a later one. */
+class ThreadTime {
+  /** By owner, each in the order of their turns. No line is empty. */
+  readonly #lines = new Map<string, Set<Slice>>()
   #immediate: NodeJS.Immediate | null = null
-  /** When the slice began; null before the first work. */
+  /** When the slice began; null before the first work of a turn. */
   #start: number | null = null
 
-  /** Whether the slice has passed at a time (milliseconds of the monotonic clock). */
   passed(now: number): boolean {
-    this.#start ??= now
+    if (this.#start === null) {
+      this.#start = now
+      // The work of the next turn has a slice of its own.
+      this.#immediate ??= setImmediate(this.#serve)
+    }
     return now - this.#start >= SLICE
+  }
+
+  join(slice: Slice): void {
+    const line = this.#lines.get(slice.owner) ?? new Set()
+    this.#lines.set(slice.owner, line.add(slice))
+    this.#immediate ??= setImmediate(this.#serve)
+  }
+
+  leave(slice: Slice): void {
+    const line = this.#lines.get(slice.owner)
+    line?.delete(slice)
+    if (line?.size === 0) this.#lines.delete(slice.owner)
+    if (this.#lines.size > 0 || this.#start !== null || !this.#immediate) return
+    clearImmediate(this.#immediate)
+    this.#immediate = null
+  }
+
+  /** Gives a slice to those who wait, as far as it goes. */
+  readonly #serve = (): void => {
+    this.#immediate = null
+    this.#start = performance.now()
+    for (let next = this.#next(); next; next = this.#next()) {
+      next.serve()
+      if (this.passed(performance.now())) break
+    }
+    this.#start = null
+    if (this.#lines.size > 0) this.#immediate ??= setImmediate(this.#serve)
+  }
+
+  /** The next turn of its owner comes after that of all other owners. */
+  #next(): Slice | undefined {
+    for (const [owner, line] of this.#lines) {
+      const [slice] = line
+      this.#lines.delete(owner)
+      line.delete(slice!)
+      if (line.size > 0) this.#lines.set(owner, line)
+      return slice
+    }
+    return undefined
+  }
+}
+
+const thread = new ThreadTime()
+
+/** What one run, and the workflows that it calls, have of the thread's time. */
+export class Slice {
+  /** Runs of one owner share the turns of that owner. */
+  readonly owner: string
+  /** In the order in which they asked. */
+  readonly #waiting = new Set<() => void>()
+
+  constructor(owner: string) {
+    this.owner = owner
+  }
+
+  /** Whether the slice of this turn has passed at a time (milliseconds of the monotonic clock). */
+  passed(now: number): boolean {
+    return thread.passed(now)
   }
 
   /** Has `work` called in a later turn of the event loop; once, however often it is asked for. */
   later(work: () => void): void {
     this.#waiting.add(work)
-    this.#immediate ??= setImmediate(this.#serve)
+    thread.join(this)
   }
 
   forget(work: () => void): void {
-    this.#waiting.delete(work)
-    if (this.#waiting.size > 0 || !this.#immediate) return
-    clearImmediate(this.#immediate)
-    this.#immediate = null
+    if (this.#waiting.delete(work) && this.#waiting.size === 0) thread.leave(this)
   }
 
   /** Resolves as soon as there is time left: at once, or in a later turn of the event loop. */
@@ -36,15 +95,13 @@ export class Slice {
     while (this.passed(performance.now())) await new Promise<void>((resolve) => this.later(resolve))
   }
 
-  /** Begins a slice and gives it to those who wait, as far as it goes. */
-  readonly #serve = (): void => {
-    this.#immediate = null
-    this.#start = performance.now()
+  /** Gives the time that is left to those who wait. */
+  serve(): void {
     for (const work of [...this.#waiting]) {
       if (!this.#waiting.delete(work)) continue
       work()
       if (this.passed(performance.now())) break
     }
-    if (this.#waiting.size > 0) this.#immediate ??= setImmediate(this.#serve)
+    if (this.#waiting.size > 0) thread.join(this)
   }
 }

@@ -43,9 +43,11 @@ class Walk {
 
   #waits(node: number): number[] {
     const actor = this.#performer(node)
-    const { obstacle } = actor
+    const { obstacle, bound } = actor
     if (obstacle === 'sources') return actor.missingSources
-    return obstacle === 'consumers' ? [...(this.#consumers.get(node) ?? [])] : []
+    if (obstacle !== 'consumers') return []
+    // A stream at its bound waits for the weaves that read out of its region.
+    return [...(this.#consumers.get(node) ?? []), ...(bound?.closed ? bound.readers : [])]
   }
 }
 

@@ -25,6 +25,8 @@ export interface ExecuteOptions {
   concurrency?: number
   /** How many tokens wait on an edge before its producer pauses. Default 64. */
   inboxLimit?: number
+  /** About how many bytes the values may take that the run and its sub-workflows hold at once. Default: no limit. */
+  memoryLimit?: number
   clock?: Clock
   /** Milliseconds after which the run fails with `timed_out`. Default: no limit. */
   timeLimit?: number
@@ -84,11 +86,15 @@ function outputsOf(plan: Plan, workflow_id: string, outcome: Outcome): Outputs {
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
 }
 
+function budgetOf({ concurrency = 64, services = noServices, memoryLimit = Number.POSITIVE_INFINITY }: ExecuteOptions) {
+  return new Budget(concurrency, services.owner, memoryLimit)
+}
+
 /** Makes a run whose nodes may call workflows, down to the depth limit. */
 export function newRun(
   plan: Plan,
   options: ExecuteOptions,
-  budget = new Budget(options.concurrency ?? 64),
+  budget = budgetOf(options),
   depth = 0,
   memory: Memory | null = memoryOf(options.journal, options.seed),
 ): Run {

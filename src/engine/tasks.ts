@@ -1,6 +1,7 @@
 // Runs a node's own code in one run: guards it, waits for what comes later, and keeps to the limits of what may be
 // in flight.
 import { type Firing, isThenable } from './firing.ts'
+import type { HeldValues } from './held-values.ts'
 import type { HeldFailure } from './journal.ts'
 import { Memo, type MemoHost } from './memo.ts'
 import type { Inputs, Interrupted, NodeContext, NodeType } from './node-type.ts'
@@ -41,6 +42,11 @@ export class Tasks implements MemoHost {
 
   get stopped(): boolean {
     return this.#stage.stopped
+  }
+
+  /** What the run holds. */
+  get held(): HeldValues {
+    return this.#stage.held
   }
 
   get settled(): boolean {
@@ -146,13 +152,15 @@ export class Tasks implements MemoHost {
   wait(promise: unknown, firing: Firing | null, then: (result: unknown) => void): void {
     this.#waits = true
     answersAtOnce.delete(this.#performer.node.type)
-    const letGo = this.#holdPlace(firing)
+    const leave = this.#enterRegion(firing)
+    const letGo = this.#holdPlace(firing, leave)
     const landed = (settle: () => void) => {
       const holds = letGo()
       this.#stage.landed(holds, () => {
         if (holds) this.inFlight--
         if (!this.#stage.stopped && !firing?.dropped) settle()
         this.#stage.schedule(this.#performer)
+        leave?.()
       })
     }
     const settled = isThenable(promise) ? promise : Promise.resolve(promise)
@@ -166,8 +174,20 @@ export class Tasks implements MemoHost {
     )
   }
 
+  /** Counts a firing that is wanted as under way in its region, until that is called; what an opener fetches beyond its bound does not count. */
+  #enterRegion(firing: Firing | null): (() => void) | null {
+    const { region, bound } = this.#performer
+    if (region === null || firing?.dropped || bound?.closed) return null
+    let counts = true
+    region.enter()
+    return () => {
+      if (counts) region.leave()
+      counts = false
+    }
+  }
+
   /** Takes a place for a firing that is wanted, until it lands or is dropped. Gives what lets go of it, and tells whether it was still held. */
-  #holdPlace(firing: Firing | null): () => boolean {
+  #holdPlace(firing: Firing | null, leave: (() => void) | null): () => boolean {
     let holds = !firing?.dropped
     this.#stage.launched(holds)
     if (!holds) return () => false
@@ -178,6 +198,7 @@ export class Tasks implements MemoHost {
         holds = false
         this.inFlight--
         this.#stage.gaveBack()
+        leave?.()
       }
     }
     return () => {

@@ -1,7 +1,9 @@
 // Last pass: what keeps no graph from running but is hardly meant. Slips in the names of properties and types, handles that can't be,
 // and nodes whose outputs reach nobody.
+import { forEachStep, type Steps } from '../time-slices.ts'
 import { type DraftNode, FORBIDDEN, TYPE_KEYS } from './draft.ts'
-import type { GraphIssue, GraphIssueCode } from './graph.ts'
+import type { GraphIssueCode } from './graph.ts'
+import type { Issues } from './issues.ts'
 import type { NodeType } from './node-type.ts'
 import { COMMON_PROPERTIES } from './policy.ts'
 import { shortValue } from './short.ts'
@@ -15,10 +17,10 @@ const MOST = 20
 const MOST_LOOKUPS = 200
 
 class Warnings {
-  readonly #issues: GraphIssue[]
+  readonly #issues: Issues
   readonly #counts = new Map<GraphIssueCode, number>()
 
-  constructor(issues: GraphIssue[]) {
+  constructor(issues: Issues) {
     this.#issues = issues
   }
 
@@ -55,17 +57,17 @@ class Slips {
   }
 }
 
-function warnOfKeys(node: DraftNode, slips: Slips, warnings: Warnings): void {
-  for (const key in node.data) {
-    if (node.info.properties.has(key) || node.dynamic.has(key) || COMMON_PROPERTIES.includes(key)) continue
+function* warnOfKeys(node: DraftNode, slips: Slips, warnings: Warnings): Steps<void> {
+  yield* forEachStep(Object.keys(node.data), (key) => {
+    if (node.info.properties.has(key) || node.dynamic.has(key) || COMMON_PROPERTIES.includes(key)) return
     const near = slips.of(key, node)
     // Where the property has its value or its edge, the other key is likely to be somebody else's.
-    if (near === null || (node.data[near] ?? null) !== null || node.meant.has(near)) continue
+    if (near === null || (node.data[near] ?? null) !== null || node.meant.has(near)) return
     warnings.add('unknown_property', node, key, () => {
       const what = `Node "${node.id}" (${node.type.node_type}) has no property "${key}"`
       return `${what}, so its value is not used. Did you mean "${near}"?`
     })
-  }
+  })
 }
 
 /** What other languages call the types. */
@@ -121,11 +123,11 @@ function inputTypeText(entry: unknown, hints: Hints): string | null {
   return hint === '' ? null : `"${name}" is no type, so all of it is taken for a value.${hint}`
 }
 
-function warnOfHandles(node: DraftNode, side: 'input' | 'output', hints: Hints, warnings: Warnings): void {
+function* warnOfHandles(node: DraftNode, side: 'input' | 'output', hints: Hints, warnings: Warnings): Steps<void> {
   const { type, info } = node
   const entries = side === 'input' ? node.node.dynamic_properties : node.node.dynamic_outputs
   const supported = side === 'input' ? type.supports_dynamic_inputs : type.supports_dynamic_outputs
-  for (const name in entries ?? {}) {
+  yield* forEachStep(Object.keys(entries ?? {}), (name) => {
     const what = `Dynamic ${side} "${name}" of node "${node.id}" (${type.node_type})`
     const own = side === 'input' ? info.properties.has(name) : info.outputs.has(name)
     const why = own
@@ -137,11 +139,11 @@ function warnOfHandles(node: DraftNode, side: 'input' | 'output', hints: Hints, 
           : null
     if (why !== null) {
       warnings.add('ignored_handle', node, name, () => `${what} is ignored: ${why}.`)
-      continue
+      return
     }
     const wrong = (side === 'input' ? inputTypeText : outputTypeText)(entries?.[name], hints)
     if (wrong !== null) warnings.add('unknown_type', node, name, () => `${what}: ${wrong}`)
-  }
+  })
 }
 
 /** What a type doesn't say itself is guessed: not to be tried twice, in need of something outside, or without outputs. */
@@ -151,16 +153,17 @@ function hasEffect({ effect, retry_safe = true, required_settings, required_runt
 }
 
 /** Marks the nodes, by index, from which a path leads to an output node or to one that has an effect. */
-function usefulNodes(nodes: readonly DraftNode[]): Uint8Array {
+function* usefulNodes(nodes: readonly DraftNode[]): Steps<Uint8Array> {
   const useful = new Uint8Array(nodes.length)
   const found = nodes.filter(({ type }) => type.role === 'output' || hasEffect(type))
   for (const { index } of found) useful[index] = 1
-  for (let node = found.pop(); node; node = found.pop()) {
+  // A list hands out what is added to it while it is read.
+  yield* forEachStep(found, (node) => {
     for (const { source } of node.incoming) {
       if (useful[source.index] === 0) found.push(source)
       useful[source.index] = 1
     }
-  }
+  })
   return useful
 }
 
@@ -169,10 +172,10 @@ function uselessText({ id, data, type }: DraftNode): string {
   return `Nothing uses what node "${id}" (${type.node_type}) gives, so it has no part in the outputs.`
 }
 
-function warnOfOutputs(nodes: readonly DraftNode[], warnings: Warnings): void {
+function* warnOfOutputs(nodes: readonly DraftNode[], warnings: Warnings): Steps<void> {
   if (!nodes.some(({ type }) => type.role === 'output')) return
-  const useful = usefulNodes(nodes)
-  for (const node of nodes) {
+  const useful = yield* usefulNodes(nodes)
+  yield* forEachStep(nodes, (node) => {
     if (node.type.role === 'output' && !node.meant.has('value') && (node.data.value ?? null) === null) {
       const text = `Output "${String(node.data.name)}" (node "${node.id}") never gets a value: no edge leads to it.`
       warnings.add('unreachable_output', node, 'value', () => text)
@@ -180,7 +183,7 @@ function warnOfOutputs(nodes: readonly DraftNode[], warnings: Warnings): void {
     // Of a row of nodes that leads nowhere only the last is told, and of the round of a loop only the loop.
     const last = node.type.loop !== undefined || node.outgoing.length === 0
     if (last && useful[node.index] === 0) warnings.add('unreachable_output', node, null, () => uselessText(node))
-  }
+  })
 }
 
 function warnOfNames(node: DraftNode, warnings: Warnings): void {
@@ -193,19 +196,23 @@ function warnOfNames(node: DraftNode, warnings: Warnings): void {
   warnings.add('unknown_name', node, property, () => `Property ${what}${hint(name, dynamic.keys())}`)
 }
 
+/** So many nodes to a step. */
+const SOME = 64
+
 /** Adds the warnings of a graph. What leads nowhere is only told of a graph that is otherwise right. */
-export function warnOf(nodes: readonly DraftNode[], issues: GraphIssue[]): void {
-  const right = issues.every((one) => one.severity !== 'error')
+export function* warnOf(nodes: readonly DraftNode[], issues: Issues): Steps<void> {
+  const right = issues.errors === 0
   const warnings = new Warnings(issues)
   const slips = new Slips()
   const hints = new Hints(MOST_LOOKUPS)
-  for (const node of nodes) {
-    warnOfKeys(node, slips, warnings)
-    warnOfHandles(node, 'input', hints, warnings)
-    warnOfHandles(node, 'output', hints, warnings)
+  for (const [at, node] of nodes.entries()) {
+    if (at % SOME === 0) yield
+    yield* warnOfKeys(node, slips, warnings)
+    yield* warnOfHandles(node, 'input', hints, warnings)
+    yield* warnOfHandles(node, 'output', hints, warnings)
     warnOfNames(node, warnings)
   }
-  if (right) warnOfOutputs(nodes, warnings)
+  if (right) yield* warnOfOutputs(nodes, warnings)
   if (right && nodes.length === 0)
     warnings.add('empty_graph', null, null, () => 'The graph has no nodes, so it gives nothing.')
   warnings.end()

@@ -14,6 +14,7 @@ import type { EventLog } from '../events/log.ts'
 import type { EventBody, JobFrame } from '../events/types.ts'
 import { type Log, logFailure } from '../log.ts'
 import type { Platform } from '../platform.ts'
+import type { TimeSlices } from '../time-slices.ts'
 import type { CompiledGraph } from '../workflows/plans.ts'
 import { EarlyInputs } from './early-inputs.ts'
 import {
@@ -31,13 +32,15 @@ import type { JournalHost } from './firing-names.ts'
 import { type Inlet, remembering } from './inlet.ts'
 import { jobFrame } from './job-frame.ts'
 import { JobRun } from './job-run.ts'
+import { isLargeResult, LargeValues } from './large-values.ts'
 import type { JobMemory } from './memory.ts'
 import { Publication, type Published, type Publisher } from './publication.ts'
 import type { Contender } from './queue.ts'
 import { type Recorder, recorder } from './recorder.ts'
 import { type Spending, telling } from './spending.ts'
 import { isTerminal, moved, next, publicStatus, type Trigger } from './states.ts'
-import { deadlineOf, optionsOf, type StoredOptions } from './stored-options.ts'
+import type { SteadyClock } from './steady-clock.ts'
+import { optionsOf, type StoredOptions, steadyDeadline } from './stored-options.ts'
 import { terminate } from './terminal.ts'
 import type { TextStream } from './text-chunks.ts'
 import { Told } from './told.ts'
@@ -62,11 +65,17 @@ const UNREADABLE = 'What the job needs to go on cannot be read.'
 export interface JobHost {
   readonly events: EventLog
   readonly platform: Platform
+  readonly steady: SteadyClock
+  readonly deadlines: Map<number, number>
   readonly log: Log
+  /** Does what is long for jobs in time slices of their owners. */
+  readonly slices: TimeSlices
   /** What makes values of an owner's jobs fit to be shown. */
   publisherOf(owner: Scope): Publisher
   /** Finds the plan of a workflow that a node of this job calls, and its graph as JSON text; `pinned` is the graph that it called before. */
   loadPlan(row: JobTable, workflow_id: string, pinned: string | null): Promise<{ plan: Plan; body: string }>
+  /** In bytes, of the values that a job holds at once. */
+  readonly memory_limit: number
   /** What the nodes of an owner's jobs may use. */
   servicesOf(job: JobTable): NodeServices
   /** What holds a job to what it may cost, by what it has spent so far; null: nothing does. */
@@ -94,6 +103,8 @@ export class ActiveJob implements Contender, JournalHost {
   readonly #writer: JobWriter
   readonly #publisher: Publisher
   readonly #publication: Publication
+  /** Most jobs have none. */
+  #large: LargeValues | null = null
   #known: JobMemory | null = null
   #run: JobRun | null = null
   #recorder: Recorder | null = null
@@ -104,6 +115,10 @@ export class ActiveJob implements Contender, JournalHost {
   /** What its run cannot go on from, whatever that says. */
   #broken: Ending | null = null
   #done = false
+  /** When its time is over, by the steady clock; null: never. */
+  #deadline: number | null = null
+  /** What was said last of a time. */
+  #last: string
 
   constructor(parts: ActiveJobParts, host: JobHost) {
     const { row } = parts
@@ -115,13 +130,14 @@ export class ActiveJob implements Contender, JournalHost {
     this.workflow = scopedKey(row, row.workflow_id)
     this.#memory = parts.memory
     this.#host = host
+    this.#last = row.updated_at > row.created_at ? row.updated_at : row.created_at
     this.#publisher = host.publisherOf(row)
     this.#publication = new Publication(row, parts.plan, this.#publisher)
     this.#writer = new JobWriter(
       { ...parts, memory: () => this.memory },
       {
         events: host.events,
-        timestamp: () => host.platform.timestamp(),
+        timestamp: () => this.#timestamp(),
         committed: () => this.#committed(),
         lost: (cause) => this.#lost(cause),
       },
@@ -189,6 +205,10 @@ export class ActiveJob implements Contender, JournalHost {
     return this.#writer.written()
   }
 
+  remembered(): Promise<void> | null {
+    return this.#writer.remembered()
+  }
+
   /** Writes a further row in the transaction that writes what is staged now. */
   write(extra: Extra): void {
     this.#writer.write(extra)
@@ -236,7 +256,7 @@ export class ActiveJob implements Contender, JournalHost {
       return
     }
     if (row.started_at !== null) this.#told = this.#host.told(row)
-    row.started_at ??= this.#host.platform.timestamp()
+    row.started_at ??= this.#timestamp()
     this.#wakes()
     this.#move(next(row.status, 'resume') === null ? 'start' : 'resume')
     this.#status('running', null, jobFrame(this.row))
@@ -248,6 +268,8 @@ export class ActiveJob implements Contender, JournalHost {
 
   #newRun(): JobRun {
     const { row, memory } = this
+    this.#deadline = steadyDeadline(row, this.#host, this.#options)
+    this.#host.deadlines.delete(row.key)
     this.#recorder = recorder(this, this.#host.log)
     return new JobRun({
       plan: this.plan,
@@ -259,10 +281,12 @@ export class ActiveJob implements Contender, JournalHost {
         (use) => this.#used(use),
         this.#host.budgetOf(() => memory.spending),
       ),
+      memory_limit: this.#host.memory_limit,
       journal: this,
       fed: this.#options.fed,
-      deadline: deadlineOf(row, this.#options),
+      deadline: this.#deadline,
       now: () => this.#host.platform.now(),
+      steady: () => this.#host.steady.now(),
       loadPlan: (workflow_id) => this.#loadPlan(workflow_id),
       overdue: () => this.#overdue(),
       ended: (outcome) => this.#ended(outcome),
@@ -305,8 +329,7 @@ export class ActiveJob implements Contender, JournalHost {
   detach(): void {
     if (this.#done || this.#writer.ended) return
     this.#done = true
-    const headers = { Location: `/api/jobs/${encodeURIComponent(this.row.id)}` }
-    this.#writer.close(new ServiceError('SERVICE_UNAVAILABLE', { headers }))
+    this.#writer.close(new ServiceError('SERVICE_UNAVAILABLE'))
     this.#run?.abort()
     this.#run?.stopTimers()
     this.#host.gone(this, false)
@@ -319,8 +342,28 @@ export class ActiveJob implements Contender, JournalHost {
   }
 
   #ended(outcome: Outcome): void {
+    const goesOn = !this.#done && !this.#writer.closed
+    if (goesOn && (outcome.status !== 'suspended' || this.row.status === 'cancel_requested')) this.#recorder?.settle()
+    const completes = goesOn && outcome.status === 'completed' && !this.#broken
+    if (completes && isLargeResult(this.#publication, this.memory.params))
+      void this.#prepared(this.#largeValues().prepareResult(this.memory.params)).then(() => this.#over(outcome))
+    else this.#over(outcome)
+  }
+
+  /** A result that is too large ends the job as well. */
+  async #prepared(preparing: Promise<void>): Promise<void> {
+    try {
+      await preparing
+      // What was told before gets a commit of its own: with a large result in the same one, both take twice as long.
+      await this.#writer.written().catch(() => {})
+    } catch (cause) {
+      this.#logUnwritten(cause)
+      this.#broken ??= UNWRITABLE
+    }
+  }
+
+  #over(outcome: Outcome): void {
     if (!this.#done && !this.#writer.closed) {
-      if (outcome.status !== 'suspended' || this.row.status === 'cancel_requested') this.#recorder?.settle()
       const forced = this.#broken ?? (outcome.status === 'cancelled' ? this.#forced : null)
       if (forced) this.#finishAs(forced)
       else if (outcome.status === 'suspended') this.#suspend(outcome.waiting)
@@ -333,9 +376,10 @@ export class ActiveJob implements Contender, JournalHost {
     const { row } = this
     if (row.status === 'cancel_requested') return this.#finish(CANCELLED)
     const stored = storedWaiting(waiting, (value) => this.#publisher.redact(value))
-    const wakes = [soonest(stored), deadlineOf(row, this.#options)].filter((time) => time !== null)
+    const wakes = [soonest(stored), this.#deadline].filter((time) => time !== null)
+    if (this.#deadline !== null) this.#host.deadlines.set(row.key, this.#deadline)
     row.waiting = JSON.stringify(stored)
-    row.wake_at = wakes.length === 0 ? null : Math.min(...wakes)
+    row.wake_at = wakes.length === 0 ? null : Math.ceil(Math.min(...wakes))
     this.#run = null
     const rest = this.#recorder!.rest()
     if (rest.length > 0 || this.memory.rest.length > 0) this.remember(['rest', rest])
@@ -363,13 +407,18 @@ export class ActiveJob implements Contender, JournalHost {
     } catch (cause) {
       // A result beyond what one text can hold, for example. Nothing of it has been staged.
       Object.assign(this.row, before)
-      this.#host.log.error({ err: cause, job_id: this.row.id }, 'the result of a job could not be written')
+      this.#logUnwritten(cause)
       this.#finish(UNWRITABLE)
     }
   }
 
+  #logUnwritten(cause: unknown): void {
+    this.#host.log.error({ err: cause, job_id: this.row.id }, 'the result of a job could not be written')
+  }
+
   #finish(ending: Ending): void {
     const { row, plan } = this
+    this.#host.deadlines.delete(row.key)
     const { event, frame } = terminate(
       {
         row,
@@ -377,17 +426,25 @@ export class ActiveJob implements Contender, JournalHost {
         publication: this.#publication,
         publisher: this.#publisher,
         memory: () => this.memory,
+        ready: this.#large?.result ?? null,
         sequence: this.feed.sequence + 1,
-        now: this.#host.platform.timestamp(),
+        now: this.#timestamp(),
       },
       ending,
     )
     this.append(event, frame)
   }
 
+  /** The present; never before what was said before, also where the machine's clock was set back. */
+  #timestamp(): string {
+    const now = this.#host.platform.timestamp()
+    if (now > this.#last) this.#last = now
+    return this.#last
+  }
+
   #move(trigger: Trigger): void {
     this.row.status = moved(this.row.status, trigger)
-    this.row.updated_at = this.#host.platform.timestamp()
+    this.row.updated_at = this.#timestamp()
   }
 
   // — what it tells —
@@ -411,9 +468,23 @@ export class ActiveJob implements Contender, JournalHost {
 
   /** Takes in a value of an output: what is to be shown now that the history does not have yet. */
   publish(node_id: string, output_name: string, value: unknown): Published[] {
-    const published = this.#stored(() => this.#publication.add(node_id, output_name, value))
+    const published = this.#stored(() =>
+      this.#publication.add(node_id, output_name, value, this.#large?.take(output_name)),
+    )
     for (const extra of published.flatMap(({ extras }) => extras)) this.write(extra)
     return this.#untold(output_name, published)
+  }
+
+  /** Makes a large value of an output ready for `publish`. */
+  preparePublish(node_id: string, output_name: string, value: unknown): Promise<void> {
+    return this.#largeValues().prepare(node_id, output_name, value)
+  }
+
+  #largeValues(): LargeValues {
+    const { plan, user: owner } = this
+    const { slices } = this.#host
+    this.#large ??= new LargeValues({ plan, publication: this.#publication, publisher: this.#publisher, slices, owner })
+    return this.#large
   }
 
   /** The same where no value follows. */
@@ -455,6 +526,11 @@ export class ActiveJob implements Contender, JournalHost {
     message: string | null = null,
   ): void {
     this.append({ type: 'job_status', status, queue_position, message }, frame)
+  }
+
+  /** The outputs of a large result whose texts are known; null: it has none. */
+  get large_outputs(): Readonly<Record<string, unknown>> | null {
+    return this.row.result === null ? null : (this.#large?.result?.outputs ?? null)
   }
 
   // — what is committed of it —

@@ -2,7 +2,7 @@
 import { nextWake } from '../db/jobs.ts'
 import type { Store } from '../db/store.ts'
 
-/** It looks again after this long: a machine may sleep, and clocks are put right. */
+/** It looks again after this long, and remembers what was done to the machine's clock. */
 const LONGEST_TIMER_MS = 30_000
 
 export class Alarm {

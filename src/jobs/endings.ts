@@ -36,12 +36,16 @@ export function timedOut(seconds: number): Ending {
   return failure('time_out', 'timed_out', `The job did not end within ${seconds} seconds.`, true)
 }
 
+/** What was cut off is not run twice by itself, but may be when somebody asks for it; what the server lacked it may have then. */
+const RETRYABLE: ReadonlySet<string> = new Set(['node_interrupted', 'unavailable'])
+
 /** How the engine's outcome ends the job. */
 export function endingOf(outcome: Exclude<Outcome, { status: 'suspended' }>): Ending {
   if (outcome.status === 'completed') return { trigger: 'complete', error: null, completed: true }
   if (outcome.status === 'cancelled') return CANCELLED
-  const { message, type, node_id } = outcome.error
-  // What was cut off is not run twice by itself, but may be when somebody asks for it.
-  const retryable = type === 'node_interrupted'
+  const { message, type } = outcome.error
+  // What fails the run as a whole has no node.
+  const node_id = outcome.error.node_id === '' ? null : outcome.error.node_id
+  const retryable = RETRYABLE.has(type)
   return { trigger: 'fail', error: { message, type, node_id, retryable }, completed: false }
 }

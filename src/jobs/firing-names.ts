@@ -45,6 +45,8 @@ export interface JournalHost {
   remember(entry: Entry): void
   /** Keeps an entry; resolves when it is committed. */
   rememberDurably(entry: Entry): Promise<void>
+  /** Resolves when all entries that were kept until now are committed; null: they are already. Rejects where they cannot be. */
+  remembered(): Promise<void> | null
 }
 
 /** Names are `<scope>"node"2.0`; the scope of a called workflow is the name of the firing that calls it, and which of its calls it is. */
@@ -102,6 +104,10 @@ export class JobJournal implements Journal {
 
   wait(node_id: string, path: string, request: WaitRequest): void {
     this.#host.remember(['wait', this.name(node_id, path), request])
+  }
+
+  durable(): Promise<void> | null {
+    return this.#host.remembered()
   }
 
   within(node_id: string, path: string, call: number): Journal {

@@ -8,7 +8,7 @@ import { newRun } from '../engine/sub-workflow.ts'
 import { JobJournal, type JournalHost } from './firing-names.ts'
 import type { JobMemory } from './memory.ts'
 
-/** A longer wait is taken in steps, by the clock on the wall: a machine may sleep meanwhile. */
+/** A longer wait is taken in steps. */
 const LONGEST_TIMER_MS = 30_000
 
 export interface RunParts {
@@ -17,12 +17,16 @@ export interface RunParts {
   seed: number | null
   observer: RunObserver
   services: NodeServices
+  /** In bytes, of the values that it holds at once. */
+  memory_limit: number
   journal: JournalHost
   /** Whether values may be sent to its streamed inputs. */
   fed: boolean
-  /** When its time is over, in milliseconds since the epoch; or null. */
+  /** When its time is over, by `steady`; or null. */
   deadline: number | null
   now(): number
+  /** The time in which its delays are counted. */
+  steady(): number
   loadPlan(workflow_id: string): Promise<Plan>
   /** Its time is over: the run is to be aborted. */
   overdue(): void
@@ -41,9 +45,10 @@ export class JobRun {
     this.#run = newRun(plan, {
       params: memory.params as Record<string, unknown>,
       signal: this.#abort.signal,
-      clock: { now: () => parts.now(), sleep: systemClock.sleep },
+      clock: { now: () => parts.now(), steady: () => parts.steady(), sleep: systemClock.sleep },
       observer: parts.observer,
       services: parts.services,
+      memoryLimit: parts.memory_limit,
       journal: new JobJournal(parts.journal, memory.blank),
       ...(parts.seed === null ? {} : { seed: parts.seed }),
       updates: [...memory.updates],
@@ -65,7 +70,7 @@ export class JobRun {
     }
     const { delays } = memory
     memory.begin()
-    if (deadline !== null && deadline <= this.#parts.now()) overdue()
+    if (deadline !== null && deadline <= this.#parts.steady()) overdue()
     else if (deadline !== null) this.#at(deadline, overdue)
     for (const { firing, until } of delays) this.delay(firing, until, journal)
     this.#run.start()
@@ -88,7 +93,7 @@ export class JobRun {
 
   #at(time: number, then: () => void): void {
     const key = {}
-    const left = Math.max(0, time - this.#parts.now())
+    const left = Math.max(0, time - this.#parts.steady())
     const step = () => (left > LONGEST_TIMER_MS ? this.#at(time, then) : then())
     const timer = setTimeout(
       () => {

@@ -37,6 +37,8 @@ export interface ManifestParts {
   readonly row: JobTable
   readonly plan: Plan
   readonly publication: Publication
+  /** The values of the outputs where they were put together before. */
+  readonly outputs: Readonly<Record<string, unknown>> | undefined
   /** The parameters as provenance shows them. */
   readonly inputs: Readonly<Record<string, unknown>>
   readonly spending: Spending
@@ -48,6 +50,7 @@ export function buildManifest({
   row,
   plan,
   publication,
+  outputs = outputValues(plan, publication.lists),
   inputs,
   spending,
   completed_at,
@@ -56,7 +59,7 @@ export function buildManifest({
     version: 1,
     job_id: row.id,
     completed_at,
-    outputs: outputValues(plan, publication.lists),
+    outputs,
     assets: publication.assets,
     cost: spending.cost(estimateOf(row)),
     provenance: {

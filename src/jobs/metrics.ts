@@ -48,7 +48,15 @@ export function jobMetrics(metrics: Metrics, { store, events, jobs }: Measured):
   metrics.gauge('svc_queue_jobs', 'Jobs that run, and jobs that wait for their turn.', 'state', () =>
     Object.entries(jobs.load),
   )
+  const help = 'Bytes of the database: in use, free within the file, and in the write-ahead log.'
+  metrics.gauge('svc_database_bytes', help, 'part', () => databaseBytes(store))
   metrics.gauge('svc_job_followers', 'Who follows a job that has not ended.', null, () => [['', events.followers]])
+}
+
+function databaseBytes(store: Store): [string, number][] {
+  const { page_bytes, pages, free_pages, log_pages } = store.space
+  const counts = { used: pages - free_pages, free: free_pages, log: log_pages }
+  return Object.entries(counts).map(([part, count]) => [part, count * page_bytes])
 }
 
 /** Every status is there, so that a graph of one does not end where it is 0. */

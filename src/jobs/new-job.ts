@@ -3,8 +3,10 @@ import type { JobTable } from '../db/schema.ts'
 import type { Scope } from '../db/scope.ts'
 import type { Graph } from '../engine/graph.ts'
 import { canonicalJson, sha256 } from '../json.ts'
+import { canonicalHashSteps } from '../json-steps.ts'
 import type { Platform } from '../platform.ts'
 import type { RunDefaults } from '../settings/registry.ts'
+import type { Steps } from '../time-slices.ts'
 import type { CompiledGraph } from '../workflows/plans.ts'
 import { DEFAULTS, type GivenOptions, type StoredOptions } from './stored-options.ts'
 
@@ -45,14 +47,23 @@ export interface Admission {
  * SHA-256 of what a submission asks for, whatever order its keys came in. What it does not say counts as the service's own default: a change of
  * the owner's settings does not make another request of it.
  */
-export function requestHash({ workflow_id, graph, params, name, timeout_seconds, ...given }: Submission): string {
+export function requestHash(submission: Submission): string {
+  return sha256(canonicalJson(requested(submission)))
+}
+
+/** The same in steps, for requests that are large. */
+export function requestHashSteps(submission: Submission): Steps<string> {
+  return canonicalHashSteps(requested(submission))
+}
+
+function requested({ workflow_id, graph, params, name, timeout_seconds, ...given }: Submission): object {
   const concurrent = given.concurrent ?? DEFAULTS.concurrent
   const options = {
     persistence: given.options.persistence ?? DEFAULTS.persistence,
     event_detail: given.options.event_detail ?? DEFAULTS.event_detail,
     asset_persistence: given.options.asset_persistence ?? DEFAULTS.asset_persistence,
   }
-  return sha256(canonicalJson({ workflow_id, graph, params, name, concurrent, timeout_seconds, options }))
+  return { workflow_id, graph, params, name, concurrent, timeout_seconds, options }
 }
 
 /** How a submission runs: as it says, else as its owner's settings say. */

@@ -2,11 +2,21 @@
 import type { AssetReference } from '../../generated/types.ts'
 import { contentTypeOf } from '../assets/content-type.ts'
 import { digestOf } from '../assets/keys.ts'
-import { mediaByReference } from '../assets/media.ts'
+import { type FoundMedia, type MediaOptions, mediaByReference, mediaSteps } from '../assets/media.ts'
+import type { Steps } from '../time-slices.ts'
 
 /** A copy in which media of more than `largest_inline` characters, and bytes, are `{type, content_type, size, sha256}`. */
 export function mediaDescribed(value: unknown, largest_inline: number): unknown {
-  const described = mediaByReference(value, {
+  return withoutAddresses(mediaByReference(value, describing(largest_inline)))
+}
+
+/** As `mediaDescribed`, in steps. */
+export function* mediaDescribedSteps(value: unknown, largest_inline: number): Steps<unknown> {
+  return withoutAddresses(yield* mediaSteps(value, describing(largest_inline)))
+}
+
+function describing(largest_inline: number): MediaOptions {
+  return {
     largest_inline,
     persist: (bytes, claimed) => ({
       ...NOT_STORED,
@@ -14,9 +24,12 @@ export function mediaDescribed(value: unknown, largest_inline: number): unknown 
       size: bytes.length,
       sha256: digestOf(bytes),
     }),
-  })
-  for (const { path } of described.found) forgetAddress(described.value, path)
-  return described.value
+  }
+}
+
+function withoutAddresses({ value, found }: { value: unknown; found: readonly FoundMedia[] }): unknown {
+  for (const { path } of found) forgetAddress(value, path)
+  return value
 }
 
 const NOT_STORED: AssetReference = {

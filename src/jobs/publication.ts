@@ -2,7 +2,10 @@
 // they came, and the assets that they refer to.
 import type { AssetReference, ManifestAsset } from '../../generated/types.ts'
 import type { JobTable } from '../db/schema.ts'
+import { sizeOf } from '../engine/measure.ts'
 import type { Plan } from '../engine/plan.ts'
+import { learnText } from '../json-steps.ts'
+import type { Steps } from '../time-slices.ts'
 import type { TextStream } from './text-chunks.ts'
 import type { Extra } from './writer.ts'
 
@@ -38,14 +41,26 @@ export interface StreamedTexts {
 export interface Publisher {
   /** The same value with known secrets replaced. */
   redact<T>(value: T): T
+  /** `redact` in steps. */
+  redactSteps<T>(value: T): Steps<T>
   /** The same for the texts of one stream. */
   texts(): StreamedTexts
   /** The same for the pieces of one text. */
   textStream(): TextStream
   /** The parameters of a job as its provenance shows them. */
   provenance(params: Readonly<Record<string, unknown>>): Record<string, unknown>
+  /** `provenance` in steps. */
+  provenanceSteps(params: Readonly<Record<string, unknown>>): Steps<Record<string, unknown>>
   /** Stores the media in a value. The same place and content give the same asset again. */
   store(value: unknown, place: PublishedPlace): StoredValue
+  /** `store` in steps. */
+  storeSteps(value: unknown, place: PublishedPlace): Steps<StoredValue>
+}
+
+/** A large value, made ready to be shown before it is taken in. */
+export interface ReadyValue {
+  readonly stored: StoredValue
+  readonly shown: unknown
 }
 
 export interface Published {
@@ -61,6 +76,8 @@ export class Publication {
   readonly #streams: ReadonlyMap<string, StreamedTexts>
   readonly #lists: Map<string, unknown[]>
   readonly assets: ManifestAsset[] = []
+  /** About how many characters the values have together. */
+  weight = 0
 
   constructor(row: JobTable, plan: Plan, publisher: Publisher) {
     this.#row = row
@@ -78,23 +95,16 @@ export class Publication {
    * Takes in the next value of an output, and gives what may be shown of it and of those before. The texts of a stream may be parts of one, in which a
    * secret stands across them: some wait until that is known.
    */
-  add(node_id: string, output_name: string, value: unknown): Published[] {
+  add(node_id: string, output_name: string, value: unknown, ready: ReadyValue | null = null): Published[] {
     const list = this.#lists.get(output_name)!
     const texts = this.#streams.get(output_name)
-    const ordinal = list.length + (texts?.waiting ?? 0)
-    const {
-      value: stored,
-      found,
-      extras,
-    } = this.#publisher.store(value, {
-      row: this.#row,
-      node_id,
-      output_name,
-      ordinal,
-    })
+    const place = this.#placeOf(node_id, output_name)
+    const { ordinal } = place
+    const { value: stored, found, extras } = ready?.stored ?? this.#publisher.store(value, place)
+    this.weight += sizeOf(stored)
     if (texts && typeof stored === 'string' && found.length === 0) return this.#shown(output_name, texts.push(stored))
     const before = this.end(output_name)
-    const shown = this.#publisher.redact(stored)
+    const shown = ready ? ready.shown : this.#publisher.redact(stored)
     const prefix = texts ? [ordinal] : []
     // Keys are redacted as those of the value are: the paths lead through what is shown.
     for (const { path, asset } of found)
@@ -102,6 +112,21 @@ export class Publication {
     list.push(shown)
     const whole = found.find(({ path }) => path.length === 0)
     return [...before, { value: shown, asset: whole?.asset ?? null, extras }]
+  }
+
+  /** Makes the next value of an output ready for `add`. Until then no other value of the output is added. */
+  *readySteps(node_id: string, output_name: string, value: unknown): Steps<ReadyValue> {
+    const stored = yield* this.#publisher.storeSteps(value, this.#placeOf(node_id, output_name))
+    if (this.#streams.has(output_name) && typeof stored.value === 'string') return { stored, shown: stored.value }
+    const shown = yield* this.#publisher.redactSteps(stored.value)
+    yield* learnText(shown)
+    return { stored, shown }
+  }
+
+  /** Where the next value of an output belongs. */
+  #placeOf(node_id: string, output_name: string): PublishedPlace {
+    const ordinal = this.#lists.get(output_name)!.length + (this.#streams.get(output_name)?.waiting ?? 0)
+    return { row: this.#row, node_id, output_name, ordinal }
   }
 
   /** What waits of an output: no value follows that may belong to it. `whole`: it came to its end, and was not cut. */

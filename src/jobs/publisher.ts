@@ -1,11 +1,12 @@
 // Makes values fit to be shown and kept: secrets replaced, media stored: as assets, or where the job is to leave none, as temporary files.
 import { type Assets, referenceTo } from '../assets/assets.ts'
-import { mediaByReference } from '../assets/media.ts'
+import { type MediaOptions, mediaByReference, mediaSteps } from '../assets/media.ts'
 import type { TemporaryStore } from '../assets/temporary.ts'
 import { RedactedItems } from '../redaction/items.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 import { RedactedStream } from '../redaction/stream.ts'
-import { mediaDescribed } from './provenance.ts'
+import type { Steps } from '../time-slices.ts'
+import { mediaDescribed, mediaDescribedSteps } from './provenance.ts'
 import type { PublishedPlace, Publisher, StoredValue } from './publication.ts'
 import { optionsOf } from './stored-options.ts'
 import type { Extra } from './writer.ts'
@@ -21,22 +22,34 @@ export interface Stores {
 export function publisherWith(redactor: Redactor, stores: Stores): Publisher {
   return {
     redact: (value) => redactor.value(value),
+    redactSteps: (value) => redactor.valueSteps(value),
     texts: () => new RedactedItems(redactor),
     textStream: () => new RedactedStream(redactor),
     provenance: (params) =>
       redactor.value(mediaDescribed(params, LARGEST_INLINE), { names: true }) as Record<string, unknown>,
-    store: (value, place) => withMediaStored(redactor, stores, value, place),
+    *provenanceSteps(params): Steps<Record<string, unknown>> {
+      const described = yield* mediaDescribedSteps(params, LARGEST_INLINE)
+      return (yield* redactor.valueSteps(described, { names: true })) as Record<string, unknown>
+    },
+    store(value, place) {
+      const { options, extras } = storing(redactor, stores, place)
+      return { ...mediaByReference(value, options), extras }
+    },
+    *storeSteps(value, place): Steps<StoredValue> {
+      const { options, extras } = storing(redactor, stores, place)
+      return { ...(yield* mediaSteps(value, options)), extras }
+    },
   }
 }
 
-function withMediaStored(
+/** How the media of a value is stored, and what is to be written with it. */
+function storing(
   redactor: Redactor,
   { assets, temporary }: Stores,
-  value: unknown,
   { row, node_id, output_name, ordinal }: PublishedPlace,
-): StoredValue {
+): { options: MediaOptions; extras: readonly Extra[] } {
   const extras: Extra[] = []
-  const stored = mediaByReference(value, {
+  const options: MediaOptions = {
     largest_inline: LARGEST_INLINE,
     persist(bytes, content_type, path, name) {
       const place = { job_key: row.key, output_name, ordinal, path: [...path] }
@@ -52,6 +65,6 @@ function withMediaStored(
       const reference = asset && referenceTo(asset)
       return reference?.uri === uri ? { ...reference, name: redactor.value(reference.name) } : null
     },
-  })
-  return { ...stored, extras }
+  }
+  return { options, extras }
 }

@@ -5,7 +5,7 @@ import type { JobSnapshot, JobStatus } from '../../generated/types.ts'
 import { decodeNumber, encodeNumber } from '../cursor.ts'
 import { listedJobs } from '../db/job-lists.ts'
 import { removeJob, within } from '../db/job-removal.ts'
-import { jobByKey } from '../db/jobs.ts'
+import { listedJobByKey } from '../db/jobs.ts'
 import type { JobTable } from '../db/schema.ts'
 import type { Scope } from '../db/scope.ts'
 import type { Store } from '../db/store.ts'
@@ -64,7 +64,7 @@ async function* snapshots(
   let separator = ''
   let deadline = performance.now() + TURN_MS
   for (const key of keys) {
-    const row = store.read((tx) => jobByKey(tx, key))
+    const row = store.read((tx) => listedJobByKey(tx, key))
     if (row && statuses.has(row.status)) {
       text += separator + snapshotText(jobs, { row, active: jobs.living(scope, row.id) })
       separator = ','

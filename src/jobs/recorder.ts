@@ -15,6 +15,8 @@ interface Sink {
   provisional(frame: () => JobFrame): void
   /** Whether the history has said this of a node before an interruption. */
   toldNode(node_id: string, status: string): boolean
+  /** Makes a large value of an output ready for `publish`. It does not reject: `publish` throws then. */
+  preparePublish?(node_id: string, output_name: string, value: unknown): Promise<void>
   /** What is to be shown now that an output has a further value. The history has none of it yet. */
   publish(node_id: string, output_name: string, value: unknown): readonly Published[]
   /** The same where an output has no further value. `whole`: it came to its end, and was not cut. */
@@ -130,6 +132,7 @@ export function recorder(job: Sink, log: Log): Recorder {
         result: job.redact(result),
       } as JobFrame)
     },
+    prepareOutput: ({ node_id }, output_name, value) => job.preparePublish?.(node_id, output_name, value) ?? null,
     output(node, output_name, value, type) {
       const output = { node, output_name, type }
       outputs.set(node.node_id, output)

@@ -2,6 +2,7 @@
 // in their order; running ones go on from what they remember; those that were to be cancelled are.
 import { jobByKey, unfinishedJobs } from '../db/jobs.ts'
 import type { JobTable, StoredStatus } from '../db/schema.ts'
+import { ServiceError } from '../errors.ts'
 import type { ActiveJob } from './active-job.ts'
 import { CANCELLED, interrupted } from './endings.ts'
 import type { Roster } from './roster.ts'
@@ -55,7 +56,8 @@ export class Recovery {
     for (const row of this.#roster.parts.store.read(unfinishedJobs)) {
       const fate = FATES[row.status]
       if (!fate || fate === 'rest') continue
-      const job = this.#takeOver(row, fate, orderly)
+      const job = this.#takenOver(row, fate, orderly)
+      if (job === null) continue
       if (job.terminal) ended.push(job.flushed())
       else if (fate === 'run') running.push(job)
       else waiting.push(job)
@@ -65,8 +67,19 @@ export class Recovery {
     counts.ended = ended.length
     this.#roster.queue.restore([...running, ...waiting])
     for (const job of waiting) if (job.row.status !== 'queued') job.enqueue()
-    await Promise.all([...ended, ...running.map((job) => job.flushed())])
+    // A job that could not be stored now, as on a full disk, is among the strays: the server starts, and it goes on later.
+    await Promise.allSettled([...ended, ...running.map((job) => job.flushed())])
     return counts
+  }
+
+  /** Null where what it needs is damaged: the other jobs go on without it. */
+  #takenOver(row: JobTable, fate: Fate, orderly: boolean): ActiveJob | null {
+    try {
+      return this.#takeOver(row, fate, orderly)
+    } catch (err) {
+      this.#roster.parts.log.error({ err, job_id: row.id }, 'a job of an earlier process cannot go on')
+      return null
+    }
   }
 
   /** A job that has ended where nothing more can be done for it, else one that is to be run. */
@@ -101,6 +114,18 @@ export class Recovery {
     }
     await job.flushed()
     this.#roster.queue.open()
+  }
+
+  /** The same, as far as it can be stored now; what cannot is tried again later. */
+  async tryGoOn(job_key: number): Promise<void> {
+    // While nothing can be written, each read would only fail to write.
+    if (this.#strays.has(job_key) && this.#roster.parts.store.fault !== null) return
+    try {
+      await this.goOn(job_key)
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code !== 'SERVICE_UNAVAILABLE') throw error
+      this.lost(job_key)
+    }
   }
 
   stop(): void {

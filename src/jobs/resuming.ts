@@ -8,7 +8,7 @@ import { Alarm } from './alarm.ts'
 import { timedOut } from './endings.ts'
 import type { Roster } from './roster.ts'
 import { schemaProblems } from './schema-problems.ts'
-import { deadlineOf, optionsOf } from './stored-options.ts'
+import { optionsOf, steadyDeadline } from './stored-options.ts'
 import { awaited, awaiting, type Whom, waitingOf } from './waiting.ts'
 
 /** How many due jobs are seen to at once, and the pause after that, or where there is no room for them. */
@@ -32,13 +32,14 @@ export class Resuming {
     this.#roster = roster
     this.#alarm = new Alarm(
       roster.parts.store,
-      () => roster.platform.now(),
+      () => roster.steady.now(),
       () => this.#wakeDue(),
     )
   }
 
   /** Looks when the next delay is over. */
   watch(): void {
+    this.#roster.steady.keep()
     this.#alarm.set()
   }
 
@@ -90,7 +91,8 @@ export class Resuming {
   }
 
   #wakeDue(): void {
-    const now = this.#roster.platform.now()
+    this.#roster.steady.keep()
+    const now = this.#roster.steady.now()
     let left = false
     for (const row of this.#roster.parts.store.read((tx) => jobsToWake(tx, now, DUE_AT_ONCE))) {
       if (this.#roster.byKey(row.key)) continue
@@ -107,7 +109,7 @@ export class Resuming {
   }
 
   #wake(row: JobTable, now: number): void {
-    const deadline = deadlineOf(row)
+    const deadline = steadyDeadline(row, this.#roster)
     if (deadline !== null && deadline <= now) {
       this.#roster.adopt(row).job.end(timedOut(optionsOf(row).timeout_seconds!))
       return

@@ -31,6 +31,10 @@ const PAUSE_FACTOR = 3
 /** How many rows a batch chooses from. */
 const BATCH_ROWS = 200
 const INTERVAL_MS = 60_000
+/** How many free pages of the database are given back in one step. More would make its commit longer, which holds everybody. */
+const LEAST_PAGES = 8
+const MOST_PAGES = 64
+const STEP_PAUSE_MS = 10
 
 /** One batch; true when nothing is left to do. */
 type Sweep = (tx: Tx, more: More) => boolean
@@ -63,6 +67,7 @@ export class Retention implements AsyncDisposable {
     await this.#tried('old jobs could not be removed', async () => {
       for (const sweep of this.#sweeps()) while (!(await this.#batch(sweep)));
     })
+    await this.#tried('free pages of the database could not be given back', () => this.#giveBack())
     for (const sweep of this.#parts.fileSweeps)
       if (!this.#stopped.signal.aborted) await this.#tried('files that nobody needs could not be removed', sweep)
   }
@@ -87,6 +92,18 @@ export class Retention implements AsyncDisposable {
     })
     await sleep(Math.max(1, took * PAUSE_FACTOR), null, { signal: this.#stopped.signal, ref: false })
     return done
+  }
+
+  /** Gives the room of what was removed back to the file system, in steps that are as short as batches. */
+  async #giveBack(): Promise<void> {
+    const { signal } = this.#stopped
+    for (let pages = LEAST_PAGES; ; ) {
+      signal.throwIfAborted()
+      const took = await this.#parts.store.giveBack(pages)
+      if (took === null) return
+      pages = took > BATCH_MS ? Math.max(LEAST_PAGES, pages >> 1) : Math.min(MOST_PAGES, pages << 1)
+      await sleep(Math.max(STEP_PAUSE_MS, took * PAUSE_FACTOR), null, { signal, ref: false })
+    }
   }
 
   #sweeps(): Sweep[] {

@@ -1,5 +1,6 @@
 // Tries a job that failed or was cancelled again, as a new job. Where its graph still means the same, what had finished is taken over; reuse.ts
 // says how much of it. Workflows that it calls are those of now: a call that had not ended begins again where one of them has changed.
+import { codeOf } from '../db/faults.ts'
 import type { JobTable } from '../db/schema.ts'
 import type { Scope } from '../db/scope.ts'
 import type { Graph } from '../engine/graph.ts'
@@ -18,19 +19,19 @@ import { optionsOf } from './stored-options.ts'
 
 /**
  * The new job, not yet entered.
- * @throws JOB_NOT_TERMINAL; CONFLICT for a completed job, for one whose inputs are gone, and where something that had finished would run again
- * and must not run twice; WORKFLOW_NOT_FOUND, INVALID_WORKFLOW_GRAPH
+ * @throws JOB_NOT_TERMINAL; CONFLICT for a completed job, for one whose inputs or values are gone, and where something that had finished would run
+ * again and must not run twice; WORKFLOW_NOT_FOUND, INVALID_WORKFLOW_GRAPH; SERVICE_UNAVAILABLE where the disk takes or gives nothing now
  */
 export function retryOf(roster: Roster, scope: Scope, row: JobTable, key: number): ActiveJob {
   if (!isTerminal(row.status)) throw new ServiceError('JOB_NOT_TERMINAL')
   if (row.status === 'completed') throw new ServiceError('CONFLICT', { message: 'The job has completed: run it anew.' })
   const { parts } = roster
-  const old = JobMemory.load(parts.store, parts, row.key)
+  const old = readable(roster, row, () => JobMemory.load(parts.store, parts, row.key))
   if (!old) throw new ServiceError('CONFLICT', { message: 'The inputs of the job are not kept any more: run it anew.' })
   const { compiled, revision, same } = graphNow(roster, scope, row)
   const plan = runnablePlan(compiled)
   const memory = JobMemory.fresh(parts, key, old.params)
-  if (same) takeOver(memory, reusable(roster, scope, old, plan))
+  if (same) readable(roster, row, () => takeOver(memory, reusable(roster, scope, old, plan)))
   const fresh = newRow(
     scope,
     {
@@ -48,6 +49,22 @@ export function retryOf(roster: Roster, scope: Scope, row: JobTable, key: number
     roster.platform,
   )
   return roster.make({ row: fresh, compiled, plan, memory: () => memory, stored: false, watched: false })
+}
+
+/** What the disk does not do now, and may do later. */
+const LATER = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EMFILE', 'ENFILE']
+
+/** What `read` gives. A value of the job that is missing, or is not what was written, does not come back: it is no fault of the server's now. */
+function readable<T>({ log }: Roster, { id }: JobTable, read: () => T): T {
+  try {
+    return read()
+  } catch (cause) {
+    if (cause instanceof ServiceError) throw cause
+    if (LATER.includes(codeOf(cause))) throw new ServiceError('SERVICE_UNAVAILABLE', { cause })
+    log.error({ err: cause, job_id: id }, 'what a job remembers cannot be read: it cannot be tried again')
+    const message = 'A value that the job remembers is missing or cannot be read: run it anew.'
+    throw new ServiceError('CONFLICT', { message, cause })
+  }
 }
 
 /** Of large values all or none. @throws CONFLICT, and Error where the file of one is missing */

@@ -13,6 +13,7 @@ import type { EventLog } from '../events/log.ts'
 import type { Log } from '../log.ts'
 import type { Platform } from '../platform.ts'
 import { ShiftingMap } from '../shifting-map.ts'
+import type { TimeSlices } from '../time-slices.ts'
 import type { Cipher } from '../vault/vault.ts'
 import { runnablePlan } from '../workflows/invalid-graph.ts'
 import type { CompiledGraph, Plans } from '../workflows/plans.ts'
@@ -24,6 +25,7 @@ import { Queue, type QueueLimits } from './queue.ts'
 import { snapshotOf } from './snapshot.ts'
 import type { Spending } from './spending.ts'
 import type { SpilledValues } from './spilled-values.ts'
+import { SteadyClock } from './steady-clock.ts'
 import { Told } from './told.ts'
 
 export interface RosterParts {
@@ -40,6 +42,8 @@ export interface RosterParts {
   spilled: SpilledValues
   /** What makes values of an owner's jobs fit to be shown. */
   publisherOf: (owner: Scope) => Publisher
+  /** In bytes, of the values that a job holds at once. */
+  memory_limit: number
   /** What the nodes of an owner's jobs may use. */
   servicesOf: (job: JobTable) => NodeServices
   /** What holds a job to what it may cost, by what it has paid in a currency so far. Absent: nothing does. */
@@ -49,7 +53,15 @@ export interface RosterParts {
 }
 
 /** What a job is that nobody can run: its graph is not one that this version knows how to run. */
-const NO_PLAN: Plan = { inputs: [], outputs: [], nodes: [], streamEdges: 0, roots: [], indexById: new Map() }
+const NO_PLAN: Plan = {
+  inputs: [],
+  outputs: [],
+  nodes: [],
+  streamEdges: 0,
+  roots: [],
+  regions: null,
+  indexById: new Map(),
+}
 
 export interface RosterHooks {
   /** A job waits for something outside, and is to be seen to at some time. */
@@ -62,6 +74,9 @@ export class Roster implements JobHost {
   readonly parts: RosterParts
   readonly events: EventLog
   readonly platform: Platform
+  readonly steady: SteadyClock
+  /** By job, for suspended ones, when their time is over. Of those that another process suspended it is reckoned by the machine's clock. */
+  readonly deadlines = new Map<number, number>()
   readonly log: Log
   readonly queue: Queue
   readonly #hooks: RosterHooks
@@ -73,6 +88,7 @@ export class Roster implements JobHost {
     this.parts = parts
     this.events = parts.events
     this.platform = parts.platform
+    this.steady = new SteadyClock(parts.store, parts.platform)
     this.log = parts.log
     this.queue = new Queue(parts.limits)
     this.#hooks = hooks
@@ -188,8 +204,16 @@ export class Roster implements JobHost {
     return this.queue.position(job)
   }
 
+  get slices(): TimeSlices {
+    return this.parts.plans.slices
+  }
+
   publisherOf(owner: Scope): Publisher {
     return this.parts.publisherOf(owner)
+  }
+
+  get memory_limit(): number {
+    return this.parts.memory_limit
   }
 
   servicesOf(job: JobTable): NodeServices {
@@ -206,6 +230,7 @@ export class Roster implements JobHost {
 
   async loadPlan(row: JobTable, workflow_id: string, pinned: string | null): Promise<{ plan: Plan; body: string }> {
     try {
+      if (pinned === null) await this.parts.workflows.prepare(row, workflow_id)
       const compiled = pinned === null ? this.#called(row, workflow_id) : this.#compiled(pinned)
       return { plan: runnablePlan(compiled), body: compiled.body }
     } catch (error) {

@@ -2,26 +2,29 @@
 // earlier process back; what happens inside one is the active job's business.
 import type { JobSnapshot } from '../../generated/types.ts'
 import { idempotentJob, keepIdempotencyKey } from '../db/idempotency.ts'
-import { activeJobs, jobByKey, lastJobKey, ownedJob } from '../db/jobs.ts'
+import { activeJobs } from '../db/job-lists.ts'
+import { jobByKey, lastJobKey, ownedJob } from '../db/jobs.ts'
 import { metaValue, putMeta } from '../db/meta.ts'
 import type { JobTable } from '../db/schema.ts'
 import { type Scope, scopedKey } from '../db/scope.ts'
 import { tombstone } from '../db/tombstones.ts'
 import type { Plan } from '../engine/plan.ts'
 import { ServiceError } from '../errors.ts'
+import { isLight } from '../light-parts.ts'
 import type { RunDefaults } from '../settings/registry.ts'
 import { ShiftingMap } from '../shifting-map.ts'
 import { runnablePlan, summary } from '../workflows/invalid-graph.ts'
 import { paramProblems } from '../workflows/params.ts'
 import type { ActiveJob } from './active-job.ts'
 import { JobMemory } from './memory.ts'
-import { newRow, newSeed, optionsFor, requestHash, type Submission } from './new-job.ts'
+import { newRow, newSeed, optionsFor, requestHash, requestHashSteps, type Submission } from './new-job.ts'
 import type { Outlook } from './queue.ts'
 import { type Recovered, Recovery } from './recovery.ts'
 import { type Answer, Resuming } from './resuming.ts'
 import { retryOf } from './retrying.ts'
 import { Roster, type RosterParts } from './roster.ts'
 import { isTerminal } from './states.ts'
+import { unconfirmed } from './unconfirmed.ts'
 import { waitingOf } from './waiting.ts'
 
 export type { Submission } from './new-job.ts'
@@ -52,6 +55,8 @@ export class JobService {
   readonly #stopping = new AbortController()
   /** Jobs by idempotency key until both are stored. */
   readonly #keys = new ShiftingMap<string, { job: ActiveJob; request_sha256: string }>()
+  /** Of requests that were hashed before. */
+  readonly #hashes = new WeakMap<Submission, string>()
   #lastKey: number
   #draining = false
 
@@ -81,6 +86,22 @@ export class JobService {
   }
 
   /**
+   * Does what is long before a submission in time slices of its owner: a large graph is compiled, and a large request hashed. Null where nothing
+   * is. `submit` takes what was prepared.
+   */
+  prepare(scope: Scope, submission: Submission): Promise<void> | null {
+    const { workflow_id, graph, job_id, params } = submission
+    const owner = scopedKey(scope)
+    const { plans, workflows } = this.#parts
+    const hashes = job_id !== null && !submission.admission && !(isLight(params) && isLight(graph))
+    const compiling =
+      graph !== null ? plans.prepare(owner, graph) : workflow_id === null ? null : workflows.prepare(scope, workflow_id)
+    if (!hashes) return compiling
+    const hashing = plans.slices.run(owner, requestHashSteps(submission))
+    return Promise.all([compiling, hashing.then((hash) => this.#hashes.set(submission, hash))]).then(() => {})
+  }
+
+  /**
    * Admits a job and starts it if there is room. Nothing is acknowledged before `active.accepted()` resolves.
    * The same `job_id`, or the same idempotency key, with the same request gives the job that there is, with `duplicate` true.
    * @throws SERVICE_UNAVAILABLE, WORKFLOW_NOT_FOUND, WORKFLOW_REVISION_CONFLICT, INVALID_WORKFLOW_GRAPH, INVALID_PARAMETERS, CONFLICT,
@@ -88,7 +109,8 @@ export class JobService {
    */
   submit(scope: Scope, submission: Submission): JobHandle & { duplicate: boolean } {
     const key = submission.idempotency_key ?? null
-    const request_sha256 = submission.job_id === null && key === null ? null : hashOf(submission)
+    const request_sha256 =
+      submission.job_id === null && key === null ? null : (this.#hashes.get(submission) ?? hashOf(submission))
     const earlier = this.#earlier(scope, submission, request_sha256)
     if (earlier) return { ...earlier, duplicate: true }
     if (this.#draining) throw stopped()
@@ -186,7 +208,8 @@ export class JobService {
     const active = this.living(scope, job_id)
     if (active || isTerminal(row.status) || row.status === 'paused' || this.#draining) return { row, active }
     // Nobody runs it, because its history could not be written: whoever asks for it lets it go on.
-    await this.#recovery.goOn(row.key)
+    // A read needs no room: where it cannot go on now, it is shown as it is stored.
+    await this.#recovery.tryGoOn(row.key)
     return { row: this.#parts.store.read((tx) => jobByKey(tx, row.key)) ?? row, active: this.living(scope, job_id) }
   }
 
@@ -218,8 +241,20 @@ export class JobService {
       this.#roster.queue.leave(job)
       job.cancel()
       await job.flushed()
+      return this.#afterCommit(job)
     }
     return this.get(scope, job_id)
+  }
+
+  /** A job as it is stored, after a command that is stored: that it was cannot be taken back by what happens to the job since. */
+  #afterCommit({ row: { key, id } }: ActiveJob): JobHandle {
+    try {
+      const row = this.#parts.store.read((tx) => jobByKey(tx, key))
+      if (row) return { row, active: this.#roster.byKey(key) }
+    } catch (error) {
+      throw unconfirmed(id, error)
+    }
+    throw new ServiceError('JOB_NOT_FOUND')
   }
 
   /** The caller's job of this id, taken over where it is suspended; null where it has ended. @throws JOB_NOT_FOUND */
@@ -252,11 +287,12 @@ export class JobService {
       await active.flushed()
       ;({ row, active } = await this.get(scope, job_id))
     }
+    await this.preparePlan(row)
     const firing = await this.#resuming.judge(this.#suspended(row.key), answer)
     // From here on nothing waits: of two who answer at the same time one finds the job gone on.
     const job = this.#resuming.resume(this.#suspended(row.key), firing, answer.value)
     await job.flushed()
-    return this.get(scope, job_id)
+    return this.#afterCommit(job)
   }
 
   /** A job that waits for something outside, as it is now. */
@@ -273,25 +309,34 @@ export class JobService {
    */
   async retry(scope: Scope, job_id: string): Promise<JobHandle> {
     const { row } = await this.get(scope, job_id)
+    await this.preparePlan(row)
+    await this.#parts.workflows.prepare(scope, row.workflow_id)
     if (this.#draining) throw stopped()
     const job = retryOf(this.#roster, scope, row, ++this.#lastKey)
     this.#admit(job)
     await job.accepted()
-    return this.get(scope, job.row.id)
+    return this.#afterCommit(job)
   }
 
   /**
    * The row of a job once it has ended, or waits for a person or an event; the passing of time is waited for.
-   * @throws SERVICE_UNAVAILABLE where the server stops before that, or `signal` aborts
+   * @throws OUTCOME_UNKNOWN where the job is stored, and the server stops before that, its history cannot be written, or `signal` aborts;
+   * SERVICE_UNAVAILABLE where the job is not stored
    */
   async outcome(job: ActiveJob, signal: AbortSignal): Promise<JobTable> {
     await job.settled()
-    let { row } = job
-    while (row.status !== 'paused' ? !isTerminal(row.status) : waitingOf(row).every(({ kind }) => kind === 'delay')) {
-      await this.#nextRest(row, AbortSignal.any([signal, this.#stopping.signal]))
-      row = this.#parts.store.read((tx) => jobByKey(tx, row.key)) ?? row
+    try {
+      return await this.#rested(job.row, AbortSignal.any([signal, this.#stopping.signal]))
+    } catch (error) {
+      throw unconfirmed(job.row.id, error)
     }
-    return row
+  }
+
+  async #rested(row: JobTable, signal: AbortSignal): Promise<JobTable> {
+    if (row.status !== 'paused' ? isTerminal(row.status) : waitingOf(row).some(({ kind }) => kind !== 'delay'))
+      return row
+    await this.#nextRest(row, signal)
+    return this.#rested(this.#parts.store.read((tx) => jobByKey(tx, row.key)) ?? row, signal)
   }
 
   async #nextRest({ key, last_sequence }: JobTable, signal: AbortSignal): Promise<void> {
@@ -299,6 +344,18 @@ export class JobService {
       if (event?.type === 'job_terminal' || (event?.type === 'job_status' && event.status === 'suspended')) return
     }
     if (signal.aborted || this.#draining) throw stopped()
+  }
+
+  /** Whether the caller's job of this id is to go on as soon as its history can be written. @throws SERVICE_UNAVAILABLE */
+  awaitsRecovery(scope: Scope, job_id: string): boolean {
+    if (this.living(scope, job_id)) return false
+    const row = this.#parts.store.read((tx) => ownedJob(tx, scope, job_id))
+    return row !== undefined && row.status !== 'paused' && !isTerminal(row.status)
+  }
+
+  /** Whether the caller's job of this id is stored. @throws SERVICE_UNAVAILABLE where that cannot be read */
+  isStored(scope: Scope, job_id: string): boolean {
+    return this.#parts.store.read((tx) => ownedJob(tx, scope, job_id)) !== undefined
   }
 
   /** The caller's jobs that have not ended, the oldest first. */
@@ -313,6 +370,11 @@ export class JobService {
   /** Removes the files of what jobs remembered that are gone. */
   removeFiles(): void {
     this.#parts.spilled.removeSoon()
+  }
+
+  /** Compiles the graph of a stored job in time slices where it is large, so that `planOf` and the like find it; null where it is small. */
+  preparePlan(row: JobTable): Promise<void> | null {
+    return this.#parts.plans.prepareStored(scopedKey(row), row.graph_sha256)
   }
 
   /** The plan that a job was accepted with. */

@@ -33,8 +33,25 @@ export function optionsOf(row: JobTable): StoredOptions {
   return { ...DEFAULTS, ...(JSON.parse(row.options) as Partial<StoredOptions>) }
 }
 
-/** When the job's time is over, in milliseconds since the epoch; null: it has no limit, or has not begun. */
-export function deadlineOf(row: JobTable, { timeout_seconds } = optionsOf(row)): number | null {
+/** What tells the time of a job. */
+interface Times {
+  readonly platform: { now(): number }
+  readonly steady: { now(): number }
+  /** Deadlines that are known by the steady clock, by job. */
+  readonly deadlines: ReadonlyMap<number, number>
+}
+
+/**
+ * When the job's time is over, by the steady clock; null: it has no limit, or has not begun. Of a job that another process began it is reckoned by the
+ * machine's clock, and is never longer than the limit.
+ */
+export function steadyDeadline(
+  row: JobTable,
+  { platform, steady, deadlines }: Times,
+  { timeout_seconds } = optionsOf(row),
+): number | null {
   if (timeout_seconds === null || row.started_at === null) return null
-  return Date.parse(row.started_at) + timeout_seconds * 1000
+  const limit = timeout_seconds * 1000
+  const left = Math.min(Date.parse(row.started_at) + limit - platform.now(), limit)
+  return deadlines.get(row.key) ?? steady.now() + left
 }

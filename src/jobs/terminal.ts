@@ -4,8 +4,10 @@ import type { JobTable } from '../db/schema.ts'
 import type { Plan } from '../engine/plan.ts'
 import type { EventBody, JobFrame } from '../events/types.ts'
 import { jsonText } from '../json.ts'
+import { textAround } from '../json-steps.ts'
 import type { Ending } from './endings.ts'
 import { jobFrame } from './job-frame.ts'
+import type { ReadyResult } from './large-values.ts'
 import { buildManifest } from './manifest.ts'
 import type { JobMemory } from './memory.ts'
 import type { Publication, Publisher } from './publication.ts'
@@ -20,6 +22,8 @@ export interface EndingJob {
   readonly publisher: Publisher
   /** Asked for only where there is a result. */
   readonly memory: () => JobMemory
+  /** What was made ready of a large result. */
+  readonly ready: ReadyResult | null
   /** The sequence of the terminal event. */
   readonly sequence: number
   /** The present, RFC 3339. */
@@ -31,12 +35,13 @@ export function terminate(
   job: EndingJob,
   { trigger, error, completed }: Ending,
 ): { event: EventBody; frame: JobFrame } {
-  const { row, plan, publication, publisher, now } = job
+  const { row, plan, publication, publisher, ready, now } = job
   // An id names its node to the reader of the workflow; whoever makes it a secret has shown it there.
   const told = error && { ...publisher.redact(error), node_id: error.node_id }
-  const result = completed
-    ? jsonText(buildManifest({ row, plan, publication, ...shownOf(job), completed_at: now }))
+  const manifest = completed
+    ? buildManifest({ row, plan, publication, ...shownOf(job), outputs: ready?.outputs, completed_at: now })
     : null
+  const result = manifest && (ready ? textAround(manifest) : jsonText(manifest))
   row.status = moved(row.status, trigger)
   row.updated_at = now
   row.finished_at = now
@@ -55,9 +60,9 @@ export function terminate(
 }
 
 /** What the result shows of what the job remembers. */
-function shownOf({ memory, publisher }: EndingJob): { inputs: Record<string, unknown>; spending: Spending } {
+function shownOf({ memory, publisher, ready }: EndingJob): { inputs: Record<string, unknown>; spending: Spending } {
   const { params, spending } = memory()
-  return { inputs: publisher.provenance(params), spending }
+  return { inputs: ready?.inputs ?? publisher.provenance(params), spending }
 }
 
 /**

@@ -1,5 +1,7 @@
-// A value as bytes, without a copy of the bytes in it: V8's structured clone of everything else, and behind it the bytes as they are.
+// A value as bytes, without a copy of the bytes in it: V8's structured clone of everything else, and behind it the bytes as they are. A large value
+// is taken apart into segments, each of which takes little time to make.
 import { DefaultSerializer, Deserializer } from 'node:v8'
+import { isLight, lightParts } from '../light-parts.ts'
 
 const VIEWS = [
   Uint8Array,
@@ -53,6 +55,11 @@ class Giving extends Deserializer {
     if (part.length !== length) throw new Error('bytes of a value are missing')
     return viewOf(kind, part)
   }
+
+  /** How many bytes were given. */
+  get given(): number {
+    return this.#at
+  }
 }
 
 function viewOf(kind: number, part: Buffer): ArrayBufferView {
@@ -64,21 +71,143 @@ function viewOf(kind: number, part: Buffer): ArrayBufferView {
   return new VIEWS[kind]!(buffer)
 }
 
-/** The parts of which `valueFrom` makes the value again. They hold its own bytes, which must not change meanwhile. */
-export function partsOf(value: unknown): Uint8Array[] {
+/** The parts of which `valueFrom` makes the value again, made as they are asked for. They hold its own bytes, which must not change meanwhile. */
+export function* partsOf(value: unknown): Generator<Uint8Array, void, undefined> {
+  if (!isLarge(value)) return yield* whole(value)
+  yield numberAsBytes(SEGMENTS)
+  yield* segmentsOf(value, new Map())
+}
+
+function numberAsBytes(number: bigint): Buffer {
+  const bytes = Buffer.alloc(LENGTH)
+  bytes.writeBigUInt64LE(number)
+  return bytes
+}
+
+function* whole(value: unknown): Generator<Uint8Array, void, undefined> {
   const taking = new Taking()
   taking.writeHeader()
   taking.writeValue(value)
   const clone = taking.releaseBuffer()
-  const length = Buffer.alloc(LENGTH)
-  length.writeBigUInt64LE(BigInt(clone.length))
-  return [length, clone, ...taking.parts]
+  yield numberAsBytes(BigInt(clone.length))
+  yield clone
+  yield* taking.parts
+}
+
+/** Stands for the length of a clone where the value is in segments. */
+const SEGMENTS = 0xffff_ffff_ffff_ffffn
+
+/** What a segment is. A list or a record is followed by its members and `END`, a key by its member. Others have a value. */
+const VALUE = 0
+const LIST = 1
+const RECORD = 2
+const ITEMS = 3
+const FIELDS = 4
+const KEY = 5
+const END = 6
+/** A list or a record again, by its number among all. */
+const AGAIN = 7
+
+type Members = Readonly<Record<string | number, unknown>>
+
+function isLarge(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null || isLight(value)) return false
+  if (Array.isArray(value)) return true
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+function* segmentsOf(value: unknown, met: Map<object, number>): Generator<Uint8Array, void, undefined> {
+  if (!isLarge(value)) return yield* segment(VALUE, value)
+  const before = met.get(value)
+  if (before !== undefined) return yield* segment(AGAIN, before)
+  met.set(value, met.size)
+  const members = value as Members
+  const keys = Array.isArray(value) ? null : Object.keys(value)
+  yield Buffer.of(keys ? RECORD : LIST)
+  const count = keys ? keys.length : (value as unknown[]).length
+  for (const { from, to, light } of lightParts(count, (at) => members[keys ? keys[at]! : at])) {
+    if (!light) {
+      if (keys) yield* segment(KEY, keys[from])
+      yield* segmentsOf(members[keys ? keys[from]! : from], met)
+    } else if (keys) yield* segment(FIELDS, Object.fromEntries(keys.slice(from, to).map((key) => [key, members[key]])))
+    else yield* segment(ITEMS, (value as unknown[]).slice(from, to))
+  }
+  yield Buffer.of(END)
+}
+
+function* segment(kind: number, value: unknown): Generator<Uint8Array, void, undefined> {
+  const [length, clone, ...bytes] = whole(value)
+  // Together: each part is sealed and written by itself.
+  yield Buffer.concat([Buffer.of(kind), length!, clone!])
+  yield* bytes
 }
 
 /** The value, whose bytes are those of `whole`. @throws Error for what no `partsOf` gave */
 export function valueFrom(whole: Buffer): unknown {
-  const behind = LENGTH + Number(whole.readBigUInt64LE())
-  const giving = new Giving(whole.subarray(LENGTH, behind), whole.subarray(behind))
-  giving.readHeader()
-  return giving.readValue()
+  const reading = new Reading(whole)
+  if (whole.readBigUInt64LE() !== SEGMENTS) return reading.value()
+  reading.skip(LENGTH)
+  return reading.node(reading.kind())
+}
+
+/** Reads values one after the other. */
+class Reading {
+  readonly #bytes: Buffer
+  readonly #met: object[] = []
+  #at = 0
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes
+  }
+
+  skip(length: number): void {
+    this.#at += length
+  }
+
+  kind(): number {
+    return this.#bytes.readUInt8(this.#at++)
+  }
+
+  value(): unknown {
+    const from = this.#at + LENGTH
+    const behind = from + Number(this.#bytes.readBigUInt64LE(this.#at))
+    const giving = new Giving(this.#bytes.subarray(from, behind), this.#bytes.subarray(behind))
+    giving.readHeader()
+    const value: unknown = giving.readValue()
+    this.#at = behind + giving.given
+    return value
+  }
+
+  /** What begins with a segment of that kind. */
+  node(kind: number): unknown {
+    if (kind === VALUE) return this.value()
+    if (kind === AGAIN) return this.#met[this.value() as number]
+    return kind === LIST ? this.#list() : this.#record()
+  }
+
+  #list(): unknown[] {
+    const list: unknown[] = []
+    this.#met.push(list)
+    for (let kind = this.kind(); kind !== END; kind = this.kind()) {
+      if (kind === ITEMS) for (const item of this.value() as unknown[]) list.push(item)
+      else list.push(this.node(kind))
+    }
+    return list
+  }
+
+  #record(): object {
+    const record = {}
+    this.#met.push(record)
+    for (let kind = this.kind(); kind !== END; kind = this.kind()) {
+      if (kind === FIELDS) for (const [key, value] of Object.entries(this.value() as object)) put(record, key, value)
+      else put(record, this.value() as string, this.node(this.kind()))
+    }
+    return record
+  }
+}
+
+/** A plain assignment to `__proto__` would not make a member. */
+function put(record: object, key: string, value: unknown): void {
+  Object.defineProperty(record, key, { value, enumerable: true, writable: true, configurable: true })
 }

@@ -13,6 +13,7 @@ import type { CompiledGraph } from '../workflows/plans.ts'
 import type { Entry } from './entry.ts'
 import type { JobMemory } from './memory.ts'
 import { isTerminal } from './states.ts'
+import { unconfirmed } from './unconfirmed.ts'
 import { Waiters } from './waiters.ts'
 
 /** What a job writes besides: a row of an asset, or of an idempotency key. It may run more than once. */
@@ -123,6 +124,11 @@ export class JobWriter {
     return new Promise((resolve, reject) => this.#pending.push({ resolve, reject }))
   }
 
+  /** Resolves when all that is remembered until now is committed; null: it is already. @throws SERVICE_UNAVAILABLE where it cannot be */
+  remembered(): Promise<void> | null {
+    return this.#closed || this.#parts.memory().staged > 0 ? this.written() : null
+  }
+
   /** Resolves when the first event is committed: the job will not be lost any more. */
   accepted(): Promise<void> {
     return this.#waiters.until(1)
@@ -139,12 +145,16 @@ export class JobWriter {
     this.#waiters.release()
   }
 
-  /** Takes nothing more, and lets go of whoever waits for what will not come in this process. */
+  /**
+   * Takes nothing more, and lets go of whoever waits for what will not come in this process. What is not committed by now is not stored. Who waits
+   * for the job itself is told its name, where it is stored or may be.
+   */
   close(error: ServiceError): void {
     if (this.#closed) return
     this.#closed = error
     this.#spilling?.abort()
-    this.#waiters.lose(error)
+    const isStored = this.#stored || error.code === 'OUTCOME_UNKNOWN'
+    this.#waiters.lose(isStored ? unconfirmed(this.#parts.row.id, error.cause) : error)
     for (const { reject } of this.#pending.splice(0)) reject(error)
   }
 
@@ -173,6 +183,8 @@ export class JobWriter {
 
   #writeAll(tx: Tx, cover: Cover, spilled: boolean): 'later' | undefined {
     const { row } = cover
+    // Whoever waited for this has been told that it is not stored.
+    if (this.#closed) return 'later'
     if (!spilled && row.status !== 'completed' && this.#spill(cover)) return 'later'
     // Only what was staged before this moment is written; what comes later asks for a commit of its own.
     this.#committing = spilled

@@ -40,7 +40,7 @@ const LONGEST_ID = 80
 type NodeTarget = Extract<ToolTarget, { readonly node_type: string }>
 
 export interface CallTools {
-  readonly workflows: Pick<WorkflowService, 'runnable'>
+  readonly workflows: Pick<WorkflowService, 'prepare' | 'runnable'>
   readonly registry: NodeRegistry
 }
 
@@ -228,6 +228,7 @@ class Explorer {
     if (this.#looked >= MOST_CALLED || this.#length > MOST_TEXT) return undefined
     // A workflow may be large, and to compile it takes its time: others have their turn in between.
     await this.#turns.next()
+    await this.#tools.workflows.prepare(this.#run.owner, id)
     const compiled = this.#compiled(id)
     if (!compiled) {
       this.#callees.set(id, null)

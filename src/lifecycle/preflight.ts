@@ -22,7 +22,7 @@ import { HERE, QUEUE_FULL, type TargetJobs, targetIssues } from './preflight-tar
 import { Turns } from './preflight-turns.ts'
 
 export interface PreflightTools extends AvailabilityTools {
-  readonly workflows: Pick<WorkflowService, 'runnable'>
+  readonly workflows: Pick<WorkflowService, 'prepare' | 'runnable'>
   readonly registry: NodeRegistry
   readonly jobs: TargetJobs & { readonly draining: boolean }
   readonly budgets: { ahead(owner: Scope): readonly Purse[] }
@@ -54,7 +54,7 @@ export class Preflight {
    * where `signal` aborts
    */
   async report(owner: Scope, request: PreflightRequest, signal: AbortSignal): Promise<PreflightSummary> {
-    const check = this.#read(owner, request)
+    const check = await this.#read(owner, request)
     if (check.level === 'execution' && this.#tools.jobs.draining) throw new ServiceError('PREFLIGHT_LEVEL_UNAVAILABLE')
     return this.#summary(check, signal, () => true)
   }
@@ -65,15 +65,18 @@ export class Preflight {
    * @throws WORKFLOW_NOT_FOUND; SERVICE_UNAVAILABLE where `signal` aborts
    */
   async check(owner: Scope, request: PreflightRequest, signal: AbortSignal): Promise<PreflightSummary> {
-    return this.#summary(this.#read(owner, request), signal, ({ code }) => code !== QUEUE_FULL)
+    return this.#summary(await this.#read(owner, request), signal, ({ code }) => code !== QUEUE_FULL)
   }
 
-  #read(owner: Scope, request: PreflightRequest): Check {
+  async #read(owner: Scope, request: PreflightRequest): Promise<Check> {
     const { workflow_id, workspace_id, level, workflow_etag, inputs, execution_target } = request
     const elsewhere = (workspace_id ?? owner.workspace_id) !== owner.workspace_id
+    const id = elsewhere ? NO_WORKFLOW : workflow_id
+    const preparing = this.#tools.workflows.prepare(owner, id)
+    if (preparing) await preparing
     return {
       owner,
-      found: this.#tools.workflows.runnable(owner, elsewhere ? NO_WORKFLOW : workflow_id),
+      found: this.#tools.workflows.runnable(owner, id),
       level: level ?? 'static',
       etag: workflow_etag ?? null,
       inputs: inputs ?? {},

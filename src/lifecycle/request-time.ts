@@ -17,8 +17,10 @@ export async function inTime<T>(
   if (!(result instanceof Promise)) return result
   const up = Promise.withResolvers<never>()
   const timer = setTimeout(() => {
-    up.reject(new ServiceError('SERVICE_UNAVAILABLE'))
     late.abort()
+    // An error of the work comes first: it may name what the work has begun.
+    setImmediate(() => up.reject(new ServiceError('SERVICE_UNAVAILABLE')))
   }, seconds * 1_000)
-  return Promise.race([result, up.promise]).finally(() => clearTimeout(timer))
+  const timely = result.then((value) => (late.signal.aborted ? up.promise : value))
+  return Promise.race([timely, up.promise]).finally(() => clearTimeout(timer))
 }

@@ -9,7 +9,9 @@ import type {
 } from '../../generated/types.ts'
 import { type Scope, scopedKey } from '../db/scope.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
+import type { ActiveJob } from '../jobs/active-job.ts'
 import type { JobHandle, JobService, Submission } from '../jobs/service.ts'
+import { unconfirmed } from '../jobs/unconfirmed.ts'
 import type { Log } from '../log.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 import { runnablePlan } from '../workflows/invalid-graph.ts'
@@ -43,7 +45,7 @@ const NO_WORKFLOW = ''
  * The job of a submission, once it is stored together with its key and its preflight: a new one, or the one that an equivalent request under
  * the same key has led to.
  * @throws IDEMPOTENCY_CONFLICT, WORKFLOW_NOT_FOUND, WORKFLOW_REVISION_CONFLICT, INVALID_WORKFLOW_GRAPH, PREFLIGHT_FAILED, QUEUE_FULL,
- * SERVICE_UNAVAILABLE
+ * SERVICE_UNAVAILABLE, with the id of the job where that is stored, or may be
  */
 export async function submitJob(
   parts: SubmissionParts,
@@ -55,7 +57,7 @@ export async function submitJob(
   try {
     const { duplicate, ...handle } = await admitted(parts, owner, normalised(owner, request), door)
     // Nothing is acknowledged that is not stored.
-    if (handle.active) await handle.active.accepted()
+    if (handle.active) await stored(handle.active, door.signal)
     const { row } = handle
     const snapshot = parts.jobs.snapshot({ ...handle, row: { ...row, result: null } })
     const { job_id, status, queue_position, preflight } = snapshot
@@ -75,6 +77,28 @@ export async function submitJob(
   }
 }
 
+/** Waits until a job is stored, as long as its submitter waits. @throws SERVICE_UNAVAILABLE */
+async function stored(job: ActiveJob, signal: AbortSignal): Promise<void> {
+  const late = Promise.withResolvers<never>()
+  const leave = () => late.reject(unconfirmed(job.row.id))
+  signal.addEventListener('abort', leave)
+  try {
+    await Promise.race([job.accepted(), late.promise])
+  } catch (thrown) {
+    throw keyedError(thrown)
+  } finally {
+    signal.removeEventListener('abort', leave)
+  }
+}
+
+/** Under its key the same submission is safe to send again, whether its job is stored or not. */
+function keyedError(thrown: unknown): unknown {
+  const { code, job_id, cause } = toServiceError(thrown)
+  if (code !== 'OUTCOME_UNKNOWN' || job_id === null) return thrown
+  const headers = { Location: `/api/sdk/v1/jobs/${encodeURIComponent(job_id)}` }
+  return new ServiceError('SERVICE_UNAVAILABLE', { job_id, headers, cause })
+}
+
 type Admitted = JobHandle & { readonly duplicate: boolean }
 
 async function admitted(
@@ -92,6 +116,7 @@ async function admitted(
   const known = earlier()
   if (known) return { ...known, duplicate: true }
   try {
+    await parts.workflows.prepare(owner, submission.workflow_id)
     checkWorkflow(parts, owner, submission)
     const summary = await passed(parts, owner, submission, door)
     const shown = shownPreflight(keptPreflight(summary), parts.redactor.of(scopedKey(owner)))

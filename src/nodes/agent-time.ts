@@ -1,5 +1,6 @@
 // The time that an agent has left for a turn or for its calls, as a signal. Waiting for people counts not, whatever else runs meanwhile. What is
 // gone of it is kept as it goes, so that a process that dies takes little of it along.
+import { steadyTime } from '../engine/clock.ts'
 import type { NodeContext } from '../engine/node-type.ts'
 
 /** How often is looked whether it waits. */
@@ -43,9 +44,9 @@ export class Deadline implements Disposable {
     const until = AbortSignal.any([signal, this.#timer.signal])
     let gone = 0
     for (let left = ms; left > 0; ) {
-      const begun = clock.now()
+      const begun = steadyTime(clock)
       await clock.sleep(Math.min(left, SLICE_MS), until)
-      const passed = clock.now() - begun
+      const passed = steadyTime(clock) - begun
       if (this.#context.resting) {
         this.#rested += passed
         continue

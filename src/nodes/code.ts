@@ -51,17 +51,18 @@ export const codeNodes: NodeType[] = [
     repeats: true,
     timely: true,
     run({ code, seed, time_limit_ms, memory_limit_mb, ...inputs }: CodeInputs, context): RunResult {
+      const { sandbox, owner } = context.services
       const script: Script = {
         code,
         inputs,
         seed: seed ?? Math.floor(context.random() * SEEDS),
         time_limit_ms,
         memory_limit_mb,
-        owner: context.run,
+        owner,
+        run: context.run,
         signal: context.signal,
         log: (severity, content) => context.log(severity, content),
       }
-      const { sandbox } = context.services
       return context.streams ? (sandbox.stream(script) satisfies OutputStream) : sandbox.call(script)
     },
   },

@@ -8,6 +8,7 @@ function constantType(name: string, type: string, title: string, what: string, v
     title,
     description: `Gives ${what} that is written down in the graph.`,
     properties: [option('value', type, 'What to give.', { default: value })],
+    cost: 0,
     outputs: [output('output', type)],
     gives_all: true,
     run: ({ value }) => ({ output: value }),

@@ -60,6 +60,7 @@ export const loopNodes: NodeType[] = [
     description:
       'Holds the failures of the nodes before it: the run goes on, with `error` instead of `value`. Behind it, only one of the two ways is taken.',
     properties: [required('value', 'any', 'What may fail to come.', { catches: true })],
+    cost: 0,
     outputs: [output('value', 'any'), output('error', 'dict[str,str]')],
     run: ({ value }) => (value instanceof Failure ? { error: { ...value } } : { value }),
   },

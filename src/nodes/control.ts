@@ -1,4 +1,6 @@
 // control.*: branches, streams and waiting.
+
+import { steadyTime } from '../engine/clock.ts'
 import { type Inputs, NodeError, type NodeType, Wait } from '../engine/node-type.ts'
 import { ONE_NODE } from '../engine/services.ts'
 import { conversion, option, output, required, stream } from './define.ts'
@@ -19,6 +21,7 @@ export const controlNodes: NodeType[] = [
       required('condition', 'union[bool,int,float]', 'True or false; of numbers only 0 is false.'),
       option('value', 'any', 'The value to send on.'),
     ],
+    cost: 0,
     outputs: [output('if_true', 'any'), output('if_false', 'any')],
     run: ({ condition, value }) => (condition ? { if_true: value } : { if_false: value }),
   },
@@ -31,6 +34,7 @@ export const controlNodes: NodeType[] = [
       option('a', 'any', 'The preferred value.'),
       option('b', 'any', 'The value used where the first is missing.'),
     ],
+    cost: 0,
     outputs: [output('output', 'any')],
     supports_dynamic_inputs: true,
     optional_dynamic_inputs: true,
@@ -61,6 +65,9 @@ export const controlNodes: NodeType[] = [
       return {
         push: (value) => gathered.add(value),
         end: () => ({ list: gathered.list }),
+        get size() {
+          return gathered.size
+        },
       }
     },
   },
@@ -76,7 +83,7 @@ export const controlNodes: NodeType[] = [
     gives_all: true,
     async run({ value, seconds }: { value: unknown; seconds: number }, context) {
       if (seconds > LONG_DELAY && context.waits) {
-        const until = context.clock.now() + seconds * SECOND
+        const until = steadyTime(context.clock) + seconds * SECOND
         return new Wait({ kind: 'delay', name: null, message: null, schema: null, until })
       }
       await context.clock.sleep(seconds * SECOND, context.signal)

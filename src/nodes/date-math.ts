@@ -2,6 +2,7 @@
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
 import { OPERATOR_TYPE, OPERATORS, type Operator } from './compare.ts'
+import { costOfDates } from './costs.ts'
 import { date, zone } from './date.ts'
 import { difference, type Unit } from './date-difference.ts'
 import { option, output } from './define.ts'
@@ -136,6 +137,7 @@ export const dateMathNodes: NodeType[] = [
       option('inclusive', 'bool', 'Includes the end where a step meets it.', { default: false }),
       zone(),
     ],
+    cost: costOfDates,
     outputs: [output('output', 'list[str]'), output('days', 'list[str]')],
     run(inputs) {
       const dates = range(inputs as unknown as Range)

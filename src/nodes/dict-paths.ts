@@ -1,6 +1,7 @@
 // dict.*: objects by the paths of what is in them, taken apart and put together again, and calculated with.
 import { DEEPEST_VALUE } from '../engine/measure.ts'
 import { NodeError, type NodeType } from '../engine/node-type.ts'
+import { costOfFormula } from './costs.ts'
 import { option, output, required } from './define.ts'
 import { budget, guardDepth, guardGathered, guardList, LONGEST_LIST, type Spend, shown, tooDeep } from './limits.ts'
 import { calculate } from './list-parts.ts'
@@ -142,6 +143,7 @@ export const dictPathsNodes: NodeType[] = [
     title: 'Unflatten object',
     description: 'Puts an object together out of paths such as `user.names[0]` and their values.',
     properties: [dict()],
+    cost: 300,
     outputs: [result()],
     run: ({ dict }: { dict: Dict }) => ({ output: unflatten(dict) }),
   },
@@ -150,6 +152,7 @@ export const dictPathsNodes: NodeType[] = [
     title: 'Remove value',
     description: 'Gives a copy of an object without what lies at a path. Items of lists behind it move up.',
     properties: [dict(), required('path', 'str', 'The path, such as `user.names[0]`.')],
+    cost: 2,
     outputs: [result()],
     run({ dict, path }: { dict: Dict; path: string }) {
       const parts = pathParts(path)
@@ -165,6 +168,7 @@ export const dictPathsNodes: NodeType[] = [
       required('dict', 'dict[str,float]', 'The object.'),
       required('formula', 'str', 'For instance `x * 1.19`.'),
     ],
+    cost: ({ dict, formula }) => costOfFormula(dict, formula),
     outputs: [output('output', 'dict[str,float]')],
     run: ({ dict, formula }: { dict: Record<string, number>; formula: string }) => ({
       output: mapValues(dict, formula),

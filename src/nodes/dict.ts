@@ -83,6 +83,7 @@ export const dictNodes: NodeType[] = [
       ),
       option('default', 'any', 'What to give where there is nothing.'),
     ],
+    cost: 0,
     outputs: [output('output', 'any')],
     converts: [conversion('dict', 'any', 'gives one of its values')],
     run: ({ dict, path, default: otherwise }: { dict: unknown; path: string; default: unknown }) => ({

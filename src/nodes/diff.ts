@@ -1,6 +1,7 @@
 // text.Diff: what changed from one text to another, line by line. The comparison is the package diff's (Myers).
 import type { StructuredPatch } from 'diff'
 import { NodeError, type NodeType } from '../engine/node-type.ts'
+import { costOfDiff } from './costs.ts'
 import { option, output, required } from './define.ts'
 import { diffLibrary } from './libraries.ts'
 import { textWithin } from './limits.ts'
@@ -71,6 +72,7 @@ export const diffNodes: NodeType[] = [
       required('b', 'str', 'The text after.'),
       option('context', 'int', 'How many unchanged lines to show around a change.', { default: 3, min: 0, max: 1000 }),
     ],
+    cost: costOfDiff,
     outputs: [output('output', 'str'), output('added', 'int'), output('removed', 'int'), output('changed', 'bool')],
     run: ({ a, b, context }: { a: string; b: string; context: number }) => ({ ...difference(a, b, context) }),
   },

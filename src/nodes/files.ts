@@ -70,7 +70,8 @@ export function worked(
   params: Record<string, unknown>,
   { services, run, signal }: NodeContext,
 ): Promise<MediaResult> {
-  return services.media.run({ task, files: files.map(({ bytes }) => bytes), params, owner: run, signal })
+  const { media, owner } = services
+  return media.run({ task, files: files.map(({ bytes }) => bytes), params, owner, run, signal })
 }
 
 /** The assets among a node's own values of these properties, which may be lists of them. */

@@ -62,6 +62,7 @@ export const hashNodes: NodeType[] = [
     title: 'Digest',
     description: 'Gives the digest of a text: the same for the same text, and different for any other.',
     properties: [text(), algorithm(), encoding()],
+    cost: 2,
     outputs: [result()],
     run: ({ text, algorithm, encoding }: Digest) => ({
       output: cryptoLibrary().createHash(algorithm).update(text).digest(encoding),
@@ -72,6 +73,7 @@ export const hashNodes: NodeType[] = [
     title: 'Signature',
     description: 'Signs a text with a key (HMAC, RFC 2104), as web hooks ask for it.',
     properties: [text(), required('key', 'str', 'The secret key.'), algorithm(), encoding()],
+    cost: 2,
     outputs: [result()],
     run({ text, key, algorithm, encoding }: Digest & { key: string }) {
       if (key === '') throw new NodeError('The key is empty: anyone could sign like that.', 'bad_input')
@@ -92,6 +94,7 @@ export const hashNodes: NodeType[] = [
     title: 'Checksum',
     description: 'Gives the CRC-32 of a text, as a number and as 8 hexadecimal digits. It notices slips, not forgery.',
     properties: [text()],
+    cost: 2,
     outputs: [output('output', 'int'), output('hex', 'str')],
     run({ text }: { text: string }) {
       const sum = zlibLibrary().crc32(text)
@@ -106,6 +109,7 @@ export const hashNodes: NodeType[] = [
       required('name', 'str', 'The name.'),
       option('namespace', 'str', '`dns`, `url`, `oid`, `x500`, or a UUID of your own.', { default: 'url' }),
     ],
+    cost: 2,
     outputs: [result()],
     run: ({ name, namespace }: { name: string; namespace: string }) => ({ output: uuid5(name, namespace) }),
   },

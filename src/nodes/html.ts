@@ -34,6 +34,7 @@ export const htmlNodes: NodeType[] = [
         default: '',
       }),
     ],
+    cost: 400,
     outputs: [
       output('title', 'str'),
       output('text', 'str'),
@@ -48,6 +49,7 @@ export const htmlNodes: NodeType[] = [
     description:
       'Writes HTML as Markdown, for models and for people: headings, lists, quotes, tables, code, links and pictures stay; scripts, styles, and addresses such as javascript: go. At most 1.5 million characters.',
     properties: [required('html', 'str', 'The document, or a part of one, such as the HTML of document.DocxText.')],
+    cost: 600,
     outputs: [output('output', 'str')],
     run: ({ html }: { html: string }) => ({ output: markdownOf(html) }),
   },

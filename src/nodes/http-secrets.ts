@@ -64,12 +64,42 @@ export class FiringSecrets {
   }
 }
 
-/** A URL that begins with a secret begins with it as it is; anywhere else secrets are percent-encoded. */
+/**
+ * A URL that begins with a secret begins with it as it is; anywhere else secrets are percent-encoded.
+ * @throws NodeError `bad_url` where a secret would be a part of the host's name, which is looked up, told and logged
+ */
 export async function fillUrl(secrets: FiringSecrets, url: string): Promise<string> {
   const text = url.trimStart()
   const end = text.startsWith('{{') ? text.indexOf('}}') + 2 : 0
   const start = await secrets.fill('url', text.slice(0, end))
-  return start + (await secrets.fill('url', text.slice(end), encodeURIComponent))
+  const rest = text.slice(end)
+  const filled = await secrets.fill('url', rest, encodeURIComponent)
+  const whole = start + filled
+  if (filled !== rest && decidesHost(start, rest)) throw secretInHost()
+  // A secret may be a whole URL, whose host is then its own.
+  if (start !== text.slice(0, end) && hostOf(start) !== null && hostOf(start) !== hostOf(whole)) throw secretInHost()
+  return whole
+}
+
+/** Texts in the place of a secret. Not every one makes a host's name. */
+const SAMPLES = [
+  ['a', 'b'],
+  ['1', '2'],
+] as const
+
+/** Whether the host is another one where the secrets in the rest of a URL are others. */
+function decidesHost(start: string, rest: string): boolean {
+  const hostWith = (sample: string) => hostOf(start + rest.replaceAll(PLACEHOLDER, sample))
+  return SAMPLES.some(([one, other]) => hostWith(one) !== hostWith(other))
+}
+
+function hostOf(url: string): string | null {
+  return URL.parse(url)?.hostname ?? null
+}
+
+function secretInHost(): NodeError {
+  const cure = 'Put it into the path, the query, a header or the body.'
+  return new NodeError(`A secret must not be part of a host name, which is looked up and logged. ${cure}`, 'bad_url')
 }
 
 /** Properties in which secrets are put. */

@@ -65,6 +65,7 @@ export const listOrderNodes: NodeType[] = [
     description:
       'Orders numbers by size and texts by their characters. Items without a value come last; equal ones keep their order.',
     properties: [list(), by(), option('descending', 'bool', 'The greatest first.', { default: false })],
+    cost: 400,
     outputs: [result()],
     run({ list, by, descending }: { list: List; by: string; descending: boolean }) {
       return { output: sort(list, pathParts(by), descending ? -1 : 1) }
@@ -81,6 +82,7 @@ export const listOrderNodes: NodeType[] = [
       option('op', OPERATOR_TYPE, 'How to compare.', { default: '==' }),
       option('value', 'any', 'What to compare with.'),
     ],
+    cost: 10,
     outputs: [result()],
     run({ list, by, op, value }: { list: List; by: string; op: Operator; value: unknown }) {
       return { output: filter(list, pathParts(by), op, value) }
@@ -91,6 +93,7 @@ export const listOrderNodes: NodeType[] = [
     title: 'Unique items',
     description: 'Keeps the first of all items that are equal.',
     properties: [list(), by()],
+    cost: 400,
     outputs: [result()],
     run: ({ list, by }: { list: List; by: string }) => ({
       output: [...groups(list, by).values()].map((group) => group.items[0]),

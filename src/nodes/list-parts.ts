@@ -2,6 +2,7 @@
 import { type Inputs, NodeError, type NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
 import { kindOf } from '../engine/values.ts'
+import { costOfFormula, costOfWindows } from './costs.ts'
 import { option, output, required } from './define.ts'
 import { guardEvaluations, parseFormula } from './formula.ts'
 import { guardKey, Keys } from './keys.ts'
@@ -117,6 +118,7 @@ export const listPartsNodes: NodeType[] = [
       option('longest', 'bool', 'Goes as far as the longer one.', { default: false }),
       option('fill', 'any', 'What then stands for the items that the shorter one lacks.'),
     ],
+    cost: 10,
     outputs: [output('output', 'list[list[any]]')],
     run: ({ a, b, longest, fill }: { a: List; b: List; longest: boolean; fill: unknown }) => ({
       output: zip(a, b, longest, fill),
@@ -131,6 +133,7 @@ export const listPartsNodes: NodeType[] = [
       option('size', 'int', 'Items per window.', { default: 2, min: 1 }),
       option('step', 'int', 'Places from one window to the next.', { default: 1, min: 1 }),
     ],
+    cost: ({ list, size }) => costOfWindows(list, size),
     outputs: [output('output', 'list[list[any]]')],
     run: ({ list, size, step }: { list: List; size: number; step: number }) => ({ output: windows(list, size, step) }),
   },
@@ -139,6 +142,7 @@ export const listPartsNodes: NodeType[] = [
     title: 'Compare lists',
     description: 'Says which items are in both of two lists and which only in one, each once and in order.',
     properties: [...pair(), by()],
+    cost: 200,
     outputs: ['both', 'only_a', 'only_b'].map((name) => output(name, 'list[any]')),
     run: ({ a, b, by }: { a: List; b: List; by: string }) => compare(a, b, by),
   },
@@ -170,6 +174,7 @@ export const listPartsNodes: NodeType[] = [
     title: 'Calculate with each',
     description: 'Gives what a formula makes of each number of a list: `x` is the number, `i` its place from 0.',
     properties: [numbers(), required('formula', 'str', 'For instance `x * 2 + 1`.')],
+    cost: ({ list, formula }) => costOfFormula(list, formula),
     outputs: [output('output', 'list[float]')],
     run: ({ list, formula }: { list: number[]; formula: string }) => ({ output: calculate(list, formula) }),
   },
@@ -181,6 +186,7 @@ export const listPartsNodes: NodeType[] = [
       numbers(),
       option('how', oneOf(...(Object.keys(RUNNING) as Running[])), 'What they come to.', { default: 'sum' }),
     ],
+    cost: 10,
     outputs: [output('output', 'list[float]')],
     run: ({ list, how }: { list: number[]; how: Running }) => ({ output: accumulate(list, how) }),
   },

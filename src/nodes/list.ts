@@ -49,6 +49,7 @@ export const listNodes: NodeType[] = [
     title: 'Length of list',
     description: 'Counts the items of a list.',
     properties: [list()],
+    cost: 0,
     outputs: [output('output', 'int')],
     run: ({ list }: { list: List }) => ({ output: list.length }),
   },
@@ -64,6 +65,7 @@ export const listNodes: NodeType[] = [
         default: false,
       }),
     ],
+    cost: 0,
     outputs: [output('output', 'any')],
     converts: [conversion('list', 'item', 'gives one of the items')],
     run({ list, index, default: otherwise, or_null }: Get) {
@@ -83,6 +85,7 @@ export const listNodes: NodeType[] = [
       option('start', 'int', 'The first place.', { default: 0 }),
       option('end', 'int?', 'The place after the last; without it the end of the list.'),
     ],
+    cost: 2,
     outputs: [result()],
     run: ({ list, start, end }: { list: List; start: number; end: number | null }) => ({
       output: list.slice(start, end ?? list.length),
@@ -97,6 +100,7 @@ export const listNodes: NodeType[] = [
       required('stop', 'float', 'Where to end.'),
       option('step', 'float', 'The distance between two numbers.', { default: 1 }),
     ],
+    cost: ({ start, stop, step }) => (Math.abs(Number(stop) - Number(start)) / Math.abs(Number(step) || 1)) * 20,
     outputs: [output('output', 'list[float]')],
     run: ({ start, stop, step }: { start: number; stop: number; step: number }) => ({
       output: range(start, stop, step),
@@ -107,6 +111,7 @@ export const listNodes: NodeType[] = [
     title: 'Reverse list',
     description: 'Turns the order of a list round.',
     properties: [list()],
+    cost: 2,
     outputs: [result()],
     run: ({ list }: { list: List }) => ({ output: list.toReversed() }),
   },
@@ -115,6 +120,7 @@ export const listNodes: NodeType[] = [
     title: 'Flatten list',
     description: 'Puts the items of lists inside the list in their place.',
     properties: [list(), option('depth', 'int', 'How many levels.', { default: 1, min: 1, max: 100 })],
+    cost: 10,
     outputs: [result()],
     run: ({ list, depth }: { list: List; depth: number }) => ({ output: flatten(list, depth) }),
   },
@@ -126,6 +132,7 @@ export const listNodes: NodeType[] = [
       option('a', 'list[any]', 'The first list.', { default: [] }),
       option('b', 'list[any]', 'The second list.', { default: [] }),
     ],
+    cost: 2,
     outputs: [result()],
     run({ a, b }: { a: List; b: List }) {
       guardList(a.length + b.length)
@@ -140,6 +147,7 @@ export const listNodes: NodeType[] = [
       option('list', 'list[any]', 'The list.', { default: [] }),
       option('value', 'any', 'The value to add.'),
     ],
+    cost: 2,
     outputs: [result()],
     run({ list, value }: { list: List; value: unknown }) {
       guardList(list.length + 1)
@@ -155,6 +163,7 @@ export const listNodes: NodeType[] = [
       option('index', 'int', 'The place; 0 is before the first item, −1 before the last.', { default: 0 }),
       option('value', 'any', 'The value to put in.'),
     ],
+    cost: 2,
     outputs: [result()],
     run: ({ list, index, value }: { list: List; index: number; value: unknown }) => ({
       output: insert(list, index, value),
@@ -165,6 +174,7 @@ export const listNodes: NodeType[] = [
     title: 'Split into chunks',
     description: 'Cuts a list into lists of a given length; the last one may be shorter.',
     properties: [list(), option('size', 'int', 'Items per chunk.', { default: 10, min: 1 })],
+    cost: 2,
     outputs: [output('output', 'list[list[any]]')],
     run: ({ list, size }: { list: List; size: number }) => ({
       output: Array.from({ length: Math.ceil(list.length / size) }, (_, at) => list.slice(at * size, (at + 1) * size)),
@@ -175,6 +185,7 @@ export const listNodes: NodeType[] = [
     title: 'List contains',
     description: 'Says whether a value is among the items, and at which place first (−1: nowhere).',
     properties: [list(), option('value', 'any', 'The value to look for.')],
+    cost: 10,
     outputs: [output('output', 'bool'), output('index', 'int')],
     run({ list, value }: { list: List; value: unknown }) {
       const spend = budget()

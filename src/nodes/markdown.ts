@@ -91,6 +91,7 @@ export const markdownNodes: NodeType[] = [
     description:
       'Takes Markdown apart: headings as {level, text}, links and images as {url, text, title}, code blocks as {language, text}, and all of its text without marks. At most 150,000 characters.',
     properties: [markdown()],
+    cost: 2_000,
     outputs: [
       output('headings', 'list[dict[str,any]]'),
       output('links', 'list[dict[str,any]]'),
@@ -106,6 +107,7 @@ export const markdownNodes: NodeType[] = [
     description:
       'Writes Markdown as HTML that is safe to show: HTML in it becomes text, and only harmless addresses become links. At most 150,000 characters.',
     properties: [markdown()],
+    cost: 1_000,
     outputs: [output('output', 'str')],
     run: ({ text }: { text: string }) => ({ output: textWithin(reader().render(guardMarkdown(text))) }),
   },

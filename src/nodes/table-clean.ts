@@ -157,6 +157,7 @@ export const tableCleanNodes: NodeType[] = [
       }),
       option('values', 'dict[str,any]', 'Column → value.', { default: {} }),
     ],
+    cost: 10,
     outputs: [output('output', 'list[dict[str,any]]')],
     run: ({ rows, values, previous }: { rows: Row[]; values: Row; previous: string[] }) => ({
       output: fill(readRows(rows), values, previous),

@@ -1,6 +1,7 @@
 // data.Join: two tables side by side, by what their rows have in common.
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
+import { costOfJoin } from './costs.ts'
 import { option, output } from './define.ts'
 import { Keys } from './keys.ts'
 import { budget } from './limits.ts'
@@ -148,6 +149,7 @@ export const tableJoinNodes: NodeType[] = [
         default: '_right',
       }),
     ],
+    cost: costOfJoin,
     outputs: [output('output', 'list[dict[str,any]]')],
     run(inputs) {
       const { left, right, ...others } = inputs as unknown as Join

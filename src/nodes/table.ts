@@ -2,6 +2,7 @@
 // table-join.ts, grouping in table-group.ts, turning in table-shape.ts, cleaning in table-clean.ts.
 import type { Inputs, NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
+import { costOfFilter, costOfFormula } from './costs.ts'
 import { option, output, required } from './define.ts'
 import { guardKey, Keys } from './keys.ts'
 import { budget, type Spend } from './limits.ts'
@@ -113,6 +114,7 @@ export const tableNodes: NodeType[] = [
       option('invert', 'bool', 'Leaves these columns out instead of keeping them.', { default: false }),
       option('rename', 'dict[str,str]', 'Old name → new name.', { default: {} }),
     ],
+    cost: 10,
     outputs: [result()],
     run(inputs) {
       const { rows, ...others } = inputs as unknown as Select
@@ -138,6 +140,7 @@ export const tableNodes: NodeType[] = [
         default: '',
       }),
     ],
+    cost: costOfFilter,
     outputs: [result(), output('rest', 'list[dict[str,any]]')],
     supports_dynamic_inputs: true,
     run(inputs) {
@@ -166,6 +169,7 @@ export const tableNodes: NodeType[] = [
       required('name', 'str', 'The name of the column.'),
       required('formula', 'str', `For instance \`price * count\`: ${FORMULA_RULES}.`),
     ],
+    cost: ({ rows, formula }) => costOfFormula(rows, formula),
     outputs: [result()],
     supports_dynamic_inputs: true,
     run: ({ rows, name, formula, ...inputs }: Inputs & { rows: Row[]; name: string; formula: string }) => ({

@@ -27,6 +27,7 @@ export const textListNodes: NodeType[] = [
       option('trim', 'bool', 'Takes white space off both ends of each part.', { default: false }),
       option('drop_empty', 'bool', 'Leaves out parts with nothing in them.', { default: false }),
     ],
+    cost: 10,
     outputs: [output('output', 'list[str]')],
     run({
       text,
@@ -67,6 +68,7 @@ export const textListNodes: NodeType[] = [
       text(),
       option('drop_empty', 'bool', 'Leaves out lines with nothing but white space.', { default: false }),
     ],
+    cost: 10,
     outputs: [output('output', 'list[str]')],
     run({ text, drop_empty }: { text: string; drop_empty: boolean }) {
       const lines = linesOf(text)

@@ -56,6 +56,7 @@ export const textNodes: NodeType[] = [
       option('a', 'str', 'The first text.', { default: '' }),
       option('b', 'str', 'The second text.', { default: '' }),
     ],
+    cost: 0,
     outputs: [result()],
     gives_all: true,
     run: ({ a, b }: { a: string; b: string }) => ({ output: textWithin(a + b) }),
@@ -97,6 +98,7 @@ export const textNodes: NodeType[] = [
       option('side', oneOf(...keysOf(TRIMS)), 'Which end.', { default: 'both' }),
       option('collapse', 'bool', 'Makes one space of all white space inside.', { default: false }),
     ],
+    cost: 2,
     outputs: [result()],
     run({ text, side, collapse }: { text: string; side: Side; collapse: boolean }) {
       const trimmed = TRIMS[side](text)
@@ -140,6 +142,7 @@ export const textNodes: NodeType[] = [
       option('where', oneOf(...keysOf(SEARCHES)), 'Where it must be.', { default: 'anywhere' }),
       option('ignore_case', 'bool', 'Takes capital and small letters as the same.', { default: false }),
     ],
+    cost: 2,
     outputs: [output('output', 'bool'), output('index', 'int')],
     run({ text, part, where, ignore_case }: { text: string; part: string; where: Place; ignore_case: boolean }) {
       const whole = ignore_case ? text.toLowerCase() : text
@@ -158,6 +161,7 @@ export const textNodes: NodeType[] = [
       option('side', oneOf('start', 'end'), 'Where to fill.', { default: 'end' }),
       option('fill', 'str', 'What to fill with.', { default: ' ' }),
     ],
+    cost: 2,
     outputs: [result()],
     run({ text, length, side, fill }: { text: string; length: number; side: 'start' | 'end'; fill: string }) {
       return { output: side === 'start' ? text.padStart(length, fill) : text.padEnd(length, fill) }
@@ -172,6 +176,7 @@ export const textNodes: NodeType[] = [
       required('times', 'int', 'How often.', { min: 0, max: 1_000_000 }),
       option('separator', 'str', 'What to put between.', { default: '' }),
     ],
+    cost: 2,
     outputs: [result()],
     run({ text, times, separator }: { text: string; times: number; separator: string }) {
       guardText((text.length + separator.length) * times)

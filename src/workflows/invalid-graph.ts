@@ -1,7 +1,7 @@
 // The refusal of a graph that cannot run.
 import type { GraphIssue } from '../engine/graph.ts'
 import type { Plan } from '../engine/plan.ts'
-import { type Problem, ServiceError } from '../errors.ts'
+import { andMore, type Problem, ServiceError } from '../errors.ts'
 import type { CompiledGraph } from './plans.ts'
 
 /** INVALID_WORKFLOW_GRAPH with every issue of severity `error`, each with the path of its node. */
@@ -24,6 +24,5 @@ function problemOf({ code, message, node_id, pin_name }: GraphIssue): Problem {
 
 /** The first problem in full, and how many there are besides. */
 export function summary(problems: readonly Problem[]): string {
-  const first = problems[0]?.message ?? 'The graph cannot run.'
-  return problems.length <= 1 ? first : `${first} (and ${problems.length - 1} more)`
+  return `${problems[0]?.message ?? 'The graph cannot run.'}${andMore(problems)}`
 }

@@ -13,7 +13,7 @@ import type {
 import { decodeMoment, decodeNumber, encodeMoment, encodeNumber } from '../cursor.ts'
 import { dropUnusedGraph, keepGraph } from '../db/graphs.ts'
 import type { WorkflowTable } from '../db/schema.ts'
-import type { Scope } from '../db/scope.ts'
+import { type Scope, scopedKey } from '../db/scope.ts'
 import type { Store, Tx } from '../db/store.ts'
 import * as rows from '../db/workflows.ts'
 import type { Graph } from '../engine/graph.ts'
@@ -30,6 +30,8 @@ import { toolGraph } from './tool-graph.ts'
 export interface Revised<T> {
   record: T
   revision: number
+  /** The JSON text of its graph. */
+  graph_text: string
 }
 
 /** What a run needs of a workflow. */
@@ -52,7 +54,12 @@ export interface ListRequest {
 export interface VersionsRequest {
   limit?: number | null | undefined
   cursor?: string | null | undefined
-  full: boolean
+}
+
+export interface StoredVersion {
+  readonly version: WorkflowVersion
+  /** The JSON text of its graph, which may be large. */
+  graphText(): string
 }
 
 export interface WorkflowPage {
@@ -60,6 +67,9 @@ export interface WorkflowPage {
   /** The cursor of the next page, or null on the last one. */
   next: string | null
 }
+
+/** Whose time slices reads without a principal take. */
+const EVERYBODY = ''
 
 const notFound = () => new ServiceError('WORKFLOW_NOT_FOUND')
 
@@ -104,7 +114,7 @@ export class WorkflowService {
   }
 
   async create(scope: Scope, request: CreateWorkflowRequest): Promise<Revised<Workflow>> {
-    const compiled = this.#plans.compile(request.graph as Graph)
+    const compiled = await this.#compiled(scope, request.graph as Graph)
     const now = this.#platform.timestamp()
     const row: WorkflowTable = {
       id: this.#platform.id('wf'),
@@ -120,24 +130,47 @@ export class WorkflowService {
       rows.insertWorkflow(tx, row)
       insertVersion(tx, row)
     })
-    return { record: workflowRecord(row, compiled), revision: 1 }
+    return { record: workflowRecord(row, compiled), revision: 1, graph_text: compiled.body }
   }
 
-  /** The caller's own workflow. */
-  get(scope: Scope, id: string): Revised<Workflow> {
-    return this.#record(this.#owned(scope, id))
+  async #compiled(scope: Scope, graph: Graph): Promise<CompiledGraph> {
+    const preparing = this.#plans.prepare(scopedKey(scope), graph)
+    if (preparing) await preparing
+    return this.#plans.compile(graph)
   }
 
-  getPublic(id: string): Revised<Workflow> {
-    const row = this.#store.read((tx) => rows.publicWorkflow(tx, id))
-    if (!row) throw notFound()
-    return this.#record(row)
+  /**
+   * Compiles the caller's own workflow in time slices if it is large, so that the next call finds it compiled; null where it is small, or there is
+   * none.
+   */
+  prepare(scope: Scope, id: string): Promise<void> | null {
+    if (examples().has(id)) return null
+    const head = this.#heads.get(scope, id) ?? this.#store.read((tx) => rows.ownedWorkflow(tx, scope, id))
+    return head ? this.#plans.prepareStored(scopedKey(scope), head.graph_sha256) : null
   }
 
-  getShared(token: string): Revised<Workflow> {
-    const row = this.#store.read((tx) => rows.sharedWorkflow(tx, token))
-    if (!row) throw notFound()
-    return this.#record(row)
+  /** The caller's own workflow. A large one is compiled in time slices. */
+  async get(scope: Scope, id: string): Promise<Revised<Workflow>> {
+    return this.#record(scopedKey(scope), this.#owned(scope, id))
+  }
+
+  async getPublic(id: string): Promise<Revised<Workflow>> {
+    return this.#record(
+      EVERYBODY,
+      this.#store.read((tx) => rows.publicWorkflow(tx, id)),
+    )
+  }
+
+  async getShared(token: string): Promise<Revised<Workflow>> {
+    return this.#record(
+      EVERYBODY,
+      this.#store.read((tx) => rows.sharedWorkflow(tx, token)),
+    )
+  }
+
+  /** What a list says of the caller's own workflow. */
+  listed(scope: Scope, id: string): WorkflowListItem {
+    return workflowListItem(this.#owned(scope, id))
   }
 
   /**
@@ -151,7 +184,7 @@ export class WorkflowService {
     request: UpdateWorkflowRequest,
     expected: readonly number[] | null,
   ): Promise<Revised<Workflow>> {
-    const compiled = this.#plans.compile(request.graph as Graph)
+    const compiled = await this.#compiled(scope, request.graph as Graph)
     const now = this.#platform.timestamp()
     const row = await this.#store.write((tx) => {
       const before = rows.ownedWorkflow(tx, scope, id)
@@ -164,7 +197,7 @@ export class WorkflowService {
       this.#heads.forget(scope, id)
       return after
     })
-    return { record: workflowRecord(row, compiled), revision: row.revision }
+    return { record: workflowRecord(row, compiled), revision: row.revision, graph_text: compiled.body }
   }
 
   /** Removes a workflow with its versions and share link. Its jobs keep the graph that they were accepted with. */
@@ -182,20 +215,20 @@ export class WorkflowService {
     })
   }
 
-  /** A page of versions, newest first; all of them unless `limit` is given. `full` adds each one's graph. */
+  /** A page of versions, newest first; all of them unless `limit` is given. */
   versions(
     scope: Scope,
     id: string,
-    { limit, cursor, full }: VersionsRequest,
-  ): { versions: WorkflowVersion[]; next: string | null } {
+    { limit, cursor }: VersionsRequest,
+  ): { versions: StoredVersion[]; next: string | null } {
     const row = this.#owned(scope, id)
     const before = decodeNumber(cursor) ?? Number.MAX_SAFE_INTEGER
     const wanted = limit ? limit + 1 : -1
     const found = this.#store.read((tx) => rows.workflowVersions(tx, row.id, before, wanted))
     const page = limit ? found.slice(0, limit) : found
     const versions = page.map((version) => ({
-      ...workflowVersion(version),
-      ...(full ? { graph: this.#plans.stored(version.graph_sha256).graph as Workflow['graph'] } : {}),
+      version: workflowVersion(version),
+      graphText: () => this.#plans.textOf(version.graph_sha256),
     }))
     return { versions, next: found.length > page.length ? encodeNumber(page.at(-1)!.revision) : null }
   }
@@ -264,8 +297,12 @@ export class WorkflowService {
     return row
   }
 
-  #record(row: WorkflowTable): Revised<Workflow> {
-    return { record: workflowRecord(row, this.#plans.stored(row.graph_sha256)), revision: row.revision }
+  async #record(owner: string, row: WorkflowTable | undefined): Promise<Revised<Workflow>> {
+    if (!row) throw notFound()
+    const preparing = this.#plans.prepareStored(owner, row.graph_sha256)
+    if (preparing) await preparing
+    const compiled = this.#plans.stored(row.graph_sha256)
+    return { record: workflowRecord(row, compiled), revision: row.revision, graph_text: compiled.body }
   }
 }
 

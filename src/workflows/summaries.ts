@@ -34,6 +34,8 @@ export async function workflowInterfaces(
   const found: WorkflowInterfacesResponse = { interfaces: [], errors: [] }
   let deadline = performance.now() + TURN_MS
   for (const id of ids) {
+    const preparing = workflows.prepare(scope, id)
+    if (preparing) await preparing
     addInterface(found, workflows, scope, id)
     if (performance.now() < deadline) continue
     await setImmediate()

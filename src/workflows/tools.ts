@@ -49,11 +49,12 @@ export function toolAccess({ registry, workflow }: ToolParts): ToolAccess {
 
 /** The workflows of one owner, and the bundled examples. */
 export function workflowsOf(
-  workflows: Pick<WorkflowService, 'runnable' | 'titleOf'>,
+  workflows: Pick<WorkflowService, 'prepare' | 'runnable' | 'titleOf'>,
   owner: Scope,
   registry: NodeRegistry,
 ): ToolParts['workflow'] {
   return async (workflow_id) => {
+    await workflows.prepare(owner, workflow_id)
     const { inputs } = planOf(workflows, owner, workflow_id, registry)
     return { ...workflows.titleOf(owner, workflow_id), inputs }
   }

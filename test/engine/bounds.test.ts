@@ -214,11 +214,14 @@ describe('firings in flight', () => {
 })
 
 describe('turns', () => {
-  test('a small synchronous graph is over when execute returns', () => {
+  test('a small synchronous graph is over when execute returns', async () => {
     const outcome = () => start(graph([source('in', 'x'), sink('out')], ['in.output->out.value'])).execution.outcome
     // On a busy machine the slice may pass meanwhile.
     let found = outcome()
-    for (let tries = 20; found === null && tries > 0; tries--) found = outcome()
+    for (let tries = 20; found === null && tries > 0; tries--) {
+      await new Promise((resolve) => setImmediate(resolve))
+      found = outcome()
+    }
     assert.deepEqual(found, { status: 'completed', outputs: { out: ['x'] } })
   })
 

@@ -316,6 +316,7 @@ test('each firing of a called workflow has a name of its own', async () => {
     item: (node_id, path, given) => inner.item(node_id, path, given),
     end: (node_id, path, end) => inner.end(node_id, path, end),
     wait: (node_id, path, request) => inner.wait(node_id, path, request),
+    durable: () => inner.durable(),
     name: (node_id, path) => inner.name(node_id, path),
     within: (node_id, path, number) => spied(inner.within(node_id, path, number)),
   })

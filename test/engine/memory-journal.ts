@@ -55,6 +55,8 @@ export class MemoryJournal {
   asked = ''
   /** Resolves when the start of a firing is committed. */
   commit: () => Promise<void> = async () => {}
+  /** Resolves when all that is kept now is durable; null: it is. */
+  durable: () => Promise<void> | null = () => null
 
   constructor(records: readonly string[] = []) {
     this.#records = [...records]
@@ -204,6 +206,10 @@ class Opened implements Journal {
 
   name(node_id: string, path: string): string {
     return `${this.#scope}${node_id}@${path}`
+  }
+
+  durable(): Promise<void> | null {
+    return this.#shared.journal.durable()
   }
 
   within(node_id: string, path: string, call: number): Journal {

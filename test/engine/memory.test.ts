@@ -84,6 +84,7 @@ describe('what is remembered', () => {
       item: (node_id, path, given) => told.item(node_id, path, given),
       end: (node_id, path, end) => told.end(node_id, path, end),
       wait: (node_id, path, request) => told.wait(node_id, path, request),
+      durable: () => told.durable(),
       name: (node_id, path) => told.name(node_id, path),
       within: (node_id, path, call) => told.within(node_id, path, call),
     }

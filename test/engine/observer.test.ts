@@ -1,7 +1,8 @@
 // What a host hears of a run, in which order.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Counter, edge, graph, node, run, sink, source, start, testType, value, withTypes } from './kit.ts'
+import { NodeError } from '../../src/engine/node-type.ts'
+import { Counter, edge, graph, node, output, run, sink, source, start, testType, value, withTypes } from './kit.ts'
 
 describe('observer', () => {
   test('hears nodes, edges and outputs of a simple run in order', async () => {
@@ -51,6 +52,43 @@ describe('observer', () => {
       assert.deepEqual(edges[0], ['edge', 'stream', 'active', 1])
       assert.deepEqual(edges.at(-1), ['edge', 'stream', 'completed', 5000])
       assert.ok(edges.length < 50, `${edges.length} reports`)
+    })
+  })
+
+  test('hears that an edge of a single value is completed, also where none came: of a branch not taken, and of a failure', async () => {
+    const bad = testType('test.Bad', {
+      outputs: [output],
+      run() {
+        throw new NodeError('no', 'odd')
+      },
+    })
+    const of = graph(
+      [
+        source('in', true),
+        node('if', 'control.If', { value: 'a' }),
+        sink('yes'),
+        sink('no'),
+        node('bad', 'test.Bad'),
+        node('catch', 'control.Catch'),
+        sink('held'),
+      ],
+      [
+        edge('in.output->if.condition', { id: 'condition' }),
+        edge('if.if_true->yes.value', { id: 'taken' }),
+        edge('if.if_false->no.value', { id: 'not taken' }),
+        edge('bad.output->catch.value', { id: 'failed' }),
+        edge('catch.value->held.value', { id: 'caught' }),
+      ],
+    )
+    const { observer, execution } = start(of, withTypes(bad))
+    assert.equal((await execution.done).status, 'completed')
+    const edges = Object.fromEntries(observer.named('edge').map(([, id, ...told]) => [id, told]))
+    assert.deepEqual(edges, {
+      condition: ['completed', 1],
+      taken: ['completed', 1],
+      'not taken': ['completed', 0],
+      failed: ['completed', 0],
+      caught: ['completed', 0],
     })
   })
 

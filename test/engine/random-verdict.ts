@@ -73,7 +73,21 @@ export async function judge(trial: Trial, outcome: Outcome, expected: Expected):
   assert.deepEqual([outcome.status, failing], ['completed', []])
   assert.deepEqual(outcome, { status: 'completed', outputs: reference.outputs })
   for (const { id } of trial.builder.nodes) judgeNode(id, trial, expected)
+  judgeEdges(trial)
   return 'completed'
+}
+
+/** Each edge is told to be completed once, and nothing of it comes after that. */
+function judgeEdges({ builder, observer }: Trial): void {
+  const last = new Map<unknown, unknown>()
+  for (const [, id, status] of observer.named('edge')) {
+    assert.notEqual(last.get(id), 'completed', `${id} is told of after its end`)
+    last.set(id, status)
+  }
+  assert.deepEqual(
+    [...last.values()],
+    builder.edges.map(() => 'completed'),
+  )
 }
 
 function judgeNode(id: string, { builder, ledger, observer }: Trial, { reference, shape }: Expected): void {

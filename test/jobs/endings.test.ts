@@ -220,7 +220,7 @@ describe('drain', () => {
         const running = submit(server, { graph: gated })
         const waiting = [submit(server, { graph: gated }), submit(server, { graph: plain })]
         await firing(server)
-        const told = assert.rejects(running.settled(), coded('SERVICE_UNAVAILABLE'))
+        const told = assert.rejects(running.settled(), coded('OUTCOME_UNKNOWN'))
         await server.context.jobs.drain(1)
         await told
         ids.push(...[running, ...waiting].map(({ row }) => row.id))

@@ -8,8 +8,9 @@ import { temporaryFolder, until } from '../helpers/server.ts'
 import { ended, history, OWNER, startGated, submit, words } from './kit.ts'
 
 const together = graph(
-  [source('in', 'x'), node('frail', 'test.Frail'), node('gate', 'test.Gate'), sink('out')],
-  ['in.output->frail.value', 'in.output->gate.value', 'frail.output->out.value'],
+  // The gate comes first: a failure ends the run, also where the time of a turn was over before the second node.
+  [source('in', 'x'), node('gate', 'test.Gate'), node('frail', 'test.Frail'), sink('out')],
+  ['in.output->gate.value', 'in.output->frail.value', 'frail.output->out.value'],
 )
 
 /** Fails the first time. */

@@ -10,6 +10,7 @@ const SILENT = {
   recall: () => null,
   remember: () => {},
   rememberDurably: async () => {},
+  remembered: () => null,
 }
 
 const place = fc.tuple(

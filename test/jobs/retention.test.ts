@@ -1,9 +1,10 @@
 // What is left of jobs as time goes by, and that nobody notices how it is removed.
 import assert from 'node:assert/strict'
-import { existsSync, utimesSync } from 'node:fs'
+import { existsSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import Database from 'better-sqlite3'
+import { checkDatabase } from '../../src/db/check.ts'
 import { keepIdempotencyKey } from '../../src/db/idempotency.ts'
 import { insertJobEvent, jobEventsAfter } from '../../src/db/job-events.ts'
 import { insertJournalPage, journalPages } from '../../src/db/job-journal.ts'
@@ -17,9 +18,9 @@ import { systemPlatform } from '../../src/platform.ts'
 import { call, refused } from '../helpers/http.ts'
 import { emptyLog, leavesLoopFree } from '../helpers/loop.ts'
 import { scaled } from '../helpers/scale.ts'
-import { startServer, type TestServer } from '../helpers/server.ts'
+import { startServer, type TestServer, until } from '../helpers/server.ts'
 import { jobRow, openStore, putJob } from '../helpers/store.ts'
-import { OWNER, submission } from './kit.ts'
+import { OWNER, plain, submission, submit } from './kit.ts'
 
 const START = Date.parse('2026-01-01T00:00:00.000Z')
 const DAY = 86_400_000
@@ -142,6 +143,34 @@ describe('retention', () => {
     reader.close()
   })
 
+  test('leaves nothing of jobs in any table in the end, not even of those that nobody can find any more', async () => {
+    await using server = await aging()
+    const counts = () => {
+      const db = new Database(join(server.data_dir, 'svc.db'), { readonly: true })
+      const tables = db
+        .prepare(
+          "select name from sqlite_schema where type = 'table' and name not glob 'sqlite_*' and name not glob 'kysely_*'",
+        )
+        .pluck()
+        .all() as string[]
+      const rows = tables.map((table) => [table, db.prepare(`select count(*) from "${table}"`).pluck().get() as number])
+      db.close()
+      return Object.fromEntries(rows) as Record<string, number>
+    }
+    const before = counts()
+    const jobs = Array.from({ length: 5 }, (_, i) => submit(server, { graph: plain, params: { in: `x${i}` } }))
+    for (const job of jobs) await job.settled()
+    const record = { key: 'once', request_sha256: 'r', job_key: jobs[0]!.row.key, created_at: at(0) }
+    await server.context.store.write((tx) => keepIdempotencyKey(tx, OWNER, record))
+    const during = counts()
+    for (const table of ['job', 'job_event', 'graph', 'idempotency_key'])
+      assert.ok(during[table]! > before[table]!, table)
+    for (const days of [31, 31 + 91]) await server.sweepAfter(days)
+    // How far a sweep has come, and the highest key that was removed, are one row each, for ever.
+    const steady = { sweep_position: 0, meta: 0 }
+    assert.deepEqual({ ...counts(), ...steady }, { ...before, ...steady })
+  })
+
   test('goes on where it was, and looks at no job twice', async () => {
     await using opened = await openStore()
     const rows = Array.from({ length: 450 }, (_, key) => ended(key + 1, 0))
@@ -258,5 +287,45 @@ describe('a sweep leaves the event loop free', () => {
     utimesSync(file, old, old)
     await retention.sweep()
     assert.equal(existsSync(file), false)
+  })
+})
+
+describe('the room of what was removed', () => {
+  const bytes = ({ data_dir }: TestServer) => statSync(join(data_dir, 'svc.db')).size
+
+  test('goes back to the file system, in steps that nobody notices', async () => {
+    await using server = await aging()
+    const count = scaled(1_000)
+    let key = 0
+    await leavesLoopFree(async () => {
+      await server.context.store.write((tx) => {
+        for (let i = 0; i < count; i++) withTraces(tx, ended(++key, 0), 20)
+      })
+      // What stays lies between what goes, and at the end of the file.
+      await server.context.store.write((tx) => {
+        for (let i = 0; i < count / 10; i++) withTraces(tx, ended(++key, 25), 20)
+      })
+      emptyLog(server)
+      return () => server.sweepAfter(31)
+    })
+    const { pages, free_pages, page_bytes } = server.context.store.space
+    assert.ok(free_pages < 300 + pages / 10, `${free_pages} of ${pages} pages are free`)
+    await server.sweepAfter(31)
+    await until('the file to be as short as the database', () => bytes(server) <= pages * page_bytes)
+    const findings = await checkDatabase(join(server.data_dir, 'svc.db'))
+    // The rows of this test are no real jobs, but the pages are sound.
+    assert.deepEqual(
+      findings.filter(({ check }) => check === 'the file'),
+      [],
+    )
+  })
+
+  test('stays in the file while there is little of it: it is for the next rows', async () => {
+    await using server = await aging()
+    await server.context.store.write((tx) => {
+      for (let key = 1; key <= 50; key++) withTraces(tx, ended(key, 0), 20)
+    })
+    await server.sweepAfter(31)
+    assert.ok(server.context.store.space.free_pages > 0)
   })
 })

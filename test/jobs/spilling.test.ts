@@ -417,7 +417,7 @@ describe('the files of large values', () => {
       const job = submit(server, { graph: failing })
       await job.settled()
       for (const path of filesOf(data_dir)) rmSync(path)
-      await assert.rejects(server.context.jobs.retry(OWNER, job.row.id), /ENOENT/)
+      await assert.rejects(server.context.jobs.retry(OWNER, job.row.id), coded('CONFLICT'))
       assert.deepEqual(filesOf(data_dir), [])
       await deleteJob(server.context, OWNER, job.row.id)
       await until('no rows', () => rowsOf(data_dir).length === 0)

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
+import { jobEventsOfType } from '../../src/db/job-events.ts'
 import type { NodeType } from '../../src/engine/node-type.ts'
 import type { EventBody } from '../../src/events/types.ts'
 import { changedOutputs } from '../../src/sockets/outputs.ts'
@@ -101,7 +102,9 @@ describe('a secret in pieces', () => {
     const { jobs } = server.context
     const job = submit(server, { graph: streamed, fed: true })
     for (const piece of ['It is ', KEY.slice(0, 9), KEY.slice(9), ' plan']) job.inlet!.pushInput('in', piece)
-    await job.flushed()
+    // The third piece is stored once the fourth, which is held back, has come.
+    const stored = () => server.context.store.read((tx) => jobEventsOfType(tx, job.row.key, 'output_update', 0))
+    await until('three pieces to be stored', () => stored().length === 3)
     job.cancel()
     await job.settled()
     const { row } = await jobs.get(OWNER, job.row.id)

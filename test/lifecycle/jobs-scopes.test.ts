@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { LOCAL_PRINCIPAL, type TokenScope } from '../../src/access/principal.ts'
 import type { Scope } from '../../src/db/scope.ts'
+import { bury } from '../../src/db/tombstones.ts'
 import { preflightFailed } from '../../src/lifecycle/preflight-failed.ts'
 import { shownPreflight } from '../../src/lifecycle/shown-preflight.ts'
 import { createLog } from '../../src/log.ts'
@@ -59,10 +60,7 @@ describe('an expired job', () => {
     await using server = await startPreview({ environment: idp.environment })
     const headers = (sub: string) => idp.token({ sub }).then((token) => ({ Authorization: `Bearer ${token}` }))
     await server.context.store.write((tx) =>
-      tx.run(
-        { sql: "insert into job_tombstone values ('a', '', 'job_old', '2026-01-01T00:00:00.000Z')", bind: () => [] },
-        {},
-      ),
+      bury(tx, { user_id: 'a', workspace_id: null, id: 'job_old' }, '2026-01-01T00:00:00.000Z'),
     )
     for (const [sub, status, code] of [
       ['a', 410, 'JOB_EXPIRED'],

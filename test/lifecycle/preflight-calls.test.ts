@@ -174,6 +174,7 @@ describe('looking ends', () => {
     const tools = {
       registry,
       workflows: {
+        prepare: (...asked: Parameters<typeof workflows.prepare>) => workflows.prepare(...asked),
         runnable(...asked: Parameters<typeof workflows.runnable>) {
           if (++looked === 3) gone.abort()
           return workflows.runnable(...asked)

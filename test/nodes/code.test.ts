@@ -130,14 +130,17 @@ describe(TYPE, () => {
     })
   })
 
-  test('says for which run it runs: the same for all nodes and called workflows of one, another for each other', async () => {
-    const owners: unknown[] = []
+  test('says for which user and run it runs: the same run for all nodes and called workflows of one, another for each other', async () => {
+    const owners = new Set<unknown>()
+    const runs: unknown[] = []
     const seen = (script: Script): Script => {
-      owners.push(script.owner)
+      owners.add(script.owner)
+      runs.push(script.run)
       return script
     }
     const recording: NodeServices = {
       ...services,
+      owner: 'ada',
       sandbox: { call: (script) => sandbox.call(seen(script)), stream: (script) => sandbox.stream(seen(script)) },
     }
     const stream = coded('yield { a: 1 }', { dynamic_outputs: { a: { ...int, stream: true } } })
@@ -150,10 +153,11 @@ describe(TYPE, () => {
       const { status } = await run(of, builtinNodes, { services: recording, loadPlan: async () => inner })
       assert.equal(status, 'completed')
     }
-    const [first, , , second] = owners
+    assert.deepEqual([...owners], ['ada'])
+    const [first, , , second] = runs
     assert.ok(typeof first === 'object' && first !== second)
     assert.deepEqual(
-      owners.map((owner) => [owner === first, owner === second]),
+      runs.map((one) => [one === first, one === second]),
       [...Array(3).fill([true, false]), ...Array(3).fill([false, true])],
     )
   })

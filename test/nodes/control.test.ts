@@ -33,7 +33,7 @@ describe('input', () => {
 describe('output', () => {
   test('output.Output', async () => {
     const { observer, execution } = start(graph([node('out', 'output.Output', { name: 'o', value: 'own' })], []))
-    assert.deepEqual(execution.outcome, { status: 'completed', outputs: { o: ['own'] } })
+    assert.deepEqual(await execution.done, { status: 'completed', outputs: { o: ['own'] } })
     assert.deepEqual(observer.named('output'), [['output', 'out', 'o', 'own']])
     await assert.rejects(fire('output.Output', { name: 'o' }), /missing_property/)
     assert.ok((await fire('output.Output', { name: 'o', value: '' })) !== undefined)

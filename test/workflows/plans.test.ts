@@ -1,14 +1,33 @@
 // Compiled graphs are kept by content, within a bound of text rather than of number.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { keepGraph } from '../../src/db/graphs.ts'
 import { Store } from '../../src/db/store.ts'
+import type { Graph } from '../../src/engine/graph.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
-import { Plans } from '../../src/workflows/plans.ts'
+import { type CompiledGraph, Plans } from '../../src/workflows/plans.ts'
 
 /** A graph of about `length` characters that differs from every other by its number. */
 function graphOf(number: number, length: number) {
   const node = { id: 'in', type: 'input.String', data: { name: 'text', description: `${number}`.padEnd(length, '.') } }
   return { nodes: [node], edges: [] }
+}
+
+function chainOf(count: number): Graph {
+  const nodes = Array.from({ length: count }, (_, at) => ({
+    id: `n${at}`,
+    type: 'text.Trim',
+    data: {},
+    ui_properties: at,
+  }))
+  const edges = nodes.slice(1).map(({ id }, at) => {
+    return { source: `n${at}`, sourceHandle: 'output', target: id, targetHandle: 'text', ui_properties: { at } }
+  })
+  return { nodes, edges }
+}
+
+function pick({ sha256, body, etag, issues }: CompiledGraph) {
+  return { sha256, body, etag, issues }
 }
 
 describe('Plans', () => {
@@ -21,16 +40,53 @@ describe('Plans', () => {
     assert.notEqual(plans.compile(graphOf(2, 100)), first)
   })
 
-  test('many large graphs push out the oldest; the largest are not kept at all', async () => {
+  test('many large graphs push out the oldest; the largest are found as long as anything holds them', async () => {
     await using store = await Store.open(':memory:')
     const plans = new Plans(store, builtinNodes)
     const small = plans.compile(graphOf(0, 100))
     const large = plans.compile(graphOf(1, 3 * 1024 * 1024))
-    assert.notEqual(plans.compile(graphOf(1, 3 * 1024 * 1024)), large)
+    assert.equal(plans.compile(graphOf(1, 3 * 1024 * 1024)), large)
     assert.equal(plans.compile(graphOf(0, 100)), small)
     for (let number = 2; number < 8; number++) plans.compile(graphOf(number, 1_500_000))
     assert.notEqual(plans.compile(graphOf(0, 100)), small)
     const last = plans.compile(graphOf(7, 1_500_000))
     assert.equal(plans.compile(graphOf(7, 1_500_000)), last)
+  })
+
+  test('a large graph that is prepared in steps is what it is at once, and found when it is asked for', async () => {
+    await using store = await Store.open(':memory:')
+    const large = chainOf(5_000)
+    const expected = new Plans(store, builtinNodes).compile(structuredClone(large))
+    const plans = new Plans(store, builtinNodes)
+    await plans.prepare('one', large)
+    const prepared = plans.compile(large)
+    assert.equal(plans.stored(prepared.sha256), prepared)
+    assert.equal(plans.prepare('one', large), null)
+    assert.equal(plans.prepareStored('two', prepared.sha256), null)
+    const { sha256, body, etag, issues, plan } = prepared
+    assert.deepEqual({ sha256, body, etag, issues }, pick(expected))
+    assert.equal(plan?.nodes.length, expected.plan?.nodes.length)
+  })
+
+  test('a large graph that is stored is prepared once for all who ask at the same time', async () => {
+    await using store = await Store.open(':memory:')
+    const { body, sha256 } = new Plans(store, builtinNodes).compile(chainOf(5_000))
+    await store.write((tx) => keepGraph(tx, sha256, body))
+    const plans = new Plans(store, builtinNodes)
+    const [first, second] = [plans.prepareStored('one', sha256), plans.prepareStored('two', sha256)]
+    assert.ok(first && first === second)
+    await first
+    assert.equal(plans.stored(sha256).body, body)
+    assert.equal(plans.stored(sha256), plans.stored(sha256))
+  })
+
+  test('a small graph is prepared by nobody', async () => {
+    await using store = await Store.open(':memory:')
+    const plans = new Plans(store, builtinNodes)
+    assert.equal(plans.prepare('one', graphOf(1, 100)), null)
+    assert.equal(plans.prepareStored('one', 'f'.repeat(64)), null)
+    const { sha256, body } = plans.compile(graphOf(1, 100))
+    await store.write((tx) => keepGraph(tx, sha256, body))
+    assert.equal(new Plans(store, builtinNodes).prepareStored('one', sha256), null)
   })
 })

@@ -1,0 +1,29 @@
+// What is wrong with a graph, as it is found: so many errors are kept, and of the others how many there are. Warnings bound themselves.
+import type { GraphIssue } from './graph.ts'
+
+/** More than any list of problems shows. */
+const MOST_ERRORS = 1_000
+
+export class Issues {
+  readonly #kept: GraphIssue[] = []
+  #errors = 0
+  /** The first error that was not kept. */
+  #next: GraphIssue | null = null
+
+  /** How many errors there are, kept or not. */
+  get errors(): number {
+    return this.#errors
+  }
+
+  push(issue: GraphIssue): void {
+    if (issue.severity === 'error' && ++this.#errors > MOST_ERRORS) this.#next ??= issue
+    else this.#kept.push(issue)
+  }
+
+  /** All that are kept, and how many there are besides. */
+  list(): GraphIssue[] {
+    if (!this.#next) return this.#kept
+    const message = `There are ${this.#errors - MOST_ERRORS} more problems.`
+    return [...this.#kept, { ...this.#next, message, node_id: null, pin_name: null }]
+  }
+}

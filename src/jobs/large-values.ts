@@ -1,0 +1,80 @@
+// The large values of one job, made ready to be shown in time slices of its owner: secrets are replaced, media stored, and their JSON texts known
+// before they are told. What is small is made ready when it is told.
+import { sizeOf } from '../engine/measure.ts'
+import type { Plan } from '../engine/plan.ts'
+import { learnText } from '../json-steps.ts'
+import type { Steps, TimeSlices } from '../time-slices.ts'
+import { outputValues } from './manifest.ts'
+import type { Publication, Publisher, ReadyValue } from './publication.ts'
+
+/** Characters, about: a result with larger parameters and outputs is made ready before the job ends. */
+const LARGE_RESULT = 100_000
+
+/** Whether a result with these parameters and outputs is to be made ready before the job ends. */
+export function isLargeResult({ weight }: Publication, params: ReadyResult['inputs']): boolean {
+  return weight + sizeOf(params) >= LARGE_RESULT
+}
+
+/** The large parts of a result, whose JSON texts are known. */
+export interface ReadyResult {
+  readonly inputs: Readonly<Record<string, unknown>>
+  readonly outputs: Readonly<Record<string, unknown>>
+}
+
+export interface LargeValuesHost {
+  readonly plan: Plan
+  readonly publication: Publication
+  readonly publisher: Publisher
+  readonly slices: TimeSlices
+  readonly owner: string
+}
+
+export class LargeValues {
+  readonly #host: LargeValuesHost
+  /** By output: a value that is ready to be published, or what went wrong with it. */
+  #values: Map<string, { ready: ReadyValue } | { error: unknown }> | null = null
+  #result: ReadyResult | null = null
+
+  constructor(host: LargeValuesHost) {
+    this.#host = host
+  }
+
+  /** Makes the next value of an output ready. It does not reject: `take` throws then. */
+  async prepare(node_id: string, output_name: string, value: unknown): Promise<void> {
+    const { publication, slices, owner } = this.#host
+    this.#values ??= new Map()
+    try {
+      const ready = await slices.run(owner, publication.readySteps(node_id, output_name, value))
+      this.#values.set(output_name, { ready })
+    } catch (error) {
+      this.#values.set(output_name, { error })
+    }
+  }
+
+  /** What was prepared of an output, or null. @throws what preparing it threw */
+  take(output_name: string): ReadyValue | null {
+    const found = this.#values?.get(output_name)
+    if (!found) return null
+    this.#values!.delete(output_name)
+    if ('error' in found) throw found.error
+    return found.ready
+  }
+
+  /** Makes the result ready. No value is published from then on. */
+  async prepareResult(params: ReadyResult['inputs']): Promise<void> {
+    const { plan, publication, slices, owner } = this.#host
+    this.#result = await slices.run(owner, this.#resultSteps(params, outputValues(plan, publication.lists)))
+  }
+
+  *#resultSteps(params: ReadyResult['inputs'], outputs: ReadyResult['outputs']): Steps<ReadyResult> {
+    const inputs = yield* this.#host.publisher.provenanceSteps(params)
+    yield* learnText(inputs)
+    for (const value of Object.values(outputs)) yield* learnText(value)
+    return { inputs, outputs }
+  }
+
+  /** The result where it was made ready. */
+  get result(): ReadyResult | null {
+    return this.#result
+  }
+}

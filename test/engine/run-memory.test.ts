@@ -1,0 +1,120 @@
+// What a run holds at once has a limit, with the workflows that it calls. Beyond it that run fails, and no other one.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { ExecuteOptions, Outcome } from '../../src/engine/execution.ts'
+import type { Graph } from '../../src/engine/graph.ts'
+import type { NodeType } from '../../src/engine/node-type.ts'
+import { ANY } from '../../src/engine/types.ts'
+import { builtinNodes } from '../../src/nodes/registry.ts'
+import { graph, node, output, planOf, run, sink, source, start, testType, value, withTypes } from './kit.ts'
+
+const MIB = 1_048_576
+const LIMIT: Partial<ExecuteOptions> = { memoryLimit: 8 * MIB }
+
+function isTooLarge(outcome: Outcome): void {
+  assert.equal(outcome.status, 'failed')
+  const { error } = outcome as Extract<Outcome, { status: 'failed' }>
+  assert.equal(error.type, 'too_large')
+  assert.match(error.message, /^The run holds more than 8 MiB of values at once/)
+}
+
+const TEXT = Buffer.alloc(100_000, 'x').toString('latin1')
+const text = testType('test.Text', { outputs: [output], run: () => ({ output: TEXT }) })
+const types = withTypes(text)
+
+/** So many texts of 100,000 characters as items of a stream, and what becomes of them. */
+function texts(count: number, type: string, input: string): Graph {
+  return graph(
+    [node('numbers', 'control.Numbers', { from: 1, to: count }), node('text', 'test.Text'), node('end', type)],
+    [
+      { source: 'numbers', sourceHandle: 'item', target: 'text', edge_type: 'control' },
+      { source: 'text', sourceHandle: 'output', target: 'end', targetHandle: input },
+    ],
+  )
+}
+
+/** A node type whose firings go on until they are told to end. */
+function endless(): { type: NodeType; aborted: string[] } {
+  const aborted: string[] = []
+  const type = testType('test.Endless', {
+    properties: [value],
+    run: (_inputs, { signal }) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => {
+          aborted.push(signal.reason.type)
+          reject(signal.reason)
+        })
+      }),
+  })
+  return { type, aborted }
+}
+
+describe('the memory of a run', () => {
+  test('counts what is gathered of a stream', async () => {
+    isTooLarge(await run(texts(60, 'control.Collect', 'item'), types, LIMIT))
+    assert.equal((await run(texts(30, 'control.Collect', 'item'), types, LIMIT)).status, 'completed')
+    assert.equal((await run(texts(60, 'control.Collect', 'item'), types)).status, 'completed')
+  })
+
+  test('does not count what has left the run', async () => {
+    assert.equal(
+      (await run(texts(2_000, 'control.Count', 'item'), types, { ...LIMIT, inboxLimit: 8 })).status,
+      'completed',
+    )
+  })
+
+  test('counts what lies on edges', async () => {
+    const { type } = endless()
+    isTooLarge(await run(texts(1_000, 'test.Endless', 'value'), withTypes(type, text), { ...LIMIT, inboxLimit: 1_000 }))
+  })
+
+  test('counts outputs', async () => {
+    const of = texts(100, 'output.Output', 'value')
+    of.nodes.at(-1)!.data = { name: 'all' }
+    isTooLarge(await run(of, types, LIMIT))
+  })
+
+  test('counts a large value once, on however many edges it lies', async () => {
+    const list = Array.from({ length: 200_000 }, (_, at) => at)
+    const many = Array.from({ length: 50 }, (_, at) => node(`n${at}`, 'list.Length'))
+    const of = graph(
+      [source('list', list), ...many],
+      many.map(({ id }) => `list.output->${id}.list`),
+    )
+    assert.equal((await run(of, builtinNodes, LIMIT)).status, 'completed')
+  })
+
+  test('counts called workflows, and their failure is held by nothing', async () => {
+    const called = planOf(texts(60, 'control.Collect', 'item'), types)
+    const of = graph(
+      [
+        node('call', 'workflow.Call', { workflow_id: 'w' }, { dynamic_outputs: { output: ANY } }),
+        node('caught', 'control.Catch'),
+        sink('out'),
+      ],
+      ['call.output->caught.value', 'caught.error->out.value'],
+    )
+    isTooLarge(await run(of, builtinNodes, { ...LIMIT, loadPlan: async () => called }))
+  })
+
+  test('is that of each run by itself', async () => {
+    const { type } = endless()
+    const waits = graph([source('a', TEXT.repeat(15)), node('slow', 'test.Endless')], ['a.output->slow.value'])
+    const runs = Array.from({ length: 3 }, () => start(waits, withTypes(type), LIMIT))
+    isTooLarge(await run(texts(60, 'control.Collect', 'item'), types, LIMIT))
+    for (const { execution, abort } of runs) {
+      assert.equal(execution.outcome, null)
+      abort.abort()
+      assert.equal((await execution.done).status, 'cancelled')
+    }
+  })
+
+  test('ends firings that are under way', async () => {
+    const { type, aborted } = endless()
+    const of = texts(60, 'control.Collect', 'item')
+    of.nodes.push(source('a', 1), node('slow', 'test.Endless'))
+    of.edges.push({ source: 'a', sourceHandle: 'output', target: 'slow', targetHandle: 'value' })
+    isTooLarge(await run(of, withTypes(type, text), LIMIT))
+    assert.deepEqual(aborted, ['too_large'])
+  })
+})

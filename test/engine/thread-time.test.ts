@@ -1,0 +1,56 @@
+// Law 40 between runs: all runs of a process share the time of its thread, owner by owner.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { execute } from '../../src/engine/execution.ts'
+import { silentObserver } from '../../src/engine/observer.ts'
+import { noServices } from '../../src/engine/services.ts'
+import { longestTurn } from '../helpers/loop.ts'
+import { belowInSome } from '../helpers/patience.ts'
+import { graph, item, node, planOf, testType, withTypes } from './kit.ts'
+
+const RUNS = 40
+const TURNS = 40
+
+/** Runs that have work for ever, until `work` is over. `items` counts what each has done. */
+async function beside(owners: readonly string[], work: (items: readonly number[]) => Promise<void>): Promise<void> {
+  const stop = new AbortController()
+  const items = owners.map(() => 0)
+  const runs = owners.map((owner, at) => {
+    const forever = testType('test.Forever', {
+      outputs: [item],
+      *run() {
+        for (;;) yield { item: items[at]!++ }
+      },
+    })
+    const plan = planOf(graph([node('all', 'test.Forever')], []), withTypes(forever))
+    const services = { ...noServices, owner }
+    return execute(plan, { params: {}, signal: stop.signal, observer: silentObserver, services })
+  })
+  await work(items)
+  stop.abort()
+  for (const run of runs) assert.equal((await run.done).status, 'cancelled')
+}
+
+async function turns(): Promise<void> {
+  for (let at = 0; at < TURNS; at++) await turn()
+}
+
+test('many runs hold the event loop no longer than one', async () => {
+  const owners = Array.from({ length: RUNS }, () => 'ada')
+  await belowInSome(100, () => longestTurn(() => beside(owners, turns)))
+})
+
+test('each owner gets the same time, however many runs it has', async () => {
+  const owners = [...Array.from({ length: RUNS }, () => 'ada'), 'bob']
+  await beside(owners, async (items) => {
+    await turns()
+    const before = [...items]
+    await turns()
+    const done = items.map((count, at) => count - before[at]!)
+    const bob = done.pop()!
+    const ada = done.reduce((sum, count) => sum + count, 0)
+    assert.ok(bob > ada / 4, `${ada} items for Ada, ${bob} for Bob`)
+    assert.ok(done.filter((count) => count > 0).length > TURNS / 4, 'only few of the runs of Ada went on')
+  })
+})

@@ -1,0 +1,112 @@
+// Stored delays and limits where the machine's clock is set: they last as long as they should, and no time that is told goes backwards.
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import { jobEventsAfter } from '../../src/db/job-events.ts'
+import { systemPlatform } from '../../src/platform.ts'
+import { graph, node, sink, source } from '../engine/kit.ts'
+import { temporaryFolder, until } from '../helpers/server.ts'
+import { type GatedServer, gated, OWNER, startGated, submit } from './kit.ts'
+
+const HOUR = 3_600_000
+const START = Date.parse('2026-03-01T12:00:00Z')
+const delayed = graph(
+  [source('in', 'x'), node('wait', 'control.Delay', { seconds: 3600 }), sink('out')],
+  ['in.output->wait.value', 'wait.output->out.value'],
+)
+
+/** A machine whose clock and whose time the test turns. */
+function machine() {
+  const turned = { wall: START, passed: 0 }
+  const platform = {
+    ...systemPlatform(),
+    now: () => turned.wall,
+    timestamp: () => new Date(turned.wall).toISOString(),
+    elapsed: () => turned.passed,
+  }
+  return { turned, platform }
+}
+
+const rowOf = async (server: GatedServer, id: string) => (await server.context.jobs.get(OWNER, id)).row
+const status = async (server: GatedServer, id: string) => (await rowOf(server, id)).status
+const reaches = (server: GatedServer, id: string, wanted: string) =>
+  until(`it to be ${wanted}`, async () => (await status(server, id)) === wanted)
+const suspended = (server: GatedServer, id: string) => reaches(server, id, 'paused')
+
+/** Has the service look at what is due. */
+async function look(server: GatedServer): Promise<void> {
+  await suspended(server, submit(server, { graph: delayed }).row.id)
+}
+
+async function timesOf(server: GatedServer, id: string): Promise<string[]> {
+  const row = await rowOf(server, id)
+  const events = server.context.store.read((tx) => jobEventsAfter(tx, row.key, 0, 1_000))
+  const { created_at, started_at, finished_at } = row
+  assert.ok(created_at <= started_at! && started_at! <= finished_at!, `${created_at} ${started_at} ${finished_at}`)
+  return [created_at, ...events.map((event) => event.created_at), finished_at!]
+}
+
+async function inOrder(server: GatedServer, id: string): Promise<string[]> {
+  const times = await timesOf(server, id)
+  assert.deepEqual(times, times.toSorted())
+  return times
+}
+
+describe('a clock that is set', () => {
+  for (const [how, change] of [
+    ['back', -2 * HOUR],
+    ['forward', 2 * HOUR],
+  ] as const)
+    test(`${how} makes a delay neither longer nor shorter, also over a restart`, async () => {
+      const { turned, platform } = machine()
+      const data_dir = temporaryFolder()
+      try {
+        let ids: string[]
+        {
+          await using server = await startGated({ data_dir, platform })
+          ids = [1, 2].map(() => submit(server, { graph: delayed }).row.id)
+          for (const id of ids) await suspended(server, id)
+          turned.wall += change
+          turned.passed += HOUR / 2
+          turned.wall += HOUR / 2
+          await look(server)
+          assert.equal(await status(server, ids[0]!), 'paused')
+        }
+        // Another process counts from its own beginning.
+        turned.passed = 0
+        await using server = await startGated({ data_dir, platform })
+        await look(server)
+        assert.equal(await status(server, ids[0]!), 'paused')
+        turned.passed += HOUR / 2 + 2_000
+        await look(server)
+        for (const id of ids) await reaches(server, id, 'completed')
+        for (const id of ids) await inOrder(server, id)
+      } finally {
+        rmSync(data_dir, { recursive: true, force: true })
+      }
+    })
+
+  test('makes the limit of a suspended job no longer', async () => {
+    const { turned, platform } = machine()
+    await using server = await startGated({ platform })
+    const { id } = submit(server, { graph: delayed, timeout_seconds: 60 }).row
+    await suspended(server, id)
+    turned.wall -= 2 * HOUR
+    turned.passed += 61_000
+    await look(server)
+    await reaches(server, id, 'timed_out')
+    await inOrder(server, id)
+  })
+
+  test('makes the limit of a running job no longer, and its times go on', async () => {
+    const { turned, platform } = machine()
+    await using server = await startGated({ platform: { ...platform, elapsed: () => performance.now() } })
+    const job = submit(server, { graph: gated, timeout_seconds: 0.3 })
+    await job.accepted()
+    turned.wall -= 2 * HOUR
+    await job.settled()
+    assert.equal(await status(server, job.row.id), 'timed_out')
+    const times = await inOrder(server, job.row.id)
+    assert.equal(times.at(-1), new Date(START).toISOString())
+  })
+})
