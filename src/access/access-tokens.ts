@@ -116,6 +116,11 @@ export class AccessTokens implements AsyncDisposable {
     return kept.principal
   }
 
+  /** Whether there is a token with this id that is good at `now`. */
+  isGood(id: string, now: number): boolean {
+    return this.#kept.isGood(id, now)
+  }
+
   /** Whether a token that `check` did not take at `now` was good before. */
   hasEnded(token: string, now: number): boolean {
     return this.#kept.hasEnded(token, now)

@@ -55,6 +55,12 @@ export function isPerson({ trusted_as }: Principal): boolean {
   return trusted_as === 'loopback' || trusted_as === 'trusted_network' || trusted_as === 'identity_provider'
 }
 
+/** What ends the things that a principal hands on, such as download addresses: a stored token that may be revoked, and its end. */
+export function credentialOf({ trusted_as, token_id, expires_at }: Principal) {
+  const isStored = trusted_as === 'access_token' || trusted_as === 'mcp_token'
+  return { token_id: isStored ? token_id : null, expires_at }
+}
+
 /** Whether what a principal came with is good for something that needs `scope`. A visitor of an app has its socket alone. */
 export function mayCall({ scopes, app_id }: Principal, scope: TokenScope): boolean {
   return app_id === null && scopes.includes(scope)

@@ -8,12 +8,11 @@ import {
   deleteAsset,
   deleteAssetsOfJob,
   insertAsset,
-  keysOf,
   type NewAsset,
   ownedAsset,
   ownedAssetById,
-  type Removed,
 } from '../db/assets.ts'
+import { keysOf, type Removed } from '../db/deleted-folders.ts'
 import type { Scope } from '../db/scope.ts'
 import type { Store, Tx } from '../db/store.ts'
 import { sha256 } from '../json.ts'

@@ -1,10 +1,11 @@
 // The assets of callers: listed, read, made, changed and deleted, in folders. Whatever belongs to another owner is the same NOT_FOUND as what does
 // not exist. What jobs make is written by assets.ts, and bytes are found by files.ts.
 import type { Asset, AssetPage, UpdateAssetRequest } from '../../generated/types.ts'
-import { changeAsset, deleteAssetWithAll, liesWithin } from '../db/asset-changes.ts'
+import { changeAsset, liesWithin } from '../db/asset-changes.ts'
 import { assetsByKeys } from '../db/asset-lists.ts'
 import { listedAssets } from '../db/asset-search.ts'
-import { keysOf, ownedAssetById } from '../db/assets.ts'
+import { ownedAssetById } from '../db/assets.ts'
+import { deleteAssetTree, keysOf } from '../db/deleted-folders.ts'
 import type { AssetTable } from '../db/schema.ts'
 import type { Scope } from '../db/scope.ts'
 import type { Store, Tx } from '../db/store.ts'
@@ -12,6 +13,7 @@ import { ServiceError } from '../errors.ts'
 import type { Platform } from '../platform.ts'
 import type { Contents } from './contents.ts'
 import type { Files, FoundFile } from './files.ts'
+import type { FolderRemovals } from './folder-removals.ts'
 import { type MakingRequest, requiredName, requireMetadata } from './judging.ts'
 import { type Cursors, filterOf, type ListRequest, pageSize } from './listing.ts'
 import { type GivenFile, Making } from './making.ts'
@@ -29,10 +31,25 @@ export interface LibraryParts {
   readonly previews: Previews
   readonly signatures: Signatures
   readonly cursors: Cursors
+  /** Removes what large folders held. */
+  readonly folder_removals: Pick<FolderRemovals, 'begin'>
 }
 
 /** So long a new asset is waited for until it has been looked at, in milliseconds. */
 const LOOKED_AT_MS = 2_000
+
+/** What a download address is asked for. */
+export interface LinkRequest {
+  /** In seconds. */
+  readonly expires_in: number
+  /** The credential that the address must not outlive. */
+  readonly credential: {
+    /** The stored token, which may be revoked; null for a caller without one. */
+    readonly token_id: string | null
+    /** When it ends, in milliseconds since the epoch; null where no end is known. */
+    readonly expires_at: number | null
+  }
+}
 
 export class Library {
   readonly #parts: LibraryParts
@@ -59,10 +76,10 @@ export class Library {
     return { assets: shown.map((row) => assetRecord(row)), next }
   }
 
-  /** With `expires_in`, in seconds, the record has an address that expires. @throws NOT_FOUND */
-  get(owner: Scope, id: string, expires_in: number | null = null): Asset {
+  /** With `link` the record has an address that expires. @throws NOT_FOUND */
+  get(owner: Scope, id: string, link: LinkRequest | null = null): Asset {
     const row = this.#row(owner, id)
-    return assetRecord(row, expires_in === null ? null : this.#download(row, expires_in))
+    return assetRecord(row, link === null ? null : this.#download(row, link))
   }
 
   /** The bytes of an asset. @throws NOT_FOUND, CONFLICT for a folder */
@@ -101,12 +118,16 @@ export class Library {
     return this.get(owner, id)
   }
 
-  /** Removes an asset, and what a folder holds with it; then the bytes that nothing else needs. @throws NOT_FOUND */
+  /**
+   * Deletes an asset, and all that a folder holds, in one step; then the bytes that nothing else needs. Of a large folder the rows are removed
+   * afterwards, in the background: no read shows them meanwhile. @throws NOT_FOUND
+   */
   async delete(owner: Scope, id: string): Promise<void> {
-    const removed = await this.#parts.store.write((tx) => {
+    const { removed, done } = await this.#parts.store.write((tx) => {
       requireRow(tx, owner, id)
-      return deleteAssetWithAll(tx, owner, id)
+      return deleteAssetTree(tx, owner, id)
     })
+    if (!done) this.#parts.folder_removals.begin()
     await this.#parts.contents.discard(keysOf(removed))
   }
 
@@ -114,12 +135,14 @@ export class Library {
     return this.#parts.store.read((tx) => requireRow(tx, owner, id))
   }
 
-  #download({ storage_key }: AssetTable, expires_in: number): Download | null {
+  #download({ storage_key }: AssetTable, { expires_in, credential }: LinkRequest): Download | null {
     if (storage_key === null) return null
     // Signatures count whole seconds: what is left of this one comes besides.
-    const expires = Math.ceil(this.#parts.platform.now() / 1_000) + expires_in
+    const asked = Math.ceil(this.#parts.platform.now() / 1_000) + expires_in
+    const { expires_at: end, token_id } = credential
+    const expires = end === null ? asked : Math.min(asked, Math.floor(end / 1_000))
     const expires_at = new Date(expires * 1_000).toISOString()
-    return { download_url: this.#parts.signatures.url(storage_key, expires), expires_at }
+    return { download_url: this.#parts.signatures.url(storage_key, expires, token_id), expires_at }
   }
 }
 

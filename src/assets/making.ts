@@ -2,8 +2,8 @@
 // writes the row.
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { deleteAssetWithAll } from '../db/asset-changes.ts'
-import { contentInUse, insertAsset, keysOf, type NewAsset, type Removed } from '../db/assets.ts'
+import { contentInUse, insertAsset, type NewAsset } from '../db/assets.ts'
+import { deleteAssetTree, keysOf } from '../db/deleted-folders.ts'
 import type { Scope } from '../db/scope.ts'
 import type { Store, Tx } from '../db/store.ts'
 import type { Platform } from '../platform.ts'
@@ -138,7 +138,7 @@ export class Making {
       const { name, parent_id, replaced } = placeOf(tx, owner, request)
       const row = rowIn({ name, parent_id })
       insertAsset(tx, row)
-      const removed: Removed[] = replaced ? deleteAssetWithAll(tx, owner, replaced.id) : []
+      const removed = replaced ? deleteAssetTree(tx, owner, replaced.id).removed : []
       return { row, removed }
     })
     if (!written) return null

@@ -1,5 +1,7 @@
 // Media in output values: bytes and long encoded content become references, all other values stay as they are.
 import type { AssetReference } from '../../generated/types.ts'
+import { isLight, lightParts } from '../light-parts.ts'
+import type { Steps } from '../time-slices.ts'
 import { type Kind, kindOf } from './content-type.ts'
 
 export type Path = readonly (string | number)[]
@@ -33,6 +35,49 @@ interface Walk extends MediaOptions {
 export function mediaByReference(value: unknown, options: MediaOptions): { value: unknown; found: FoundMedia[] } {
   const walk: Walk = { ...options, path: [], found: [] }
   return { value: replaced(value, walk), found: walk.found }
+}
+
+/** As `mediaByReference`, in steps. */
+export function* mediaSteps(
+  value: unknown,
+  options: MediaOptions,
+): Steps<{ value: unknown; found: readonly FoundMedia[] }> {
+  const walk: Walk = { ...options, path: [], found: [] }
+  return { value: yield* replacedSteps(value, walk), found: walk.found }
+}
+
+/** A large value is taken apart, but for an object that is media itself. */
+function* replacedSteps(value: unknown, walk: Walk): Steps<unknown> {
+  if (typeof value !== 'object' || value === null || isLight(value) || !isPlainContainer(value)) {
+    const made = replaced(value, walk)
+    yield
+    return made
+  }
+  if (!Array.isArray(value)) noteAsset(value as Record<string, unknown>, walk)
+  const keys = Array.isArray(value) ? null : Object.keys(value)
+  let copy: Record<string | number, unknown> | null = null
+  yield
+  const members = value as Readonly<Record<string | number, unknown>>
+  const keyAt = (at: number) => (keys ? keys[at]! : at)
+  for (const part of lightParts(keys?.length ?? (value as unknown[]).length, (at) => members[keyAt(at)])) {
+    for (let place = part.from; place < part.to; place++) {
+      const key = keyAt(place)
+      walk.path.push(key)
+      const member = part.light ? replaced(members[key], walk) : yield* replacedSteps(members[key], walk)
+      walk.path.pop()
+      if (member === members[key]) continue
+      copy ??= (keys ? { ...members } : [...(value as unknown[])]) as Record<string | number, unknown>
+      put(copy, key, member)
+    }
+    yield
+  }
+  return copy ?? value
+}
+
+function isPlainContainer(value: object): boolean {
+  return (
+    !(value instanceof Uint8Array) && (Array.isArray(value) || !MEDIA_TYPES.has((value as { type?: unknown }).type))
+  )
 }
 
 function replaced(value: unknown, walk: Walk): unknown {
@@ -75,10 +120,14 @@ function ofRecord(record: Record<string, unknown>, walk: Walk): Record<string, u
     const member = at(key, record[key], walk)
     if (member === record[key]) continue
     copy ??= { ...record }
-    // A plain assignment to `__proto__` would not make a member.
-    Object.defineProperty(copy, key, { value: member, enumerable: true, writable: true, configurable: true })
+    put(copy, key, member)
   }
   return copy ?? record
+}
+
+/** A plain assignment to `__proto__` would not make a member. */
+function put(record: Record<string | number, unknown>, key: string | number, value: unknown): void {
+  Object.defineProperty(record, key, { value, enumerable: true, writable: true, configurable: true })
 }
 
 /** A member that is a scalar and no long text costs no step of the path. */

@@ -7,6 +7,7 @@ import type { AssetTable, JobTable } from '../db/schema.ts'
 import type { Store, Tx } from '../db/store.ts'
 import { NodeError } from '../engine/node-error.ts'
 import type { AssetAccess, AssetQuery, AssetToSave, AssetValue } from '../engine/services.ts'
+import { ServiceError } from '../errors.ts'
 import { sha256 } from '../json.ts'
 import type { Platform } from '../platform.ts'
 import { kindOf } from './content-type.ts'
@@ -44,20 +45,28 @@ async function save({ store, contents, platform, previews }: ShelfParts, job: Sh
   } catch (error) {
     later(error)
   }
-  const kept = await store.write((tx) => {
-    const parent_id = folderId(tx, job, asset.folder)
-    insertAsset(tx, storedRow(job, received, { ...about, id, parent_id, now: platform.timestamp() }))
-    return ownedAssetById(tx, job, id)!
-  })
+  const kept = await store
+    .write((tx) => {
+      const parent_id = folderId(tx, job, asset.folder)
+      insertAsset(tx, storedRow(job, received, { ...about, id, parent_id, now: platform.timestamp() }))
+      return ownedAssetById(tx, job, id)!
+    })
+    .catch((error) => {
+      throw error instanceof ServiceError ? laterError(error) : error
+    })
   if (kept.previewed === 0) previews.added()
   return assetValue(kept)
 }
 
 /** Whatever keeps a store from taking bytes passes by itself, or has to be seen to by whoever reads the log; its cause is theirs alone. */
 function later(cause: unknown): never {
+  throw laterError(cause)
+}
+
+function laterError(cause: unknown): NodeError {
   const text =
     'The server cannot keep the file now. Run the workflow again later; if it still fails, whoever runs the server finds the cause in its log.'
-  throw new NodeError(text, 'unavailable', { cause })
+  return new NodeError(text, 'unavailable', { cause })
 }
 
 /** The same content that is saved again for the same reason is the same asset, whatever became of its name since. */

@@ -2,6 +2,13 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { uriOf } from './keys.ts'
 
+/** As they stand in a query. */
+export interface SignedQuery {
+  readonly expires?: unknown
+  readonly signature?: unknown
+  readonly token_id?: unknown
+}
+
 export class Signatures {
   readonly #secret: Uint8Array
 
@@ -11,23 +18,30 @@ export class Signatures {
     this.#secret = secret
   }
 
-  /** The address that reads a key until `expires`, in whole seconds since the epoch. */
-  url(storage_key: string, expires: number): string {
-    const signature = this.#sign(storage_key, String(expires)).toString('base64url')
-    return `${uriOf(storage_key)}?expires=${expires}&signature=${signature}`
+  /** The address that reads a key until `expires`, in whole seconds since the epoch, and while the token with `token_id`, if any, is good. */
+  url(storage_key: string, expires: number, token_id: string | null = null): string {
+    const signature = this.#sign(storage_key, String(expires), token_id).toString('base64url')
+    const token = token_id === null ? '' : `&token_id=${encodeURIComponent(token_id)}`
+    return `${uriOf(storage_key)}?expires=${expires}${token}&signature=${signature}`
   }
 
-  /** Whether both, as they stand in a query, authorise reading the key at `now` (milliseconds since the epoch). What is malformed does not. */
-  hold(storage_key: string, expires: unknown, signature: unknown, now: number): boolean {
-    if (typeof expires !== 'string' || typeof signature !== 'string' || !/^\d{1,12}$/.test(expires)) return false
+  /**
+   * Whether a query authorises reading the key at `now` (milliseconds since the epoch), and with which token the URL was asked for, which has to be
+   * good as well. Null: it does not. What is malformed does not.
+   */
+  read(storage_key: string, query: SignedQuery, now: number): { token_id: string | null } | null {
+    const { expires, signature, token_id = null } = query
+    if (typeof expires !== 'string' || typeof signature !== 'string' || !/^\d{1,12}$/.test(expires)) return null
+    if (token_id !== null && (typeof token_id !== 'string' || !/^[\x21-\x7e]{1,512}$/.test(token_id))) return null
     const given = Buffer.from(signature, 'base64url')
-    const expected = this.#sign(storage_key, expires)
+    const expected = this.#sign(storage_key, expires, token_id)
     const same = given.length === expected.length && timingSafeEqual(given, expected)
-    return same && Number(expires) * 1_000 > now
+    return same && Number(expires) * 1_000 > now ? { token_id } : null
   }
 
-  // Digits hold no line break, so no two pairs of a time and a key are signed as the same text.
-  #sign(storage_key: string, expires: string): Buffer {
-    return createHmac('sha256', this.#secret).update(`${expires}\n${storage_key}`).digest()
+  // Neither digits nor the id of a token hold a line break or a space, so no two URLs are signed as the same text.
+  #sign(storage_key: string, expires: string, token_id: string | null): Buffer {
+    const head = token_id === null ? expires : `${expires} ${token_id}`
+    return createHmac('sha256', this.#secret).update(`${head}\n${storage_key}`).digest()
   }
 }

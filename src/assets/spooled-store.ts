@@ -10,7 +10,7 @@ import { compareKeys } from './keys.ts'
 import { LocalStore } from './local-store.ts'
 import type { ByteRange, ObjectFacts, ObjectStore, Received, Source, Tail, Written } from './object-store.ts'
 import { Removals } from './removals.ts'
-import { Bucket, type BucketTimes } from './s3/bucket.ts'
+import { Bucket, type BucketTimes, type UnfinishedUpload } from './s3/bucket.ts'
 import { Claim, ForeignPrefix } from './s3/claim.ts'
 import { isEverywhere } from './s3/failure.ts'
 import { abortUpload, UPLOAD_SIZES, type UploadSizes, upload } from './s3/upload.ts'
@@ -40,6 +40,7 @@ export interface SpoolTimes extends BucketTimes {
 const RETRY_MS = 500
 const CLOSE_MS = 3_000
 const REMOVAL_MS = 2_000
+const ABORTED_AT_ONCE = 4
 
 /** What the bucket alone can tell is not to be had while it cannot be used: SERVICE_UNAVAILABLE. All else goes on. */
 export class SpooledStore implements ObjectStore, AsyncDisposable {
@@ -51,6 +52,8 @@ export class SpooledStore implements ObjectStore, AsyncDisposable {
   readonly #transfers: Transfers
   readonly #options: SpoolOptions
   #warned = false
+  /** Of the uploads that an earlier process did not finish. */
+  #aborting: Promise<void> = Promise.resolve()
 
   /**
    * Opens the folder `root`, which belongs to one process at a time, as the prefix of the bucket does; what it still holds goes up.
@@ -161,6 +164,7 @@ export class SpooledStore implements ObjectStore, AsyncDisposable {
     await this.#transfers.close(patience_ms)
     clearTimeout(cut)
     this.#bucket.close()
+    await this.#aborting
   }
 
   /** Once an outage, whoever notices it first. */
@@ -191,11 +195,29 @@ export class SpooledStore implements ObjectStore, AsyncDisposable {
     for (const key of await this.#spool.list(null, Number.POSITIVE_INFINITY)) this.#transfers.add(key)
   }
 
+  /** Looks for all of them before the first new one begins, and aborts them in the background: there may be many. */
   async #abortUploads(): Promise<void> {
     try {
-      for (const { name, upload_id } of await this.#bucket.uploads()) await abortUpload(this.#bucket, name, upload_id)
+      const uploads = await this.#bucket.uploads()
+      this.#aborting = this.#abortEach(uploads)
     } catch (err) {
       this.#options.log.warn({ err }, 'unfinished uploads in the bucket of the storage could not be looked for')
+    }
+  }
+
+  /** What is left when the bucket refuses or the service closes is found again at the next start. */
+  async #abortEach(uploads: readonly UnfinishedUpload[]): Promise<void> {
+    const left = [...uploads]
+    const abortNext = async () => {
+      for (let next = left.pop(); next !== undefined; next = left.pop())
+        await abortUpload(this.#bucket, next.name, next.upload_id)
+    }
+    try {
+      await Promise.all(Array.from({ length: ABORTED_AT_ONCE }, abortNext))
+    } catch (err) {
+      if (this.#bucket.closing.aborted) return
+      const fields = { err, left: left.length }
+      this.#options.log.warn(fields, 'unfinished uploads in the bucket of the storage could not be aborted')
     }
   }
 

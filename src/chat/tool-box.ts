@@ -64,7 +64,7 @@ export function workflowTools({ workflows, jobs }: WorkflowToolParts): ToolBox {
 function found(workflows: WorkflowService, owner: Scope, id: string, none: () => ServiceError) {
   try {
     const { compiled, revision } = workflows.runnable(owner, id)
-    const { name, description } = revision === null ? workflows.example(id).example : workflows.get(owner, id).record
+    const { name, description } = revision === null ? workflows.example(id).example : workflows.listed(owner, id)
     return { compiled, title: name, description }
   } catch (thrown) {
     if (thrown instanceof ServiceError && thrown.code === 'WORKFLOW_NOT_FOUND') throw none()

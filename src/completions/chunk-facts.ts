@@ -126,7 +126,8 @@ function textLength(data: string, name: string): number {
   return Math.max(0, to - from - 1)
 }
 
-function isEscaped(data: string, at: number): boolean {
+/** Whether a quote is a part of the text in which it stands. */
+export function isEscaped(data: string, at: number): boolean {
   let before = at
   while (data[before - 1] === '\\') before--
   return (at - before) % 2 === 1

@@ -10,6 +10,7 @@ import { type Found, shown } from '../models/finding.ts'
 import type { Calling, Models } from '../models/models.ts'
 import type { UpstreamAnswer } from '../models/provider.ts'
 import type { Platform } from '../platform.ts'
+import type { Redactor } from '../redaction/redactor.ts'
 import { AnswerStream, type Pieces } from './answer-stream.ts'
 import type { Answering, AnswerPart } from './answering.ts'
 import { completionId, completionOf } from './assembling.ts'
@@ -21,6 +22,9 @@ import { serviceErrorOf, withHeaders, withServiceErrors } from './errors.ts'
 import { type InlineTools, inlined } from './images.ts'
 import type { Measured, Measuring } from './measuring.ts'
 import { piecesOf, wholeOf } from './other-kind.ts'
+import { SafeEvents } from './secret-events.ts'
+import { withoutSecrets } from './secret-parts.ts'
+import { withoutSecretsIn } from './secret-texts.ts'
 import { Telling } from './telling.ts'
 import { ask, type Given, type Upstreamed } from './upstreamed.ts'
 import { useOf } from './usage.ts'
@@ -29,6 +33,8 @@ import { WORKFLOW, type WorkflowModels } from './workflow-models.ts'
 export interface CompletionsParts extends Omit<InlineTools, 'signal' | 'model'> {
   readonly models: Models
   readonly workflows: Pick<WorkflowModels, 'answer'>
+  /** What an owner must not be shown. */
+  redactorOf(owner: Scope): Redactor
   /** With whose keys, and at whose cost. */
   customerOf(owner: Scope): Customer
   readonly platform: Platform
@@ -78,6 +84,11 @@ export class Completions implements Answering {
     return withServiceErrors(this.#answer(owner, body, calling))
   }
 
+  /** The same without secrets, for callers that hand the parts on as they come. */
+  safeAnswer(owner: Scope, body: ChatCompletionRequest, calling: Calling): AsyncGenerator<AnswerPart, void, void> {
+    return withoutSecrets(this.answer(owner, body, calling), this.#parts.redactorOf(owner))
+  }
+
   /** In OpenAI's form, whole or streamed. @throws ServiceError; the reason of `gone` */
   complete(asked: Asked<ChatCompletionRequest>): Promise<Given> {
     return this.#during(asked, async (call, measured) => {
@@ -85,7 +96,7 @@ export class Completions implements Answering {
       if (body.stream) call.endWith(asked.revoked())
       if (body.model.startsWith(WORKFLOW)) {
         measured.provider = 'workflow'
-        const parts = this.answer(owner, body, { signal: call.signal })
+        const parts = this.safeAnswer(owner, body, { signal: call.signal })
         return await this.#tell({ asked, parts, model: body.model }, call, measured)
       }
       const known = await this.#known(owner, body, call.signal)
@@ -95,7 +106,8 @@ export class Completions implements Answering {
       const raw = known.body === body ? asked.raw : null
       const way = { asked: { ...asked, body: known.body, raw }, found, customer, signal: call.signal }
       if (upstream) return await this.#pass({ ...way, upstream }, call, measured)
-      const parts = withServiceErrors(this.#parts.models.ask(found, known.body, customer, { signal: call.signal }))
+      const told = withServiceErrors(this.#parts.models.ask(found, known.body, customer, { signal: call.signal }))
+      const parts = withoutSecrets(told, this.#parts.redactorOf(owner))
       return await this.#tell({ asked, parts, model: found.model.id }, call, measured)
     })
   }
@@ -108,7 +120,8 @@ export class Completions implements Answering {
       const customer = this.#parts.customerOf(owner)
       const found = await this.#parts.models.find(body.model, customer, signal)
       measured.provider = found.provider.name
-      return await embeddings(this.#parts.models, { asked, found, customer, signal })
+      const redactor = this.#parts.redactorOf(owner)
+      return await embeddings(this.#parts.models, { asked, found, customer, signal, redactor })
     })
   }
 
@@ -175,9 +188,11 @@ export class Completions implements Answering {
     }
     const { platform } = this.#parts
     const parts = { found, body, answer, platform, used }
-    if (!body.stream) return { headers: {}, body: await wholeOf(parts) }
+    const redactor = this.#parts.redactorOf(asked.owner)
+    if (!body.stream) return { headers: {}, body: withoutSecretsIn(await wholeOf(parts), redactor) }
     const failed = this.#failed(asked, call, measured)
-    return await this.#streamed(piecesOf({ ...parts, failed }), call, measured)
+    const events = new SafeEvents(piecesOf({ ...parts, failed }), redactor, body.n ?? 1)
+    return await this.#streamed(events, call, measured)
   }
 
   async #tell({ asked, parts, model }: Told, call: Call, measured: Measured): Promise<Given> {

@@ -6,8 +6,10 @@ import { embeddingEstimate } from '../models/estimate.ts'
 import type { Found } from '../models/finding.ts'
 import type { Models } from '../models/models.ts'
 import { embeddingUse } from '../models/tally.ts'
+import type { Redactor } from '../redaction/redactor.ts'
 import { type Counted, countedOf } from './chunk-facts.ts'
 import { isRecord, isText, type Json, withFields } from './json-values.ts'
+import { withoutSecretsInValue } from './secret-texts.ts'
 import { failureOf, ToldFailure } from './told-failure.ts'
 import { ask, type Given, type Upstreamed, wholeAnswer } from './upstreamed.ts'
 import { useOf } from './usage.ts'
@@ -16,7 +18,9 @@ import { VectorsReader } from './vectors-reader.ts'
 /** In bytes: 2048 vectors of 3072 numbers, as text. */
 const LONGEST_LIST = 134_217_728
 
-type Wanted = Omit<Upstreamed<CreateEmbeddingRequest>, 'upstream'>
+interface Wanted extends Omit<Upstreamed<CreateEmbeddingRequest>, 'upstream'> {
+  readonly redactor: Redactor
+}
 
 /** @throws ServiceError, ProviderError; the signal's reason */
 export async function embeddings(models: Models, wanted: Wanted): Promise<Given> {
@@ -25,21 +29,21 @@ export async function embeddings(models: Models, wanted: Wanted): Promise<Given>
   return { headers: {}, body }
 }
 
-async function passed(way: Upstreamed<CreateEmbeddingRequest>): Promise<Uint8Array> {
-  const { asked, found, customer } = way
+async function passed(way: Wanted & Upstreamed<CreateEmbeddingRequest>): Promise<Uint8Array> {
+  const { asked, found, customer, redactor } = way
   const { input } = asked.body
   const texts = textsOf(input)
   customer.admit()
   using held = customer.hold?.(() => embeddingEstimate(found, texts)) ?? null
   const answer = await ask(way, '/embeddings', false)
-  const reader = new VectorsReader(countOf(input))
+  const reader = new VectorsReader(countOf(input), (value) => withoutSecretsInValue(value, redactor))
   const own = embeddingUse(found, texts, tokensIn(input))
   let use: ModelUse | null = own
   try {
     await wholeAnswer(found, answer, LONGEST_LIST, (bytes) => reader.take(bytes))
     const given = reader.end()
     use = counting(found, own, countedOf(given.usage))
-    return reader.bytes(given, owed(given, found, use.input_tokens))
+    return reader.bytes(given, withoutSecretsInValue(owed(given, found, use.input_tokens), redactor))
   } catch (cause) {
     if (cause instanceof ToldFailure) use = cause.counted && counting(found, own, cause.counted)
     throw failureOf(found, cause)

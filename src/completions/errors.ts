@@ -50,12 +50,13 @@ export function serviceErrorOf(error: unknown): unknown {
 /** The same error, which says more at its door. */
 export function withHeaders(error: unknown, more: Readonly<Record<string, string>>): unknown {
   if (!(error instanceof ServiceError) || Object.keys(more).length === 0) return error
-  const { code, message, problems, headers, param } = error
+  const { code, message, problems, headers, param, job_id } = error
   const cause = error.cause ?? error
   return new ServiceError(code, {
     message,
     problems,
     param: param ?? undefined,
+    job_id: job_id ?? undefined,
     headers: { ...headers, ...more },
     cause,
   })

@@ -28,6 +28,7 @@ interface Cut {
 
 export class VectorsReader {
   readonly #count: number
+  readonly #safe: <Value>(value: Value) => Value
   readonly #pieces: Uint8Array[] = []
   readonly #around: Uint8Array[] = []
   readonly #cuts: Cut[] = []
@@ -43,9 +44,10 @@ export class VectorsReader {
   /** Of all vectors. */
   #dimensions: number | null = null
 
-  /** `count`: how many vectors there shall be. */
-  constructor(count: number) {
+  /** `count`: how many vectors there shall be. `safe`: a value without what must not be shown; the same one where it holds none of it. */
+  constructor(count: number, safe: <Value>(value: Value) => Value = (value) => value) {
     this.#count = count
+    this.#safe = safe
   }
 
   /** @throws Malformed */
@@ -144,7 +146,13 @@ export class VectorsReader {
   #cut(bytes: Buffer, given: Json): void {
     const at = this.#around_length
     const { length } = bytes
-    const wanted = withFields(given, { object: 'embedding', index: indexOf(given) ?? this.#cuts.length })
+    const { embedding, ...beside } = given
+    const safe = this.#safe(beside)
+    if (Object.keys(safe).some((name) => !(name in given))) throw new Malformed('a vector with a secret')
+    // Numbers tell nothing.
+    const vector = typeof embedding === 'string' ? this.#safe(embedding) : embedding
+    const shown = safe === beside && vector === embedding ? given : { ...safe, embedding: vector }
+    const wanted = withFields(shown, { object: 'embedding', index: indexOf(given) ?? this.#cuts.length })
     const edits = given === wanted ? [] : changesOf(bytes.toString('latin1'), given, wanted)
     this.#cuts.push({ at, start: at + this.#removed, length, edits })
     this.#removed += length - 1

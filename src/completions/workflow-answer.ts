@@ -8,9 +8,11 @@ import type { EventLog } from '../events/log.ts'
 import type { EventBody } from '../events/types.ts'
 import type { ActiveJob } from '../jobs/active-job.ts'
 import type { JobService } from '../jobs/service.ts'
+import { unconfirmed } from '../jobs/unconfirmed.ts'
 import { waitingOf } from '../jobs/waiting.ts'
 import type { Calling } from '../models/models.ts'
 import type { AnswerPart } from './answering.ts'
+import { withHeaders } from './errors.ts'
 
 /** Where a job is followed. */
 export interface Following {
@@ -34,8 +36,30 @@ type Terminal = Extract<EventBody, { type: 'job_terminal' }>
 /** What a token is taken to have where no model counted. */
 const CHARACTERS_OF_TOKEN = 4
 
-/** @throws ServiceError JOB_FAILED, JOB_CANCELLED, JOB_SUSPENDED, SERVICE_UNAVAILABLE; the signal's reason */
+/** @throws ServiceError JOB_FAILED, JOB_CANCELLED, JOB_SUSPENDED, OUTCOME_UNKNOWN; the signal's reason */
 export async function* answerOf(
+  following: Following,
+  asked: Asked,
+  calling: Calling,
+): AsyncGenerator<AnswerPart, void, void> {
+  try {
+    yield* answerParts(following, asked, calling)
+  } catch (thrown) {
+    // The job goes on, or was stored at least: asked again, it would run twice.
+    const isLost = thrown instanceof ServiceError && thrown.code === 'SERVICE_UNAVAILABLE'
+    throw isLost ? unconfirmedAnswer(asked.active.row.id, thrown) : thrown
+  }
+}
+
+/** Clients of OpenAI's API send a request again that is answered with 503, unless they are told not to. */
+const ASK_ONCE = { 'X-Should-Retry': 'false' }
+
+/** What is told of the job of an answer that nobody can wait for any more. */
+export function unconfirmedAnswer(job_id: string, cause: unknown): unknown {
+  return withHeaders(unconfirmed(job_id, cause), ASK_ONCE)
+}
+
+async function* answerParts(
   { jobs, events }: Following,
   { owner, active, output, words, model }: Asked,
   { signal, used }: Calling,

@@ -12,7 +12,7 @@ import { runnablePlan } from '../workflows/invalid-graph.ts'
 import type { RunnableWorkflow, WorkflowService } from '../workflows/service.ts'
 import type { AnswerPart } from './answering.ts'
 import { withServiceErrors } from './errors.ts'
-import { answerOf, type Following } from './workflow-answer.ts'
+import { answerOf, type Following, unconfirmedAnswer } from './workflow-answer.ts'
 import { type Face, faceOf, WorkflowFaces } from './workflow-faces.ts'
 import { wordsOf, workflowInput } from './workflow-input.ts'
 
@@ -28,7 +28,7 @@ export interface WorkflowModel {
 }
 
 export interface WorkflowModelsParts extends Following {
-  readonly workflows: Pick<WorkflowService, 'list' | 'get' | 'runnable' | 'examples' | 'example'>
+  readonly workflows: Pick<WorkflowService, 'list' | 'listed' | 'prepare' | 'runnable' | 'examples' | 'example'>
   readonly jobs: Following['jobs'] & Pick<JobService, 'submit'>
 }
 
@@ -59,7 +59,7 @@ export class WorkflowModels {
     const { revision, compiled } = this.#runnable(owner, workflow_id)
     fitting(workflow_id, compiled.plan)
     const { workflows } = this.#parts
-    return revision === null ? this.#example(workflow_id) : ownModel(workflows.get(owner, workflow_id).record)
+    return revision === null ? this.#example(workflow_id) : ownModel(workflows.listed(owner, workflow_id))
   }
 
   async #listExamples(owner: Scope): Promise<WorkflowModel[]> {
@@ -93,13 +93,18 @@ export class WorkflowModels {
     calling: Calling,
   ): AsyncGenerator<AnswerPart, void, void> {
     calling.signal.throwIfAborted()
+    await this.#parts.workflows.prepare(owner, workflow_id)
     const face = fitting(workflow_id, runnablePlan(this.#runnable(owner, workflow_id).compiled))
     refuseUnsupported(body, { fields: [] }, 'workflow')
     const input = workflowInput(body, face.takes)
     const { active } = this.#parts.jobs.submit(owner, submission(workflow_id, { [face.input]: input }))
     if (!active) throw new Error('a new job is always active')
-    await active.accepted()
     const job_id = active.row.id
+    await active.accepted().catch((thrown: unknown) => {
+      throw thrown instanceof ServiceError && thrown.job_id === job_id
+        ? unconfirmedAnswer(job_id, thrown.cause)
+        : thrown
+    })
     yield { type: 'job', job_id, workflow_id }
     const asked = { owner, active, output: face.output, words: wordsOf(input), model: WORKFLOW + workflow_id }
     yield* answerOf(this.#parts, asked, calling)

@@ -2,13 +2,14 @@
 import type { JobSnapshot } from '../../generated/types.ts'
 import type { JobEventTable } from '../db/schema.ts'
 import { jsonText } from '../json.ts'
+import { knownText, textAround } from '../json-steps.ts'
 import type { EventBody } from './types.ts'
 
 /** The JSON text that is stored of an event. @throws what the writer throws */
 export function payloadOf(event: EventBody): string {
   if (event.type === 'job_terminal') return JSON.stringify({ status: event.status })
   const { type: _, ...rest } = event
-  return jsonText(rest)
+  return event.type === 'output_update' && knownText(event.value) !== undefined ? textAround(rest, 1) : jsonText(rest)
 }
 
 /** Gives the snapshot of a job that has ended; null when it was removed. */

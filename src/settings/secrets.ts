@@ -12,6 +12,7 @@ import {
   otherUserSecrets,
   putUserSecret,
   type StoredSecret,
+  sealedSecret,
   userSecret,
   userSecretNames,
 } from '../db/user-secrets.ts'
@@ -86,7 +87,7 @@ export class Secrets {
   }
 
   get(owner: Scope, name: string): Secret {
-    const row = this.#row(owner, name)
+    const row = this.#parts.store.read((tx) => userSecret(tx, owner, name))
     return this.#described(owner, name, row?.updated_at ?? null)
   }
 
@@ -102,7 +103,7 @@ export class Secrets {
       const before = await store.write((tx) => {
         const others = otherUserSecrets(tx, owner, name)
         guardBounds(others.count + 1, others.bytes - others.count * SEAL_BYTES + body.length - SEAL_BYTES)
-        const present = userSecret(tx, owner, name)
+        const present = sealedSecret(tx, owner, name)
         putUserSecret(tx, row)
         return present
       })
@@ -117,7 +118,7 @@ export class Secrets {
   /** Tells whether there was one: else it has no effect. What the operator has set stays. */
   async delete(owner: Scope, name: string): Promise<boolean> {
     const before = await this.#parts.store.write((tx) => {
-      const present = userSecret(tx, owner, name)
+      const present = sealedSecret(tx, owner, name)
       deleteUserSecret(tx, owner, name)
       return present
     })
@@ -146,7 +147,7 @@ export class Secrets {
   }
 
   #row(owner: Scope, name: string): StoredSecret | undefined {
-    return this.#parts.store.read((tx) => userSecret(tx, owner, name))
+    return this.#parts.store.read((tx) => sealedSecret(tx, owner, name))
   }
 
   #described(owner: Scope, name: string, updated_at: string | null): Secret {

@@ -23,15 +23,20 @@ export class Settings {
   /** What was changed, by owner: a run asks for it each time, and it takes little room. */
   readonly #changed = new Map<string, Map<string, SettingValue>>()
 
+  /** Those that are stored and cannot be read, by owner and name: they must be set again. */
+  readonly #damaged = new Set<string>()
+
   constructor(parts: SettingParts) {
     this.#parts = parts
     for (const row of parts.store.read(allUserSettings)) {
-      this.#remember(ownerOf(row), { [row.name]: JSON.parse(row.value) as SettingValue })
+      if (row.value === null) this.#damaged.add(scopedKey(ownerOf(row), row.name))
+      else this.#remember(ownerOf(row), { [row.name]: JSON.parse(row.value) as SettingValue })
     }
   }
 
-  /** Every setting, with what counts for the owner. */
+  /** Every setting, with what counts for the owner. @throws DATA_DAMAGED */
   list(owner: Scope): Setting[] {
+    this.#mustBeSound(owner, [...this.#parts.types.keys()])
     const changed = this.#changed.get(scopedKey(owner))
     return [...this.#parts.types.values()].map((type) => ({ ...type, value: presentValue(type, changed) }))
   }
@@ -56,8 +61,9 @@ export class Settings {
     return this.list(owner)
   }
 
-  /** What a run of the owner is where its request does not say it. */
+  /** What a run of the owner is where its request does not say it. @throws DATA_DAMAGED */
   runDefaults(owner: Scope): RunDefaults {
+    this.#mustBeSound(owner, Object.values(RUN_SETTINGS))
     const changed = this.#changed.get(scopedKey(owner))
     const value = (of: keyof RunDefaults) => presentValue(this.#parts.types.get(RUN_SETTINGS[of])!, changed)
     return {
@@ -66,6 +72,11 @@ export class Settings {
       concurrent: value('concurrent') as boolean,
       timeout_seconds: value('timeout_seconds') as number | null,
     }
+  }
+
+  #mustBeSound(owner: Scope, names: readonly string[]): void {
+    if (this.#damaged.size === 0) return
+    if (names.some((name) => this.#damaged.has(scopedKey(owner, name)))) throw new ServiceError('DATA_DAMAGED')
   }
 
   #problems(name: string, value: SettingValue, path: string): Problem[] {
@@ -79,6 +90,7 @@ export class Settings {
     const key = scopedKey(owner)
     const changed = this.#changed.get(key) ?? new Map<string, SettingValue>()
     for (const [name, value] of Object.entries(changes)) {
+      this.#damaged.delete(scopedKey(owner, name))
       if (value === null) changed.delete(name)
       else changed.set(name, value)
     }
@@ -93,7 +105,7 @@ function presentValue(type: SettingType, changed: ReadonlyMap<string, SettingVal
   return value === undefined || valueProblem(type, value) !== null ? type.default : value
 }
 
-function ownerOf({ user_id, workspace }: UserSettingTable): Scope {
+function ownerOf({ user_id, workspace }: Pick<UserSettingTable, 'user_id' | 'workspace'>): Scope {
   return { user_id, workspace_id: workspace === '' ? null : workspace }
 }
 

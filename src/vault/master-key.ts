@@ -22,9 +22,21 @@ export function nextKeyFile(folder: string): string {
   return join(folder, 'master.key.new')
 }
 
-/** A key that nobody can guess: 32 random bytes in base64url. */
-export function makeKey(): string {
-  return randomBytes(NEW_KEY_BYTES).toString('base64url')
+/** The end of each key that was made for a database. It is no beginning: a stream that pauses holds back what may begin a secret. */
+const MADE = '.made'
+
+/** A key that nobody can guess: 32 random bytes in base64url. One that is made for a database in a file shows that there was one. */
+export function makeKey(for_file = true): string {
+  return randomBytes(NEW_KEY_BYTES).toString('base64url') + (for_file ? MADE : '')
+}
+
+/** Whether the key in a file was made for a database. False where there is no key, and for one that a person chose. */
+export function isKeyOfDatabase(path: string): boolean {
+  try {
+    return readFileSync(path, 'utf8').trim().endsWith(MADE)
+  } catch {
+    return false
+  }
 }
 
 /**

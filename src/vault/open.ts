@@ -12,6 +12,8 @@ export interface KeyRecord {
   /** Whether it holds anything that is sealed. */
   holdsSealed(): boolean
   keep(fingerprint: string): Promise<void>
+  /** Whether the database ends with the process. */
+  readonly in_memory?: boolean
 }
 
 export interface OpenedVault {
@@ -56,7 +58,7 @@ function firstKey(folder: string, record: KeyRecord): string {
       `the key file ${path} is missing, and stored data needs it; bring back a copy, or set SECRETS_MASTER_KEY to what it held`,
     )
   }
-  const key = makeKey()
+  const key = makeKey(!record.in_memory)
   writeKeyFile(path, key)
   return key
 }

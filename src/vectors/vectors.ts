@@ -13,6 +13,7 @@ import type {
   VectorMatch,
   VectorQuery,
 } from '../engine/services.ts'
+import { ServiceError } from '../errors.ts'
 import type { Platform } from '../platform.ts'
 import { checkedModel, checkedName, type Row, rowOf } from './entries.ts'
 import { filterOf, type Meets } from './filter.ts'
@@ -67,7 +68,7 @@ export class Vectors implements VectorAccess {
     for (let from = 0; from < entries.length; from += WRITTEN_AT_ONCE) {
       signal.throwIfAborted()
       const some = entries.slice(from, from + WRITTEN_AT_ONCE).map(rowOf)
-      await this.#store.write((tx) => this.#put(tx, name, some, model))
+      await this.#write((tx) => this.#put(tx, name, some, model))
     }
   }
 
@@ -187,9 +188,21 @@ export class Vectors implements VectorAccess {
     }
   }
 
+  /** @throws NodeError `unavailable` where the database takes nothing now */
+  async #write<T>(unit: (tx: Tx) => T): Promise<T> {
+    try {
+      return await this.#store.write(unit)
+    } catch (cause) {
+      if (!(cause instanceof ServiceError)) throw cause
+      throw new NodeError('The server cannot store the vectors now. Run the workflow again later.', 'unavailable', {
+        cause,
+      })
+    }
+  }
+
   /** Has entries removed in one unit, and counts them out of their index. */
   #taken(index: VectorIndexTable, remove: (tx: Tx) => number[]): Promise<number> {
-    return this.#store.write((tx) => {
+    return this.#write((tx) => {
       if (!isThere(tx, this.#owner, index)) return 0
       const removed = remove(tx)
       const now = rows.vectorIndex(tx, this.#owner, index.name)

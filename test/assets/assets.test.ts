@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import type { AssetPlace, Assets, PreparedAsset, StoredAsset } from '../../src/assets/assets.ts'
 import type { Contents } from '../../src/assets/contents.ts'
 import { contentKey } from '../../src/assets/keys.ts'
-import { keysOf } from '../../src/db/assets.ts'
+import { keysOf } from '../../src/db/deleted-folders.ts'
 import type { Scope } from '../../src/db/scope.ts'
 import { sha256 } from '../../src/json.ts'
 import { scaled } from '../helpers/scale.ts'
@@ -31,9 +31,10 @@ function found(assets: Assets, scope: Scope, { row }: PreparedAsset): boolean {
   return assets.find(scope, row.storage_key) !== null
 }
 
-/** A row as it was written: its key is the database's. */
+/** A row as it was written: its key is the database's, and its checksum. */
 function written(row: StoredAsset | null): Omit<StoredAsset, 'key'> {
-  const { key, ...others } = row as StoredAsset & { key: number }
+  const { key, checksum, ...others } = row as StoredAsset & { key: number; checksum: number }
+  assert.ok(Number.isInteger(checksum))
   assert.ok(key > 0)
   return others
 }

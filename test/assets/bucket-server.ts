@@ -28,6 +28,8 @@ export interface Fault {
   readonly answer?: { readonly status: number; readonly code: string }
   readonly cut_request_at?: number
   readonly cut_answer_at?: number
+  /** Behind these bytes nothing more comes, and the connection stays. */
+  readonly hang_answer_at?: number
   /** It is done, and nobody hears of it. */
   readonly lose_answer?: true
   /** A byte is another when it arrives; `unseen` by a storage that checks nothing. */
@@ -44,6 +46,8 @@ export interface BucketServer extends AsyncDisposable {
   readonly passed: Passing[]
   /** Of uploads in parts that were begun, and neither completed nor aborted. */
   readonly open_uploads: Map<string, string>
+  /** So many of them a page of their list has at most. */
+  uploads_per_page: number
   /** Looked at for each request. */
   fault: (passing: Passing) => Fault | null
   /** What somebody else puts into the bucket, past the gate. */
@@ -53,7 +57,8 @@ export interface BucketServer extends AsyncDisposable {
 export async function startBucketServer(): Promise<BucketServer> {
   const storage = await startFauxqs({ port: 0, host: '127.0.0.1', logger: false })
   storage.createBucket(BUCKET)
-  const gate: Gate = { storage: storage.port, passed: [], open_uploads: new Map(), fault: () => null }
+  const open_uploads = new Map<string, string>()
+  const gate: Gate = { storage: storage.port, passed: [], open_uploads, uploads_per_page: 1_000, fault: () => null }
   const server = createServer((incoming, outgoing) => {
     const { socket } = incoming
     void pass(gate, incoming, outgoing).catch(() => socket.destroy())
@@ -78,6 +83,7 @@ interface Gate {
   readonly storage: number
   readonly passed: Passing[]
   readonly open_uploads: Map<string, string>
+  uploads_per_page: number
   fault: (passing: Passing) => Fault | null
 }
 
@@ -109,6 +115,7 @@ async function pass(gate: Gate, incoming: IncomingMessage, outgoing: ServerRespo
   if (fault.lose_answer) throw new Error('lost')
   const bytes = fault.corrupt_answer ? corrupted(answer.body) : answer.body
   outgoing.writeHead(answer.status, answer.headers)
+  if (fault.hang_answer_at !== undefined) return void outgoing.write(bytes.subarray(0, fault.hang_answer_at))
   if (fault.cut_answer_at === undefined) return void outgoing.end(passing.method === 'HEAD' ? undefined : bytes)
   outgoing.flushHeaders()
   outgoing.write(bytes.subarray(0, fault.cut_answer_at), () => outgoing.destroy())
@@ -225,8 +232,22 @@ function remember({ open_uploads }: Gate, { method, name, query }: Passing, { st
   else if (/^(?:POST|DELETE)$/.test(method) && query.has('uploadId') && status < 300) open_uploads.delete(upload_id)
 }
 
-function list({ open_uploads }: Gate, { query }: Passing, outgoing: ServerResponse): void {
-  const found = [...open_uploads].filter(([, name]) => name.startsWith(query.get('prefix')!))
-  const entries = found.map(([id, name]) => `<Upload><Key>${name}</Key><UploadId>${id}</UploadId></Upload>`)
-  outgoing.end(`<ListMultipartUploadsResult>${entries.join('')}</ListMultipartUploadsResult>`)
+/** A page in the order of names, and of ids below a name, behind what the markers say; as S3 tells them. */
+function list({ open_uploads, uploads_per_page }: Gate, { query }: Passing, outgoing: ServerResponse): void {
+  const place = (name: string, id: string) => `${name}\0${id}`
+  const after = query.has('key-marker')
+    ? place(query.get('key-marker')!, query.get('upload-id-marker') ?? '\u{10ffff}')
+    : ''
+  const found = [...open_uploads]
+    .map(([id, name]) => ({ id, name, at: place(name, id) }))
+    .filter(({ name, at }) => name.startsWith(query.get('prefix')!) && at > after)
+    .sort((a, b) => (a.at < b.at ? -1 : 1))
+  const page = found.slice(0, uploads_per_page)
+  const entries = page.map(({ id, name }) => `<Upload><Key>${name}</Key><UploadId>${id}</UploadId></Upload>`)
+  const last = page.at(-1)
+  const next =
+    found.length > page.length && last
+      ? `<IsTruncated>true</IsTruncated><NextKeyMarker>${last.name}</NextKeyMarker><NextUploadIdMarker>${last.id}</NextUploadIdMarker>`
+      : '<IsTruncated>false</IsTruncated>'
+  outgoing.end(`<ListMultipartUploadsResult>${next}${entries.join('')}</ListMultipartUploadsResult>`)
 }

@@ -12,6 +12,7 @@ import type { Tx } from '../../src/db/store.ts'
 import type { MediaAccess, MediaTask } from '../../src/engine/services.ts'
 import { createLog } from '../../src/log.ts'
 import { createMedia } from '../../src/media/media.ts'
+import { refreshChecksums } from '../helpers/checksums.ts'
 import { keptLog } from '../helpers/kept-log.ts'
 import { PATIENCE_MS } from '../helpers/patience.ts'
 import { startServer, temporaryFolder, until } from '../helpers/server.ts'
@@ -205,6 +206,7 @@ describe('what comes in between', () => {
     const metadata = withOwn(rowOf(kit, row.id).metadata, { title: 'New', height: 'high' })
     const db = new Database(kit.db.path)
     db.prepare('update asset set metadata = ?').run(metadata)
+    refreshChecksums(db)
     db.close()
     gate.open()
     await waiting

@@ -19,19 +19,35 @@ test('a signature holds for its key until it expires', () => {
   assert.equal(path, `/api/storage/${KEY}`)
   assert.match(signature, /^[A-Za-z0-9_-]{43}$/)
   const at = EXPIRES * 1_000
-  assert.ok(signatures.hold(KEY, expires, signature, at - 1))
-  assert.ok(!signatures.hold(KEY, expires, signature, at))
-  assert.ok(!signatures.hold('1/asset_02.png', expires, signature, at - 1))
-  assert.ok(!signatures.hold(KEY, String(EXPIRES + 1), signature, at - 1))
-  assert.ok(!new Signatures(Buffer.alloc(32, 2)).hold(KEY, expires, signature, at - 1))
+  assert.ok(signatures.read(KEY, { expires, signature }, at - 1))
+  assert.ok(!signatures.read(KEY, { expires, signature }, at))
+  assert.ok(!signatures.read('1/asset_02.png', { expires, signature }, at - 1))
+  assert.ok(!signatures.read(KEY, { expires: String(EXPIRES + 1), signature: signature }, at - 1))
+  assert.ok(!new Signatures(Buffer.alloc(32, 2)).read(KEY, { expires, signature }, at - 1))
+})
+
+test('the token that a signature names is part of it', () => {
+  const { expires, signature } = parts(signatures.url(KEY, EXPIRES, 'token_1'))
+  const query = { expires, signature, token_id: 'token_1' }
+  assert.deepEqual(signatures.read(KEY, query, 0), { token_id: 'token_1' })
+  assert.deepEqual(signatures.read(KEY, parts(signatures.url(KEY, EXPIRES)), 0), { token_id: null })
+  for (const other of [
+    { ...query, token_id: 'token_2' },
+    { expires, signature },
+    { ...query, token_id: ['token_1'] },
+    { ...query, token_id: '' },
+    { ...query, token_id: 'token_1\n' },
+    { expires: '1', signature: parts(signatures.url(KEY, 1, '2')).signature, token_id: '2\n' },
+  ])
+    assert.equal(signatures.read(KEY, other, 0), null, JSON.stringify(other))
 })
 
 test('what is malformed does not hold', () => {
   const { signature } = parts(signatures.url(KEY, EXPIRES))
   const expires = [undefined, null, EXPIRES, '', 'x', '-1', '1e9', `${EXPIRES} `, [String(EXPIRES)], '9'.repeat(13)]
-  for (const one of expires) assert.ok(!signatures.hold(KEY, one, signature, 0), String(one))
+  for (const one of expires) assert.ok(!signatures.read(KEY, { expires: one, signature: signature }, 0), String(one))
   for (const one of [undefined, '', 'x', [signature], `${signature}AAAA`, signature.slice(0, -2)])
-    assert.ok(!signatures.hold(KEY, String(EXPIRES), one, 0), String(one))
+    assert.ok(!signatures.read(KEY, { expires: String(EXPIRES), signature: one }, 0), String(one))
 })
 
 test('no byte of a signature can be another', () => {
@@ -40,7 +56,7 @@ test('no byte of a signature can be another', () => {
     fc.property(fc.nat(31), fc.integer({ min: 1, max: 255 }), (at, change) => {
       const other = Buffer.from(bytes)
       other[at]! ^= change
-      assert.ok(!signatures.hold(KEY, String(EXPIRES), other.toString('base64url'), 0))
+      assert.ok(!signatures.read(KEY, { expires: String(EXPIRES), signature: other.toString('base64url') }, 0))
     }),
     { numRuns: scaled(200) },
   )

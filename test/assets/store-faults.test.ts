@@ -6,6 +6,7 @@ import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import fc from 'fast-check'
+import { Bucket } from '../../src/assets/s3/bucket.ts'
 import { SpooledStore, type SpoolOptions } from '../../src/assets/spooled-store.ts'
 import type { BucketSettings } from '../../src/config/storage.ts'
 import { ServiceError } from '../../src/errors.ts'
@@ -38,6 +39,7 @@ beforeEach(() => {
 })
 afterEach(async () => {
   server.fault = () => null
+  server.uploads_per_page = 1_000
   for (const store of opened) await store[Symbol.asyncDispose]()
   opened.clear()
   rmSync(root, { recursive: true })
@@ -185,9 +187,47 @@ describe('an upload', () => {
     assert.equal(server.open_uploads.size, 1)
     server.fault = () => null
     const next = await openStore()
-    assert.equal(server.open_uploads.size, 0)
+    // A start does not wait for it, since there may be many.
+    await until('it to be aborted', () => server.open_uploads.size === 0)
     await movedAway(next)
     assert.equal((await next.stat('large'))?.size, 6 * MIB + 1)
+  })
+
+  test('that dead processes began in parts is aborted, also where there are more than a page of them', async () => {
+    const bucket = new Bucket(server.settings, nameOfFolder())
+    const begin = async (name: string) => {
+      const answer = await bucket.text({
+        method: 'POST',
+        key: bucket.nameOf(name),
+        query: { uploads: '' },
+        signal: bucket.closing,
+      })
+      assert.match(answer, /<UploadId>/)
+    }
+    // Two pages end within the uploads of one name.
+    for (const name of ['a', 'b', 'b', 'b', 'c']) await begin(name)
+    bucket.close()
+    assert.equal(server.open_uploads.size, 5)
+    server.uploads_per_page = 2
+    await openStore()
+    await until('all of them to be aborted', () => server.open_uploads.size === 0)
+    const isList = ({ method, name, query }: Passing) => method === 'GET' && name === '' && query.has('uploads')
+    const pages = server.passed.filter((p) => isList(p) && p.query.get('prefix')?.includes(nameOfFolder()))
+    assert.equal(pages.length, 3)
+  })
+
+  test('that was left unfinished and cannot be aborted keeps nobody from starting or closing', async () => {
+    const bucket = new Bucket(server.settings, nameOfFolder())
+    const [key, query] = [bucket.nameOf('a'), { uploads: '' }]
+    await bucket.text({ method: 'POST', key, query, signal: bucket.closing })
+    bucket.close()
+    server.fault = ({ method }) => (method === 'DELETE' ? { never: true } : null)
+    await close(await openStore())
+    server.fault = () => null
+    const isAborted = () => server.open_uploads.size === 0
+    assert.equal(isAborted(), false)
+    await openStore()
+    await until('it to be aborted', isAborted)
   })
 
   test('that one object alone makes fail does not keep the others', async () => {
@@ -283,13 +323,50 @@ describe('a read', () => {
   })
 
   test('waits for a slow storage, and not for one that says nothing', async () => {
-    const store = await openStore({ times: { silence_ms: 400 } })
+    const store = await openStore({ times: { answer_ms: 400 } })
     await store.put('k', bytesOf('kept'))
     await movedAway(store)
     inTurn([{ late_ms: 30 }], isGet)
     assert.equal(await textOf(await store.get('k', { start: 0, length: 4 })), 'kept')
     server.fault = (passing) => (isGet(passing) ? { never: true } : null)
     await assert.rejects(store.get('k', { start: 0, length: 4 }), unavailable)
+  })
+
+  test('of any kind ends by its own limit where the storage takes requests and says nothing', async () => {
+    const store = await openStore({ times: { read_ms: 150 } })
+    await store.put('k', bytesOf('kept'))
+    await movedAway(store)
+    server.fault = () => ({ never: true })
+    const reads: [string, () => Promise<unknown>][] = [
+      ['get', () => store.get('k', { start: 0, length: 4 })],
+      ['stat', () => store.stat('k')],
+      ['list', () => store.list(null, 10)],
+    ]
+    for (const [name, read] of reads) await assert.rejects(read(), unavailable, name)
+    // Nor does whose prefix it is hold them up longer, where the bucket was not known at the start.
+    server.fault = ({ name }) =>
+      name.endsWith('.owner') || name === '' ? { answer: { status: 503, code: 'x' } } : null
+    const other = await openStore({ times: { read_ms: 150 } }, server.settings, join(root, 'other'))
+    server.fault = () => ({ never: true })
+    await assert.rejects(other.stat('k'), unavailable)
+  })
+
+  test('that was begun ends by its own limit where nothing more comes', async () => {
+    const store = await openStore({ times: { answer_ms: 60, read_ms: 150 } })
+    const bytes = pattern(300_000)
+    await store.put('k', bytes)
+    await movedAway(store)
+    let requests = 0
+    server.fault = (passing) => {
+      if (!isGet(passing)) return null
+      requests += 1
+      return requests === 1 ? { hang_answer_at: 100_000 } : { never: true }
+    }
+    const stream = await store.get('k', { start: 0, length: bytes.length })
+    await assert.rejects(async () => {
+      for await (const _chunk of stream!);
+    }, /broke off after 100000 of 300000 bytes/)
+    assert.ok(requests > 1)
   })
 
   test('that nobody wants any more is broken off, and a slow reader is waited for', () =>

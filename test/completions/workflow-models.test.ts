@@ -131,7 +131,7 @@ describe('the answer of a workflow', () => {
   test('is given by the owner’s own workflows and the bundled examples that are models, and by no others', async () => {
     const id = await stored(server, hello())
     const number = await stored(server, hello({ name: 'prompt' }))
-    const { record } = server.context.workflows.get(OWNER, number)
+    const { record } = await server.context.workflows.get(OWNER, number)
     const nodes = record.graph.nodes.map((one) => (one.id === 'in' ? { ...one, type: 'input.Integer' } : one))
     await server.context.workflows.update(OWNER, number, { ...hello(), graph: { ...record.graph, nodes } }, null)
     const { workflows, workflow_models } = server.context
@@ -238,7 +238,8 @@ describe('a job that answers', () => {
     let ahead = 0
     const real = systemPlatform()
     const now = () => real.now() + ahead
-    const platform = { ...real, now, timestamp: () => new Date(now()).toISOString() }
+    const elapsed = () => real.elapsed!() + ahead
+    const platform = { ...real, now, elapsed, timestamp: () => new Date(now()).toISOString() }
     await using server = await startServer({ platform })
     const id = await stored(server, waiting('control.Delay', { seconds: 3_600 }, 'output'))
     const [parts, later] = [answer(server, id), answer(server, id)]
@@ -262,7 +263,12 @@ describe('a job that answers', () => {
     const parts = answer(server, await stored(server, waiting('test.Gate', {}, 'output')))
     await parts.next()
     const next = parts.next()
-    await Promise.all([assert.rejects(next, coded('SERVICE_UNAVAILABLE')), server.close(0)])
+    const [told] = await Promise.all([next.catch((error: ServiceError) => error), server.close(0)])
+    // The job goes on: a client that asked again would have it run twice.
+    const error = told as ServiceError
+    coded('OUTCOME_UNKNOWN')(error)
+    const { headers, job_id } = error
+    assert.deepEqual(headers, { Location: `/api/jobs/${job_id}`, 'X-Should-Retry': 'false' })
     gated.open()
   })
 })

@@ -46,7 +46,8 @@ async function refused(opening: Promise<unknown>, message: RegExp): Promise<void
 
 describe('the key file', () => {
   test('a key that is made has 32 random bytes', () => {
-    assert.equal(Buffer.from(makeKey(), 'base64url').length, 32)
+    assert.equal(Buffer.from(makeKey(false), 'base64url').length, 32)
+    assert.match(makeKey(), /^[\w-]{43}\.made$/)
     assert.notEqual(makeKey(), makeKey())
   })
 

@@ -13,6 +13,10 @@ import { elements, textOf } from './xml.ts'
 export interface BucketTimes {
   /** For so many milliseconds nothing may come or go before a request counts as lost. */
   readonly silence_ms: number
+  /** The same of one request that reads: somebody waits for its answer. */
+  readonly answer_ms: number
+  /** For so many milliseconds a read may get nothing, however often it was repeated; then it has failed. */
+  readonly read_ms: number
   /** Before a request is repeated, about; each time three times as long. */
   readonly pause_ms: number
 }
@@ -23,13 +27,20 @@ export interface StoredFacts extends ObjectFacts {
   readonly sha256: string | null
 }
 
+/** An upload in parts that was begun. */
+export interface UnfinishedUpload {
+  /** Of the object in the bucket. */
+  readonly name: string
+  readonly upload_id: string
+}
+
 /** An object, and its bytes from where they were asked for. */
 export interface OpenedObject {
   readonly facts: StoredFacts
   readonly stream: Readable
 }
 
-const TIMES: BucketTimes = { silence_ms: 60_000, pause_ms: 100 }
+const TIMES: BucketTimes = { silence_ms: 60_000, answer_ms: 10_000, read_ms: 30_000, pause_ms: 100 }
 /** A start waits no longer for an answer. */
 const CHECK_MS = 10_000
 const TRIES = 3
@@ -44,22 +55,26 @@ export class Bucket {
   readonly claim_name: string
   readonly #settings: BucketSettings
   readonly #prefix: string
-  readonly #pause_ms: number
+  readonly #times: BucketTimes
   readonly #closing = new AbortController()
 
   /** `folder`: what comes behind the prefix, before the keys. */
   constructor(settings: BucketSettings, folder: string, times: Partial<BucketTimes> = {}) {
-    const { silence_ms, pause_ms } = { ...TIMES, ...times }
-    this.connection = new BucketConnection(settings, silence_ms)
+    this.#times = { ...TIMES, ...times }
+    this.connection = new BucketConnection(settings, this.#times.silence_ms)
     this.#settings = settings
     this.#prefix = `${settings.prefix === '' ? '' : `${settings.prefix}/`}${folder}/`
     this.claim_name = `${this.#prefix.slice(0, -1)}.owner`
-    this.#pause_ms = pause_ms
   }
 
   /** Aborts when the bucket is not asked any more. */
   get closing(): AbortSignal {
     return this.#closing.signal
+  }
+
+  /** So many milliseconds a read waits at most. */
+  get read_ms(): number {
+    return this.#times.read_ms
   }
 
   /**
@@ -89,9 +104,10 @@ export class Bucket {
     throw new TypeError(`not a key: ${JSON.stringify(key)} is too long for the bucket`)
   }
 
-  /** As long as `patience` is not aborted. @throws BucketFailure */
-  async stat(key: string, patience?: AbortSignal): Promise<StoredFacts | null> {
-    const call = { method: 'HEAD', key: this.nameOf(key), signal: this.#within(patience) } as const
+  /** As long as `patience` is not aborted, by default as long as a read may take. @throws BucketFailure */
+  async stat(key: string, patience = AbortSignal.timeout(this.#times.read_ms)): Promise<StoredFacts | null> {
+    const { answer_ms } = this.#times
+    const call = { method: 'HEAD', key: this.nameOf(key), answer_ms, signal: this.#within(patience) } as const
     const response = await this.#patiently(() => this.connection.ask(call, [404]), patience)
     response.resume()
     return response.statusCode === 404 ? null : factsOf(response, sizeOf(response))
@@ -105,12 +121,16 @@ export class Bucket {
     const name = this.nameOf(key)
     const stop = new AbortController()
     const signal = AbortSignal.any([stop.signal, this.closing])
-    const from = (start: number, etag?: string) => {
+    const { read_ms } = this.#times
+    const from = (start: number, left_ms: number, etag?: string) => {
       const bytes = `bytes=${start}-${range.start + range.length - 1}`
       const headers = { range: bytes, ...(etag === undefined ? {} : { 'if-match': etag }) }
-      return this.connection.ask({ method: 'GET', key: name, headers, signal }, [404, 416])
+      const answer_ms = Math.max(1, Math.min(this.#times.answer_ms, left_ms))
+      return this.connection.ask({ method: 'GET', key: name, headers, answer_ms, signal }, [404, 416])
     }
-    const response = await this.#patiently(() => from(range.start))
+    const deadline = performance.now() + read_ms
+    const patience = AbortSignal.timeout(read_ms)
+    const response = await this.#patiently(() => from(range.start, deadline - performance.now()), patience)
     if (response.statusCode === 404 || response.statusCode === 416) response.resume()
     if (response.statusCode === 404) return null
     const size = response.statusCode === 416 ? 0 : wholeSize(response, range.start)
@@ -120,15 +140,16 @@ export class Bucket {
     }
     const facts = factsOf(response, size)
     const whole = range.start === 0 && range.length === size
-    const again = async (done: number) => {
-      const more = await from(range.start + done, facts.etag)
+    const again = async (done: number, left_ms: number) => {
+      const more = await from(range.start + done, left_ms, facts.etag)
       if (more.statusCode === 206 && wholeSize(more, range.start + done) === size) return more
       more.destroy()
       throw new BucketFailure('it has another object there now', { status: more.statusCode! })
     }
     const pause = (tries: number) => this.#pause(tries, signal)
     const { length } = range
-    const stream = new ObjectReader(response, { key, length, sha256: whole ? facts.sha256 : null, again, pause, stop })
+    const sha256 = whole ? facts.sha256 : null
+    const stream = new ObjectReader(response, { key, length, sha256, patience_ms: read_ms, again, pause, stop })
     return { facts, stream }
   }
 
@@ -154,26 +175,35 @@ export class Bucket {
   async #page(after: string | null, limit: number): Promise<string[]> {
     const query: Record<string, string> = { 'list-type': '2', 'max-keys': String(limit), prefix: this.#prefix }
     if (after !== null) query['start-after'] = this.#prefix + after
-    const xml = await this.text({ method: 'GET', query, signal: this.closing })
+    const xml = await this.#read(query)
     return elements(xml, 'Contents').map((entry) => textOf(entry, 'Key')!.slice(this.#prefix.length))
   }
 
-  /** Uploads of parts that somebody began and nobody completed. */
-  async uploads(): Promise<{ name: string; upload_id: string }[]> {
-    const xml = await this.text({
-      method: 'GET',
-      query: { uploads: '', prefix: this.#prefix },
-      signal: this.closing,
-    })
-    return elements(xml, 'Upload').flatMap((entry) => {
-      const [name, upload_id] = [textOf(entry, 'Key'), textOf(entry, 'UploadId')]
-      return name?.startsWith(this.#prefix) && upload_id !== null ? [{ name, upload_id }] : []
-    })
+  /** Uploads of parts that somebody began and nobody completed, all of them. */
+  async uploads(): Promise<UnfinishedUpload[]> {
+    const found: UnfinishedUpload[] = []
+    for (let query: Record<string, string> | null = { uploads: '', prefix: this.#prefix }; query !== null; ) {
+      const xml: string = await this.#read(query)
+      for (const entry of elements(xml, 'Upload')) {
+        const [name, upload_id] = [textOf(entry, 'Key'), textOf(entry, 'UploadId')]
+        if (name?.startsWith(this.#prefix) && upload_id !== null) found.push({ name, upload_id })
+      }
+      query = nextPage(query, xml)
+    }
+    return found
   }
 
   /** The body of an answer, of a call that may be repeated. @throws BucketFailure */
   text(call: BucketCall): Promise<string> {
     return this.#patiently(async () => bodyText(await this.connection.ask(call)))
+  }
+
+  /** A list, which is read within the time of a read. @throws BucketFailure */
+  #read(query: Readonly<Record<string, string>>): Promise<string> {
+    const patience = AbortSignal.timeout(this.#times.read_ms)
+    const { answer_ms } = this.#times
+    const call: BucketCall = { method: 'GET', query, answer_ms, signal: this.#within(patience) }
+    return this.#patiently(async () => bodyText(await this.connection.ask(call)), patience)
   }
 
   /** Breaks off what is under way. */
@@ -199,8 +229,17 @@ export class Bucket {
   }
 
   #pause(tries: number, signal: AbortSignal): Promise<void> {
-    return setTimeout(this.#pause_ms * LONGER ** (tries - 1) * (0.5 + Math.random()), undefined, { signal })
+    return setTimeout(this.#times.pause_ms * LONGER ** (tries - 1) * (0.5 + Math.random()), undefined, { signal })
   }
+}
+
+/** What asks for the next page of a list of uploads; null behind the last one, and where a storage says nothing of where it begins. */
+function nextPage(query: Readonly<Record<string, string>>, xml: string): Record<string, string> | null {
+  const [key, upload_id] = [textOf(xml, 'NextKeyMarker'), textOf(xml, 'NextUploadIdMarker')]
+  if (textOf(xml, 'IsTruncated') !== 'true' || key === null || key === '') return null
+  const next = { ...query, 'key-marker': key, ...(upload_id === null ? {} : { 'upload-id-marker': upload_id }) }
+  const isSame = next['key-marker'] === query['key-marker'] && upload_id === (query['upload-id-marker'] ?? null)
+  return isSame ? null : next
 }
 
 function factsOf({ headers }: IncomingMessage, size: number): StoredFacts {

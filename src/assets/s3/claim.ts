@@ -34,38 +34,39 @@ export class Claim {
   /** Settles once the prefix is known to belong to the owner. @throws ForeignPrefix; BucketFailure while the bucket cannot be asked */
   async ensure(): Promise<void> {
     if (this.#sure) return
-    let named = await this.#named()
+    const patience = AbortSignal.timeout(Math.min(PATIENCE_MS, this.#bucket.read_ms))
+    let named = await this.#named(patience)
     if (named === null) {
-      await this.#make()
+      await this.#make(patience)
       // Two that come at once both find what the later one wrote.
-      named = await this.#named()
+      named = await this.#named(patience)
     }
     if (named !== this.#owner) throw new ForeignPrefix(this.#bucket.claim_name)
     this.#sure = true
   }
 
-  async #named(): Promise<string | null> {
-    const response = await this.#ask({ method: 'GET' }, [404])
+  async #named(patience: AbortSignal): Promise<string | null> {
+    const response = await this.#ask({ method: 'GET' }, patience, [404])
     const text = await bodyText(response)
     return response.statusCode === 404 ? null : text.trim()
   }
 
-  async #make(): Promise<void> {
+  async #make(patience: AbortSignal): Promise<void> {
     const bytes = Buffer.from(`${this.#owner}\n`)
     const headers = {
       'content-type': 'text/plain; charset=utf-8',
       'content-md5': createHash('md5').update(bytes).digest('base64'),
     }
     const body = { bytes: once(bytes), length: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') }
-    await bodyText(await this.#ask({ method: 'PUT', headers, body }))
+    await bodyText(await this.#ask({ method: 'PUT', headers, body }, patience))
   }
 
   async #ask(
     call: Pick<BucketCall, 'method' | 'headers' | 'body'>,
+    patience: AbortSignal,
     also?: readonly number[],
   ): Promise<IncomingMessage> {
     const { claim_name: key, closing, connection } = this.#bucket
-    const patience = AbortSignal.timeout(PATIENCE_MS)
     try {
       return await connection.ask({ ...call, key, signal: AbortSignal.any([closing, patience]) }, also)
     } catch (error) {

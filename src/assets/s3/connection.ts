@@ -15,6 +15,8 @@ export interface BucketCall {
   readonly query?: Readonly<Record<string, string>>
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: BucketBody
+  /** So long the head of the answer may take, in milliseconds, and each silence in its body; absent: as long as any silence may. */
+  readonly answer_ms?: number
   /** Ends the request, and the body of its answer, wherever they are. */
   readonly signal: AbortSignal
 }
@@ -52,14 +54,20 @@ export class BucketConnection {
   async send(call: BucketCall): Promise<IncomingMessage> {
     const { url, headers } = await this.#signed(call)
     call.signal.throwIfAborted()
-    const { method, body, signal } = call
+    const { method, body, signal, answer_ms } = call
     const open = url.protocol === 'https:' ? overHttps : overHttp
+    const timeout = answer_ms ?? this.#silence_ms
     return new Promise((resolve, reject) => {
-      const request = open(url, { method, headers, agent: this.#agent, signal, timeout: this.#silence_ms })
+      const request = open(url, { method, headers, agent: this.#agent, signal, timeout })
       const failed = (cause: Error) => reject(signal.aborted ? signal.reason : notAnswered(cause))
-      request.on('timeout', () => request.destroy(new Error('nothing came for too long')))
+      const silent = () => request.destroy(new Error('nothing came for too long'))
+      // The socket's own limit counts silence alone, and a connection that is being made is not silent.
+      const late = answer_ms === undefined ? undefined : setTimeout(silent, answer_ms)
+      request.on('timeout', silent)
       request.on('error', failed)
+      request.on('close', () => clearTimeout(late))
       request.on('response', (response) => {
+        clearTimeout(late)
         // Whoever reads it learns of this by its early end.
         response.on('error', () => {})
         resolve(response)

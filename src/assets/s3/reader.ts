@@ -11,8 +11,10 @@ export interface ReaderParts {
   readonly length: number
   /** Of all of them, in hexadecimal; null where nobody knows. */
   readonly sha256: string | null
-  /** Asks for what is left after `done` bytes. @throws where the object is not the same any more */
-  again(done: number): Promise<IncomingMessage>
+  /** For so many milliseconds there may be no byte, while one is wanted, before it is given up. */
+  readonly patience_ms: number
+  /** Asks for what is left after `done` bytes, and waits for `left_ms` at most. @throws where the object is not the same any more */
+  again(done: number, left_ms: number): Promise<IncomingMessage>
   pause(tries: number): Promise<void>
   /** Aborted when nothing more is wanted. */
   readonly stop: AbortController
@@ -29,6 +31,8 @@ export class ObjectReader extends Readable {
   #silence_ms = 0
   #done = 0
   #tries = 0
+  /** Since when bytes are wanted and none has come, on the clock that never goes back. */
+  #wantedAt = performance.now()
 
   constructor(response: IncomingMessage, parts: ReaderParts) {
     super({ highWaterMark: HIGH_WATER })
@@ -38,8 +42,7 @@ export class ObjectReader extends Readable {
   }
 
   override _read(): void {
-    if (this.#response?.isPaused()) this.#response.socket.setTimeout(this.#silence_ms)
-    this.#response?.resume()
+    if (this.#response?.isPaused()) this.#want(this.#response)
   }
 
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
@@ -58,6 +61,18 @@ export class ObjectReader extends Readable {
     const closed = () => void this.#goOn().catch((error: Error) => this.destroy(error))
     if (response.closed) queueMicrotask(closed)
     else response.once('close', closed)
+    this.#letWait(response)
+  }
+
+  #want(response: IncomingMessage): void {
+    this.#wantedAt = performance.now()
+    response.socket.setTimeout(this.#silence_ms)
+    response.resume()
+  }
+
+  /** Whoever reads may take their time. */
+  #letWait(response: IncomingMessage): void {
+    response.socket.setTimeout(0)
     response.pause()
   }
 
@@ -66,6 +81,7 @@ export class ObjectReader extends Readable {
     if (piece.length < chunk.length) response.destroy()
     if (piece.length === 0) return
     this.#tries = 0
+    this.#wantedAt = performance.now()
     this.#done += piece.length
     this.#hash?.update(piece)
     const ended = this.#done === this.#parts.length
@@ -75,11 +91,7 @@ export class ObjectReader extends Readable {
     }
     const more = this.push(piece)
     if (ended) this.push(null)
-    else if (!more) {
-      // Whoever reads may take their time.
-      response.socket.setTimeout(0)
-      response.pause()
-    }
+    else if (!more) this.#letWait(response)
   }
 
   #isRight(): boolean {
@@ -90,16 +102,25 @@ export class ObjectReader extends Readable {
     this.#response = null
     while (this.#done < this.#parts.length && !this.destroyed) {
       this.#tries += 1
-      if (this.#tries > TRIES)
-        throw new Error(`the object ${this.#parts.key} broke off after ${this.#done} of ${this.#parts.length} bytes`)
+      if (this.#tries > TRIES || this.#leftMs() <= 0) throw this.#broken()
       await this.#parts.pause(this.#tries)
-      const response = await this.#parts.again(this.#done).catch(mayPass)
+      const response = await this.#parts.again(this.#done, this.#leftMs()).catch(mayPass)
       if (response === null) continue
       if (this.destroyed) response.destroy()
+      const wanted_at = this.#wantedAt
       this.#attach(response)
-      response.resume()
+      this.#want(response)
+      this.#wantedAt = wanted_at
       return
     }
+  }
+
+  #leftMs(): number {
+    return this.#parts.patience_ms - (performance.now() - this.#wantedAt)
+  }
+
+  #broken(): Error {
+    return new Error(`the object ${this.#parts.key} broke off after ${this.#done} of ${this.#parts.length} bytes`)
   }
 }
 

@@ -56,7 +56,7 @@ export function expected(one: Case): Verdict | null {
   if (too_old && (outcome === 'visitor' || typeof outcome === 'object')) return '400 bare'
   if (outcome === 'visitor') return 'visitor'
   if (typeof outcome === 'string') return isSocket(one) ? bare(outcome) : outcome
-  return isSocket(one) ? onSocket(one.path, outcome) : onHttp(one.path, outcome)
+  return isSocket(one) ? onSocket(one.path, outcome) : onHttp(one.path, outcome, RULES[one.mode])
 }
 
 function inPublic(path: Path): Verdict | null {
@@ -146,8 +146,10 @@ function byPlace(one: Case, rules: Rules, refusal: Verdict): User | Verdict | nu
 }
 
 /** "401 before 404", and `planned` operations answer as an unknown path does. */
-function onHttp(path: Path, { name, administrator }: User): Verdict {
+function onHttp(path: Path, { name, administrator }: User, { identity_provider }: Rules): Verdict {
   if (path === '/api/workflows' || path === '/api/workflows/') return name
+  // "identity-provider mode: administrators only"
+  if (path === '/metrics' && identity_provider && !administrator) return '403'
   if (path === '/metrics' || path === '/v1/models' || path === '/api/threads') return '200'
   // "`/admin/*` needs an administrator …, else 403", be the operation planned or the path spelled oddly.
   if (path.startsWith('/admin/') && !administrator) return '403'
