@@ -60,7 +60,7 @@ export function createApp(
   const served = servedOperations(context.config)
   const tools: Tools = {
     context,
-    validators: createValidators(served),
+    validators: createValidators(served, context),
     parseJson: jsonBody(context.config.max_body_bytes),
     parseTimedJson: jsonBody(context.config.max_body_bytes, sdk_body_ms),
     parseText: textBody(context.config.max_body_bytes),
@@ -118,7 +118,7 @@ function mount(app: Express, operations: readonly OperationInfo[], tools: Tools,
 
 function stepsOf(operation: OperationInfo, tools: Tools): RequestHandler[] {
   const { context, validators } = tools
-  const steps: RequestHandler[] = [checkAccess(operation)]
+  const steps: RequestHandler[] = [checkAccess(operation, context.config)]
   if (operation.access === 'administrator') steps.push(tellAdministration(operation, context.audit))
   if (switchedOff(operation, context.config)) steps.push(saySwitchedOff)
   if (operation.body === 'json') steps.push(parserOf(operation, tools))

@@ -1,5 +1,6 @@
 // Operations of the tag `assets`: files and folders with a row. The bundled packages are in asset-packages.ts.
 import type { AssetsHandlers, OperationReply } from '../../generated/operations.ts'
+import { credentialOf } from '../access/principal.ts'
 import { packagesOfAssets } from './asset-packages.ts'
 import { assetFields } from './create-asset.ts'
 import { openForm } from './multipart.ts'
@@ -22,8 +23,9 @@ export const assets: AssetsHandlers<RequestContext> = {
     return { status: 201, body: asset, headers: { Location: `/api/assets/${asset.id}` } }
   },
 
-  getAsset({ path, query }, { app, principal }) {
-    return { status: 200, body: app.library.get(principal, path.id, query.expires_in ?? null) }
+  getAsset({ path, query: { expires_in } }, { app, principal }) {
+    const link = expires_in ? { expires_in, credential: credentialOf(principal) } : null
+    return { status: 200, body: app.library.get(principal, path.id, link) }
   },
 
   async updateAsset({ path, body }, { app, principal }) {

@@ -1,17 +1,19 @@
 // Bodies before they are validated: their content type, their parsing, and what the parser says of them.
 import { isUtf8 } from 'node:buffer'
 import express, { type Request, type RequestHandler } from 'express'
-import { ServiceError } from '../errors.ts'
+import { type Problem, ServiceError } from '../errors.ts'
 import { deeperThan, MAX_DEPTH } from '../json.ts'
-import { illFormedTexts, MOST_PROBLEMS } from '../problems.ts'
+import { type BodyVerdict, parsedText } from '../payloads/judge.ts'
+import { LARGE_PAYLOAD } from '../payloads/payload-judge.ts'
+import { illFormedTexts } from '../problems.ts'
 import { whenBroken } from './broken.ts'
 import { goOn } from './going-on.ts'
-import { isPlain, parsedText, readPlain } from './plain-body.ts'
+import { isPlain, readPlain } from './plain-body.ts'
 import { closeUnread } from './unread.ts'
 
 /**
  * Parses a body of at most `limit` bytes as JSON. Where there is no content the body stays undefined: whether one is needed is the schema's
- * business. One that is not there after `ms`, if that is given, is waited for no longer.
+ * business. One that is not there after `ms`, if that is given, is waited for no longer. A large one is kept as bytes, for `takeLarge`.
  */
 export function jsonBody(limit: number, ms?: number, verify = inspect): RequestHandler {
   const parse = express.json({ limit, strict: false, type: () => true, verify })
@@ -21,12 +23,11 @@ export function jsonBody(limit: number, ms?: number, verify = inspect): RequestH
     if (!plain) requireJson(request)
     const checked = once((error?: unknown) => {
       clearTimeout(timer)
+      if ((error as ParserError | undefined)?.type === IS_LARGE) return next()
       if (error !== undefined) return next(error)
-      if (deeperThan(request.body, MAX_DEPTH))
-        return next(invalid('/body', `The body is nested deeper than ${MAX_DEPTH} levels.`))
-      const problems = suspects.has(request) ? illFormedTexts(request.body, '/body').slice(0, MOST_PROBLEMS) : []
-      if (problems.length === 0) return next()
-      next(new ServiceError('INVALID_REQUEST', { message: 'A text of the body is not well-formed.', problems }))
+      if (deeperThan(request.body, MAX_DEPTH)) return next(tooDeep())
+      const problems = suspects.has(request) ? illFormedTexts(request.body, '/body') : []
+      next(problems.length === 0 ? undefined : illFormed(problems))
     })
     const late = () => {
       closeUnread(request, response)
@@ -97,7 +98,10 @@ function requireJson(request: Request): void {
   throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', { message })
 }
 
+/** Thrown in the place of the value of a large body, which is not parsed yet. */
+const IS_LARGE = 'body.large'
 const NOT_UTF8 = 'not.utf8'
+const OTHER_CHARSET = 'charset.unsupported'
 
 /** Requests whose texts may hold half a character: in UTF-8 only an escape can make one. */
 const suspects = new WeakSet<object>()
@@ -105,10 +109,32 @@ const suspects = new WeakSet<object>()
 function inspect(request: object, _response: unknown, buffer: Buffer, encoding: string): void {
   // The parser would take an empty body for an empty object.
   if (buffer.length === 0) throw Object.assign(new Error('the body is empty'), { type: 'entity.empty' })
+  if (buffer.length > LARGE_PAYLOAD) {
+    // RFC 8259, section 8.1: whoever exchanges JSON with others encodes it in UTF-8.
+    if (encoding !== 'utf-8') throw Object.assign(new Error('the body is not in UTF-8'), { type: OTHER_CHARSET })
+    large.set(request, buffer)
+    throw Object.assign(new Error('the body is large'), { type: IS_LARGE })
+  }
   // It would put a sign for what cannot be read in its place.
   if (encoding === 'utf-8' && !isUtf8(buffer))
     throw Object.assign(new Error('the body is not UTF-8'), { type: NOT_UTF8 })
   if (encoding !== 'utf-8' || buffer.includes('\\ud') || buffer.includes('\\uD')) suspects.add(request)
+}
+
+const large = new WeakMap<object, Buffer>()
+
+/** The bytes of a large body, which was not parsed, once; null where it was. */
+export function takeLarge(request: object): Buffer | null {
+  const bytes = large.get(request) ?? null
+  large.delete(request)
+  return bytes
+}
+
+/** What is wrong with a large body before its schema is looked at, in the words that a small one is refused with. */
+export function faultOf(verdict: BodyVerdict): ServiceError | null {
+  if (verdict.kind === 'ill_formed') return illFormed(verdict.problems)
+  if (verdict.kind === 'valid' || verdict.kind === 'invalid') return null
+  return { not_utf8: notUtf8, not_json: notJson, too_deep: tooDeep }[verdict.kind]()
 }
 
 const texts = new WeakMap<object, Uint8Array>()
@@ -116,9 +142,14 @@ const texts = new WeakMap<object, Uint8Array>()
 /** The same, for operations that hand the text on as it came. */
 export function textBody(limit: number): RequestHandler {
   return jsonBody(limit, undefined, (request, response, buffer, encoding) => {
-    inspect(request, response, buffer, encoding)
     if (encoding === 'utf-8') texts.set(request, buffer)
+    inspect(request, response, buffer, encoding)
   })
+}
+
+/** Keeps the bytes of a large body as the text that `takeText` gives: whoever judged it had them meanwhile. */
+export function keepText(request: object, bytes: Buffer): void {
+  if (texts.has(request)) texts.set(request, bytes)
 }
 
 /** The bytes of a body that `textBody` read, once: it may be long, and its request stays as long as its answer. Null where it is not UTF-8. */
@@ -139,14 +170,25 @@ export function fromBodyParser(thrown: unknown): unknown {
   if (thrown instanceof ServiceError || !(thrown instanceof Error)) return thrown
   const { type, status, limit } = thrown as ParserError
   if (type === 'entity.too.large') return tooLarge(limit)
-  if (type === 'encoding.unsupported' || type === 'charset.unsupported')
-    return new ServiceError('UNSUPPORTED_MEDIA_TYPE')
+  if (type === 'encoding.unsupported' || type === OTHER_CHARSET) return new ServiceError('UNSUPPORTED_MEDIA_TYPE')
   if (type === 'entity.empty') return invalid('/body', 'is required')
-  if (type === NOT_UTF8) return invalid('/body', 'The body is not valid UTF-8.')
+  if (type === NOT_UTF8) return notUtf8()
   if (type === 'entity.parse.failed') return notJson()
   if (status === 400)
     return thrown instanceof URIError ? invalid('', 'The path is not valid percent-encoding.') : unreadable()
   return thrown
+}
+
+function notUtf8(): ServiceError {
+  return invalid('/body', 'The body is not valid UTF-8.')
+}
+
+function tooDeep(): ServiceError {
+  return invalid('/body', `The body is nested deeper than ${MAX_DEPTH} levels.`)
+}
+
+function illFormed(problems: readonly Problem[]): ServiceError {
+  return new ServiceError('INVALID_REQUEST', { message: 'A text of the body is not well-formed.', problems })
 }
 
 function notJson(): ServiceError {

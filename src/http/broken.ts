@@ -2,22 +2,28 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { ServiceError } from '../errors.ts'
+import { whenClosed } from './when-closed.ts'
 
 type Tell = (error: ServiceError) => void
 
 const broken = new WeakMap<IncomingMessage, ServiceError>()
-const listening = new WeakMap<IncomingMessage, Tell[]>()
+
+/** Not a WeakMap: see when-closed.ts. */
+const LISTENERS = Symbol('listeners')
+
+type Listened = IncomingMessage & { [LISTENERS]?: Tell[] }
 
 /** Tells whoever reads a body that nothing more will come of it; at once where that is known. */
-export function whenBroken(request: IncomingMessage, tell: Tell): void {
+export function whenBroken(request: Listened, tell: Tell): void {
   const error = broken.get(request)
-  if (error) tell(error)
-  else listening.set(request, [...(listening.get(request) ?? []), tell])
+  if (error) return tell(error)
+  request[LISTENERS] ??= []
+  request[LISTENERS].push(tell)
 }
 
-function breakBody(request: IncomingMessage, error: ServiceError): void {
+function breakBody(request: Listened, error: ServiceError): void {
   broken.set(request, error)
-  for (const tell of listening.get(request) ?? []) tell(error)
+  for (const tell of request[LISTENERS] ?? []) tell(error)
 }
 
 /** What Node's parser says of a body. */
@@ -44,7 +50,7 @@ export class Exchanges {
     server.on('request', (request, response) => {
       const { socket } = request
       this.#last.set(socket, { request, response, owed: (this.#last.get(socket)?.owed ?? 0) + 1 })
-      response.once('close', () => this.#answered(socket))
+      whenClosed(response, () => this.#answered(socket))
     })
   }
 
@@ -78,6 +84,6 @@ function closeBehind(response: ServerResponse, socket: Socket): boolean {
   if (!response.headersSent) response.shouldKeepAlive = false
   else if (!response.writableEnded) return false
   else if (response.closed) socket.destroySoon()
-  else response.once('close', () => socket.destroySoon())
+  else whenClosed(response, () => socket.destroySoon())
   return true
 }

@@ -23,6 +23,6 @@ export const completions: Asking = {
 }
 
 function asked(context: RequestContext) {
-  const { principal, request_id, signal } = context
-  return { owner: principal, raw: context.takeText(), request_id, gone: signal, revoked: () => context.revoked }
+  const { principal, request_id, abandoned } = context
+  return { owner: principal, raw: context.takeText(), request_id, gone: abandoned, revoked: () => context.revoked }
 }

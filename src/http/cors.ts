@@ -20,6 +20,7 @@ const EXPOSED = [
   'Retry-After',
   'WWW-Authenticate',
   'X-Request-Id',
+  'X-Should-Retry',
   'X-Svc-Job-Id',
 ].join(', ')
 

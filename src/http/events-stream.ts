@@ -7,11 +7,22 @@ import { cuts } from './cuts.ts'
 
 /** How long a stream may be silent, in milliseconds: intermediaries cut what says nothing for long. */
 export const KEEP_ALIVE_MS = 15_000
+/**
+ * How often something is written, in milliseconds, once the reader has closed its side: one who has gone answers the first write with a reset, and
+ * the second one fails.
+ */
+const PROBE_MS = 500
 const KEEP_ALIVE = ': keep-alive\n\n'
 /** How long a browser waits before it comes back, in milliseconds. */
 const RETRY_MS = 2_000
 /** How many characters are gathered for one write; the history is not read further before they are taken. */
 const LARGEST_PART = 65_536
+
+interface StreamReader {
+  /** Aborts when the reader has closed its side of the connection. */
+  half_closed?: AbortSignal
+  keep_alive_ms?: number
+}
 
 /**
  * The events of `items`, which follow that of sequence `after`, as server-sent events. What comes within one turn of the event loop is
@@ -21,11 +32,18 @@ export async function* eventStream(
   job: EventJob,
   items: AsyncIterable<FeedItem>,
   after: number,
-  keep_alive_ms = KEEP_ALIVE_MS,
+  { half_closed, keep_alive_ms = KEEP_ALIVE_MS }: StreamReader = {},
 ): AsyncGenerator<string, void, void> {
   const parts = new Parts()
   const write = eventWriter(job)
-  const beat = setInterval(() => parts.addIfEmpty(KEEP_ALIVE), keep_alive_ms)
+  const keepAlive = () => parts.addIfEmpty(KEEP_ALIVE)
+  let beat = setInterval(keepAlive, keep_alive_ms)
+  const probe = () => {
+    clearInterval(beat)
+    keepAlive()
+    beat = setInterval(keepAlive, PROBE_MS)
+  }
+  half_closed?.addEventListener('abort', probe, { once: true })
   void parts.fill(items, after, (item) => {
     const [head, rest] = write(item)
     return [`id: ${item.sequence}\nevent: ${item.event.type}\ndata: ${head}`, ...cuts(rest, LARGEST_PART), '\n\n']
@@ -44,6 +62,7 @@ export async function* eventStream(
       return
     }
   } finally {
+    half_closed?.removeEventListener('abort', probe)
     clearInterval(beat)
   }
 }

@@ -6,6 +6,7 @@ import type { AppContext } from '../context.ts'
 import { takeText } from './body.ts'
 import { localsOf } from './locals.ts'
 import type { RequestContext } from './request.ts'
+import { whenClosed } from './when-closed.ts'
 
 /**
  * A class: of an object that is written down with getters the engine keeps a shape of its own, and with it the whole request, until it
@@ -55,6 +56,17 @@ export class HandlerContext implements RequestContext {
     return this.#signal
   }
 
+  get half_closed(): AbortSignal {
+    const controller = new AbortController()
+    whenHalfClosed(this.#response, () => controller.abort())
+    return controller.signal
+  }
+
+  get abandoned(): AbortSignal {
+    whenHalfClosed(this.#response, () => this.#response.destroy())
+    return this.signal
+  }
+
   get revoked(): AbortSignal {
     return revokedSignal(this.app, this.#response, this.principal)
   }
@@ -65,16 +77,24 @@ function closeSignal(response: Response): AbortSignal {
   // Who asks late may ask about a client that has gone already.
   if (response.closed && !response.writableFinished) controller.abort()
   // After a whole answer nobody listens, and an abort costs what a statement does: its reason is an error with a stack.
-  response.once('close', () => {
+  whenClosed(response, () => {
     if (!response.writableFinished) controller.abort()
   })
   return controller.signal
+}
+
+/** Runs `run` once the client has closed its side, unless the answer is over before. */
+function whenHalfClosed(response: Response, run: () => void): void {
+  const { socket } = response.req
+  if (socket.readableEnded) return run()
+  socket.once('end', run)
+  whenClosed(response, () => socket.off('end', run))
 }
 
 function revokedSignal({ rechecks }: AppContext, response: Response, principal: Principal): AbortSignal {
   const controller = new AbortController()
   const forget = rechecks.watch(localsOf(response).facts, principal, { ended: () => controller.abort() })
   if (response.closed) forget()
-  else response.once('close', forget)
+  else whenClosed(response, forget)
   return controller.signal
 }

@@ -58,14 +58,38 @@ export const jobs: JobsHandlers<RequestContext> = {
     const job = { id, workflow_id, workspace_id }
     const negotiated = { Vary: 'Accept' }
     if (type !== STREAM) {
-      const text = eventArray(job, items, after, last_sequence)
+      const text = await begun(eventArray(job, items, after, last_sequence))
       return { ...jsonText<JobEvent[], 200>(200, text), headers: negotiated }
     }
     if (isTerminal(row.status) && after === last_sequence) return { status: 204, headers: negotiated }
     // Proxies that gather answers would hold events back.
+    const { half_closed } = context
     const unbuffered = { ...negotiated, 'X-Accel-Buffering': 'no' }
-    return { status: 200, content_type: STREAM, body: eventStream(job, items, after), headers: unbuffered }
+    return {
+      status: 200,
+      content_type: STREAM,
+      body: eventStream(job, items, after, { half_closed }),
+      headers: unbuffered,
+    }
   },
+}
+
+/**
+ * A text of which the first part is there: what fails before that is an answer of its own. No generator: one that is ended before its first part is
+ * asked for would leave the text open.
+ */
+async function begun(text: AsyncGenerator<string, void, void>): Promise<AsyncIterableIterator<string, void, void>> {
+  let first: IteratorResult<string, void> | null = await text.next()
+  const parts: AsyncIterableIterator<string, void, void> = {
+    async next() {
+      const part = first ?? (await text.next())
+      first = null
+      return part
+    },
+    return: () => text.return(),
+    [Symbol.asyncIterator]: () => parts,
+  }
+  return parts
 }
 
 function snapshot(app: AppContext, handle: JobHandle) {

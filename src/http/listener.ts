@@ -53,6 +53,8 @@ export function createListener(
   // The size of the head bounds them. Beyond a count of their own, versions of Node differ: one drops the rest in silence, and with it
   // what a proxy adds at the end.
   server.maxHeadersCount = 0
+  // A client may close its side behind its request, as netcat does, and gets its answer all the same (RFC 9112, section 9.6). Node declares no type.
+  Object.assign(server, { httpAllowHalfOpen: true })
   boundConnections(server, log, limits)
   watchConnections(server)
   const exchanges: Exchanges = new Exchanges(server)

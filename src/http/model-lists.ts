@@ -3,9 +3,10 @@ import type { ModelsHandlers } from '../../generated/operations.ts'
 import type { ModelProvider, Model as OpenAiModel, ProviderModel, ProviderModelList } from '../../generated/types.ts'
 import { serviceErrorOf } from '../completions/errors.ts'
 import { WORKFLOW, type WorkflowModel } from '../completions/workflow-models.ts'
-import { compared, type Listed, listedFor } from '../models/catalogue.ts'
+import { compared, type Listed } from '../models/catalogue.ts'
 import type { Model, ModelPrice } from '../models/provider.ts'
 import { ProviderError } from '../models/provider-error.ts'
+import { listedModels } from './listed-models.ts'
 import type { RequestContext } from './request.ts'
 
 type Lists = Pick<ModelsHandlers<RequestContext>, 'listModels' | 'retrieveModel' | 'listProviderModels'>
@@ -22,7 +23,7 @@ const WORKFLOWS: ModelProvider = {
 export const modelLists: Lists = {
   async listModels(_request, { app, principal, signal }) {
     const [listed, workflows] = await Promise.all([
-      listedFor(app, app.customerOf(principal), signal),
+      listedModels(app, principal, signal),
       app.workflow_models.list(principal),
     ])
     const data = [
@@ -52,7 +53,7 @@ export const modelLists: Lists = {
     const only = query.provider ?? null
     const isWorkflows = only === null || only === WORKFLOWS.provider
     const [listed, workflows] = await Promise.all([
-      listedFor(app, app.customerOf(principal), signal, only),
+      listedModels(app, principal, signal, only),
       isWorkflows ? app.workflow_models.list(principal) : [],
     ])
     const providers = [...listed.map(modelProvider), ...(isWorkflows ? [WORKFLOWS] : [])]

@@ -1,6 +1,6 @@
 // What is wrong with a conversation, said of what its author meant: a message has a role and a part has a type, and what other roles and types
 // would need is no problem of it. The schema's variants each say why they do not fit.
-import { type Problem, ServiceError } from '../errors.ts'
+import { andMore, type Problem, ServiceError } from '../errors.ts'
 
 /** Something of which there are several kinds, told apart by a member. */
 interface Choice {
@@ -46,8 +46,9 @@ export function meantProblems(error: unknown, body: unknown): unknown {
   const meant = withoutInputs(withoutVariants(error.problems, body), body)
   const [first] = meant
   if (!first || isSame(meant, error.problems)) return error
-  const more = meant.length > 1 ? ` (and ${meant.length - 1} more)` : ''
-  return new ServiceError('INVALID_REQUEST', { problems: meant, message: `${first.path}: ${first.message}${more}` })
+  const { more_problems } = error
+  const message = `${first.path}: ${first.message}${andMore(meant, more_problems)}`
+  return new ServiceError('INVALID_REQUEST', { problems: meant, more_problems, message })
 }
 
 function isSame(some: readonly Problem[], others: readonly Problem[]): boolean {

@@ -23,11 +23,3 @@ export function readPlain(request: IncomingMessage, take: (bytes: Buffer) => voi
     cut()
   })
 }
-
-const MARK = '\ufeff'
-
-/** The value of JSON text in UTF-8, with or without the mark of a byte order. @throws SyntaxError */
-export function parsedText(bytes: Buffer): unknown {
-  const text = bytes.toString()
-  return JSON.parse(text.startsWith(MARK) ? text.slice(MARK.length) : text)
-}

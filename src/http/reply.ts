@@ -68,6 +68,7 @@ function sendRaw(response: Response, content_type: string, body: unknown, fault:
   // Nothing is begun that nobody reads.
   if (response.req.method === 'HEAD') {
     if (body instanceof Readable) body.destroy()
+    else (body as AsyncIterable<unknown>)[Symbol.asyncIterator]().return?.().catch(fault)
     response.end()
     return
   }

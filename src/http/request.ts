@@ -18,8 +18,15 @@ export interface RequestContext {
   readonly signed: boolean
   /** Which of these media types the client prefers; null for none (RFC 9110, section 12.5.1). The first is the default. */
   accepts<Type extends string>(types: readonly Type[]): Type | null
-  /** Aborts when the client has gone. */
+  /** Aborts when the connection to the client is closed. */
   readonly signal: AbortSignal
+  /** Aborts when the client has closed its own side of the connection. It may still read, or have gone: only a write tells. */
+  readonly half_closed: AbortSignal
+  /**
+   * As `signal`, and also where the client has only closed its own side: it may have gone altogether, which shows when something is written, and not
+   * before. For answers that cost something for as long as they are made.
+   */
+  readonly abandoned: AbortSignal
   /** Aborts when the caller's credential is no longer good, as long as the answer lasts. For answers that last. */
   readonly revoked: AbortSignal
 }

@@ -5,6 +5,8 @@ import type { ActiveJob } from '../jobs/active-job.ts'
 import { allOutputs } from '../jobs/manifest.ts'
 import type { Submission } from '../jobs/service.ts'
 import { publicStatus } from '../jobs/states.ts'
+import { textAround } from '../json-steps.ts'
+import { jsonText } from './reply.ts'
 
 /** Runs of one workflow over HTTP may overlap, and are ordinary jobs otherwise. */
 export function httpSubmission(workflow_id: string, body: RunRequest): Submission {
@@ -31,14 +33,20 @@ export function acceptedRun({ row, status }: ActiveJob): RunResult {
   return { job_id, workflow_id, status: waiting, outputs: {}, error: null, message_count: 0, background: true }
 }
 
-/** The result of a job that has ended, or that waits for a person or an event. `row` is its last state. */
-export function runResult(job: ActiveJob, row: JobTable): RunResult {
-  const manifest = row.result === null ? null : (JSON.parse(row.result) as ResultManifest)
+/** The answer with the result of a job that has ended, or that waits for a person or an event. `row` is its last state. */
+export function runReply(job: ActiveJob, row: JobTable) {
+  const large = job.row === row ? job.large_outputs : null
+  if (large) return jsonText<RunResult, 200>(200, textAround(runResult(job, row, large)))
+  const outputs = row.result === null ? null : (JSON.parse(row.result) as ResultManifest).outputs
+  return { status: 200, body: runResult(job, row, outputs) } as const
+}
+
+function runResult(job: ActiveJob, row: JobTable, outputs: Readonly<Record<string, unknown>> | null): RunResult {
   return {
     job_id: row.id,
     workflow_id: row.workflow_id,
     status: publicStatus(row.status) as RunResult['status'],
-    outputs: manifest === null ? {} : (allOutputs(job.plan, manifest.outputs) as RunResult['outputs']),
+    outputs: outputs === null ? {} : (allOutputs(job.plan, outputs) as RunResult['outputs']),
     error: runError(row.error),
     message_count: job.message_count,
     background: false,

@@ -1,12 +1,12 @@
 // The operation of the tag `sdk` that lists the models that workflows may be given.
 import type { OperationHandler } from '../../generated/operations.ts'
-import { listedFor } from '../models/catalogue.ts'
 import { cataloguePage } from '../models/catalogue-page.ts'
+import { listedModels } from './listed-models.ts'
 import type { RequestContext } from './request.ts'
 
 export const sdkModels: { listModelCatalog: OperationHandler<'listModelCatalog', RequestContext> } = {
   async listModelCatalog({ query }, { app, principal, signal }) {
-    const listed = await listedFor(app, app.customerOf(principal), signal)
+    const listed = await listedModels(app, principal, signal)
     return { status: 200, body: cataloguePage(listed, query, app.config.default_provider) }
   },
 }

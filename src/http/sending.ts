@@ -3,6 +3,7 @@
 import type { ServerResponse } from 'node:http'
 import { type Readable, Writable } from 'node:stream'
 import { FilePieces } from '../assets/file-pieces.ts'
+import { whenClosed } from './when-closed.ts'
 
 /** Longer than any store is waited for. */
 const STALLED_MS = 300_000
@@ -16,7 +17,7 @@ export class Sending extends Writable {
     super()
     this.#response = response
     this.#pieces = source instanceof FilePieces ? source : null
-    response.once('close', () => this.destroy())
+    whenClosed(response, () => this.destroy())
     response.setTimeout(stalled_ms, () => this.destroy())
   }
 

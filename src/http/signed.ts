@@ -11,12 +11,19 @@ export function takesSignature({ operationId }: OperationInfo): boolean {
 }
 
 /** Lets a request with a valid signature of its key through to the rest of its route. For others it is as if they had none. */
-export function bySignature({ assets, platform }: AppContext, admit: (response: Response) => void): RequestHandler {
+export function bySignature(
+  { assets, platform, tokens }: AppContext,
+  admit: (response: Response) => void,
+): RequestHandler {
   return (request, response, next) => {
-    const { expires, signature } = request.query
-    if (signature === undefined) return next('route')
+    if (request.query.signature === undefined) return next('route')
     const key = [request.params.key ?? []].flat().join('/')
-    if (!assets.signatures.hold(key, expires, signature, platform.now())) return next('route')
+    const now = platform.now()
+    const signed = assets.signatures.read(key, request.query, now)
+    if (!signed) return next('route')
+    const { token_id } = signed
+    if (token_id !== null && ![tokens.access, tokens.mcp].some((kind) => kind.isGood(token_id, now)))
+      return next('route')
     admit(response)
     next()
   }

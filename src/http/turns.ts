@@ -3,6 +3,7 @@
 import type { Socket } from 'node:net'
 import type { RequestHandler, Response } from 'express'
 import { ServiceError } from '../errors.ts'
+import { whenClosed } from './when-closed.ts'
 
 /** A packet may hold more than a thousand requests. */
 const MOST_WAITING = 100
@@ -10,10 +11,15 @@ const MOST_WAITING = 100
 /** Lets one request of a connection go on at a time; refuses those that too many wait before with RATE_LIMITED. */
 export function inTurn(): RequestHandler {
   const lines = new WeakMap<Socket, (() => void)[]>()
+  const goOn = (socket: Socket) => {
+    const next = socket.writable ? lines.get(socket)!.shift() : undefined
+    if (next) next()
+    else lines.delete(socket)
+  }
   const begin = (socket: Socket, response: Response, go: () => void) => {
-    response.once('close', () => {
-      const next = lines.get(socket)!.shift()
-      if (next && socket.writable) next()
+    whenClosed(response, () => {
+      // Each in its own turn of the event loop: all that wait would hold it together.
+      if (lines.get(socket)!.length > 0) setImmediate(goOn, socket)
       else lines.delete(socket)
     })
     go()

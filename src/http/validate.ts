@@ -1,9 +1,16 @@
 // Requests against the contract: express-openapi-validator for the HTTP surface, the generated validators for its hot operations.
 import type { Request, RequestHandler } from 'express'
 import type { OperationInfo } from '../../generated/operations.ts'
-import { bodyValidators, requestValidators, type Validate } from '../../generated/validators.js'
-import { type Problem, ServiceError } from '../errors.ts'
-import { pointer, problemsOf } from '../problems.ts'
+import { bodyValidators, parameterValidators, requestValidators, type Validate } from '../../generated/validators.js'
+import { scopedKey } from '../db/scope.ts'
+import { measuredSteps } from '../engine/measure.ts'
+import { andMore, type Problem, ServiceError } from '../errors.ts'
+import { parseJsonInParts } from '../payloads/json-parts.ts'
+import type { PayloadJudge } from '../payloads/payload-judge.ts'
+import { pointer, problemsOf, withoutRepeats } from '../problems.ts'
+import type { TimeSlices } from '../time-slices.ts'
+import { faultOf, keepText, takeLarge } from './body.ts'
+import { localsOf } from './locals.ts'
 import { numeralProblems } from './numerals.ts'
 import { type RequestFacts, validatorDocument, validatorUrl } from './validator-document.ts'
 
@@ -37,10 +44,18 @@ interface Openapi {
   facts: ReadonlyMap<string, RequestFacts>
 }
 
-export function createValidators(served: readonly OperationInfo[]): Validators {
+/** What large bodies are judged and parsed with. */
+export interface LargeBodyTools {
+  readonly payloads: PayloadJudge
+  readonly slices: TimeSlices
+}
+
+export function createValidators(served: readonly OperationInfo[], tools: LargeBodyTools): Validators {
   const openapi = () => preparedFor(served)
   return {
     validate(operation, request) {
+      const large = operation.body === 'json' ? takeLarge(request) : null
+      if (large) return withLargeBody(tools, operation, request, large)
       if (!operation.refuses_input) return asSent(operation, request)
       if (operation.validation === 'precompiled') return precompiled(operation, request)
       return throughOpenapi(openapi(), operation, request)
@@ -62,10 +77,40 @@ function pathValues({ wildcard }: OperationInfo, params: Request['params']): Rec
   return { ...params, [wildcard]: Array.isArray(segments) ? segments.join('/') : segments }
 }
 
+/** The generated validators judge large bodies of all operations: they run in a thread, and give up early. */
+async function withLargeBody(
+  { payloads, slices }: LargeBodyTools,
+  operation: OperationInfo,
+  request: Request,
+  large: Buffer,
+): Promise<ValidRequest> {
+  const id = operation.operationId as keyof typeof bodyValidators
+  const sent = asSent(operation, request)
+  const value = parametersOf(sent)
+  const parameters: Validate = parameterValidators[id]
+  const found = parameters(value) ? [] : problemsOf(parameters.errors ?? [])
+  const { facts, principal } = localsOf(request.res!)
+  const owner = principal ? scopedKey(principal) : (facts.peer ?? '')
+  const { verdict, bytes } = await payloads.body(owner, id, large)
+  const fault = faultOf(verdict)
+  if (fault) throw fault
+  keepText(request, bytes)
+  if (verdict.kind === 'invalid') found.push(...verdict.problems)
+  // Problems of a conversation are told by what its messages are.
+  if (found.length === 0 || operation.errors === 'openai')
+    request.body = await slices.run(owner, measuredSteps(parseJsonInParts(bytes)))
+  if (found.length > 0) throw invalidRequest(found)
+  return checkNumerals(sent, { ...value, body: request.body })
+}
+
+/** Numbers are put in the place of their texts. */
+function parametersOf({ path, query, headers }: ValidRequest): Omit<ValidRequest, 'body'> {
+  return { path: { ...path }, query: { ...query }, headers: { ...headers } }
+}
+
 function precompiled(operation: OperationInfo, request: Request): ValidRequest {
   const sent = asSent(operation, request)
-  // Numbers are put in the place of their texts.
-  const value = { path: { ...sent.path }, query: { ...sent.query }, headers: { ...sent.headers }, body: sent.body }
+  const value = { ...parametersOf(sent), body: sent.body }
   const validate = requestValidators[operation.operationId as keyof typeof requestValidators]
   if (!validate(value)) throw invalidRequest(problemsOf(validate.errors ?? []))
   return checkNumerals(sent, value)
@@ -76,10 +121,10 @@ async function throughOpenapi(
   operation: OperationInfo,
   request: Request,
 ): Promise<ValidRequest> {
-  refuseEndless(operation, request)
   const { facts, ...tools } = await openapi
   const sent = { path: request.params, query: request.query, headers: { ...request.headers } }
   const found = ownProblems(facts.get(operation.operationId)!, request)
+  refuseEndless(operation, request, found)
   // Other types are refused before; without any it would stop there, and not say what else is wrong.
   if (operation.body === 'json') request.headers['content-type'] ??= 'application/json'
   try {
@@ -98,14 +143,14 @@ const MOST_ERRORS = 1_000
 
 /**
  * Of a body that is wrong all through the other validator would gather every problem, and with each one copy those before.
- * @throws INVALID_REQUEST with the first of them
+ * @throws INVALID_REQUEST with the first of them, behind those that were `found` already
  */
-function refuseEndless({ operationId }: OperationInfo, { body }: Request): void {
+function refuseEndless({ operationId }: OperationInfo, { body }: Request, found: readonly Problem[]): void {
   const validate = bodyValidators[operationId as keyof typeof bodyValidators] as Validate | undefined
   if (!validate || validate({ body })) return
   const errors = validate.errors ?? []
   if (errors.length >= MOST_ERRORS || errors.some(({ keyword }) => /^max(?:Items|Properties)$/.test(keyword)))
-    throw invalidRequest(problemsOf(errors))
+    throw invalidRequest([...found, ...problemsOf(errors)])
 }
 
 /** @throws INVALID_REQUEST for numbers that were not sent as digits */
@@ -226,7 +271,7 @@ function fromOpenapi(thrown: unknown, found: readonly Problem[]): unknown {
   const others = tellingOf(errors)
     .map(problemOf)
     .filter(({ path }) => path !== NO_BODY.path || !found.includes(NO_BODY))
-  return invalidRequest([...found, ...others])
+  return invalidRequest([...found, ...withoutRepeats(others)])
 }
 
 /** As of the generated validators: a variant's own errors say what is wrong, and not that none fitted, or that it was not meant to be null. */
@@ -259,7 +304,6 @@ function withNull(message: string): string {
 
 function invalidRequest(problems: readonly Problem[]): ServiceError {
   const [first] = problems
-  const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
-  const message = first ? `${first.path || 'The request'}: ${first.message}${more}` : undefined
+  const message = first ? `${first.path || 'The request'}: ${first.message}${andMore(problems)}` : undefined
   return new ServiceError('INVALID_REQUEST', { problems, message })
 }

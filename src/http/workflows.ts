@@ -1,13 +1,17 @@
 // Operations of the tag `workflows`.
+
+import { setImmediate } from 'node:timers/promises'
 import type { WorkflowsHandlers } from '../../generated/operations.ts'
-import type { Workflow } from '../../generated/types.ts'
+import type { Workflow, WorkflowVersion } from '../../generated/types.ts'
 import { ServiceError } from '../errors.ts'
+import { LARGE_PAYLOAD } from '../payloads/payload-judge.ts'
 import { exampleListItem, exampleRecord } from '../workflows/examples.ts'
 import { inputSchema, outputSchema } from '../workflows/interface.ts'
-import type { Revised } from '../workflows/service.ts'
+import type { Revised, StoredVersion } from '../workflows/service.ts'
 import { nextLink } from './links.ts'
+import { jsonText } from './reply.ts'
 import type { RequestContext } from './request.ts'
-import { acceptedRun, httpSubmission, runResult } from './run.ts'
+import { acceptedRun, httpSubmission, runReply } from './run.ts'
 
 export const workflows: WorkflowsHandlers<RequestContext> = {
   listWorkflows({ query }, { app, principal }) {
@@ -18,11 +22,11 @@ export const workflows: WorkflowsHandlers<RequestContext> = {
   async createWorkflow({ body }, { app, principal }) {
     const created = await app.workflows.create(principal, body)
     const headers = { ...etag(created), Location: `/api/workflows/${created.record.id}` }
-    return { status: 201, body: created.record, headers }
+    return { ...told(201, created), headers }
   },
 
-  getWorkflow({ path }, { app, principal }) {
-    return found(app.workflows.get(principal, path.id))
+  async getWorkflow({ path }, { app, principal }) {
+    return found(await app.workflows.get(principal, path.id))
   },
 
   async updateWorkflow({ path, headers, body }, { app, principal }) {
@@ -35,22 +39,28 @@ export const workflows: WorkflowsHandlers<RequestContext> = {
   },
 
   async runWorkflow({ path, body }, { app, principal, signal }) {
-    const { active } = app.jobs.submit(principal, httpSubmission(path.id, body))
+    const submission = httpSubmission(path.id, body)
+    const preparing = app.jobs.prepare(principal, submission)
+    if (preparing) await preparing
+    const { active } = app.jobs.submit(principal, submission)
     if (!active) throw new Error('a new job is always active')
     if (body.background) {
       await active.accepted()
       return { status: 202, body: acceptedRun(active), headers: { Location: `/api/jobs/${active.row.id}` } }
     }
-    return { status: 200, body: runResult(active, await app.jobs.outcome(active, signal)) }
+    return runReply(active, await app.jobs.outcome(active, signal))
   },
 
-  getWorkflowInterface({ path }, { app, principal }) {
+  async getWorkflowInterface({ path }, { app, principal }) {
+    await app.workflows.prepare(principal, path.id)
     return { status: 200, body: app.workflows.interface(principal, path.id) }
   },
 
   listWorkflowVersions({ path, query }, { app, principal }) {
-    const { versions, next } = app.workflows.versions(principal, path.id, { ...query, full: query.fields === 'full' })
-    return { status: 200, body: versions, headers: nextLink(`/api/workflows/${path.id}/versions`, query, next) }
+    const { versions, next } = app.workflows.versions(principal, path.id, query)
+    const headers = nextLink(`/api/workflows/${path.id}/versions`, query, next)
+    if (query.fields === 'full') return { ...jsonText<WorkflowVersion[], 200>(200, withGraphs(versions)), headers }
+    return { status: 200, body: versions.map(({ version }) => version), headers }
   },
 
   async shareWorkflow({ path }, { app, principal }) {
@@ -67,8 +77,8 @@ export const workflows: WorkflowsHandlers<RequestContext> = {
     return { status: 200, body: workflows, headers: nextLink('/api/workflows/public', query, next) }
   },
 
-  getPublicWorkflow({ path }, { app }) {
-    return found(app.workflows.getPublic(path.id))
+  async getPublicWorkflow({ path }, { app }) {
+    return found(await app.workflows.getPublic(path.id))
   },
 
   listExampleWorkflows(_request, { app }) {
@@ -81,16 +91,36 @@ export const workflows: WorkflowsHandlers<RequestContext> = {
     return { status: 200, body: { ...exampleRecord(example), ...schemas } }
   },
 
-  getSharedWorkflow({ path }, { app }) {
-    return found(app.workflows.getShared(path.token))
+  async getSharedWorkflow({ path }, { app }) {
+    return found(await app.workflows.getShared(path.token))
   },
 }
 
-function found(workflow: Revised<Workflow>): { status: 200; body: Workflow; headers: Record<string, string> } {
-  return { status: 200, body: workflow.record, headers: etag(workflow) }
+function found(workflow: Revised<Workflow>) {
+  return { ...told(200, workflow), headers: etag(workflow) }
 }
 
-function etag({ revision }: Revised<unknown>): { ETag: string } {
+/** Versions with their graphs, of which one at a time is in memory: all together may be very long. */
+async function* withGraphs(versions: readonly StoredVersion[]): AsyncGenerator<string> {
+  for (const [at, { version, graphText }] of versions.entries()) {
+    yield `${at === 0 ? '[' : ','}${JSON.stringify(version).slice(0, -1)},"graph":${graphText()}}`
+    // The next graph is read in a turn of its own.
+    await setImmediate()
+  }
+  yield versions.length === 0 ? '[]' : ']'
+}
+
+/** A large graph is not written again: its text is known. */
+function told<Status extends number>(
+  status: Status,
+  { record, graph_text }: Revised<Workflow>,
+): { status: Status; body: Workflow; content_type?: never } {
+  if (graph_text.length <= LARGE_PAYLOAD) return { status, body: record }
+  const { graph: _, ...rest } = record
+  return jsonText(status, `{"graph":${graph_text},${JSON.stringify(rest).slice(1)}`)
+}
+
+function etag({ revision }: Revised<unknown>): Record<string, string> {
   return { ETag: `"${revision}"` }
 }
 

@@ -1,6 +1,8 @@
-// How job commands are answered: acknowledged, refused, or with the end of a job that there is not.
+// How job commands are answered: acknowledged once they are stored, refused, or with the end of a job that there is not.
+
+import type { ErrorCode } from '../../generated/errors.ts'
 import type { CommandRefusedError } from '../../generated/types.ts'
-import { type Problem, toServiceError } from '../errors.ts'
+import { type Problem, type ServiceError, toServiceError } from '../errors.ts'
 import type { ActiveJob } from '../jobs/active-job.ts'
 import { logFailure } from '../log.ts'
 import type { Peer } from './peer.ts'
@@ -23,8 +25,26 @@ export function ack(
 export function ackWhenStored(connection: Peer, job: ActiveJob, answer: object, request_id: RequestId): void {
   job.flushed().then(
     () => connection.send(answer),
-    () => refuse(connection, 'not_running', job.row.id, request_id),
+    (thrown) => refuseNow(connection, job.row.id, request_id, thrown),
   )
+}
+
+/** Refuses a command for a job that lives, though the command cannot be stored, or the job not be read, now. */
+export function refuseNow(connection: Peer, job_id: string, request_id: RequestId, thrown: unknown): void {
+  const error = toServiceError(thrown)
+  logFailure(connection.app.log, error, { job_id }, 'a job command failed')
+  refuse(connection, 'unavailable', job_id, request_id, { code: error.code, message: error.publicMessage })
+}
+
+/** What a command was to do to a job that is not stored, or is somebody else's, has failed for good. */
+export function isMissing({ app, principal }: Peer, job_id: string, { code }: ServiceError): boolean {
+  if (code === 'JOB_NOT_FOUND' || code === 'JOB_EXPIRED') return true
+  try {
+    return code === 'SERVICE_UNAVAILABLE' && !app.jobs.isStored(principal, job_id)
+  } catch {
+    // It may live: nothing is said that a client could take for its end.
+    return false
+  }
 }
 
 /** Ends, for the sender alone, a job that could not start or is not known. A job that there is is not touched. */
@@ -37,6 +57,7 @@ export function end(connection: Peer, job_id: string, workflow_id: string | null
 export type Refusal = CommandRefusedError['error']
 
 const REFUSALS: Readonly<Partial<Record<Refusal, string>>> = {
+  unknown_job: 'The job does not exist.',
   invalid_value: 'The value is not what the input takes.',
   unknown_input: 'The job has no input of that name.',
   not_a_stream: 'The input takes no values while the job runs.',
@@ -46,12 +67,28 @@ const REFUSALS: Readonly<Partial<Record<Refusal, string>>> = {
   unavailable: 'The server cannot take this now; try again later.',
 }
 
+const CODES: Readonly<Record<Refusal, ErrorCode>> = {
+  unknown_job: 'JOB_NOT_FOUND',
+  unknown_input: 'INVALID_PARAMETERS',
+  not_a_stream: 'CONFLICT',
+  not_running: 'CONFLICT',
+  unknown_node: 'NOT_FOUND',
+  job_id_in_use: 'CONFLICT',
+  not_suspended: 'JOB_NOT_SUSPENDED',
+  ambiguous: 'INVALID_PARAMETERS',
+  not_waiting: 'INVALID_PARAMETERS',
+  invalid_value: 'INVALID_PARAMETERS',
+  unavailable: 'SERVICE_UNAVAILABLE',
+  forbidden: 'FORBIDDEN',
+}
+
 export function refuse(
   connection: Peer,
   error: Refusal,
   job_id: string,
   request_id: RequestId,
-  more: { message?: string; problems?: readonly Problem[] } = {},
+  more: { code?: ErrorCode; message?: string; problems?: readonly Problem[] } = {},
 ): void {
-  connection.send({ error, message: REFUSALS[error] ?? error, job_id, ...more, ...echo(request_id) })
+  const said = { error, code: CODES[error], message: REFUSALS[error] ?? error, job_id }
+  connection.send({ ...said, ...more, ...echo(request_id) })
 }

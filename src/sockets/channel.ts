@@ -1,9 +1,10 @@
 // What one kind of socket is made of: its commands, what carries them out, and how its frames travel.
 import type { CommandInfo } from '../../generated/messages.ts'
-import type { Validate } from '../../generated/validators.js'
+import type { commandValidators, Validate } from '../../generated/validators.js'
 import type { Peer } from './peer.ts'
 
 export interface Channel {
+  readonly name: keyof typeof commandValidators
   readonly commands: Readonly<Record<string, CommandInfo>>
   readonly validators: Readonly<Record<string, Validate>>
   /** A table that the contract types, by command. */

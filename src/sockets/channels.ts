@@ -6,10 +6,11 @@ import { downloads, followDownloads } from './download.ts'
 import { handlers } from './ws.ts'
 
 const CHANNELS: ReadonlyMap<string, Channel> = new Map<string, Channel>([
-  ['/ws', { commands: commandManifest.ws, validators: commandValidators.ws, handlers, text_only: false }],
+  ['/ws', { name: 'ws', commands: commandManifest.ws, validators: commandValidators.ws, handlers, text_only: false }],
   [
     '/ws/download',
     {
+      name: 'download',
       commands: commandManifest.download,
       validators: commandValidators.download,
       handlers: downloads,

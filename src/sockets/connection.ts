@@ -3,16 +3,25 @@
 import type { RawData, WebSocket } from 'ws'
 import type { Principal } from '../access/principal.ts'
 import type { AppContext } from '../context.ts'
+import { scopedKey } from '../db/scope.ts'
+import { measuredSteps } from '../engine/measure.ts'
+import { Slice } from '../engine/slice.ts'
+import { ServiceError } from '../errors.ts'
+import { decodeFrame, InvalidFrame, mayBeIllFormed } from '../payloads/frames.ts'
+import { parseJsonInParts } from '../payloads/json-parts.ts'
+import { decodeInParts } from '../payloads/message-pack-parts.ts'
+import { LARGE_PAYLOAD } from '../payloads/payload-judge.ts'
 import { illFormedTexts } from '../problems.ts'
 import { Asking } from './asking.ts'
 import { withoutValues } from './bare.ts'
 import type { Channel } from './channel.ts'
 import { ChatFollowers } from './chat-followers.ts'
-import { decodeFrame, encode, InvalidFrame, type Mode, mayBeIllFormed } from './codec.ts'
-import { dispatch } from './dispatch.ts'
+import { encode, type Mode } from './codec.ts'
+import { accepted, carry, dispatch } from './dispatch.ts'
 import { Followers } from './followers.ts'
 import { KeepAlive, type SocketTimes } from './keep-alive.ts'
 import { Lanes } from './lanes.ts'
+import { encoded, isLargeFrame } from './large-frames.ts'
 import { Subscriptions } from './subscriptions.ts'
 
 /** Above this many bytes in the outbound buffer provisional frames are dropped, followers wait, and nothing more is read. */
@@ -36,6 +45,8 @@ export class Connection {
   readonly lanes = new Lanes()
   readonly #channel: Channel
   #principal: Principal
+  /** Messages have their part of the thread's time, as runs do: many small ones at once hold it as one large one does. */
+  readonly #slice: Slice
   readonly #ws: WebSocket
   readonly #times: SocketTimes
   readonly #closed = new AbortController()
@@ -53,6 +64,7 @@ export class Connection {
     this.#times = times
     this.app = app
     this.#principal = principal
+    this.#slice = new Slice(scopedKey(principal))
     this.followers = new Followers(this)
     this.subscriptions = new Subscriptions(this)
     this.chats = new ChatFollowers(this)
@@ -93,16 +105,39 @@ export class Connection {
     this.#ws.send(this.#encoded(frame, common), { binary: this.#mode === 'binary' })
   }
 
+  /** Whether a frame takes long to be encoded, and is to be sent. */
+  isLarge(frame: object): boolean {
+    return this.#ws.readyState === this.#ws.OPEN && isLargeFrame(frame)
+  }
+
+  /**
+   * Encodes a large frame in time slices, and gives what sends it. Those who are sent the very same object at the same time share the work.
+   */
+  encodeLarge(frame: object): Promise<() => void> {
+    const mode = this.#mode
+    return encoded(this.app.slices, scopedKey(this.#principal), frame, mode).then(
+      (bytes) => () => {
+        if (this.#mode !== mode) this.send(frame)
+        else if (this.#ws.readyState === this.#ws.OPEN) this.#ws.send(bytes, { binary: mode === 'binary' })
+      },
+      (error: unknown) => () => this.send(this.#bare(frame, error)),
+    )
+  }
+
   /** A frame whose values cannot be encoded goes out without them. @throws what the encoder throws, where it has none */
   #encoded(frame: object, common: boolean): Uint8Array {
     try {
       return encode(frame, this.#mode, common)
     } catch (error) {
-      const bare = withoutValues(frame)
-      if (bare === null) throw error
-      this.app.log.error({ err: error }, 'the values of a frame could not be encoded')
-      return encode(bare, this.#mode, false)
+      return encode(this.#bare(frame, error), this.#mode, false)
     }
+  }
+
+  #bare(frame: object, error: unknown): object {
+    const bare = withoutValues(frame)
+    if (bare === null) throw error
+    this.app.log.error({ err: error }, 'the values of a frame could not be encoded')
+    return bare
   }
 
   /** Whether so much waits to be sent that what is not durable is better dropped. */
@@ -167,7 +202,10 @@ export class Connection {
   async #takeAll(): Promise<void> {
     this.#taking = true
     for (let next = this.#inbox.shift(); next; next = this.#inbox.shift()) {
-      if (this.#ws.readyState === this.#ws.OPEN) this.#take(next)
+      if (this.#slice.passed(performance.now())) await this.#turn()
+      if (this.#ws.readyState !== this.#ws.OPEN) continue
+      if (next.data.length > LARGE_PAYLOAD) await this.#takeLarge(next)
+      else this.#take(next)
       await this.#room()
     }
     this.#taking = false
@@ -175,13 +213,53 @@ export class Connection {
 
   #take({ data, binary }: Incoming): void {
     try {
-      if (binary && this.#channel.text_only) throw new InvalidFrame('this socket takes JSON in text frames')
+      this.#requireText(binary)
       const message = decodeFrame(data, binary)
-      dispatch(this.#channel, this, message, mayBeIllFormed(data, binary) ? illFormedTexts(message, '') : [])
+      dispatch(this.#channel, this, message, () => (mayBeIllFormed(data, binary) ? illFormedTexts(message, '') : []))
     } catch (error) {
-      if (error instanceof InvalidFrame) this.send({ error: 'invalid_frame', message: error.message })
-      else this.app.log.error({ err: error }, 'a message could not be dispatched')
+      this.#refuse(error)
     }
+  }
+
+  /** A large frame is judged in a thread and parsed in time slices. Until it is dispatched nothing more is read. */
+  async #takeLarge({ data, binary }: Incoming): Promise<void> {
+    this.#ws.pause()
+    try {
+      this.#requireText(binary)
+      const owner = scopedKey(this.#principal)
+      const of = { channel: this.#channel.name, binary, bytes: data }
+      const { verdict, bytes } = await this.app.payloads.frame(owner, of)
+      if (verdict.kind === 'unreadable') throw new InvalidFrame(verdict.message)
+      const { head, problems, ill_formed } = verdict
+      const info = accepted(this.#channel, this, head, () => (problems.length > 0 ? problems : ill_formed))
+      if (!info) return
+      const steps = binary ? decodeInParts(bytes) : parseJsonInParts(bytes)
+      const message = (await this.app.slices.run(owner, measuredSteps<unknown>(steps))) as Record<string, unknown>
+      // Whose credential has ended meanwhile does nothing more.
+      if (this.#ws.readyState === this.#ws.OPEN) carry(this.#channel, this, message, info)
+    } catch (error) {
+      this.#refuse(error)
+    } finally {
+      this.#ws.resume()
+    }
+  }
+
+  #requireText(binary: boolean): void {
+    if (binary && this.#channel.text_only) throw new InvalidFrame('this socket takes JSON in text frames')
+  }
+
+  #refuse(error: unknown): void {
+    const isTooLarge = error instanceof ServiceError && error.code === 'REQUEST_TOO_LARGE'
+    if (error instanceof InvalidFrame || isTooLarge)
+      this.send({ error: 'invalid_frame', code: 'INVALID_REQUEST', message: error.message })
+    else this.app.log.error({ err: error }, 'a message could not be dispatched')
+  }
+
+  /** Waits for time of the thread, and reads nothing more meanwhile. */
+  async #turn(): Promise<void> {
+    this.#ws.pause()
+    await this.#slice.turn()
+    this.#ws.resume()
   }
 
   async #room(): Promise<void> {

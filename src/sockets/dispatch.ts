@@ -4,6 +4,7 @@ import { errorBodies, type Problem, ServiceError, toServiceError } from '../erro
 import { inTime } from '../lifecycle/request-time.ts'
 import { logFailure } from '../log.ts'
 import { problemsOf } from '../problems.ts'
+import { type RequestId, refuse } from './answers.ts'
 import type { Channel } from './channel.ts'
 import { refuseTurn } from './chat-refusal.ts'
 import type { Peer } from './peer.ts'
@@ -12,21 +13,51 @@ import { forbidden, type JobCommand, refuseJob } from './scopes.ts'
 type Message = Record<string, unknown>
 type Handler = (message: never, connection: Peer, late?: AbortSignal) => unknown
 
-/** Carries out one message, where nothing was wrong with its texts. Nothing that it says closes the socket. */
-export function dispatch(channel: Channel, connection: Peer, message: unknown, illFormed: readonly Problem[]): void {
-  if (!isRecord(message)) return invalidMessage(connection, 'A frame is one object.')
+/** Carries out one message. `illFormed` gives the problems of its texts. Nothing that it says closes the socket. */
+export function dispatch(
+  channel: Channel,
+  connection: Peer,
+  message: unknown,
+  illFormed: () => readonly Problem[],
+): void {
+  const info = accepted(channel, connection, message, (command) => {
+    const validate = channel.validators[command]!
+    return validate(message) ? illFormed() : problemsOf(validate.errors ?? [])
+  })
+  if (info) carry(channel, connection, message as Message, info)
+}
+
+/**
+ * Whether a message is a command that can be carried out; if not, it is answered. `problems` gives what is wrong with it by the schema of the
+ * command. Of the message only the envelope and the names in its data are read.
+ */
+export function accepted(
+  channel: Channel,
+  connection: Peer,
+  message: unknown,
+  problems: (command: string) => readonly Problem[],
+): CommandInfo | null {
+  const refuse = (refusal: () => void): null => {
+    refusal()
+    return null
+  }
+  if (!isRecord(message)) return refuse(() => invalidMessage(connection, 'A frame is one object.'))
   if (message.command === undefined || message.command === null) {
     // A frame with a type is an answer or something newer than this server: nothing to say.
-    if (message.type !== undefined && message.type !== null) return
-    return invalidMessage(connection, 'A frame has a "command" or a "type".')
+    if (message.type !== undefined && message.type !== null) return null
+    return refuse(() => invalidMessage(connection, 'A frame has a "command" or a "type".'))
   }
-  if (typeof message.command !== 'string') return invalidMessage(connection, '"command" is a string.')
+  if (typeof message.command !== 'string') return refuse(() => invalidMessage(connection, '"command" is a string.'))
   const info = channel.commands[message.command]
-  if (!isServed(info, connection)) return unknownCommand(connection, message)
-  if (info.switch === 'sdk_lifecycle' && !connection.app.config.sdk_lifecycle) return switchedOff(connection, message)
-  const validate = channel.validators[info.command]!
-  if (!validate(message)) return invalidCommand(connection, message, info.kind, problemsOf(validate.errors ?? []))
-  if (illFormed.length > 0) return invalidCommand(connection, message, info.kind, illFormed)
+  if (!isServed(info, connection)) return refuse(() => unknownCommand(connection, message))
+  if (info.switch === 'sdk_lifecycle' && !connection.app.config.sdk_lifecycle)
+    return refuse(() => switchedOff(connection, message))
+  const found = problems(info.command)
+  return found.length === 0 ? info : refuse(() => invalidCommand(connection, message, info.kind, found))
+}
+
+/** Carries out a command that `accepted` accepts, after those that name the same job. */
+export function carry(channel: Channel, connection: Peer, message: Message, info: CommandInfo): void {
   const handler = (channel.handlers as Readonly<Record<string, Handler>>)[info.command]!
   // What is done to a thread waits for its turn there, and not here: `stop` goes before what waits.
   connection.lanes.run(jobIdOf(message), () => {
@@ -56,6 +87,12 @@ function refuseCommand(connection: Peer, message: Message, { kind }: CommandInfo
 /** To a command that is what its schema says. */
 function answerFault(connection: Peer, message: Message, kind: CommandInfo['kind'], error: ServiceError): void {
   const { thread_id } = threadOf(message)
+  const job_id = jobIdOf(message)
+  if (kind === 'job' && job_id !== null)
+    return refuse(connection, 'unavailable', job_id, requestIdOf(message), {
+      code: error.code,
+      message: error.publicMessage,
+    })
   if (kind === 'chat' && thread_id !== undefined && !hasRequestId(message)) refuseTurn(connection, thread_id, error)
   else answerError(connection, message, error, error.publicMessage)
 }
@@ -102,7 +139,7 @@ function rpcError(connection: Peer, message: Message, error: ServiceError): void
 }
 
 function invalidMessage(connection: Peer, message: string): void {
-  connection.send({ error: 'invalid_message', message })
+  connection.send({ error: 'invalid_message', code: 'INVALID_REQUEST', message })
 }
 
 function unknownCommand(connection: Peer, message: Message): void {
@@ -112,17 +149,23 @@ function unknownCommand(connection: Peer, message: Message): void {
 
 function invalidCommand(connection: Peer, message: Message, kind: string, problems: readonly Problem[]): void {
   const { command } = message
-  if (kind === 'job')
-    return connection.send({ error: 'invalid_command', details: problems, command, ...idsOf(message) })
   const [first] = problems
   const text = `The command "${String(command)}" is not what its schema says: ${first?.path} ${first?.message}.`
-  answerError(connection, message, new ServiceError('INVALID_REQUEST', { message: text, problems }), text)
+  const error = new ServiceError('INVALID_REQUEST', { message: text, problems })
+  if (kind !== 'job') return answerError(connection, message, error, text)
+  const said = { error: 'invalid_command', ...saidOf(error), message: text, details: error.problems }
+  connection.send({ ...said, command, ...idsOf(message) })
 }
 
 /** One `rpc_response` to whoever sent a request id, else a frame that only says what is wrong. */
 function answerError(connection: Peer, message: Message, error: ServiceError, text: string): void {
   if (hasRequestId(message)) rpcError(connection, message, error)
-  else connection.send({ type: 'error', message: text, command: message.command, ...threadOf(message) })
+  else
+    connection.send({ type: 'error', ...saidOf(error), message: text, command: message.command, ...threadOf(message) })
+}
+
+function saidOf({ code, problems, more_problems }: ServiceError): object {
+  return { code, ...(problems.length > 0 ? { problems } : {}), ...(more_problems ? { more_problems } : {}) }
 }
 
 function logFault(connection: Peer, error: ServiceError, { command, request_id }: Message): void {
@@ -138,6 +181,10 @@ function hasRequestId({ request_id }: Message): boolean {
 function jobIdOf(message: Message): string | null {
   const { data } = message
   return isRecord(data) && typeof data.job_id === 'string' ? data.job_id : null
+}
+
+function requestIdOf(message: Message): RequestId {
+  return hasRequestId(message) ? (message.request_id as string) : null
 }
 
 function idsOf(message: Message): { job_id?: string; request_id?: unknown } {

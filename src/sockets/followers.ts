@@ -7,6 +7,7 @@ import type { JobFrame } from '../events/types.ts'
 import type { JobOptions } from '../jobs/service.ts'
 import { ShiftingMap } from '../shifting-map.ts'
 import { frameOf } from './frames.ts'
+import { historyGoesOn } from './history-goes-on.ts'
 
 type Detail = JobOptions['event_detail'] | 'ending'
 
@@ -27,6 +28,12 @@ interface FollowOptions {
   feed?: Feed
 }
 
+interface Following {
+  readonly after: number
+  readonly feed: Feed | undefined
+  readonly signal: AbortSignal
+}
+
 /** Of how many jobs a connection remembers what it was told; an older one is told everything again. */
 const REMEMBERED = 1_000
 
@@ -39,6 +46,10 @@ export interface Outlet {
   readonly congested: boolean
   /** `common`: others are sent the very same object. */
   send(frame: object, common?: boolean): void
+  /** Whether a frame takes long to be encoded. */
+  isLarge(frame: object): boolean
+  /** Encodes a large frame without holding up others, and gives what sends it. */
+  encodeLarge(frame: object): Promise<() => void>
   /** Waits until the peer has taken enough. */
   drained(): Promise<void>
 }
@@ -49,6 +60,8 @@ export class Followers {
   readonly #pumps = new Set<Promise<void>>()
   /** By id: jobs of which nothing is told for a moment. */
   readonly #held = new ShiftingMap<string, Promise<void>>()
+  /** Resolves when the large frames before have been sent. */
+  #large: Promise<void> = Promise.resolve()
   /** By job: the last sequence whose outputs this connection was told when it came back. */
   readonly #told = new Map<number, number>()
 
@@ -88,7 +101,7 @@ export class Followers {
     this.#running.set(row.key, { stop, job_id: row.id })
     const connection = this.#connection
     const signal = AbortSignal.any([stop.signal, connection.closed])
-    const pump = this.#pump(row, detail, connection.app.events.follow(row.key, after, signal, feed), signal)
+    const pump = this.#followOn(row, detail, { after, feed, signal })
       .catch((thrown) => this.#failed(row, thrown))
       .finally(() => {
         if (this.#running.get(row.key)?.stop === stop) this.#running.delete(row.key)
@@ -122,18 +135,72 @@ export class Followers {
     return this.#connection.congested ? this.#connection.drained() : null
   }
 
-  async #pump(row: JobTable, detail: Detail, items: AsyncIterable<FeedItem>, signal: AbortSignal): Promise<void> {
+  /** A history that cannot be written for a while is followed on when it can be: the job lives, and nothing is told that ends it. */
+  async #followOn(row: JobTable, detail: Detail, { after, feed, signal }: Following): Promise<void> {
+    const { app } = this.#connection
+    const progress = { seen: after }
+    for (let own = feed; ; own = undefined) {
+      try {
+        return await this.#pump(row, detail, app.events.follow(row.key, progress.seen, signal, own), progress, signal)
+      } catch (thrown) {
+        if (toServiceError(thrown).code !== 'SERVICE_UNAVAILABLE') throw thrown
+        // The log has been told why by whoever could not write it; here it would be told once for each socket and second.
+        app.log.debug({ job_id: row.id }, 'the history of a job that is followed broke off')
+        const goesOn = await historyGoesOn(app, row, signal)
+        if (goesOn === 'unknown') return
+        if (!goesOn) throw thrown
+      }
+    }
+  }
+
+  /** Encodes a large frame when there is room for it, and sends it; false where that is not wanted any more. */
+  async #tellLarge(job_id: string, frame: JobFrame, signal: AbortSignal): Promise<boolean> {
+    const leave = await this.#enter()
+    try {
+      for (let wait = this.#obstacle(job_id); wait && !signal.aborted; wait = this.#obstacle(job_id)) await wait
+      if (signal.aborted) return false
+      const send = await this.#connection.encodeLarge(frame)
+      for (let wait = this.#obstacle(job_id); wait && !signal.aborted; wait = this.#obstacle(job_id)) await wait
+      if (signal.aborted) return false
+      send()
+      return true
+    } finally {
+      leave()
+    }
+  }
+
+  /** One large frame of a connection is encoded at a time, in the order of those who ask: what is encoded waits for room as well. */
+  async #enter(): Promise<() => void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const before = this.#large
+    this.#large = before.then(() => promise)
+    await before
+    return resolve
+  }
+
+  async #pump(
+    row: JobTable,
+    detail: Detail,
+    items: AsyncIterable<FeedItem>,
+    progress: { seen: number },
+    signal: AbortSignal,
+  ): Promise<void> {
     const connection = this.#connection
     for await (const item of items) {
       const frame = item.frame ?? (item.event && frameOf(row, item.event, connection.app))
-      if (!frame || !passes(frame, detail)) continue
-      if (connection.congested && isProvisional(item)) continue
-      // Looked at again right before it is sent: others that waited as well may have taken the room.
-      for (let wait = this.#obstacle(row.id); wait && !signal.aborted; wait = this.#obstacle(row.id)) await wait
-      // Whoever replaced this loop has told of the item already.
-      if (signal.aborted) return
-      connection.send(frame, item.frame !== null)
-      if (isEnding(frame)) this.#running.delete(row.key)
+      if (frame && passes(frame, detail) && !(connection.congested && isProvisional(item))) {
+        // Whoever replaced this loop has told of the item already.
+        if (connection.isLarge(frame)) {
+          if (!(await this.#tellLarge(row.id, frame, signal))) return
+        } else {
+          // Looked at again right before it is sent: others that waited as well may have taken the room.
+          for (let wait = this.#obstacle(row.id); wait && !signal.aborted; wait = this.#obstacle(row.id)) await wait
+          if (signal.aborted) return
+          connection.send(frame, item.frame !== null)
+        }
+        if (isEnding(frame)) this.#running.delete(row.key)
+      }
+      progress.seen = item.sequence ?? progress.seen
     }
   }
 }

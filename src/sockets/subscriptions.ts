@@ -1,6 +1,6 @@
 // The jobs that one connection is subscribed to: every event of each, in its order, from where the client is. They come through the one way to
 // follow a job, so that nothing is lost or doubled between what is replayed and what is live.
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
 import type { JobEventFrame } from '../../generated/types.ts'
 import type { Principal } from '../access/principal.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
@@ -8,13 +8,12 @@ import type { EventBody } from '../events/types.ts'
 import { type EventItem, type EventJob, isEvent } from '../jobs/event-text.ts'
 import { ShiftingMap } from '../shifting-map.ts'
 import type { Outlet } from './followers.ts'
+import { historyGoesOn } from './history-goes-on.ts'
 
 /** The most jobs that one connection is subscribed to at a time. */
 export const MAX_SUBSCRIPTIONS = 1_000
 /** How long events are sent in one turn of the event loop, in milliseconds. */
 const TURN_MS = 5
-/** After how long a history is followed again that could not be written, in milliseconds. */
-const MENDING_MS = 1_000
 
 /** What a subscription keeps of a job: its row holds the whole result, and a client may be slow. */
 export type SubscribedJob = EventJob & { readonly key: number }
@@ -114,7 +113,7 @@ export class Subscriptions {
           'the history of a job that is subscribed to broke off',
         )
       }
-    } while (await this.#mended(job, signal))
+    } while ((await historyGoesOn(app, { ...this.#connection.principal, id: job.id }, signal)) === true)
   }
 
   /** Whether another event has to wait: for the peer, or until others had their turn. */
@@ -142,23 +141,6 @@ export class Subscriptions {
     } catch (err) {
       // The client sees the gap, and takes a snapshot.
       this.#connection.app.log.error({ err, job_id: job.id }, 'an event could not be encoded')
-    }
-  }
-
-  /** A history that could not be written goes on when somebody asks for the job. False: there is nothing more to follow. */
-  async #mended({ id }: SubscribedJob, signal: AbortSignal): Promise<boolean> {
-    const { app, principal } = this.#connection
-    const gone = AbortSignal.any([signal, app.stopping])
-    for (;;) {
-      if (gone.aborted) return false
-      await sleep(MENDING_MS, null, { signal: gone, ref: false }).catch(() => {})
-      if (gone.aborted || app.jobs.draining) return false
-      try {
-        await app.jobs.get(principal, id)
-        return true
-      } catch (thrown) {
-        if (toServiceError(thrown).status < 500) return false
-      }
     }
   }
 }

@@ -37,7 +37,7 @@ async function infer(
     const model = await modelOf(data, principal, app, signal)
     answer.model = model
     const used = (use: ModelUse) => answer.used(use)
-    for await (const part of app.completions.answer(principal, requestOf(data, model), { signal, used })) {
+    for await (const part of app.completions.safeAnswer(principal, requestOf(data, model), { signal, used })) {
       const chunk = answer.take(part)
       if (chunk) connection.send({ type: 'chunk', request_id, ...chunk })
       // A peer that does not read is waited for, and its model with it.

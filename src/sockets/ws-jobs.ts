@@ -7,7 +7,7 @@ import type { ActiveJob } from '../jobs/active-job.ts'
 import type { Submission } from '../jobs/service.ts'
 import { isTerminal, socketStatus } from '../jobs/states.ts'
 import { streamedProblems } from '../workflows/params.ts'
-import { ack, ackWhenStored, echo, end, type Refusal, refuse } from './answers.ts'
+import { ack, ackWhenStored, echo, end, isMissing, type Refusal, type RequestId, refuse, refuseNow } from './answers.ts'
 import { jobUpdate, outputFrame } from './frames.ts'
 import { changedOutputs } from './outputs.ts'
 import type { Peer } from './peer.ts'
@@ -29,48 +29,47 @@ type RunJobData = Parameters<JobCommands['run_job']>[0]['data']
 
 export const jobCommands: JobCommands = {
   async run_job({ data, request_id }, connection) {
-    const { app, principal } = connection
+    const submitted = await submit(connection, data, request_id)
+    if (submitted === null) return
+    const { active, row, duplicate } = submitted
+    if (duplicate) return reconnected(connection, row, null, request_id)
+    if (!active) throw new Error('a new job is always active')
     try {
-      const { active, row, duplicate } = app.jobs.submit(principal, submissionOf(data))
-      if (duplicate) return await reconnect(connection, row.id, null)
-      if (!active) throw new Error('a new job is always active')
       await active.accepted()
-      connection.send(ack('The job is accepted.', row, request_id))
-      connection.followers.follow(row, 0, { feed: active.feed })
     } catch (thrown) {
-      const error = toServiceError(thrown)
-      const { job_id, workflow_id } = data
-      if (error.code === 'CONFLICT' && job_id)
-        return refuse(connection, 'job_id_in_use', job_id, request_id, { message: error.message })
-      end(connection, job_id ?? app.platform.id('job'), workflow_id ?? null, error)
+      // It has the id of the job, which may be stored all the same.
+      return end(connection, row.id, row.workflow_id, thrown)
     }
+    connection.send(ack('The job is accepted.', row, request_id))
+    connection.followers.follow(row, 0, { feed: active.feed })
   },
 
   async cancel_job({ data, request_id }, connection) {
-    const { app, principal } = connection
-    const message = 'The cancellation is accepted.'
+    const { app, principal, followers } = connection
+    const { job_id, workflow_id = null } = data
+    // The end of the job comes after the acknowledgement, which waits for the commit.
+    const release = followers.hold(job_id)
+    const watched = followers.followsId(job_id)
     try {
-      const { row: before } = await app.jobs.get(principal, data.job_id)
-      // Said before it is done, so that no end overtakes it. Whoever watches the job sees its end there; anybody else is told once.
-      connection.send(ack(message, before, request_id))
-      const watched = connection.followers.followsId(data.job_id)
-      const { row } = await app.jobs.cancel(principal, data.job_id)
+      const { row } = await app.jobs.cancel(principal, job_id)
+      connection.send(ack('The cancellation is accepted.', row, request_id))
+      // Who follows the job sees its end there; others are told once.
       if (watched) return
       if (isTerminal(row.status)) connection.send(jobUpdate(row, app))
-      else connection.followers.follow(row, row.last_sequence, { detail: 'ending' })
+      else followers.follow(row, row.last_sequence, { detail: 'ending' })
     } catch (thrown) {
-      const workflow_id = data.workflow_id ?? null
-      connection.send(ack(message, { id: data.job_id, workflow_id }, request_id))
-      end(connection, data.job_id, workflow_id, thrown)
+      const error = toServiceError(thrown)
+      if (!isMissing(connection, job_id, error)) return refuseNow(connection, job_id, request_id, error)
+      refuse(connection, 'unknown_job', job_id, request_id)
+      end(connection, job_id, workflow_id, error)
+    } finally {
+      release()
     }
   },
 
-  async reconnect_job({ data }, connection) {
-    try {
-      await reconnect(connection, data.job_id, data.after_sequence ?? null)
-    } catch (thrown) {
-      end(connection, data.job_id, data.workflow_id ?? null, thrown)
-    }
+  async reconnect_job({ data, request_id }, connection) {
+    const { job_id, workflow_id = null, after_sequence = null } = data
+    await reconnected(connection, { id: job_id, workflow_id }, after_sequence, request_id)
   },
 
   async get_status({ data, request_id }, connection) {
@@ -89,7 +88,7 @@ export const jobCommands: JobCommands = {
     const { job_id, input, handle, value } = data
     const job = living(connection, job_id)
     const inlet = job?.inlet
-    if (!job || !inlet) return refuse(connection, 'not_running', job_id, request_id)
+    if (!job || !inlet) return refuseInput(connection, job_id, request_id)
     const problems = streamedProblems(job.plan, input, value ?? null, '/data/value')
     if (problems.length > 0) return refuse(connection, 'invalid_value', job_id, request_id, { problems })
     const result = inlet.pushInput(input, value ?? null, handle ?? undefined)
@@ -101,9 +100,10 @@ export const jobCommands: JobCommands = {
   end_input_stream({ data, request_id }, connection) {
     const { job_id, input, handle } = data
     const job = living(connection, job_id)
-    const result = job?.inlet?.endInput(input, handle ?? undefined) ?? 'not_running'
-    if (job && result === 'ok')
-      ackWhenStored(connection, job, ack('The input has ended.', job.row, request_id), request_id)
+    const inlet = job?.inlet
+    if (!job || !inlet) return refuseInput(connection, job_id, request_id)
+    const result = inlet.endInput(input, handle ?? undefined)
+    if (result === 'ok') ackWhenStored(connection, job, ack('The input has ended.', job.row, request_id), request_id)
     else refuse(connection, result as Refusal, job_id, request_id)
   },
 
@@ -111,7 +111,7 @@ export const jobCommands: JobCommands = {
     const { job_id, node_id, properties } = data
     const job = living(connection, job_id)
     const inlet = job?.inlet
-    if (!job || !inlet) return refuse(connection, 'not_running', job_id, request_id)
+    if (!job || !inlet) return refuseInput(connection, job_id, request_id)
     const changed = inlet.updateProperties(node_id, properties)
     if (changed === null) return refuse(connection, 'unknown_node', job_id, request_id)
     const { applied } = changed
@@ -142,10 +142,48 @@ function submissionOf(data: RunJobData): Submission {
   }
 }
 
+type RunJobAnswer = ReturnType<Peer['app']['jobs']['submit']>
+
+/** Null where the job was refused, which is answered then: nothing is stored. */
+async function submit(connection: Peer, data: RunJobData, request_id: RequestId): Promise<RunJobAnswer | null> {
+  const { app, principal } = connection
+  const { job_id = null, workflow_id = null } = data
+  try {
+    const submission = submissionOf(data)
+    const preparing = app.jobs.prepare(principal, submission)
+    if (preparing) await preparing
+    return app.jobs.submit(principal, submission)
+  } catch (thrown) {
+    const error = toServiceError(thrown)
+    if (error.code !== 'CONFLICT' || !job_id) end(connection, job_id ?? app.platform.id('job'), workflow_id, error)
+    else refuse(connection, 'job_id_in_use', job_id, request_id, { message: error.message })
+    return null
+  }
+}
+
+/** As `reconnect`, with an answer where that fails: the end of a job that there is not, and nothing terminal for one that may live. */
+async function reconnected(
+  connection: Peer,
+  { id, workflow_id }: Pick<JobTable, 'id'> & { workflow_id: string | null },
+  after_sequence: number | null,
+  request_id: RequestId,
+): Promise<void> {
+  try {
+    await reconnect(connection, id, after_sequence)
+  } catch (thrown) {
+    const error = toServiceError(thrown)
+    if (isMissing(connection, id, error)) end(connection, id, workflow_id, error)
+    else refuseNow(connection, id, request_id, error)
+  }
+}
+
 /** The state of a job, the outputs that changed since this connection was last told, and then what happens. */
 async function reconnect(connection: Peer, job_id: string, after_sequence: number | null): Promise<void> {
   const { app, principal, followers } = connection
-  const { row, active } = await app.jobs.get(principal, job_id)
+  const first = await app.jobs.get(principal, job_id)
+  const preparing = app.jobs.preparePlan(first.row)
+  if (preparing) await preparing
+  const { row, active } = preparing ? await app.jobs.get(principal, job_id) : first
   // What an earlier loop has not sent yet is told here.
   followers.stop(row.key)
   // From here to `follow` nothing waits: what is read is one state, and what follows goes on from it.
@@ -176,6 +214,16 @@ function activeStatus(connection: Peer, row: JobTable) {
   const active = living(connection, job_id)
   const queue_position = (active && connection.app.jobs.position(active)) || null
   return { job_id, workflow_id, status: socketStatus(row.status), queue_position, last_sequence }
+}
+
+/** Of a job that takes nothing: it does not run, or it does not run now. */
+function refuseInput(connection: Peer, job_id: string, request_id: RequestId): void {
+  const { app, principal } = connection
+  try {
+    refuse(connection, app.jobs.awaitsRecovery(principal, job_id) ? 'unavailable' : 'not_running', job_id, request_id)
+  } catch (thrown) {
+    refuseNow(connection, job_id, request_id, thrown)
+  }
 }
 
 function living({ app, principal }: Peer, job_id: string): ActiveJob | null {

@@ -1,5 +1,6 @@
 // The read commands of `/ws`: the same services as their HTTP twins, lists wrapped.
 import type { WsCommandHandlers } from '../../generated/messages.ts'
+import { credentialOf } from '../access/principal.ts'
 import { ServiceError } from '../errors.ts'
 import { findNodes, nodeSummary } from '../nodes/catalogue.ts'
 import type { Peer } from './peer.ts'
@@ -12,9 +13,12 @@ type Reads = Pick<
 export const reads: Reads = {
   list_workflows: (data, { app, principal }) => app.workflows.list(principal, { ...data, cursor_at: '/data/cursor' }),
 
-  get_workflow: (data, { app, principal }) => app.workflows.get(principal, data.id).record,
+  get_workflow: async (data, { app, principal }) => (await app.workflows.get(principal, data.id)).record,
 
-  get_workflow_interface: (data, { app, principal }) => app.workflows.interface(principal, data.id),
+  get_workflow_interface: async (data, { app, principal }) => {
+    await app.workflows.prepare(principal, data.id)
+    return app.workflows.interface(principal, data.id)
+  },
 
   list_nodes(data, { app }) {
     const nodes = findNodes(app.registry, data)
@@ -29,5 +33,6 @@ export const reads: Reads = {
 
   list_assets: (data, { app, principal }) => app.library.list(principal, { ...data, cursor_at: '/data/cursor' }),
 
-  get_asset: ({ id, expires_in }, { app, principal }) => app.library.get(principal, id, expires_in ?? null),
+  get_asset: ({ id, expires_in }, { app, principal }) =>
+    app.library.get(principal, id, expires_in ? { expires_in, credential: credentialOf(principal) } : null),
 }

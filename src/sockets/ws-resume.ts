@@ -1,8 +1,7 @@
 // The command `resume_job`: a value for a job that waits for it.
 import type { WsCommandHandlers } from '../../generated/messages.ts'
 import { type ServiceError, toServiceError } from '../errors.ts'
-import { logFailure } from '../log.ts'
-import { ack, type Refusal, refuse } from './answers.ts'
+import { ack, type Refusal, refuse, refuseNow } from './answers.ts'
 import type { Peer } from './peer.ts'
 
 type Handler = WsCommandHandlers<Peer>['resume_job']
@@ -20,10 +19,13 @@ export const resume_job: Handler = async ({ data, request_id }, connection) => {
     if (!followers.followsId(job_id)) followers.follow(before, before.last_sequence)
   } catch (thrown) {
     const error = toServiceError(thrown)
-    logFailure(app.log, error, { job_id }, 'a job could not be resumed')
-    const { problems, message } = error
-    const said = error.code === 'INVALID_PARAMETERS' ? { message, problems } : {}
-    refuse(connection, refusalOf(error, data), job_id, request_id, said)
+    const refusal = refusalOf(error, data)
+    if (refusal === null) return refuseNow(connection, job_id, request_id, error)
+    const { code, problems, message } = error
+    refuse(connection, refusal, job_id, request_id, {
+      code,
+      ...(code === 'INVALID_PARAMETERS' ? { message, problems } : {}),
+    })
   } finally {
     release()
   }
@@ -35,8 +37,9 @@ const REFUSALS: Readonly<Partial<Record<ServiceError['code'], Refusal>>> = {
   JOB_NOT_SUSPENDED: 'not_suspended',
 }
 
-function refusalOf({ code, problems }: ServiceError, { node_id }: Data): Refusal {
-  if (code !== 'INVALID_PARAMETERS') return REFUSALS[code] ?? 'unavailable'
+/** Null where the job lives, and cannot be resumed now. */
+function refusalOf({ code, problems }: ServiceError, { node_id }: Data): Refusal | null {
+  if (code !== 'INVALID_PARAMETERS') return REFUSALS[code] ?? null
   // What is wrong with the value stands below it; else the request does not say well for whom it is.
   if (problems.every(({ path }) => path.startsWith('/data/value'))) return 'invalid_value'
   const unnamed = (node_id ?? null) === null && problems.some(({ path }) => path === '/data/node_id')

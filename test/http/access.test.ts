@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Request, Response } from 'express'
-import { operationManifest } from '../../generated/operations.ts'
+import { type OperationInfo, operationManifest } from '../../generated/operations.ts'
 import { LOCAL_PRINCIPAL, type Principal } from '../../src/access/principal.ts'
+import type { Config } from '../../src/config.ts'
 import { ServiceError } from '../../src/errors.ts'
 import { checkAccess } from '../../src/http/admission.ts'
 import { call, type ErrorBody, refused } from '../helpers/http.ts'
@@ -13,10 +14,14 @@ import { startServer } from '../helpers/server.ts'
 const [operation] = operationManifest
 const somebody: Principal = { ...LOCAL_PRINCIPAL, user_id: '2', administrator: false }
 
-function passes(access: 'public' | 'principal' | 'administrator', principal: Principal | null): boolean {
+function passes(
+  access: OperationInfo['access'],
+  principal: Principal | null,
+  identity_provider: Config['identity_provider'] = null,
+): boolean {
   let passed = false
   const response = { locals: { principal } } as unknown as Response
-  checkAccess({ ...operation!, access })({} as Request, response, () => {
+  checkAccess({ ...operation!, access }, { identity_provider })({} as Request, response, () => {
     passed = true
   })
   return passed
@@ -37,6 +42,34 @@ test('FORBIDDEN: only the administrator passes where the contract says so', () =
   assert.ok(passes('administrator', LOCAL_PRINCIPAL))
   assert.ok(passes('principal', somebody))
   assert.ok(passes('public', null))
+})
+
+test('FORBIDDEN: an operator is an administrator where there are several users, and the one user of Local mode', async () => {
+  const provider = { url: 'https://idp.test', key: 'a key' }
+  const reader: Principal = { ...LOCAL_PRINCIPAL, scopes: ['read'] }
+  assert.ok(passes('operator', LOCAL_PRINCIPAL))
+  assert.ok(passes('operator', reader))
+  assert.ok(passes('operator', LOCAL_PRINCIPAL, provider))
+  for (const principal of [somebody, reader, null])
+    assert.throws(() => passes('operator', principal, provider), { code: 'FORBIDDEN' })
+})
+
+test('FORBIDDEN: getMetrics counts all users, and is told to administrators where there are several', async () => {
+  await using idp = await startIdentityProvider()
+  await using server = await startServer({ environment: { ...idp.environment, SVC_ADMIN_USERS: 'root' } })
+  const as = async (sub: string) => ({ headers: { Authorization: `Bearer ${await idp.token({ sub })}` } })
+  await refused(server, 'GET', '/metrics', await as('ada'), [403, 'forbidden'])
+  assert.equal((await call(server, 'GET', '/metrics', await as('root'))).status, 200)
+  const tokenFor = async (scopes: string[]) => {
+    const minted = await call<{ token: string }>(server, 'POST', '/api/tokens', {
+      body: { name: 'a scraper', scopes },
+      ...(await as('root')),
+    })
+    assert.equal(minted.status, 201, minted.text)
+    return { headers: { Authorization: `Bearer ${minted.body.token}` } }
+  }
+  assert.equal((await call(server, 'GET', '/metrics', await tokenFor(['read', 'admin']))).status, 200)
+  await refused(server, 'GET', '/metrics', await tokenFor(['read']), [403, 'forbidden'])
 })
 
 test('FORBIDDEN: nobody else is told what there is below /admin, not even that there is nothing', async () => {

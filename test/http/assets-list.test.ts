@@ -8,6 +8,7 @@ import { FOLDER_STATEMENTS } from '../../src/db/asset-changes.ts'
 import { ASSET_LIST_STATEMENTS, type AssetFilter, assetsByKeys } from '../../src/db/asset-lists.ts'
 import { listedAssets } from '../../src/db/asset-search.ts'
 import { insertAsset, type NewAsset } from '../../src/db/assets.ts'
+import { DELETED_FOLDER_STATEMENTS } from '../../src/db/deleted-folders.ts'
 import { nameQuery } from '../../src/db/name-grams.ts'
 import type { Scope } from '../../src/db/scope.ts'
 import type { Store } from '../../src/db/store.ts'
@@ -162,9 +163,12 @@ describe('the database finds a page of assets', () => {
     selectByKeys: [/SEARCH asset USING INTEGER PRIMARY KEY \(rowid=\?\)/],
     selectLast: [/^SEARCH asset$/],
     selectAbove: [/SEARCH asset USING INDEX .*\(id=\?\)/],
+    selectAny: [/SEARCH deleted_folder USING PRIMARY KEY \(user_id=\? AND workspace=\?\)/],
+    selectDeleted: [/SEARCH deleted_folder USING PRIMARY KEY \(user_id=\? AND workspace=\? AND id=\?\)/],
+    selectParent: [/SEARCH asset USING INDEX .*\(id=\?\)/],
     removeHeld: [new RegExp(`asset_by_folder \\(${OWNER} AND <expr>=\\?\\)`)],
   }
-  const statements = { ...ASSET_LIST_STATEMENTS, ...FOLDER_STATEMENTS }
+  const statements = { ...ASSET_LIST_STATEMENTS, ...FOLDER_STATEMENTS, ...DELETED_FOLDER_STATEMENTS }
 
   test('every statement is judged', () => {
     assert.deepEqual(Object.keys(expected).sort(), Object.keys(statements).sort())

@@ -148,6 +148,44 @@ describe('an address that expires', () => {
       )
   })
 
+  test('ends with the token that it was asked for with', async () => {
+    const platform = clock()
+    const data_dir = temporaryFolder()
+    try {
+      const settings = { data_dir, platform }
+      await using server = await startServer(settings)
+      const asset = await made(server, {}, { content: 'signed' })
+      const minted = async (more: object = {}) => {
+        const body = { name: 'a program', scopes: ['read'], ...more }
+        return (await call<{ id: string; token: string }>(server, 'POST', '/api/tokens', { body })).body
+      }
+      const askedWith = async (token: string) => {
+        const headers = { ...STRANGER.headers, Authorization: `Bearer ${token}` }
+        return (await call<Asset>(server, 'GET', `/api/assets/${asset.id}?expires_in=3600`, { headers })).body
+      }
+      const [first, second] = [await minted(), await minted()]
+      const [of_first, of_second] = [await askedWith(first.token), await askedWith(second.token)]
+      assert.equal(await read(server, of_first.download_url!), 'signed')
+      assert.equal(await read(server, of_first.download_url!.replace(/token_id=[^&]+&/, '')), 401)
+      assert.equal(await read(server, of_first.download_url!.replace(first.id, second.id)), 401)
+      assert.equal((await call(server, 'DELETE', `/api/tokens/${first.id}`)).status, 204)
+      assert.equal(await read(server, of_first.download_url!), 401)
+      assert.equal((await call(server, 'HEAD', of_first.download_url!, STRANGER)).status, 401)
+      const short = await minted({ expires_at: new Date(platform.ms + 10_500).toISOString() })
+      const of_short = await askedWith(short.token)
+      assert.ok(Date.parse(of_short.expires_at!) <= platform.ms + 10_500)
+      assert.equal(await read(server, of_short.download_url!), 'signed')
+      platform.ms += 11_000
+      assert.equal(await read(server, of_short.download_url!), 401)
+      await server.close(0)
+      await using again = await startServer(settings)
+      assert.equal(await read(again, of_first.download_url!), 401)
+      assert.equal(await read(again, of_second.download_url!), 'signed')
+    } finally {
+      rmSync(data_dir, { recursive: true, force: true })
+    }
+  })
+
   test('outlives a new name, and neither its asset nor one in its place', async () => {
     await using server = await startServer()
     const [one, other] = [await made(server, {}, { content: 'one' }), await made(server, {}, { content: 'other' })]

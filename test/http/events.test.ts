@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import type { JobEvent } from '../../generated/types.ts'
 import { eventArray, eventStream } from '../../src/http/events-stream.ts'
 import { memoryLog } from '../db/kit.ts'
+import { graph, sink, source } from '../engine/kit.ts'
 import { call, refused } from '../helpers/http.ts'
 import { collect } from '../helpers/loop.ts'
 import { startServer, type TestServer, until } from '../helpers/server.ts'
@@ -151,13 +152,18 @@ describe('followJobEvents as a stream', () => {
 
   test('followJobEvents: HEAD answers with the headers alone, and follows nothing', async () => {
     await using server = await startGated()
-    const job = submit(server, { graph: gated })
-    await job.accepted()
+    // Its history so far is longer than the part of an array that is made before the answer begins.
+    const large = graph([source('large', 'x'.repeat(200_000)), sink('told')], ['large.output->told.value'])
+    const job = submit(server, {
+      graph: { nodes: [...gated.nodes, ...large.nodes], edges: [...gated.edges, ...large.edges] },
+    })
+    await until('the output', () => job.row.last_sequence > 4)
+    await job.flushed()
     for (const headers of [{}, JSON_ONLY]) {
       const answer = await call(server, 'HEAD', `/api/jobs/${job.row.id}/events`, { headers })
       assert.equal(answer.status, 200)
     }
-    assert.equal(server.context.events.followers, 0)
+    await until('the followers to leave', () => server.context.events.followers === 0)
   })
 
   test('followJobEvents: a server that stops ends its streams', async () => {
@@ -204,7 +210,7 @@ describe('a stream of events', () => {
       await new Promise((resolve) => stop.signal.addEventListener('abort', resolve))
     })()
     const parts: string[] = []
-    for await (const part of eventStream(jobRow(1), silent, 0, 2)) {
+    for await (const part of eventStream(jobRow(1), silent, 0, { keep_alive_ms: 2 })) {
       parts.push(part)
       if (parts.length === 4) stop.abort()
     }

@@ -60,6 +60,8 @@ describe('getMetrics', () => {
     }
     assert.ok(now.get('svc_commit_seconds_count')! > 0)
     assert.ok(now.get('svc_commit_units_sum')! >= now.get('svc_commit_units_count')!)
+    assert.ok(now.get('svc_database_bytes{part="used"}')! > 1e5)
+    for (const part of ['free', 'log']) assert.ok(now.get(`svc_database_bytes{part="${part}"}`)! >= 0)
     assert.ok(now.get('svc_process_resident_memory_bytes')! > 1e6)
     assert.ok(now.has('svc_nodejs_eventloop_lag_seconds'))
   })

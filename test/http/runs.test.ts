@@ -84,6 +84,19 @@ describe('runWorkflow', () => {
     assert.equal(await jobStatus(server, body.job_id), 'failed')
   })
 
+  test('runWorkflow: a run that holds too much fails alone', async () => {
+    await using server = await startServer({ config: { max_job_memory_bytes: 1_048_576 } })
+    const nodes = Array.from({ length: 20 }, (_, at) => node(`n${at}`, 'text.Trim'))
+    const edges = nodes.map(({ id }) => edge('in.output', `${id}.text`))
+    const graph = { nodes: [node('in', 'input.String', { name: 'text' }), ...nodes], edges }
+    const { id } = await created(server, { name: 'Large', graph })
+    const params = (length: number) => ({ params: { text: 'x'.repeat(length) } })
+    const [large, small] = await Promise.all([run(server, id, params(100_000)), run(server, id, params(1_000))])
+    assert.deepEqual([large.body.status, large.body.error!.type], ['failed', 'too_large'])
+    assert.match(large.body.error!.message, /^The run holds more than 1 MiB of values at once/)
+    assert.equal(small.body.status, 'completed')
+  })
+
   test('runWorkflow: a node that refuses its input fails the run with its own words', async () => {
     await using server = await startServer()
     const graph = {

@@ -8,6 +8,7 @@ import { startServer, type TestServer } from '../helpers/server.ts'
 
 const BROKEN = [
   'http://[::1/health',
+  'x://nothing-here',
   'http://[/health',
   'http://[x]/api/workflows',
   'http://127.0.0.1:1aaa/ws?api_key=a-secret',

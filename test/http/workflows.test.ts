@@ -171,7 +171,7 @@ describe('getWorkflow', () => {
         assert.equal(theirs.status, 404, `${method} ${more}`)
         assert.deepEqual(theirs.body, none.body)
       }
-      assert.equal(server.context.workflows.get(scope, record.id).revision, 1)
+      assert.equal((await server.context.workflows.get(scope, record.id)).revision, 1)
     }
   })
 

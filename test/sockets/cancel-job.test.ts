@@ -1,6 +1,8 @@
-// `cancel_job`: always an acknowledgement, and after it always one terminal frame.
+// `cancel_job`: an acknowledgement once it is stored, or a refusal, and after it one terminal frame, unless the job lives on.
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import Database from 'better-sqlite3'
 import { connect, type Frame, frameName, isEnding } from '../helpers/socket.ts'
 import { type Bench, gated, greeting, newId, startBench } from './kit.ts'
 
@@ -77,13 +79,35 @@ describe('cancel_job', () => {
     assert.deepEqual(await client.next(isEnding), end)
   })
 
-  test('an unknown job: job_ack, then job_update failed', async () => {
+  test('is stored when it is acknowledged, whether the sender follows the job or not', async () => {
+    const stored = new Database(join(bench.server.data_dir, 'svc.db'), { readonly: true })
+    const status = stored.prepare('select status from job where id = ?').pluck()
+    await using client = await connect(bench.server)
+    await using other = await connect(bench.server)
+    for (const sender of [client, other]) {
+      const job_id = newId()
+      client.command('run_job', { job_id, graph: gated(job_id) })
+      await bench.gates.at(job_id)
+      const seen: unknown[] = []
+      sender.ws.on('message', () => {
+        const isAck = sender.frames.at(-1)?.request_id === job_id
+        if (isAck && seen.length === 0) seen.push(status.get(job_id))
+      })
+      sender.command('cancel_job', { job_id }, job_id)
+      await sender.collect(job_id)
+      assert.match(String(seen[0]), /^cancel/)
+    }
+    stored.close()
+  })
+
+  test('an unknown job: unknown_job, then job_update failed', async () => {
     await using client = await connect(bench.server)
     const job_id = newId('nobody')
     client.command('cancel_job', { job_id, workflow_id: 'w' }, 'c')
     const frames = await client.collect(job_id)
-    assert.deepEqual(shapes(frames), ['job_ack', 'job_update failed'])
-    assert.ok(frames.every((frame) => frame.workflow_id === 'w'))
+    assert.deepEqual(shapes(frames), ['command_refused', 'job_update failed'])
+    assert.deepEqual([frames[0]?.error, frames[0]?.code], ['unknown_job', 'JOB_NOT_FOUND'])
+    assert.equal(frames[1]?.workflow_id, 'w')
   })
 
   test('a job that is cancelled as it starts and ends: one terminal frame, after an acknowledgement', async () => {

@@ -5,6 +5,7 @@ import { rmSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
 import type { JobEvent, SubscribeJobResponse } from '../../generated/types.ts'
 import { jobByKey } from '../../src/db/jobs.ts'
+import { bury } from '../../src/db/tombstones.ts'
 import { t } from '../../src/engine/types.ts'
 import { MAX_SUBSCRIPTIONS } from '../../src/sockets/subscriptions.ts'
 import { graph, node, sink, source, testType } from '../engine/kit.ts'
@@ -167,10 +168,7 @@ describe('subscribe_job', () => {
     await using client = await connect(server)
     assert.equal((await subscribe(client, 'job_none')).error?.code, 'JOB_NOT_FOUND')
     await server.context.store.write((tx) =>
-      tx.run(
-        { sql: "insert into job_tombstone values ('1', '', 'job_old', '2026-01-01T00:00:00.000Z')", bind: () => [] },
-        {},
-      ),
+      bury(tx, { user_id: '1', workspace_id: null, id: 'job_old' }, '2026-01-01T00:00:00.000Z'),
     )
     assert.equal((await subscribe(client, 'job_old')).error?.code, 'JOB_EXPIRED')
   })

@@ -1,0 +1,78 @@
+// Large frames, encoded in steps: what is light is left to the encoder, what is not is taken apart.
+import { textSteps } from '../json-steps.ts'
+import { isLight, lightParts } from '../light-parts.ts'
+import type { Steps, TimeSlices } from '../time-slices.ts'
+import { encodeBinary, type Mode } from './codec.ts'
+
+/** Frames that have values of jobs in them. */
+const WITH_VALUES: ReadonlySet<unknown> = new Set(['output_update', 'job_update', 'node_update', 'tool_result_update'])
+
+/** Whether a frame takes long to be encoded. */
+export function isLargeFrame(frame: object): boolean {
+  return 'type' in frame && WITH_VALUES.has(frame.type) && !isLight(frame)
+}
+
+/** By frame, while it is encoded. */
+const underWay: Readonly<Record<Mode, Map<object, Promise<Uint8Array>>>> = { binary: new Map(), text: new Map() }
+
+/** A frame in the given mode, encoded in time slices of its owner, once for all who ask for it meanwhile. */
+export function encoded(slices: TimeSlices, owner: string, frame: object, mode: Mode): Promise<Uint8Array> {
+  const known = underWay[mode].get(frame)
+  if (known) return known
+  const made = slices.run(owner, encodeSteps(frame, mode)).finally(() => underWay[mode].delete(frame))
+  underWay[mode].set(frame, made)
+  return made
+}
+
+/** As `encode`, in steps. */
+export function* encodeSteps(frame: object, mode: Mode): Steps<Uint8Array> {
+  if (mode === 'text') return Buffer.from(yield* textSteps(frame))
+  const parts: Uint8Array[] = []
+  yield* pack(frame, parts)
+  return Buffer.concat(parts)
+}
+
+function* pack(value: unknown, parts: Uint8Array[]): Steps<void> {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || isLight(value)) {
+    parts.push(encodeBinary(value))
+    yield
+    return
+  }
+  const members = value as Readonly<Record<string | number, unknown>>
+  const keys = Array.isArray(value) ? null : Object.keys(value).filter((key) => members[key] !== undefined)
+  const count = keys ? keys.length : (value as unknown[]).length
+  parts.push(keys ? headOf(count, MAP) : headOf(count, LIST))
+  yield
+  for (const { from, to, light } of lightParts(count, (at) => members[keys ? keys[at]! : at])) {
+    if (!light) {
+      if (keys) parts.push(encodeBinary(keys[from]))
+      yield* pack(members[keys ? keys[from]! : from], parts)
+      continue
+    }
+    const some = keys
+      ? Object.fromEntries(keys.slice(from, to).map((key) => [key, members[key]]))
+      : (value as unknown[]).slice(from, to)
+    parts.push(encodeBinary(some).subarray(headOf(to - from, MAP).length))
+    yield
+  }
+}
+
+interface Head {
+  /** Of few members: added to their number. */
+  readonly few: number
+  readonly long: number
+  readonly longest: number
+}
+
+const MAP: Head = { few: 0x80, long: 0xde, longest: 0xdf }
+const LIST: Head = { few: 0x90, long: 0xdc, longest: 0xdd }
+
+/** What stands before the members (MessagePack, the formats of arrays and maps). */
+function headOf(count: number, { few, long, longest }: Head): Uint8Array {
+  if (count < 16) return Buffer.of(few + count)
+  const head = Buffer.alloc(count < 0x1_0000 ? 3 : 5)
+  if (count < 0x1_0000) head.writeUInt16BE(count, 1)
+  else head.writeUInt32BE(count, 1)
+  head[0] = count < 0x1_0000 ? long : longest
+  return head
+}

@@ -1,0 +1,17 @@
+// All attacks, by family. `make bench ONLY=fairness` makes each of them in its full size, and then all at once.
+import { bodies } from './attacks/bodies.ts'
+import { frames } from './attacks/frames.ts'
+import { graphs } from './attacks/graphs.ts'
+import { nodes } from './attacks/nodes.ts'
+import { values } from './attacks/values.ts'
+import { workers } from './attacks/workers.ts'
+import type { AttackOf } from './kit.ts'
+
+export const FAMILIES: Readonly<Record<string, readonly AttackOf[]>> = {
+  bodies,
+  frames,
+  graphs,
+  nodes,
+  values,
+  workers,
+}

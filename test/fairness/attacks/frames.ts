@@ -1,0 +1,56 @@
+// Small frames and small requests, many at once: each of them costs little.
+import type WebSocket from 'ws'
+import type { AttackOf } from '../kit.ts'
+
+const sized = (full: number, share: number) => Math.max(1, Math.floor(full * share))
+
+/** Below the default of SVC_WS_RATE_LIMIT_MAX. */
+const FRAMES = 150
+
+/** Resolves when so many messages came, or the server closed the socket, as it does where a client sends too much. */
+function answered(socket: WebSocket, count: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let seen = 0
+  const heard = () => {
+    if (++seen === count) resolve()
+  }
+  socket.on('message', heard).once('close', resolve)
+  if (socket.readyState !== socket.OPEN) resolve()
+  return promise.finally(() => socket.off('message', heard).off('close', resolve))
+}
+
+/** The same command again and again on many sockets, which were opened before. */
+const commands =
+  (what: string, sockets: number, frame: (at: number) => object): AttackOf =>
+  (share) => {
+    const count = sized(sockets, share)
+    const frames = Array.from({ length: FRAMES }, (_, at) => JSON.stringify(frame(at)))
+    const open: WebSocket[] = []
+    return {
+      name: `${FRAMES} times ${what} on each of ${count} sockets`,
+      async prepare(attacker) {
+        for (let at = 0; at < count; at++) open.push(await attacker.socket())
+      },
+      async strike(attacker) {
+        for (const [at, { readyState, OPEN }] of open.entries())
+          if (readyState !== OPEN) open[at] = await attacker.socket()
+        const answers = open.map((socket) => answered(socket, FRAMES))
+        for (const socket of open) for (const text of frames) socket.send(text)
+        await Promise.all(answers)
+      },
+    }
+  }
+
+const states = commands('get_status', 200, () => ({ command: 'get_status', data: {} }))
+const inventories = commands('list_nodes', 5, (at) => ({ command: 'list_nodes', request_id: `r${at}`, data: {} }))
+
+/** Requests that come before the answers to those before them: as many as may wait on a connection. */
+const pipelined: AttackOf = (share) => {
+  const count = sized(100, Math.min(1, 2 * share))
+  return {
+    name: `${count} requests for all node types in one packet`,
+    strike: (attacker) => attacker.pipelined('/api/nodes/metadata', count),
+  }
+}
+
+export const frames: readonly AttackOf[] = [states, inventories, pipelined]

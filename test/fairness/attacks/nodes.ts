@@ -1,0 +1,90 @@
+// Workflows whose nodes have much to do: patterns, long texts, long lists and long streams. The nodes themselves are good: what they
+// are given is large, and their results are counted, so that answers stay small.
+import type { Graph } from '../../../src/engine/graph.ts'
+import type { Attack, AttackOf } from '../kit.ts'
+
+type Data = Record<string, unknown>
+/** A node type, its own values, and which input takes what the node before gives. */
+type Link = readonly [type: string, data: Data, input?: string, handle?: string]
+
+const sized = (full: number, share: number) => Math.max(2, Math.floor(full * share))
+const listOf = <T>(count: number, item: (at: number) => T) => Array.from({ length: count }, (_, at) => item(at))
+
+/** Nodes one behind the other; the first gives what the run is given as `text`, where it is an input. */
+export function links(chain: readonly Link[]): Graph {
+  const nodes = chain.map(([type, data], at) => ({ id: `n${at}`, type, data }))
+  const edges = chain.slice(1).map(([, , targetHandle = 'text'], at) => ({
+    source: `n${at}`,
+    sourceHandle: chain[at]![3] ?? 'output',
+    target: `n${at + 1}`,
+    targetHandle,
+  }))
+  return { nodes, edges }
+}
+
+const INPUT: Link = ['input.String', { name: 'text' }]
+
+/** Runs a workflow with a text, side by side. */
+export function running(name: string, chain: readonly Link[], text: string, side_by_side = 4): Attack {
+  const body = JSON.stringify({ params: chain[0] === INPUT ? { text } : {} })
+  let id = ''
+  return {
+    name,
+    side_by_side,
+    async prepare(attacker) {
+      id = await attacker.store(links(chain))
+    },
+    strike: (attacker) => attacker.expect(200, 'POST', `/api/workflows/${id}/run`, body),
+  }
+}
+
+const said = (count: number) => count.toLocaleString('en')
+const wordsOf = (count: number) => listOf(count, (at) => `w${(at * 7_919) % count}`).join(' ')
+
+const patterns: AttackOf = (share) => {
+  const count = sized(300_000, share)
+  const match: Link = ['regex.Match', { pattern: '[\\p{L}\\p{N}]{500}x$' }]
+  return running(`a pattern in ${said(count)} letters`, [INPUT, match], `${'é'.repeat(count)}x!`, 16)
+}
+
+const frequencies: AttackOf = (share) => {
+  const count = sized(1_000_000, share)
+  const chain: Link[] = [INPUT, ['text.WordFrequency', { most: 10 }]]
+  return running(`how often each of ${said(count)} words is there`, chain, wordsOf(count))
+}
+
+const groups: AttackOf = (share) => {
+  const count = sized(300_000, share)
+  const numbers = listOf(count, (at) => `{"a":${(at * 7_919) % count},"b":"x${at}"}`).join('\n')
+  const chain: Link[] = [INPUT, ['data.ParseJsonLines', {}, 'text', 'rows'], ['list.GroupBy', { key: 'a' }, 'list']]
+  return running(`${said(count)} rows, parsed and grouped`, chain, numbers)
+}
+
+const uniques: AttackOf = (share) => {
+  const count = sized(1_000_000, share)
+  const chain: Link[] = [INPUT, ['text.Words', {}], ['list.Unique', {}, 'list'], ['list.Length', {}, 'list']]
+  return running(`${said(count)} different words in a list`, chain, wordsOf(count))
+}
+
+const lines: AttackOf = (share) => {
+  const count = sized(1_000_000, share)
+  const chain: Link[] = [INPUT, ['text.Lines', { drop_empty: true }], ['list.Length', {}, 'list']]
+  return running(`${said(count)} lines`, chain, listOf(count, (at) => `line ${at}`).join('\n'))
+}
+
+const csv: AttackOf = (share) => {
+  const count = sized(200_000, share)
+  const chain: Link[] = [INPUT, ['text.ParseCsv', {}, 'text', 'rows'], ['list.Length', {}, 'list']]
+  return running(`a table of ${said(count)} rows`, chain, `a,b\n${listOf(count, (at) => `${at},"x${at}"`).join('\n')}`)
+}
+
+const numbers: AttackOf = (share) => {
+  const to = sized(300_000, share)
+  const chain: Link[] = [
+    ['control.Numbers', { to }, '', 'item'],
+    ['control.Count', {}, 'item'],
+  ]
+  return running(`a stream of ${said(to)} numbers`, chain, '', 16)
+}
+
+export const nodes: readonly AttackOf[] = [patterns, frequencies, groups, uniques, lines, csv, numbers]

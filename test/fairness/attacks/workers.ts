@@ -1,0 +1,57 @@
+// Work of the processes and threads beside the main thread: small PDFs whose content unfolds to very much, and code that does not end.
+import { deflateSync } from 'node:zlib'
+import type { Graph } from '../../../src/engine/graph.ts'
+import { pdfOf, pdfStream } from '../../nodes/document-files.ts'
+import type { Attack, AttackOf } from '../kit.ts'
+
+const sized = (full: number, share: number, least: number) => Math.max(least, Math.floor(full * share))
+
+/** A PDF whose one page has a content of so many bytes, packed twice: it saves the state of drawing and takes it back. */
+function folded(size: number): Buffer {
+  const content = deflateSync(deflateSync(Buffer.alloc(size, 'q Q '), { level: 9 }), { level: 9 })
+  return pdfOf([
+    '<</Type/Catalog/Pages 2 0 R>>',
+    '<</Type/Pages/Kids[3 0 R]/Count 1>>',
+    '<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 100]/Contents 4 0 R>>',
+    pdfStream(content, '/Filter[/FlateDecode/FlateDecode]'),
+  ])
+}
+
+const one = (type: string, data: Record<string, unknown>): Graph => ({ nodes: [{ id: 'n', type, data }], edges: [] })
+
+const pdfs: AttackOf = (share) => {
+  const size = sized(100_000_000, share, 2_000_000)
+  const bytes = folded(size)
+  let id = ''
+  return {
+    name: `PDFs of ${bytes.length} bytes that unfold to ${size / 1e6} MB each`,
+    side_by_side: 12,
+    async prepare(attacker) {
+      const file = await attacker.upload('attack.pdf', bytes)
+      id = await attacker.store(one('document.PdfText', { document: `asset://${file}` }))
+    },
+    strike: (attacker) => attacker.expect(200, 'POST', `/api/workflows/${id}/run`, '{}'),
+  }
+}
+
+/** Code that goes on until its time limit. */
+function endless(name: string, code: string, share: number): Attack {
+  const data = { code, time_limit_ms: sized(5_000, share, 200) }
+  let id = ''
+  return {
+    name,
+    side_by_side: 16,
+    async prepare(attacker) {
+      id = await attacker.store(one('code.JavaScript', data))
+    },
+    strike: (attacker) => attacker.expect(200, 'POST', `/api/workflows/${id}/run`, '{}'),
+  }
+}
+
+const loops: AttackOf = (share) => endless('code that never ends', 'for (;;);', share)
+
+/** The engine's memory grows to its limit, so that its worker is not kept. */
+const hoarding: AttackOf = (share) =>
+  endless('code that fills its memory', 'const all = []; for (;;) all.push("x".repeat(1000) + all.length)', share)
+
+export const workers: readonly AttackOf[] = [pdfs, loops, hoarding]

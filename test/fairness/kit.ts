@@ -1,0 +1,140 @@
+// One user attacks, another one works: a real server process, and how long the other user's answers take meanwhile. Attacks are in
+// `attacks/`, one file for each family; tests and `make bench ONLY=fairness` use this kit.
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { startIdentityProvider } from '../helpers/identity-provider.ts'
+import { giveDatabase } from '../helpers/migrated.ts'
+import { runProcess, type ServingProcess, serve } from '../helpers/process.ts'
+import { temporaryFolder, until } from '../helpers/server.ts'
+import { type ProbeName, type Probes, probesOf } from './probes.ts'
+import { User } from './user.ts'
+
+/** Work that a user may ask for and that is heavy. */
+export interface Attack {
+  readonly name: string
+  /** Runs once, before anything is measured. */
+  prepare?(attacker: User): Promise<void>
+  /** One round. It ends when the server has answered. */
+  strike(attacker: User): Promise<unknown>
+  /** How many rounds run at the same time; 1 unless set. */
+  readonly side_by_side?: number
+}
+
+/** The size of an attack as a part of its full size: above 0, at most 1. */
+export type AttackOf = (share: number) => Attack
+
+/** The size of attacks in tests: `least`, and with a larger SVC_TEST_SCALE up to their full size. */
+export function share(least: number): number {
+  return Math.min(1, least * Number(process.env.SVC_TEST_SCALE ?? 1))
+}
+
+export interface Answers {
+  readonly worst: number
+  readonly middle: number
+  readonly count: number
+}
+
+/** Milliseconds. */
+export interface Figures {
+  /** The longest time for which the server's main thread worked without a turn of the event loop. */
+  readonly held: number
+  /** Another user's answers. */
+  readonly answers: Readonly<Record<ProbeName, Answers>>
+  /** How often the attack was made. */
+  readonly strikes: number
+}
+
+export interface FairServer extends AsyncDisposable {
+  readonly attacker: User
+  /** Makes the attacks side by side until `enough`, each at least once, and measures another user's answers meanwhile. */
+  under(attacks: readonly Attack[], enough: (passed_ms: number) => boolean): Promise<Figures>
+}
+
+const script = (name: string) => fileURLToPath(new URL(name, import.meta.url))
+
+/** A server with two users, as a process of its own. */
+export async function startFair(environment: Readonly<Record<string, string>> = {}): Promise<FairServer> {
+  const folder = temporaryFolder()
+  const idp = await startIdentityProvider()
+  await giveDatabase(join(folder, 'svc.db'))
+  const settings = { ...idp.environment, SVC_RATE_LIMIT_DISABLED: '1', ...environment }
+  const server = await serve(folder, settings, script('watched-main.ts'))
+  const attacker = new User(server.url, await idp.token({ sub: 'attacker' }))
+  const token = await idp.token({ sub: 'victim' })
+  const probes = await probesOf(new User(server.url, token))
+  return {
+    attacker,
+    under: (attacks, enough) => measured({ server, attacker, token, probes }, attacks, enough),
+    async [Symbol.asyncDispose]() {
+      await server[Symbol.asyncDispose]()
+      await idp[Symbol.asyncDispose]()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+interface Scene {
+  readonly server: ServingProcess
+  readonly attacker: User
+  readonly token: string
+  readonly probes: Probes
+}
+
+async function measured(
+  { server, attacker, token, probes }: Scene,
+  attacks: readonly Attack[],
+  enough: (passed_ms: number) => boolean,
+): Promise<Figures> {
+  for (const attack of attacks) await attack.prepare?.(attacker)
+  await using prober = runProcess(script('prober.ts'), [server.url, token, JSON.stringify(probes)])
+  await until('the prober', () => prober.stdout().includes('ready') || failed(prober.stderr()))
+  await longestHold(server)
+  const from = performance.now()
+  let strikes = 0
+  const strikeAgain = async (attack: Attack) => {
+    do {
+      await attack.strike(attacker)
+      strikes++
+    } while (!enough(performance.now() - from))
+  }
+  await Promise.all(attacks.flatMap((one) => Array.from({ length: one.side_by_side ?? 1 }, () => strikeAgain(one))))
+  // What the last strike holds up is seen by answers that come after it.
+  await pause(20)
+  const held = await longestHold(server)
+  prober.kill('SIGTERM')
+  const { stdout, stderr } = await prober.ended()
+  const report = stdout.split('\n')[1]
+  if (!report) throw new Error(`the prober gave no report: ${stderr}`)
+  const times = Object.entries(JSON.parse(report) as Record<ProbeName, number[]>)
+  return {
+    held,
+    answers: Object.fromEntries(times.map(([name, of]) => [name, answersOf(of)])) as Figures['answers'],
+    strikes,
+  }
+}
+
+function failed(text: string): false {
+  if (text.includes('Error')) throw new Error(text)
+  return false
+}
+
+/** The longest hold since it was last asked for. */
+async function longestHold(server: ServingProcess): Promise<number> {
+  const seen = () => [...server.stderr().matchAll(/longest hold ([\d.]+) ms/g)]
+  const before = seen().length
+  server.kill('SIGUSR2')
+  const last = await until('the longest hold', () => seen()[before])
+  return Number(last[1])
+}
+
+/** What another user's work may take under attack, in the middle, by what it takes on an idle server. */
+export function allowedFor({ middle }: Answers): number {
+  return 3 * middle + 100
+}
+
+function answersOf(times: readonly number[]): Answers {
+  const sorted = [...times].sort((a, b) => a - b)
+  return { worst: sorted.at(-1) ?? 0, middle: sorted[sorted.length >> 1] ?? 0, count: sorted.length }
+}

@@ -1,0 +1,100 @@
+// One user of the server: sends requests and frames that were made before, so that sending them costs little.
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { connect } from 'node:net'
+import WebSocket from 'ws'
+
+export interface Reply {
+  readonly status: number
+  readonly text: string
+}
+
+export class User {
+  readonly url: string
+  readonly #token: string
+
+  constructor(url: string, token: string) {
+    this.url = url
+    this.#token = token
+  }
+
+  /** Sends a request with a JSON body, if one is given, and reads the whole answer. */
+  send(method: string, path: string, body?: string | Uint8Array): Promise<Reply> {
+    const content: Record<string, string> = body === undefined ? {} : { 'Content-Type': 'application/json' }
+    return this.#exchange(method, path, content, body)
+  }
+
+  #exchange(method: string, path: string, content: Record<string, string>, body?: string | Uint8Array): Promise<Reply> {
+    const length = body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) }
+    const headers = { Authorization: `Bearer ${this.#token}`, ...content, ...length }
+    return new Promise((resolve, reject) => {
+      const sent = request(`${this.url}${path}`, { method, headers, agent: false }, (answer) => {
+        const pieces: Buffer[] = []
+        answer.on('data', (piece: Buffer) => pieces.push(piece))
+        answer.once('error', reject)
+        answer.once('end', () => resolve({ status: answer.statusCode!, text: Buffer.concat(pieces).toString() }))
+      })
+      sent.once('error', reject)
+      sent.end(body)
+    })
+  }
+
+  /** As `send`, and the answer has this status. */
+  async expect(status: number, method: string, path: string, body?: string | Uint8Array): Promise<Reply> {
+    return checked(status, `${method} ${path}`, await this.send(method, path, body))
+  }
+
+  /** Stores a file as an asset, and gives its id. */
+  async upload(name: string, bytes: Uint8Array): Promise<string> {
+    const form = new FormData()
+    form.append('file', new Blob([new Uint8Array(bytes)]), name)
+    const sent = new Request(this.url, { method: 'POST', body: form })
+    const content = { 'Content-Type': sent.headers.get('Content-Type')! }
+    const reply = await this.#exchange('POST', '/api/assets', content, await sent.bytes())
+    return (JSON.parse(checked(201, 'POST /api/assets', reply).text) as { id: string }).id
+  }
+
+  /** Sends so many requests in one packet, and resolves when the last answer has ended. */
+  pipelined(path: string, count: number): Promise<void> {
+    const { hostname, port, host } = new URL(this.url)
+    const heads = [`GET ${path} HTTP/1.1`, `Host: ${host}`, `Authorization: Bearer ${this.#token}`]
+    const one = (...more: string[]) => `${[...heads, ...more].join('\r\n')}\r\n\r\n`
+    return new Promise((resolve, reject) => {
+      const socket = connect(Number(port), hostname)
+      socket.write(one().repeat(count - 1) + one('Connection: close'))
+      socket
+        .resume()
+        .once('error', reject)
+        .once('close', () => resolve())
+    })
+  }
+
+  /** Stores a graph as a workflow, and gives its id. */
+  async store(graph: object): Promise<string> {
+    const { text } = await this.expect(201, 'POST', '/api/workflows', JSON.stringify({ name: 'Workflow', graph }))
+    return (JSON.parse(text) as { id: string }).id
+  }
+
+  /** An open socket. */
+  async socket(): Promise<WebSocket> {
+    const socket = new WebSocket(`${this.url.replace('http', 'ws')}/ws`, {
+      headers: { Authorization: `Bearer ${this.#token}` },
+      maxPayload: 0,
+    })
+    await once(socket, 'open')
+    return socket
+  }
+
+  /** Sends one frame on a socket of its own, and waits for the first frame that comes back. */
+  async frame(data: string | Uint8Array): Promise<void> {
+    const socket = await this.socket()
+    socket.send(data)
+    await once(socket, 'message')
+    socket.terminate()
+  }
+}
+
+function checked(status: number, what: string, reply: Reply): Reply {
+  if (reply.status === status) return reply
+  throw new Error(`${what} answered ${reply.status}: ${reply.text.slice(0, 300)}`)
+}

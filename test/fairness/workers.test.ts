@@ -1,0 +1,35 @@
+// Work that fills the processes and threads of nodes leaves other users' PDFs, code and patterns their time.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { inSomeRound } from '../helpers/patience.ts'
+import { workers } from './attacks/workers.ts'
+import { type Attack, allowedFor, type Figures, share, startFair } from './kit.ts'
+import { WORK } from './probes.ts'
+
+/** Milliseconds of the processor, as with the work of nodes. */
+const LONGEST_HOLD = 75
+/** Enough for tens of answers of each kind. */
+const EACH_MS = 700
+
+const quiet: Attack = { name: 'no attack', strike: () => pause(EACH_MS) }
+
+test('no work of processes and threads keeps the work of others waiting', async () => {
+  await using server = await startFair()
+  const idle = await server.under([quiet], () => true)
+  const judged = async (attacks: readonly Attack[]) => {
+    const { held, answers } = await server.under(attacks, (passed_ms) => passed_ms > EACH_MS)
+    const names = attacks.map(({ name }) => name).join(', ')
+    assert.ok(held < LONGEST_HOLD, `${names}: held for ${held} ms`)
+    for (const name of WORK) check(`${names}: ${name}`, answers[name], idle.answers[name])
+  }
+  const all = workers.map((of) => of(share(0.01)))
+  for (const attacks of [...all.map((one) => [one]), all]) await inSomeRound(() => judged(attacks))
+})
+
+type Answers = Figures['answers']['pdf']
+
+function check(what: string, found: Answers, idle: Answers): void {
+  const allowed = allowedFor(idle)
+  assert.ok(found.middle <= allowed, `${what} took ${found.middle} ms in the middle, and ${allowed} are allowed`)
+}
