@@ -19,7 +19,7 @@ export interface MediaLimits {
 const MEGABYTE = 1024 * 1024
 
 export const MEDIA_LIMITS: MediaLimits = {
-  processes: Math.min(4, Math.max(1, availableParallelism())),
+  processes: Math.min(4, Math.max(2, availableParallelism())),
   memory_bytes: 768 * MEGABYTE,
   heap_mb: 384,
   time_limit_ms: 60_000,

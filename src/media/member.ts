@@ -5,9 +5,11 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { NodeError } from '../engine/node-error.ts'
 import type { MediaResult, MediaTask } from '../engine/services.ts'
+import type { PooledWorker } from '../workers/pool.ts'
+import { WorkerPriority } from '../workers/priority.ts'
 import { KEPT_BYTES, LOOK_MS, type MediaLimits } from './limits.ts'
 import { memoryOf } from './memory.ts'
-import type { FromMedia, ToMedia } from './protocol.ts'
+import type { FromMedia, MediaOrder, ToMedia } from './protocol.ts'
 
 /** Sources run as they are, or compiled. */
 const SCRIPT = new URL(import.meta.url.endsWith('.ts') ? './process.ts' : './process.js', import.meta.url)
@@ -26,17 +28,18 @@ const ENVIRONMENT = {
 const MOST_DETAIL = 4_000
 
 interface Work {
-  readonly order: ToMedia
+  readonly order: MediaOrder
   readonly settle: PromiseWithResolvers<MediaResult>
   readonly watch: NodeJS.Timeout
   readonly clock: NodeJS.Timeout
 }
 
-export class Member {
+export class Member implements PooledWorker<MediaTask, MediaResult> {
   readonly #limits: MediaLimits
   readonly #process: ChildProcess
   readonly #gone = Promise.withResolvers<void>()
   readonly #failed: (detail: string) => void
+  readonly #priority: WorkerPriority
   #work: Work | null = null
   #tasks = 0
   #over = false
@@ -52,6 +55,7 @@ export class Member {
       serialization: 'advanced',
       env: ENVIRONMENT,
     })
+    this.#priority = new WorkerPriority(this.#process.pid)
     this.#process.stderr!.setEncoding('utf8').on('data', (text: string) => {
       this.#complaints = `${this.#complaints}${text}`.slice(-MOST_DETAIL)
     })
@@ -63,7 +67,12 @@ export class Member {
   /** Whether it may be given another task. */
   get fit(): boolean {
     const memory = this.#process.pid === undefined ? null : memoryOf(this.#process.pid)
-    return !this.#over && this.#tasks < this.#limits.tasks && (memory === null || memory <= KEPT_BYTES)
+    return (
+      !this.#over &&
+      !this.#priority.spent &&
+      this.#tasks < this.#limits.tasks &&
+      (memory === null || memory <= KEPT_BYTES)
+    )
   }
 
   /** When the process is gone. */
@@ -89,10 +98,14 @@ export class Member {
     signal.addEventListener('abort', stop)
     try {
       const limit_ms = Math.min(time_limit_ms ?? Number.POSITIVE_INFINITY, this.#limits.time_limit_ms)
-      return await this.#begin({ id: ++this.#tasks, task, files, params }, limit_ms)
+      return await this.#begin({ kind: 'run', id: ++this.#tasks, task, files, params }, limit_ms)
     } finally {
       signal.removeEventListener('abort', stop)
     }
+  }
+
+  warm({ task }: MediaTask): void {
+    if (this.#process.connected) this.#process.send({ kind: 'warm', task } satisfies ToMedia, () => {})
   }
 
   /** Ends the process, wherever it is: it has nothing to keep. */
@@ -100,12 +113,13 @@ export class Member {
     this.#end('was ended', null)
   }
 
-  #begin(order: ToMedia, time_limit_ms: number): Promise<MediaResult> {
+  #begin(order: MediaOrder, time_limit_ms: number): Promise<MediaResult> {
     const settle = Promise.withResolvers<MediaResult>()
     const { memory_bytes } = this.#limits
     const watch = setInterval(() => this.#look(memory_bytes), LOOK_MS)
     const clock = setTimeout(() => this.#ring(time_limit_ms), time_limit_ms)
     this.#work = { order, settle, watch, clock }
+    this.#priority.begin()
     // What cannot be sent has nobody to hear it; its end is told by itself.
     if (this.#process.connected) this.#process.send(order, () => {})
     return settle.promise
@@ -152,6 +166,7 @@ export class Member {
   #leave(): Work | null {
     const work = this.#work
     this.#work = null
+    this.#priority.end()
     clearInterval(work?.watch)
     clearTimeout(work?.clock)
     return work

@@ -1,7 +1,7 @@
 // The loop of a process that works on files: one task after the other, each from the module of its family.
 import type { MediaFaultType } from './fault.ts'
 import { MediaFault } from './fault.ts'
-import type { FromMedia, ToMedia } from './protocol.ts'
+import type { FromMedia, MediaOrder, ToMedia } from './protocol.ts'
 
 export interface Made {
   /** Files that the task made. */
@@ -23,10 +23,14 @@ export interface Channel {
 }
 
 export function serve(families: Families, channel: Channel): void {
-  channel.hear(async (order) => channel.say(await answered(families, order)))
+  channel.hear(async (message) => {
+    if (message.kind === 'run') channel.say(await answered(families, message))
+    // What cannot be read is told by the task itself.
+    else await found(families, message.task).catch(() => {})
+  })
 }
 
-async function answered(families: Families, { id, task, files, params }: ToMedia): Promise<FromMedia> {
+async function answered(families: Families, { id, task, files, params }: MediaOrder): Promise<FromMedia> {
   try {
     const run = await found(families, task)
     const made = await run(files, params)

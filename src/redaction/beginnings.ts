@@ -80,6 +80,12 @@ export class Beginnings {
     return this.#look(text, () => true)
   }
 
+  /** False where no word begins with the four characters at a place. */
+  mayBegin(text: string, at: number): boolean {
+    const place = this.#place(gramAt(text, at))
+    return (this.#bits[place >>> 3]! & (1 << (place & 7))) !== 0
+  }
+
   /** Shows each beginning that stands in the text and is kept for some words, from left to right, until `found` says to stop. */
   #look(text: string, found: Found<Hashes>): boolean {
     const bits = this.#bits

@@ -1,7 +1,7 @@
 // Credentials that are known by how they look: authorization values, this service's own tokens, and what stands under a telling name.
 import { BEGINNING, type Beginning, replaced, taken } from './replacing.ts'
 import type { Rest } from './secrets.ts'
-import { AUTHORIZATION, MARK, member, OWN_TOKEN, SCHEME, START } from './shapes.ts'
+import { AUTHORIZATION, MARK, member, OWN_TOKEN, SCHEME, SCHEMES, START } from './shapes.ts'
 
 const SUSPICIOUS = /bearer|basic|authori[sz]ation|n(?:tk|ta|da)_/i
 
@@ -80,8 +80,19 @@ const MEMBERS = member(SPELLED, '&')
 const USER_INFO = /(:\/\/[^\s/:@"]{0,256}:)[^\s/@"]{1,512}@/g
 const ANY_SCHEME = /\b((?:bearer|basic)\s{1,4})[\w.~+/%-]+=*/gi
 
+const NAMED = new RegExp(`${SUSPICIOUS.source}|cookie|://|${SPELLED}`, 'i')
+
+/** One look that tells most texts from those that `withoutNamed` would change. */
+export function mayNameCredentials(text: string): boolean {
+  return NAMED.test(text)
+}
+
+/** A text whose end may be the name of a value that follows, or the scheme of one. */
+export const ENDS_WITH_NAME = new RegExp(`(?:${SPELLED}|${SCHEMES})["'\\\\]{0,5}\\s{0,8}$`, 'i')
+
 /** As `withoutCredentials`, and what stands under a telling name in header lines, JSON, settings and URLs. */
 export function withoutNamed(text: string): string {
+  if (!mayNameCredentials(text)) return text
   const headers = withoutCredentials(text).replace(ANY_SCHEME, `$1${MARK}`).replace(COOKIES, `$1${MARK}`)
   return replaced(MEMBERS, headers).replace(USER_INFO, `$1${MARK}@`)
 }

@@ -96,6 +96,7 @@ export class Finder {
   secretsOf(owner: string | null): Secrets {
     return {
       mayHold: (text) => this.mayHold(text),
+      mayBegin: (text, at) => this.#all.mayBegin(text, at),
       longestAt: (text, at) => this.#longestAt(text, at, owner),
       opensAt: (text, at) => this.#opensAt(text, at, owner),
     }

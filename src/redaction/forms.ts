@@ -1,4 +1,5 @@
 // The forms in which a secret may come back in a text: other texts that tell it, and ways to write each of them.
+import { domainToASCII } from 'node:url'
 import { BEGINNING } from './hashes.ts'
 import { Word } from './word.ts'
 
@@ -6,6 +7,8 @@ import { Word } from './word.ts'
 export const SHORTEST_SECRET = 8
 /** Parts of a secret, such as its lines, are looked for from this length on: shorter ones stand in too many other texts. */
 const SHORTEST_PART = 16
+/** What may be a part of a host name. */
+export const LABEL = /^(?:[\w.-]|[^\0-\x7f]){1,63}$/
 /** Of so many lines of a secret each is looked for alone: more than private keys have. */
 const MOST_LINES = 64
 
@@ -77,6 +80,12 @@ const twice =
   (text) =>
     inJson(write(text))
 
+const inLowerCase: Write = (text) => text.toLowerCase()
+/** As a label of a host name (RFC 5891): those of other alphabets are written in ASCII. Most texts are none. */
+const inHost: Write = (text) => {
+  const label = LABEL.test(text) ? domainToASCII(text) : ''
+  return label.length < text.length ? inLowerCase(text) : label
+}
 const inUrl: Write = (text) => encodeURIComponent(text.toWellFormed())
 /** As it is within a query (WHATWG URL: special-query percent-encode set). */
 const inQuery: Write = (text) => inUrl(text).replaceAll("'", '%27')
@@ -108,11 +117,12 @@ const URLS = [inUrl, inQuery, inForm]
 /**
  * A text as it is, as JSON writes it, as JSON in JSON does (with one level more than texts need, so that a JSON text that holds them can
  * be looked at as well), as URLs write it (RFC 3986, and forms), and as base64 (RFC 4648 §4, §5) at any place among other bytes, such as those
- * of a user's name before it (RFC 7617).
+ * of a user's name before it (RFC 7617). In lower case as well, which is how host names come back.
  */
-const WRITES = [asItIs, ...JSON_ONCE, ...JSON_TWICE, ...JSON_THRICE, ...URLS, ...URLS.map(lower), ...BASE64]
+const HOSTS = [inLowerCase, inHost]
+const WRITES = [asItIs, ...JSON_ONCE, ...JSON_TWICE, ...JSON_THRICE, ...URLS, ...URLS.map(lower), ...BASE64, ...HOSTS]
 const asJson: ReadonlySet<Write> = new Set([...JSON_ONCE, ...JSON_TWICE, ...JSON_THRICE])
-const WRITES_OF_PLAIN = [asItIs, ...BASE64]
+const WRITES_OF_PLAIN = [asItIs, ...BASE64, inLowerCase]
 const PLAINLY = [asItIs, inJson]
 
 /** What neither JSON nor a URL writes otherwise: most keys and tokens. */

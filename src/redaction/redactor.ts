@@ -1,22 +1,14 @@
 // Replaces secrets in everything that is served or logged. It knows their values; which there are is said by those who have them.
-import { isHeaderName, isTellingName, maySayCredentials, withoutCredentials, withoutNamed } from './credentials.ts'
+import type { Steps } from '../time-slices.ts'
+import { maySayCredentials, withoutCredentials, withoutNamed } from './credentials.ts'
 import { Finder } from './finder.ts'
 import { SHORTEST_SECRET } from './forms.ts'
+import type { RedactionOptions } from './options.ts'
+import { SecretTail } from './secret-tail.ts'
 import { SecretsInPieces } from './secrets.ts'
 import { MARK } from './shapes.ts'
-
-export interface RedactionOptions {
-  /**
-   * Replaces besides what stands under names such as `password` or `cookie`. For logs and provenance: an output of a job that is
-   * called "password" is what its owner asked for.
-   */
-  readonly names?: boolean
-}
-
-/** What is nested deeper is not looked at, and so is not shown. */
-const DEEPEST = 500
-
-const UNDER_WAY = Symbol()
+import { textSteps } from './text-steps.ts'
+import { Walk } from './walk.ts'
 
 /**
  * Replaces, by `[redacted]`, secrets of 8 or more characters in their usual forms, authorization values, and tokens of this service.
@@ -56,8 +48,9 @@ export class Redactor {
     return this.#secrets.mayHold(text) || maySayCredentials(text)
   }
 
-  text(text: string, { names = false }: RedactionOptions = {}): string {
+  text(text: string, { names = false, credentials = true }: RedactionOptions = {}): string {
     const known = this.#secrets.replace(text, MARK, this.#owner)
+    if (!credentials) return known
     if (names) return withoutNamed(known)
     return maySayCredentials(known) ? withoutCredentials(known) : known
   }
@@ -76,86 +69,33 @@ export class Redactor {
   }
 
   /** A JSON value, keys as well as values; it may hold bytes, which stay as they are. Of keys that become the same, the last counts. */
-  value<T>(value: T, { names = false }: RedactionOptions = {}): T {
-    if (typeof value === 'string') return this.text(value, { names }) as T
-    return new Walk(this, this.#secrets.numeric, names).value(value, 0) as T
+  value<T>(value: T, options: RedactionOptions = {}): T {
+    if (typeof value === 'string') return this.text(value, options) as T
+    return new Walk(this, this.#secrets.numeric, options).value(value, 0) as T
+  }
+
+  /** As `value`, in steps. */
+  valueSteps<T>(value: T, options: RedactionOptions = {}): Steps<T> {
+    return new Walk(this, this.#secrets.numeric, options).steps(value, 0) as Steps<T>
+  }
+
+  /** As `text`, in steps. */
+  textSteps(text: string, options: RedactionOptions = {}): Steps<string> {
+    return textSteps(this, text, options)
+  }
+
+  /** False where a text, JSON included, holds no known secret. */
+  mayHoldSecret(text: string): boolean {
+    return this.#secrets.mayHold(text)
+  }
+
+  /** For a text of others that comes in pieces: replaces the secrets in it, leaves credentials, and holds back next to nothing. */
+  secretTail(): SecretTail {
+    return new SecretTail(this.#secrets.secretsOf(this.#owner), MARK)
   }
 
   /** Headers by name, or a list of names and values in turn. */
   headers<T extends object>(headers: T): T {
     return this.value(headers, { names: true })
   }
-}
-
-/** One walk over one value. What is met twice is looked at once; what holds itself is cut there, since it has no end. */
-class Walk {
-  readonly #redactor: Redactor
-  readonly #numeric: boolean
-  readonly #options: RedactionOptions
-  readonly #met = new Map<object, unknown>()
-
-  constructor(redactor: Redactor, numeric: boolean, names: boolean) {
-    this.#redactor = redactor
-    this.#numeric = numeric
-    this.#options = { names }
-  }
-
-  value(value: unknown, depth: number): unknown {
-    if (typeof value === 'string') return this.#redactor.text(value, this.#options)
-    if (typeof value === 'number') return this.#number(value)
-    if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value
-    const met = this.#met.get(value)
-    if (met === UNDER_WAY || depth === DEEPEST) return MARK
-    if (met !== undefined) return met
-    this.#met.set(value, UNDER_WAY)
-    const redacted = Array.isArray(value) ? this.#list(value, depth) : this.#record(value as Fields, depth)
-    this.#met.set(value, redacted)
-    return redacted
-  }
-
-  #number(value: number): unknown {
-    if (!this.#numeric) return value
-    const written = String(value)
-    return this.#redactor.text(written) === written ? value : MARK
-  }
-
-  #list(list: readonly unknown[], depth: number): unknown[] {
-    const redacted = list.map((item, at) => (this.#follows(list, at) ? MARK : this.value(item, depth + 1)))
-    return redacted.some((item, at) => !Object.is(item, list[at])) ? redacted : (list as unknown[])
-  }
-
-  /** Whether an item is the value of the header that is named before it, as in lists of names and values in turn. */
-  #follows(list: readonly unknown[], at: number): boolean {
-    if (!this.#options.names || at % 2 === 0 || typeof list[at] !== 'string') return false
-    const name = list[at - 1]
-    return typeof name === 'string' && isHeaderName(name)
-  }
-
-  #record(record: Fields, depth: number): Fields {
-    let changed = false
-    const entries: [string, unknown][] = []
-    const named = this.#options.names === true && holdsNamed(record)
-    for (const key of Object.keys(record)) {
-      const value = record[key]
-      const hidden =
-        this.#options.names === true && (isTellingName(key) || (named && key === 'value')) && isSomething(value)
-      const redacted = hidden ? MARK : this.value(value, depth + 1)
-      const name = this.#redactor.text(key)
-      changed ||= name !== key || !Object.is(redacted, value)
-      entries.push([name, redacted])
-    }
-    return changed ? Object.fromEntries(entries) : record
-  }
-}
-
-type Fields = Record<string, unknown>
-
-/** Such as `{"name": "Cookie", "value": …}`. */
-function holdsNamed({ name, key }: Fields): boolean {
-  return [name, key].some((one) => typeof one === 'string' && isTellingName(one))
-}
-
-/** What says nothing is no credential. */
-function isSomething(value: unknown): boolean {
-  return value !== null && value !== undefined && value !== '' && typeof value !== 'boolean'
 }

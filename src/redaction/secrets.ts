@@ -8,6 +8,8 @@ import { HeldText } from './held.ts'
 export interface Secrets {
   /** False where none begins in the text and has its first `BEGINNING` characters, or all that it has, there. */
   mayHold(text: string): boolean
+  /** False where none begins with the four characters at a place. */
+  mayBegin(text: string, at: number): boolean
   /** The length of the longest one that stands at a place; 0 for none. */
   longestAt(text: HeldText, at: number): number
   /** Whether the text, from a place to its end, is the beginning of a longer one. */

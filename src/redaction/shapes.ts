@@ -10,7 +10,7 @@ export const START = String.raw`(?<=^|[^A-Za-z0-9]|\\[bfnrt])`
 const SLASHES = String.raw`\\{0,3}`
 const QUOTE = `${SLASHES}["']`
 const BETWEEN = String.raw`\s{0,4}[:=]\s{0,4}`
-const SCHEMES = 'bearer|basic|digest|token|negotiate|aws4-hmac-sha256'
+export const SCHEMES = 'bearer|basic|digest|token|negotiate|aws4-hmac-sha256'
 const SCHEME_NAME = new RegExp(`^(?:${SCHEMES})$`, 'i')
 /** What is said about credentials, and is none. */
 const NO_CREDENTIAL =

@@ -63,8 +63,8 @@ export class Call implements Listener {
     try {
       signal.throwIfAborted()
       const request = requestOf(this.#script, streams)
-      const owner = this.#script.owner ?? NOBODY
-      const lease = await this.#pool.take({ owner, memory_limit_mb: request.memory_limit_mb, signal })
+      const { owner = NOBODY, run } = this.#script
+      const lease = await this.#pool.take({ owner, run, memory_limit_mb: request.memory_limit_mb, signal })
       if (this.#ending) return this.#pool.give(lease, true)
       this.#lease = lease
       signal.addEventListener('abort', this.#abort, { once: true })

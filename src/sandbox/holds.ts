@@ -1,7 +1,8 @@
 // Streams that keep their workers while they run nothing: how many there are and how much memory they may have, in all and
 // for one owner, so that one owner leaves room for the others.
+
+import type { Owner } from '../workers/places.ts'
 import { HELD_BY_OWNER, LARGEST_MEMORY_LIMIT_MB, MOST_MEMORY_MB } from './limits.ts'
-import type { Owner } from './places.ts'
 
 interface Held {
   streams: number
@@ -19,7 +20,7 @@ export class Holds {
     // What runs, and the one more that may, leave the rest of the memory.
     const megabytes = Math.max(LARGEST_MEMORY_LIMIT_MB, MOST_MEMORY_MB - (workers + 1) * LARGEST_MEMORY_LIMIT_MB)
     this.#most = { streams, megabytes }
-    this.#mostByOwner = { streams: HELD_BY_OWNER, megabytes: Math.max(LARGEST_MEMORY_LIMIT_MB, megabytes / 2) }
+    this.#mostByOwner = { streams: HELD_BY_OWNER, megabytes: Math.max(LARGEST_MEMORY_LIMIT_MB, (megabytes * 3) / 4) }
   }
 
   /** False where there is no room for one more. */

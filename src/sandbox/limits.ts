@@ -57,9 +57,12 @@ export const AHEAD_CHARACTERS = 1_000_000
 /** Workers that run code at the same time, unless the sandbox is told otherwise. */
 export const WORKERS = Math.min(4, Math.max(2, availableParallelism()))
 
+/** How long a worker beyond these is kept without work, in milliseconds. */
+export const IDLE_MS = 30_000
+
 /** Streams that keep a worker for themselves while they wait for their consumers: in all, and for one owner. */
 export const HELD_WORKERS = 32
-export const HELD_BY_OWNER = 8
+export const HELD_BY_OWNER = 16
 
 /** Megabytes of values that all workers together may have by their limits: those that run, and those of held streams. */
 export const MOST_MEMORY_MB = 2_304

@@ -1,6 +1,8 @@
 // One worker as the sandbox sees it: started, given a call, watched by a clock, killed. What a call makes of it is in call.ts.
 import { Worker } from 'node:worker_threads'
 import { NodeError } from '../engine/node-error.ts'
+import type { IdleWorker } from '../workers/idle.ts'
+import { WorkerPriority } from '../workers/priority.ts'
 import { GRACE_MS, START_MS, WORKER_HEAP_MB, WORKER_STACK_MB } from './limits.ts'
 import type { CallRequest, FromWorker, ToWorker } from './protocol.ts'
 
@@ -26,8 +28,13 @@ function start(engine: WebAssembly.Module): Worker {
   })
 }
 
-export class Member {
+export class Member implements IdleWorker {
   readonly #worker: Worker
+  readonly #gone = Promise.withResolvers<void>()
+  #priority = new WorkerPriority(null)
+  /** From an order until it waits or rests. */
+  #working = false
+  #over = false
   #listener: Listener | null = null
   #time_limit_ms = 0
   #ready = false
@@ -36,17 +43,25 @@ export class Member {
   #timer: NodeJS.Timeout | null = null
   /** How often the worker was told of items that were taken. What it said before it knew of the last time is stale. */
   #told = 0
-  #gone: Promise<unknown> | null = null
 
   constructor(engine: WebAssembly.Module) {
     this.#worker = start(engine)
     this.#worker.on('message', (message: FromWorker) => this.#hear(message))
     this.#worker.on('error', (error: NodeJS.ErrnoException) => this.#fail(error))
-    this.#worker.on('exit', () => this.#lose('unavailable', 'The worker that ran the code ended.'))
+    this.#worker.on('exit', () => this.#exited())
   }
 
-  get alive(): boolean {
-    return this.#gone === null
+  get fit(): boolean {
+    return !this.#over && !this.#priority.spent
+  }
+
+  get gone(): Promise<void> {
+    return this.#gone.promise
+  }
+
+  hold(held: boolean): void {
+    if (held) this.#worker.ref()
+    else this.#worker.unref()
   }
 
   begin(request: CallRequest, listener: Listener): void {
@@ -66,40 +81,52 @@ export class Member {
     this.#order({ kind: 'stop' })
   }
 
-  /** The call is over: the worker may take another one, and keeps nothing alive while it idles. */
+  /** The call is over: the worker may take another one where it is still fit, and keeps nothing alive while it idles. */
   rest(): void {
     this.#listener = null
     this.#idle()
   }
 
   /** Ends the worker wherever it is. Resolves when its thread is gone. */
-  kill(): Promise<unknown> {
+  kill(): Promise<void> {
     this.#unwatch()
     this.#listener = null
-    this.#gone ??= this.#worker.terminate()
-    return this.#gone
+    if (!this.#over) this.#priority.end()
+    this.#over = true
+    void this.#worker.terminate()
+    return this.#gone.promise
   }
 
   #order(message: ToWorker): void {
-    this.#worker.ref()
+    this.hold(true)
     this.#worker.postMessage(message)
+    if (!this.#working) this.#priority.begin()
+    this.#working = true
     this.#watch()
   }
 
   /** It does nothing, and nothing is to stay alive for it. */
   #idle(): void {
     this.#unwatch()
-    this.#worker.unref()
+    this.#working = false
+    this.#priority.end()
+    this.hold(false)
   }
 
   #hear(message: FromWorker): void {
-    if (this.#gone) return
+    if (this.#over) return
     if (message.kind === 'waiting' && message.told !== this.#told) return
     this.#heard++
-    if (message.kind === 'ready') this.#ready = true
+    if (message.kind === 'ready') this.#begun(message.thread)
     if (message.kind === 'waiting') this.#idle()
     else if (message.kind === 'ready' || message.kind === 'item') this.#watch()
     if (message.kind !== 'ready') this.#listener?.heard(message)
+  }
+
+  #begun(thread: number | null): void {
+    this.#ready = true
+    this.#priority = new WorkerPriority(thread)
+    if (this.#working) this.#priority.begin()
   }
 
   #watch(): void {
@@ -122,6 +149,11 @@ export class Member {
       if (!this.#ready) this.#lose('unavailable', 'The worker for the code did not start in time.')
       else this.#lose('code_timeout', `The code ran longer than ${limit} ms in one step that nothing could interrupt.`)
     })
+  }
+
+  #exited(): void {
+    this.#lose('unavailable', 'The worker that ran the code ended.')
+    this.#gone.resolve()
   }
 
   #fail(error: NodeJS.ErrnoException): void {

@@ -3,9 +3,11 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { NodeError } from '../engine/node-error.ts'
+import { IdleWorkers } from '../workers/idle.ts'
+import { type Owner, Places, type Waiting } from '../workers/places.ts'
 import { Holds } from './holds.ts'
+import { IDLE_MS } from './limits.ts'
 import { Member } from './member.ts'
-import { type Owner, Places, type Waiting } from './places.ts'
 import { webAssembly } from './web-assembly.ts'
 
 export interface PoolLimits {
@@ -18,6 +20,7 @@ export interface PoolLimits {
 /** What a call asks for. */
 export interface Order {
   readonly owner: Owner
+  readonly run: object | undefined
   readonly memory_limit_mb: number
   readonly signal: AbortSignal
 }
@@ -26,6 +29,7 @@ export interface Order {
 export interface Lease {
   readonly member: Member
   readonly owner: Owner
+  readonly run: object | undefined
   readonly memory_limit_mb: number
   /** Whether it has no place, and so must not run. */
   held: boolean
@@ -40,16 +44,17 @@ async function compileEngine(): Promise<WebAssembly.Module> {
 }
 
 export class Pool {
-  readonly #limits: PoolLimits
   readonly #places: Places
   readonly #holds: Holds
-  readonly #idle: Member[] = []
   readonly #leases = new Set<Lease>()
-  /** Threads that are on their way out. */
-  readonly #leaving = new Set<Promise<unknown>>()
+  /** The threads that are there. */
+  readonly #all = new Set<Member>()
+  readonly #limits: PoolLimits
   #closed = false
   /** Compiled once, when it is first needed; all workers share it. */
   #engine: Promise<WebAssembly.Module> | null = null
+  /** From the time when the engine is there. */
+  #idle: IdleWorkers<Member> | null = null
 
   constructor(limits: PoolLimits) {
     this.#limits = limits
@@ -58,16 +63,16 @@ export class Pool {
   }
 
   /** Waits for a place. Throws the signal's reason, or NodeError `unavailable`. */
-  async take({ owner, memory_limit_mb, signal }: Order): Promise<Lease> {
+  async take({ owner, run, memory_limit_mb, signal }: Order): Promise<Lease> {
     signal.throwIfAborted()
     if (this.#closed) throw closed()
-    await this.#places.turn(owner, signal)
+    await this.#places.turn(owner, signal, run)
     try {
       this.#engine ??= compileEngine()
       const engine = await this.#engine
       if (this.#closed) throw closed()
       signal.throwIfAborted()
-      const lease = { member: this.#member(engine), owner, memory_limit_mb, held: false, waiting: null }
+      const lease = { member: this.#member(engine), owner, run, memory_limit_mb, held: false, waiting: null }
       this.#leases.add(lease)
       return lease
     } catch (error) {
@@ -91,13 +96,13 @@ export class Pool {
       go()
     }
     // Who closes the pool ends the calls, too.
-    lease.waiting = { owner: lease.owner, begun: true, enter, refuse() {} }
+    lease.waiting = { owner: lease.owner, ...(lease.run && { run: lease.run }), begun: true, enter, refuse() {} }
     this.#places.ask(lease.waiting)
   }
 
-  /** Whether somebody else waits for a place. */
+  /** Whether another owner or another run waits for a place. */
   isWanted(lease: Lease): boolean {
-    return this.#places.isWanted(lease.owner)
+    return this.#places.isWanted(lease.owner, lease.run)
   }
 
   /** Takes a worker back: to be used again, or to be thrown away. */
@@ -105,27 +110,24 @@ export class Pool {
     if (!this.#leases.delete(lease)) return
     const { member, owner, held } = lease
     if (lease.waiting) this.#places.forget(lease.waiting)
-    const kept = healthy && member.alive && !this.#closed && this.#idle.length < this.#limits.workers
-    if (kept) {
-      member.rest()
-      this.#idle.push(member)
-    }
     // What a worker takes is taken until its thread is gone.
     const free = () => (held ? this.#unhold(lease) : this.#places.giveBack(owner))
-    if (kept) free()
-    else void this.#dismiss(member).then(free)
+    member.rest()
+    if (!healthy || !member.fit || this.#closed) return void member.kill().then(free)
+    this.#idle!.rest(member)
+    free()
   }
 
   /** Ends idle workers and refuses who waits, now and later. */
   close(): void {
     this.#closed = true
     this.#places.refuseAll(closed)
-    for (const member of this.#idle.splice(0)) void this.#dismiss(member)
+    this.#idle?.clear()
   }
 
-  /** Resolves when the threads of all workers that were dismissed are gone. */
+  /** Resolves when all threads are gone. Only once all calls have given theirs back. */
   async gone(): Promise<void> {
-    await Promise.all(this.#leaving)
+    await Promise.all([...this.#all].map((member) => member.gone))
   }
 
   #unhold(lease: Lease): void {
@@ -135,14 +137,22 @@ export class Pool {
   }
 
   #member(engine: WebAssembly.Module): Member {
-    for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) if (idle.alive) return idle
-    return new Member(engine)
+    this.#idle ??= new IdleWorkers({ kept: this.#limits.workers, idle_ms: IDLE_MS }, () => this.#started(engine))
+    const member = this.#idle.take(this.#places.hasSpare)
+    try {
+      if (this.#places.hasSpare) this.#idle.prepare()
+      return member
+    } catch (error) {
+      this.#idle.rest(member)
+      throw error
+    }
   }
 
-  #dismiss(member: Member): Promise<unknown> {
-    const gone = member.kill().finally(() => this.#leaving.delete(gone))
-    this.#leaving.add(gone)
-    return gone
+  #started(engine: WebAssembly.Module): Member {
+    const member = new Member(engine)
+    this.#all.add(member)
+    void member.gone.then(() => this.#all.delete(member))
+    return member
   }
 }
 

@@ -24,7 +24,8 @@ export type ToWorker =
   | { readonly kind: 'stop' }
 
 export type FromWorker =
-  | { readonly kind: 'ready' }
+  /** `thread` is the id by which the system knows the thread; null: it has none. */
+  | { readonly kind: 'ready'; readonly thread: number | null }
   | { readonly kind: 'log'; readonly severity: LogSeverity; readonly content: string }
   | { readonly kind: 'item'; readonly json: string }
   /** It pauses until it hears of items that were taken. `told` is how often it heard of that. */

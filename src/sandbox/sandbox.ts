@@ -1,5 +1,5 @@
 // The sandbox: runs code that nobody trusts in QuickJS, compiled to WebAssembly, inside of worker threads that can be killed.
-// What is behind it: places.ts (who runs when), pool.ts (who has which worker), member.ts (one worker), call.ts (one call), worker.ts and engine.ts (inside).
+// What is behind it: workers/places.ts (who runs when), pool.ts (who has which worker), member.ts (one worker), call.ts (one call), worker.ts and engine.ts (inside).
 import type { CodeSandbox, Script } from '../engine/services.ts'
 import { Call } from './call.ts'
 import { HELD_WORKERS, WORKERS } from './limits.ts'

@@ -79,6 +79,18 @@ describe('a known secret', () => {
     )
   })
 
+  test('is replaced as host names come back: in lower case, and in ASCII', () => {
+    const mixed = new Redactor(['Mixed-Case_KEY', 'Schlüssel-Wort'])
+    for (const [secret, host] of [
+      ['Mixed-Case_KEY', 'a.mixed-case_key.example'],
+      ['Schlüssel-Wort', 'schlüssel-wort.example'],
+      ['Schlüssel-Wort', URL.parse('http://Schlüssel-Wort.example')!.hostname],
+    ] as const) {
+      assert.ok(!mixed.text(secret).includes(secret))
+      assert.match(mixed.text(`"${host}" did not answer`), /^"(a\.)?\[redacted\]\.example" did not answer$/)
+    }
+  })
+
   test('leaves of base64 the characters alone that its neighbours have a part in', () => {
     const seen = (around: (secret: string) => string) => redactor.text(base64(around('plain-secret')))
     assert.equal(

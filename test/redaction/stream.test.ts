@@ -231,7 +231,7 @@ describe('a text in pieces', () => {
         }
       }
       const text = new SecretsInPieces(
-        { mayHold: secrets.mayHold, longestAt: counted(secrets.longestAt), opensAt: counted(secrets.opensAt) },
+        { ...secrets, longestAt: counted(secrets.longestAt), opensAt: counted(secrets.opensAt) },
         '[redacted]',
       )
       const whole = part.repeat((3 * LENGTH) / part.length)

@@ -4,8 +4,8 @@ import { describe, test } from 'node:test'
 import type { CodeSandbox } from '../../src/engine/services.ts'
 import { Holds } from '../../src/sandbox/holds.ts'
 import { AHEAD_ITEMS, HELD_BY_OWNER, LARGEST_MEMORY_LIMIT_MB, MOST_MEMORY_MB } from '../../src/sandbox/limits.ts'
-import { Places } from '../../src/sandbox/places.ts'
 import { createSandbox } from '../../src/sandbox/sandbox.ts'
+import { Places } from '../../src/workers/places.ts'
 import { withMoreTime } from '../helpers/patience.ts'
 import { until } from '../helpers/server.ts'
 import { call, failure, script } from './kit.ts'
@@ -45,6 +45,20 @@ class Crowd implements Disposable {
   }
 }
 
+/** Counts the threads that this process starts. */
+class Started implements Disposable {
+  readonly #listener = () => this.count++
+  count = 0
+
+  constructor() {
+    process.on('worker', this.#listener)
+  }
+
+  [Symbol.dispose](): void {
+    process.off('worker', this.#listener)
+  }
+}
+
 describe('one owner', () => {
   test('with many long calls does not keep others waiting', { timeout: 300_000 }, async () => {
     await using sandbox = createSandbox({ workers: 2 })
@@ -72,6 +86,16 @@ describe('one owner', () => {
     })
     crowd.call(`console.log(); ${LOOP}`, 3)
     await until('both to run', () => crowd.lines === 2)
+  })
+
+  test('with all workers leaves one that has started to the others', { timeout: 300_000 }, async () => {
+    await using sandbox = createSandbox({ workers: 2 })
+    using started = new Started()
+    using crowd = new Crowd(sandbox)
+    crowd.call(`console.log(); ${LOOP}`, 2)
+    await until('both to run, and one more to be there', () => crowd.lines === 2 && started.count === 3)
+    await call(sandbox, 'return {}', { owner: other })
+    assert.equal(started.count, 3, 'none beside')
   })
 
   test('with many streams has no more running than there are workers', { timeout: 300_000 }, async () => {
@@ -129,7 +153,7 @@ test('held streams have so many and so much memory, in all and for one owner', (
   assert.equal(most('small', 4), HELD_BY_OWNER)
   for (let i = 0; i < HELD_BY_OWNER; i++) holds.remove('small', 4)
   const large = most('large', LARGEST_MEMORY_LIMIT_MB)
-  assert.equal(large, Math.floor(room / 2 / LARGEST_MEMORY_LIMIT_MB))
+  assert.equal(large, Math.floor((room * 3) / 4 / LARGEST_MEMORY_LIMIT_MB))
   let all = large
   for (let n = 0; n < 100; n++) all += most(`owner ${n}`, LARGEST_MEMORY_LIMIT_MB)
   assert.equal(all, Math.floor(room / LARGEST_MEMORY_LIMIT_MB))
@@ -168,6 +192,17 @@ describe('places', () => {
     assert.equal(asked(3, 'abcd').entered(), 'abc')
   })
 
+  test('have one to spare where one owner has all of several', () => {
+    for (const [limit, owners, spare] of [
+      [2, 'aa', true],
+      [2, 'a', false],
+      [2, 'ab', false],
+      [2, 'aab', false],
+      [1, 'a', false],
+    ] as const)
+      assert.equal(asked(limit, owners).places.hasSpare, spare, `${limit} ${owners}`)
+  })
+
   test('are all used where only one owner asks, and one fewer where others wait', () => {
     const { places, entered } = asked(2, 'aaaabbb')
     places.giveBack('a')
@@ -183,6 +218,30 @@ describe('places', () => {
     const { places, entered } = asked(1, 'xaaAbA')
     for (const owner of 'xabaa') places.giveBack(owner)
     assert.equal(entered(), 'xAbAaa')
+  })
+
+  test('go to the runs of one owner in turns, however many of them the owner has', () => {
+    const places = new Places(1)
+    let entered = ''
+    const [a1, a2, b1] = [{}, {}, {}]
+    const ask = (name: string, run: object) =>
+      places.ask({ owner: name[0]!, run, begun: false, enter: () => (entered += `${name} `), refuse() {} })
+    for (const [name, run] of [
+      ['a1', a1],
+      ['a1', a1],
+      ['a1', a1],
+      ['a2', a2],
+      ['b1', b1],
+      ['b1', b1],
+    ] as const)
+      ask(name, run)
+    assert.equal(places.isWanted('a', a1), true)
+    for (const owner of 'aababa') places.giveBack(owner)
+    assert.equal(entered.trim(), 'a1 a1 b1 a2 b1 a1')
+    ask('a1', a1)
+    ask('a1', a1)
+    assert.equal(places.isWanted('a', a1), false)
+    assert.equal(places.isWanted('a', a2), true)
   })
 
   test('go to others where a waiting one leaves', () => {

@@ -1,0 +1,168 @@
+// Takes large values apart into pieces that are cloned one by one, and puts them together again. What is shared inside of a value is
+// shared afterwards, but for what is small: that may be copied once for each piece.
+import { type Measure, MeasureSum, measured, sizeOf } from '../engine/measure.ts'
+
+/** How large a piece is, in the units of measure.ts: it is cloned in a millisecond or two. */
+export const PIECE = 50_000
+
+/**
+ * How a value is put together, step by step. `value` is a whole one, `ref` one that was whole before, by its number. Between `list` or
+ * `dict` and `end` come what is inside: `items` and `entries` are many at once, `key` names the next one of a dict.
+ */
+export type Op =
+  | readonly ['value', unknown]
+  | readonly ['ref', number]
+  | readonly ['list' | 'dict' | 'end']
+  | readonly ['items', readonly unknown[]]
+  | readonly ['entries', readonly (readonly [string, unknown])[]]
+  | readonly ['key', string]
+export type Ops = readonly Op[]
+
+interface Step {
+  readonly op: Op
+  readonly size: number
+}
+
+const OP_SIZE = 16
+
+function isLarge(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return false
+  return sizeOf(value) > PIECE
+}
+
+/** The steps for one value. What is large is in `known` once it was taken apart, with its number. */
+function* stepsOf(value: unknown, known: Map<object, number>): Generator<Step, void, void> {
+  if (!isLarge(value)) return yield { op: ['value', value], size: sizeOf(value) }
+  const number = known.get(value)
+  if (number !== undefined) return yield { op: ['ref', number], size: OP_SIZE }
+  known.set(value, known.size)
+  yield { op: [Array.isArray(value) ? 'list' : 'dict'], size: OP_SIZE }
+  if (Array.isArray(value)) yield* stepsOfItems(value, known)
+  else yield* stepsOfEntries(value as Record<string, unknown>, known)
+  yield { op: ['end'], size: OP_SIZE }
+}
+
+function* stepsOfItems(list: readonly unknown[], known: Map<object, number>): Generator<Step, void, void> {
+  let items: unknown[] = []
+  let size = 0
+  for (const item of list) {
+    const large = isLarge(item)
+    if (!large) size += sizeOf(items[items.push(item) - 1])
+    if (items.length > 0 && (large || size > PIECE)) {
+      yield { op: ['items', items], size }
+      items = []
+      size = 0
+    }
+    if (large) yield* stepsOf(item, known)
+  }
+  if (items.length > 0) yield { op: ['items', items], size }
+}
+
+function* stepsOfEntries(dict: Record<string, unknown>, known: Map<object, number>): Generator<Step, void, void> {
+  let entries: [string, unknown][] = []
+  let size = 0
+  for (const key of Object.keys(dict)) {
+    const value = dict[key]
+    const large = isLarge(value)
+    if (!large) {
+      entries.push([key, value])
+      size += key.length + sizeOf(value)
+    }
+    if (entries.length > 0 && (large || size > PIECE)) {
+      yield { op: ['entries', entries], size }
+      entries = []
+      size = 0
+    }
+    if (!large) continue
+    yield { op: ['key', key], size: key.length }
+    yield* stepsOf(value, known)
+  }
+  if (entries.length > 0) yield { op: ['entries', entries], size }
+}
+
+/** The pieces of a value, each small enough to be cloned at once; texts and bytes are never cut. There is at least one. */
+export function* piecesOf(value: unknown): Generator<Ops, void, void> {
+  let ops: Op[] = []
+  let sum = 0
+  for (const { op, size } of stepsOf(value, new Map())) {
+    if (ops.length > 0 && sum + size > PIECE) {
+      yield ops
+      ops = []
+      sum = 0
+    }
+    ops.push(op)
+    sum += size
+  }
+  yield ops
+}
+
+interface Open {
+  readonly container: unknown[] | Record<string, unknown>
+  readonly sum: MeasureSum
+  key: string | null
+}
+
+/** Puts a value together. What it gives is measured already. */
+export class Assembly {
+  readonly #known: { readonly value: object; measure: Measure | null }[] = []
+  readonly #open: { readonly at: number; readonly frame: Open }[] = []
+  #whole: unknown
+
+  add(ops: Ops): void {
+    for (const op of ops) this.#take(op)
+  }
+
+  /** The value, once all pieces were added. */
+  get value(): unknown {
+    return this.#whole
+  }
+
+  #take(op: Op): void {
+    if (op[0] === 'value') this.#put(op[1], measured(op[1]))
+    else if (op[0] === 'ref') this.#put(this.#known[op[1]]!.value, this.#known[op[1]]!.measure!)
+    else if (op[0] === 'items') for (const item of op[1]) this.#put(item, measured(item))
+    else if (op[0] === 'entries') for (const [key, value] of op[1]) this.#putAs(key, value)
+    else if (op[0] === 'key') this.#open.at(-1)!.frame.key = op[1]
+    else if (op[0] === 'end') this.#end()
+    else this.#begin(op[0] === 'list' ? [] : {})
+  }
+
+  #begin(container: Open['container']): void {
+    const at = this.#known.push({ value: container, measure: null }) - 1
+    this.#open.push({ at, frame: { container, sum: new MeasureSum(), key: null } })
+  }
+
+  #end(): void {
+    const { at, frame } = this.#open.pop()!
+    const measure = frame.sum.close(frame.container)
+    this.#known[at]!.measure = measure
+    this.#put(frame.container, measure)
+  }
+
+  #putAs(key: string, value: unknown): void {
+    this.#open.at(-1)!.frame.key = key
+    this.#put(value, measured(value))
+  }
+
+  #put(value: unknown, measure: Measure): void {
+    const frame = this.#open.at(-1)?.frame
+    if (!frame) {
+      this.#whole = value
+      return
+    }
+    frame.sum.add(measure)
+    if (Array.isArray(frame.container)) {
+      frame.container.push(value)
+      return
+    }
+    frame.sum.key(frame.key!)
+    set(frame.container, frame.key!, value)
+  }
+}
+
+/** As an own property, whatever its name: `__proto__` is one like any other. */
+function set(dict: Record<string, unknown>, key: string, value: unknown): void {
+  if (key === '__proto__')
+    Object.defineProperty(dict, key, { value, enumerable: true, writable: true, configurable: true })
+  else dict[key] = value
+}

@@ -1,0 +1,201 @@
+// JSON text of large values, made in steps: what is small is left to the engine's own writer, what is large is taken apart.
+import { createHash } from 'node:crypto'
+import { canonicalJson, jsonText } from './json.ts'
+import { isLight, lightParts } from './light-parts.ts'
+import type { Steps } from './time-slices.ts'
+
+/** How many characters of one text are hashed, or written, at once. */
+const LONG_TEXT = 262_144
+/** How many bytes are written at once. */
+const BYTES = 4_096
+/** How many keys are sorted at once. */
+const SORTED = 8_192
+
+/** JSON texts of large values that never change, for as long as the values live. */
+const texts = new WeakMap<object, string>()
+
+/** Makes the JSON text of a value that never changes, for `knownText` and whoever writes what it is a part of. */
+export function* learnText(value: unknown): Steps<void> {
+  if (isContainer(value) && !isLight(value) && !texts.has(value)) texts.set(value, yield* textSteps(value))
+}
+
+/** The JSON text of a large value where it was made before. */
+export function knownText(value: unknown): string | undefined {
+  return typeof value === 'object' && value !== null ? texts.get(value) : undefined
+}
+
+/** As `jsonText`, for a record in whose members, or in theirs, are large values whose text is known. */
+export function textAround(value: object, levels = 2): string {
+  if (levels === 0 || Array.isArray(value) || value instanceof Uint8Array) return jsonText(value)
+  const members = Object.entries(value).filter(([, member]) => member !== undefined)
+  const written = members.map(([key, member]) => {
+    const isRecord = typeof member === 'object' && member !== null
+    const text = isRecord ? (texts.get(member) ?? textAround(member, levels - 1)) : JSON.stringify(member)
+    return `${JSON.stringify(key)}:${text}`
+  })
+  return `{${written.join(',')}}`
+}
+
+/** Writes a value as `JSON.stringify` does, in parts. The value is one that JSON has. */
+function* writeJson(value: unknown, write: (part: string) => void, leaf: (light: unknown) => string): Steps<void> {
+  if (typeof value === 'string' && value.length > LONG_TEXT) return yield* writeText(value, write)
+  if (!isContainer(value) || isLight(value)) {
+    write(leaf(value))
+    yield
+    return
+  }
+  const known = texts.get(value)
+  if (known !== undefined) return write(known)
+  if (Buffer.isBuffer(value)) return leaf === jsonText ? write(leaf(value)) : yield* writeBuffer(value, write)
+  // The keys of a large object are asked for next, which takes as long again.
+  yield
+  const isList = Array.isArray(value)
+  write(isList ? '[' : '{')
+  yield* writeMembers({ of: value, keys: isList ? null : definedKeys(value) }, write, leaf)
+  write(isList ? ']' : '}')
+}
+
+type Container = unknown[] | Record<string, unknown>
+
+function isContainer(value: unknown): value is Container {
+  return typeof value === 'object' && value !== null && !(value instanceof Uint8Array && !Buffer.isBuffer(value))
+}
+
+function definedKeys(record: Record<string, unknown>): string[] {
+  return Object.keys(record).filter((key) => record[key] !== undefined)
+}
+
+interface Members {
+  readonly of: Container
+  /** Null: those of a list. */
+  readonly keys: readonly string[] | null
+}
+
+function* writeMembers(
+  { of, keys }: Members,
+  write: (part: string) => void,
+  leaf: (light: unknown) => string,
+): Steps<void> {
+  const count = keys ? keys.length : (of as unknown[]).length
+  for (const { from, to, light } of lightParts(count, (at) => memberOf(of, keys, at))) {
+    if (light) {
+      const part = keys
+        ? leaf(Object.fromEntries(keys.slice(from, to).map((key) => [key, memberOf(of, null, key)])))
+        : leaf((of as unknown[]).slice(from, to))
+      write((from > 0 ? ',' : '') + part.slice(1, -1))
+      yield
+    } else {
+      write((from > 0 ? ',' : '') + (keys ? `${JSON.stringify(keys[from])}:` : ''))
+      yield* writeJson(memberOf(of, keys, from), write, leaf)
+    }
+  }
+}
+
+function memberOf(of: Container, keys: readonly string[] | null, at: number | string): unknown {
+  return (of as Record<string, unknown>)[keys ? keys[at as number]! : at]
+}
+
+function* writeText(text: string, write: (part: string) => void): Steps<void> {
+  write('"')
+  for (let at = 0; at < text.length; ) {
+    const to = endOfPiece(text, at)
+    write(JSON.stringify(text.slice(at, to)).slice(1, -1))
+    at = to
+    yield
+  }
+  write('"')
+}
+
+/** Where a piece ends: a character of two halves stays whole. */
+function endOfPiece(text: string, at: number): number {
+  const high = text.charCodeAt(at + LONG_TEXT - 1)
+  return at + LONG_TEXT - (high >= 0xd800 && high < 0xdc00 ? 1 : 0)
+}
+
+/** As `JSON.stringify` writes a Buffer. */
+function* writeBuffer(bytes: Buffer, write: (part: string) => void): Steps<void> {
+  write('{"type":"Buffer","data":[')
+  for (let at = 0; at < bytes.length; at += BYTES) {
+    write((at > 0 ? ',' : '') + bytes.subarray(at, at + BYTES).join(','))
+    yield
+  }
+  write(']}')
+}
+
+/** `JSON.stringify` in steps. */
+export function* jsonTextSteps(value: unknown): Steps<string> {
+  const parts: string[] = []
+  yield* writeJson(value, (part) => parts.push(part), JSON.stringify)
+  return parts.join('')
+}
+
+/** `jsonText` in steps. */
+export function* textSteps(value: unknown): Steps<string> {
+  const parts: string[] = []
+  yield* writeJson(value, (part) => parts.push(part), jsonText)
+  return parts.join('')
+}
+
+/** Writes `canonicalJson` of a value in parts. */
+function* writeCanonical(value: unknown, write: (part: string) => void): Steps<void> {
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array || isLight(value)) {
+    write(canonicalJson(value))
+    yield
+    return
+  }
+  if (Array.isArray(value)) {
+    write('[')
+    for (let at = 0; at < value.length; at++) {
+      if (at > 0) write(',')
+      yield* writeCanonical(value[at], write)
+    }
+    return write(']')
+  }
+  const record = value as Record<string, unknown>
+  const keys = yield* sortedInSteps(definedKeys(record))
+  write('{')
+  for (let at = 0; at < keys.length; at++) {
+    write(`${at > 0 ? ',' : ''}${JSON.stringify(keys[at])}:`)
+    yield* writeCanonical(record[keys[at]!], write)
+  }
+  write('}')
+}
+
+/** The same order as `sort()`. */
+function* sortedInSteps(keys: string[]): Steps<string[]> {
+  if (keys.length <= SORTED) return keys.sort()
+  const middle = keys.length >> 1
+  const [low, high] = [yield* sortedInSteps(keys.slice(0, middle)), yield* sortedInSteps(keys.slice(middle))]
+  const sorted: string[] = []
+  for (let [i, j] = [0, 0]; i < low.length || j < high.length; ) {
+    if (j >= high.length || (i < low.length && low[i]! <= high[j]!)) sorted.push(low[i++]!)
+    else sorted.push(high[j++]!)
+    if (sorted.length % SORTED === 0) yield
+  }
+  return sorted
+}
+
+/** `sha256(canonicalJson(value))` in steps. */
+export function* canonicalHashSteps(value: unknown): Steps<string> {
+  const hash = createHash('sha256')
+  let waiting = ''
+  yield* writeCanonical(value, (part) => {
+    waiting += part
+    if (waiting.length < LONG_TEXT) return
+    hash.update(waiting)
+    waiting = ''
+  })
+  return hash.update(waiting).digest('hex')
+}
+
+/** `sha256` of a text in steps. */
+export function* textHashSteps(text: string): Steps<string> {
+  const hash = createHash('sha256')
+  for (let at = 0; at < text.length; ) {
+    const to = endOfPiece(text, at)
+    hash.update(text.slice(at, to))
+    at = to
+    yield
+  }
+  return hash.digest('hex')
+}

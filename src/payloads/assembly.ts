@@ -1,0 +1,50 @@
+// A large value that is put together from parts: containers that are larger than a part are filled part by part.
+
+type Container = unknown[] | Record<string, unknown>
+
+/** Containers that are open, from the outermost one. */
+export class Assembly {
+  /** The outermost container, once it is open. */
+  root: Container | null = null
+  readonly #open: Container[] = []
+
+  /** How many containers are open. */
+  get depth(): number {
+    return this.#open.length
+  }
+
+  get #innermost(): Container {
+    return this.#open.at(-1)!
+  }
+
+  get isList(): boolean {
+    return Array.isArray(this.#innermost)
+  }
+
+  /** Opens a container as the next member of the innermost one. `key` is its name there, if that is no list. */
+  open(isList: boolean, key: string | null): void {
+    const container: Container = isList ? [] : {}
+    if (this.#open.length === 0) this.root = container
+    else if (key === null) (this.#innermost as unknown[]).push(container)
+    else put(this.#innermost as Record<string, unknown>, key, container)
+    this.#open.push(container)
+  }
+
+  close(): void {
+    this.#open.pop()
+  }
+
+  /** Adds members to the innermost container. */
+  add(part: Container): void {
+    const to = this.#innermost
+    if (Array.isArray(to)) for (const item of part as unknown[]) to.push(item)
+    else for (const key in part) put(to, key, (part as Record<string, unknown>)[key])
+  }
+}
+
+function put(to: Record<string, unknown>, key: string, value: unknown): void {
+  // Assigning this name would change the prototype.
+  if (key === '__proto__')
+    Object.defineProperty(to, key, { value, writable: true, enumerable: true, configurable: true })
+  else to[key] = value
+}

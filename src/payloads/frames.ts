@@ -1,0 +1,87 @@
+// How frames are read: one MessagePack map in a binary frame, or one JSON object in a text frame.
+import { decode, ExtensionCodec } from '@msgpack/msgpack'
+import { MAX_DEPTH } from '../json.ts'
+import { BrokenFrame, binaryDeeperThan, MOST_VALUES, TooManyValues, textDeeperThan } from './nesting.ts'
+
+/** Thrown for a frame that cannot be read; the message may be shown. */
+export class InvalidFrame extends Error {}
+
+const TIMESTAMP = -1
+
+/** Reads the timestamp extension, as the RFC 3339 string that the rest of the service uses, and no other. */
+class TimestampsOnly extends ExtensionCodec {
+  override decode(data: Uint8Array, type: number): string {
+    if (type === TIMESTAMP) return readTimestamp(data)
+    throw new InvalidFrame(`the MessagePack extension ${type} is not known`)
+  }
+}
+
+const extensions = new TimestampsOnly()
+
+function readTimestamp(data: Uint8Array): string {
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
+  const [seconds, nanoseconds] = readParts(view)
+  const ms = seconds * 1000 + Math.floor(nanoseconds / 1e6)
+  const date = new Date(ms)
+  if (Number.isNaN(date.getTime())) throw new InvalidFrame('a timestamp is out of range')
+  return date.toISOString()
+}
+
+function readParts(view: DataView): [number, number] {
+  if (view.byteLength === 4) return [view.getUint32(0), 0]
+  if (view.byteLength === 8) {
+    const high = view.getUint32(0)
+    return [(high & 0x3) * 0x1_0000_0000 + view.getUint32(4), high >>> 2]
+  }
+  if (view.byteLength === 12) return [Number(view.getBigInt64(4)), view.getUint32(0)]
+  throw new InvalidFrame('a timestamp has a wrong length')
+}
+
+/** Reads a frame. The value is whatever the peer sent; nothing is known of its shape. @throws InvalidFrame */
+export function decodeFrame(data: Uint8Array, binary: boolean): unknown {
+  return binary ? decodeBinary(data) : decodeText(data)
+}
+
+/** Whether a text in a frame may hold half a character: in JSON only an escape can make one, in MessagePack the bytes of one. */
+export function mayBeIllFormed(data: Buffer, binary: boolean): boolean {
+  if (!binary) return data.includes('\\ud') || data.includes('\\uD')
+  for (let at = data.indexOf(SURROGATE); at >= 0; at = data.indexOf(SURROGATE, at + 1)) {
+    if (data[at + 1]! >= 0xa0) return true
+  }
+  return false
+}
+
+/** The first of the three bytes that a surrogate would have in UTF-8; the second is 0xa0 or more. */
+const SURROGATE = 0xed
+
+/** The value of MessagePack that is known to be no deeper than it may be. */
+export function decodeMessagePack(data: Uint8Array): unknown {
+  return decode(data, { extensionCodec: extensions })
+}
+
+function decodeBinary(data: Uint8Array): unknown {
+  try {
+    if (binaryDeeperThan(data, MAX_DEPTH)) throw tooDeep()
+    return decodeMessagePack(data)
+  } catch (error) {
+    if (error instanceof InvalidFrame) throw error
+    if (error instanceof TooManyValues) throw new InvalidFrame(TOO_MANY)
+    const why = error instanceof BrokenFrame ? `: ${error.message}` : ''
+    throw new InvalidFrame(`the frame is not MessagePack${why}`)
+  }
+}
+
+function decodeText(data: Uint8Array): unknown {
+  if (textDeeperThan(data, MAX_DEPTH)) throw tooDeep()
+  try {
+    return JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('utf8'))
+  } catch {
+    throw new InvalidFrame('the frame is not JSON')
+  }
+}
+
+const TOO_MANY = `the frame has more than ${MOST_VALUES.toLocaleString('en')} values`
+
+function tooDeep(): InvalidFrame {
+  return new InvalidFrame(`the frame is nested deeper than ${MAX_DEPTH} levels`)
+}

@@ -1,0 +1,105 @@
+// What is wrong with a large body or frame: found in a worker thread, on its bytes. Only the verdict leaves the thread.
+import { isUtf8 } from 'node:buffer'
+import { bodyValidators, commandValidators, type Validate } from '../../generated/validators.js'
+import { MOST_PROBLEMS, type Problem } from '../errors.ts'
+import { deeperThan, MAX_DEPTH } from '../json.ts'
+import { illFormedTexts, problemsOf } from '../problems.ts'
+import { decodeFrame, InvalidFrame, mayBeIllFormed } from './frames.ts'
+
+export type Request =
+  | { readonly kind: 'body'; readonly operation: string; readonly bytes: Uint8Array }
+  | { readonly kind: 'frame'; readonly channel: string; readonly binary: boolean; readonly bytes: Uint8Array }
+
+export type BodyVerdict =
+  | { readonly kind: 'valid' | 'not_utf8' | 'not_json' | 'too_deep' }
+  /** Texts with half a character in them. */
+  | { readonly kind: 'ill_formed'; readonly problems: readonly Problem[] }
+  /** Not what the schema says. */
+  | { readonly kind: 'invalid'; readonly problems: readonly Problem[] }
+
+export type FrameVerdict =
+  | { readonly kind: 'unreadable'; readonly message: string }
+  /** `head` is the message without what is large in it; enough to answer a message that is refused. */
+  | {
+      readonly kind: 'message'
+      readonly head: unknown
+      /** By the schema of the command; empty where there is no such command. */
+      readonly problems: readonly Problem[]
+      readonly ill_formed: readonly Problem[]
+    }
+
+export function judgeBody({ operation, bytes }: Request & { kind: 'body' }): BodyVerdict {
+  if (!isUtf8(bytes)) return { kind: 'not_utf8' }
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  let body: unknown
+  try {
+    body = parsedText(buffer)
+  } catch {
+    return { kind: 'not_json' }
+  }
+  if (deeperThan(body, MAX_DEPTH)) return { kind: 'too_deep' }
+  const problems = mayBeIllFormed(buffer, false) ? someIllFormed(body, '/body') : []
+  if (problems.length > 0) return { kind: 'ill_formed', problems }
+  const validate = bodyValidators[operation as keyof typeof bodyValidators] as Validate
+  if (validate({ body })) return { kind: 'valid' }
+  return { kind: 'invalid', problems: problemsOf(validate.errors ?? []) }
+}
+
+const MARK = '\ufeff'
+
+/** The value of JSON text in UTF-8, with or without the mark of a byte order. @throws SyntaxError */
+export function parsedText(bytes: Buffer): unknown {
+  const text = bytes.toString()
+  return JSON.parse(text.startsWith(MARK) ? text.slice(MARK.length) : text)
+}
+
+function someIllFormed(value: unknown, at: string): Problem[] {
+  return illFormedTexts(value, at).slice(0, MOST_PROBLEMS + 1)
+}
+
+export function judgeFrame({ channel, binary, bytes }: Request & { kind: 'frame' }): FrameVerdict {
+  const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  let message: unknown
+  try {
+    message = decodeFrame(data, binary)
+  } catch (error) {
+    if (error instanceof InvalidFrame) return { kind: 'unreadable', message: error.message }
+    throw error
+  }
+  const head = headOf(message)
+  const ill_formed = mayBeIllFormed(data, binary) ? someIllFormed(message, '') : []
+  return { kind: 'message', head, problems: commandProblems(channel, message), ill_formed }
+}
+
+function commandProblems(channel: string, message: unknown): Problem[] {
+  if (!isRecord(message) || typeof message.command !== 'string') return []
+  const commands = commandValidators[channel as keyof typeof commandValidators] as Readonly<Record<string, Validate>>
+  if (!Object.hasOwn(commands, message.command)) return []
+  const validate = commands[message.command]!
+  return validate(message) ? [] : problemsOf(validate.errors ?? [])
+}
+
+const ENVELOPE = ['command', 'type', 'request_id']
+const NAMES = ['job_id', 'thread_id']
+/** Longer than any name that is answered with. */
+const LONGEST = 1_024
+
+function headOf(message: unknown): unknown {
+  if (!isRecord(message)) return null
+  return { ...some(message, ENVELOPE), ...(isRecord(message.data) ? { data: some(message.data, NAMES) } : {}) }
+}
+
+function some(of: Record<string, unknown>, keys: readonly string[]): Record<string, unknown> {
+  const found = keys.filter((key) => Object.hasOwn(of, key)).map((key) => [key, shortened(of[key])] as const)
+  return Object.fromEntries(found)
+}
+
+/** A value of the same type, and where it is short the value itself. */
+function shortened(value: unknown): unknown {
+  if (typeof value === 'string') return value.slice(0, LONGEST)
+  return typeof value === 'object' && value !== null ? {} : value
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,114 @@
+// How deep a frame is nested, found on its bytes before anything is built from them. A decoder believes the lengths that a
+// frame claims, so that a hundred bytes can ask for gigabytes of arrays: what passes here is no larger than it looks.
+
+/** Thrown where MessagePack ends before what it announces, or has a head byte that means nothing. */
+export class BrokenFrame extends Error {}
+
+/** Thrown where MessagePack has more values than a frame may have. */
+export class TooManyValues extends Error {}
+
+/** As many values as JSON of 32 MiB can have. In MessagePack a byte is enough for one, and a list of them takes eight times as much memory. */
+export const MOST_VALUES = 16_777_216
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const OPENING = new Set([0x5b, 0x7b])
+const CLOSING = new Set([0x5d, 0x7d])
+
+/** Whether JSON text goes deeper than `levels`. Whether it is JSON at all is the parser's business. */
+export function textDeeperThan(data: Uint8Array, levels: number): boolean {
+  let depth = 0
+  let quoted = false
+  for (let at = 0; at < data.length; at++) {
+    const byte = data[at]!
+    if (byte === QUOTE) quoted = !quoted
+    else if (quoted) at += byte === BACKSLASH ? 1 : 0
+    else if (OPENING.has(byte) && ++depth > levels) return true
+    else if (CLOSING.has(byte)) depth--
+  }
+  return false
+}
+
+/**
+ * Whether MessagePack goes deeper than `levels`. Bytes behind the first item are the decoder's business.
+ * @throws BrokenFrame, TooManyValues
+ */
+export function binaryDeeperThan(data: Uint8Array, levels: number): boolean {
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
+  /** How many items are to come at each level. */
+  const left = [1]
+  let values = 0
+  for (let at = 0; left.length > 0; ) {
+    if (left.at(-1) === 0) {
+      left.pop()
+      continue
+    }
+    left[left.length - 1]!--
+    if (++values > MOST_VALUES) throw new TooManyValues()
+    const { next, members } = itemAt(view, at)
+    // Every member takes a byte at least.
+    if (next + (members ?? 0) > data.length) throw new BrokenFrame('the frame ends too early')
+    at = next
+    if (members === null) continue
+    if (left.length > levels) return true
+    left.push(members)
+  }
+  return false
+}
+
+export interface Item {
+  /** Where the next item begins; for a container its first member. */
+  next: number
+  /** How many items it holds; null where it is not a container. */
+  members: number | null
+}
+
+const MAP = 0x80
+const ARRAY = 0x90
+const STRING = 0xa0
+const NIL = 0xc0
+const ARRAY_16 = 0xdc
+const MAP_16 = 0xde
+const NEGATIVE = 0xe0
+
+/** From 0xc0 to 0xdf: how many bytes stand behind the head besides those that a length announces; null is no head. */
+const FIXED = [
+  ...[0, null, 0, 0],
+  ...[0, 0, 0, 1, 1, 1],
+  ...[4, 8, 1, 2, 4, 8, 1, 2, 4, 8],
+  ...[2, 3, 5, 9, 17],
+  ...[0, 0, 0, 0, 0, 0, 0],
+]
+/** From 0xc0 to 0xdf: how wide the length is. */
+const LENGTH_WIDTH = [
+  ...[0, 0, 0, 0],
+  ...[1, 2, 4, 1, 2, 4],
+  ...[0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+  ...[0, 0, 0, 0, 0],
+  ...[1, 2, 4, 2, 4, 2, 4],
+]
+
+/** The item that begins at a place. @throws BrokenFrame */
+export function itemAt(view: DataView, at: number): Item {
+  if (at >= view.byteLength) throw new BrokenFrame('the frame ends too early')
+  const head = view.getUint8(at)
+  if (head < MAP || head >= NEGATIVE) return { next: at + 1, members: null }
+  if (head < ARRAY) return { next: at + 1, members: (head - MAP) * 2 }
+  if (head < STRING) return { next: at + 1, members: head - ARRAY }
+  if (head < NIL) return { next: at + 1 + head - STRING, members: null }
+  const fixed = FIXED[head - NIL]
+  if (fixed === null || fixed === undefined) throw new BrokenFrame('a byte means nothing')
+  const width = LENGTH_WIDTH[head - NIL]!
+  const length = lengthAt(view, at + 1, width)
+  const next = at + 1 + width
+  if (head >= MAP_16) return { next, members: length * 2 }
+  if (head >= ARRAY_16) return { next, members: length }
+  return { next: next + fixed + length, members: null }
+}
+
+function lengthAt(view: DataView, at: number, width: number): number {
+  if (width === 0) return 0
+  if (at + width > view.byteLength) throw new BrokenFrame('the frame ends too early')
+  if (width === 1) return view.getUint8(at)
+  return width === 2 ? view.getUint16(at) : view.getUint32(at)
+}

@@ -1,0 +1,109 @@
+// Large bodies and frames, judged in a worker thread while the main thread serves everybody else. Owners take turns; nothing of what is judged
+// is copied into the main thread but its bytes and what is wrong with it.
+import { SHARE_ENV, Worker } from 'node:worker_threads'
+import { ServiceError } from '../errors.ts'
+import type { BodyVerdict, FrameVerdict, Request } from './judge.ts'
+import { TurnQueue } from './turn-queue.ts'
+
+export interface Answer {
+  readonly verdict: BodyVerdict | FrameVerdict
+  readonly bytes: Uint8Array
+}
+
+/** What is larger, in bytes, is judged in the thread and parsed in time slices. Less than this takes two milliseconds or so. */
+export const LARGE_PAYLOAD = 262_144
+
+/** How long a thread without work stays, in milliseconds: to start one takes about 100. */
+const IDLE_MS = 30_000
+/** A value takes up to 20 times its text. */
+const HEAP_MB = 4_096
+
+/** Sources run as they are, or compiled. */
+const SCRIPT = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
+
+export class PayloadJudge {
+  readonly #queue = new TurnQueue()
+  #worker: Worker | null = null
+  #idle: NodeJS.Timeout | null = null
+
+  /** The verdict on a body, and its bytes. @throws REQUEST_TOO_LARGE where there is not enough memory to parse it */
+  async body(owner: string, operation: string, bytes: Buffer): Promise<{ verdict: BodyVerdict; bytes: Buffer }> {
+    return (await this.#judged(owner, { kind: 'body', operation, bytes: owned(bytes) })) as never
+  }
+
+  /** The verdict on a frame, and its bytes. @throws REQUEST_TOO_LARGE where there is not enough memory to parse it */
+  async frame(
+    owner: string,
+    of: { channel: string; binary: boolean; bytes: Buffer },
+  ): Promise<{ verdict: FrameVerdict; bytes: Buffer }> {
+    return (await this.#judged(owner, { kind: 'frame', ...of, bytes: owned(of.bytes) })) as never
+  }
+
+  async #judged(owner: string, request: Request): Promise<{ verdict: Answer['verdict']; bytes: Buffer }> {
+    const { verdict, bytes } = await this.#queue.run(owner, () => this.#ask(request))
+    return { verdict, bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength) }
+  }
+
+  #ask(request: Request): Promise<Answer> {
+    const worker = this.#awake()
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+    const failed = (error: Error) => {
+      if (this.#worker === worker) this.#worker = null
+      reject('code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? tooLarge() : error)
+    }
+    const exited = () => failed(new Error('the thread that judges large payloads ended'))
+    worker.once('message', resolve).once('error', failed).once('exit', exited)
+    worker.postMessage(request, [request.bytes.buffer as ArrayBuffer])
+    return promise.finally(() => {
+      worker.off('message', resolve).off('error', failed).off('exit', exited)
+      this.#rest()
+    })
+  }
+
+  #awake(): Worker {
+    if (this.#idle) clearTimeout(this.#idle)
+    this.#idle = null
+    this.#worker ??= start()
+    return this.#worker
+  }
+
+  #rest(): void {
+    this.#idle ??= setTimeout(() => this.close(), IDLE_MS).unref()
+  }
+
+  /** Ends the thread. What it judges at the moment fails. */
+  close(): void {
+    if (this.#idle) clearTimeout(this.#idle)
+    this.#idle = null
+    const worker = this.#worker
+    this.#worker = null
+    void worker?.terminate()
+  }
+}
+
+/** Its output streams are its own and nobody reads them. It prints nothing. It keeps no process alive. */
+function start(): Worker {
+  const worker = new Worker(SCRIPT, {
+    resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
+    // It names the cache of compiled sources: without, a thread starts later and takes twice the memory.
+    env: SHARE_ENV,
+    execArgv: [],
+    stdout: true,
+    stderr: true,
+  })
+  worker.unref()
+  // Without a listener, the failure of a thread that nobody waits for would end the process.
+  worker.on('error', () => {})
+  return worker
+}
+
+/** Bytes with memory of their own, which can be handed to another thread. */
+function owned(bytes: Buffer): Uint8Array {
+  const { buffer, byteOffset, byteLength } = bytes
+  const isAlone = byteOffset === 0 && byteLength === buffer.byteLength
+  return isAlone ? new Uint8Array(buffer) : Uint8Array.from(bytes)
+}
+
+function tooLarge(): ServiceError {
+  return new ServiceError('REQUEST_TOO_LARGE', { message: 'The request holds more values than can be read.' })
+}

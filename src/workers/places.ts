@@ -1,0 +1,164 @@
+// Gives out places: a place is the permission to use a processor, and there are few. Owners that wait are served in turns, so
+// that the work of one owner never waits for all the work of another; the runs of one owner are served in turns as well.
+import type { NodeError } from '../engine/node-error.ts'
+
+/** A user in a workspace: the same for all runs of that user. */
+export type Owner = object | string
+
+export interface Waiting {
+  readonly owner: Owner
+  /** The run that it belongs to; absent: none in particular. */
+  readonly run?: object
+  /** It has begun before, and goes on: it is served before what its owner has not begun. */
+  readonly begun: boolean
+  enter(): void
+  refuse(error: NodeError): void
+}
+
+/** The waiting work of one run. */
+interface Line {
+  readonly begun: Set<Waiting>
+  readonly fresh: Set<Waiting>
+}
+
+/** Stands for work that belongs to no run. */
+const NO_RUN = {}
+
+export class Places {
+  readonly #limit: number
+  /** How many places one owner may have while others wait. */
+  readonly #share: number
+  /** Waiting work by owner and by run, each in the order of turns. No line is empty, and no owner is without lines. */
+  readonly #lines = new Map<Owner, Map<object, Line>>()
+  readonly #running = new Map<Owner, number>()
+  #taken = 0
+
+  constructor(limit: number) {
+    this.#limit = limit
+    this.#share = Math.max(1, limit - 1)
+  }
+
+  /** Lets it enter, now or when it is its turn. */
+  ask(waiting: Waiting): void {
+    const { owner, run = NO_RUN } = waiting
+    const runs = this.#lines.get(owner) ?? new Map<object, Line>()
+    this.#lines.set(owner, runs)
+    const line = runs.get(run) ?? { begun: new Set(), fresh: new Set() }
+    runs.set(run, line)
+    line[waiting.begun ? 'begun' : 'fresh'].add(waiting)
+    this.#serve()
+  }
+
+  /** Resolves when the owner has a place. @throws the signal's reason, and what `refuseAll` is given */
+  turn(owner: Owner, signal: AbortSignal, run: object = NO_RUN): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const leave = () => signal.removeEventListener('abort', abort)
+      const abort = () => {
+        leave()
+        this.forget(waiting)
+        reject(signal.reason)
+      }
+      const enter = () => {
+        leave()
+        resolve()
+      }
+      const refuse = (error: NodeError) => {
+        leave()
+        reject(error)
+      }
+      const waiting: Waiting = { owner, run, begun: false, enter, refuse }
+      signal.addEventListener('abort', abort, { once: true })
+      this.ask(waiting)
+    })
+  }
+
+  /** It waits no longer. */
+  forget(waiting: Waiting): void {
+    this.#remove(waiting)
+    this.#serve()
+  }
+
+  giveBack(owner: Owner): void {
+    this.#taken--
+    const left = this.#running.get(owner)! - 1
+    if (left > 0) this.#running.set(owner, left)
+    else this.#running.delete(owner)
+    this.#serve()
+  }
+
+  /** Whether one owner has all places, so that one more is there for another owner. */
+  get hasSpare(): boolean {
+    return this.#taken === this.#limit && this.#running.size === 1 && this.#limit > this.#share
+  }
+
+  /** Whether another owner waits, or another run of this one. */
+  isWanted(owner: Owner, run: object = NO_RUN): boolean {
+    const runs = this.#lines.get(owner)
+    return this.#othersWait(owner) || (runs !== undefined && runs.size > (runs.has(run) ? 1 : 0))
+  }
+
+  refuseAll(error: () => NodeError): void {
+    const lines = [...this.#lines.values()].flatMap((runs) => [...runs.values()])
+    const all = lines.flatMap(({ begun, fresh }) => [...begun, ...fresh])
+    this.#lines.clear()
+    for (const waiting of all) waiting.refuse(error())
+  }
+
+  #serve(): void {
+    for (let next = this.#next(); next; next = this.#next()) {
+      this.#remove(next)
+      this.#moveBack(next)
+      this.#taken++
+      this.#running.set(next.owner, (this.#running.get(next.owner) ?? 0) + 1)
+      next.enter()
+    }
+  }
+
+  /** The next turn of its owner comes after that of all others, and so does the turn of its run within its owner. */
+  #moveBack({ owner, run = NO_RUN }: Waiting): void {
+    const runs = this.#lines.get(owner)
+    if (!runs) return
+    toEnd(this.#lines, owner, runs)
+    const line = runs.get(run)
+    if (line) toEnd(runs, run, line)
+  }
+
+  #next(): Waiting | undefined {
+    for (const [owner, runs] of this.#lines) if (this.#mayRun(owner)) return firstOf(runs)
+    return undefined
+  }
+
+  #othersWait(owner: Owner): boolean {
+    return this.#lines.size > (this.#lines.has(owner) ? 1 : 0)
+  }
+
+  #mayRun(owner: Owner): boolean {
+    const own = this.#running.get(owner) ?? 0
+    if (own >= this.#share && this.#othersWait(owner)) return false
+    if (this.#taken < this.#limit) return true
+    // Who has all places took them while nobody waited, and may keep them for long: one more is for the others.
+    return own === 0 && this.hasSpare
+  }
+
+  #remove(waiting: Waiting): void {
+    const { owner, run = NO_RUN } = waiting
+    const runs = this.#lines.get(owner)
+    const line = runs?.get(run)
+    if (!runs || !line) return
+    line[waiting.begun ? 'begun' : 'fresh'].delete(waiting)
+    if (line.begun.size + line.fresh.size === 0) runs.delete(run)
+    if (runs.size === 0) this.#lines.delete(owner)
+  }
+}
+
+/** What has begun goes on before anything of its owner begins. */
+function firstOf(runs: ReadonlyMap<object, Line>): Waiting | undefined {
+  for (const { begun } of runs.values()) for (const waiting of begun) return waiting
+  for (const { fresh } of runs.values()) for (const waiting of fresh) return waiting
+  return undefined
+}
+
+function toEnd<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void {
+  map.delete(key)
+  map.set(key, value)
+}

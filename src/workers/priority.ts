@@ -1,0 +1,73 @@
+// Lowers the priority of threads and processes that do heavy work, so that the main thread of the server goes first, and work that
+// has just begun goes before work that takes long. Only Linux has priorities of single threads; elsewhere nothing is lowered.
+import { readlinkSync } from 'node:fs'
+import { platform, setPriority } from 'node:os'
+
+/** How nice work is to others that has just begun, and work that takes long. The main thread has 0, and 19 is the most. */
+const FRESH = 5
+const LONG = 15
+
+/** After so many milliseconds work counts as long. */
+const LONG_AFTER_MS = 300
+
+/** The id of the calling thread, as the system knows it; null where threads have none. */
+export function threadId(): number | null {
+  try {
+    const id = Number(readlinkSync('/proc/thread-self').split('/').at(-1))
+    return Number.isInteger(id) ? id : null
+  } catch {
+    return null
+  }
+}
+
+/** Lowers the priority of the calling thread to that of work that has just begun. Gives its id, as `threadId` does. */
+export function lowerThread(): number | null {
+  const id = threadId()
+  new WorkerPriority(id)
+  return id
+}
+
+/** The priority of one worker: a thread, or a process with one busy thread. */
+export class WorkerPriority {
+  readonly #id: number | null
+  #timer: NodeJS.Timeout | null = null
+  #lowered = false
+  /** Whether its priority could not be raised again after long work: other work would have to wait for nothing. */
+  spent = false
+
+  /** `id` is that of a thread or a process; null: unknown. */
+  constructor(id: number | null | undefined) {
+    this.#id = platform() === 'linux' ? (id ?? null) : null
+    this.#set(FRESH)
+  }
+
+  /** A task begins. */
+  begin(): void {
+    this.end()
+    if (this.#id === null) return
+    this.#timer = setTimeout(() => {
+      this.#timer = null
+      this.#lowered = this.#set(LONG)
+    }, LONG_AFTER_MS)
+    this.#timer.unref()
+  }
+
+  /** The task is over. */
+  end(): void {
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#timer = null
+    if (this.#lowered) this.spent = !this.#set(FRESH)
+    this.#lowered = false
+  }
+
+  /** False where the system does not allow it, or the worker is gone. */
+  #set(priority: number): boolean {
+    if (this.#id === null) return false
+    try {
+      setPriority(this.#id, priority)
+      return true
+    } catch {
+      return false
+    }
+  }
+}

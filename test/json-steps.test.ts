@@ -1,0 +1,67 @@
+// JSON that is written in steps is the very text, and has the very hash, that is written at once.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { canonicalJson, sha256 } from '../src/json.ts'
+import { canonicalHashSteps, jsonTextSteps, textHashSteps } from '../src/json-steps.ts'
+import { isLight } from '../src/light-parts.ts'
+import { finish } from '../src/time-slices.ts'
+import { scaled } from './helpers/scale.ts'
+
+const seed = Number(process.env.SVC_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
+
+const key = fc.oneof(fc.string(), fc.constantFrom('__proto__', '', '0', '17', 'a"b', 'ä€😀', '\ud800'))
+const { any } = fc.letrec<{ any: unknown }>((tie) => ({
+  any: fc.oneof(
+    { maxDepth: 4 },
+    fc.constantFrom<unknown>(
+      null,
+      true,
+      -0.5,
+      1e300,
+      'ä€😀',
+      '\ud83d',
+      [],
+      {},
+      Buffer.from([1, 2]),
+      Buffer.alloc(9_000, 7),
+    ),
+    fc.string(),
+    fc.integer({ min: 1, max: 400_000 }).map((length) => 'x'.repeat(length)),
+    fc.array(tie('any'), { maxLength: 20 }),
+    fc.dictionary(key, tie('any'), { maxKeys: 20 }),
+    fc
+      .tuple(fc.constantFrom<unknown>(null, [], { b: 1, a: 2 }, { a: [{ b: 1 }] }), fc.integer({ min: 0, max: 9_000 }))
+      .map(([item, count]) => Array.from({ length: count }, () => item)),
+    fc
+      .tuple(fc.constantFrom<unknown>(null, undefined, { a: 1 }), fc.integer({ min: 0, max: 9_000 }))
+      .map(([item, count]) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, item]))),
+  ),
+}))
+
+describe(`JSON in steps (seed ${seed})`, () => {
+  test('is what is written at once', () => {
+    const property = fc.property(any, (value) => {
+      const [text, whole] = [finish(jsonTextSteps(value)), JSON.stringify(value)]
+      assert.ok(text === whole, `${text.slice(0, 200)}\n${whole.slice(0, 200)}`)
+      assert.equal(finish(canonicalHashSteps(value)), sha256(canonicalJson(value)))
+      assert.equal(finish(textHashSteps(whole)), sha256(whole))
+    })
+    fc.assert(property, { seed, numRuns: scaled(30) })
+  })
+
+  test('sorts very many keys as it sorts few, and keeps characters whole', () => {
+    const many = Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`k${(at * 7_919) % 50_000}`, at]))
+    assert.equal(finish(canonicalHashSteps(many)), sha256(canonicalJson(many)))
+    for (const shift of [0, 1]) {
+      const text = 'x'.repeat(shift) + '😀'.repeat(300_000)
+      assert.equal(finish(textHashSteps(text)), sha256(text))
+    }
+  })
+
+  test('takes apart what is large alone', () => {
+    assert.ok(isLight({ a: [1, 2, 'x'.repeat(10_000)] }))
+    assert.ok(!isLight('x'.repeat(1_000_000)))
+    assert.ok(!isLight(Array.from({ length: 5_000 }, () => null)))
+  })
+})

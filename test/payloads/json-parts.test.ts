@@ -1,0 +1,63 @@
+// JSON that is parsed in parts is the value that the engine's own parser gives, whatever is in it and wherever it is cut.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { parseJsonInParts } from '../../src/payloads/json-parts.ts'
+import { finish } from '../../src/time-slices.ts'
+import { scaled } from '../helpers/scale.ts'
+
+const seed = Number(process.env.SVC_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
+
+const parsed = (text: string) => finish(parseJsonInParts(Buffer.from(text)))
+
+/** Also the order of keys, and own properties that `deepEqual` may not see. */
+function same(text: string): void {
+  const [got, expected] = [parsed(text), JSON.parse(text) as unknown]
+  const [a, b] = [JSON.stringify(got), JSON.stringify(expected)]
+  // The whole texts would be megabytes.
+  const at = [...a].findIndex((character, place) => character !== b[place])
+  assert.ok(a === b, `differs at ${at}: ${a.slice(at - 50, at + 50)} for ${b.slice(at - 50, at + 50)}`)
+  assert.deepEqual(got, expected)
+}
+
+const filler = fc.integer({ min: 1, max: 70_000 }).map((length) => 'x'.repeat(length))
+const key = fc.oneof(fc.string(), fc.constantFrom('__proto__', 'constructor', '', '0', '17', 'a"b', '\\', 'ä€😀', ':'))
+const { any } = fc.letrec<{ any: unknown }>((tie) => ({
+  any: fc.oneof(
+    { maxDepth: 5 },
+    fc.constantFrom<unknown>(null, true, -0.5, 1e300, '[', '"{', '\\', '\\"', ',', 'ä€😀', [], {}),
+    fc.string(),
+    filler,
+    fc.array(tie('any'), { maxLength: 12 }),
+    fc.dictionary(key, tie('any'), { maxKeys: 12 }),
+    fc
+      .tuple(fc.constantFrom('[],', '{},', '"a,]",', '1,', '{"a":[{"b":"}"}]},'), fc.integer({ min: 0, max: 20_000 }))
+      .map(([item, count]) => JSON.parse(`[${item.repeat(count)}null]`) as unknown),
+  ),
+}))
+
+describe(`JSON in parts (seed ${seed})`, () => {
+  test('any value, with and without white space', () => {
+    fc.assert(
+      fc.property(any, fc.constantFrom(0, 1, '\t\n'), (value, space) => same(JSON.stringify(value, null, space))),
+      { seed, numRuns: scaled(30) },
+    )
+  })
+
+  test('a key twice, and a mark of the byte order', () => {
+    const long = 'y'.repeat(40_000)
+    same(`{"a":"${long}","b":1,"a":["${long}"],"c":{"a":2},"a":{"d":"${long}"}}`)
+    same(`{"a":{"__proto__":["${long}"]},"__proto__":{"x":"${long}"}}`)
+    assert.deepEqual(parsed(`\ufeff["${long}"]`), [long])
+    assert.equal(parsed(`\ufeff"${long}"`), long)
+    assert.equal(parsed(' 17 '), 17)
+  })
+
+  test('no step is long', () => {
+    const text = JSON.stringify({ list: Array.from({ length: 200_000 }, (_, at) => ({ at, name: `n${at}` })) })
+    const steps = parseJsonInParts(Buffer.from(text))
+    let count = 0
+    while (!steps.next().done) count++
+    assert.ok(count >= text.length / 32_768 - 1, `${count} steps`)
+  })
+})

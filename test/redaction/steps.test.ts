@@ -1,0 +1,91 @@
+// Redaction in steps gives what redaction at once gives, for values and texts of any size.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { Redactor } from '../../src/redaction/redactor.ts'
+import { finish } from '../../src/time-slices.ts'
+import { scaled } from '../helpers/scale.ts'
+
+const redactor = new Redactor(['plain-secret', 'pa/ss "wörd"\n+&', '1234567890'])
+
+const PHRASES = [
+  'plain-secret',
+  'pa/ss "wörd"\n+&',
+  'Authorization: Bearer abcDEF0123456789abcdef',
+  'cookie: a=b c; d\r\n',
+  'Cookie:\n x',
+  '"password": "hunter2 hunter2"',
+  'password\n: hunter2',
+  'api_key =\tabcdef',
+  'token basic dXNlcjpwYXNz',
+  'bearer  abcDEF0123456789abcdef',
+  'https://user:word@a.example/?token=x&y',
+  'ntk_0123456789abcdef0123',
+  'plain words 日本 ',
+  'x'.repeat(20_000),
+  'lorem ipsum '.repeat(3_000),
+  ': = \n "',
+]
+const phrase = fc.constantFrom(...PHRASES)
+const long = fc.array(fc.tuple(phrase, fc.constantFrom('', ' ', '\n', '"', ',')), { minLength: 1, maxLength: 60 })
+const texts = long.map((parts) => parts.flat().join(''))
+
+const OPTIONS = [{}, { names: true }, { credentials: false }]
+
+test('a text is the same in steps', () => {
+  fc.assert(
+    fc.property(texts, fc.constantFrom(...OPTIONS), (text, options) => {
+      assert.equal(finish(redactor.textSteps(text, options)), redactor.text(text, options))
+    }),
+    { numRuns: scaled(60) },
+  )
+})
+
+const short = fc.constantFrom(
+  'a',
+  'name',
+  'plain-secret',
+  'password',
+  'value',
+  'Cookie',
+  'cookie',
+  'key',
+  '__proto__',
+  'b c',
+)
+const scalar = fc.oneof(short, fc.integer(), fc.constant(null), fc.constant(1234567890), fc.constant(undefined))
+const small = fc.letrec((tie) => ({
+  value: fc.oneof({ maxDepth: 3 }, scalar, fc.array(tie('value')), fc.dictionary(short, tie('value'))),
+})).value
+
+/** Containers so large that they are taken apart, with small ones and each other in them. */
+const large = fc
+  .tuple(fc.array(small, { minLength: 1 }), fc.integer({ min: 1, max: 3 }), fc.boolean())
+  .map(([parts, levels, record]) => {
+    let value: unknown = parts
+    for (let level = 0; level < levels; level++) {
+      const members = Array.from({ length: 3_000 }, (_, at) => (at % 999 === 7 ? value : parts[at % parts.length]))
+      value = record
+        ? Object.fromEntries(members.map((member, at) => [at % 500 === 3 ? `plain-secret${at}` : `k${at}`, member]))
+        : members
+    }
+    return value
+  })
+
+test('a value is the same in steps, and stays the same object where nothing is replaced', () => {
+  fc.assert(
+    fc.property(large, fc.constantFrom(...OPTIONS), (value, options) => {
+      const atOnce = redactor.value(value, options)
+      const inSteps = finish(redactor.valueSteps(value, options))
+      assert.deepEqual(inSteps, atOnce)
+      assert.equal(inSteps === value, atOnce === value)
+    }),
+    { numRuns: scaled(30) },
+  )
+})
+
+test('a large value that holds itself is cut there', () => {
+  const list: unknown[] = Array.from({ length: 10_000 }, (_, at) => at)
+  list.push(list)
+  assert.equal(finish(redactor.valueSteps(list)).at(-1), '[redacted]')
+})
