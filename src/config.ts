@@ -33,6 +33,8 @@ export interface Config extends AccessSettings, RateLimitSettings, ModelSettings
   max_jobs_per_user: number
   max_runs_per_workflow: number
   max_queued_jobs: number
+  /** Of the values that one run holds at once, the workflows that it calls included. */
+  max_job_memory_bytes: number
   /** Seconds, or null for no limit. */
   job_timeout_seconds: number | null
   /** How long a job is kept after its end. */
@@ -98,6 +100,7 @@ export function readConfig(environment: Environment, listen: { host: string; por
     max_jobs_per_user: read.integer('SVC_MAX_JOBS_PER_USER', 1, 10_000) ?? 32,
     max_runs_per_workflow: read.integer('SVC_MAX_RUNS_PER_WORKFLOW', 1, 10_000) ?? 16,
     max_queued_jobs: read.integer('SVC_MAX_QUEUED_JOBS', 0, 10_000_000) ?? 10_000,
+    max_job_memory_bytes: read.integer('SVC_MAX_JOB_MEMORY_BYTES', MIB, Number.MAX_SAFE_INTEGER) ?? 1024 * MIB,
     job_timeout_seconds: read.integer('SVC_JOB_TIMEOUT_SECONDS', 1, 31_536_000),
     job_retention_days: read.integer('SVC_JOB_RETENTION_DAYS', 1, 36_500) ?? 30,
     max_body_bytes: read.integer('SVC_MAX_BODY_BYTES', KIB, 1024 * MIB) ?? 16 * MIB,

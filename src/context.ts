@@ -6,6 +6,7 @@ import type { Rechecks } from './access/recheck.ts'
 import type { Tokens } from './access/token-checks.ts'
 import type { Assets } from './assets/assets.ts'
 import type { Files } from './assets/files.ts'
+import type { FolderRemovals } from './assets/folder-removals.ts'
 import type { Library } from './assets/library.ts'
 import type { StoredObjects } from './assets/objects.ts'
 import type { Previews } from './assets/previews.ts'
@@ -30,10 +31,12 @@ import type { Listings } from './models/listings.ts'
 import type { Models } from './models/models.ts'
 import type { Providers } from './models/providers.ts'
 import type { UploadPace } from './net/upload-pace.ts'
+import type { PayloadJudge } from './payloads/payload-judge.ts'
 import type { Platform } from './platform.ts'
 import type { Redactor } from './redaction/redactor.ts'
 import type { Secrets } from './settings/secrets.ts'
 import type { Settings } from './settings/settings.ts'
+import type { TimeSlices } from './time-slices.ts'
 import type { Vault } from './vault/vault.ts'
 import type { WorkflowService } from './workflows/service.ts'
 
@@ -41,6 +44,10 @@ export interface AppContext {
   readonly config: Config
   readonly log: Log
   readonly platform: Platform
+  /** Does long work of the main thread in short slices. */
+  readonly slices: TimeSlices
+  /** Judges large bodies and frames in a thread of its own. */
+  readonly payloads: PayloadJudge
   /** What is served or logged goes through it. */
   readonly redactor: Redactor
   /** What is stored and never served is sealed by it. */
@@ -64,6 +71,7 @@ export interface AppContext {
   readonly library: Library
   /** Looks at what they hold, for small pictures and facts. */
   readonly previews: Previews
+  readonly folder_removals: FolderRemovals
   /** What callers put under keys of their own. */
   readonly objects: StoredObjects
   /** What callers uploaded for their runs. */

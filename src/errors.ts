@@ -9,11 +9,24 @@ export interface Problem {
   code?: string
 }
 
+/** How many problems an error lists at most. */
+export const MOST_PROBLEMS = 100
+
+/** How many problems there are besides the first, as the end of its sentence. More than an error lists are not counted. */
+export function andMore({ length }: readonly Problem[], hasMore = length > MOST_PROBLEMS): string {
+  if (hasMore) return ` (and more than ${Math.min(length, MOST_PROBLEMS) - 1} more)`
+  return length > 1 ? ` (and ${length - 1} more)` : ''
+}
+
 interface Options {
   message?: string | undefined
+  /** Of more than a hundred the first hundred are kept. */
   problems?: readonly Problem[] | undefined
+  /** Whether there are more problems than `problems`. */
+  more_problems?: boolean | undefined
   headers?: Readonly<Record<string, string>> | undefined
   param?: string | undefined
+  job_id?: string | undefined
   cause?: unknown
 }
 
@@ -24,8 +37,11 @@ export class ServiceError extends Error {
   readonly type: string
   readonly retryable: boolean
   readonly problems: readonly Problem[]
+  readonly more_problems: boolean
   readonly headers: Readonly<Record<string, string>>
   readonly param: string | null
+  /** The job that may be stored, where the outcome of its submission is not known. */
+  readonly job_id: string | null
 
   constructor(code: ErrorCode, options: Options = {}) {
     const info = errorCatalogue[code]
@@ -35,9 +51,12 @@ export class ServiceError extends Error {
     this.status = info.status
     this.type = info.type
     this.retryable = info.retryable
-    this.problems = options.problems ?? []
+    const problems = options.problems ?? []
+    this.problems = problems.length > MOST_PROBLEMS ? problems.slice(0, MOST_PROBLEMS) : problems
+    this.more_problems = options.more_problems ?? problems.length > MOST_PROBLEMS
     this.headers = options.headers ?? {}
     this.param = options.param ?? null
+    this.job_id = options.job_id ?? null
   }
 
   /** What a client may read: for 5xx the catalogue's own message. */
@@ -52,12 +71,21 @@ export function toServiceError(thrown: unknown): ServiceError {
   return new ServiceError('INTERNAL_ERROR', { cause: thrown })
 }
 
-type Detail = { message: string; type: string; code: number; problems?: readonly Problem[] }
+interface Listed {
+  problems?: readonly Problem[]
+  more_problems?: true
+}
+
+type Detail = { message: string; type: string; code: number } & Listed
+
+/** Problems as error bodies list them; nothing where there are none. */
+export function listed({ problems, more_problems }: Pick<ServiceError, 'problems' | 'more_problems'>): Listed {
+  if (problems.length === 0) return {}
+  return more_problems ? { problems, more_problems } : { problems }
+}
 
 function detailOf(error: ServiceError): Detail {
-  const detail: Detail = { message: error.publicMessage, type: error.type, code: error.status }
-  if (error.problems.length > 0) detail.problems = error.problems
-  return detail
+  return { message: error.publicMessage, type: error.type, code: error.status, ...listed(error) }
 }
 
 /** What the first problem is about, as OpenAI names places: `messages[0].role`. */
@@ -82,15 +110,16 @@ export const errorBodies = {
     retryable: error.retryable,
   }),
   openai: (error: ServiceError) => {
-    const { message, type, code, problems } = detailOf(error)
+    const { message, type, code, ...problems } = detailOf(error)
     const param = error.param ?? paramOf(error.problems)
-    return { error: { message, type, param, code, ...(problems ? { problems } : {}) } }
+    return { error: { message, type, param, code, ...problems } }
   },
   socket: (error: ServiceError) => ({
     code: error.code,
     message: error.publicMessage,
     retryable: error.retryable,
     apiCode: error.retryable ? 'SERVICE_UNAVAILABLE' : error.code,
-    ...(error.problems.length > 0 ? { problems: error.problems } : {}),
+    ...listed(error),
+    ...(error.job_id === null ? {} : { job_id: error.job_id }),
   }),
 } as const

@@ -7,6 +7,7 @@ import { CommandError, print, type Terminal, UsageError } from './cli/terminal.t
 import { harmless } from './cli/text.ts'
 import { modeLine } from './config/mode.ts'
 import { ConfigError, readConfig } from './config.ts'
+import type { Log } from './log.ts'
 import { StartError } from './start-error.ts'
 import { version } from './version.ts'
 
@@ -30,6 +31,8 @@ const COMMANDS: Readonly<Record<CommandName, Command>> = {
   backup: async (args) => (await import('./cli/backup.ts')).backup(args, terminal(), readConfig(process.env, NOWHERE)),
   restore: async (args) =>
     (await import('./cli/restore.ts')).restore(args, terminal(), readConfig(process.env, NOWHERE)),
+  compact: async (args) =>
+    (await import('./cli/compact.ts')).compact(args, terminal(), readConfig(process.env, NOWHERE)),
   secrets: async (args) =>
     (await import('./cli/secrets.ts')).secrets(args, terminal(true), readConfig(process.env, NOWHERE)),
   contract: async (args) => (await import('./cli/contract.ts')).contract(args, terminal()),
@@ -65,9 +68,11 @@ function terminal(stoppable = false): Terminal {
 async function serve(args: readonly string[]): Promise<number> {
   const listen = readListen(args)
   const config = readConfig(process.env, listen)
+  const warnings = gatherWarnings()
   const { createServer } = await import('./server.ts')
   const server = await createServer(config, { owner: `process ${process.pid}, ${listen.host}:${listen.port}` })
   console.log(`svc ${version} listens on ${server.url}\n${modeLine(config)}`)
+  warnings.writeTo(server.context.log)
   await signalled()
   console.log('svc stops: new work is refused, running jobs get 30 seconds')
   setTimeout(() => void signalled().then(() => process.exit(1)), ECHO_MS).unref()
@@ -86,6 +91,19 @@ function readListen(args: readonly string[]): { host: string; port: number } {
   }
   if (values.host === '') throw new UsageError('--host takes an address or a name')
   return { host: values.host, port: Number(values.port) }
+}
+
+/** Keeps Node from printing warnings of the process as text among the lines of the log, and gives them to the log once there is one. */
+function gatherWarnings(): { writeTo(log: Log): void } {
+  const early: Error[] = []
+  let write: (warning: Error) => void = (warning) => early.push(warning)
+  process.removeAllListeners('warning').on('warning', (warning) => write(warning))
+  return {
+    writeTo(log) {
+      write = (warning) => log.warn({ err: warning }, 'the process warns')
+      for (const warning of early) write(warning)
+    },
+  }
 }
 
 function signalled(): Promise<void> {
@@ -109,6 +127,21 @@ function explain(error: unknown, command: CommandName | null = null): number {
   return 1
 }
 
+/**
+ * Has this process end as by SIGTERM once its launcher is gone: without it no signal would arrive. The launcher leaves a mark and a channel; a process
+ * that was started without it has one of them at most.
+ */
+function endWithLauncher(): void {
+  const { SVC_LAUNCHED: mark } = process.env
+  delete process.env.SVC_LAUNCHED
+  if (mark === undefined || process.send === undefined) return
+  const end = () => process.kill(process.pid, 'SIGTERM')
+  process.once('disconnect', end)
+  process.channel?.unref()
+  if (!process.connected) end()
+}
+
+endWithLauncher()
 // Without a listener, a reader that has gone would end the process with a stack.
 for (const output of [process.stdout, process.stderr]) output.on('error', () => {})
 process.exitCode = await main(process.argv.slice(2))

@@ -4,6 +4,8 @@ import { randomBytes, randomFillSync, randomUUID } from 'node:crypto'
 export interface Platform {
   /** Milliseconds since the epoch. */
   now(): number
+  /** Milliseconds that have passed since some moment, which no change of the machine's clock touches; `performance.now()` where it is absent. */
+  elapsed?(): number
   /** The present as an RFC 3339 string in UTC with milliseconds. */
   timestamp(): string
   /** A new opaque id, `<prefix>_<32 hexadecimal characters>`, of which 80 bits are random. */
@@ -20,6 +22,7 @@ export function systemPlatform(): Platform {
   let lastText = ''
   return {
     now: () => Date.now(),
+    elapsed: () => performance.now(),
     // Rendering a date costs more than the rest of an event: one string serves its whole millisecond.
     timestamp() {
       const ms = Date.now()

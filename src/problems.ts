@@ -1,5 +1,5 @@
 // Errors of the generated validators as problems: a JSON pointer and a sentence each.
-import type { Problem } from './errors.ts'
+import { MOST_PROBLEMS, type Problem } from './errors.ts'
 
 /** What ajv says of one failed keyword. */
 export interface KeywordError {
@@ -12,21 +12,22 @@ export interface KeywordError {
 // A variant's own errors say what is wrong; these only say that no variant fitted.
 const SUMMARIES = new Set(['oneOf', 'anyOf', 'if'])
 
-/** More nobody reads at once. */
-export const MOST_PROBLEMS = 100
-
-/** Every problem once, and of very many the first. `base` is put before each path. */
+/** Every problem once; of more than an error lists, one more than it does. `base` is put before each path. */
 export function problemsOf(errors: readonly KeywordError[], base = ''): Problem[] {
   const telling = errors.filter((error) => !SUMMARIES.has(error.keyword)).filter(isMeant)
   const problems = (telling.length > 0 ? telling : errors).map((error) => problemOf(error, base))
+  return withoutRepeats(problems).slice(0, MOST_PROBLEMS + 1)
+}
+
+/** Each problem once: variants find the same one again. */
+export function withoutRepeats(problems: readonly Problem[]): Problem[] {
   const seen = new Set<string>()
-  const found = problems.filter(({ path, message }) => {
+  return problems.filter(({ path, message }) => {
     const key = `${path}\n${message}`
     if (seen.has(key)) return false
     seen.add(key)
     return true
   })
-  return found.slice(0, MOST_PROBLEMS)
 }
 
 /** What may be null as well and is wrong inside was not meant to be null: that variant has nothing to say. */

@@ -14,6 +14,7 @@ import { createTokenChecks, createTokens } from './access/token-checks.ts'
 import { Assets } from './assets/assets.ts'
 import { Contents } from './assets/contents.ts'
 import { Files } from './assets/files.ts'
+import { FolderRemovals } from './assets/folder-removals.ts'
 import { Library } from './assets/library.ts'
 import { Cursors } from './assets/listing.ts'
 import { assetAccess } from './assets/loading.ts'
@@ -33,9 +34,10 @@ import type { Config } from './config.ts'
 import type { AppContext } from './context.ts'
 import { openDataFolder, ownDatabase } from './db/data-folder.ts'
 import { databaseName } from './db/meta.ts'
+import { openServerStore } from './db/rewriting.ts'
 import { type Scope, scopedKey } from './db/scope.ts'
 import { KeyFacts } from './db/sealed.ts'
-import { Store } from './db/store.ts'
+import type { Store } from './db/store.ts'
 import { Downloads } from './downloads/downloads.ts'
 import type { NodeRegistry } from './engine/node-type.ts'
 import { EventLog } from './events/log.ts'
@@ -68,6 +70,7 @@ import { CURRENCY } from './models/purse.ts'
 import { UploadPace } from './net/upload-pace.ts'
 import { UpstreamClient } from './net/upstream.ts'
 import { builtinNodes } from './nodes/registry.ts'
+import { PayloadJudge } from './payloads/payload-judge.ts'
 import { type Platform, systemPlatform } from './platform.ts'
 import { Redactor } from './redaction/redactor.ts'
 import { createServices, type Services } from './services.ts'
@@ -78,6 +81,7 @@ import { Settings } from './settings/settings.ts'
 import { Gateway } from './sockets/gateway.ts'
 import type { SocketTimes } from './sockets/keep-alive.ts'
 import { StartError } from './start-error.ts'
+import { TimeSlices } from './time-slices.ts'
 import { openVault } from './vault/open.ts'
 import type { Vault } from './vault/vault.ts'
 import { Vectors } from './vectors/vectors.ts'
@@ -128,7 +132,7 @@ export async function createServer(config: Config, overrides: Overrides = {}): P
     const folder = owned.use(openDataFolder(config.data_dir, owner))
     const elsewhere = config.database_url?.slice('sqlite:'.length) ?? null
     if (elsewhere !== null && elsewhere !== ':memory:') owned.use(ownDatabase(elsewhere, owner))
-    return await startIn(owned, elsewhere ?? folder.database, config, overrides)
+    return await startIn(owned, elsewhere ?? folder.database, config, overrides, folder.warning)
   } catch (error) {
     owned.dispose()
     throw error
@@ -140,6 +144,7 @@ async function startIn(
   database: string,
   config: Config,
   overrides: Overrides,
+  folder_warning: string | null,
 ): Promise<RunningServer> {
   const client = new UpstreamClient()
   const providers = configuredProviders({ config, client, more: overrides.providers })
@@ -147,7 +152,7 @@ async function startIn(
   const log = overrides.log ?? createLog(config.log_level, redactor)
   const metrics = new Metrics()
   const committed = commitMetrics(metrics)
-  const store = await Store.open(database, { durability: config.durability, log, committed })
+  const store = await openServerStore(database, { durability: config.durability, log, committed })
   const platform = overrides.platform ?? systemPlatform()
   const unreadable = ({ name: provider, left_out }: Provider) =>
     log.warn({ provider, left_out }, 'a list of models has entries that cannot be read: they are passed over')
@@ -163,7 +168,7 @@ async function startIn(
     const state = { url: '' }
     const { vault, key, warning } = await openVault(config.data_dir, config.secrets_master_key, new KeyFacts(store))
     redactor.add(key)
-    if (warning !== null) log.warn(warning)
+    for (const one of [warning, folder_warning]) if (one !== null) log.warn(one)
     const stopping = new AbortController()
     const files_dir = database === ':memory:' ? temporaryFolder(owned) : config.data_dir
     // What is in memory alone is forgotten, and with it what the objects of a bucket are.
@@ -189,6 +194,7 @@ async function startIn(
     if (config.probe_local_models) lookAround(context, { client, own_port, servers: overrides.local_servers })
     context.retention.start()
     context.previews.start()
+    context.folder_removals.begin()
     context.jobs.open()
     setTimeout(
       () => void warmUp().catch((error) => context.log.error({ err: error }, 'the warm-up failed')),
@@ -201,9 +207,11 @@ async function startIn(
       stopping.abort()
       await context.retention[Symbol.asyncDispose]()
       await context.previews[Symbol.asyncDispose]()
+      await context.folder_removals[Symbol.asyncDispose]()
       await gateway.close()
       await downloads[Symbol.asyncDispose]()
       await closeListener(http)
+      context.payloads.close()
       await context.tokens.access[Symbol.asyncDispose]()
       context.audit[Symbol.dispose]()
       await services[Symbol.asyncDispose]()
@@ -307,10 +315,12 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
   const objects = new StoredObjects(store, contents, platform)
   const files = new Files(assets, objects, temporary)
   const cursors = new Cursors(vault.cipher('cursors'))
-  const library = new Library({ store, contents, files, platform, previews, signatures, cursors })
+  const folder_removals = new FolderRemovals({ store, contents, log })
+  const library = new Library({ store, contents, files, platform, previews, signatures, cursors, folder_removals })
   const registry = overrides.registry ?? builtinNodes
   const events = new EventLog(store, (job_key) => storedSnapshot(store, job_key), overrides.max_job_events)
-  const plans = new Plans(store, registry)
+  const slices = new TimeSlices()
+  const plans = new Plans(store, registry, slices)
   const workflows = new WorkflowService(store, plans, platform, publicUrl)
   const secrets = openSecrets(config, parts, registry)
   const settings = new Settings({ store, platform, types: settingTypes(config.job_timeout_seconds) })
@@ -334,8 +344,10 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
       waiting: config.max_queued_jobs,
     },
     defaultsOf: (owner) => settings.runDefaults(owner),
+    memory_limit: config.max_job_memory_bytes,
     servicesOf: (owner) =>
       services.of({
+        owner: scopedKey(owner),
         secret: (name) => secrets.value(owner, name),
         customer: customerOf(owner),
         assets: { ...assetsOf(owner), ...shelfOf({ store, contents, platform, previews }, owner) },
@@ -353,6 +365,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
   const completions = new Completions({
     models: parts.models,
     workflows: workflow_models,
+    redactorOf: (owner) => redactor.of(scopedKey(owner)),
     customerOf,
     http: services.http,
     assetsOf,
@@ -392,6 +405,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
   const rechecks = new Rechecks(principalOf, { log, platform }, overrides.socket_times?.recheck_ms)
   const fileSweeps = [
     () => objects.sweep(FILES_SWEPT, stopping),
+    () => folder_removals.finish(),
     () => contents.sweepUnreferenced(FILES_SWEPT),
     () => temporary.sweep(FILES_SWEPT, stopping),
     () => parts.spilled.sweep(),
@@ -402,6 +416,8 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     config,
     log,
     platform,
+    slices,
+    payloads: new PayloadJudge(),
     redactor,
     vault,
     limiter: new RateLimiter(config, platform),
@@ -416,6 +432,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     library,
     objects,
     previews,
+    folder_removals,
     temporary,
     files,
     upload_pace: parts.upload_pace,

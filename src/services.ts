@@ -1,5 +1,6 @@
 // What the nodes of this process may use besides their inputs: one sandbox, one way out to the network, models, and the secrets of whoever
 // they run for.
+import { createCompute } from './compute/compute.ts'
 import type { Config } from './config.ts'
 import {
   type AssetAccess,
@@ -18,6 +19,8 @@ import { createSandbox } from './sandbox/sandbox.ts'
 
 /** What one owner's workflows bring. What the functions throw fails the firing. */
 export interface Owned {
+  /** The key of the owner. Absent: there is one user only. */
+  readonly owner?: string
   secret(name: string): string | null
   readonly customer: Customer
   /** Absent: there is no store to load from. */
@@ -50,16 +53,19 @@ export function createServices(
 ): Services {
   const sandbox = createSandbox()
   const media = createMedia({ failed })
+  const compute = createCompute({ failed })
   const http = createOutgoingHttp({ allow: config.http_node_allow })
   return {
     http,
     media,
     of: ({ secret, customer, redact = noServices.redact, ...owned }) => ({
+      owner: owned.owner ?? noServices.owner,
       assets: owned.assets ?? noServices.assets,
       models: models.of(customer),
       vectors: owned.vectors ?? noServices.vectors,
       sandbox,
       media,
+      compute,
       http,
       tools: owned.tools ?? noServices.tools,
       secret: async (name) => secret(name),
@@ -68,6 +74,7 @@ export function createServices(
     async [Symbol.asyncDispose]() {
       await sandbox[Symbol.asyncDispose]()
       await media[Symbol.asyncDispose]()
+      await compute[Symbol.asyncDispose]()
       await http[Symbol.asyncDispose]()
     },
   }

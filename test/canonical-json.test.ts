@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { encode } from '@msgpack/msgpack'
 import fc from 'fast-check'
 import { canonicalJson } from '../src/json.ts'
-import { decodeFrame } from '../src/sockets/codec.ts'
+import { decodeFrame } from '../src/payloads/frames.ts'
 
 /** As it comes over a socket. */
 const sent = (value: unknown) => decodeFrame(Buffer.from(encode(value)), true)

@@ -8,9 +8,10 @@ export const USAGES = {
   nodes: 'svc nodes [NAME | TEXT] [--json]',
   examples: 'svc examples [--json]',
   models: 'svc models [PROVIDER] [--json] | pull REPO [FILE] [--hub URL] [--include PATTERN]… [--exclude PATTERN]…',
-  check: 'svc check',
+  check: 'svc check [--accept-loss]',
   backup: 'svc backup DIR [--force] [--incomplete]',
   restore: 'svc restore DIR [--force]',
+  compact: 'svc compact',
   secrets: 'svc secrets rotate',
   'deploy-token': 'svc deploy-token [--config FILE] [--source]',
   contract: 'svc contract diff OLD NEW [--json]',
@@ -29,6 +30,7 @@ const PURPOSES: Readonly<Record<CommandName, string>> = {
   check: 'looks for damage in what a server has stored',
   backup: 'copies what a server has stored, also while it runs',
   restore: 'brings a backup back',
+  compact: 'makes the file of the database no longer than it has to be',
   secrets: 'changes the key that stored data is encrypted under',
   'deploy-token': 'gives the token for a deployed container, and makes one where there is none',
   contract: 'compares two publications of the contract',
@@ -117,10 +119,14 @@ Exit codes: 0 done; 1 there is no such PROVIDER, or it is not ready, or the file
 3 a path that may not be used; 130 stopped by Ctrl-C (143 by SIGTERM).`,
   check: `It reads the whole database, its references and its schema, holds jobs, events and graphs against each other, and
 compares the files of assets with what was written. SVC_DATA_DIR, SVC_DATABASE_URL and SVC_STORAGE_URL say where they
-are; a file in a bucket is fetched, and not kept. Nothing is
-changed; a server may run, and is seen as it is at one moment.
+are; a file in a bucket is fetched, and not kept. Nothing is changed; a server may run, and is seen as it is at one
+moment. Where the database lacks commits that were acknowledged, or is missing beside its mark or its key, no server
+starts, and this says what is missing.
 
-Exit codes: 0 sound; 1 not sound, with a line for each finding, or there is no database; 2 wrong usage.`,
+  --accept-loss         lets the next start go on without that, and write into its log what was lost; no server may run
+
+Exit codes: 0 sound, or a loss is accepted and the rest is sound; 1 not sound, with a line for each finding, or there is
+no database; 2 wrong usage.`,
   backup: `DIR is made: the database as it is at one moment, the files of assets, and a manifest with the digest of each. The
 server may go on. Files in a bucket (SVC_STORAGE_URL) are fetched. The copy is read again and checked before DIR gets
 its name: where a file of an asset is missing or changed, there is no backup. An interrupted backup leaves a folder
@@ -140,12 +146,22 @@ stopped. Jobs go on where they were when the backup was made: what they have don
   --force               where there is data already, moves it aside under names that end with .before-…; nothing is
                         deleted. Without it, a data folder that holds data is left as it is
 
+Files of assets that are there already with the same content take no room again: old and new data share them. Where the
+disk has no room for the rest, nothing is copied, and it says how much is missing.
+
 It says which master key the backup was made under, where that is not the present one.
 
 When the command is interrupted while it copies the backup to restore-incoming/ of the data folder, all is as before;
 later, no server starts before the same command has come to its end.
 
 Exit codes: 0 done; 1 not possible, the backup is not whole, or a server runs; 2 wrong usage.`,
+  compact: `The database is written anew, row by row, and takes the place of the old one when the copy is whole. The server must be
+stopped, and the disk needs room for the copy meanwhile. Interrupted, all is as before.
+
+A server gives back by itself what removed jobs took. This is for a database that an older version made and that was
+too large to be rewritten at a start, which the log says then, or when much was removed at once.
+
+Exit codes: 0 done; 1 not possible: there is no room, or a server or another program has the database open; 2 wrong usage.`,
   secrets: `The present key is SECRETS_MASTER_KEY, else the one in the file master.key of the data folder. The new one is
 SECRETS_MASTER_KEY_NEW; without it one is made, into master.key. The server must be stopped. When the command is
 interrupted, the same command goes on where it stopped, and no server starts before it has come to its end.

@@ -5,6 +5,8 @@ import { basename, dirname, join, resolve } from 'node:path'
 import type { Config } from '../config.ts'
 import { checkDatabase } from '../db/check.ts'
 import { gatheringFolder, restoringFolder } from '../db/data-folder.ts'
+import { acceptancePath } from '../db/loss.ts'
+import { markPath } from '../db/mark-file.ts'
 import { knownMigrations } from '../db/migrate.ts'
 import { keyFingerprintIn, migrationsIn, syncFile } from '../db/snapshot.ts'
 import { readArguments } from './arguments.ts'
@@ -19,6 +21,7 @@ import {
   TREES,
 } from './backup-folder.ts'
 import { freeEnding, keyAdvice } from './former.ts'
+import { gatherFiles } from './gathering.ts'
 import { ownPlace, type Place, placeOf } from './place.ts'
 import { CommandError, EXIT, print, type Terminal } from './terminal.ts'
 import { counted, printable } from './text.ts'
@@ -40,10 +43,10 @@ export async function restore(args: readonly string[], terminal: Terminal, confi
     throw new CommandError(EXIT.failed, `${message}; --force moves it aside`)
   }
   const incoming = gatheringFolder(place.folder)
-  await gather(source, manifest, incoming)
+  await gather(source, manifest, incoming, place)
   const stage = restoringFolder(place.folder)
   await closeTo(stage, incoming)
-  const aside = await moveAside(present)
+  const aside = await moveAside([...present, ...marksOf(place)])
   await putInPlace(stage, place)
   const key = keyAdvice(place.folder, config.secrets_master_key, keyOf(place.database))
   await print(terminal.stderr, told(source, manifest, aside, key))
@@ -72,12 +75,17 @@ async function presentFiles(place: Place): Promise<string[]> {
   return files
 }
 
+/** What says which commits the database had, whether it is there or not: a database that is brought back begins another count. */
+function marksOf({ database }: Place): string[] {
+  return [markPath(database), acceptancePath(database)].filter((path) => existsSync(path))
+}
+
 /** Copies the backup into `stage` and looks at the copies. Nothing is left of them where that fails. */
-async function gather(source: string, manifest: Manifest, stage: string): Promise<void> {
+async function gather(source: string, manifest: Manifest, stage: string, place: Place): Promise<void> {
   try {
     await rm(stage, { recursive: true, force: true })
     for (const tree of TREES) await mkdir(join(stage, tree), { recursive: true, mode: 0o700 })
-    for (const { path } of manifest.files) await copyWhole(join(source, path), join(stage, path))
+    await gatherFiles(source, manifest, stage, place)
     for await (const message of differencesFrom(manifest, stage)) throw new CommandError(EXIT.failed, message)
     const [finding] = (await checkDatabase(join(stage, DATABASE))).filter(({ check }) => check === 'the file')
     if (finding) throw new CommandError(EXIT.failed, `the database of ${printable(source)} is damaged: ${finding.text}`)
@@ -119,14 +127,23 @@ async function putInPlace(stage: string, place: Place): Promise<void> {
     await rm(place[tree], { recursive: true, force: true })
     await rename(join(stage, tree), place[tree])
   }
-  const beside = `${database}.restoring`
-  // It may belong on another disk.
-  await copyWhole(join(stage, DATABASE), beside)
-  await rename(beside, database)
+  await moveDatabase(join(stage, DATABASE), database)
   for (const changed of new Set([...TREES.map((tree) => dirname(place[tree])), dirname(database), folder]))
     syncFile(changed)
   // From here on servers may start.
   await rm(stage, { recursive: true })
+}
+
+/** Without a copy, unless it belongs on another disk. */
+async function moveDatabase(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error
+    const beside = `${to}.restoring`
+    await copyWhole(from, beside)
+    await rename(beside, to)
+  }
 }
 
 /** The fingerprint of the key that the restored database needs; null where any will do, or an older version wrote it. */

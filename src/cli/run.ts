@@ -141,6 +141,7 @@ async function perform(job: Job, observer: RunObserver, signal: AbortSignal, con
     signal,
     observer,
     loadPlan: (id) => called.plan(id),
+    memoryLimit: config.max_job_memory_bytes,
     services: { ...services, models: config.probe_local_models ? afterLooking(own, look) : own },
     ...(timeout === null ? {} : { timeLimit: timeout * 1000 }),
   })

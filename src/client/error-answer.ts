@@ -32,11 +32,14 @@ export function errorOfBody(status: number, body: unknown, headers: Pick<Headers
   const flat = isRecord(body) ? body : {}
   const nested = isRecord(flat.error) ? flat.error : {}
   const refusal = typeof flat.error === 'string' ? flat.error : null
+  const code = text(flat.code) ?? text(nested.type)?.toUpperCase() ?? CODES[status] ?? `HTTP_${status}`
+  // What may have been stored is not to be sent again without a look.
+  const mayHelp = RETRYABLE.includes(status) && code !== 'OUTCOME_UNKNOWN'
   return new ServiceError({
-    code: text(flat.code) ?? text(nested.type)?.toUpperCase() ?? CODES[status] ?? `HTTP_${status}`,
+    code,
     message: text(flat.message) ?? text(nested.message) ?? refusal ?? `The server answered ${status}.`,
     status,
-    retryable: typeof flat.retryable === 'boolean' ? flat.retryable : RETRYABLE.includes(status),
+    retryable: typeof flat.retryable === 'boolean' ? flat.retryable : mayHelp,
     problems: problemsOf(nested.problems),
     request_id: headers.get('X-Request-Id'),
     retry_after_ms: retryAfter(headers.get('Retry-After')),

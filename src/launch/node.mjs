@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 // Runs its arguments with a Node that is new enough: `node src/launch/node.mjs FILE ARGS…`.
-// Passes on signals and the exit code, so that it can stand wherever `node` would.
+// Passes on signals and the exit code, so that it can stand wherever `node` would. Where it is killed itself, the closed channel tells its child.
 import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
+import { whenAbandoned } from './above.mjs'
 import { COMPILE_CACHE, pickNode } from './pick.mjs'
 
 /** Runs `args` with the picked Node and ends this process as the child ended. */
@@ -18,11 +19,12 @@ export function runNode(args) {
     process.exit(1)
   }
   const child = spawn(picked.path, args, {
-    stdio: 'inherit',
-    env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...process.env },
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+    env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...process.env, SVC_LAUNCHED: '1' },
   })
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2']
   for (const signal of signals) process.on(signal, () => child.kill(signal))
+  whenAbandoned(() => child.kill('SIGTERM'))
   child.on('error', (error) => {
     console.error(`svc: ${picked.path} could not be started: ${error.message}`)
     process.exit(1)

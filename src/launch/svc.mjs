@@ -2,6 +2,7 @@
 // The `svc` executable: starts the service's entry, compiled where the package is installed, from source in a clone.
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { whenAbandoned } from './above.mjs'
 import { runNode } from './node.mjs'
 import { COMPILE_CACHE, isNewEnough, missingPackages } from './pick.mjs'
 
@@ -15,6 +16,7 @@ if (missing !== null) {
   process.exit(1)
 }
 if (isNewEnough(process.versions.node)) {
+  whenAbandoned(() => process.kill(process.pid, 'SIGTERM'))
   const { enableCompileCache } = await import('node:module')
   enableCompileCache(process.env.NODE_COMPILE_CACHE ?? COMPILE_CACHE)
   await import(entry.href)

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { AssetPage } from '../../generated/types.ts'
 import { nameGrams } from '../../src/db/name-grams.ts'
 import { Store } from '../../src/db/store.ts'
+import { refreshChecksums } from '../helpers/checksums.ts'
 import { serve } from '../helpers/process.ts'
 import type { BenchRow } from './engine.ts'
 import { row, took } from './files-kit.ts'
@@ -108,6 +109,7 @@ async function fill(path: string): Promise<void> {
     for (let at = from; at < to; at += 1) insert.run(...valuesOf(at))
   })
   for (let at = 0; at < COUNT; at += INSERTED_AT_ONCE) some(at, Math.min(COUNT, at + INSERTED_AT_ONCE))
+  refreshChecksums(db)
   db.close()
 }
 

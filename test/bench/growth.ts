@@ -2,6 +2,7 @@
 // a real one under other ids, written in bulk; the rows written barely go into the same database, so that they meet the same indexes.
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
+import { refreshChecksums } from '../helpers/checksums.ts'
 import { serve } from '../helpers/process.ts'
 import type { BenchRow } from './engine.ts'
 import { ENDS_AT_ONCE, inFolder, rawJobsPerSecond, startWide, storedSample, submissionsPerSecond } from './jobs.ts'
@@ -83,7 +84,7 @@ function fill(path: string, count: number): void {
     const insert = db.prepare(`with recursive n(key) as (select @from union all select key + 1 from n where key < @to)
       insert into job (${columns}) select ${copied} from n, (select * from job order by key limit 1)`)
     const events =
-      db.prepare(`insert into job_event select job.key, sequence, type, payload, job_event.created_at from job
+      db.prepare(`insert into job_event (job_key, sequence, type, payload, created_at) select job.key, sequence, type, payload, job_event.created_at from job
       join job_event on job_event.job_key = (select min(key) from job)
       where job.key between @from and @to and job.key % ${WITH_EVENTS} = 0 order by 1, 2`)
     const last = db.prepare('select max(key) from job').pluck()
@@ -96,6 +97,7 @@ function fill(path: string, count: number): void {
         events.run(part)
       })()
     }
+    refreshChecksums(db)
   } finally {
     db.close()
   }

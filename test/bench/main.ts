@@ -2,6 +2,7 @@
 import { benchAccess } from './access.ts'
 import { benchAppends } from './appends.ts'
 import { type BenchRow, benchEngine } from './engine.ts'
+import { benchFairness } from './fairness.ts'
 import { benchFiles } from './files.ts'
 import { benchFollowers } from './followers.ts'
 import { benchGateway } from './gateway.ts'
@@ -11,6 +12,7 @@ import { watchMachine } from './machine.ts'
 import { benchPreflight } from './preflight.ts'
 import { benchRecovery } from './recovery.ts'
 import { benchReplay } from './replay.ts'
+import { benchRest } from './rest.ts'
 import { benchSandbox } from './sandbox.ts'
 import { benchMemory, benchStart } from './start.ts'
 import { benchSubmissions } from './submissions.ts'
@@ -35,6 +37,8 @@ const TARGETS: Readonly<Record<string, () => Promise<BenchRow[]>>> = {
   sweep: benchSweep,
   uploads: benchUploads,
   files: benchFiles,
+  fairness: benchFairness,
+  rest: benchRest,
 }
 
 function selected(): string[] {

@@ -78,9 +78,9 @@ function barely(folder: string): number {
     const told = db.prepare('select type, payload from job_event where job_key = ?')
     const move = db.prepare('update job set status = ?, attempt = 2, last_sequence = last_sequence + 1 where key = ?')
     const event = db.prepare(
-      "insert into job_event select ?, max(sequence) + 1, 'job_status', ?, max(created_at) from job_event where job_key = ?",
+      "insert into job_event (job_key, sequence, type, payload, created_at) select ?, max(sequence) + 1, 'job_status', ?, max(created_at) from job_event where job_key = ?",
     )
-    const page = db.prepare('insert into job_journal values (?, ?, 2, ?)')
+    const page = db.prepare('insert into job_journal (job_key, page, attempt, body) values (?, ?, 2, ?)')
     const jobs = db.prepare("select * from job where status = 'running' order by key").all() as { key: number }[]
     for (const status of ['recovering', 'running']) {
       db.exec('BEGIN IMMEDIATE')

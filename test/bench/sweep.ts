@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import Database from 'better-sqlite3'
+import { refreshChecksums } from '../helpers/checksums.ts'
 import { runProcess } from '../helpers/process.ts'
 import { type TestServer, until } from '../helpers/server.ts'
 import type { BenchRow } from './engine.ts'
@@ -65,6 +66,7 @@ async function prepare(folder: string): Promise<{ id: string }> {
   db.prepare('update job set finished_at = ? where id <> ?').run(LONG_AGO, id)
   db.exec(`${trigger} when old.status in ('completed', 'failed', 'error', 'timed_out', 'cancelled')
     begin select raise(abort, 'a terminal job never changes'); end`)
+  refreshChecksums(db)
   db.close()
   return { id }
 }

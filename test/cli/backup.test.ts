@@ -24,6 +24,8 @@ import { cannotMount, damagePage, rootPage, smallDisk } from '../db/kit.ts'
 import { temporaryFolder } from '../helpers/server.ts'
 import { command, soundFolder } from './stored.ts'
 
+const MIB = 1024 * 1024
+
 let folder: string
 let sound: string
 let asset: string
@@ -227,7 +229,7 @@ describe('svc restore', () => {
   test('leaves a folder that holds data as it is, unless it is told to move that aside', async () => {
     const data = copyOf(sound)
     const old = new Database(join(data, 'svc.db'))
-    old.exec("insert into job_tombstone values ('1', '', 'mine', 'z')")
+    old.exec("insert into job_tombstone (user_id, workspace, id, expired_at) values ('1', '', 'mine', 'z')")
     old.close()
     writeFileSync(join(data, 'svc.db-wal'), '')
     const refused = await restore(data, kept)
@@ -367,8 +369,34 @@ describe('svc restore', () => {
     writeFileSync(join(disk.path, 'filler'), Buffer.alloc(900 * 1024))
     const { code, stderr } = await restore(data, kept)
     assert.equal(code, 1)
-    assert.match(stderr, /^the backup could not be copied: .*\n$/)
+    assert.match(stderr, /^the backup needs [\d,]+ bytes at \S+restore-incoming, and [\d,]+ of them are not free\n$/)
     assert.deepEqual(readdirSync(data), ['lock'])
+  })
+
+  test('needs no room for the files of assets that are there, and takes them only as they were backed up', {
+    skip: cannotMount,
+  }, async () => {
+    using disk = smallDisk(40 * MIB)
+    const data = join(disk.path, 'data')
+    cpSync(sound, data, { recursive: true })
+    // A second asset, which takes half of the disk.
+    const large = `${asset.slice(0, -1)}x`
+    writeFileSync(data + large, Buffer.alloc(14 * MIB, 7))
+    const source = next()
+    assert.equal((await backup(data, source)).code, 0)
+    const first = await restore(data, source, '--force')
+    assert.equal(first.code, 0, first.stderr)
+    assert.equal(statSync(data + large).nlink, 2)
+    assert.equal((await check(data)).code, 0)
+    // The old data and the new share the file; the backup shares it with neither.
+    assert.equal(statSync(join(source, large.slice('/storage/'.length))).nlink, 1)
+    // Another content of the same size is not taken for it.
+    rmSync(data + large)
+    writeFileSync(data + large, Buffer.alloc(14 * MIB, 8))
+    const { code, stderr } = await restore(data, source, '--force')
+    assert.equal(code, 1)
+    assert.match(stderr, /are not free\n$/)
+    assert.equal(readFileSync(data + large)[0], 8)
   })
 
   test('puts a database where it belongs', async () => {

@@ -10,6 +10,7 @@ import { INVARIANTS } from '../../src/db/invariants.ts'
 import type { ObjectTable } from '../../src/db/schema.ts'
 import { sha256 } from '../../src/json.ts'
 import { cannotMount, damagePage, readOnlyView, rootPage } from '../db/kit.ts'
+import { refreshChecksums } from '../helpers/checksums.ts'
 import { svc } from '../helpers/process.ts'
 import { temporaryFolder } from '../helpers/server.ts'
 import { command, soundFolder } from './stored.ts'
@@ -41,6 +42,7 @@ function changed(sql: string): string {
   const db = new Database(join(path, 'svc.db'))
   db.pragma('foreign_keys = off')
   db.exec(`drop trigger job_event_is_immutable; drop trigger job_terminal_is_immutable; ${sql}`)
+  refreshChecksums(db)
   db.close()
   return path
 }
@@ -56,8 +58,8 @@ async function finds(data_dir: string, ...patterns: RegExp[]): Promise<string> {
 /** A thread with one message of this content and status. */
 function inThread(content: string, status: string): string {
   const origin = 'null, null, null, null, null, null'
-  return `insert into thread values (1, 't', '1', null, null, 1, 0, 'z', 'z', 'z');
-    insert into message values (1, 1, 'm', null, 'assistant', ${content}, null, null, '${status}', ${origin}, 'z')`
+  return `insert into thread values (1, 't', '1', null, null, 1, 0, 'z', 'z', 'z', null);
+    insert into message values (1, 1, 'm', null, 'assistant', ${content}, null, null, '${status}', ${origin}, 'z', null)`
 }
 
 /** The metadata of an asset with a small picture of four bytes. */
@@ -125,29 +127,30 @@ const BREAKS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "update graph set body = '[]'": 'graph [0-9a-f]{64} has another digest',
   },
   'events belong to jobs': {
-    "insert into job_event values (999, 1, 'x', '{}', 'z')": 'job #999 does not exist and has 1 events',
+    "insert into job_event values (999, 1, 'x', '{}', 'z', null)": 'job #999 does not exist and has 1 events',
   },
   'what was removed of histories belongs to jobs, and is older than what they still have': {
-    "insert into job_trimmed values (999, 'output_update', 'x', '', 1)":
+    "insert into job_trimmed values (999, 'output_update', 'x', '', 1, null)":
       'job #999 does not exist, and events of it are counted as removed',
-    "insert into job_trimmed values (7, 'output_update', 'x', '', 1)":
+    "insert into job_trimmed values (7, 'output_update', 'x', '', 1, null)":
       'job job_7 has its event 1, and counts 1 before it as removed',
   },
   'pages of the journal belong to jobs': {
-    "insert into job_journal values (999, 0, 1, x'00')": 'job #999 does not exist and has 1 pages',
+    "insert into job_journal values (999, 0, 1, x'00', null)": 'job #999 does not exist and has 1 pages',
   },
   'large values that are remembered belong to jobs that have a journal': {
-    "insert into spilled_value values ('00/a', 999, 1, 'x')": 'job #999 does not exist and has 1 large values',
-    "insert into spilled_value values ('00/a', 7, 1, 'x')": 'job job_7 has 1 large values and no pages',
+    "insert into spilled_value values ('00/a', 999, 1, 'x', null)": 'job #999 does not exist and has 1 large values',
+    "insert into spilled_value values ('00/a', 7, 1, 'x', null)": 'job job_7 has 1 large values and no pages',
   },
   'no page of the journal comes from an attempt that its job has not made': {
     'update job_journal set attempt = 2': 'job job_301 is at attempt 1, and its page 0 at 2',
   },
   'keys of submissions name jobs of their owners': {
-    "insert into idempotency_key values ('2', '', 'k', 'h', 7, 'z')": 'the key k of user 2 names job job_7 of user 1',
+    "insert into idempotency_key values ('2', '', 'k', 'h', 7, 'z', null)":
+      'the key k of user 2 names job job_7 of user 1',
   },
   'the messages of a thread are numbered from 1 to the last one that its row names': {
-    "insert into thread values (1, 't', '1', null, null, 1, 0, 'z', 'z', 'z')":
+    "insert into thread values (1, 't', '1', null, null, 1, 0, 'z', 'z', 'z', null)":
       'thread t names 1 as its last message, and has 0 up to 0',
   },
   'a message has an error when it has failed, and then alone': {
@@ -173,6 +176,9 @@ const BREAKS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       select 'a2', user_id, 'a1', name, 'folder', 0, '{}', 1, 'z', 'z' from asset`]:
       'asset a2 lies in a1, which is no folder',
   },
+  'a folder that was deleted has no row any more': {
+    "insert into deleted_folder values ('1', '', 'a1', null)": 'the folder a1 was deleted, and is there',
+  },
   'every asset is found by its name, and nothing else is': {
     'delete from asset_name': 'asset a1 has no words',
     "insert into asset_name (rowid, grams) values (99, 'x')": 'asset #99 does not exist, and has words',
@@ -192,25 +198,25 @@ const BREAKS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "update job_event set payload = '{' where job_key = 7 and sequence = 2": 'job_7 has an event 2 that is no JSON',
     "update job set options = '' where key = 301": 'job job_301 holds a text that is no JSON',
     "update job set preflight = '{' where key = 301": 'job job_301 holds a text that is no JSON',
-    "insert into access_token values ('t', '1', null, 'n', zeroblob(32), '[', 'z', null, null)":
+    "insert into access_token values ('t', '1', null, 'n', zeroblob(32), '[', 'z', null, null, null)":
       'token t has scopes that are no JSON',
-    "insert into mcp_token values ('m', '1', null, 'c', 'r', zeroblob(32), '[', 'z', 'z')":
+    "insert into mcp_token values ('m', '1', null, 'c', 'r', zeroblob(32), '[', 'z', 'z', null)":
       'token m has scopes that are no JSON',
-    "insert into user_setting values ('1', '', 'theme', 'dark', 'z')": 'the setting theme of user 1 is no JSON',
+    "insert into user_setting values ('1', '', 'theme', 'dark', 'z', null)": 'the setting theme of user 1 is no JSON',
   },
   'tokens are kept as SHA-256 digests': {
-    "insert into access_token values ('t', '1', null, 'n', zeroblob(31), '[]', 'z', null, null)":
+    "insert into access_token values ('t', '1', null, 'n', zeroblob(31), '[]', 'z', null, null, null)":
       'token t has a digest of 31 bytes',
-    "insert into mcp_token values ('m', '1', null, 'c', 'r', zeroblob(33), '[]', 'z', 'z')":
+    "insert into mcp_token values ('m', '1', null, 'c', 'r', zeroblob(33), '[]', 'z', 'z', null)":
       'token m has a digest of 33 bytes',
   },
   'secrets of users are sealed': {
-    "insert into user_secret values ('1', '', 'KEY', cast('a value as it is, not sealed at all' as blob), 'z')":
+    "insert into user_secret values ('1', '', 'KEY', cast('a value as it is, not sealed at all' as blob), 'z', null)":
       'the secret KEY of user 1 is no sealed value',
-    "insert into user_secret values ('1', '', 'CUT', x'01', 'z')": 'the secret CUT of user 1 is no sealed value',
+    "insert into user_secret values ('1', '', 'CUT', x'01', 'z', null)": 'the secret CUT of user 1 is no sealed value',
   },
   'an index of vectors counts its entries and their bytes': {
-    "insert into vector_index values (1, '1', '', 'i', 2, null, 1, 10, 'z', 'z')":
+    "insert into vector_index values (1, '1', '', 'i', 2, null, 1, 10, 'z', 'z', null)":
       'the index i of 1 counts 1 entries of 10 bytes, and has 0 of 0',
   },
 }
@@ -219,7 +225,7 @@ describe('svc check', () => {
   test('calls a sound folder sound, with 0 and one line', async () => {
     const { code, stdout, stderr } = await check(sound)
     assert.deepEqual([code, stderr], [0, ''])
-    assert.match(stdout, /^\S+svc\.db is sound: \d+ checks, nothing found\n$/)
+    assert.match(stdout, /^\S+svc\.db is sound: \d+ checks, nothing found; [\d,]+ bytes, [\d,]+ of them free\n$/)
   })
 
   for (const [name, breaks] of Object.entries(BREAKS)) {
@@ -237,8 +243,14 @@ describe('svc check', () => {
   })
 
   test('forgives what removed jobs leave behind for a while', async () => {
-    const sql = "insert into job_doomed values (999); insert into job_event values (999, 1, 'x', '{}', 'z')"
+    const sql =
+      "insert into job_doomed (job_key) values (999); insert into job_event values (999, 1, 'x', '{}', 'z', null)"
     assert.doesNotMatch(await finds(changed(sql)), /#999/)
+  })
+
+  test('forgives what deleted folders leave behind for a while', async () => {
+    const sql = "update asset set parent_id = 'none'; insert into deleted_folder values ('1', '', 'none', null)"
+    assert.doesNotMatch(await finds(changed(sql), /$/), /a1/)
   })
 
   test('tells of the first twenty, and how many more there are', async () => {
@@ -288,6 +300,7 @@ describe('svc check', () => {
     const path = copy()
     const db = new Database(join(path, 'svc.db'))
     db.exec(putting({}))
+    refreshChecksums(db)
     db.close()
     const content_key = contentKey('1', sha256('x'))
     await finds(path, new RegExp(`^the files of assets: ${content_key} is missing$`, 'm'))
@@ -303,6 +316,7 @@ describe('svc check', () => {
     const path = copy()
     const db = new Database(join(path, 'svc.db'))
     db.exec(`update asset set thumb_key = 'aa/bb/cc', metadata = '${THUMB}'`)
+    refreshChecksums(db)
     db.close()
     const picture = join(path, 'storage', 'objects', 'aa', 'bb', 'cc')
     mkdirSync(dirname(picture), { recursive: true })
@@ -342,6 +356,9 @@ describe('svc check', () => {
 
   test('takes no arguments: 2, with the usage', async () => {
     const { code, stdout, stderr } = await svc(['check', 'x'], { SVC_DATA_DIR: sound })
-    assert.deepEqual([code, stdout, stderr], [2, '', 'svc: there is no place for "x"\nusage: svc check\n'])
+    assert.deepEqual(
+      [code, stdout, stderr],
+      [2, '', 'svc: there is no place for "x"\nusage: svc check [--accept-loss]\n'],
+    )
   })
 })

@@ -21,6 +21,7 @@ import { StartError } from '../../src/start-error.ts'
 import { keyFile } from '../../src/vault/master-key.ts'
 import { openVault } from '../../src/vault/open.ts'
 import { keyIdOf, type Vault } from '../../src/vault/vault.ts'
+import { refreshChecksums } from '../helpers/checksums.ts'
 import { FolderCopies } from '../helpers/folder.ts'
 import { startServer, temporaryFolder } from '../helpers/server.ts'
 import { LOCAL, OTHERS } from '../settings/kit.ts'
@@ -156,6 +157,7 @@ describe('secrets of users', () => {
       moved.run(body, '1', 'w', 'KEY')
       moved.run(body, '1', '', 'K1')
       moved.run(Buffer.from('x'), '1', '', 'K2')
+      refreshChecksums(db)
       db.close()
       const lines: string[] = []
       const log = createLog('info', undefined, { write: (line: string) => void lines.push(line) })
@@ -207,6 +209,9 @@ describe('secrets of users', () => {
         assert.equal(code, 1)
         assert.match(stdout + stderr, /the setting jobs\.persistence of user 1 is no JSON/)
         await using server = await startServer({ data_dir: folder })
+        // Not the default: the owner has set something else, which cannot be read.
+        assert.throws(() => server.context.settings.runDefaults(LOCAL), { code: 'DATA_DAMAGED' })
+        await server.context.settings.update(LOCAL, { 'jobs.persistence': 'job' }, '')
         assert.equal(server.context.settings.runDefaults(LOCAL).persistence, 'job')
       } finally {
         rmSync(target, { recursive: true, force: true })

@@ -16,7 +16,8 @@ import { readContract } from '../../src/codegen/contract.ts'
 import { generate } from '../../src/codegen/generate.ts'
 import { isJson, operationsOf } from '../../src/codegen/operations.ts'
 import { differences, writeOutputs } from '../../src/codegen/output.ts'
-import { type Json, listOf, lookUp, mapOf, resolved } from '../../src/codegen/tree.ts'
+import { walkSchema } from '../../src/codegen/schema-walk.ts'
+import { isMap, type Json, listOf, lookUp, mapOf, resolved, schemaName } from '../../src/codegen/tree.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const folder = join(root, config.generated)
@@ -112,18 +113,29 @@ describe('manifests', () => {
 })
 
 describe('validators of what comes in', () => {
-  test('there is one for each hot operation and each command', () => {
-    const hot = operationManifest.filter(({ validation }) => validation === 'precompiled')
-    assert.deepEqual(Object.keys(requestValidators).sort(), hot.map(({ operationId }) => operationId).sort())
+  test('there is one for each hot operation, each that takes JSON, and each command', () => {
+    const whole = operationManifest.filter(({ validation, body }) => validation === 'precompiled' || body === 'json')
+    assert.deepEqual(Object.keys(requestValidators).sort(), whole.map(({ operationId }) => operationId).sort())
     for (const channel of Object.keys(commandManifest) as (keyof typeof commandManifest)[])
       assert.deepEqual(Object.keys(commandValidators[channel]), Object.keys(commandManifest[channel]))
   })
 
+  test('no body in JSON has a default: a thread judges large ones, and what it fills in stays there', () => {
+    for (const { operationId, body, request } of operationsOf(contract.openapi)) {
+      const schemas = body === 'json' ? (request?.content ?? []).map((one) => one.schema) : []
+      assert.deepEqual(
+        schemas.flatMap((schema) => defaultsIn(schema)),
+        [],
+        operationId,
+      )
+    }
+  })
+
   test('every example of a hot body and of a command is taken', () => {
     let count = 0
-    for (const { operationId, request, parameters } of operationsOf(contract.openapi)) {
+    for (const { operationId, request, parameters, validation } of operationsOf(contract.openapi)) {
       const validate = (requestValidators as Readonly<Record<string, Validate>>)[operationId]
-      if (!validate || !request) continue
+      if (!validate || !request || validation !== 'precompiled') continue
       const path = Object.fromEntries(parameters.filter((one) => one.in === 'path').map(({ name }) => [name, 'x']))
       const node = operationsOf(contract.openapi).find((one) => one.operationId === operationId)!.node
       for (const example of examplesOf(lookUp(node, '/requestBody/content/application~1json'))) {
@@ -242,4 +254,18 @@ function refuses(validate: Validate, value: unknown, at: string): void {
   assert.equal(validate(value), false, JSON.stringify(value))
   const places = validate.errors!.map(({ instancePath }) => instancePath)
   assert.ok(places.includes(at), `${at} is not among ${places.join(', ')}`)
+}
+
+/** The parts of a schema that have a default, references followed. */
+function defaultsIn(schema: Json, seen = new Set<string>()): Json[] {
+  const found: Json[] = []
+  walkSchema(schema, '', (part) => {
+    if (!isMap(part)) return
+    if ('default' in part) found.push(part)
+    const name = schemaName(part)
+    if (name === null || seen.has(name)) return
+    seen.add(name)
+    found.push(...defaultsIn(contract.schemas[name]!, seen))
+  })
+  return found
 }

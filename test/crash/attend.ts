@@ -24,7 +24,7 @@ async function look(life: Life, job: TrackedJob): Promise<void> {
   if (life.over) return
   const answer = await life.request<JobSnapshot>('GET', `/api/jobs/${job.job_id}`)
   if (answer?.status === 200) job.seen.push(answer.body)
-  else if (answer) life.ledger.complain(`${job.job_id} was acknowledged, and is answered with ${answer.status}`)
+  else if (answer) life.complain(`${job.job_id} was acknowledged, and is answered with ${answer.status}`)
 }
 
 /** Gives a suspended job what it waits for. Now and then it gets something wrong first, which must change nothing. */
@@ -44,15 +44,16 @@ async function give(life: Life, job: TrackedJob, socket: WatchingSocket, value: 
   if (!reply) return
   // What was cut off in an earlier life may have been taken all the same.
   if (reply.status === 409 && (job.kills.length > 0 || job.cancel_wanted)) job.answered = true
-  else if (reply.status !== due) life.ledger.complain(`${path} was answered with ${reply.status}: ${reply.text}`)
+  else if (reply.status !== due) life.complain(`${path} was answered with ${reply.status}: ${reply.text}`)
   else if (due === 200) job.answered = true
 }
 
 async function giveOverSocket(life: Life, job: TrackedJob, socket: WatchingSocket, value: unknown): Promise<void> {
   const reply = await ask(life, socket, 'resume_job', { job_id: job.job_id, value })
   if (!reply) return
+  if (reply.error === 'unavailable') return life.complain(`resume_job: ${JSON.stringify(reply)}`)
   if (reply.error === undefined) job.answered = true
-  else if (job.kills.length === 0 && !job.cancel_wanted) life.ledger.complain(`resume_job: ${JSON.stringify(reply)}`)
+  else if (job.kills.length === 0 && !job.cancel_wanted) life.complain(`resume_job: ${JSON.stringify(reply)}`)
   else job.answered = true
 }
 
@@ -78,10 +79,10 @@ async function feed(life: Life, job: TrackedJob, socket: WatchingSocket, hurried
     const reply = await ask(life, socket, 'stream_input', { job_id, input: 'values', value })
     if (!reply) return
     if (reply.error === undefined) job.pushed.push(job.maybe_pushed.pop()!)
-    else if (!job.cancel_wanted) life.ledger.complain(`stream_input: ${JSON.stringify(reply)}`)
+    else if (!job.cancel_wanted) life.complain(`stream_input: ${JSON.stringify(reply)}`)
   }
   const reply = await ask(life, socket, 'end_input_stream', { job_id, input: 'values' })
-  if (reply) job.input_ended = true
+  if (reply && reply.error !== 'unavailable') job.input_ended = true
 }
 
 async function cancelLater(life: Life, job: TrackedJob): Promise<void> {
@@ -94,10 +95,10 @@ export async function cancel(life: Life, job: TrackedJob): Promise<void> {
   job.cancel_wanted = true
   const reply = await life.request<JobSnapshot>('POST', `/api/jobs/${job.job_id}/cancel`)
   if (!reply) return
-  if (reply.status !== 200) return life.ledger.complain(`the cancel of ${job.job_id} was answered with ${reply.status}`)
+  if (reply.status !== 200) return life.complain(`the cancel of ${job.job_id} was answered with ${reply.status}`)
   job.seen.push(reply.body)
   job.cancelled = true
   if (!isTerminalStatus(reply.body.status) && reply.body.status !== 'cancel_requested') {
-    life.ledger.complain(`${job.job_id} was cancelled, and is shown as ${reply.body.status}`)
+    life.complain(`${job.job_id} was cancelled, and is shown as ${reply.body.status}`)
   }
 }

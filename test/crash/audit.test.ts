@@ -7,10 +7,12 @@ import Database from 'better-sqlite3'
 import type { Asset, JobEvent, StoredObject } from '../../generated/types.ts'
 import { contentKey } from '../../src/assets/keys.ts'
 import { journalFolder } from '../../src/db/data-folder.ts'
+import { refreshChecksums } from '../helpers/checksums.ts'
 import { call } from '../helpers/http.ts'
 import { startServer } from '../helpers/server.ts'
 import { coverage } from './audit/coverage.ts'
 import { databaseOf } from './census.ts'
+import { Counter } from './counter.ts'
 import type { Evidence } from './evidence.ts'
 import { type Content, contentOf } from './files/content.ts'
 import { strays } from './files/folder.ts'
@@ -19,9 +21,12 @@ import { Assets, FOLDER, judgeList } from './files/library.ts'
 import { Register } from './files/register.ts'
 import type { Told } from './files/transfer.ts'
 import { ageValues, strayValues } from './files/values.ts'
+import { Ledger, TrackedJob } from './ledger.ts'
+import { Random } from './random.ts'
 import { judge } from './report.ts'
 import { soundEvidence } from './sound.ts'
 import { type Mutable, SPOILT } from './spoilt.ts'
+import { plan } from './work.ts'
 
 describe('the judges of the crash run', () => {
   test('find nothing wrong with a job that was killed, recovered and completed', () => {
@@ -165,6 +170,7 @@ describe('the judge of files', () => {
     const db = new Database(databaseOf(data_dir))
     const row = db.prepare('insert into spilled_value (content_key, job_key, size, sha256) values (?, ?, 1, ?)')
     for (const key of ['00/gone', '00/left']) row.run(key, null, 'a'.repeat(64))
+    refreshChecksums(db)
     db.close()
     mkdirSync(join(journalFolder(data_dir), '00'))
     for (const name of ['left', 'stray']) writeFileSync(join(journalFolder(data_dir), '00', name), 'x')
@@ -282,4 +288,48 @@ describe('the judge of assets', () => {
       assert.match(one.judged().join('\n'), new RegExp(what.source, 'm'))
     })
   }
+})
+
+describe('the judge of refusals', () => {
+  async function ledgerOf(use: (ledger: Ledger, job: TrackedJob) => ReadonlySet<string>): Promise<readonly string[]> {
+    await using counter = await Counter.start('refusals')
+    const ledger = new Ledger(counter)
+    const random = new Random('refusals')
+    const job = new TrackedJob(plan('fast', 'j1', counter.host, random), 'socket', random)
+    ledger.jobs.push(job)
+    ledger.judgeRefusals(use(ledger, job))
+    return ledger.complaints
+  }
+
+  test('finds nothing wrong with a refusal of which nothing is stored, nor with a lost answer whose job is', async () => {
+    const complaints = await ledgerOf((ledger, job) => {
+      job.refused = true
+      ledger.lost++
+      return new Set(['job_of_a_lost_answer'])
+    })
+    assert.deepEqual(complaints, [])
+  })
+
+  test('notices a job that is stored though its submission was refused', async () => {
+    const [complaint] = await ledgerOf((_, job) => {
+      job.refused = true
+      return new Set(['j1'])
+    })
+    assert.match(complaint!, /^j1 was refused, and is stored all the same/)
+  })
+
+  test('notices a job that no answer named', async () => {
+    const [complaint] = await ledgerOf(() => new Set(['job_that_nobody_knows']))
+    assert.match(complaint!, /^1 jobs are stored that nobody was told of, and 0 submissions had no answer/)
+  })
+
+  test('takes a job for accepted that an error named, where it is stored', async () => {
+    const jobs: TrackedJob[] = []
+    const complaints = await ledgerOf((_, job) => {
+      job.named = true
+      jobs.push(job)
+      return new Set(['j1'])
+    })
+    assert.deepEqual([complaints, jobs[0]!.acknowledged], [[], true])
+  })
 })

@@ -23,11 +23,12 @@ export class Deck {
     return this.make(kind!)
   }
 
-  make(kind: KindName): TrackedJob {
+  /** `through` a door, or any that takes its kind. */
+  make(kind: KindName, through?: Door): TrackedJob {
     const label = this.#ledger.newLabel()
     const random = this.#random.fork(label)
     const work = plan(kind, label, this.#ledger.counter.host, random)
-    const job = new TrackedJob(work, door(kind, random), random)
+    const job = new TrackedJob(work, through ?? door(kind, random), random)
     this.#ledger.jobs.push(job)
     return job
   }

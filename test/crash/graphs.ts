@@ -62,6 +62,18 @@ export const GRAPHS = {
     out('list', 'all.list'),
   ),
   burst: joined(AT, ITEMS, EACH, call('quick', 'POST', 'each.item'), out('each_out', 'quick.body')),
+  /** Calls that may be made twice, each of which carries what the one before was answered. */
+  chained: joined(
+    AT,
+    ITEMS,
+    EACH,
+    call('draw', 'GET', 'each.item'),
+    call('kept', 'PUT', 'draw.body'),
+    call('each_call', 'GET', 'kept.body'),
+    COLLECT,
+    out('each_out', 'each_call.body'),
+    out('list', 'all.list'),
+  ),
   coded: joined(
     AT,
     ITEMS,

@@ -51,6 +51,10 @@ const SOCKETS_WAIT_MS = 3_000
 /** Every which kill comes in the moment of a cancellation. */
 const STRIKE_EVERY = 2
 
+/** Every which life ends with SIGTERM under load, and every which with a kill at the acknowledgement of a cancellation. */
+const STOP_EVERY = 6
+const CANCEL_EVERY = 4
+
 /** How often a server is killed while it starts. */
 const BORN_DEAD = 0.15
 
@@ -118,13 +122,21 @@ class Run {
       const acknowledged = await scene.play(this.#random.fork(`life ${number}`))
       await stored()
       const struck = number % STRIKE_EVERY === 0 && (await scene.strike(this.#data_dir))
-      const at = await life.kill()
+      const stops = number % STOP_EVERY === STOP_EVERY - 1
+      const at = (await this.#endLife(number, scene)) ?? (await life.kill())
       if (number % STRIKE_EVERY === 0) relent(this.#data_dir)
       const rows = this.#record(at)
-      if (rows.some(({ status }) => RUNNING.includes(status))) this.#hits++
+      if (stops || rows.some(({ status }) => RUNNING.includes(status))) this.#hits++
       const cancelled = struck ? ', one cancelled' : ''
       this.#options.say?.(`kill ${number}: ${acknowledged} acknowledged${cancelled}; it met ${met(rows)}`)
     })
+  }
+
+  /** Ends the life in another way than by a kill at any time, where its turn has come; null where it has not. */
+  #endLife(number: number, scene: Scene): Promise<number | null> {
+    const random = this.#random.fork(`end ${number}`)
+    if (number % STOP_EVERY === STOP_EVERY - 1) return scene.stop(random)
+    return number % CANCEL_EVERY === 1 ? scene.killAtCancellation(random) : Promise.resolve(null)
   }
 
   /** A server that is killed before it listens: it may have begun to recover jobs, or not. This is not counted as a kill. */
@@ -144,6 +156,7 @@ class Run {
   #record(at: number): CensusRow[] {
     const rows = census(this.#data_dir)
     const byId = new Map(rows.map((row) => [row.id, row]))
+    this.#ledger.judgeRefusals(new Set(byId.keys()))
     for (const job of this.#ledger.jobs) {
       if (job.job_id === null || job.settled) continue
       job.kills.push({ at, until: Date.now(), status: byId.get(job.job_id)?.status ?? null })

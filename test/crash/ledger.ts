@@ -19,6 +19,10 @@ export class TrackedJob {
   /** Chosen by the harness where the door lets it, else known with the acknowledgement. */
   job_id: string | null
   acknowledged = false
+  /** Whether its submission was refused in words that say that nothing is stored. */
+  refused = false
+  /** Whether an error named it: it may be stored. */
+  named = false
   readonly sse = new Recording('an SSE follower')
   readonly polled: Recording | null
   /** Whether a second socket watches. */
@@ -69,6 +73,15 @@ export class TrackedJob {
 export class Ledger {
   readonly jobs: TrackedJob[] = []
   readonly complaints: string[] = []
+  /** Submissions without an answer, through doors that choose the id; refusals; and errors that named a job. */
+  lost = 0
+  refusals = 0
+  named = 0
+  /** Cancellations that were acknowledged in the moment of a kill. */
+  cut_cancellations = 0
+  /** How many of those without an answer were counted before this life, and how many stored jobs nobody had been told of. */
+  #lost_before = 0
+  #strangers_before = 0
   readonly counter: Counter
   /** Ids of the stored workflows. */
   readonly workflows = new Map<KindName, string>()
@@ -80,6 +93,37 @@ export class Ledger {
 
   newLabel(): string {
     return `j${++this.#labels}`
+  }
+
+  /** Ways that a run has to take, besides those that its jobs show. */
+  get ways(): Readonly<
+    Record<'submission refused by a server that stops' | 'kill at an acknowledged cancellation', number>
+  > {
+    return {
+      'submission refused by a server that stops': this.refusals,
+      'kill at an acknowledged cancellation': this.cut_cancellations,
+    }
+  }
+
+  /**
+   * Holds what a server left against what it had answered: a job that is stored though its submission was refused is one that a client runs twice.
+   */
+  judgeRefusals(stored: ReadonlySet<string>): void {
+    for (const job of this.jobs) {
+      if (job.refused && stored.has(job.job_id!)) this.complain(`${job.job_id} was refused, and is stored all the same`)
+      if (job.refused) job.refused = false
+      if (!job.named) continue
+      job.named = false
+      if (stored.has(job.job_id!)) job.acknowledged = true
+      else job.job_id = null
+    }
+    const known = new Set(this.jobs.map(({ job_id }) => job_id))
+    const strangers = [...stored].filter((id) => !known.has(id)).length
+    const [came, lost] = [strangers - this.#strangers_before, this.lost - this.#lost_before]
+    if (came > lost)
+      this.complain(`${came} jobs are stored that nobody was told of, and ${lost} submissions had no answer`)
+    this.#strangers_before = strangers
+    this.#lost_before = this.lost
   }
 
   complain(what: string): void {

@@ -11,6 +11,8 @@ export class Life {
   readonly server: ServingProcess
   /** Where followers turn to: the server, unless something stands in between. */
   readonly follow_url: string
+  /** Whether the server was told to stop: it may refuse whatever it is asked. */
+  stopping = false
   readonly #end = new AbortController()
   readonly #tasks = new Set<Promise<void>>()
 
@@ -79,6 +81,18 @@ export class Life {
     this.#end.abort()
     await this.settle()
     return at
+  }
+
+  /** Tells the server to stop, and ends what is done beside: its answers from now on are those of a server that stops. */
+  terminate(): void {
+    this.stopping = true
+    this.server.kill('SIGTERM')
+    this.#end.abort()
+  }
+
+  /** Writes down what an answer should not have been, where the server was not told to stop. */
+  complain(what: string): void {
+    if (!this.stopping) this.ledger.complain(what)
   }
 
   /** Ends what is done beside, and leaves the server. */

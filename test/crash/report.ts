@@ -38,7 +38,7 @@ export interface Report {
   readonly missed: readonly string[]
   readonly faults: readonly Fault[]
   readonly evidence: readonly Evidence[]
-  readonly ways: Readonly<Record<WayName | keyof FileWays, number>>
+  readonly ways: Readonly<Record<WayName | keyof FileWays | keyof Ledger['ways'], number>>
   readonly summary: string
 }
 
@@ -49,7 +49,7 @@ export function judge(evidence: Evidence): Fault[] {
 export function report(findings: Findings): Report {
   const { kills, hits, evidence, ledger, shelf } = findings
   const faults = [...evidence.flatMap(judge), ...ledger.invalid(), ...shelf.faults, ...findings.faults]
-  const ways = { ...coverage(evidence), ...shelf.ways }
+  const ways = { ...coverage(evidence), ...shelf.ways, ...ledger.ways }
   const wrong = [
     ...ledger.complaints.map((what) => `complaint: ${what}`),
     ...faults.map(({ kind, job_id, what }) => `${kind}: ${job_id === null ? '' : `${job_id} `}${what}`),
@@ -86,6 +86,7 @@ function summary(
     `jobs ${evidence.length}: ${by('completed')} completed, ${by('failed')} failed, ${by('cancelled')} cancelled`,
     `events ${evidence.reduce((sum, { log }) => sum + log.length, 0)}, told ${told} times, and ${frames} frames`,
     `calls ${ledger.counter.calls.length}, of which ${posts} POST`,
+    `submissions without an answer ${ledger.lost}, refused ${ledger.refusals}, named in an error ${ledger.named}`,
     ...Object.entries(ways).map(([way, times]) => `${String(times).padStart(6)} × ${way}`),
     `losses ${count('loss')}, gaps ${count('gap')}, doubles ${count('double')}, contradictions ${count('contradiction')}`,
   ].join('\n')

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { JobSnapshot } from '../../generated/types.ts'
 import { journalFolder, objectsFolder } from '../../src/db/data-folder.ts'
+import { acceptSchema, refreshChecksums } from '../helpers/checksums.ts'
 import { databaseOf } from './census.ts'
 import { isTerminalStatus } from './evidence.ts'
 import type { Detour, Sabotage } from './harness.ts'
@@ -44,13 +45,18 @@ export const WITHOUT_TRIGGER: Sabotage = {
       withoutTrigger(db, () => {
         const some = "select key from job where status = 'completed' order by key desc limit 5"
         db.exec(`update job set finished_at = '2100-01-01T00:00:00.000Z' where key in (${some})`)
+        refreshChecksums(db)
       }),
     ),
 }
 
 /** No trigger either, and nobody notices until somebody asks for the change of what never changes. */
 export const TRIGGER_DROPPED: Sabotage = {
-  between: (data_dir) => onDatabase(data_dir, (db) => db.exec(`drop trigger if exists ${TRIGGER}`)),
+  between: (data_dir) =>
+    onDatabase(data_dir, (db) => {
+      db.exec(`drop trigger if exists ${TRIGGER}`)
+      acceptSchema(db)
+    }),
 }
 
 /** How many of the files that were stored last are not on disk. */

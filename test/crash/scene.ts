@@ -9,7 +9,8 @@ import { type Ledger, TrackedJob } from './ledger.ts'
 import type { Life } from './life.ts'
 import type { Random } from './random.ts'
 import { openSocket, type WatchingSocket } from './sockets.ts'
-import { strike } from './strike.ts'
+import { stopUnderLoad } from './stopping.ts'
+import { cancelAndKill, strike } from './strike.ts'
 import { retry, submit } from './submit.ts'
 
 /** How many jobs are to be under way or waiting for their turn. */
@@ -18,6 +19,8 @@ const CROWD = 18
 const LEAST_ACKNOWLEDGED = 3
 /** The longest that acknowledgements are waited for, in milliseconds. */
 const PATIENCE_MS = 20_000
+/** How long a job that is to be cancelled is waited for, in milliseconds. */
+const BEGIN_MS = 2_500
 
 export class Scene {
   readonly #life: Life
@@ -89,6 +92,20 @@ export class Scene {
     return false
   }
 
+  /** Has the server stop while more is submitted. Gives the time of the signal. */
+  stop(random: Random): Promise<number> {
+    return stopUnderLoad(this.#life, this.#deck, this.#first, random)
+  }
+
+  /** Cancels a running job, and kills the server in the moment of the acknowledgement. Gives the time of that; null where there was none. */
+  async killAtCancellation(random: Random): Promise<number | null> {
+    const job = this.add('burst')
+    const patience = performance.now() + BEGIN_MS
+    const begun = () => job.acknowledged && this.#ledger.counter.of(job.work.label).length > 0
+    await this.#life.until(() => begun() || performance.now() > patience)
+    return begun() ? cancelAndKill(this.#life, job, random.chance(0.6)) : null
+  }
+
   /** Whether all jobs have ended before the eyes of all who watch. */
   get atRest(): boolean {
     return this.#ledger.jobs.every((job) => !job.acknowledged || this.#isOver(job))
@@ -128,7 +145,7 @@ export class Scene {
     const { job_id, sse, polled } = job
     life.spawn(`the SSE follower of ${job_id}`, async () => {
       const wrong = sse.ended ? null : await followOverSse(life.follow_url, job_id!, sse, life.signal)
-      if (wrong) this.#ledger.complain(`${job_id}: ${wrong}`)
+      if (wrong) life.complain(`${job_id}: ${wrong}`)
       if (sse.status === 'failed' && !life.over) await this.#tryAgain(job)
     })
     if (polled) life.spawn(`the polling follower of ${job_id}`, () => followByPolling(life, job_id!, polled))

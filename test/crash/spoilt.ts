@@ -114,6 +114,15 @@ export const SPOILT: Readonly<Record<string, readonly [FaultKind, RegExp, Spoil]
     /had finished, and ran again/,
     (one) => again(one.calls, one.calls[2]!.path),
   ],
+  'a finished call was made again, which another one shows that may be made twice': [
+    'double',
+    /GET \/j1\/c\/\w+ had finished, and ran again 700 ms later/,
+    (one) => {
+      one.work = plan('chained', 'j1', '127.0.0.1:1', new Random('chained')) as never
+      const carried = `/j1/kept/${answerTo('GET', one.calls[2]!.path)}`
+      one.calls.splice(3, 0, { ...one.calls[2]!, method: 'PUT', path: carried, begun_at: one.calls[3]!.begun_at - 700 })
+    },
+  ],
   'a call was made twice without a kill': ['double', /without a kill/, (one) => one.kills.pop()],
   'a call that nothing asks for': [
     'contradiction',

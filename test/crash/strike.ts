@@ -3,6 +3,7 @@
 // about to begin calls that must not run twice has.
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
+import { overHttp, overSocket, type Strike } from '../acknowledgements/moment.ts'
 import { cancel } from './attend.ts'
 import { databaseOf } from './census.ts'
 import type { TrackedJob } from './ledger.ts'
@@ -28,6 +29,26 @@ export function relent(data_dir: string): void {
   const db = new Database(databaseOf(data_dir))
   db.exec(`drop trigger if exists ${TRIGGER}`)
   db.close()
+}
+
+/** Cancels a job over the socket or HTTP, and kills the server when that is acknowledged. Gives the time of the kill. */
+export async function cancelAndKill(life: Life, job: TrackedJob, socket: boolean): Promise<number | null> {
+  job.cancel_wanted = true
+  let killed: Promise<number> | null = null
+  const kill: Strike = () => {
+    killed = life.kill()
+  }
+  if (socket) {
+    const frame = await overSocket(life.server, { command: 'cancel_job', data: { job_id: job.job_id } }, kill)
+    if (frame.error !== undefined) life.ledger.complain(`the cancel of ${job.job_id}: ${JSON.stringify(frame)}`)
+  } else {
+    const path = `/api/jobs/${job.job_id}/cancel`
+    const { status } = await overHttp(life.server, { method: 'POST', path }, kill)
+    if (status !== 200) life.ledger.complain(`the cancel of ${job.job_id} was answered with ${status}`)
+  }
+  job.cancelled = true
+  life.ledger.cut_cancellations++
+  return killed
 }
 
 /** Cancels a job. Returns in that moment, with true, so that the caller can kill the server; false where there was none. */

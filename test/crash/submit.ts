@@ -1,7 +1,9 @@
 // Submissions through every door. One over the socket that was cut off is sent again with the same id, which must not start it twice.
 import type { JobSnapshot, RunResult, Workflow } from '../../generated/types.ts'
+import type { Answer } from '../helpers/http.ts'
+import type { Frame } from '../helpers/socket.ts'
 import { GRAPHS, INNER, type KindName } from './graphs.ts'
-import type { Ledger, TrackedJob } from './ledger.ts'
+import type { TrackedJob } from './ledger.ts'
 import type { Life } from './life.ts'
 import type { WatchingSocket } from './sockets.ts'
 
@@ -28,8 +30,11 @@ export async function submit(life: Life, job: TrackedJob, socket: WatchingSocket
   const background = door === 'http'
   const path = `/api/workflows/${life.ledger.workflows.get(work.kind)}/run`
   const answer = await life.request<RunResult>('POST', path, { body: { params: work.params, background } })
-  if (!answer) return
-  if (answer.status !== (background ? 202 : 200)) return refused(life.ledger, job, answer.text)
+  if (!answer) {
+    life.ledger.lost++
+    return
+  }
+  if (answer.status !== (background ? 202 : 200)) return refused(life, job, answer)
   job.job_id = answer.body.job_id
   if (door === 'run') job.result = answer.body
   job.acknowledged = true
@@ -48,20 +53,52 @@ async function overSocket(life: Life, job: TrackedJob, { client }: WatchingSocke
     })
   if (frame === null) return
   if (frame.request_id !== request_id && frame.type !== 'job_resumed') {
-    return refused(life.ledger, job, JSON.stringify(frame))
+    return refusedBySocket(life, job, frame)
   }
   job.acknowledged = true
 }
 
-function refused(ledger: Ledger, { work }: TrackedJob, why: string): void {
-  ledger.complain(`a job of the kind ${work.kind} was refused: ${why.slice(0, 500)}`)
+/** An error in the place of an acknowledgement: a server that stops may answer so. */
+export function refused(life: Life, job: TrackedJob, answer: Answer): void {
+  const job_id = namedBy(life, job, answer)
+  if (job_id === null) return
+  job.job_id = job_id
+  job.named = true
+}
+
+/** The job that an error names. */
+function namedBy({ ledger, stopping }: Life, job: TrackedJob, { status, headers, text }: Answer): string | null {
+  if (status !== 503 || !stopping) {
+    ledger.complain(`a job of the kind ${job.work.kind} was refused: ${text.slice(0, 500)}`)
+    return null
+  }
+  const { location } = headers
+  if (location === undefined) {
+    ledger.refusals++
+    return null
+  }
+  ledger.named++
+  return decodeURIComponent(location.split('/').at(-1)!)
+}
+
+/** The same over the socket, where the job has its id already. */
+export function refusedBySocket({ ledger, stopping }: Life, job: TrackedJob, frame: Frame): void {
+  if (!stopping) return ledger.complain(`a job of the kind ${job.work.kind} was refused: ${JSON.stringify(frame)}`)
+  if (/not known/.test(String(frame.error))) {
+    ledger.named++
+    return
+  }
+  job.refused = true
+  ledger.refusals++
 }
 
 /** Tries a job again; the id of the new one, or null where the kill cut the answer off. */
 export async function retry(life: Life, job: TrackedJob): Promise<string | null> {
   const answer = await life.request<JobSnapshot>('POST', `/api/jobs/${job.job_id}/retry`)
-  if (!answer) return null
+  if (!answer) {
+    life.ledger.lost++
+    return null
+  }
   if (answer.status === 202) return answer.body.job_id
-  refused(life.ledger, job, answer.text)
-  return null
+  return namedBy(life, job, answer)
 }

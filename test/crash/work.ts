@@ -31,6 +31,7 @@ export const SHARES: Readonly<Record<KindName, number>> = {
   each_reading: 3,
   each_writing: 2,
   burst: 0,
+  chained: 4,
   coded: 2,
   branching: 2,
   calling: 8,
@@ -55,6 +56,7 @@ export const SAFE_KINDS: ReadonlySet<KindName> = new Set([
   'fast',
   'reading',
   'each_reading',
+  'chained',
   'coded',
   'fed',
   'piling',
@@ -106,6 +108,7 @@ class Trace {
   }
 
   get = (node: string, index = '0'): string => this.#call('GET', node, index)
+  put = (node: string, index = '0'): string => this.#call('PUT', node, index)
   post = (node: string, index = '0'): string => this.#call('POST', node, index)
 
   #call(method: Method, node: string, index: string): string {
@@ -135,6 +138,10 @@ const EXPECTED: Readonly<Record<KindName, (work: Work, trace: Trace, given: Outp
     return { each_out: list, list }
   },
   burst: ({ items }, { post }) => ({ each_out: items.map((item) => post('quick', item)) }),
+  chained: ({ items }, { get, put }) => {
+    const list = items.map((item) => get('each_call', put('kept', get('draw', item))))
+    return { each_out: list, list }
+  },
   coded: ({ items }, { get }, { picks }) => ({
     picks: items.map((item, at) => picked(item, Array.isArray(picks) ? picks[at] : null)),
     each_out: items.map((item) => get('each_call', item)),

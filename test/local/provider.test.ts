@@ -142,12 +142,15 @@ test('a consumer that leaves ends the generation', async (provider) => {
 test('others wait for their turn, and may leave while they wait', async (provider) => {
   const ends: string[] = []
   const stop = new AbortController()
+  const begun = Promise.withResolvers<void>()
   const run = (name: string, signal?: AbortSignal) =>
     (async () => {
-      for await (const _ of provider.complete(request({ max_tokens: 40 }), context(signal)));
+      for await (const _ of provider.complete(request({ max_tokens: 40 }), context(signal))) begun.resolve()
       ends.push(name)
     })()
   const first = run('first')
+  // The files of models are looked up at the same time: only a request that is being answered is surely the first.
+  await begun.promise
   const second = run('second', stop.signal)
   const third = run('third')
   stop.abort(new Error('left'))

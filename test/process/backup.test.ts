@@ -7,6 +7,7 @@ import Database from 'better-sqlite3'
 import type { RunResult } from '../../generated/types.ts'
 import { openDataFolder } from '../../src/db/data-folder.ts'
 import { soundFolder } from '../cli/stored.ts'
+import { refreshChecksums } from '../helpers/checksums.ts'
 import { call } from '../helpers/http.ts'
 import { MAIN, runProcess, serve, svc } from '../helpers/process.ts'
 import { scaled } from '../helpers/scale.ts'
@@ -128,7 +129,8 @@ describe('svc restore', () => {
     await soundFolder(source)
     const db = new Database(join(source, 'svc.db'))
     // What takes a while to copy and to read again.
-    db.exec("insert into meta values ('pad', hex(randomblob(10000000)))")
+    db.exec("insert into meta (name, value) values ('pad', hex(randomblob(10000000)))")
+    refreshChecksums(db)
     db.close()
     const backup = join(folder, 'killed')
     assert.equal((await svc(['backup', backup], { SVC_DATA_DIR: source })).code, 0)

@@ -142,6 +142,41 @@ describe('svc serve', () => {
   })
 })
 
+describe('the log of svc serve', () => {
+  const WARNS = `process.emitWarning('early'); setTimeout(() => process.emitWarning('late'), 1_500)`
+  const warner = `--import=data:text/javascript,${encodeURIComponent(WARNS)}`
+
+  test('warnings of the process are lines of JSON like all others', async () => {
+    await using server = await serve(newFolder(), { SVC_LOG_LEVEL: 'warn', NODE_OPTIONS: warner })
+    await until('both warnings', () => server.stderr().includes('"message":"late"'))
+    const lines = server.stderr().trimEnd().split('\n')
+    const warned = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'the process warns')
+    assert.deepEqual(
+      warned.map(({ level, err }) => [level, err.message]),
+      [
+        [40, 'early'],
+        [40, 'late'],
+      ],
+    )
+  })
+
+  test('following the events of a job, whole or as a stream and with a token, warns of nothing', async () => {
+    await using server = await serve(newFolder(), { SVC_LOG_LEVEL: 'warn' })
+    const id = await createDelayed(server, 0)
+    const { body } = await call<RunResult>(server, 'POST', `/api/workflows/${id}/run`, { body: {} })
+    const minted = await call<{ token: string }>(server, 'POST', '/api/tokens', {
+      body: { name: 'a', scopes: ['read'] },
+    })
+    const events = `${server.url}/api/jobs/${body.job_id}/events`
+    const callers: Record<string, string>[] = [{}, { Authorization: `Bearer ${minted.body.token}` }]
+    for (const caller of callers)
+      for (const accept of ['text/event-stream', 'application/json'])
+        assert.match(await (await fetch(events, { headers: { ...caller, accept } })).text(), /job_terminal/)
+    server.kill('SIGTERM')
+    assert.equal((await server.ended()).stderr, '')
+  })
+})
+
 describe('svc serve that cannot start', () => {
   test('a port in use', async () => {
     const other = createServer()

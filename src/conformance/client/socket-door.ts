@@ -51,7 +51,7 @@ function answerOther(connection: Connection, { command, data, request_id }: Fiel
   else if (command === 'set_mode') setMode(connection, (data as { mode: Mode }).mode, id)
   else if (typeof request_id === 'string') {
     connection.send({ type: 'rpc_response', request_id, command, error: socketError(refusal('INVALID_REQUEST')) })
-  } else connection.send({ type: 'error', message: 'This server only knows the lifecycle profile.' })
+  } else connection.send({ type: 'error', code: 'NOT_FOUND', message: 'This server only knows the lifecycle profile.' })
 }
 
 /** The acknowledgement still has the old encoding. */

@@ -1,6 +1,7 @@
 // What the witness saw against the log: nothing that had finished ran again, and what must not run twice never did.
 import { answerTo, type CallRecord } from '../counter.ts'
 import { type Evidence, type Fault, fault, isTerminalStatus, type Judge } from '../evidence.ts'
+import { digestOf, largeOf } from '../large.ts'
 import { expected, possibleCalls } from '../work.ts'
 
 export const judgeCalls: Judge = function* (evidence) {
@@ -36,9 +37,9 @@ function* repeated(evidence: Evidence, key: string, list: readonly CallRecord[])
 const ON_THE_WAY = 500
 
 /**
- * Calls are made while the job runs: neither before its first start, nor after its end. A call that may be made twice does not wait for the
- * commit of what came before it, so one that a kill cut off may be of a start that was never stored; and where a kill found no such job, all before
- * it are of a submission that was never stored, and was sent again.
+ * Calls are made while the job runs: neither before its first start, nor after its end. A call that may be made twice and depends on no other
+ * does not wait for the commit of the start, so one that a kill cut off may be of a start that was never stored; and where a kill found no such job,
+ * all before it are of a submission that was never stored, and was sent again.
  */
 function* outside(evidence: Evidence): Iterable<Fault> {
   const { log, kills } = evidence
@@ -91,22 +92,26 @@ function byKey(calls: readonly CallRecord[]): Map<string, CallRecord[]> {
   return keys
 }
 
+/** What stands in the paths of calls that follow from this one. */
+function carried({ method, path }: CallRecord): string {
+  const text = answerTo(method, path)
+  return path.includes('/big/') ? digestOf(largeOf(text)) : text
+}
+
 /**
- * Calls that have certainly finished, and since when: something that follows from them is in the log, or a call was made with their answer
- * that is not safe to run twice, whose start is committed after their end.
+ * Calls that have certainly finished, and since when: something that follows from them is in the log, or a call was made that carries their
+ * answer. No call is made before the end of what it follows from is durable.
  */
 export function finishedAt(
   evidence: Evidence,
   endings: readonly string[] = ['completed', 'failed'],
 ): Map<string, number> {
-  const answers = new Map(evidence.calls.map(({ method, path }) => [answerTo(method, path), `${method} ${path}`]))
+  const answers = new Map(evidence.calls.map((one) => [carried(one), `${one.method} ${one.path}`]))
   const since = new Map<string, number>()
   const prove = (key: string | undefined, at: number): void => {
     if (key !== undefined && at < (since.get(key) ?? Number.POSITIVE_INFINITY)) since.set(key, at)
   }
-  for (const { method, path, begun_at } of evidence.calls) {
-    if (method === 'POST') prove(answers.get(path.split('/')[3]!), begun_at)
-  }
+  for (const { path, begun_at } of evidence.calls) prove(answers.get(path.split('/')[3]!), begun_at)
   for (const event of evidence.log) {
     const at = Date.parse(event.timestamp)
     if (event.type === 'output_update') for (const text of textsOf(event)) prove(answers.get(text), at)

@@ -40,7 +40,9 @@ const WAYS = {
     one.kills.filter(({ status }) => status === 'running' || status === 'recovering').length > 1 && completed(one),
   node_interrupted: ({ snapshot }) => snapshot?.error?.type === 'node_interrupted',
   'a call that may be made twice was made again': ({ calls }) =>
-    calls.some((one, at) => one.method === 'GET' && calls.slice(0, at).some(({ path }) => path === one.path)),
+    calls.some((one, at) => one.method !== 'POST' && calls.slice(0, at).some(({ path }) => path === one.path)),
+  'a chain of calls that may be made twice went on in its middle': (one) =>
+    one.work?.kind === 'chained' && completed(one) && wentOn(one),
   'a stream went on in its middle': (one) =>
     completed(one) && around(one, (event) => event.type === 'output_update' && event.output_name === 'each_out'),
   'a cancellation was finished after a restart': (one) =>

@@ -11,8 +11,7 @@ export async function followByPolling(life: Life, job_id: string, recording: Rec
     const answer = await life.request<JobEvent[]>('GET', path, { headers: { accept: 'application/json' } })
     if (!answer) return
     if (answer.status === 204) return
-    if (answer.status !== 200)
-      return life.ledger.complain(`the events of ${job_id} were answered with ${answer.status}`)
+    if (answer.status !== 200) return life.complain(`the events of ${job_id} were answered with ${answer.status}`)
     for (const event of answer.body) recording.take(event)
     await life.pause(EVERY_MS)
   }

@@ -42,6 +42,7 @@ export const runChecks: ChecksOf<'runs'> = {
     const socket = await t.socket()
     const job_id = 'conformance-unknown'
     socket.send({ command: 'cancel_job', data: { job_id } })
+    await socket.next('unknown_job', (frame) => frame.error === 'unknown_job' && frame.job_id === job_id)
     await socket.next('a job_update failed', (frame) => isUpdate(frame, job_id) && frame.status === 'failed')
   },
   'server.runs.reconnect': reconnect,

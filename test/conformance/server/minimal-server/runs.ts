@@ -14,10 +14,14 @@ export const JOB_COMMANDS: Readonly<Record<string, (data: Doc, service: Service,
     tell(job, service, send)
   },
   cancel_job: ({ job_id }, service, send) => {
-    send({ message: 'The job is told to stop.', job_id, workflow_id: service.jobs.get(job_id)?.workflow.id ?? null })
     const job = service.jobs.get(job_id)
-    if (job) job.cancel()
-    else if (!service.has('unknown-cancel-silent')) send(failed(job_id, 'The job does not exist.'))
+    if (job) {
+      send({ message: 'The job is told to stop.', job_id, workflow_id: job.workflow.id })
+      return job.cancel()
+    }
+    const message = 'The job does not exist.'
+    send({ error: 'unknown_job', code: 'JOB_NOT_FOUND', message, job_id })
+    if (!service.has('unknown-cancel-silent')) send(failed(job_id, message))
   },
   reconnect_job: ({ job_id }, service, send) => {
     const job = service.jobs.get(job_id)
@@ -64,7 +68,15 @@ export function failed(job_id: string, error: string): Doc {
 export function invalid(command: string, data: Doc, details: readonly object[], service: Service): Doc {
   const job_id = typeof data?.job_id === 'string' ? data.job_id : undefined
   if (service.has('invalid-command-as-update') && job_id !== undefined) return failed(job_id, 'The data is wrong.')
-  return { error: 'invalid_command', details, command, ...(job_id === undefined ? {} : { job_id }) }
+  const said = { code: 'INVALID_REQUEST', message: 'The command is not what its schema says.' }
+  return {
+    error: 'invalid_command',
+    ...said,
+    details,
+    problems: details,
+    command,
+    ...(job_id === undefined ? {} : { job_id }),
+  }
 }
 
 export function refusedRun(error: unknown, { job_id }: Doc): Doc {

@@ -91,10 +91,11 @@ export class Peer {
     const odd = !binary && !this.#text && has('text-refused')
     if (frame === null || odd) {
       if (has('undecodable-closes')) this.#ws.close(1002)
-      else if (!has('undecodable-silent')) this.#send({ error: 'invalid_frame', message: 'It cannot be decoded.' })
+      else if (!has('undecodable-silent'))
+        this.#send({ error: 'invalid_frame', code: 'INVALID_REQUEST', message: 'It cannot be decoded.' })
     } else if (frame.command === undefined || frame.command === null) {
       const answered = frame.type === undefined ? !has('no-command-silent') : has('pong-answered')
-      if (answered) this.#send({ error: 'invalid_message', message: 'There is no command.' })
+      if (answered) this.#send({ error: 'invalid_message', code: 'INVALID_REQUEST', message: 'There is no command.' })
     } else await this.#command(frame)
     for (const later of this.#after.splice(0)) later()
   }
@@ -102,7 +103,7 @@ export class Peer {
   async #command({ command, data, request_id }: Doc): Promise<void> {
     const { preview, has } = this.#service
     if (request_id === null && has('null-id-refused'))
-      return this.#send({ type: 'error', message: 'A request_id is a text.' })
+      return this.#send({ type: 'error', code: 'INVALID_REQUEST', message: 'A request_id is a text.' })
     if (JOB_COMMANDS[command]) return this.#job({ command, data, request_id })
     if (command === 'ping' && has('pong-without-time'))
       return this.#send({ type: 'pong', ...(request_id ? { request_id } : {}) })
@@ -133,7 +134,7 @@ export class Peer {
 
   async #rpc(rpc: Rpc, { command, data, request_id }: Doc): Promise<void> {
     if (typeof request_id !== 'string')
-      return this.#send({ type: 'error', message: 'An RPC needs a request_id.', command })
+      return this.#send({ type: 'error', code: 'INVALID_REQUEST', message: 'An RPC needs a request_id.', command })
     const { payload } = documents.asyncapi.channels.ws.messages[command]
     const wrong = problems(
       payload,
@@ -170,7 +171,7 @@ export class Peer {
     if (has('unknown-command-silent') && command === 'conformance_unknown' && !request_id) return
     if (typeof request_id === 'string')
       this.#reply(command, request_id, { error: this.#told(new Refusal('NOT_FOUND')) })
-    else this.#send({ type: 'error', message: 'There is no such command.', command })
+    else this.#send({ type: 'error', code: 'NOT_FOUND', message: 'There is no such command.', command })
   }
 
   #mode(mode: string, request_id: unknown): void {

@@ -1,0 +1,62 @@
+// How long another user's answers take while one user attacks: each attack by itself in its full size, then all at once for ten minutes.
+import { loadavg } from 'node:os'
+import { setTimeout as pause } from 'node:timers/promises'
+import { FAMILIES } from '../fairness/attacks.ts'
+import { type Attack, allowedFor, type Figures, startFair } from '../fairness/kit.ts'
+import { isWork, type ProbeName } from '../fairness/probes.ts'
+import type { BenchRow } from './engine.ts'
+import { sized } from './scale.ts'
+import { rounded } from './turns.ts'
+
+/** The warm-up begins a second after the start and is over by then. */
+const SETTLED_MS = 3_000
+const EACH_MS = sized(10_000, 100)
+const TOGETHER_MS = sized(600_000, 1_000)
+/** With this set, attacks are not made one by one. */
+const ONLY_TOGETHER = Boolean(process.env.SVC_BENCH_TOGETHER)
+
+const SHOWN: Readonly<Record<ProbeName, string>> = {
+  health: '/health',
+  list: 'GET /api/workflows',
+  run: 'a small run',
+  pdf: 'a small PDF',
+  code: 'a small code call',
+  regex: 'a small pattern',
+}
+
+export async function benchFairness(): Promise<BenchRow[]> {
+  const quiet: Attack = { name: 'no attack', strike: () => pause(EACH_MS) }
+  const idle = await figures([quiet], EACH_MS)
+  const rows = rowsOf(quiet.name, idle)
+  if (!ONLY_TOGETHER) for (const one of all()) rows.push(...rowsOf(one.name, await figures([one], EACH_MS), idle))
+  rows.push(...rowsOf('all at once', await figures(all(), TOGETHER_MS), idle))
+  return rows
+}
+
+async function figures(attacks: readonly Attack[], for_ms: number): Promise<Figures> {
+  await using server = await startFair()
+  await pause(SETTLED_MS)
+  return await server.under(attacks, (passed_ms) => passed_ms > for_ms)
+}
+
+function all(): Attack[] {
+  return Object.values(FAMILIES).flatMap((attacks) => attacks.map((of) => of(1)))
+}
+
+function rowsOf(name: string, { held, answers, strikes }: Figures, idle: Figures | null = null): BenchRow[] {
+  return [
+    row(name, `attacks made (load of the machine ${loadavg()[0]!.toFixed(1)})`, strikes, ''),
+    ...Object.entries(answers).flatMap(([probe, { worst, middle, count }]) => [
+      row(name, `worst of ${count.toLocaleString('en')} answers of ${SHOWN[probe as ProbeName]}`, worst),
+      row(name, 'the same, middle', middle),
+      ...(idle && isWork(probe)
+        ? [row(name, 'the same, middle that is allowed', allowedFor(idle.answers[probe as ProbeName]))]
+        : []),
+    ]),
+    row(name, 'longest hold of the main thread', held),
+  ]
+}
+
+function row(name: string, what: string, value: number, unit = 'ms'): BenchRow {
+  return { name: `fairness, ${name}: ${what}`, value: rounded(value), unit }
+}

@@ -1,0 +1,324 @@
+// A database that lacks acknowledged commits: the start finds it, says what is missing, and goes on without it only where an operator has accepted
+// the loss.
+import assert from 'node:assert/strict'
+import { copyFileSync, cpSync, existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import Database from 'better-sqlite3'
+import type { JobSnapshot, RunResult } from '../../generated/types.ts'
+import { backup } from '../../src/cli/backup.ts'
+import { check as runCheck } from '../../src/cli/check.ts'
+import { compact } from '../../src/cli/compact.ts'
+import { restore } from '../../src/cli/restore.ts'
+import { openDataFolder } from '../../src/db/data-folder.ts'
+import { type Mark, markPath, readMark } from '../../src/db/mark-file.ts'
+import { StartError } from '../../src/start-error.ts'
+import { makeKey, writeKeyFile } from '../../src/vault/master-key.ts'
+import { command } from '../cli/stored.ts'
+import { call } from '../helpers/http.ts'
+import { keptLog } from '../helpers/kept-log.ts'
+import { serve, svc } from '../helpers/process.ts'
+import { startServer, temporaryFolder } from '../helpers/server.ts'
+
+const EARLIER = 5
+const JOBS = 20
+
+/** A data folder whose server was killed after it had acknowledged the jobs, and one whose server was closed some jobs before. */
+let killed: string
+let older: string
+
+async function runJobs(url: string, count: number): Promise<void> {
+  for (let job = 0; job < count; job++) {
+    const body = { params: { name: `Ada ${job}` } }
+    const { status, text } = await call<RunResult>({ url }, 'POST', '/api/workflows/greeting/run', { body })
+    assert.equal(status, 200, text)
+  }
+}
+
+before(async () => {
+  killed = temporaryFolder()
+  older = temporaryFolder()
+  {
+    await using first = await startServer({ data_dir: killed })
+    await runJobs(first.url, EARLIER)
+  }
+  copyFileSync(join(killed, 'svc.db'), join(older, 'svc.db'))
+  await using second = await serve(killed)
+  await runJobs(second.url, JOBS)
+  second.kill('SIGKILL')
+  await second.ended()
+})
+
+after(() => {
+  for (const folder of [killed, older]) rmSync(folder, { recursive: true, force: true })
+})
+
+interface Copy extends Disposable {
+  readonly folder: string
+  readonly database: string
+  readonly log: string
+}
+
+function copyOf(source = killed): Copy {
+  const folder = temporaryFolder()
+  cpSync(source, folder, { recursive: true })
+  const database = join(folder, 'svc.db')
+  return {
+    folder,
+    database,
+    log: `${database}-wal`,
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+/** Why the server does not start. */
+async function refusal(data_dir: string): Promise<string> {
+  try {
+    await using server = await startServer({ data_dir })
+    assert.fail(`it serves ${server.url}`)
+  } catch (error) {
+    assert.ok(error instanceof StartError, String((error as Error).stack))
+    return error.message
+  }
+}
+
+async function jobsOf(data_dir: string): Promise<number> {
+  await using server = await startServer({ data_dir })
+  return (await call<JobSnapshot[]>(server, 'GET', '/api/jobs?limit=200')).body.length
+}
+
+const check = (data_dir: string, ...args: string[]) => command(runCheck, args, { SVC_DATA_DIR: data_dir })
+
+const LACKS =
+  /svc\.db lacks the last \d+ commits: commit \d+ of \d{4}-\S+Z was acknowledged, and it ends with commit \d+ of \d{4}-\S+Z; put back .* or restore .* "svc check --accept-loss"/
+const IS_MISSING =
+  /svc\.db is missing, and \d+ commits to it were acknowledged, the last at \d{4}-\S+Z; put it back, or/
+
+interface Damage {
+  readonly what: string
+  readonly act: (copy: Copy) => void
+  readonly told: RegExp
+}
+
+const DAMAGES: readonly Damage[] = [
+  { what: 'its log deleted', act: ({ log }) => rmSync(log), told: LACKS },
+  { what: 'its log emptied', act: ({ log }) => truncateSync(log), told: LACKS },
+  { what: 'its log cut', act: ({ log }) => truncateSync(log, Math.floor(statSync(log).size / 2)), told: LACKS },
+  { what: 'a byte of its log changed', act: ({ log }) => flip(log, Math.floor(statSync(log).size / 2)), told: LACKS },
+  { what: 'the first byte of its log changed', act: ({ log }) => flip(log, 0), told: LACKS },
+  {
+    what: 'its database replaced by an older one',
+    act: ({ database, log }) => {
+      rmSync(log)
+      copyFileSync(join(older, 'svc.db'), database)
+    },
+    told: LACKS,
+  },
+  {
+    what: 'its database and log deleted',
+    act: ({ database }) => {
+      for (const ending of ['', '-wal', '-shm']) rmSync(database + ending)
+    },
+    told: IS_MISSING,
+  },
+  {
+    what: 'its database deleted',
+    act: ({ database }) => rmSync(database),
+    told: IS_MISSING,
+  },
+]
+
+function flip(path: string, at: number): void {
+  const bytes = readFileSync(path)
+  bytes[at] = bytes[at]! ^ 0x10
+  writeFileSync(path, bytes)
+}
+
+describe('a killed server’s folder', () => {
+  for (const { what, act, told } of DAMAGES)
+    test(`with ${what} is refused, and nothing is changed`, async () => {
+      using copy = copyOf()
+      act(copy)
+      const bytes = () =>
+        [copy.database, copy.log].map((path) =>
+          existsSync(path) && statSync(path).size > 0 ? readFileSync(path) : null,
+        )
+      const found = bytes()
+      assert.match(await refusal(copy.folder), told)
+      assert.deepEqual(bytes(), found)
+      const { code, stdout } = await check(copy.folder)
+      assert.equal(code, 1)
+      assert.match(stdout, told)
+    })
+
+  test('is served whole where its log is put back after the refusal', async () => {
+    using copy = copyOf()
+    rmSync(copy.log)
+    await refusal(copy.folder)
+    copyFileSync(join(killed, 'svc.db-wal'), copy.log)
+    assert.equal(await jobsOf(copy.folder), EARLIER + JOBS)
+  })
+
+  test('is served whole as it is, without its index, and after another program has copied the log', async () => {
+    using copy = copyOf()
+    rmSync(`${copy.database}-shm`, { force: true })
+    assert.equal(await jobsOf(copy.folder), EARLIER + JOBS)
+    assert.equal(await jobsOf(copy.folder), EARLIER + JOBS)
+    using other = copyOf()
+    const db = new Database(other.database)
+    db.pragma('wal_checkpoint(TRUNCATE)')
+    db.close()
+    assert.equal(existsSync(other.log), false)
+    assert.equal(await jobsOf(other.folder), EARLIER + JOBS)
+  })
+
+  test('is served whole once it was compacted, and held to its commits', async () => {
+    using copy = copyOf()
+    assert.equal((await command(compact, [], { SVC_DATA_DIR: copy.folder })).code, 0)
+    assert.equal(await jobsOf(copy.folder), EARLIER + JOBS)
+    copyFileSync(join(older, 'svc.db'), copy.database)
+    assert.match(await refusal(copy.folder), LACKS)
+  })
+
+  test('begins another count with a backup that is brought back, also where only the mark was left', async () => {
+    using copy = copyOf()
+    using backups = copyOf(older)
+    const backup_dir = join(backups.folder, 'backup')
+    assert.equal((await command(backup, [backup_dir], { SVC_DATA_DIR: copy.folder })).code, 0)
+    for (const ending of ['', '-wal', '-shm']) rmSync(copy.database + ending)
+    assert.match(await refusal(copy.folder), IS_MISSING)
+    const restored = await command(restore, [backup_dir], { SVC_DATA_DIR: copy.folder })
+    assert.equal(restored.code, 0, restored.stderr)
+    assert.equal(existsSync(markPath(copy.database)), false)
+    assert.equal(await jobsOf(copy.folder), EARLIER + JOBS)
+    assert.notEqual(readMark(markPath(copy.database)), null)
+  })
+
+  test('without its log ends the process that was to serve it, with one line', async () => {
+    using copy = copyOf()
+    rmSync(copy.log)
+    const { code, stdout, stderr } = await svc(['serve', '--port', '0'], { SVC_DATA_DIR: copy.folder })
+    assert.deepEqual([code, stdout], [1, ''])
+    assert.match(stderr, LACKS)
+    assert.equal(stderr.trimEnd().split('\n').length, 1)
+  })
+
+  test('with a damaged mark is served, and the log says so', async () => {
+    using copy = copyOf()
+    writeFileSync(markPath(copy.database), Buffer.alloc(1024))
+    const { log, lines } = keptLog()
+    {
+      await using server = await startServer({ data_dir: copy.folder, log })
+      assert.equal((await call<JobSnapshot[]>(server, 'GET', '/api/jobs?limit=200')).body.length, EARLIER + JOBS)
+    }
+    assert.equal(lines.filter((line) => line.includes('is damaged: a new one is written')).length, 1)
+    assert.notEqual(readMark(markPath(copy.database)), 'damaged')
+  })
+
+  test('is served without a mark, as one of an older version, and is marked from then on', async () => {
+    using copy = copyOf()
+    rmSync(markPath(copy.database))
+    {
+      await using server = await startServer({ data_dir: copy.folder })
+      await runJobs(server.url, 1)
+    }
+    copyFileSync(join(older, 'svc.db'), copy.database)
+    assert.match(await refusal(copy.folder), LACKS)
+  })
+
+  test('beside a mark of which the newer place is torn is held to the one before', async () => {
+    using copy = copyOf()
+    const { number } = readMark(markPath(copy.database)) as Mark
+    flip(markPath(copy.database), (number % 2) * 512 + 20)
+    assert.equal((readMark(markPath(copy.database)) as Mark).number, number - 1)
+    rmSync(copy.log)
+    assert.match(await refusal(copy.folder), LACKS)
+  })
+})
+
+/** The lines of a server's log that tell of an accepted loss. */
+async function acceptedLines(data_dir: string): Promise<Record<string, unknown>[]> {
+  const { log, lines } = keptLog()
+  await using _server = await startServer({ data_dir, log })
+  return lines
+    .filter((line) => line.includes('--accept-loss'))
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+}
+
+describe('svc check --accept-loss', () => {
+  test('lets the next start go on without what is missing, which the log says once', async () => {
+    using copy = copyOf()
+    rmSync(copy.log)
+    const accepted = await check(copy.folder, '--accept-loss')
+    assert.equal(accepted.code, 0, accepted.stdout)
+    assert.match(
+      accepted.stdout,
+      /^accepted: \S+svc\.db lacks the last \d+ commits: .*; the next start goes on without it\n/,
+    )
+    const lines = await acceptedLines(copy.folder)
+    assert.equal(lines.length, 1)
+    const { acknowledged_commit, found_commit, acknowledged_at, lost } = lines[0]!
+    assert.ok((acknowledged_commit as number) > (found_commit as number))
+    assert.match(String(acknowledged_at), /^\d{4}-\S+Z$/)
+    assert.match(String(lost), /svc\.db lacks the last/)
+    assert.deepEqual(await acceptedLines(copy.folder), [])
+    assert.equal(await jobsOf(copy.folder), EARLIER)
+  })
+
+  test('lets the next start begin anew where all is gone but the mark', async () => {
+    using copy = copyOf()
+    for (const ending of ['', '-wal', '-shm']) rmSync(copy.database + ending)
+    const accepted = await check(copy.folder, '--accept-loss')
+    assert.match(accepted.stdout, /^accepted: \S+svc\.db is missing, .*; the next start goes on without it\n$/)
+    assert.equal(accepted.code, 0)
+    assert.equal((await acceptedLines(copy.folder)).length, 1)
+    assert.equal(await jobsOf(copy.folder), 0)
+  })
+
+  test('accepts nothing where nothing is missing, and nothing while a server runs', async () => {
+    using copy = copyOf()
+    const none = await check(copy.folder, '--accept-loss')
+    assert.match(none.stdout, /^\S+svc\.db is sound: /)
+    assert.deepEqual(await acceptedLines(copy.folder), [])
+    using other = copyOf()
+    rmSync(other.log)
+    {
+      using _owned = openDataFolder(other.folder, 'a server')
+      assert.match((await check(other.folder, '--accept-loss')).stderr, /belongs to a running server/)
+    }
+    assert.match(await refusal(other.folder), LACKS)
+  })
+})
+
+describe('a key without its database', () => {
+  test('that the server made is refused until the loss is accepted', async () => {
+    const folder = temporaryFolder()
+    try {
+      writeKeyFile(join(folder, 'master.key'), makeKey())
+      assert.match(
+        await refusal(folder),
+        /svc\.db is missing, and the key in master\.key was made for a database that was there; put it back, or restore/,
+      )
+      assert.equal((await check(folder)).code, 1)
+      assert.equal((await check(folder, '--accept-loss')).code, 0)
+      const [line] = await acceptedLines(folder)
+      assert.match(String(line?.lost), /the key in master\.key/)
+      assert.equal(await jobsOf(folder), 0)
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+
+  test('that an operator put there is taken, as is one that a server without a database in a file made', async () => {
+    for (const key of ['a key that an operator has chosen', makeKey(false)]) {
+      const folder = temporaryFolder()
+      try {
+        writeKeyFile(join(folder, 'master.key'), key)
+        assert.equal(await jobsOf(folder), 0)
+        assert.equal(statSync(markPath(join(folder, 'svc.db'))).mode & 0o777, 0o600)
+      } finally {
+        rmSync(folder, { recursive: true, force: true })
+      }
+    }
+  })
+})
