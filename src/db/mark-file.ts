@@ -1,12 +1,13 @@
 // The file that holds the mark of the last acknowledged commit. It has two places, which are written in turn: when one is torn by a power cut, the
 // other one holds the commit before. The file keeps its size, so that a full disk has room for each mark.
-import { closeSync, fchmodSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { StartError } from '../start-error.ts'
 import { syncFolder } from '../sync-folder.ts'
 import type { Durability } from './connection.ts'
 import { codeOf } from './faults.ts'
+import { keepPrivate } from './private-files.ts'
 
 export interface Mark {
   /** The database that the commit belongs to: 16 hexadecimal digits. */
@@ -85,17 +86,24 @@ export class MarkFile implements Disposable {
   #open(): number {
     try {
       const file = openSync(this.#path, 'r+')
-      fchmodSync(file, 0o600)
+      // Of somebody else's file, and on some file systems, the mode stays: it may be written all the same.
+      keepPrivate(this.#path)
       return file
     } catch (error) {
       if (codeOf(error) !== 'ENOENT') throw error
     }
     // Its whole size from the beginning, and its name on the disk: later writes change bytes alone.
     const file = openSync(this.#path, 'wx', 0o600)
-    writeSync(file, Buffer.alloc(2 * PLACE))
-    fsyncSync(file)
-    syncFolder(dirname(this.#path))
-    return file
+    try {
+      writeSync(file, Buffer.alloc(2 * PLACE))
+      fsyncSync(file)
+      syncFolder(dirname(this.#path))
+      return file
+    } catch (error) {
+      closeSync(file)
+      rmSync(this.#path, { force: true })
+      throw error
+    }
   }
 
   [Symbol.dispose](): void {

@@ -1,7 +1,8 @@
 // The mark of the last acknowledged commit: which commits it counts, and what happens where it cannot be written or is ahead of its database.
 import assert from 'node:assert/strict'
-import { mkdirSync, rmdirSync, statSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, rmdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { geteuid, seteuid } from 'node:process'
 import { describe, test } from 'node:test'
 import { type Mark, MarkFile, markPath, readMark } from '../../src/db/mark-file.ts'
 import { statement } from '../../src/db/statement.ts'
@@ -11,6 +12,9 @@ import { inFolder } from '../helpers/folder.ts'
 import { cannotMount, fill, memoryLog, putting, smallDisk } from './kit.ts'
 
 const deleted = statement()((db) => db.deleteFrom('job').where('key', '=', 0).returning('key'))
+/** A user without rights, and how many files this process has open. */
+const NOBODY = 65_534
+const openFiles = () => readdirSync('/proc/self/fd').length
 const markOf = (path: string) => readMark(markPath(path)) as Mark
 
 describe('the mark of the last commit', () => {
@@ -61,6 +65,43 @@ describe('the mark of the last commit', () => {
       assert.equal(markOf(path).number, 3)
     }),
   )
+
+  test(
+    'is written into a file of another user’s, and keeps no more than one file open',
+    { skip: geteuid?.() === 0 ? false : 'skipped: it needs Linux and its administrator' },
+    inFolder(async (folder) => {
+      const path = join(folder, 'svc.db')
+      const { log, lines } = memoryLog()
+      writeFileSync(markPath(path), '')
+      chmodSync(markPath(path), 0o666)
+      chownSync(folder, NOBODY, NOBODY)
+      seteuid!(NOBODY)
+      try {
+        await using store = await Store.open(path, { log })
+        await store.write(putting(1))
+        const open = openFiles()
+        for (const key of [2, 3, 4]) await store.write(putting(key))
+        assert.equal(openFiles(), open)
+      } finally {
+        seteuid!(0)
+      }
+      assert.equal(markOf(path).number, 4)
+      assert.deepEqual(
+        lines.filter(({ level }) => level >= 50),
+        [],
+      )
+    }),
+  )
+
+  test('that found no room for its file leaves no part of it, nor an open file', { skip: cannotMount }, async () => {
+    using disk = smallDisk(4 * 1024 * 1024)
+    const path = join(disk.path, 'svc.db')
+    using _filled = fill(disk.path)
+    using file = new MarkFile(markPath(path), '00'.repeat(8), 'full')
+    const open = openFiles()
+    for (const number of [1, 2, 3]) assert.throws(() => file.write(number, 0), { code: 'ENOSPC' })
+    assert.deepEqual([openFiles(), existsSync(markPath(path))], [open, false])
+  })
 
   test('needs no room on a disk that is full', { skip: cannotMount }, async () => {
     using disk = smallDisk(4 * 1024 * 1024)
