@@ -1,5 +1,6 @@
 // One place in a node's reorder window: a firing whose result is awaited or must wait for its turn, or an end mark
 // between firings. Results leave the window in the order of their paths.
+import type { HeldValues } from './held-values.ts'
 import { sizeOf } from './measure.ts'
 import type { Outputs } from './node-type.ts'
 import type { Result } from './outbox.ts'
@@ -35,6 +36,8 @@ export class ItemSource {
   judge: ((item: Outputs) => Outputs) | null = null
   readonly #items: Outputs[] = []
   #head = 0
+  /** What the run holds, once what waits here is a part of it. */
+  #held: HeldValues | null = null
 
   constructor(iterator: Iterator<unknown> | AsyncIterator<unknown> | null, sync: boolean) {
     this.iterator = iterator
@@ -54,26 +57,37 @@ export class ItemSource {
     return this.size < most && this.weight < HEAVIEST_AHEAD
   }
 
+  /** What waits here counts among what a run holds, from now on until it leaves or is dropped. */
+  countIn(held: HeldValues): void {
+    this.#held = held
+    held.change(this.weight)
+  }
+
   push(item: Outputs): void {
-    this.weight += weightOf(item)
+    this.#weigh(weightOf(item))
     this.#items.push(item)
   }
 
   /** Lets go of what waits. */
   drop(): void {
-    this.weight = 0
+    this.#weigh(-this.weight)
     this.#items.length = 0
     this.#head = 0
   }
 
   shift(): Outputs {
     const item = this.#items[this.#head++]!
-    this.weight -= weightOf(item)
+    this.#weigh(-weightOf(item))
     if (this.#head === this.#items.length || this.#head >= 1024) {
       this.#items.splice(0, this.#head)
       this.#head = 0
     }
     return this.judge ? this.judge(item) : item
+  }
+
+  #weigh(change: number): void {
+    this.weight += change
+    this.#held?.change(change)
   }
 }
 

@@ -208,7 +208,9 @@ export class ResultsWindow {
     firing.dropped = true
     firing.memo?.drop()
     firing.release?.()
-    if (firing.source) this.#end(firing.source)
+    if (!firing.source) return
+    firing.source.drop()
+    this.#end(firing.source)
   }
 
   /** Ends the generator of a stream. */
@@ -250,6 +252,7 @@ export class ResultsWindow {
 
   #stream(firing: Firing, source: ItemSource): void {
     firing.source = source
+    source.countIn(this.#stage.held)
     if (firing.memo && !source.sync) firing.memo.fetchAll = (ms) => this.#hasten(firing, source, ms)
     if (this.#performer.unwanted && firing === this.#window[0]) this.cutStream()
     else if (source.sync) this.#tasks.cameAtOnce()
@@ -258,7 +261,7 @@ export class ResultsWindow {
 
   #flushItem(firing: Firing, source: ItemSource): boolean {
     if (source.size > 0) {
-      const item = this.#tasks.attempt(() => this.#shift(source), firing)
+      const item = this.#tasks.attempt(() => source.shift(), firing)
       if (item instanceof Failure) this.#fail(firing, source, item)
       else if (item) this.#sendItem(item)
       else return false
@@ -280,7 +283,6 @@ export class ResultsWindow {
   /** The stream ends here, with a failure that is held. */
   #fail(firing: Firing, source: ItemSource, failure: Failure): void {
     source.ended = true
-    this.#stage.held.change(-source.weight)
     source.drop()
     firing.result = failure
     firing.done = true
@@ -348,22 +350,7 @@ export class ResultsWindow {
       firing.result = result
       source.ended = true
     } else if (source.sync) this.#sendItem(result)
-    else this.#keep(source, result)
-  }
-
-  #keep(source: ItemSource, item: Outputs): void {
-    const before = source.weight
-    source.push(item)
-    this.#stage.held.change(source.weight - before)
-  }
-
-  #shift(source: ItemSource): Outputs {
-    const before = source.weight
-    try {
-      return source.shift()
-    } finally {
-      this.#stage.held.change(source.weight - before)
-    }
+    else source.push(result)
   }
 
   /** An item or the outputs at the end, once found good; a failure that is held; null where the run has failed. */

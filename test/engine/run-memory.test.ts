@@ -6,7 +6,7 @@ import type { Graph } from '../../src/engine/graph.ts'
 import type { NodeType } from '../../src/engine/node-type.ts'
 import { ANY } from '../../src/engine/types.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
-import { graph, node, output, planOf, run, sink, source, start, testType, value, withTypes } from './kit.ts'
+import { graph, item, node, output, planOf, run, sink, source, start, testType, value, withTypes } from './kit.ts'
 
 const MIB = 1_048_576
 const LIMIT: Partial<ExecuteOptions> = { memoryLimit: 8 * MIB }
@@ -54,6 +54,35 @@ describe('the memory of a run', () => {
     isTooLarge(await run(texts(60, 'control.Collect', 'item'), types, LIMIT))
     assert.equal((await run(texts(30, 'control.Collect', 'item'), types, LIMIT)).status, 'completed')
     assert.equal((await run(texts(60, 'control.Collect', 'item'), types)).status, 'completed')
+  })
+
+  test('counts it all the same behind what reads whole streams', async () => {
+    const of = texts(60, 'control.Take', 'item')
+    of.nodes.at(-1)!.data = { count: 1_000 }
+    of.nodes.push(node('list', 'control.Collect'))
+    of.edges.push({ source: 'end', sourceHandle: 'item', target: 'list', targetHandle: 'item' })
+    isTooLarge(await run(of, types, { ...LIMIT, inboxLimit: 8 }))
+  })
+
+  test('does not count what was fetched of a stream that is not wanted any more', async () => {
+    const ahead = testType('test.Ahead', {
+      properties: [value],
+      outputs: [item],
+      async *run() {
+        for (let at = 0; at < 1_000; at++) yield { item: TEXT.slice(at, at + 1_000) }
+      },
+    })
+    const of = graph(
+      [
+        node('numbers', 'control.Numbers', { from: 1, to: 200 }),
+        node('ahead', 'test.Ahead'),
+        node('first', 'control.Take', { count: 3 }),
+        node('end', 'control.Count'),
+      ],
+      ['numbers.item->ahead.value', 'ahead.item->first.item', 'first.count->end.item'],
+    )
+    const outcome = await run(of, withTypes(ahead), { ...LIMIT, inboxLimit: 4 })
+    assert.equal(outcome.status, 'completed', JSON.stringify(outcome))
   })
 
   test('does not count what has left the run', async () => {
