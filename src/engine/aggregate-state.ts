@@ -1,5 +1,6 @@
 // The aggregate of one node in one run: the firing that is open while its stream lasts, one after the other.
 import { isThenable } from './firing.ts'
+import { KeptItems } from './kept-items.ts'
 import type { Memo } from './memo.ts'
 import type { Aggregate, Inputs } from './node-type.ts'
 import type { Result } from './outbox.ts'
@@ -37,12 +38,12 @@ export class AggregateState {
   #memo: Memo | null = null
   /** It takes its items one after the other: true while one is being taken. */
   pushing = false
-  /** Of what the present firing has gathered. */
-  #size = 0
+  readonly #kept: KeptItems
 
   constructor(node: PlanNode, tasks: Tasks) {
     this.#node = node
     this.#tasks = tasks
+    this.#kept = new KeptItems(node, tasks.held)
   }
 
   /** Whether the present stream has its firing, or is skipped. */
@@ -75,7 +76,7 @@ export class AggregateState {
     const push = () => aggregate.push(coerced(this.#node, slot, token))
     const memo = this.#memo
     const pushed = this.#tasks.attempt(memo ? () => memo.step(push) : push)
-    this.#gathered(aggregate.size ?? 0)
+    this.#kept.read(slot, token)
     if (pushed instanceof Failure) this.#fail(pushed)
     if (this.#tasks.stopped || !isThenable(pushed)) return
     this.pushing = true
@@ -88,7 +89,7 @@ export class AggregateState {
   /** Ends the firing: what it gives, or null where it was skipped. */
   end(): Ended | null {
     const [aggregate, memo] = [this.#open, this.#memo]
-    this.#gathered(0)
+    this.#kept.clear()
     this.#open = null
     this.#memo = null
     if (aggregate instanceof Failure) return { result: aggregate, memo, known: false }
@@ -100,21 +101,14 @@ export class AggregateState {
 
   /** Nobody wants this firing any more. */
   drop(): void {
-    this.#gathered(0)
+    this.#kept.clear()
     this.#memo?.end({ unwanted: true })
     this.#memo = null
     this.#open = null
   }
 
-  /** What it holds of its stream is of this size now. */
-  #gathered(size: number): void {
-    if (size === this.#size) return
-    this.#tasks.held.change(size - this.#size)
-    this.#size = size
-  }
-
   #fail(failure: Failure): void {
-    this.#gathered(0)
+    this.#kept.clear()
     this.#memo?.failedWith(failure)
     this.#open = failure
   }

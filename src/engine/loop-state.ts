@@ -1,5 +1,6 @@
 // The loop of one node in one run: the firing that is open while its rounds go on, one after the other.
 import { ItemSource } from './firing.ts'
+import { KeptItems } from './kept-items.ts'
 import type { Inputs, Rounds } from './node-type.ts'
 import type { PlanNode } from './plan-parts.ts'
 import { checkedItem, checkedOutputs, coerced } from './results.ts'
@@ -15,6 +16,7 @@ export class LoopState {
   readonly #sides: Sides
   /** How many tokens of each slot are to be passed over. */
   readonly #echoes = new Map<number, number>()
+  readonly #kept: KeptItems
   #rounds: Rounds | null = null
   #source = new ItemSource(null, false)
 
@@ -22,6 +24,7 @@ export class LoopState {
     this.#node = node
     this.#tasks = tasks
     this.#sides = sides
+    this.#kept = new KeptItems(node, tasks.held)
   }
 
   /** Whether rounds go on. */
@@ -75,7 +78,10 @@ export class LoopState {
       const value = passed ? token : this.#tasks.attempt(() => coerced(this.#node, inbox.slot, token))
       if (this.#tasks.stopped) return undefined
       if (value instanceof Failure) failure ??= value
-      else if (token !== NOTHING) results[inbox.slot.name!] = value
+      else if (token !== NOTHING) {
+        this.#kept.read(inbox.slot, token)
+        results[inbox.slot.name!] = value
+      }
     }
     return failure ?? results
   }
@@ -91,10 +97,12 @@ export class LoopState {
           )
     if (judged === undefined) return
     if (isValue(judged) && isValue(step) && 'item' in step) {
+      this.#kept.gave()
       this.#source.push(judged)
       return
     }
     this.#rounds = null
+    this.#kept.clear()
     this.#source.result = judged
     this.#source.ended = true
   }

@@ -24,6 +24,11 @@ export interface NodeProperty {
   aggregate?: boolean
   /** True: what a loop's round gives back. It takes an edge out of the loop's own stream, and makes a legal cycle. */
   feedback?: boolean
+  /**
+   * What an open firing may keep of the items of this stream, or of what came back to a loop, once it has read them: the last one alone, or
+   * those since it last gave an item. Absent: all, until it is over. It counts among what the run holds.
+   */
+  keeps?: 'last' | 'since_item'
   /** True: a failure that comes along this edge is handed to the node, as a `Failure`, and goes no further. */
   catches?: boolean
 }
@@ -48,8 +53,6 @@ export type RunResult = Outputs | Wait | Promise<Outputs | Wait> | OutputStream
 export interface Aggregate {
   push(value: unknown): void | Promise<void>
   end(): Outputs | Promise<Outputs>
-  /** About how large what it gathered is, in the units of measure.ts. Absent: it gathers nothing that is large. */
-  readonly size?: number
 }
 
 /**

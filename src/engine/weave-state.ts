@@ -1,6 +1,7 @@
 // The weave of one node in one run: the firing that reads whole streams, each at its own pace, and gives items of its own.
 import { ItemSource } from './firing.ts'
 import type { Inbox } from './inbox.ts'
+import { KeptItems } from './kept-items.ts'
 import { type Inputs, type Outputs, STREAM_END, Want, type Weave } from './node-type.ts'
 import type { Result } from './outbox.ts'
 import type { PlanNode } from './plan-parts.ts'
@@ -23,6 +24,7 @@ export class WeaveState {
   readonly #level: number
   /** The streams of the present firing whose end was read. */
   readonly #ended = new Set<Inbox>()
+  readonly #kept: KeptItems
   #weave: Weave | null = null
   /** What the node's code wants next; null: it is to be asked. */
   #wanted: Inbox | typeof STREAM_END | null = null
@@ -35,6 +37,7 @@ export class WeaveState {
     this.#tasks = tasks
     this.#sides = sides
     this.#level = node.depth + 1
+    this.#kept = new KeptItems(node, tasks.held)
   }
 
   /** The end of a stream around the node, where that comes next. Only while every stream has a token. */
@@ -129,7 +132,10 @@ export class WeaveState {
       const judged = this.#tasks.attempt(() => (done ? checkedOutputs(node, value) : checkedItem(node, value)))
       if (judged === undefined) return
       if (done || judged instanceof Failure) this.#finish(judged)
-      else this.#source.push(judged as Outputs)
+      else {
+        this.#kept.gave()
+        this.#source.push(judged as Outputs)
+      }
     }
   }
 
@@ -150,7 +156,9 @@ export class WeaveState {
         return STREAM_END
       }
       if (token instanceof Failure) return token
-      if (token !== NOTHING) return this.#tasks.attempt(() => coerced(this.#node, inbox.slot, token))
+      if (token === NOTHING) continue
+      this.#kept.read(inbox.slot, token)
+      return this.#tasks.attempt(() => coerced(this.#node, inbox.slot, token))
     }
     return WAIT
   }
@@ -183,6 +191,7 @@ export class WeaveState {
   /** Puts the generator away. */
   #put(): void {
     const weave = this.#weave
+    this.#kept.clear()
     this.#weave = null
     this.#wanted = null
     try {

@@ -4,7 +4,7 @@ import { Failure } from '../engine/tokens.ts'
 import { option, output, required, stream } from './define.ts'
 import { shown } from './limits.ts'
 
-const BACK = { feedback: true }
+const BACK = { feedback: true, keeps: 'last' } as const
 
 const NO_MESSAGE = 'The workflow ended itself.'
 

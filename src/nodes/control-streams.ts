@@ -7,7 +7,8 @@ import { Gathered } from './gathered.ts'
 import { memo } from './memo.ts'
 import { finite } from './values.ts'
 
-const WHOLE = { aggregate: true }
+/** A stream that is handed on, or looked at, item by item. */
+const PASSING = { aggregate: true, keeps: 'last' } as const
 const formulaOf = memo(parseFormula)
 
 /** The items of one stream that is read to its end. */
@@ -80,8 +81,8 @@ export const weaveNodes: NodeType[] = [
     description:
       'Joins two streams item by item: the first with the first, the second with the second. Items that got no value are left out beforehand.',
     properties: [
-      required('a', 'any', 'One stream.', WHOLE),
-      required('b', 'any', 'The other stream.', WHOLE),
+      required('a', 'any', 'One stream.', PASSING),
+      required('b', 'any', 'The other stream.', PASSING),
       option('length', oneOf('shortest', 'longest'), 'Where it ends: with the shorter or with the longer stream.', {
         default: 'shortest',
       }),
@@ -101,8 +102,8 @@ export const weaveNodes: NodeType[] = [
     description:
       'Joins two streams each with each: every item of the first with all items of the second, which may have a million at most.',
     properties: [
-      required('a', 'any', 'The stream that is gone through once.', WHOLE),
-      required('b', 'any', 'The stream that is gone through for each item of the first.', WHOLE),
+      required('a', 'any', 'The stream that is gone through once.', PASSING),
+      required('b', 'any', 'The stream that is gone through for each item of the first.', { aggregate: true }),
     ],
     outputs: [stream('a', 'any'), stream('b', 'any'), stream('index', 'int'), output('count', 'int')],
     weave: cross,
@@ -113,7 +114,7 @@ export const weaveNodes: NodeType[] = [
     description:
       'Gives the first items of a stream, after leaving some out. What comes behind them is not asked for: an endless stream ends here.',
     properties: [
-      required('item', 'any', 'The stream.', WHOLE),
+      required('item', 'any', 'The stream.', PASSING),
       option('count', 'int', 'How many items to give.', { default: 1, min: 0 }),
       option('skip', 'int', 'How many items to leave out first.', { default: 0, min: 0 }),
     ],
@@ -125,8 +126,8 @@ export const weaveNodes: NodeType[] = [
     title: 'Chain streams',
     description: 'Makes one stream of two: first all items of the one, then all of the other.',
     properties: [
-      required('a', 'any', 'The stream that comes first.', WHOLE),
-      required('b', 'any', 'The stream that comes after it.', WHOLE),
+      required('a', 'any', 'The stream that comes first.', PASSING),
+      required('b', 'any', 'The stream that comes after it.', PASSING),
     ],
     outputs: [stream('item', 'any'), stream('index', 'int'), output('count', 'int')],
     weave: chain,
@@ -136,7 +137,7 @@ export const weaveNodes: NodeType[] = [
     title: 'Batch',
     description: 'Gathers the items of a stream into lists of some length. The last list may be shorter.',
     properties: [
-      required('item', 'any', 'The stream.', WHOLE),
+      required('item', 'any', 'The stream.', { aggregate: true, keeps: 'since_item' }),
       option('size', 'int', 'How many items a list has.', { default: 10, min: 1, max: 1_000_000 }),
     ],
     outputs: [stream('list', 'list[any]'), stream('index', 'int'), output('count', 'int')],
@@ -155,7 +156,7 @@ export const reduceNodes: NodeType[] = [
     description:
       'Makes one number of a stream of numbers: for each item the formula gives the next total, out of `total`, `item` and `index`.',
     properties: [
-      required('item', 'union[float,bool]', 'The stream.', WHOLE),
+      required('item', 'union[float,bool]', 'The stream.', PASSING),
       option('formula', 'str', 'The next total.', { default: 'total + item' }),
       option('initial', 'float', 'The total before the first item.', { default: 0 }),
     ],
@@ -178,7 +179,7 @@ export const reduceNodes: NodeType[] = [
     node_type: 'control.Count',
     title: 'Count',
     description: 'Counts the items of a stream. Items that got no value do not count.',
-    properties: [required('item', 'any', 'The stream.', WHOLE)],
+    properties: [required('item', 'any', 'The stream.', PASSING)],
     outputs: [output('count', 'int')],
     gives_all: true,
     open() {
@@ -195,7 +196,7 @@ export const reduceNodes: NodeType[] = [
     node_type: 'control.Last',
     title: 'Last',
     description: 'Gives the last item of a stream; nothing where the stream had none.',
-    properties: [required('item', 'any', 'The stream.', WHOLE)],
+    properties: [required('item', 'any', 'The stream.', PASSING)],
     outputs: [output('item', 'any')],
     open() {
       let last: unknown

@@ -62,13 +62,7 @@ export const controlNodes: NodeType[] = [
     gives_all: true,
     open() {
       const gathered = new Gathered()
-      return {
-        push: (value) => gathered.add(value),
-        end: () => ({ list: gathered.list }),
-        get size() {
-          return gathered.size
-        },
-      }
+      return { push: (value) => gathered.add(value), end: () => ({ list: gathered.list }) }
     },
   },
   {

@@ -6,11 +6,6 @@ export class Gathered {
   readonly list: unknown[] = []
   #size = 0
 
-  /** In the units of measure.ts. */
-  get size(): number {
-    return this.#size
-  }
-
   /** Throws NodeError `too_large` where the list would be too long, or its items too large together. */
   add(item: unknown): void {
     this.#size += sizeOf(item)

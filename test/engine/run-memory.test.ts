@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ExecuteOptions, Outcome } from '../../src/engine/execution.ts'
 import type { Graph } from '../../src/engine/graph.ts'
-import type { NodeType } from '../../src/engine/node-type.ts'
+import { type NodeType, STREAM_END, Want } from '../../src/engine/node-type.ts'
 import { ANY } from '../../src/engine/types.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
 import { graph, item, node, output, planOf, run, sink, source, start, testType, value, withTypes } from './kit.ts'
@@ -54,6 +54,80 @@ describe('the memory of a run', () => {
     isTooLarge(await run(texts(60, 'control.Collect', 'item'), types, LIMIT))
     assert.equal((await run(texts(30, 'control.Collect', 'item'), types, LIMIT)).status, 'completed')
     assert.equal((await run(texts(60, 'control.Collect', 'item'), types)).status, 'completed')
+  })
+
+  const waits = { ...LIMIT, inboxLimit: 8 }
+
+  test('counts lists that are made of a stream', async () => {
+    const batches = (size: number) => {
+      const of = texts(60, 'control.Batch', 'item')
+      of.nodes.at(-1)!.data = { size }
+      return of
+    }
+    isTooLarge(await run(batches(1_000), types, waits))
+    assert.equal((await run(batches(20), types, waits)).status, 'completed')
+  })
+
+  test('counts a stream that is gone through again and again', async () => {
+    const of = texts(60, 'control.Cross', 'b')
+    of.nodes.push(node('a', 'control.Numbers', { from: 1, to: 2 }))
+    of.edges.push({ source: 'a', sourceHandle: 'item', target: 'end', targetHandle: 'a' })
+    isTooLarge(await run(of, types, waits))
+  })
+
+  describe('counts what a node type may have kept of what it read', () => {
+    const ITEMS = { name: 'items', type: ANY, required: true, aggregate: true }
+
+    test('of a stream', async () => {
+      const type = testType('test.Aggregate', {
+        properties: [ITEMS],
+        outputs: [output],
+        open: () => ({ push: () => {}, end: () => ({ output: 0 }) }),
+      })
+      isTooLarge(await run(texts(60, 'test.Aggregate', 'items'), withTypes(type, text), waits))
+    })
+
+    test('of streams', async () => {
+      const type = testType('test.Weave', {
+        properties: [ITEMS],
+        outputs: [item],
+        *weave() {
+          while ((yield new Want('items')) !== STREAM_END) yield { item: 0 }
+          return {}
+        },
+      })
+      isTooLarge(await run(texts(60, 'test.Weave', 'items'), withTypes(type, text), waits))
+    })
+
+    test('of the rounds of a loop', async () => {
+      const type = testType('test.Loop', {
+        properties: [{ name: 'next', type: ANY, required: true, feedback: true }],
+        outputs: [item],
+        loop: () => ({ first: () => ({ item: { item: 0 } }), next: () => ({ item: { item: 0 } }) }),
+      })
+      const of = graph(
+        [node('loop', 'test.Loop'), node('text', 'test.Text')],
+        [
+          { source: 'loop', sourceHandle: 'item', target: 'text', edge_type: 'control' },
+          { source: 'text', sourceHandle: 'output', target: 'loop', targetHandle: 'next' },
+        ],
+      )
+      isTooLarge(await run(of, withTypes(type, text), waits))
+    })
+  })
+
+  test('does not count what a node type says that it lets go of', async () => {
+    for (const [type, inputs] of [
+      ['control.Zip', ['a', 'b']],
+      ['control.Take', ['item']],
+      ['control.Last', ['item']],
+      ['control.Count', ['item']],
+    ] as const) {
+      const of = texts(500, type, inputs[0])
+      of.nodes.at(-1)!.data = { count: 1_000 }
+      for (const input of inputs.slice(1)) of.edges.push({ ...of.edges[1]!, targetHandle: input })
+      assert.equal((await run(of, types, waits)).status, 'completed', type)
+    }
   })
 
   test('counts it all the same behind what reads whole streams', async () => {
