@@ -6,6 +6,7 @@ import { temporaryFolder } from '../helpers/server.ts'
 import { judgeDatabase } from './audit/database.ts'
 import { type CensusRow, census, RUNNING } from './census.ts'
 import { Counter } from './counter.ts'
+import { DamageTrials } from './damage/trials.ts'
 import { Deck } from './deck.ts'
 import { judgeFolder } from './files/folder.ts'
 import { lookAfterKill } from './files/looks.ts'
@@ -55,6 +56,10 @@ const STRIKE_EVERY = 2
 const STOP_EVERY = 6
 const CANCEL_EVERY = 4
 
+/** After every which kill copies of what it left are damaged, and how many. */
+const DAMAGE_EVERY = 5
+const DAMAGED_COPIES = 2
+
 /** How often a server is killed while it starts. */
 const BORN_DEAD = 0.15
 
@@ -79,6 +84,7 @@ class Run {
   readonly #deck: Deck
   readonly #shelf: Shelf
   readonly #environment: Readonly<Record<string, string>>
+  readonly #damages: DamageTrials
   readonly #kinds: readonly KindName[]
   #hits = 0
 
@@ -90,12 +96,10 @@ class Run {
     this.#kinds = options.kinds ?? KINDS
     this.#deck = new Deck(this.#ledger, this.#random.fork('deck'), this.#kinds)
     this.#shelf = new Shelf(this.#random.fork('files'))
-    this.#environment = {
-      SVC_HTTP_NODE_ALLOW: counter.host,
-      SVC_MAX_CONCURRENT_JOBS: '10',
-      SVC_WS_RATE_LIMIT_DISABLED: '1',
-      SVC_LOG_LEVEL: 'error',
-    }
+    const settings = { SVC_MAX_CONCURRENT_JOBS: '10', SVC_WS_RATE_LIMIT_DISABLED: '1', SVC_LOG_LEVEL: 'error' }
+    this.#environment = { ...settings, SVC_HTTP_NODE_ALLOW: counter.host }
+    // Jobs of a copy don't reach the witness: what they do there is not what they do.
+    this.#damages = new DamageTrials(settings)
   }
 
   async whole(): Promise<Report> {
@@ -103,14 +107,21 @@ class Run {
     for (let kill = 1; kill <= this.#options.kills; kill++) {
       await this.#untilKilled(kill)
       this.#options.sabotage?.between?.(this.#data_dir, kill)
+      if (kill % DAMAGE_EVERY === DAMAGE_EVERY - 2) await this.#damage(kill)
       if (this.#random.chance(BORN_DEAD)) await this.#killedAtStart()
     }
     const all = await this.#last()
     const faults = [...(await judgeFolder(this.#data_dir, this.#shelf)), ...(await judgeDatabase(this.#data_dir))]
     const { kills, seed } = this.#options
     const seconds = (performance.now() - started) / 1000
-    const { ledger, shelf, hits } = { ledger: this.#ledger, shelf: this.#shelf, hits: this.#hits }
-    return report({ kills, seed, hits, seconds, evidence: all, ledger, shelf, faults })
+    const known = { ledger: this.#ledger, shelf: this.#shelf, hits: this.#hits, damages: this.#damages }
+    return report({ kills, seed, seconds, evidence: all, faults, ...known })
+  }
+
+  async #damage(kill: number): Promise<void> {
+    const random = this.#random.fork(`damage ${kill}`)
+    for (const line of await this.#damages.damage(this.#data_dir, random, DAMAGED_COPIES))
+      this.#options.say?.(`  damage after kill ${kill}: ${line}`)
   }
 
   async #untilKilled(number: number): Promise<void> {

@@ -6,6 +6,7 @@ import { judgeLog } from './audit/log.ts'
 import { judgeResult } from './audit/results.ts'
 import { judgeSaved } from './audit/saved.ts'
 import { judgeSockets } from './audit/sockets.ts'
+import type { DamageTrials } from './damage/trials.ts'
 import type { Evidence, Fault, FaultKind, Judge } from './evidence.ts'
 import type { FileWays, Shelf } from './files/shelf.ts'
 import type { Ledger } from './ledger.ts'
@@ -27,6 +28,7 @@ export interface Findings {
   readonly evidence: readonly Evidence[]
   readonly ledger: Ledger
   readonly shelf: Pick<Shelf, 'faults' | 'ways'>
+  readonly damages: Pick<DamageTrials, 'faults' | 'tally'>
   /** Of the database and the folder as a whole. */
   readonly faults: readonly Fault[]
 }
@@ -38,7 +40,7 @@ export interface Report {
   readonly missed: readonly string[]
   readonly faults: readonly Fault[]
   readonly evidence: readonly Evidence[]
-  readonly ways: Readonly<Record<WayName | keyof FileWays | keyof Ledger['ways'], number>>
+  readonly ways: Readonly<Record<WayName | keyof FileWays | keyof Ledger['ways'] | 'a damaged copy was opened', number>>
   readonly summary: string
 }
 
@@ -47,9 +49,12 @@ export function judge(evidence: Evidence): Fault[] {
 }
 
 export function report(findings: Findings): Report {
-  const { kills, hits, evidence, ledger, shelf } = findings
-  const faults = [...evidence.flatMap(judge), ...ledger.invalid(), ...shelf.faults, ...findings.faults]
-  const ways = { ...coverage(evidence), ...shelf.ways, ...ledger.ways }
+  const { kills, hits, evidence, ledger, shelf, damages } = findings
+  const own = [...shelf.faults, ...damages.faults, ...findings.faults]
+  const faults = [...evidence.flatMap(judge), ...ledger.invalid(), ...own]
+  const { refused, found, harmless } = damages.tally
+  const mixed = { 'a damaged copy was opened': refused + found + harmless }
+  const ways = { ...coverage(evidence), ...shelf.ways, ...ledger.ways, ...mixed }
   const wrong = [
     ...ledger.complaints.map((what) => `complaint: ${what}`),
     ...faults.map(({ kind, job_id, what }) => `${kind}: ${job_id === null ? '' : `${job_id} `}${what}`),
@@ -72,7 +77,7 @@ function rashness(evidence: readonly Evidence[]): string[] {
 }
 
 function summary(
-  { kills, hits, seed, seconds, evidence, ledger }: Findings,
+  { kills, hits, seed, seconds, evidence, ledger, damages }: Findings,
   faults: readonly Fault[],
   ways: object,
 ): string {
@@ -87,6 +92,7 @@ function summary(
     `events ${evidence.reduce((sum, { log }) => sum + log.length, 0)}, told ${told} times, and ${frames} frames`,
     `calls ${ledger.counter.calls.length}, of which ${posts} POST`,
     `submissions without an answer ${ledger.lost}, refused ${ledger.refusals}, named in an error ${ledger.named}`,
+    `damaged copies: ${damages.tally.refused} refused, ${damages.tally.found} found, ${damages.tally.harmless} harmless`,
     ...Object.entries(ways).map(([way, times]) => `${String(times).padStart(6)} × ${way}`),
     `losses ${count('loss')}, gaps ${count('gap')}, doubles ${count('double')}, contradictions ${count('contradiction')}`,
   ].join('\n')
