@@ -16,6 +16,7 @@ const FLOORS: readonly (readonly string[])[] = [
     'errors.ts',
     'json.ts',
     'light-parts.ts',
+    'members.ts',
     'metrics.ts',
     'platform.ts',
     'secret-name.ts',

@@ -1,6 +1,7 @@
 // Media in output values: bytes and long encoded content become references, all other values stay as they are.
 import type { AssetReference } from '../../generated/types.ts'
 import { isLight, lightParts } from '../light-parts.ts'
+import { setMember } from '../members.ts'
 import type { Steps } from '../time-slices.ts'
 import { type Kind, kindOf } from './content-type.ts'
 
@@ -67,7 +68,7 @@ function* replacedSteps(value: unknown, walk: Walk): Steps<unknown> {
       walk.path.pop()
       if (member === members[key]) continue
       copy ??= (keys ? { ...members } : [...(value as unknown[])]) as Record<string | number, unknown>
-      put(copy, key, member)
+      setMember(copy, key, member)
     }
     yield
   }
@@ -120,14 +121,9 @@ function ofRecord(record: Record<string, unknown>, walk: Walk): Record<string, u
     const member = at(key, record[key], walk)
     if (member === record[key]) continue
     copy ??= { ...record }
-    put(copy, key, member)
+    setMember(copy, key, member)
   }
   return copy ?? record
-}
-
-/** A plain assignment to `__proto__` would not make a member. */
-function put(record: Record<string | number, unknown>, key: string | number, value: unknown): void {
-  Object.defineProperty(record, key, { value, enumerable: true, writable: true, configurable: true })
 }
 
 /** A member that is a scalar and no long text costs no step of the path. */

@@ -1,6 +1,7 @@
 // Takes large values apart into pieces that are cloned one by one, and puts them together again. What is shared inside of a value is
 // shared afterwards, but for what is small: that may be copied once for each piece.
 import { type Measure, MeasureSum, measured, sizeOf } from '../engine/measure.ts'
+import { setMember } from '../members.ts'
 
 /** How large a piece is, in the units of measure.ts: it is cloned in a millisecond or two. */
 export const PIECE = 50_000
@@ -156,13 +157,6 @@ export class Assembly {
       return
     }
     frame.sum.key(frame.key!)
-    set(frame.container, frame.key!, value)
+    setMember(frame.container, frame.key!, value)
   }
-}
-
-/** As an own property, whatever its name: `__proto__` is one like any other. */
-function set(dict: Record<string, unknown>, key: string, value: unknown): void {
-  if (key === '__proto__')
-    Object.defineProperty(dict, key, { value, enumerable: true, writable: true, configurable: true })
-  else dict[key] = value
 }

@@ -2,6 +2,7 @@
 // is taken apart into segments, each of which takes little time to make.
 import { DefaultSerializer, Deserializer } from 'node:v8'
 import { isLight, lightParts } from '../light-parts.ts'
+import { setMember } from '../members.ts'
 
 const VIEWS = [
   Uint8Array,
@@ -200,14 +201,10 @@ class Reading {
     const record = {}
     this.#met.push(record)
     for (let kind = this.kind(); kind !== END; kind = this.kind()) {
-      if (kind === FIELDS) for (const [key, value] of Object.entries(this.value() as object)) put(record, key, value)
-      else put(record, this.value() as string, this.node(this.kind()))
+      if (kind === FIELDS)
+        for (const [key, value] of Object.entries(this.value() as object)) setMember(record, key, value)
+      else setMember(record, this.value() as string, this.node(this.kind()))
     }
     return record
   }
-}
-
-/** A plain assignment to `__proto__` would not make a member. */
-function put(record: object, key: string, value: unknown): void {
-  Object.defineProperty(record, key, { value, enumerable: true, writable: true, configurable: true })
 }

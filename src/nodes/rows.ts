@@ -2,6 +2,7 @@
 import { NodeError } from '../engine/node-type.ts'
 import { hint } from '../engine/suggest.ts'
 import { kindOf } from '../engine/values.ts'
+import { setMember } from '../members.ts'
 import { required } from './define.ts'
 import { guardKey } from './keys.ts'
 import { budget, guardList, shown } from './limits.ts'
@@ -28,16 +29,10 @@ export function cell(row: Row, column: string): unknown {
   return Object.hasOwn(row, column) ? (row[column] ?? null) : null
 }
 
-/** Gives a row a cell of its own, whatever the column is called. */
-export function setCell(row: Row, column: string, value: unknown): void {
-  if (column !== '__proto__') row[column] = value
-  else Object.defineProperty(row, column, { value, enumerable: true, writable: true, configurable: true })
-}
-
 /** A row of these columns; the same ones in the same order make rows that take little memory. */
 export function rowOf(columns: readonly string[], cellOf: (at: number) => unknown): Row {
   const row: Row = {}
-  for (let at = 0; at < columns.length; at++) setCell(row, columns[at]!, cellOf(at) ?? null)
+  for (let at = 0; at < columns.length; at++) setMember(row, columns[at]!, cellOf(at) ?? null)
   return row
 }
 

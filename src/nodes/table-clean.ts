@@ -3,12 +3,13 @@ import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { hint } from '../engine/suggest.ts'
 import { oneOf } from '../engine/types.ts'
 import { kindOf } from '../engine/values.ts'
+import { setMember } from '../members.ts'
 import { option, output, required } from './define.ts'
 import { guardKey } from './keys.ts'
 import { budget, shown } from './limits.ts'
 import { readDate, writeDate } from './moments.ts'
 import { COMMA, type NumberForm, readNumber } from './number-text.ts'
-import { cell, guardColumns, type Row, readRows, rowsProperty, setCell } from './rows.ts'
+import { cell, guardColumns, type Row, readRows, rowsProperty } from './rows.ts'
 import { toText } from './values.ts'
 
 type Kind = 'int' | 'float' | 'bool' | 'str' | 'date'
@@ -82,7 +83,7 @@ function convert({ rows, kinds, decimal, invalid }: Convert): { output: Row[]; i
     const copy = { ...row }
     for (const { column, name, make } of wanted) {
       const value = cell(row, column)
-      const set = (made: unknown) => setCell(copy, column, made)
+      const set = (made: unknown) => setMember(copy, column, made)
       if (value === null || (name !== 'str' && value === '')) set(null)
       else {
         const converted = make(value, form)
@@ -112,9 +113,9 @@ function fill(rows: Row[], values: Row, previous: readonly string[]): Row[] {
     for (const column of previous) {
       const value = cell(row, column)
       if (value !== null) last.set(column, value)
-      else if (last.has(column)) setCell(copy, column, last.get(column))
+      else if (last.has(column)) setMember(copy, column, last.get(column))
     }
-    for (const column of columns) if (cell(copy, column) === null) setCell(copy, column, values[column])
+    for (const column of columns) if (cell(copy, column) === null) setMember(copy, column, values[column])
     return copy
   })
 }

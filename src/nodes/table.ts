@@ -2,6 +2,7 @@
 // table-join.ts, grouping in table-group.ts, turning in table-shape.ts, cleaning in table-clean.ts.
 import type { Inputs, NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
+import { setMember } from '../members.ts'
 import { costOfFilter, costOfFormula } from './costs.ts'
 import { option, output, required } from './define.ts'
 import { guardKey, Keys } from './keys.ts'
@@ -17,7 +18,6 @@ import {
   readRows,
   rowOf,
   rowsProperty,
-  setCell,
 } from './rows.ts'
 import { evaluateRows, FORMULA_RULES } from './table-formula.ts'
 import { sortRows } from './table-sort.ts'
@@ -98,7 +98,7 @@ function addColumn(rows: Row[], name: string, formula: string, inputs: Inputs): 
   budget()(rows.reduce((cells, row) => cells + Object.keys(row).length + 1, 0))
   return rows.map((row, index) => {
     const copy = { ...row }
-    setCell(copy, name, results[index])
+    setMember(copy, name, results[index])
     return copy
   })
 }

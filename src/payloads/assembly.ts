@@ -1,4 +1,5 @@
 // A large value that is put together from parts: containers that are larger than a part are filled part by part.
+import { setMember } from '../members.ts'
 
 type Container = unknown[] | Record<string, unknown>
 
@@ -26,7 +27,7 @@ export class Assembly {
     const container: Container = isList ? [] : {}
     if (this.#open.length === 0) this.root = container
     else if (key === null) (this.#innermost as unknown[]).push(container)
-    else put(this.#innermost as Record<string, unknown>, key, container)
+    else setMember(this.#innermost as Record<string, unknown>, key, container)
     this.#open.push(container)
   }
 
@@ -38,13 +39,6 @@ export class Assembly {
   add(part: Container): void {
     const to = this.#innermost
     if (Array.isArray(to)) for (const item of part as unknown[]) to.push(item)
-    else for (const key in part) put(to, key, (part as Record<string, unknown>)[key])
+    else for (const key in part) setMember(to, key, (part as Record<string, unknown>)[key])
   }
-}
-
-function put(to: Record<string, unknown>, key: string, value: unknown): void {
-  // Assigning this name would change the prototype.
-  if (key === '__proto__')
-    Object.defineProperty(to, key, { value, writable: true, enumerable: true, configurable: true })
-  else to[key] = value
 }

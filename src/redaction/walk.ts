@@ -1,5 +1,6 @@
 // A walk over one value that replaces secrets in it: at once, or in steps where the value is large.
 import { isLight, lightParts } from '../light-parts.ts'
+import { setMember } from '../members.ts'
 import type { Steps } from '../time-slices.ts'
 import { isHeaderName, isTellingName } from './credentials.ts'
 import type { RedactionOptions } from './options.ts'
@@ -109,7 +110,7 @@ export class Walk {
         const name = this.#name(key)
         if (redacted === null && (name !== key || !Object.is(shown, value)))
           redacted = yield* copySteps(record, keys, at)
-        if (redacted) define(redacted, name, shown)
+        if (redacted) setMember(redacted, name, shown)
       }
       yield* this.#stepEnd()
     }
@@ -174,15 +175,8 @@ function isSomething(value: unknown): boolean {
 function* copySteps(record: Fields, keys: readonly string[], count: number): Steps<Fields> {
   const copy: Fields = {}
   for (let at = 0; at < count; at++) {
-    define(copy, keys[at]!, record[keys[at]!])
+    setMember(copy, keys[at]!, record[keys[at]!])
     if (at % COPIED === COPIED - 1) yield
   }
   return copy
-}
-
-/** A plain assignment to `__proto__` would not make a member. */
-function define(record: Fields, key: string, value: unknown): void {
-  if (key === '__proto__')
-    Object.defineProperty(record, key, { value, enumerable: true, writable: true, configurable: true })
-  else record[key] = value
 }
