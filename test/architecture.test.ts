@@ -24,6 +24,7 @@ const FLOORS: readonly (readonly string[])[] = [
     'version.ts',
     'start-error.ts',
     'sync-folder.ts',
+    'thread-priority.ts',
     'time-slices.ts',
   ],
   ['json-steps.ts'],

@@ -1,7 +1,10 @@
 // The thread's side of a look through the structure of a large database: a connection of its own that only reads.
 import { parentPort, workerData } from 'node:worker_threads'
+import { lowerThread } from '../thread-priority.ts'
 import { connectForReading } from './connection.ts'
 import { structureDamages } from './structure.ts'
+
+lowerThread()
 
 const db = connectForReading(workerData as string)
 try {

@@ -1,8 +1,8 @@
 // One worker as the sandbox sees it: started, given a call, watched by a clock, killed. What a call makes of it is in call.ts.
 import { Worker } from 'node:worker_threads'
 import { NodeError } from '../engine/node-error.ts'
+import { WorkerPriority } from '../thread-priority.ts'
 import type { IdleWorker } from '../workers/idle.ts'
-import { WorkerPriority } from '../workers/priority.ts'
 import { GRACE_MS, START_MS, WORKER_HEAP_MB, WORKER_STACK_MB } from './limits.ts'
 import type { CallRequest, FromWorker, ToWorker } from './protocol.ts'
 

@@ -1,27 +1,13 @@
 // Code does not take the processor from the main thread: its threads have a lower priority, and a still lower one where it takes long.
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { createSandbox } from '../../src/sandbox/sandbox.ts'
+import { NO_NICE_THREADS, niceThreads } from '../helpers/nice-threads.ts'
 import { until } from '../helpers/server.ts'
 import { call, script } from './kit.ts'
 
-const LINUX = process.platform === 'linux' ? false : 'only Linux has priorities of threads'
-
-/** How nice the threads of this process are that are nicer than others; behind the name of a thread, the niceness is the 17th field. */
-function niceThreads(): number[] {
-  const found = readdirSync('/proc/self/task').map((id) => {
-    try {
-      return Number(readFileSync(`/proc/self/task/${id}/stat`, 'utf8').split(') ')[1]!.split(' ')[16])
-    } catch {
-      return 0
-    }
-  })
-  return found.filter((nice) => nice > 0)
-}
-
 test('threads of the sandbox are nicer than the main thread, and most where code goes on', {
-  skip: LINUX,
+  skip: NO_NICE_THREADS,
 }, async () => {
   await using sandbox = createSandbox({ workers: 1 })
   await call(sandbox, 'return {}')
@@ -35,7 +21,7 @@ test('threads of the sandbox are nicer than the main thread, and most where code
   await call(sandbox, 'return {}')
 })
 
-test('a thread that ran long takes further code, at the priority of a new one', { skip: LINUX }, async () => {
+test('a thread that ran long takes further code, at the priority of a new one', { skip: NO_NICE_THREADS }, async () => {
   await using sandbox = createSandbox({ workers: 1 })
   const long = 'for (const to = Date.now() + 1_500; Date.now() < to; ); return {}'
   const running = call(sandbox, long)

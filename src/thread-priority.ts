@@ -10,8 +10,9 @@ const LONG = 15
 /** After so many milliseconds work counts as long. */
 const LONG_AFTER_MS = 300
 
-/** The id of the calling thread, as the system knows it; null where threads have none. */
-export function threadId(): number | null {
+/** The id of the calling thread, as the system knows it; null where its priority cannot be lowered alone. */
+function threadId(): number | null {
+  if (platform() !== 'linux') return null
   try {
     const id = Number(readlinkSync('/proc/thread-self').split('/').at(-1))
     return Number.isInteger(id) ? id : null
@@ -20,11 +21,21 @@ export function threadId(): number | null {
   }
 }
 
-/** Lowers the priority of the calling thread to that of work that has just begun. Gives its id, as `threadId` does. */
+/** Lowers the priority of the calling thread to that of work that has just begun. Gives its id; null where single threads have no priority. */
 export function lowerThread(): number | null {
   const id = threadId()
-  new WorkerPriority(id)
+  if (id !== null) setNice(id, FRESH)
   return id
+}
+
+/** False where the system does not allow it, or there is no such thread or process. */
+function setNice(id: number, priority: number): boolean {
+  try {
+    setPriority(id, priority)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** The priority of one worker: a thread, or a process with one busy thread. */
@@ -62,12 +73,6 @@ export class WorkerPriority {
 
   /** False where the system does not allow it, or the worker is gone. */
   #set(priority: number): boolean {
-    if (this.#id === null) return false
-    try {
-      setPriority(this.#id, priority)
-      return true
-    } catch {
-      return false
-    }
+    return this.#id !== null && setNice(this.#id, priority)
   }
 }
