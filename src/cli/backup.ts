@@ -5,6 +5,7 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'nod
 import type { Config } from '../config.ts'
 import { checkDatabase } from '../db/check.ts'
 import { isEmpty } from '../db/emptied.ts'
+import { lossOf, withAdvice } from '../db/loss.ts'
 import { copyDatabase, syncFile } from '../db/snapshot.ts'
 import { version } from '../version.ts'
 import { readArguments } from './arguments.ts'
@@ -86,14 +87,15 @@ interface Filled {
   readonly lacks: readonly Lack[]
 }
 
-/** A file that the copied rows name and that is not as they say. */
+/** A file that the copied rows name and that is not as they say, or commits that are not in the database. */
 interface Lack {
-  readonly path: (typeof TREES)[number]
+  readonly path: typeof DATABASE | (typeof TREES)[number]
   readonly message: string
 }
 
 async function fill(folder: string, place: Place): Promise<Filled> {
   const [database, objects, journal] = [join(folder, DATABASE), join(folder, OBJECTS), join(folder, JOURNAL)]
+  const loss = lossOf(place.database)
   let migrations: readonly string[]
   {
     using holder = new Holder(place.folder)
@@ -106,6 +108,7 @@ async function fill(folder: string, place: Place): Promise<Filled> {
     if (far) await copyLacking(far, place.objects, database, objects)
   }
   const lacks = await lacking({ folder, database, objects, journal })
+  if (loss !== null) lacks.unshift({ path: DATABASE, message: withAdvice(loss) })
   const files: BackupFile[] = [await fileOf(folder, DATABASE)]
   for (const tree of TREES)
     for (const path of await filesBelow(join(folder, tree))) files.push(await fileOf(folder, `${tree}/${path}`))

@@ -1,7 +1,8 @@
 // `svc check`: everything that can be known to be wrong with what a server has stored, whether it runs or not.
 import type { Config } from '../config.ts'
+import { acceptLoss } from '../db/admission.ts'
 import { CHECKS, checkDatabase, type Finding } from '../db/check.ts'
-import { acceptLoss, adviceOn, type Loss, lossOf } from '../db/loss.ts'
+import { type Loss, lossOf, withAdvice } from '../db/loss.ts'
 import { spaceOf } from '../db/space.ts'
 import { readArguments } from './arguments.ts'
 import { FILE_CHECKS } from './check-files.ts'
@@ -20,7 +21,7 @@ export async function check(args: readonly string[], terminal: Terminal, config:
   const findings: Finding[] = []
   const lines: string[] = []
   if (loss !== null && values['accept-loss']) lines.push(`accepted: ${loss.text}; the next start goes on without it`)
-  else if (loss !== null) findings.push({ check: 'acknowledged commits', text: `${loss.text}; ${adviceOn(loss)}` })
+  else if (loss !== null) findings.push({ check: 'acknowledged commits', text: withAdvice(loss) })
   // There is nothing else to look at, and that is said.
   const isThere = loss?.database !== 'missing'
   if (isThere) findings.push(...(await findingsIn(existingPlace(config))))

@@ -1,5 +1,6 @@
 // `svc compact`: writes the database of a stopped server anew, so that its file is no longer than it has to be.
 import type { Config } from '../config.ts'
+import { refuseLoss } from '../db/loss.ts'
 import { reasonOf, rewriteDatabase } from '../db/rewriting.ts'
 import { spaceOf } from '../db/space.ts'
 import { readArguments } from './arguments.ts'
@@ -14,6 +15,7 @@ export async function compact(args: readonly string[], terminal: Terminal, confi
   readArguments(args, {}, { least: 0, most: 0, what: '' })
   const place = existingPlace(config)
   using _owned = ownPlace(place, OWNER)
+  refuseLoss(place.database)
   const shown = printable(place.database)
   const bytes = () => {
     const { page_bytes, pages } = spaceOf(place.database)

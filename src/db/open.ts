@@ -4,11 +4,11 @@ import { dirname } from 'node:path'
 import { sha256 } from '../json.ts'
 import type { Log } from '../log.ts'
 import { StartError } from '../start-error.ts'
+import { admit } from './admission.ts'
 import { defineChecksums, verifyRow } from './checksum.ts'
 import { type Connection, connect, type Durability } from './connection.ts'
 import { startErrorOf } from './faults.ts'
 import { folded } from './folding.ts'
-import { admit } from './loss.ts'
 import { knownMigrations, migrate } from './migrate.ts'
 import type { Progress } from './migrations/0016-checksums.ts'
 import { nameGrams } from './name-grams.ts'
@@ -44,11 +44,12 @@ export async function openDatabase(path: string, options: OpenOptions): Promise<
   const { durability, wal_bytes, log } = options
   if (path !== IN_MEMORY && !existsSync(dirname(path)))
     throw new StartError(`${path} cannot be opened: its folder does not exist`)
-  const admitted = path === IN_MEMORY ? () => {} : admit(path, log)
+  const admission = path === IN_MEMORY ? null : admit(path, log)
   let db: Connection | null = null
   try {
     db = connect(path, { durability })
     look(db, path)
+    admission?.compare(db)
     setUp(db, wal_bytes)
     checkStructure(db, path)
     await migrate(db, { progress: progressOf(path, log) })
@@ -56,7 +57,7 @@ export async function openDatabase(path: string, options: OpenOptions): Promise<
     keepSchema(db)
     // A file that can be read and not written is refused now, not at the first write.
     db.exec('BEGIN IMMEDIATE; ROLLBACK')
-    admitted(db)
+    admission?.opened()
     return db
   } catch (error) {
     db?.close()

@@ -9,6 +9,7 @@ import { statement } from '../../src/db/statement.ts'
 import { Store } from '../../src/db/store.ts'
 import { StartError } from '../../src/start-error.ts'
 import { inFolder } from '../helpers/folder.ts'
+import { giveDatabase } from '../helpers/migrated.ts'
 import { cannotMount, fill, memoryLog, putting, smallDisk } from './kit.ts'
 
 const deleted = statement()((db) => db.deleteFrom('job').where('key', '=', 0).returning('key'))
@@ -72,9 +73,10 @@ describe('the mark of the last commit', () => {
     inFolder(async (folder) => {
       const path = join(folder, 'svc.db')
       const { log, lines } = memoryLog()
+      await giveDatabase(path)
       writeFileSync(markPath(path), '')
       chmodSync(markPath(path), 0o666)
-      chownSync(folder, NOBODY, NOBODY)
+      for (const name of [folder, path]) chownSync(name, NOBODY, NOBODY)
       seteuid!(NOBODY)
       try {
         await using store = await Store.open(path, { log })

@@ -29,6 +29,7 @@ export interface LogLine {
   level: number
   msg: string
   code?: string
+  [field: string]: unknown
 }
 
 /** A log that keeps its lines. */

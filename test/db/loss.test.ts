@@ -1,0 +1,288 @@
+// What a start finds lost beside its database, and what is done before and after an operator accepts it: what is rare, by stores alone.
+import assert from 'node:assert/strict'
+import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import Database from 'better-sqlite3'
+import { backup } from '../../src/cli/backup.ts'
+import { check as runCheck } from '../../src/cli/check.ts'
+import { compact } from '../../src/cli/compact.ts'
+import { acceptancePath } from '../../src/db/admission.ts'
+import { type Mark, MarkFile, markPath, readMark } from '../../src/db/mark-file.ts'
+import { Store } from '../../src/db/store.ts'
+import { StartError } from '../../src/start-error.ts'
+import { command } from '../cli/stored.ts'
+import { inFolder } from '../helpers/folder.ts'
+import { giveDatabase } from '../helpers/migrated.ts'
+import { keysOf, type LogLine, memoryLog, putting } from './kit.ts'
+
+interface Killed {
+  readonly folder: string
+  readonly path: string
+  readonly log: string
+  readonly mark: string
+}
+
+const JOBS = [1, 2, 3, 4, 5]
+
+function placeIn(folder: string): Killed {
+  const path = join(folder, 'svc.db')
+  return { folder, path, log: `${path}-wal`, mark: markPath(path) }
+}
+
+/** The files of a store that was killed after it had stored some jobs: those of a store that is open. */
+async function killedIn(folder: string, name = 'killed', jobs = JOBS): Promise<Killed> {
+  const living = join(folder, `${name}-living`)
+  mkdirSync(living)
+  await giveDatabase(join(living, 'svc.db'))
+  await using store = await Store.open(join(living, 'svc.db'))
+  for (const key of jobs) await store.write(putting(key))
+  return copied(placeIn(living), join(folder, name))
+}
+
+function copied({ folder }: Killed, to: string): Killed {
+  cpSync(folder, to, { recursive: true })
+  return placeIn(to)
+}
+
+async function jobsIn({ path }: Killed, log = memoryLog()): Promise<number[]> {
+  await using store = await Store.open(path, { log: log.log })
+  return store.read(keysOf)
+}
+
+async function refusal({ path }: Killed): Promise<string> {
+  try {
+    await using store = await Store.open(path)
+    assert.fail(`it was opened: ${store.read(keysOf)}`)
+  } catch (error) {
+    assert.ok(error instanceof StartError, String((error as Error).stack))
+    return error.message
+  }
+}
+
+const check = ({ folder }: Killed, ...args: string[]) => command(runCheck, args, { SVC_DATA_DIR: folder })
+
+const LACKS_ALL = /svc\.db lacks the last 5 commits: commit 5 of \S+ was acknowledged, and it holds none; put back/
+
+/** What the log of a start says of a loss that it goes on without. */
+async function tellings(place: Killed): Promise<LogLine[]> {
+  const log = memoryLog()
+  await jobsIn(place, log)
+  return log.lines.filter((line) => 'lost' in line)
+}
+
+describe('a database in the place of another', () => {
+  test(
+    'is refused where it has another name, and served where its mark came along',
+    inFolder(async (folder) => {
+      const mine = await killedIn(folder, 'mine')
+      const other = await killedIn(folder, 'other', [...JOBS, 6, 7])
+      for (const name of ['svc.db', 'svc.db-wal']) copyFileSync(join(other.folder, name), join(mine.folder, name))
+      rmSync(`${mine.path}-shm`)
+      const found = [mine.path, mine.log].map((path) => readFileSync(path))
+      const told =
+        /svc\.db is not the database that \S+\.mark belongs to, whose commit 5 of \S+ was acknowledged; put back/
+      assert.match(await refusal(mine), told)
+      assert.match((await check(mine)).stdout, told)
+      assert.deepEqual(
+        [mine.path, mine.log].map((path) => readFileSync(path)),
+        found,
+      )
+      copyFileSync(other.mark, mine.mark)
+      assert.deepEqual(await jobsIn(mine), [...JOBS, 6, 7])
+    }),
+  )
+
+  test(
+    'is refused where only its log is another’s',
+    inFolder(async (folder) => {
+      const mine = await killedIn(folder, 'mine')
+      const other = await killedIn(folder, 'other', [...JOBS, 6, 7])
+      copyFileSync(other.log, mine.log)
+      rmSync(`${mine.path}-shm`)
+      assert.match(await refusal(mine), /svc\.db is not the database/)
+    }),
+  )
+})
+
+describe('an acceptance that was interrupted', () => {
+  test(
+    'before the mark was removed lets no start go on, and is made anew',
+    inFolder(async (folder) => {
+      const place = await killedIn(folder)
+      rmSync(place.log)
+      const mark = readFileSync(place.mark)
+      writeFileSync(`${acceptancePath(place.path)}.draft`, 'the beginning of')
+      assert.equal((await check(place, '--accept-loss')).code, 0)
+      writeFileSync(place.mark, mark)
+      assert.match(await refusal(place), LACKS_ALL)
+      assert.equal((await check(place, '--accept-loss')).code, 0)
+      assert.equal((await tellings(place)).length, 1)
+      assert.equal((await tellings(place)).length, 0)
+      assert.deepEqual(await jobsIn(place), [])
+    }),
+  )
+
+  test(
+    'is forgotten where the log was put back instead: nothing is lost then, and no log says so',
+    inFolder(async (folder) => {
+      const place = await killedIn(folder)
+      const [log, mark] = [place.log, place.mark].map((path) => readFileSync(path))
+      rmSync(place.log)
+      assert.equal((await check(place, '--accept-loss')).code, 0)
+      writeFileSync(place.mark, mark!)
+      writeFileSync(place.log, log!)
+      assert.deepEqual(await tellings(place), [])
+      assert.deepEqual(await jobsIn(place), JOBS)
+      assert.equal(existsSync(acceptancePath(place.path)), false)
+    }),
+  )
+})
+
+describe('an acceptance', () => {
+  test(
+    'waits for a start that has a log, whatever a command commits before',
+    inFolder(async (folder) => {
+      const place = await killedIn(folder)
+      rmSync(place.log)
+      await check(place, '--accept-loss')
+      {
+        await using store = await Store.open(place.path)
+        for (let key = 11; key < 20; key++) await store.write(putting(key))
+      }
+      const [told, ...more] = await tellings(place)
+      assert.deepEqual(more, [])
+      assert.match(told!.msg, /as "svc check --accept-loss" has accepted/)
+      assert.deepEqual([told!.acknowledged_commit, told!.found_commit], [JOBS.length, 0])
+    }),
+  )
+
+  test(
+    'lets a start begin anew beside the log of a database that was deleted',
+    inFolder(async (folder) => {
+      const place = await killedIn(folder)
+      rmSync(place.path)
+      assert.match(await refusal(place), /svc\.db is missing, and 5 commits to it were acknowledged/)
+      assert.equal((await check(place, '--accept-loss')).code, 0)
+      assert.equal((await tellings(place)).length, 1)
+      assert.deepEqual(await jobsIn(place), [])
+    }),
+  )
+
+  test(
+    'is not needed where SVC_DURABILITY allows the loss, of which the next log tells though a command opened the database first',
+    inFolder(async (folder) => {
+      const place = await killedIn(folder)
+      const { database, number } = readMark(place.mark) as Mark
+      {
+        using file = new MarkFile(place.mark, database, 'normal')
+        file.write(number + 10, 0)
+        file.write(number + 11, 0)
+      }
+      {
+        await using store = await Store.open(place.path, { durability: 'normal' })
+        await store.write(putting(9))
+      }
+      const [told, ...more] = await tellings(place)
+      assert.deepEqual(more, [])
+      assert.match(told!.msg, /lacks the last 11 commits: .* with SVC_DURABILITY normal a power cut may take that back/)
+      assert.deepEqual(await jobsIn(place), [...JOBS, 9])
+    }),
+  )
+})
+
+describe('a database that lacks commits', () => {
+  test(
+    'is not rewritten by "svc compact": its log fits it as long as nothing is changed',
+    inFolder(async (folder) => {
+      const place = await killedIn(folder)
+      const log = readFileSync(place.log)
+      rmSync(place.log)
+      const { code, stderr } = await command(compact, [], { SVC_DATA_DIR: place.folder })
+      assert.equal(code, 1)
+      assert.match(stderr, LACKS_ALL)
+      writeFileSync(place.log, log)
+      assert.deepEqual(await jobsIn(place), JOBS)
+    }),
+  )
+
+  test(
+    'takes the place of no backup, and is backed up where that is asked for',
+    inFolder(async (folder) => {
+      const place = await killedIn(folder)
+      const target = join(folder, 'backup')
+      const run = (...args: string[]) => command(backup, [target, ...args], { SVC_DATA_DIR: place.folder })
+      assert.equal((await run()).code, 0)
+      const whole = readFileSync(join(target, 'svc.db'))
+      rmSync(place.log)
+      for (const args of [['--force'], ['--force', '--incomplete']]) {
+        const { code, stderr } = await run(...args)
+        assert.equal(code, 1)
+        assert.match(stderr, LACKS_ALL)
+        assert.deepEqual(readFileSync(join(target, 'svc.db')), whole)
+      }
+      rmSync(target, { recursive: true })
+      const made = await run('--incomplete')
+      assert.equal(made.code, 0, made.stderr)
+      assert.match(made.stderr, /not whole: svc\.db: .*lacks the last 5 commits/)
+    }),
+  )
+
+  test(
+    'is refused at the second look, before anything is written, where a journal had to be rolled back for it',
+    inFolder(async (folder) => {
+      const { place, before } = await interruptedIn(folder)
+      const { database, number } = readMark(place.mark) as Mark
+      {
+        using file = new MarkFile(place.mark, database, 'full')
+        file.write(number + 1, Date.now())
+      }
+      assert.match(await refusal(place), /svc\.db lacks the last commit: commit 6 of/)
+      assert.deepEqual(readFileSync(place.path), before)
+    }),
+  )
+
+  test(
+    'is missing also beside a mark that is damaged',
+    inFolder(async (folder) => {
+      const place = await killedIn(folder)
+      for (const ending of ['', '-wal', '-shm']) rmSync(place.path + ending)
+      writeFileSync(place.mark, '')
+      assert.match(
+        await refusal(place),
+        /svc\.db is missing, and its mark last-commit-of-svc\.db\.mark is there, and damaged/,
+      )
+      assert.equal((await check(place, '--accept-loss')).code, 0)
+      assert.deepEqual(await jobsIn(place), [])
+    }),
+  )
+})
+
+describe('a database whose journal has to be rolled back', () => {
+  test(
+    'is served whole, once its mark was compared at the second look',
+    inFolder(async (folder) => {
+      const { place } = await interruptedIn(folder)
+      assert.deepEqual(await jobsIn(place), JOBS)
+      assert.deepEqual(await jobsIn(place), JOBS)
+    }),
+  )
+})
+
+/** A database that another program was killed in, in the midst of a transaction; `before` is its file before that. */
+async function interruptedIn(folder: string): Promise<{ place: Killed; before: Buffer }> {
+  const other = await killedIn(folder, 'other')
+  const db = new Database(other.path)
+  try {
+    db.pragma('journal_mode = DELETE')
+    const before = readFileSync(other.path)
+    db.pragma('cache_size = 1')
+    db.exec('begin')
+    const put = db.prepare('insert into graph (sha256, body, checksum) values (?, ?, 0)')
+    for (let at = 0; at < 200; at++) put.run(String(at), 'x'.repeat(4096))
+    assert.notDeepEqual(readFileSync(other.path), before)
+    return { place: copied(other, join(folder, 'killed')), before }
+  } finally {
+    db.close()
+  }
+}
