@@ -2,13 +2,13 @@
 import { AggregateState } from './aggregate-state.ts'
 import { attempts } from './attempts.ts'
 import { type RegionDemand, StreamBound } from './demand.ts'
-import { ItemSource } from './firing.ts'
+import { ItemSource, isThenable } from './firing.ts'
 import { failureAmong, gather } from './gather.ts'
 import { isHeavy, isSmall } from './heavy.ts'
 import { Join } from './join.ts'
 import { LoopState } from './loop-state.ts'
 import type { Memo } from './memo.ts'
-import type { Inputs, NodeContext, RunResult } from './node-type.ts'
+import type { Inputs, NodeContext, Outputs, RunResult } from './node-type.ts'
 import type { Result } from './outbox.ts'
 import { OwnValues } from './own-values.ts'
 import { PassingSteps } from './passing-steps.ts'
@@ -334,14 +334,27 @@ export class Actor implements Member {
 
   #run(inputs: Inputs, context: NodeContext, apart: boolean): RunResult {
     const { type, input } = this.node
-    if (!apart) return type.run!(input ? this.#stage.inputsFor(this, inputs) : inputs, context)
+    if (type.prepare) return this.#runPrepared(type.prepare(inputs, context), context)
+    return apart
+      ? this.#compute(inputs, context)
+      : type.run!(input ? this.#stage.inputsFor(this, inputs) : inputs, context)
+  }
+
+  #runPrepared(prepared: Inputs | Promise<Inputs>, context: NodeContext): RunResult {
+    if (isThenable(prepared)) return prepared.then((inputs) => this.#runPrepared(inputs, context)) as Promise<Outputs>
+    const { type } = this.node
+    return this.#apart && isHeavy(type, prepared) ? this.#compute(prepared, context) : type.run!(prepared, context)
+  }
+
+  #compute(inputs: Inputs, { run, signal }: NodeContext): Promise<Outputs> {
     const { compute, owner } = this.#stage
-    return compute.run({ node_type: type.node_type, inputs, owner, run: context.run, signal: context.signal })
+    return compute.run({ node_type: this.node.type.node_type, inputs, owner, run, signal })
   }
 
   /** Whether a firing with these inputs would hold the thread for long, and need not run there. */
   #runsApart(inputs: Inputs): boolean {
-    return this.#apart && this.#mayBeHeavy && isHeavy(this.node.type, inputs)
+    const { type } = this.node
+    return this.#apart && this.#mayBeHeavy && !type.prepare && isHeavy(type, inputs)
   }
 
   #attempts(policy: AttemptPolicy, inputs: Inputs, memo: Memo | null = null): Promise<unknown> {

@@ -273,6 +273,11 @@ export interface NodeType {
    * nothing. Absent: 100 for each unit. A firing of a pure type that would hold the thread for long runs apart; its result is the same.
    */
   cost?: number | ((inputs: Inputs) => number)
+  /**
+   * Takes what a firing needs of its context, such as a file or a seed, and gives inputs from which all else follows: `run` takes nothing but
+   * these then, so that it may run apart where `cost` says by them that it takes long.
+   */
+  prepare?(inputs: Inputs, context: NodeContext): Inputs | Promise<Inputs>
   /** True: it does something besides giving outputs, so it has its use where nothing reads them. */
   effect?: boolean
   /** One firing. A node type has one of these: `open` where a property is an aggregate and nothing streams out, */

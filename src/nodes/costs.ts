@@ -90,3 +90,56 @@ export function costOfDates({ from, to, step, unit }: Inputs): number {
   const count = Math.abs(between) / ((SPANS[String(unit)] ?? LONGER_SPAN) * Math.max(1, Math.abs(Number(step))))
   return Number.isNaN(count) ? 0 : Math.min(count, MOST_DATES) * DATE
 }
+
+/** A character of what is written again and again. */
+const WRITTEN = 2
+
+export function costOfRepeat({ text, times, separator }: Inputs): number {
+  return (lengthOf(text) + lengthOf(separator)) * Number(times) * WRITTEN
+}
+
+export function costOfPad({ text, length, fill }: Inputs): number {
+  return (Math.max(lengthOf(text), Number(length)) + lengthOf(fill)) * WRITTEN
+}
+
+/** A cell of a table, be it empty. */
+const CELL = 100
+
+/** What has more is costly without its cells being counted. */
+const COUNTED = 40_000
+
+/** Of CSV, which may have many more cells than characters: short rows are filled up. */
+export function costOfCsv(text: unknown, separator: unknown): number {
+  const length = lengthOf(text)
+  if (typeof text !== 'string' || length > COUNTED) return length * UNIT
+  const lines = text.split('\n')
+  const columns = typeof separator === 'string' ? lines[0]!.split(separator).length : 1
+  return length * UNIT + lines.length * columns * CELL
+}
+
+export function costOfCsvFile({ file, separator }: Inputs): number {
+  const { bytes } = file as { bytes: Uint8Array }
+  if (bytes.length > COUNTED) return bytes.length * UNIT
+  return costOfCsv(Buffer.from(bytes).toString('latin1'), separator)
+}
+
+/** Of each column of a table in each row, be it there or not. */
+export function costOfCells(rows: unknown): number {
+  const size = sizeOf(rows)
+  if (!Array.isArray(rows) || size > COUNTED) return size * UNIT
+  const columns = new Set(rows.flatMap((row) => Object.keys(row ?? {})))
+  return size * UNIT + rows.length * columns.size * CELL
+}
+
+/** Of a table that may get a column of each of its rows. */
+export function costOfPivot({ rows }: Inputs): number {
+  return sizeOf(rows) * UNIT + lengthOf(rows) ** 2 * (CELL / 4)
+}
+
+/** A number that is drawn by chance, and where it leads. */
+export const DRAWN = 50
+
+/** Of a list of whose items each is drawn, moved or weighed, whatever it is. */
+export function costOfItems(list: unknown): number {
+  return lengthOf(list) * DRAWN
+}

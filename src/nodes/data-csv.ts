@@ -2,13 +2,14 @@
 import type { NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
 import { charsetOf, decoded, encoded, READ_AS, type ReadAs, WRITTEN_AS, type WrittenAs } from './charset.ts'
+import { costOfCells, costOfCsvFile } from './costs.ts'
 import { formattedCsv, keysOf, LINE_ENDS, type LineEnd, parsedCsv } from './csv.ts'
 import { option, output } from './define.ts'
-import { fileNeeds, fileOf } from './files.ts'
+import { fileNeeds, type TakenFile, taking } from './files.ts'
 import { type Row, readRows, rowsProperty } from './rows.ts'
 import { FILE, nameProperty, tableFile } from './table-files.ts'
 
-type Reading = { file: unknown; header: boolean; separator: string; convert: boolean; encoding: ReadAs }
+type Reading = { file: TakenFile; header: boolean; separator: string; convert: boolean; encoding: ReadAs }
 
 type Writing = {
   rows: Row[]
@@ -46,10 +47,11 @@ export const dataCsvNodes: NodeType[] = [
     ],
     outputs: [output('rows', 'list[dict[str,any]]'), output('columns', 'list[str]')],
     needs: fileNeeds('file'),
-    async run(inputs, context) {
+    cost: costOfCsvFile,
+    prepare: taking('file', 'The file'),
+    run(inputs) {
       const { file, header, separator, convert, encoding } = inputs as Reading
-      const taken = await fileOf(file, 'The file', context)
-      return parsedCsv(decoded(taken, encoding), separator, header, convert)
+      return parsedCsv(decoded(file, encoding), separator, header, convert)
     },
   },
   {
@@ -66,6 +68,7 @@ export const dataCsvNodes: NodeType[] = [
       WRITTEN_AS,
       nameProperty('table.csv'),
     ],
+    cost: ({ rows }) => costOfCells(rows),
     outputs: [output('file', 'dataframe')],
     run(inputs) {
       const { rows, columns, header, separator, line_end, encoding, name } = inputs as Writing

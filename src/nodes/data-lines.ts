@@ -3,7 +3,7 @@ import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { kindOf } from '../engine/values.ts'
 import { decoded, READ_AS, type ReadAs } from './charset.ts'
 import { output } from './define.ts'
-import { fileNeeds, fileOf } from './files.ts'
+import { fileNeeds, type TakenFile, taking } from './files.ts'
 import { guardJsonText } from './json-size.ts'
 import { guardDepth, guardList, guardText } from './limits.ts'
 import { columnsOf, type Row, readRows, rowsProperty } from './rows.ts'
@@ -77,9 +77,10 @@ export const dataLinesNodes: NodeType[] = [
     properties: [FILE, READ_AS],
     outputs: [output('rows', 'list[dict[str,any]]'), output('columns', 'list[str]')],
     needs: fileNeeds('file'),
-    async run(inputs, context) {
-      const { file, encoding } = inputs as { file: unknown; encoding: ReadAs }
-      const text = decoded(await fileOf(file, 'The file', context), encoding)
+    prepare: taking('file', 'The file'),
+    run(inputs) {
+      const { file, encoding } = inputs as { file: TakenFile; encoding: ReadAs }
+      const text = decoded(file, encoding)
       const rows = read(text.startsWith('\uFEFF') ? text.slice(1) : text)
       return { rows, columns: columnsOf(rows) }
     },

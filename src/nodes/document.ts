@@ -3,7 +3,7 @@ import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
 import { option, output, required } from './define.ts'
 import { documentText } from './document-charset.ts'
-import { fileNeeds, fileOf, worked } from './files.ts'
+import { fileNeeds, fileOf, type TakenFile, taking, worked } from './files.ts'
 import { markdownOf } from './html-markdown.ts'
 import { readHtml } from './html-read.ts'
 import { imageValue, type MadeImage } from './image.ts'
@@ -106,9 +106,10 @@ export const documentNodes: NodeType[] = [
       output('links', 'list[dict[str,any]]'),
     ],
     needs: fileNeeds('document'),
-    async run({ document, charset }, context) {
-      const file = await fileOf(document, 'The HTML file', context)
-      const html = documentText(file, charset as string | null)
+    cost: 1_000,
+    prepare: taking('document', 'The HTML file'),
+    run({ document, charset }) {
+      const html = documentText(document as TakenFile, charset as string | null)
       if (html.includes('\0')) throw new NodeError('The file is no HTML: it is no text.', 'unsupported')
       const { title, text, links } = readHtml(html, [])
       return { title, text, markdown: markdownOf(html), links }

@@ -1,5 +1,5 @@
 // Files as nodes take and give them: by bytes, by an address, or as a media value that has either; and the work on them that is done apart.
-import { type NodeContext, NodeError, type NodeFacts, type NodeNeed } from '../engine/node-type.ts'
+import { type NodeContext, NodeError, type NodeFacts, type NodeNeed, type NodeType } from '../engine/node-type.ts'
 import type { MediaResult } from '../engine/services.ts'
 import { referenceOf } from './asset.ts'
 
@@ -31,6 +31,11 @@ export async function fileOf(value: unknown, what: string, { services }: NodeCon
     `${what} is neither bytes nor the address of a file (asset://<id>, /api/storage/<key>, /api/assets/packages/<path>).`,
     'bad_input',
   )
+}
+
+/** Takes the file of a property, for a node type whose work follows from that alone. @throws NodeError as `fileOf` does */
+export function taking(property: string, what: string): NonNullable<NodeType['prepare']> {
+  return async (inputs, context) => ({ ...inputs, [property]: await fileOf(inputs[property], what, context) })
 }
 
 /** As `fileOf`, of all values of a list, in their order. */

@@ -1,11 +1,12 @@
 // random.*: choosing from lists and making names by chance. The generator is in random-source.ts.
 import { NodeError, type NodeType } from '../engine/node-type.ts'
+import { costOfItems, DRAWN } from './costs.ts'
 import { option, output, required } from './define.ts'
-import { type RandomSource, sourceOf } from './random-source.ts'
+import { RandomSource, seeded, sourceOf } from './random-source.ts'
 import { finite } from './values.ts'
 
 type List = unknown[]
-type Seeded = { seed: number | null }
+type Seeded = { seed: number }
 
 const list = () => required('list', 'list[any]', 'The list.')
 const seed = () =>
@@ -86,9 +87,12 @@ export const randomChoiceNodes: NodeType[] = [
       seed(),
     ],
     outputs: [output('output', 'any'), output('index', 'int')],
-    run({ list, weights, seed }: Seeded & { list: List; weights: number[] | null }, context) {
+    cost: ({ weights }) => costOfItems(weights),
+    prepare: seeded,
+    run(inputs) {
+      const { list, weights, seed } = inputs as Seeded & { list: List; weights: number[] | null }
       if (list.length === 0) throw new NodeError('The list is empty: there is nothing to choose.', 'bad_input')
-      const source = sourceOf(seed, context)
+      const source = new RandomSource(seed)
       const index = weights ? weighted(weights, list.length, source) : source.below(list.length)
       return { output: list[index], index }
     },
@@ -99,11 +103,14 @@ export const randomChoiceNodes: NodeType[] = [
     description: 'Takes some items out of a list by chance, none twice, and leaves them in their order.',
     properties: [list(), required('count', 'int', 'How many items.', { min: 0 }), seed()],
     outputs: [output('output', 'list[any]')],
-    run({ list, count, seed }: Seeded & { list: List; count: number }, context) {
+    cost: ({ list }) => costOfItems(list),
+    prepare: seeded,
+    run(inputs) {
+      const { list, count, seed } = inputs as Seeded & { list: List; count: number }
       if (count > list.length) {
         throw new NodeError(`A list of ${list.length} items has no ${count} to take.`, 'out_of_range')
       }
-      return { output: sample(list, count, sourceOf(seed, context)) }
+      return { output: sample(list, count, new RandomSource(seed)) }
     },
   },
   {
@@ -112,7 +119,12 @@ export const randomChoiceNodes: NodeType[] = [
     description: 'Puts the items of a list in an order by chance.',
     properties: [list(), seed()],
     outputs: [output('output', 'list[any]')],
-    run: ({ list, seed }: Seeded & { list: List }, context) => ({ output: shuffle(list, sourceOf(seed, context)) }),
+    cost: ({ list }) => costOfItems(list),
+    prepare: seeded,
+    run(inputs) {
+      const { list, seed } = inputs as Seeded & { list: List }
+      return { output: shuffle(list, new RandomSource(seed)) }
+    },
   },
   {
     node_type: 'random.Text',
@@ -124,9 +136,12 @@ export const randomChoiceNodes: NodeType[] = [
       seed(),
     ],
     outputs: [output('output', 'str')],
-    run: ({ length, characters, seed }: Seeded & { length: number; characters: string }, context) => ({
-      output: text(length, characters, sourceOf(seed, context)),
-    }),
+    cost: ({ length, characters }) => (Number(length) + String(characters).length) * DRAWN,
+    prepare: seeded,
+    run(inputs) {
+      const { length, characters, seed } = inputs as Seeded & { length: number; characters: string }
+      return { output: text(length, characters, new RandomSource(seed)) }
+    },
   },
   {
     node_type: 'random.Uuid',
@@ -134,6 +149,6 @@ export const randomChoiceNodes: NodeType[] = [
     description: 'Gives a UUID by chance (version 4).',
     properties: [seed()],
     outputs: [output('output', 'str')],
-    run: ({ seed }: Seeded, context) => ({ output: uuid(sourceOf(seed, context)) }),
+    run: ({ seed }: { seed: number | null }, context) => ({ output: uuid(sourceOf(seed, context)) }),
   },
 ]

@@ -1,6 +1,6 @@
 // The one generator of random.*: xoshiro128** (Blackman and Vigna), seeded through splitmix32. It uses whole numbers of
 // 32 bits and the four operations of arithmetic alone, so one seed gives the same numbers on every machine.
-import type { NodeContext } from '../engine/node-type.ts'
+import type { Inputs, NodeContext } from '../engine/node-type.ts'
 
 const TWO_32 = 2 ** 32
 const TWO_53 = 2 ** 53
@@ -105,7 +105,16 @@ function logarithm(value: number): number {
   return exponent * Math.LN2 + 2 * ratio * sum
 }
 
+function seedOf(seed: number | null, context: NodeContext): number {
+  return seed ?? Math.floor(context.random() * TWO_53)
+}
+
 /** The generator of a firing: of its seed, or of one that the run gives. */
 export function sourceOf(seed: number | null, context: NodeContext): RandomSource {
-  return new RandomSource(seed ?? Math.floor(context.random() * TWO_53))
+  return new RandomSource(seedOf(seed, context))
+}
+
+/** Gives a firing the seed that all its chance comes from. */
+export function seeded(inputs: Inputs, context: NodeContext): Inputs {
+  return { ...inputs, seed: seedOf(inputs.seed as number | null, context) }
 }

@@ -2,6 +2,7 @@
 import type { NodeType } from '../engine/node-type.ts'
 import { kindOf } from '../engine/values.ts'
 import { AGGREGATE_NAMES, AGGREGATES, type AggregateName, aggregateName } from './aggregates.ts'
+import { costOfCells } from './costs.ts'
 import { option, output } from './define.ts'
 import { Keys } from './keys.ts'
 import { budget, type Spend } from './limits.ts'
@@ -141,6 +142,7 @@ export const tableGroupNodes: NodeType[] = [
     description:
       'Gives a row for each column: its kind, how many values it has and how many are missing, the least and greatest; of numbers also mean, median and deviation.',
     properties: [rowsProperty()],
+    cost: ({ rows }) => costOfCells(rows),
     outputs: [output('output', 'list[dict[str,any]]'), output('rows', 'int')],
     run({ rows }: { rows: Row[] }) {
       return { output: describe(readRows(rows)), rows: rows.length }

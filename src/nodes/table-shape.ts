@@ -3,6 +3,7 @@ import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
 import { kindOf } from '../engine/values.ts'
 import { AGGREGATE_NAMES, type AggregateName } from './aggregates.ts'
+import { costOfCells, costOfPivot } from './costs.ts'
 import { option, output, required } from './define.ts'
 import { guardKey } from './keys.ts'
 import { budget, shown } from './limits.ts'
@@ -115,6 +116,7 @@ export const tableShapeNodes: NodeType[] = [
       }),
       option('fill', 'any', 'What stands where there is no value.'),
     ],
+    cost: costOfPivot,
     outputs: [output('output', 'list[dict[str,any]]'), output('columns', 'list[str]')],
     run(inputs) {
       const { rows, ...others } = inputs as unknown as Pivot
@@ -136,6 +138,7 @@ export const tableShapeNodes: NodeType[] = [
       option('name_as', 'str', 'The column for the names.', { default: 'column' }),
       option('value_as', 'str', 'The column for the values.', { default: 'value' }),
     ],
+    cost: ({ rows }) => costOfCells(rows),
     outputs: [output('output', 'list[dict[str,any]]')],
     run(inputs) {
       const { rows, ...others } = inputs as unknown as Unpivot

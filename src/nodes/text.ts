@@ -2,6 +2,7 @@
 // in case.ts, patterns in regex.ts.
 import type { Inputs, NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
+import { costOfPad, costOfRepeat } from './costs.ts'
 import { conversion, option, output, required } from './define.ts'
 import { guardText, textWithin } from './limits.ts'
 import { fill, unknownName } from './template.ts'
@@ -161,7 +162,7 @@ export const textNodes: NodeType[] = [
       option('side', oneOf('start', 'end'), 'Where to fill.', { default: 'end' }),
       option('fill', 'str', 'What to fill with.', { default: ' ' }),
     ],
-    cost: 2,
+    cost: costOfPad,
     outputs: [result()],
     run({ text, length, side, fill }: { text: string; length: number; side: 'start' | 'end'; fill: string }) {
       return { output: side === 'start' ? text.padStart(length, fill) : text.padEnd(length, fill) }
@@ -176,7 +177,7 @@ export const textNodes: NodeType[] = [
       required('times', 'int', 'How often.', { min: 0, max: 1_000_000 }),
       option('separator', 'str', 'What to put between.', { default: '' }),
     ],
-    cost: 2,
+    cost: costOfRepeat,
     outputs: [result()],
     run({ text, times, separator }: { text: string; times: number; separator: string }) {
       guardText((text.length + separator.length) * times)

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { isHeavy } from '../../src/engine/heavy.ts'
+import type { Inputs } from '../../src/engine/node-type.ts'
 import type { ComputeAccess, ComputeTask } from '../../src/engine/services.ts'
 import { noServices } from '../../src/engine/services.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
@@ -97,6 +98,51 @@ describe('a run', () => {
   })
 })
 
+/** Firings that take a file or a seed first, and much to do with it. */
+const LINES = Array.from({ length: 5_000 }, (_, at) => at)
+const PREPARED: { readonly [node_type: string]: Inputs } = {
+  'data.ReadCsv': { file: Buffer.from(`a,b\n${LINES.map((at) => `${at},x`).join('\n')}`) },
+  'data.ReadJsonLines': { file: Buffer.from(LINES.map((a) => JSON.stringify({ a })).join('\n')) },
+  'document.HtmlText': { document: Buffer.from(LINES.map((at) => `<p>${at}</p>`).join('')) },
+  'random.Shuffle': { list: Array.from({ length: 100_000 }, (_, at) => at) },
+  'random.Sample': { list: Array.from({ length: 100_000 }, (_, at) => at), count: 5 },
+  'random.Choice': { list: Array(100_000).fill('a'), weights: Array(100_000).fill(1) },
+  'random.Text': { length: 100_000 },
+}
+
+describe('a firing that takes something from outside', () => {
+  for (const [type, data] of Object.entries(PREPARED)) {
+    test(`runs apart behind that, and gives the same: ${type}`, async () => {
+      const { services, tasks } = watched()
+      const [handle] = builtinNodes.get(type)!.outputs.map(({ name }) => name)
+      const values = Object.entries(data)
+      const of = graph(
+        [...values.map(([name, given]) => source(name, given)), node('n', type), sink('out')],
+        [...values.map(([name]) => `${name}.output->n.${name}`), `n.${handle}->out.value`],
+      )
+      const drawn = { random: () => 0.3 }
+      const apart = await outputs(of, builtinNodes, { services, ...drawn })
+      assert.deepEqual(
+        tasks.map(({ node_type }) => node_type),
+        [type],
+      )
+      assert.deepStrictEqual(apart, await outputs(of, builtinNodes, drawn))
+    })
+  }
+
+  test('draws the same again where its run goes on', async () => {
+    const { services, tasks } = watched()
+    const of = graph(
+      [source('list', PREPARED['random.Shuffle']!.list), node('n', 'random.Shuffle'), sink('out')],
+      ['list.output->n.list', 'n.output->out.value'],
+    )
+    const memory = new MemoryJournal()
+    const first = await outputs(of, builtinNodes, { services, journal: memory.open() })
+    assert.deepStrictEqual(await outputs(of, builtinNodes, { services, journal: memory.open() }), first)
+    assert.ok(tasks.length > 0)
+  })
+})
+
 describe('the estimate of what a firing takes', () => {
   const heavy = (type: string, given: object) => isHeavy(builtinNodes.get(type)!, inputsOf(type, { ...given }))
   const letters = (count: number) => 'é'.repeat(count)
@@ -116,7 +162,26 @@ describe('the estimate of what a firing takes', () => {
     )
   })
 
+  test('tells what becomes much out of little', () => {
+    assert.equal(heavy('text.Repeat', { text: letters(100), times: 100_000 }), true)
+    assert.equal(heavy('text.Pad', { text: '', length: 100_000 }), false)
+    assert.equal(heavy('text.Pad', { text: letters(3_000_000), length: 100_000 }), true)
+    const sparse = `${','.repeat(2_000)}\n${'a\n'.repeat(900)}`
+    assert.equal(heavy('text.ParseCsv', { text: sparse }), true)
+    assert.equal(heavy('data.ReadCsv', { file: { bytes: Buffer.from(sparse) } }), true)
+    const rows = numbers(700).map((at) => ({ [`c${at}`]: 1 }))
+    for (const type of ['text.FormatCsv', 'data.WriteCsv', 'data.Describe', 'data.Unpivot'])
+      assert.equal(heavy(type, { rows }), true, type)
+    const cells = numbers(500).map((at) => ({ a: at, b: at, c: 1 }))
+    assert.equal(heavy('data.Pivot', { rows: cells, index: ['a'], columns: 'b', values: 'c' }), true)
+  })
+
   test('leaves what is small where it is', () => {
+    assert.equal(heavy('text.Repeat', { text: '-', times: 80 }), false)
+    assert.equal(heavy('text.ParseCsv', { text: 'a,b,c\n1,2,3\n'.repeat(100) }), false)
+    const rows = numbers(200).map((a) => ({ a, b: 'x', c: null }))
+    for (const type of ['text.FormatCsv', 'data.WriteCsv', 'data.Describe', 'data.Unpivot', 'data.Pivot'])
+      assert.equal(heavy(type, { rows }), false, type)
     assert.equal(heavy('regex.Match', { text: letters(500), pattern: '^\\d{4}-\\d{2}-\\d{2}$' }), false)
     assert.equal(heavy('text.WordFrequency', { text: 'a b '.repeat(1_000) }), false)
     assert.equal(heavy('list.GroupBy', { list: numbers(1_000) }), false)

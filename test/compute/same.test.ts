@@ -6,6 +6,7 @@ import { Final, type NodeContext, NodeError, type NodeType } from '../../src/eng
 import type { TypeMetadata } from '../../src/engine/types.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
 import { scaled } from '../helpers/scale.ts'
+import { context } from '../nodes/context.ts'
 import { compute, task } from './kit.ts'
 
 after(() => compute[Symbol.asyncDispose]())
@@ -67,10 +68,13 @@ function valuesOf(type: TypeMetadata): fc.Arbitrary<unknown> {
   return BY_TYPE[type.type]?.(type) ?? anything
 }
 
+/** Properties whose values are files. */
+const FILES = ['file', 'document']
+
 /** Inputs of the right types; what has a default has it most of the time. */
 function inputsFor(type: NodeType): fc.Arbitrary<Record<string, unknown>> {
   const properties = type.properties.map((property) => {
-    const given = valuesOf(property.type)
+    const given = FILES.includes(property.name) ? text.map((content) => Buffer.from(content)) : valuesOf(property.type)
     const own = fc.constant(property.default ?? null)
     return [property.name, property.required ? given : fc.oneof({ weight: 3, arbitrary: own }, given)] as const
   })
@@ -102,8 +106,11 @@ for (const type of types) {
   test(`${type.node_type} gives the same apart`, async () => {
     await fc.assert(
       fc.asyncProperty(inputsFor(type), async (inputs) => {
-        const here = await came(() => type.run!(structuredClone(inputs), NO_CONTEXT))
-        const apart = await came(() => compute.run({ ...task(type.node_type, {}), inputs }))
+        const prepared = await came(async () => (type.prepare ? type.prepare(inputs, context) : inputs))
+        if ('error' in prepared) return
+        const given = prepared.outputs as Record<string, unknown>
+        const here = await came(() => type.run!(structuredClone(given), NO_CONTEXT))
+        const apart = await came(() => compute.run({ ...task(type.node_type, {}), inputs: given }))
         assert.deepStrictEqual(apart, here)
       }),
       { numRuns: scaled(15), endOnFailure: true },

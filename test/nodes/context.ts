@@ -1,5 +1,5 @@
 // What node code sees of a run, for tests that call it without one.
-import type { NodeContext } from '../../src/engine/node-type.ts'
+import type { Inputs, NodeContext, NodeType, RunResult } from '../../src/engine/node-type.ts'
 import { noServices } from '../../src/engine/services.ts'
 
 export const context: NodeContext = {
@@ -30,4 +30,9 @@ export const context: NodeContext = {
   interrupted: () => false,
   given: [],
   resting: false,
+}
+
+/** Runs a firing of a type as a run does: what it takes from outside comes first. */
+export async function runWith(type: NodeType, inputs: Inputs, from: NodeContext): Promise<RunResult> {
+  return type.run!(type.prepare ? await type.prepare(inputs, from) : inputs, from)
 }

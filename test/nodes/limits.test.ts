@@ -15,7 +15,7 @@ import { conformsAtTop } from '../../src/engine/values.ts'
 import { LONGEST_LIST, LONGEST_TEXT, MOST_GATHERED_TEXT } from '../../src/nodes/limits.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
 import { node, run } from '../engine/kit.ts'
-import { context } from './context.ts'
+import { context, runWith } from './context.ts'
 import { outputOf } from './fire.ts'
 
 /** What a node is given: the value of each kind, everything at its limit. */
@@ -174,7 +174,7 @@ async function given(type: NodeType, inputs: Inputs): Promise<Outputs> {
     for (let count = 0; count <= LONGEST_LIST; count++) aggregate.push(inputs.item)
     return aggregate.end()
   }
-  const made = await type.run!(inputs, context)
+  const made = await runWith(type, inputs, context)
   if (!(Symbol.iterator in made)) return made as Outputs
   let looked = 0
   for (const item of made as Generator<Outputs>) {

@@ -3,7 +3,7 @@ import type { Outputs } from '../../src/engine/node-type.ts'
 import { type AssetAccess, noServices } from '../../src/engine/services.ts'
 import { createMedia } from '../../src/media/media.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
-import { context } from './context.ts'
+import { context, runWith } from './context.ts'
 
 export interface MediaNodes extends AsyncDisposable {
   /** The outputs of one firing, its defaults filled in. */
@@ -18,7 +18,7 @@ export function mediaNodes(assets: Partial<AssetAccess> = {}): MediaNodes {
     async fire(type, inputs) {
       const node = builtinNodes.get(type)!
       const defaults = Object.fromEntries(node.properties.map(({ name, default: own = null }) => [name, own]))
-      return (await node.run!({ ...defaults, ...inputs }, { ...context, services })) as Outputs
+      return (await runWith(node, { ...defaults, ...inputs }, { ...context, services })) as Outputs
     },
     [Symbol.asyncDispose]: () => media[Symbol.asyncDispose](),
   }
