@@ -1,5 +1,6 @@
 // The event log: the one writer of job events, and the one way to follow a job.
 // Replay and live are the same path, so nothing is lost or doubled between them.
+import { setImmediate } from 'node:timers/promises'
 import { insertJobEvents, jobEventsAfter } from '../db/job-events.ts'
 import { within } from '../db/job-removal.ts'
 import { trimEvents } from '../db/job-trimming.ts'
@@ -9,6 +10,7 @@ import type { Store, Tx } from '../db/store.ts'
 import { ServiceError } from '../errors.ts'
 import { ShiftingMap } from '../shifting-map.ts'
 import { Feed, type FeedItem, type FeedMark, type StagedItem } from './feed.ts'
+import { LazyEvent } from './lazy-event.ts'
 import { MAX_JOB_EVENTS } from './retained.ts'
 import type { SnapshotOf } from './stored.ts'
 import { StoredItems } from './stored-items.ts'
@@ -153,6 +155,11 @@ export class EventLog {
           // Made only now: a result may be large, and a slow reader not come so far for long.
           const item = 'job_key' in one ? this.#storedItems.of(one) : one
           if (!item) return
+          if (item.event instanceof LazyEvent && item.event.isLarge) {
+            // To read it has taken its time.
+            await setImmediate()
+            if (signal.aborted) return
+          }
           yield item
           if (item.sequence !== null) seen = item.sequence
           if (item.event?.type === 'job_terminal' || signal.aborted) return

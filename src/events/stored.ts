@@ -1,25 +1,37 @@
 // Events as they are stored. A terminal event holds no snapshot: the row never changes after it, so the snapshot is made of the row.
-import type { JobSnapshot } from '../../generated/types.ts'
 import type { JobEventTable } from '../db/schema.ts'
 import { jsonText } from '../json.ts'
 import { knownText, textAround } from '../json-steps.ts'
+import { type EndSnapshot, isLargeText, JobEnd, LazyEvent, StoredOutput } from './lazy-event.ts'
 import type { EventBody } from './types.ts'
 
 /** The JSON text that is stored of an event. @throws what the writer throws */
 export function payloadOf(event: EventBody): string {
   if (event.type === 'job_terminal') return JSON.stringify({ status: event.status })
   const { type: _, ...rest } = event
-  return event.type === 'output_update' && knownText(event.value) !== undefined ? textAround(rest, 1) : jsonText(rest)
+  return written(event, rest)
+}
+
+/** An event as JSON text. */
+export function eventText(event: EventBody): string {
+  return event instanceof LazyEvent ? event.text : written(event, event)
+}
+
+function written(event: EventBody, members: object): string {
+  return event.type === 'output_update' && knownText(event.value) !== undefined
+    ? textAround(members, 1)
+    : jsonText(members)
 }
 
 /** Gives the snapshot of a job that has ended; null when it was removed. */
-export type SnapshotOf = (job_key: number) => JobSnapshot | null
+export type SnapshotOf = (job_key: number) => EndSnapshot | null
 
 /** A stored event, or null where it is the end of a job that was removed meanwhile. */
 export function eventOf(row: JobEventTable, snapshotOf: SnapshotOf): EventBody | null {
+  if (row.type === 'output_update' && isLargeText(row.payload)) return new StoredOutput(row.payload) as EventBody
   const rest = JSON.parse(row.payload) as object
   // The type first, as writers have it: an event reads the same live and later.
   if (row.type !== 'job_terminal') return { type: row.type, ...rest } as EventBody
   const snapshot = snapshotOf(row.job_key)
-  return snapshot && ({ type: row.type, ...rest, snapshot } as EventBody)
+  return snapshot && (new JobEnd((rest as JobEnd).status, snapshot) as EventBody)
 }

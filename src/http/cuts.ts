@@ -11,6 +11,11 @@ export function cuts(text: string, length: number): string[] {
   return pieces
 }
 
+/** The same of a text that comes in parts. */
+export async function* inCuts(parts: AsyncIterable<string>, length: number): AsyncGenerator<string, void, void> {
+  for await (const part of parts) yield* cuts(part, length)
+}
+
 /** `at`, or one less where a pair of surrogates lies across it. */
 function beforePair(text: string, at: number): number {
   const before = text.charCodeAt(at - 1)

@@ -3,21 +3,24 @@ import type { JobsHandlers } from '../../generated/operations.ts'
 import type { JobEvent, JobSnapshot } from '../../generated/types.ts'
 import type { AppContext } from '../context.ts'
 import { ServiceError } from '../errors.ts'
-import { deleteJob, listJobs, snapshotText } from '../jobs/reads.ts'
+import { deleteJob, jobText, listJobs } from '../jobs/reads.ts'
 import { replayAfter } from '../jobs/replay.ts'
 import type { JobHandle } from '../jobs/service.ts'
 import { isTerminal } from '../jobs/states.ts'
+import { inCuts } from './cuts.ts'
 import { eventArray, eventStream } from './events-stream.ts'
 import { nextLink } from './links.ts'
 import { jsonText } from './reply.ts'
 import type { RequestContext } from './request.ts'
 
+/** Characters of a list that are encoded at once: a result may be large. */
+const PIECE = 262_144
 const STREAM = 'text/event-stream'
 
 export const jobs: JobsHandlers<RequestContext> = {
   listJobs({ query }, { app, principal }) {
     const { text, next } = listJobs(app, principal, query)
-    return { ...jsonText<JobSnapshot[], 200>(200, text), headers: nextLink('/api/jobs', query, next) }
+    return { ...jsonText<JobSnapshot[], 200>(200, inCuts(text, PIECE)), headers: nextLink('/api/jobs', query, next) }
   },
 
   async getJob({ path }, { app, principal }) {
@@ -41,7 +44,7 @@ export const jobs: JobsHandlers<RequestContext> = {
   async retryJob({ path }, { app, principal }) {
     const handle = await app.jobs.retry(principal, path.id)
     const headers = { Location: `/api/jobs/${handle.row.id}` }
-    return { ...jsonText<JobSnapshot, 202>(202, snapshotText(app.jobs, handle)), headers }
+    return { ...jsonText<JobSnapshot, 202>(202, jobText(app.jobs, handle)), headers }
   },
 
   async followJobEvents({ path, query, headers }, context) {
@@ -93,5 +96,5 @@ async function begun(text: AsyncGenerator<string, void, void>): Promise<AsyncIte
 }
 
 function snapshot(app: AppContext, handle: JobHandle) {
-  return jsonText<JobSnapshot, 200>(200, snapshotText(app.jobs, handle))
+  return jsonText<JobSnapshot, 200>(200, jobText(app.jobs, handle))
 }

@@ -3,6 +3,7 @@ import { pipeline, Readable } from 'node:stream'
 import type { Response } from 'express'
 import { errorBodies, type ServiceError } from '../errors.ts'
 import { type Log, logFailure } from '../log.ts'
+import { cuts } from './cuts.ts'
 import { Sending } from './sending.ts'
 
 /** What every handler's typed reply is underneath. */
@@ -48,6 +49,9 @@ export function sendReply(response: Response, reply: AnyReply, fault: (error: Er
   sendJson(response, reply.body)
 }
 
+/** Characters of a text that are encoded at once. */
+const PIECE = 262_144
+
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 function sendJson(response: Response, body: unknown): void {
@@ -60,20 +64,23 @@ function sendJson(response: Response, body: unknown): void {
 function sendRaw(response: Response, content_type: string, body: unknown, fault: (error: Error) => void): void {
   const text = typeof body === 'string' && !content_type.includes('charset=')
   response.setHeader('Content-Type', text ? `${content_type}; charset=utf-8` : content_type)
+  const isHead = response.req.method === 'HEAD'
   if (typeof body === 'string' || body instanceof Uint8Array) {
     response.setHeader('Content-Length', Buffer.byteLength(body))
-    response.end(response.req.method === 'HEAD' ? undefined : body)
-    return
+    if (isHead || typeof body !== 'string' || body.length <= PIECE) {
+      response.end(isHead ? undefined : body)
+      return
+    }
   }
   // Nothing is begun that nobody reads.
-  if (response.req.method === 'HEAD') {
+  if (isHead) {
     if (body instanceof Readable) body.destroy()
     else (body as AsyncIterable<unknown>)[Symbol.asyncIterator]().return?.().catch(fault)
     response.end()
     return
   }
   // A stream, which is of a file, goes in as it is: one that is wrapped would not be closed where its first byte is never asked for.
-  const source = body instanceof Readable ? body : Readable.from(body as AsyncIterable<string | Uint8Array>)
+  const source = body instanceof Readable ? body : readableOf(body as string | AsyncIterable<string | Uint8Array>)
   // Into an answer that is closed already nothing can be piped.
   if (response.destroyed) {
     source.destroy()
@@ -84,6 +91,11 @@ function sendRaw(response: Response, content_type: string, body: unknown, fault:
     // A client that leaves early is no fault.
     if (error && error.code !== 'ERR_STREAM_PREMATURE_CLOSE') fault(error)
   })
+}
+
+/** A long text goes out in pieces: to encode it at once would hold everybody up. */
+function readableOf(body: string | AsyncIterable<string | Uint8Array>): Readable {
+  return Readable.from(typeof body === 'string' ? cuts(body, PIECE) : body)
 }
 
 /** Where whoever refused for now did not say for how long. */

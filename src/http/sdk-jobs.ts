@@ -1,7 +1,7 @@
 // Operations of the tag `sdk` that are about jobs: the preview. Submissions are decided in the lifecycle room, the rest by the jobs' own service.
 import type { SdkHandlers } from '../../generated/operations.ts'
 import type { JobSnapshot } from '../../generated/types.ts'
-import { snapshotText } from '../jobs/reads.ts'
+import { jobText } from '../jobs/reads.ts'
 import { cancellation, submitJob } from '../lifecycle/submissions.ts'
 import { jsonText } from './reply.ts'
 import type { RequestContext } from './request.ts'
@@ -16,7 +16,7 @@ export const sdkJobs: Jobs = {
   },
 
   async getJobSnapshot({ path }, { app, principal }) {
-    return jsonText<JobSnapshot, 200>(200, snapshotText(app.jobs, await app.jobs.get(principal, path.job_id)))
+    return jsonText<JobSnapshot, 200>(200, jobText(app.jobs, await app.jobs.get(principal, path.job_id)))
   },
 
   async requestJobCancellation({ path }, { app, principal }) {

@@ -2,8 +2,8 @@
 import type { JobTable } from '../db/schema.ts'
 import type { FeedItem } from '../events/feed.ts'
 import { Shared } from '../events/shared.ts'
+import { eventText } from '../events/stored.ts'
 import type { EventBody } from '../events/types.ts'
-import { jsonText } from '../json.ts'
 
 /** An item of a history that is an event, and no provisional frame. */
 export interface EventItem extends FeedItem {
@@ -16,8 +16,8 @@ export function isEvent(item: FeedItem): item is EventItem {
 }
 
 // Without what depends on the job, which an item does not know.
-const bodies = new Shared<FeedItem, string>(({ event, timestamp }) => {
-  return `"timestamp":${JSON.stringify(timestamp)},${jsonText(event).slice(1)}`
+const bodies = new Shared<EventItem, string>(({ event, timestamp }) => {
+  return `"timestamp":${JSON.stringify(timestamp)},${eventText(event).slice(1)}`
 })
 
 /** What all events of a job say of it. Readers may be slow: whoever writes to them keeps no more of the job than this. */

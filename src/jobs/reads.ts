@@ -1,7 +1,7 @@
 // What is read of jobs besides one job's state: lists of them, a page of text at a time, and how a job that has ended is deleted.
 
 import { setImmediate } from 'node:timers/promises'
-import type { JobSnapshot, JobStatus } from '../../generated/types.ts'
+import type { JobStatus } from '../../generated/types.ts'
 import { decodeNumber, encodeNumber } from '../cursor.ts'
 import { listedJobs } from '../db/job-lists.ts'
 import { removeJob, within } from '../db/job-removal.ts'
@@ -10,6 +10,7 @@ import type { JobTable } from '../db/schema.ts'
 import type { Scope } from '../db/scope.ts'
 import type { Store } from '../db/store.ts'
 import { ServiceError } from '../errors.ts'
+import { isLargeText, snapshotText } from '../events/lazy-event.ts'
 import type { JobHandle, JobService } from './service.ts'
 import { isTerminal, storedStatuses } from './states.ts'
 
@@ -65,8 +66,10 @@ async function* snapshots(
   let deadline = performance.now() + TURN_MS
   for (const key of keys) {
     const row = store.read((tx) => listedJobByKey(tx, key))
+    // To read it has taken its time.
+    if (isLargeText(row?.result)) await setImmediate()
     if (row && statuses.has(row.status)) {
-      text += separator + snapshotText(jobs, { row, active: jobs.living(scope, row.id) })
+      text += separator + jobText(jobs, { row, active: jobs.living(scope, row.id) })
       separator = ','
     }
     if (performance.now() < deadline) continue
@@ -78,10 +81,10 @@ async function* snapshots(
   yield `${text}]`
 }
 
-/** A snapshot as JSON text. Its result is JSON already, and may be long: it is neither parsed nor written anew. */
-export function snapshotText(jobs: Pick<JobService, 'snapshot'>, { row, active }: JobHandle): string {
-  const { result: _, ...rest }: JobSnapshot = jobs.snapshot({ row: { ...row, result: null }, active })
-  return `${JSON.stringify(rest).slice(0, -1)},"result":${row.result ?? 'null'}}`
+/** The state of a job as JSON text. */
+export function jobText(jobs: Pick<JobService, 'snapshot'>, { row, active }: JobHandle): string {
+  const { result: _, ...rest } = jobs.snapshot({ row: { ...row, result: null }, active })
+  return snapshotText({ rest, result: row.result })
 }
 
 /**

@@ -1,5 +1,6 @@
 // Jobs: every run of a workflow, whichever door it came through. It admits, finds, cancels, resumes and retries them, and brings those of an
 // earlier process back; what happens inside one is the active job's business.
+import { setImmediate } from 'node:timers/promises'
 import type { JobSnapshot } from '../../generated/types.ts'
 import { idempotentJob, keepIdempotencyKey } from '../db/idempotency.ts'
 import { activeJobs } from '../db/job-lists.ts'
@@ -10,6 +11,7 @@ import { type Scope, scopedKey } from '../db/scope.ts'
 import { tombstone } from '../db/tombstones.ts'
 import type { Plan } from '../engine/plan.ts'
 import { ServiceError } from '../errors.ts'
+import { isLargeText } from '../events/lazy-event.ts'
 import { isLight } from '../light-parts.ts'
 import type { RunDefaults } from '../settings/registry.ts'
 import { ShiftingMap } from '../shifting-map.ts'
@@ -205,6 +207,8 @@ export class JobService {
     if (young) await young.accepted()
     const row = this.#parts.store.read((tx) => ownedJob(tx, scope, job_id))
     if (!row) throw this.#missing(scope, job_id)
+    // To read a large result takes its time: what the caller does with it comes in a turn of its own.
+    if (isLargeText(row.result)) await setImmediate()
     const active = this.living(scope, job_id)
     if (active || isTerminal(row.status) || row.status === 'paused' || this.#draining) return { row, active }
     // Nobody runs it, because its history could not be written: whoever asks for it lets it go on.

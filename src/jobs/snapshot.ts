@@ -3,6 +3,7 @@ import type { JobError, JobSnapshot, PreflightSummary, ResultManifest } from '..
 import { jobByKey } from '../db/jobs.ts'
 import type { JobTable } from '../db/schema.ts'
 import type { Store } from '../db/store.ts'
+import type { EndSnapshot } from '../events/lazy-event.ts'
 import { publicStatus } from './states.ts'
 import { shownWaiting } from './waiting.ts'
 
@@ -23,15 +24,21 @@ export function snapshotOf(row: JobTable, queue_position: () => number): JobSnap
     finished_at: row.finished_at,
     last_sequence: row.last_sequence,
     preflight: row.preflight === null ? null : (JSON.parse(row.preflight) as PreflightSummary),
-    result: row.result === null ? null : (JSON.parse(row.result) as ResultManifest),
     error: row.error === null ? null : (JSON.parse(row.error) as JobError),
     waiting: status === 'suspended' ? shownWaiting(row) : [],
+    result: row.result === null ? null : (JSON.parse(row.result) as ResultManifest),
     // One variant per status: the row's columns agree with its status, which the compiler cannot see.
   } as JobSnapshot
 }
 
+/** The snapshot of a row that says how its job has ended. */
+export function endSnapshot(row: JobTable): EndSnapshot {
+  const { result: _, ...rest } = snapshotOf({ ...row, result: null }, () => 1)
+  return { rest, result: row.result }
+}
+
 /** The snapshot of a stored job that has ended; null when it was removed. */
-export function storedSnapshot(store: Store, job_key: number): JobSnapshot | null {
+export function storedSnapshot(store: Store, job_key: number): EndSnapshot | null {
   const row = store.read((tx) => jobByKey(tx, job_key))
-  return row ? snapshotOf(row, () => 1) : null
+  return row ? endSnapshot(row) : null
 }

@@ -1,7 +1,7 @@
 // The end of a job: what its row says from then on, and the event and frame that tell it.
-import type { JobSnapshot } from '../../generated/types.ts'
 import type { JobTable } from '../db/schema.ts'
 import type { Plan } from '../engine/plan.ts'
+import { JobEnd } from '../events/lazy-event.ts'
 import type { EventBody, JobFrame } from '../events/types.ts'
 import { jsonText } from '../json.ts'
 import { textAround } from '../json-steps.ts'
@@ -11,7 +11,7 @@ import type { ReadyResult } from './large-values.ts'
 import { buildManifest } from './manifest.ts'
 import type { JobMemory } from './memory.ts'
 import type { Publication, Publisher } from './publication.ts'
-import { snapshotOf } from './snapshot.ts'
+import { endSnapshot } from './snapshot.ts'
 import type { Spending } from './spending.ts'
 import { moved, publicStatus } from './states.ts'
 
@@ -56,36 +56,13 @@ export function terminate(
     ...(completed ? { result: { outputs: publication.lists } } : {}),
     duration: duration(row),
   })
-  return { event: new Terminal(row) as EventBody, frame }
+  return { event: new JobEnd(publicStatus(row.status) as JobEnd['status'], endSnapshot(row)) as EventBody, frame }
 }
 
 /** What the result shows of what the job remembers. */
 function shownOf({ memory, publisher, ready }: EndingJob): { inputs: Record<string, unknown>; spending: Spending } {
   const { params, spending } = memory()
   return { inputs: ready?.inputs ?? publisher.provenance(params), spending }
-}
-
-/**
- * The event of an end. Its snapshot is made where somebody sees it, since it reads the result again; the row does not change any more.
- * A class: of an object that is written down with a getter the engine keeps a shape of its own, and with it all that the getter sees.
- */
-class Terminal {
-  readonly type = 'job_terminal'
-  readonly status: JobSnapshot['status']
-  readonly #row: JobTable
-
-  constructor(row: JobTable) {
-    this.status = publicStatus(row.status)
-    this.#row = row
-  }
-
-  get snapshot(): JobSnapshot {
-    return snapshotOf(this.#row, () => 1)
-  }
-
-  toJSON(): object {
-    return { type: this.type, status: this.status, snapshot: this.snapshot }
-  }
 }
 
 /** Seconds from start to end; 0 for a job that never started. */

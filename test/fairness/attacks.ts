@@ -3,6 +3,7 @@ import { bodies } from './attacks/bodies.ts'
 import { frames } from './attacks/frames.ts'
 import { graphs } from './attacks/graphs.ts'
 import { nodes } from './attacks/nodes.ts'
+import { readings } from './attacks/reading.ts'
 import { values } from './attacks/values.ts'
 import { workers } from './attacks/workers.ts'
 import type { AttackOf } from './kit.ts'
@@ -12,6 +13,7 @@ export const FAMILIES: Readonly<Record<string, readonly AttackOf[]>> = {
   frames,
   graphs,
   nodes,
+  readings,
   values,
   workers,
 }

@@ -19,9 +19,9 @@ export class User {
   }
 
   /** Sends a request with a JSON body, if one is given, and reads the whole answer. */
-  send(method: string, path: string, body?: string | Uint8Array): Promise<Reply> {
+  send(method: string, path: string, body?: string | Uint8Array, headers: Record<string, string> = {}): Promise<Reply> {
     const content: Record<string, string> = body === undefined ? {} : { 'Content-Type': 'application/json' }
-    return this.#exchange(method, path, content, body)
+    return this.#exchange(method, path, { ...content, ...headers }, body)
   }
 
   #exchange(method: string, path: string, content: Record<string, string>, body?: string | Uint8Array): Promise<Reply> {
@@ -40,8 +40,14 @@ export class User {
   }
 
   /** As `send`, and the answer has this status. */
-  async expect(status: number, method: string, path: string, body?: string | Uint8Array): Promise<Reply> {
-    return checked(status, `${method} ${path}`, await this.send(method, path, body))
+  async expect(
+    status: number,
+    method: string,
+    path: string,
+    body?: string | Uint8Array,
+    headers?: Record<string, string>,
+  ): Promise<Reply> {
+    return checked(status, `${method} ${path}`, await this.send(method, path, body, headers))
   }
 
   /** Stores a file as an asset, and gives its id. */

@@ -5,9 +5,9 @@ import type { Graph } from '../../../src/engine/graph.ts'
 import type { AttackOf } from '../kit.ts'
 import type { User } from '../user.ts'
 
-const sized = (full: number, share: number) => Math.max(2, Math.floor(full * share))
+export const sized = (full: number, share: number) => Math.max(2, Math.floor(full * share))
 
-function passing(stream: boolean): Graph {
+export function passing(stream: boolean): Graph {
   return {
     nodes: [
       { id: 'in', type: 'input.Any', data: { name: 'in', ...(stream ? { stream } : {}) } },
@@ -17,7 +17,8 @@ function passing(stream: boolean): Graph {
   }
 }
 
-const rows = (count: number) => Array.from({ length: count }, (_, at) => ({ at, name: `row ${at}`, tags: [at % 7] }))
+export const rows = (count: number) =>
+  Array.from({ length: count }, (_, at) => ({ at, name: `row ${at}`, tags: [at % 7] }))
 
 const params: AttackOf = (share) => {
   const body = JSON.stringify({ params: { in: rows(sized(300_000, share)) } })

@@ -1,0 +1,124 @@
+// Events whose values may be large. Their JSON text is known; the values are made of it only where somebody asks for them, and in time
+// slices where that takes long: whoever passes on the text needs no values.
+import type { JobSnapshot } from '../../generated/types.ts'
+import { parseJsonInParts } from '../payloads/json-parts.ts'
+import type { Steps } from '../time-slices.ts'
+import type { EventBody } from './types.ts'
+
+/** Characters of a JSON text that is parsed in steps. Less than this takes a few milliseconds. */
+const LARGE_TEXT = 262_144
+
+export function isLargeText(text: string | null | undefined): boolean {
+  return (text?.length ?? 0) > LARGE_TEXT
+}
+
+type Output = Extract<EventBody, { type: 'output_update' }>
+type End = Extract<EventBody, { type: 'job_terminal' }>
+
+/** `Body`: the event as it is with its values. */
+export abstract class LazyEvent<Body extends EventBody = EventBody> {
+  #body: Body | null = null
+
+  /** The event as JSON text. */
+  abstract readonly text: string
+  /** The JSON text of which its values are made. */
+  protected abstract readonly source: string | null
+  protected abstract bodyWith(parsed: unknown): Body
+
+  get body(): Body {
+    this.#body ??= this.bodyWith(this.source === null ? null : JSON.parse(this.source))
+    return this.#body
+  }
+
+  /** Whether it takes long to pass on. */
+  get isLarge(): boolean {
+    return isLargeText(this.source)
+  }
+
+  /** Whether `body` takes long. */
+  get isUnmade(): boolean {
+    return this.#body === null && this.isLarge
+  }
+
+  /** Makes `body` in steps. */
+  *bodySteps(): Steps<void> {
+    if (this.isUnmade) this.#body = this.bodyWith(yield* parseJsonInParts(Buffer.from(this.source!)))
+  }
+
+  toJSON(): Body {
+    return this.body
+  }
+}
+
+/** A stored event with a large value of an output. */
+export class StoredOutput extends LazyEvent<Output> {
+  readonly type = 'output_update'
+  protected readonly source: string
+
+  constructor(payload: string) {
+    super()
+    this.source = payload
+  }
+
+  get text(): string {
+    return `{"type":"${this.type}",${this.source.slice(1)}`
+  }
+
+  protected bodyWith(parsed: unknown): Output {
+    return { type: this.type, ...(parsed as object) } as Output
+  }
+
+  get output_name(): string {
+    return this.body.output_name
+  }
+
+  get value(): unknown {
+    return this.body.value
+  }
+
+  get asset(): unknown {
+    return 'asset' in this.body ? this.body.asset : undefined
+  }
+}
+
+/** The snapshot of a job that has ended, and its result as JSON text. */
+export interface EndSnapshot {
+  readonly rest: Omit<JobSnapshot, 'result'>
+  readonly result: string | null
+}
+
+/** A snapshot as JSON text. Its result is JSON already, and may be long: it is neither parsed nor written anew. */
+export function snapshotText({ rest, result }: EndSnapshot): string {
+  return `${JSON.stringify(rest).slice(0, -1)},"result":${result ?? 'null'}}`
+}
+
+/** The end of a job. A class: of an object that is written down with a getter the engine keeps a shape of its own, and with it all that the getter sees. */
+export class JobEnd extends LazyEvent<End> {
+  readonly type = 'job_terminal'
+  readonly status: End['status']
+  readonly #snapshot: EndSnapshot
+
+  constructor(status: End['status'], snapshot: EndSnapshot) {
+    super()
+    this.status = status
+    this.#snapshot = snapshot
+  }
+
+  get text(): string {
+    const { type, status } = this
+    return `${JSON.stringify({ type, status }).slice(0, -1)},"snapshot":${snapshotText(this.#snapshot)}}`
+  }
+
+  protected get source(): string | null {
+    return this.#snapshot.result
+  }
+
+  protected bodyWith(result: unknown): End {
+    const { type, status } = this
+    return { type, status, snapshot: { ...this.#snapshot.rest, result } } as End
+  }
+
+  get snapshot(): End['snapshot'] {
+    return this.body.snapshot
+  }
+}

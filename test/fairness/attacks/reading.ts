@@ -1,0 +1,53 @@
+// Large values of a job that has ended, read again: its state, its events, and the lists that it is in.
+import type { Attack, AttackOf } from '../kit.ts'
+import type { User } from '../user.ts'
+import { passing, rows, sized } from './values.ts'
+
+/** A job with large parameters, which are its output. */
+async function ended(attacker: User, share: number): Promise<string> {
+  const id = await attacker.store(passing(false))
+  const body = JSON.stringify({ params: { in: rows(sized(300_000, share)) } })
+  const { text } = await attacker.expect(200, 'POST', `/api/workflows/${id}/run`, body)
+  return /"job_id":"([^"]+)"/.exec(text.slice(0, 300))![1]!
+}
+
+function reading(
+  what: string,
+  read: (attacker: User, job_id: string) => Promise<unknown>,
+  jobs = 1,
+): (share: number) => Attack {
+  return (share) => {
+    let job_id = ''
+    return {
+      name: `reading ${what} of a job with a value of ${((45 * sized(300_000, share)) / 1e6).toFixed(1)} MB`,
+      async prepare(attacker) {
+        for (let at = 0; at < jobs; at++) job_id = await ended(attacker, share)
+      },
+      strike: (attacker) => read(attacker, job_id),
+    }
+  }
+}
+
+const get = (path: (job_id: string) => string, accept = 'application/json') => {
+  return (attacker: User, job_id: string) => attacker.expect(200, 'GET', path(job_id), undefined, { Accept: accept })
+}
+
+export const readings: readonly AttackOf[] = [
+  reading(
+    'the state',
+    get((job_id) => `/api/jobs/${job_id}`),
+  ),
+  reading(
+    'the events',
+    get((job_id) => `/api/jobs/${job_id}/events`),
+  ),
+  reading(
+    'the event stream',
+    get((job_id) => `/api/jobs/${job_id}/events`, 'text/event-stream'),
+  ),
+  reading(
+    'lists',
+    get(() => '/api/jobs'),
+    4,
+  ),
+]

@@ -1,0 +1,20 @@
+// Large values of a job that has ended hold up nobody when they are read again.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { inSomeRound } from '../helpers/patience.ts'
+import { readings } from './attacks/reading.ts'
+import { share, startFair } from './kit.ts'
+
+/** Milliseconds of the processor: a slice, one read of the row of a job with its whole result, and garbage. */
+const LONGEST_HOLD = 125
+
+test('no large value that is read again holds the event loop', async () => {
+  await using server = await startFair()
+  for (const of of readings) {
+    const attack = of(share(0.5))
+    await inSomeRound(async () => {
+      const { held } = await server.under([attack], () => true)
+      assert.ok(held < LONGEST_HOLD, `${attack.name}: held for ${held} ms`)
+    })
+  }
+})
