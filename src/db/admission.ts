@@ -20,6 +20,7 @@ export function acceptancePath(path: string): string {
 interface Acceptance extends LossFacts {
   readonly message: string
   readonly lost?: string
+  readonly database?: Loss['database']
   readonly accepted_at?: string
 }
 
@@ -29,7 +30,8 @@ const BY_OPERATOR = 'the server goes on without what was lost, as "svc check --a
 export function acceptLoss(path: string, loss: Loss, message = BY_OPERATOR): void {
   const [accepted, draft] = [acceptancePath(path), `${acceptancePath(path)}.draft`]
   rmSync(draft, { force: true })
-  const acceptance: Acceptance = { message, lost: loss.text, ...loss.facts, accepted_at: textOf(Date.now()) }
+  const { text, database, facts } = loss
+  const acceptance: Acceptance = { message, lost: text, database, ...facts, accepted_at: textOf(Date.now()) }
   const file = openSync(draft, 'wx', 0o600)
   try {
     writeSync(file, `${JSON.stringify(acceptance)}\n`)
@@ -58,7 +60,8 @@ export interface Admission {
  */
 export function admit(path: string, log: Log | null): Admission {
   const mark = readMark(markPath(path))
-  const isAccepted = mark === null && existsSync(acceptancePath(path))
+  // Without a mark, a database that is missing is all that can be found lost.
+  const isAccepted = mark === null && acceptanceIn(path)?.database === 'missing'
   let loss = isAccepted ? null : refused(lossOf(path), mark)
   return {
     compare(db) {
@@ -88,22 +91,24 @@ function isOfPower(loss: Loss, mark: Mark): boolean {
 
 /** Removes an acceptance that was interrupted, where what was lost has been put back since: it is about the mark that is still there. */
 function forgetInterrupted(path: string, mark: Mark): void {
-  const accepted = acceptancePath(path)
-  if (!existsSync(accepted)) return
-  const { acknowledged_commit, acknowledged_at } = acceptanceIn(accepted)
-  if (acknowledged_commit === mark.number && acknowledged_at === textOf(mark.time)) rmSync(accepted, { force: true })
+  const acceptance = acceptanceIn(path)
+  if (acceptance?.acknowledged_commit !== mark.number || acceptance.acknowledged_at !== textOf(mark.time)) return
+  rmSync(acceptancePath(path), { force: true })
 }
 
 // A command that opens the database has no log: the acceptance waits for a start that has one.
 function tellAccepted(path: string, log: Log | null): void {
-  const accepted = acceptancePath(path)
-  if (log === null || !existsSync(accepted)) return
-  const { message, ...facts } = acceptanceIn(accepted)
+  const acceptance = acceptanceIn(path)
+  if (log === null || acceptance === null) return
+  const { message, ...facts } = acceptance
   log.warn(facts, message)
-  rmSync(accepted, { force: true })
+  rmSync(acceptancePath(path), { force: true })
 }
 
-function acceptanceIn(accepted: string): Acceptance {
+/** Null where there is none. */
+function acceptanceIn(path: string): Acceptance | null {
+  const accepted = acceptancePath(path)
+  if (!existsSync(accepted)) return null
   try {
     return { message: BY_OPERATOR, ...(JSON.parse(readFileSync(accepted, 'utf8')) as object) }
   } catch {

@@ -11,6 +11,7 @@ import { acceptancePath } from '../../src/db/admission.ts'
 import { type Mark, MarkFile, markPath, readMark } from '../../src/db/mark-file.ts'
 import { Store } from '../../src/db/store.ts'
 import { StartError } from '../../src/start-error.ts'
+import { makeKey, writeKeyFile } from '../../src/vault/master-key.ts'
 import { command } from '../cli/stored.ts'
 import { inFolder } from '../helpers/folder.ts'
 import { giveDatabase } from '../helpers/migrated.ts'
@@ -166,6 +167,20 @@ describe('an acceptance', () => {
       assert.equal((await check(place, '--accept-loss')).code, 0)
       assert.equal((await tellings(place)).length, 1)
       assert.deepEqual(await jobsIn(place), [])
+    }),
+  )
+
+  test(
+    'is for what was lost then: a database that is deleted afterwards is refused',
+    inFolder(async (folder) => {
+      const place = await killedIn(folder)
+      writeKeyFile(join(place.folder, 'master.key'), makeKey())
+      rmSync(place.log)
+      assert.equal((await check(place, '--accept-loss')).code, 0)
+      rmSync(place.path)
+      assert.match(await refusal(place), /svc\.db is missing, and the key in master\.key was made for a database/)
+      assert.equal((await check(place, '--accept-loss')).code, 0)
+      assert.match(String((await tellings(place))[0]?.lost), /svc\.db is missing/)
     }),
   )
 
