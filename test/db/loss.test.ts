@@ -273,6 +273,50 @@ describe('a database that lacks commits', () => {
   )
 })
 
+describe('a log that was deleted after a kill in the midst of its copying', () => {
+  test(
+    'is never missed in silence: commits are, or the structure is damaged',
+    inFolder(async (folder) => {
+      const place = await killedIn(folder)
+      const more = await copiedLater(place, join(folder, 'more'))
+      const [before, after] = [place, more].map(({ path }) => readFileSync(path)) as [Buffer, Buffer]
+      const pages = changedPages(before, after)
+      for (let count = 0; count < pages.length; count++) {
+        const half = copied(more, join(folder, String(count)))
+        writeFileSync(half.path, withPages(before, after, pages.slice(0, count)))
+        assert.match(await refusal(half), /svc\.db (lacks the last|is damaged; see what "svc check" finds)/)
+      }
+      assert.deepEqual(await jobsIn(more), [...JOBS, 6, 7, 8])
+    }),
+  )
+})
+
+const PAGE = 4096
+
+/** The folder after more jobs, with all of the log in the database's file. */
+async function copiedLater(place: Killed, to: string): Promise<Killed> {
+  const more = copied(place, to)
+  await jobsIn(place)
+  await using store = await Store.open(more.path)
+  for (const key of [6, 7, 8]) await store.write(putting(key))
+  return more
+}
+
+/** The pages that SQLite copies, in the order in which it does: that of the file. */
+function changedPages(before: Buffer, after: Buffer): number[] {
+  const at = (bytes: Buffer, page: number) => bytes.subarray(page * PAGE, (page + 1) * PAGE)
+  return Array.from({ length: after.length / PAGE }, (_, page) => page).filter(
+    (page) => !at(before, page).equals(at(after, page)),
+  )
+}
+
+function withPages(before: Buffer, after: Buffer, pages: readonly number[]): Buffer {
+  const end = Math.max(before.length, ...pages.map((page) => (page + 1) * PAGE))
+  const bytes = Buffer.concat([before, Buffer.alloc(end - before.length)])
+  for (const page of pages) after.copy(bytes, page * PAGE, page * PAGE, (page + 1) * PAGE)
+  return bytes
+}
+
 describe('a database whose journal has to be rolled back', () => {
   test(
     'is served whole, once its mark was compared at the second look',
