@@ -56,7 +56,7 @@ export class Recovery {
     for (const row of this.#roster.parts.store.read(unfinishedJobs)) {
       const fate = FATES[row.status]
       if (!fate || fate === 'rest') continue
-      const job = this.#takenOver(row, fate, orderly)
+      const job = await this.#takenOver(row, fate, orderly)
       if (job === null) continue
       if (job.terminal) ended.push(job.flushed())
       else if (fate === 'run') running.push(job)
@@ -73,8 +73,9 @@ export class Recovery {
   }
 
   /** Null where what it needs is damaged: the other jobs go on without it. */
-  #takenOver(row: JobTable, fate: Fate, orderly: boolean): ActiveJob | null {
+  async #takenOver(row: JobTable, fate: Fate, orderly: boolean): Promise<ActiveJob | null> {
     try {
+      await this.#roster.preparePlan(row)
       return this.#takeOver(row, fate, orderly)
     } catch (err) {
       this.#roster.parts.log.error({ err, job_id: row.id }, 'a job of an earlier process cannot go on')
@@ -104,16 +105,28 @@ export class Recovery {
   /** Goes on with a job that nobody runs, if it is stored and has not ended. */
   async goOn(job_key: number): Promise<void> {
     this.#strays.delete(job_key)
-    const row = this.#roster.parts.store.read((tx) => jobByKey(tx, job_key))
-    const fate = row && !isTerminal(row.status) && FATES[row.status]
-    if (!row || !fate || fate === 'rest' || this.#roster.byKey(job_key) || this.#stopped) return
-    const job = this.#takeOver(row, fate, true)
+    const left = this.#stray(job_key)
+    if (!left) return
+    const preparing = this.#roster.preparePlan(left.row)
+    if (preparing) await preparing
+    // While a large graph was compiled, somebody else may have gone on with the job.
+    const stray = preparing ? this.#stray(job_key) : left
+    if (!stray) return
+    const job = this.#takeOver(stray.row, stray.fate, true)
     if (!job.terminal) {
       this.#roster.queue.restore([job])
-      if (row.status === 'pending') job.enqueue()
+      if (stray.row.status === 'pending') job.enqueue()
     }
     await job.flushed()
     this.#roster.queue.open()
+  }
+
+  /** A stored job that has not ended and that nobody runs, though somebody should; null where it is none. */
+  #stray(job_key: number): { readonly row: JobTable; readonly fate: Fate } | null {
+    if (this.#stopped || this.#roster.byKey(job_key)) return null
+    const row = this.#roster.parts.store.read((tx) => jobByKey(tx, job_key))
+    const fate = row && !isTerminal(row.status) && FATES[row.status]
+    return row && fate && fate !== 'rest' ? { row, fate } : null
   }
 
   /** The same, as far as it can be stored now; what cannot is tried again later. */

@@ -1,6 +1,7 @@
 // Lets suspended jobs go on: with a value that somebody gives, or because time has passed.
-import { jobsToWake, updateJob } from '../db/jobs.ts'
+import { jobByKey, jobsToWake, updateJob } from '../db/jobs.ts'
 import type { JobTable } from '../db/schema.ts'
+import { scopedKey } from '../db/scope.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
 import { Schemas } from '../sandbox/schemas.ts'
 import type { ActiveJob } from './active-job.ts'
@@ -27,6 +28,9 @@ export class Resuming {
   readonly #roster: Roster
   readonly #alarm: Alarm
   readonly #schemas = new Schemas()
+  /** Owners of due jobs with large graphs that are compiled: their other due jobs wait. */
+  readonly #compiling = new Set<string>()
+  #stopped = false
 
   constructor(roster: Roster) {
     this.#roster = roster
@@ -44,6 +48,7 @@ export class Resuming {
   }
 
   stop(): void {
+    this.#stopped = true
     this.#alarm.stop()
   }
 
@@ -96,16 +101,46 @@ export class Resuming {
     let left = false
     for (const row of this.#roster.parts.store.read((tx) => jobsToWake(tx, now, DUE_AT_ONCE))) {
       if (this.#roster.byKey(row.key)) continue
-      try {
-        this.#wake(row, now)
-      } catch (error) {
-        left = true
-        const { code } = toServiceError(error)
-        if (code !== 'QUEUE_FULL')
-          this.#roster.log.error({ err: error, job_id: row.id }, 'a suspended job could not go on')
-      }
+      if (!this.#wakePrepared(row, now)) left = true
     }
     this.#alarm.set(left ? PAUSE_MS * 5 : PAUSE_MS)
+  }
+
+  /** Wakes a job as soon as its graph is compiled. False: it is left for a later round. */
+  #wakePrepared(row: JobTable, now: number): boolean {
+    const owner = scopedKey(row)
+    if (this.#compiling.has(owner)) return false
+    try {
+      const preparing = this.#roster.preparePlan(row)
+      if (preparing === null) this.#wake(row, now)
+      else void this.#wakeAfter(preparing, row, owner)
+      return true
+    } catch (error) {
+      this.#notWoken(row, error)
+      return false
+    }
+  }
+
+  async #wakeAfter(preparing: Promise<void>, { key, id }: JobTable, owner: string): Promise<void> {
+    this.#compiling.add(owner)
+    try {
+      await preparing
+      if (this.#stopped) return
+      // Meanwhile it may have gone on, or ended.
+      const now = this.#roster.steady.now()
+      const row = this.#roster.byKey(key) ? undefined : this.#roster.parts.store.read((tx) => jobByKey(tx, key))
+      if (row?.status === 'paused' && row.wake_at !== null && row.wake_at <= now) this.#wake(row, now)
+    } catch (error) {
+      if (!this.#stopped) this.#notWoken({ id }, error)
+    } finally {
+      this.#compiling.delete(owner)
+      this.#alarm.set(PAUSE_MS)
+    }
+  }
+
+  #notWoken({ id }: Pick<JobTable, 'id'>, error: unknown): void {
+    const { code } = toServiceError(error)
+    if (code !== 'QUEUE_FULL') this.#roster.log.error({ err: error, job_id: id }, 'a suspended job could not go on')
   }
 
   #wake(row: JobTable, now: number): void {

@@ -118,6 +118,11 @@ export class Roster implements JobHost {
     this.#byId.set(scopedKey(job.row, job.row.id), job)
   }
 
+  /** Compiles the graph of a stored job in time slices where it is large, so that `adopt` and the like find it; null where it is small. */
+  preparePlan(row: JobTable): Promise<void> | null {
+    return this.parts.plans.prepareStored(scopedKey(row), row.graph_sha256)
+  }
+
   /** Takes over a stored job. `runnable`: its graph can be run. */
   adopt(row: JobTable): { job: ActiveJob; runnable: boolean } {
     if (this.#active.has(row.key)) throw new Error(`job ${row.key} is taken over twice`)

@@ -268,8 +268,9 @@ export class JobService {
       // From here on nothing waits: whoever waited meanwhile for the same job may have taken it over, or ended it.
       const living = this.#roster.byKey(row.key)
       if (living && !living.resting) return living
-      if (!living) return this.#takeOver(row.key)
-      await living.flushed()
+      const preparing = living || isTerminal(row.status) ? null : this.preparePlan(row)
+      if (!living && !preparing) return this.#takeOver(row.key)
+      await (preparing ?? living!.flushed())
     }
   }
 
@@ -378,7 +379,7 @@ export class JobService {
 
   /** Compiles the graph of a stored job in time slices where it is large, so that `planOf` and the like find it; null where it is small. */
   preparePlan(row: JobTable): Promise<void> | null {
-    return this.#parts.plans.prepareStored(scopedKey(row), row.graph_sha256)
+    return this.#roster.preparePlan(row)
   }
 
   /** The plan that a job was accepted with. */

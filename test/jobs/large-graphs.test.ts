@@ -1,0 +1,77 @@
+// Jobs with large graphs that go on: their graphs are compiled in time slices, as those of submissions are, so that nobody waits for it.
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import type { Graph } from '../../src/engine/graph.ts'
+import type { NodeRegistry } from '../../src/engine/node-type.ts'
+import { builtinNodes } from '../../src/nodes/registry.ts'
+import { systemPlatform } from '../../src/platform.ts'
+import { graph, node, sink, source } from '../engine/kit.ts'
+import { startServer, type TestServer, temporaryFolder, until } from '../helpers/server.ts'
+import { OWNER, submit } from './kit.ts'
+
+const NODES = 5_000
+/** How many nodes are compiled in one turn of the event loop at most: a step of them, and some more. */
+const MOST_AT_ONCE = 1_500
+
+/** Counts the nodes that are looked up in one turn of the event loop, and takes its time for each. */
+function countingTypes(): NodeRegistry & { most: number } {
+  let turn = 0
+  return {
+    most: 0,
+    get(name) {
+      if (turn === 0) setImmediate(() => (turn = 0))
+      this.most = Math.max(this.most, ++turn)
+      const until = performance.now() + 0.02
+      while (performance.now() < until);
+      return builtinNodes.get(name)
+    },
+    all: () => builtinNodes.all(),
+  }
+}
+
+/** A delay beside many other nodes. */
+function large(seconds: number): Graph {
+  const nodes = Array.from({ length: NODES }, (_, at) =>
+    node(`constant-of-a-large-graph-${at}`, 'constant.Integer', { value: at }),
+  )
+  const waiting = [source('in', 'x'), node('wait', 'control.Delay', { seconds }), sink('out')]
+  return graph([...waiting, ...nodes], ['in.output->wait.value', 'wait.output->out.value'])
+}
+
+/** Submits a job that comes to a state, and gives how much the next process looks up at once until the job is in another one. */
+async function mostAtOnce(seconds: number, before: string, after: string): Promise<number> {
+  const data_dir = temporaryFolder()
+  let now = Date.now()
+  const platform = { ...systemPlatform(), now: () => now, timestamp: () => new Date(now).toISOString() }
+  try {
+    let id: string
+    const reaches = (server: TestServer, state: string) =>
+      until(`the job to be ${state}`, async () => (await server.context.jobs.get(OWNER, id)).row.status === state)
+    {
+      await using server = await startServer({ data_dir, platform })
+      id = submit(server, { graph: large(seconds) }).row.id
+      await reaches(server, before)
+    }
+    if (after !== 'cancelled') now += seconds * 1_000
+    const registry = countingTypes()
+    await using server = await startServer({ data_dir, registry, platform })
+    if (after === 'cancelled') await server.context.jobs.cancel(OWNER, id)
+    await reaches(server, after)
+    return registry.most
+  } finally {
+    rmSync(data_dir, { recursive: true, force: true })
+  }
+}
+
+describe('a large graph is compiled in slices', () => {
+  for (const [when, seconds, before, after] of [
+    ['where its job was under way when the server stopped', 29, 'running', 'running'],
+    ['where its job wakes up', 3_600, 'paused', 'completed'],
+    ['where its job is cancelled while it waits', 3_600, 'paused', 'cancelled'],
+  ] as const)
+    test(when, async () => {
+      const most = await mostAtOnce(seconds, before, after)
+      assert.ok(most > 0 && most < MOST_AT_ONCE, `${most} nodes at once`)
+    })
+})
