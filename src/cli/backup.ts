@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, realpath, rename, rm } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import type { Config } from '../config.ts'
-import { checkDatabase } from '../db/check.ts'
+import { checkDatabase, ROWS } from '../db/check.ts'
 import { isEmpty } from '../db/emptied.ts'
 import { lossOf, withAdvice } from '../db/loss.ts'
 import { copyDatabase, syncFile } from '../db/snapshot.ts'
@@ -87,7 +87,7 @@ interface Filled {
   readonly lacks: readonly Lack[]
 }
 
-/** A file that the copied rows name and that is not as they say, or commits that are not in the database. */
+/** A file that the copied rows name and that is not as they say, a row that is not what was written, or commits that are not in the database. */
 interface Lack {
   readonly path: typeof DATABASE | (typeof TREES)[number]
   readonly message: string
@@ -140,7 +140,9 @@ async function lacking(copy: Place): Promise<Lack[]> {
   const findings = await checkDatabase(copy.database)
   const damage = findings.find(({ check }) => check === 'the file')
   if (damage) throw new CommandError(EXIT.failed, `the copy is not sound (${damage.text}); see what "svc check" finds`)
-  const lacks: Lack[] = []
+  const lacks: Lack[] = findings
+    .filter(({ check }) => check === ROWS)
+    .map(({ text }) => ({ path: DATABASE, message: text }))
   // Of the rows of another version nobody knows here which files they name.
   if (findings.some(({ check }) => check === 'the version')) return lacks
   for (const { tree, look } of FILE_CHECKS) for await (const message of look(copy)) lacks.push({ path: tree, message })

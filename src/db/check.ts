@@ -25,6 +25,9 @@ const MOST_FINDINGS = 20
 
 type Check = (db: Connection) => Iterable<string>
 
+/** The name of the check of checksums. */
+export const ROWS = 'each row is what was written'
+
 /** How many checks `checkDatabase` makes. */
 export const CHECKS = INVARIANTS.length + 6
 
@@ -61,7 +64,7 @@ async function findingsIn(db: Connection): Promise<Finding[]> {
   // What an older or newer version wrote has rules of its own.
   if (age.length > 0) return findings
   findings.push(...run(db, 'the schema', (db) => differences(schema, schemaOf(db))))
-  findings.push(...run(db, 'each row is what was written', damagedRows))
+  findings.push(...run(db, ROWS, damagedRows))
   findings.push(...run(db, 'every name of an asset is found by its words', missingWords))
   for (const { name, sql } of INVARIANTS) findings.push(...run(db, name, (db) => broken(db, sql)))
   return findings

@@ -14,13 +14,16 @@ interface Naming {
   readonly facts: string
 }
 
+/** Of a damaged row it may be no JSON, which would end the query. */
+const METADATA = "iif(json_valid(metadata), metadata, '{}')"
+
 /** What names contents: assets, their small pictures, and objects. */
 const NAMINGS: readonly Naming[] = [
   { table: 'asset', column: 'content_key', facts: 'size, sha256' },
   {
     table: 'asset',
     column: 'thumb_key',
-    facts: "metadata ->> '$.thumb.size' as size, metadata ->> '$.thumb.sha256' as sha256",
+    facts: `${METADATA} ->> '$.thumb.size' as size, ${METADATA} ->> '$.thumb.sha256' as sha256`,
   },
   { table: 'object', column: 'content_key', facts: 'size, sha256' },
 ]

@@ -49,7 +49,7 @@ const selectTwin = statement<{ content_key: string; content_type: string }>()((d
     .where('content_key', '=', p('content_key'))
     .where('content_type', '=', p('content_type'))
     .where('previewed', '=', sql<1>`1`)
-    .where(sql<boolean>`json_type(metadata, '$.found') is not null`)
+    .where(sql<boolean>`iif(json_valid(metadata), json_type(metadata, '$.found'), null) is not null`)
     .limit(1),
 )
 

@@ -169,6 +169,9 @@ export interface WorkflowFilter {
   limit: number | null
 }
 
+// SQLite ends the whole query at a text that is no JSON: a damaged row must not keep others from being found.
+const TAGS = sql`iif(json_valid(tags), tags, '[]')`
+
 /** Workflows by filter, the last changed first. */
 export function listWorkflows(tx: Tx, filter: WorkflowFilter): WorkflowTable[] {
   let query = builder.selectFrom('workflow').selectAll().orderBy('updated_at', 'desc').orderBy('id', 'desc')
@@ -178,11 +181,11 @@ export function listWorkflows(tx: Tx, filter: WorkflowFilter): WorkflowTable[] {
       owned(eb, { user_id: sql<string>`${scope.user_id}`, workspace_id: sql<string | null>`${scope.workspace_id}` }),
     )
   } else query = query.where('access', '=', 'public')
-  if (tag) query = query.where(sql<boolean>`exists (select 1 from json_each(tags) where value = ${tag})`)
+  if (tag) query = query.where(sql<boolean>`exists (select 1 from json_each(${TAGS}) where value = ${tag})`)
   if (q) {
     const part = folded(q)
     query = query.where(sql<boolean>`(contains_text(name, ${part}) or contains_text(description, ${part})
-      or exists (select 1 from json_each(tags) where contains_text(value, ${part})))`)
+      or exists (select 1 from json_each(${TAGS}) where contains_text(value, ${part})))`)
   }
   if (after) query = query.where(sql<boolean>`(updated_at, id) < (${after.updated_at}, ${after.id})`)
   if (limit !== null) query = query.limit(limit)

@@ -21,6 +21,7 @@ import { freeEnding } from '../../src/cli/former.ts'
 import { restore as runRestore } from '../../src/cli/restore.ts'
 import { openDataFolder } from '../../src/db/data-folder.ts'
 import { cannotMount, damagePage, rootPage, smallDisk } from '../db/kit.ts'
+import { withoutTriggers } from '../helpers/checksums.ts'
 import { temporaryFolder } from '../helpers/server.ts'
 import { command, soundFolder } from './stored.ts'
 
@@ -141,6 +142,24 @@ describe('svc backup', () => {
     const target = next()
     assert.equal((await command(runBackup, [target], environment)).code, 0)
     assert.equal(jobsIn(join(target, 'svc.db')), 301)
+  })
+
+  test('of a store with a damaged row takes the place of no other, and is made where an incomplete one is asked for', async () => {
+    const data = copyOf(sound)
+    const target = next()
+    assert.equal((await backup(data, target)).code, 0)
+    const whole = readFileSync(join(target, 'svc.db'))
+    const db = new Database(join(data, 'svc.db'))
+    withoutTriggers(db, () => db.exec("update asset set metadata = '{', thumb_key = 'aa/bb/cc'"))
+    db.close()
+    const refused = await backup(data, target, '--force')
+    assert.equal(refused.code, 1)
+    assert.match(refused.stderr, /^the backup would not be whole; --incomplete makes it all the same\n/)
+    assert.match(refused.stderr, /a row of asset is not what was written: /)
+    assert.deepEqual(readFileSync(join(target, 'svc.db')), whole)
+    const made = await backup(data, next(), '--incomplete')
+    assert.equal(made.code, 0, made.stderr)
+    assert.match(made.stderr, /^svc: not whole: svc\.db: a row of asset is not what was written: /m)
   })
 
   test('of a store that lacks files of assets fails with a list, unless an incomplete one is asked for', async () => {

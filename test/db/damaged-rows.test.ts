@@ -7,11 +7,15 @@ import { after, before, describe, test } from 'node:test'
 import Database from 'better-sqlite3'
 import type { Health, JobSnapshot, RunResult, Workflow } from '../../generated/types.ts'
 import { COVERED, checksumOf, TABLES, type Table } from '../../src/db/checksum.ts'
+import { keepGraph } from '../../src/db/graphs.ts'
+import { Store } from '../../src/db/store.ts'
+import { insertWorkflow, listWorkflows } from '../../src/db/workflows.ts'
 import { withoutTriggers } from '../helpers/checksums.ts'
+import { inFolder } from '../helpers/folder.ts'
 import { type Answer, call } from '../helpers/http.ts'
 import { keptLog } from '../helpers/kept-log.ts'
 import { startServer, type TestServer, temporaryFolder, until } from '../helpers/server.ts'
-import { openStore } from '../helpers/store.ts'
+import { openStore, workflowRow } from '../helpers/store.ts'
 
 /** Changes a value behind the back of the service, as a flipped bit does: the checksum stays. */
 const DAMAGES: Readonly<Record<string, string>> = {
@@ -191,6 +195,35 @@ describe('a text with half a character', () => {
     const sum = (text: string) => checksumOf('meta', (place) => ['name', text][place])
     for (const text of halves) assert.equal(sum(text), sum(text.toWellFormed()))
   })
+})
+
+describe('a damaged row that is no JSON any more', () => {
+  test(
+    'is left out of a search that looks into it, and the others are found',
+    inFolder(async (folder) => {
+      const path = join(folder, 'svc.db')
+      const tags = '["draft"]'
+      {
+        await using store = await Store.open(path)
+        await store.write((tx) => {
+          keepGraph(tx, 'g', '{}')
+          for (const id of ['fine', 'torn']) insertWorkflow(tx, workflowRow(id, { tags, access: 'public' }))
+        })
+      }
+      const db = new Database(path)
+      withoutTriggers(db, () => db.exec("update workflow set tags = '[\"draft' where id = 'torn'"))
+      db.close()
+      await using store = await Store.open(path)
+      for (const filter of [{ tag: 'draft' }, { q: 'draft' }])
+        for (const scope of [{ user_id: '1', workspace_id: null }, null]) {
+          const found = store.read((tx) => listWorkflows(tx, { scope, limit: null, ...filter }))
+          assert.deepEqual(
+            found.map(({ id }) => id),
+            ['fine'],
+          )
+        }
+    }),
+  )
 })
 
 describe('the checksum of a row', () => {
