@@ -1,7 +1,7 @@
 // What is removed of a living job's history when it has grown too long: the oldest events go, and it is counted what they told.
 import { type RawBuilder, sql } from 'kysely'
 import type { More } from './job-removal.ts'
-import { type Statement, statement } from './statement.ts'
+import { isSoundRow, type Statement, statement } from './statement.ts'
 import type { Tx } from './store.ts'
 
 const SUM = sql<number>`job_trimmed.count + excluded.count`
@@ -31,6 +31,8 @@ function countOf(type: string, name: string, status: RawBuilder<string>): Statem
           .where('job_key', '=', p('key'))
           .where('sequence', '<', p('below'))
           .where('type', '=', sql.lit(type))
+          // What is counted gets a checksum of its own: a damaged event must not become a sound count.
+          .where(isSoundRow('job_event'))
           .groupBy(['name', 'status']),
       )
       .onConflict((conflict) =>

@@ -8,6 +8,8 @@ import Database from 'better-sqlite3'
 import type { Health, JobSnapshot, RunResult, Workflow } from '../../generated/types.ts'
 import { COVERED, checksumOf, TABLES, type Table } from '../../src/db/checksum.ts'
 import { keepGraph } from '../../src/db/graphs.ts'
+import { insertJobEvent } from '../../src/db/job-events.ts'
+import { trimEvents, trimmedNodes } from '../../src/db/job-trimming.ts'
 import { Store } from '../../src/db/store.ts'
 import { insertWorkflow, listWorkflows } from '../../src/db/workflows.ts'
 import { withoutTriggers } from '../helpers/checksums.ts'
@@ -15,7 +17,7 @@ import { inFolder } from '../helpers/folder.ts'
 import { type Answer, call } from '../helpers/http.ts'
 import { keptLog } from '../helpers/kept-log.ts'
 import { startServer, type TestServer, temporaryFolder, until } from '../helpers/server.ts'
-import { openStore, workflowRow } from '../helpers/store.ts'
+import { jobRow, openStore, putJob, workflowRow } from '../helpers/store.ts'
 
 /** Changes a value behind the back of the service, as a flipped bit does: the checksum stays. */
 const DAMAGES: Readonly<Record<string, string>> = {
@@ -222,6 +224,39 @@ describe('a damaged row that is no JSON any more', () => {
             ['fine'],
           )
         }
+    }),
+  )
+})
+
+describe('a damaged event', () => {
+  test(
+    'is not counted as a sound one where a long history is trimmed',
+    inFolder(async (folder) => {
+      const path = join(folder, 'svc.db')
+      const event = (sequence: number) => {
+        const payload = JSON.stringify({ node_id: 'node', status: 'running' })
+        return { job_key: 1, sequence, type: 'node_status', payload, created_at: '2026-01-01T00:00:00.000Z' }
+      }
+      {
+        await using store = await Store.open(path)
+        await store.write((tx) => {
+          putJob(tx, jobRow(1, { last_sequence: 3 }))
+          for (const sequence of [1, 2, 3]) insertJobEvent(tx, event(sequence))
+        })
+      }
+      const db = new Database(path)
+      withoutTriggers(db, () =>
+        db.exec("update job_event set payload = replace(payload, 'node\"', 'mode\"') where sequence = 2"),
+      )
+      db.close()
+      await using store = await Store.open(path)
+      const trim = (below: number) => store.write((tx) => trimEvents(tx, 1, below, 1, () => true))
+      await trim(2)
+      await assert.rejects(trim(4), { code: 'DATA_DAMAGED' })
+      assert.deepEqual(
+        store.read((tx) => trimmedNodes(tx, 1)),
+        [{ node_id: 'node', status: 'running' }],
+      )
     }),
   )
 })
