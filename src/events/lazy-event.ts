@@ -2,7 +2,7 @@
 // slices where that takes long: whoever passes on the text needs no values.
 import type { JobSnapshot } from '../../generated/types.ts'
 import { parseJsonInParts } from '../payloads/json-parts.ts'
-import type { Steps } from '../time-slices.ts'
+import type { Steps, TimeSlices } from '../time-slices.ts'
 import type { EventBody } from './types.ts'
 
 /** Characters of a JSON text that is parsed in steps. Less than this takes a few milliseconds. */
@@ -12,12 +12,21 @@ export function isLargeText(text: string | null | undefined): boolean {
   return (text?.length ?? 0) > LARGE_TEXT
 }
 
+/** `JSON.parse` of stored text, in steps where it is large. */
+export function* parseSteps(text: string): Steps<unknown> {
+  if (isLargeText(text)) return yield* parseJsonInParts(Buffer.from(text))
+  const value: unknown = JSON.parse(text)
+  yield
+  return value
+}
+
 type Output = Extract<EventBody, { type: 'output_update' }>
 type End = Extract<EventBody, { type: 'job_terminal' }>
 
 /** `Body`: the event as it is with its values. */
 export abstract class LazyEvent<Body extends EventBody = EventBody> {
   #body: Body | null = null
+  #making: Promise<void> | null = null
 
   /** The event as JSON text. */
   abstract readonly text: string
@@ -35,14 +44,17 @@ export abstract class LazyEvent<Body extends EventBody = EventBody> {
     return isLargeText(this.source)
   }
 
-  /** Whether `body` takes long. */
-  get isUnmade(): boolean {
-    return this.#body === null && this.isLarge
+  /** Makes `body` in time slices of its owner, once for all who ask for it meanwhile; null where there is nothing long to do. */
+  make(slices: TimeSlices, owner: string): Promise<void> | null {
+    if (this.#body !== null || !this.isLarge) return null
+    this.#making ??= slices.run(owner, this.#bodySteps()).finally(() => {
+      this.#making = null
+    })
+    return this.#making
   }
 
-  /** Makes `body` in steps. */
-  *bodySteps(): Steps<void> {
-    if (this.isUnmade) this.#body = this.bodyWith(yield* parseJsonInParts(Buffer.from(this.source!)))
+  *#bodySteps(): Steps<void> {
+    this.#body = this.bodyWith(yield* parseSteps(this.source!))
   }
 
   toJSON(): Body {

@@ -1,6 +1,6 @@
 // Operations of the tag `sdk` that are about jobs: the preview. Submissions are decided in the lifecycle room, the rest by the jobs' own service.
 import type { SdkHandlers } from '../../generated/operations.ts'
-import type { JobSnapshot } from '../../generated/types.ts'
+import type { CancelJobResponse, JobSnapshot } from '../../generated/types.ts'
 import { jobText } from '../jobs/reads.ts'
 import { cancellation, submitJob } from '../lifecycle/submissions.ts'
 import { jsonText } from './reply.ts'
@@ -20,6 +20,10 @@ export const sdkJobs: Jobs = {
   },
 
   async requestJobCancellation({ path }, { app, principal }) {
-    return { status: 200, body: cancellation(app.jobs, await app.jobs.cancel(principal, path.job_id)) }
+    const handle = await app.jobs.cancel(principal, path.job_id)
+    // Its result, which may be large, goes out as it is stored.
+    const { snapshot: _, ...rest } = await cancellation(app, { ...handle, row: { ...handle.row, result: null } })
+    const text = `${JSON.stringify(rest).slice(0, -1)},"snapshot":${jobText(app.jobs, handle)}}`
+    return jsonText<CancelJobResponse, 200>(200, text)
   },
 }

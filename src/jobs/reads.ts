@@ -1,7 +1,7 @@
 // What is read of jobs besides one job's state: lists of them, a page of text at a time, and how a job that has ended is deleted.
 
 import { setImmediate } from 'node:timers/promises'
-import type { JobStatus } from '../../generated/types.ts'
+import type { JobSnapshot, JobStatus } from '../../generated/types.ts'
 import { decodeNumber, encodeNumber } from '../cursor.ts'
 import { listedJobs } from '../db/job-lists.ts'
 import { removeJob, within } from '../db/job-removal.ts'
@@ -11,7 +11,9 @@ import type { Scope } from '../db/scope.ts'
 import type { Store } from '../db/store.ts'
 import { ServiceError } from '../errors.ts'
 import { isLargeText, snapshotText } from '../events/lazy-event.ts'
+import type { TimeSlices } from '../time-slices.ts'
 import type { JobHandle, JobService } from './service.ts'
+import { resultOf } from './snapshot.ts'
 import { isTerminal, storedStatuses } from './states.ts'
 
 interface Parts {
@@ -79,6 +81,15 @@ async function* snapshots(
     deadline = performance.now() + TURN_MS
   }
   yield `${text}]`
+}
+
+/** The state of a job. A large result is parsed in time slices of its owner. */
+export async function jobSnapshot(
+  { jobs, slices }: { readonly jobs: Pick<JobService, 'snapshot'>; readonly slices: TimeSlices },
+  { row, active }: JobHandle,
+): Promise<JobSnapshot> {
+  const rest = jobs.snapshot({ row: { ...row, result: null }, active })
+  return { ...rest, result: await resultOf(slices, row) } as JobSnapshot
 }
 
 /** The state of a job as JSON text. */

@@ -2,8 +2,10 @@
 import type { JobError, JobSnapshot, PreflightSummary, ResultManifest } from '../../generated/types.ts'
 import { jobByKey } from '../db/jobs.ts'
 import type { JobTable } from '../db/schema.ts'
+import { scopedKey } from '../db/scope.ts'
 import type { Store } from '../db/store.ts'
-import type { EndSnapshot } from '../events/lazy-event.ts'
+import { type EndSnapshot, isLargeText, parseSteps } from '../events/lazy-event.ts'
+import type { TimeSlices } from '../time-slices.ts'
 import { publicStatus } from './states.ts'
 import { shownWaiting } from './waiting.ts'
 
@@ -29,6 +31,13 @@ export function snapshotOf(row: JobTable, queue_position: () => number): JobSnap
     result: row.result === null ? null : (JSON.parse(row.result) as ResultManifest),
     // One variant per status: the row's columns agree with its status, which the compiler cannot see.
   } as JobSnapshot
+}
+
+/** The result that a row holds, parsed in time slices of its owner where it is large. */
+export async function resultOf(slices: TimeSlices, row: JobTable): Promise<ResultManifest | null> {
+  if (row.result === null) return null
+  if (!isLargeText(row.result)) return JSON.parse(row.result) as ResultManifest
+  return (await slices.run(scopedKey(row), parseSteps(row.result))) as ResultManifest
 }
 
 /** The snapshot of a row that says how its job has ended. */

@@ -10,6 +10,7 @@ import type {
 import { type Scope, scopedKey } from '../db/scope.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
 import type { ActiveJob } from '../jobs/active-job.ts'
+import { jobSnapshot } from '../jobs/reads.ts'
 import type { JobHandle, JobService, Submission } from '../jobs/service.ts'
 import { unconfirmed } from '../jobs/unconfirmed.ts'
 import type { Log } from '../log.ts'
@@ -179,8 +180,11 @@ function jobOf({ idempotency_key, workflow_id, inputs, options }: NormalisedSubm
 }
 
 /** What became of a request to cancel a job: final only where the snapshot says so. */
-export function cancellation(jobs: Pick<JobService, 'snapshot'>, handle: JobHandle): CancelJobResponse {
-  const snapshot = jobs.snapshot(handle)
+export async function cancellation(
+  parts: Parameters<typeof jobSnapshot>[0],
+  handle: JobHandle,
+): Promise<CancelJobResponse> {
+  const snapshot = await jobSnapshot(parts, handle)
   const { job_id, status } = snapshot
   return { job_id, status, cancel_requested: status === 'cancel_requested', snapshot }
 }

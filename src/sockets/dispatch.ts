@@ -7,6 +7,7 @@ import { problemsOf } from '../problems.ts'
 import { type RequestId, refuse } from './answers.ts'
 import type { Channel } from './channel.ts'
 import { refuseTurn } from './chat-refusal.ts'
+import { sendInSlices } from './large-frames.ts'
 import type { Peer } from './peer.ts'
 import { forbidden, type JobCommand, refuseJob } from './scopes.ts'
 
@@ -114,7 +115,8 @@ async function answerRpc(connection: Peer, message: Message, handler: Handler): 
       work = (async () => handler((message.data ?? {}) as never, connection, late))()
       return work
     })
-    connection.send({ type: 'rpc_response', request_id: message.request_id, command: message.command, result })
+    const { request_id, command } = message
+    await sendInSlices(connection, { type: 'rpc_response', request_id, command, result })
     connection.subscriptions.replied(result)
   } catch (thrown) {
     const error = toServiceError(thrown)

@@ -1,13 +1,16 @@
 // The jobs that one connection watches: a loop over the job's history for each, with the detail that the job was submitted with.
 import type { AppContext } from '../context.ts'
 import type { JobTable } from '../db/schema.ts'
+import { scopedKey } from '../db/scope.ts'
 import { toServiceError } from '../errors.ts'
 import type { Feed, FeedItem } from '../events/feed.ts'
+import { LazyEvent } from '../events/lazy-event.ts'
 import type { JobFrame } from '../events/types.ts'
 import type { JobOptions } from '../jobs/service.ts'
 import { ShiftingMap } from '../shifting-map.ts'
 import { frameOf } from './frames.ts'
 import { historyGoesOn } from './history-goes-on.ts'
+import { type FrameSender, OneAtATime } from './large-frames.ts'
 
 type Detail = JobOptions['event_detail'] | 'ending'
 
@@ -38,18 +41,12 @@ interface Following {
 const REMEMBERED = 1_000
 
 /** The socket that frames go to. */
-export interface Outlet {
+export interface Outlet extends FrameSender {
   readonly app: AppContext
   /** Aborts when the socket is closed. */
   readonly closed: AbortSignal
   /** Whether so much waits to be sent that what is not durable is better dropped. */
   readonly congested: boolean
-  /** `common`: others are sent the very same object. */
-  send(frame: object, common?: boolean): void
-  /** Whether a frame takes long to be encoded. */
-  isLarge(frame: object): boolean
-  /** Encodes a large frame without holding up others, and gives what sends it. */
-  encodeLarge(frame: object): Promise<() => void>
   /** Waits until the peer has taken enough. */
   drained(): Promise<void>
 }
@@ -60,8 +57,7 @@ export class Followers {
   readonly #pumps = new Set<Promise<void>>()
   /** By id: jobs of which nothing is told for a moment. */
   readonly #held = new ShiftingMap<string, Promise<void>>()
-  /** Resolves when the large frames before have been sent. */
-  #large: Promise<void> = Promise.resolve()
+  readonly #large = new OneAtATime()
   /** By job: the last sequence whose outputs this connection was told when it came back. */
   readonly #told = new Map<number, number>()
 
@@ -155,7 +151,7 @@ export class Followers {
 
   /** Encodes a large frame when there is room for it, and sends it; false where that is not wanted any more. */
   async #tellLarge(job_id: string, frame: JobFrame, signal: AbortSignal): Promise<boolean> {
-    const leave = await this.#enter()
+    const leave = await this.#large.enter()
     try {
       for (let wait = this.#obstacle(job_id); wait && !signal.aborted; wait = this.#obstacle(job_id)) await wait
       if (signal.aborted) return false
@@ -169,15 +165,6 @@ export class Followers {
     }
   }
 
-  /** One large frame of a connection is encoded at a time, in the order of those who ask: what is encoded waits for room as well. */
-  async #enter(): Promise<() => void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const before = this.#large
-    this.#large = before.then(() => promise)
-    await before
-    return resolve
-  }
-
   async #pump(
     row: JobTable,
     detail: Detail,
@@ -187,6 +174,7 @@ export class Followers {
   ): Promise<void> {
     const connection = this.#connection
     for await (const item of items) {
+      if (!item.frame && item.event instanceof LazyEvent) await item.event.make(connection.app.slices, scopedKey(row))
       const frame = item.frame ?? (item.event && frameOf(row, item.event, connection.app))
       if (frame && passes(frame, detail) && !(connection.congested && isProvisional(item))) {
         // Whoever replaced this loop has told of the item already.

@@ -6,11 +6,17 @@ import { scopedKey } from '../db/scope.ts'
 import { typeText } from '../engine/types.ts'
 import type { EventBody, JobFrame } from '../events/types.ts'
 import { outputLists } from '../jobs/manifest.ts'
+import { resultOf } from '../jobs/snapshot.ts'
 import { isTerminal, socketStatus } from '../jobs/states.ts'
 import { duration } from '../jobs/terminal.ts'
 
 /** The present state of a job as a `job_update`. */
-export function jobUpdate(row: JobTable, app: AppContext, queue_position?: number): JobFrame {
+export function jobUpdate(
+  row: JobTable,
+  result: ResultManifest | null,
+  app: AppContext,
+  queue_position?: number,
+): JobFrame {
   const { id: job_id, workflow_id } = row
   const error = row.error === null ? null : (JSON.parse(row.error) as JobError).message
   return {
@@ -20,15 +26,14 @@ export function jobUpdate(row: JobTable, app: AppContext, queue_position?: numbe
     workflow_id,
     ...(queue_position ? { queue_position } : {}),
     ...(error === null ? {} : { error }),
-    ...(row.result === null
-      ? {}
-      : { result: { outputs: listsOf(row, JSON.parse(row.result) as ResultManifest, app) } }),
+    ...(result === null ? {} : { result: { outputs: outputLists(app.jobs.planOf(row), result.outputs) } }),
     ...(isTerminal(row.status) ? { duration: duration(row) } : {}),
   } as JobFrame
 }
 
-function listsOf(row: JobTable, manifest: ResultManifest, app: AppContext): Record<string, unknown[]> {
-  return outputLists(app.jobs.planOf(row), manifest.outputs)
+/** The same for a job that may have a large result. */
+export async function presentState(row: JobTable, app: AppContext, queue_position?: number): Promise<JobFrame> {
+  return jobUpdate(row, await resultOf(app.slices, row), app, queue_position)
 }
 
 /** A stored event as a frame, or null where sockets show nothing of it. */
@@ -60,20 +65,10 @@ export function frameOf(row: JobTable, event: EventBody, app: AppContext): JobFr
       return outputFrame(row, event.output_name, 'value' in event ? event.value : event.asset, 'append', app)
     case 'job_terminal': {
       // The event's snapshot is the row's last state.
-      const stored = { ...row, status: event.status, ...endOf(event.snapshot) }
-      return jobUpdate(stored, app)
+      const { result, error, finished_at, started_at } = event.snapshot
+      const told = error ? JSON.stringify(error) : null
+      return jobUpdate({ ...row, status: event.status, error: told, finished_at, started_at }, result, app)
     }
-  }
-}
-
-type TerminalSnapshot = Extract<EventBody, { type: 'job_terminal' }>['snapshot']
-
-function endOf({ result, error, finished_at, started_at }: TerminalSnapshot) {
-  return {
-    result: result && JSON.stringify(result),
-    error: error ? JSON.stringify(error) : null,
-    finished_at,
-    started_at,
   }
 }
 

@@ -5,11 +5,48 @@ import type { Steps, TimeSlices } from '../time-slices.ts'
 import { encodeBinary, type Mode } from './codec.ts'
 
 /** Frames that have values of jobs in them. */
-const WITH_VALUES: ReadonlySet<unknown> = new Set(['output_update', 'job_update', 'node_update', 'tool_result_update'])
+const WITH_VALUES: ReadonlySet<unknown> = new Set([
+  'output_update',
+  'job_update',
+  'job_event',
+  'node_update',
+  'tool_result_update',
+  'rpc_response',
+])
 
 /** Whether a frame takes long to be encoded. */
 export function isLargeFrame(frame: object): boolean {
   return 'type' in frame && WITH_VALUES.has(frame.type) && !isLight(frame)
+}
+
+/** What frames are sent on. */
+export interface FrameSender {
+  /** `common`: others are sent the very same object. */
+  send(frame: object, common?: boolean): void
+  /** Whether a frame takes long to be encoded. */
+  isLarge(frame: object): boolean
+  /** Encodes a large frame without holding up others, and gives what sends it. */
+  encodeLarge(frame: object): Promise<() => void>
+}
+
+/** Sends a frame, encoded in time slices where it is large. */
+export async function sendInSlices(connection: FrameSender, frame: object): Promise<void> {
+  if (connection.isLarge(frame)) (await connection.encodeLarge(frame))()
+  else connection.send(frame)
+}
+
+/** One large frame of a connection is made at a time, in the order of those who ask: what is made waits for room as well. */
+export class OneAtATime {
+  #last: Promise<void> = Promise.resolve()
+
+  /** Resolves when those before have left, and gives how to leave. */
+  async enter(): Promise<() => void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const before = this.#last
+    this.#last = before.then(() => promise)
+    await before
+    return resolve
+  }
 }
 
 /** By frame, while it is encoded. */

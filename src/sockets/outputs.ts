@@ -2,9 +2,11 @@
 import type { AppContext } from '../context.ts'
 import { jobEventsOfType } from '../db/job-events.ts'
 import { trimmedOutputs } from '../db/job-trimming.ts'
-import type { JobTable } from '../db/schema.ts'
+import type { JobEventTable, JobTable } from '../db/schema.ts'
 import { scopedKey } from '../db/scope.ts'
+import { parseSteps } from '../events/lazy-event.ts'
 import type { Redactor } from '../redaction/redactor.ts'
+import type { Steps } from '../time-slices.ts'
 
 interface OutputPayload {
   output_name: string
@@ -12,22 +14,29 @@ interface OutputPayload {
   asset?: unknown
 }
 
+interface ChangedOutput {
+  readonly output_name: string
+  readonly value: unknown
+}
+
 /**
  * The outputs that have an event after `told`, each with its whole value so far: of a streamed text the text, joined, in
  * which a secret may stand whole that an earlier version stored in pieces; of another stream the list of its items. Outputs whose first values are not kept any
  * more are left out: the end of the job tells them whole.
  */
-export function changedOutputs(
-  app: AppContext,
-  row: JobTable,
-  told: number,
-): { output_name: string; value: unknown }[] {
-  const later = payloadsAfter(app, row, told)
+export function changedOutputs(app: AppContext, row: JobTable, told: number): Promise<ChangedOutput[]> {
+  return app.slices.run(scopedKey(row), changedSteps(app, row, told))
+}
+
+function* changedSteps(app: AppContext, row: JobTable, told: number): Steps<ChangedOutput[]> {
+  const later = outputEvents(app, row, told)
   if (later.length === 0) return []
   const trimmed = new Set(app.store.read((tx) => trimmedOutputs(tx, row.key)).map(({ output_name }) => output_name))
-  const changed = new Set(later.map(({ output_name }) => output_name).filter((name) => !trimmed.has(name)))
+  const changed = new Set<string>()
   const values = new Map<string, unknown[]>()
-  for (const { output_name, value, asset } of told === 0 ? later : payloadsAfter(app, row, 0)) {
+  for (const { sequence, payload } of told === 0 ? later : outputEvents(app, row, 0)) {
+    const { output_name, value, asset } = (yield* parseSteps(payload)) as OutputPayload
+    if (sequence > told && !trimmed.has(output_name)) changed.add(output_name)
     // Beside an asset the value says more of it; events that were stored earlier have the asset alone.
     const item = value === undefined ? asset : value
     const items = values.get(output_name)
@@ -44,10 +53,11 @@ export function changedOutputs(
   })
 }
 
-function payloadsAfter(app: AppContext, row: JobTable, after: number): OutputPayload[] {
-  if (after >= row.last_sequence) return []
-  const events = app.store.read((tx) => jobEventsOfType(tx, row.key, 'output_update', after))
-  return events.map(({ payload }) => JSON.parse(payload) as OutputPayload)
+/** No later ones than the row knows of. */
+function outputEvents(app: AppContext, { key, last_sequence }: JobTable, after: number): JobEventTable[] {
+  if (after >= last_sequence) return []
+  const events = app.store.read((tx) => jobEventsOfType(tx, key, 'output_update', after))
+  return events.filter(({ sequence }) => sequence <= last_sequence)
 }
 
 function joined(items: readonly unknown[], redactor: Redactor): unknown {

@@ -3,12 +3,15 @@
 import { setImmediate } from 'node:timers/promises'
 import type { JobEventFrame } from '../../generated/types.ts'
 import type { Principal } from '../access/principal.ts'
+import { scopedKey } from '../db/scope.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
+import { LazyEvent } from '../events/lazy-event.ts'
 import type { EventBody } from '../events/types.ts'
 import { type EventItem, type EventJob, isEvent } from '../jobs/event-text.ts'
 import { ShiftingMap } from '../shifting-map.ts'
 import type { Outlet } from './followers.ts'
 import { historyGoesOn } from './history-goes-on.ts'
+import { OneAtATime } from './large-frames.ts'
 
 /** The most jobs that one connection is subscribed to at a time. */
 export const MAX_SUBSCRIPTIONS = 1_000
@@ -33,6 +36,7 @@ export class Subscriptions {
   readonly #pumps = new Set<Promise<void>>()
   /** By reply: what begins when it was sent. Each has its place already. */
   readonly #prepared = new Map<object, Prepared>()
+  readonly #large = new OneAtATime()
   #waiting: Promise<void> | null = null
   #turn_ends = 0
 
@@ -102,7 +106,8 @@ export class Subscriptions {
           while (this.#full && !signal.aborted) await this.#room()
           // Whoever replaced this subscription tells the event.
           if (signal.aborted) return
-          this.#send(job, item)
+          await this.#tell(job, item, signal)
+          if (signal.aborted) return
           seen = item.sequence
         }
         return
@@ -135,9 +140,25 @@ export class Subscriptions {
     this.#turn_ends = performance.now() + TURN_MS
   }
 
-  #send(job: SubscribedJob, item: EventItem): void {
+  async #tell(job: SubscribedJob, item: EventItem, signal: AbortSignal): Promise<void> {
+    const isLarge = item.event instanceof LazyEvent && item.event.isLarge
+    const leave = isLarge ? await this.#large.enter() : null
     try {
-      this.#connection.send(frameOf(job, item), true)
+      if (!signal.aborted) await this.#send(job, item, signal)
+    } finally {
+      leave?.()
+    }
+  }
+
+  async #send(job: SubscribedJob, item: EventItem, signal: AbortSignal): Promise<void> {
+    const connection = this.#connection
+    try {
+      if (item.event instanceof LazyEvent) await item.event.make(connection.app.slices, scopedKey(connection.principal))
+      const frame = frameOf(job, item)
+      if (!connection.isLarge(frame)) return connection.send(frame, true)
+      const send = await connection.encodeLarge(frame)
+      while (connection.congested && !signal.aborted) await connection.drained()
+      if (!signal.aborted) send()
     } catch (err) {
       // The client sees the gap, and takes a snapshot.
       this.#connection.app.log.error({ err, job_id: job.id }, 'an event could not be encoded')
@@ -159,9 +180,6 @@ function frameOf(job: SubscribedJob, item: EventItem): JobEventFrame {
   return frame
 }
 
-/** The snapshot of an end may be made only where it is asked for. */
 function bodyOf(event: EventBody): EventBody {
-  if (event.type !== 'job_terminal') return event
-  const { type, status, snapshot } = event
-  return { type, status, snapshot } as EventBody
+  return event instanceof LazyEvent ? event.body : event
 }

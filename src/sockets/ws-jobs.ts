@@ -8,7 +8,8 @@ import type { Submission } from '../jobs/service.ts'
 import { isTerminal, socketStatus } from '../jobs/states.ts'
 import { streamedProblems } from '../workflows/params.ts'
 import { ack, ackWhenStored, echo, end, isMissing, type Refusal, type RequestId, refuse, refuseNow } from './answers.ts'
-import { jobUpdate, outputFrame } from './frames.ts'
+import { outputFrame, presentState } from './frames.ts'
+import { sendInSlices } from './large-frames.ts'
 import { changedOutputs } from './outputs.ts'
 import type { Peer } from './peer.ts'
 
@@ -55,7 +56,7 @@ export const jobCommands: JobCommands = {
       connection.send(ack('The cancellation is accepted.', row, request_id))
       // Who follows the job sees its end there; others are told once.
       if (watched) return
-      if (isTerminal(row.status)) connection.send(jobUpdate(row, app))
+      if (isTerminal(row.status)) await sendInSlices(connection, await presentState(row, app))
       else followers.follow(row, row.last_sequence, { detail: 'ending' })
     } catch (thrown) {
       const error = toServiceError(thrown)
@@ -186,16 +187,22 @@ async function reconnect(connection: Peer, job_id: string, after_sequence: numbe
   const { row, active } = preparing ? await app.jobs.get(principal, job_id) : first
   // What an earlier loop has not sent yet is told here.
   followers.stop(row.key)
-  // From here to `follow` nothing waits: what is read is one state, and what follows goes on from it.
   const { workflow_id, last_sequence } = row
   const told = after_sequence ?? followers.told(row.key)
-  connection.send({ type: 'job_resumed', job_id, workflow_id, status: socketStatus(row.status), last_sequence })
-  connection.send(jobUpdate(row, app, active ? app.jobs.position(active) : 0))
-  for (const { output_name, value } of changedOutputs(app, row, told)) {
-    connection.send(outputFrame(row, output_name, value, 'replace', app))
+  const queue_position = active ? app.jobs.position(active) : 0
+  // It is followed from this state on, and what follows is held back until the state has been told.
+  const release = followers.hold(job_id)
+  try {
+    if (!isTerminal(row.status)) followers.follow(row, last_sequence)
+    connection.send({ type: 'job_resumed', job_id, workflow_id, status: socketStatus(row.status), last_sequence })
+    await sendInSlices(connection, await presentState(row, app, queue_position))
+    for (const { output_name, value } of await changedOutputs(app, row, told)) {
+      await sendInSlices(connection, outputFrame(row, output_name, value, 'replace', app))
+    }
+    followers.tell(row.key, last_sequence)
+  } finally {
+    release()
   }
-  followers.tell(row.key, last_sequence)
-  if (!isTerminal(row.status)) followers.follow(row, last_sequence)
 }
 
 async function statusOf(connection: Peer, job_id: string): Promise<object> {

@@ -1,5 +1,6 @@
 // The job commands of the lifecycle profile: the preview. Their HTTP twins ask the same services.
 import type { WsCommandHandlers } from '../../generated/messages.ts'
+import { jobSnapshot } from '../jobs/reads.ts'
 import { replayAfter } from '../jobs/replay.ts'
 import { cancellation, submitJob } from '../lifecycle/submissions.ts'
 import type { Peer } from './peer.ts'
@@ -14,7 +15,7 @@ export const lifecycleJobs: LifecycleJobs = {
     submitJob(app, principal, data, { at: '/data', signal: AbortSignal.any([closed, late]) }),
 
   async get_job_snapshot({ job_id }, { app, principal }) {
-    return app.jobs.snapshot(await app.jobs.get(principal, job_id))
+    return jobSnapshot(app, await app.jobs.get(principal, job_id))
   },
 
   async subscribe_job({ job_id, after_sequence }, { app, principal, subscriptions }) {
@@ -27,7 +28,7 @@ export const lifecycleJobs: LifecycleJobs = {
       requested_after_sequence: after,
       replay_from_sequence: expired || after === last_sequence ? null : after + 1,
       replay_to_sequence: last_sequence,
-      snapshot: app.jobs.snapshot(handle),
+      snapshot: await jobSnapshot(app, handle),
     }
     // Where the past cannot be told whole, the snapshot stands for all of it.
     subscriptions.prepare(reply, { key, id, workflow_id, workspace_id }, expired ? last_sequence : after)
@@ -35,6 +36,6 @@ export const lifecycleJobs: LifecycleJobs = {
   },
 
   async request_job_cancellation({ job_id }, { app, principal }) {
-    return cancellation(app.jobs, await app.jobs.cancel(principal, job_id))
+    return cancellation(app, await app.jobs.cancel(principal, job_id))
   },
 }

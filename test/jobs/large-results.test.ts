@@ -1,9 +1,11 @@
 // A large result, and events with large values, read the same through every door.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { encode } from '@msgpack/msgpack'
 import type { JobEvent, JobSnapshot } from '../../generated/types.ts'
 import { call } from '../helpers/http.ts'
 import { startServer, type TestServer } from '../helpers/server.ts'
+import { connect } from '../helpers/socket.ts'
 import { EventClient } from '../http/events-kit.ts'
 import { ended, plain, submit } from './kit.ts'
 
@@ -35,6 +37,25 @@ describe('a large result', () => {
 
     await using client = await EventClient.open(server, `/api/jobs/${id}/events`, { Accept: 'text/event-stream' })
     assert.deepEqual(await client.end(), events.body)
+  })
+
+  test('is the same in the frames of commands, in both encodings', async () => {
+    await using server = await startServer({ config: { sdk_lifecycle_preview: true } })
+    const id = await ending(server)
+    const state = (await call<JobSnapshot>(server, 'GET', `/api/jobs/${id}`)).body
+    for (const mode of ['binary', 'text'] as const) {
+      await using socket = await connect(server)
+      if (mode === 'text') socket.command('set_mode', { mode })
+      socket.command('reconnect_job', { job_id: id })
+      const update = await socket.next({ type: 'job_update' })
+      assert.deepEqual(update.result, { outputs: { out: [value] } })
+      assert.deepEqual((await socket.next({ type: 'output_update' })).value, value)
+      socket.sendRaw(encode({ command: 'subscribe_job', request_id: 'r', data: { job_id: id } }))
+      const reply = await socket.next({ type: 'rpc_response' })
+      assert.deepEqual((reply.result as { snapshot: unknown }).snapshot, state)
+      const end = await socket.next(({ event }) => (event as { type?: string } | undefined)?.type === 'job_terminal')
+      assert.deepEqual((end.event as { snapshot: unknown }).snapshot, state)
+    }
   })
 
   test('is counted without being sent where only the head is asked for', async () => {

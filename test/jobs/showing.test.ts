@@ -170,7 +170,9 @@ describe('media', () => {
     const events = await history(server, row)
     const later = events.filter(({ type }) => type === 'output_update').map((event) => frameOf(row, event, context))
     assert.deepEqual(later, live)
-    const [{ value, output_name }] = changedOutputs(context, row, 0) as [{ value: unknown; output_name: string }]
+    const [{ value, output_name }] = (await changedOutputs(context, row, 0)) as [
+      { value: unknown; output_name: string },
+    ]
     assert.deepEqual([output_name, value], ['out', (live[0] as { value: unknown }).value])
     const { asset, ...about } = events.find((event) => 'asset' in event) as unknown as { asset: ManifestAsset['asset'] }
     assert.deepEqual(about, { type: 'output_update', output_name: 'out', value })

@@ -234,16 +234,16 @@ describe('reconnect_job', () => {
     const { context } = bench.server
     const { row } = await context.jobs.get({ user_id: '1', workspace_id: null }, job_id)
     const parse = t.mock.method(JSON, 'parse')
-    const cost = (told: number) => {
+    const cost = async (told: number) => {
       const before = parse.mock.callCount()
-      const changed = changedOutputs(context, row, told).length
+      const changed = (await changedOutputs(context, row, told)).length
       return [changed, parse.mock.callCount() - before]
     }
     const [last, all] = [row.last_sequence, 100]
-    assert.deepEqual(cost(0), [1, all])
+    assert.deepEqual(await cost(0), [1, all])
     // The last event is the end, which is no output.
     assert.deepEqual(
-      [cost(last), cost(last + 7), cost(last - 1)],
+      [await cost(last), await cost(last + 7), await cost(last - 1)],
       [
         [0, 0],
         [0, 0],

@@ -1,7 +1,11 @@
 // Large values of a job that has ended, read again: its state, its events, and the lists that it is in.
+import { once } from 'node:events'
+import { encode } from '@msgpack/msgpack'
 import type { Attack, AttackOf } from '../kit.ts'
 import type { User } from '../user.ts'
 import { passing, rows, sized } from './values.ts'
+
+type Mode = 'binary' | 'text'
 
 /** A job with large parameters, which are its output. */
 async function ended(attacker: User, share: number): Promise<string> {
@@ -32,6 +36,34 @@ const get = (path: (job_id: string) => string, accept = 'application/json') => {
   return (attacker: User, job_id: string) => attacker.expect(200, 'GET', path(job_id), undefined, { Accept: accept })
 }
 
+/** Sends a command on a socket of its own, and waits for the frame after which nothing more comes. */
+async function commanding(attacker: User, mode: Mode, command: object, last: RegExp): Promise<void> {
+  const socket = await attacker.socket()
+  if (mode === 'text') socket.send(encode({ command: 'set_mode', data: { mode } }))
+  socket.on('message', (data: Buffer) => {
+    const head = data.toString('latin1', 0, 400)
+    if (/"?error"?.{1,4}[A-Z]/.test(head)) socket.emit('error', new Error(head))
+    if (last.test(head)) socket.terminate()
+  })
+  socket.send(mode === 'text' ? JSON.stringify(command) : encode(command))
+  await once(socket, 'close')
+}
+
+const request_id = 'request'
+const COMMANDS = [
+  { command: 'reconnect_job', last: /output_update/ },
+  { command: 'get_job_snapshot', last: /rpc_response/ },
+  { command: 'subscribe_job', last: /job_terminal/ },
+]
+
+const commands = (['binary', 'text'] as const).flatMap((mode) =>
+  COMMANDS.map(({ command, last }) =>
+    reading(`by ${command} (${mode})`, (attacker, job_id) =>
+      commanding(attacker, mode, { command, request_id, data: { job_id } }, last),
+    ),
+  ),
+)
+
 export const readings: readonly AttackOf[] = [
   reading(
     'the state',
@@ -50,4 +82,5 @@ export const readings: readonly AttackOf[] = [
     get(() => '/api/jobs'),
     4,
   ),
+  ...commands,
 ]
