@@ -1,6 +1,7 @@
 // What tests of the store's faults need: hold of its connections, places that run out of room, and damage.
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { closeSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
+import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { pino } from 'pino'
@@ -89,14 +90,26 @@ export function smallDisk(bytes: number): Mount {
     rmSync(folder, { recursive: true })
     throw error
   }
+  const watchdog = unmountAtEnd(folder)
   return {
     path: folder,
     again: (options) => mount('-o', `remount,${options}`, folder),
     [Symbol.dispose]() {
       execFileSync('umount', ['-l', folder])
       rmSync(folder, { recursive: true })
+      watchdog[Symbol.dispose]()
     },
   }
+}
+
+/** Unmounts a folder when this process is gone, also where it is killed: then nothing of it but a pipe says so. */
+function unmountAtEnd(folder: string): Disposable {
+  const script = 'cat; umount -l "$0" && rmdir "$0"'
+  const child = spawn('sh', ['-c', script, folder], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
+  child.unref()
+  const stdin = child.stdin as Socket
+  stdin.unref()
+  return { [Symbol.dispose]: () => void stdin.end() }
 }
 
 /** `path` as seen through another folder that cannot be written. @throws where this process may not mount */
