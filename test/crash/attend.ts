@@ -42,6 +42,7 @@ async function give(life: Life, job: TrackedJob, socket: WatchingSocket, value: 
   const path = `/api/jobs/${job.job_id}/resume`
   const reply = await life.request<JobSnapshot>('POST', path, { body: { value } })
   if (!reply) return
+  if (reply.status === 503 && life.short) return
   // What was cut off in an earlier life may have been taken all the same.
   if (reply.status === 409 && (job.kills.length > 0 || job.cancel_wanted)) job.answered = true
   else if (reply.status !== due) life.complain(`${path} was answered with ${reply.status}: ${reply.text}`)
@@ -51,6 +52,7 @@ async function give(life: Life, job: TrackedJob, socket: WatchingSocket, value: 
 async function giveOverSocket(life: Life, job: TrackedJob, socket: WatchingSocket, value: unknown): Promise<void> {
   const reply = await ask(life, socket, 'resume_job', { job_id: job.job_id, value })
   if (!reply) return
+  if (reply.error === 'unavailable' && life.short) return
   if (reply.error === 'unavailable') return life.complain(`resume_job: ${JSON.stringify(reply)}`)
   if (reply.error === undefined) job.answered = true
   else if (job.kills.length === 0 && !job.cancel_wanted) life.complain(`resume_job: ${JSON.stringify(reply)}`)
@@ -79,7 +81,8 @@ async function feed(life: Life, job: TrackedJob, socket: WatchingSocket, hurried
     const reply = await ask(life, socket, 'stream_input', { job_id, input: 'values', value })
     if (!reply) return
     if (reply.error === undefined) job.pushed.push(job.maybe_pushed.pop()!)
-    else if (!job.cancel_wanted) life.complain(`stream_input: ${JSON.stringify(reply)}`)
+    else if (!job.cancel_wanted && !(life.short && reply.error === 'unavailable'))
+      life.complain(`stream_input: ${JSON.stringify(reply)}`)
   }
   const reply = await ask(life, socket, 'end_input_stream', { job_id, input: 'values' })
   if (reply && reply.error !== 'unavailable') job.input_ended = true
@@ -94,7 +97,7 @@ async function cancelLater(life: Life, job: TrackedJob): Promise<void> {
 export async function cancel(life: Life, job: TrackedJob): Promise<void> {
   job.cancel_wanted = true
   const reply = await life.request<JobSnapshot>('POST', `/api/jobs/${job.job_id}/cancel`)
-  if (!reply) return
+  if (!reply || (reply.status === 503 && life.short)) return
   if (reply.status !== 200) return life.complain(`the cancel of ${job.job_id} was answered with ${reply.status}`)
   job.seen.push(reply.body)
   job.cancelled = true

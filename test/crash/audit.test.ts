@@ -290,6 +290,32 @@ describe('the judge of assets', () => {
   }
 })
 
+describe('a server without room', () => {
+  const call = { method: 'GET', path: '/j1/call/0', ended_at: null } as const
+  const told = (job_id: string) =>
+    JSON.stringify({ time: '2026-01-01T00:00:01.000Z', job_id, msg: 'the history of a job could not be written' })
+
+  /** The faults of a job whose call was made before and after a second, by what the log says at that second. */
+  async function faultsOf(...log: readonly string[]): Promise<readonly string[]> {
+    await using counter = await Counter.start('no room')
+    const ledger = new Ledger(counter)
+    const random = new Random('no room')
+    const job = new TrackedJob(plan('reading', 'j1', counter.host, random), 'socket', random)
+    ledger.jobs.push(job)
+    ledger.interrupt(log)
+    const second = Date.parse('2026-01-01T00:00:01.000Z')
+    const calls = [second - 100, second + 900].map((begun_at) => ({ ...call, begun_at }))
+    const evidence = { ...ledger.evidence(job, { snapshot: null, log: [], saved: [] }), calls }
+    return judge(evidence).map(({ what }) => what)
+  }
+
+  test('interrupts the jobs that its log names, and no others', async () => {
+    const twice = 'GET /j1/call/0 ran twice without a kill in between'
+    assert.ok(!(await faultsOf('a line', told('j1'))).includes(twice))
+    assert.ok((await faultsOf(told('j2'))).includes(twice))
+  })
+})
+
 describe('the judge of refusals', () => {
   async function ledgerOf(use: (ledger: Ledger, job: TrackedJob) => ReadonlySet<string>): Promise<readonly string[]> {
     await using counter = await Counter.start('refusals')

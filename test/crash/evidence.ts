@@ -61,6 +61,8 @@ export interface Evidence {
   readonly retry_of: Evidence | null
   /** Whether another job under the same label may exist whose submission was cut off. */
   readonly shadowed: boolean
+  /** Whether a disk was full while it lived. */
+  readonly short: boolean
 }
 
 /** `loss`: something that was acknowledged is gone. `double`: something happened or was told twice. `gap`: something was left out. */

@@ -67,6 +67,7 @@ function strangerOf(job_id: string, end: End): Evidence {
     cancel_wanted: false,
     retry_of: null,
     shadowed: false,
+    short: false,
   }
 }
 

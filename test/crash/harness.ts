@@ -1,6 +1,8 @@
 // The crash run: lives of the server that end with a kill, a last one in which everything may end, and the judgement.
-import { rmSync } from 'node:fs'
+import { cpSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { cannotMount, fill, type Mount, smallDisk } from '../db/kit.ts'
 import { MAIN, runProcess, serve } from '../helpers/process.ts'
 import { temporaryFolder } from '../helpers/server.ts'
 import { judgeDatabase } from './audit/database.ts'
@@ -8,6 +10,7 @@ import { type CensusRow, census, RUNNING } from './census.ts'
 import { Counter } from './counter.ts'
 import { DamageTrials } from './damage/trials.ts'
 import { Deck } from './deck.ts'
+import { filesBelow } from './files/below.ts'
 import { judgeFolder } from './files/folder.ts'
 import { lookAfterKill } from './files/looks.ts'
 import { openFiles } from './files/play.ts'
@@ -41,6 +44,8 @@ export interface Sabotage {
   detour?(url: string): Promise<Detour>
 }
 
+type LogLevel = 'info' | 'error'
+
 export interface Detour extends AsyncDisposable {
   readonly url: string
 }
@@ -60,6 +65,12 @@ const CANCEL_EVERY = 4
 const DAMAGE_EVERY = 5
 const DAMAGED_COPIES = 2
 
+/** Every which life runs out of room; none that ends in another special way. */
+const FULL_EVERY = 12
+const FULL_AT = 7
+/** Room beside what is there already, and for what an earlier life has left half done. */
+const ROOM_BYTES = 64 * 1024 * 1024
+
 /** How often a server is killed while it starts. */
 const BORN_DEAD = 0.15
 
@@ -78,7 +89,7 @@ export async function crash(options: CrashOptions): Promise<Report> {
 
 class Run {
   readonly #options: CrashOptions
-  readonly #data_dir: string
+  #data_dir: string
   readonly #random: Random
   readonly #ledger: Ledger
   readonly #deck: Deck
@@ -105,7 +116,8 @@ class Run {
   async whole(): Promise<Report> {
     const started = performance.now()
     for (let kill = 1; kill <= this.#options.kills; kill++) {
-      await this.#untilKilled(kill)
+      if (kill % FULL_EVERY === FULL_AT && cannotMount === false) await this.#onSmallDisk(kill)
+      else await this.#untilKilled(kill)
       this.#options.sabotage?.between?.(this.#data_dir, kill)
       if (kill % DAMAGE_EVERY === DAMAGE_EVERY - 2) await this.#damage(kill)
       if (this.#random.chance(BORN_DEAD)) await this.#killedAtStart()
@@ -124,8 +136,21 @@ class Run {
       this.#options.say?.(`  damage after kill ${kill}: ${line}`)
   }
 
-  async #untilKilled(number: number): Promise<void> {
-    await this.#inLife(number, async (life, scene) => {
+  /** A life of the server in a copy of its folder on a small disk, which is full for a while. What it leaves is copied back. */
+  async #onSmallDisk(number: number): Promise<void> {
+    const home = this.#data_dir
+    using disk = smallDisk(sizeBelow(home) + ROOM_BYTES)
+    copyFolder(home, disk.path)
+    this.#data_dir = disk.path
+    await this.#untilKilled(number, disk)
+    this.#data_dir = home
+    rmSync(home, { recursive: true })
+    copyFolder(disk.path, home)
+  }
+
+  async #untilKilled(number: number, disk: Mount | null = null): Promise<void> {
+    // Of a job whose history cannot be written for lack of room only a log of this level tells.
+    await this.#inLife(number, disk ? 'info' : 'error', async (life, scene) => {
       if (number === 1) await storeWorkflows(life, [...this.#kinds, 'burst'])
       scene.open(false)
       const stored = openFiles(life, this.#shelf, this.#random.fork(`files ${number}`))
@@ -133,13 +158,16 @@ class Run {
       const acknowledged = await scene.play(this.#random.fork(`life ${number}`))
       await stored()
       const struck = number % STRIKE_EVERY === 0 && (await scene.strike(this.#data_dir))
+      using filled = disk && fill(disk.path)
+      const short = filled && (await scene.runShort(filled, this.#random.fork(`full ${number}`)))
       const stops = number % STOP_EVERY === STOP_EVERY - 1
       const at = (await this.#endLife(number, scene)) ?? (await life.kill())
       if (number % STRIKE_EVERY === 0) relent(this.#data_dir)
       const rows = this.#record(at)
       if (stops || rows.some(({ status }) => RUNNING.includes(status))) this.#hits++
       const cancelled = struck ? ', one cancelled' : ''
-      this.#options.say?.(`kill ${number}: ${acknowledged} acknowledged${cancelled}; it met ${met(rows)}`)
+      const full = short ? `, ${short}` : ''
+      this.#options.say?.(`kill ${number}: ${acknowledged} acknowledged${cancelled}${full}; it met ${met(rows)}`)
     })
   }
 
@@ -178,7 +206,7 @@ class Run {
 
   async #last(): Promise<ReturnType<typeof gather>> {
     let all: Awaited<ReturnType<typeof gather>> = []
-    await this.#inLife(this.#options.kills + 1, async (life, scene) => {
+    await this.#inLife(this.#options.kills + 1, 'error', async (life, scene) => {
       scene.open(true)
       await lookAfterKill(life.server.url, this.#shelf, () => life.over)
       const deadline = performance.now() + (this.#options.last_wait_ms ?? LAST_WAIT_MS)
@@ -194,8 +222,8 @@ class Run {
     return all
   }
 
-  async #inLife(number: number, work: (life: Life, scene: Scene) => Promise<void>): Promise<void> {
-    await using server = await serve(this.#data_dir, this.#environment)
+  async #inLife(number: number, log: LogLevel, work: (life: Life, scene: Scene) => Promise<void>): Promise<void> {
+    await using server = await serve(this.#data_dir, { ...this.#environment, SVC_LOG_LEVEL: log })
     await using detour = (await this.#options.sabotage?.detour?.(server.url)) ?? null
     const life = new Life(number, server, this.#ledger, detour?.url)
     const scene = await Scene.set(life, this.#deck)
@@ -205,6 +233,16 @@ class Run {
       await scene.clear()
     }
   }
+}
+
+/** A folder as it is, with the times of its files, which say how long they have been there. */
+function copyFolder(from: string, to: string): void {
+  cpSync(from, to, { recursive: true, preserveTimestamps: true })
+}
+
+/** In bytes. */
+function sizeBelow(folder: string): number {
+  return filesBelow(folder).reduce((sum, path) => sum + statSync(join(folder, path)).size, 0)
 }
 
 function met(rows: readonly CensusRow[]): string {

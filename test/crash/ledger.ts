@@ -12,7 +12,7 @@ export type Door = 'run' | 'http' | 'socket' | 'retry'
 
 export class TrackedJob {
   readonly work: Work
-  readonly door: Door
+  door: Door
   readonly random: Random
   readonly retry_of: TrackedJob | null
   readonly submitted_at = Date.now()
@@ -44,6 +44,8 @@ export class TrackedJob {
   retried_at: number | null = null
   shadowed = false
   readonly kills: Killed[] = []
+  /** Whether a disk was full while it lived. */
+  short = false
   /** Whether later kills are none of its business. */
   settled = false
 
@@ -70,6 +72,9 @@ export class TrackedJob {
   }
 }
 
+/** How long a request that was sent before an interruption may be on its way to the witness, in milliseconds. */
+const ON_THE_WAY_MS = 500
+
 export class Ledger {
   readonly jobs: TrackedJob[] = []
   readonly complaints: string[] = []
@@ -79,6 +84,10 @@ export class Ledger {
   named = 0
   /** Cancellations that were acknowledged in the moment of a kill. */
   cut_cancellations = 0
+  /** How often the disk was full for a while, how often a server was killed meanwhile, and how many jobs that interrupted. */
+  full_disks = 0
+  killed_full = 0
+  interrupted = 0
   /** How many of those without an answer were counted before this life, and how many stored jobs nobody had been told of. */
   #lost_before = 0
   #strangers_before = 0
@@ -126,6 +135,25 @@ export class Ledger {
     this.#lost_before = this.lost
   }
 
+  /** A disk is full from now on. */
+  runShort(): void {
+    this.full_disks++
+    for (const job of this.jobs) job.short ||= !job.settled
+  }
+
+  /**
+   * Takes from a server's log which jobs it interrupted because it could not write their histories: they go on from what is stored, as after a kill.
+   */
+  interrupt(log: readonly string[]): void {
+    for (const line of log) {
+      if (!line.includes('"msg":"the history of a job could not be written"')) continue
+      const { time, job_id } = JSON.parse(line) as { time: number | string; job_id: string }
+      const at = new Date(time).getTime()
+      this.interrupted++
+      this.jobs.find((job) => job.job_id === job_id)?.kills.push({ at, until: at + ON_THE_WAY_MS, status: 'running' })
+    }
+  }
+
   complain(what: string): void {
     this.complaints.push(what)
   }
@@ -157,6 +185,7 @@ export class Ledger {
       cancel_wanted: job.cancel_wanted,
       retry_of: null,
       shadowed: job.shadowed,
+      short: job.short,
     }
   }
 

@@ -5,6 +5,9 @@ import { type Answer, type CallOptions, call } from '../helpers/http.ts'
 import type { ServingProcess } from '../helpers/process.ts'
 import type { Ledger } from './ledger.ts'
 
+/** What a server says that finds no room. */
+const TELLS_OF_ROOM = /"code":"SERVICE_UNAVAILABLE"|SQLITE_FULL|ENOSPC/
+
 export class Life {
   readonly number: number
   readonly ledger: Ledger
@@ -13,6 +16,8 @@ export class Life {
   readonly follow_url: string
   /** Whether the server was told to stop: it may refuse whatever it is asked. */
   stopping = false
+  /** Whether the disk is full, or was: what finds no room is refused. */
+  short = false
   readonly #end = new AbortController()
   readonly #tasks = new Set<Promise<void>>()
 
@@ -90,6 +95,11 @@ export class Life {
     this.#end.abort()
   }
 
+  /** Whether an error may stand in the place of an acknowledgement: the server stops, or its disk is full. */
+  get mayRefuse(): boolean {
+    return this.stopping || this.short
+  }
+
   /** Writes down what an answer should not have been, where the server was not told to stop. */
   complain(what: string): void {
     if (!this.stopping) this.ledger.complain(what)
@@ -103,8 +113,10 @@ export class Life {
 
   async settle(gone = true): Promise<void> {
     if (gone) {
-      const { stdout } = await this.server.ended()
-      const errors = stdout.split('\n').filter((line) => /"level":(50|60)/.test(line))
+      const { stderr } = await this.server.ended()
+      const lines = stderr.split('\n')
+      if (this.short) this.ledger.interrupt(lines)
+      const errors = lines.filter((line) => /"level":(50|60)/.test(line) && !(this.short && TELLS_OF_ROOM.test(line)))
       for (const line of errors) this.ledger.complain(`the server said: ${line.slice(0, 600)}`)
     }
     while (this.#tasks.size > 0) await Promise.all(this.#tasks)

@@ -1,5 +1,6 @@
 // What happens in one life of the server: those who watched go on, what was cut off is said again, and new jobs come.
 
+import { PATIENCE_MS as TEST_PATIENCE_MS } from '../helpers/patience.ts'
 import { attend } from './attend.ts'
 import type { Deck } from './deck.ts'
 import { followByPolling } from './followers/polling.ts'
@@ -21,6 +22,14 @@ const LEAST_ACKNOWLEDGED = 3
 const PATIENCE_MS = 20_000
 /** How long a job that is to be cancelled is waited for, in milliseconds. */
 const BEGIN_MS = 2_500
+/** After how long a stream of events is asked for again, in milliseconds. */
+const FOLLOW_AGAIN_MS = 100
+/** How many of its chances to submit a job the crowd takes where the disk is full. */
+const TRIES_ON_FULL_DISK = 0.1
+/** How long a disk is full, in milliseconds. */
+const FULL_MS = [500, 3_000] as const
+/** How often the kill comes while it is. */
+const KILLED_FULL = 0.5
 
 export class Scene {
   readonly #life: Life
@@ -61,7 +70,8 @@ export class Scene {
     const life = this.#life
     life.spawn('the crowd', async () => {
       await life.until(() => {
-        if (this.#missing() > 0) this.#submit(this.#deck.draw())
+        // What is refused at once leaves room in the crowd at once.
+        if (this.#missing() > 0 && (!life.short || random.chance(TRIES_ON_FULL_DISK))) this.#submit(this.#deck.draw())
         return false
       })
     })
@@ -70,6 +80,26 @@ export class Scene {
     await life.until(() => this.#acknowledged >= LEAST_ACKNOWLEDGED || performance.now() > deadline)
     if (this.#acknowledged < LEAST_ACKNOWLEDGED) throw new Error(`too little was acknowledged: ${this.#acknowledged}`)
     return this.#acknowledged
+  }
+
+  /**
+   * Goes on while the disk has no room, and then, unless the kill is to come before, until there is room again and something was acknowledged. Says
+   * which of them it was.
+   */
+  async runShort(filled: Disposable, random: Random): Promise<string> {
+    const life = this.#life
+    life.short = true
+    this.#ledger.runShort()
+    await life.pause(random.int(...FULL_MS))
+    if (random.chance(KILLED_FULL)) {
+      this.#ledger.killed_full++
+      return 'while the disk is full'
+    }
+    filled[Symbol.dispose]()
+    const [before, deadline] = [this.#acknowledged, performance.now() + TEST_PATIENCE_MS]
+    await life.until(() => this.#acknowledged > before || performance.now() > deadline)
+    if (this.#acknowledged === before) this.#ledger.complain('nothing was acknowledged after there was room again')
+    return 'after the disk was full'
   }
 
   /** How many jobs the crowd lacks. Those that only wait for somebody don't belong to it. */
@@ -144,7 +174,7 @@ export class Scene {
     if (life.over) return
     const { job_id, sse, polled } = job
     life.spawn(`the SSE follower of ${job_id}`, async () => {
-      const wrong = sse.ended ? null : await followOverSse(life.follow_url, job_id!, sse, life.signal)
+      const wrong = await this.#follow(job)
       if (wrong) life.complain(`${job_id}: ${wrong}`)
       if (sse.status === 'failed' && !life.over) await this.#tryAgain(job)
     })
@@ -152,6 +182,16 @@ export class Scene {
     if (reconnect && job.door === 'socket') this.#first.reconnect(job)
     if (job.watched) this.#second.reconnect(job)
     attend(life, job, this.#first, this.#hurried)
+  }
+
+  /** Until its end. A server that cannot write the history of a job ends the streams of its events: they are asked for again. */
+  async #follow({ job_id, sse }: TrackedJob): Promise<string | null> {
+    const life = this.#life
+    for (;;) {
+      const wrong = sse.ended ? null : await followOverSse(life.follow_url, job_id!, sse, life.signal)
+      if (wrong === null || !life.short) return wrong
+      await life.pause(FOLLOW_AGAIN_MS)
+    }
   }
 
   #triesAgain(job: TrackedJob): boolean {

@@ -113,6 +113,7 @@ export function soundEvidence(): Evidence {
     cancel_wanted: false,
     retry_of: null,
     shadowed: false,
+    short: false,
   }
   // Nothing is shared, so that each part can be spoilt by itself.
   return JSON.parse(JSON.stringify(evidence)) as Evidence

@@ -58,17 +58,19 @@ async function overSocket(life: Life, job: TrackedJob, { client }: WatchingSocke
   job.acknowledged = true
 }
 
-/** An error in the place of an acknowledgement: a server that stops may answer so. */
+/** An error in the place of an acknowledgement: a server that stops, or has no room, may answer so. */
 export function refused(life: Life, job: TrackedJob, answer: Answer): void {
   const job_id = namedBy(life, job, answer)
   if (job_id === null) return
   job.job_id = job_id
   job.named = true
+  // A client that waits for the result learns of the job now: it is followed like one in the background.
+  if (job.door === 'run') job.door = 'http'
 }
 
 /** The job that an error names. */
-function namedBy({ ledger, stopping }: Life, job: TrackedJob, { status, headers, text }: Answer): string | null {
-  if (status !== 503 || !stopping) {
+function namedBy({ ledger, mayRefuse }: Life, job: TrackedJob, { status, headers, text }: Answer): string | null {
+  if (status !== 503 || !mayRefuse) {
     ledger.complain(`a job of the kind ${job.work.kind} was refused: ${text.slice(0, 500)}`)
     return null
   }
@@ -82,8 +84,8 @@ function namedBy({ ledger, stopping }: Life, job: TrackedJob, { status, headers,
 }
 
 /** The same over the socket, where the job has its id already. */
-export function refusedBySocket({ ledger, stopping }: Life, job: TrackedJob, frame: Frame): void {
-  if (!stopping) return ledger.complain(`a job of the kind ${job.work.kind} was refused: ${JSON.stringify(frame)}`)
+export function refusedBySocket({ ledger, mayRefuse }: Life, job: TrackedJob, frame: Frame): void {
+  if (!mayRefuse) return ledger.complain(`a job of the kind ${job.work.kind} was refused: ${JSON.stringify(frame)}`)
   if (/not known/.test(String(frame.error))) {
     ledger.named++
     return
@@ -100,5 +102,7 @@ export async function retry(life: Life, job: TrackedJob): Promise<string | null>
     return null
   }
   if (answer.status === 202) return answer.body.job_id
-  return namedBy(life, job, answer)
+  // It may be stored, like one whose answer was cut off.
+  if (namedBy(life, job, answer) !== null) life.ledger.lost++
+  return null
 }

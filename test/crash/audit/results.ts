@@ -47,6 +47,8 @@ function* failure(evidence: Evidence): Iterable<Fault> {
   const { kind } = evidence.work!
   const { type, node_id, message } = evidence.snapshot!.error!
   if (['flaky', 'stumbling'].includes(kind) && node_id === 'flaky' && type !== 'node_interrupted') return
+  // What the disk lacks is told as such, and such a job may be tried again.
+  if (type === 'unavailable' && evidence.short) return
   if (type !== 'node_interrupted' || node_id === null) {
     return yield fault(evidence, 'loss', `it failed at ${node_id}: ${type}, ${message}`)
   }
