@@ -242,9 +242,9 @@ export class ActiveJob implements Contender, JournalHost {
     this.#host.admitted(this)
   }
 
-  /** Its place in the queue has changed: said, not stored. */
+  /** Its place in the queue has changed: said, not stored. One that was interrupted is shown as running while it waits, and has no place. */
   moved(queue_position: number): void {
-    this.provisional(() => jobFrame(this.row, { queue_position }))
+    if (this.row.status !== 'recovering') this.provisional(() => jobFrame(this.row, { queue_position }))
   }
 
   /** Begins to execute, or goes on. A graph whose nodes are all synchronous has ended when this returns. */

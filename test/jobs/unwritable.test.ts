@@ -94,6 +94,38 @@ describe('a history that cannot be written', () => {
     await submit(server, { graph: plain }).settled()
   })
 
+  test('a job that was interrupted by it, and waits for its turn, is told as running once, when its turn has come', async () => {
+    await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
+    using saboteur = new Saboteur(server)
+    const job = submit(server, { graph: gated })
+    const first = await until('the firing', () => server.gate.waiting[0])
+    await job.flushed()
+    saboteur.break()
+    first.open()
+    await until('the loss', () => server.context.jobs.living(OWNER, job.row.id) === null)
+    saboteur.mend()
+    // One that runs, and one that waits before it.
+    for (const another of [gated, gated]) submit(server, { graph: another })
+    const second = await until('the firing of another job', () => server.gate.waiting[0])
+    const told: unknown[] = []
+    const follower = (async () => {
+      const signal = AbortSignal.timeout(60_000)
+      for await (const { frame } of server.context.events.follow(job.row.key, job.feed.committed, signal))
+        if (frame?.type === 'job_update') told.push([frame.status, 'queue_position' in frame])
+    })()
+    await until('that it is back', () => server.context.jobs.living(OWNER, job.row.id))
+    second.open()
+    const third = await until('the firing of the next one', () => server.gate.waiting[0])
+    third.open()
+    const last = await until('the firing, once more', () => server.gate.waiting[0])
+    last.open()
+    await follower
+    assert.deepEqual(told, [
+      ['running', false],
+      ['completed', false],
+    ])
+  })
+
   test('a waiting job is not started any more', async () => {
     await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
     using saboteur = new Saboteur(server)
