@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import type { NodeContext, NodeType } from '../../src/engine/node-type.ts'
 import type { JobFrame } from '../../src/events/types.ts'
 import { graph, node, output, sink, source, testType, value } from '../engine/kit.ts'
-import { until } from '../helpers/server.ts'
+import { type TestServer, until } from '../helpers/server.ts'
 import { history, OWNER, startGated, submit } from './kit.ts'
 
 const KEY = 'planted-key-4711-of-a-server'
@@ -128,20 +128,28 @@ describe('a job that is cancelled in the middle of a secret', () => {
 
   test('keeps and tells no part of it', async () => {
     await using server = await startGated({ environment })
-    const { jobs } = server.context
+    // On a busy machine a cancellation may come before the second piece is taken in: then there is nothing to hide.
+    let told = await toldOfCancelled(server)
+    for (let more = 20; told.length < 2 && more > 0; more--) told = await toldOfCancelled(server)
+    assert.deepEqual(told, ['It is ', '[redacted]'])
+  })
+
+  /** The values that are told of a job which is cancelled right behind the first half of a secret. */
+  async function toldOfCancelled(server: TestServer): Promise<unknown[]> {
+    const { jobs, events } = server.context
     const job = submit(server, { graph: streamed, fed: true, watched: true })
     for (const piece of ['It is ', KEY.slice(0, 20)]) job.inlet!.pushInput('in', piece)
-    // The second piece comes right behind the first, long before anybody is told of that.
-    const live = server.context.events.follow(job.row.key, 0, AbortSignal.timeout(60_000), job.feed)
-    for await (const told of live) if (JSON.stringify(told).includes('It is ')) break
+    const live = events.follow(job.row.key, 0, AbortSignal.timeout(60_000), job.feed)
+    for await (const one of live) if (JSON.stringify(one).includes('It is ')) break
     job.cancel()
     await job.settled()
     const { row } = await jobs.get(OWNER, job.row.id)
     assert.equal(row.status, 'cancelled')
-    const told = (await history(server, row)).flatMap((event) => (event.type === 'output_update' ? [event.value] : []))
-    assert.deepEqual(told, ['It is ', '[redacted]'])
     assert.ok(!JSON.stringify(row).includes(KEY.slice(0, 8)))
-  })
+    const all = await history(server, row)
+    assert.ok(!JSON.stringify(all).includes(KEY.slice(0, 8)))
+    return all.flatMap((event) => (event.type === 'output_update' ? [event.value] : []))
+  }
 
   test('tells no part of it in chunks', async () => {
     const speakers = new Speakers()

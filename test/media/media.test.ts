@@ -76,8 +76,11 @@ describe('work on files', () => {
 
   for (const task of ['faulty.hang', 'faulty.wait'])
     test(`ends ${task} at its time, and works on`, async () => {
-      await using media = pool({ time_limit_ms: 1_500 })
-      await assert.rejects(media.run(task), failsAs('media_timeout', /longer than 1\.5 seconds/))
+      await using media = pool()
+      await assert.rejects(
+        media.run(task, { time_limit_ms: 1_500 }),
+        failsAs('media_timeout', /longer than 1\.5 seconds/),
+      )
       await media.pid()
       assert.deepEqual(media.failures, [])
     })
