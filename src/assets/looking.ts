@@ -1,6 +1,7 @@
 // Looks at the content of one asset, and keeps what there is to see. Which asset, and when, is left to previews.ts.
 import type { Readable } from 'node:stream'
 import { keepSeen, passOver, seenTwin, type Unseen, unseenAsset, unseenMetadata } from '../db/previews.ts'
+import { scopedKey } from '../db/scope.ts'
 import type { Store, Tx } from '../db/store.ts'
 import { NodeError } from '../engine/node-error.ts'
 import type { MediaAccess, MediaResult } from '../engine/services.ts'
@@ -63,7 +64,7 @@ export class Looking {
     const signal = this.#stopped
     for (let tries = 1; ; tries++) {
       try {
-        return await media.run({ ...asked, owner: this, time_limit_ms: LONGEST_MS, signal })
+        return await media.run({ ...asked, owner: scopedKey(row), time_limit_ms: LONGEST_MS, signal })
       } catch (error) {
         if (signal.aborted) return null
         if (!(error instanceof NodeError) || error.type === 'unavailable') throw error

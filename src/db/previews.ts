@@ -10,6 +10,7 @@ export interface Unseen {
   readonly key: number
   readonly id: string
   readonly user_id: string
+  readonly workspace_id: string | null
   readonly content_type: string
   readonly content_key: string
   readonly size: number
@@ -17,7 +18,7 @@ export interface Unseen {
 
 export type Seen = Pick<AssetTable, 'thumb_key' | 'metadata'>
 
-const COLUMNS = ['key', 'id', 'user_id', 'content_type', 'content_key', 'size'] as const
+const COLUMNS = ['key', 'id', 'user_id', 'workspace_id', 'content_type', 'content_key', 'size'] as const
 
 const selectUnseen = statement<{ after: number; limit: number }>()((db, p) =>
   db

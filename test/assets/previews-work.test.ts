@@ -8,6 +8,7 @@ import { foundOf, metadataOf, ownMetadata, withOwn } from '../../src/assets/meta
 import { Previews } from '../../src/assets/previews.ts'
 import { insertAsset } from '../../src/db/assets.ts'
 import { keepSeen, seenTwin, unseenAssets } from '../../src/db/previews.ts'
+import { scopedKey } from '../../src/db/scope.ts'
 import type { Tx } from '../../src/db/store.ts'
 import type { MediaAccess, MediaTask } from '../../src/engine/services.ts'
 import { createLog } from '../../src/log.ts'
@@ -86,6 +87,20 @@ describe('the order of work', () => {
     assert.deepEqual(order, [0, 3, 1, 2])
   })
 
+  test('each look is work of the owner of the asset', async () => {
+    await using kit = await openKit()
+    const [mine, theirs] = await pictures(2)
+    await kept(kit, mine!)
+    const { row } = kit.assets.prepare({ ...ADA, workspace_id: 'shared' }, theirs!, about())
+    await kit.db.store.write((tx) => insertAsset(tx, row))
+    const gate = new Gate()
+    gate.open()
+    await using _previews = previewsOf(kit, gate)
+    await until('both looks', () => gate.asked.length === 2)
+    const owners = gate.asked.map(({ owner }) => owner)
+    assert.deepEqual(owners, [scopedKey(ADA), scopedKey({ ...ADA, workspace_id: 'shared' })])
+  })
+
   test('who waits, waits no longer than wished', async () => {
     await using kit = await openKit()
     const [file] = await pictures(1)
@@ -143,7 +158,15 @@ test('what is left is found by an index, and so is content that was seen before'
   const db = new Database(kit.db.path)
   const plan = (sql: string) =>
     (db.prepare(`explain query plan ${sql}`).all() as { detail: string }[]).map(({ detail }) => detail).join('; ')
-  const row = { key: 1, id: 'a', user_id: 'a', content_type: 'image/png', content_key: 'k', size: 1 }
+  const row = {
+    key: 1,
+    id: 'a',
+    user_id: 'a',
+    workspace_id: null,
+    content_type: 'image/png',
+    content_key: 'k',
+    size: 1,
+  }
   const asked: string[] = []
   const tx = { all: ({ sql }: { sql: string }) => asked.push(sql), get: ({ sql }: { sql: string }) => asked.push(sql) }
   unseenAssets(tx as unknown as Tx, 0, 1)
