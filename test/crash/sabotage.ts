@@ -43,8 +43,7 @@ export const WITHOUT_TRIGGER: Sabotage = {
   between: (data_dir) =>
     onDatabase(data_dir, (db) =>
       withoutTrigger(db, () => {
-        const some = "select key from job where status = 'completed' order by key desc limit 5"
-        db.exec(`update job set finished_at = '2100-01-01T00:00:00.000Z' where key in (${some})`)
+        db.exec("update job set finished_at = '2100-01-01T00:00:00.000Z' where status = 'completed'")
         refreshChecksums(db)
       }),
     ),
