@@ -1,12 +1,15 @@
 // What firings cost whose inputs do not show it by their size alone, in nanoseconds: the engine has those that take long run apart. These
-// are estimates, rather too high than too low; no result hangs on them.
+// are estimates, rather too high than too low; no result hangs on them. Those of tables are in table-costs.ts.
 import { sizeOf } from '../engine/measure.ts'
 import type { Inputs } from '../engine/node-type.ts'
 
 /** What a unit of the size of other inputs costs. */
-const UNIT = 100
+export const UNIT = 100
 
-function lengthOf(value: unknown): number {
+/** What has more units is costly without a count of what is in it. */
+export const COUNTED = 40_000
+
+export function lengthOf(value: unknown): number {
   if (typeof value === 'string' || Array.isArray(value)) return value.length
   return typeof value === 'object' && value !== null ? Object.keys(value).length : 0
 }
@@ -55,13 +58,6 @@ export function costOfFilter({ rows, formula, matches }: Inputs): number {
   return cost
 }
 
-/** A joined row for each pair in the worst case. */
-const JOINED = 100
-
-export function costOfJoin({ left, right }: Inputs): number {
-  return costOfPairs(left, right, JOINED) + (sizeOf(left) + sizeOf(right)) * UNIT
-}
-
 /** A line of each text compared with each of the other. */
 const COMPARED_LINES = 40
 
@@ -102,38 +98,61 @@ export function costOfPad({ text, length, fill }: Inputs): number {
   return (Math.max(lengthOf(text), Number(length)) + lengthOf(fill)) * WRITTEN
 }
 
-/** A cell of a table, be it empty. */
-const CELL = 100
+/** A character of a template, each time that it is written. */
+const FILLED = 20
+const SECTION = /\{\{([#^/])/g
 
-/** What has more is costly without its cells being counted. */
-const COUNTED = 40_000
-
-/** Of CSV, which may have many more cells than characters: short rows are filled up. */
-export function costOfCsv(text: unknown, separator: unknown): number {
-  const length = lengthOf(text)
-  if (typeof text !== 'string' || length > COUNTED) return length * UNIT
-  const lines = text.split('\n')
-  const columns = typeof separator === 'string' ? lines[0]!.split(separator).length : 1
-  return length * UNIT + lines.length * columns * CELL
+/** How many sections of a template stand within each other at most. */
+function depthOf(template: string): number {
+  let [depth, deepest] = [0, 0]
+  for (const { 1: sign } of template.matchAll(SECTION)) {
+    depth += sign === '/' ? -1 : 1
+    deepest = Math.max(deepest, depth)
+  }
+  return deepest
 }
 
-export function costOfCsvFile({ file, separator }: Inputs): number {
-  const { bytes } = file as { bytes: Uint8Array }
-  if (bytes.length > COUNTED) return bytes.length * UNIT
-  return costOfCsv(Buffer.from(bytes).toString('latin1'), separator)
+/** How many items the longest list has, wherever it lies. */
+function longestIn(value: unknown, seen = new Set<object>()): number {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || seen.has(value)) return 0
+  seen.add(value)
+  const inner = Object.values(value)
+  return inner.reduce<number>(
+    (most, one) => Math.max(most, longestIn(one, seen)),
+    Array.isArray(value) ? inner.length : 0,
+  )
 }
 
-/** Of each column of a table in each row, be it there or not. */
-export function costOfCells(rows: unknown): number {
-  const size = sizeOf(rows)
-  if (!Array.isArray(rows) || size > COUNTED) return size * UNIT
-  const columns = new Set(rows.flatMap((row) => Object.keys(row ?? {})))
-  return size * UNIT + rows.length * columns.size * CELL
+/** Of templates: a section is written once for each item of a list, and one within it as often for each of those. */
+export function costOfSections({ system, template, ...inputs }: Inputs): number {
+  const size = Object.values(inputs).reduce<number>(
+    (sum, value) => sum + sizeOf(value),
+    lengthOf(system) + lengthOf(template),
+  )
+  const deep = [String(system), String(template)].filter((one) => depthOf(one) > 0)
+  if (size > COUNTED || deep.length === 0) return size * UNIT
+  const items = Math.max(1, longestIn(inputs))
+  return deep.reduce((sum, one) => sum + one.length * items ** depthOf(one) * FILLED, size * UNIT)
 }
 
-/** Of a table that may get a column of each of its rows. */
-export function costOfPivot({ rows }: Inputs): number {
-  return sizeOf(rows) * UNIT + lengthOf(rows) ** 2 * (CELL / 4)
+/** A character of the path of a value, and how many make a firing costly. */
+const PATH = 7
+const MOST_OF_PATHS = 1_000_000
+
+/** Characters of the paths of all that is in a value, whose own path has `before`; it stops at so many. */
+function pathsIn(value: unknown, before = 0, left = MOST_OF_PATHS): number {
+  if (typeof value !== 'object' || value === null) return before
+  let sum = 0
+  for (const [key, one] of Object.entries(value)) {
+    sum += pathsIn(one, before + key.length + 1, left - sum)
+    if (sum > left) break
+  }
+  return sum
+}
+
+export function costOfPaths({ dict }: Inputs): number {
+  const size = sizeOf(dict)
+  return size * UNIT + (size > COUNTED ? 0 : pathsIn(dict) * PATH)
 }
 
 /** A number that is drawn by chance, and where it leads. */

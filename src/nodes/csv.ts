@@ -1,10 +1,10 @@
 // text.ParseCsv and text.FormatCsv: tables, which are lists of dicts, out of CSV and into it. Records are read in csv-read.ts.
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
-import { costOfCells, costOfCsv } from './costs.ts'
 import { type Cells, guardSeparator, readCsv } from './csv-read.ts'
 import { conversion, option, output, required } from './define.ts'
 import { guardList, guardText } from './limits.ts'
+import { costOfCsv, costOfTable } from './table-costs.ts'
 import { toText } from './values.ts'
 
 type Row = Record<string, unknown>
@@ -180,7 +180,7 @@ export const csvNodes: NodeType[] = [
         default: false,
       }),
     ],
-    cost: ({ text, separator }) => costOfCsv(text, separator),
+    cost: costOfCsv,
     outputs: [output('rows', 'list[dict[str,any]]'), output('columns', 'list[str]')],
     converts: [conversion('str', 'list[dict]', 'reads its rows as CSV')],
     run: ({ text, header, separator, convert }: Parsing) => parsedCsv(text, separator, header, convert),
@@ -197,7 +197,7 @@ export const csvNodes: NodeType[] = [
       separator(),
       option('line_end', oneOf('lf', 'crlf'), 'What ends a line.', { default: 'lf' }),
     ],
-    cost: ({ rows }) => costOfCells(rows),
+    cost: costOfTable,
     outputs: [output('output', 'str')],
     converts: [conversion('list[dict]', 'str', 'writes the rows as CSV')],
     run({ rows, columns, header, separator, line_end }: Formatting) {

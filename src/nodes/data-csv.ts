@@ -2,11 +2,11 @@
 import type { NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
 import { charsetOf, decoded, encoded, READ_AS, type ReadAs, WRITTEN_AS, type WrittenAs } from './charset.ts'
-import { costOfCells, costOfCsvFile } from './costs.ts'
 import { formattedCsv, keysOf, LINE_ENDS, type LineEnd, parsedCsv } from './csv.ts'
 import { option, output } from './define.ts'
 import { fileNeeds, type TakenFile, taking } from './files.ts'
 import { type Row, readRows, rowsProperty } from './rows.ts'
+import { costOfCsvFile, costOfTable } from './table-costs.ts'
 import { FILE, nameProperty, tableFile } from './table-files.ts'
 
 type Reading = { file: TakenFile; header: boolean; separator: string; convert: boolean; encoding: ReadAs }
@@ -68,7 +68,7 @@ export const dataCsvNodes: NodeType[] = [
       WRITTEN_AS,
       nameProperty('table.csv'),
     ],
-    cost: ({ rows }) => costOfCells(rows),
+    cost: costOfTable,
     outputs: [output('file', 'dataframe')],
     run(inputs) {
       const { rows, columns, header, separator, line_end, encoding, name } = inputs as Writing

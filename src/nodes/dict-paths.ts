@@ -1,7 +1,7 @@
 // dict.*: objects by the paths of what is in them, taken apart and put together again, and calculated with.
 import { DEEPEST_VALUE } from '../engine/measure.ts'
 import { NodeError, type NodeType } from '../engine/node-type.ts'
-import { costOfFormula } from './costs.ts'
+import { costOfFormula, costOfPaths } from './costs.ts'
 import { option, output, required } from './define.ts'
 import { budget, guardDepth, guardGathered, guardList, LONGEST_LIST, type Spend, shown, tooDeep } from './limits.ts'
 import { calculate } from './list-parts.ts'
@@ -135,6 +135,7 @@ export const dictPathsNodes: NodeType[] = [
     description:
       'Gives an object of one level, whose keys are the paths of all values, such as `user.names[0]`. Empty lists and objects stay.',
     properties: [dict(), option('lists', 'bool', 'Goes into lists as well.', { default: true })],
+    cost: costOfPaths,
     outputs: [result()],
     run: ({ dict, lists }: { dict: Dict; lists: boolean }) => ({ output: flatten(dict, lists) }),
   },

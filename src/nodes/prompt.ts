@@ -1,6 +1,7 @@
 // prompt.Template: a conversation for a model, made of templates. Their rules are in prompt-template.ts.
 import { NodeError } from '../engine/node-error.ts'
 import type { Inputs, NodeFacts, NodeProblem, NodeType, UnknownName } from '../engine/node-type.ts'
+import { costOfSections } from './costs.ts'
 import { option, output } from './define.ts'
 import { namesIn, type Piece, piecesOf, written } from './prompt-template.ts'
 import { pathParts } from './values.ts'
@@ -74,6 +75,7 @@ export const promptNodes: NodeType[] = [
         { default: [] },
       ),
     ],
+    cost: costOfSections,
     outputs: [output('messages', 'list[dict[str,any]]'), output('prompt', 'str'), output('system', 'str')],
     gives_all: true,
     supports_dynamic_inputs: true,

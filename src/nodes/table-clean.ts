@@ -10,6 +10,7 @@ import { budget, shown } from './limits.ts'
 import { readDate, writeDate } from './moments.ts'
 import { COMMA, type NumberForm, readNumber } from './number-text.ts'
 import { cell, guardColumns, type Row, readRows, rowsProperty } from './rows.ts'
+import { costOfTable } from './table-costs.ts'
 import { toText } from './values.ts'
 
 type Kind = 'int' | 'float' | 'bool' | 'str' | 'date'
@@ -141,6 +142,7 @@ export const tableCleanNodes: NodeType[] = [
         default: 'fail',
       }),
     ],
+    cost: costOfTable,
     outputs: [output('output', 'list[dict[str,any]]'), output('invalid', 'int')],
     run(inputs) {
       const { rows, ...others } = inputs as unknown as Convert
@@ -158,7 +160,7 @@ export const tableCleanNodes: NodeType[] = [
       }),
       option('values', 'dict[str,any]', 'Column → value.', { default: {} }),
     ],
-    cost: 10,
+    cost: (inputs) => costOfTable(inputs, 10),
     outputs: [output('output', 'list[dict[str,any]]')],
     run: ({ rows, values, previous }: { rows: Row[]; values: Row; previous: string[] }) => ({
       output: fill(readRows(rows), values, previous),

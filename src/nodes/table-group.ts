@@ -2,7 +2,6 @@
 import type { NodeType } from '../engine/node-type.ts'
 import { kindOf } from '../engine/values.ts'
 import { AGGREGATE_NAMES, AGGREGATES, type AggregateName, aggregateName } from './aggregates.ts'
-import { costOfCells } from './costs.ts'
 import { option, output } from './define.ts'
 import { Keys } from './keys.ts'
 import { budget, type Spend } from './limits.ts'
@@ -18,6 +17,7 @@ import {
   rowOf,
   rowsProperty,
 } from './rows.ts'
+import { costOfTable } from './table-costs.ts'
 
 /** Rows in groups of the same key, in order of first sight. */
 export function groupRows(rows: readonly Row[], by: readonly string[]): Row[][] {
@@ -130,6 +130,7 @@ export const tableGroupNodes: NodeType[] = [
       option('aggregate', 'dict[str,any]', `Column → one or a list of ${AGGREGATE_NAMES.join(', ')}.`, { default: {} }),
       option('count_as', 'str', 'The column for the number of rows; empty for none.', { default: 'count' }),
     ],
+    cost: costOfTable,
     outputs: [output('output', 'list[dict[str,any]]')],
     run(inputs) {
       const { rows, ...others } = inputs as unknown as Group
@@ -142,7 +143,7 @@ export const tableGroupNodes: NodeType[] = [
     description:
       'Gives a row for each column: its kind, how many values it has and how many are missing, the least and greatest; of numbers also mean, median and deviation.',
     properties: [rowsProperty()],
-    cost: ({ rows }) => costOfCells(rows),
+    cost: costOfTable,
     outputs: [output('output', 'list[dict[str,any]]'), output('rows', 'int')],
     run({ rows }: { rows: Row[] }) {
       return { output: describe(readRows(rows)), rows: rows.length }

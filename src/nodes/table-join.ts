@@ -1,7 +1,6 @@
 // data.Join: two tables side by side, by what their rows have in common.
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
-import { costOfJoin } from './costs.ts'
 import { option, output } from './define.ts'
 import { Keys } from './keys.ts'
 import { budget } from './limits.ts'
@@ -17,6 +16,7 @@ import {
   rowOf,
   rowsProperty,
 } from './rows.ts'
+import { costOfJoin } from './table-costs.ts'
 
 const HOW = {
   inner: { left: false, right: false },

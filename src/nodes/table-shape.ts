@@ -3,7 +3,6 @@ import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
 import { kindOf } from '../engine/values.ts'
 import { AGGREGATE_NAMES, type AggregateName } from './aggregates.ts'
-import { costOfCells, costOfPivot } from './costs.ts'
 import { option, output, required } from './define.ts'
 import { guardKey } from './keys.ts'
 import { budget, shown } from './limits.ts'
@@ -19,6 +18,7 @@ import {
   rowOf,
   rowsProperty,
 } from './rows.ts'
+import { costOfPivot, costOfUnpivot } from './table-costs.ts'
 import { aggregate, groupRows } from './table-group.ts'
 import { toText } from './values.ts'
 
@@ -138,7 +138,7 @@ export const tableShapeNodes: NodeType[] = [
       option('name_as', 'str', 'The column for the names.', { default: 'column' }),
       option('value_as', 'str', 'The column for the values.', { default: 'value' }),
     ],
-    cost: ({ rows }) => costOfCells(rows),
+    cost: costOfUnpivot,
     outputs: [output('output', 'list[dict[str,any]]')],
     run(inputs) {
       const { rows, ...others } = inputs as unknown as Unpivot

@@ -19,6 +19,7 @@ import {
   rowOf,
   rowsProperty,
 } from './rows.ts'
+import { costOfConditions, costOfTable } from './table-costs.ts'
 import { evaluateRows, FORMULA_RULES } from './table-formula.ts'
 import { sortRows } from './table-sort.ts'
 import { type TextConditions, textsMeet } from './table-texts.ts'
@@ -114,7 +115,7 @@ export const tableNodes: NodeType[] = [
       option('invert', 'bool', 'Leaves these columns out instead of keeping them.', { default: false }),
       option('rename', 'dict[str,str]', 'Old name → new name.', { default: {} }),
     ],
-    cost: 10,
+    cost: (inputs) => costOfTable(inputs, 10),
     outputs: [result()],
     run(inputs) {
       const { rows, ...others } = inputs as unknown as Select
@@ -140,7 +141,7 @@ export const tableNodes: NodeType[] = [
         default: '',
       }),
     ],
-    cost: costOfFilter,
+    cost: (inputs) => costOfFilter(inputs) + costOfConditions(inputs),
     outputs: [result(), output('rest', 'list[dict[str,any]]')],
     supports_dynamic_inputs: true,
     run(inputs) {
@@ -157,6 +158,7 @@ export const tableNodes: NodeType[] = [
       rowsProperty(),
       required('by', 'list[str]', 'The columns, the most important first; `-price` has the greatest first.'),
     ],
+    cost: costOfTable,
     outputs: [result()],
     run: ({ rows, by }: { rows: Row[]; by: string[] }) => ({ output: sortRows(readRows(rows), by) }),
   },
@@ -185,6 +187,7 @@ export const tableNodes: NodeType[] = [
       option('by', 'list[str]', 'The columns; without any all of them count.', { default: [] }),
       option('keep', oneOf('first', 'last'), 'Which of the rows stays.', { default: 'first' }),
     ],
+    cost: costOfTable,
     outputs: [result(), output('removed', 'int')],
     run: ({ rows, by, keep }: { rows: Row[]; by: string[]; keep: string }) => distinct(readRows(rows), by, keep),
   },

@@ -176,12 +176,70 @@ describe('the estimate of what a firing takes', () => {
     assert.equal(heavy('data.Pivot', { rows: cells, index: ['a'], columns: 'b', values: 'c' }), true)
   })
 
+  test('counts each cell of a table, be it there or not', () => {
+    const lines = (line: string, end: string) => [line, ...Array(4_000).fill('a')].join(end)
+    const commas = ','.repeat(100)
+    for (const [text, more] of [
+      [`${lines('a', '\n')}\n${commas}`, { header: false }],
+      [lines(`\n${commas}`, '\n'), {}],
+      [lines(commas, '\r'), {}],
+      [lines(`"a\n"${commas}`, '\n'), {}],
+      [lines('→'.repeat(100), '\n'), { separator: '→' }],
+    ] as const) {
+      assert.equal(heavy('text.ParseCsv', { text, ...more }), true)
+      assert.equal(heavy('data.ReadCsv', { file: { bytes: Buffer.from(text) }, ...more }), true)
+    }
+
+    const wide = Object.fromEntries(numbers(1_000).map((at) => [`c${at}`, 1]))
+    const columns = Object.keys(wide)
+    const few = numbers(50).map(() => ({}))
+    const byColumn = (value: unknown) => Object.fromEntries(columns.map((column) => [column, value]))
+    const conditions = { where: byColumn(1), present: columns, contains: byColumn('1') }
+    for (const [type, inputs] of [
+      ['text.FormatCsv', { rows: few, columns }],
+      ['data.WriteCsv', { rows: few, columns }],
+      ['data.Select', { rows: [wide, ...few] }],
+      ['data.Distinct', { rows: [wide, ...few] }],
+      ['data.Convert', { rows: [wide, ...few], kinds: byColumn('str') }],
+      ['data.Fill', { rows: few, values: wide }],
+      ['data.Sort', { rows: few, by: columns }],
+      ['data.Group', { rows: few, by: columns }],
+      ['data.Group', { rows: few, aggregate: byColumn('max') }],
+      ['data.Join', { left: [wide, ...few], right: few }],
+      ['data.Join', { left: few, right: few, on: columns }],
+      ['data.Unpivot', { rows: [wide], columns: columns.slice(500), keep: columns.slice(0, 500) }],
+      ['data.Pivot', { rows: few, index: columns }],
+      ...Object.entries(conditions).map(([name, given]) => ['data.Filter', { rows: few, [name]: given }] as const),
+      ['data.Filter', { rows: few, where: { a: columns } }],
+    ] as const)
+      assert.equal(heavy(type, inputs), true, `${type} ${Object.keys(inputs)}`)
+  })
+
+  test('counts what is written or named again for each of many items', () => {
+    const items = numbers(100)
+    const nested = '{{#a}}{{#a}}x{{/a}}{{/a}}'
+    assert.equal(heavy('prompt.Template', { template: nested, a: items }), true)
+    assert.equal(heavy('prompt.Template', { system: nested, a: { b: [items] } }), true)
+    assert.equal(heavy('prompt.Template', { template: nested, a: Array(1_000).fill('') }), true)
+    const inner = Object.fromEntries(items.map((at) => [`c${at}`, 1]))
+    assert.equal(heavy('dict.Flatten', { dict: { ['k'.repeat(10_000)]: inner } }), true)
+    assert.equal(heavy('dict.Flatten', { dict: { [`k`.repeat(2_000)]: { a: Array(1_000).fill('') } } }), true)
+  })
+
   test('leaves what is small where it is', () => {
+    assert.equal(
+      heavy('prompt.Template', { template: '{{#a}}{{.}}, {{/a}}{{b}}', a: numbers(50), b: letters(5_000) }),
+      false,
+    )
+    assert.equal(heavy('dict.Flatten', { dict: { a: { b: numbers(500) } } }), false)
     assert.equal(heavy('text.Repeat', { text: '-', times: 80 }), false)
     assert.equal(heavy('text.ParseCsv', { text: 'a,b,c\n1,2,3\n'.repeat(100) }), false)
     const rows = numbers(200).map((a) => ({ a, b: 'x', c: null }))
     for (const type of ['text.FormatCsv', 'data.WriteCsv', 'data.Describe', 'data.Unpivot', 'data.Pivot'])
       assert.equal(heavy(type, { rows }), false, type)
+    for (const type of ['data.Select', 'data.Fill', 'data.Distinct', 'data.Group', 'data.Sort', 'data.Filter'])
+      assert.equal(heavy(type, { rows, by: ['a', 'b'], values: { c: 1 }, where: { b: 'x' } }), false, type)
+    assert.equal(heavy('data.Join', { left: rows.slice(0, 100), right: rows.slice(0, 100), on: ['a'] }), false)
     assert.equal(heavy('regex.Match', { text: letters(500), pattern: '^\\d{4}-\\d{2}-\\d{2}$' }), false)
     assert.equal(heavy('text.WordFrequency', { text: 'a b '.repeat(1_000) }), false)
     assert.equal(heavy('list.GroupBy', { list: numbers(1_000) }), false)
