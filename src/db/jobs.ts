@@ -84,12 +84,13 @@ const selectByKey = statement<{ key: number }>()((db, p) =>
   db.selectFrom('job').selectAll().where('key', '=', p('key')),
 )
 
-const selectToWake = statement<{ until: number; limit: number }>()((db, p) =>
+const selectToWake = statement<{ until: number; except: string; limit: number }>()((db, p) =>
   db
     .selectFrom('job')
     .selectAll()
     .where('wake_at', '<=', p('until'))
     .where('status', '=', 'paused')
+    .where(sql<boolean>`user_id not in (select value from json_each(${p('except')}))`)
     .orderBy('wake_at')
     .limit(p('limit') as never),
 )
@@ -145,9 +146,9 @@ export function listedJobByKey(tx: Tx, key: number): JobTable | undefined {
   return tx.all(selectByKey, { key })[0]
 }
 
-/** Suspended jobs to be seen to by `until` (milliseconds since the epoch), the most overdue first. */
-export function jobsToWake(tx: Tx, until: number, limit: number): JobTable[] {
-  return tx.all(selectToWake, { until, limit })
+/** Suspended jobs to be seen to by `until` (milliseconds since the epoch), the most overdue first, but for those of some users. */
+export function jobsToWake(tx: Tx, until: number, users: Iterable<string>, limit: number): JobTable[] {
+  return tx.all(selectToWake, { until, except: JSON.stringify([...users]), limit })
 }
 
 /** When the next suspended job is to be seen to, in milliseconds since the epoch; null: none. */

@@ -1,7 +1,6 @@
 // Lets suspended jobs go on: with a value that somebody gives, or because time has passed.
 import { jobByKey, jobsToWake, updateJob } from '../db/jobs.ts'
 import type { JobTable } from '../db/schema.ts'
-import { scopedKey } from '../db/scope.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
 import { Schemas } from '../sandbox/schemas.ts'
 import type { ActiveJob } from './active-job.ts'
@@ -28,7 +27,7 @@ export class Resuming {
   readonly #roster: Roster
   readonly #alarm: Alarm
   readonly #schemas = new Schemas()
-  /** Owners of due jobs with large graphs that are compiled: their other due jobs wait. */
+  /** Users of due jobs with large graphs that are compiled: their other due jobs wait. */
   readonly #compiling = new Set<string>()
   #stopped = false
 
@@ -98,22 +97,27 @@ export class Resuming {
   #wakeDue(): void {
     this.#roster.steady.keep()
     const now = this.#roster.steady.now()
+    const tried = new Set<number>()
     let left = false
-    for (const row of this.#roster.parts.store.read((tx) => jobsToWake(tx, now, DUE_AT_ONCE))) {
-      if (this.#roster.byKey(row.key)) continue
-      if (!this.#wakePrepared(row, now)) left = true
-    }
+    let compiling: number
+    do {
+      compiling = this.#compiling.size
+      for (const row of this.#roster.parts.store.read((tx) => jobsToWake(tx, now, this.#compiling, DUE_AT_ONCE))) {
+        if (tried.has(row.key) || this.#compiling.has(row.user_id) || this.#roster.byKey(row.key)) continue
+        tried.add(row.key)
+        if (!this.#wakePrepared(row, now)) left = true
+      }
+      // The jobs of a user who has to wait since then may have kept those of others out of what was read.
+    } while (this.#compiling.size > compiling && tried.size < DUE_AT_ONCE)
     this.#alarm.set(left ? PAUSE_MS * 5 : PAUSE_MS)
   }
 
   /** Wakes a job as soon as its graph is compiled. False: it is left for a later round. */
   #wakePrepared(row: JobTable, now: number): boolean {
-    const owner = scopedKey(row)
-    if (this.#compiling.has(owner)) return false
     try {
       const preparing = this.#roster.preparePlan(row)
       if (preparing === null) this.#wake(row, now)
-      else void this.#wakeAfter(preparing, row, owner)
+      else void this.#wakeAfter(preparing, row)
       return true
     } catch (error) {
       this.#notWoken(row, error)
@@ -121,8 +125,8 @@ export class Resuming {
     }
   }
 
-  async #wakeAfter(preparing: Promise<void>, { key, id }: JobTable, owner: string): Promise<void> {
-    this.#compiling.add(owner)
+  async #wakeAfter(preparing: Promise<void>, { key, id, user_id }: JobTable): Promise<void> {
+    this.#compiling.add(user_id)
     try {
       await preparing
       if (this.#stopped) return
@@ -133,7 +137,7 @@ export class Resuming {
     } catch (error) {
       if (!this.#stopped) this.#notWoken({ id }, error)
     } finally {
-      this.#compiling.delete(owner)
+      this.#compiling.delete(user_id)
       this.#alarm.set(PAUSE_MS)
     }
   }

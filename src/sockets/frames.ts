@@ -31,9 +31,11 @@ export function jobUpdate(
   } as JobFrame
 }
 
-/** The same for a job that may have a large result. */
+/** The same for a job that may have a large result, or a large graph. */
 export async function presentState(row: JobTable, app: AppContext, queue_position?: number): Promise<JobFrame> {
-  return jobUpdate(row, await resultOf(app.slices, row), app, queue_position)
+  const result = await resultOf(app.slices, row)
+  if (result !== null) await app.jobs.preparePlan(row)
+  return jobUpdate(row, result, app, queue_position)
 }
 
 /** A stored event as a frame, or null where sockets show nothing of it. */

@@ -2,12 +2,14 @@
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
+import type { Scope } from '../../src/db/scope.ts'
 import type { Graph } from '../../src/engine/graph.ts'
 import type { NodeRegistry } from '../../src/engine/node-type.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
 import { systemPlatform } from '../../src/platform.ts'
 import { graph, node, sink, source } from '../engine/kit.ts'
 import { startServer, type TestServer, temporaryFolder, until } from '../helpers/server.ts'
+import { connect } from '../helpers/socket.ts'
 import { OWNER, submit } from './kit.ts'
 
 const NODES = 5_000
@@ -74,4 +76,63 @@ describe('a large graph is compiled in slices', () => {
       const most = await mostAtOnce(seconds, before, after)
       assert.ok(most > 0 && most < MOST_AT_ONCE, `${most} nodes at once`)
     })
+
+  test('where a socket is told how its job has ended', async () => {
+    const data_dir = temporaryFolder()
+    try {
+      let job_id: string
+      {
+        await using server = await startServer({ data_dir })
+        job_id = submit(server, { graph: large(0) }).row.id
+        await until('the job to end', async () => (await server.context.jobs.get(OWNER, job_id)).row.finished_at)
+      }
+      const registry = countingTypes()
+      await using server = await startServer({ data_dir, registry })
+      await using socket = await connect(server)
+      socket.command('cancel_job', { job_id })
+      assert.equal((await socket.next({ type: 'job_update' })).status, 'completed')
+      assert.ok(registry.most > 0 && registry.most < MOST_AT_ONCE, `${registry.most} nodes at once`)
+    } finally {
+      rmSync(data_dir, { recursive: true, force: true })
+    }
+  })
+})
+
+/** More than are seen to at once, all with large graphs of their own. */
+const COUNT = 150
+/** As many of them may go on before a job of another user does. */
+const MOST_BEFORE = 20
+const OTHER: Scope = { user_id: '2', workspace_id: null }
+
+function waitingWith(text: string): Graph {
+  const nodes = [source('in', 'x'), node('wait', 'control.Delay', { seconds: 3_600 }), sink('out')]
+  return graph(
+    [...nodes, node('text', 'constant.String', { value: text })],
+    ['in.output->wait.value', 'wait.output->out.value'],
+  )
+}
+
+test('jobs of a user with many large graphs keep back no job of another user that wakes up after them', async () => {
+  const data_dir = temporaryFolder()
+  let now = Date.now()
+  const platform = { ...systemPlatform(), now: () => now, timestamp: () => new Date(now).toISOString() }
+  try {
+    let other: string
+    {
+      await using server = await startServer({ data_dir, platform })
+      const paused = (owner: Scope) =>
+        server.context.jobs.listActive(owner).filter(({ status }) => status === 'paused').length
+      for (let at = 0; at < COUNT; at++) submit(server, { graph: waitingWith(`${at} ${'x'.repeat(300_000)}`) })
+      await until('all to wait', () => paused(OWNER) === COUNT)
+      other = submit(server, { graph: waitingWith('') }, OTHER).row.id
+      await until('the other one to wait', () => paused(OTHER) === 1)
+    }
+    now += 3_600_000
+    await using server = await startServer({ data_dir, platform })
+    await until('the other one to end', async () => (await server.context.jobs.get(OTHER, other)).row.finished_at)
+    const before = COUNT - server.context.jobs.listActive(OWNER).length
+    assert.ok(before < MOST_BEFORE, `${before} jobs went on before it`)
+  } finally {
+    rmSync(data_dir, { recursive: true, force: true })
+  }
 })
