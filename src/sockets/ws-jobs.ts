@@ -200,6 +200,10 @@ async function reconnect(connection: Peer, job_id: string, after_sequence: numbe
       await sendInSlices(connection, outputFrame(row, output_name, value, 'replace', app))
     }
     followers.tell(row.key, last_sequence)
+  } catch (error) {
+    // Who is refused does not know from where on it would be followed.
+    followers.stop(row.key)
+    throw error
   } finally {
     release()
   }

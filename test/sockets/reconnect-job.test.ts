@@ -1,8 +1,11 @@
 // `reconnect_job`: following a job again, as often as a client likes, without losing or doubling anything.
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import Database from 'better-sqlite3'
 import { frameOf } from '../../src/sockets/frames.ts'
 import { changedOutputs } from '../../src/sockets/outputs.ts'
+import { withoutTriggers } from '../helpers/checksums.ts'
 import { until } from '../helpers/server.ts'
 import { type Client, connect, type Frame, frameName } from '../helpers/socket.ts'
 import { type Bench, flood, gated, gatedItems, graph, greeting, newId, node, startBench } from './kit.ts'
@@ -265,6 +268,30 @@ describe('reconnect_job', () => {
     }
     assert.deepEqual(told, live)
     assert.equal(live.at(-1)?.error, 'no such luck')
+  })
+
+  test('that is refused follows nothing', async () => {
+    await using own = await startBench()
+    await using first = await connect(own.server)
+    const job_id = newId()
+    first.command('run_job', { job_id, graph: texts(job_id), params: { piece: ['to', 'get'] } })
+    await own.gates.open(job_id)
+    await first.next({ type: 'output_update', value: 'to' })
+    const db = new Database(join(own.server.data_dir, 'svc.db'))
+    withoutTriggers(db, () => db.exec("update job_event set created_at = 'torn' where type = 'output_update'"))
+    db.close()
+
+    await using second = await connect(own.server)
+    second.command('reconnect_job', { job_id }, 'r')
+    assert.equal((await second.next({ request_id: 'r' })).code, 'DATA_DAMAGED')
+    const from = second.frames.length
+    await own.gates.open(job_id)
+    await first.collect(job_id)
+    await second.settled()
+    assert.deepEqual(
+      second.frames.slice(from).filter((frame) => frame.job_id === job_id),
+      [],
+    )
   })
 
   test('a closed socket cancels nothing: another one sees the end', async () => {
