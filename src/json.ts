@@ -7,6 +7,11 @@ export function jsonText(value: unknown): string {
   return holdsBytes(value) ? JSON.stringify(value, bytesAsBase64) : JSON.stringify(value)
 }
 
+/** The JSON text of a record, which has members and no bytes, with one member more whose text is known. */
+export function jsonWith(record: object, name: string, text: string): string {
+  return `${JSON.stringify(record).slice(0, -1)},"${name}":${text}}`
+}
+
 function holdsBytes(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (Array.isArray(value)) return value.some(holdsBytes)

@@ -1,6 +1,7 @@
 // Events whose values may be large. Their JSON text is known; the values are made of it only where somebody asks for them, and in time
 // slices where that takes long: whoever passes on the text needs no values.
 import type { JobSnapshot } from '../../generated/types.ts'
+import { jsonWith } from '../json.ts'
 import { parseJsonInParts } from '../payloads/json-parts.ts'
 import type { Steps, TimeSlices } from '../time-slices.ts'
 import type { EventBody } from './types.ts'
@@ -101,7 +102,7 @@ export interface EndSnapshot {
 
 /** A snapshot as JSON text. Its result is JSON already, and may be long: it is neither parsed nor written anew. */
 export function snapshotText({ rest, result }: EndSnapshot): string {
-  return `${JSON.stringify(rest).slice(0, -1)},"result":${result ?? 'null'}}`
+  return jsonWith(rest, 'result', result ?? 'null')
 }
 
 /** The end of a job. A class: of an object that is written down with a getter the engine keeps a shape of its own, and with it all that the getter sees. */
@@ -118,7 +119,7 @@ export class JobEnd extends LazyEvent<End> {
 
   get text(): string {
     const { type, status } = this
-    return `${JSON.stringify({ type, status }).slice(0, -1)},"snapshot":${snapshotText(this.#snapshot)}}`
+    return jsonWith({ type, status }, 'snapshot', snapshotText(this.#snapshot))
   }
 
   protected get source(): string | null {

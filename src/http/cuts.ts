@@ -1,5 +1,8 @@
 // Long texts in pieces, so that what waits for one slow reader is one piece and not a copy of the whole.
 
+/** Characters that are encoded at once without holding up others. */
+export const ENCODED_AT_ONCE = 262_144
+
 /** `text` in pieces of about `length` characters, which is at least 2. No character is cut in two: pieces are encoded one by one. */
 export function cuts(text: string, length: number): string[] {
   const pieces: string[] = []

@@ -7,20 +7,21 @@ import { deleteJob, jobText, listJobs } from '../jobs/reads.ts'
 import { replayAfter } from '../jobs/replay.ts'
 import type { JobHandle } from '../jobs/service.ts'
 import { isTerminal } from '../jobs/states.ts'
-import { inCuts } from './cuts.ts'
+import { ENCODED_AT_ONCE, inCuts } from './cuts.ts'
 import { eventArray, eventStream } from './events-stream.ts'
 import { nextLink } from './links.ts'
 import { jsonText } from './reply.ts'
 import type { RequestContext } from './request.ts'
 
-/** Characters of a list that are encoded at once: a result may be large. */
-const PIECE = 262_144
 const STREAM = 'text/event-stream'
 
 export const jobs: JobsHandlers<RequestContext> = {
   listJobs({ query }, { app, principal }) {
     const { text, next } = listJobs(app, principal, query)
-    return { ...jsonText<JobSnapshot[], 200>(200, inCuts(text, PIECE)), headers: nextLink('/api/jobs', query, next) }
+    return {
+      ...jsonText<JobSnapshot[], 200>(200, inCuts(text, ENCODED_AT_ONCE)),
+      headers: nextLink('/api/jobs', query, next),
+    }
   },
 
   async getJob({ path }, { app, principal }) {

@@ -3,7 +3,7 @@ import { pipeline, Readable } from 'node:stream'
 import type { Response } from 'express'
 import { errorBodies, type ServiceError } from '../errors.ts'
 import { type Log, logFailure } from '../log.ts'
-import { cuts } from './cuts.ts'
+import { cuts, ENCODED_AT_ONCE } from './cuts.ts'
 import { Sending } from './sending.ts'
 
 /** What every handler's typed reply is underneath. */
@@ -49,9 +49,6 @@ export function sendReply(response: Response, reply: AnyReply, fault: (error: Er
   sendJson(response, reply.body)
 }
 
-/** Characters of a text that are encoded at once. */
-const PIECE = 262_144
-
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 function sendJson(response: Response, body: unknown): void {
@@ -67,7 +64,7 @@ function sendRaw(response: Response, content_type: string, body: unknown, fault:
   const isHead = response.req.method === 'HEAD'
   if (typeof body === 'string' || body instanceof Uint8Array) {
     response.setHeader('Content-Length', Buffer.byteLength(body))
-    if (isHead || typeof body !== 'string' || body.length <= PIECE) {
+    if (isHead || typeof body !== 'string' || body.length <= ENCODED_AT_ONCE) {
       response.end(isHead ? undefined : body)
       return
     }
@@ -95,7 +92,7 @@ function sendRaw(response: Response, content_type: string, body: unknown, fault:
 
 /** A long text goes out in pieces: to encode it at once would hold everybody up. */
 function readableOf(body: string | AsyncIterable<string | Uint8Array>): Readable {
-  return Readable.from(typeof body === 'string' ? cuts(body, PIECE) : body)
+  return Readable.from(typeof body === 'string' ? cuts(body, ENCODED_AT_ONCE) : body)
 }
 
 /** Where whoever refused for now did not say for how long. */

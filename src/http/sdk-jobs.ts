@@ -2,6 +2,7 @@
 import type { SdkHandlers } from '../../generated/operations.ts'
 import type { CancelJobResponse, JobSnapshot } from '../../generated/types.ts'
 import { jobText } from '../jobs/reads.ts'
+import { jsonWith } from '../json.ts'
 import { cancellation, submitJob } from '../lifecycle/submissions.ts'
 import { jsonText } from './reply.ts'
 import type { RequestContext } from './request.ts'
@@ -23,7 +24,6 @@ export const sdkJobs: Jobs = {
     const handle = await app.jobs.cancel(principal, path.job_id)
     // Its result, which may be large, goes out as it is stored.
     const { snapshot: _, ...rest } = await cancellation(app, { ...handle, row: { ...handle.row, result: null } })
-    const text = `${JSON.stringify(rest).slice(0, -1)},"snapshot":${jobText(app.jobs, handle)}}`
-    return jsonText<CancelJobResponse, 200>(200, text)
+    return jsonText<CancelJobResponse, 200>(200, jsonWith(rest, 'snapshot', jobText(app.jobs, handle)))
   },
 }

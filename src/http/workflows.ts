@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { WorkflowsHandlers } from '../../generated/operations.ts'
 import type { Workflow, WorkflowVersion } from '../../generated/types.ts'
 import { ServiceError } from '../errors.ts'
+import { jsonWith } from '../json.ts'
 import { LARGE_PAYLOAD } from '../payloads/payload-judge.ts'
 import { exampleListItem, exampleRecord } from '../workflows/examples.ts'
 import { inputSchema, outputSchema } from '../workflows/interface.ts'
@@ -103,7 +104,7 @@ function found(workflow: Revised<Workflow>) {
 /** Versions with their graphs, of which one at a time is in memory: all together may be very long. */
 async function* withGraphs(versions: readonly StoredVersion[]): AsyncGenerator<string> {
   for (const [at, { version, graphText }] of versions.entries()) {
-    yield `${at === 0 ? '[' : ','}${JSON.stringify(version).slice(0, -1)},"graph":${graphText()}}`
+    yield `${at === 0 ? '[' : ','}${jsonWith(version, 'graph', graphText())}`
     // The next graph is read in a turn of its own.
     await setImmediate()
   }
