@@ -29,7 +29,7 @@ export class Deck {
     const random = this.#random.fork(label)
     const work = plan(kind, label, this.#ledger.counter.host, random)
     const job = new TrackedJob(work, through ?? door(kind, random), random)
-    this.#ledger.jobs.push(job)
+    this.#ledger.track(job)
     return job
   }
 }

@@ -225,6 +225,7 @@ class Run {
   async #inLife(number: number, log: LogLevel, work: (life: Life, scene: Scene) => Promise<void>): Promise<void> {
     await using server = await serve(this.#data_dir, { ...this.#environment, SVC_LOG_LEVEL: log })
     await using detour = (await this.#options.sabotage?.detour?.(server.url)) ?? null
+    this.#ledger.short = false
     const life = new Life(number, server, this.#ledger, detour?.url)
     const scene = await Scene.set(life, this.#deck)
     try {

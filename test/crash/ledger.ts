@@ -88,6 +88,8 @@ export class Ledger {
   full_disks = 0
   killed_full = 0
   interrupted = 0
+  /** Whether the disk is full, or was, in this life of the server. */
+  short = false
   /** How many of those without an answer were counted before this life, and how many stored jobs nobody had been told of. */
   #lost_before = 0
   #strangers_before = 0
@@ -98,6 +100,12 @@ export class Ledger {
 
   constructor(counter: Counter) {
     this.counter = counter
+  }
+
+  /** Takes up a job that is about to be submitted, or was. */
+  track(job: TrackedJob): void {
+    job.short = this.short
+    this.jobs.push(job)
   }
 
   newLabel(): string {
@@ -138,6 +146,7 @@ export class Ledger {
   /** A disk is full from now on. */
   runShort(): void {
     this.full_disks++
+    this.short = true
     for (const job of this.jobs) job.short ||= !job.settled
   }
 

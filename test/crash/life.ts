@@ -16,8 +16,6 @@ export class Life {
   readonly follow_url: string
   /** Whether the server was told to stop: it may refuse whatever it is asked. */
   stopping = false
-  /** Whether the disk is full, or was: what finds no room is refused. */
-  short = false
   readonly #end = new AbortController()
   readonly #tasks = new Set<Promise<void>>()
 
@@ -26,6 +24,11 @@ export class Life {
     this.server = server
     this.ledger = ledger
     this.follow_url = follow_url
+  }
+
+  /** Whether the disk is full, or was: what finds no room is refused. */
+  get short(): boolean {
+    return this.ledger.short
   }
 
   get over(): boolean {

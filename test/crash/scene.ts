@@ -88,7 +88,6 @@ export class Scene {
    */
   async runShort(filled: Disposable, random: Random): Promise<string> {
     const life = this.#life
-    life.short = true
     this.#ledger.runShort()
     await life.pause(random.int(...FULL_MS))
     if (random.chance(KILLED_FULL)) {
@@ -208,7 +207,7 @@ export class Scene {
       return
     }
     next.acknowledged = true
-    this.#ledger.jobs.push(next)
+    this.#ledger.track(next)
     this.#watch(next, true)
   }
 }

@@ -71,7 +71,7 @@ async function retried(life: Life, random: Random): Promise<void> {
   if (!failed) return
   failed.retried_at = Date.now()
   const next = new TrackedJob(failed.work, 'retry', random.fork('retry'), failed)
-  life.ledger.jobs.push(next)
+  life.ledger.track(next)
   const answer = await life.request<JobSnapshot & ErrorBody>('POST', `/api/jobs/${failed.job_id}/retry`)
   if (!answer) failed.shadowed = true
   take(life, next, answer)
