@@ -68,7 +68,7 @@ function takeReport(inputs: unknown, call: Call, stage: Stage): void {
   if (TERMINAL.includes(status) && jobs.some((job) => !job.terminal) && stage.jobsProfile === 'available') {
     stage.violate(`the client reported ${status} before the job had ended`, call.entry)
   }
-  stage.reported({ status, value, events })
+  stage.reported({ status, value, events, entry: call.entry })
 }
 
 function examineSubscription(call: Call, stage: Stage): void {

@@ -12,6 +12,8 @@ export interface Report {
   readonly status: unknown
   readonly value: unknown
   readonly events: unknown
+  /** Where it stands in the transcript: what is wrong with it is shown there. */
+  readonly entry: number
 }
 
 export interface Submission {

@@ -19,7 +19,7 @@ export function judge(stage: Stage, scenario: Scenario): Judgement {
   if (!stage.reached) return unclear(`the client did not come to this step: ${scenario.step}`)
   const reason = (scenario.expected && reportProblem(stage, scenario.expected)) ?? scenario.judge?.(stage) ?? null
   return reason
-    ? { verdict: 'fail', reason, entry: lastFromClient(stage) }
+    ? { verdict: 'fail', reason, entry: stage.report?.entry ?? lastFromClient(stage) }
     : { verdict: 'pass', reason: null, entry: null }
 }
 
