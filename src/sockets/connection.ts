@@ -19,7 +19,7 @@ import { ChatFollowers } from './chat-followers.ts'
 import { encode, type Mode } from './codec.ts'
 import { accepted, carry, dispatch } from './dispatch.ts'
 import { Followers } from './followers.ts'
-import { KeepAlive, type SocketTimes } from './keep-alive.ts'
+import { KeepAlive, type SocketTimes, type Wired } from './keep-alive.ts'
 import { Lanes } from './lanes.ts'
 import { encoded, isLargeFrame } from './large-frames.ts'
 import { Subscriptions } from './subscriptions.ts'
@@ -57,7 +57,7 @@ export class Connection {
   #windowStart = 0
   #windowCount = 0
 
-  constructor(ws: WebSocket, app: AppContext, principal: Principal, times: SocketTimes, channel: Channel) {
+  constructor({ ws, wire }: Wired, app: AppContext, principal: Principal, times: SocketTimes, channel: Channel) {
     this.#channel = channel
     if (channel.text_only) this.#mode = 'text'
     this.#ws = ws
@@ -68,7 +68,7 @@ export class Connection {
     this.followers = new Followers(this)
     this.subscriptions = new Subscriptions(this)
     this.chats = new ChatFollowers(this)
-    const keepAlive = new KeepAlive(ws, (frame) => this.send(frame), app.platform, times)
+    const keepAlive = new KeepAlive({ ws, wire }, (frame) => this.send(frame), app.platform, times)
     ws.on('message', (data, binary) => this.#receive(data, binary))
     // A peer that does not read gets no more of them: they would pile up. It may be answered the last ping alone (RFC 6455, section 5.5.3).
     ws.on('ping', (data) => {

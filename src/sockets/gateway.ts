@@ -1,7 +1,7 @@
 // The socket door: upgrades, who may open one, keep-alive and the end of all connections.
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type WebSocket, WebSocketServer } from 'ws'
+import { WebSocketServer } from 'ws'
 import { type RequestFacts, requestFacts } from '../access/facts.ts'
 import type { Principal } from '../access/principal.ts'
 import type { Cause, Verdict } from '../access/verdict.ts'
@@ -9,7 +9,7 @@ import type { AppContext } from '../context.ts'
 import type { Channel } from './channel.ts'
 import { channelAt } from './channels.ts'
 import { Connection } from './connection.ts'
-import { SOCKET_TIMES, type SocketTimes } from './keep-alive.ts'
+import { SOCKET_TIMES, type SocketTimes, type Wired } from './keep-alive.ts'
 import { type RefusalStatus, refuse } from './refusal.ts'
 
 /** RFC 6455, section 7.4.1, and the registry it founded: the server restarts. */
@@ -84,7 +84,7 @@ export class Gateway {
     if (!isHandshake(request)) return this.#malformed(socket, request)
     this.#sockets.handleUpgrade(request, socket, head, (ws) => {
       this.#others.delete(socket)
-      this.#open(ws, facts, principal, channel)
+      this.#open({ ws, wire: request.socket }, facts, principal, channel)
     })
   }
 
@@ -106,14 +106,14 @@ export class Gateway {
     refuse(socket, status, this.#times.linger_ms, headers)
   }
 
-  #open(ws: WebSocket, facts: RequestFacts, principal: Principal, channel: Channel): void {
-    const connection = new Connection(ws, this.#app, principal, this.#times, channel)
+  #open(wired: Wired, facts: RequestFacts, principal: Principal, channel: Channel): void {
+    const connection = new Connection(wired, this.#app, principal, this.#times, channel)
     this.#connections.add(connection)
     const forget = this.#app.rechecks.watch(facts, principal, {
       renewed: (now) => connection.authorise(now),
       ended: () => connection.cut(POLICY_VIOLATION, 'the credential is no longer valid'),
     })
-    ws.once('close', () => {
+    wired.ws.once('close', () => {
       forget()
       this.#connections.delete(connection)
     })

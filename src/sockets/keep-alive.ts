@@ -1,4 +1,5 @@
 // Pings, and the end of a connection that has fallen silent.
+import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
 import { RECHECK_MS } from '../access/recheck.ts'
 import type { Platform } from '../platform.ts'
@@ -29,19 +30,27 @@ export const SOCKET_TIMES: SocketTimes = {
   recheck_ms: RECHECK_MS,
 }
 
+/** A WebSocket, and the connection that its bytes come on. */
+export interface Wired {
+  readonly ws: WebSocket
+  readonly wire: Socket
+}
+
 export class KeepAlive {
   readonly #timers: NodeJS.Timeout[]
 
-  constructor(ws: WebSocket, send: (frame: object) => void, platform: Platform, times: SocketTimes) {
+  constructor({ ws, wire }: Wired, send: (frame: object) => void, platform: Platform, times: SocketTimes) {
     let heard = performance.now()
-    const hear = () => {
-      heard = performance.now()
+    let read = 0
+    // Any byte is a sign of life: a large frame takes as long as the line needs, and pongs come behind it. A peer that is not read from
+    // cannot give one.
+    const listen = () => {
+      if (ws.isPaused || wire.bytesRead > read) heard = performance.now()
+      read = wire.bytesRead
     }
-    ws.on('message', hear)
-    ws.on('pong', hear)
-    ws.on('ping', hear)
     this.#timers = [
       setInterval(() => {
+        listen()
         if (performance.now() - heard > times.silence_ms) ws.terminate()
         else if (ws.readyState === ws.OPEN) ws.ping()
       }, times.protocol_ping_ms),

@@ -1,8 +1,11 @@
 // What a socket may do and how long: the rate of messages, what it leaves unread, and silence.
 import assert from 'node:assert/strict'
+import type { Socket } from 'node:net'
 import { describe, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { LARGE_PAYLOAD } from '../../src/payloads/payload-judge.ts'
 import { PATIENCE_MS, withMoreTime } from '../helpers/patience.ts'
 import { until } from '../helpers/server.ts'
 import { type Client, connect } from '../helpers/socket.ts'
@@ -130,7 +133,45 @@ describe('keep-alive', () => {
       assert.ok(talking.open)
     })
   })
+
+  test('a client whose frame takes long to come is not silent meanwhile', async () => {
+    await withMoreTime(150, async (silence_ms) => {
+      await using bench = await startBench({ socket_times: quickly(silence_ms) })
+      await using client = await connect(bench.server, { pong: false })
+      const begin = performance.now()
+      for (const piece of piecesOf(client, { command: 'ping', request_id: 'slow' }, 20)) {
+        piece()
+        await pause(silence_ms / 8)
+      }
+      assert.ok(performance.now() - begin > 2 * silence_ms)
+      await client.next({ request_id: 'slow' })
+    })
+  })
+
+  test('a client whose large frame waits for its turn is not silent meanwhile', async () => {
+    await withMoreTime(150, async (silence_ms) => {
+      await using bench = await startBench({ socket_times: quickly(silence_ms) })
+      const { payloads } = bench.server.context
+      const judged = payloads.frame.bind(payloads)
+      payloads.frame = async (...of) => {
+        await pause(3 * silence_ms)
+        return judged(...of)
+      }
+      await using client = await connect(bench.server, { pong: false })
+      await client.ask('ping', { text: 'x'.repeat(LARGE_PAYLOAD) })
+    })
+  })
 })
+
+/** The bytes of a text frame in pieces: each call sends the next one. */
+function piecesOf({ ws }: Client, message: object, count: number): (() => void)[] {
+  const { _socket: wire } = ws as unknown as { _socket: Socket }
+  const text = Buffer.from(JSON.stringify(message).padEnd(1_000))
+  // Fin and text; masked, with 16 bits of length, by a mask of zeros (RFC 6455, section 5.2).
+  const frame = Buffer.concat([Buffer.from([0x81, 0xfe, text.length >> 8, text.length & 0xff, 0, 0, 0, 0]), text])
+  const size = Math.ceil(frame.length / count)
+  return Array.from({ length: count }, (_, at) => () => void wire.write(frame.subarray(at * size, (at + 1) * size)))
+}
 
 /** Bytes of one answer to a command. Frames that come beside it, such as pings, are small. */
 async function sizeOfAnswer(client: Client, command: string): Promise<number> {
