@@ -65,6 +65,11 @@ export class ServiceError extends Error {
   }
 }
 
+/** Whether something is not read, or not written, because what is stored is damaged: it stays so. */
+export function isDamage(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === 'DATA_DAMAGED'
+}
+
 /** Turns anything thrown into a ServiceError; what is not one becomes INTERNAL_ERROR with the original as its cause. */
 export function toServiceError(thrown: unknown): ServiceError {
   if (thrown instanceof ServiceError) return thrown

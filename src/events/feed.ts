@@ -30,6 +30,8 @@ export class Feed {
   readonly job_key: number
   /** Whether a job writes to it; else it is only listened to, until the job goes on. */
   owned = false
+  /** Whether events that are too old are removed: they are counted then, which none that is damaged can be. */
+  trims = true
   #items: StagedItem[] = []
   /** The position of `#items[0]`, counted from the job's start in this process. */
   #base = 0
@@ -129,8 +131,14 @@ export class Feed {
   /** Drops what is staged and wakes all followers, who find nothing more. */
   abandon(): void {
     this.#abandoned = true
-    this.#items.length = this.#visible - this.#base
+    this.cut()
     this.wake()
+  }
+
+  /** Drops what is staged: the history goes on in another way. */
+  cut(): void {
+    this.#items.length = this.#visible - this.#base
+    this.#sequence = this.#committed
   }
 
   /** Lets all followers look again. */

@@ -109,7 +109,7 @@ export class EventLog {
         if (writeRow(tx, mark.sequence, mark) === 'later') return
         const rows = feed.staged(mark).flatMap((item) => (item.event === null ? [] : [toRow(feed.job_key, item)]))
         insertJobEvents(tx, rows)
-        this.#trim(tx, feed.job_key, mark.sequence, rows.length)
+        if (feed.trims) this.#trim(tx, feed.job_key, mark.sequence, rows.length)
         end = mark.end
       },
       (error) => {
@@ -133,6 +133,12 @@ export class EventLog {
   abandon(feed: Feed): void {
     if (this.#feeds.get(feed.job_key) === feed) this.#feeds.delete(feed.job_key)
     feed.abandon()
+  }
+
+  /** Drops what is staged of a job whose history cannot be written as it is. Its followers wait for its end, in the same feed. */
+  cut(feed: Feed): void {
+    feed.cut()
+    this.rest(feed)
   }
 
   /**

@@ -8,7 +8,7 @@ import type { Remembered, Waiting } from '../engine/journal.ts'
 import type { RunError } from '../engine/observer.ts'
 import type { Plan } from '../engine/plan.ts'
 import type { Hold, ModelUse, NodeServices } from '../engine/services.ts'
-import { ServiceError, toServiceError } from '../errors.ts'
+import { isDamage, ServiceError, toServiceError } from '../errors.ts'
 import type { Feed } from '../events/feed.ts'
 import type { EventLog } from '../events/log.ts'
 import type { EventBody, JobFrame } from '../events/types.ts'
@@ -20,6 +20,7 @@ import { EarlyInputs } from './early-inputs.ts'
 import {
   CANCELLED,
   CANCELLED_BEFORE_START,
+  damaged,
   type Ending,
   endingOf,
   interrupted,
@@ -49,17 +50,19 @@ import { type Extra, JobWriter } from './writer.ts'
 
 export interface ActiveJobParts {
   row: JobTable
-  compiled: CompiledGraph
+  /** The graph, to be stored with the row; null: both are in the database already. */
+  unstored: CompiledGraph | null
   plan: Plan
   /** What it remembers: read when it is needed, since a job may wait for long. */
   memory: () => JobMemory
-  /** Whether the row is in the database already. */
-  stored: boolean
   /** Whether its submitter will follow it from the start. */
   watched: boolean
 }
 
 const UNREADABLE = 'What the job needs to go on cannot be read.'
+
+/** Why the history of a job could not be written: it may be later; it cannot, but the job can be ended; or not even that. */
+export type Loss = 'for_now' | 'damaged' | 'for_good'
 
 /** What a job needs of its surroundings. */
 export interface JobHost {
@@ -86,8 +89,8 @@ export interface JobHost {
   admitted(job: ActiveJob): void
   /** Nothing of the job runs any more. */
   released(job: ActiveJob): void
-  /** This process has done with the job: its end, or that it waits, is committed; `lost`: its history could not be written. */
-  gone(job: ActiveJob, lost: boolean): void
+  /** This process has done with the job: its end, or that it waits, is committed; or its history could not be written. */
+  gone(job: ActiveJob, loss: Loss | null): void
   position(job: ActiveJob): number
 }
 
@@ -250,12 +253,10 @@ export class ActiveJob implements Contender, JournalHost {
   /** Begins to execute, or goes on. A graph whose nodes are all synchronous has ended when this returns. */
   start(): void {
     const { row } = this
-    if (!this.memory.readable) {
-      this.end(interrupted(UNREADABLE))
+    if (!this.#canGoOn()) {
       this.#host.released(this)
       return
     }
-    if (row.started_at !== null) this.#told = this.#host.told(row)
     row.started_at ??= this.#timestamp()
     this.#wakes()
     this.#move(next(row.status, 'resume') === null ? 'start' : 'resume')
@@ -264,6 +265,22 @@ export class ActiveJob implements Contender, JournalHost {
     const run = this.#newRun()
     this.#run = run
     run.start()
+  }
+
+  /** Reads what it goes on from. False: that cannot be read; the job has ended, or is tried again later. */
+  #canGoOn(): boolean {
+    if (!this.memory.readable) {
+      this.end(interrupted(UNREADABLE))
+      return false
+    }
+    try {
+      if (this.row.started_at !== null) this.#told = this.#host.told(this.row)
+      return true
+    } catch (cause) {
+      if (isDamage(cause)) this.endDamaged(true)
+      else this.#writer.lose(cause)
+      return false
+    }
   }
 
   #newRun(): JobRun {
@@ -325,6 +342,13 @@ export class ActiveJob implements Contender, JournalHost {
     this.#finish(this.row.status === 'cancel_requested' ? CANCELLED : ending)
   }
 
+  /** Ends a job of which nothing runs, because something that is stored of it is damaged. `retryable`: a retry may do without that. */
+  endDamaged(retryable: boolean): void {
+    this.#host.log.error({ job_id: this.row.id }, 'a job cannot go on, because stored data of it is damaged: it ends')
+    this.#writer.keepHistory()
+    this.end(damaged(retryable))
+  }
+
   /** This process has to stop: the job goes on with the next one. What is not committed by now did not happen. */
   detach(): void {
     if (this.#done || this.#writer.ended) return
@@ -332,7 +356,7 @@ export class ActiveJob implements Contender, JournalHost {
     this.#writer.close(new ServiceError('SERVICE_UNAVAILABLE'))
     this.#run?.abort()
     this.#run?.stopTimers()
-    this.#host.gone(this, false)
+    this.#host.gone(this, null)
   }
 
   #overdue(): void {
@@ -556,10 +580,10 @@ export class ActiveJob implements Contender, JournalHost {
   }
 
   #committed(): void {
-    if (this.#writer.ended) this.#host.gone(this, false)
+    if (this.#writer.ended) this.#host.gone(this, null)
     else if (this.#done && this.#writer.clean) {
       this.#writer.rest()
-      this.#host.gone(this, false)
+      this.#host.gone(this, null)
     }
   }
 
@@ -572,7 +596,8 @@ export class ActiveJob implements Contender, JournalHost {
     )
     this.#run?.abort()
     this.#run?.stopTimers()
-    this.#host.gone(this, true)
+    const hopeless = isDamage(cause) ? 'for_good' : 'for_now'
+    this.#host.gone(this, this.#writer.canEndOnly(cause) ? 'damaged' : hopeless)
   }
 }
 

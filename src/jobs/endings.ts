@@ -32,6 +32,11 @@ export function interrupted(message: string): Ending {
   return failure('fail', 'interrupted', message, true)
 }
 
+/** What is stored of the job is damaged, and is not served, nor given to its own run. `retryable`: a retry needs nothing of what is damaged. */
+export function damaged(retryable: boolean): Ending {
+  return failure('fail', 'data_damaged', 'Stored data of the job is damaged: it cannot go on.', retryable)
+}
+
 export function timedOut(seconds: number): Ending {
   return failure('time_out', 'timed_out', `The job did not end within ${seconds} seconds.`, true)
 }

@@ -123,11 +123,15 @@ export class Queue {
     if (this.#admitting || this.#closed) return
     this.#admitting = true
     let first = changed
-    while (this.#again) {
-      this.#again = false
-      first = Math.min(first, this.#admitRound())
+    try {
+      while (this.#again) {
+        this.#again = false
+        first = Math.min(first, this.#admitRound())
+      }
+    } finally {
+      // One that cannot be admitted must not keep all others waiting for ever.
+      this.#admitting = false
     }
-    this.#admitting = false
     this.#announce(first)
   }
 

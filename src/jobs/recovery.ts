@@ -2,7 +2,7 @@
 // in their order; running ones go on from what they remember; those that were to be cancelled are.
 import { jobByKey, unfinishedJobs } from '../db/jobs.ts'
 import type { JobTable, StoredStatus } from '../db/schema.ts'
-import { ServiceError } from '../errors.ts'
+import { isDamage, ServiceError } from '../errors.ts'
 import type { ActiveJob } from './active-job.ts'
 import { CANCELLED, interrupted } from './endings.ts'
 import type { Roster } from './roster.ts'
@@ -85,9 +85,10 @@ export class Recovery {
 
   /** A job that has ended where nothing more can be done for it, else one that is to be run. */
   #takeOver(row: JobTable, fate: Fate, orderly: boolean): ActiveJob {
-    const { job, runnable } = this.#roster.adopt(row)
+    const { job, obstacle } = this.#roster.adopt(row)
     if (fate === 'end') job.end(CANCELLED)
-    else if (!runnable)
+    else if (obstacle === 'damaged') job.endDamaged(false)
+    else if (obstacle === 'not_runnable')
       job.end(interrupted('The server was interrupted, and its present version cannot run the graph.'))
     else if (fate === 'run') {
       if (job.memory.idle_recoveries < MOST_IDLE_RECOVERIES) job.recover(RESTARTED, orderly)
@@ -100,6 +101,21 @@ export class Recovery {
   lost(job_key: number): void {
     this.#strays.add(job_key)
     this.#later()
+  }
+
+  /** Ends a job whose history cannot be written because something that is stored of it is damaged: tried again, it would only meet that again. */
+  damaged(job_key: number): void {
+    if (this.#stopped) return
+    const { store, events } = this.#roster.parts
+    try {
+      const row = store.read((tx) => jobByKey(tx, job_key))
+      if (row && !isTerminal(row.status)) this.#roster.adopt(row).job.endDamaged(true)
+    } catch (error) {
+      // Its own row cannot be read: nothing can be told of it, not even its end.
+      const feed = events.feed(job_key)
+      if (feed) events.abandon(feed)
+      if (!isDamage(error)) this.lost(job_key)
+    }
   }
 
   /** Goes on with a job that nobody runs, if it is stored and has not ended. */
@@ -157,9 +173,9 @@ export class Recovery {
     for (const job_key of [...this.#strays]) {
       try {
         await this.goOn(job_key)
-      } catch {
-        // It was lost again, which the log has said, and its turn comes again.
-        this.lost(job_key)
+      } catch (error) {
+        // It was lost again, which the log has said, and its turn comes again. What is damaged stays so.
+        if (!isDamage(error)) this.lost(job_key)
       }
     }
   }

@@ -53,9 +53,11 @@ export class Resuming {
 
   /**
    * Finds the firing of a suspended job that an answer is for, and judges its value. Meanwhile the job may have gone on.
-   * @throws JOB_NOT_SUSPENDED, INVALID_PARAMETERS, INVALID_WORKFLOW_GRAPH where this version cannot run it, SERVICE_UNAVAILABLE
+   * @throws JOB_NOT_SUSPENDED, INVALID_PARAMETERS, INVALID_WORKFLOW_GRAPH where this version cannot run it, SERVICE_UNAVAILABLE; DATA_DAMAGED
+   * where its graph is damaged: the job ends
    */
   async judge(row: JobTable, answer: Answer): Promise<string> {
+    if (this.#roster.obstacle(row) === 'damaged') this.#roster.adopt(row).job.endDamaged(false)
     this.#roster.planOf(row)
     const memory = this.#roster.memoryOf(row)
     const all = awaited(row, (firing) => memory.recall(firing)?.wait ?? null)
@@ -153,10 +155,9 @@ export class Resuming {
       this.#roster.adopt(row).job.end(timedOut(optionsOf(row).timeout_seconds!))
       return
     }
-    if (!this.#roster.runnable(row)) {
-      this.#postpone(row, now)
-      return
-    }
+    const obstacle = this.#roster.obstacle(row)
+    if (obstacle === 'damaged') return this.#roster.adopt(row).job.endDamaged(false)
+    if (obstacle === 'not_runnable') return this.#postpone(row, now)
     const due = waitingOf(row).filter(({ until }) => until !== null && until <= now)
     this.#goOn(
       row,

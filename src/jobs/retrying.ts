@@ -48,7 +48,7 @@ export function retryOf(roster: Roster, scope: Scope, row: JobTable, key: number
     },
     roster.platform,
   )
-  return roster.make({ row: fresh, compiled, plan, memory: () => memory, stored: false, watched: false })
+  return roster.make({ row: fresh, unstored: compiled, plan, memory: () => memory, watched: false })
 }
 
 /** What the disk does not do now, and may do later. */

@@ -8,7 +8,7 @@ import type { Graph } from '../engine/graph.ts'
 import { NodeError } from '../engine/node-type.ts'
 import type { Plan } from '../engine/plan.ts'
 import type { Hold, NodeServices } from '../engine/services.ts'
-import { ServiceError } from '../errors.ts'
+import { isDamage, ServiceError } from '../errors.ts'
 import type { EventLog } from '../events/log.ts'
 import type { Log } from '../log.ts'
 import type { Platform } from '../platform.ts'
@@ -18,7 +18,7 @@ import type { Cipher } from '../vault/vault.ts'
 import { runnablePlan } from '../workflows/invalid-graph.ts'
 import type { CompiledGraph, Plans } from '../workflows/plans.ts'
 import type { WorkflowService } from '../workflows/service.ts'
-import { ActiveJob, type ActiveJobParts, type JobHost } from './active-job.ts'
+import { ActiveJob, type ActiveJobParts, type JobHost, type Loss } from './active-job.ts'
 import { JobMemory } from './memory.ts'
 import type { Publisher } from './publication.ts'
 import { Queue, type QueueLimits } from './queue.ts'
@@ -52,7 +52,7 @@ export interface RosterParts {
   ended?: (row: JobTable) => void
 }
 
-/** What a job is that nobody can run: its graph is not one that this version knows how to run. */
+/** What a job is that nobody can run, because of its graph. */
 const NO_PLAN: Plan = {
   inputs: [],
   outputs: [],
@@ -68,7 +68,12 @@ export interface RosterHooks {
   rested(): void
   /** The history of a job could not be written, though the job may be stored. */
   lost(job_key: number): void
+  /** Nor will it be: something that is stored of the job is damaged. */
+  damaged(job_key: number): void
 }
+
+/** What stands against running the graph of a job: it is damaged, or not one that this version can run. */
+export type Obstacle = 'damaged' | 'not_runnable'
 
 export class Roster implements JobHost {
   readonly parts: RosterParts
@@ -118,20 +123,25 @@ export class Roster implements JobHost {
     this.#byId.set(scopedKey(job.row, job.row.id), job)
   }
 
-  /** Compiles the graph of a stored job in time slices where it is large, so that `adopt` and the like find it; null where it is small. */
+  /**
+   * Compiles the graph of a stored job in time slices where it is large, so that `adopt` and the like find it; null where it is small, or damaged.
+   */
   preparePlan(row: JobTable): Promise<void> | null {
-    return this.parts.plans.prepareStored(scopedKey(row), row.graph_sha256)
+    return unlessDamaged(() => this.parts.plans.prepareStored(scopedKey(row), row.graph_sha256), null)
   }
 
-  /** Takes over a stored job. `runnable`: its graph can be run. */
-  adopt(row: JobTable): { job: ActiveJob; runnable: boolean } {
+  /** Takes over a stored job, which may be one that can only be ended. */
+  adopt(row: JobTable): { job: ActiveJob; obstacle: Obstacle | null } {
     if (this.#active.has(row.key)) throw new Error(`job ${row.key} is taken over twice`)
-    const compiled = this.parts.plans.stored(row.graph_sha256)
-    const { plan } = compiled
-    const memory = () => this.memoryOf(row)
-    const job = this.make({ row, compiled, plan: plan ?? NO_PLAN, memory, stored: true, watched: false })
+    const found = this.#storedPlan(row)
+    const plan = typeof found === 'string' ? NO_PLAN : found
+    const job = this.make({ row, unstored: null, plan, memory: () => this.memoryOf(row), watched: false })
     this.add(job)
-    return { job, runnable: plan !== null }
+    return { job, obstacle: typeof found === 'string' ? found : null }
+  }
+
+  #storedPlan({ graph_sha256 }: JobTable): Plan | Obstacle {
+    return unlessDamaged(() => this.parts.plans.stored(graph_sha256).plan ?? 'not_runnable', 'damaged')
   }
 
   /** What a stored job remembers. */
@@ -153,9 +163,10 @@ export class Roster implements JobHost {
     return 'wait'
   }
 
-  /** Whether this version can run the graph of a job. */
-  runnable(row: JobTable): boolean {
-    return this.parts.plans.stored(row.graph_sha256).plan !== null
+  /** What stands against running the graph of a job; null: nothing. */
+  obstacle(row: JobTable): Obstacle | null {
+    const found = this.#storedPlan(row)
+    return typeof found === 'string' ? found : null
   }
 
   /** The plan that a job was accepted with. @throws INVALID_WORKFLOW_GRAPH where this version cannot run it */
@@ -193,16 +204,17 @@ export class Roster implements JobHost {
     this.#tellWhenIdle()
   }
 
-  gone(job: ActiveJob, lost: boolean): void {
+  gone(job: ActiveJob, loss: Loss | null): void {
     // Only one whose history could not be written still waits.
     this.queue.leave(job)
     if (this.#active.get(job.row.key) === job) {
       this.#active.delete(job.row.key)
       this.#byId.delete(scopedKey(job.row, job.row.id))
     }
-    if (!lost && job.terminal) this.parts.ended?.(job.row)
-    if (lost) this.#hooks.lost(job.row.key)
-    else if (job.resting && job.row.wake_at !== null) this.#hooks.rested()
+    if (loss === null && job.terminal) this.parts.ended?.(job.row)
+    if (loss === 'for_now') this.#hooks.lost(job.row.key)
+    else if (loss === 'damaged') this.#hooks.damaged(job.row.key)
+    else if (loss === null && job.resting && job.row.wake_at !== null) this.#hooks.rested()
   }
 
   position(job: ActiveJob): number {
@@ -251,5 +263,15 @@ export class Roster implements JobHost {
 
   #compiled(body: string): CompiledGraph {
     return this.parts.plans.compile(JSON.parse(body) as Graph)
+  }
+}
+
+/** What `read` gives, or `otherwise` where that is damaged. */
+function unlessDamaged<T, O>(read: () => T, otherwise: O): T | O {
+  try {
+    return read()
+  } catch (error) {
+    if (isDamage(error)) return otherwise
+    throw error
   }
 }

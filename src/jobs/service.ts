@@ -67,6 +67,7 @@ export class JobService {
     this.#roster = new Roster(parts, {
       rested: () => this.#resuming.watch(),
       lost: (job_key) => this.#recovery.lost(job_key),
+      damaged: (job_key) => this.#recovery.damaged(job_key),
     })
     this.#recovery = new Recovery(this.#roster)
     this.#resuming = new Resuming(this.#roster)
@@ -180,7 +181,7 @@ export class JobService {
     const preflight = admission?.preflight ?? null
     const row = newRow(scope, { ...of, request_sha256, name, options, seed: newSeed(platform), preflight }, platform)
     const memory = JobMemory.fresh(this.#parts, row.key, submission.params)
-    return this.#roster.make({ row, compiled, plan, memory: () => memory, stored: false, watched })
+    return this.#roster.make({ row, unstored: compiled, plan, memory: () => memory, watched })
   }
 
   /** `before` runs when it is certain that the job is taken in. */

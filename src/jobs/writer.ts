@@ -5,7 +5,7 @@ import { keepGraph } from '../db/graphs.ts'
 import { insertJob, updateJob } from '../db/jobs.ts'
 import type { JobTable } from '../db/schema.ts'
 import type { Tx } from '../db/store.ts'
-import { ServiceError } from '../errors.ts'
+import { isDamage, ServiceError } from '../errors.ts'
 import type { Feed, FeedMark } from '../events/feed.ts'
 import type { EventLog } from '../events/log.ts'
 import type { EventBody, JobFrame } from '../events/types.ts'
@@ -21,9 +21,8 @@ export type Extra = (tx: Tx) => void
 
 export interface WriterParts {
   row: JobTable
-  compiled: CompiledGraph
-  /** Whether the row is in the database already. */
-  stored: boolean
+  /** The graph, to be stored with the row; null: both are in the database already. */
+  unstored: CompiledGraph | null
   /** Whether its submitter will follow it from the start. */
   watched: boolean
   memory: () => JobMemory
@@ -71,7 +70,7 @@ export class JobWriter {
   constructor(parts: WriterParts, host: WriterHost) {
     this.#parts = parts
     this.#host = host
-    this.#stored = parts.stored
+    this.#stored = parts.unstored === null
     this.feed = host.events.open(parts.row.key, parts.row.last_sequence, parts.watched)
     this.#waiters = new Waiters(this.feed)
   }
@@ -189,10 +188,11 @@ export class JobWriter {
     // Only what was staged before this moment is written; what comes later asks for a commit of its own.
     this.#committing = spilled
     this.#covers = cover
-    if (this.#stored) {
+    const { unstored } = this.#parts
+    if (this.#stored || unstored === null) {
       if (!updateJob(tx, row)) throw new Error(`job ${row.key} is no longer this attempt's`)
     } else {
-      keepGraph(tx, this.#parts.compiled.sha256, this.#parts.compiled.body)
+      keepGraph(tx, unstored.sha256, unstored.body)
       insertJob(tx, row)
     }
     this.#writeMemory(tx, cover)
@@ -251,10 +251,21 @@ export class JobWriter {
     if (left > 0 || this.feed.sequence > this.feed.committed) this.#commitSoon()
   }
 
+  /** Removes nothing more of the history, of which something may be damaged. */
+  keepHistory(): void {
+    this.feed.trims = false
+  }
+
+  /** Whether it cannot be written because something that is stored of it is damaged, so that its end is all that may be. */
+  canEndOnly(cause: unknown): boolean {
+    return isDamage(cause) && this.#stored && this.feed.trims
+  }
+
   /** What belongs to the history cannot be written: no more of it is. */
   lose(cause: unknown): void {
     if (this.#closed) return
-    this.#host.events.abandon(this.feed)
+    if (this.canEndOnly(cause)) this.#host.events.cut(this.feed)
+    else this.#host.events.abandon(this.feed)
     this.close(cause instanceof ServiceError ? cause : new ServiceError('SERVICE_UNAVAILABLE', { cause }))
     this.#host.lost(cause)
   }
