@@ -98,7 +98,7 @@ export class Assets {
   /** Writes the row in the caller's transaction. Again, it changes nothing. */
   insert(tx: Tx, { row }: PreparedAsset): void {
     insertAsset(tx, row)
-    if (row.previewed === 0) this.#previews?.added()
+    if (row.previewed === 0) this.#previews?.added(row.user_id)
   }
 
   /** The asset that is served under a key, or its small picture, or null where there is none of this scope. */

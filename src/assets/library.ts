@@ -99,7 +99,7 @@ export class Library {
    */
   async create(owner: Scope, request: MakingRequest, file: GivenFile | null): Promise<Asset> {
     const row = await this.#making.make(owner, request, file)
-    if (row.previewed === 0) await this.#parts.previews.soon(row.id, LOOKED_AT_MS)
+    if (row.previewed === 0) await this.#parts.previews.soon(row, LOOKED_AT_MS)
     return assetRecord(this.#parts.store.read((tx) => ownedAssetById(tx, owner, row.id)) ?? row)
   }
 

@@ -1,6 +1,6 @@
 // Looks at the content of one asset, and keeps what there is to see. Which asset, and when, is left to previews.ts.
 import type { Readable } from 'node:stream'
-import { keepSeen, passOver, seenTwin, type Unseen, unseenAsset, unseenMetadata } from '../db/previews.ts'
+import { keepSeen, passOver, seenTwin, type Unseen, unseenAsset, unseenAssets, unseenMetadata } from '../db/previews.ts'
 import { scopedKey } from '../db/scope.ts'
 import type { Store, Tx } from '../db/store.ts'
 import { NodeError } from '../engine/node-error.ts'
@@ -15,10 +15,16 @@ export interface LookingParts {
   readonly media: MediaAccess
 }
 
-/** Of one look. Who takes longer keeps others waiting. */
+/** Of one look. */
 const LONGEST_MS = 15_000
+/** How long a look waits for a process. The own workflows of its user may keep it waiting; it is tried again later. */
+const LONGEST_WAIT_MS = 5_000
+/** So many assets that there is nothing to see of are passed over at once. */
+const BATCH = 100
 /** How often a look is tried whose process died. */
 const MOST_TRIES = 2
+/** Failures that say nothing of the content. */
+const LATER: ReadonlySet<string> = new Set(['busy', 'unavailable'])
 
 export class Looking {
   readonly #parts: LookingParts
@@ -30,13 +36,14 @@ export class Looking {
     this.#stopped = stopped
   }
 
-  /** Looks at an asset, if it is there and nobody has. @throws what the store and the database throw, and NodeError `unavailable` */
+  /** Looks at an asset, if it is there and nobody has. @throws what the store and the database throw, and NodeError `busy` and `unavailable` */
   async see(asset_id: string): Promise<void> {
     const { store } = this.#parts
     const row = store.read((tx) => unseenAsset(tx, asset_id))
     if (!row || (await this.#asTwin(row))) return
     const look = lookAt(row)
-    const made = look && (await this.#looked(row, look))
+    if (!look) return store.write((tx) => passBlank(tx, row))
+    const made = await this.#looked(row, look)
     if (this.#stopped.aborted) return
     if (made) await this.#keep(row, made)
     else await store.write((tx) => passOver(tx, asset_id))
@@ -61,13 +68,14 @@ export class Looking {
     const stream = await contents.get(row.content_key, { start: 0, length })
     if (!stream) return null
     const asked = { task, files: [await filled(stream, length)], params: { size: row.size } }
-    const signal = this.#stopped
+    if (this.#stopped.aborted) return null
+    const limits = { wait_limit_ms: LONGEST_WAIT_MS, time_limit_ms: LONGEST_MS, signal: this.#stopped }
     for (let tries = 1; ; tries++) {
       try {
-        return await media.run({ ...asked, owner: scopedKey(row), time_limit_ms: LONGEST_MS, signal })
+        return await media.run({ ...asked, ...limits, owner: scopedKey(row) })
       } catch (error) {
-        if (signal.aborted) return null
-        if (!(error instanceof NodeError) || error.type === 'unavailable') throw error
+        if (this.#stopped.aborted) return null
+        if (!(error instanceof NodeError) || LATER.has(error.type)) throw error
         if (error.type !== 'media_failed' || tries === MOST_TRIES) return null
       }
     }
@@ -83,6 +91,11 @@ export class Looking {
     // Where the asset was removed meanwhile, the sweep finds the picture.
     await store.write((tx) => written(tx, row, thumb_key, { found, thumb: { size, sha256 } }))
   }
+}
+
+/** Passes over what there is nothing to see of, from this asset of its user on. */
+function passBlank(tx: Tx, { user_id, key }: Unseen): void {
+  for (const row of unseenAssets(tx, user_id, key, BATCH)) if (lookAt(row) === null) passOver(tx, row.id)
 }
 
 /** Writes what was seen, unless the asset was removed meanwhile. */

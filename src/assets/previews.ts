@@ -1,35 +1,50 @@
-// Looks at the content of assets, one after the other, in the background: what there is to say of it, and a small picture. What hostile content
-// does happens to a process of its own (src/media). Which assets are left is known by their rows, so that a restart goes on.
-import { passOver, type Unseen, unseenAssets } from '../db/previews.ts'
-import type { Tx } from '../db/store.ts'
+// Looks at the content of assets, in the background: what there is to say of it, and a small picture. What hostile content does happens to a
+// process of its own (src/media). Users get their turns beside and after each other, and each has one look at a time. Which assets are left is
+// known by their rows, so that a restart goes on.
+import { setImmediate } from 'node:timers/promises'
+import { nextUnseen, usersWithUnseen } from '../db/previews.ts'
+import { NodeError } from '../engine/node-error.ts'
 import type { Log } from '../log.ts'
 import { Looking, type LookingParts } from './looking.ts'
-import { lookAt } from './looks.ts'
+import { type AssetOfUser, UrgentPreviews } from './urgent-previews.ts'
 
 export interface PreviewParts extends LookingParts {
   readonly log: Log
 }
 
-/** How many assets the next ones are chosen from. */
+/** How many looks there are beside each other at most, each of another user. Each may have 32 MiB of content in memory. */
+const AT_ONCE = 4
+/** How many of these may be looks that nobody waits for. */
+const UNHURRIED_AT_ONCE = 2
+/** How many users are read from the database at once. */
 const BATCH = 100
 /** So long after a row was written in a transaction, the transaction has ended. */
 const COMMITTED_MS = 100
-/** How often it is looked whether something was left: by a fault, or by a commit that took long. */
-const INTERVAL_MS = 30_000
+/** How long a round is. Each begins with what was left: by a fault, by a user whose processes were busy, or by a commit that took long. */
+const ROUND_MS = 30_000
+
+/** An asset that is looked at next. `key`: that of its row, where nobody waits for it. */
+interface Next extends AssetOfUser {
+  readonly key: number | null
+}
+
+interface UnderWay {
+  readonly urgent: boolean
+  readonly ended: Promise<void>
+}
 
 export class Previews implements AsyncDisposable {
   readonly #parts: PreviewParts
   readonly #looking: Looking
   readonly #stopped = new AbortController()
-  /** Ids of assets that somebody waits for, in the order in which they are looked at. */
-  readonly #urgent = new Map<string, PromiseWithResolvers<void>>()
-  #interval: NodeJS.Timeout | null = null
-  #soon: NodeJS.Timeout | null = null
-  #running: Promise<void> | null = null
-  /** Something may have come while it worked. */
-  #again = false
-  /** What lies up to this key was given up for now. */
-  #after = 0
+  readonly #urgent = new UrgentPreviews()
+  /** Users of whom an asset may be left, the one whose turn comes next first. */
+  readonly #turns = new Set<string>()
+  /** By user, the key up to which assets that could not be looked at are passed over in this round. */
+  readonly #passed = new Map<string, number>()
+  /** By user. */
+  readonly #under_way = new Map<string, UnderWay>()
+  #rounds: NodeJS.Timeout | null = null
 
   constructor(parts: PreviewParts) {
     this.#parts = parts
@@ -38,96 +53,107 @@ export class Previews implements AsyncDisposable {
 
   /** Begins to look at what there is, and looks at what comes from now on. */
   start(): void {
-    this.#interval = setInterval(() => this.#wake(), INTERVAL_MS)
-    this.#interval.unref()
-    this.#wake()
+    this.#rounds = setInterval(() => void this.#beginRound(), ROUND_MS)
+    this.#rounds.unref()
+    void this.#beginRound()
   }
 
-  /** Is told that a row is being written whose content is to be looked at. */
-  added(): void {
-    this.#soon ??= setTimeout(() => {
-      this.#soon = null
-      this.#wake()
+  /** Is told that a row of this user is being written whose content is to be looked at. */
+  added(user_id: string): void {
+    setTimeout(() => {
+      this.#turns.add(user_id)
+      this.#fill()
     }, COMMITTED_MS).unref()
   }
 
   /**
-   * Looks at one asset, whose row is committed, before all others that nobody waits for. Resolves when that is done, or after `ms` milliseconds,
-   * whichever comes first: it never fails, and the look goes on.
+   * Looks at one asset, whose row is committed, before all others of its user that nobody waits for. Resolves when that is done, or after `ms`
+   * milliseconds, whichever comes first: it never fails, and the look goes on.
    */
-  async soon(asset_id: string, ms: number): Promise<void> {
-    if (!this.#interval || this.#stopped.signal.aborted) return
-    const seen = this.#urgent.get(asset_id) ?? Promise.withResolvers<void>()
-    this.#urgent.set(asset_id, seen)
-    this.#wake()
+  async soon(asset: AssetOfUser, ms: number): Promise<void> {
+    if (!this.#isOpen) return
+    const seen = this.#urgent.add(asset)
+    this.#fill()
     const bound = Promise.withResolvers<void>()
     const timer = setTimeout(bound.resolve, ms)
-    await Promise.race([seen.promise, bound.promise])
+    await Promise.race([seen, bound.promise])
     clearTimeout(timer)
   }
 
   /** What is under way is broken off, and begun anew by the next process. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped.abort()
-    clearInterval(this.#interval ?? undefined)
-    clearTimeout(this.#soon ?? undefined)
-    await this.#running
-    for (const { resolve } of this.#urgent.values()) resolve()
-    this.#urgent.clear()
+    clearInterval(this.#rounds ?? undefined)
+    await Promise.all([...this.#under_way.values()].map(({ ended }) => ended))
+    this.#urgent.settleAll()
   }
 
-  #wake(): void {
-    if (!this.#interval || this.#stopped.signal.aborted) return
-    this.#again = true
-    this.#running ??= this.#work()
+  get #isOpen(): boolean {
+    return this.#rounds !== null && !this.#stopped.signal.aborted
   }
 
-  async #work(): Promise<void> {
-    while ((this.#again || this.#urgent.size > 0) && !this.#stopped.signal.aborted) {
-      this.#again = false
-      await this.#pass().catch((err) => {
-        // The database, or the folder of the store: the next round begins behind the asset that met with it.
-        if (!this.#stopped.signal.aborted) this.#parts.log.error({ err }, 'an asset could not be looked at')
-      })
-    }
-    // In one step with the last look whether something came.
-    this.#running = null
-  }
-
-  /** Looks at all that there is. */
-  async #pass(): Promise<void> {
-    const { store } = this.#parts
-    for (;;) {
-      await this.#serveUrgent()
-      if (this.#stopped.signal.aborted) return
-      const rows = store.read((tx) => unseenAssets(tx, this.#after, BATCH))
-      const blank = rows.filter((row) => lookAt(row) === null)
-      if (blank.length > 0) await store.write((tx) => passAll(tx, blank))
-      for (const row of rows) {
-        if (lookAt(row) === null) continue
-        await this.#serveUrgent()
-        if (this.#stopped.signal.aborted) return
-        this.#after = row.key
-        await this.#looking.see(row.id)
+  /** Gives all users who have something left their turns. */
+  async #beginRound(): Promise<void> {
+    this.#passed.clear()
+    try {
+      for (let after: string | undefined = ''; after !== undefined && this.#isOpen; await setImmediate()) {
+        const users = this.#parts.store.read((tx) => usersWithUnseen(tx, after!, BATCH))
+        for (const user_id of users) this.#turns.add(user_id)
+        this.#fill()
+        after = users.length === BATCH ? users.at(-1) : undefined
       }
-      if (rows.length < BATCH) break
-    }
-    this.#after = 0
-  }
-
-  async #serveUrgent(): Promise<void> {
-    for (const [id, { resolve }] of this.#urgent) {
-      if (this.#stopped.signal.aborted) return
-      try {
-        await this.#looking.see(id)
-      } finally {
-        this.#urgent.delete(id)
-        resolve()
-      }
+    } catch (err) {
+      this.#parts.log.error({ err }, 'assets to be looked at could not be found')
     }
   }
-}
 
-function passAll(tx: Tx, rows: readonly Unseen[]): void {
-  for (const { id } of rows) passOver(tx, id)
+  /** Begins as many looks as there may be. */
+  #fill(): void {
+    try {
+      for (let next = this.#next(); next; next = this.#next()) this.#begin(next)
+    } catch (err) {
+      this.#parts.log.error({ err }, 'assets to be looked at could not be found')
+    }
+  }
+
+  #next(): Next | null {
+    if (!this.#isOpen || this.#under_way.size >= AT_ONCE) return null
+    const asset = this.#urgent.next(this.#under_way)
+    if (asset) return { ...asset, key: null }
+    const unhurried = [...this.#under_way.values()].filter(({ urgent }) => !urgent)
+    return unhurried.length < UNHURRIED_AT_ONCE ? this.#nextTurn() : null
+  }
+
+  /** What the next user has to be looked at. That user's next turn comes after those of all others. */
+  #nextTurn(): Next | null {
+    for (const user_id of this.#turns) {
+      if (this.#under_way.has(user_id)) continue
+      this.#turns.delete(user_id)
+      const row = this.#parts.store.read((tx) => nextUnseen(tx, user_id, this.#passed.get(user_id) ?? 0))
+      if (!row) continue
+      this.#turns.add(user_id)
+      return { ...row, user_id }
+    }
+    return null
+  }
+
+  #begin(next: Next): void {
+    const ended = this.#look(next).then(() => {
+      this.#under_way.delete(next.user_id)
+      this.#fill()
+    })
+    this.#under_way.set(next.user_id, { urgent: next.key === null, ended })
+  }
+
+  /** Looks at it. Never fails. */
+  async #look(asset: Next): Promise<void> {
+    try {
+      await this.#looking.see(asset.id)
+    } catch (err) {
+      if (asset.key !== null) this.#passed.set(asset.user_id, asset.key)
+      const busy = err instanceof NodeError && err.type === 'busy'
+      if (!busy && !this.#stopped.signal.aborted) this.#parts.log.error({ err }, 'an asset could not be looked at')
+    }
+    this.#urgent.settle(asset)
+  }
 }

@@ -54,7 +54,7 @@ async function save({ store, contents, platform, previews }: ShelfParts, job: Sh
     .catch((error) => {
       throw error instanceof ServiceError ? laterError(error) : error
     })
-  if (kept.previewed === 0) previews.added()
+  if (kept.previewed === 0) previews.added(kept.user_id)
   return assetValue(kept)
 }
 

@@ -21,6 +21,7 @@ import { spilledValues } from './migrations/0014-spilled-values.ts'
 import { deletedFolders } from './migrations/0015-deleted-folders.ts'
 import { checksums, type Progress } from './migrations/0016-checksums.ts'
 import { unfinishedByOwner } from './migrations/0017-unfinished-by-owner.ts'
+import { previewsByUser } from './migrations/0018-previews-by-user.ts'
 
 /** In order; a name, once released, never changes. */
 const migrations = (progress: Progress): Readonly<Record<string, Migration>> => ({
@@ -41,6 +42,7 @@ const migrations = (progress: Progress): Readonly<Record<string, Migration>> => 
   '0015-deleted-folders': deletedFolders,
   '0016-checksums': checksums(progress),
   '0017-unfinished-by-owner': unfinishedByOwner,
+  '0018-previews-by-user': previewsByUser,
 })
 
 const NAMES = Object.keys(migrations(() => {}))

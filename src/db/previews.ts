@@ -20,14 +20,38 @@ export type Seen = Pick<AssetTable, 'thumb_key' | 'metadata'>
 
 const COLUMNS = ['key', 'id', 'user_id', 'workspace_id', 'content_type', 'content_key', 'size'] as const
 
-const selectUnseen = statement<{ after: number; limit: number }>()((db, p) =>
+const selectUser = statement<{ after: string }>('keys')((db, p) =>
+  db
+    .selectFrom('asset')
+    .select('user_id')
+    .where('previewed', '=', sql<0>`0`)
+    .where('content_key', 'is not', null)
+    .where('user_id', '>', p('after'))
+    .orderBy('user_id')
+    .limit(sql<1>`1`),
+)
+
+const selectNext = statement<{ user_id: string; after: number }>('keys')((db, p) =>
+  db
+    .selectFrom('asset')
+    .select(['key', 'id'])
+    .where('previewed', '=', sql<0>`0`)
+    .where('content_key', 'is not', null)
+    .where('user_id', '=', p('user_id'))
+    .where('key', '>', p('after'))
+    .orderBy('key')
+    .limit(sql<1>`1`),
+)
+
+const selectUnseen = statement<{ user_id: string; from: number; limit: number }>()((db, p) =>
   db
     .selectFrom('asset')
     .select(COLUMNS)
     .$narrowType<{ content_key: string }>()
     .where('previewed', '=', sql<0>`0`)
     .where('content_key', 'is not', null)
-    .where('key', '>', p('after'))
+    .where('user_id', '=', p('user_id'))
+    .where('key', '>=', p('from'))
     .orderBy('key')
     .limit(p('limit')),
 )
@@ -74,9 +98,25 @@ const updatePassed = statement<{ id: string }>()((db, p) =>
   db.updateTable('asset').set({ previewed: sql`1` }).where('id', '=', p('id')),
 )
 
-/** At most `limit` assets behind a key, in the order of the keys. */
-export function unseenAssets(tx: Tx, after: number, limit: number): Unseen[] {
-  return tx.all(selectUnseen, { after, limit })
+/** The users behind one, in the order of their ids, who have assets that nobody has looked at: at most `limit`, however many assets each has. */
+export function usersWithUnseen(tx: Tx, after: string, limit: number): string[] {
+  const users: string[] = []
+  for (let user = after; users.length < limit; users.push(user)) {
+    const next = tx.get(selectUser, { after: user })
+    if (!next) break
+    user = next.user_id
+  }
+  return users
+}
+
+/** The first asset of a user behind a key. The row is read by its id. */
+export function nextUnseen(tx: Tx, user_id: string, after: number): { key: number; id: string } | undefined {
+  return tx.get(selectNext, { user_id, after })
+}
+
+/** At most `limit` assets of a user from a key on, in the order of the keys. */
+export function unseenAssets(tx: Tx, user_id: string, from: number, limit: number): Unseen[] {
+  return tx.all(selectUnseen, { user_id, from, limit })
 }
 
 /** The asset with this id, whoever owns it, if nobody has looked at it. */

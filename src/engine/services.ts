@@ -43,7 +43,9 @@ export interface MediaTask {
   /** The user that it is done for, and the run: users get their turns one after the other, and so do the runs of one user. */
   readonly owner: object | string
   readonly run?: object
-  /** Until its end, in milliseconds, where that is less than such work has anyway. */
+  /** How long it waits for its turn at most, in milliseconds; absent: for as long as it takes. */
+  readonly wait_limit_ms?: number
+  /** From its turn until its end, in milliseconds, where that is less than such work has anyway. */
   readonly time_limit_ms?: number
   /** Ends it wherever it is. */
   readonly signal: AbortSignal
@@ -59,7 +61,8 @@ export interface MediaResult {
 export interface MediaAccess {
   /**
    * The same task on the same files gives the same result.
-   * @throws NodeError `bad_file`, `unsupported`, `too_large`, `bad_input`, `media_memory`, `media_timeout`, `media_failed`, `unavailable`
+   * @throws NodeError `bad_file`, `unsupported`, `too_large`, `bad_input`, `media_memory`, `media_timeout`, `media_failed`, `unavailable`,
+   * and `busy` where its turn did not come in time
    */
   run(task: MediaTask): Promise<MediaResult>
 }

@@ -52,6 +52,7 @@ export class Places {
   /** Resolves when the owner has a place. @throws the signal's reason, and what `refuseAll` is given */
   turn(owner: Owner, signal: AbortSignal, run: object = NO_RUN): Promise<void> {
     return new Promise((resolve, reject) => {
+      signal.throwIfAborted()
       const leave = () => signal.removeEventListener('abort', abort)
       const abort = () => {
         leave()

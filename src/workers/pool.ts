@@ -8,6 +8,8 @@ export interface PooledTask {
   /** The user that it is done for, and the run: users get their turns one after the other, and so do the runs of one user. */
   readonly owner: Owner
   readonly run?: object
+  /** How long it waits for its turn at most, in milliseconds; absent: for as long as it takes. */
+  readonly wait_limit_ms?: number
   /** Ends it wherever it is. */
   readonly signal: AbortSignal
 }
@@ -38,10 +40,11 @@ export class WorkerPool<Task extends PooledTask, Result> implements AsyncDisposa
     this.#idle = new IdleWorkers({ kept: 0, idle_ms }, () => this.#entered(start()))
   }
 
+  /** @throws NodeError `busy` where its turn did not come in time, `unavailable` at the end; the signal's reason; what the worker throws */
   async run(task: Task): Promise<Result> {
-    const { owner, run, signal } = task
+    const { owner } = task
     if (this.#closed) throw closed()
-    await this.#places.turn(owner, signal, run)
+    await this.#turn(task)
     if (this.#closed) {
       this.#places.giveBack(owner)
       throw closed()
@@ -66,6 +69,17 @@ export class WorkerPool<Task extends PooledTask, Result> implements AsyncDisposa
       worker.kill()
     }
     await Promise.all([...this.#all].map((worker) => worker.gone))
+  }
+
+  async #turn({ owner, run, signal, wait_limit_ms }: Task): Promise<void> {
+    if (wait_limit_ms === undefined) return this.#places.turn(owner, signal, run)
+    const late = new AbortController()
+    const timer = setTimeout(() => late.abort(new NodeError('All workers are busy.', 'busy')), wait_limit_ms)
+    try {
+      await this.#places.turn(owner, AbortSignal.any([signal, late.signal]), run)
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   /** @throws what the start of a worker throws; its place is free then */

@@ -5,63 +5,20 @@ import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { foundOf, metadataOf, ownMetadata, withOwn } from '../../src/assets/metadata.ts'
-import { Previews } from '../../src/assets/previews.ts'
 import { insertAsset } from '../../src/db/assets.ts'
-import { keepSeen, seenTwin, unseenAssets } from '../../src/db/previews.ts'
+import { keepSeen, nextUnseen, seenTwin, unseenAssets, usersWithUnseen } from '../../src/db/previews.ts'
 import { scopedKey } from '../../src/db/scope.ts'
 import type { Tx } from '../../src/db/store.ts'
-import type { MediaAccess, MediaTask } from '../../src/engine/services.ts'
-import { createLog } from '../../src/log.ts'
+import type { MediaTask } from '../../src/engine/services.ts'
 import { createMedia } from '../../src/media/media.ts'
 import { refreshChecksums } from '../helpers/checksums.ts'
 import { keptLog } from '../helpers/kept-log.ts'
 import { PATIENCE_MS } from '../helpers/patience.ts'
 import { startServer, temporaryFolder, until } from '../helpers/server.ts'
 import { ADA, about, bytesOf, HOUR, type Kit, openKit } from './kit.ts'
-import { flag } from './pictures.ts'
+import { Gate, kept, pictures, previewsOf, real } from './preview-kit.ts'
 
-const real = createMedia({ processes: 1 })
 after(() => real[Symbol.asyncDispose]())
-
-/** Media whose work waits until it is let go, and that knows what it was asked. */
-class Gate implements MediaAccess {
-  readonly asked: MediaTask[] = []
-  #open = Promise.withResolvers<void>()
-
-  async run(task: MediaTask) {
-    this.asked.push(task)
-    const stopped = new Promise((_, reject) => task.signal.addEventListener('abort', () => reject(task.signal.reason)))
-    stopped.catch(() => {})
-    await Promise.race([this.#open.promise, stopped])
-    return real.run(task)
-  }
-
-  open(): void {
-    this.#open.resolve()
-  }
-}
-
-function previewsOf({ db: { store }, contents }: Kit, media: MediaAccess, log = createLog('silent')): Previews {
-  const previews = new Previews({ store, contents, media, log })
-  previews.start()
-  return previews
-}
-
-/** Pictures that are all different. */
-const pictures = (count: number): Promise<Buffer[]> =>
-  Promise.all(
-    Array.from({ length: count }, (_, at) =>
-      flag(20 + at, 10)
-        .png()
-        .toBuffer(),
-    ),
-  )
-
-async function kept({ db, assets }: Kit, bytes: Uint8Array, metadata = '{}') {
-  const { row } = assets.prepare(ADA, bytes, about())
-  await db.store.write((tx) => insertAsset(tx, { ...row, metadata }))
-  return row
-}
 
 const rowOf = (kit: Kit, id: string) => kit.assets.findById(ADA, id)!
 
@@ -78,7 +35,7 @@ describe('the order of work', () => {
     const gate = new Gate()
     await using previews = previewsOf(kit, gate)
     await until('the first look', () => gate.asked.length === 1)
-    const waiting = previews.soon(rows[3]!.id, PATIENCE_MS)
+    const waiting = previews.soon(rows[3]!, PATIENCE_MS)
     gate.open()
     await waiting
     assert.notEqual(rowOf(kit, rows[3]!.id).thumb_key, null)
@@ -91,8 +48,7 @@ describe('the order of work', () => {
     await using kit = await openKit()
     const [mine, theirs] = await pictures(2)
     await kept(kit, mine!)
-    const { row } = kit.assets.prepare({ ...ADA, workspace_id: 'shared' }, theirs!, about())
-    await kit.db.store.write((tx) => insertAsset(tx, row))
+    await kept(kit, theirs!, { scope: { ...ADA, workspace_id: 'shared' } })
     const gate = new Gate()
     gate.open()
     await using _previews = previewsOf(kit, gate)
@@ -104,24 +60,24 @@ describe('the order of work', () => {
   test('who waits, waits no longer than wished', async () => {
     await using kit = await openKit()
     const [file] = await pictures(1)
-    const { id } = await kept(kit, file!)
+    const row = await kept(kit, file!)
     await using previews = previewsOf(kit, new Gate())
-    await previews.soon(id, 20)
-    assert.equal(rowOf(kit, id).previewed, 0)
+    await previews.soon(row, 20)
+    assert.equal(rowOf(kit, row.id).previewed, 0)
   })
 
   test('who waits is let go at the end, for what there is not, and for what was seen', async () => {
     await using kit = await openKit()
     const [file] = await pictures(1)
-    const { id } = await kept(kit, file!)
+    const row = await kept(kit, file!)
     const previews = previewsOf(kit, new Gate())
-    const waiting = previews.soon(id, PATIENCE_MS)
+    const waiting = previews.soon(row, PATIENCE_MS)
     await previews[Symbol.asyncDispose]()
     await waiting
-    await previews.soon(id, PATIENCE_MS)
+    await previews.soon(row, PATIENCE_MS)
     await using others = previewsOf(kit, real)
-    for (const one of [id, id, 'asset_none']) await others.soon(one, PATIENCE_MS)
-    assert.equal(rowOf(kit, id).previewed, 1)
+    for (const one of [row, row, { ...row, id: 'asset_none' }]) await others.soon(one, PATIENCE_MS)
+    assert.equal(rowOf(kit, row.id).previewed, 1)
   })
 
   test('what others wrote without a word is found, and what there is nothing to see of is passed over', async () => {
@@ -168,13 +124,20 @@ test('what is left is found by an index, and so is content that was seen before'
     size: 1,
   }
   const asked: string[] = []
-  const tx = { all: ({ sql }: { sql: string }) => asked.push(sql), get: ({ sql }: { sql: string }) => asked.push(sql) }
-  unseenAssets(tx as unknown as Tx, 0, 1)
+  const tx = {
+    all: ({ sql }: { sql: string }) => asked.push(sql),
+    get: ({ sql }: { sql: string }) => void asked.push(sql),
+  }
+  usersWithUnseen(tx as unknown as Tx, '', 1)
+  nextUnseen(tx as unknown as Tx, 'a', 0)
+  unseenAssets(tx as unknown as Tx, 'a', 0, 1)
   seenTwin(tx as unknown as Tx, row)
   const plans = asked.map((sql) => plan(sql.replaceAll('?', '1')))
   db.close()
   assert.deepEqual(plans, [
-    'SEARCH asset USING INDEX asset_to_preview (key>?)',
+    'SEARCH asset USING INDEX asset_to_preview (user_id>?)',
+    'SEARCH asset USING INDEX asset_to_preview (user_id=? AND rowid>?)',
+    'SEARCH asset USING INDEX asset_to_preview (user_id=? AND rowid>?)',
     'SEARCH asset USING INDEX asset_by_content (content_key=?)',
   ])
 })
@@ -183,11 +146,11 @@ describe('content that was seen before', () => {
   test('is looked at once, and its picture goes with the last asset that has it', async () => {
     await using kit = await openKit()
     const [file] = await pictures(1)
-    const rows = [await kept(kit, file!), await kept(kit, file!, ownMetadata({ title: 'Flag' }))]
+    const rows = [await kept(kit, file!), await kept(kit, file!, { metadata: ownMetadata({ title: 'Flag' }) })]
     const gate = new Gate()
     gate.open()
     await using previews = previewsOf(kit, gate)
-    for (const { id } of rows) await previews.soon(id, PATIENCE_MS)
+    for (const row of rows) await previews.soon(row, PATIENCE_MS)
     assert.equal(gate.asked.length, 1)
     const [first, second] = rows.map(({ id }) => rowOf(kit, id))
     assert.equal(second!.thumb_key, first!.thumb_key)
@@ -205,10 +168,11 @@ describe('what comes in between', () => {
   test('a removal leaves nothing', async () => {
     await using kit = await openKit()
     const [file] = await pictures(1)
-    const { id, storage_key } = await kept(kit, file!)
+    const row = await kept(kit, file!)
+    const { id, storage_key } = row
     const gate = new Gate()
     await using previews = previewsOf(kit, gate)
-    const waiting = previews.soon(id, PATIENCE_MS)
+    const waiting = previews.soon(row, PATIENCE_MS)
     await until('the look', () => gate.asked.length === 1)
     await kit.assets.remove(ADA, storage_key)
     gate.open()
@@ -221,10 +185,10 @@ describe('what comes in between', () => {
   test('an owner is not overruled', async () => {
     await using kit = await openKit()
     const [file] = await pictures(1)
-    const row = await kept(kit, file!, ownMetadata({ title: 'Old' }))
+    const row = await kept(kit, file!, { metadata: ownMetadata({ title: 'Old' }) })
     const gate = new Gate()
     await using previews = previewsOf(kit, gate)
-    const waiting = previews.soon(row.id, PATIENCE_MS)
+    const waiting = previews.soon(row, PATIENCE_MS)
     await until('the look', () => gate.asked.length === 1)
     const metadata = withOwn(rowOf(kit, row.id).metadata, { title: 'New', height: 'high' })
     const db = new Database(kit.db.path)
@@ -306,13 +270,13 @@ describe('a failure', () => {
   test('of the first try alone is none', async () => {
     await using kit = await openKit()
     const [file] = await pictures(1)
-    const { id } = await kept(kit, file!)
+    const row = await kept(kit, file!)
     await using faulty = createMedia({ script, processes: 1 })
     let tried = 0
     const run = (asked: MediaTask) => (++tried === 1 ? faulty.run({ ...asked, task: 'faulty.exit' }) : real.run(asked))
     await using previews = previewsOf(kit, { run })
-    await previews.soon(id, PATIENCE_MS)
-    assert.notEqual(rowOf(kit, id).thumb_key, null)
+    await previews.soon(row, PATIENCE_MS)
+    assert.notEqual(rowOf(kit, row.id).thumb_key, null)
   })
 
   test('of the store is told to the log, and others are looked at', async () => {
@@ -323,8 +287,8 @@ describe('a failure', () => {
     truncateSync(pathOf(bad), 5)
     const { log, lines } = keptLog()
     await using previews = previewsOf(kit, real, log)
-    await previews.soon(good!.id, PATIENCE_MS)
-    await previews.soon(bad!.id, PATIENCE_MS)
+    await previews.soon(good!, PATIENCE_MS)
+    await previews.soon(bad!, PATIENCE_MS)
     assert.deepEqual(
       [missing, bad, good].map((row) => rowOf(kit, row!.id).previewed),
       [1, 0, 1],

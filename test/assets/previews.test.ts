@@ -176,7 +176,7 @@ describe('what is found', () => {
     const { row } = assets.prepare(ME, await flag(30, 10).png().toBuffer(), about())
     const own = ownMetadata({ width: 'wide', title: 'Flag' })
     await store.write((tx) => insertAsset(tx, { ...row, metadata: own }))
-    await server.context.previews.soon(row.id, PATIENCE_MS)
+    await server.context.previews.soon(row, PATIENCE_MS)
     assert.deepEqual(metadataOf((await seen(row.id)).metadata), { width: 'wide', height: 10, title: 'Flag' })
   })
 })

@@ -7,7 +7,7 @@ CREATE INDEX asset_by_owner on asset (user_id, ifnull(workspace_id, ''));
 CREATE INDEX asset_by_thumb on asset (thumb_key) where thumb_key is not null;
 CREATE INDEX asset_by_type on asset (user_id, ifnull(workspace_id, ''), lower(rtrim(substr(content_type, 1, instr(content_type || ';', ';') - 1))));
 CREATE INDEX asset_by_workflow on asset (user_id, ifnull(workspace_id, ''), workflow_id) where workflow_id is not null;
-CREATE INDEX asset_to_preview on asset (key) where previewed = 0 and content_key is not null;
+CREATE INDEX asset_to_preview on asset (user_id) where previewed = 0 and content_key is not null;
 CREATE INDEX "idempotency_key_by_age" on "idempotency_key" ("created_at");
 CREATE INDEX "job_by_graph" on "job" ("graph_sha256");
 CREATE UNIQUE INDEX job_by_owner on job (user_id, ifnull(workspace_id, ''), id);

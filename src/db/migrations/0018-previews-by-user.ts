@@ -1,0 +1,12 @@
+// Assets that nobody has looked at are found by their user: all those of one user lie between two of another one otherwise.
+import { type Kysely, sql } from 'kysely'
+import type { Migration } from 'kysely/migration'
+
+async function up(db: Kysely<unknown>): Promise<void> {
+  await sql`drop index asset_to_preview`.execute(db)
+  await sql`create index asset_to_preview on asset (user_id) where previewed = 0 and content_key is not null`.execute(
+    db,
+  )
+}
+
+export const previewsByUser: Migration = { up }

@@ -1,0 +1,64 @@
+// Looks at the content of assets, for tests: media whose work waits, and assets that nobody has looked at.
+import { Previews } from '../../src/assets/previews.ts'
+import { insertAsset } from '../../src/db/assets.ts'
+import type { Scope } from '../../src/db/scope.ts'
+import type { MediaAccess, MediaTask } from '../../src/engine/services.ts'
+import { createLog } from '../../src/log.ts'
+import { createMedia } from '../../src/media/media.ts'
+import { ADA, about, type Kit } from './kit.ts'
+import { flag } from './pictures.ts'
+
+/** Who imports it disposes of it. */
+export const real = createMedia({ processes: 1 })
+
+/** Media whose work waits until it is let go, and that knows what it was asked. */
+export class Gate implements MediaAccess {
+  readonly asked: MediaTask[] = []
+  readonly #closed: (task: MediaTask) => boolean
+  #open = Promise.withResolvers<void>()
+
+  /** `closed` says which work waits: all, by default. */
+  constructor(closed: (task: MediaTask) => boolean = () => true) {
+    this.#closed = closed
+  }
+
+  async run(task: MediaTask) {
+    this.asked.push(task)
+    const stopped = new Promise((_, reject) => task.signal.addEventListener('abort', () => reject(task.signal.reason)))
+    stopped.catch(() => {})
+    if (this.#closed(task)) await Promise.race([this.#open.promise, stopped])
+    return real.run(task)
+  }
+
+  open(): void {
+    this.#open.resolve()
+  }
+}
+
+export function previewsOf({ db: { store }, contents }: Kit, media: MediaAccess, log = createLog('silent')): Previews {
+  const previews = new Previews({ store, contents, media, log })
+  previews.start()
+  return previews
+}
+
+/** Pictures that are all different. */
+export const pictures = (count: number): Promise<Buffer[]> =>
+  Promise.all(
+    Array.from({ length: count }, (_, at) =>
+      flag(20 + at, 10)
+        .png()
+        .toBuffer(),
+    ),
+  )
+
+interface KeptAbout {
+  readonly scope?: Scope
+  readonly metadata?: string
+}
+
+/** Keeps bytes as a new asset, of which nobody is told. */
+export async function kept({ db, assets }: Kit, bytes: Uint8Array, { scope = ADA, metadata = '{}' }: KeptAbout = {}) {
+  const { row } = assets.prepare(scope, bytes, about())
+  await db.store.write((tx) => insertAsset(tx, { ...row, metadata }))
+  return row
+}
