@@ -121,6 +121,12 @@ test('users are found in the order of their ids, and what each has left in the o
     const second = nextUnseen(tx, 'bob', first.key)!
     assert.deepEqual([first.id, second.id, nextUnseen(tx, 'dora', 0)], ['bob_2', 'bob_3', undefined])
     const ids = (from: number, limit: number) => unseenAssets(tx, 'bob', from, limit).map(({ id }) => id)
-    assert.deepEqual([ids(0, 2), ids(second.key, 100)], [['bob_2', 'bob_3'], ['bob_3', 'bob_4']])
+    assert.deepEqual(
+      [ids(0, 2), ids(second.key, 100)],
+      [
+        ['bob_2', 'bob_3'],
+        ['bob_3', 'bob_4'],
+      ],
+    )
   })
 })
