@@ -79,6 +79,11 @@ export const INVARIANTS: readonly Invariant[] = [
       where ${gone('job_key')} group by job_key`,
   },
   {
+    name: 'a job whose journal is being removed has completed',
+    sql: `select 'job ' || id || ' is ' || status || ', and its journal is being removed' from job
+      where key in (select job_key from job_doomed) and status <> 'completed'`,
+  },
+  {
     name: 'large values that are remembered belong to jobs that have a journal',
     sql: `select 'job #' || job_key || ' does not exist and has ' || count(*) || ' large values' from spilled_value
         where job_key is not null and ${gone('job_key')} group by job_key

@@ -1,9 +1,11 @@
-// How jobs are removed: the row at once, and what it leaves behind little by little, because a job may have a hundred thousand events.
+// How jobs are removed: the row at once, and what it leaves behind little by little, because a job may have a hundred thousand events. The journal of a
+// job that has completed goes in the same way: it may have gigabytes.
+import { sql } from 'kysely'
 import { dropUnusedGraph } from './graphs.ts'
 import { keepRemovedKey } from './jobs.ts'
 import type { JobTable } from './schema.ts'
 import { releaseSpilledValues } from './spilled-values.ts'
-import { statement } from './statement.ts'
+import { type Statement, statement } from './statement.ts'
 import type { Tx } from './store.ts'
 import { bury, unbury } from './tombstones.ts'
 
@@ -13,7 +15,13 @@ const deleteTrimmedOf = statement<{ key: number }>()((db, p) =>
   db.deleteFrom('job_trimmed').where('job_key', '=', p('key')),
 )
 
-const insertDoomed = statement<{ key: number }>()((db, p) => db.insertInto('job_doomed').values({ job_key: p('key') }))
+// A job that has completed may be removed while its journal still goes.
+const insertDoomed = statement<{ key: number }>()((db, p) =>
+  db
+    .insertInto('job_doomed')
+    .values({ job_key: p('key') })
+    .onConflict((conflict) => conflict.doNothing()),
+)
 
 const selectDoomed = statement()((db) => db.selectFrom('job_doomed').select('job_key').orderBy('job_key').limit(1))
 
@@ -21,26 +29,45 @@ const deleteDoomed = statement<{ key: number }>()((db, p) =>
   db.deleteFrom('job_doomed').where('job_key', '=', p('key')),
 )
 
-const selectFirstEvent = statement<{ key: number }>()((db, p) =>
-  db
-    .selectFrom('job_event')
-    .select((eb) => eb.fn.min('sequence').as('sequence'))
-    .where('job_key', '=', p('key')),
+const selectKept = statement<{ key: number }>()((db, p) =>
+  db.selectFrom('job').select(sql`1`.as('one')).where('key', '=', p('key')),
 )
 
-const deleteEventsBelow = statement<{ key: number; below: number }>()((db, p) =>
-  db.deleteFrom('job_event').where('job_key', '=', p('key')).where('sequence', '<', p('below')),
-)
+/**
+ * Rows of one job that are removed one by one, in the order of their numbers. One of them may have megabytes, and each look at it reads all of them:
+ * only to remove it by its whole key takes no more than that.
+ */
+interface Numbered {
+  readonly first: Statement<{ key: number }, { number: number | null }>
+  readonly drop: Statement<{ key: number; number: number }, unknown>
+}
 
-const selectFirstPage = statement<{ key: number }>()((db, p) =>
-  db
-    .selectFrom('job_journal')
-    .select((eb) => eb.fn.min('page').as('page'))
-    .where('job_key', '=', p('key')),
-)
+const EVENTS: Numbered = {
+  first: statement<{ key: number }>()((db, p) =>
+    db
+      .selectFrom('job_event')
+      .select((eb) => eb.fn.min<number | null>('sequence').as('number'))
+      .where('job_key', '=', p('key')),
+  ),
+  drop: statement<{ key: number; number: number }>()((db, p) =>
+    db.deleteFrom('job_event').where('job_key', '=', p('key')).where('sequence', '=', p('number')),
+  ),
+}
 
-const deletePagesBelow = statement<{ key: number; below: number }>()((db, p) =>
-  db.deleteFrom('job_journal').where('job_key', '=', p('key')).where('page', '<', p('below')),
+const PAGES: Numbered = {
+  first: statement<{ key: number }>()((db, p) =>
+    db
+      .selectFrom('job_journal')
+      .select((eb) => eb.fn.min<number | null>('page').as('number'))
+      .where('job_key', '=', p('key')),
+  ),
+  drop: statement<{ key: number; number: number }>()((db, p) =>
+    db.deleteFrom('job_journal').where('job_key', '=', p('key')).where('page', '=', p('number')),
+  ),
+}
+
+const deleteJournal = statement<{ key: number }>()((db, p) =>
+  db.deleteFrom('job_journal').where('job_key', '=', p('key')),
 )
 
 /** Whether there is time for more. */
@@ -52,11 +79,11 @@ export function within(ms: number): More {
   return () => performance.now() < deadline
 }
 
-/** How many rows one statement removes at first, and at most: rows may be small or have megabytes. */
-const FIRST_CHUNK = 64
-const LARGEST_CHUNK = 512
-/** A statement that takes longer, in milliseconds, is followed by a smaller one. */
-const SLOW_MS = 1
+/** Values of a job that one statement releases. */
+const CHUNK_VALUES = 64
+
+/** A journal of so many bytes goes at once: nearly all are smaller. */
+const SMALL_JOURNAL = 262_144
 
 type Removable = Pick<JobTable, 'key' | 'id' | 'user_id' | 'workspace_id' | 'graph_sha256'>
 
@@ -81,51 +108,55 @@ function dropRow(tx: Tx, { key, graph_sha256 }: Removable, more: More): boolean 
   return true
 }
 
+/**
+ * Removes the journal of a job that has completed, which has so many bytes: a small one at once, a larger one is left to `dropDoomed`. Gives how many
+ * files of large values are released at once.
+ */
+export function removeJournal(tx: Tx, key: number, bytes: number): number {
+  const released = releaseSpilledValues(tx, key, CHUNK_VALUES)
+  if (bytes <= SMALL_JOURNAL && released < CHUNK_VALUES) tx.run(deleteJournal, { key })
+  else tx.run(insertDoomed, { key })
+  return released
+}
+
 /** True when nothing is left. */
 function dropTraces(tx: Tx, key: number, more: More): boolean {
-  return dropEvents(tx, key, more) && dropJournal(tx, key, more) && releaseValues(tx, key, more)
+  return dropEvents(tx, key, more) && dropJournal(tx, key, more)
 }
 
 /** Removes the events of a job from the first on, at least some, and as many as there is time for; true when none is left. */
 export function dropEvents(tx: Tx, key: number, more: More): boolean {
-  return dropChunks(
-    () => firstEvent(tx, key),
-    (below) => tx.run(deleteEventsBelow, { key, below }),
-    more,
-  )
+  return dropNumbered(tx, EVENTS, key, more)
 }
 
+/** Values go before the pages that name them: a job that is kept has none without a page. */
 function dropJournal(tx: Tx, key: number, more: More): boolean {
-  return dropChunks(
-    () => tx.get(selectFirstPage, { key })?.page ?? null,
-    (below) => tx.run(deletePagesBelow, { key, below }),
-    more,
-  )
+  while (releaseSpilledValues(tx, key, CHUNK_VALUES) === CHUNK_VALUES) if (!more()) return false
+  return dropNumbered(tx, PAGES, key, more)
 }
 
-function releaseValues(tx: Tx, key: number, more: More): boolean {
-  while (releaseSpilledValues(tx, key, FIRST_CHUNK) === FIRST_CHUNK) if (!more()) return false
-  return true
-}
-
-function dropChunks(first: () => number | null, dropBelow: (number: number) => void, more: More): boolean {
-  let chunk = FIRST_CHUNK
-  let begun = false
-  for (let from = first(); from !== null; from = first()) {
-    if (begun && !more()) return false
-    begun = true
-    const began = performance.now()
-    dropBelow(from + chunk)
-    chunk = performance.now() - began > SLOW_MS ? Math.ceil(chunk / 2) : Math.min(chunk * 2, LARGEST_CHUNK)
+function dropNumbered(tx: Tx, rows: Numbered, key: number, more: More): boolean {
+  let number = firstOf(tx, rows, key)
+  for (let isDue = true; number !== null; isDue = more()) {
+    if (!isDue) return false
+    // The next one is known: they follow each other without a gap.
+    const isGone = tx.run(rows.drop, { key, number }) === 1
+    number = isGone ? number + 1 : firstOf(tx, rows, key)
   }
   return true
 }
 
-/** Removes what doomed jobs left, as long as there is time; true when nothing is left of any. */
+function firstOf(tx: Tx, { first }: Numbered, key: number): number | null {
+  return tx.get(first, { key })?.number ?? null
+}
+
+/** Removes what removed jobs left, and journals of jobs that have completed, as long as there is time; true when nothing is left of any. */
 export function dropDoomed(tx: Tx, more: More): boolean {
   for (let doomed = tx.get(selectDoomed, {}); doomed; doomed = tx.get(selectDoomed, {})) {
-    if (!dropTraces(tx, doomed.job_key, more)) return false
-    tx.run(deleteDoomed, { key: doomed.job_key })
+    const key = doomed.job_key
+    const drop = tx.get(selectKept, { key }) ? dropJournal : dropTraces
+    if (!drop(tx, key, more)) return false
+    tx.run(deleteDoomed, { key })
     if (!more()) return false
   }
   return true
@@ -133,5 +164,5 @@ export function dropDoomed(tx: Tx, more: More): boolean {
 
 /** The sequence of the first event that is still stored; null where none is. */
 export function firstEvent(tx: Tx, key: number): number | null {
-  return tx.get(selectFirstEvent, { key })?.sequence ?? null
+  return firstOf(tx, EVENTS, key)
 }

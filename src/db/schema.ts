@@ -124,7 +124,7 @@ export interface JobTombstoneTable {
   expired_at: string
 }
 
-/** A job whose row is gone, and whose events or journal are still to be removed. */
+/** A job whose row is gone, and whose events or journal are still to be removed; or one that has completed, whose journal alone is. */
 export interface JobDoomedTable {
   job_key: number
 }

@@ -2,7 +2,8 @@
 // in the transactions that write the job's row and events, and read again when the job goes on after an interruption. Large values get files of
 // their own before (spilling.ts), and are read when they are asked for.
 import { deserialize } from 'node:v8'
-import { journalPages, removeJournal } from '../db/job-journal.ts'
+import { journalPages } from '../db/job-journal.ts'
+import { removeJournal } from '../db/job-removal.ts'
 import type { Store, Tx } from '../db/store.ts'
 import type {
   FailedAttempts,
@@ -64,7 +65,7 @@ export type Reuse = 'all' | 'begun' | 'nothing'
 /** Kinds that are asked for while the run goes on. */
 const LEARNT_ALWAYS: ReadonlySet<Entry[0]> = new Set<Entry[0]>(['wait', 'answer', 'graph', 'use'])
 
-const NOTHING_WRITTEN = { entries: 0, pages: 0, forgets: false, released: false }
+const NOTHING_WRITTEN = { entries: 0, pages: 0, bytes: 0, forgets: false, released: false }
 
 export class JobMemory {
   readonly #tools: MemoryTools
@@ -82,31 +83,32 @@ export class JobMemory {
   readable = true
   readonly #spilling: Spilling
   #staged: Entry[] = []
-  /** How many of them, and how many pages, the commit under way writes; whether it forgets all, and releases files by that. */
+  /** How many of them, and how many pages and bytes, the commit under way writes; whether it forgets all, and releases files by that. */
   #writing = NOTHING_WRITTEN
-  #pages: number
+  /** How much is stored. */
+  #pages = 0
+  #bytes = 0
   #begun = false
   /** What is to be told of outputs where it ends while it waits. */
   rest: readonly ToldOutput[] = []
   /** How often it went on after an interruption and had nothing to remember until the next one. */
   idle_recoveries = 0
 
-  private constructor(tools: MemoryTools, job_key: number, params: Params, pages: number) {
+  private constructor(tools: MemoryTools, job_key: number, params: Params) {
     this.#tools = tools
     this.#job_key = job_key
     this.#params = params
-    this.#pages = pages
     this.#spilling = new Spilling(tools, job_key)
   }
 
   /** The memory of a job that has not begun. */
   static fresh(tools: MemoryTools, job_key: number, params: Params): JobMemory {
-    return new JobMemory(tools, job_key, params, 0)
+    return new JobMemory(tools, job_key, params)
   }
 
   /** The memory of a job whose own cannot be read: it is empty, and nothing is written. */
   static unreadable(tools: MemoryTools, job_key: number): JobMemory {
-    const memory = new JobMemory(tools, job_key, {}, 0)
+    const memory = new JobMemory(tools, job_key, {})
     memory.readable = false
     return memory
   }
@@ -116,11 +118,14 @@ export class JobMemory {
    * @throws VaultError where it was written under another key; Error where the file of a large value that is needed at once cannot be read
    */
   static load(store: Store, tools: MemoryTools, job_key: number): JobMemory | null {
-    const [first, ...rest] = store.read((tx) => journalPages(tx, job_key))
+    const pages = store.read((tx) => journalPages(tx, job_key))
+    const [first, ...rest] = pages
     if (first?.page !== 0) return null
     const { cipher, spilled } = tools
     const open = (body: Uint8Array, page: number) => deserialize(cipher.open(body, contextOf(job_key, page))) as unknown
-    const memory = new JobMemory(tools, job_key, paramsOf(open(first.body, 0), spilled), 1 + rest.length)
+    const memory = new JobMemory(tools, job_key, paramsOf(open(first.body, 0), spilled))
+    memory.#pages = pages.length
+    for (const { body } of pages) memory.#bytes += body.length
     for (const { body, page } of rest) for (const entry of contentsOf(open(body, page), spilled)) memory.#learn(entry)
     return memory
   }
@@ -180,25 +185,26 @@ export class JobMemory {
   /** Writes the first `entries` of what is staged, the parameters with the first page. It may be asked for more than once before `written`. */
   write(tx: Tx, attempt: number, entries: number): void {
     if (!this.readable) return
-    const pages = this.#spilling.write(tx, attempt, {
+    const written = this.#spilling.write(tx, attempt, {
       from: this.#pages,
       params: this.#params,
       entries: this.#staged.slice(0, entries),
     })
-    this.#writing = { entries, pages, forgets: false, released: false }
+    this.#writing = { entries, ...written, forgets: false, released: false }
   }
 
-  /** Removes what is stored, when nobody will ask for it again, nor for what is staged. */
+  /** Has what is stored removed, when nobody will ask for it again, nor for what is staged. */
   forget(tx: Tx): void {
-    const released = this.#pages > 0 && removeJournal(tx, this.#job_key) > 0
-    this.#writing = { entries: this.#staged.length, pages: 0, forgets: true, released }
+    const released = this.#pages > 0 && removeJournal(tx, this.#job_key, this.#bytes) > 0
+    this.#writing = { ...NOTHING_WRITTEN, entries: this.#staged.length, forgets: true, released }
   }
 
   /** What `write` wrote, or `forget` removed, is committed. */
   written(): void {
-    const { entries, pages, forgets, released } = this.#writing
+    const { entries, pages, bytes, forgets, released } = this.#writing
     const staged = this.#staged.splice(0, entries)
     this.#pages += pages
+    this.#bytes += bytes
     this.#writing = NOTHING_WRITTEN
     this.#spilling.settle(staged)
     if (forgets) this.#spilling.drop(staged)

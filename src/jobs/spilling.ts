@@ -121,12 +121,13 @@ export class Spilling {
     for (const [at, { owner }] of large.entries()) this.#files.set(owner, kept[at]!)
   }
 
-  /** Writes pages, and gives how many. What is large must have its file. */
-  write(tx: Tx, attempt: number, { from, params, entries }: Written): number {
+  /** Writes pages, and gives how many, and how many bytes they have. What is large must have its file. */
+  write(tx: Tx, attempt: number, { from, params, entries }: Written): { pages: number; bytes: number } {
     let page = from
-    if (page === 0) this.#insert(tx, page++, attempt, this.#firstPage(tx, params))
-    for (const some of this.#pagesOf(entries)) this.#insert(tx, page++, attempt, this.#pageWith(tx, some))
-    return page - from
+    let bytes = 0
+    if (page === 0) bytes += this.#insert(tx, page++, attempt, this.#firstPage(tx, params))
+    for (const some of this.#pagesOf(entries)) bytes += this.#insert(tx, page++, attempt, this.#pageWith(tx, some))
+    return { pages: page - from, bytes }
   }
 
   #firstPage(tx: Tx, params: Params): unknown {
@@ -147,9 +148,10 @@ export class Spilling {
     return { entries: entries.map((entry, at) => (files.has(at) ? without(entry) : entry)), files }
   }
 
-  #insert(tx: Tx, page: number, attempt: number, content: unknown): void {
+  #insert(tx: Tx, page: number, attempt: number, content: unknown): number {
     const body = this.#tools.cipher.seal(serialize(content), contextOf(this.#job_key, page))
     insertJournalPage(tx, { job_key: this.#job_key, page, attempt, body })
+    return body.length
   }
 
   #pagesOf(entries: readonly Entry[]): Entry[][] {

@@ -138,6 +138,9 @@ const BREAKS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'pages of the journal belong to jobs': {
     "insert into job_journal values (999, 0, 1, x'00', null)": 'job #999 does not exist and has 1 pages',
   },
+  'a job whose journal is being removed has completed': {
+    'insert into job_doomed values (301, null)': 'job job_301 is running, and its journal is being removed',
+  },
   'large values that are remembered belong to jobs that have a journal': {
     "insert into spilled_value values ('00/a', 999, 1, 'x', null)": 'job #999 does not exist and has 1 large values',
     "insert into spilled_value values ('00/a', 7, 1, 'x', null)": 'job job_7 has 1 large values and no pages',

@@ -34,10 +34,13 @@ export async function longestTurn(work: () => Promise<void>): Promise<number> {
     if (running) setImmediate(look)
   }
   setImmediate(look)
-  await work()
-  // What holds the last turn is only seen in the next one.
-  await new Promise((resolve) => setTimeout(resolve, 5))
-  running = false
+  try {
+    await work()
+    // What holds the last turn is only seen in the next one.
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  } finally {
+    running = false
+  }
   return longest
 }
 
