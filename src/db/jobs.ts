@@ -95,11 +95,11 @@ const selectToWake = statement<{ until: number; except: string; limit: number }>
     .limit(p('limit') as never),
 )
 
-const selectNextWake = statement()((db) =>
+const selectNextWake = statement<{ after: number }>()((db, p) =>
   db
     .selectFrom('job')
     .select((eb) => eb.fn.min('wake_at').as('wake_at'))
-    .where('wake_at', 'is not', null),
+    .where('wake_at', '>', p('after')),
 )
 
 const LAST_REMOVED = 'last_removed_job_key'
@@ -151,9 +151,9 @@ export function jobsToWake(tx: Tx, until: number, users: Iterable<string>, limit
   return tx.all(selectToWake, { until, except: JSON.stringify([...users]), limit })
 }
 
-/** When the next suspended job is to be seen to, in milliseconds since the epoch; null: none. */
-export function nextWake(tx: Tx): number | null {
-  return tx.get(selectNextWake, {})?.wake_at ?? null
+/** When the next suspended job after `after` is to be seen to, in milliseconds since the epoch; null: none. */
+export function nextWake(tx: Tx, after: number): number | null {
+  return tx.get(selectNextWake, { after })?.wake_at ?? null
 }
 
 /** The highest key that was ever given to a job; 0 when there was none. */

@@ -18,12 +18,12 @@ export class Alarm {
     this.#ring = ring
   }
 
-  /** Looks when the next one is due; not before `least_ms` from now. */
-  set(least_ms = 0): void {
+  /** Looks when the next one is due, of those after `after`; not before `least_ms` from now. */
+  set(least_ms = 0, after = 0): void {
     if (this.#stopped) return
     if (this.#timer) clearTimeout(this.#timer)
     this.#timer = null
-    const due = this.#store.read(nextWake)
+    const due = this.#store.read((tx) => nextWake(tx, after))
     if (due === null) return
     const left = Math.min(Math.max(due - this.#now(), least_ms, 0), LONGEST_TIMER_MS)
     this.#timer = setTimeout(() => this.#ring(), left)

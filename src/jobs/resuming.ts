@@ -1,6 +1,7 @@
 // Lets suspended jobs go on: with a value that somebody gives, or because time has passed.
 import { jobByKey, jobsToWake, updateJob } from '../db/jobs.ts'
 import type { JobTable } from '../db/schema.ts'
+import { scopedKey } from '../db/scope.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
 import { Schemas } from '../sandbox/schemas.ts'
 import type { ActiveJob } from './active-job.ts'
@@ -11,9 +12,12 @@ import { schemaProblems } from './schema-problems.ts'
 import { optionsOf, steadyDeadline } from './stored-options.ts'
 import { awaited, awaiting, type Whom, waitingOf } from './waiting.ts'
 
-/** How many due jobs are seen to at once, and the pause after that, or where there is no room for them. */
+/** How many due jobs are seen to at once, and the pause after that; and the one where there is no room for them. */
 const DUE_AT_ONCE = 100
 const PAUSE_MS = 200
+const NO_ROOM_PAUSE_MS = 1_000
+/** How often due jobs are read at once, because those of users who have to wait stood in front of others. */
+const MOST_READS = 10
 /** How long a job that cannot be run is left alone. */
 const POSTPONED_MS = 600_000
 
@@ -29,6 +33,8 @@ export class Resuming {
   readonly #schemas = new Schemas()
   /** Users of due jobs with large graphs that are compiled: their other due jobs wait. */
   readonly #compiling = new Set<string>()
+  /** Users with due jobs for which there is no room: until all others have been seen to, their jobs wait. */
+  readonly #full = new Set<string>()
   #stopped = false
 
   constructor(roster: Roster) {
@@ -100,18 +106,46 @@ export class Resuming {
     this.#roster.steady.keep()
     const now = this.#roster.steady.now()
     const tried = new Set<number>()
-    let left = false
-    let compiling: number
+    let [reads, found, left] = [0, 0, false]
+    let waiting: number
     do {
-      compiling = this.#compiling.size
-      for (const row of this.#roster.parts.store.read((tx) => jobsToWake(tx, now, this.#compiling, DUE_AT_ONCE))) {
+      waiting = this.#compiling.size + this.#full.size
+      for (const row of this.#due(now)) {
+        found++
         if (tried.has(row.key) || this.#compiling.has(row.user_id) || this.#roster.byKey(row.key)) continue
+        if (!this.#hasRoom(row, now)) {
+          this.#full.add(row.user_id)
+          continue
+        }
         tried.add(row.key)
         if (!this.#wakePrepared(row, now)) left = true
       }
       // The jobs of a user who has to wait since then may have kept those of others out of what was read.
-    } while (this.#compiling.size > compiling && tried.size < DUE_AT_ONCE)
-    this.#alarm.set(left ? PAUSE_MS * 5 : PAUSE_MS)
+    } while (this.#compiling.size + this.#full.size > waiting && tried.size < DUE_AT_ONCE && ++reads < MOST_READS)
+    const isThrough = this.#compiling.size + this.#full.size === waiting
+    if (this.#full.size > 0 && isThrough) left = true
+    if (isThrough) this.#full.clear()
+    // What is due and is not found is damaged: it stays so.
+    if (found === 0 && !left) this.#alarm.set(0, now)
+    else this.#alarm.set(left ? NO_ROOM_PAUSE_MS : PAUSE_MS)
+  }
+
+  #due(now: number): JobTable[] {
+    const users = [...this.#compiling, ...this.#full]
+    return this.#roster.parts.store.read((tx) => jobsToWake(tx, now, users, DUE_AT_ONCE))
+  }
+
+  /** Whether a due job may run, or wait for its turn. One whose time is over needs no room. */
+  #hasRoom(row: JobTable, now: number): boolean {
+    const { queue } = this.#roster
+    const [user, workflow] = [scopedKey(row), scopedKey(row, row.workflow_id)]
+    const { concurrent } = optionsOf(row)
+    return queue.outlook({ user, workflow, exclusive: !concurrent }) !== 'full' || this.#isOver(row, now)
+  }
+
+  #isOver(row: JobTable, now: number): boolean {
+    const deadline = steadyDeadline(row, this.#roster)
+    return deadline !== null && deadline <= now
   }
 
   /** Wakes a job as soon as its graph is compiled. False: it is left for a later round. */
@@ -150,8 +184,7 @@ export class Resuming {
   }
 
   #wake(row: JobTable, now: number): void {
-    const deadline = steadyDeadline(row, this.#roster)
-    if (deadline !== null && deadline <= now) {
+    if (this.#isOver(row, now)) {
       this.#roster.adopt(row).job.end(timedOut(optionsOf(row).timeout_seconds!))
       return
     }
