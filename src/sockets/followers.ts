@@ -175,6 +175,9 @@ export class Followers {
     const connection = this.#connection
     for await (const item of items) {
       if (!item.frame && item.event instanceof LazyEvent) await item.event.make(connection.app.slices, scopedKey(row))
+      // A frame that is made of a stored event takes names and types from the graph.
+      const preparing = item.frame ? null : connection.app.jobs.preparePlan(row)
+      if (preparing) await preparing
       const frame = item.frame ?? (item.event && frameOf(row, item.event, connection.app))
       if (frame && passes(frame, detail) && !(connection.congested && isProvisional(item))) {
         // Whoever replaced this loop has told of the item already.

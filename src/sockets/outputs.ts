@@ -4,6 +4,7 @@ import { jobEventsOfType } from '../db/job-events.ts'
 import { trimmedOutputs } from '../db/job-trimming.ts'
 import type { JobEventTable, JobTable } from '../db/schema.ts'
 import { scopedKey } from '../db/scope.ts'
+import type { Plan } from '../engine/plan.ts'
 import { parseSteps } from '../events/lazy-event.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 import type { Steps } from '../time-slices.ts'
@@ -24,11 +25,21 @@ interface ChangedOutput {
  * which a secret may stand whole that an earlier version stored in pieces; of another stream the list of its items. Outputs whose first values are not kept any
  * more are left out: the end of the job tells them whole.
  */
-export function changedOutputs(app: AppContext, row: JobTable, told: number): Promise<ChangedOutput[]> {
-  return app.slices.run(scopedKey(row), changedSteps(app, row, told))
+export async function changedOutputs(app: AppContext, row: JobTable, told: number): Promise<ChangedOutput[]> {
+  await app.jobs.preparePlan(row)
+  return app.slices.run(scopedKey(row), changedSteps(app, row, told, streamsOf(app.jobs.planOf(row))))
 }
 
-function* changedSteps(app: AppContext, row: JobTable, told: number): Steps<ChangedOutput[]> {
+function streamsOf({ outputs }: Plan): ReadonlySet<string> {
+  return new Set(outputs.flatMap(({ name, stream }) => (stream ? [name] : [])))
+}
+
+function* changedSteps(
+  app: AppContext,
+  row: JobTable,
+  told: number,
+  streams: ReadonlySet<string>,
+): Steps<ChangedOutput[]> {
   const later = outputEvents(app, row, told)
   if (later.length === 0) return []
   const trimmed = new Set(app.store.read((tx) => trimmedOutputs(tx, row.key)).map(({ output_name }) => output_name))
@@ -43,7 +54,6 @@ function* changedSteps(app: AppContext, row: JobTable, told: number): Steps<Chan
     if (items) items.push(item)
     else values.set(output_name, [item])
   }
-  const streams = new Set(app.jobs.planOf(row).outputs.flatMap(({ name, stream }) => (stream ? [name] : [])))
   return [...changed].map((output_name) => {
     const items = values.get(output_name)!
     return {

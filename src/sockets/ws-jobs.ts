@@ -197,6 +197,8 @@ async function reconnect(connection: Peer, job_id: string, after_sequence: numbe
     connection.send({ type: 'job_resumed', job_id, workflow_id, status: socketStatus(row.status), last_sequence })
     await sendInSlices(connection, await presentState(row, app, queue_position))
     for (const { output_name, value } of await changedOutputs(app, row, told)) {
+      // The one before may have taken longer than a large graph is kept compiled.
+      await app.jobs.preparePlan(row)
       await sendInSlices(connection, outputFrame(row, output_name, value, 'replace', app))
     }
     followers.tell(row.key, last_sequence)

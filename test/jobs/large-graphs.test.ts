@@ -7,6 +7,7 @@ import type { Graph } from '../../src/engine/graph.ts'
 import type { NodeRegistry } from '../../src/engine/node-type.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
 import { systemPlatform } from '../../src/platform.ts'
+import { Followers } from '../../src/sockets/followers.ts'
 import { graph, node, sink, source } from '../engine/kit.ts'
 import { startServer, type TestServer, temporaryFolder, until } from '../helpers/server.ts'
 import { connect } from '../helpers/socket.ts'
@@ -96,6 +97,36 @@ describe('a large graph is compiled in slices', () => {
       rmSync(data_dir, { recursive: true, force: true })
     }
   })
+})
+
+test('a large graph is compiled in slices where what a follower has missed of its job is read from the database', async () => {
+  const data_dir = temporaryFolder()
+  try {
+    let job_id: string
+    {
+      await using server = await startServer({ data_dir })
+      job_id = submit(server, { graph: large(0) }).row.id
+      await until('the job to end', async () => (await server.context.jobs.get(OWNER, job_id)).row.finished_at)
+    }
+    const registry = countingTypes()
+    await using server = await startServer({ data_dir, registry })
+    const frames: object[] = []
+    const followers = new Followers({
+      app: server.context,
+      closed: new AbortController().signal,
+      congested: false,
+      drained: async () => {},
+      send: (frame) => void frames.push(frame),
+      isLarge: () => false,
+      encodeLarge: async () => assert.fail('no frame is large'),
+    })
+    followers.follow((await server.context.jobs.get(OWNER, job_id)).row, 0, { detail: 'full' })
+    await followers.finished()
+    assert.equal((frames.at(-1) as { status?: string }).status, 'completed')
+    assert.ok(registry.most > 0 && registry.most < MOST_AT_ONCE, `${registry.most} nodes at once`)
+  } finally {
+    rmSync(data_dir, { recursive: true, force: true })
+  }
 })
 
 /** More than are seen to at once, all with large graphs of their own. */
