@@ -2,7 +2,7 @@
 // they are is known by rows, so that a restart goes on.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { keysOf, removeDeleted } from '../db/deleted-folders.ts'
-import { within } from '../db/job-removal.ts'
+import { within } from '../db/batches.ts'
 import type { Store } from '../db/store.ts'
 import type { Log } from '../log.ts'
 import type { Contents } from './contents.ts'

@@ -3,6 +3,7 @@
 
 import type { CreateMessageRequest, Message, Thread } from '../../generated/types.ts'
 import { decodeMoment, decodeNumber, encodeMoment, encodeNumber } from '../cursor.ts'
+import { within } from '../db/batches.ts'
 import { messagesAfter } from '../db/messages.ts'
 import type { ThreadTable } from '../db/schema.ts'
 import type { Scope } from '../db/scope.ts'
@@ -50,6 +51,8 @@ export interface Page<T> {
 
 const THREADS = 50
 const MESSAGES = 100
+/** How long the messages of a deleted thread are removed at once, in milliseconds; what is left goes with the next sweeps. */
+const REMOVAL_MS = 3
 /** In characters. */
 const LONGEST_TITLE = 255
 
@@ -128,7 +131,7 @@ export class Threads {
     await lanes.run(id, async () => {
       await turns.interrupt(id)
       await store.write((tx) => {
-        if (!rows.deleteThread(tx, owner, id)) throw notFound()
+        if (!rows.deleteThread(tx, owner, id, within(REMOVAL_MS))) throw notFound()
       })
       listeners.tell(id, deletedFrame(id))
     })

@@ -1,7 +1,7 @@
 // How folders are deleted: the row of the folder at once, and what lies below it little by little, because a folder may hold tens of thousands of
 // assets. Until then `deleted_folder` names it, and no read shows what lies below such a folder.
 import { sql } from 'kysely'
-import { type More, within } from './job-removal.ts'
+import { type More, within } from './batches.ts'
 import type { AssetTable, DeletedFolderTable } from './schema.ts'
 import { owned, type Scope } from './scope.ts'
 import { statement } from './statement.ts'

@@ -1,11 +1,12 @@
 // How jobs are removed: the row at once, and what it leaves behind little by little, because a job may have a hundred thousand events. The journal of a
 // job that has completed goes in the same way: it may have gigabytes.
 import { sql } from 'kysely'
+import { dropNumbered, firstNumber, type More, type Numbered } from './batches.ts'
 import { dropUnusedGraph } from './graphs.ts'
 import { keepRemovedKey } from './jobs.ts'
 import type { JobTable } from './schema.ts'
 import { releaseSpilledValues } from './spilled-values.ts'
-import { type Statement, statement } from './statement.ts'
+import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
 import { bury, unbury } from './tombstones.ts'
 
@@ -32,15 +33,6 @@ const deleteDoomed = statement<{ key: number }>()((db, p) =>
 const selectKept = statement<{ key: number }>()((db, p) =>
   db.selectFrom('job').select(sql`1`.as('one')).where('key', '=', p('key')),
 )
-
-/**
- * Rows of one job that are removed one by one, in the order of their numbers. One of them may have megabytes, and each look at it reads all of them:
- * only to remove it by its whole key takes no more than that.
- */
-interface Numbered {
-  readonly first: Statement<{ key: number }, { number: number | null }>
-  readonly drop: Statement<{ key: number; number: number }, unknown>
-}
 
 const EVENTS: Numbered = {
   first: statement<{ key: number }>()((db, p) =>
@@ -69,15 +61,6 @@ const PAGES: Numbered = {
 const deleteJournal = statement<{ key: number }>()((db, p) =>
   db.deleteFrom('job_journal').where('job_key', '=', p('key')),
 )
-
-/** Whether there is time for more. */
-export type More = () => boolean
-
-/** Time for `ms` milliseconds from now on. */
-export function within(ms: number): More {
-  const deadline = performance.now() + ms
-  return () => performance.now() < deadline
-}
 
 /** Values of a job that one statement releases. */
 const CHUNK_VALUES = 64
@@ -135,21 +118,6 @@ function dropJournal(tx: Tx, key: number, more: More): boolean {
   return dropNumbered(tx, PAGES, key, more)
 }
 
-function dropNumbered(tx: Tx, rows: Numbered, key: number, more: More): boolean {
-  let number = firstOf(tx, rows, key)
-  for (let isDue = true; number !== null; isDue = more()) {
-    if (!isDue) return false
-    // The next one is known: they follow each other without a gap.
-    const isGone = tx.run(rows.drop, { key, number }) === 1
-    number = isGone ? number + 1 : firstOf(tx, rows, key)
-  }
-  return true
-}
-
-function firstOf(tx: Tx, { first }: Numbered, key: number): number | null {
-  return tx.get(first, { key })?.number ?? null
-}
-
 /** Removes what removed jobs left, and journals of jobs that have completed, as long as there is time; true when nothing is left of any. */
 export function dropDoomed(tx: Tx, more: More): boolean {
   for (let doomed = tx.get(selectDoomed, {}); doomed; doomed = tx.get(selectDoomed, {})) {
@@ -164,5 +132,5 @@ export function dropDoomed(tx: Tx, more: More): boolean {
 
 /** The sequence of the first event that is still stored; null where none is. */
 export function firstEvent(tx: Tx, key: number): number | null {
-  return firstOf(tx, EVENTS, key)
+  return firstNumber(tx, EVENTS, key)
 }

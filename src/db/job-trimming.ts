@@ -1,6 +1,6 @@
 // What is removed of a living job's history when it has grown too long: the oldest events go, and it is counted what they told.
 import { type RawBuilder, sql } from 'kysely'
-import type { More } from './job-removal.ts'
+import type { More } from './batches.ts'
 import { isSoundRow, type Statement, statement } from './statement.ts'
 import type { Tx } from './store.ts'
 

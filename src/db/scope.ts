@@ -13,6 +13,9 @@ export function scopedKey({ user_id, workspace_id }: Scope, ...ids: string[]): s
   return JSON.stringify([user_id, workspace_id, ...ids])
 }
 
+/** No user has this id: it owns rows that were deleted, as long as what they hold is being removed. */
+export const NOBODY = ''
+
 type OwnedTable = 'workflow' | 'job' | 'asset' | 'object' | 'access_token' | 'thread'
 
 /** The condition that a row belongs to the scope given as parameters. */

@@ -1,8 +1,9 @@
 // Rows of threads, and of the turns that are under way in them. One statement per function; messages have a file of their own.
 import { sql } from 'kysely'
+import { dropNumbered, type More, type Numbered } from './batches.ts'
 import { folded } from './folding.ts'
 import type { DraftTable, ThreadTable, TurnTable } from './schema.ts'
-import { owned, type Scope } from './scope.ts'
+import { NOBODY, owned, type Scope } from './scope.ts'
 import { builder, statement } from './statement.ts'
 import type { Tx } from './store.ts'
 
@@ -30,7 +31,7 @@ const selectOwned = statement<Scope & { id: string }>()((db, p) =>
 )
 
 const selectByKey = statement<{ key: number }>()((db, p) =>
-  db.selectFrom('thread').selectAll().where('key', '=', p('key')),
+  db.selectFrom('thread').selectAll().where('key', '=', p('key')).where('user_id', '<>', sql.lit(NOBODY)),
 )
 
 const count = statement<Scope>()((db, p) =>
@@ -63,12 +64,30 @@ const grow = statement<Growth>()((db, p) =>
     .where('key', '=', p('key')),
 )
 
-const remove = statement<Scope & { id: string }>()((db, p) =>
+const remove = statement<{ key: number }>()((db, p) => db.deleteFrom('thread').where('key', '=', p('key')))
+
+const disown = statement<{ key: number }>()((db, p) =>
   db
-    .deleteFrom('thread')
-    .where('id', '=', p('id'))
-    .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') })),
+    .updateTable('thread')
+    .set({ user_id: sql.lit(NOBODY), workspace_id: null })
+    .where('key', '=', p('key')),
 )
+
+const selectDisowned = statement()((db) =>
+  db.selectFrom('thread').select('key').where('user_id', '=', sql.lit(NOBODY)).limit(1),
+)
+
+const MESSAGES: Numbered = {
+  first: statement<{ key: number }>()((db, p) =>
+    db
+      .selectFrom('message')
+      .select((eb) => eb.fn.min<number | null>('sequence').as('number'))
+      .where('thread_key', '=', p('key')),
+  ),
+  drop: statement<{ key: number; number: number }>()((db, p) =>
+    db.deleteFrom('message').where('thread_key', '=', p('key')).where('sequence', '=', p('number')),
+  ),
+}
 
 const insertTurn = statement<TurnTable>()((db, p) =>
   db.insertInto('turn').values({
@@ -152,9 +171,27 @@ export function growThread(tx: Tx, growth: Growth): void {
   tx.run(grow, growth)
 }
 
-/** With its messages and its turn. Tells whether the scope had it. */
-export function deleteThread(tx: Tx, { user_id, workspace_id }: Scope, id: string): boolean {
-  return tx.run(remove, { user_id, workspace_id, id }) === 1
+/** With its messages and its turn. Tells whether the scope had it. Messages for which there is no time are left to `dropDisowned`. */
+export function deleteThread(tx: Tx, scope: Scope, id: string, more: More): boolean {
+  const thread = ownedThread(tx, scope, id)
+  if (!thread) return false
+  const { key } = thread
+  deleteTurn(tx, key)
+  if (!dropThread(tx, key, more)) tx.run(disown, { key })
+  return true
+}
+
+/** Removes what is left of deleted threads, as long as there is time; true when nothing is. */
+export function dropDisowned(tx: Tx, more: More): boolean {
+  for (let [row] = tx.all(selectDisowned, {}); row; [row] = tx.all(selectDisowned, {}))
+    if (!dropThread(tx, row.key, more) || !more()) return false
+  return true
+}
+
+function dropThread(tx: Tx, key: number, more: More): boolean {
+  if (!dropNumbered(tx, MESSAGES, key, more)) return false
+  tx.run(remove, { key })
+  return true
 }
 
 /** A turn begins. There is none in the thread. */

@@ -1,8 +1,10 @@
 // Rows of workflows, their versions and share links. One statement per function.
 import { sql } from 'kysely'
+import type { More } from './batches.ts'
 import { folded } from './folding.ts'
+import { dropUnusedGraph } from './graphs.ts'
 import type { WorkflowShareTable, WorkflowTable, WorkflowVersionTable } from './schema.ts'
-import { owned, type Scope } from './scope.ts'
+import { NOBODY, owned, type Scope } from './scope.ts'
 import { builder, statement } from './statement.ts'
 import type { Tx } from './store.ts'
 
@@ -58,6 +60,17 @@ const update = statement<WorkflowTable & { expected: number }>()((db, p) =>
 
 const remove = statement<{ id: string }>()((db, p) => db.deleteFrom('workflow').where('id', '=', p('id')))
 
+const disown = statement<{ id: string }>()((db, p) =>
+  db
+    .updateTable('workflow')
+    .set({ user_id: sql.lit(NOBODY), workspace_id: null, access: sql.lit('private') })
+    .where('id', '=', p('id')),
+)
+
+const selectDisowned = statement()((db) =>
+  db.selectFrom('workflow').select(['id', 'graph_sha256']).where('user_id', '=', sql.lit(NOBODY)).limit(1),
+)
+
 const insertVersion = statement<WorkflowVersionTable>()((db, p) =>
   db.insertInto('workflow_version').values({
     workflow_id: p('workflow_id'),
@@ -78,6 +91,20 @@ const selectVersions = statement<{ workflow_id: string; before: number; limit: n
     .where('revision', '<', p('before'))
     .orderBy('revision', 'desc')
     .limit(p('limit')),
+)
+
+const removeVersions = statement<{ workflow_id: string; limit: number }>()((db, p) =>
+  db
+    .deleteFrom('workflow_version')
+    .where('workflow_id', '=', p('workflow_id'))
+    .where('revision', 'in', (eb) =>
+      eb
+        .selectFrom('workflow_version')
+        .select('revision')
+        .where('workflow_id', '=', p('workflow_id'))
+        .limit(p('limit') as never),
+    )
+    .returning('graph_sha256'),
 )
 
 const insertShare = statement<WorkflowShareTable>()((db, p) =>
@@ -122,8 +149,33 @@ export function updateWorkflow(tx: Tx, row: WorkflowTable, expected: number): bo
   return tx.run(update, { ...row, expected }) === 1
 }
 
-export function deleteWorkflow(tx: Tx, id: string): void {
+/** Versions that go at once, with their graphs, which may have many megabytes. */
+const CHUNK = 4
+
+/** Removes a workflow with its versions and share link, and graphs that nothing else names. What there is no time for is left to `dropDisowned`. */
+export function deleteWorkflow(tx: Tx, row: Pick<WorkflowTable, 'id' | 'graph_sha256'>, more: More): void {
+  if (dropWorkflow(tx, row, more)) return
+  tx.run(disown, row)
+  deleteWorkflowShare(tx, row.id)
+}
+
+/** Removes what is left of deleted workflows, as long as there is time; true when nothing is. */
+export function dropDisowned(tx: Tx, more: More): boolean {
+  for (let [row] = tx.all(selectDisowned, {}); row; [row] = tx.all(selectDisowned, {}))
+    if (!dropWorkflow(tx, row, more) || !more()) return false
+  return true
+}
+
+function dropWorkflow(tx: Tx, { id, graph_sha256 }: Pick<WorkflowTable, 'id' | 'graph_sha256'>, more: More): boolean {
+  for (;;) {
+    const versions = tx.all(removeVersions, { workflow_id: id, limit: CHUNK })
+    for (const sha256 of new Set(versions.map((version) => version.graph_sha256))) dropUnusedGraph(tx, sha256)
+    if (versions.length < CHUNK) break
+    if (!more()) return false
+  }
   tx.run(remove, { id })
+  dropUnusedGraph(tx, graph_sha256)
+  return true
 }
 
 export function insertWorkflowVersion(tx: Tx, row: WorkflowVersionTable): void {

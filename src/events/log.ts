@@ -2,7 +2,7 @@
 // Replay and live are the same path, so nothing is lost or doubled between them.
 import { setImmediate } from 'node:timers/promises'
 import { insertJobEvents, jobEventsAfter } from '../db/job-events.ts'
-import { within } from '../db/job-removal.ts'
+import { within } from '../db/batches.ts'
 import { trimEvents } from '../db/job-trimming.ts'
 import { livingJob } from '../db/jobs.ts'
 import type { JobEventTable } from '../db/schema.ts'

@@ -1,10 +1,13 @@
 // What happens to jobs as time goes by: their events go first, then the jobs, then the memory of them. It works in small batches between
 // pauses, so that no request notices; how rows are removed is left to the repositories.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { dropDoomed, dropEvents, expireJob, type More, within } from '../db/job-removal.ts'
+import { type More, within } from '../db/batches.ts'
+import { dropDoomed, dropEvents, expireJob } from '../db/job-removal.ts'
 import { expiredJobs, finishedJobs, forgetKeys, keepSweepPosition } from '../db/retention.ts'
 import type { Store, Tx } from '../db/store.ts'
+import { dropDisowned as dropDisownedThreads } from '../db/threads.ts'
 import { forgetTombstones } from '../db/tombstones.ts'
+import { dropDisowned as dropDisownedWorkflows } from '../db/workflows.ts'
 import type { Log } from '../log.ts'
 import type { Platform } from '../platform.ts'
 import { IDEMPOTENCY_RETENTION_SECONDS } from './service.ts'
@@ -118,6 +121,8 @@ export class Retention implements AsyncDisposable {
       (tx, more) => sweepJobs(tx, daysAgo(job_days), present, more),
       // What the jobs left that had too much for their batch.
       dropDoomed,
+      dropDisownedWorkflows,
+      dropDisownedThreads,
       (tx) => forgetKeys(tx, keysBefore, BATCH_ROWS) < BATCH_ROWS,
       (tx) => forgetTombstones(tx, daysAgo(TOMBSTONE_DAYS), BATCH_ROWS) < BATCH_ROWS,
     ]

@@ -11,7 +11,8 @@ import type {
   WorkflowVersion,
 } from '../../generated/types.ts'
 import { decodeMoment, decodeNumber, encodeMoment, encodeNumber } from '../cursor.ts'
-import { dropUnusedGraph, keepGraph } from '../db/graphs.ts'
+import { within } from '../db/batches.ts'
+import { keepGraph } from '../db/graphs.ts'
 import type { WorkflowTable } from '../db/schema.ts'
 import { type Scope, scopedKey } from '../db/scope.ts'
 import type { Store, Tx } from '../db/store.ts'
@@ -70,6 +71,8 @@ export interface WorkflowPage {
 
 /** Whose time slices reads without a principal take. */
 const EVERYBODY = ''
+/** How long the versions of a deleted workflow are removed at once, in milliseconds; what is left goes with the next sweeps. */
+const REMOVAL_MS = 3
 
 const notFound = () => new ServiceError('WORKFLOW_NOT_FOUND')
 
@@ -206,12 +209,8 @@ export class WorkflowService {
       const row = rows.ownedWorkflow(tx, scope, id)
       if (!row) throw notFound()
       if (expected && !expected.includes(row.revision)) throw new ServiceError('PRECONDITION_FAILED')
-      const graphs = new Set(
-        rows.workflowVersions(tx, id, Number.MAX_SAFE_INTEGER, -1).map((version) => version.graph_sha256),
-      )
-      rows.deleteWorkflow(tx, id)
+      rows.deleteWorkflow(tx, row, within(REMOVAL_MS))
       this.#heads.forget(scope, id)
-      for (const sha256 of graphs) dropUnusedGraph(tx, sha256)
     })
   }
 

@@ -64,7 +64,7 @@ test('any thread within any bounds is a conversation that models take', async ()
         const said: Said[] = [{ role: 'system', content: 'Be brief.' }, ...exchanges.flat()]
         const key = await store.write((tx) => fill(tx, said))
         const messages = store.read((tx) => conversationOf(tx, key, { sent_messages, sent_size }))
-        await store.write((tx) => deleteThread(tx, OWNER, 't'))
+        await store.write((tx) => deleteThread(tx, OWNER, 't', () => true))
         assertSound(messages)
         assert.deepEqual(messages[0], { role: 'system', content: 'Be brief.' })
         const [, ...rest] = messages

@@ -263,7 +263,7 @@ describe('rows of workflows', () => {
       workflows.insertWorkflowShare(tx, { token: 't', workflow_id: 'a', created_at })
     })
     assert.equal(store.read((tx) => workflows.sharedWorkflow(tx, 't'))?.id, 'a')
-    await store.write((tx) => workflows.deleteWorkflow(tx, 'a'))
+    await store.write((tx) => workflows.deleteWorkflow(tx, workflowRow('a'), () => true))
     assert.equal(
       store.read((tx) => workflows.sharedWorkflow(tx, 't')),
       undefined,
@@ -289,7 +289,7 @@ describe('rows of graphs', () => {
     const bodies = () => store.read((tx) => [graphBody(tx, 'g'), graphBody(tx, 'other')])
     assert.deepEqual(bodies(), Array(2).fill('{"nodes":[],"edges":[]}'))
     await store.write((tx) => {
-      workflows.deleteWorkflow(tx, 'a')
+      workflows.deleteWorkflow(tx, workflowRow('a'), () => true)
       dropUnusedGraph(tx, 'g')
     })
     assert.deepEqual(bodies(), [undefined, '{"nodes":[],"edges":[]}'])

@@ -1,0 +1,38 @@
+// How much is removed at once where there may be much: as many rows as there is time for.
+import type { Statement } from './statement.ts'
+import type { Tx } from './tx.ts'
+
+/** Whether there is time for more. */
+export type More = () => boolean
+
+/** Time for `ms` milliseconds from now on. */
+export function within(ms: number): More {
+  const deadline = performance.now() + ms
+  return () => performance.now() < deadline
+}
+
+/**
+ * Rows of one owner that are removed one by one, in the order of their numbers. One of them may have megabytes, and each look at it reads all of them:
+ * only to remove it by its whole key takes no more than that.
+ */
+export interface Numbered {
+  readonly first: Statement<{ key: number }, { number: number | null }>
+  readonly drop: Statement<{ key: number; number: number }, unknown>
+}
+
+/** Removes rows of an owner from the first on, at least one, and as many as there is time for; true when none is left. */
+export function dropNumbered(tx: Tx, rows: Numbered, key: number, more: More): boolean {
+  let number = firstNumber(tx, rows, key)
+  for (let isDue = true; number !== null; isDue = more()) {
+    if (!isDue) return false
+    // The next one is known: they follow each other without a gap.
+    const isGone = tx.run(rows.drop, { key, number }) === 1
+    number = isGone ? number + 1 : firstNumber(tx, rows, key)
+  }
+  return true
+}
+
+/** The number of the first row that is still stored; null where none is. */
+export function firstNumber(tx: Tx, { first }: Numbered, key: number): number | null {
+  return tx.get(first, { key })?.number ?? null
+}
