@@ -2,8 +2,7 @@
 // not exist. What jobs make is written by assets.ts, and bytes are found by files.ts.
 import type { Asset, AssetPage, UpdateAssetRequest } from '../../generated/types.ts'
 import { changeAsset, liesWithin } from '../db/asset-changes.ts'
-import { assetsByKeys } from '../db/asset-lists.ts'
-import { listedAssets } from '../db/asset-search.ts'
+import { listedRows } from '../db/asset-search.ts'
 import { ownedAssetById } from '../db/assets.ts'
 import { deleteAssetTree, keysOf } from '../db/deleted-folders.ts'
 import type { AssetTable } from '../db/schema.ts'
@@ -65,12 +64,9 @@ export class Library {
     const filter = filterOf(request)
     const before = this.#parts.cursors.open(owner, filter, request)
     const wanted = pageSize(request)
-    const { rows, reached } = this.#parts.store.read((tx) => {
-      const found = listedAssets(tx, owner, filter, before, wanted + 1)
-      return { rows: assetsByKeys(tx, found.keys), reached: found.reached }
-    })
+    const { rows, reached } = this.#parts.store.read((tx) => listedRows(tx, owner, filter, before, wanted + 1))
     const shown = rows.slice(0, wanted)
-    // Where there is one more it begins the next page; where the search has gone far enough for one page, the next one goes on.
+    // Where there is one more it begins the next page; where the search, or what it found, is enough for one page, the next one goes on.
     const from = rows.length > wanted ? shown.at(-1)!.key : reached
     const next = from === 0 ? null : this.#parts.cursors.seal(owner, filter, from)
     return { assets: shown.map((row) => assetRecord(row)), next }

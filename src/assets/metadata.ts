@@ -18,7 +18,7 @@ export interface Found {
 
 /** The column `metadata`, as JSON. */
 interface Parts extends Partial<Found> {
-  readonly own?: Metadata
+  readonly own?: Record<string, unknown>
 }
 
 /** The column for what an owner says of a new asset. */
@@ -27,9 +27,12 @@ export function ownMetadata(own: Metadata): string {
 }
 
 /** What the world sees: what was found, and above it what the owner says. */
-export function metadataOf(column: string): Metadata {
-  const { own, found } = partsOf(column)
-  return { ...found, ...own }
+export function metadataOf(column: string): Record<string, unknown> {
+  const { own = {}, found = {} } = partsOf(column)
+  // An owner may say thousands of things: to copy them costs more than to read them.
+  const all: Record<string, unknown> = own
+  for (const [name, value] of Object.entries(found)) if (!Object.hasOwn(own, name)) all[name] = value
+  return all
 }
 
 /** The column with another owner's part. */

@@ -26,7 +26,7 @@ export function assetRecord(row: NewAsset, download: Download | null = null): As
     content_type,
     size,
     sha256,
-    metadata: { ...metadataOf(row.metadata) },
+    metadata: metadataOf(row.metadata),
     workflow_id,
     job_id,
     node_id,

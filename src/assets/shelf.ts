@@ -1,7 +1,6 @@
 // What the nodes of a job put among the assets of whoever the job belongs to, and look up there. Bytes are on disk before their row is committed.
 import { setImmediate } from 'node:timers/promises'
-import { assetsByKeys } from '../db/asset-lists.ts'
-import { listedAssets } from '../db/asset-search.ts'
+import { listedRows } from '../db/asset-search.ts'
 import { insertAsset, ownedAssetById } from '../db/assets.ts'
 import type { AssetTable, JobTable } from '../db/schema.ts'
 import type { Store, Tx } from '../db/store.ts'
@@ -81,10 +80,7 @@ async function list(store: Store, job: ShelfOwner, query: AssetQuery, signal: Ab
   const values: AssetValue[] = []
   for (let before: number | null = null; before !== 0 && values.length < limit; ) {
     const wanted: number = limit - values.length
-    const found = store.read((tx) => {
-      const { keys, reached } = listedAssets(tx, job, filter, before, wanted)
-      return { rows: assetsByKeys(tx, keys), reached }
-    })
+    const found = store.read((tx) => listedRows(tx, job, filter, before, wanted))
     values.push(...found.rows.filter(({ storage_key }) => storage_key !== null).map(assetValue))
     before = found.reached
     await setImmediate()

@@ -143,7 +143,7 @@ export const ASSET_LIST_STATEMENTS = {
   selectLast,
 }
 
-/** The rows of these keys, the newest first. */
+/** The rows of these keys, the newest first. How many bytes that may be is left to the caller. */
 export function assetsByKeys(tx: Tx, keys: readonly number[]): AssetTable[] {
   return tx.all(selectByKeys, { keys: JSON.stringify(keys) }).sort((a, b) => b.key - a.key)
 }

@@ -1,13 +1,20 @@
 // How a page of a list of assets is found: by all indexes that can find it, side by side, so that none of them has to be the right one.
-import { ASSET_LIST_STATEMENTS, type AssetFilter, type Indexed } from './asset-lists.ts'
+import { ASSET_LIST_STATEMENTS, type AssetFilter, assetsByKeys, type Indexed } from './asset-lists.ts'
 import { DeletedFolders } from './deleted-folders.ts'
 import { nameQuery } from './name-grams.ts'
+import type { AssetTable } from './schema.ts'
 import type { Scope } from './scope.ts'
 import type { Tx } from './store.ts'
 
 /** A stretch of the list: the keys in it, the newest first, and the lowest key that was looked at; 0 at the end of the list. */
 export interface Listed {
   readonly keys: number[]
+  readonly reached: number
+}
+
+/** The rows of such a stretch. */
+interface ListedRows {
+  readonly rows: readonly AssetTable[]
   readonly reached: number
 }
 
@@ -26,6 +33,10 @@ const MOST_EXAMINED = 6_000
 /** Keys that a search by name spans at first. Most are other owners', which cost nothing. */
 const FIRST_SPAN = 65_536
 const WIDER = 8
+/** Characters that the metadata of a page have together: each asset may have 64 KiB of them, which cost much more than they have bytes. */
+const MOST_METADATA = 256 * 1024
+/** Rows that are read at once. */
+const READ_AT_ONCE = 16
 
 /**
  * The keys of at most `limit` assets below the key `before`, or from the newest one on. They may be fewer, or none, before the end of the list: then there are more from
@@ -48,6 +59,28 @@ export function listedAssets(tx: Tx, scope: Scope, filter: AssetFilter, before: 
     if (keys.length === limit || reached === 0 || left <= 0) return { keys, reached }
     examined = Math.min(2 * examined, Math.ceil(left / ways.length))
   }
+}
+
+/**
+ * The rows of `listedAssets`: fewer where their metadata are long, but never none for that. Then there are more from `reached` on downwards.
+ */
+export function listedRows(
+  tx: Tx,
+  scope: Scope,
+  filter: AssetFilter,
+  before: number | null,
+  limit: number,
+): ListedRows {
+  const { keys, reached } = listedAssets(tx, scope, filter, before, limit)
+  const rows: AssetTable[] = []
+  let length = 0
+  for (let at = 0; at < keys.length; at += READ_AT_ONCE)
+    for (const row of assetsByKeys(tx, keys.slice(at, at + READ_AT_ONCE))) {
+      length += row.metadata.length
+      if (length > MOST_METADATA && rows.length > 0) return { rows, reached: rows.at(-1)!.key }
+      rows.push(row)
+    }
+  return { rows, reached }
 }
 
 const STATEMENTS: Readonly<Record<Indexed, typeof ASSET_LIST_STATEMENTS.byFolder>> = {

@@ -54,6 +54,17 @@ export class User {
   async upload(name: string, bytes: Uint8Array): Promise<string> {
     const form = new FormData()
     form.append('file', new Blob([new Uint8Array(bytes)]), name)
+    return this.#created(form)
+  }
+
+  /** Makes an asset without a file, such as a folder, and gives its id. */
+  async create(fields: Readonly<Record<string, string>>): Promise<string> {
+    const form = new FormData()
+    for (const [name, value] of Object.entries(fields)) form.append(name, value)
+    return this.#created(form)
+  }
+
+  async #created(form: FormData): Promise<string> {
     const sent = new Request(this.url, { method: 'POST', body: form })
     const content = { 'Content-Type': sent.headers.get('Content-Type')! }
     const reply = await this.#exchange('POST', '/api/assets', content, await sent.bytes())

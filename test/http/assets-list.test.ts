@@ -132,6 +132,27 @@ describe('listAssets', () => {
     assert.equal((await ada.list({ cursor: next!, q: 'SEA', page_size: 7 })).assets.length, 2)
   })
 
+  test('a page holds fewer assets where their metadata are long, and the next one goes on with the rest', async () => {
+    await using others = await startPeople()
+    const { ada } = others
+    const metadata = JSON.stringify({ said: 'x'.repeat(60_000) })
+    const made: string[] = []
+    for (let i = 0; i < 11; i++) {
+      const long: Record<string, string> = i === 3 ? {} : { metadata }
+      made.push((await ada.made({ name: `${i}`, content_type: 'folder', ...long })).name)
+    }
+    const found = await pages(ada, { page_size: 500 })
+    assert.deepEqual(names(found.flat()), made.reverse())
+    assert.deepEqual(
+      found.map(({ length }) => length),
+      [4, 5, 2],
+    )
+    assert.deepEqual(
+      (await pages(ada, { page_size: 3 })).map(({ length }) => length),
+      [3, 3, 3, 2],
+    )
+  })
+
   test('a page goes on where the last one ended, whatever was deleted and made meanwhile', async () => {
     await using others = await startPeople()
     const { ada } = others

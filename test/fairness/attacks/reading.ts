@@ -64,7 +64,23 @@ const commands = (['binary', 'text'] as const).flatMap((mode) =>
   ),
 )
 
+/** The dearest metadata that an asset may have: many names. */
+const METADATA = JSON.stringify(Object.fromEntries(Array.from({ length: 6_000 }, (_, at) => [`k${at}`, 1])))
+
+const listing: AttackOf = (share) => {
+  const count = sized(100, share)
+  return {
+    name: `listing ${count} assets with long metadata`,
+    async prepare(attacker) {
+      const fields = { name: 'Folder', content_type: 'folder', metadata: METADATA }
+      for (let at = 0; at < count; at++) await attacker.create(fields)
+    },
+    strike: (attacker) => attacker.expect(200, 'GET', '/api/assets?page_size=500'),
+  }
+}
+
 export const readings: readonly AttackOf[] = [
+  listing,
   reading(
     'the state',
     get((job_id) => `/api/jobs/${job_id}`),
