@@ -1,8 +1,8 @@
 // Removes what lies below deleted folders, in the background: rows in small batches between pauses, and the bytes that nothing else needs. Which folders
 // they are is known by rows, so that a restart goes on.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { keysOf, removeDeleted } from '../db/deleted-folders.ts'
 import { within } from '../db/batches.ts'
+import { keysOf, removeDeleted } from '../db/deleted-folders.ts'
 import type { Store } from '../db/store.ts'
 import type { Log } from '../log.ts'
 import type { Contents } from './contents.ts'

@@ -1,8 +1,8 @@
 // The event log: the one writer of job events, and the one way to follow a job.
 // Replay and live are the same path, so nothing is lost or doubled between them.
 import { setImmediate } from 'node:timers/promises'
-import { insertJobEvents, jobEventsAfter } from '../db/job-events.ts'
 import { within } from '../db/batches.ts'
+import { insertJobEvents, jobEventsAfter } from '../db/job-events.ts'
 import { trimEvents } from '../db/job-trimming.ts'
 import { livingJob } from '../db/jobs.ts'
 import type { JobEventTable } from '../db/schema.ts'
