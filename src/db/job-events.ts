@@ -5,6 +5,9 @@ import type { JobEventTable } from './schema.ts'
 import { builder, isSoundRow, type Statement, statement } from './statement.ts'
 import type { Tx } from './store.ts'
 
+/** How many events of one type are read at once. */
+const OF_TYPE = 1_000
+
 /** Rows that one statement inserts, the most first: each of eight costs two thirds of one alone. */
 const WIDTHS = [8, 4, 2, 1] as const
 
@@ -40,14 +43,15 @@ const selectAfter = statement<{ job_key: number; after: number; limit: number }>
     .limit(p('limit') as never),
 )
 
-const selectTypeAfter = statement<{ job_key: number; type: string; after: number }>()((db, p) =>
+const selectTypeAfter = statement<{ job_key: number; type: string; after: number; limit: number }>()((db, p) =>
   db
     .selectFrom('job_event')
     .selectAll()
     .where('job_key', '=', p('job_key'))
     .where('sequence', '>', p('after'))
     .where('type', '=', p('type'))
-    .orderBy('sequence'),
+    .orderBy('sequence')
+    .limit(p('limit') as never),
 )
 
 const selectNodes = statement<{ job_key: number }>()((db, p) =>
@@ -90,12 +94,23 @@ export function insertJobEvents(tx: Tx, rows: readonly JobEventTable[]): void {
   }
 }
 
-/** At most `limit` events with a sequence greater than `after`, in order. */
+/** How much of events is read at once, in characters of their payloads; one event at least. A megabyte takes some milliseconds. */
+const READ_AT_ONCE = 1_000_000
+
+/** At most `limit` events with a sequence greater than `after`, in order; of large events fewer, and one at least. */
 export function jobEventsAfter(tx: Tx, job_key: number, after: number, limit: number): JobEventTable[] {
-  return tx.all(selectAfter, { job_key, after, limit })
+  return tx.upTo(selectAfter, { job_key, after, limit }, enough())
 }
 
-/** All events of one type with a sequence greater than `after`, in order. */
+/** The first events of one type with a sequence greater than `after`, in order; none where there are no more. */
 export function jobEventsOfType(tx: Tx, job_key: number, type: string, after: number): JobEventTable[] {
-  return tx.all(selectTypeAfter, { job_key, type, after })
+  return tx.upTo(selectTypeAfter, { job_key, type, after, limit: OF_TYPE }, enough())
+}
+
+function enough(): (row: JobEventTable) => boolean {
+  let left = READ_AT_ONCE
+  return ({ payload }) => {
+    left -= payload.length
+    return left <= 0
+  }
 }

@@ -14,6 +14,8 @@ import type { Statement } from './statement.ts'
 export interface Tx {
   /** Leaves damaged rows out, except of tables whose rows make sense only together: then it throws. */
   all<P, R>(statement: Statement<P, R>, params: P): R[]
+  /** As `all`, up to the row with which there is enough. */
+  upTo<P, R>(statement: Statement<P, R>, params: P, isEnough: (row: R) => boolean): R[]
   get<P, R>(statement: Statement<P, R>, params: P): R | undefined
   /** Whether a row of an unverified statement is what was written. Damage is taken note of. */
   isSound(table: Table, row: object): boolean
@@ -71,6 +73,16 @@ export class Statements implements Tx {
     const prepared = this.#prepare(statement)
     const rows = prepared.all(...statement.bind(params)) as R[]
     if (rows.length > 0 && !prepared.readonly) this.writes++
+    return statement.verified ? this.#sound(statement.verified, rows) : rows
+  }
+
+  upTo<P, R>(statement: Statement<P, R>, params: P, isEnough: (row: R) => boolean): R[] {
+    this.#damage.mayMiss(statement.sql)
+    const rows: R[] = []
+    for (const row of this.#prepare(statement).iterate(...statement.bind(params)) as Iterable<R>) {
+      rows.push(row)
+      if (isEnough(row)) break
+    }
     return statement.verified ? this.#sound(statement.verified, rows) : rows
   }
 

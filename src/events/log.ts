@@ -15,7 +15,7 @@ import { MAX_JOB_EVENTS } from './retained.ts'
 import type { SnapshotOf } from './stored.ts'
 import { StoredItems } from './stored-items.ts'
 
-/** How many items a follower is handed at a time. */
+/** How many items a follower is handed at a time at the most. */
 const BATCH = 256
 /** How long what is too old of a history is removed at once, in milliseconds, beyond as much as is added. */
 const TRIM_MS = 3

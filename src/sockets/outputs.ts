@@ -26,6 +26,7 @@ interface ChangedOutput {
  * more are left out: the end of the job tells them whole.
  */
 export async function changedOutputs(app: AppContext, row: JobTable, told: number): Promise<ChangedOutput[]> {
+  if (outputEvents(app, row, told).length === 0) return []
   await app.jobs.preparePlan(row)
   return app.slices.run(scopedKey(row), changedSteps(app, row, told, streamsOf(app.jobs.planOf(row))))
 }
@@ -40,36 +41,39 @@ function* changedSteps(
   told: number,
   streams: ReadonlySet<string>,
 ): Steps<ChangedOutput[]> {
-  const later = outputEvents(app, row, told)
-  if (later.length === 0) return []
-  const trimmed = new Set(app.store.read((tx) => trimmedOutputs(tx, row.key)).map(({ output_name }) => output_name))
   const changed = new Set<string>()
   const values = new Map<string, unknown[]>()
-  for (const { sequence, payload } of told === 0 ? later : outputEvents(app, row, 0)) {
-    const { output_name, value, asset } = (yield* parseSteps(payload)) as OutputPayload
-    if (sequence > told && !trimmed.has(output_name)) changed.add(output_name)
-    // Beside an asset the value says more of it; events that were stored earlier have the asset alone.
-    const item = value === undefined ? asset : value
-    const items = values.get(output_name)
-    if (items) items.push(item)
-    else values.set(output_name, [item])
-  }
-  return [...changed].map((output_name) => {
-    const items = values.get(output_name)!
-    return {
-      output_name,
-      value: streams.has(output_name) ? joined(items, app.redactor.of(scopedKey(row))) : items.at(-1),
+  let seen = 0
+  for (let events = outputEvents(app, row, seen); events.length > 0; events = outputEvents(app, row, seen)) {
+    for (const { sequence, payload } of events) {
+      const { output_name, value, asset } = (yield* parseSteps(payload)) as OutputPayload
+      if (sequence > told) changed.add(output_name)
+      // Beside an asset the value says more of it; events that were stored earlier have the asset alone.
+      const item = value === undefined ? asset : value
+      const items = values.get(output_name)
+      if (items) items.push(item)
+      else values.set(output_name, [item])
+      seen = sequence
     }
-  })
+  }
+  // Asked for last: the history may have been trimmed meanwhile.
+  for (const { output_name } of app.store.read((tx) => trimmedOutputs(tx, row.key))) changed.delete(output_name)
+  const found: ChangedOutput[] = []
+  for (const output_name of changed) {
+    const items = values.get(output_name)!
+    const value = streams.has(output_name) ? yield* joinedSteps(items, app.redactor.of(scopedKey(row))) : items.at(-1)
+    found.push({ output_name, value })
+  }
+  return found
 }
 
-/** No later ones than the row knows of. */
+/** The next ones, none where there are no more; no later ones than the row knows of. */
 function outputEvents(app: AppContext, { key, last_sequence }: JobTable, after: number): JobEventTable[] {
   if (after >= last_sequence) return []
   const events = app.store.read((tx) => jobEventsOfType(tx, key, 'output_update', after))
   return events.filter(({ sequence }) => sequence <= last_sequence)
 }
 
-function joined(items: readonly unknown[], redactor: Redactor): unknown {
-  return items.every((item) => typeof item === 'string') ? redactor.text(items.join('')) : items
+function* joinedSteps(items: readonly unknown[], redactor: Redactor): Steps<unknown> {
+  return items.every((item) => typeof item === 'string') ? yield* redactor.textSteps(items.join('')) : items
 }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { insertJobEvent } from '../../src/db/job-events.ts'
+import { insertJobEvent, jobEventsAfter } from '../../src/db/job-events.ts'
 import { updateJob } from '../../src/db/jobs.ts'
 import type { Store, Tx } from '../../src/db/store.ts'
 import { ServiceError } from '../../src/errors.ts'
@@ -233,6 +233,36 @@ describe('follow', () => {
     assert.deepEqual(seen, { sequences: [1, 2], provisional: 3 })
     const later = await read(log.follow(writer.key, 0, signal), 0, 0)
     assert.deepEqual(later, { sequences: [1, 2], provisional: 0 }, 'without the feed there is only the database')
+  })
+
+  test('what is read from the database at once is bounded by its size, and is one event at least', async () => {
+    await using opened = await openStore()
+    const sizes = [300_000, 300_000, 300_000, 300_000, 300_000, 10, 2_000_000, 10]
+    const key = await newJob(opened.store)
+    await opened.store.write((tx) => {
+      for (const [at, size] of sizes.entries()) {
+        const payload = JSON.stringify({ output_name: 'n', value: 'x'.repeat(size) })
+        insertJobEvent(tx, { job_key: key, sequence: at + 1, type: 'output_update', payload, created_at: AT })
+      }
+      const row = jobRow(key, { last_sequence: sizes.length + 1, status: 'completed' })
+      insertJobEvent(tx, {
+        job_key: key,
+        sequence: row.last_sequence,
+        type: 'job_terminal',
+        payload: '{}',
+        created_at: AT,
+      })
+      updateJob(tx, row)
+    })
+    const readAfter = (after: number) =>
+      opened.store.read((tx) => jobEventsAfter(tx, key, after, 256)).map(({ sequence }) => sequence)
+    assert.deepEqual([0, 4, 6, 7].map(readAfter), [[1, 2, 3, 4], [5, 6, 7], [7], [8, 9]])
+    const log = new EventLog(opened.store, noSnapshots)
+    const seen = await collect(log.follow(key, 0, new AbortController().signal))
+    assert.deepEqual(
+      seen.map(({ sequence }) => sequence),
+      [1, 2, 3, 4, 5, 6, 7, 8, 9],
+    )
   })
 
   test('frames that nobody follows are not kept', async () => {
