@@ -361,7 +361,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     spilled: parts.spilled,
     publisherOf: (owner) => publisherWith(redactor.of(scopedKey(owner)), { assets, temporary }),
   })
-  const workflow_models = new WorkflowModels({ workflows, jobs, events })
+  const workflow_models = new WorkflowModels({ workflows, jobs, events, slices })
   const completions = new Completions({
     models: parts.models,
     workflows: workflow_models,
@@ -380,7 +380,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     log,
     completions,
     choices: { providers: parts.providers, listings: parts.listings, customerOf },
-    tool_box: workflowTools({ workflows, jobs }),
+    tool_box: workflowTools({ workflows, jobs, slices }),
     redacting: redactingWith(redactor),
     limits: overrides.chat_limits,
   })

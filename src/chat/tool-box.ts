@@ -1,10 +1,12 @@
 // The tools of the server that models of a chat may call, behind one small interface; and the one that there is: running a workflow of the caller.
-import type { ChatTool, ResultManifest } from '../../generated/types.ts'
+import type { ChatTool } from '../../generated/types.ts'
 import type { Scope } from '../db/scope.ts'
 import { ServiceError } from '../errors.ts'
 import { allOutputs } from '../jobs/manifest.ts'
 import type { JobService, Submission } from '../jobs/service.ts'
+import { resultOf } from '../jobs/snapshot.ts'
 import { publicStatus } from '../jobs/states.ts'
+import type { TimeSlices } from '../time-slices.ts'
 import { inputSchema } from '../workflows/interface.ts'
 import type { WorkflowService } from '../workflows/service.ts'
 
@@ -38,10 +40,11 @@ const TIMEOUT_SECONDS = 600
 export interface WorkflowToolParts {
   readonly workflows: WorkflowService
   readonly jobs: Pick<JobService, 'submit' | 'outcome'>
+  readonly slices: TimeSlices
 }
 
 /** `workflow/<id>` is a workflow of the caller. */
-export function workflowTools({ workflows, jobs }: WorkflowToolParts): ToolBox {
+export function workflowTools({ workflows, jobs, slices }: WorkflowToolParts): ToolBox {
   return {
     tool(owner, name, at) {
       if (!name.startsWith(WORKFLOW)) throw noTool(name, at)
@@ -55,7 +58,7 @@ export function workflowTools({ workflows, jobs }: WorkflowToolParts): ToolBox {
       return {
         name,
         definition: { type: 'function', function: fn },
-        call: (args, signal) => run(jobs, owner, id, args, signal),
+        call: (args, signal) => run({ jobs, slices }, owner, id, args, signal),
       }
     },
   }
@@ -78,7 +81,7 @@ function noTool(name: string, at: string): ServiceError {
 }
 
 async function run(
-  jobs: WorkflowToolParts['jobs'],
+  { jobs, slices }: Pick<WorkflowToolParts, 'jobs' | 'slices'>,
   owner: Scope,
   workflow_id: string,
   params: Readonly<Record<string, unknown>>,
@@ -88,7 +91,7 @@ async function run(
   if (!active) throw new Error('a new job is always active')
   await active.accepted()
   const row = await jobs.outcome(active, signal)
-  const manifest = row.result === null ? null : (JSON.parse(row.result) as ResultManifest)
+  const manifest = await resultOf(slices, row)
   if (manifest) return { result: allOutputs(active.plan, manifest.outputs), job_id: row.id }
   const why = row.error === null ? `is ${publicStatus(row.status)}` : (JSON.parse(row.error) as Error).message
   throw new ServiceError('CONFLICT', { message: `The run ${row.id} of the workflow gave no result: ${why}` })

@@ -1,16 +1,20 @@
 // The answer of a workflow, as its job goes on: the pieces of its text output, then what it used, or why there is no more of it.
 import type { JobError } from '../../generated/types.ts'
 import type { JobTable } from '../db/schema.ts'
-import type { Scope } from '../db/scope.ts'
+import { type Scope, scopedKey } from '../db/scope.ts'
 import type { ModelUse } from '../engine/services.ts'
 import { ServiceError } from '../errors.ts'
+import { StoredOutput } from '../events/lazy-event.ts'
 import type { EventLog } from '../events/log.ts'
 import type { EventBody } from '../events/types.ts'
 import type { ActiveJob } from '../jobs/active-job.ts'
 import type { JobService } from '../jobs/service.ts'
 import { unconfirmed } from '../jobs/unconfirmed.ts'
 import { waitingOf } from '../jobs/waiting.ts'
+import { jsonTextSteps, knownText } from '../json-steps.ts'
+import { isLight } from '../light-parts.ts'
 import type { Calling } from '../models/models.ts'
+import type { TimeSlices } from '../time-slices.ts'
 import type { AnswerPart } from './answering.ts'
 import { withHeaders } from './errors.ts'
 
@@ -18,6 +22,8 @@ import { withHeaders } from './errors.ts'
 export interface Following {
   readonly jobs: Pick<JobService, 'get' | 'living'>
   readonly events: Pick<EventLog, 'follow'>
+  /** Reads and writes large values in time slices of the owner. */
+  readonly slices: Pick<TimeSlices, 'run'>
 }
 
 export interface Asked {
@@ -60,7 +66,7 @@ export function unconfirmedAnswer(job_id: string, cause: unknown): unknown {
 }
 
 async function* answerParts(
-  { jobs, events }: Following,
+  { jobs, events, slices }: Following,
   { owner, active, output, words, model }: Asked,
   { signal, used }: Calling,
 ): AsyncGenerator<AnswerPart, void, void> {
@@ -68,8 +74,9 @@ async function* answerParts(
   let job = active
   let length = 0
   for await (const { event } of events.follow(key, 0, signal, active.feed)) {
+    if (event instanceof StoredOutput) await event.make(slices, scopedKey(owner))
     if (event?.type === 'output_update' && event.output_name === output) {
-      const text = textOf(event.value)
+      const text = textOf(event.value) ?? (await slices.run(scopedKey(owner), jsonTextSteps(event.value)))
       length += text.length
       if (text !== '') yield { type: 'text', text }
     }
@@ -90,12 +97,13 @@ async function* answerParts(
   throw new ServiceError('SERVICE_UNAVAILABLE')
 }
 
-/** Media is told by its address. */
-function textOf(value: unknown): string {
+/** Media is told by its address. Null: it is a large value whose text is yet to be made. */
+function textOf(value: unknown): string | null {
   if (typeof value === 'string') return value
   if (value === null || value === undefined) return ''
   const { uri } = value as { uri?: unknown }
-  return typeof uri === 'string' ? uri : JSON.stringify(value)
+  if (typeof uri === 'string') return uri
+  return knownText(value) ?? (isLight(value) ? JSON.stringify(value) : null)
 }
 
 /** Nobody answers a person's question in a completion; the passing of time is waited for. */
@@ -108,10 +116,12 @@ function guardWaiting(row: JobTable): void {
   throw new ServiceError('JOB_SUSPENDED', { message: `The job "${row.id}" waits for ${what}. ${cure}` })
 }
 
-function guardEnd(job_id: string, { status, snapshot }: Terminal): void {
+function guardEnd(job_id: string, event: Terminal): void {
+  const { status } = event
+  // To ask for the snapshot of a completed job would parse its whole result.
   if (status === 'completed') return
   if (status === 'cancelled') throw new ServiceError('JOB_CANCELLED', { message: `The job "${job_id}" was cancelled.` })
-  const { message } = (snapshot as { error: JobError | null }).error ?? { message: '' }
+  const { message } = (event.snapshot as { error: JobError | null }).error ?? { message: '' }
   throw new ServiceError('JOB_FAILED', { message: `The job "${job_id}" failed: ${message}` })
 }
 

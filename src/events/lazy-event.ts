@@ -46,7 +46,7 @@ export abstract class LazyEvent<Body extends EventBody = EventBody> {
   }
 
   /** Makes `body` in time slices of its owner, once for all who ask for it meanwhile; null where there is nothing long to do. */
-  make(slices: TimeSlices, owner: string): Promise<void> | null {
+  make(slices: Pick<TimeSlices, 'run'>, owner: string): Promise<void> | null {
     if (this.#body !== null || !this.isLarge) return null
     this.#making ??= slices.run(owner, this.#bodySteps()).finally(() => {
       this.#making = null
