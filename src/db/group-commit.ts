@@ -1,5 +1,5 @@
 // Units of work that share transactions: those that are asked for in one round of the event loop, or the next, are
-// committed together, and one that fails is undone alone.
+// committed together, and one that fails is undone alone. What takes long is not made longer by what comes behind it.
 import type Database from 'better-sqlite3'
 import type { CommitMark } from './commit-mark.ts'
 import { type Condition, outcomeUnknown, unavailable } from './condition.ts'
@@ -17,6 +17,9 @@ export interface GroupOptions {
   /** Absent: nothing beside the database says which commit was the last. */
   readonly mark?: CommitMark | undefined
 }
+
+/** A transaction that has taken so many milliseconds takes up no further unit: those that are left have a later turn of the event loop. */
+const LONG_MS = 20
 
 interface Pending {
   unit: Unit<unknown>
@@ -59,6 +62,10 @@ export class GroupCommit {
       failed: false,
       done: (entry) => done(entry.failed ? entry.error : null, entry.value as T | undefined),
     })
+    this.#schedule()
+  }
+
+  #schedule(): void {
     if (this.#scheduled) return
     this.#scheduled = true
     // One more round gathers the requests that have arrived meanwhile: at ten connections it is worth a tenth of all runs.
@@ -78,20 +85,33 @@ export class GroupCommit {
   }
 
   #due(): void {
-    if (this.#held === null) this.flush()
+    this.#scheduled = false
+    if (this.#held === null) this.#commitSome()
+    if (this.#pending.length === 0) return
+    if (this.#held === null) this.#schedule()
     else this.#late = true
   }
 
+  /** Commits all that waits now. */
   flush(): void {
-    this.#scheduled = false
     this.#late = false
+    for (let left = this.#pending.length; left > 0 && this.#pending.length > 0; ) left -= this.#commitSome()
+  }
+
+  /** Commits what waits, as far as it fits into one transaction; how many units that were. */
+  #commitSome(): number {
     const batch = this.#pending
-    if (batch.length === 0) return
     this.#pending = []
     this.#unsure = false
-    if (!this.#commitTogether(batch)) for (const entry of batch) this.#commitTogether([entry])
+    let count = this.#commitTogether(batch)
+    if (count === 0) {
+      for (const entry of batch) this.#commitTogether([entry])
+      count = batch.length
+    }
+    if (count < batch.length) this.#pending = [...batch.slice(count), ...this.#pending]
     this.#wroteAt = this.#options.now()
-    for (const entry of batch) this.#tell(entry)
+    for (let at = 0; at < count; at++) this.#tell(batch[at]!)
+    return count
   }
 
   /** Whether nothing waits, and nothing was written in the last `ms`. */
@@ -106,25 +126,25 @@ export class GroupCommit {
     this.#closed = true
   }
 
-  /** One transaction for all. Returns false, with nothing written, when any unit or the commit failed. */
-  #commitTogether(batch: readonly Pending[]): boolean {
+  /** One transaction for all, or for as many as it has time for; how many: 0, with nothing written, when any of them or the commit failed. */
+  #commitTogether(batch: readonly Pending[]): number {
     const { condition } = this.#options
     try {
-      this.#run(batch)
+      const count = this.#run(batch)
       condition.passed()
-      return true
+      return count
     } catch (error) {
       this.#rollback()
-      if (batch.length > 1) return false
+      if (batch.length > 1) return 0
       const met = condition.meet(error) ?? new Error('the unit threw nothing')
       const isFault = met !== error
       const failure = isFault && this.#unsure ? outcomeUnknown() : met
       for (const entry of batch) Object.assign(entry, { failed: true, error: failure })
-      return true
+      return batch.length
     }
   }
 
-  #run(batch: readonly Pending[]): void {
+  #run(batch: readonly Pending[]): number {
     if (this.#closed) throw new Error('the store is closed')
     if (this.#options.condition.damaged) throw unavailable()
     if (this.#stuck) this.#rollback()
@@ -132,7 +152,10 @@ export class GroupCommit {
     const { mark } = this.#options
     const { writes } = this.#tx
     this.#begin.run()
+    let count = 0
     for (const entry of batch) {
+      if (count > 0 && this.#options.now() - started >= LONG_MS) break
+      count++
       entry.value = entry.unit(this.#tx)
       // What comes after its first `await` would be written outside of the transaction.
       if (entry.value instanceof Promise) throw new Error('a unit of work must not be asynchronous')
@@ -147,7 +170,8 @@ export class GroupCommit {
       throw error
     }
     if (isMarked) mark.keep()
-    this.#options.committed(this.#options.now() - started, batch.length)
+    this.#options.committed(this.#options.now() - started, count)
+    return count
   }
 
   #rollback(): void {

@@ -1,4 +1,4 @@
-// Commits that are held back for a moment: who waits, for how long, and who does not.
+// Commits that are held back for a moment: who waits, for how long, and who does not; and units that take long.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as round } from 'node:timers/promises'
@@ -9,22 +9,35 @@ import { STRICT, Statements } from '../../src/db/tx.ts'
 import { until } from '../helpers/server.ts'
 
 /** A group of commits in memory, and the names of the units that were told of theirs. */
-function grouped(): Disposable & { group: GroupCommit; told: string[]; add(name: string): void } {
+function grouped(): Disposable & {
+  group: GroupCommit
+  told: string[]
+  /** How many units each transaction held. */
+  sizes: number[]
+  /** By the clock of the group, the unit takes `ms`. */
+  add(name: string, ms?: number): void
+} {
   const db = connect(':memory:')
-  const now = () => performance.now()
+  let taken = 0
+  const now = () => performance.now() + taken
+  const sizes: number[] = []
   const group = new GroupCommit(db, new Statements(db, STRICT), {
     condition: new Condition(':memory:', null, now),
     now,
-    committed: () => {},
+    committed: (_, units) => sizes.push(units),
     broken: (error) => assert.fail(String(error)),
   })
   const told: string[] = []
-  const add = (name: string) =>
+  const add = (name: string, ms = 0) =>
     group.add(
-      () => name,
+      () => {
+        taken += ms
+        if (name === 'broken') throw new Error(name)
+        return name
+      },
       (error, value) => told.push(error === null ? value! : String(error)),
     )
-  return { group, told, add, [Symbol.dispose]: () => void db.close() }
+  return { group, told, sizes, add, [Symbol.dispose]: () => void db.close() }
 }
 
 const NEVER_MS = 3_600_000
@@ -83,5 +96,59 @@ describe('commits that are held', () => {
     add('c')
     await rounds(10)
     assert.deepEqual(told.slice(2), ['Error: the store is closed'])
+  })
+})
+
+describe('units that take long', () => {
+  test('leave what comes behind them to later turns of the event loop', async () => {
+    using opened = grouped()
+    const { told, sizes, add } = opened
+    for (const [name, ms] of [
+      ['a', 0],
+      ['b', 1_000],
+      ['c', 1_000],
+      ['d', 0],
+    ] as const)
+      add(name, ms)
+    const seen = new Set<string>()
+    while (told.length < 4) {
+      await round()
+      seen.add(told.join(''))
+    }
+    assert.deepEqual([...seen].filter(Boolean), ['ab', 'abc', 'abcd'])
+    assert.deepEqual(sizes, [2, 1, 1])
+  })
+
+  test('are all committed when somebody asks for them', () => {
+    using opened = grouped()
+    const { group, told, add } = opened
+    for (const name of ['a', 'b', 'c']) add(name, 1_000)
+    group.flush()
+    assert.deepEqual(told, ['a', 'b', 'c'])
+  })
+
+  test('leave it to be held, where they ask for that', async () => {
+    using opened = grouped()
+    const { group, told, add } = opened
+    group.add(
+      () => group.hold(NEVER_MS),
+      () => add('a'),
+    )
+    add('b', 1_000)
+    add('c')
+    await rounds(10)
+    assert.deepEqual(told, ['b'])
+    group.release()
+    assert.deepEqual(told, ['b', 'c', 'a'])
+  })
+
+  test('are written though what comes behind them fails', async () => {
+    using opened = grouped()
+    const { told, add } = opened
+    add('a', 1_000)
+    add('broken')
+    add('b')
+    await rounds(10)
+    assert.deepEqual(told, ['a', 'Error: broken', 'b'])
   })
 })
