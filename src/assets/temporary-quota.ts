@@ -38,7 +38,7 @@ const NEVER = Number.POSITIVE_INFINITY
 interface Account {
   /** Files of the temporary store. */
   kept: ExpiringBytes
-  /** Bytes of rows; null where they have to be asked for. */
+  /** At most so many bytes of rows; null before anybody asks. To ask looks at each row of the user, so it is done again only where these would be too many. */
   rows: number | null
   in_flight: number
   /** Reservations, and those who wait for one. */
@@ -73,7 +73,6 @@ export class TemporaryQuota {
     account.open += 1
     try {
       if (this.#parts.limit > 0) await this.#counted(user_id, account)
-      account.rows = null
       this.#guard(user_id, account, { own: 0, more: at_least })
       return this.#reservation(user_id, account)
     } catch (error) {
@@ -158,9 +157,9 @@ export class TemporaryQuota {
       }
     }
     const end = () => {
-      give()
       // What was reserved may have a row by now.
-      account.rows = null
+      if (account.rows !== null) account.rows += taken
+      give()
       account.open -= open
       open = 0
     }

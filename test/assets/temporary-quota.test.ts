@@ -245,6 +245,26 @@ describe('the quota of a user', () => {
     }),
   )
 
+  test('looks at rows again only where they may be too many', async () => {
+    let [looks, bytes] = [0, 10]
+    const rows = () => {
+      looks++
+      return { bytes, next_at: null }
+    }
+    const quota = new TemporaryQuota({ limit: 100, now: Date.now, files: async function* () {}, rows })
+    for (let at = 0; at < 9; at++) {
+      using room = await quota.reserve('ada')
+      room.take(10)
+      bytes += 10
+    }
+    assert.equal(looks, 1)
+    await assert.rejects(quota.reserve('ada', 1), exceeded)
+    assert.equal(looks, 2)
+    bytes = 0
+    using _ = await quota.reserve('ada', 100)
+    assert.equal(looks, 3)
+  })
+
   test(
     'is none where the limit is 0',
     inFolder(async (folder) => {
