@@ -4,7 +4,7 @@ import { basename, dirname } from 'node:path'
 import { StartError } from '../start-error.ts'
 import { isKeyOfDatabase, keyFile } from '../vault/master-key.ts'
 import { type LastCommit, lastCommitIn } from './commit-mark.ts'
-import { connectForReading } from './connection.ts'
+import { connect, connectForReading } from './connection.ts'
 import { isEmpty, remainsOf, sizeOf } from './emptied.ts'
 import { type Mark, markPath, readMark } from './mark-file.ts'
 
@@ -48,8 +48,16 @@ export function lossOf(path: string): Loss | null {
 
 /** Keeps a command away from a database that lacks something: what was removed may still be put back. @throws StartError */
 export function refuseLoss(path: string): void {
-  const loss = lossOf(path)
+  const loss = lossOf(path) ?? lossBehindJournal(path)
   if (loss !== null) throw new StartError(withAdvice(loss))
+}
+
+/** The same for a database that cannot be read before its journal is rolled back, which whoever opens it for writing does. */
+function lossBehindJournal(path: string): Loss | null {
+  const mark = readMark(markPath(path))
+  if (!isMark(mark) || (sizeOf(`${path}-journal`) ?? 0) === 0) return null
+  const found = lastCommitOf(path, (file) => connect(file, { exists: true }))
+  return found === 'unreadable' ? null : lossBeside(path, mark, found)
 }
 
 function lossOfAll(path: string, mark: FoundMark): Loss | null {
@@ -85,10 +93,10 @@ export function lossBeside(path: string, mark: Mark, found: LastCommit | null): 
   return { text, database: 'less', facts }
 }
 
-/** Looks without changing anything: what else is wrong with the file is found when it is opened. */
-function lastCommitOf(path: string): LastCommit | 'unreadable' | null {
+/** Looks, by default without changing anything: what else is wrong with the file is found when it is opened. */
+function lastCommitOf(path: string, open = connectForReading): LastCommit | 'unreadable' | null {
   try {
-    const db = connectForReading(path)
+    const db = open(path)
     try {
       return lastCommitIn(db)
     } finally {

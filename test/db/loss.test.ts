@@ -222,6 +222,18 @@ describe('a database that lacks commits', () => {
   )
 
   test(
+    'is not rewritten by "svc compact" where a journal had to be rolled back for it',
+    inFolder(async (folder) => {
+      const { place, before } = await interruptedIn(folder)
+      acknowledgeOneMore(place)
+      const { code, stderr } = await command(compact, [], { SVC_DATA_DIR: place.folder })
+      assert.equal(code, 1)
+      assert.match(stderr, /svc\.db lacks the last commit: commit 6 of/)
+      assert.deepEqual(readFileSync(place.path), before)
+    }),
+  )
+
+  test(
     'takes the place of no backup, and is backed up where that is asked for',
     inFolder(async (folder) => {
       const place = await killedIn(folder)
@@ -247,11 +259,7 @@ describe('a database that lacks commits', () => {
     'is refused at the second look, before anything is written, where a journal had to be rolled back for it',
     inFolder(async (folder) => {
       const { place, before } = await interruptedIn(folder)
-      const { database, number } = readMark(place.mark) as Mark
-      {
-        using file = new MarkFile(place.mark, database, 'full')
-        file.write(number + 1, Date.now())
-      }
+      acknowledgeOneMore(place)
       assert.match(await refusal(place), /svc\.db lacks the last commit: commit 6 of/)
       assert.deepEqual(readFileSync(place.path), before)
     }),
@@ -272,6 +280,13 @@ describe('a database that lacks commits', () => {
     }),
   )
 })
+
+/** Marks a commit that the database does not have. */
+function acknowledgeOneMore({ mark }: Killed): void {
+  const { database, number } = readMark(mark) as Mark
+  using file = new MarkFile(mark, database, 'full')
+  file.write(number + 1, Date.now())
+}
 
 describe('a log that was deleted after a kill in the midst of its copying', () => {
   test(
