@@ -8,13 +8,18 @@ import { StartError } from '../start-error.ts'
 import { syncFolder } from '../sync-folder.ts'
 import { lastCommitIn } from './commit-mark.ts'
 import type { Connection } from './connection.ts'
-import { type FoundMark, isMark, type Loss, type LossFacts, lossBeside, lossOf, textOf, withAdvice } from './loss.ts'
+import {
+  acceptancePath,
+  type FoundMark,
+  isMark,
+  type Loss,
+  type LossFacts,
+  lossBeside,
+  lossOf,
+  textOf,
+  withAdvice,
+} from './loss.ts'
 import { type Mark, markPath, readMark } from './mark-file.ts'
-
-/** Where the acceptance of a loss waits for the next start. */
-export function acceptancePath(path: string): string {
-  return `${markPath(path)}.accepted`
-}
 
 /** What a start writes into its log about a loss that it goes on without. */
 interface Acceptance extends LossFacts {

@@ -1,5 +1,6 @@
 // What a database has lost: the mark beside it, or a key that was made for it, shows that there was more. A start looks before it opens the database
 // for writing, since closing such a connection removes the log that may still hold what is missing.
+import { readFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { StartError } from '../start-error.ts'
 import { isKeyOfDatabase, keyFile } from '../vault/master-key.ts'
@@ -39,6 +40,11 @@ export function withAdvice({ text, database }: Loss): string {
   return `${text}; ${back}, or restore a backup with "svc restore DIR", or let the next start ${on} with "svc check --accept-loss"`
 }
 
+/** Where the acceptance of a loss waits for the next start. */
+export function acceptancePath(path: string): string {
+  return `${markPath(path)}.accepted`
+}
+
 /** What the database at `path` has lost; null where nothing shows a loss. @throws StartError where the mark cannot be read */
 export function lossOf(path: string): Loss | null {
   const mark = readMark(markPath(path))
@@ -69,7 +75,18 @@ function lossOfAll(path: string, mark: FoundMark): Loss | null {
   const remains = remainsOf(path)
   if (remains !== null) return loss(remains)
   const key = keyFile(dirname(path))
-  return isKeyOfDatabase(key) ? loss(`the key in ${basename(key)} was made for a database that was there`) : null
+  if (isKeyOfDatabase(key)) return loss(`the key in ${basename(key)} was made for a database that was there`)
+  return wasThereWhenAccepted(path) ? loss('it was there when a loss of a part of it was accepted') : null
+}
+
+/** Whether a loss of a part waits to be told by the next start. Its acceptance has removed the mark. */
+function wasThereWhenAccepted(path: string): boolean {
+  try {
+    const { database } = JSON.parse(readFileSync(acceptancePath(path), 'utf8')) as Partial<Loss>
+    return database === 'less' || database === 'another'
+  } catch {
+    return false
+  }
 }
 
 function lossOfSome(path: string, mark: Mark): Loss | null {

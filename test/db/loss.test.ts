@@ -7,7 +7,7 @@ import Database from 'better-sqlite3'
 import { backup } from '../../src/cli/backup.ts'
 import { check as runCheck } from '../../src/cli/check.ts'
 import { compact } from '../../src/cli/compact.ts'
-import { acceptancePath } from '../../src/db/admission.ts'
+import { acceptancePath } from '../../src/db/loss.ts'
 import { type Mark, MarkFile, markPath, readMark } from '../../src/db/mark-file.ts'
 import { Store } from '../../src/db/store.ts'
 import { StartError } from '../../src/start-error.ts'
@@ -262,6 +262,22 @@ describe('a database that lacks commits', () => {
       acknowledgeOneMore(place)
       assert.match(await refusal(place), /svc\.db lacks the last commit: commit 6 of/)
       assert.deepEqual(readFileSync(place.path), before)
+    }),
+  )
+
+  test(
+    'is missing also where the loss of a part of it was accepted before',
+    inFolder(async (folder) => {
+      const place = await killedIn(folder)
+      rmSync(place.log)
+      assert.equal((await check(place, '--accept-loss')).code, 0)
+      for (const ending of ['', '-wal', '-shm']) rmSync(place.path + ending, { force: true })
+      assert.match(
+        await refusal(place),
+        /svc\.db is missing, and it was there when a loss of a part of it was accepted/,
+      )
+      assert.equal((await check(place, '--accept-loss')).code, 0)
+      assert.deepEqual(await jobsIn(place), [])
     }),
   )
 
