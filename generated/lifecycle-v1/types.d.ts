@@ -297,7 +297,7 @@ export interface components {
         /** @description Why a job failed, in words that are safe to show. */
         JobError: {
             message: string;
-            /** @description A stable snake_case word: `node_error` for a node that failed, `timed_out`, `node_interrupted` for a node that was cut off and must not run twice, `unavailable` for what the server lacked at that time, such as room on its disk, `data_damaged` where stored data of the job is damaged, or a word that a node type gives. */
+            /** @description A stable snake_case word: `node_error` for a node that failed, `timed_out`, `node_interrupted` for a node that was cut off and must not run twice, `unavailable` for what the server lacked at that time, such as room on its disk, `data_damaged` where stored data of the job, or a file that it loads, is damaged, or a word that a node type gives. */
             type: string;
             /** @description The node at fault, or null. */
             node_id: string | null;
