@@ -1,6 +1,6 @@
 // A file as a node gets it: whole, and no larger than it asked for. How references are shown in errors.
+import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
-import { buffer } from 'node:stream/consumers'
 import { NodeError } from '../engine/node-error.ts'
 import type { LoadedAsset } from '../engine/services.ts'
 import type { ByteRange } from './object-store.ts'
@@ -13,16 +13,30 @@ export interface LoadableFile {
   readonly content_type: string
   /** Bytes. */
   readonly size: number
+  /** The digest of its bytes. */
+  readonly sha256: string
   read(range: ByteRange): Promise<Readable | null>
 }
 
-/** All bytes of a file, or null where it was removed meanwhile. @throws NodeError `too_large` */
+/** All bytes of a file, or null where it was removed meanwhile. @throws NodeError `too_large`, `data_damaged` */
 export async function loadedFrom(file: LoadableFile, max_bytes: number): Promise<LoadedAsset | null> {
   const { name, content_type, size } = file
   if (size > max_bytes)
     throw new NodeError(`The file has ${size} bytes, more than the ${max_bytes} that may be loaded.`, 'too_large')
   const stream = await file.read({ start: 0, length: size })
-  return stream && { bytes: await buffer(stream), content_type, name }
+  return stream && { bytes: await verified(stream, file), content_type, name }
+}
+
+/** All bytes of a stream, which have the digest of the file. */
+async function verified(stream: Readable, { name, sha256 }: LoadableFile): Promise<Buffer> {
+  const hash = createHash('sha256')
+  const pieces: Buffer[] = []
+  for await (const piece of stream as AsyncIterable<Buffer>) {
+    hash.update(piece)
+    pieces.push(piece)
+  }
+  if (hash.digest('hex') === sha256) return Buffer.concat(pieces)
+  throw new NodeError(`The bytes of "${name}" are damaged: they are not those that were stored.`, 'data_damaged')
 }
 
 /** `why` ends the sentence. */

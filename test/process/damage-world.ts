@@ -67,8 +67,8 @@ export async function fill(server: Serving): Promise<Truth> {
     const asset = (await call<Asset>(server, 'POST', '/api/assets', { raw, headers })).body
     one(`/api/assets/${asset.id}`)
     list(`/api/assets?q=notes%20${at}`)
-    await call(server, 'PUT', `/api/storage/own/${at}.txt`, { raw: `object ${at}`, headers: TEXT })
-    one(`/api/storage/own/${at}.txt`)
+    await call(server, 'PUT', `/api/storage/1/${at}.txt`, { raw: `object ${at}`, headers: TEXT })
+    one(`/api/storage/1/${at}.txt`)
   }
   const { id: waits } = await make<Workflow>('/api/workflows', { name: 'waits', graph: WAITING })
   const { job_id } = await make<RunResult>(`/api/workflows/${waits}/run`, {})
@@ -78,6 +78,7 @@ export async function fill(server: Serving): Promise<Truth> {
   list('/api/workflows', '/api/jobs?limit=200', '/api/jobs?status=completed', '/api/tokens', '/api/threads')
   list('/api/assets', '/api/assets?content_type=text%2Fplain')
   const truth = await answersTo(server, questions)
+  for (const [{ path }, { status, text }] of truth) assert.ok(status === 200 || status === 202, `${path}: ${text}`)
   const resume = { path: `the end of ${job_id}`, list: false, ask: (asked: Serving) => resumed(asked, job_id) }
   return new Map([...truth, [resume, { status: 200, text: 'the same value as before' }]])
 }
