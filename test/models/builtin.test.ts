@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import type { ChatMessage } from '../../generated/types.ts'
 import { builtinProvider } from '../../src/models/builtin.ts'
 import type { CompletionPart } from '../../src/models/provider.ts'
+import { leavesLoopFree } from '../helpers/loop.ts'
 import { collected } from './kit.ts'
 
 const never = new AbortController().signal
@@ -39,6 +40,14 @@ describe('builtin/echo', () => {
       { type: 'text', text: '  words\n' },
       { type: 'end', usage: { input_tokens: 7, output_tokens: 2, cost: 0 }, finish_reason: 'stop' },
     ])
+  })
+
+  test('counts the words of a long message without holding the event loop', async () => {
+    const message = says('a '.repeat(1_000_000))
+    await leavesLoopFree(async () => async () => {
+      const [, end] = await answer([message], 1)
+      assert.ok(end?.type === 'end' && end.usage.input_tokens === 1_000_000)
+    })
   })
 
   test('stops at the limit, and only there', async () => {
