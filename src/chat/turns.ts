@@ -3,7 +3,7 @@ import type { MessageContent } from '../../generated/types.ts'
 import type { MessageTable, ThreadTable } from '../db/schema.ts'
 import { type Scope, scopedKey } from '../db/scope.ts'
 import type { Tx } from '../db/store.ts'
-import { ownedThread, putTurn, turnOf, unfinishedTurns } from '../db/threads.ts'
+import { ownedThread, putTurn, turnOf } from '../db/threads.ts'
 import { ServiceError } from '../errors.ts'
 import { append, appendLeft, refuseFull, type Unplaced, unplaced } from './appending.ts'
 import { NOT_OPEN, type Outcome } from './calls.ts'
@@ -17,6 +17,7 @@ import { Saying, Sayings } from './sayings.ts'
 import type { ToolBox } from './tool-box.ts'
 import { type ChosenTool, Tools } from './tools.ts'
 import { Turn, type TurnParts } from './turn.ts'
+import { UnfinishedTurns } from './unfinished-turns.ts'
 
 export interface TurnsParts extends TurnParts {
   readonly tool_box: ToolBox
@@ -48,10 +49,12 @@ export class Turns {
   readonly #sayings = new Sayings()
   /** By thread: whose turn is about to begin. */
   readonly #starting = new Map<string, string>()
+  readonly #unfinished: UnfinishedTurns
   #closed = false
 
   constructor(parts: TurnsParts) {
     this.#parts = parts
+    this.#unfinished = new UnfinishedTurns(parts)
   }
 
   /** In how many threads one is under way, or about to begin. */
@@ -185,23 +188,15 @@ export class Turns {
     return this.#parts.listeners.add(thread_id, listener)
   }
 
-  /** Stores, as interrupted, what an earlier process left unfinished. Gives how many there were. */
-  async restore(): Promise<number> {
-    const { store, platform } = this.#parts
-    const left = store.read(unfinishedTurns)
-    for (const turn of left) {
-      const about = { id: platform.id('message'), at: platform.timestamp() }
-      await store.write((tx) => {
-        const now = turnOf(tx, turn.thread_key)
-        if (now) appendLeft(tx, now, about)
-      })
-    }
-    return left.length
+  /** Stores, as interrupted, what an earlier process left unfinished, as far as it can be stored now. Gives how many it stored. */
+  restore(): Promise<number> {
+    return this.#unfinished.restore()
   }
 
   /** Takes no more; those that there are go on. */
   close(): void {
     this.#closed = true
+    this.#unfinished.close()
   }
 
   /** Takes no more, ends all that there are, and waits until they are stored. */
