@@ -1,6 +1,6 @@
 // Messages become rows: numbered without gaps in the transaction that stores them, and what a crash left of a turn among them.
 import type { CompletionUsage, MessageContent, ToolCall } from '../../generated/types.ts'
-import { insertMessage } from '../db/messages.ts'
+import { insertMessage, removeMessage } from '../db/messages.ts'
 import type { MessageTable, TurnTable } from '../db/schema.ts'
 import type { Tx } from '../db/store.ts'
 import { deleteTurn, draftedText, growThread, threadByKey } from '../db/threads.ts'
@@ -57,6 +57,19 @@ export function append(tx: Tx, message: Unplaced): MessageTable {
     updated_at: row.created_at,
   })
   return row
+}
+
+/**
+ * Writes a message and removes it again. Where this is committed, the message can be stored: nothing refuses it, and the disk has room for it.
+ * @throws NOT_FOUND where the thread is gone
+ */
+export function tryAppend(tx: Tx, message: Unplaced): void {
+  const thread = threadByKey(tx, message.thread_key)
+  if (!thread) throw new ServiceError('NOT_FOUND')
+  const row = { ...message, sequence: thread.last_sequence + 1 }
+  insertMessage(tx, row)
+  growThread(tx, thread)
+  removeMessage(tx, row)
 }
 
 export function sizeOf({ content, tool_calls }: Pick<MessageTable, 'content' | 'tool_calls'>): number {

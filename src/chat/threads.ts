@@ -124,15 +124,16 @@ export class Threads {
     return this.get(owner, id)
   }
 
-  /** With its messages, in one step; a turn that runs is ended before, and whoever follows it is told. @throws NOT_FOUND */
+  /** With its messages, in one step. Then a turn that runs is ended, and whoever follows it is told. @throws NOT_FOUND */
   async delete(owner: Scope, id: string): Promise<void> {
     this.row(owner, id)
     const { lanes, turns, store, listeners } = this.#parts
     await lanes.run(id, async () => {
-      await turns.interrupt(id)
+      // A thread that cannot be deleted keeps its turn.
       await store.write((tx) => {
         if (!rows.deleteThread(tx, owner, id, within(REMOVAL_MS))) throw notFound()
       })
+      await turns.interrupt(id)
       listeners.tell(id, deletedFrame(id))
     })
   }

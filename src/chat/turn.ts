@@ -203,6 +203,8 @@ export class Turn {
       return this.#update(status, error)
     } catch (unstored) {
       const fault = toServiceError(unstored)
+      // Its thread was deleted, and with it all that there was of the turn.
+      if (fault.code === 'NOT_FOUND') return this.#update('interrupted')
       logFailure(this.#parts.log, fault, { thread_id: this.#of.thread.id }, 'the end of a turn could not be stored')
       return this.#update('failed', fault)
     }

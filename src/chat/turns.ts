@@ -5,7 +5,7 @@ import { type Scope, scopedKey } from '../db/scope.ts'
 import type { Tx } from '../db/store.ts'
 import { ownedThread, putTurn, turnOf } from '../db/threads.ts'
 import { ServiceError } from '../errors.ts'
-import { append, appendLeft, refuseFull, type Unplaced, unplaced } from './appending.ts'
+import { append, appendLeft, refuseFull, tryAppend, type Unplaced, unplaced } from './appending.ts'
 import { NOT_OPEN, type Outcome } from './calls.ts'
 import { refuseParts } from './content.ts'
 import { type ChatFrame, type Listener, messageFrame } from './frames.ts'
@@ -105,7 +105,11 @@ export class Turns {
     // It has its place from here on: what is asked for in other threads meanwhile is counted with it.
     this.#starting.set(thread_id, scopedKey(owner))
     try {
-      await this.interrupt(thread_id)
+      if (this.isRunning(thread_id)) {
+        // The text of the turn comes before the message: it has to end first, and must not where the message cannot be stored.
+        await store.write((tx) => tryAppend(tx, message))
+        await this.interrupt(thread_id)
+      }
       return await this.#begin(owner, thread_id, message, said, (begun) => {
         const tell = (frame: ChatFrame) => this.#parts.listeners.tell(thread_id, frame)
         const { provider, model, workflow_id } = said

@@ -56,8 +56,16 @@ const selectInstructions = statement<{ thread_key: number; before: number; limit
     .limit(p('limit')),
 )
 
+const remove = statement<{ thread_key: number; sequence: number }>()((db, p) =>
+  db.deleteFrom('message').where('thread_key', '=', p('thread_key')).where('sequence', '=', p('sequence')),
+)
+
 export function insertMessage(tx: Tx, row: MessageTable): void {
   tx.run(insert, row)
+}
+
+export function removeMessage(tx: Tx, { thread_key, sequence }: Pick<MessageTable, 'thread_key' | 'sequence'>): void {
+  tx.run(remove, { thread_key, sequence })
 }
 
 /** At most `limit` messages behind the sequence `after`, the oldest first. */

@@ -1,0 +1,90 @@
+// What the database does not take touches no turn that is under way: neither a message that would supersede it, nor the deletion of its thread.
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import Database from 'better-sqlite3'
+import { type Bench, type Led, lines, messagesOf, newThread, startChat } from '../chat/kit.ts'
+import { cannotMount, fill, smallDisk } from '../db/kit.ts'
+import { call } from '../helpers/http.ts'
+import { type Client, connect, type Frame } from '../helpers/socket.ts'
+
+const DISK_BYTES = 16 * 1024 * 1024
+const LARGE = 'x'.repeat(8_000_000)
+
+const codeOf = ({ error }: Frame) => (error as { code: string } | undefined)?.code
+
+interface Begun {
+  readonly thread_id: string
+  readonly led: Led
+}
+
+async function begun({ server, led }: Bench, client: Client): Promise<Begun> {
+  const thread_id = await newThread(server)
+  const answer = led.answer(0)
+  client.command('chat_message', { thread_id, content: 'Go on', model: 'led/model' })
+  const first = await answer
+  first.say('and on')
+  await client.next({ type: 'chunk', thread_id })
+  return { thread_id, led: first }
+}
+
+/** Has the database refuse something until it is disposed of. */
+function refusing({ server }: Bench, what: string): Disposable {
+  const db = new Database(join(server.data_dir, 'svc.db'))
+  db.exec(`create trigger refused before ${what} begin select raise(abort, 'refused'); end`)
+  return {
+    [Symbol.dispose]() {
+      db.exec('drop trigger refused')
+      db.close()
+    },
+  }
+}
+
+async function goesOn({ server }: Bench, client: Client, { thread_id, led }: Begun): Promise<void> {
+  assert.equal(led.signal.aborted, false)
+  led.end()
+  const ended = await client.next(({ type, status }) => type === 'turn_update' && status !== 'running')
+  assert.equal(ended.status, 'completed')
+  assert.deepEqual(lines(await messagesOf(server, thread_id)), [
+    'user completed: Go on',
+    'assistant completed: and on',
+  ])
+}
+
+describe('a turn goes on', () => {
+  test('where a message that would supersede it is refused by the database', async () => {
+    await using bench = await startChat()
+    await using client = await connect(bench.server)
+    const turn = await begun(bench, client)
+    {
+      using _refusing = refusing(bench, 'insert on message')
+      const data = { thread_id: turn.thread_id, content: 'Second', model: 'led/model' }
+      assert.equal(codeOf(await client.ask('chat_message', data)), 'INTERNAL_ERROR')
+    }
+    await goesOn(bench, client, turn)
+  })
+
+  test('where the disk has no room for a message that would supersede it', { skip: cannotMount }, async () => {
+    using disk = smallDisk(DISK_BYTES)
+    await using bench = await startChat({ data_dir: disk.path })
+    await using client = await connect(bench.server)
+    const turn = await begun(bench, client)
+    {
+      using _filled = fill(disk.path)
+      const data = { thread_id: turn.thread_id, content: LARGE, model: 'led/model' }
+      assert.equal(codeOf(await client.ask('chat_message', data)), 'SERVICE_UNAVAILABLE')
+    }
+    await goesOn(bench, client, turn)
+  })
+
+  test('where its thread cannot be deleted', async () => {
+    await using bench = await startChat()
+    await using client = await connect(bench.server)
+    const turn = await begun(bench, client)
+    {
+      using _refusing = refusing(bench, 'delete on thread')
+      assert.equal((await call(bench.server, 'DELETE', `/api/threads/${turn.thread_id}`)).status, 500)
+    }
+    await goesOn(bench, client, turn)
+  })
+})
