@@ -11,6 +11,7 @@ interface Waiter {
 export class Waiters {
   readonly #feed: Feed
   #waiting: Waiter[] = []
+  #released = false
   #lost: { error: unknown } | null = null
 
   constructor(feed: Feed) {
@@ -19,7 +20,7 @@ export class Waiters {
 
   /** Resolves when `sequence` is committed, null: when the terminal event is. Rejects when the history is lost. */
   until(sequence: number | null): Promise<void> {
-    if (this.#reached(sequence)) return Promise.resolve()
+    if (this.#released || this.#reached(sequence)) return Promise.resolve()
     if (this.#lost) return Promise.reject(this.#lost.error)
     return new Promise((resolve, reject) => this.#waiting.push({ sequence, resolve, reject }))
   }
@@ -32,8 +33,9 @@ export class Waiters {
     for (const waiter of ready) waiter.resolve()
   }
 
-  /** Nothing more will be committed for now: nobody need wait any longer. */
+  /** All that there is is committed, and nothing more will be for now: nobody need wait any longer, nor wait from now on. */
   release(): void {
+    this.#released = true
     for (const waiter of this.#waiting.splice(0)) waiter.resolve()
   }
 

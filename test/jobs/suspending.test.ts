@@ -302,6 +302,14 @@ describe('a value for a job that waits', () => {
   })
 })
 
+test('a job that is suspended already is waited for no longer', async () => {
+  await using server = await startGated()
+  const job = submit(server, { graph: awaited(null) })
+  await suspended(server, job.row.id)
+  await job.settled()
+  assert.equal((await server.context.jobs.outcome(job, AbortSignal.timeout(60_000))).status, 'paused')
+})
+
 describe('a job that waits for time', () => {
   const delayed = graph(
     [source('in', 'x'), node('wait', 'control.Delay', { seconds: 3600 }), sink('out')],
