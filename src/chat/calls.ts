@@ -98,11 +98,11 @@ export class Calls {
       return { result, error: null, job_id }
     } catch (thrown) {
       signal.throwIfAborted()
-      if (late.aborted) return failed('The tool took too long.')
       const error = toServiceError(thrown)
+      if (late.aborted) return unsettled('The tool took too long.', error)
       logFailure(this.#parts.log, error, { tool: tool.name }, 'a tool of a chat failed')
       const problems = error.problems.map(({ path, message }) => `${path} ${message}`).join('; ')
-      return failed(problems === '' ? error.publicMessage : `${error.publicMessage} ${problems}`)
+      return unsettled(problems === '' ? error.publicMessage : `${error.publicMessage} ${problems}`, error)
     }
   }
 
@@ -149,6 +149,12 @@ export const NOT_OPEN = 'No call of that id waits for a result.'
 
 function failed(error: string): Outcome {
   return { result: null, error }
+}
+
+/** A failure after which a job may be under way: it is named, so that the model does not start it twice. */
+function unsettled(text: string, { job_id }: ServiceError): Outcome {
+  if (job_id === null) return failed(text)
+  return { ...failed(`${text} The run ${job_id} may go on, or have ended: do not start it again.`), job_id }
 }
 
 function bounded(outcome: Outcome): Outcome {

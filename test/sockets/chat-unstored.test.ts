@@ -45,10 +45,7 @@ async function goesOn({ server }: Bench, client: Client, { thread_id, led }: Beg
   led.end()
   const ended = await client.next(({ type, status }) => type === 'turn_update' && status !== 'running')
   assert.equal(ended.status, 'completed')
-  assert.deepEqual(lines(await messagesOf(server, thread_id)), [
-    'user completed: Go on',
-    'assistant completed: and on',
-  ])
+  assert.deepEqual(lines(await messagesOf(server, thread_id)), ['user completed: Go on', 'assistant completed: and on'])
 }
 
 describe('a turn goes on', () => {
