@@ -41,6 +41,7 @@ const update = statement<JobTable>()((db, p) =>
     .updateTable('job')
     .set({
       status: p('status'),
+      options: p('options'),
       attempt: p('attempt'),
       last_sequence: p('last_sequence'),
       error: p('error'),

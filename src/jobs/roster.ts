@@ -80,7 +80,7 @@ export class Roster implements JobHost {
   readonly events: EventLog
   readonly platform: Platform
   readonly steady: SteadyClock
-  /** By job, for suspended ones, when their time is over. Of those that another process suspended it is reckoned by the machine's clock. */
+  /** By job, when its time is over, where its row may not keep that yet. */
   readonly deadlines = new Map<number, number>()
   readonly log: Log
   readonly queue: Queue

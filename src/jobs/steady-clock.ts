@@ -8,6 +8,8 @@ import type { Platform } from '../platform.ts'
 const OFFSET = 'clock_offset_ms'
 /** A smaller change is not written. */
 const NOTEWORTHY_MS = 1_000
+/** Whoever asks for the time has that difference kept, so often. A job with a limit asks twice a minute at least. */
+const KEPT_EVERY_MS = 10_000
 
 export class SteadyClock {
   readonly #store: Store
@@ -16,23 +18,33 @@ export class SteadyClock {
   /** The time when nothing had passed. */
   readonly #origin: number
   #kept: number
+  /** How much had passed when the difference was looked at last. */
+  #looked: number
 
   constructor(store: Store, { now, elapsed }: Pick<Platform, 'now' | 'elapsed'>) {
     this.#store = store
     this.#wall = () => now()
     this.#elapsed = () => elapsed?.() ?? performance.now()
     this.#kept = Number(store.read((tx) => metaValue(tx, OFFSET)) ?? 0) || 0
-    this.#origin = now() - this.#kept - this.#elapsed()
+    this.#looked = this.#elapsed()
+    this.#origin = now() - this.#kept - this.#looked
   }
 
   /** Whole milliseconds since the epoch, but for what the machine's clock was moved since the first process. */
   now(): number {
-    return Math.floor(this.#origin + this.#elapsed())
+    const elapsed = this.#elapsed()
+    if (elapsed - this.#looked >= KEPT_EVERY_MS) this.#keep(elapsed)
+    return Math.floor(this.#origin + elapsed)
   }
 
   /** Remembers for the next process how far the machine's clock was moved. */
   keep(): void {
-    const offset = Math.round(this.#wall() - this.now())
+    this.#keep(this.#elapsed())
+  }
+
+  #keep(elapsed: number): void {
+    this.#looked = elapsed
+    const offset = Math.round(this.#wall() - Math.floor(this.#origin + elapsed))
     if (Math.abs(offset - this.#kept) < NOTEWORTHY_MS) return
     this.#kept = offset
     this.#store.write((tx) => putMeta(tx, OFFSET, String(offset))).catch(() => {})

@@ -29,21 +29,28 @@ export const DEFAULTS: StoredOptions = {
   fed: false,
 }
 
+/** What the options of a row keep besides: when its time is over, by the steady clock. Absent until it has begun, and in rows of older versions. */
+interface Kept extends Partial<StoredOptions> {
+  deadline?: number
+}
+
 export function optionsOf(row: JobTable): StoredOptions {
-  return { ...DEFAULTS, ...(JSON.parse(row.options) as Partial<StoredOptions>) }
+  const { deadline: _, ...options } = JSON.parse(row.options) as Kept
+  return { ...DEFAULTS, ...options }
 }
 
 /** What tells the time of a job. */
 interface Times {
   readonly platform: { now(): number }
   readonly steady: { now(): number }
-  /** Deadlines that are known by the steady clock, by job. */
-  readonly deadlines: ReadonlyMap<number, number>
+  /** Deadlines of jobs whose rows do not keep them yet. */
+  readonly deadlines: Map<number, number>
 }
 
 /**
- * When the job's time is over, by the steady clock; null: it has no limit, or has not begun. Of a job that another process began it is reckoned by the
- * machine's clock, and is never longer than the limit.
+ * When the job's time is over, by the steady clock; null: it has no limit, or has not begun. The options of the row keep it from then on: they are
+ * written with the next event of the job. Of a job that an older version began it is reckoned by the machine's clock, once in each process, and is
+ * never longer than the limit from then on.
  */
 export function steadyDeadline(
   row: JobTable,
@@ -51,7 +58,12 @@ export function steadyDeadline(
   { timeout_seconds } = optionsOf(row),
 ): number | null {
   if (timeout_seconds === null || row.started_at === null) return null
+  const kept = JSON.parse(row.options) as Kept
+  if (kept.deadline !== undefined) return kept.deadline
   const limit = timeout_seconds * 1000
   const left = Math.min(Date.parse(row.started_at) + limit - platform.now(), limit)
-  return deadlines.get(row.key) ?? steady.now() + left
+  const deadline = deadlines.get(row.key) ?? steady.now() + left
+  deadlines.set(row.key, deadline)
+  row.options = JSON.stringify({ ...kept, deadline } satisfies Kept)
+  return deadline
 }

@@ -3,15 +3,25 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { jobEventsAfter } from '../../src/db/job-events.ts'
+import { metaValue } from '../../src/db/meta.ts'
+import { SteadyClock } from '../../src/jobs/steady-clock.ts'
+import { DEFAULTS, optionsOf, steadyDeadline } from '../../src/jobs/stored-options.ts'
 import { systemPlatform } from '../../src/platform.ts'
 import { graph, node, sink, source } from '../engine/kit.ts'
 import { temporaryFolder, until } from '../helpers/server.ts'
+import { jobRow } from '../helpers/store.ts'
 import { type GatedServer, gated, OWNER, startGated, submit } from './kit.ts'
 
 const HOUR = 3_600_000
+const MINUTE = 60_000
 const START = Date.parse('2026-03-01T12:00:00Z')
 const delayed = graph(
   [source('in', 'x'), node('wait', 'control.Delay', { seconds: 3600 }), sink('out')],
+  ['in.output->wait.value', 'wait.output->out.value'],
+)
+
+const long = graph(
+  [source('in', 'x'), node('wait', 'control.Delay', { seconds: 36_000 }), sink('out')],
   ['in.output->wait.value', 'wait.output->out.value'],
 )
 
@@ -85,6 +95,76 @@ describe('a clock that is set', () => {
         rmSync(data_dir, { recursive: true, force: true })
       }
     })
+
+  for (const [how, change] of [
+    ['back', -3 * HOUR],
+    ['forward, or stands while the machine sleeps,', 3 * HOUR],
+  ] as const)
+    test(`${how} makes the limit of a job neither longer nor shorter over a restart`, async () => {
+      const { turned, platform } = machine()
+      const data_dir = temporaryFolder()
+      const pass = (ms: number) => {
+        turned.passed += ms
+        turned.wall += ms
+      }
+      try {
+        let [waits, runs] = ['', '']
+        {
+          await using server = await startGated({ data_dir, platform })
+          waits = submit(server, { graph: long, timeout_seconds: 3600 }).row.id
+          await suspended(server, waits)
+          runs = submit(server, { graph: gated, timeout_seconds: 3600 }).row.id
+          await reaches(server, runs, 'running')
+          turned.wall += change
+          pass(MINUTE)
+          await look(server)
+        }
+        for (const minutes of [20, 20]) {
+          turned.passed = 0
+          await using server = await startGated({ data_dir, platform })
+          await reaches(server, runs, 'running')
+          pass(minutes * MINUTE)
+          await look(server)
+          assert.deepEqual([await status(server, waits), await status(server, runs)], ['paused', 'running'])
+        }
+        turned.passed = 0
+        await using server = await startGated({ data_dir, platform })
+        pass(19 * MINUTE + 2_000)
+        await look(server)
+        await reaches(server, waits, 'timed_out')
+      } finally {
+        rmSync(data_dir, { recursive: true, force: true })
+      }
+    })
+
+  test('is remembered as often as the time is asked for, not only where a job is suspended', async () => {
+    const { turned, platform } = machine()
+    await using server = await startGated({ platform })
+    const { store } = server.context
+    const clock = new SteadyClock(store, platform)
+    turned.wall += HOUR
+    turned.passed += 11_000
+    assert.equal(clock.now(), START + 11_000)
+    await until('it to be kept', () => store.read((tx) => metaValue(tx, 'clock_offset_ms')) === String(HOUR - 11_000))
+    assert.equal(new SteadyClock(store, platform).now(), START + 11_000)
+  })
+
+  test('makes the limit of a job that an older version began no longer at each look', () => {
+    const { turned, platform } = machine()
+    const options = JSON.stringify({ timeout_seconds: 3600 })
+    const row = () => jobRow(1, { options, started_at: new Date(START).toISOString() })
+    const steady = { now: () => START + turned.passed }
+    const times = { platform, steady, deadlines: new Map<number, number>() }
+    turned.wall -= 3 * HOUR
+    assert.equal(steadyDeadline(row(), times), START + HOUR)
+    turned.passed += HOUR / 2
+    assert.equal(steadyDeadline(row(), times), START + HOUR)
+  })
+
+  test('leaves the deadline of a job out of the options that a retry takes over', () => {
+    const row = jobRow(1, { options: JSON.stringify({ timeout_seconds: 60, deadline: START }) })
+    assert.deepEqual(optionsOf(row), { ...DEFAULTS, timeout_seconds: 60 })
+  })
 
   test('makes the limit of a suspended job no longer', async () => {
     const { turned, platform } = machine()
