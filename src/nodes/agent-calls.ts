@@ -1,5 +1,6 @@
 // The calls of tools that an agent's model makes in one turn: each is a step, none that had ended is made again, and neither is one that began
 // in an attempt before this one and may have taken effect.
+import { steadyTime } from '../engine/clock.ts'
 import type { NodeContext, Step } from '../engine/node-type.ts'
 import type { Used } from './agent-limits.ts'
 import { Deadline, keptTime } from './agent-time.ts'
@@ -57,7 +58,7 @@ export class ToolCalls {
     using deadline = new Deadline(context, name, used.msLeft)
     const fresh: Called[] = []
     const one = (call: ToolCall, at: number) => this.#make(call, { name: `call ${turn}.${at}`, at, deadline, fresh })
-    const begun = context.clock.now()
+    const begun = steadyTime(context.clock)
     try {
       const results: CallStep[] = []
       if (inputs.parallel) results.push(...(await allSettled(calls.map(one))))
@@ -65,7 +66,7 @@ export class ToolCalls {
       used.ms += Math.max(this.#together(results), keptTime(context, name)) - before
       return results
     } catch (error) {
-      const took = context.clock.now() - begun - deadline.rested
+      const took = steadyTime(context.clock) - begun - deadline.rested
       await wasted.keep({ use: null, ms: Math.max(0, took - Math.max(this.#together(fresh), deadline.kept)) })
       throw deadline.over ? used.late() : error
     }
@@ -86,7 +87,7 @@ export class ToolCalls {
     place.deadline.signal.throwIfAborted()
     context.tool({ ...toldOf(call), kind: 'call', arguments: argumentsOf(call) })
     // What it waits for people is no time of its own.
-    const time = () => context.clock.now() - place.deadline.rested
+    const time = () => steadyTime(context.clock) - place.deadline.rested
     const begun = time()
     const outcome = await this.#outcome(call, place, step)
     const called: Called = { ...outcome, ms: Math.max(0, time() - begun) }

@@ -1,4 +1,5 @@
 // One turn of an agent: what the model says and which tools it calls, as a step of the firing. What it says goes out as it comes.
+import { steadyTime } from '../engine/clock.ts'
 import type { NodeContext, Outputs } from '../engine/node-type.ts'
 import type { ModelMessage, ModelPart, ModelRequest, ModelToolCall, ModelUse } from '../engine/services.ts'
 import type { Deadline } from './agent-time.ts'
@@ -85,7 +86,7 @@ export async function* turnOf(
     context.log('warning', 'A turn of the model was cut off. It is asked once more.')
   yield* said(speech, before)
   const { clock } = context
-  const begun = clock.now()
+  const begun = steadyTime(clock)
   const gathered = new Gathered(before)
   let ended = false
   try {
@@ -95,12 +96,12 @@ export async function* turnOf(
       speech,
       gathered,
     )
-    const turn = gathered.turn(clock.now() - begun, ids, (at) => callId(context.random(), name, at))
+    const turn = gathered.turn(steadyTime(clock) - begun, ids, (at) => callId(context.random(), name, at))
     await step.end(turn)
     ended = true
     return turn
   } finally {
-    if (!ended) await wasted.keep({ use: gathered.use, ms: Math.max(0, clock.now() - begun - deadline.kept) })
+    if (!ended) await wasted.keep({ use: gathered.use, ms: Math.max(0, steadyTime(clock) - begun - deadline.kept) })
   }
 }
 
