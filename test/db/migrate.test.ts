@@ -14,8 +14,9 @@ import {
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import Database from 'better-sqlite3'
+import { isSound } from '../../src/db/checksum.ts'
 import { migrate } from '../../src/db/migrate.ts'
-import { nameQuery } from '../../src/db/name-grams.ts'
+import { nameGrams, nameQuery } from '../../src/db/name-grams.ts'
 import { statement } from '../../src/db/statement.ts'
 import { Store } from '../../src/db/store.ts'
 import { draftedText } from '../../src/db/threads.ts'
@@ -43,6 +44,7 @@ async function databaseAt(migration: string) {
   const folder = temporaryFolder()
   const path = join(folder, 'svc.db')
   const db = new Database(path)
+  db.function('name_grams', { deterministic: true }, nameGrams)
   await migrate(db, { to: migration })
   const open = () => {
     db.close()
@@ -103,6 +105,32 @@ describe('migrations', () => {
     const found = after.prepare('select rowid from asset_name where asset_name match ?').pluck()
     const query = (user_id: string) => nameQuery({ user_id, workspace_id: null }, 'day at')
     assert.deepEqual([found.all(query('1')), found.all(query('2'))], [[2], []])
+    after.close()
+  })
+
+  test('rows get their checksums whatever their keys hold, also where an upgrade was interrupted', async () => {
+    using earlier = await databaseAt('0015-deleted-folders')
+    const { db } = earlier
+    const count = 2_345
+    const submission = db.prepare("insert into idempotency_key values (?, '', ?, 'x', 1, '')")
+    const secret = db.prepare("insert into user_secret values (?, '', ?, x'01', '')")
+    db.exec('begin')
+    for (let at = 0; at < count; at++)
+      for (const insert of [submission, secret]) insert.run(`us'er\u0000 "${at % 3}"`, `${at}'\u0000"'' \u0000 or 1 --`)
+    db.exec('commit')
+    let left = 6
+    const interrupting = () => {
+      if (left-- === 0) throw new Error('interrupted')
+    }
+    await assert.rejects(migrate(db, { progress: interrupting }), /interrupted/)
+    await using store = await earlier.open()
+    assert.equal(store.dumpSchema(), readFileSync(DUMP, 'utf8'))
+    const after = new Database(earlier.path, { readonly: true })
+    for (const table of ['idempotency_key', 'user_secret'] as const) {
+      const rows = after.prepare(`select * from ${table}`).all() as Record<string, unknown>[]
+      assert.equal(rows.length, count)
+      assert.deepEqual(rows.filter((row) => !isSound(table, row)).slice(0, 1), [])
+    }
     after.close()
   })
 

@@ -1,6 +1,6 @@
 // Every row carries a checksum of its other columns. Rows that are there get theirs in steps, so that neither memory nor the
 // write-ahead log has to hold all of them; interrupted, it goes on where it was.
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 
 /** Hears how far a migration has come. */
@@ -75,26 +75,30 @@ export function checksums(progress: Progress): Migration {
 
 async function fill(db: Kysely<unknown>, table: string, columns: string, progress: Progress): Promise<void> {
   const key = await keyOf(db, table)
-  const assign = `update "${table}" set checksum = row_checksum('${table}', ${columns}) where checksum is null`
+  const names = `(${key.join(', ')})`
+  const order = sql.raw(key.join(', '))
+  const assign = sql.raw(`update "${table}" set checksum = row_checksum('${table}', ${columns}) where checksum is null`)
   let done = 0
   for (let from: unknown[] | null = null; ; ) {
-    const after = from === null ? '' : `where (${key.join(', ')}) > (${from.map(literal).join(', ')})`
-    const last: Record<string, unknown>[] = await rows(
+    const after = bound(names, '>', from)
+    const { rows: last } = await sql<
+      Record<string, unknown>
+    >`select ${order} from ${sql.table(table)} where ${after} order by ${order} limit 1 offset ${sql.lit(STEP - 1)}`.execute(
       db,
-      `select ${key.join(', ')} from "${table}" ${after} order by ${key.join(', ')} limit 1 offset ${STEP - 1}`,
     )
-    const to = last[0] ? key.map((name) => last[0]![unquoted(name)]) : null
-    const bounds = [
-      from && `(${key.join(', ')}) > (${from.map(literal).join(', ')})`,
-      to && `(${key.join(', ')}) <= (${to.map(literal).join(', ')})`,
-    ]
-    await sql.raw([assign, ...bounds.filter((bound) => bound !== null)].join(' and ')).execute(db)
+    const to: unknown[] | null = last[0] ? key.map((name) => last[0]![unquoted(name)]) : null
+    await sql`${assign} and ${after} and ${bound(names, '<=', to)}`.execute(db)
     if (to === null) break
     done += STEP
     if (done % (STEP * STEPS_TO_COPY) === 0) await sql.raw('pragma wal_checkpoint(passive)').execute(db)
     progress(table, done)
     from = to
   }
+}
+
+/** A bound of keys, as parameters: a key of a caller may hold any character, and U+0000 ends the text of a statement. */
+function bound(names: string, compared: '>' | '<=', key: readonly unknown[] | null): RawBuilder<unknown> {
+  return key === null ? sql`true` : sql`${sql.raw(names)} ${sql.raw(compared)} (${sql.join(key)})`
 }
 
 /** The columns of the primary key, in its order. */
@@ -105,10 +109,6 @@ async function keyOf(db: Kysely<unknown>, table: string): Promise<string[]> {
 
 function unquoted(name: string): string {
   return name.replaceAll('"', '')
-}
-
-function literal(value: unknown): string {
-  return typeof value === 'number' ? String(value) : `'${String(value).replaceAll("'", "''")}'`
 }
 
 async function rows(db: Kysely<unknown>, text: string): Promise<Record<string, unknown>[]> {
