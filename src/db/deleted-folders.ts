@@ -31,7 +31,7 @@ const selectParent = statement<{ id: string }>()((db, p) =>
   db.selectFrom('asset').select('parent_id').where('id', '=', p('id')),
 )
 
-const selectFirst = statement()((db) => db.selectFrom('deleted_folder').selectAll().limit(1))
+const selectAllDeleted = statement()((db) => db.selectFrom('deleted_folder').selectAll())
 
 const insertDeleted = statement<DeletedFolderTable>()((db, p) =>
   db.insertInto('deleted_folder').values({ user_id: p('user_id'), workspace: p('workspace'), id: p('id') }),
@@ -151,16 +151,21 @@ export function deleteAssetTree(tx: Tx, scope: Scope, id: string): RemovedAssets
 /** Removes what lies below deleted folders, at least some of it, and as much as there is time for. */
 export function removeDeleted(tx: Tx, more: More): RemovedAssets {
   const removed: Removed[] = []
-  for (let folder = tx.get(selectFirst, {}); folder; folder = tx.get(selectFirst, {})) {
+  for (let folder = firstDeleted(tx); folder; folder = firstDeleted(tx)) {
     const rows = tx.all(removeHeld, { ...folder, limit: CHUNK })
     removed.push(...rows)
     const { user_id, workspace } = folder
     for (const { id, content_type } of rows)
       if (content_type === FOLDER) tx.run(insertDeleted, { user_id, workspace, id })
     if (rows.length < CHUNK) tx.run(forgetDeleted, folder)
-    if (!more()) return { removed, done: tx.get(selectFirst, {}) === undefined }
+    if (!more()) return { removed, done: firstDeleted(tx) === undefined }
   }
   return { removed, done: true }
+}
+
+/** A damaged row stays, and does not keep those behind it. */
+function firstDeleted(tx: Tx): DeletedFolderTable | undefined {
+  return tx.upTo(selectAllDeleted, {}, (row) => tx.isSound('deleted_folder', row)).at(0)
 }
 
 function ownerOf({ user_id, workspace_id }: Scope): Owner {

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { dropNumbered, firstNumber, type More, type Numbered } from './batches.ts'
 import { dropUnusedGraph } from './graphs.ts'
 import { keepRemovedKey } from './jobs.ts'
-import type { JobTable } from './schema.ts'
+import type { JobDoomedTable, JobTable } from './schema.ts'
 import { releaseSpilledValues } from './spilled-values.ts'
 import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
@@ -24,7 +24,7 @@ const insertDoomed = statement<{ key: number }>()((db, p) =>
     .onConflict((conflict) => conflict.doNothing()),
 )
 
-const selectDoomed = statement()((db) => db.selectFrom('job_doomed').select('job_key').orderBy('job_key').limit(1))
+const selectDoomed = statement()((db) => db.selectFrom('job_doomed').selectAll().orderBy('job_key'))
 
 const deleteDoomed = statement<{ key: number }>()((db, p) =>
   db.deleteFrom('job_doomed').where('job_key', '=', p('key')),
@@ -120,7 +120,7 @@ function dropJournal(tx: Tx, key: number, more: More): boolean {
 
 /** Removes what removed jobs left, and journals of jobs that have completed, as long as there is time; true when nothing is left of any. */
 export function dropDoomed(tx: Tx, more: More): boolean {
-  for (let doomed = tx.get(selectDoomed, {}); doomed; doomed = tx.get(selectDoomed, {})) {
+  for (let doomed = firstDoomed(tx); doomed; doomed = firstDoomed(tx)) {
     const key = doomed.job_key
     const drop = tx.get(selectKept, { key }) ? dropJournal : dropTraces
     if (!drop(tx, key, more)) return false
@@ -128,6 +128,11 @@ export function dropDoomed(tx: Tx, more: More): boolean {
     if (!more()) return false
   }
   return true
+}
+
+/** A damaged row stays, and does not keep those behind it. */
+function firstDoomed(tx: Tx): JobDoomedTable | undefined {
+  return tx.upTo(selectDoomed, {}, (row) => tx.isSound('job_doomed', row)).at(0)
 }
 
 /** The sequence of the first event that is still stored; null where none is. */

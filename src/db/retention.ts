@@ -56,10 +56,9 @@ export const SWEEP_STATEMENTS = { selectFinished, selectExpired, deleteOldKeys }
 
 /** Jobs that ended before `before`, in the order of their ends, from the kept position of `sweep` on. */
 export function finishedJobs(tx: Tx, sweep: string, before: string, limit: number): Finished[] {
-  const { finished_at: after, job_key: after_key } = tx.get(selectPosition, { sweep }) ?? {
-    finished_at: '',
-    job_key: 0,
-  }
+  // A position that is damaged begins anew: what it has passed has nothing to be removed any more.
+  const [position = { finished_at: '', job_key: 0 }] = tx.all(selectPosition, { sweep })
+  const { finished_at: after, job_key: after_key } = position
   return tx.all(selectFinished, { after, after_key, before, limit })
 }
 

@@ -67,9 +67,10 @@ export class Retention implements AsyncDisposable {
   }
 
   async #sweepAll(): Promise<void> {
-    await this.#tried('old jobs could not be removed', async () => {
-      for (const sweep of this.#sweeps()) while (!(await this.#batch(sweep)));
-    })
+    for (const sweep of this.#sweeps())
+      await this.#tried('rows past their retention could not be removed', async () => {
+        while (!(await this.#batch(sweep)));
+      })
     await this.#tried('free pages of the database could not be given back', () => this.#giveBack())
     for (const sweep of this.#parts.fileSweeps)
       if (!this.#stopped.signal.aborted) await this.#tried('files that nobody needs could not be removed', sweep)

@@ -1,7 +1,10 @@
 // What users delete that may be large: it is gone at once for every read, and from the database step by step, also after a restart.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import Database from 'better-sqlite3'
 import { checkDatabase } from '../../src/db/check.ts'
+import { defineChecksums } from '../../src/db/checksum.ts'
+import { removeDeleted } from '../../src/db/deleted-folders.ts'
 import { graphBody, keepGraph } from '../../src/db/graphs.ts'
 import { insertMessage } from '../../src/db/messages.ts'
 import type { MessageTable } from '../../src/db/schema.ts'
@@ -185,5 +188,19 @@ describe('a thread with many messages', () => {
         assert.equal(messageCount(store), 0)
       }
     })
+  })
+})
+
+describe('a damaged row of a deleted folder', () => {
+  test('keeps no other folder from being removed', async () => {
+    await using opened = await openStore()
+    const db = new Database(opened.path)
+    defineChecksums(db)
+    db.exec(`insert into deleted_folder values ('1', '', 'a', 12345);
+      insert into deleted_folder values ('1', '', 'b', row_checksum('deleted_folder', '1', '', 'b'))`)
+    assert.deepEqual(await opened.store.write((tx) => removeDeleted(tx, () => true)), { removed: [], done: true })
+    assert.deepEqual(db.prepare('select id from deleted_folder').pluck().all(), ['a'])
+    assert.equal(opened.store.hasDamagedRows, true)
+    db.close()
   })
 })

@@ -4,8 +4,10 @@ import { existsSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import Database from 'better-sqlite3'
+import type { Health } from '../../generated/types.ts'
 import { checkDatabase } from '../../src/db/check.ts'
-import { keepIdempotencyKey } from '../../src/db/idempotency.ts'
+import { defineChecksums } from '../../src/db/checksum.ts'
+import { idempotentJob, keepIdempotencyKey } from '../../src/db/idempotency.ts'
 import { insertJobEvent, jobEventsAfter } from '../../src/db/job-events.ts'
 import { insertJournalPage, journalPages } from '../../src/db/job-journal.ts'
 import { jobByKey } from '../../src/db/jobs.ts'
@@ -199,6 +201,56 @@ describe('retention', () => {
     await opened.reopen()
     const again = await sweep()
     assert.ok(first > 450 && again < 20, `${first} statements, then ${again}`)
+  })
+
+  test('goes on past damaged rows of its own, and begins anew where its position is one', async () => {
+    const damages = {
+      job_doomed:
+        "insert into job_doomed values (1, 12345); insert into job_doomed values (2, row_checksum('job_doomed', 2))",
+      sweep_position: "insert into sweep_position values ('events', '2027-01-01T00:00:00.000Z', 0, 12345)",
+    }
+    for (const [table, damage] of Object.entries(damages)) {
+      await using server = await aging()
+      await server.context.store.write((tx) => {
+        withTraces(tx, ended(3, 0))
+        keepIdempotencyKey(tx, OWNER, { key: 'k', request_sha256: 'x', job_key: 3, created_at: at(0) })
+        for (const sequence of [1, 2])
+          insertJobEvent(tx, { job_key: 2, sequence, type: 'x', payload: '{}', created_at: at(0) })
+      })
+      const saboteur = new Database(join(server.data_dir, 'svc.db'))
+      defineChecksums(saboteur)
+      saboteur.exec(damage)
+      await server.sweepAfter(8)
+      assert.deepEqual(kept(server, [3]), { rows: [3], events: [], journal: [3], tombstones: [] }, table)
+      await server.sweepAfter(31)
+      assert.deepEqual(kept(server, [3]), { rows: [], events: [], journal: [], tombstones: [3] }, table)
+      assert.deepEqual(kept(server, [2]).events, table === 'job_doomed' ? [] : [2])
+      const since = '2000-01-01T00:00:00.000Z'
+      assert.equal(
+        server.context.store.read((tx) => idempotentJob(tx, OWNER, 'k', since)),
+        undefined,
+      )
+      assert.equal((await call<Health>(server, 'GET', '/health')).body.services.database, 'damaged')
+      saboteur.close()
+    }
+  })
+
+  test('goes on with the next rows where those of one kind cannot be removed', async () => {
+    await using server = await aging()
+    await server.context.store.write((tx) => {
+      withTraces(tx, ended(1, 0))
+      keepIdempotencyKey(tx, OWNER, { key: 'k', request_sha256: 'x', job_key: 1, created_at: at(0) })
+    })
+    const saboteur = new Database(join(server.data_dir, 'svc.db'))
+    saboteur.exec("create trigger broken before delete on job_event begin select raise(abort, 'no'); end")
+    await server.sweepAfter(31)
+    assert.deepEqual(kept(server, [1]).events, [1])
+    const since = '2000-01-01T00:00:00.000Z'
+    assert.equal(
+      server.context.store.read((tx) => idempotentJob(tx, OWNER, 'k', since)),
+      undefined,
+    )
+    saboteur.close()
   })
 
   test('goes on with the other files where those of one kind cannot be removed', async () => {
