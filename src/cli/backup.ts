@@ -6,7 +6,7 @@ import type { Config } from '../config.ts'
 import { checkDatabase, ROWS } from '../db/check.ts'
 import { isEmpty } from '../db/emptied.ts'
 import { lossOf, withAdvice } from '../db/loss.ts'
-import { copyDatabase, syncFile } from '../db/snapshot.ts'
+import { type CopiedDatabase, copyDatabase, syncFile } from '../db/snapshot.ts'
 import { version } from '../version.ts'
 import { readArguments } from './arguments.ts'
 import {
@@ -87,7 +87,7 @@ interface Filled {
   readonly lacks: readonly Lack[]
 }
 
-/** A file that the copied rows name and that is not as they say, a row that is not what was written, or commits that are not in the database. */
+/** A file that the copied rows name and that is not as they say, a row that is not what was written, rows that may be missing, or commits that are not in the database. */
 interface Lack {
   readonly path: typeof DATABASE | (typeof TREES)[number]
   readonly message: string
@@ -96,18 +96,21 @@ interface Lack {
 async function fill(folder: string, place: Place): Promise<Filled> {
   const [database, objects, journal] = [join(folder, DATABASE), join(folder, OBJECTS), join(folder, JOURNAL)]
   const loss = lossOf(place.database)
-  let migrations: readonly string[]
+  let copied: CopiedDatabase
   {
     using holder = new Holder(place.folder)
     using far = FarFiles.of(place)
     // Files that the copy of the database names are there before it, or come while it is made: the second round finds those.
     await copyFiles(place, folder, holder)
     if (far) await copyLacking(far, place.objects, place.database, objects)
-    migrations = copyDatabase(place.database, database)
+    copied = copyDatabase(place.database, database)
     await copyFiles(place, folder, holder)
     if (far) await copyLacking(far, place.objects, database, objects)
   }
   const lacks = await lacking({ folder, database, objects, journal })
+  const { migrations, damages } = copied
+  for (const { table, text } of damages)
+    lacks.unshift({ path: DATABASE, message: `rows of ${table} may be missing, its structure is damaged: ${text}` })
   if (loss !== null) lacks.unshift({ path: DATABASE, message: withAdvice(loss) })
   const files: BackupFile[] = [await fileOf(folder, DATABASE)]
   for (const tree of TREES)

@@ -3,7 +3,7 @@ import { ServiceError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { DamagedRow } from './damaged-row.ts'
 import { ADVICE, codeOf, type Fault, faultOf } from './faults.ts'
-import type { StructureDamage } from './structure.ts'
+import { type StructureDamage, textOf } from './structure.ts'
 
 /** Every request meets the same fault; the log hears of it this often. */
 const SAY_AGAIN_MS = 60_000
@@ -115,10 +115,4 @@ export function outcomeUnknown(): ServiceError {
 /** The cause is in the log already, once; a client gets no part of it. */
 export function unavailable(): ServiceError {
   return new ServiceError('SERVICE_UNAVAILABLE', { headers: { 'Retry-After': RETRY_AFTER_SECONDS } })
-}
-
-/** The first of them in one line, and how many tables there are. */
-function textOf(damages: readonly StructureDamage[]): string {
-  const { table, text } = damages[0]!
-  return `${table}: ${text}${damages.length > 1 ? `, and ${damages.length - 1} more tables` : ''}`
 }

@@ -1,4 +1,4 @@
-// The thread that writes a database anew. It locks the old file, copies it row by row into a new one, and gives that the old one's name. Killed at any
+// The thread that writes a database anew. It locks the old file, looks through its structure, copies it row by row into a new one, and gives that the old one's name. Killed at any
 // moment, one of the two files is whole under the name of the database, and none has a log beside it that belongs to the other.
 import { chownSync, existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -9,6 +9,7 @@ import { keepDatabasePrivate } from './private-files.ts'
 import type { RewriteData, Rewritten } from './rewriting.ts'
 import { syncFile } from './snapshot.ts'
 import { INCREMENTAL, SHRINKING } from './space.ts'
+import { structureDamages } from './structure.ts'
 
 const BUSY_MS = 1_000
 
@@ -16,6 +17,9 @@ function rewrite({ path, to, durability }: RewriteData): Rewritten {
   const db = connect(path, { durability, exists: true, busy_ms: BUSY_MS })
   try {
     alone(db)
+    // A copy holds what can be reached, and looks sound: of what cannot, nothing would be left to tell.
+    const damages = structureDamages(db)
+    if (damages.length > 0) return { kind: 'damaged', damages }
     db.pragma(`auto_vacuum = ${SHRINKING}`)
     // SQLite writes into an empty file as into one that it makes.
     keepDatabasePrivate(to)

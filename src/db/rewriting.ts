@@ -8,6 +8,7 @@ import type { Durability } from './connection.ts'
 import { IN_MEMORY } from './open.ts'
 import { type FileSpace, spaceOf } from './space.ts'
 import { Store, type StoreOptions } from './store.ts'
+import { type StructureDamage, textOf } from './structure.ts'
 
 /** What the thread is started with. */
 export interface RewriteData {
@@ -17,10 +18,11 @@ export interface RewriteData {
   readonly durability: Durability
 }
 
-/** How the thread ended: `busy` where another program has the database open. */
+/** How the thread ended: `busy` where another program has the database open, `damaged` where a copy would not hold all of its rows. */
 export type Rewritten =
   | { readonly kind: 'done' }
   | { readonly kind: 'busy' }
+  | { readonly kind: 'damaged'; damages: readonly StructureDamage[] }
   | { readonly kind: 'failed'; message: string }
 
 export type RewriteOutcome = Rewritten | { readonly kind: 'no_room'; readonly missing_bytes: number }
@@ -48,7 +50,7 @@ export interface ServerStoreOptions extends StoreOptions {
  */
 export async function openServerStore(path: string, options: ServerStoreOptions): Promise<Store> {
   const { durability = 'full', log, rewritten_bytes = AT_A_START } = options
-  // What is wrong with the database is found here, before anything of it is changed.
+  // What is wrong with a small database is found here. The thread looks through any, before it copies.
   const store = await Store.open(path, options)
   if (path === IN_MEMORY || store.canShrink) return store
   const { page_bytes, pages, free_pages } = store.space
@@ -58,22 +60,30 @@ export async function openServerStore(path: string, options: ServerStoreOptions)
     return store
   }
   await store[Symbol.asyncDispose]()
-  await rewriteAtStart(path, durability, log)
-  return Store.open(path, options)
+  const damages = await rewriteAtStart(path, durability, log)
+  return Store.open(path, { ...options, damages })
 }
 
-async function rewriteAtStart(path: string, durability: Durability, log: Log | undefined): Promise<void> {
+/** Gives the damages that kept it from being rewritten. */
+async function rewriteAtStart(
+  path: string,
+  durability: Durability,
+  log: Log | undefined,
+): Promise<readonly StructureDamage[]> {
   log?.info(`${path} is rewritten once, so that it can shrink: the server starts after that`)
   const progressed: Progressed = (written, of) =>
     log?.info({ percent: Math.min(99, Math.floor((100 * written) / of)) }, `${path} is being rewritten`)
   const outcome = await rewriteDatabase(path, durability, progressed)
   if (outcome.kind === 'done') log?.info({ bytes: statSync(path).size }, `${path} is rewritten, and can shrink now`)
   else log?.warn(`${path} does not shrink yet, which the next start tries again: ${reasonOf(outcome)}`)
+  return outcome.kind === 'damaged' ? outcome.damages : []
 }
 
 /** Why a database was not rewritten, as a part of a sentence. */
 export function reasonOf(outcome: Exclude<RewriteOutcome, { kind: 'done' }>): string {
   if (outcome.kind === 'no_room') return `the disk lacks ${outcome.missing_bytes} bytes of room for a second copy`
+  if (outcome.kind === 'damaged')
+    return `it is damaged, and a copy would lack what cannot be reached (${textOf(outcome.damages)})`
   return outcome.kind === 'busy' ? 'another program has it open' : `it could not be copied (${outcome.message})`
 }
 

@@ -9,6 +9,7 @@ import { type Fault, obstacle } from './faults.ts'
 import { GroupCommit } from './group-commit.ts'
 import { IN_MEMORY, isLarge, openDatabase, schemaOf } from './open.ts'
 import { type DatabaseSpace, Space } from './space.ts'
+import type { StructureDamage } from './structure.ts'
 import { StructureCheck } from './structure-check.ts'
 import { Statements, type Tx, type Unit } from './tx.ts'
 import { WAL_LIMITS, WalKeeper, type WalLimits } from './wal.ts'
@@ -22,6 +23,8 @@ export interface StoreOptions {
   /** Milliseconds of a clock that never goes back. */
   now?: () => number
   wal?: WalLimits
+  /** Damages of the structure that are known already. */
+  damages?: readonly StructureDamage[]
   /** Hears of each commit: how long it took, in milliseconds, and how many units it held. */
   committed?: (ms: number, units: number) => void
 }
@@ -93,8 +96,9 @@ export class Store implements AsyncDisposable {
    * @throws StartError in one clear line: not a database, not ours, damaged, from a newer version, not writable
    */
   static async open(path: string, options: StoreOptions = {}): Promise<Store> {
-    const { durability = 'full', log = null, wal = WAL_LIMITS } = options
+    const { durability = 'full', log = null, wal = WAL_LIMITS, damages = [] } = options
     const store = new Store(await openDatabase(path, { durability, wal_bytes: wal.bytes, log }), path, options)
+    store.#condition.meetStructure(damages)
     if (isLarge(path)) store.#structure?.start()
     if (durability === 'normal')
       log?.warn('SVC_DURABILITY is normal: a power cut may take back acknowledged work of the last moments')

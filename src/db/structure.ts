@@ -10,6 +10,12 @@ export interface StructureDamage {
   readonly text: string
 }
 
+/** The first of them in one line, and how many tables there are. */
+export function textOf(damages: readonly StructureDamage[]): string {
+  const { table, text } = damages[0]!
+  return `${table}: ${text}${damages.length > 1 ? `, and ${damages.length - 1} more tables` : ''}`
+}
+
 /** Looks through all tables and their indexes; `db` knows no function for it. The first damage of each table is given. */
 export function structureDamages(db: Connection): StructureDamage[] {
   const names = db.prepare("select name from sqlite_schema where type = 'table'").pluck().all() as string[]

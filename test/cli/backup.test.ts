@@ -19,8 +19,9 @@ import { backup as runBackup } from '../../src/cli/backup.ts'
 import { check as runCheck } from '../../src/cli/check.ts'
 import { freeEnding } from '../../src/cli/former.ts'
 import { restore as runRestore } from '../../src/cli/restore.ts'
+import { defineChecksums } from '../../src/db/checksum.ts'
 import { openDataFolder } from '../../src/db/data-folder.ts'
-import { cannotMount, damagePage, rootPage, smallDisk } from '../db/kit.ts'
+import { cannotMount, damagePage, loseLastRow, rootPage, smallDisk } from '../db/kit.ts'
 import { withoutTriggers } from '../helpers/checksums.ts'
 import { temporaryFolder } from '../helpers/server.ts'
 import { command, soundFolder } from './stored.ts'
@@ -160,6 +161,29 @@ describe('svc backup', () => {
     const made = await backup(data, next(), '--incomplete')
     assert.equal(made.code, 0, made.stderr)
     assert.match(made.stderr, /^svc: not whole: svc\.db: a row of asset is not what was written: /m)
+  })
+
+  test('of a store that has lost rows takes the place of no other, and is made where an incomplete one is asked for', async () => {
+    const data = copyOf(sound)
+    const db = new Database(join(data, 'svc.db'))
+    for (const name of ['FIRST', 'SECOND', 'THIRD'])
+      db.prepare("insert into user_secret values ('1', '', ?, x'01', '', 0)").run(name)
+    defineChecksums(db)
+    db.exec("update user_secret set checksum = row_checksum('user_secret', user_id, workspace, name, body, updated_at)")
+    db.close()
+    const target = next()
+    assert.equal((await backup(data, target)).code, 0)
+    const whole = readFileSync(join(target, 'svc.db'))
+    loseLastRow(join(data, 'svc.db'), 'user_secret')
+    const refused = await backup(data, target, '--force')
+    assert.equal(refused.code, 1)
+    assert.match(refused.stderr, /^the backup would not be whole; --incomplete makes it all the same\n/)
+    assert.match(refused.stderr, /rows of user_secret may be missing, its structure is damaged: /)
+    assert.deepEqual(readFileSync(join(target, 'svc.db')), whole)
+    assert.equal((await backup(data, target, '--force', '--incomplete')).code, 1)
+    const made = await backup(data, next(), '--incomplete')
+    assert.equal(made.code, 0, made.stderr)
+    assert.match(made.stderr, /^svc: not whole: svc\.db: rows of user_secret may be missing, /m)
   })
 
   test('of a store that lacks files of assets fails with a list, unless an incomplete one is asked for', async () => {

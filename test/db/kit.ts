@@ -1,9 +1,10 @@
 // What tests of the store's faults need: hold of its connections, places that run out of room, and damage.
 import { execFileSync, spawn } from 'node:child_process'
-import { closeSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
+import Database from 'better-sqlite3'
 import { pino } from 'pino'
 import { type Connection, connections } from '../../src/db/connection.ts'
 import { copiers } from '../../src/db/log-copier.ts'
@@ -152,6 +153,22 @@ export function damagePage(path: string, page: number, page_bytes = 4096): void 
   writeSync(file, Buffer.alloc(page_bytes, 0x5a), 0, page_bytes, (page - 1) * page_bytes)
   closeSync(file)
 }
+
+/** Takes the last row off a small table behind the back of its database: one bit of the number of rows on its page. */
+export function loseLastRow(path: string, table: string, page_bytes = 4096): void {
+  const db = new Database(path, { readonly: true })
+  const at = (rootPage(db, table) - 1) * page_bytes + CELL_COUNT
+  db.close()
+  const file = openSync(path, 'r+')
+  const count = Buffer.alloc(2)
+  readSync(file, count, 0, 2, at)
+  count.writeUInt16BE(count.readUInt16BE() - 1)
+  writeSync(file, count, 0, 2, at)
+  closeSync(file)
+}
+
+/** Where the header of a page says how many cells it has. */
+const CELL_COUNT = 3
 
 /** The first page of a table: everything in it is reached through it. */
 export function rootPage(db: Connection, table: string): number {

@@ -4,16 +4,20 @@ import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:f
 import { basename, join } from 'node:path'
 import { describe, test } from 'node:test'
 import Database from 'better-sqlite3'
+import { compact } from '../../src/cli/compact.ts'
 import { checkDatabase } from '../../src/db/check.ts'
+import { defineChecksums } from '../../src/db/checksum.ts'
 import { markPath } from '../../src/db/mark-file.ts'
 import { openServerStore } from '../../src/db/rewriting.ts'
 import { Store } from '../../src/db/store.ts'
+import { userSecret } from '../../src/db/user-secrets.ts'
+import { command } from '../cli/stored.ts'
 import { inFolder } from '../helpers/folder.ts'
 import { giveDatabase } from '../helpers/migrated.ts'
 import { MAIN, runProcess, serve, svc } from '../helpers/process.ts'
 import { scaled } from '../helpers/scale.ts'
 import { until } from '../helpers/server.ts'
-import { cannotMount, fill, keysOf, memoryLog, putting, smallDisk } from './kit.ts'
+import { cannotMount, fill, keysOf, loseLastRow, memoryLog, putting, smallDisk } from './kit.ts'
 
 const MIB = 1024 * 1024
 const KEYS = [1, 2, 3, 4, 5, 6]
@@ -30,6 +34,20 @@ async function giveOld(path: string, bytes = 64 * 1024): Promise<void> {
   db.pragma('auto_vacuum = NONE')
   db.exec('VACUUM')
   db.close()
+}
+
+const OWNER = { user_id: '1', workspace_id: null }
+
+/** Gives it three secrets, of which the last is lost. */
+function loseRow(path: string): void {
+  const db = new Database(path)
+  defineChecksums(db)
+  const put = db.prepare(
+    `insert into user_secret values ('1', '', ?, x'01', '', row_checksum('user_secret', '1', '', ?, x'01', ''))`,
+  )
+  for (const name of ['FIRST', 'SECOND', 'THIRD']) put.run(name, name)
+  db.close()
+  loseLastRow(path, 'user_secret')
 }
 
 const inPlace = (run: (path: string) => Promise<void>) => inFolder((folder) => run(join(folder, 'svc.db')))
@@ -112,6 +130,25 @@ describe('a database that cannot shrink', () => {
   })
 
   test(
+    'keeps what tells that rows are lost, however large it is: nothing is rewritten, and nothing more is written',
+    inPlace(async (path) => {
+      await giveOld(path, 6 * MIB)
+      loseRow(path)
+      const { log, lines } = memoryLog()
+      await using store = await openServerStore(path, { log })
+      assert.equal(store.fault, 'damaged')
+      assert.equal(store.canShrink, false)
+      assert.match(
+        lines.map(({ msg }) => msg).join('\n'),
+        /the next start tries again: it is damaged, and a copy would lack/,
+      )
+      assert.throws(() => store.read((tx) => userSecret(tx, OWNER, 'THIRD')), { code: 'DATA_DAMAGED' })
+      assert.deepEqual(store.read(keysOf), KEYS)
+      await assert.rejects(store.write(putting(9)), { code: 'SERVICE_UNAVAILABLE' })
+    }),
+  )
+
+  test(
     'is whole, the old one or the new, whenever the process is killed',
     inFolder(async (folder) => {
       const path = join(folder, 'svc.db')
@@ -158,6 +195,24 @@ describe('svc compact', () => {
         (await checkDatabase(path)).filter(({ check }) => check === 'the file'),
         [],
       )
+    }),
+  )
+
+  test(
+    'refuses a database that has lost rows, and leaves what tells of it',
+    inFolder(async (folder) => {
+      const path = join(folder, 'svc.db')
+      await giveOld(path)
+      loseRow(path)
+      const { code, stderr } = await command(compact, [], { SVC_DATA_DIR: folder })
+      assert.equal(code, 1)
+      assert.match(
+        stderr,
+        /svc\.db is as it was: it is damaged, and a copy would lack what cannot be reached \(user_secret: /,
+      )
+      const [found] = await checkDatabase(path)
+      assert.equal(found?.check, 'the file')
+      await assert.rejects(started(path), /svc\.db is damaged/)
     }),
   )
 
