@@ -1,37 +1,67 @@
-// One timer for all suspended jobs that wait for time: it rings when the soonest of them is due.
+// One timer for all suspended jobs that wait for time: it rings when the soonest of them is due. A database that cannot be read keeps it from
+// nothing but this: it looks again after a pause.
 import { nextWake } from '../db/jobs.ts'
 import type { Store } from '../db/store.ts'
+import type { Log } from '../log.ts'
 
 /** It looks again after this long, and remembers what was done to the machine's clock. */
 const LONGEST_TIMER_MS = 30_000
+/** The pause after it could not look, or a ring failed. */
+const FAILED_PAUSE_MS = 1_000
 
 export class Alarm {
-  readonly #store: Store
+  readonly #parts: { readonly store: Store; readonly log: Log }
   readonly #now: () => number
   readonly #ring: () => void
   #timer: NodeJS.Timeout | null = null
   #stopped = false
+  #failures = 0
+  /** Whether the log knows that it fails. */
+  #told = false
 
-  constructor(store: Store, now: () => number, ring: () => void) {
-    this.#store = store
+  constructor(parts: { readonly store: Store; readonly log: Log }, now: () => number, ring: () => void) {
+    this.#parts = parts
     this.#now = now
     this.#ring = ring
   }
 
-  /** Looks when the next one is due, of those after `after`; not before `least_ms` from now. */
+  /** Looks when the next one is due, of those after `after`; not before `least_ms` from now. It never throws. */
   set(least_ms = 0, after = 0): void {
     if (this.#stopped) return
-    if (this.#timer) clearTimeout(this.#timer)
-    this.#timer = null
-    const due = this.#store.read((tx) => nextWake(tx, after))
-    if (due === null) return
-    const left = Math.min(Math.max(due - this.#now(), least_ms, 0), LONGEST_TIMER_MS)
-    this.#timer = setTimeout(() => this.#ring(), left)
-    this.#timer.unref()
+    try {
+      const due = this.#parts.store.read((tx) => nextWake(tx, after))
+      this.#ringIn(due === null ? null : Math.max(due - this.#now(), least_ms, 0))
+    } catch (error) {
+      this.#failed(error)
+    }
   }
 
   stop(): void {
     this.#stopped = true
+    this.#ringIn(null)
+  }
+
+  #ringIn(ms: number | null): void {
     if (this.#timer) clearTimeout(this.#timer)
+    this.#timer = ms === null ? null : setTimeout(() => this.#rings(), Math.min(ms, LONGEST_TIMER_MS)).unref()
+  }
+
+  #rings(): void {
+    const before = this.#failures
+    try {
+      this.#ring()
+    } catch (error) {
+      this.#failed(error)
+    }
+    if (this.#failures === before) this.#told = false
+  }
+
+  #failed(err: unknown): void {
+    this.#failures++
+    if (this.#stopped) return
+    this.#ringIn(FAILED_PAUSE_MS)
+    if (this.#told) return
+    this.#told = true
+    this.#parts.log.error({ err }, 'suspended jobs that are due cannot be read: they go on when they can be')
   }
 }

@@ -40,7 +40,7 @@ export class Resuming {
   constructor(roster: Roster) {
     this.#roster = roster
     this.#alarm = new Alarm(
-      roster.parts.store,
+      roster.parts,
       () => roster.steady.now(),
       () => this.#wakeDue(),
     )

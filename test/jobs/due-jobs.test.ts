@@ -18,10 +18,11 @@ const delayed = graph(
 )
 const OTHER: Scope = { user_id: '2', workspace_id: null }
 
-/** Runs `before` in a server, and `after` in the next one, an hour later. */
+/** Runs `before` in a server, and `after` in the next one, an hour later, or `passed_ms`. */
 async function anHourLater(
   before: (server: GatedServer) => Promise<unknown>,
   after: (data_dir: string, platform: Platform) => Promise<void>,
+  passed_ms = HOUR_MS,
 ): Promise<void> {
   const data_dir = temporaryFolder()
   let now = Date.now()
@@ -31,7 +32,7 @@ async function anHourLater(
       await using server = await startGated({ data_dir, platform })
       await before(server)
     }
-    now += HOUR_MS
+    now += passed_ms
     await after(data_dir, platform)
   } finally {
     rmSync(data_dir, { recursive: true, force: true })
@@ -83,4 +84,33 @@ describe('due jobs', () => {
         assert.ok(store.statements - before < 6, `${store.statements - before} statements`)
       },
     ))
+
+  test('that cannot be read when they are due end no process: they go on when they can be, and the log hears of it once', () => {
+    let id: string
+    return anHourLater(
+      async (server) => {
+        const job = submit(server, { graph: delayed })
+        await job.settled()
+        id = job.row.id
+      },
+      async (data_dir, platform) => {
+        // The alarm rings a moment after the start. Its job is read by nobody else.
+        const real = performance.now()
+        const elapsed = { ...platform, elapsed: () => performance.now() - real }
+        const { log, lines } = keptLog()
+        await using server = await startGated({ data_dir, platform: elapsed, log })
+        const db = new Database(join(data_dir, 'svc.db'))
+        db.exec('alter table job rename to elsewhere')
+        const failures = () => lines.filter((line) => line.includes('suspended jobs that are due cannot be read'))
+        await until('the failure', () => failures().length > 0)
+        const end = performance.now() + 2_500
+        await until('some more rounds', () => performance.now() > end)
+        db.exec('alter table elsewhere rename to job')
+        db.close()
+        await until('the job to end', async () => (await server.context.jobs.get(OWNER, id)).row.finished_at)
+        assert.equal(failures().length, 1)
+      },
+      HOUR_MS - 1_000,
+    )
+  })
 })
