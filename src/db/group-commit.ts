@@ -86,7 +86,7 @@ export class GroupCommit {
 
   #due(): void {
     this.#scheduled = false
-    if (this.#held === null) this.#commitSome()
+    if (this.#held === null && this.#pending.length > 0) this.#commitSome()
     if (this.#pending.length === 0) return
     if (this.#held === null) this.#schedule()
     else this.#late = true
@@ -129,9 +129,11 @@ export class GroupCommit {
   /** One transaction for all, or for as many as it has time for; how many: 0, with nothing written, when any of them or the commit failed. */
   #commitTogether(batch: readonly Pending[]): number {
     const { condition } = this.#options
+    const { writes } = this.#tx
     try {
       const count = this.#run(batch)
-      condition.passed()
+      // A transaction that changes nothing is committed on a full disk as well.
+      if (this.#tx.writes > writes) condition.passed()
       return count
     } catch (error) {
       this.#rollback()
