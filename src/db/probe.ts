@@ -33,10 +33,16 @@ function trial(tx: Tx): void {
   tx.run(take, {})
 }
 
+/** Whether the database can be written, as far as is known. Where there is doubt, it is tried. It never throws. */
+export function isWritable(store: Store): boolean {
+  store.tryWriting(trial)
+  return store.fault === null
+}
+
 /** Runs a statement that reads a page of a table, and where there is doubt, one that writes. */
 export function probe(store: Store): DatabaseHealth {
   try {
-    store.tryWriting(trial)
+    isWritable(store)
     store.read((tx) => tx.get(touch, {}))
     return store.fault === null ? ofRows(store) : WORDS[store.fault]
   } catch {

@@ -89,6 +89,8 @@ export interface JobHost {
   admitted(job: ActiveJob): void
   /** Nothing of the job runs any more. */
   released(job: ActiveJob): void
+  /** Whether the log has not heard yet that the history of the job could not be written. */
+  isFirstLoss(job_key: number): boolean
   /** This process has done with the job: its end, or that it waits, is committed; or its history could not be written. */
   gone(job: ActiveJob, loss: Loss | null): void
   position(job: ActiveJob): number
@@ -588,12 +590,9 @@ export class ActiveJob implements Contender, JournalHost {
   }
 
   #lost(cause: unknown): void {
-    logFailure(
-      this.#host.log,
-      toServiceError(cause),
-      { job_id: this.row.id },
-      'the history of a job could not be written',
-    )
+    const { key, id: job_id } = this.row
+    if (this.#host.isFirstLoss(key))
+      logFailure(this.#host.log, toServiceError(cause), { job_id }, 'the history of a job could not be written')
     this.#run?.abort()
     this.#run?.stopTimers()
     const hopeless = isDamage(cause) ? 'for_good' : 'for_now'

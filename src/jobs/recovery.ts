@@ -7,6 +7,7 @@ import type { ActiveJob } from './active-job.ts'
 import { CANCELLED, interrupted } from './endings.ts'
 import type { Roster } from './roster.ts'
 import { isTerminal } from './states.ts'
+import { WriteBackoff } from './write-backoff.ts'
 
 /** How often a job may be interrupted without having got any further: it may be what brings the process down. */
 const MOST_IDLE_RECOVERIES = 20
@@ -37,11 +38,13 @@ const FATES: Readonly<Partial<Record<StoredStatus, Fate>>> = {
 export class Recovery {
   readonly #roster: Roster
   readonly #strays = new Set<number>()
+  readonly #backoff: WriteBackoff
   #timer: NodeJS.Timeout | null = null
   #stopped = false
 
   constructor(roster: Roster) {
     this.#roster = roster
+    this.#backoff = new WriteBackoff(roster.parts.store)
   }
 
   /**
@@ -53,9 +56,14 @@ export class Recovery {
     const running: ActiveJob[] = []
     const waiting: ActiveJob[] = []
     const ended: Promise<void>[] = []
+    const isWritable = this.#backoff.grant(1) > 0
     for (const row of this.#roster.parts.store.read(unfinishedJobs)) {
       const fate = FATES[row.status]
       if (!fate || fate === 'rest') continue
+      if (!isWritable) {
+        this.lost(row.key)
+        continue
+      }
       const job = await this.#takenOver(row, fate, orderly)
       if (job === null) continue
       if (job.terminal) ended.push(job.flushed())
@@ -99,6 +107,7 @@ export class Recovery {
 
   /** Remembers a job whose history could not be written, to go on with it when it can. */
   lost(job_key: number): void {
+    this.#backoff.failed()
     this.#strays.add(job_key)
     this.#later()
   }
@@ -118,7 +127,7 @@ export class Recovery {
     }
   }
 
-  /** Goes on with a job that nobody runs, if it is stored and has not ended. */
+  /** Goes on with a job that nobody runs, if it is stored and has not ended. @throws SERVICE_UNAVAILABLE */
   async goOn(job_key: number): Promise<void> {
     this.#strays.delete(job_key)
     const left = this.#stray(job_key)
@@ -134,6 +143,7 @@ export class Recovery {
       if (stray.row.status === 'pending') job.enqueue()
     }
     await job.flushed()
+    this.#roster.written(job_key)
     this.#roster.queue.open()
   }
 
@@ -141,8 +151,12 @@ export class Recovery {
   #stray(job_key: number): { readonly row: JobTable; readonly fate: Fate } | null {
     if (this.#stopped || this.#roster.byKey(job_key)) return null
     const row = this.#roster.parts.store.read((tx) => jobByKey(tx, job_key))
-    const fate = row && !isTerminal(row.status) && FATES[row.status]
-    return row && fate && fate !== 'rest' ? { row, fate } : null
+    if (!row || isTerminal(row.status)) {
+      this.#roster.written(job_key)
+      return null
+    }
+    const fate = FATES[row.status]
+    return fate && fate !== 'rest' ? { row, fate } : null
   }
 
   /** The same, as far as it can be stored now; what cannot is tried again later. */
@@ -164,13 +178,20 @@ export class Recovery {
 
   #later(): void {
     if (this.#timer || this.#stopped) return
-    this.#timer = setTimeout(() => void this.#round(), STRAY_PAUSE_MS)
+    this.#timer = setTimeout(() => void this.#round(), Math.max(this.#backoff.wait_ms, STRAY_PAUSE_MS))
     this.#timer.unref()
   }
 
   async #round(): Promise<void> {
     this.#timer = null
+    if (this.#backoff.grant(1) > 0) await this.#goOnWithStrays()
+    if (this.#strays.size > 0) this.#later()
+  }
+
+  /** One after the other: while the database cannot be written, the others are not touched. */
+  async #goOnWithStrays(): Promise<void> {
     for (const job_key of [...this.#strays]) {
+      if (this.#stopped || this.#roster.parts.store.fault !== null) return
       try {
         await this.goOn(job_key)
       } catch (error) {

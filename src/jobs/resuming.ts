@@ -11,13 +11,18 @@ import type { Roster } from './roster.ts'
 import { schemaProblems } from './schema-problems.ts'
 import { optionsOf, steadyDeadline } from './stored-options.ts'
 import { awaited, awaiting, type Whom, waitingOf } from './waiting.ts'
+import { WriteBackoff } from './write-backoff.ts'
 
 /** How many due jobs are seen to at once, and the pause after that; and the one where there is no room for them. */
 const DUE_AT_ONCE = 100
 const PAUSE_MS = 200
 const NO_ROOM_PAUSE_MS = 1_000
+/** How long due jobs are seen to in one turn of the event loop, and when the next turn comes, in milliseconds. */
+const TURN_MS = 20
 /** How often due jobs are read at once, because those of users who have to wait stood in front of others. */
 const MOST_READS = 10
+/** How long a job whose history could not be written is left alone. */
+const LOST_PAUSE_MS = 4_000
 /** How long a job that cannot be run is left alone. */
 const POSTPONED_MS = 600_000
 
@@ -30,15 +35,19 @@ export interface Answer extends Whom {
 export class Resuming {
   readonly #roster: Roster
   readonly #alarm: Alarm
+  readonly #backoff: WriteBackoff
   readonly #schemas = new Schemas()
   /** Users of due jobs with large graphs that are compiled: their other due jobs wait. */
   readonly #compiling = new Set<string>()
   /** Users with due jobs for which there is no room: until all others have been seen to, their jobs wait. */
   readonly #full = new Set<string>()
+  /** By job, when one whose history could not be written may be woken again. */
+  readonly #lost = new Map<number, number>()
   #stopped = false
 
   constructor(roster: Roster) {
     this.#roster = roster
+    this.#backoff = new WriteBackoff(roster.parts.store)
     this.#alarm = new Alarm(
       roster.parts,
       () => roster.steady.now(),
@@ -50,6 +59,12 @@ export class Resuming {
   watch(): void {
     this.#roster.steady.keep()
     this.#alarm.set()
+  }
+
+  /** The history of a job could not be written: it is left alone for a moment, and others are where the database is the reason. */
+  failed(job_key: number): void {
+    this.#backoff.failed()
+    this.#lost.set(job_key, this.#roster.steady.now() + LOST_PAUSE_MS)
   }
 
   stop(): void {
@@ -104,15 +119,21 @@ export class Resuming {
 
   #wakeDue(): void {
     this.#roster.steady.keep()
+    const most = this.#backoff.grant(DUE_AT_ONCE)
+    if (most === 0) return this.#alarm.set(this.#backoff.wait_ms)
     const now = this.#roster.steady.now()
+    for (const [key, until] of this.#lost) if (until <= now) this.#lost.delete(key)
+    const turn_ends = performance.now() + TURN_MS
     const tried = new Set<number>()
-    let [reads, found, left] = [0, 0, false]
+    let [reads, found, left, isCut] = [0, 0, false, false]
     let waiting: number
     do {
       waiting = this.#compiling.size + this.#full.size
       for (const row of this.#due(now)) {
         found++
-        if (tried.has(row.key) || this.#compiling.has(row.user_id) || this.#roster.byKey(row.key)) continue
+        isCut = tried.size >= most || (tried.size > 0 && performance.now() >= turn_ends)
+        if (isCut) break
+        if (tried.has(row.key) || this.#compiling.has(row.user_id) || this.#isLeftAlone(row)) continue
         if (!this.#hasRoom(row, now)) {
           this.#full.add(row.user_id)
           continue
@@ -121,13 +142,19 @@ export class Resuming {
         if (!this.#wakePrepared(row, now)) left = true
       }
       // The jobs of a user who has to wait since then may have kept those of others out of what was read.
-    } while (this.#compiling.size + this.#full.size > waiting && tried.size < DUE_AT_ONCE && ++reads < MOST_READS)
-    const isThrough = this.#compiling.size + this.#full.size === waiting
+    } while (this.#compiling.size + this.#full.size > waiting && !isCut && ++reads < MOST_READS)
+    const isThrough = !isCut && this.#compiling.size + this.#full.size === waiting
     if (this.#full.size > 0 && isThrough) left = true
     if (isThrough) this.#full.clear()
     // What is due and is not found is damaged: it stays so.
     if (found === 0 && !left) this.#alarm.set(0, now)
+    else if (isCut && most === DUE_AT_ONCE) this.#alarm.set(TURN_MS)
     else this.#alarm.set(left ? NO_ROOM_PAUSE_MS : PAUSE_MS)
+  }
+
+  /** Whether somebody has a due job already, or could not write it a moment ago. */
+  #isLeftAlone({ key }: JobTable): boolean {
+    return this.#roster.byKey(key) !== null || this.#lost.has(key)
   }
 
   #due(now: number): JobTable[] {
@@ -165,22 +192,25 @@ export class Resuming {
     this.#compiling.add(user_id)
     try {
       await preparing
-      if (this.#stopped) return
+      if (this.#stopped || this.#roster.parts.store.fault !== null) return
       // Meanwhile it may have gone on, or ended.
       const now = this.#roster.steady.now()
       const row = this.#roster.byKey(key) ? undefined : this.#roster.parts.store.read((tx) => jobByKey(tx, key))
       if (row?.status === 'paused' && row.wake_at !== null && row.wake_at <= now) this.#wake(row, now)
     } catch (error) {
-      if (!this.#stopped) this.#notWoken({ id }, error)
+      if (!this.#stopped) this.#notWoken({ id, key }, error)
     } finally {
       this.#compiling.delete(user_id)
       this.#alarm.set(PAUSE_MS)
     }
   }
 
-  #notWoken({ id }: Pick<JobTable, 'id'>, error: unknown): void {
+  #notWoken({ id, key }: Pick<JobTable, 'id' | 'key'>, error: unknown): void {
     const { code } = toServiceError(error)
-    if (code !== 'QUEUE_FULL') this.#roster.log.error({ err: error, job_id: id }, 'a suspended job could not go on')
+    if (code === 'QUEUE_FULL') return
+    if (code === 'SERVICE_UNAVAILABLE') this.#backoff.failed()
+    if (this.#roster.isFirstLoss(key))
+      this.#roster.log.error({ err: error, job_id: id }, 'a suspended job could not go on')
   }
 
   #wake(row: JobTable, now: number): void {

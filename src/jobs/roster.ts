@@ -87,6 +87,8 @@ export class Roster implements JobHost {
   readonly #hooks: RosterHooks
   readonly #active = new ShiftingMap<number, ActiveJob>()
   readonly #byId = new ShiftingMap<string, ActiveJob>()
+  /** Jobs whose history could not be written, as the log was told. */
+  readonly #lost = new Set<number>()
   #idle: (() => void) | null = null
 
   constructor(parts: RosterParts, hooks: RosterHooks) {
@@ -204,6 +206,17 @@ export class Roster implements JobHost {
     this.#tellWhenIdle()
   }
 
+  isFirstLoss(job_key: number): boolean {
+    const isFirst = !this.#lost.has(job_key)
+    this.#lost.add(job_key)
+    return isFirst
+  }
+
+  /** The history of a job can be written again: the next loss is told as the first one was. */
+  written(job_key: number): void {
+    this.#lost.delete(job_key)
+  }
+
   gone(job: ActiveJob, loss: Loss | null): void {
     // Only one whose history could not be written still waits.
     this.queue.leave(job)
@@ -211,6 +224,7 @@ export class Roster implements JobHost {
       this.#active.delete(job.row.key)
       this.#byId.delete(scopedKey(job.row, job.row.id))
     }
+    if (loss === null) this.written(job.row.key)
     if (loss === null && job.terminal) this.parts.ended?.(job.row)
     if (loss === 'for_now') this.#hooks.lost(job.row.key)
     else if (loss === 'damaged') this.#hooks.damaged(job.row.key)

@@ -66,7 +66,10 @@ export class JobService {
     this.#parts = parts
     this.#roster = new Roster(parts, {
       rested: () => this.#resuming.watch(),
-      lost: (job_key) => this.#recovery.lost(job_key),
+      lost: (job_key) => {
+        this.#recovery.lost(job_key)
+        this.#resuming.failed(job_key)
+      },
       damaged: (job_key) => this.#recovery.damaged(job_key),
     })
     this.#recovery = new Recovery(this.#roster)
