@@ -1,8 +1,19 @@
 // The data folder and its one owner. A process holds an operating-system lock for as long as it lives; a dead one holds nothing.
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { StartError } from '../start-error.ts'
 import { type Connection, connect } from './connection.ts'
+import { codeOf } from './faults.ts'
 import { keepPrivate, othersMode } from './private-files.ts'
 
 export interface DataFolder extends Disposable {
@@ -127,17 +138,43 @@ function fileAt(path: string): string | null {
 // The garbage collector would close a connection that nobody mentions any more, and the lock would be gone.
 const HELD = new Set<Connection>()
 
-// SQLite takes advisory locks on every platform, and Node offers none: an exclusive transaction on an empty database is the lock.
-function own(what: string, lockFile: string, ownerFile: string, owner: string, setting: string): Disposable {
-  let lock: Connection | null = null
+/**
+ * SQLite takes advisory locks on every platform, and Node offers none: an exclusive transaction on an empty database is the lock. It never ends in a
+ * commit, and needs no journal on the disk, for which a full one has no room. @throws what SQLite or the system says
+ */
+function lockFile(path: string): Connection {
+  const lock = connect(path, { busy_ms: 0 })
   try {
-    lock = connect(lockFile, { busy_ms: 0 })
+    lock.pragma('journal_mode = MEMORY')
     lock.exec('BEGIN EXCLUSIVE')
+    // Of a file that cannot be written SQLite makes one that is only read, which locks nobody out.
+    accessSync(path, constants.W_OK)
+    return lock
+  } catch (error) {
+    lock.close()
+    throw error
+  }
+}
+
+/** Says whose a lock is. It is for messages only: a full disk may have no room for it. @throws what the system says of a folder that cannot be written */
+function nameOwner(ownerFile: string, owner: string): void {
+  try {
     writeFileSync(ownerFile, `${owner}\n`, { mode: 0o600 })
     keepPrivate(ownerFile)
   } catch (error) {
-    lock?.close()
-    if ((error as { code?: unknown }).code === 'SQLITE_BUSY') {
+    if (!['ENOSPC', 'EDQUOT'].includes(codeOf(error))) throw error
+    rmSync(ownerFile, { force: true })
+  }
+}
+
+function own(what: string, file: string, ownerFile: string, owner: string, setting: string): Disposable {
+  let held: Connection | null = null
+  try {
+    held = lockFile(file)
+    nameOwner(ownerFile, owner)
+  } catch (error) {
+    held?.close()
+    if (codeOf(error) === 'SQLITE_BUSY') {
       throw new StartError(
         `${what} belongs to a running server (${ownerOf(ownerFile)}); stop it, or choose another with ${setting}`,
       )
@@ -147,13 +184,13 @@ function own(what: string, lockFile: string, ownerFile: string, owner: string, s
       { cause: error },
     )
   }
-  const held = lock
-  HELD.add(held)
+  const lock = held
+  HELD.add(lock)
   return {
     [Symbol.dispose]() {
       rmSync(ownerFile, { force: true })
-      held.close()
-      HELD.delete(held)
+      lock.close()
+      HELD.delete(lock)
     },
   }
 }
@@ -163,16 +200,13 @@ function own(what: string, lockFile: string, ownerFile: string, owner: string, s
  * @throws what the system throws where it cannot be written
  */
 export function holdFile(path: string): Disposable | null {
-  let lock: Connection | null = null
+  let held: Connection
   try {
-    lock = connect(path, { busy_ms: 0 })
-    lock.exec('BEGIN EXCLUSIVE')
+    held = lockFile(path)
   } catch (error) {
-    lock?.close()
-    if ((error as { code?: unknown }).code === 'SQLITE_BUSY') return null
+    if (codeOf(error) === 'SQLITE_BUSY') return null
     throw error
   }
-  const held = lock
   HELD.add(held)
   return {
     [Symbol.dispose]() {
@@ -191,6 +225,5 @@ function ownerOf(ownerFile: string): string {
 }
 
 function reason(error: unknown): string {
-  const code = (error as { code?: unknown }).code
-  return typeof code === 'string' ? code : String(error)
+  return codeOf(error) || String(error)
 }
