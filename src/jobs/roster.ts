@@ -27,6 +27,7 @@ import type { Spending } from './spending.ts'
 import type { SpilledValues } from './spilled-values.ts'
 import { SteadyClock } from './steady-clock.ts'
 import { Told } from './told.ts'
+import type { Extra } from './writer.ts'
 
 export interface RosterParts {
   store: Store
@@ -89,6 +90,7 @@ export class Roster implements JobHost {
   readonly #byId = new ShiftingMap<string, ActiveJob>()
   /** Jobs whose history could not be written, as the log was told. */
   readonly #lost = new Set<number>()
+  #withNext: Extra | null = null
   #idle: (() => void) | null = null
 
   constructor(parts: RosterParts, hooks: RosterHooks) {
@@ -123,6 +125,18 @@ export class Roster implements JobHost {
   add(job: ActiveJob): void {
     this.#active.set(job.row.key, job)
     this.#byId.set(scopedKey(job.row, job.row.id), job)
+    const extra = this.#withNext
+    if (extra === null) return
+    job.write(extra)
+    const written = () => {
+      if (this.#withNext === extra) this.#withNext = null
+    }
+    job.flushed().then(written, () => {})
+  }
+
+  /** Writes `extra` with the first job that is written from now on. */
+  writeWithNext(extra: Extra): void {
+    this.#withNext = extra
   }
 
   /**

@@ -8,6 +8,7 @@ import { jobByKey, lastJobKey, ownedJob } from '../db/jobs.ts'
 import { metaValue, putMeta } from '../db/meta.ts'
 import type { JobTable } from '../db/schema.ts'
 import { type Scope, scopedKey } from '../db/scope.ts'
+import type { Tx } from '../db/store.ts'
 import { tombstone } from '../db/tombstones.ts'
 import type { Plan } from '../engine/plan.ts'
 import { ServiceError } from '../errors.ts'
@@ -81,8 +82,14 @@ export class JobService {
   async restore(): Promise<Recovered> {
     const { store } = this.#parts
     const orderly = store.read((tx) => metaValue(tx, STOPPED)) !== null
-    if (orderly) await store.write((tx) => putMeta(tx, STOPPED, null))
+    if (orderly) await store.write(forgetStop).catch((error) => this.#forgetStopLater(error))
     return this.#recovery.restore(orderly)
+  }
+
+  /** A start needs no room on the disk. */
+  #forgetStopLater(error: unknown): void {
+    if (this.#parts.store.fault === null) throw error
+    this.#roster.writeWithNext(forgetStop)
   }
 
   /** Lets what was restored run, as there is room. */
@@ -442,6 +449,11 @@ export class JobService {
       throw new ServiceError('INVALID_REQUEST', { message: 'Either workflow_id or graph is required.' })
     return workflows.runnable(scope, workflow_id)
   }
+}
+
+/** From here on a process that ends has been interrupted, until it says otherwise. */
+function forgetStop(tx: Tx): void {
+  putMeta(tx, STOPPED, null)
 }
 
 function hashOf(submission: Submission): string {
