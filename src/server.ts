@@ -34,6 +34,7 @@ import type { Config } from './config.ts'
 import type { AppContext } from './context.ts'
 import { openDataFolder, ownDatabase } from './db/data-folder.ts'
 import { databaseName } from './db/meta.ts'
+import { ReservedRoom } from './db/reserved-room.ts'
 import { openServerStore } from './db/rewriting.ts'
 import { type Scope, scopedKey } from './db/scope.ts'
 import { KeyFacts } from './db/sealed.ts'
@@ -152,6 +153,7 @@ async function startIn(
   const log = overrides.log ?? createLog(config.log_level, redactor)
   const metrics = new Metrics()
   const committed = commitMetrics(metrics)
+  const room = database === ':memory:' ? null : owned.use(new ReservedRoom(database))
   const store = await openServerStore(database, { durability: config.durability, log, committed })
   const platform = overrides.platform ?? systemPlatform()
   const unreadable = ({ name: provider, left_out }: Provider) =>
@@ -222,6 +224,7 @@ async function startIn(
       await store[Symbol.asyncDispose]()
       owned.dispose()
     })
+    room?.keep()
     opening.move()
     return { url: state.url, context, close: (ms = DRAIN_MS) => close(ms), [Symbol.asyncDispose]: () => close(0) }
   } catch (error) {

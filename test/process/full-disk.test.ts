@@ -1,28 +1,148 @@
-// A server that starts on a full disk, with jobs under way that an earlier process left.
+// A server that starts on a full disk, whatever an earlier process left, and however that ended.
 import assert from 'node:assert/strict'
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
+import Database from 'better-sqlite3'
 import type { Health, JobSnapshot, RunResult, Workflow } from '../../generated/types.ts'
+import { reservedRoomPath } from '../../src/db/reserved-room.ts'
 import { cannotMount, fill, smallDisk } from '../db/kit.ts'
 import { call } from '../helpers/http.ts'
-import { serve } from '../helpers/process.ts'
-import { until } from '../helpers/server.ts'
+import { serve, svc } from '../helpers/process.ts'
+import { startServer, temporaryFolder, until } from '../helpers/server.ts'
 import { edge, node } from '../http/kit.ts'
 
 const DISK_BYTES = 6 * 1024 * 1024
 const JOBS = 5
 
-/** A job that has begun and takes a moment, so that it is running when its server is killed. */
-const SLOW = {
+const delayed = (seconds: number) => ({
   name: 'Slow',
   graph: {
     nodes: [
       node('name', 'input.String', { name: 'name' }),
-      node('wait', 'control.Delay', { seconds: 2 }),
+      node('wait', 'control.Delay', { seconds }),
       node('out', 'output.Output', { name: 'out' }),
     ],
     edges: [edge('name.output', 'wait.value'), edge('wait.output', 'out.value')],
   },
+})
+
+/** A job that has begun and takes a moment, so that it is running when its server is killed. */
+const SLOW = delayed(2)
+
+type Left = 'nothing' | 'one suspended' | 'one running'
+/** A delay of more than 30 s suspends its job. */
+const SECONDS: Readonly<Record<Exclude<Left, 'nothing'>, number>> = { 'one suspended': 600, 'one running': 3 }
+
+/** Leaves something to a server; gives the id of its job, if there is one. */
+async function leave(server: { url: string }, left: Left): Promise<string | null> {
+  const body = { params: { name: 'Ada' }, background: true }
+  if (left === 'nothing') {
+    await call(server, 'POST', '/api/workflows/greeting/run', { body: { params: body.params } })
+    return null
+  }
+  const { id } = (await call<Workflow>(server, 'POST', '/api/workflows', { body: delayed(SECONDS[left]) })).body
+  const { job_id } = (await call<RunResult>(server, 'POST', `/api/workflows/${id}/run`, { body })).body
+  const status = left === 'one suspended' ? 'suspended' : 'running'
+  await until(`it to be ${status}`, async () => (await statusOf(server, job_id)) === status)
+  return job_id
 }
+
+async function statusOf(server: { url: string }, job_id: string): Promise<string> {
+  return (await call<JobSnapshot>(server, 'GET', `/api/jobs/${job_id}`)).body.status
+}
+
+async function databaseOf(server: { url: string }): Promise<string> {
+  return (await call<Health>(server, 'GET', '/health')).body.services.database
+}
+
+/** Whether the database says that the process that wrote it stopped by itself. */
+function saysStopped(data_dir: string): boolean {
+  const db = new Database(join(data_dir, 'svc.db'), { readonly: true })
+  try {
+    return db.prepare("select 1 from meta where name = 'stopped_at'").get() !== undefined
+  } finally {
+    db.close()
+  }
+}
+
+/** What a server on `data_dir` leaves when it stops by itself, or is killed. */
+async function leftBehind(data_dir: string, how: 'SIGTERM' | 'SIGKILL', left: Left): Promise<string | null> {
+  if (how === 'SIGTERM' && left === 'one running') {
+    // A signal would give the job 30 seconds.
+    const server = await startServer({ data_dir })
+    const job_id = await leave(server, left)
+    await server.close(0)
+    return job_id
+  }
+  await using server = await serve(data_dir)
+  const job_id = await leave(server, left)
+  server.kill(how)
+  await server.ended()
+  return job_id
+}
+
+describe('a server that starts on a disk with no room at all', { skip: cannotMount }, () => {
+  for (const how of ['SIGTERM', 'SIGKILL'] as const)
+    for (const left of ['nothing', 'one suspended', 'one running'] as const)
+      test(`serves reads after ${how} with ${left}, and goes on once there is room`, async () => {
+        using disk = smallDisk(DISK_BYTES)
+        const job_id = await leftBehind(disk.path, how, left)
+        assert.equal(saysStopped(disk.path), how === 'SIGTERM')
+        const filled = fill(disk.path)
+        await using server = await serve(disk.path)
+        await until('the health', async () => (await databaseOf(server)) === 'full')
+        assert.equal((await call(server, 'GET', '/api/workflows')).status, 200)
+        if (job_id !== null) assert.match(await statusOf(server, job_id), /suspended|running/)
+        filled[Symbol.dispose]()
+        await until('the room to be found', async () => (await databaseOf(server)) === 'healthy')
+        if (left === 'one suspended') {
+          const { status, text } = await call(server, 'POST', `/api/jobs/${job_id}/cancel`)
+          assert.equal(status, 200, text)
+        } else if (left === 'one running')
+          await until('its end', async () => (await statusOf(server, job_id!)) === 'completed')
+        else await leave(server, 'nothing')
+        // A crash from here on is one.
+        assert.equal(saysStopped(disk.path), false)
+      })
+
+  test('starts again after it stopped on the full disk', async () => {
+    using disk = smallDisk(DISK_BYTES)
+    await leftBehind(disk.path, 'SIGTERM', 'one suspended')
+    const first = fill(disk.path)
+    {
+      await using server = await serve(disk.path)
+      await assert.rejects(serve(disk.path), /belongs to a running server/)
+      server.kill('SIGTERM')
+      await server.ended()
+    }
+    using _second = fill(join(disk.path, 'storage'))
+    await using server = await serve(disk.path)
+    assert.equal((await call<JobSnapshot[]>(server, 'GET', '/api/jobs')).body.length, 1)
+    first[Symbol.dispose]()
+  })
+})
+
+function folders(...paths: string[]): Disposable {
+  return { [Symbol.dispose]: () => paths.forEach((path) => void rmSync(path, { recursive: true, force: true })) }
+}
+
+describe('the room that is kept for a start', () => {
+  test('is private, and no part of a backup', async () => {
+    const [folder, target] = [temporaryFolder(), join(temporaryFolder(), 'backup')]
+    using _folders = folders(folder, dirname(target))
+    await leftBehind(folder, 'SIGKILL', 'nothing')
+    const { mode, size } = statSync(reservedRoomPath(join(folder, 'svc.db')))
+    assert.deepEqual([mode & 0o777, size], [0o600, 128 * 1024])
+    const environment = { SVC_DATA_DIR: folder }
+    for (const args of [['check'], ['backup', target], ['compact'], ['restore', target, '--force'], ['check']]) {
+      const { code, stderr } = await svc(args, environment)
+      assert.equal(code, 0, `${args[0]}: ${stderr}`)
+    }
+    assert.ok(!readdirSync(target, { recursive: true }).some((name) => String(name).includes('reserved')))
+    assert.ok(existsSync(reservedRoomPath(join(folder, 'svc.db'))))
+  })
+})
 
 describe('a server that starts on a full disk with jobs under way', () => {
   test('serves reads, says so in health, and goes on once there is room', { skip: cannotMount }, async () => {
