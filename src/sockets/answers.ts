@@ -37,10 +37,10 @@ export function refuseNow(connection: Peer, job_id: string, request_id: RequestI
 }
 
 /** What a command was to do to a job that is not stored, or is somebody else's, has failed for good. */
-export function isMissing({ app, principal }: Peer, job_id: string, { code }: ServiceError): boolean {
+export function isMissing({ app, principal }: Peer, job_id: string, { code, status }: ServiceError): boolean {
   if (code === 'JOB_NOT_FOUND' || code === 'JOB_EXPIRED') return true
   try {
-    return code === 'SERVICE_UNAVAILABLE' && !app.jobs.isStored(principal, job_id)
+    return status >= 500 && code !== 'OUTCOME_UNKNOWN' && !app.jobs.isStored(principal, job_id)
   } catch {
     // It may live: nothing is said that a client could take for its end.
     return false

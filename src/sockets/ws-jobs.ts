@@ -2,7 +2,7 @@
 import type { WsCommandHandlers } from '../../generated/messages.ts'
 import type { JobTable } from '../db/schema.ts'
 import type { Graph } from '../engine/graph.ts'
-import { toServiceError } from '../errors.ts'
+import { type ServiceError, toServiceError } from '../errors.ts'
 import type { ActiveJob } from '../jobs/active-job.ts'
 import type { Submission } from '../jobs/service.ts'
 import { isTerminal, socketStatus } from '../jobs/states.ts'
@@ -155,11 +155,24 @@ async function submit(connection: Peer, data: RunJobData, request_id: RequestId)
     if (preparing) await preparing
     return app.jobs.submit(principal, submission)
   } catch (thrown) {
-    const error = toServiceError(thrown)
-    if (error.code !== 'CONFLICT' || !job_id) end(connection, job_id ?? app.platform.id('job'), workflow_id, error)
-    else refuse(connection, 'job_id_in_use', job_id, request_id, { message: error.message })
+    refuseRun(connection, { job_id, workflow_id }, request_id, toServiceError(thrown))
     return null
   }
+}
+
+/** Nothing terminal is told of a job that was there before, or may be. */
+function refuseRun(
+  connection: Peer,
+  { job_id, workflow_id }: { job_id: string | null; workflow_id: string | null },
+  request_id: RequestId,
+  error: ServiceError,
+): void {
+  if (job_id === null) end(connection, connection.app.platform.id('job'), workflow_id, error)
+  else if (error.code === 'CONFLICT')
+    refuse(connection, 'job_id_in_use', job_id, request_id, { message: error.message })
+  else if (error.status >= 500 && !isMissing(connection, job_id, error))
+    refuseNow(connection, job_id, request_id, error)
+  else end(connection, job_id, workflow_id, error)
 }
 
 /** As `reconnect`, with an answer where that fails: the end of a job that there is not, and nothing terminal for one that may live. */

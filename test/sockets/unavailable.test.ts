@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { cannotMount, fill, smallDisk } from '../db/kit.ts'
+import { withoutTriggers } from '../helpers/checksums.ts'
 import { until } from '../helpers/server.ts'
 import { type Client, connect, type Frame, frameName, isEnding } from '../helpers/socket.ts'
 import { Saboteur } from '../jobs/kit.ts'
@@ -28,6 +29,20 @@ const fullDisk: Obstacle = ({ server }) => {
     [Symbol.dispose]() {
       reader.close()
       filled[Symbol.dispose]()
+    },
+  }
+}
+
+/** The row of a job is not what was written, until this is let go. */
+function damagedRow({ server }: Bench, job_id: string): Disposable {
+  const db = new Database(join(server.data_dir, 'svc.db'))
+  const change = (by: number) =>
+    withoutTriggers(db, () => db.prepare('update job set seed = seed + ? where id = ?').run(by, job_id))
+  change(1)
+  return {
+    [Symbol.dispose]() {
+      change(-1)
+      db.close()
     },
   }
 }
@@ -157,6 +172,43 @@ function behaves(
     })
   })
 }
+
+describe('a suspended job whose row is damaged', () => {
+  test('is told no end by any command that names it, and goes on when the row is back', async () => {
+    await using bench = await startBench()
+    await using client = await connect(bench.server)
+    const job_id = newId()
+    const run = {
+      job_id,
+      graph: graph(
+        [node('wait', 'control.WaitFor', { name: 'word' }), node('out', 'output.Output', { name: 'out' })],
+        ['wait.value->out.value'],
+      ),
+    }
+    client.command('run_job', run)
+    await client.next({ type: 'job_update', job_id, status: 'suspended' })
+    {
+      using _ = damagedRow(bench, job_id)
+      for (const command of ['run_job', 'reconnect_job', 'get_status', 'cancel_job', 'resume_job']) {
+        const from = client.frames.length
+        const data = { run_job: run, resume_job: { job_id, value: 1 } }[command] ?? { job_id }
+        client.command(command, data, command)
+        const { error, code } = await client.next({ request_id: command })
+        await client.settled()
+        assert.deepEqual([command, error, code], [command, 'unavailable', 'DATA_DAMAGED'])
+        assert.equal(told(client, job_id, from).length, 1)
+      }
+      // What is certain not to be there ends all the same.
+      const other = newId()
+      client.command('run_job', { job_id: other, workflow_id: 'nowhere' })
+      assert.deepEqual((await client.collect(other)).map(frameName), ['job_update'])
+    }
+    client.command('run_job', run)
+    await client.next({ type: 'job_resumed', job_id, status: 'suspended' })
+    assert.equal((await client.ask('resume_job', { job_id, value: 'said' })).error, undefined)
+    assert.deepEqual((await client.collect(job_id)).at(-1)?.result, { outputs: { out: ['said'] } })
+  })
+})
 
 behaves('a database that refuses every event', false, () => startBench(), refusingTrigger)
 
