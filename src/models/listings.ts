@@ -1,6 +1,8 @@
 // The models of each provider, as it lists them: asked once in a while and by one caller at a time, since a list may come over the network.
 // There is one list for all who ask, so that what is foretold of a run is what the run finds. Where a list cannot be had, the last one goes on.
+// A server may repeat the key that it was asked with in its list: no name of a model has it.
 import { createHash } from 'node:crypto'
+import { Redactor } from '../redaction/redactor.ts'
 import { checkedModels } from './checked.ts'
 import { Silence, within } from './patience.ts'
 import type { Model, Provider } from './provider.ts'
@@ -188,8 +190,27 @@ function put<T>(map: Map<string, T>, key: string, value: T): void {
 async function listed(provider: Provider, credential: string | null, ms: number): Promise<readonly Model[]> {
   const signal = AbortSignal.timeout(ms)
   try {
-    return checkedModels(provider.name, await provider.models({ credential, signal }))
+    return withoutKey(checkedModels(provider.name, await provider.models({ credential, signal })), provider, credential)
   } catch (error) {
     throw signal.aborted ? new Silence(ms) : error
   }
+}
+
+/** The same models, whose texts do not tell the key that their list was asked with. */
+function withoutKey(models: readonly Model[], provider: Provider, credential: string | null): readonly Model[] {
+  if (credential === null) return models
+  const redactor = new Redactor([credential])
+  const safe = <Text extends string | readonly string[]>(text: Text) => redactor.value(text, { credentials: false })
+  return models.map((model) => {
+    const { unavailable } = model
+    const name = safe(model.name)
+    return {
+      ...model,
+      id: `${provider.name}/${name}`,
+      name,
+      title: safe(model.title),
+      tasks: safe(model.tasks),
+      ...(unavailable === undefined ? {} : { unavailable: safe(unavailable) }),
+    }
+  })
 }

@@ -6,6 +6,7 @@ import { call } from '../helpers/http.ts'
 import { until } from '../helpers/server.ts'
 import { connect } from '../helpers/socket.ts'
 import type { Script } from '../helpers/upstream.ts'
+import { edge, node } from './kit.ts'
 
 const KEY = 'sk-Planted/key+4711'
 const MINE = 'pk-my own "secret"'
@@ -151,6 +152,42 @@ describe('an answer that repeats a key', () => {
     assert.equal(await ask(), `it is ${MINE}.`)
     assert.ok((await call(gateway.server, 'PUT', '/api/secrets/PLAIN', { body: { value: MINE } })).status < 300)
     assert.equal(await ask(), 'it is [redacted].')
+  })
+})
+
+describe('a name of a model that repeats a key', () => {
+  test('is suggested to nobody, over HTTP or before a run', async () => {
+    const key = 'sk-Planted-key-4711'
+    await using gateway = await startGateway(
+      { models: ['gpt-4o-mini', `model-${key}`] },
+      { environment: { SVC_SECRET_UP_API_KEY: key } },
+    )
+    const { server } = gateway
+    for (const name of [`model-${key.slice(0, -1)}`, 'model-[redacte]']) {
+      const read = await call(server, 'GET', `/v1/models/${encodeURIComponent(`up/${name}`)}`)
+      assert.equal(read.status, 404)
+      assert.ok(!read.text.includes(key), read.text)
+      if (name.includes('[')) assert.match(read.text, /Did you mean \\"up\/model-\[redacted\]\\"/)
+      const nodes = [
+        node('c', 'chat.Complete', { model: `up/${name}`, prompt: 'x' }),
+        node('out', 'output.Output', { name: 'o' }),
+      ]
+      const graph = { nodes, edges: [edge('c.text', 'out.value')] }
+      // biome-ignore lint/suspicious/noExplicitAny: whatever came
+      const made = await call<any>(server, 'POST', '/api/workflows', { body: { name: 'w', graph } })
+      const asked = {
+        workflow_id: made.body.id,
+        workspace_id: null,
+        workflow_etag: null,
+        inputs: {},
+        interface_version: 1,
+        level: 'execution',
+        execution_target: { kind: 'local', concurrent: true },
+      }
+      const before = await call(server, 'POST', '/api/sdk/v1/preflight', { body: asked })
+      assert.equal(before.status, 200, before.text)
+      assert.ok(!before.text.includes(key), before.text)
+    }
   })
 })
 

@@ -233,3 +233,22 @@ describe('of what a list has', () => {
     assert.deepEqual((await listOf([{ name: 'a', price: dollars(0, 0) }]))[0]!.price, dollars(0, 0))
   })
 })
+
+test('a list tells the key that it was asked with in no text of its models, in whatever form', async () => {
+  const key = 'sk-Planted/key+4711'
+  const { price, ...model } = { ...(await pricedProvider().models({ credential: null, signal }))[0]!, name: `a-${key}` }
+  const title = `The model of ${encodeURIComponent(key)}`
+  const listed = [
+    { ...model, title, tasks: ['chat', key], unavailable: btoa(key) },
+    { ...model, name: 'plain', title: 'Plain' },
+  ]
+  const given = await new Listings({ now: () => 0 }).of(giving(listed), key, signal)
+  assert.doesNotMatch(JSON.stringify(given), /Planted|UGxhbnRlZ/)
+  const [first, second] = given
+  assert.equal(first?.name, 'a-[redacted]')
+  assert.equal(first?.id, `${giving(listed).name}/a-[redacted]`)
+  assert.equal(first?.unavailable, '[redacted]')
+  assert.equal(second?.name, 'plain')
+  // Who asks with another key is told the texts as they are.
+  assert.equal((await new Listings({ now: () => 0 }).of(giving(listed), 'another-key', signal))[0]?.name, `a-${key}`)
+})
