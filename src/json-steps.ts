@@ -129,6 +129,27 @@ export function* jsonTextSteps(value: unknown): Steps<string> {
   return parts.join('')
 }
 
+/**
+ * `JSON.stringify` in parts: each call gives the steps of the next part, which has at least `length` characters unless it is the last one. After the
+ * last one parts are empty.
+ */
+export function jsonTextParts(value: unknown, length: number): () => Steps<string> {
+  let parts: string[] = []
+  let written = 0
+  const write = (part: string) => {
+    parts.push(part)
+    written += part.length
+  }
+  const steps = writeJson(value, write, JSON.stringify)
+  return function* part() {
+    while (written < length && !steps.next().done) yield
+    const text = parts.join('')
+    parts = []
+    written = 0
+    return text
+  }
+}
+
 /** `jsonText` in steps. */
 export function* textSteps(value: unknown): Steps<string> {
   const parts: string[] = []

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { canonicalJson, sha256 } from '../src/json.ts'
-import { canonicalHashSteps, jsonTextSteps, textHashSteps } from '../src/json-steps.ts'
+import { canonicalHashSteps, jsonTextParts, jsonTextSteps, textHashSteps } from '../src/json-steps.ts'
 import { isLight } from '../src/light-parts.ts'
 import { finish } from '../src/time-slices.ts'
 import { scaled } from './helpers/scale.ts'
@@ -39,11 +39,21 @@ const { any } = fc.letrec<{ any: unknown }>((tie) => ({
   ),
 }))
 
+/** The parts of a text of at least a thousand characters each, but for the last one. */
+function partsOf(value: unknown): string[] {
+  const next = jsonTextParts(value, 1_000)
+  const parts: string[] = []
+  for (let part = finish(next()); part !== ''; part = finish(next())) parts.push(part)
+  assert.ok(parts.slice(0, -1).every(({ length }) => length >= 1_000))
+  return parts
+}
+
 describe(`JSON in steps (seed ${seed})`, () => {
   test('is what is written at once', () => {
     const property = fc.property(any, (value) => {
       const [text, whole] = [finish(jsonTextSteps(value)), JSON.stringify(value)]
       assert.ok(text === whole, `${text.slice(0, 200)}\n${whole.slice(0, 200)}`)
+      assert.ok(partsOf(value).join('') === whole)
       assert.equal(finish(canonicalHashSteps(value)), sha256(canonicalJson(value)))
       assert.equal(finish(textHashSteps(whole)), sha256(whole))
     })

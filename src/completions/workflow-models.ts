@@ -28,7 +28,10 @@ export interface WorkflowModel {
 }
 
 export interface WorkflowModelsParts extends Following {
-  readonly workflows: Pick<WorkflowService, 'list' | 'listed' | 'prepare' | 'runnable' | 'examples' | 'example'>
+  readonly workflows: Pick<
+    WorkflowService,
+    'list' | 'listed' | 'recentIds' | 'prepare' | 'runnable' | 'examples' | 'example'
+  >
   readonly jobs: Following['jobs'] & Pick<JobService, 'submit'>
 }
 
@@ -48,7 +51,7 @@ export class WorkflowModels {
 
   /** The owner's workflows that are models, by id, and then the bundled examples that are. */
   async list(owner: Scope): Promise<WorkflowModel[]> {
-    const { workflows } = this.#parts.workflows.list(owner, {})
+    const { workflows } = await this.#parts.workflows.list(owner, {})
     const found = await this.#faces.models(owner, workflows)
     this.#examples ??= this.#listExamples(owner)
     return [...found.map(ownModel).sort((a, b) => (a.id < b.id ? -1 : 1)), ...(await this.#examples)]
@@ -122,9 +125,7 @@ export class WorkflowModels {
 
   #meant(owner: Scope, workflow_id: string): string {
     const { workflows } = this.#parts
-    const ids = [...workflows.examples(), ...workflows.list(owner, { limit: MOST_LOOKED_AT }).workflows].map(
-      ({ id }) => id,
-    )
+    const ids = [...workflows.examples().map(({ id }) => id), ...workflows.recentIds(owner, MOST_LOOKED_AT)]
     return meantBy(workflow_id, ids, (id) => WORKFLOW + id)
   }
 }

@@ -5,7 +5,7 @@ import { folded } from './folding.ts'
 import { dropUnusedGraph } from './graphs.ts'
 import type { WorkflowShareTable, WorkflowTable, WorkflowVersionTable } from './schema.ts'
 import { NOBODY, owned, type Scope } from './scope.ts'
-import { builder, statement } from './statement.ts'
+import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
 
 const insert = statement<WorkflowTable>()((db, p) =>
@@ -37,6 +37,40 @@ const selectOwned = statement<Scope & { id: string }>()((db, p) =>
 
 const selectPublic = statement<{ id: string }>()((db, p) =>
   db.selectFrom('workflow').selectAll().where('id', '=', p('id')).where('access', '=', sql.lit('public')),
+)
+
+interface Page {
+  before: string
+  before_id: string
+  limit: number
+}
+
+/** No timestamp is greater. */
+const BEHIND_ALL_TIMES = '~'
+
+const isBehind = (p: (name: keyof Page) => unknown) =>
+  sql<boolean>`(updated_at, id) < (${p('before')}, ${p('before_id')})`
+
+const selectOwnedPlaces = statement<Scope & Page>('keys')((db, p) =>
+  db
+    .selectFrom('workflow')
+    .select(['updated_at', 'id'])
+    .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') }))
+    .where(isBehind(p))
+    .orderBy('updated_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(p('limit') as never),
+)
+
+const selectPublicPlaces = statement<Page>('keys')((db, p) =>
+  db
+    .selectFrom('workflow')
+    .select(['updated_at', 'id'])
+    .where('access', '=', sql.lit('public'))
+    .where(isBehind(p))
+    .orderBy('updated_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(p('limit') as never),
 )
 
 const update = statement<WorkflowTable & { expected: number }>()((db, p) =>
@@ -204,7 +238,7 @@ export function deleteWorkflowShare(tx: Tx, workflow_id: string): void {
   tx.run(removeShare, { workflow_id })
 }
 
-/** Where a page of workflows begins: after the row with these values. */
+/** A place in a list of workflows: that of the row with these values. */
 export interface WorkflowCursor {
   updated_at: string
   id: string
@@ -216,30 +250,32 @@ export interface WorkflowFilter {
   tag?: string | null | undefined
   /** Part of the name, the description or a tag, in any case. */
   q?: string | null | undefined
-  after?: WorkflowCursor | null | undefined
-  /** Null for all. */
-  limit: number | null
 }
 
-// SQLite ends the whole query at a text that is no JSON: a damaged row must not keep others from being found.
-const TAGS = sql`iif(json_valid(tags), tags, '[]')`
+/**
+ * The places of all workflows of a scope, or of the public ones of everybody, the last changed first; at most `limit` of them, behind `after`. Rows may be
+ * long: they are read one by one.
+ */
+export function workflowPlaces(
+  tx: Tx,
+  scope: Scope | null,
+  after: WorkflowCursor | null,
+  limit: number | null,
+): WorkflowCursor[] {
+  const page = { before: after?.updated_at ?? BEHIND_ALL_TIMES, before_id: after?.id ?? '', limit: limit ?? -1 }
+  if (scope === null) return tx.all(selectPublicPlaces, page)
+  return tx.all(selectOwnedPlaces, { ...page, user_id: scope.user_id, workspace_id: scope.workspace_id })
+}
 
-/** Workflows by filter, the last changed first. */
-export function listWorkflows(tx: Tx, filter: WorkflowFilter): WorkflowTable[] {
-  let query = builder.selectFrom('workflow').selectAll().orderBy('updated_at', 'desc').orderBy('id', 'desc')
-  const { scope, tag, q, after, limit } = filter
-  if (scope) {
-    query = query.where((eb) =>
-      owned(eb, { user_id: sql<string>`${scope.user_id}`, workspace_id: sql<string | null>`${scope.workspace_id}` }),
-    )
-  } else query = query.where('access', '=', 'public')
-  if (tag) query = query.where(sql<boolean>`exists (select 1 from json_each(${TAGS}) where value = ${tag})`)
-  if (q) {
-    const part = folded(q)
-    query = query.where(sql<boolean>`(contains_text(name, ${part}) or contains_text(description, ${part})
-      or exists (select 1 from json_each(${TAGS}) where contains_text(value, ${part})))`)
-  }
-  if (after) query = query.where(sql<boolean>`(updated_at, id) < (${after.updated_at}, ${after.id})`)
-  if (limit !== null) query = query.limit(limit)
-  return tx.select(query)
+/** The workflow at a place of a list as it is now; none where it is gone, damaged, or not what the list is of. */
+export function listedWorkflow(tx: Tx, { scope, tag, q }: WorkflowFilter, id: string): WorkflowTable | undefined {
+  const [row] = scope
+    ? tx.all(selectOwned, { id, user_id: scope.user_id, workspace_id: scope.workspace_id })
+    : tx.all(selectPublic, { id })
+  if (!row || (!tag && !q)) return row
+  const tags = JSON.parse(row.tags) as string[]
+  if (tag && !tags.includes(tag)) return undefined
+  if (!q) return row
+  const part = folded(q)
+  return [row.name, row.description, ...tags].some((text) => folded(text).includes(part)) ? row : undefined
 }

@@ -1,12 +1,14 @@
 // The HTTP door: one Express application, its routes made from the contract's manifest.
 // Order for every request: the limit of its caller; its turn on its connection; browsers that ask first; public operations; then who calls; then
 // path and method; then content type, validation, the handler.
-import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express'
+import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express'
 import type { OperationInfo } from '../../generated/operations.ts'
 import { requestFacts } from '../access/facts.ts'
 import type { AppContext } from '../context.ts'
+import { scopedKey } from '../db/scope.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
 import { inTime, REQUEST_TIMEOUT_SECONDS } from '../lifecycle/request-time.ts'
+import { EVERYBODY } from '../workflows/service.ts'
 import { authenticate, checkAccess, tellAdministration } from './admission.ts'
 import { fromBodyParser, jsonBody, textBody } from './body.ts'
 import { preflight, shareWith } from './cors.ts'
@@ -131,10 +133,11 @@ function stepsOf(operation: OperationInfo, tools: Tools): RequestHandler[] {
       const valid = await validators.validate(operation, request)
       const answer = (late?: AbortSignal) => handle(valid, new HandlerContext(context, response, late))
       const reply = await (isTimed(operation) ? inTime(answer) : answer())
-      sendReply(response, reply, (error) => {
+      const fault = (error: Error) => {
         if (error instanceof ServiceError && error.status < 500) return
         context.log.error({ err: error, operation: operation.operationId }, 'a body broke off')
-      })
+      }
+      await sendReply(response, reply, { slices: context.slices, owner: ownerOf(response), fault })
       count(context, operation.operationId, reply.status)
     } catch (error) {
       // Nobody is left to be told, and what was called off is no failure.
@@ -143,6 +146,12 @@ function stepsOf(operation: OperationInfo, tools: Tools): RequestHandler[] {
     }
   })
   return steps
+}
+
+/** Whose time slices the body of an answer takes. */
+function ownerOf(response: Response): string {
+  const { principal } = localsOf(response)
+  return principal ? scopedKey(principal) : EVERYBODY
 }
 
 /** No status of HTTP, but what others count by. */

@@ -2,8 +2,11 @@
 import { pipeline, Readable } from 'node:stream'
 import type { Response } from 'express'
 import { errorBodies, type ServiceError } from '../errors.ts'
+import { jsonTextParts } from '../json-steps.ts'
+import { isLight } from '../light-parts.ts'
 import { type Log, logFailure } from '../log.ts'
-import { cuts, ENCODED_AT_ONCE } from './cuts.ts'
+import type { TimeSlices } from '../time-slices.ts'
+import { cuts, ENCODED_AT_ONCE, inCuts } from './cuts.ts'
 import { Sending } from './sending.ts'
 
 /** What every handler's typed reply is underneath. */
@@ -31,8 +34,17 @@ export function doorOf(path: string): Door {
   return path.startsWith('/api/sdk/v1/') ? 'sdk' : 'api'
 }
 
-/** Writes a reply. `fault` hears of a body that breaks off while it is sent; the connection is cut then, so that nobody takes it for whole. */
-export function sendReply(response: Response, reply: AnyReply, fault: (error: Error) => void): void {
+/** What an answer is written with. */
+export interface Writing {
+  readonly slices: TimeSlices
+  /** Whose time slices a large body takes. */
+  readonly owner: string
+  /** Hears of a body that breaks off while it is sent; the connection is cut then, so that nobody takes it for whole. */
+  fault(error: Error): void
+}
+
+/** Writes a reply, and resolves when all of it is made, or on its way. A large JSON body is made in time slices. */
+export async function sendReply(response: Response, reply: AnyReply, writing: Writing): Promise<void> {
   response.statusCode = reply.status
   if (reply.headers) {
     for (const [name, value] of Object.entries(reply.headers)) {
@@ -41,18 +53,40 @@ export function sendReply(response: Response, reply: AnyReply, fault: (error: Er
       else response.setHeader(name, value)
     }
   }
-  if (reply.content_type !== undefined) return sendRaw(response, reply.content_type, reply.body, fault)
+  if (reply.content_type !== undefined) return sendRaw(response, reply.content_type, reply.body, writing.fault)
   if (reply.body === undefined) {
     response.end()
     return
   }
-  sendJson(response, reply.body)
+  if (isLight(reply.body)) sendJson(response, JSON.stringify(reply.body))
+  else await sendLarge(response, reply.body, writing)
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-function sendJson(response: Response, body: unknown): void {
-  const text = JSON.stringify(body)
+/** A body that is no longer than a part of it goes out with its length, as small ones do. */
+async function sendLarge(response: Response, body: unknown, { slices, owner, fault }: Writing): Promise<void> {
+  const part = jsonTextParts(body, ENCODED_AT_ONCE)
+  const first = await slices.run(owner, part())
+  if (response.destroyed) return
+  if (first.length < ENCODED_AT_ONCE) return sendJson(response, first)
+  sendRaw(
+    response,
+    JSON_TYPE,
+    inCuts(
+      partsFrom(first, () => slices.run(owner, part())),
+      ENCODED_AT_ONCE,
+    ),
+    fault,
+  )
+}
+
+/** Each part is made when the one before it is taken: of a body that nobody reads there is one. */
+async function* partsFrom(first: string, next: () => Promise<string>): AsyncGenerator<string> {
+  for (let text = first; text !== ''; text = await next()) yield text
+}
+
+function sendJson(response: Response, text: string): void {
   response.setHeader('Content-Type', JSON_TYPE)
   response.setHeader('Content-Length', Buffer.byteLength(text))
   response.end(response.req.method === 'HEAD' ? undefined : text)
@@ -108,12 +142,12 @@ export function sendError(response: Response, error: ServiceError, door: Door, l
   if (error.code === 'SERVICE_UNAVAILABLE') response.setHeader('Retry-After', RETRY_AFTER_SECONDS)
   for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value)
   response.statusCode = error.status
-  sendJson(response, errorBodies[door](error))
+  sendJson(response, JSON.stringify(errorBodies[door](error)))
 }
 
 /** The refusal of a request that needs a principal and has none; `challenge` where the path has one. */
 export function sendRefusal(response: Response, reason: string, challenge: string | null): void {
   response.statusCode = 401
   if (challenge !== null) response.setHeader('WWW-Authenticate', challenge)
-  sendJson(response, { error: reason })
+  sendJson(response, JSON.stringify({ error: reason }))
 }

@@ -16,9 +16,9 @@ export const discovery: Discovery = {
     return { status: 200, body: capabilitiesOf(app) }
   },
 
-  listWorkflowSummaries({ query }, { app, principal }) {
+  async listWorkflowSummaries({ query }, { app, principal }) {
     const revision = registryRevision(app.registry)
-    return { status: 200, body: workflowSummaries(app.workflows, principal, query, revision) }
+    return { status: 200, body: await workflowSummaries(app.workflows, principal, query, revision) }
   },
 
   async getWorkflowInterfaces({ body }, { app, principal }) {

@@ -15,8 +15,8 @@ import type { RequestContext } from './request.ts'
 import { acceptedRun, httpSubmission, runReply } from './run.ts'
 
 export const workflows: WorkflowsHandlers<RequestContext> = {
-  listWorkflows({ query }, { app, principal }) {
-    const { workflows, next } = app.workflows.list(principal, query)
+  async listWorkflows({ query }, { app, principal }) {
+    const { workflows, next } = await app.workflows.list(principal, query)
     return { status: 200, body: workflows, headers: nextLink('/api/workflows', query, next) }
   },
 
@@ -73,8 +73,8 @@ export const workflows: WorkflowsHandlers<RequestContext> = {
     return { status: 204 }
   },
 
-  listPublicWorkflows({ query }, { app }) {
-    const { workflows, next } = app.workflows.listPublic(query)
+  async listPublicWorkflows({ query }, { app }) {
+    const { workflows, next } = await app.workflows.listPublic(query)
     return { status: 200, body: workflows, headers: nextLink('/api/workflows/public', query, next) }
   },
 

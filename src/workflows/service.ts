@@ -20,6 +20,7 @@ import * as rows from '../db/workflows.ts'
 import type { Graph } from '../engine/graph.ts'
 import { ServiceError } from '../errors.ts'
 import type { Platform } from '../platform.ts'
+import type { Steps } from '../time-slices.ts'
 import { type Example, examples } from './examples.ts'
 import { Heads } from './heads.ts'
 import { workflowInterface } from './interface.ts'
@@ -70,7 +71,7 @@ export interface WorkflowPage {
 }
 
 /** Whose time slices reads without a principal take. */
-const EVERYBODY = ''
+export const EVERYBODY = ''
 /** How long the versions of a deleted workflow are removed at once, in milliseconds; what is left goes with the next sweeps. */
 const REMOVAL_MS = 3
 
@@ -92,28 +93,43 @@ export class WorkflowService {
     this.#publicUrl = publicUrl
   }
 
-  /** The caller's workflows, the last changed first; all of them unless `limit` is given. */
-  list(scope: Scope, request: ListRequest): WorkflowPage {
-    return this.#page(scope, request)
+  /**
+   * The caller's workflows, the last changed first; all of them unless `limit` is given. Which ones is decided at once; each is shown as it is when its
+   * turn comes, and left out where it is gone by then.
+   */
+  async list(scope: Scope, request: ListRequest): Promise<WorkflowPage> {
+    return await this.#plans.slices.run(scopedKey(scope), this.#page(scope, request))
   }
 
   /** The public workflows of everybody. */
-  listPublic(request: ListRequest): WorkflowPage {
-    return this.#page(null, request)
+  async listPublic(request: ListRequest): Promise<WorkflowPage> {
+    return await this.#plans.slices.run(EVERYBODY, this.#page(null, request))
   }
 
-  #page(scope: Scope | null, { tag, q, limit, cursor, cursor_at }: ListRequest): WorkflowPage {
-    const wanted = limit ?? null
+  *#page(scope: Scope | null, { tag, q, limit, cursor, cursor_at }: ListRequest): Steps<WorkflowPage> {
     const moment = decodeMoment(cursor, cursor_at)
     const after = moment && { updated_at: moment.at, id: moment.id }
-    const filter = { scope, tag, q, after, limit: wanted === null ? null : wanted + 1 }
-    const found = this.#store.read((tx) => rows.listWorkflows(tx, filter))
-    const page = wanted === null ? found : found.slice(0, wanted)
-    const last = page.at(-1)
-    return {
-      workflows: page.map(workflowListItem),
-      next: last && found.length > page.length ? encodeMoment({ at: last.updated_at, id: last.id }) : null,
+    const most = limit ?? Number.POSITIVE_INFINITY
+    const asked = tag || q || !limit ? null : limit + 1
+    const places = this.#store.read((tx) => rows.workflowPlaces(tx, scope, after, asked))
+    const workflows: WorkflowListItem[] = []
+    let last: rows.WorkflowCursor | null = null
+    for (const place of places) {
+      // A row may be long: each is read by itself.
+      const row = this.#store.read((tx) => rows.listedWorkflow(tx, { scope, tag, q }, place.id))
+      yield
+      if (!row) continue
+      if (workflows.length === most) return { workflows, next: nextCursor(last!) }
+      workflows.push(workflowListItem(row))
+      last = place
     }
+    // Where some were left out there may be more behind the last place.
+    return { workflows, next: places.length === asked ? nextCursor(places.at(-1)!) : null }
+  }
+
+  /** The ids of the caller's workflows that changed last. */
+  recentIds(scope: Scope, limit: number): string[] {
+    return this.#store.read((tx) => rows.workflowPlaces(tx, scope, null, limit)).map(({ id }) => id)
   }
 
   async create(scope: Scope, request: CreateWorkflowRequest): Promise<Revised<Workflow>> {
@@ -303,6 +319,10 @@ export class WorkflowService {
     const compiled = this.#plans.stored(row.graph_sha256)
     return { record: workflowRecord(row, compiled), revision: row.revision, graph_text: compiled.body }
   }
+}
+
+function nextCursor({ updated_at, id }: rows.WorkflowCursor): string {
+  return encodeMoment({ at: updated_at, id })
 }
 
 function editable(request: CreateWorkflowRequest | UpdateWorkflowRequest, compiled: CompiledGraph) {

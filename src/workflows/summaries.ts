@@ -12,13 +12,13 @@ const TURN_MS = 5
 export const MOST_INTERFACES = 100
 
 /** A page of the caller's workflows, the last changed first. @throws INVALID_REQUEST for a cursor that no list gave */
-export function workflowSummaries(
+export async function workflowSummaries(
   workflows: WorkflowService,
   scope: Scope,
   request: Pick<ListRequest, 'limit' | 'cursor' | 'cursor_at'>,
   registry_revision: number,
-): WorkflowSummaryPage {
-  const { workflows: items, next } = workflows.list(scope, { ...request, limit: request.limit ?? DEFAULT_LIMIT })
+): Promise<WorkflowSummaryPage> {
+  const { workflows: items, next } = await workflows.list(scope, { ...request, limit: request.limit ?? DEFAULT_LIMIT })
   const summaries = items.map(({ id, name, description, etag, run_mode }) => {
     return { id, name, description, revision: etag, registry_revision, run_mode }
   })

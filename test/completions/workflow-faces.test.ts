@@ -135,7 +135,7 @@ describe('the list of workflows that are models', () => {
     const { workflows } = server.context
     const made = Array.from({ length: count }, (_, at) => hello({ name: 'prompt', description: `${at}` }))
     await Promise.all(made.map((one) => stored(server, one)))
-    const { workflows: all } = workflows.list(OWNER, {})
+    const { workflows: all } = await workflows.list(OWNER, {})
     let looks = 0
     const counting = {
       runnable(...asked: Parameters<typeof workflows.runnable>) {

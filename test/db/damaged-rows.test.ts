@@ -11,13 +11,13 @@ import { keepGraph } from '../../src/db/graphs.ts'
 import { insertJobEvent } from '../../src/db/job-events.ts'
 import { trimEvents, trimmedNodes } from '../../src/db/job-trimming.ts'
 import { Store } from '../../src/db/store.ts'
-import { insertWorkflow, listWorkflows } from '../../src/db/workflows.ts'
+import { insertWorkflow } from '../../src/db/workflows.ts'
 import { withoutTriggers } from '../helpers/checksums.ts'
 import { inFolder } from '../helpers/folder.ts'
 import { type Answer, call } from '../helpers/http.ts'
 import { keptLog } from '../helpers/kept-log.ts'
 import { startServer, type TestServer, temporaryFolder, until } from '../helpers/server.ts'
-import { jobRow, openStore, putJob, workflowRow } from '../helpers/store.ts'
+import { jobRow, listedWorkflows, openStore, putJob, workflowRow } from '../helpers/store.ts'
 
 /** Changes a value behind the back of the service, as a flipped bit does: the checksum stays. */
 const DAMAGES: Readonly<Record<string, string>> = {
@@ -218,7 +218,7 @@ describe('a damaged row that is no JSON any more', () => {
       await using store = await Store.open(path)
       for (const filter of [{ tag: 'draft' }, { q: 'draft' }])
         for (const scope of [{ user_id: '1', workspace_id: null }, null]) {
-          const found = store.read((tx) => listWorkflows(tx, { scope, limit: null, ...filter }))
+          const found = store.read((tx) => listedWorkflows(tx, { scope, ...filter }))
           assert.deepEqual(
             found.map(({ id }) => id),
             ['fine'],

@@ -10,7 +10,7 @@ import type { Scope } from '../../src/db/scope.ts'
 import { statement } from '../../src/db/statement.ts'
 import type { Tx } from '../../src/db/store.ts'
 import * as workflows from '../../src/db/workflows.ts'
-import { jobRow, openStore, putJob, workflowRow } from '../helpers/store.ts'
+import { jobRow, listedWorkflows, openStore, putJob, workflowRow } from '../helpers/store.ts'
 
 const OWNERS: Scope[] = [
   { user_id: '1', workspace_id: null },
@@ -185,7 +185,7 @@ describe('rows of workflows', () => {
         read,
         OWNERS.map((_, other) => (other === at ? `wf_${at}` : undefined)),
       )
-      const listed = store.read((tx) => workflows.listWorkflows(tx, { scope: owner, limit: null }))
+      const listed = store.read((tx) => listedWorkflows(tx, { scope: owner }))
       assert.deepEqual(
         listed.map((row) => row.id),
         [`wf_${at}`],
@@ -196,7 +196,7 @@ describe('rows of workflows', () => {
       undefined,
     )
     assert.equal(store.read((tx) => workflows.publicWorkflow(tx, 'open'))?.id, 'open')
-    const listed = store.read((tx) => workflows.listWorkflows(tx, { scope: null, limit: null }))
+    const listed = store.read((tx) => listedWorkflows(tx, { scope: null }))
     assert.deepEqual(
       listed.map((row) => row.id),
       ['open'],
@@ -220,9 +220,7 @@ describe('rows of workflows', () => {
       for (const [at, name] of names.entries()) putWorkflow(tx, `wf_${at}`, { name })
     })
     const found = (q: string) =>
-      store
-        .read((tx) => workflows.listWorkflows(tx, { scope: { user_id: '1', workspace_id: null }, q, limit: null }))
-        .map((row) => row.name)
+      store.read((tx) => listedWorkflows(tx, { scope: { user_id: '1', workspace_id: null }, q })).map((row) => row.name)
     assert.deepEqual(found('50%'), ['50% off'])
     assert.deepEqual(found('a_b'), ['a_b'])
     assert.deepEqual(found('c\\d'), ['c\\d'])
@@ -241,8 +239,8 @@ describe('rows of workflows', () => {
     const seen: string[] = []
     let after: workflows.WorkflowCursor | null = null
     for (;;) {
-      const page: ReturnType<typeof workflows.listWorkflows> = store.read((tx) =>
-        workflows.listWorkflows(tx, { scope: { user_id: '1', workspace_id: null }, after, limit: 5 }),
+      const page: ReturnType<typeof listedWorkflows> = store.read((tx) =>
+        listedWorkflows(tx, { scope: { user_id: '1', workspace_id: null }, after, limit: 5 }),
       )
       seen.push(...page.map((row) => row.id))
       after = page.at(-1) ?? null

@@ -2,6 +2,7 @@
 import { bodies } from './attacks/bodies.ts'
 import { frames } from './attacks/frames.ts'
 import { graphs } from './attacks/graphs.ts'
+import { lists } from './attacks/lists.ts'
 import { nodes } from './attacks/nodes.ts'
 import { readings } from './attacks/reading.ts'
 import { values } from './attacks/values.ts'
@@ -12,6 +13,7 @@ export const FAMILIES: Readonly<Record<string, readonly AttackOf[]>> = {
   bodies,
   frames,
   graphs,
+  lists,
   nodes,
   readings,
   values,

@@ -5,6 +5,7 @@ import { keepGraph } from '../../src/db/graphs.ts'
 import { insertJob } from '../../src/db/jobs.ts'
 import type { JobTable, WorkflowTable } from '../../src/db/schema.ts'
 import { Store, type Tx } from '../../src/db/store.ts'
+import { listedWorkflow, type WorkflowCursor, type WorkflowFilter, workflowPlaces } from '../../src/db/workflows.ts'
 import { giveDatabase } from './migrated.ts'
 import { temporaryFolder } from './server.ts'
 
@@ -97,4 +98,13 @@ export function workflowRow(id: string, more: Partial<WorkflowTable> = {}): Work
     updated_at: AT,
     ...more,
   }
+}
+
+/** What a list shows of workflows, all in one unit of work. */
+export function listedWorkflows(
+  tx: Tx,
+  filter: WorkflowFilter & { after?: WorkflowCursor | null; limit?: number },
+): WorkflowTable[] {
+  const { scope, after = null, limit = null } = filter
+  return workflowPlaces(tx, scope, after, limit).flatMap(({ id }) => listedWorkflow(tx, filter, id) ?? [])
 }
