@@ -3,7 +3,7 @@ import type { PreflightIssue } from '../../generated/types.ts'
 import type { Plan } from '../engine/plan.ts'
 import { cut } from '../engine/short.ts'
 import type { Problem } from '../errors.ts'
-import { paramProblems } from '../workflows/params.ts'
+import { eachParamProblem } from '../workflows/params.ts'
 import type { CompiledGraph } from '../workflows/plans.ts'
 import { shortId } from './preflight-names.ts'
 
@@ -44,16 +44,13 @@ export function* graphIssues({ issues }: CompiledGraph): Generator<PreflightIssu
 }
 
 /** A graph that cannot run takes no inputs: then there is nothing to hold them against. */
-export function inputIssues({ plan }: CompiledGraph, inputs: Inputs): PreflightIssue[] {
-  if (plan === null) return []
+export function* inputIssues({ plan }: CompiledGraph, inputs: Inputs): Generator<PreflightIssue> {
+  if (plan === null) return
   const nodes = new Map(plan.inputs.map(({ name, node_id }) => [name, node_id]))
   const unknown = Object.keys(inputs).filter((name) => !nodes.has(name))
-  const problems = paramProblems(plan, withFew(plan, inputs, unknown), '')
-  const issues = problems.map((problem) => inputIssue(problem, nodes))
+  for (const problem of eachParamProblem(plan, withFew(plan, inputs, unknown), '')) yield inputIssue(problem, nodes)
   const left = unknown.length - MOST_UNKNOWN
-  if (left > 0)
-    issues.push(errorIssue('unknown_input', `There are ${left} more inputs that the workflow does not have.`))
-  return issues
+  if (left > 0) yield errorIssue('unknown_input', `There are ${left} more inputs that the workflow does not have.`)
 }
 
 /** The inputs that the workflow has, and a few of those that it does not have. */

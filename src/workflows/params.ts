@@ -4,25 +4,40 @@ import type { Plan, PlanInput } from '../engine/plan.ts'
 import { cut } from '../engine/short.ts'
 import { typeText } from '../engine/types.ts'
 import { conforms, kindOf } from '../engine/values.ts'
-import type { Problem } from '../errors.ts'
+import { MOST_PROBLEMS, type Problem } from '../errors.ts'
 import { pointer } from '../problems.ts'
 
 /** So many of a workflow's inputs are named where one is not known, each with so many characters. */
 const MOST_NAMED = 20
 const LONGEST_NAME = 80
 
-/** Every problem with `params`: unknown names, missing ones, wrong types, numbers out of bounds. `at` is the pointer of the record itself. */
+/**
+ * The problems with `params`: unknown names, missing ones, wrong types, numbers out of bounds; of more than an error lists, one more than it does. `at` is the
+ * pointer of the record itself.
+ */
 export function paramProblems(plan: Plan, params: Readonly<Record<string, unknown>>, at: string): Problem[] {
+  const problems: Problem[] = []
+  for (const problem of eachParamProblem(plan, params, at)) {
+    problems.push(problem)
+    if (problems.length > MOST_PROBLEMS) break
+  }
+  return problems
+}
+
+/** Every such problem, but of the values of one stream no more than an error lists and one more. */
+export function* eachParamProblem(
+  plan: Plan,
+  params: Readonly<Record<string, unknown>>,
+  at: string,
+): Generator<Problem, undefined> {
   const known = new Set(plan.inputs.map((input) => input.name))
   const has = inputsText([...known])
-  const unknown = Object.keys(params)
-    .filter((name) => !known.has(name))
-    .map((name): Problem => {
-      const message = `The workflow has no input "${name}". ${has}`
-      return { path: pointer(at, name), code: 'unknown_input', message }
-    })
-  const wrong = plan.inputs.flatMap((input) => inputProblems(input, params, pointer(at, input.name)))
-  return [...unknown, ...wrong]
+  for (const name of Object.keys(params)) {
+    if (known.has(name)) continue
+    const message = `The workflow has no input "${name}". ${has}`
+    yield { path: pointer(at, name), code: 'unknown_input', message }
+  }
+  for (const input of plan.inputs) yield* inputProblems(input, params, pointer(at, input.name))
 }
 
 /** Every problem with one value for a streamed input; none where there is no such input. `at` is the pointer of the value. */
@@ -31,7 +46,7 @@ export function streamedProblems(plan: Plan, name: string, value: unknown, at: s
   return input ? valueProblems(input, value, at) : []
 }
 
-/** Every problem with what one input is given: nothing, or a value. `path` is the pointer of the value. */
+/** The problems with what one input is given: nothing, or a value; of those with values of a stream no more than an error lists, and one more. `path` is the pointer of the value. */
 export function inputProblems(input: PlanInput, params: Readonly<Record<string, unknown>>, path: string): Problem[] {
   const given = givenParam(input, params)
   if (!given) {
@@ -40,8 +55,13 @@ export function inputProblems(input: PlanInput, params: Readonly<Record<string, 
       { path, code: 'missing_input', message: `The input "${input.name}" (${typeText(input.type)}) is required.` },
     ]
   }
-  const values = input.stream && Array.isArray(given.value) ? given.value : [given.value]
-  return values.flatMap((one) => valueProblems(input, one, path))
+  if (!input.stream || !Array.isArray(given.value)) return valueProblems(input, given.value, path)
+  const problems: Problem[] = []
+  for (const one of given.value) {
+    if (problems.length > MOST_PROBLEMS) break
+    problems.push(...valueProblems(input, one, path))
+  }
+  return problems
 }
 
 function valueProblems(input: PlanInput, value: unknown, path: string): Problem[] {

@@ -147,6 +147,28 @@ describe('runWorkflow', () => {
     assert.equal((await run(server, id, { params: { a: 1, b: '', 'c/d~e': false } })).body.status, 'completed')
   })
 
+  test('INVALID_PARAMETERS: of very many problems a hundred are listed, and that there are more', async () => {
+    await using server = await startServer()
+    const stream = { name: 'in', stream: true }
+    const { id } = await created(server, {
+      name: 'Many',
+      graph: { nodes: [node('in', 'input.Integer', stream)], edges: [] },
+    })
+    const names = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 1]))
+    const values = (count: number) => ({ in: Array.from({ length: count }, () => 'no number') })
+    for (const paramsOf of [(count: number) => ({ ...names(count), in: [] }), values])
+      for (const count of [100, 101, 1_000]) {
+        const answer = await call<ErrorBody>(server, 'POST', `/api/workflows/${id}/run`, {
+          body: { params: paramsOf(count) },
+        })
+        const { problems, more_problems, message } = answer.body.error as ErrorBody['error'] & {
+          more_problems?: boolean
+        }
+        assert.deepEqual([answer.status, problems?.length, more_problems], [422, 100, count > 100 ? true : undefined])
+        assert.match(message, count > 100 ? /more than 99 more/ : /and 99 more/)
+      }
+  })
+
   test('INVALID_PARAMETERS: names of inherited members are names like others', async () => {
     await using server = await startServer()
     const graph = {

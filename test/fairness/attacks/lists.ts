@@ -33,8 +33,35 @@ const listing =
     }
   }
 
+/** Parameters with which very much is wrong. Whether so many names are looked at is left to the server. */
+const wrongParams =
+  (what: string, params: (share: number) => string): AttackOf =>
+  (share) => {
+    const stream = { name: 'in', stream: true }
+    const graph = { nodes: [{ id: 'in', type: 'input.Integer', data: stream }], edges: [] }
+    const body = `{"params":${params(share)}}`
+    let id = ''
+    return {
+      name: `a run with ${(body.length / 1e6).toFixed(1)} MB of ${what}`,
+      async prepare(attacker) {
+        id = await attacker.store(graph)
+      },
+      async strike(attacker) {
+        const { status, text } = await attacker.send('POST', `/api/workflows/${id}/run`, body)
+        if (status !== 422 && status !== 400) throw new Error(`answered ${status}: ${text.slice(0, 300)}`)
+      },
+    }
+  }
+
+const unknownNames = (share: number) => {
+  const members = Array.from({ length: sized(100_000, share) }, (_, at) => `"k${at}":1`)
+  return `{${members.join(',')}}`
+}
+
 export const lists: readonly AttackOf[] = [
   listing('/api/workflows'),
   listing('/api/workflows/public'),
   listing('/api/workflows?q=nothing'),
+  wrongParams('unknown names', unknownNames),
+  wrongParams('wrong values of a stream', (share) => `{"in":[${'"",'.repeat(sized(5_000_000, share))}""]}`),
 ]
