@@ -816,7 +816,7 @@ export interface components {
             command: "request_job_cancellation";
             result: components["schemas"]["CancelJobResponse"];
         };
-        /** @description JSON-safe outputs and an explicit list of every durable asset that they refer to. Large media is referred to. In each value, in its keys and in the names of assets, secrets of 8 characters or more that the service knows are replaced by `[redacted]`. Output names and node ids stay as the workflow has them. Texts of a stream are redacted as the one text that they are together; those of a list one by one. */
+        /** @description JSON-safe outputs and an explicit list of every durable asset that they refer to. Large media is referred to. In each value, in its keys and in the names of assets, secrets of 8 characters or more that the service knows are replaced by `[redacted]`. Output names and node ids stay as the workflow has them. Texts of a stream are freed of the owner's secrets as the one text that they are together; those of a list one by one. */
         ResultManifest: {
             /** @constant */
             version: 1;
