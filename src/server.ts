@@ -467,6 +467,9 @@ function openSecrets(config: Config, parts: Parts, registry: NodeRegistry): Secr
     given: ({ user_id, workspace_id }) => (user_id === LOCAL_USER && workspace_id === null ? config.secrets : {}),
   })
   secrets.load()
+  // The service's as well: no other user may see them. In texts of the local user that come in pieces, what begins one waits.
+  const local = scopedKey({ user_id: LOCAL_USER, workspace_id: null })
+  for (const secret of Object.values(config.secrets)) parts.redactor.add(secret, local)
   return secrets
 }
 

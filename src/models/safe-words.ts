@@ -1,10 +1,9 @@
 // What a server says, in words that hold nothing of the key that it was asked with, however they write it.
 import { holdsSecret, strictMask } from '../net/mask.ts'
+import { isStructured, publicLength, thresholdOf } from '../redaction/threshold.ts'
 
 /** Of texts within texts, as errors of servers that ask others. */
 const LAYERS = 4
-/** So many characters at its beginning are the key: some servers show all but its end. */
-const BEGINNING = 12
 /** `\u0073`, `\x73`, `%73`, `&#115;`, `&#x73;`, and a character that needs no escape. */
 const ESCAPED = /\\u\{?([0-9a-f]{1,6})\}?|\\x([0-9a-f]{2})|%([0-9a-f]{2})|&#x([0-9a-f]{1,6});|&#(\d{1,7});|\\(.)/gi
 
@@ -26,11 +25,12 @@ export function safeWords(credential: string | null): (text: string) => string {
   }
 }
 
-/** `***` wherever a secret begins, as far as it goes on. */
+/** `***` wherever so much of a secret begins that nobody has guessed it, as far as it goes on: some servers show all but its end. */
 function withoutBeginning(text: string, secret: string): string {
-  if (secret.length <= BEGINNING) return text
-  const pieces = text.split(secret.slice(0, BEGINNING))
-  const behind = pieces.slice(1).map((piece) => `***${piece.slice(sharedLength(piece, secret.slice(BEGINNING)))}`)
+  const threshold = thresholdOf(secret.length, publicLength(secret))
+  if (isStructured(secret) || threshold >= secret.length) return text
+  const pieces = text.split(secret.slice(0, threshold))
+  const behind = pieces.slice(1).map((piece) => `***${piece.slice(sharedLength(piece, secret.slice(threshold)))}`)
   return pieces[0]! + behind.join('')
 }
 

@@ -2,7 +2,8 @@
 import { Beginnings, join, type Range } from './beginnings.ts'
 import { secretWords } from './forms.ts'
 import type { HeldText } from './held.ts'
-import { Openings } from './openings.ts'
+import { type Opening, Openings } from './openings.ts'
+import type { TailSecrets } from './secret-tail.ts'
 import { replaced, type Secrets } from './secrets.ts'
 import type { Word } from './word.ts'
 
@@ -92,13 +93,25 @@ export class Finder {
     return this.mayHold(text) ? replaced(text, this.#ranges(text, owner), mark) : text
   }
 
-  /** Whose the secrets are, as for `replace`, for texts that come in pieces. */
-  secretsOf(owner: string | null): Secrets {
+  /**
+   * Whose the secrets are, as for `replace`, for one text that is looked at part by part. `waiting`: for which secrets the text waits; `own`: those of
+   * the service are found where all of one is there, and nothing else depends on them.
+   */
+  secretsOf(owner: string | null, waiting: 'all' | 'own' = 'all'): Secrets {
     return {
       mayHold: (text) => this.mayHold(text),
+      longestAt: (text, at) => this.#longestAt(text, at, owner),
+      opensAt: (text, at) => this.#opensAt(text, at, owner, waiting),
+    }
+  }
+
+  /** Whose the secrets are, as for `replace`, for the texts of others that come in pieces. */
+  tailSecretsOf(owner: string | null): TailSecrets {
+    return {
       mayBegin: (text, at) => this.#all.mayBegin(text, at),
       longestAt: (text, at) => this.#longestAt(text, at, owner),
-      opensAt: (text, at) => this.#opensAt(text, at, owner),
+      openingAt: (text, at) => this.#openingAt(text, at, owner),
+      sharedAt: (text, at) => Math.max(0, ...this.#openingsFor(owner).map((openings) => openings.sharedAt(text, at))),
     }
   }
 
@@ -107,9 +120,28 @@ export class Finder {
     return Math.max(this.#of(owner)?.longestAt(text, at) ?? 0, this.#of(null)?.longestAt(text, at) ?? 0)
   }
 
-  #opensAt(text: HeldText, at: number, owner: string | null): boolean {
-    const owners = owner === null ? [...this.#owned.keys()] : [owner, null]
-    return owners.some((one) => this.#openingsOf(one)?.opensAt(text, at) === true)
+  #opensAt(text: HeldText, at: number, owner: string | null, waiting: 'all' | 'own'): boolean {
+    return this.#ownersFor(owner).some(
+      (one) => (waiting === 'all' || one !== null) && this.#openingsOf(one)?.opensAt(text, at) === true,
+    )
+  }
+
+  #openingAt(text: HeldText, at: number, owner: string | null): Opening {
+    let opening: Opening = 'none'
+    for (const openings of this.#openingsFor(owner)) {
+      const found = openings.openingAt(text, at)
+      if (found === 'secret') return found
+      if (found === 'guessable') opening = found
+    }
+    return opening
+  }
+
+  #ownersFor(owner: string | null): (string | null)[] {
+    return owner === null ? [...this.#owned.keys()] : [owner, null]
+  }
+
+  #openingsFor(owner: string | null): Openings[] {
+    return this.#ownersFor(owner).flatMap((one) => this.#openingsOf(one) ?? [])
   }
 
   #ranges(text: string, owner: string | null): readonly Range[] {
@@ -122,7 +154,10 @@ export class Finder {
     const present = this.#openings.get(owner)
     const owned = this.#owned.get(owner)
     if (present || !owned) return present
-    const openings = new Openings([...owned].flatMap(({ words }) => words))
+    const openings = new Openings(
+      [...owned].flatMap(({ words }) => words),
+      owner === null,
+    )
     this.#openings.set(owner, openings)
     return openings
   }

@@ -17,8 +17,8 @@ export type Write = (text: string) => string
 /** All forms of a secret, with their beginnings. */
 export function secretWords(secret: string): [word: Word, beginning: string][] {
   const words: [Word, string][] = []
-  for (const text of wholes(secret)) for (const written of writtenAs(text, writesOf(text))) words.push(written)
-  for (const text of parts(secret)) for (const written of writtenAs(text, PLAINLY)) words.push(written)
+  for (const text of wholes(secret)) for (const written of writtenAs(text, writesOf(text), false)) words.push(written)
+  for (const text of parts(secret)) for (const written of writtenAs(text, PLAINLY, true)) words.push(written)
   return words
 }
 
@@ -49,7 +49,7 @@ function parts(secret: string): Set<string> {
 const ENOUGH = BEGINNING + 32
 
 /** Those that differ. Of a long text the beginnings alone are made. */
-function* writtenAs(text: string, writes: readonly Write[]): Iterable<[Word, string]> {
+function* writtenAs(text: string, writes: readonly Write[], isPart: boolean): Iterable<[Word, string]> {
   const sample = text.length <= ENOUGH ? text : text.slice(0, ENOUGH) + telling(text)
   const met = new Set<string>()
   for (const write of writes) {
@@ -57,7 +57,7 @@ function* writtenAs(text: string, writes: readonly Write[]): Iterable<[Word, str
     // What else a long text holds may tell ways of URLs and of base64 apart.
     if (met.has(form) && (sample === text || asJson.has(write))) continue
     met.add(form)
-    yield [new Word(text, write), form.slice(0, BEGINNING)]
+    yield [new Word(text, write, isPart), form.slice(0, BEGINNING)]
   }
 }
 

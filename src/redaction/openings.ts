@@ -5,13 +5,20 @@ import { BEGINNING, hashOf, LOOKS, SHORTEST_WORD, summed } from './hashes.ts'
 import type { HeldText } from './held.ts'
 import type { Word } from './word.ts'
 
+/** What a text ends with: nothing of a word; so little of one that anybody may have guessed it; or more. */
+export type Opening = 'none' | 'guessable' | 'secret'
+
 export class Openings {
   /** Hashes of beginnings that are shorter than any word. */
   readonly #short = new Set<number>()
   /** By the hash of the first characters, for each number of `LOOKS` all words that are longer. */
   readonly #words = new Map<number, Word[]>()
 
-  constructor(words: Iterable<Word>) {
+  /** Of words that are structured a beginning is guessable, however long. */
+  readonly #guessStructured: boolean
+
+  constructor(words: Iterable<Word>, guessStructured: boolean) {
+    this.#guessStructured = guessStructured
     for (const word of words) this.#enter(word, word.form())
   }
 
@@ -20,8 +27,35 @@ export class Openings {
     const left = text.length - at
     const sum = text.sum(at, left)
     if (left < SHORTEST_WORD) return this.#short.has(hashOf(sum, left))
-    const alike = this.#words.get(text.short(at, LOOKS.findLast((length) => length <= left)!))
-    return alike?.some((word) => word.span.length > left && word.beginsWith(left, sum)) === true
+    return this.#alike(text, at, left)?.some((word) => word.span.length > left && word.beginsWith(left, sum)) === true
+  }
+
+  /** How much of a longer word the text is, from a place to its end. */
+  openingAt(text: HeldText, at: number): Opening {
+    const left = text.length - at
+    if (left < SHORTEST_WORD) return this.opensAt(text, at) ? 'guessable' : 'none'
+    const sum = text.sum(at, left)
+    let opening: Opening = 'none'
+    for (const word of this.#alike(text, at, left) ?? []) {
+      if (word.span.length <= left || !word.beginsWith(left, sum)) continue
+      if (left >= this.#thresholdOf(word)) return 'secret'
+      opening = 'guessable'
+    }
+    return opening
+  }
+
+  /** How much of the text from a place on is the beginning of a word. */
+  sharedAt(text: HeldText, at: number): number {
+    const alike = text.length - at < SHORTEST_WORD ? [] : this.#alike(text, at, SHORTEST_WORD)
+    return Math.max(0, ...(alike ?? []).map((word) => word.sharedAt(text, at)))
+  }
+
+  #alike(text: HeldText, at: number, left: number): readonly Word[] | undefined {
+    return this.#words.get(text.short(at, LOOKS.findLast((length) => length <= left)!))
+  }
+
+  #thresholdOf(word: Word): number {
+    return word.isStructured && this.#guessStructured ? word.span.length : word.threshold
   }
 
   #enter(word: Word, form: string): void {

@@ -55,8 +55,16 @@ export class Redactor {
     return maySayCredentials(known) ? withoutCredentials(known) : known
   }
 
-  /** For one text that comes in pieces: replaces the secrets in it, and leaves credentials. */
+  /**
+   * For one text that comes in pieces: replaces the secrets in it, and leaves credentials. It waits for the owner's own secrets alone: the service's are
+   * replaced where all of one is at hand, so that nobody learns from what waits how one begins.
+   */
   secretsInPieces(): SecretsInPieces {
+    return new SecretsInPieces(this.#secrets.secretsOf(this.#owner, 'own'), MARK)
+  }
+
+  /** For one text that is here as a whole, and looked at part by part: replaces all secrets in it, as `text` does. */
+  secretsInParts(): SecretsInPieces {
     return new SecretsInPieces(this.#secrets.secretsOf(this.#owner), MARK)
   }
 
@@ -89,9 +97,9 @@ export class Redactor {
     return this.#secrets.mayHold(text)
   }
 
-  /** For a text of others that comes in pieces: replaces the secrets in it, leaves credentials, and holds back next to nothing. */
+  /** For a text of others that comes in pieces: replaces the secrets in it, leaves credentials, and holds back no beginning that may be a guess. */
   secretTail(): SecretTail {
-    return new SecretTail(this.#secrets.secretsOf(this.#owner), MARK)
+    return new SecretTail(this.#secrets.tailSecretsOf(this.#owner), MARK)
   }
 
   /** Headers by name, or a list of names and values in turn. */

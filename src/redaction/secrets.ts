@@ -4,15 +4,13 @@ import { join, type Range } from './beginnings.ts'
 import { BEGINNING, SHORTEST_WORD } from './hashes.ts'
 import { HeldText } from './held.ts'
 
-/** The secrets that are looked for. */
+/** The secrets that are looked for. Those that a text waits for may be fewer than those that are found in it. */
 export interface Secrets {
   /** False where none begins in the text and has its first `BEGINNING` characters, or all that it has, there. */
   mayHold(text: string): boolean
-  /** False where none begins with the four characters at a place. */
-  mayBegin(text: string, at: number): boolean
   /** The length of the longest one that stands at a place; 0 for none. */
   longestAt(text: HeldText, at: number): number
-  /** Whether the text, from a place to its end, is the beginning of a longer one. */
+  /** Whether the text, from a place to its end, is the beginning of a longer one that it waits for. */
   opensAt(text: HeldText, at: number): boolean
 }
 

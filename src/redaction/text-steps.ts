@@ -9,7 +9,7 @@ import type { Rest, SecretsInPieces } from './secrets.ts'
 export const LONG_TEXT = 65_536
 
 interface TextTools {
-  secretsInPieces(): SecretsInPieces
+  secretsInParts(): SecretsInPieces
 }
 
 /** As `Redactor.text`. */
@@ -23,7 +23,7 @@ export function* textSteps(redactor: TextTools, text: string, options: Redaction
 type Taking = (piece: string, rest: Rest) => string
 
 function secretsOf(redactor: TextTools): Taking {
-  const secrets = redactor.secretsInPieces()
+  const secrets = redactor.secretsInParts()
   return (piece, rest) => secrets.push(piece, rest)
 }
 

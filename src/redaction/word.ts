@@ -1,18 +1,24 @@
 // One form of one secret. What is kept of it beside the secret are numbers, since all its forms together are many times as long.
 import { BEGINNING, Hashes, type Parts, type Span, spanOf, summed } from './hashes.ts'
+import { isStructured, publicLength, thresholdOf } from './threshold.ts'
 
 export class Word {
   readonly #text: string
   readonly #write: (text: string) => string
+  /** Whether it is but a part of a secret, such as a line of it. */
+  readonly #isPart: boolean
   #span: Span | null = null
   #hash = 0
   /** The sums of its beginnings up to `BEGINNING`, and of all: made when a text ends with one that is so long. */
   #opening: Int32Array | null = null
   #sums: Int32Array | null = null
+  #threshold: number | null = null
+  #isStructured: boolean | null = null
 
-  constructor(text: string, write: (text: string) => string) {
+  constructor(text: string, write: (text: string) => string, isPart = false) {
     this.#text = text
     this.#write = write
+    this.#isPart = isPart
   }
 
   /** Its characters; made anew each time. */
@@ -34,6 +40,29 @@ export class Word {
     if (length <= BEGINNING) this.#opening ??= sumsOf(this.form().slice(0, BEGINNING))
     else this.#sums ??= sumsOf(this.form())
     return (length <= BEGINNING ? this.#opening! : this.#sums!)[length] === sum
+  }
+
+  /** From so many characters on its beginning is no guess. */
+  get threshold(): number {
+    this.#threshold ??= thresholdOf(this.span.length, this.#write(this.#text.slice(0, publicLength(this.#text))).length)
+    return this.#threshold
+  }
+
+  /** Whether nobody can say how much of its beginning is known. */
+  get isStructured(): boolean {
+    this.#isStructured ??= this.#isPart || isStructured(this.#text)
+    return this.#isStructured
+  }
+
+  /** How much of a text from a place on is the same as its beginning. */
+  sharedAt(text: { readonly length: number; sum(from: number, length: number): number }, from: number): number {
+    let [low, high] = [0, Math.min(this.span.length, text.length - from)]
+    while (low < high) {
+      const middle = (low + high + 1) >>> 1
+      if (this.beginsWith(middle, text.sum(from, middle))) low = middle
+      else high = middle - 1
+    }
+    return low
   }
 
   /** Once, and not before its beginning is met in a text. */

@@ -10,7 +10,9 @@ const use = { model: 'led/model', input_tokens: 1, output_tokens: 1, cost: null,
 
 /** What was told of each kind when the parts came in turn, and then the end. */
 function told(parts: readonly (readonly ['text' | 'thinking', string])[]): { text: string; thinking: string } {
-  const writing = new Writing(place, new Redactor([KEY]))
+  const redactor = new Redactor().of('me')
+  redactor.add(KEY, 'me')
+  const writing = new Writing(place, redactor)
   const chunks = [
     ...parts.flatMap(([type, text]) => writing.take({ type, text })),
     ...writing.take({ type: 'end', finish_reason: 'stop', use }),

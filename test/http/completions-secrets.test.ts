@@ -11,15 +11,16 @@ import { edge, node } from './kit.ts'
 const KEY = 'sk-Planted/key+4711'
 const MINE = 'pk-my own "secret"'
 const environment = { SVC_SECRET_UP_API_KEY: KEY }
-/** Of a key, no client gets more than its first letters. */
-const PART = KEY.slice(3, 12)
+/** Of a key, no client gets more than somebody may have guessed: `sk-`, and nine characters. */
+const THRESHOLD = 13
+const PARTS = [KEY.slice(0, THRESHOLD), KEY.slice(THRESHOLD - 1, -1)]
 
 const gatewayOf = (script: Script | ((n: number) => Script)) =>
   startGateway({ answer: (_request, n) => (typeof script === 'function' ? script(n) : script) }, { environment })
 
 function holdsNone(text: string): void {
   const lower = [text, decodeURIComponent(text.replaceAll('%', '%25')), text.replaceAll('\\', '')]
-  for (const form of [KEY, PART, encodeURIComponent(KEY), btoa(KEY), KEY.toLowerCase()])
+  for (const form of [KEY, ...PARTS, encodeURIComponent(KEY), btoa(KEY), KEY.toLowerCase()])
     for (const one of lower) assert.ok(!one.includes(form), one)
 }
 
@@ -36,19 +37,27 @@ describe('an answer that repeats a key', () => {
   const SAYS: Readonly<Record<string, readonly string[]>> = {
     whole: [`the key is ${KEY}!`],
     'between others': ['the key is ', KEY, '!'],
-    'in two pieces': ['the key is sk-Plan', 'ted/key+4711', '!'],
+    'in two pieces': ['the key is sk-Planted/k', 'ey+4711', '!'],
+    'in pieces of which one is no guess': ['the key is sk-Planted/ke', 'y+4711', '!'],
     'character by character': [...`the key is ${KEY}!`],
     'as base64': ['the key is ', btoa(KEY).slice(0, 9), btoa(KEY).slice(9), '!'],
     'in a URL': ['the key is ', encodeURIComponent(KEY), '!'],
+  }
+  /** What is told where a piece ends, up to the threshold. */
+  const TOLD: Readonly<Record<string, string>> = {
+    'in two pieces': 'sk-Planted/k',
+    'character by character': 'sk-Planted/k',
+    'as base64': 'c2stUGxhb',
   }
   for (const [how, text] of Object.entries(SAYS))
     test(`${how} is told without it, streamed or not`, async () => {
       await using gateway = await gatewayOf({ text, thinking: text })
       const streamed = await post(gateway.server, asking({ stream: true }))
-      assert.match(textIn(streamed.text), /^the key is .{0,3}\[redacted\]!$/)
+      const told = `the key is ${TOLD[how] ?? ''}[redacted]!`
+      assert.equal(textIn(streamed.text), told)
       assert.equal(dataOf(streamed.text).at(-1), '[DONE]')
       const thought = chunksIn(streamed.text).map(({ choices }) => choices[0]?.delta.reasoning_content ?? '')
-      assert.match(thought.join(''), /^the key is .{0,3}\[redacted\]!$/)
+      assert.equal(thought.join(''), told)
       const whole = await post(gateway.server, asking())
       assert.equal(JSON.parse(whole.text).choices[0].message.content, 'the key is [redacted]!')
       for (const answer of [streamed, whole]) {
@@ -81,7 +90,7 @@ describe('an answer that repeats a key', () => {
     for (const data of dataOf(text).slice(0, -1)) holdsNone(JSON.stringify(JSON.parse(data)))
     const calls = chunksIn(text).flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? [])
     const first = calls.filter(({ index }) => index === 0).map((one) => one.function.arguments)
-    assert.deepEqual(JSON.parse(first.join('')), { a: '[redacted]' })
+    assert.deepEqual(JSON.parse(first.join('')), { a: 'sk-Pl[redacted]' })
     await using two = await gatewayOf({
       events: [
         { ...END, choices: [0, 1].map((index) => ({ index, delta: { role: 'assistant', content: 'sk-Plan' } })) },
@@ -98,12 +107,12 @@ describe('an answer that repeats a key', () => {
       const said = chunksIn(both.text).flatMap(({ choices }) =>
         choices.filter((one: { index: number }) => one.index === index),
       )
-      assert.equal(said.map(({ delta }) => delta.content ?? '').join(''), '[redacted]')
+      assert.equal(said.map(({ delta }) => delta.content ?? '').join(''), 'sk-Plan[redacted]')
     }
   })
 
   test('that breaks off in the middle of it', async () => {
-    await using gateway = await gatewayOf({ events: [chunk({ content: 'well: sk-Planted/k' })] })
+    await using gateway = await gatewayOf({ events: [chunk({ content: 'well: sk-Planted/ke' })] })
     const { text } = await post(gateway.server, asking({ stream: true }))
     holdsNone(text)
     assert.equal(textIn(text), 'well: [redacted]')
@@ -141,8 +150,8 @@ describe('an answer that repeats a key', () => {
     client.command('inference', { messages: [{ role: 'user', content: 'x' }], model: MODEL }, 'one')
     const reply = await client.next({ type: 'rpc_response' })
     const pieces = client.frames.filter(({ type }) => type === 'chunk').map(({ content }) => content)
-    assert.equal(pieces.join(''), 'the key is [redacted]!')
-    assert.match(JSON.stringify(reply.result), /the key is \[redacted\]!/)
+    assert.equal(pieces.join(''), 'the key is sk-Plan[redacted]!')
+    assert.match(JSON.stringify(reply.result), /the key is sk-Plan\[redacted\]!/)
     holdsNone(JSON.stringify(client.frames))
   })
 
@@ -151,7 +160,7 @@ describe('an answer that repeats a key', () => {
     const ask = async () => textIn((await post(gateway.server, asking({ stream: true }))).text)
     assert.equal(await ask(), `it is ${MINE}.`)
     assert.ok((await call(gateway.server, 'PUT', '/api/secrets/PLAIN', { body: { value: MINE } })).status < 300)
-    assert.equal(await ask(), 'it is [redacted].')
+    assert.equal(await ask(), 'it is pk-my own[redacted].')
   })
 })
 

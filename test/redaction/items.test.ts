@@ -7,7 +7,9 @@ import { Redactor } from '../../src/redaction/redactor.ts'
 import { scaled } from '../helpers/scale.ts'
 
 const SECRETS = ['planted-key-4711', 'planted-key', '[redacte']
-const redactor = new Redactor(SECRETS)
+const OWNER = 'me'
+const redactor = new Redactor().of(OWNER)
+for (const secret of SECRETS) redactor.add(secret, OWNER)
 
 /** What is told with each item, and at the end. */
 function told(items: readonly string[]): string[][] {

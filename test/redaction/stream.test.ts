@@ -9,7 +9,7 @@ import { RedactedStream } from '../../src/redaction/stream.ts'
 import { scaled } from '../helpers/scale.ts'
 
 const OWN = 'planted-key-4711-of-a-caller'
-const SECRETS = [OWN, 'planted-key', 'of the service 99', 'https://user:pass@example.com/hook/abcdef', 'aaaaaaaa']
+const SECRETS = [OWN, 'planted-key', 'of mine, 99', 'https://user:pass@example.com/hook/abcdef', 'aaaaaaaa']
 const CREDENTIALS = [
   'Authorization: Bearer abcdef0123456789',
   '{"authorization": "Basic dXNlcjpwYXNz"}',
@@ -18,7 +18,7 @@ const CREDENTIALS = [
 ]
 const redactor = () => {
   const all = new Redactor()
-  for (const [at, secret] of SECRETS.entries()) all.add(secret, at === 2 ? null : 'me')
+  for (const secret of SECRETS) all.add(secret, 'me')
   all.add('of-a-stranger-77', 'other')
   return all.of('me')
 }
@@ -222,7 +222,7 @@ describe('a text in pieces', () => {
     ] as const) {
       const finder = new Finder()
       finder.add(secret, 'me')
-      const secrets = finder.secretsOf('me')
+      const secrets = finder.secretsOf('me', 'own')
       let looked = 0
       const counted = <Given extends unknown[], Result>(look: (...given: Given) => Result) => {
         return (...given: Given): Result => {

@@ -1,0 +1,34 @@
+// How much of a secret has to be met before anything may depend on it. Whoever sees a text held back, or a beginning replaced, learns that a secret begins
+// so: where some letters were enough, callers would guess one letter after the other.
+
+/** Keys of one kind begin alike up to a separator within so many characters: `sk-proj-`, `github_pat_`. */
+const PREFIX = 16
+/** Nobody guesses so many characters, nor takes less than half of a short secret for it. */
+const LEAST = 10
+const MOST = 16
+/** A beginning of more characters is not kept in mind. */
+export const LONGEST_THRESHOLD = 2_048
+
+/** Base64 of JSON, of PEM and of DER, none of which begins with anything secret. */
+const ENCODED = /^(?:eyJ|LS0tLS1|MI[IGHM]|MC4C)/
+const JWT = /^eyJ[\w-]*(?:\.[\w-]*)+$/
+const URL_START = /^[a-z][a-z0-9+.-]*:\/\//i
+
+/** How many characters at the beginning of a secret are publicly known, or as good as known. */
+export function publicLength(secret: string): number {
+  if (JWT.test(secret)) return secret.lastIndexOf('.') + 1
+  const start = secret.slice(0, PREFIX)
+  return Math.max(start.lastIndexOf('-'), start.lastIndexOf('_')) + 1
+}
+
+/** Whether a secret begins with what its format says, for an unknown length: keys of several lines, JSON, what is encoded, and URLs. */
+export function isStructured(secret: string): boolean {
+  if (JWT.test(secret)) return false
+  return /[\r\n]/.test(secret) || /^\s*[[{]|^-----/.test(secret) || ENCODED.test(secret) || URL_START.test(secret)
+}
+
+/** From so many characters on, a beginning of a secret, or of one of its forms, tells which secret it is. `length`: that the form has altogether. */
+export function thresholdOf(length: number, known: number): number {
+  const threshold = known + Math.max(LEAST, Math.min(MOST, Math.ceil((length - known) / 2)))
+  return threshold >= length || threshold > LONGEST_THRESHOLD ? length : threshold
+}
