@@ -1,4 +1,5 @@
-// Calls models for whoever asks: finds the provider, hands it the owner's credential, watches over its answer and says what the call used.
+// Calls models for whoever asks: finds the provider, hands it the owner's credential, watches over its answer, in which that credential never is, and
+// says what the call used.
 // What a provider says goes no further than the log, unless it is a ProviderError, whose words are ours.
 import type { EmbedRequest, Hold, ModelAccess, ModelPart, ModelUse } from '../engine/services.ts'
 import { Answer, faultOf, patienceWith } from './answer.ts'
@@ -15,6 +16,7 @@ import { within } from './patience.ts'
 import type { CompletionRequest } from './provider.ts'
 import { ProviderError } from './provider-error.ts'
 import type { Providers } from './providers.ts'
+import { SafeParts } from './safe-parts.ts'
 import { embeddingUse, Tally } from './tally.ts'
 
 /** How long a provider may be silent, before its first piece and between two of them. */
@@ -101,6 +103,7 @@ export class Models {
     using own = hold?.(sure) ?? null
     using held = customer.hold?.(sure) ?? null
     const tally = new Tally(found, body.messages)
+    const safe = new SafeParts(found.credential)
     const answer = new Answer(
       found,
       { ...asked, model: found.model.name },
@@ -115,6 +118,7 @@ export class Models {
     try {
       for (let part = await answer.next(); ; part = await answer.next()) {
         if (part === null || part.type === 'end') {
+          yield* safe.rest()
           const use = tally.end(part?.usage ?? null)
           told(use)
           yield { type: 'end', use, finish_reason: part?.finish_reason ?? 'stop' }
@@ -123,8 +127,12 @@ export class Models {
         if (part.type !== 'tool_call' && part.text === '') continue
         tally.add(part.type === 'tool_call' ? `${part.name ?? ''}${part.arguments}` : part.text)
         if (tally.length > LONGEST_ANSWER) throw tooLong(found)
-        yield part
+        const shown = safe.take(part)
+        if (shown) yield shown
       }
+    } catch (error) {
+      yield* safe.rest()
+      throw error
     } finally {
       answer.close()
       const use = tally.left()

@@ -48,12 +48,12 @@ const FORMS: Readonly<Record<string, readonly [body: unknown, message: string, p
   'an error without words': [{ error: { message: null, param: 'top_p' } }, '', 'top_p'],
 }
 
-test('a key without its end is masked as well, from its twelfth character on', () => {
-  const key = 'sk-proj-of-the-provider'
+test('a key without its end is masked as well, from so much of it on that nobody has guessed it', () => {
+  const key = 'sk-proj-0123456789abcd'
   const said = (message: string) => toldIn(JSON.stringify({ error: { message } }), key).message
   assert.equal(said(`bad key ${key.slice(0, -1)}!`), 'bad key ***!')
-  assert.equal(said(`${key} ${key.slice(0, 12)}… ${key.slice(0, 15)}x`), '*** ***… ***x')
-  assert.equal(said(`bad key ${key.slice(0, 11)}…`), `bad key ${key.slice(0, 11)}…`)
+  assert.equal(said(`${key} ${key.slice(0, 18)}… ${key.slice(0, 20)}x`), '*** ***… ***x')
+  assert.equal(said(`bad key ${key.slice(0, 17)}…`), `bad key ${key.slice(0, 17)}…`)
 })
 
 describe('an error in the form of', () => {
