@@ -1,7 +1,7 @@
 // Secrets that must not be read again in what is told of a request: found, and replaced, in each form in which they may
 // come back.
 import { domainToASCII } from 'node:url'
-import { LABEL } from '../redaction/forms.ts'
+import { inDotNet, inUpperAscii, LABEL } from '../redaction/forms.ts'
 
 const MASK = '***'
 /** Shorter secrets are left alone in what a server answered: too much else looks like them. */
@@ -50,7 +50,8 @@ function writtenForms(secret: string): string[] {
   const urls = [inUrl, inUrl.replaceAll("'", '%27'), new URLSearchParams({ s: secret }).toString().slice(2)]
   const lower = urls.map((url) => url.replaceAll(/%../g, (code) => code.toLowerCase()))
   const slashed = [json, ascii].map((text) => text.replaceAll('/', '\\/'))
-  return [secret, json, ascii, ...slashed, ...urls, ...lower, ...base64Forms(secret), ...hostForms(secret)]
+  const numbered = [inUpperAscii(secret), inDotNet(secret)]
+  return [secret, json, ascii, ...numbered, ...slashed, ...urls, ...lower, ...base64Forms(secret), ...hostForms(secret)]
 }
 
 /** As host names come back: in lower case, and in ASCII (RFC 5891). */

@@ -63,14 +63,30 @@ function* writtenAs(text: string, writes: readonly Write[], isPart: boolean): It
 
 /** Of each kind of characters that JSON writes otherwise, one that the text has. */
 function telling(text: string): string {
-  const kinds = [/["\\]/, /\//, /[^ -\uffff]/, /[\x7f-\uffff]/].map((kind) => kind.exec(text)?.[0] ?? '')
-  return kinds.join('') + (text.isWellFormed() ? '' : '\ud800')
+  const kinds = [/["\\]/, /\//, /[&'+<>`]/, /[^ -\uffff]/, /[\x7f-\uffff]/].map((kind) => kind.exec(text)?.[0] ?? '')
+  return kinds.join('') + lettered(text) + (text.isWellFormed() ? '' : '\ud800')
+}
+
+/** One whose number is written with letters. */
+function lettered(text: string): string {
+  for (const [char] of text.matchAll(/[^ -~]/g)) if (/[a-f]/.test(numbered(char).slice(2))) return char
+  return ''
 }
 
 const asItIs: Write = (text) => text
 const inJson: Write = (text) => JSON.stringify(text).slice(1, -1)
-const inAscii: Write = (text) =>
-  inJson(text).replaceAll(/[^ -~]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+/** A character by its number, as JSON may write each. */
+const numbered = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+const upperNumbered = (char: string): string => `\\u${numbered(char).slice(2).toUpperCase()}`
+const inAscii: Write = (text) => inJson(text).replaceAll(/[^ -~]/g, numbered)
+export const inUpperAscii: Write = (text) => inJson(text).replaceAll(/\\u[0-9a-f]{4}|\\.|[^ -~]/g, uppered)
+/** As .NET writes JSON unless told otherwise: by their numbers also characters that mean something in HTML (`JavaScriptEncoder.Default`). */
+export const inDotNet: Write = (text) =>
+  inJson(text).replaceAll(/\\u[0-9a-f]{4}|\\.|[^ -~]|[&'+<>`]/g, (part) => (part === '\\"' ? '\\u0022' : uppered(part)))
+function uppered(part: string): string {
+  if (part.length === 1) return upperNumbered(part)
+  return part.length === 2 ? part : `\\u${part.slice(2).toUpperCase()}`
+}
 const slashed =
   (write: Write): Write =>
   (text) =>
@@ -109,7 +125,7 @@ const BEFORE = ['', '\0', '\0\0'] as const
 const BASE64 = (['base64', 'base64url'] as const).flatMap((alphabet) =>
   ([null, 0, 1, 2] as const).map((before) => inBase64(alphabet, before)),
 )
-const JSON_ONCE = [inJson, inAscii, slashed(inJson), slashed(inAscii)]
+const JSON_ONCE = [inJson, inAscii, slashed(inJson), slashed(inAscii), inUpperAscii, inDotNet]
 const JSON_TWICE = JSON_ONCE.map(twice)
 const JSON_THRICE = JSON_TWICE.map(twice)
 const URLS = [inUrl, inQuery, inForm]

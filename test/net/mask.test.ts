@@ -35,6 +35,12 @@ describe('a secret', () => {
     )
   })
 
+  test('is masked as JSON has it that writes characters by their numbers', () => {
+    const { text } = answerMask(['a+b/c=="őłé"'])
+    assert.equal(text('{"a":"a\\u002Bb/c==\\u0022\\u0151\\u0142\\u00E9\\u0022"}'), '{"a":"***"}')
+    assert.equal(text('{"a":"a+b/c==\\"\\u0151\\u0142\\u00E9\\""}'), '{"a":"***"}')
+  })
+
   test('that is not there changes nothing', () => {
     const { text, number, bytes } = answerMask(['not in there', '12345678'])
     assert.deepEqual([text('any text'), number(1234), number(0)], ['any text', 1234, 0])

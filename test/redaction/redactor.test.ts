@@ -79,6 +79,20 @@ describe('a known secret', () => {
     )
   })
 
+  test('is replaced as JSON has it that writes characters by their numbers, in JSON as well', () => {
+    for (const [secret, form] of [
+      ['Zauber ŐŁ\u007f\u001f key', 'Zauber \\u0150\\u0141\\u007F\\u001F key'],
+      ['Zauber őłé 👋 key', 'Zauber \\u0151\\u0142\\u00E9 \\uD83D\\uDC4B key'],
+      ['a+b/c=="<&>\\\'`', 'a\\u002Bb/c==\\u0022\\u003C\\u0026\\u003E\\\\\\u0027\\u0060'],
+      [`${'x'.repeat(200)}+é`, `${'x'.repeat(200)}\\u002B\\u00E9`],
+    ] as const) {
+      assert.equal(JSON.parse(`"${form}"`), secret)
+      const known = new Redactor([secret])
+      for (const text of [form, inJson(form), inJson(inJson(form))])
+        assert.equal(known.text(`{"a":"${text}"}`), '{"a":"[redacted]"}')
+    }
+  })
+
   test('is replaced as host names come back: in lower case, and in ASCII', () => {
     const mixed = new Redactor(['Mixed-Case_KEY', 'Schlüssel-Wort'])
     for (const [secret, host] of [
