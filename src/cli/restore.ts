@@ -8,6 +8,7 @@ import { gatheringFolder, restoringFolder } from '../db/data-folder.ts'
 import { acceptancePath } from '../db/loss.ts'
 import { markPath } from '../db/mark-file.ts'
 import { knownMigrations } from '../db/migrate.ts'
+import { keepPrivate } from '../db/private-files.ts'
 import { keyFingerprintIn, migrationsIn, syncFile } from '../db/snapshot.ts'
 import { readArguments } from './arguments.ts'
 import {
@@ -116,7 +117,10 @@ async function moveAside(paths: readonly string[]): Promise<string | null> {
   // The write-ahead log keeps the name that SQLite looks for beside the database.
   const renamed = (path: string, ending: string) => path.replace(/(?:-wal|-shm)?$/, (log) => ending + log)
   const ending = freeEnding((ending) => paths.some((path) => existsSync(renamed(path, ending))))
-  for (const path of paths) await rename(path, renamed(path, ending))
+  for (const path of paths) {
+    keepPrivate(path)
+    await rename(path, renamed(path, ending))
+  }
   return ending
 }
 

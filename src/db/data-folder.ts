@@ -14,7 +14,7 @@ import { dirname, join } from 'node:path'
 import { StartError } from '../start-error.ts'
 import { type Connection, connect } from './connection.ts'
 import { codeOf } from './faults.ts'
-import { keepPrivate, othersMode } from './private-files.ts'
+import { keepBesidePrivate, keepPrivate, namesIn, othersMode } from './private-files.ts'
 
 export interface DataFolder extends Disposable {
   readonly path: string
@@ -82,13 +82,20 @@ export function openDataFolder(path: string, owner: string, opening: Opening = {
     lock[Symbol.dispose]()
     throw new StartError(`a restore into the data folder ${path} was interrupted; run "svc restore DIR" again`)
   }
-  for (const name of FOLDERS) keepPrivate(join(path, name))
+  const database = join(path, 'svc.db')
+  for (const name of namesIn(path)) if (isOwn(name)) keepPrivate(join(path, name))
+  keepBesidePrivate(database)
   const warning = openFolderWarning(path)
-  return { path, database: join(path, 'svc.db'), warning, [Symbol.dispose]: () => lock[Symbol.dispose]() }
+  return { path, database, warning, [Symbol.dispose]: () => lock[Symbol.dispose]() }
 }
 
 /** Folders of the service in the data folder. Each file in them is made for its owner alone; of what was copied there that may not be true. */
 const FOLDERS = ['storage', 'temporary', 'journal', 'copying', 'restoring', 'restore-incoming']
+
+/** A folder of the service, one that a restore moved aside, or a key that was replaced. What the key of now needs, the vault does. */
+function isOwn(name: string): boolean {
+  return name.startsWith('master.key.') || FOLDERS.includes(name.replace(/\.before-.*$/, ''))
+}
 
 function openFolderWarning(path: string): string | null {
   const mode = othersMode(path)
@@ -101,7 +108,9 @@ function openFolderWarning(path: string): string | null {
  * @throws StartError when it cannot be written or belongs to a living process
  */
 export function ownDatabase(path: string, owner: string): Disposable {
-  return own(`the database ${path}`, `${path}.lock`, `${path}.owner`, owner, 'SVC_DATABASE_URL')
+  const lock = own(`the database ${path}`, `${path}.lock`, `${path}.owner`, owner, 'SVC_DATABASE_URL')
+  keepBesidePrivate(path)
+  return lock
 }
 
 function makeFolder(path: string, setting: string): void {

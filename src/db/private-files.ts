@@ -1,9 +1,12 @@
 // Modes of files and folders in the data folder: for their owner alone, whatever mode the data folder itself has.
-import { chmodSync, closeSync, openSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, openSync, readdirSync, statSync } from 'node:fs'
 import { platform } from 'node:os'
+import { basename, dirname, join } from 'node:path'
 
 /** What users other than the owner may do. */
 const OTHERS = 0o077
+/** How the name of a mark begins (`mark-file.ts`). */
+const MARK = 'last-commit-of-'
 const hasModes = platform() !== 'win32'
 
 /**
@@ -29,6 +32,28 @@ export function keepPrivate(path: string): void {
     chmodSync(path, mode & ~OTHERS)
   } catch {
     // It is somebody else's, or the disk takes no writes: the start says so where it needs them.
+  }
+}
+
+/**
+ * The same for everything that belongs to a database, such as what a restore moved aside and the mark of its last commit: `x.db-wal`,
+ * `x.db.before-…`, `last-commit-of-x.db.mark`. Other files that lie beside it are left alone.
+ */
+export function keepBesidePrivate(path: string): void {
+  const [folder, name] = [dirname(path), basename(path)]
+  const isPart = (rest: string) => rest === '' || rest.startsWith('.') || /^-(wal|shm|journal)$/.test(rest)
+  for (const found of namesIn(folder)) {
+    const own = found.startsWith(MARK) ? found.slice(MARK.length) : found
+    if (own.startsWith(name) && isPart(own.slice(name.length))) keepPrivate(join(folder, found))
+  }
+}
+
+/** The names of what lies in a folder; none where it cannot be read. */
+export function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
   }
 }
 

@@ -1,7 +1,17 @@
 // The file of the master key: a line of text in the data folder that its owner alone may read. What SECRETS_MASTER_KEY gives is the same
 // text, so the line can move there and back.
 import { randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
 import { platform } from 'node:os'
 import { dirname, join } from 'node:path'
 import { StartError } from '../start-error.ts'
@@ -58,12 +68,18 @@ export function readKeyFile(path: string): string | null {
   throw new StartError(`the key file ${path} ${what}; bring back a copy, or set SECRETS_MASTER_KEY`)
 }
 
-/** A sentence about a key file that others may read, or null. */
-export function keyFileWarning(path: string): string | null {
+/** Takes from other users what they may do with a key file. A sentence for the log where they might have read it, or may yet; else null. */
+export function keepKeyPrivate(path: string): string | null {
   if (platform() === 'win32') return null
-  const mode = statSync(path).mode & 0o777
+  const mode = (statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o777
   if ((mode & OTHERS) === 0) return null
-  return `the key file ${path} may be read by others (mode ${mode.toString(8)}); make it private with chmod 600`
+  const had = `(mode ${mode.toString(8)})`
+  try {
+    chmodSync(path, mode & ~OTHERS)
+    return `the key file ${path} could be read by others ${had} and is private now; if one of them may have read it, run "svc secrets rotate"`
+  } catch {
+    return `the key file ${path} may be read by others ${had}; make it private with chmod 600`
+  }
 }
 
 /**

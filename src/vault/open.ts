@@ -1,6 +1,6 @@
 // Opens the vault at a start: which master key counts, and whether it is the one that the data was sealed under.
 import { StartError } from '../start-error.ts'
-import { keyFile, keyFileWarning, makeKey, nextKeyFile, readKeyFile, writeKeyFile } from './master-key.ts'
+import { keepKeyPrivate, keyFile, makeKey, nextKeyFile, readKeyFile, writeKeyFile } from './master-key.ts'
 import { Vault } from './vault.ts'
 
 /** What the database remembers of its key. */
@@ -38,7 +38,7 @@ export async function openVault(folder: string, given: string | null, record: Ke
     if (isBound(record)) throw otherKey(given === null ? path : 'SECRETS_MASTER_KEY', folder)
     await record.keep(vault.fingerprint)
   }
-  return { vault, key, warning: given === null ? keyFileWarning(path) : null }
+  return { vault, key, warning: keepKeyPrivate(path) }
 }
 
 export function vaultUnder(key: string): Vault {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import {
   appendFileSync,
+  chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -275,6 +276,7 @@ describe('svc restore', () => {
     old.exec("insert into job_tombstone (user_id, workspace, id, expired_at) values ('1', '', 'mine', 'z')")
     old.close()
     writeFileSync(join(data, 'svc.db-wal'), '')
+    for (const name of ['svc.db', 'svc.db-wal', 'storage/objects']) chmodSync(join(data, name), 0o755)
     const refused = await restore(data, kept)
     assert.equal(refused.code, 1)
     assert.match(refused.stderr, /holds data already \(svc\.db, .*objects\); --force moves it aside\n$/)
@@ -286,6 +288,9 @@ describe('svc restore', () => {
     before.close()
     assert.ok(existsSync(join(data, `svc.db${ending}-wal`)))
     assert.ok(existsSync(join(data, `storage/objects${ending}`)))
+    if (process.platform !== 'win32')
+      for (const name of [`svc.db${ending}`, `svc.db${ending}-wal`, `storage/objects${ending}`])
+        assert.equal(statSync(join(data, name)).mode & 0o077, 0, name)
     const now = new Database(join(data, 'svc.db'), { readonly: true })
     assert.equal(now.prepare('select count(*) from job_tombstone').pluck().get(), 0)
     now.close()

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { openDataFolder, ownDatabase } from '../../src/db/data-folder.ts'
@@ -81,6 +81,28 @@ describe('data folder', () => {
   )
 
   test(
+    'what a restore or a change of the key left open is made private at the start, and no other file is touched',
+    { skip: process.platform === 'win32' },
+    inFolder(async (folder) => {
+      const path = join(folder, 'open')
+      mkdirSync(join(path, 'journal.before-20260101T000000000Z'), { recursive: true })
+      const ended = '.before-20260101T000000000Z'
+      const names = [`svc.db${ended}`, `svc.db${ended}-wal`, `last-commit-of-svc.db.mark${ended}`, `master.key${ended}`]
+      for (const name of [...names, 'master.key', 'a note']) {
+        writeFileSync(join(path, name), 'a text of many letters')
+        chmodSync(join(path, name), 0o644)
+      }
+      chmodSync(join(path, `journal${ended}`), 0o755)
+      chmodSync(path, 0o700)
+      const lines: string[] = []
+      const log = createLog('warn', undefined, { write: (line) => void lines.push(line) })
+      await using _server = await startServer({ data_dir: path, log })
+      assert.deepEqual(openEntries(path), [join(path, 'a note')])
+      assert.match(lines.join(''), /master\.key could be read by others \(mode 644\) and is private now/)
+    }),
+  )
+
+  test(
     'a second owner in the same process is told who the first is',
     inFolder((folder) => {
       using _first = openDataFolder(folder, 'process 17, 127.0.0.1:7777')
@@ -150,6 +172,26 @@ describe('data folder', () => {
 })
 
 describe('a database outside the data folder', () => {
+  test(
+    'is private with all that belongs to it, and other files beside it are left alone',
+    { skip: process.platform === 'win32' },
+    inFolder((folder) => {
+      const own = ['x.db', 'x.db-wal', 'x.db.before-2026', 'x.db.before-2026-wal', 'last-commit-of-x.db.mark']
+      const others = ['x.dbs', 'x.db-notes', 'y.db', 'last-commit-of-y.db.mark']
+      for (const name of [...own, ...others]) {
+        writeFileSync(join(folder, name), '')
+        chmodSync(join(folder, name), 0o644)
+      }
+      using _owned = ownDatabase(join(folder, 'x.db'), 'the first')
+      assert.deepEqual(
+        openEntries(folder)
+          .map((name) => basename(name))
+          .toSorted(),
+        others.toSorted(),
+      )
+    }),
+  )
+
   test(
     'has one owner as well, who is named',
     inFolder((folder) => {

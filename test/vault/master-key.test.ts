@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, st
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { StartError } from '../../src/start-error.ts'
-import { keyFile, keyFileWarning, makeKey, nextKeyFile, readKeyFile, writeKeyFile } from '../../src/vault/master-key.ts'
+import { keepKeyPrivate, keyFile, makeKey, nextKeyFile, readKeyFile, writeKeyFile } from '../../src/vault/master-key.ts'
 import { type KeyRecord, openVault, vaultUnder } from '../../src/vault/open.ts'
 import { inFolder } from '../helpers/folder.ts'
 import { startServer } from '../helpers/server.ts'
@@ -61,18 +61,22 @@ describe('the key file', () => {
       assert.equal(readKeyFile(keyFile(folder)), key)
       assert.deepEqual(readdirSync(folder), ['master.key'])
       if (process.platform !== 'win32') assert.equal(statSync(keyFile(folder)).mode & 0o777, 0o600)
-      assert.equal(keyFileWarning(keyFile(folder)), null)
+      assert.equal(keepKeyPrivate(keyFile(folder)), null)
     }),
   )
 
   test(
-    'that others may read is warned of',
+    'that others may read is made private, and what they might have read is said',
     { skip: process.platform === 'win32' },
     inFolder((folder) => {
-      writeKeyFile(keyFile(folder), makeKey())
+      const path = keyFile(folder)
+      assert.equal(keepKeyPrivate(path), null)
+      writeKeyFile(path, makeKey())
       for (const mode of [0o640, 0o604, 0o660]) {
-        chmodSync(keyFile(folder), mode)
-        assert.match(keyFileWarning(keyFile(folder))!, new RegExp(`mode ${mode.toString(8)}\\); .*chmod 600`))
+        chmodSync(path, mode)
+        assert.match(keepKeyPrivate(path)!, new RegExp(`\\(mode ${mode.toString(8)}\\) and is private now; .*rotate`))
+        assert.equal(statSync(path).mode & 0o777, 0o600)
+        assert.equal(keepKeyPrivate(path), null)
       }
     }),
   )
