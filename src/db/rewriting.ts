@@ -122,7 +122,8 @@ function freeBytes(folder: string): number {
 
 function inThread(workerData: RewriteData): Promise<Rewritten> {
   return new Promise((resolve) => {
-    const worker = new Worker(SCRIPT, { workerData, execArgv: [] })
+    // Its output streams are its own and nobody reads them. It prints nothing.
+    const worker = new Worker(SCRIPT, { workerData, execArgv: [], stdout: true, stderr: true })
     worker.once('message', resolve)
     worker.once('error', ({ message }) => resolve({ kind: 'failed', message }))
     worker.once('exit', () => resolve({ kind: 'failed', message: 'its thread ended' }))

@@ -149,6 +149,18 @@ describe('a database that cannot shrink', () => {
   )
 
   test(
+    'is rewritten by a thread whose warnings are no text on standard error',
+    inFolder(async (folder) => {
+      await giveOld(join(folder, 'svc.db'))
+      const warner = `--import=data:text/javascript,${encodeURIComponent("process.emitWarning('early')")}`
+      await using server = await serve(folder, { SVC_LOG_LEVEL: 'info', NODE_OPTIONS: warner })
+      const lines = server.stderr().trimEnd().split('\n')
+      const told = lines.map((line) => JSON.parse(line) as { msg: string })
+      assert.ok(told.some(({ msg }) => msg.includes('is rewritten, and can shrink now')))
+    }),
+  )
+
+  test(
     'is whole, the old one or the new, whenever the process is killed',
     inFolder(async (folder) => {
       const path = join(folder, 'svc.db')
