@@ -118,7 +118,7 @@ export class AccessTokens implements AsyncDisposable {
 
   /** Whether there is a token with this id that is good at `now`. */
   isGood(id: string, now: number): boolean {
-    return this.#kept.isGood(id, now)
+    return this.#kept.good(id, now) !== null
   }
 
   /** Whether a token that `check` did not take at `now` was good before. */

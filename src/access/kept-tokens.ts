@@ -59,10 +59,10 @@ export class KeptTokens<Kept extends KeptToken> {
     return kept !== null && kept.expires_at !== null && now >= kept.expires_at
   }
 
-  /** Whether there is a token with this id that is good at `now`. Of ids that this service has signed: each unknown one costs a read. */
-  isGood(id: string, now: number): boolean {
+  /** What is kept of the token with this id, if it is good at `now`. Of ids that this service has signed: each unknown one costs a read. */
+  good(id: string, now: number): Kept | null {
     const kept = this.#find(id)
-    return kept !== null && (kept.expires_at === null || now < kept.expires_at)
+    return kept && (kept.expires_at === null || now < kept.expires_at) ? kept : null
   }
 
   #genuine(token: string, find: (id: string) => Kept | null): Kept | null {

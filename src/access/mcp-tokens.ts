@@ -70,9 +70,9 @@ export class McpTokens {
     return kept?.resource === this.resource ? kept.principal : null
   }
 
-  /** Whether there is a token with this id that is good at `now`. */
+  /** Whether there is a token with this id that is good at `now`, and made for the present address of the server. */
   isGood(id: string, now: number): boolean {
-    return this.#kept.isGood(id, now)
+    return this.#kept.good(id, now)?.resource === this.resource
   }
 
   /** Whether a token that `check` did not take at `now` was good before. */

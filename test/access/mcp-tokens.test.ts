@@ -37,11 +37,14 @@ describe('a token of the MCP flow', () => {
     await using opened = await openStore()
     let url = 'https://svc.example'
     const { mcp } = tokensOver(opened.store, { publicUrl: () => url })
-    const { token } = await mcp.issue(ADA, REQUEST)
+    const { id, token } = await mcp.issue(ADA, REQUEST)
+    assert.equal(mcp.isGood(id, START), true)
     url = 'https://moved.example'
     assert.equal(mcp.check(token, START), null)
+    assert.equal(mcp.isGood(id, START), false, 'nor are addresses that were signed for it')
     url = 'https://svc.example'
     assert.equal(mcp.check(token, START)?.user_id, 'ada')
+    assert.equal(mcp.isGood(id, START), true)
   })
 
   test('ends when it is revoked, also for a server that is started later', async () => {
