@@ -2,6 +2,7 @@
 // takes the lock of writers, and waits for nobody.
 import { parentPort, workerData } from 'node:worker_threads'
 import { type Connection, connect } from './connection.ts'
+import { copyLog } from './copying.ts'
 import { codeOf } from './faults.ts'
 import type { CopierData, FromCopier, ToCopier } from './log-copier.ts'
 
@@ -26,7 +27,7 @@ function open(): Connection {
 function copy(): void {
   try {
     db ??= open()
-    const [row] = db.pragma('wal_checkpoint(PASSIVE)') as [{ busy: 0 | 1; log: number; checkpointed: number }]
+    const row = copyLog(db)
     post({ kind: 'passed', copied: row.busy ? null : { pages: row.log, copied: row.checkpointed } })
   } catch (error) {
     post({ kind: 'failed', code: codeOf(error), message: error instanceof Error ? error.message : String(error) })

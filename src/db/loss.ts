@@ -6,6 +6,7 @@ import { StartError } from '../start-error.ts'
 import { isKeyOfDatabase, keyFile } from '../vault/master-key.ts'
 import { type LastCommit, lastCommitIn } from './commit-mark.ts'
 import { connect, connectForReading } from './connection.ts'
+import { isMixture } from './copying.ts'
 import { isEmpty, remainsOf, sizeOf } from './emptied.ts'
 import { type Mark, markPath, readMark } from './mark-file.ts'
 
@@ -19,7 +20,7 @@ export interface Loss {
   /** A sentence without its end: what is missing, and how that is known. */
   readonly text: string
   /** Whether the database is there at all. */
-  readonly database: 'less' | 'another' | 'missing'
+  readonly database: 'less' | 'another' | 'mixed' | 'missing'
   readonly facts: LossFacts
 }
 
@@ -83,7 +84,7 @@ function lossOfAll(path: string, mark: FoundMark): Loss | null {
 function wasThereWhenAccepted(path: string): boolean {
   try {
     const { database } = JSON.parse(readFileSync(acceptancePath(path), 'utf8')) as Partial<Loss>
-    return database === 'less' || database === 'another'
+    return database !== undefined && database !== 'missing'
   } catch {
     return false
   }
@@ -103,11 +104,18 @@ export function lossBeside(path: string, mark: Mark, found: LastCommit | null): 
     return { text, database: 'another', facts }
   }
   const number = found?.number ?? 0
-  if (number >= mark.number) return null
+  if (number >= mark.number) return lossInCopying(path, facts)
   const end = found === null ? 'it holds none' : `it ends with commit ${number} of ${textOf(found.time)}`
   const count = mark.number - number
   const text = `${path} lacks the last ${count === 1 ? 'commit' : `${count} commits`}: ${acknowledged}, and ${end}`
   return { text, database: 'less', facts }
+}
+
+/** Its last commit may be copied, and other pages of the same log not. */
+function lossInCopying(path: string, facts: LossFacts): Loss | null {
+  if (!isMixture(path)) return null
+  const text = `${path} may lack a part of its last commits: its log was being copied into it when the server was killed, and ${basename(path)}-wal is gone`
+  return { text, database: 'mixed', facts }
 }
 
 /** Looks, by default without changing anything: what else is wrong with the file is found when it is opened. */

@@ -1,5 +1,5 @@
 // The file that holds the mark of the last acknowledged commit. It has two places, which are written in turn: when one is torn by a power cut, the
-// other one holds the commit before. The file keeps its size, so that a full disk has room for each mark.
+// other one holds the commit before. A third place says that the log is being copied. The file keeps its size, so that a full disk has room for each mark.
 import { closeSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { crc32 } from 'node:zlib'
@@ -25,9 +25,11 @@ export function markPath(path: string): string {
 }
 
 const MAGIC = 'svcmark1'
+const COPYING = 'svccopy1'
 const SIZE = 64
 /** Each place has a sector of its own: a power cut tears no two. */
 const PLACE = 512
+const COPYING_AT = 2 * PLACE
 const AT = { database: 8, number: 16, time: 24, durability: 32, checksum: SIZE - 4 } as const
 const DURABILITIES: readonly Durability[] = ['full', 'normal']
 
@@ -52,6 +54,43 @@ function markIn(bytes: Buffer): Mark | null {
     number: bytes.readDoubleLE(AT.number),
     time: bytes.readDoubleLE(AT.time),
     durability: DURABILITIES[bytes[AT.durability]!] ?? 'full',
+  }
+}
+
+/**
+ * Says on the disk that the log is being copied into the database. Without a mark nothing is said, and where it cannot be written, the copying goes on:
+ * it makes no commit less durable.
+ */
+export function noteCopying(file: string): void {
+  writeCopying(file, COPYING)
+}
+
+/** All of the log is in the database. */
+export function forgetCopying(file: string): void {
+  if (isCopying(file)) writeCopying(file, '')
+}
+
+export function isCopying(file: string): boolean {
+  try {
+    return readFileSync(file).toString('latin1', COPYING_AT, COPYING_AT + COPYING.length) === COPYING
+  } catch {
+    return false
+  }
+}
+
+function writeCopying(path: string, text: string): void {
+  const bytes = Buffer.alloc(SIZE)
+  bytes.write(text, 'latin1')
+  try {
+    const file = openSync(path, 'r+')
+    try {
+      writeSync(file, bytes, 0, SIZE, COPYING_AT)
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+  } catch {
+    // There is none, or the disk takes no writes.
   }
 }
 
@@ -95,7 +134,7 @@ export class MarkFile implements Disposable {
     // Its whole size from the beginning, and its name on the disk: later writes change bytes alone.
     const file = openSync(this.#path, 'wx', 0o600)
     try {
-      writeSync(file, Buffer.alloc(2 * PLACE))
+      writeSync(file, Buffer.alloc(COPYING_AT + SIZE))
       fsyncSync(file)
       syncFolder(dirname(this.#path))
       return file

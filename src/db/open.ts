@@ -7,6 +7,7 @@ import { StartError } from '../start-error.ts'
 import { admit } from './admission.ts'
 import { defineChecksums, verifyRow } from './checksum.ts'
 import { type Connection, connect, type Durability } from './connection.ts'
+import { hasLog, settleCopying } from './copying.ts'
 import { startErrorOf } from './faults.ts'
 import { folded } from './folding.ts'
 import { knownMigrations, migrate } from './migrate.ts'
@@ -45,6 +46,7 @@ export async function openDatabase(path: string, options: OpenOptions): Promise<
   if (path !== IN_MEMORY && !existsSync(dirname(path)))
     throw new StartError(`${path} cannot be opened: its folder does not exist`)
   const admission = path === IN_MEMORY ? null : admit(path, log)
+  const hadLog = path !== IN_MEMORY && hasLog(path)
   let db: Connection | null = null
   try {
     db = connect(path, { durability })
@@ -61,6 +63,7 @@ export async function openDatabase(path: string, options: OpenOptions): Promise<
     return db
   } catch (error) {
     db?.close()
+    if (db !== null && hadLog) settleCopying(path)
     throw startErrorOf(error, path)
   }
 }

@@ -4,6 +4,7 @@ import { chownSync, existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import { type Connection, connect } from './connection.ts'
+import { copyLog, hasLog } from './copying.ts'
 import { codeOf } from './faults.ts'
 import { keepDatabasePrivate } from './private-files.ts'
 import type { RewriteData, Rewritten } from './rewriting.ts'
@@ -43,6 +44,7 @@ function rewrite({ path, to, durability }: RewriteData): Rewritten {
 
 /** Holds the file for this connection alone, and folds the log into it. SQLite says SQLITE_BUSY while anybody else has it open. */
 function alone(db: Connection): void {
+  if (hasLog(db.name)) copyLog(db)
   db.pragma('locking_mode = EXCLUSIVE')
   db.pragma('journal_mode = DELETE')
 }

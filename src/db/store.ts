@@ -5,6 +5,7 @@ import type { Log } from '../log.ts'
 import { CommitMark } from './commit-mark.ts'
 import { Condition } from './condition.ts'
 import type { Connection, Durability } from './connection.ts'
+import { hasLog, settleCopying } from './copying.ts'
 import { type Fault, obstacle } from './faults.ts'
 import { GroupCommit } from './group-commit.ts'
 import { IN_MEMORY, isLarge, openDatabase, schemaOf } from './open.ts'
@@ -219,7 +220,10 @@ export class Store implements AsyncDisposable {
     const ending = this.#wal?.end()
     if (ending) await ending
     this.#wal?.[Symbol.dispose]()
+    const path = this.#path
+    const hadLog = path !== IN_MEMORY && hasLog(path)
     this.#db.close()
+    if (hadLog) settleCopying(path)
     this.#mark?.[Symbol.dispose]()
   }
 }

@@ -4,7 +4,9 @@ import { statSync } from 'node:fs'
 import type { Statement } from 'better-sqlite3'
 import type { Log } from '../log.ts'
 import type { Connection, Durability } from './connection.ts'
+import { copyLog } from './copying.ts'
 import { type Copied, LogCopier } from './log-copier.ts'
+import { forgetCopying, markPath } from './mark-file.ts'
 
 export interface WalLimits {
   /** From this size on, in bytes, the log's file is emptied as soon as the server is idle. The other sizes are parts of it. */
@@ -103,7 +105,11 @@ export class WalKeeper implements Disposable {
     const busy_ms = this.#db.pragma('busy_timeout', { simple: true }) as number
     this.#db.pragma('busy_timeout = 0')
     try {
+      const { pages, copied } = this.#state()
+      // Copied first: a log that is emptied must not be missed by what looks for an interrupted copying.
+      if (pages > copied) copyLog(this.#db)
       const [{ busy }] = this.#db.pragma('wal_checkpoint(TRUNCATE)') as [{ busy: 0 | 1 }]
+      if (busy === 0) forgetCopying(markPath(this.#db.name))
       this.#tell(busy === 1)
     } finally {
       this.#db.pragma(`busy_timeout = ${busy_ms}`)
@@ -163,7 +169,7 @@ export class WalKeeper implements Disposable {
   }
 
   #copyHere(): void {
-    this.#db.pragma('wal_checkpoint(PASSIVE)')
+    copyLog(this.#db)
     this.#seen = this.#state().pages
   }
 

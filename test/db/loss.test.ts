@@ -7,14 +7,17 @@ import Database from 'better-sqlite3'
 import { backup } from '../../src/cli/backup.ts'
 import { check as runCheck } from '../../src/cli/check.ts'
 import { compact } from '../../src/cli/compact.ts'
+import { copyLog } from '../../src/db/copying.ts'
 import { acceptancePath } from '../../src/db/loss.ts'
-import { type Mark, MarkFile, markPath, readMark } from '../../src/db/mark-file.ts'
-import { Store } from '../../src/db/store.ts'
+import { isCopying, type Mark, MarkFile, markPath, noteCopying, readMark } from '../../src/db/mark-file.ts'
+import { Store, type Tx } from '../../src/db/store.ts'
+import { putUserSecret } from '../../src/db/user-secrets.ts'
 import { StartError } from '../../src/start-error.ts'
 import { makeKey, writeKeyFile } from '../../src/vault/master-key.ts'
 import { command } from '../cli/stored.ts'
 import { inFolder } from '../helpers/folder.ts'
 import { giveDatabase } from '../helpers/migrated.ts'
+import { until } from '../helpers/server.ts'
 import { keysOf, type LogLine, memoryLog, putting } from './kit.ts'
 
 interface Killed {
@@ -318,6 +321,112 @@ describe('a log that was deleted after a kill in the midst of its copying', () =
         assert.match(await refusal(half), /svc\.db (lacks the last|is damaged; see what "svc check" finds)/)
       }
       assert.deepEqual(await jobsIn(more), [...JOBS, 6, 7, 8])
+    }),
+  )
+})
+
+describe('a log that was deleted while the file held a part of it, where no index tells', () => {
+  const LIMITS = { bytes: 256 * 1024, look_every_ms: 600_000 }
+  const OWNER = { user_id: '1', workspace: '' }
+  const NAMES = Array.from({ length: 200 }, (_, at) => `KEY_${String(at).padStart(3, '0')}`)
+  const secret = (name: string, value: string) => ({ ...OWNER, name, body: Buffer.alloc(200, value), updated_at: '' })
+  const putSecrets = (value: string, names: readonly string[]) => (tx: Tx) => {
+    for (const name of names) putUserSecret(tx, secret(name, value))
+  }
+  const valuesIn = ({ path }: Killed) => {
+    const db = new Database(path, { readonly: true })
+    const values = db.prepare('select distinct substr(body, 1, 1) from user_secret').pluck().all()
+    db.close()
+    return values.map(String)
+  }
+
+  /** A server that was killed while another program had kept it from copying all of its log; some of it is in the file. */
+  async function halfCopied(folder: string): Promise<{ half: Killed; living: Killed }> {
+    const living = placeIn(join(folder, 'living'))
+    mkdirSync(living.folder)
+    await giveDatabase(living.path)
+    await using store = await Store.open(living.path, { wal: LIMITS })
+    await store.write(putSecrets('a', NAMES))
+    const reader = new Database(living.path)
+    await store.write(putSecrets('b', NAMES))
+    reader.exec('begin')
+    reader.prepare('select count(*) from user_secret').get()
+    await until('a pass that copies a part', async () => {
+      await store.write((tx) => putUserSecret(tx, secret(NAMES[77]!, 'c')))
+      await store.write(putting(Math.floor(performance.now() * 1_000), 60_000))
+      return isCopying(living.mark)
+    })
+    const half = copied(living, join(folder, 'half'))
+    reader.close()
+    return { half, living }
+  }
+
+  test(
+    'is refused until that is accepted, and served where the log is there',
+    inFolder(async (folder) => {
+      const { half, living } = await halfCopied(folder)
+      assert.equal(isCopying(living.mark), false, 'after an orderly end')
+      await jobsIn(living)
+      const whole = copied(half, join(folder, 'whole'))
+      rmSync(half.log)
+      assert.match(await refusal(half), /svc\.db (lacks the last|may lack a part of its last commits)/)
+      await jobsIn(whole)
+      assert.deepEqual([isCopying(whole.mark), existsSync(whole.log)], [false, false])
+      assert.deepEqual(valuesIn(whole).sort(), ['b', 'c'])
+      await jobsIn(whole)
+    }),
+  )
+
+  test(
+    'is refused whichever pages were copied, also where none of them has an index',
+    inFolder(async (folder) => {
+      const place = placeIn(join(folder, 'living'))
+      mkdirSync(place.folder)
+      await giveDatabase(place.path)
+      {
+        await using store = await Store.open(place.path)
+        await store.write(putSecrets('a', NAMES))
+      }
+      await using store = await Store.open(place.path)
+      const changed = [20, 90, 150].map((at) => NAMES[at]!)
+      await store.write(putSecrets('b', changed))
+      const killed = copied(place, join(folder, 'killed'))
+      const before = readFileSync(killed.path)
+      const whole = copied(killed, join(folder, 'whole'))
+      const db = new Database(whole.path)
+      copyLog(db)
+      assert.equal(isCopying(whole.mark), false)
+      db.close()
+      const after = readFileSync(whole.path)
+      const pages = changedPages(before, after)
+      assert.ok(pages.length > 3)
+      for (let count = 0; count < pages.length; count++) {
+        const half = copied(killed, join(folder, String(count)))
+        noteCopying(half.mark)
+        writeFileSync(half.path, withPages(before, after, pages.slice(0, count)))
+        const log = readFileSync(half.log)
+        rmSync(half.log)
+        const found = readFileSync(half.path)
+        assert.match(await refusal(half), /svc\.db (lacks the last commit|may lack a part of its last commits)/)
+        const compacted = await command(compact, [], { SVC_DATA_DIR: half.folder })
+        assert.equal(compacted.code, 1)
+        assert.deepEqual(readFileSync(half.path), found)
+        writeFileSync(half.log, log)
+        assert.deepEqual(await jobsIn(half), [])
+        assert.equal(isCopying(half.mark), false)
+        assert.deepEqual(valuesIn(half).sort(), ['a', 'b'])
+        await jobsIn(half)
+      }
+      const half = copied(killed, join(folder, 'accepted'))
+      noteCopying(half.mark)
+      writeFileSync(half.path, after)
+      rmSync(half.log)
+      assert.match(await refusal(half), /may lack a part of its last commits/)
+      assert.match((await check(half)).stdout, /acknowledged commits: \S+ may lack a part/)
+      // The values are no sealed ones, of which the check tells as well.
+      assert.match((await check(half, '--accept-loss')).stdout, /^accepted: \S+ may lack a part/)
+      assert.equal((await tellings(half)).length, 1)
+      assert.equal((await tellings(half)).length, 0)
     }),
   )
 })
