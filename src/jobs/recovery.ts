@@ -1,5 +1,6 @@
 // What becomes of jobs that an earlier process left unfinished, or whose history could not be written for a while: queued ones wait again,
 // in their order; running ones go on from what they remember; those that were to be cancelled are.
+import type { ErrorCode } from '../../generated/errors.ts'
 import { jobByKey, unfinishedJobs } from '../db/jobs.ts'
 import type { JobTable, StoredStatus } from '../db/schema.ts'
 import { isDamage, ServiceError } from '../errors.ts'
@@ -14,6 +15,9 @@ const MOST_IDLE_RECOVERIES = 20
 
 /** Milliseconds until a job whose history could not be written is tried again. */
 const STRAY_PAUSE_MS = 1_000
+
+/** What a job is told whose history cannot be written. */
+const NOT_STORED: readonly ErrorCode[] = ['SERVICE_UNAVAILABLE', 'OUTCOME_UNKNOWN']
 
 const RESTARTED = 'The server was interrupted and goes on with the job.'
 
@@ -80,13 +84,14 @@ export class Recovery {
     return counts
   }
 
-  /** Null where what it needs is damaged: the other jobs go on without it. */
+  /** Null where it cannot go on now: the other jobs do without it. It is tried again, unless what it needs is damaged. */
   async #takenOver(row: JobTable, fate: Fate, orderly: boolean): Promise<ActiveJob | null> {
     try {
       await this.#roster.preparePlan(row)
       return this.#takeOver(row, fate, orderly)
     } catch (err) {
       this.#roster.parts.log.error({ err, job_id: row.id }, 'a job of an earlier process cannot go on')
+      if (!isDamage(err)) this.lost(row.key)
       return null
     }
   }
@@ -166,7 +171,7 @@ export class Recovery {
     try {
       await this.goOn(job_key)
     } catch (error) {
-      if (!(error instanceof ServiceError) || error.code !== 'SERVICE_UNAVAILABLE') throw error
+      if (!(error instanceof ServiceError) || !NOT_STORED.includes(error.code)) throw error
       this.lost(job_key)
     }
   }

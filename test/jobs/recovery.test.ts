@@ -1,17 +1,20 @@
 // After a crash: what was acknowledged is there, what had ended stays as it ended, and everything else goes on.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import Database from 'better-sqlite3'
 import type { JobError, RunResult, Workflow } from '../../generated/types.ts'
 import { insertJobEvent } from '../../src/db/job-events.ts'
 import type { StoredStatus } from '../../src/db/schema.ts'
 import { Store } from '../../src/db/store.ts'
+import { systemPlatform } from '../../src/platform.ts'
 import { call } from '../helpers/http.ts'
 import { type ServingProcess, serve, storedJobs } from '../helpers/process.ts'
 import { scaled } from '../helpers/scale.ts'
 import { startServer, type TestServer, temporaryFolder, until } from '../helpers/server.ts'
 import { jobRow, putJob } from '../helpers/store.ts'
-import { history, OWNER, valid, words } from './kit.ts'
+import { gated, history, OWNER, startGated, submit, valid, words } from './kit.ts'
 
 const errorType = (error: string | null) => (JSON.parse(error ?? 'null') as JobError | null)?.type
 
@@ -141,6 +144,41 @@ describe('a server that was killed', () => {
         assert.deepEqual(state.words, ['status accepted', ...expected], id)
         assert.equal(errorType(state.error), expected.at(-1) === 'end failed' ? 'interrupted' : undefined)
       }
+    } finally {
+      rmSync(data_dir, { recursive: true, force: true })
+    }
+  })
+})
+
+describe('a job that cannot be read at a start', () => {
+  test('is tried again until it can be, and nobody has to ask for it', async () => {
+    const data_dir = temporaryFolder()
+    try {
+      {
+        await using server = await startGated({ data_dir })
+        const job = submit(server, { graph: gated })
+        await until('the firing', () => server.gate.waiting[0])
+        await job.flushed()
+      }
+      const db = new Database(join(data_dir, 'svc.db'))
+      let isThere = true
+      const platform = {
+        ...systemPlatform(),
+        // Asked for by a start that has opened the database, before any job is read.
+        now() {
+          if (isThere) db.exec('alter table graph rename to elsewhere')
+          isThere = false
+          return Date.now()
+        },
+      }
+      await using server = await startGated({ data_dir, platform })
+      assert.equal(isThere, false)
+      assert.equal(server.gate.started, 0)
+      db.exec('alter table elsewhere rename to graph')
+      db.close()
+      const firing = await until('the firing, once more', () => server.gate.waiting[0])
+      firing.open()
+      await until('its end', () => server.context.jobs.listActive(OWNER).length === 0)
     } finally {
       rmSync(data_dir, { recursive: true, force: true })
     }
