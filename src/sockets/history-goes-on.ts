@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AppContext } from '../context.ts'
 import type { Scope } from '../db/scope.ts'
-import { toServiceError } from '../errors.ts'
+import { isDamage, toServiceError } from '../errors.ts'
 
 /** After how long a job is looked at again, in milliseconds. */
 const PAUSE_MS = 1_000
@@ -14,6 +14,7 @@ interface OwnedJob extends Scope {
 
 /**
  * Waits until a job goes on, by asking for it: that lets it go on. False: there is no such job. `unknown`: nobody waits any more, or the server stops.
+ * @throws DATA_DAMAGED where the job cannot be read, and never will be
  */
 export async function historyGoesOn(
   app: Pick<AppContext, 'jobs' | 'stopping'>,
@@ -29,6 +30,7 @@ export async function historyGoesOn(
       await app.jobs.get(job, job.id)
       return true
     } catch (thrown) {
+      if (isDamage(thrown)) throw thrown
       if (toServiceError(thrown).status < 500) return false
     }
   }

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { JobEventFrame } from '../../generated/types.ts'
 import type { Principal } from '../access/principal.ts'
 import { scopedKey } from '../db/scope.ts'
-import { ServiceError, toServiceError } from '../errors.ts'
+import { isDamage, ServiceError, toServiceError } from '../errors.ts'
 import { LazyEvent } from '../events/lazy-event.ts'
 import type { EventBody } from '../events/types.ts'
 import { type EventItem, type EventJob, isEvent } from '../jobs/event-text.ts'
@@ -87,12 +87,19 @@ export class Subscriptions {
     const stop = new AbortController()
     this.#running.set(job.key, stop)
     const pump = this.#pump(job, after, AbortSignal.any([stop.signal, this.#connection.closed]))
-      .catch((err) => this.#connection.app.log.error({ err, job_id: job.id }, 'a subscription failed'))
+      .catch((thrown) => this.#failed(job, thrown))
       .finally(() => {
         if (this.#running.get(job.key) === stop) this.#running.delete(job.key)
         this.#pumps.delete(pump)
       })
     this.#pumps.add(pump)
+  }
+
+  /** No more events of the job can be told: the subscription is over, which the client cannot see otherwise. */
+  #failed({ id: job_id }: SubscribedJob, thrown: unknown): void {
+    const { code, publicMessage: message, cause } = toServiceError(thrown)
+    this.#connection.app.log.error({ err: cause ?? thrown, job_id }, 'a subscription failed')
+    this.#connection.send({ error: 'unavailable', code, message, job_id })
   }
 
   async #pump(job: SubscribedJob, after: number, signal: AbortSignal): Promise<void> {
@@ -112,6 +119,7 @@ export class Subscriptions {
         }
         return
       } catch (thrown) {
+        if (isDamage(thrown)) throw thrown
         const error = toServiceError(thrown)
         app.log.warn(
           { err: error.cause ?? error, job_id: job.id },
