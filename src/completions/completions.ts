@@ -191,7 +191,7 @@ export class Completions implements Answering {
     const redactor = this.#parts.redactorOf(asked.owner)
     if (!body.stream) return { headers: {}, body: withoutSecretsIn(await wholeOf(parts), redactor) }
     const failed = this.#failed(asked, call, measured)
-    const events = new SafeEvents(piecesOf({ ...parts, failed }), redactor, body.n ?? 1)
+    const events = new SafeEvents(piecesOf({ ...parts, failed }), redactor)
     return await this.#streamed(events, call, measured)
   }
 

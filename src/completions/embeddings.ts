@@ -9,7 +9,7 @@ import { embeddingUse } from '../models/tally.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 import { type Counted, countedOf } from './chunk-facts.ts'
 import { isRecord, isText, type Json, withFields } from './json-values.ts'
-import { withoutSecretsInValue } from './secret-texts.ts'
+import { holdsSecret, mayHideSecret, withoutSecretsInValue } from './secret-texts.ts'
 import { failureOf, ToldFailure } from './told-failure.ts'
 import { ask, type Given, type Upstreamed, wholeAnswer } from './upstreamed.ts'
 import { useOf } from './usage.ts'
@@ -36,7 +36,10 @@ async function passed(way: Wanted & Upstreamed<CreateEmbeddingRequest>): Promise
   customer.admit()
   using held = customer.hold?.(() => embeddingEstimate(found, texts)) ?? null
   const answer = await ask(way, '/embeddings', false)
-  const reader = new VectorsReader(countOf(input), (value) => withoutSecretsInValue(value, redactor))
+  const reader = new VectorsReader(countOf(input), {
+    value: (value) => withoutSecretsInValue(value, redactor),
+    isIn: (text) => mayHideSecret(text, redactor) && holdsSecret(text, redactor),
+  })
   const own = embeddingUse(found, texts, tokensIn(input))
   let use: ModelUse | null = own
   try {

@@ -1,68 +1,50 @@
 // The events of a streamed answer without secrets, also without those that are cut over several of them. Events in which nothing is replaced pass as they
-// came; what may begin a secret waits, with everything behind it, until the next text tells.
+// came; what may begin a secret waits, with everything behind it, until the next piece of its text tells.
+import { setMember } from '../members.ts'
 import type { Redactor } from '../redaction/redactor.ts'
-import type { SecretTail } from '../redaction/secret-tail.ts'
 import type { Pieces } from './answer-stream.ts'
-import { isEscaped } from './chunk-facts.ts'
+import { AnswerText } from './answer-text.ts'
+import { choiceWith, type TextPiece, textsOf, withoutTokens } from './choice-texts.ts'
+import { eventOf } from './chunk-facts.ts'
 import { isRecord, type Json } from './json-values.ts'
-import { mayHideSecret, textOf, withoutSecretsInValue } from './secret-texts.ts'
+import { holdsSecret, mayHideSecret, textOf, withoutSecretsInValue } from './secret-texts.ts'
+import { WordEvents } from './word-events.ts'
 
-/** The texts of a delta. What stands in another field is looked at event by event. */
-const TEXTS = /"(content|reasoning_content|reasoning|refusal|arguments|input|transcript)"\s*:\s*"((?:[^"\\]|\\.)*)"/g
-/** Pieces of texts that one event may have several of. */
-const SEVERAL = /"(?:tool_calls|function_call|audio)"\s*:\s*[[{]/
-/** So many events wait for a text that does not go on. */
+/** So many events wait for a text that does not go on. Then they go on without what waits of it. */
 const MOST_OTHERS = 16
+/** And so many in all. */
+const MOST_HELD = 1_024
+/** So many texts are told of one answer; more than its choices and calls of tools have. */
+const MOST_TEXTS = 16_384
 const EVENT_END = /\r\n\r\n|\n\n|\r\r/g
-
-/** What no event holds. */
-const NOTHING = '\n\n\n'
-const WORD = '"delta":{"content":"'
-
-/** A piece of a text in an event: where it stands, and what is shown in its place once that is known. */
-interface TextPiece {
-  readonly holder: Json
-  readonly name: string
-  readonly text: string
-  shown: string | null
-}
+const LINE_END = /\r\n|\n|\r/
+/** In the place of an event that is nothing but a secret. */
+const COMMENT = ':\n\n'
 
 interface HeldEvent {
   readonly event: string
-  /** Its chunk; null where it was not read. */
+  /** Its chunk; null where it has none. */
   readonly chunk: Json | null
   readonly pieces: readonly TextPiece[]
-}
-
-/** One text of the answer, such as the content of its first choice. */
-interface AnswerText {
-  readonly tail: SecretTail
-  /** Pieces of which something waits, or that are shown with it. */
-  open: TextPiece[]
-  /** What may be shown of them. */
-  shown: string
+  /** Whether its bytes may tell a secret. */
+  readonly isSuspect: boolean
 }
 
 export class SafeEvents implements Pieces {
   readonly #pieces: Pieces
   readonly #redactor: Redactor
-  readonly #isSingle: boolean
   readonly #texts = new Map<string, AnswerText>()
-  readonly #content: AnswerText
-  readonly #held: HeldEvent[] = []
-  /** What stood around the last word; at first what stands around none. */
-  #before = NOTHING
-  #behind = NOTHING
+  readonly #words = new WordEvents()
+  #held: HeldEvent[] = []
   /** How many events came, while something waits, that say nothing more of it. */
   #others = 0
+  /** What the chunks say of the answer. */
+  #head: Json = {}
   #over = false
 
-  /** `choices`: how many the answer may have. */
-  constructor(pieces: Pieces, redactor: Redactor, choices: number) {
+  constructor(pieces: Pieces, redactor: Redactor) {
     this.#pieces = pieces
     this.#redactor = redactor
-    this.#isSingle = choices === 1
-    this.#content = this.#textOf('0 content')
   }
 
   async next(): Promise<string | Uint8Array | null> {
@@ -82,128 +64,106 @@ export class SafeEvents implements Pieces {
   /** Null where all of it waits. */
   #take(piece: string | Uint8Array): string | Uint8Array | null {
     const text = typeof piece === 'string' ? piece : textOf(piece)
-    if (this.#held.length === 0 && (this.#areWords(text) || this.#passes(text))) return piece
+    if (this.#held.length === 0 && this.#words.take(text)) return piece
     for (const event of eventsIn(text)) this.#hold(event)
     return this.#release()
   }
 
-  /**
-   * Whether each event is a word, around which nothing is that was not around the one before, and no word is a part of a secret. Most events are: what
-   * is around the word need not be looked at again. The words are taken then.
-   */
-  #areWords(text: string): boolean {
-    if (!this.#isSingle) return false
-    let said = ''
-    for (let at = 0; at < text.length; ) {
-      const from = at + this.#before.length
-      const to = endOfText(text, from)
-      const end = to + this.#behind.length
-      // Parts of a text are compared as a whole; `startsWith` looks at one character after the other.
-      if (text.slice(at, from) !== this.#before || text.slice(to, end) !== this.#behind) {
-        if (!this.#learn(text, at)) return false
-        continue
-      }
-      const word = plainText(text.slice(from, to))
-      if (word === null) return false
-      said += word
-      at = end
-    }
-    const { tail } = this.#content
-    if (!tail.wouldPass(said)) return false
-    tail.push(said)
-    return true
-  }
-
-  /** Remembers what is around the word of an event; false where there is more than one text in it, or may be a secret. */
-  #learn(text: string, at: number): boolean {
-    const end = text.indexOf('\n', at)
-    const word = text.indexOf(WORD, at)
-    if (end < 0 || word < 0 || word > end || text[end + 1] !== '\n') return false
-    const to = endOfText(text, word + WORD.length)
-    const event = text.slice(at, end + 2)
-    const behind = text.slice(to, end + 2)
-    if (!event.startsWith('data:') || !behind.startsWith('"}') || behind.includes(WORD)) return false
-    if (mayHideSecret(event, this.#redactor)) return false
-    this.#before = text.slice(at, word + WORD.length)
-    this.#behind = behind
-    return true
-  }
-
-  /** Whether a text of whole events holds nothing of a secret, nor the beginning of one. The texts in it are taken then. */
-  #passes(text: string): boolean {
-    if (!this.#isSingle || SEVERAL.test(text) || mayHideSecret(text, this.#redactor)) return false
-    const said = new Map<string, string>()
-    for (const [, name, written] of text.matchAll(TEXTS)) {
-      const plain = plainText(written!)
-      if (plain === null) return false
-      said.set(name!, (said.get(name!) ?? '') + plain)
-    }
-    for (const [name, all] of said) if (!this.#textOf(`0 ${name}`).tail.wouldPass(all)) return false
-    for (const [name, all] of said) this.#textOf(`0 ${name}`).tail.push(all)
-    return true
-  }
-
   #hold(event: string): void {
-    const chunk = chunkIn(event)
-    const pieces = chunk ? textsOf(chunk, (key, piece) => this.#push(key, piece)) : []
-    this.#held.push({ event, chunk, pieces })
-    const goesOn = pieces.some(({ shown }) => shown === null)
-    this.#others = goesOn ? 0 : this.#others + 1
-    if (this.#others > MOST_OTHERS) this.#settleAll()
+    const data = dataIn(event)
+    const isSuspect = mayHideSecret(event, this.#redactor)
+    if (data.trim() === '[DONE]') this.#endTexts()
+    const chunk = objectIn(data)
+    const pieces = chunk ? textsOf(chunk) : []
+    for (const piece of pieces) this.#push(piece)
+    this.#held.push({ event, chunk, pieces, isSuspect })
+    if (chunk && !isSuspect) this.#words.learn(event, pieces, (key) => this.#textOf(key))
+    this.#others = pieces.some(isWaiting) ? 0 : this.#others + 1
+    if (this.#others > MOST_OTHERS || this.#held.length > MOST_HELD) this.#letGo()
   }
 
-  #push(key: string, piece: TextPiece): void {
-    const text = this.#textOf(key)
-    text.open.push(piece)
-    text.shown += text.tail.push(piece.text)
-    if (text.tail.waiting === 0) settle(text)
+  #push(piece: TextPiece): void {
+    const text = this.#textOf(piece.key)
+    if (text) text.push(piece)
+    else {
+      piece.shown = ''
+      piece.isReplaced = true
+    }
   }
 
   /** All events up to the first one that waits. */
   #release(): string | null {
-    const waiting = this.#held.findIndex(({ pieces }) => pieces.some(({ shown }) => shown === null))
+    const waiting = this.#held.findIndex(({ pieces }) => pieces.some(isWaiting))
     const ready = this.#held.splice(0, waiting < 0 ? this.#held.length : waiting)
+    if (this.#held.length === 0) this.#others = 0
     return ready.length === 0 ? null : ready.map((event) => this.#shown(event)).join('')
   }
 
-  #shown({ event, chunk, pieces }: HeldEvent): string {
-    if (chunk === null) return withoutSecretsInValue(event, this.#redactor)
-    for (const { holder, name, text, shown } of pieces) if (shown !== text) holder[name] = shown
+  #shown({ event, chunk, pieces, isSuspect }: HeldEvent): string {
+    const replaced = pieces.filter(({ isReplaced }) => isReplaced)
+    if (replaced.length === 0 && !isSuspect) return event
+    if (chunk === null) return this.#withoutSecrets(event)
+    for (const { holder, name, shown } of replaced) setMember(holder, name, shown)
     const safe = withoutSecretsInValue(chunk, this.#redactor)
-    const isChanged = safe !== chunk || pieces.some(({ text, shown }) => shown !== text)
-    return isChanged ? `data: ${JSON.stringify(safe)}\n\n` : event
+    // A comment may hold one, and a member that comes twice: nobody reads them, and anybody can.
+    const isSame = replaced.length === 0 && safe === chunk && !holdsSecret(event, this.#redactor)
+    return isSame ? event : this.#nameOf(event) + eventOf(withoutTokens(safe, chunk, replaced))
   }
 
-  #end(): string | null {
-    this.#over = true
-    this.#settleAll()
-    return this.#release()
+  /** An event without an object. */
+  #withoutSecrets(event: string): string {
+    const safe = withoutSecretsInValue(event, this.#redactor)
+    return holdsSecret(safe, this.#redactor) ? COMMENT : safe
   }
 
-  /** What waits goes on no more. */
-  #settleAll(): void {
-    for (const text of this.#texts.values()) {
-      text.shown += text.tail.end()
-      settle(text)
+  /** The line with the name of an event that is written anew. */
+  #nameOf(event: string): string {
+    const name = event.split(LINE_END).find((line) => line.startsWith('event:'))
+    return name === undefined || holdsSecret(name, this.#redactor) ? '' : `${name}\n`
+  }
+
+  /** The events that wait go on. What waits of their texts is shown with the next pieces. */
+  #letGo(): void {
+    for (const { chunk, pieces } of this.#held) {
+      const waiting = pieces.filter(isWaiting)
+      if (!chunk || waiting.length === 0) continue
+      const { id, object, created, model } = chunk
+      this.#head = { id, object, created, model }
+      for (const { key } of waiting) this.#textOf(key)?.letGo()
     }
     this.#others = 0
   }
 
-  #textOf(key: string): AnswerText {
+  #end(): string | null {
+    this.#over = true
+    this.#endTexts()
+    return this.#release()
+  }
+
+  /** No text goes on. What waits behind its last piece is an event of its own. */
+  #endTexts(): void {
+    for (const [key, text] of this.#texts) {
+      const rest = text.end()
+      const choice = rest === '' ? null : choiceWith(key, rest)
+      if (!choice) continue
+      const chunk = withoutSecretsInValue({ ...this.#head, choices: [choice] }, this.#redactor)
+      this.#held.push({ event: eventOf(chunk), chunk: null, pieces: [], isSuspect: false })
+    }
+  }
+
+  /** Null where there are too many. */
+  #textOf(key: string): AnswerText | null {
     const present = this.#texts.get(key)
     if (present) return present
-    const text = { tail: this.#redactor.secretTail(), open: [], shown: '' }
+    if (this.#texts.size === MOST_TEXTS) return null
+    const text = new AnswerText(this.#redactor.secretTail())
     this.#texts.set(key, text)
     return text
   }
 }
 
-/** Nothing of these pieces waits: each is shown as it came, or, where something is replaced, all with the first of them. */
-function settle(text: AnswerText): void {
-  const isUnchanged = text.shown === text.open.map((piece) => piece.text).join('')
-  for (const [at, piece] of text.open.entries()) piece.shown = isUnchanged ? piece.text : at === 0 ? text.shown : ''
-  text.open = []
-  text.shown = ''
+function isWaiting({ shown }: TextPiece): boolean {
+  return shown === null
 }
 
 /** Each with its end. */
@@ -217,56 +177,17 @@ function eventsIn(text: string): string[] {
   return from < text.length ? [...events, text.slice(from)] : events
 }
 
-/** The object that is the data of an event; null where there is none. */
-function chunkIn(event: string): Json | null {
-  const lines = event.split(/\r\n|\n|\r/).filter((line) => line.startsWith('data:'))
+function dataIn(event: string): string {
+  const lines = event.replace(/^\ufeff/, '').split(LINE_END)
+  const data = lines.filter((line) => line.startsWith('data:'))
+  return data.map((line) => line.slice('data:'.length)).join('\n')
+}
+
+/** Null where the data is none. */
+function objectIn(data: string): Json | null {
   try {
-    const value: unknown = JSON.parse(lines.map((line) => line.slice('data:'.length)).join('\n'))
+    const value: unknown = JSON.parse(data)
     return isRecord(value) ? value : null
-  } catch {
-    return null
-  }
-}
-
-const NAMES = ['content', 'reasoning_content', 'reasoning', 'refusal']
-
-/** The pieces of texts in a chunk, each handed to `push` as well with what names its text within the answer. */
-function textsOf(chunk: Json, push: (key: string, piece: TextPiece) => void): TextPiece[] {
-  const pieces: TextPiece[] = []
-  const add = (key: string, holder: unknown, name: string) => {
-    if (!isRecord(holder) || typeof holder[name] !== 'string') return
-    const piece: TextPiece = { holder, name, text: holder[name], shown: null }
-    pieces.push(piece)
-    push(key, piece)
-  }
-  for (const [at, choice] of [chunk.choices].flat().entries()) {
-    if (!isRecord(choice) || !isRecord(choice.delta)) continue
-    const { index = at, delta } = choice
-    for (const name of NAMES) add(`${index} ${name}`, delta, name)
-    add(`${index} transcript`, delta.audio, 'transcript')
-    add(`${index} arguments`, delta.function_call, 'arguments')
-    for (const [place, call] of [delta.tool_calls].flat().entries()) {
-      if (!isRecord(call)) continue
-      const number = call.index ?? place
-      add(`${index} arguments ${number}`, call.function, 'arguments')
-      add(`${index} input ${number}`, call.custom, 'input')
-    }
-  }
-  return pieces
-}
-
-/** Where the quote is that ends a text in JSON. */
-function endOfText(text: string, from: number): number {
-  let to = text.indexOf('"', from)
-  while (to > from && text[to - 1] === '\\' && isEscaped(text, to)) to = text.indexOf('"', to + 1)
-  return to
-}
-
-/** What a text in JSON says; null where it is none. */
-function plainText(written: string): string | null {
-  if (!written.includes('\\')) return written
-  try {
-    return JSON.parse(`"${written}"`) as string
   } catch {
     return null
   }

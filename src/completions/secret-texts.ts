@@ -1,17 +1,47 @@
 // Answers of servers as bytes, without secrets: what holds none passes byte by byte.
+import { setMember } from '../members.ts'
 import type { Redactor } from '../redaction/redactor.ts'
+import { type TextPiece, textsOf, withoutTokens } from './choice-texts.ts'
+import { isRecord, type Json } from './json-values.ts'
 
 /** A character that is written by its number may be a part of what is looked for. */
 const ESCAPED = '\\u00'
+const NUMBERED = /\\u([0-9a-f]{4})/gi
+/** Lists of objects and of texts. */
+const LISTS = /\[\s*[{"]/g
 const VALUES = { credentials: false } as const
 
-/** The JSON text of a whole answer; the same bytes where nothing is replaced in it. */
+/** The JSON text of a completion; the same bytes where nothing is replaced in it. */
 export function withoutSecretsIn<Text extends string | Uint8Array>(given: Text, redactor: Redactor): Text | string {
   const text = typeof given === 'string' ? given : textOf(given)
-  if (!redactor.mayHoldSecret(text) && !text.includes(ESCAPED)) return given
+  const isSuspect = mayHideSecret(text, redactor)
+  if (!isSuspect && !hasPieces(text)) return given
   const value: unknown = JSON.parse(text)
-  const shown = redactor.value(value, VALUES)
-  return shown === value ? given : JSON.stringify(shown)
+  const replaced = isRecord(value) ? joinedIn(value, redactor) : []
+  const safe = withoutSecretsInValue(value, redactor)
+  const isSame = safe === value && replaced.length === 0
+  // A member that comes twice holds what its last value does not.
+  if (isSame && !(isSuspect && holdsSecret(text, redactor))) return given
+  return JSON.stringify(isRecord(value) ? withoutTokens(safe as Json, value, replaced) : safe)
+}
+
+/** Whether a text may come in several, beside the list of choices. */
+function hasPieces(text: string): boolean {
+  LISTS.lastIndex = 0
+  return LISTS.test(text) && LISTS.test(text)
+}
+
+/** Replaces, in place, secrets that are cut over several texts; gives all pieces of those. */
+function joinedIn(completion: Json, redactor: Redactor): TextPiece[] {
+  const texts = Map.groupBy(textsOf(completion), ({ key }) => key)
+  return [...texts.values()].flatMap((pieces) => {
+    if (pieces.length === 1) return []
+    const joined = pieces.map(({ text }) => text).join('')
+    const shown = withoutSecretsInValue(joined, redactor)
+    if (shown === joined) return []
+    for (const [at, { holder, name }] of pieces.entries()) setMember(holder, name, at === 0 ? shown : '')
+    return pieces
+  })
 }
 
 /** Bytes of JSON as a text. */
@@ -19,9 +49,15 @@ export function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, byteLength).toString()
 }
 
-/** Whether the text of some events has to be read as JSON to know what is in it. */
+/** Whether a text has to be read as JSON to know what is in it. */
 export function mayHideSecret(text: string, redactor: Redactor): boolean {
   return redactor.mayHoldSecret(text) || text.includes(ESCAPED)
+}
+
+/** Whether JSON text tells a secret, in whatever place, also one that is no part of its value. */
+export function holdsSecret(text: string, redactor: Redactor): boolean {
+  const plain = text.replaceAll(NUMBERED, (_, number: string) => String.fromCharCode(Number.parseInt(number, 16)))
+  return [text, plain].some((one) => withoutSecretsInValue(one, redactor) !== one)
 }
 
 /** A value of JSON; the same where nothing is replaced. */

@@ -2,36 +2,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { asking, chunksIn, dataOf, MODEL, open, post, startGateway, textIn } from '../completions/kit.ts'
+import { chunk, END, environment, gatewayOf, holdsNone, KEY } from '../completions/secrets-kit.ts'
 import { call } from '../helpers/http.ts'
 import { until } from '../helpers/server.ts'
 import { connect } from '../helpers/socket.ts'
-import type { Script } from '../helpers/upstream.ts'
 import { edge, node } from './kit.ts'
 
-const KEY = 'sk-Planted/key+4711'
 const MINE = 'pk-my own "secret"'
-const environment = { SVC_SECRET_UP_API_KEY: KEY }
-/** Of a key, no client gets more than somebody may have guessed: `sk-`, and nine characters. */
-const THRESHOLD = 13
-const PARTS = [KEY.slice(0, THRESHOLD), KEY.slice(THRESHOLD - 1, -1)]
-
-const gatewayOf = (script: Script | ((n: number) => Script)) =>
-  startGateway({ answer: (_request, n) => (typeof script === 'function' ? script(n) : script) }, { environment })
-
-function holdsNone(text: string): void {
-  const lower = [text, decodeURIComponent(text.replaceAll('%', '%25')), text.replaceAll('\\', '')]
-  for (const form of [KEY, ...PARTS, encodeURIComponent(KEY), btoa(KEY), KEY.toLowerCase()])
-    for (const one of lower) assert.ok(!one.includes(form), one)
-}
-
-const chunk = (delta: object, more: object = {}) => ({
-  id: 'x',
-  object: 'chat.completion.chunk',
-  created: 1,
-  model: 'm',
-  choices: [{ index: 0, delta, finish_reason: null, ...more }],
-})
-const END = { id: 'x', object: 'chat.completion.chunk', created: 1, model: 'm' }
 
 describe('an answer that repeats a key', () => {
   const SAYS: Readonly<Record<string, readonly string[]>> = {

@@ -1,0 +1,88 @@
+// The texts of an answer's choices, in a chunk or whole. Each has a key, which names it within the answer: pieces with the same key are one text.
+import { isMissing, isRecord, type Json } from './json-values.ts'
+
+/** A piece of a text: where it stands, and what is shown in its place once that is known. */
+export interface TextPiece {
+  readonly key: string
+  /** The choice that it belongs to. */
+  readonly choice: Json
+  readonly holder: Json | unknown[]
+  readonly name: string | number
+  readonly text: string
+  shown: string | null
+  /** Whether anything else than the text is shown, or it is shown elsewhere. */
+  isReplaced: boolean
+}
+
+/** What is nested deeper is never shown (`src/redaction/walk.ts`). */
+const DEEPEST = 500
+const STEP = '\0'
+/** Of a call of a tool, in a key. */
+const NUMBER = /\0\[\d+/
+/** Other tokens that were likely: they are no text together. */
+const ALTERNATIVES = 'top_logprobs'
+const TOKENS = '.logprobs'
+
+/** The pieces of texts in all choices, in their order. */
+export function textsOf({ choices }: Json): TextPiece[] {
+  const pieces: TextPiece[] = []
+  if (!Array.isArray(choices)) return pieces
+  for (const [at, choice] of choices.entries())
+    if (isRecord(choice)) addMembers({ pieces, choice }, choice, `${choice.index ?? at}`, 0)
+  return pieces
+}
+
+interface Walk {
+  readonly pieces: TextPiece[]
+  readonly choice: Json
+}
+
+function addMembers(walk: Walk, holder: Json, key: string, depth: number): void {
+  for (const name of Object.keys(holder))
+    if (name !== ALTERNATIVES) add(walk, holder, name, `${key}${STEP}.${name}`, depth)
+}
+
+/** The items of a list are one text, but for calls of tools, which have numbers. The names of calls are one: each piece of a name may be taken for a call. */
+function addItems(walk: Walk, list: unknown[], key: string, depth: number): void {
+  const areCalls = key.endsWith('.tool_calls')
+  for (const [at, item] of list.entries()) {
+    const number = areCalls ? ((isRecord(item) ? item.index : null) ?? at) : ''
+    add(walk, list, at, `${key}${STEP}[${number}`, depth)
+  }
+}
+
+function add({ pieces, choice }: Walk, holder: TextPiece['holder'], name: string | number, key: string, depth: number) {
+  const value = (holder as Json)[name]
+  if (typeof value === 'string') {
+    const own = name === 'name' ? key.replace(NUMBER, `${STEP}[`) : key
+    pieces.push({ key: own, choice, holder, name, text: value, shown: null, isReplaced: false })
+  } else if (typeof value !== 'object' || value === null || depth === DEEPEST) return
+  else if (Array.isArray(value)) addItems({ pieces, choice }, value, key, depth + 1)
+  else addMembers({ pieces, choice }, value as Json, key, depth + 1)
+}
+
+/** A choice that has nothing but a text; null where the text is none of its own, as those of tokens. */
+export function choiceWith(key: string, text: string): Json | null {
+  const [index, ...steps] = key.split(STEP)
+  if (steps[0] === TOKENS) return null
+  const value = steps.reduceRight<unknown>(within, text)
+  return { index: Number(index), delta: {}, finish_reason: null, ...(value as Json) }
+}
+
+function within(inner: unknown, step: string): unknown {
+  const name = step.slice(1)
+  if (step.startsWith('.')) return { [name]: inner }
+  return [name === '' || !isRecord(inner) ? inner : { index: Number(name), ...inner }]
+}
+
+/** Those of `safe` that differ from the ones in `given`, or are in `replaced`, tell no tokens: tokens spell what a text hides. */
+export function withoutTokens(safe: Json, { choices: given }: Json, replaced: readonly TextPiece[]): Json {
+  const { choices } = safe
+  if (!Array.isArray(choices) || !Array.isArray(given)) return safe
+  const hiding = new Set<unknown>(replaced.map(({ choice }) => choice))
+  const shown = choices.map((choice, at) => {
+    const isHiding = choice !== given[at] || hiding.has(given[at])
+    return isHiding && isRecord(choice) && !isMissing(choice.logprobs) ? { ...choice, logprobs: null } : choice
+  })
+  return { ...safe, choices: shown }
+}
