@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { canonicalJson, jsonText } from './json.ts'
 import { isLight, lightParts } from './light-parts.ts'
-import type { Steps } from './time-slices.ts'
+import { finish, type Steps } from './time-slices.ts'
 
 /** How many characters of one text are hashed, or written, at once. */
 const LONG_TEXT = 262_144
@@ -148,6 +148,12 @@ export function jsonTextParts(value: unknown, length: number): () => Steps<strin
     written = 0
     return text
   }
+}
+
+/** The JSON text of a value; null where it has more than so many bytes, beyond which little more is looked at. */
+export function jsonTextWithin(value: unknown, most_bytes: number): string | null {
+  const text = finish(jsonTextParts(value, most_bytes + 1)())
+  return Buffer.byteLength(text) > most_bytes ? null : text
 }
 
 /** `jsonText` in steps. */

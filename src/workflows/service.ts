@@ -19,6 +19,7 @@ import type { Store, Tx } from '../db/store.ts'
 import * as rows from '../db/workflows.ts'
 import type { Graph } from '../engine/graph.ts'
 import { ServiceError } from '../errors.ts'
+import { jsonTextWithin } from '../json-steps.ts'
 import type { Platform } from '../platform.ts'
 import type { Steps } from '../time-slices.ts'
 import { type Example, examples } from './examples.ts'
@@ -72,6 +73,8 @@ export interface WorkflowPage {
 
 /** Whose time slices reads without a principal take. */
 export const EVERYBODY = ''
+/** Bytes of JSON text, as the contract has it. */
+const MOST_SETTINGS = 262_144
 /** How long the versions of a deleted workflow are removed at once, in milliseconds; what is left goes with the next sweeps. */
 const REMOVAL_MS = 3
 
@@ -133,13 +136,14 @@ export class WorkflowService {
   }
 
   async create(scope: Scope, request: CreateWorkflowRequest): Promise<Revised<Workflow>> {
+    const settings = settingsText(request)
     const compiled = await this.#compiled(scope, request.graph as Graph)
     const now = this.#platform.timestamp()
     const row: WorkflowTable = {
       id: this.#platform.id('wf'),
       user_id: scope.user_id,
       workspace_id: scope.workspace_id,
-      ...editable(request, compiled),
+      ...editable(request, settings, compiled),
       revision: 1,
       created_at: now,
       updated_at: now,
@@ -203,13 +207,19 @@ export class WorkflowService {
     request: UpdateWorkflowRequest,
     expected: readonly number[] | null,
   ): Promise<Revised<Workflow>> {
+    const settings = settingsText(request)
     const compiled = await this.#compiled(scope, request.graph as Graph)
     const now = this.#platform.timestamp()
     const row = await this.#store.write((tx) => {
       const before = rows.ownedWorkflow(tx, scope, id)
       if (!before) throw notFound()
       if (expected && !expected.includes(before.revision)) throw new ServiceError('PRECONDITION_FAILED')
-      const after = { ...before, ...editable(request, compiled), revision: before.revision + 1, updated_at: now }
+      const after = {
+        ...before,
+        ...editable(request, settings, compiled),
+        revision: before.revision + 1,
+        updated_at: now,
+      }
       keepGraph(tx, compiled.sha256, compiled.body)
       if (!rows.updateWorkflow(tx, after, before.revision)) throw new ServiceError('PRECONDITION_FAILED')
       insertVersion(tx, after)
@@ -325,14 +335,22 @@ function nextCursor({ updated_at, id }: rows.WorkflowCursor): string {
   return encodeMoment({ at: updated_at, id })
 }
 
-function editable(request: CreateWorkflowRequest | UpdateWorkflowRequest, compiled: CompiledGraph) {
+/** @throws INVALID_REQUEST where they are too long */
+function settingsText({ settings }: CreateWorkflowRequest | UpdateWorkflowRequest): string {
+  const text = jsonTextWithin(settings ?? {}, MOST_SETTINGS)
+  if (text !== null) return text
+  const problem = { path: '/body/settings', message: `must have at most ${MOST_SETTINGS} bytes as JSON` }
+  throw new ServiceError('INVALID_REQUEST', { problems: [problem], message: `${problem.path}: ${problem.message}` })
+}
+
+function editable(request: CreateWorkflowRequest | UpdateWorkflowRequest, settings: string, compiled: CompiledGraph) {
   return {
     name: request.name,
     description: request.description ?? '',
     tags: JSON.stringify(request.tags ?? []),
     access: request.access ?? 'private',
     graph_sha256: compiled.sha256,
-    settings: JSON.stringify(request.settings ?? {}),
+    settings,
     run_mode: request.run_mode ?? 'workflow',
     etag: compiled.etag,
   }

@@ -8,6 +8,7 @@ import type {
   WorkflowShare,
   WorkflowVersion,
 } from '../../generated/types.ts'
+import { ownedWorkflow, updateWorkflow } from '../../src/db/workflows.ts'
 import { type Answer, call, type ErrorBody, refused } from '../helpers/http.ts'
 import { startServer, temporaryFolder } from '../helpers/server.ts'
 import { created, edge, greeting, node } from './kit.ts'
@@ -104,6 +105,35 @@ describe('createWorkflow', () => {
     await using server = await startServer()
     const paths = await refused(server, 'POST', '/api/workflows', { body: {} }, [400, 'invalid_request'])
     assert.deepEqual(paths, ['/body/graph', '/body/name'])
+  })
+
+  test('createWorkflow and updateWorkflow: settings of more than 256 KiB of JSON are refused', async () => {
+    await using server = await startServer()
+    // A letter of three bytes, and the 11 around them.
+    const settings = (bytes: number) => ({ text: `${'€'.repeat(1_000)}${'x'.repeat(bytes - 3_000 - 11)}` })
+    const kept = await created(server, greeting({ settings: settings(262_144) }))
+    assert.deepEqual(kept.settings, settings(262_144))
+    const many = { list: Array.from({ length: 1_000_000 }, () => ({})) }
+    for (const long of [settings(262_145), many])
+      for (const [method, at] of [
+        ['POST', '/api/workflows'],
+        ['PUT', path(kept)],
+      ] as const) {
+        const body = greeting({ settings: long })
+        assert.deepEqual(await refused(server, method, at, { body }, [400, 'invalid_request']), ['/body/settings'])
+      }
+    assert.deepEqual((await call(server, 'GET', path(kept))).body, kept)
+  })
+
+  test('getWorkflow: large settings that an earlier version stored are read', async () => {
+    await using server = await startServer()
+    const workflow = await created(server, greeting())
+    const settings = { list: Array.from({ length: 100_000 }, (_, at) => ({ at })) }
+    await server.context.store.write((tx) => {
+      const row = ownedWorkflow(tx, { user_id: '1', workspace_id: null }, workflow.id)!
+      updateWorkflow(tx, { ...row, settings: JSON.stringify(settings) }, 1)
+    })
+    assert.deepEqual((await call<Workflow>(server, 'GET', path(workflow))).body, { ...workflow, settings })
   })
 
   test('createWorkflow: unknown keys of nodes and edges, and a graph that cannot run, are kept as they are', async () => {

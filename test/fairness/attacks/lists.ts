@@ -53,6 +53,16 @@ const wrongParams =
     }
   }
 
+/** Settings that are refused, as they are longer than what may be kept. */
+const longSettings: AttackOf = (share) => {
+  const list = `[${'{},'.repeat(sized(5_200_000, share))}{}]`
+  const body = `{"name":"Workflow","graph":{"nodes":[],"edges":[]},"settings":{"list":${list}}}`
+  return {
+    name: `a workflow with settings of ${(list.length / 1e6).toFixed(1)} MB`,
+    strike: (attacker) => attacker.expect(400, 'POST', '/api/workflows', body),
+  }
+}
+
 const unknownNames = (share: number) => {
   const members = Array.from({ length: sized(100_000, share) }, (_, at) => `"k${at}":1`)
   return `{${members.join(',')}}`
@@ -62,6 +72,7 @@ export const lists: readonly AttackOf[] = [
   listing('/api/workflows'),
   listing('/api/workflows/public'),
   listing('/api/workflows?q=nothing'),
+  longSettings,
   wrongParams('unknown names', unknownNames),
   wrongParams('wrong values of a stream', (share) => `{"in":[${'"",'.repeat(sized(5_000_000, share))}""]}`),
 ]
