@@ -19,6 +19,11 @@ export function* learnText(value: unknown): Steps<void> {
   if (isContainer(value) && !isLight(value) && !texts.has(value)) texts.set(value, yield* textSteps(value))
 }
 
+/** Remembers the JSON text of a large value that never changes, where the text is known already. */
+export function keepText(value: object, text: string): void {
+  texts.set(value, text)
+}
+
 /** The JSON text of a large value where it was made before. */
 export function knownText(value: unknown): string | undefined {
   return typeof value === 'object' && value !== null ? texts.get(value) : undefined

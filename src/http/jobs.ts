@@ -7,7 +7,7 @@ import { deleteJob, jobText, listJobs } from '../jobs/reads.ts'
 import { replayAfter } from '../jobs/replay.ts'
 import type { JobHandle } from '../jobs/service.ts'
 import { isTerminal } from '../jobs/states.ts'
-import { ENCODED_AT_ONCE, inCuts } from './cuts.ts'
+import { begun, ENCODED_AT_ONCE, inCuts } from './cuts.ts'
 import { eventArray, eventStream } from './events-stream.ts'
 import { nextLink } from './links.ts'
 import { jsonText } from './reply.ts'
@@ -76,24 +76,6 @@ export const jobs: JobsHandlers<RequestContext> = {
       headers: unbuffered,
     }
   },
-}
-
-/**
- * A text of which the first part is there: what fails before that is an answer of its own. No generator: one that is ended before its first part is
- * asked for would leave the text open.
- */
-async function begun(text: AsyncGenerator<string, void, void>): Promise<AsyncIterableIterator<string, void, void>> {
-  let first: IteratorResult<string, void> | null = await text.next()
-  const parts: AsyncIterableIterator<string, void, void> = {
-    async next() {
-      const part = first ?? (await text.next())
-      first = null
-      return part
-    },
-    return: () => text.return(),
-    [Symbol.asyncIterator]: () => parts,
-  }
-  return parts
 }
 
 function snapshot(app: AppContext, handle: JobHandle) {

@@ -66,24 +66,33 @@ const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** A body that is no longer than a part of it goes out with its length, as small ones do. */
 async function sendLarge(response: Response, body: unknown, { slices, owner, fault }: Writing): Promise<void> {
-  const part = jsonTextParts(body, ENCODED_AT_ONCE)
-  const first = await slices.run(owner, part())
+  const parts = jsonParts(body, slices, owner)
+  const first = (await parts.next()).value ?? ''
   if (response.destroyed) return
   if (first.length < ENCODED_AT_ONCE) return sendJson(response, first)
-  sendRaw(
-    response,
-    JSON_TYPE,
-    inCuts(
-      partsFrom(first, () => slices.run(owner, part())),
-      ENCODED_AT_ONCE,
-    ),
-    fault,
-  )
+  sendRaw(response, JSON_TYPE, inCuts(startingWith(first, parts), ENCODED_AT_ONCE), fault)
 }
 
-/** Each part is made when the one before it is taken: of a body that nobody reads there is one. */
-async function* partsFrom(first: string, next: () => Promise<string>): AsyncGenerator<string> {
-  for (let text = first; text !== ''; text = await next()) yield text
+async function* startingWith(first: string, rest: AsyncIterable<string>): AsyncGenerator<string> {
+  yield first
+  yield* rest
+}
+
+/**
+ * The JSON text of a value in parts, made in time slices of `owner`. Each part is made when the one before it is taken: of a body that nobody reads there is
+ * one. The last one alone has less than ENCODED_AT_ONCE characters.
+ */
+export async function* jsonParts(
+  value: unknown,
+  slices: TimeSlices,
+  owner: string,
+): AsyncGenerator<string, void, void> {
+  const part = jsonTextParts(value, ENCODED_AT_ONCE)
+  for (;;) {
+    const text = await slices.run(owner, part())
+    if (text !== '') yield text
+    if (text.length < ENCODED_AT_ONCE) return
+  }
 }
 
 function sendJson(response: Response, text: string): void {

@@ -1,9 +1,15 @@
 // Operations of the tag `sdk` that tell what there is: capabilities, workflows, interfaces, types. The socket has the same services.
 import type { SdkHandlers } from '../../generated/operations.ts'
+import type { WorkflowInterfaceError, WorkflowInterfacesResponse } from '../../generated/types.ts'
+import type { AppContext } from '../context.ts'
+import { type Scope, scopedKey } from '../db/scope.ts'
 import { capabilitiesOf } from '../lifecycle/capabilities.ts'
+import { isLight } from '../light-parts.ts'
 import { nodeTypeInventory } from '../nodes/inventory.ts'
 import { registryRevision } from '../nodes/revision.ts'
-import { workflowInterfaces, workflowSummaries } from '../workflows/summaries.ts'
+import { eachInterface, workflowSummaries } from '../workflows/summaries.ts'
+import { begun, ENCODED_AT_ONCE, gathered, inCuts } from './cuts.ts'
+import { jsonParts, jsonText } from './reply.ts'
 import type { RequestContext } from './request.ts'
 
 type Discovery = Pick<
@@ -22,10 +28,31 @@ export const discovery: Discovery = {
   },
 
   async getWorkflowInterfaces({ body }, { app, principal }) {
-    return { status: 200, body: await workflowInterfaces(app.workflows, principal, body.ids) }
+    const text = gathered(interfacesText(app, principal, body.ids), ENCODED_AT_ONCE)
+    return jsonText<WorkflowInterfacesResponse, 200>(200, inCuts(await begun(text), ENCODED_AT_ONCE))
   },
 
   listNodeTypes({ query }, { app }) {
     return { status: 200, body: nodeTypeInventory(app.registry, query) }
   },
+}
+
+/** A `WorkflowInterfacesResponse` as text, in parts: of the interfaces one at a time is in memory. */
+async function* interfacesText(
+  { workflows, slices }: AppContext,
+  scope: Scope,
+  ids: readonly string[],
+): AsyncGenerator<string, void, void> {
+  const errors: WorkflowInterfaceError[] = []
+  let before = '{"interfaces":['
+  for await (const one of eachInterface(workflows, scope, ids)) {
+    if ('error' in one) errors.push(one.error)
+    else {
+      yield before
+      yield* isLight(one.found) ? [JSON.stringify(one.found)] : jsonParts(one.found, slices, scopedKey(scope))
+      before = ','
+    }
+  }
+  if (before !== ',') yield before
+  yield `],"errors":${JSON.stringify(errors)}}`
 }

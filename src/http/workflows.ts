@@ -5,7 +5,6 @@ import type { WorkflowsHandlers } from '../../generated/operations.ts'
 import type { Workflow, WorkflowVersion } from '../../generated/types.ts'
 import { ServiceError } from '../errors.ts'
 import { jsonWith } from '../json.ts'
-import { LARGE_PAYLOAD } from '../payloads/payload-judge.ts'
 import { exampleListItem, exampleRecord } from '../workflows/examples.ts'
 import { inputSchema, outputSchema } from '../workflows/interface.ts'
 import type { Revised, StoredVersion } from '../workflows/service.ts'
@@ -23,7 +22,7 @@ export const workflows: WorkflowsHandlers<RequestContext> = {
   async createWorkflow({ body }, { app, principal }) {
     const created = await app.workflows.create(principal, body)
     const headers = { ...etag(created), Location: `/api/workflows/${created.record.id}` }
-    return { ...told(201, created), headers }
+    return { status: 201, body: created.record, headers }
   },
 
   async getWorkflow({ path }, { app, principal }) {
@@ -53,8 +52,7 @@ export const workflows: WorkflowsHandlers<RequestContext> = {
   },
 
   async getWorkflowInterface({ path }, { app, principal }) {
-    await app.workflows.prepare(principal, path.id)
-    return { status: 200, body: app.workflows.interface(principal, path.id) }
+    return { status: 200, body: await app.workflows.interface(principal, path.id) }
   },
 
   listWorkflowVersions({ path, query }, { app, principal }) {
@@ -98,7 +96,7 @@ export const workflows: WorkflowsHandlers<RequestContext> = {
 }
 
 function found(workflow: Revised<Workflow>) {
-  return { ...told(200, workflow), headers: etag(workflow) }
+  return { status: 200, body: workflow.record, headers: etag(workflow) } as const
 }
 
 /** Versions with their graphs, of which one at a time is in memory: all together may be very long. */
@@ -109,16 +107,6 @@ async function* withGraphs(versions: readonly StoredVersion[]): AsyncGenerator<s
     await setImmediate()
   }
   yield versions.length === 0 ? '[]' : ']'
-}
-
-/** A large graph is not written again: its text is known. */
-function told<Status extends number>(
-  status: Status,
-  { record, graph_text }: Revised<Workflow>,
-): { status: Status; body: Workflow; content_type?: never } {
-  if (graph_text.length <= LARGE_PAYLOAD) return { status, body: record }
-  const { graph: _, ...rest } = record
-  return jsonText(status, `{"graph":${graph_text},${JSON.stringify(rest).slice(1)}`)
 }
 
 function etag({ revision }: Revised<unknown>): Record<string, string> {

@@ -17,7 +17,8 @@ export const discovery: Discovery = {
   list_workflow_summaries: (data, { app, principal }) =>
     workflowSummaries(app.workflows, principal, { ...data, cursor_at: '/data/cursor' }, registryRevision(app.registry)),
 
-  get_workflow_interfaces: (data, { app, principal }) => workflowInterfaces(app.workflows, principal, data.ids),
+  get_workflow_interfaces: (data, { app, principal }) =>
+    workflowInterfaces(app.workflows, principal, data.ids, '/data/ids'),
 
   get_node_type_inventory: (data, { app }) => nodeTypeInventory(app.registry, data),
 }

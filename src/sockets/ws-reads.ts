@@ -15,10 +15,7 @@ export const reads: Reads = {
 
   get_workflow: async (data, { app, principal }) => (await app.workflows.get(principal, data.id)).record,
 
-  get_workflow_interface: async (data, { app, principal }) => {
-    await app.workflows.prepare(principal, data.id)
-    return app.workflows.interface(principal, data.id)
-  },
+  get_workflow_interface: (data, { app, principal }) => app.workflows.interface(principal, data.id),
 
   list_nodes(data, { app }) {
     const nodes = findNodes(app.registry, data)

@@ -6,7 +6,7 @@ import type { Graph } from '../engine/graph.ts'
 import type { NodeRegistry } from '../engine/node-type.ts'
 import { compileGraph, compileSteps } from '../engine/plan.ts'
 import { canonicalJson, sha256 } from '../json.ts'
-import { canonicalHashSteps, jsonTextSteps, textHashSteps } from '../json-steps.ts'
+import { canonicalHashSteps, jsonTextSteps, keepText, textHashSteps } from '../json-steps.ts'
 import { isLight } from '../light-parts.ts'
 import { parseJsonInParts } from '../payloads/json-parts.ts'
 import { LARGE_PAYLOAD } from '../payloads/payload-judge.ts'
@@ -116,7 +116,10 @@ export class Plans {
 
   #remember(entry: CompiledGraph): void {
     const { sha256: hash, body } = entry
-    if (body.length > LARGE_PAYLOAD) this.#large.keep(entry)
+    if (body.length > LARGE_PAYLOAD) {
+      this.#large.keep(entry)
+      keepText(entry.graph, body)
+    }
     if (body.length > LONGEST_KEPT || this.#kept.has(hash)) return
     this.#kept.set(hash, entry)
     this.#keptLength += body.length
@@ -128,6 +131,11 @@ export class Plans {
     this.#kept.delete(hash)
     this.#keptLength -= entry.body.length
   }
+}
+
+/** Whether what is derived from a graph may take long. */
+export function isLargeGraph({ body }: CompiledGraph): boolean {
+  return body.length > LARGE_PAYLOAD
 }
 
 const bare = ({ ui_properties: _, ...rest }: Record<string, unknown>) => rest

@@ -1,7 +1,10 @@
 // Rows of workflows as the records that the contract describes.
 import type { Workflow, WorkflowListItem, WorkflowVersion } from '../../generated/types.ts'
 import type { WorkflowTable, WorkflowVersionTable } from '../db/schema.ts'
-import { inputSchema, outputSchema } from './interface.ts'
+import { parseJsonInParts } from '../payloads/json-parts.ts'
+import { LARGE_PAYLOAD } from '../payloads/payload-judge.ts'
+import type { Steps } from '../time-slices.ts'
+import { inputSchemaSteps, outputSchemaSteps } from './interface.ts'
 import type { CompiledGraph } from './plans.ts'
 
 export function workflowListItem(row: WorkflowTable): WorkflowListItem {
@@ -19,14 +22,20 @@ export function workflowListItem(row: WorkflowTable): WorkflowListItem {
   }
 }
 
-export function workflowRecord(row: WorkflowTable, compiled: CompiledGraph): Workflow {
+export function* recordSteps(row: WorkflowTable, compiled: CompiledGraph): Steps<Workflow> {
   return {
     ...workflowListItem(row),
     graph: compiled.graph as Workflow['graph'],
-    input_schema: inputSchema(compiled),
-    output_schema: outputSchema(compiled),
-    settings: JSON.parse(row.settings) as Record<string, unknown>,
+    input_schema: yield* inputSchemaSteps(compiled),
+    output_schema: yield* outputSchemaSteps(compiled),
+    settings: yield* settingsSteps(row),
   }
+}
+
+/** Earlier versions of the service stored large ones as well. */
+function* settingsSteps({ settings }: WorkflowTable): Steps<Record<string, unknown>> {
+  if (settings.length <= LARGE_PAYLOAD) return JSON.parse(settings) as Record<string, unknown>
+  return (yield* parseJsonInParts(Buffer.from(settings))) as Record<string, unknown>
 }
 
 export function workflowVersion(row: WorkflowVersionTable): WorkflowVersion {

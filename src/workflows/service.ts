@@ -21,20 +21,18 @@ import type { Graph } from '../engine/graph.ts'
 import { ServiceError } from '../errors.ts'
 import { jsonTextWithin } from '../json-steps.ts'
 import type { Platform } from '../platform.ts'
-import type { Steps } from '../time-slices.ts'
+import { finish, type Steps } from '../time-slices.ts'
 import { type Example, examples } from './examples.ts'
 import { Heads } from './heads.ts'
-import { workflowInterface } from './interface.ts'
-import type { CompiledGraph, Plans } from './plans.ts'
-import { workflowListItem, workflowRecord, workflowVersion } from './records.ts'
+import { interfaceSteps } from './interface.ts'
+import { type CompiledGraph, isLargeGraph, type Plans } from './plans.ts'
+import { recordSteps, workflowListItem, workflowVersion } from './records.ts'
 import { toolGraph } from './tool-graph.ts'
 
 /** A record with the revision of its row, which HTTP shows as `ETag`. */
 export interface Revised<T> {
   record: T
   revision: number
-  /** The JSON text of its graph. */
-  graph_text: string
 }
 
 /** What a run needs of a workflow. */
@@ -153,7 +151,7 @@ export class WorkflowService {
       rows.insertWorkflow(tx, row)
       insertVersion(tx, row)
     })
-    return { record: workflowRecord(row, compiled), revision: 1, graph_text: compiled.body }
+    return this.#revised(scopedKey(scope), row, compiled)
   }
 
   async #compiled(scope: Scope, graph: Graph): Promise<CompiledGraph> {
@@ -226,7 +224,7 @@ export class WorkflowService {
       this.#heads.forget(scope, id)
       return after
     })
-    return { record: workflowRecord(row, compiled), revision: row.revision, graph_text: compiled.body }
+    return this.#revised(scopedKey(scope), row, compiled)
   }
 
   /** Removes a workflow with its versions and share link. Its jobs keep the graph that they were accepted with. */
@@ -258,10 +256,22 @@ export class WorkflowService {
     return { versions, next: found.length > page.length ? encodeNumber(page.at(-1)!.revision) : null }
   }
 
-  /** @throws WORKFLOW_NOT_FOUND, INVALID_WORKFLOW_GRAPH where two inputs or outputs share a name */
-  interface(scope: Scope, id: string): WorkflowInterface {
+  /**
+   * What a workflow takes and gives. A large one is compiled, and this derived, in time slices.
+   * @throws WORKFLOW_NOT_FOUND, INVALID_WORKFLOW_GRAPH where two inputs or outputs share a name
+   */
+  async interface(scope: Scope, id: string): Promise<WorkflowInterface> {
+    return (await this.sizedInterface(scope, id)).record
+  }
+
+  /** The same with the length of the graph's JSON text, of which most may be in it: defaults are. */
+  async sizedInterface(scope: Scope, id: string): Promise<{ record: WorkflowInterface; graph_length: number }> {
+    const preparing = this.prepare(scope, id)
+    if (preparing) await preparing
     const { compiled } = this.runnable(scope, id)
-    return workflowInterface(id, compiled)
+    const steps = interfaceSteps(id, compiled)
+    const record = isLargeGraph(compiled) ? await this.#plans.slices.run(scopedKey(scope), steps) : finish(steps)
+    return { record, graph_length: compiled.body.length }
   }
 
   /** The share link: made at the first call, and the same at later ones. */
@@ -326,8 +336,14 @@ export class WorkflowService {
     if (!row) throw notFound()
     const preparing = this.#plans.prepareStored(owner, row.graph_sha256)
     if (preparing) await preparing
-    const compiled = this.#plans.stored(row.graph_sha256)
-    return { record: workflowRecord(row, compiled), revision: row.revision, graph_text: compiled.body }
+    return this.#revised(owner, row, this.#plans.stored(row.graph_sha256))
+  }
+
+  async #revised(owner: string, row: WorkflowTable, compiled: CompiledGraph): Promise<Revised<Workflow>> {
+    const steps = recordSteps(row, compiled)
+    const isLarge = isLargeGraph(compiled) || row.settings.length > MOST_SETTINGS
+    const record = isLarge ? await this.#plans.slices.run(owner, steps) : finish(steps)
+    return { record, revision: row.revision }
   }
 }
 

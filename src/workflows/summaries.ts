@@ -1,13 +1,20 @@
 // What pickers and editors read of many workflows at once: summaries, and interfaces by the hundred.
 import { setImmediate } from 'node:timers/promises'
-import type { WorkflowInterfacesResponse, WorkflowSummaryPage } from '../../generated/types.ts'
+import type {
+  WorkflowInterface,
+  WorkflowInterfaceError,
+  WorkflowInterfacesResponse,
+  WorkflowSummaryPage,
+} from '../../generated/types.ts'
 import type { Scope } from '../db/scope.ts'
-import { toServiceError } from '../errors.ts'
+import { ServiceError, toServiceError } from '../errors.ts'
 import type { ListRequest, WorkflowService } from './service.ts'
 
 const DEFAULT_LIMIT = 50
 /** How long interfaces are made in one turn of the event loop, in milliseconds. */
 const TURN_MS = 5
+/** Characters of the graphs whose interfaces are one value. */
+const MOST_TOGETHER = 32 * 1024 * 1024
 /** The most workflows in one request for their interfaces, as the contract has it. */
 export const MOST_INTERFACES = 100
 
@@ -25,37 +32,62 @@ export async function workflowSummaries(
   return { workflows: summaries, next }
 }
 
-/** The interfaces in the order asked, and why others could not be read. Graphs that were never compiled may take long: others get their turns. */
-export async function workflowInterfaces(
+/** An interface, or why it could not be read. */
+export type ReadInterface =
+  | { readonly found: WorkflowInterface; readonly graph_length: number }
+  | { readonly error: WorkflowInterfaceError }
+
+/** The interfaces in the order asked, each read when the one before it is taken: a hundred large ones together are more than memory has. */
+export async function* eachInterface(
   workflows: WorkflowService,
   scope: Scope,
   ids: readonly string[],
-): Promise<WorkflowInterfacesResponse> {
-  const found: WorkflowInterfacesResponse = { interfaces: [], errors: [] }
+): AsyncGenerator<ReadInterface, void, void> {
   let deadline = performance.now() + TURN_MS
   for (const id of ids) {
-    const preparing = workflows.prepare(scope, id)
-    if (preparing) await preparing
-    addInterface(found, workflows, scope, id)
+    yield await readInterface(workflows, scope, id)
     if (performance.now() < deadline) continue
     await setImmediate()
     deadline = performance.now() + TURN_MS
   }
-  return found
 }
 
-function addInterface(
-  found: WorkflowInterfacesResponse,
+/**
+ * The interfaces, and why others could not be read, as one value. `at` is the pointer of the ids.
+ * @throws INVALID_REQUEST where they are too large to be one value
+ */
+export async function workflowInterfaces(
   workflows: WorkflowService,
   scope: Scope,
-  workflow_id: string,
-): void {
+  ids: readonly string[],
+  at: string,
+): Promise<WorkflowInterfacesResponse> {
+  const all: WorkflowInterfacesResponse = { interfaces: [], errors: [] }
+  let length = 0
+  for await (const one of eachInterface(workflows, scope, ids)) {
+    if ('error' in one) all.errors.push(one.error)
+    else {
+      length += one.graph_length
+      if (length > MOST_TOGETHER && all.interfaces.length > 0) throw tooLarge(at)
+      all.interfaces.push(one.found)
+    }
+  }
+  return all
+}
+
+function tooLarge(path: string): ServiceError {
+  const message = 'names workflows whose interfaces are too large for one frame: ask for fewer at a time'
+  return new ServiceError('INVALID_REQUEST', { message: `${path}: ${message}`, problems: [{ path, message }] })
+}
+
+async function readInterface(workflows: WorkflowService, scope: Scope, workflow_id: string): Promise<ReadInterface> {
   try {
-    found.interfaces.push(workflows.interface(scope, workflow_id))
+    const { record, graph_length } = await workflows.sizedInterface(scope, workflow_id)
+    return { found: record, graph_length }
   } catch (thrown) {
     const { code, message } = toServiceError(thrown)
-    if (code === 'WORKFLOW_NOT_FOUND') found.errors.push({ workflow_id, code: 'workflow_not_found', message })
-    else if (code === 'INVALID_WORKFLOW_GRAPH') found.errors.push({ workflow_id, code: 'invalid_graph', message })
-    else throw thrown
+    if (code === 'WORKFLOW_NOT_FOUND') return { error: { workflow_id, code: 'workflow_not_found', message } }
+    if (code === 'INVALID_WORKFLOW_GRAPH') return { error: { workflow_id, code: 'invalid_graph', message } }
+    throw thrown
   }
 }

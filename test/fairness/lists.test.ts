@@ -11,7 +11,7 @@ const LONGEST_HOLD = 75
 for (const of of lists) {
   const attack = of(share(0.2))
   test(`${attack.name}: the event loop has its turns`, async () => {
-    await using server = await startFair()
+    await using server = await startFair({ SVC_ENABLE_SDK_LIFECYCLE_PREVIEW: '1' })
     await inSomeRound(async () => {
       const { held } = await server.under([attack], () => true)
       assert.ok(held < LONGEST_HOLD, `held for ${held} ms`)

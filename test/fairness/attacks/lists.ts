@@ -68,11 +68,54 @@ const unknownNames = (share: number) => {
   return `{${members.join(',')}}`
 }
 
+/** What is derived from workflows whose inputs have very large defaults. */
+const deriving =
+  (what: string, full: number, read: (attacker: User, ids: readonly string[]) => Promise<unknown>): AttackOf =>
+  (share) => {
+    const value = `[${'{},'.repeat(sized(5_100_000, share))}{}]`
+    const node = `{"id":"in","type":"input.Any","data":{"name":"in","value":${value}}}`
+    const count = Math.ceil(full * share)
+    let ids: readonly string[] = []
+    return {
+      name: `${count} ${what} with defaults of ${(value.length / 1e6).toFixed(1)} MB`,
+      async prepare(attacker) {
+        const body = `{"name":"Workflow","graph":{"nodes":[${node}],"edges":[]}}`
+        const stored: string[] = []
+        while (stored.length < count) stored.push(...(await storeMany(attacker, 1, body)))
+        ids = stored
+      },
+      strike: (attacker) => read(attacker, ids),
+    }
+  }
+
+/** A workflow with very many inputs, and its interface. */
+const manyInputs: AttackOf = (share) => {
+  const count = sized(100_000, share)
+  let id = ''
+  return {
+    name: `a workflow with ${count} inputs`,
+    async prepare(attacker) {
+      const input = (at: number) => ({ id: `n${at}`, type: 'input.Any', data: { name: `i${at}`, value: 1 } })
+      id = await attacker.store({ nodes: Array.from({ length: count }, (_, at) => input(at)), edges: [] })
+    },
+    async strike(attacker) {
+      await attacker.expect(200, 'GET', `/api/workflows/${id}`)
+      await attacker.expect(200, 'GET', `/api/workflows/${id}/interface?version=1`)
+    },
+  }
+}
+
 export const lists: readonly AttackOf[] = [
   listing('/api/workflows'),
   listing('/api/workflows/public'),
   listing('/api/workflows?q=nothing'),
   longSettings,
+  deriving('workflow', 1, (attacker, [id]) => attacker.expect(200, 'GET', `/api/workflows/${id}`)),
+  deriving('interface', 1, (attacker, [id]) => attacker.expect(200, 'GET', `/api/workflows/${id}/interface?version=1`)),
+  deriving('interfaces at once', 14, (attacker, ids) =>
+    attacker.expect(200, 'POST', '/api/sdk/v1/workflow-interfaces', JSON.stringify({ ids })),
+  ),
+  manyInputs,
   wrongParams('unknown names', unknownNames),
   wrongParams('wrong values of a stream', (share) => `{"in":[${'"",'.repeat(sized(5_000_000, share))}""]}`),
 ]
