@@ -1,6 +1,6 @@
 // What a server says, in words that hold nothing of the key that it was asked with, however they write it.
 import { holdsSecret, strictMask } from '../net/mask.ts'
-import { isStructured, publicLength, thresholdOf } from '../redaction/threshold.ts'
+import { guessableLength, thresholdOf } from '../redaction/threshold.ts'
 
 /** Of texts within texts, as errors of servers that ask others. */
 const LAYERS = 4
@@ -27,8 +27,8 @@ export function safeWords(credential: string | null): (text: string) => string {
 
 /** `***` wherever so much of a secret begins that nobody has guessed it, as far as it goes on: some servers show all but its end. */
 function withoutBeginning(text: string, secret: string): string {
-  const threshold = thresholdOf(secret.length, publicLength(secret))
-  if (isStructured(secret) || threshold >= secret.length) return text
+  const threshold = thresholdOf(secret.length, guessableLength(secret))
+  if (threshold >= secret.length) return text
   const pieces = text.split(secret.slice(0, threshold))
   const behind = pieces.slice(1).map((piece) => `***${piece.slice(sharedLength(piece, secret.slice(threshold)))}`)
   return pieces[0]! + behind.join('')

@@ -156,7 +156,7 @@ export class Finder {
     if (present || !owned) return present
     const openings = new Openings(
       [...owned].flatMap(({ words }) => words),
-      owner === null,
+      owner !== null,
     )
     this.#openings.set(owner, openings)
     return openings

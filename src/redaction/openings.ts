@@ -14,11 +14,11 @@ export class Openings {
   /** By the hash of the first characters, for each number of `LOOKS` all words that are longer. */
   readonly #words = new Map<number, Word[]>()
 
-  /** Of words that are structured a beginning is guessable, however long. */
-  readonly #guessStructured: boolean
+  /** Whether they are told about to their owner alone. */
+  readonly #areOwn: boolean
 
-  constructor(words: Iterable<Word>, guessStructured: boolean) {
-    this.#guessStructured = guessStructured
+  constructor(words: Iterable<Word>, areOwn: boolean) {
+    this.#areOwn = areOwn
     for (const word of words) this.#enter(word, word.form())
   }
 
@@ -38,7 +38,7 @@ export class Openings {
     let opening: Opening = 'none'
     for (const word of this.#alike(text, at, left) ?? []) {
       if (word.span.length <= left || !word.beginsWith(left, sum)) continue
-      if (left >= this.#thresholdOf(word)) return 'secret'
+      if (left >= (this.#areOwn ? word.ownThreshold : word.threshold)) return 'secret'
       opening = 'guessable'
     }
     return opening
@@ -52,10 +52,6 @@ export class Openings {
 
   #alike(text: HeldText, at: number, left: number): readonly Word[] | undefined {
     return this.#words.get(text.short(at, LOOKS.findLast((length) => length <= left)!))
-  }
-
-  #thresholdOf(word: Word): number {
-    return word.isStructured && this.#guessStructured ? word.span.length : word.threshold
   }
 
   #enter(word: Word, form: string): void {

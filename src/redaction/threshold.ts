@@ -9,22 +9,26 @@ const MOST = 16
 /** A beginning of more characters is not kept in mind. */
 export const LONGEST_THRESHOLD = 2_048
 
-/** Base64 of JSON, of PEM and of DER, none of which begins with anything secret. */
-const ENCODED = /^(?:eyJ|LS0tLS1|MI[IGHM]|MC4C)/
+/** Base64 of JSON, of PEM and of DER, none of which begins with anything secret; and of a user's name (RFC 7617). */
+const ENCODED = /^(?:eyJ|LS0tLS1|MI[IGHM]|MC4C|[Bb]asic\s)/
 const JWT = /^eyJ[\w-]*(?:\.[\w-]*)+$/
 const URL_START = /^[a-z][a-z0-9+.-]*:\/\//i
+/** All up to what follows a name: a user's (`user:word`), that of a scheme, or those of a connection string. */
+const NAMED = /^.*[:;=\s](?=[^=\s])/s
 
-/** How many characters at the beginning of a secret are publicly known, or as good as known. */
-export function publicLength(secret: string): number {
+/** How many characters at the beginning of a secret everybody knows who knows its kind. */
+export function prefixLength(secret: string): number {
   if (JWT.test(secret)) return secret.lastIndexOf('.') + 1
   const start = secret.slice(0, PREFIX)
   return Math.max(start.lastIndexOf('-'), start.lastIndexOf('_')) + 1
 }
 
-/** Whether a secret begins with what its format says, for an unknown length: keys of several lines, JSON, what is encoded, and URLs. */
-export function isStructured(secret: string): boolean {
-  if (JWT.test(secret)) return false
-  return /[\r\n]/.test(secret) || /^\s*[[{]|^-----/.test(secret) || ENCODED.test(secret) || URL_START.test(secret)
+/** How many characters at the beginning of a secret somebody may guess: all where nobody can say, as of keys of several lines, of JSON and of URLs. */
+export function guessableLength(secret: string): number {
+  if (JWT.test(secret)) return prefixLength(secret)
+  if (/[\r\n]/.test(secret) || /^\s*[[{]|^-----/.test(secret)) return secret.length
+  if (ENCODED.test(secret) || URL_START.test(secret)) return secret.length
+  return Math.max(prefixLength(secret), NAMED.exec(secret)?.[0].length ?? 0)
 }
 
 /** From so many characters on, a beginning of a secret, or of one of its forms, tells which secret it is. `length`: that the form has altogether. */

@@ -1,6 +1,6 @@
 // One form of one secret. What is kept of it beside the secret are numbers, since all its forms together are many times as long.
 import { BEGINNING, Hashes, type Parts, type Span, spanOf, summed } from './hashes.ts'
-import { isStructured, publicLength, thresholdOf } from './threshold.ts'
+import { guessableLength, prefixLength, thresholdOf } from './threshold.ts'
 
 export class Word {
   readonly #text: string
@@ -13,7 +13,7 @@ export class Word {
   #opening: Int32Array | null = null
   #sums: Int32Array | null = null
   #threshold: number | null = null
-  #isStructured: boolean | null = null
+  #ownThreshold: number | null = null
 
   constructor(text: string, write: (text: string) => string, isPart = false) {
     this.#text = text
@@ -44,14 +44,18 @@ export class Word {
 
   /** From so many characters on its beginning is no guess. */
   get threshold(): number {
-    this.#threshold ??= thresholdOf(this.span.length, this.#write(this.#text.slice(0, publicLength(this.#text))).length)
+    this.#threshold ??= this.#thresholdBehind(this.#isPart ? this.#text.length : guessableLength(this.#text))
     return this.#threshold
   }
 
-  /** Whether nobody can say how much of its beginning is known. */
-  get isStructured(): boolean {
-    this.#isStructured ??= this.#isPart || isStructured(this.#text)
-    return this.#isStructured
+  /** The same in texts for its owner, who has nothing to guess: so many characters are what others of its kind begin with. */
+  get ownThreshold(): number {
+    this.#ownThreshold ??= this.#thresholdBehind(prefixLength(this.#text))
+    return this.#ownThreshold
+  }
+
+  #thresholdBehind(known: number): number {
+    return thresholdOf(this.span.length, this.#write(this.#text.slice(0, known)).length)
   }
 
   /** How much of a text from a place on is the same as its beginning. */

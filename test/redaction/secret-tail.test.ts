@@ -105,6 +105,15 @@ describe('a text of a model', () => {
     const own = new Redactor().of('me')
     own.add(pem, 'me')
     assert.match(told(own, [pem.slice(0, 30)]).join(''), /^\[redacted\]/)
+    for (const known of ['somebody:', 'Bearer ', 'Server=tcp:a,1;Password=']) {
+      const named = `${known}${body}==`
+      assert.equal(
+        told(new Redactor([named]), [named.slice(0, known.length + 15)]).join(''),
+        named.slice(0, known.length + 15),
+      )
+      assert.equal(told(new Redactor([named]), [named.slice(0, known.length + 16)]).join(''), '[redacted]')
+    }
+    assert.equal(whole(`Basic ${btoa(`me:${body}`)}`), `Basic ${btoa(`me:${body}`)}`.slice(0, -1))
     const base64 = btoa(`sk-proj-${body}`)
     assert.equal(told(new Redactor([`sk-proj-${body}`]), [base64.slice(0, 20)]).join(''), base64.slice(0, 20))
   })
