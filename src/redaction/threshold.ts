@@ -3,7 +3,7 @@
 
 /** Keys of one kind begin alike up to a separator within so many characters: `sk-proj-`, `github_pat_`. */
 const PREFIX = 16
-/** Nobody guesses so many characters, nor takes less than half of a short secret for it. */
+/** Nobody guesses so many characters: half of what is not known of a secret, within these bounds. */
 const LEAST = 10
 const MOST = 16
 /** A beginning of more characters is not kept in mind. */
