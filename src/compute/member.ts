@@ -165,7 +165,12 @@ function thrown({ type, final, message, detail }: ThrownError): Error {
 function standIn({ kind, excess }: Excess): unknown {
   const container = kind === 'list' ? [] : {}
   const sum = new MeasureSum()
-  sum.add(excess === 'too_deep' ? { depth: DEEPEST_VALUE, size: 0 } : { depth: 0, size: LARGEST_VALUE })
+  const measures = {
+    too_deep: { depth: DEEPEST_VALUE, size: 0 },
+    too_large: { depth: 0, size: LARGEST_VALUE },
+    too_many_keys: { depth: 0, size: Number.POSITIVE_INFINITY },
+  }
+  sum.add(measures[excess])
   sum.close(container)
   return container
 }

@@ -1,4 +1,5 @@
 // What the main thread and a worker say to each other. Large values cross in pieces (pieces.ts), so that neither side is held by one.
+import type { Excess as ExcessKind } from '../engine/measure.ts'
 import type { Ops } from './pieces.ts'
 
 /** What a worker is to do. The last piece of the inputs comes with the order. */
@@ -19,7 +20,7 @@ export interface ThrownError {
 /** An output that is too deep or too large. */
 export interface Excess {
   readonly handle: string
-  readonly excess: 'too_deep' | 'too_large'
+  readonly excess: ExcessKind
   readonly kind: 'list' | 'dict'
 }
 

@@ -96,5 +96,8 @@ export class HeldValues {
 /** What a value counts: numbers nothing, as their number is limited. */
 export function weightOf(value: unknown): number {
   if (typeof value === 'string') return value.length
-  return typeof value === 'object' && value !== null ? sizeOf(value) : 0
+  if (typeof value !== 'object' || value === null) return 0
+  const size = sizeOf(value)
+  // What is too large to be measured is refused wherever it goes, and counts nothing until then.
+  return size < Number.POSITIVE_INFINITY ? size : 0
 }

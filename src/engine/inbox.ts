@@ -1,13 +1,12 @@
 // The queue of one edge: first in, first out, with a limit that its producer respects.
-import type { HeldValues } from './held-values.ts'
-import { sizeOf } from './measure.ts'
+import { type HeldValues, weightOf as heldWeight } from './held-values.ts'
 import type { PlanSlot } from './plan-parts.ts'
 import { End } from './tokens.ts'
 
 /** What a token weighs: numbers and marks nothing, as their count is limited. */
 function weightOf(token: unknown): number {
   if (typeof token === 'string') return token.length
-  return typeof token === 'object' && token !== null && !(token instanceof End) ? sizeOf(token) : 0
+  return typeof token === 'object' && token !== null && !(token instanceof End) ? heldWeight(token) : 0
 }
 
 /** How many consumed places are kept before the array is cut. */

@@ -20,7 +20,7 @@ export class KeptItems {
   }
 
   read({ name }: PlanSlot, value: unknown): void {
-    const size = sizeOf(value)
+    const size = Math.min(sizeOf(value), Number.MAX_SAFE_INTEGER)
     const keeps = this.#keeps.get(name!)
     let before = 0
     if (keeps === 'last') {

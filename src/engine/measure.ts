@@ -1,6 +1,7 @@
 // How deep values nest and how large they are. What a run gives has to be stored and sent, and both have an end to what they
 // take. One look at a value tells both; what was found of a container is remembered, for nobody changes a value that was given.
 
+import { MOST_KEYS } from '../json.ts'
 import { isLight, lightParts } from '../light-parts.ts'
 import type { Steps } from '../time-slices.ts'
 
@@ -23,6 +24,9 @@ export interface Measure {
 
 const TOO_DEEP_TO_TELL: Measure = { depth: Number.POSITIVE_INFINITY, size: Number.POSITIVE_INFINITY }
 
+/** Of what has a dict with too many keys in it. It counts as too large, and is no deeper than anything may be. */
+const TOO_MANY_KEYS: Measure = { depth: 0, size: Number.POSITIVE_INFINITY }
+
 const known = new WeakMap<object, Measure>()
 let looked = 0
 
@@ -35,6 +39,7 @@ function insideOf(container: object, left: number): Measure {
   let depth = 0
   let size = PLAIN
   const children = Array.isArray(container) ? container : Object.values(container)
+  if (children !== container && children.length > MOST_KEYS) return TOO_MANY_KEYS
   for (const child of children) {
     if (typeof child === 'object' && child !== null) {
       const inner = measureOf(child, left)
@@ -110,6 +115,7 @@ export function measured(value: unknown): Measure {
 export class MeasureSum {
   #depth = 0
   #size = PLAIN
+  #keys = 0
 
   add({ depth, size }: Measure): void {
     if (depth > this.#depth) this.#depth = depth
@@ -118,6 +124,7 @@ export class MeasureSum {
 
   key(key: string): void {
     this.#size += key.length
+    if (++this.#keys > MOST_KEYS) this.#size = Number.POSITIVE_INFINITY
   }
 
   /** Remembers the sum as the measure of the container, so that it need not be looked into. */
@@ -140,16 +147,22 @@ export function sizeOf(value: unknown): number {
   return measureOf(value, DEEPEST_VALUE).size
 }
 
-/** What is wrong with a value that nests too deep, or is larger than it may be; null where nothing is. Looks at it once. */
-export function excessOf(value: unknown, largest: number): 'too_deep' | 'too_large' | null {
+export type Excess = 'too_deep' | 'too_large' | 'too_many_keys'
+
+/** What is wrong with a value that nests too deep, holds a dict with too many keys, or is larger than it may be; null where nothing is. Looks at it once. */
+export function excessOf(value: unknown, largest: number): Excess | null {
   if (typeof value !== 'object' || value === null) return sizeOfPlain(value) > largest ? 'too_large' : null
   const { depth, size } = measureOf(value, DEEPEST_VALUE)
   if (depth > DEEPEST_VALUE) return 'too_deep'
+  if (size === Number.POSITIVE_INFINITY) return 'too_many_keys'
   return size > largest ? 'too_large' : null
 }
 
 /** What to say of what nests too deep. */
 export const TOO_DEEP = `nested more than ${DEEPEST_VALUE} deep`
+
+/** What to say of what has a dict with too many keys in it. Written when it is needed: the first number of a language takes long to write. */
+export const tooManyKeys = () => `a dict with more than ${MOST_KEYS.toLocaleString('en')} keys`
 
 /** Whether a value's JSON is sure to have more characters than that. Looks at no more of it than so many values, however large it is. */
 export function isLongerAsJson(value: unknown, most: number): boolean {

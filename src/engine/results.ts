@@ -1,6 +1,6 @@
 // Judges what node code returns and yields, and what reaches it: every misfit becomes an error that names the place.
 import { givenParam } from './given.ts'
-import { excessOf, isTooDeep, LARGEST_VALUE, TOO_DEEP } from './measure.ts'
+import { type Excess, excessOf, LARGEST_VALUE, TOO_DEEP, tooManyKeys } from './measure.ts'
 import { type Inputs, NodeError, type Outputs, Wait } from './node-type.ts'
 import type { PlanNode, PlanSlot } from './plan-parts.ts'
 import { hint } from './suggest.ts'
@@ -31,7 +31,8 @@ function checkHandles(node: PlanNode, values: Outputs, stream: boolean): void {
       throw bad(node, `gave ${kindOf(value)} on "${handle}", which is ${typeText(output.type)}.`)
     }
     const excess = excessOf(value, LARGEST_VALUE)
-    if (excess) throw bad(node, `gave a value on "${handle}" that is ${excessText(excess, LARGEST_VALUE)}.`, excess)
+    if (excess)
+      throw bad(node, `gave a value on "${handle}" that ${excessText(excess, LARGEST_VALUE)}.`, typeOf(excess))
   }
 }
 
@@ -40,8 +41,13 @@ export const NO_OUTPUTS: Outputs = Object.freeze({})
 /** In characters, about: what an output node hands out at once; a frame to a client may hold no more. */
 export const LARGEST_OUTPUT = 32_000_000
 
-function excessText(excess: 'too_deep' | 'too_large', largest: number): string {
-  return excess === 'too_deep' ? TOO_DEEP : `larger than ${largest / 1_000_000} million characters`
+function excessText(excess: Excess, largest: number): string {
+  if (excess === 'too_many_keys') return `has ${tooManyKeys()}`
+  return excess === 'too_deep' ? `is ${TOO_DEEP}` : `is larger than ${largest / 1_000_000} million characters`
+}
+
+function typeOf(excess: Excess): string {
+  return excess === 'too_deep' ? excess : 'too_large'
 }
 
 export function cannotWait(node: PlanNode): NodeError {
@@ -69,7 +75,7 @@ export function checkedPublic(node: PlanNode, value: unknown): unknown {
   const excess = excessOf(value, LARGEST_OUTPUT)
   if (!excess) return value
   const advice = excess === 'too_large' ? ' Hand it out in parts.' : ''
-  throw bad(node, `got a value that is ${excessText(excess, LARGEST_OUTPUT)}.${advice}`, excess)
+  throw bad(node, `got a value that ${excessText(excess, LARGEST_OUTPUT)}.${advice}`, typeOf(excess))
 }
 
 /** A value as its input takes it. */
@@ -94,7 +100,9 @@ export function paramInputs(node: PlanNode, params: Readonly<Record<string, unkn
 /** A value that was given or pushed for an input, once it is found good. */
 export function paramValue(node: PlanNode, value: unknown): unknown {
   const { inputCheck, input } = node
-  if (isTooDeep(value)) throw new NodeError(`Input "${input?.name}": the value is ${TOO_DEEP}.`, 'too_deep')
+  const excess = excessOf(value, Number.POSITIVE_INFINITY)
+  if (excess)
+    throw new NodeError(`Input "${input?.name}": the value ${excessText(excess, LARGEST_VALUE)}.`, typeOf(excess))
   try {
     return inputCheck === null ? value : inputCheck(value)
   } catch (error) {

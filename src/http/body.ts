@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import express, { type Request, type RequestHandler } from 'express'
 import { type Problem, ServiceError } from '../errors.ts'
-import { deeperThan, MAX_DEPTH } from '../json.ts'
+import { deeperThan, MAX_DEPTH, MOST_KEYS } from '../json.ts'
 import { type BodyVerdict, parsedText } from '../payloads/judge.ts'
 import { LARGE_PAYLOAD } from '../payloads/payload-judge.ts'
 import { illFormedTexts } from '../problems.ts'
@@ -134,6 +134,7 @@ export function takeLarge(request: object): Buffer | null {
 export function faultOf(verdict: BodyVerdict): ServiceError | null {
   if (verdict.kind === 'ill_formed') return illFormed(verdict.problems)
   if (verdict.kind === 'valid' || verdict.kind === 'invalid') return null
+  if (verdict.kind === 'too_many_keys') return tooManyKeys(verdict.path)
   return { not_utf8: notUtf8, not_json: notJson, too_deep: tooDeep }[verdict.kind]()
 }
 
@@ -185,6 +186,10 @@ function notUtf8(): ServiceError {
 
 function tooDeep(): ServiceError {
   return invalid('/body', `The body is nested deeper than ${MAX_DEPTH} levels.`)
+}
+
+function tooManyKeys(path: string): ServiceError {
+  return invalid(path, `An object has at most ${MOST_KEYS.toLocaleString('en')} keys.`)
 }
 
 function illFormed(problems: readonly Problem[]): ServiceError {

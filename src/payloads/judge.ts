@@ -2,8 +2,9 @@
 import { isUtf8 } from 'node:buffer'
 import { bodyValidators, commandValidators, type Validate } from '../../generated/validators.js'
 import { MOST_PROBLEMS, type Problem } from '../errors.ts'
-import { deeperThan, MAX_DEPTH } from '../json.ts'
+import { deeperThan, MAX_DEPTH, MOST_KEYS } from '../json.ts'
 import { illFormedTexts, problemsOf } from '../problems.ts'
+import { contentsOf, jsonContents } from './contents.ts'
 import { decodeFrame, InvalidFrame, mayBeIllFormed } from './frames.ts'
 
 export type Request =
@@ -11,11 +12,15 @@ export type Request =
   | { readonly kind: 'frame'; readonly channel: string; readonly binary: boolean; readonly bytes: Uint8Array }
 
 export type BodyVerdict =
-  | { readonly kind: 'valid' | 'not_utf8' | 'not_json' | 'too_deep' }
+  | { readonly kind: 'not_utf8' | 'not_json' | 'too_deep' }
+  /** `memory_bytes`: about what its value takes. */
+  | { readonly kind: 'valid'; readonly memory_bytes: number }
+  /** The object at `path` has too many keys. */
+  | { readonly kind: 'too_many_keys'; readonly path: string }
   /** Texts with half a character in them. */
   | { readonly kind: 'ill_formed'; readonly problems: readonly Problem[] }
   /** Not what the schema says. */
-  | { readonly kind: 'invalid'; readonly problems: readonly Problem[] }
+  | { readonly kind: 'invalid'; readonly problems: readonly Problem[]; readonly memory_bytes: number }
 
 export type FrameVerdict =
   | { readonly kind: 'unreadable'; readonly message: string }
@@ -26,11 +31,15 @@ export type FrameVerdict =
       /** By the schema of the command; empty where there is no such command. */
       readonly problems: readonly Problem[]
       readonly ill_formed: readonly Problem[]
+      /** About what its value takes. */
+      readonly memory_bytes: number
     }
 
 export function judgeBody({ operation, bytes }: Request & { kind: 'body' }): BodyVerdict {
   if (!isUtf8(bytes)) return { kind: 'not_utf8' }
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const { memory_bytes, crowded } = jsonContents(buffer)
+  if (crowded !== null) return { kind: 'too_many_keys', path: `/body${crowded}` }
   let body: unknown
   try {
     body = parsedText(buffer)
@@ -41,8 +50,8 @@ export function judgeBody({ operation, bytes }: Request & { kind: 'body' }): Bod
   const problems = mayBeIllFormed(buffer, false) ? someIllFormed(body, '/body') : []
   if (problems.length > 0) return { kind: 'ill_formed', problems }
   const validate = bodyValidators[operation as keyof typeof bodyValidators] as Validate
-  if (validate({ body })) return { kind: 'valid' }
-  return { kind: 'invalid', problems: problemsOf(validate.errors ?? []) }
+  if (validate({ body })) return { kind: 'valid', memory_bytes }
+  return { kind: 'invalid', problems: problemsOf(validate.errors ?? []), memory_bytes }
 }
 
 const MARK = '\ufeff'
@@ -59,6 +68,8 @@ function someIllFormed(value: unknown, at: string): Problem[] {
 
 export function judgeFrame({ channel, binary, bytes }: Request & { kind: 'frame' }): FrameVerdict {
   const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const { memory_bytes, crowded } = contentsOf(data, binary)
+  if (crowded !== null) return { kind: 'unreadable', message: tooManyKeys(crowded) }
   let message: unknown
   try {
     message = decodeFrame(data, binary)
@@ -68,7 +79,11 @@ export function judgeFrame({ channel, binary, bytes }: Request & { kind: 'frame'
   }
   const head = headOf(message)
   const ill_formed = mayBeIllFormed(data, binary) ? someIllFormed(message, '') : []
-  return { kind: 'message', head, problems: commandProblems(channel, message), ill_formed }
+  return { kind: 'message', head, problems: commandProblems(channel, message), ill_formed, memory_bytes }
+}
+
+function tooManyKeys(path: string): string {
+  return `the object at "${path}" has more than ${MOST_KEYS.toLocaleString('en')} keys`
 }
 
 function commandProblems(channel: string, message: unknown): Problem[] {

@@ -1,5 +1,5 @@
 // Values on their way into the sandbox and out of it: checked on either side, and JSON text in between.
-import { isTooDeep, TOO_DEEP } from '../engine/measure.ts'
+import { isTooDeep, sizeOf, TOO_DEEP, tooManyKeys } from '../engine/measure.ts'
 import { NodeError } from '../engine/node-error.ts'
 import { LONGEST_JSON, MOST_VALUES } from './limits.ts'
 
@@ -68,7 +68,8 @@ export function jsonProblem(text: string): string | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'no object with values by name'
   // The record that names outputs or an item's handles is not part of their values.
   if (Object.values(value).some(isTooDeep)) return `values ${TOO_DEEP}`
-  return countValues(value) > MOST_VALUES ? tooMany() : null
+  if (countValues(value) > MOST_VALUES) return tooMany()
+  return sizeOf(value) === Number.POSITIVE_INFINITY ? tooManyKeys() : null
 }
 
 /** Outputs by name, or an item. The text has been checked by the worker. */

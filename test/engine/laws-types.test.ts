@@ -108,6 +108,9 @@ describe('law 23: outputs are checked as well', () => {
   test('law 23: values nest at most 64 deep', async () => {
     assert.equal(await returning({ any: nested(64) }), 'completed')
     assert.equal(await returning({ any: nested(65) }), 'n too_deep')
+    const keys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, at]))
+    assert.equal(await returning({ any: [keys(100_001)] }), 'n too_large')
+    assert.notEqual(await returning({ any: [keys(100_000)] }), 'n too_large')
   })
 })
 

@@ -55,6 +55,14 @@ describe('a large body', () => {
     }
   })
 
+  test('with too many keys in one object is refused, and told where it is', async () => {
+    await using server = await startServer()
+    const keys = Object.fromEntries(Array.from({ length: 100_001 }, (_, at) => [`key${at}`, at]))
+    const { status, body } = await ask(server, JSON.stringify({ name: 'a', graph: { nodes: [node(keys)], edges: [] } }))
+    const problem = { path: '/body/graph/nodes/0/note', message: 'An object has at most 100,000 keys.' }
+    assert.deepEqual([status, body.error.problems, body.error.message], [400, [problem], problem.message])
+  })
+
   test('is taken compressed, in pieces, and with a mark of the byte order', async () => {
     await using server = await startServer()
     const text = JSON.stringify(valid(FILLER))

@@ -117,6 +117,11 @@ describe('values', () => {
     ['a number', 'return 5', /returned a number instead of an object/],
     ['a list', 'return [1]', /returned a list instead of an object/],
     ['null', 'return null', /returned null instead of an object/],
+    [
+      'an object with too many keys',
+      'const a = {}; for (let at = 0; at < 100_001; at++) a["k" + at] = at; return { a }',
+      /a dict with more than 100,000 keys/,
+    ],
   ] as const) {
     test(`${what} is no output`, async () => {
       const error = await failure(run(code))

@@ -60,6 +60,20 @@ describe('a large frame', () => {
     assert.deepEqual([error, message], ['invalid_frame', 'the frame has more than 16,777,216 values'])
   })
 
+  test('with too many keys in one object is refused', async () => {
+    await using server = await startServer()
+    await using socket = await connect(server)
+    const keys = Object.fromEntries(Array.from({ length: 100_001 }, (_, at) => [`key${at}`, at]))
+    const frame = { command: 'run_job', data: { workflow_id: 'greeting', params: { a: [keys] } } }
+    for (const data of [encode(frame), JSON.stringify(frame)]) {
+      const { error, message } = await answerTo(socket, data)
+      assert.deepEqual(
+        [error, message],
+        ['invalid_frame', 'the object at "/data/params/a/0" has more than 100,000 keys'],
+      )
+    }
+  })
+
   test('is overtaken by no later frame of its socket, whatever both are', async () => {
     await using server = await startServer()
     await using socket = await connect(server)
