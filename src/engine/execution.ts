@@ -1,11 +1,11 @@
 // One run of a plan, as its host sees it.
-import type { PushResult } from './feeds.ts'
+import type { PushResult, Underway } from './feeds.ts'
 import type { Outcome } from './observer.ts'
 import type { Plan } from './plan.ts'
 import { type ExecuteOptions, newRun } from './sub-workflow.ts'
 import type { Updated } from './updates.ts'
 
-export type { PushResult } from './feeds.ts'
+export type { PushResult, Underway } from './feeds.ts'
 export type { FiringEnd, Journal, NodeUpdate, Remembered, Waiting, WaitRequest } from './journal.ts'
 export type { Outcome, RunObserver } from './observer.ts'
 export type { ExecuteOptions } from './sub-workflow.ts'
@@ -20,7 +20,13 @@ export interface Execution {
   pushInput(name: string, value: unknown, handle?: string): PushResult
   /** Ends a streamed input; a second time it is `ok` and changes nothing. */
   endInput(name: string, handle?: string): PushResult
-  /** Changes values of a node for firings not yet begun; null: no such node. */
+  /** What `pushInput` would give, with what is on its way to the input before the value. Nothing is changed. */
+  judgePush(name: string, value: unknown, handle: string | undefined, underway: Underway): PushResult
+  /** What `endInput` would give. Nothing is changed. */
+  judgeEnd(name: string, handle: string | undefined): PushResult
+  /** Appends a value that was judged before, however much waits; without effect where the stream has ended. */
+  takeInput(name: string, value: unknown): void
+  /** Changes values of a node for firings not yet begun, and tells how many have begun, also where it changes none; null: no such node. */
   updateProperties(node_id: string, properties: Record<string, unknown>): Updated | null
   /** Gives a firing that waits what it waits for. False: none of that name waits, or the run has stopped. */
   answer(firing: string, value: unknown): boolean

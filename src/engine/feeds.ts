@@ -19,10 +19,29 @@ export interface Feed {
 const MOST_PUSHED = 1024
 const HEAVIEST_PUSHED = 32_000_000
 
+/** What is on its way to an input, and will be there before whatever is judged now. */
+export interface Underway {
+  readonly values: number
+  /** About how many characters they have together. */
+  readonly weight: number
+  /** Whether the end of the stream is on its way. */
+  readonly ended: boolean
+}
+
+const NOTHING: Underway = { values: 0, weight: 0, ended: false }
+
+function isFull({ source }: Feed, value: unknown, { values, weight }: Underway): boolean {
+  return source.size + values >= MOST_PUSHED || source.weight + weight + sizeOf(value) > HEAVIEST_PUSHED
+}
+
 /** Appends a value to a stream that has not ended. Before the run has begun its host bounds what it keeps for it. */
-export function pushInto({ source, handle }: Feed, value: unknown, begun: boolean): PushResult {
-  const full = source.size >= MOST_PUSHED || source.weight + sizeOf(value) > HEAVIEST_PUSHED
-  if (begun && full) return 'full'
+export function pushInto(feed: Feed, value: unknown, begun: boolean): PushResult {
+  if (begun && isFull(feed, value, NOTHING)) return 'full'
+  return takeInto(feed, value)
+}
+
+/** The same for a value that was judged before: it is taken however much waits. */
+export function takeInto({ source, handle }: Feed, value: unknown): PushResult {
   source.push({ [handle]: value })
   return 'ok'
 }
@@ -69,6 +88,14 @@ export class Feeds {
   end(node: PlanNode): void {
     const feed = this.#feeds.get(node.input!.name)
     if (feed) feed.source.ended = true
+  }
+
+  /** What a push of the value would give, with what is on its way before it. */
+  judgePush(name: string, value: unknown, handle: string | undefined, underway: Underway): PushResult {
+    const feed = this.find(name, handle)
+    if (typeof feed === 'string') return feed
+    if (feed.source.ended || underway.ended) return 'not_running'
+    return isFull(feed, value, underway) ? 'full' : 'ok'
   }
 
   /** Finds a stream, which may have ended, or says why there is none. */

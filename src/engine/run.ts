@@ -9,7 +9,7 @@ import { RunRegions } from './demand.ts'
 import { DurableServices } from './durable-services.ts'
 import { reportToken } from './edge-report.ts'
 import { Failures } from './failures.ts'
-import { endOf, type Feed, Feeds, type PushResult, pushInto } from './feeds.ts'
+import { endOf, type Feed, Feeds, type PushResult, pushInto, takeInto, type Underway } from './feeds.ts'
 import type { ItemSource } from './firing.ts'
 import { Flight } from './flight.ts'
 import { HeldValues, weightOf } from './held-values.ts'
@@ -149,6 +149,19 @@ export class Run implements Stage, ContextHost, Halting, Parker {
 
   endInput(name: string, handle?: string): PushResult {
     return this.#feed(name, handle, 'ok', endOf)
+  }
+
+  judgePush(name: string, value: unknown, handle: string | undefined, underway: Underway): PushResult {
+    return this.stopped ? 'not_running' : this.#feeds.judgePush(name, value, handle, underway)
+  }
+
+  judgeEnd(name: string, handle: string | undefined): PushResult {
+    const feed = this.stopped ? 'not_running' : this.#feeds.find(name, handle)
+    return typeof feed === 'string' ? feed : 'ok'
+  }
+
+  takeInput(name: string, value: unknown): void {
+    this.#feed(name, undefined, 'not_running', (feed) => takeInto(feed, value))
   }
 
   answer(firing: string, value: unknown): boolean {

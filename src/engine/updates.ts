@@ -1,6 +1,7 @@
 // Which own values of a node may change while a run goes on: those that shape no graph and that no edge feeds.
 import { attempt, propertyCheck } from './constants.ts'
 import type { Inputs } from './node-type.ts'
+import type { Plan } from './plan.ts'
 import type { PlanNode } from './plan-parts.ts'
 import { typeInfo } from './type-info.ts'
 
@@ -12,6 +13,16 @@ export interface Updated {
 
 /** What belongs to the graph's interface, or is read once before anything else. */
 const FIXED = { input: new Set(['name', 'value', 'stream']), output: new Set(['name']) }
+
+/** The names of the given properties that apply; null: no such node. */
+export function changeable(
+  plan: Plan,
+  node_id: string,
+  properties: Readonly<Record<string, unknown>>,
+): string[] | null {
+  const node = plan.nodes[plan.indexById.get(node_id) ?? -1]
+  return node ? Object.keys(applicable(node, properties)) : null
+}
 
 /** The given properties that apply, converted as the node takes them. */
 export function applicable(node: PlanNode, properties: Readonly<Record<string, unknown>>): Inputs {

@@ -135,10 +135,10 @@ export class Feed {
     this.wake()
   }
 
-  /** Drops what is staged: the history goes on in another way. */
-  cut(): void {
-    this.#items.length = this.#visible - this.#base
-    this.#sequence = this.#committed
+  /** Drops what is staged, all or what was staged after a mark: the history goes on in another way. */
+  cut({ end, sequence }: FeedMark = { end: this.#visible, sequence: this.#committed }): void {
+    this.#items.length = end - this.#base
+    this.#sequence = sequence
   }
 
   /** Lets all followers look again. */

@@ -21,10 +21,10 @@ const BATCH = 256
 const TRIM_MS = 3
 
 /**
- * Writes a job's row in the transaction that writes its events up to a mark. It may run more than once and must not change anything
- * outside. `later`: it has written nothing, nor is anything else to be.
+ * Writes a job's row in the transaction that writes its events, and gives up to where these are to be written. It may run more than once, and must
+ * do the same then. Null: it has written nothing, nor is anything else to be.
  */
-export type WriteRow = (tx: Tx, last_sequence: number, mark: FeedMark) => 'later' | undefined
+export type WriteRow = (tx: Tx) => FeedMark | null
 
 export class EventLog {
   readonly #store: Store
@@ -95,18 +95,18 @@ export class EventLog {
   }
 
   /**
-   * Commits what is staged in `feed`, all or up to a mark, together with the job's row, in one transaction, shared with whatever else is
-   * written in this turn of the event loop. `done` runs after the commit, when followers can see the events.
+   * Commits what is staged in `feed`, up to the mark that `writeRow` gives, together with the job's row, in one transaction, shared with whatever
+   * else is written in this turn of the event loop. `done` runs after the commit, when followers can see the events.
    * One commit of a feed waits at a time: the next is asked for when `writeRow` has run. Where that is to be done later, `done` does not run, and the
    * commit is asked for again.
    */
-  commit(feed: Feed, writeRow: WriteRow, done: (error: unknown) => void, upTo: FeedMark | null = null): void {
+  commit(feed: Feed, writeRow: WriteRow, done: (error: unknown) => void): void {
     let end: number | null = null
     this.#store.writeThen(
       (tx) => {
         end = null
-        const mark = upTo ?? feed.mark
-        if (writeRow(tx, mark.sequence, mark) === 'later') return
+        const mark = writeRow(tx)
+        if (!mark) return
         const rows = feed.staged(mark).flatMap((item) => (item.event === null ? [] : [toRow(feed.job_key, item)]))
         insertJobEvents(tx, rows)
         if (feed.trims) this.#trim(tx, feed.job_key, mark.sequence, rows.length)

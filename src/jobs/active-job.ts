@@ -3,11 +3,12 @@
 import type { JobStatus } from '../../generated/types.ts'
 import type { JobTable } from '../db/schema.ts'
 import { type Scope, scopedKey } from '../db/scope.ts'
-import type { Outcome } from '../engine/execution.ts'
+import type { Execution, Outcome, Underway } from '../engine/execution.ts'
 import type { Remembered, Waiting } from '../engine/journal.ts'
 import type { RunError } from '../engine/observer.ts'
 import type { Plan } from '../engine/plan.ts'
 import type { Hold, ModelUse, NodeServices } from '../engine/services.ts'
+import { changeable } from '../engine/updates.ts'
 import { isDamage, ServiceError, toServiceError } from '../errors.ts'
 import type { Feed } from '../events/feed.ts'
 import type { EventLog } from '../events/log.ts'
@@ -16,6 +17,7 @@ import { type Log, logFailure } from '../log.ts'
 import type { Platform } from '../platform.ts'
 import type { TimeSlices } from '../time-slices.ts'
 import type { CompiledGraph } from '../workflows/plans.ts'
+import type { Command } from './commands.ts'
 import { EarlyInputs } from './early-inputs.ts'
 import {
   CANCELLED,
@@ -30,7 +32,7 @@ import {
 } from './endings.ts'
 import type { Entry } from './entry.ts'
 import type { JournalHost } from './firing-names.ts'
-import { type Inlet, remembering } from './inlet.ts'
+import { Inlet, type InletHost, InputCounts, type Receiver } from './inlet.ts'
 import { jobFrame } from './job-frame.ts'
 import { JobRun } from './job-run.ts'
 import { isLargeResult, LargeValues } from './large-values.ts'
@@ -96,7 +98,7 @@ export interface JobHost {
   position(job: ActiveJob): number
 }
 
-export class ActiveJob implements Contender, JournalHost {
+export class ActiveJob implements Contender, JournalHost, InletHost {
   readonly row: JobTable
   readonly plan: Plan
   readonly user: string
@@ -113,7 +115,12 @@ export class ActiveJob implements Contender, JournalHost {
   #known: JobMemory | null = null
   #run: JobRun | null = null
   #recorder: Recorder | null = null
+  /** Of the last run, which may be over. */
+  #execution: Execution | null = null
   #early: EarlyInputs | null = null
+  readonly #counts = new InputCounts()
+  /** Its turn has come while it was not known whether a command is stored. */
+  #isAdmitted = false
   #told = Told.nothing()
   #messages = 0
   #forced: Ending | null = null
@@ -144,6 +151,8 @@ export class ActiveJob implements Contender, JournalHost {
         events: host.events,
         timestamp: () => this.#timestamp(),
         committed: () => this.#committed(),
+        refused: () => this.#refused(),
+        decided: () => this.#decided(),
         lost: (cause) => this.#lost(cause),
       },
     )
@@ -173,8 +182,29 @@ export class ActiveJob implements Contender, JournalHost {
 
   /** Takes what is sent to the job, whether it runs already or waits for its turn; null where nothing of it can run. */
   get inlet(): Inlet | null {
+    const receiver = this.receiver()
+    return receiver && new Inlet(this, this.#counts, receiver)
+  }
+
+  receiver(): Receiver | null {
     if (this.#done || this.terminal || this.#writer.closed) return null
-    return remembering(this.#run?.execution ?? this.#earlyInputs(), (entry) => this.remember(entry))
+    return this.#run?.execution ?? this.#earlyInputs()
+  }
+
+  underway(name: string): Underway {
+    return this.#run ? this.#counts.of(name) : this.#counts.all(name)
+  }
+
+  changeable(node_id: string, properties: Record<string, unknown>): string[] | null {
+    return this.#run ? changeable(this.plan, node_id, properties) : this.#earlyInputs().changeable(node_id, properties)
+  }
+
+  begun(node_id: string): number {
+    return this.#execution?.updateProperties(node_id, {})?.from ?? 0
+  }
+
+  command(command: Command): Promise<void> {
+    return this.#writer.command(command)
   }
 
   #earlyInputs(): EarlyInputs {
@@ -244,7 +274,8 @@ export class ActiveJob implements Contender, JournalHost {
 
   /** The queue gave it a slot. */
   admit(): void {
-    this.#host.admitted(this)
+    if (this.#writer.deciding) this.#isAdmitted = true
+    else this.#host.admitted(this)
   }
 
   /** Its place in the queue has changed: said, not stored. One that was interrupted is shown as running while it waits, and has no place. */
@@ -266,6 +297,7 @@ export class ActiveJob implements Contender, JournalHost {
     this.#early = null
     const run = this.#newRun()
     this.#run = run
+    this.#execution = run.execution
     run.start()
   }
 
@@ -325,17 +357,41 @@ export class ActiveJob implements Contender, JournalHost {
     return plan
   }
 
-  /** Asks it to end: at once where nothing of it runs, else as soon as its firings have settled. Without effect on one that has ended. */
-  cancel(): void {
-    const { status } = this.row
-    if (status === 'cancel_requested' || next(status, 'cancel') === null) return
+  /**
+   * Asks it to end: at once where nothing of it runs, else as soon as its firings have settled. Resolves when that is stored; without effect on one
+   * that has ended, or was asked before. @throws SERVICE_UNAVAILABLE where it cannot be stored: the job goes on
+   */
+  cancel(): Promise<void> {
+    if (!this.#isCancellable) return this.flushed()
+    let before: { messages: number; deadline: number | undefined }
+    return this.#writer.command({
+      entry: () => null,
+      stage: () => {
+        before = { messages: this.#messages, deadline: this.#host.deadlines.get(this.row.key) }
+        if (this.#isCancellable) this.#requestCancellation()
+      },
+      apply: () => {
+        if (this.row.status === 'cancel_requested') this.#run?.abort()
+      },
+      takeBack: () => {
+        if (before === undefined) return
+        this.#messages = before.messages
+        if (before.deadline !== undefined) this.#host.deadlines.set(this.row.key, before.deadline)
+      },
+    })
+  }
+
+  get #isCancellable(): boolean {
+    return this.row.status !== 'cancel_requested' && next(this.row.status, 'cancel') !== null
+  }
+
+  #requestCancellation(): void {
     this.#tellRest()
-    if (next(status, 'cancel') === 'cancelled') return this.#finish(CANCELLED_BEFORE_START)
+    if (next(this.row.status, 'cancel') === 'cancelled') return this.#finish(CANCELLED_BEFORE_START)
     this.#wakes()
     this.#move('cancel')
     this.#status('cancel_requested', null, null)
-    if (this.#run) this.#run.abort()
-    else this.#finish(CANCELLED)
+    if (!this.#run) this.#finish(CANCELLED)
   }
 
   /** Ends a job of which nothing runs. */
@@ -589,6 +645,22 @@ export class ActiveJob implements Contender, JournalHost {
     }
   }
 
+  /** One that waits for something outside waits on, without this process. */
+  #refused(): void {
+    if (this.row.status !== 'paused' || this.#done || this.#run || this.#writer.hasCommands) return
+    this.#done = true
+    this.#writer.rest()
+    this.#host.gone(this, null)
+  }
+
+  /** Its turn may have come meanwhile. */
+  #decided(): void {
+    if (!this.#isAdmitted) return
+    this.#isAdmitted = false
+    if (this.terminal || this.#writer.closed) this.#host.released(this)
+    else this.#host.admitted(this)
+  }
+
   #lost(cause: unknown): void {
     const { key, id: job_id } = this.row
     if (this.#host.isFirstLoss(key))
@@ -597,6 +669,7 @@ export class ActiveJob implements Contender, JournalHost {
     this.#run?.stopTimers()
     const hopeless = isDamage(cause) ? 'for_good' : 'for_now'
     this.#host.gone(this, this.#writer.canEndOnly(cause) ? 'damaged' : hopeless)
+    this.#decided()
   }
 }
 

@@ -1,25 +1,25 @@
 // What is sent to a job while it waits for its turn: values and ends of its streamed inputs and properties of its nodes. It answers as the
 // execution would, and bounds what the job keeps for its start.
 
-import type { PushResult } from '../engine/execution.ts'
+import type { PushResult, Underway } from '../engine/execution.ts'
 import { givenParam } from '../engine/given.ts'
+import { sizeOf } from '../engine/measure.ts'
 import type { Plan, PlanInput } from '../engine/plan.ts'
-import { applicable } from '../engine/updates.ts'
-import { jsonText } from '../json.ts'
-import type { Inlet } from './inlet.ts'
+import { changeable } from '../engine/updates.ts'
+import type { Receiver } from './inlet.ts'
 
-/** How many values are kept, and how many characters of JSON text they may have together. */
+/** How many values are kept, and about how many characters they may have together. */
 export const KEPT_VALUES = 1_024
-const KEPT_TEXT = 32 * 1024 * 1024
+const KEPT_WEIGHT = 32 * 1024 * 1024
 
-export class EarlyInputs implements Inlet {
+export class EarlyInputs implements Receiver {
   readonly #plan: Plan
   readonly #begun: boolean
   #values = 0
   readonly #ended = new Set<string>()
   /** Streams that nobody can send to: their whole content came with the job. */
   readonly #given: ReadonlySet<string>
-  #text = 0
+  #weight = 0
 
   /** `earlier`: what it was sent already. `begun`: some of it has run, and goes on. */
   constructor(
@@ -34,34 +34,39 @@ export class EarlyInputs implements Inlet {
     const given = (input: PlanInput) => !fed || givenParam(input, params) !== null
     this.#given = new Set(plan.inputs.filter(given).map(({ name }) => name))
     for (const [what, name, value] of earlier) {
-      if (what === 'push') this.pushInput(name, value)
+      if (what === 'push') this.takeInput(name, value)
       else this.endInput(name)
     }
   }
 
-  pushInput(name: string, value: unknown, handle?: string): PushResult {
+  judgePush(name: string, value: unknown, handle: string | undefined, underway: Underway): PushResult {
     const refusal = this.#refusal(name, handle)
     if (refusal) return refusal
-    if (this.#isEnded(name)) return 'not_running'
-    const text = this.#values < KEPT_VALUES ? (jsonText(value) ?? '').length : 0
-    if (this.#values >= KEPT_VALUES || this.#text + text > KEPT_TEXT) return 'full'
-    this.#text += text
+    if (this.#isEnded(name) || underway.ended) return 'not_running'
+    if (this.#values + underway.values >= KEPT_VALUES) return 'full'
+    return this.#weight + underway.weight + sizeOf(value) > KEPT_WEIGHT ? 'full' : 'ok'
+  }
+
+  judgeEnd(name: string, handle: string | undefined): PushResult {
+    return this.#refusal(name, handle) ?? 'ok'
+  }
+
+  takeInput(_name: string, value: unknown): void {
+    this.#weight += sizeOf(value)
     this.#values++
-    return 'ok'
   }
 
-  endInput(name: string, handle?: string): PushResult {
-    const refusal = this.#refusal(name, handle)
-    if (refusal) return refusal
+  endInput(name: string): void {
     this.#ended.add(name)
-    return 'ok'
   }
 
-  updateProperties(node_id: string, properties: Record<string, unknown>): { applied: string[]; from: number } | null {
-    const node = this.#plan.nodes[this.#plan.indexById.get(node_id) ?? -1]
-    if (!node) return null
+  /** The run finds them in what the job remembers. */
+  updateProperties(): void {}
+
+  /** The names that may be changed; null: no such node. */
+  changeable(node_id: string, properties: Record<string, unknown>): string[] | null {
     // What fired before must come out the same when it is done again, and how much that is only a run can tell.
-    return { applied: this.#begun ? [] : Object.keys(applicable(node, properties)), from: 0 }
+    return this.#begun ? changeable(this.#plan, node_id, {}) : changeable(this.#plan, node_id, properties)
   }
 
   #isEnded(name: string): boolean {

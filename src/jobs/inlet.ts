@@ -1,31 +1,128 @@
-// Where a job takes what is sent to it, whether it runs already or waits for its turn. What it takes it remembers.
-import type { PushResult } from '../engine/execution.ts'
+// Where a job takes what is sent to it, whether it runs already or waits for its turn. Each is judged as it comes, by what the job has taken and
+// what is on its way, and taken once it is stored.
+import type { PushResult, Underway } from '../engine/execution.ts'
+import { sizeOf } from '../engine/measure.ts'
+import type { Command } from './commands.ts'
 import type { Entry } from './entry.ts'
 
-export interface Inlet {
-  /** `full`: no more is kept at present. */
-  pushInput(name: string, value: unknown, handle?: string): PushResult
-  endInput(name: string, handle?: string): PushResult
-  /** The names that were applied, and from which firing of the node on they hold; null: no such node. */
-  updateProperties(node_id: string, properties: Record<string, unknown>): { applied: string[]; from: number } | null
+/** What takes it: the run, or what stands for it until that begins. */
+export interface Receiver {
+  judgePush(name: string, value: unknown, handle: string | undefined, underway: Underway): PushResult
+  judgeEnd(name: string, handle: string | undefined): PushResult
+  takeInput(name: string, value: unknown): void
+  endInput(name: string): void
+  updateProperties(node_id: string, properties: Record<string, unknown>): void
 }
 
-/** An inlet that keeps what `taking` takes. */
-export function remembering(taking: Inlet, remember: (entry: Entry) => void): Inlet {
-  const keep = (result: PushResult, entry: Entry): PushResult => {
-    if (result === 'ok') remember(entry)
-    return result
+export interface InletHost {
+  /** What takes at this moment; null: nothing of the job can run now. */
+  receiver(): Receiver | null
+  /** What is on its way to an input, as the receiver counts it. */
+  underway(name: string): Underway
+  /** The names that may be changed; null: no such node. */
+  changeable(node_id: string, properties: Record<string, unknown>): string[] | null
+  /** How many firings of a node have begun. */
+  begun(node_id: string): number
+  command(command: Command): Promise<void>
+  /** Resolves when everything that has happened so far is stored. */
+  flushed(): Promise<void>
+}
+
+export class Inlet {
+  readonly #host: InletHost
+  readonly #counts: InputCounts
+  readonly #receiver: Receiver
+  #sent: Promise<void> | null = null
+
+  constructor(host: InletHost, counts: InputCounts, receiver: Receiver) {
+    this.#host = host
+    this.#counts = counts
+    this.#receiver = receiver
   }
-  return {
-    pushInput: (name, value, handle) => keep(taking.pushInput(name, value, handle), ['push', name, value]),
-    endInput: (name, handle) => keep(taking.endInput(name, handle), ['close', name]),
-    updateProperties(node_id, properties) {
-      const changed = taking.updateProperties(node_id, properties)
-      if (changed && changed.applied.length > 0) {
-        const values = Object.fromEntries(changed.applied.map((name) => [name, properties[name]]))
-        remember(['update', { node_id, from: changed.from, properties: values }])
-      }
-      return changed
-    },
+
+  /** `full`: no more is kept at present. */
+  pushInput(name: string, value: unknown, handle?: string): PushResult {
+    const result = this.#receiver.judgePush(name, value, handle, this.#host.underway(name))
+    if (result !== 'ok') return result
+    const entry: Entry = ['push', name, value]
+    this.#send(entry, this.#counts.push(name, value), (receiver) => receiver.takeInput(name, value))
+    return 'ok'
+  }
+
+  endInput(name: string, handle?: string): PushResult {
+    const result = this.#receiver.judgeEnd(name, handle)
+    if (result !== 'ok') return result
+    this.#send(['close', name], this.#counts.end(name), (receiver) => receiver.endInput(name))
+    return 'ok'
+  }
+
+  /** The names that are applied, to firings that have not begun when it is stored; null: no such node. */
+  updateProperties(node_id: string, properties: Record<string, unknown>): { applied: string[] } | null {
+    const applied = this.#host.changeable(node_id, properties)
+    if (applied === null || applied.length === 0) return applied && { applied }
+    const values = Object.fromEntries(applied.map((name) => [name, properties[name]]))
+    this.#sent = this.#host.command({
+      entry: () => ['update', { node_id, from: this.#host.begun(node_id), properties: values }],
+      apply: () => this.#host.receiver()?.updateProperties(node_id, values),
+    })
+    return { applied }
+  }
+
+  /** Resolves when the last of what was sent here is stored and taken. @throws SERVICE_UNAVAILABLE where it cannot be */
+  stored(): Promise<void> {
+    return this.#sent ?? this.#host.flushed()
+  }
+
+  #send(entry: Entry, arrived: () => void, take: (receiver: Receiver) => void): void {
+    this.#sent = this.#host.command({
+      entry: () => entry,
+      apply: () => {
+        arrived()
+        const receiver = this.#host.receiver()
+        if (receiver) take(receiver)
+      },
+      takeBack: arrived,
+    })
+  }
+}
+
+/** What is on its way to the inputs of one job. */
+export class InputCounts {
+  readonly #inputs = new Map<string, { values: number; weight: number; ends: number }>()
+  #values = 0
+  #weight = 0
+
+  /** To one input. */
+  of(name: string): Underway {
+    const { values = 0, weight = 0, ends = 0 } = this.#inputs.get(name) ?? {}
+    return { values, weight, ended: ends > 0 }
+  }
+
+  /** To all of them together, for one whose end counts. */
+  all(name: string): Underway {
+    return { values: this.#values, weight: this.#weight, ended: this.of(name).ended }
+  }
+
+  /** Counts a value until what it gives is called. */
+  push(name: string, value: unknown): () => void {
+    return this.#add(name, 1, sizeOf(value), 0)
+  }
+
+  end(name: string): () => void {
+    return this.#add(name, 0, 0, 1)
+  }
+
+  #add(name: string, values: number, weight: number, ends: number): () => void {
+    const counts = this.#inputs.get(name) ?? { values: 0, weight: 0, ends: 0 }
+    this.#inputs.set(name, counts)
+    const change = (by: 1 | -1) => {
+      counts.values += by * values
+      counts.weight += by * weight
+      counts.ends += by * ends
+      this.#values += by * values
+      this.#weight += by * weight
+    }
+    change(1)
+    return () => change(-1)
   }
 }

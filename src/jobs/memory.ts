@@ -65,7 +65,16 @@ export type Reuse = 'all' | 'begun' | 'nothing'
 /** Kinds that are asked for while the run goes on. */
 const LEARNT_ALWAYS: ReadonlySet<Entry[0]> = new Set<Entry[0]>(['wait', 'answer', 'graph', 'use'])
 
-const NOTHING_WRITTEN = { entries: 0, pages: 0, bytes: 0, forgets: false, released: false }
+interface Writing {
+  readonly entries: number
+  readonly sent: readonly Entry[]
+  readonly pages: number
+  readonly bytes: number
+  readonly forgets: boolean
+  readonly released: boolean
+}
+
+const NOTHING_WRITTEN: Writing = { entries: 0, sent: [], pages: 0, bytes: 0, forgets: false, released: false }
 
 export class JobMemory {
   readonly #tools: MemoryTools
@@ -83,7 +92,10 @@ export class JobMemory {
   readable = true
   readonly #spilling: Spilling
   #staged: Entry[] = []
-  /** How many of them, and how many pages and bytes, the commit under way writes; whether it forgets all, and releases files by that. */
+  /**
+   * How many of them the commit under way writes, what else of commands, and how many pages and bytes; whether it forgets all, and releases files
+   * by that.
+   */
   #writing = NOTHING_WRITTEN
   /** How much is stored. */
   #pages = 0
@@ -174,41 +186,50 @@ export class JobMemory {
   }
 
   /**
-   * Gives what is staged and large files of its own; null: nothing is that has none yet, so that all of it may be written.
+   * Gives what is staged, or `sent` by commands, and large files of its own; null: nothing is that has none yet, so that all of it may be written.
    * It rejects with what `signal` was aborted with, or what the file system throws; nothing is left of the files then.
    */
-  spill(signal: AbortSignal): Promise<void> | null {
+  spill(signal: AbortSignal, sent: readonly Entry[] = []): Promise<void> | null {
     if (!this.readable) return null
-    return this.#spilling.spill(this.#pages === 0 ? this.#params : null, this.#staged, signal)
+    return this.#spilling.spill(this.#pages === 0 ? this.#params : null, [...this.#staged, ...sent], signal)
   }
 
-  /** Writes the first `entries` of what is staged, the parameters with the first page. It may be asked for more than once before `written`. */
-  write(tx: Tx, attempt: number, entries: number): void {
+  /**
+   * Writes the first `entries` of what is staged, and what was `sent` by commands, the parameters with the first page. It may be asked for more than
+   * once before `written`.
+   */
+  write(tx: Tx, attempt: number, entries: number, sent: readonly Entry[] = []): void {
     if (!this.readable) return
     const written = this.#spilling.write(tx, attempt, {
       from: this.#pages,
       params: this.#params,
-      entries: this.#staged.slice(0, entries),
+      entries: [...this.#staged.slice(0, entries), ...sent],
     })
-    this.#writing = { entries, ...written, forgets: false, released: false }
+    this.#writing = { entries, sent, ...written, forgets: false, released: false }
   }
 
-  /** Has what is stored removed, when nobody will ask for it again, nor for what is staged. */
-  forget(tx: Tx): void {
+  /** Has what is stored removed, when nobody will ask for it again, nor for what is staged, or `sent` by commands. */
+  forget(tx: Tx, sent: readonly Entry[] = []): void {
     const released = this.#pages > 0 && removeJournal(tx, this.#job_key, this.#bytes) > 0
-    this.#writing = { ...NOTHING_WRITTEN, entries: this.#staged.length, forgets: true, released }
+    this.#writing = { ...NOTHING_WRITTEN, entries: this.#staged.length, sent, forgets: true, released }
   }
 
   /** What `write` wrote, or `forget` removed, is committed. */
   written(): void {
-    const { entries, pages, bytes, forgets, released } = this.#writing
+    const { entries, sent, pages, bytes, forgets, released } = this.#writing
     const staged = this.#staged.splice(0, entries)
     this.#pages += pages
     this.#bytes += bytes
     this.#writing = NOTHING_WRITTEN
     this.#spilling.settle(staged)
-    if (forgets) this.#spilling.drop(staged)
+    if (forgets) this.#spilling.drop([...staged, ...sent])
+    else if (!this.#begun) for (const entry of sent) this.#learn(entry)
     if (released) this.#tools.spilled.removeSoon()
+  }
+
+  /** What commands `sent` is not written. */
+  drop(sent: readonly Entry[]): void {
+    this.#spilling.drop(sent)
   }
 
   /** The job is not taken in: nothing that is staged will be written. */

@@ -247,18 +247,14 @@ export class JobService {
 
   /**
    * Asks a job to end; one that has ended stays as it is. Gives the state after that, once it is stored.
-   * @throws JOB_NOT_FOUND; SERVICE_UNAVAILABLE where the server has stopped
+   * @throws JOB_NOT_FOUND; SERVICE_UNAVAILABLE where the server has stopped, or it cannot be stored: the job goes on
    */
   async cancel(scope: Scope, job_id: string): Promise<JobHandle> {
     const job = await this.#reach(scope, job_id)
-    if (job) {
-      if (this.#stopping.signal.aborted) throw stopped()
-      this.#roster.queue.leave(job)
-      job.cancel()
-      await job.flushed()
-      return this.#afterCommit(job)
-    }
-    return this.get(scope, job_id)
+    if (!job) return this.get(scope, job_id)
+    if (this.#stopping.signal.aborted) throw stopped()
+    await job.cancel()
+    return this.#afterCommit(job)
   }
 
   /** A job as it is stored, after a command that is stored: that it was cannot be taken back by what happens to the job since. */

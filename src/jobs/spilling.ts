@@ -116,6 +116,7 @@ export class Spilling {
       for (const { value } of large) kept.push(await this.#tools.spilled.keep(value, signal))
     } catch (error) {
       this.#tools.spilled.drop(kept)
+      this.#takenOver.unshift(...takenOver)
       throw error
     }
     for (const [at, { owner }] of large.entries()) this.#files.set(owner, kept[at]!)

@@ -10,6 +10,7 @@ import type { Feed, FeedMark } from '../events/feed.ts'
 import type { EventLog } from '../events/log.ts'
 import type { EventBody, JobFrame } from '../events/types.ts'
 import type { CompiledGraph } from '../workflows/plans.ts'
+import { type Command, Commands } from './commands.ts'
 import type { Entry } from './entry.ts'
 import type { JobMemory } from './memory.ts'
 import { isTerminal } from './states.ts'
@@ -33,6 +34,10 @@ export interface WriterHost {
   timestamp(): string
   /** Something is committed. */
   committed(): void
+  /** Commands could not be stored: the job is as it was before them. */
+  refused(): void
+  /** `deciding` is over. */
+  decided(): void
   /** It cannot be written: nothing that is not stored may be believed. */
   lost(cause: unknown): void
 }
@@ -44,6 +49,7 @@ interface Cover {
   readonly entries: number
   readonly extras: number
   readonly pending: number
+  readonly commands: number
 }
 
 interface Pending {
@@ -56,6 +62,7 @@ export class JobWriter {
   readonly #parts: WriterParts
   readonly #host: WriterHost
   readonly #waiters: Waiters
+  readonly #commands: Commands
   #stored: boolean
   #committing = false
   /** No more is taken: the history could not be written, or another process goes on with the job. */
@@ -73,6 +80,7 @@ export class JobWriter {
     this.#stored = parts.unstored === null
     this.feed = host.events.open(parts.row.key, parts.row.last_sequence, parts.watched)
     this.#waiters = new Waiters(this.feed)
+    this.#commands = new Commands(parts.row, this.feed)
   }
 
   get closed(): boolean {
@@ -115,6 +123,27 @@ export class JobWriter {
     this.#commitSoon()
   }
 
+  /**
+   * Stores a command, and has the job take it after that. Where it cannot be stored, what the job has done by itself is written without it.
+   * @throws SERVICE_UNAVAILABLE, DATA_DAMAGED, or OUTCOME_UNKNOWN where it cannot be
+   */
+  command(command: Command): Promise<void> {
+    if (this.#closed) return Promise.reject(this.#closed)
+    const stored = this.#commands.add(command)
+    this.#commitSoon()
+    return stored
+  }
+
+  /** Whether commands wait to be stored. */
+  get hasCommands(): boolean {
+    return this.#commands.waiting > 0
+  }
+
+  /** Whether a transaction has written a command, and it is not known yet whether it was committed: nothing may happen to the job now. */
+  get deciding(): boolean {
+    return this.#commands.deciding
+  }
+
   /** Resolves when everything that is staged now is committed. @throws SERVICE_UNAVAILABLE where it cannot be */
   written(): Promise<void> {
     if (this.#closed) return Promise.reject(this.#closed)
@@ -155,6 +184,7 @@ export class JobWriter {
     const isStored = this.#stored || error.code === 'OUTCOME_UNKNOWN'
     this.#waiters.lose(isStored ? unconfirmed(this.#parts.row.id, error.cause) : error)
     for (const { reject } of this.#pending.splice(0)) reject(error)
+    this.#commands.refuse(error)
   }
 
   #commitSoon(): void {
@@ -164,29 +194,31 @@ export class JobWriter {
   }
 
   /** All that is staged at the moment of the commit, or what was there before large values of it went to disk. */
-  #commit(cover: Cover | null): void {
+  #commit(fixed: Cover | null): void {
     this.#host.events.commit(
       this.feed,
-      (tx, _, mark) => this.#writeAll(tx, cover ?? this.#coverAll(mark), cover !== null),
+      (tx) => this.#writeAll(tx, fixed),
       (error) => this.#committed(error),
-      cover?.mark,
     )
   }
 
-  #coverAll(mark: FeedMark): Cover {
+  #coverAll(commands: number): Cover {
     const { row } = this.#parts
+    const { mark } = this.feed
     row.last_sequence = mark.sequence
     const entries = this.#parts.memory().staged
-    return { row, mark, entries, extras: this.#extras.length, pending: this.#pending.length }
+    return { row, mark, entries, extras: this.#extras.length, pending: this.#pending.length, commands }
   }
 
-  #writeAll(tx: Tx, cover: Cover, spilled: boolean): 'later' | undefined {
-    const { row } = cover
+  #writeAll(tx: Tx, fixed: Cover | null): FeedMark | null {
     // Whoever waited for this has been told that it is not stored.
-    if (this.#closed) return 'later'
-    if (!spilled && row.status !== 'completed' && this.#spill(cover)) return 'later'
+    if (this.#closed) return null
+    if (!fixed && this.#parts.row.status !== 'completed' && this.#spill()) return null
+    const sent = this.#commands.stage(fixed ? fixed.commands : this.#commands.waiting)
     // Only what was staged before this moment is written; what comes later asks for a commit of its own.
-    this.#committing = spilled
+    this.#committing = fixed !== null
+    const cover = fixed ?? this.#coverAll(this.#commands.waiting)
+    const { row } = cover
     this.#covers = cover
     const { unstored } = this.#parts
     if (this.#stored || unstored === null) {
@@ -195,26 +227,28 @@ export class JobWriter {
       keepGraph(tx, unstored.sha256, unstored.body)
       insertJob(tx, row)
     }
-    this.#writeMemory(tx, cover)
+    this.#writeMemory(tx, cover, sent)
     for (const extra of this.#extras.slice(0, cover.extras)) extra(tx)
-    return undefined
+    return cover.mark
   }
 
   /** Nothing of a job that has completed will be asked for again; one that failed or was cancelled may be tried again. */
-  #writeMemory(tx: Tx, { row, entries }: Cover): void {
+  #writeMemory(tx: Tx, { row, entries }: Cover, sent: readonly Entry[]): void {
     const memory = this.#parts.memory()
-    if (row.status === 'completed') memory.forget(tx)
-    else memory.write(tx, row.attempt, entries)
+    if (row.status === 'completed') memory.forget(tx, sent)
+    else memory.write(tx, row.attempt, entries, sent)
   }
 
   /** Whether large values have to be on disk first. The row goes on changing meanwhile. */
-  #spill(cover: Cover): boolean {
+  #spill(): boolean {
     // The unit of a commit may run again.
     if (this.#spilling) return true
     const abort = new AbortController()
-    const spilled = this.#parts.memory().spill(abort.signal)
+    const spilled = this.#parts.memory().spill(abort.signal, this.#commands.entries)
     if (!spilled) return false
     this.#spilling = abort
+    // What a command changes of row and history waits for the next commit.
+    const cover = this.#coverAll(this.#commands.keptAlone)
     const fixed = { ...cover, row: { ...cover.row } }
     spilled.then(
       () => this.#goOn(fixed, null),
@@ -227,28 +261,57 @@ export class JobWriter {
     this.#spilling = null
     if (this.#closed) return
     if (cover || this.#parts.row.status === 'completed') this.#commit(cover)
-    else this.lose(error)
+    else if (this.#commands.waiting > 0) {
+      // Without them it may go well.
+      this.#commands.refuse(unavailable(error))
+      this.#refused()
+    } else this.lose(error)
   }
 
   #committed(error: unknown): void {
     if (error !== null) {
-      this.lose(error)
+      if (isDamage(error) || !this.#takeBack(error)) this.lose(error)
       return
     }
     this.#stored = true
     this.#parts.memory().written()
     this.#extras.splice(0, this.#covers.extras)
     for (const { resolve } of this.#pending.splice(0, this.#covers.pending)) resolve()
+    this.#commands.apply()
     if (this.#committing) this.#next()
     this.#waiters.wake()
     this.#host.committed()
+    this.#host.decided()
   }
 
-  /** After large values went to disk: what came meanwhile. */
+  /** Takes commands back that could not be stored. False: there were none. */
+  #takeBack(error: unknown): boolean {
+    const sent = this.#commands.takeBack(unavailable(error))
+    if (!sent) return false
+    this.#parts.memory().drop(sent)
+    this.#refused()
+    return true
+  }
+
+  /** Goes on without the commands that were refused. */
+  #refused(): void {
+    // Who waits for no more than them need not wait for a commit that has nothing to write.
+    if (this.#hasNothing) for (const { resolve } of this.#pending.splice(0)) resolve()
+    this.#next()
+    this.#host.refused()
+    this.#host.decided()
+  }
+
+  /** Whether nothing waits to be written. */
+  get #hasNothing(): boolean {
+    const left = this.#parts.memory().staged + this.#extras.length + this.#commands.waiting
+    return left === 0 && this.feed.sequence === this.feed.committed
+  }
+
+  /** After large values went to disk, or commands were refused: what came meanwhile. */
   #next(): void {
     this.#committing = false
-    const left = this.#parts.memory().staged + this.#extras.length + this.#pending.length
-    if (left > 0 || this.feed.sequence > this.feed.committed) this.#commitSoon()
+    if (this.#pending.length > 0 || !this.#hasNothing) this.#commitSoon()
   }
 
   /** Removes nothing more of the history, of which something may be damaged. */
@@ -266,7 +329,7 @@ export class JobWriter {
     if (this.#closed) return
     if (this.canEndOnly(cause)) this.#host.events.cut(this.feed)
     else this.#host.events.abandon(this.feed)
-    this.close(cause instanceof ServiceError ? cause : new ServiceError('SERVICE_UNAVAILABLE', { cause }))
+    this.close(unavailable(cause))
     this.#host.lost(cause)
   }
 
@@ -274,4 +337,8 @@ export class JobWriter {
   get ended(): boolean {
     return this.feed.ended && isTerminal(this.#parts.row.status)
   }
+}
+
+function unavailable(cause: unknown): ServiceError {
+  return cause instanceof ServiceError ? cause : new ServiceError('SERVICE_UNAVAILABLE', { cause })
 }

@@ -4,6 +4,7 @@ import type { ErrorCode } from '../../generated/errors.ts'
 import type { CommandRefusedError } from '../../generated/types.ts'
 import { type Problem, type ServiceError, toServiceError } from '../errors.ts'
 import type { ActiveJob } from '../jobs/active-job.ts'
+import type { Inlet } from '../jobs/inlet.ts'
 import { logFailure } from '../log.ts'
 import type { Peer } from './peer.ts'
 
@@ -13,19 +14,26 @@ export function echo(request_id: RequestId): { request_id?: string } {
   return request_id ? { request_id } : {}
 }
 
+interface Acknowledgement {
+  readonly message: string
+  readonly job_id: string
+  readonly workflow_id: string | null
+  readonly request_id?: string
+}
+
 export function ack(
   message: string,
   { id, workflow_id }: { id: string; workflow_id: string | null },
   request_id: RequestId,
-): object {
+): Acknowledgement {
   return { message, job_id: id, workflow_id, ...echo(request_id) }
 }
 
 /** What is acknowledged survives the server. The commands behind it need not wait: their answers come after this one. */
-export function ackWhenStored(connection: Peer, job: ActiveJob, answer: object, request_id: RequestId): void {
-  job.flushed().then(
+export function ackWhenStored(connection: Peer, { row }: ActiveJob, inlet: Inlet, answer: Acknowledgement): void {
+  inlet.stored().then(
     () => connection.send(answer),
-    (thrown) => refuseNow(connection, job.row.id, request_id, thrown),
+    (thrown) => refuseNow(connection, row.id, answer.request_id, thrown),
   )
 }
 

@@ -93,7 +93,7 @@ export const jobCommands: JobCommands = {
     const problems = streamedProblems(job.plan, input, value ?? null, '/data/value')
     if (problems.length > 0) return refuse(connection, 'invalid_value', job_id, request_id, { problems })
     const result = inlet.pushInput(input, value ?? null, handle ?? undefined)
-    if (result === 'ok') ackWhenStored(connection, job, ack('The value is accepted.', job.row, request_id), request_id)
+    if (result === 'ok') ackWhenStored(connection, job, inlet, ack('The value is accepted.', job.row, request_id))
     else if (result === 'full') refuse(connection, 'not_running', job_id, request_id, { message: FULL })
     else refuse(connection, result, job_id, request_id)
   },
@@ -104,7 +104,7 @@ export const jobCommands: JobCommands = {
     const inlet = job?.inlet
     if (!job || !inlet) return refuseInput(connection, job_id, request_id)
     const result = inlet.endInput(input, handle ?? undefined)
-    if (result === 'ok') ackWhenStored(connection, job, ack('The input has ended.', job.row, request_id), request_id)
+    if (result === 'ok') ackWhenStored(connection, job, inlet, ack('The input has ended.', job.row, request_id))
     else refuse(connection, result as Refusal, job_id, request_id)
   },
 
@@ -117,7 +117,7 @@ export const jobCommands: JobCommands = {
     if (changed === null) return refuse(connection, 'unknown_node', job_id, request_id)
     const { applied } = changed
     const answer = { ...ack('The properties are changed.', job.row, request_id), applied }
-    ackWhenStored(connection, job, answer, request_id)
+    ackWhenStored(connection, job, inlet, answer)
   },
 }
 

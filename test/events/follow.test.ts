@@ -61,10 +61,12 @@ class Writer {
     this.#committing = true
     this.log.commit(
       this.feed,
-      (tx, last_sequence) => {
+      (tx) => {
         this.#committing = false
-        updateJob(tx, jobRow(this.key, { status: this.#ended ? 'completed' : 'running', last_sequence }))
-        return undefined
+        const { mark } = this.feed
+        const status = this.#ended ? 'completed' : 'running'
+        updateJob(tx, jobRow(this.key, { status, last_sequence: mark.sequence }))
+        return mark
       },
       (error) => {
         if (error !== null) this.errors.push(error)

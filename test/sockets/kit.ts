@@ -22,11 +22,15 @@ interface Waiting {
 /** Firings of `test.Gate` that wait until the test lets them go, by the key that stands in the node. */
 export class Gates {
   readonly #waiting = new Set<Waiting>()
+  /** The keys of all firings that have begun. */
+  readonly begun: string[] = []
   readonly type: NodeType = testType('test.Gate', {
     properties: [given, { name: 'key', type: t('str'), default: '' }],
     outputs: [output],
     run: ({ value, key }, context) => this.#wait(value, key as string, context.signal),
   })
+  /** The same with firings that must not be made twice. */
+  readonly once: NodeType = { ...this.type, node_type: 'test.Once', retry_safe: false }
 
   /** The next firing with this key; waits for it. */
   async at(key: string): Promise<Waiting> {
@@ -43,6 +47,7 @@ export class Gates {
   }
 
   #wait(value: unknown, key: string, signal: AbortSignal): Promise<Record<string, unknown>> {
+    this.begun.push(key)
     return new Promise((resolve, reject) => {
       const leave = () => {
         this.#waiting.delete(waiting)
@@ -100,7 +105,7 @@ const fail = testType('test.Fail', {
 })
 
 export function registryOf(gates: Gates): NodeRegistry {
-  return withTypes(gates.type, burst, fail)
+  return withTypes(gates.type, gates.once, burst, fail)
 }
 
 export interface Bench extends AsyncDisposable {

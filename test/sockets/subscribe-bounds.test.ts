@@ -47,7 +47,7 @@ async function tell({ context: { events } }: GatedServer, keys: readonly number[
     return new Promise<void>((resolve, reject) =>
       events.commit(
         feed,
-        () => undefined,
+        () => feed.mark,
         (error) => (error ? reject(error) : resolve()),
       ),
     )

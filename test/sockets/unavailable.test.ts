@@ -3,8 +3,10 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import Database from 'better-sqlite3'
+import { LOCAL_PRINCIPAL } from '../../src/access/principal.ts'
 import { cannotMount, fill, smallDisk } from '../db/kit.ts'
 import { withoutTriggers } from '../helpers/checksums.ts'
+import { call } from '../helpers/http.ts'
 import { until } from '../helpers/server.ts'
 import { type Client, connect, type Frame, frameName, isEnding } from '../helpers/socket.ts'
 import { Saboteur } from '../jobs/kit.ts'
@@ -13,10 +15,19 @@ import { type Bench, gated, graph, greeting, newId, node, startBench } from './k
 /** Lets the database be written again. */
 type Obstacle = (bench: Bench) => Disposable
 
+/** Values and changes come without events: what a job says of itself is refused as well. */
 const refusingTrigger: Obstacle = ({ server }) => {
   const saboteur = new Saboteur(server)
+  const db = new Database(join(server.data_dir, 'svc.db'))
   saboteur.break()
-  return saboteur
+  db.exec("create trigger broken_job before update on job begin select raise(abort, 'the disk is gone'); end")
+  return {
+    [Symbol.dispose]() {
+      db.exec('drop trigger broken_job')
+      db.close()
+      saboteur[Symbol.dispose]()
+    },
+  }
 }
 
 /** A reader keeps the write-ahead log from being begun again, so that every commit needs room. */
@@ -47,18 +58,44 @@ function damagedRow({ server }: Bench, job_id: string): Disposable {
   }
 }
 
-/** `x` waits at the gate of the key, and takes values meanwhile. */
+/** Its value waits at the gate of the key, which must not be passed twice, and `x` takes values meanwhile. */
 const fed = (key: string) =>
   graph(
     [
       node('in', 'input.Any', { name: 'x', stream: true }),
-      node('held', 'input.Any', { name: 'y', value: 1 }),
-      node('gate', 'test.Gate', { key }),
+      node('held', 'input.Any', { name: 'y', value: '1' }),
+      node('gate', 'test.Once', { key }),
+      node('say', 'text.Concat', { a: 'said ' }),
       node('out', 'output.Output', { name: 'out' }),
       node('echo', 'output.Output', { name: 'echo' }),
     ],
-    ['in.output->echo.value', 'held.output->gate.value', 'gate.output->out.value'],
+    ['in.output->echo.value', 'held.output->gate.value', 'gate.output->say.b', 'say.output->out.value'],
   )
+
+const asking = graph(
+  [node('wait', 'control.WaitFor', { name: 'word' }), node('out', 'output.Output', { name: 'out' })],
+  ['wait.value->out.value'],
+)
+
+/** A job at its gate, which the client has started and the watcher follows. */
+async function running(bench: Bench, client: Client, watcher: Client): Promise<string> {
+  const job_id = newId()
+  client.command('run_job', { job_id, graph: fed(job_id) })
+  await bench.gates.at(job_id)
+  watcher.command('reconnect_job', { job_id })
+  await watcher.next({ type: 'job_update', job_id })
+  return job_id
+}
+
+/** All ends that a client was told of a job, when no more come. */
+async function endsOf(client: Client, job_id: string): Promise<unknown[][]> {
+  await client.collect(job_id)
+  await client.settled()
+  return client
+    .of(job_id)
+    .filter(isEnding)
+    .map(({ status, result }) => [status, result])
+}
 
 function told(client: Client, job_id: string, from: number): Frame[] {
   return client.frames.slice(from).filter((frame) => frame.job_id === job_id)
@@ -92,40 +129,82 @@ function behaves(
   obstacle: Obstacle,
 ) {
   describe(name, { skip }, () => {
-    test('a cancellation, a value and a change of a running job are refused; it goes on, and its follower sees one end', async () => {
+    test('a cancellation, values and a change of a running job are refused, and it goes on as if they had not been sent', async () => {
       await using bench = await start()
       await using client = await connect(bench.server)
       await using watcher = await connect(bench.server)
-      const job_id = newId()
-      client.command('run_job', { job_id, graph: fed(job_id) })
-      await bench.gates.at(job_id)
-      watcher.command('reconnect_job', { job_id })
-      await watcher.next({ type: 'job_update', job_id })
+      const job_id = await running(bench, client, watcher)
+      {
+        using _ = obstacle(bench)
+        await refusedOnce(client, 'stream_input', { job_id, input: 'x', value: 'lost' })
+        await refusedOnce(client, 'end_input_stream', { job_id, input: 'x' })
+        for (const sender of [client, watcher]) await refusedOnce(sender, 'cancel_job', { job_id })
+        await refusedOnce(client, 'update_node_properties', { job_id, node_id: 'say', properties: { a: 'other ' } })
+        for (const value of ['one', 'two']) client.command('stream_input', { job_id, input: 'x', value }, value)
+        for (const request_id of ['one', 'two']) assert.equal((await client.next({ request_id })).error, 'unavailable')
+        assert.ok(![...client.of(job_id), ...watcher.of(job_id)].some(isEnding))
+      }
+      for (const value of ['first', 'second'])
+        assert.equal((await client.ask('stream_input', { job_id, input: 'x', value })).error, undefined)
+      assert.equal((await client.ask('end_input_stream', { job_id, input: 'x' })).error, undefined)
+      await bench.gates.open(job_id)
+      const outputs = { out: ['said 1'], echo: ['first', 'second'] }
+      for (const one of [client, watcher]) assert.deepEqual(await endsOf(one, job_id), [['completed', { outputs }]])
+      assert.deepEqual(
+        bench.gates.begun.filter((key) => key === job_id),
+        [job_id],
+      )
+      const { row } = await bench.server.context.jobs.get(LOCAL_PRINCIPAL, job_id)
+      assert.equal(row.attempt, 1)
+    })
+
+    test('a cancellation that was refused is stored when it is sent again', async () => {
+      await using bench = await start()
+      await using client = await connect(bench.server)
+      await using watcher = await connect(bench.server)
+      const job_id = await running(bench, client, watcher)
       {
         using _ = obstacle(bench)
         await refusedOnce(client, 'cancel_job', { job_id })
-        for (const sender of [client, watcher]) await refusedOnce(sender, 'cancel_job', { job_id })
-        await refusedOnce(client, 'stream_input', { job_id, input: 'x', value: 1 })
-        await refusedOnce(client, 'end_input_stream', { job_id, input: 'x' })
-        const properties = { job_id, node_id: 'gate', properties: { key: 'other' } }
-        await refusedOnce(client, 'update_node_properties', properties)
-        assert.ok(![...client.of(job_id), ...watcher.of(job_id)].some(isEnding))
+        const over_http = await call(bench.server, 'POST', `/api/jobs/${job_id}/cancel`)
+        assert.equal(over_http.status, 503)
       }
-      // Whoever followed the job follows it on, without asking.
-      await until('the job to run again', async () => (await client.ask('get_status', { job_id })).error === undefined)
-      await bench.gates.at(job_id)
+      assert.ok(bench.gates.isWaiting(job_id))
       client.command('cancel_job', { job_id })
-      for (const one of [client, watcher]) {
-        await one.collect(job_id)
-        await one.settled()
-        assert.deepEqual(
-          one
-            .of(job_id)
-            .filter(isEnding)
-            .map(({ status }) => status),
-          ['cancelled'],
-        )
+      for (const one of [client, watcher]) assert.deepEqual(await endsOf(one, job_id), [['cancelled', undefined]])
+    })
+
+    test('a job that waits for its turn keeps its place, and a suspended one waits on', async () => {
+      await using bench = await start()
+      await using client = await connect(bench.server)
+      const [first, second, third, asked] = [newId(), newId(), newId(), newId()]
+      client.command('run_job', { job_id: asked, graph: asking })
+      await client.next({ type: 'job_update', job_id: asked, status: 'suspended' })
+      const workflow_id = 'in-turn'
+      client.command('run_job', { job_id: first, workflow_id, graph: gated(first) })
+      await bench.gates.at(first)
+      for (const job_id of [second, third]) {
+        client.command('run_job', { job_id, workflow_id, concurrent: false, graph: gated(job_id) })
+        await client.next({ type: 'job_update', job_id, status: 'queued' })
       }
+      {
+        using _ = obstacle(bench)
+        for (const job_id of [second, asked]) await refusedOnce(client, 'cancel_job', { job_id })
+        for (const job_id of [second, asked]) await refusedOnce(client, 'cancel_job', { job_id })
+      }
+      assert.equal((await client.ask('get_status', { job_id: second })).queue_position, 1)
+      assert.equal((await client.ask('resume_job', { job_id: asked, value: 'said' })).error, undefined)
+      assert.deepEqual(await endsOf(client, asked), [['completed', { outputs: { out: ['said'] } }]])
+      await bench.gates.open(first)
+      await bench.gates.at(second)
+      assert.ok(!bench.gates.isWaiting(third))
+      await client.ask('cancel_job', { job_id: third })
+      await bench.gates.open(second)
+      assert.deepEqual(await endsOf(client, third), [['cancelled', undefined]])
+      assert.deepEqual(
+        (await endsOf(client, second)).map(([status]) => status),
+        ['completed'],
+      )
     })
 
     test('a run that was never stored gets its job_update failed, alone', async () => {
@@ -178,13 +257,7 @@ describe('a suspended job whose row is damaged', () => {
     await using bench = await startBench()
     await using client = await connect(bench.server)
     const job_id = newId()
-    const run = {
-      job_id,
-      graph: graph(
-        [node('wait', 'control.WaitFor', { name: 'word' }), node('out', 'output.Output', { name: 'out' })],
-        ['wait.value->out.value'],
-      ),
-    }
+    const run = { job_id, graph: asking }
     client.command('run_job', run)
     await client.next({ type: 'job_update', job_id, status: 'suspended' })
     {
@@ -210,7 +283,7 @@ describe('a suspended job whose row is damaged', () => {
   })
 })
 
-behaves('a database that refuses every event', false, () => startBench(), refusingTrigger)
+behaves('a database that refuses what is written of jobs', false, () => startBench(), refusingTrigger)
 
 behaves(
   'a full disk',

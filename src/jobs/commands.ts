@@ -1,0 +1,122 @@
+// Commands for a living job, on their way to the disk. A command is stored before the job takes it; one that cannot be stored has not touched it.
+import type { JobTable } from '../db/schema.ts'
+import type { Feed, FeedMark } from '../events/feed.ts'
+import type { Entry } from './entry.ts'
+
+export interface Command {
+  /** What the journal is to keep of it, as of the moment of the commit; null: nothing. A large value is asked for before as well. */
+  entry(): Entry | null
+  /** Changes row and history, in the commit. */
+  stage?(): void
+  /** It is stored: the job takes it. */
+  apply(): void
+  /** It could not be stored: row and history are as they were before. */
+  takeBack?(): void
+}
+
+interface Pending {
+  readonly command: Command
+  resolve(): void
+  reject(error: unknown): void
+}
+
+/** What a commit writes of commands, besides what the job has done by itself. */
+interface Attempt {
+  readonly row: JobTable
+  readonly mark: FeedMark
+  readonly entries: readonly Entry[]
+  readonly count: number
+}
+
+export class Commands {
+  readonly #row: JobTable
+  readonly #feed: Feed
+  #pending: Pending[] = []
+  #attempt: Attempt | null = null
+
+  constructor(row: JobTable, feed: Feed) {
+    this.#row = row
+    this.#feed = feed
+  }
+
+  /** How many wait. */
+  get waiting(): number {
+    return this.#pending.length
+  }
+
+  /** Whether a transaction has written some, and it is not known yet whether it was committed. */
+  get deciding(): boolean {
+    return this.#attempt !== null
+  }
+
+  /** Resolves when the command is stored and taken. */
+  add(command: Command): Promise<void> {
+    const { promise, ...settle } = Promise.withResolvers<void>()
+    this.#pending.push({ command, ...settle })
+    // Not everybody waits for it.
+    promise.catch(() => {})
+    return promise
+  }
+
+  /** What they give to the journal, as far as that is known now. */
+  get entries(): Entry[] {
+    return this.#pending.map(({ command }) => command.entry()).filter((entry) => entry !== null)
+  }
+
+  /** How many of them, from the first on, change nothing but the journal. */
+  get keptAlone(): number {
+    const other = this.#pending.findIndex(({ command }) => command.stage !== undefined)
+    return other < 0 ? this.#pending.length : other
+  }
+
+  /** Stages the first `count`, and gives what the journal keeps of them. The transaction may run again: they are staged once. */
+  stage(count: number): readonly Entry[] {
+    if (this.#attempt) return this.#attempt.entries
+    if (count === 0) return []
+    const entries: Entry[] = []
+    this.#attempt = { row: { ...this.#row }, mark: this.#feed.mark, entries, count }
+    for (const { command } of this.#pending.slice(0, count)) {
+      command.stage?.()
+      const entry = command.entry()
+      if (entry) entries.push(entry)
+    }
+    return entries
+  }
+
+  /** They are committed: the job takes them, in their order. */
+  apply(): void {
+    for (const { command, resolve } of this.#decided()) {
+      command.apply()
+      resolve()
+    }
+  }
+
+  /** They are not: row and history are as they were. Gives what is not kept of them; null: none were staged. */
+  takeBack(error: unknown): readonly Entry[] | null {
+    const attempt = this.#attempt
+    if (!attempt) return null
+    Object.assign(this.#row, attempt.row)
+    this.#feed.cut(attempt.mark)
+    this.#refuse(this.#decided(), error)
+    return attempt.entries
+  }
+
+  /** Refuses all that wait: none of them is staged, or the job itself is given up. */
+  refuse(error: unknown): void {
+    this.#attempt = null
+    this.#refuse(this.#pending.splice(0), error)
+  }
+
+  #decided(): Pending[] {
+    const count = this.#attempt?.count ?? 0
+    this.#attempt = null
+    return this.#pending.splice(0, count)
+  }
+
+  #refuse(pending: readonly Pending[], error: unknown): void {
+    for (const { command, reject } of pending.toReversed()) {
+      command.takeBack?.()
+      reject(error)
+    }
+  }
+}
