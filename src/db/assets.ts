@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { type Removed, shown } from './deleted-folders.ts'
 import type { AssetTable } from './schema.ts'
-import { owned, type Scope } from './scope.ts'
+import { ifOwned, owned, type Scope } from './scope.ts'
 import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
 
@@ -34,22 +34,6 @@ const insert = statement<NewAsset>()((db, p) =>
       updated_at: p('updated_at'),
     })
     .onConflict((conflict) => conflict.column('id').doNothing()),
-)
-
-const selectOwned = statement<Scope & { storage_key: string }>()((db, p) =>
-  db
-    .selectFrom('asset')
-    .selectAll()
-    .where('storage_key', '=', p('storage_key'))
-    .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') })),
-)
-
-const selectOwnedById = statement<Scope & { id: string }>()((db, p) =>
-  db
-    .selectFrom('asset')
-    .selectAll()
-    .where('id', '=', p('id'))
-    .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') })),
 )
 
 const selectByKey = statement<{ storage_key: string }>()((db, p) =>
@@ -100,13 +84,13 @@ export function insertAsset(tx: Tx, row: NewAsset): void {
 }
 
 /** The asset whose bytes are served under this key, if it belongs to the scope. */
-export function ownedAsset(tx: Tx, { user_id, workspace_id }: Scope, storage_key: string): AssetTable | undefined {
-  return shown(tx, tx.get(selectOwned, { user_id, workspace_id, storage_key }))
+export function ownedAsset(tx: Tx, scope: Scope, storage_key: string): AssetTable | undefined {
+  return shown(tx, ifOwned(tx.get(selectByKey, { storage_key }), scope))
 }
 
 /** The asset with this id, if it belongs to the scope. */
-export function ownedAssetById(tx: Tx, { user_id, workspace_id }: Scope, id: string): AssetTable | undefined {
-  return shown(tx, tx.get(selectOwnedById, { user_id, workspace_id, id }))
+export function ownedAssetById(tx: Tx, scope: Scope, id: string): AssetTable | undefined {
+  return shown(tx, ifOwned(tx.get(selectById, { id }), scope))
 }
 
 /** The asset whose bytes are served under this key, whoever owns it: for callers that bring a signature. */

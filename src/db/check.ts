@@ -2,9 +2,7 @@
 // It sees one moment of a database that a server is writing.
 
 import { sha256 } from '../json.ts'
-import { isSound, TABLES } from './checksum.ts'
 import { type Connection, connectForReading } from './connection.ts'
-import { DamagedRow } from './damaged-row.ts'
 import { isEmpty, remainsOf } from './emptied.ts'
 import { codeOf, faultOf } from './faults.ts'
 import { INVARIANTS } from './invariants.ts'
@@ -13,6 +11,7 @@ import { nameGrams } from './name-grams.ts'
 import { schemaOf } from './open.ts'
 import type { AssetTable } from './schema.ts'
 import { Store } from './store.ts'
+import { damagedRows } from './structure.ts'
 
 /** A sentence about something that is wrong, under the name of the check that found it. */
 export interface Finding {
@@ -64,7 +63,7 @@ async function findingsIn(db: Connection): Promise<Finding[]> {
   // What an older or newer version wrote has rules of its own.
   if (age.length > 0) return findings
   findings.push(...run(db, 'the schema', (db) => differences(schema, schemaOf(db))))
-  findings.push(...run(db, ROWS, damagedRows))
+  findings.push(...run(db, ROWS, unsoundRows))
   findings.push(...run(db, 'every name of an asset is found by its words', missingWords))
   for (const { name, sql } of INVARIANTS) findings.push(...run(db, name, (db) => broken(db, sql)))
   return findings
@@ -119,11 +118,8 @@ function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ')
 }
 
-function* damagedRows(db: Connection): Iterable<string> {
-  for (const table of TABLES) {
-    const rows = db.prepare(`select * from "${table}" not indexed`).iterate() as Iterable<Record<string, unknown>>
-    for (const row of rows) if (!isSound(table, row)) yield new DamagedRow(table, row).message
-  }
+function* unsoundRows(db: Connection): Iterable<string> {
+  for (const { message } of damagedRows(db)) yield message
 }
 
 /** A query takes so many words: SQLite bounds how deep one is. */

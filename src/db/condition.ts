@@ -12,6 +12,18 @@ const MOST_ROWS = 1_000
 const SEE_TO_ROW = 'see what "svc check" finds, and bring a backup back with "svc restore DIR"'
 const RETRY_AFTER_SECONDS = '5'
 
+/**
+ * Tables in which a row is found by its key alone, and nothing else leads to it: no row looks the same as one whose key is damaged. To take that for an
+ * answer would run a submission twice, or remove a file that is needed.
+ */
+const KEYED: ReadonlySet<string> = new Set([
+  'idempotency_key',
+  'access_token',
+  'mcp_token',
+  'user_secret',
+  'spilled_value',
+])
+
 export class Condition {
   readonly #path: string
   readonly #log: Log | null
@@ -20,6 +32,8 @@ export class Condition {
   readonly #said = new Map<Fault, number>()
   /** Damaged rows that the log knows of. */
   readonly #rows = new Set<string>()
+  /** Tables that have damaged rows. */
+  readonly #tablesOfRows = new Set<string>()
   /** Tables whose structure is damaged: what is not found in them may be there. */
   readonly #tables = new Set<string>()
   #fault: Fault | null = null
@@ -55,6 +69,19 @@ export class Condition {
     this.meet(Object.assign(new Error(textOf(damages)), { code: 'SQLITE_CORRUPT' }))
   }
 
+  /** Takes note of damaged rows that were found otherwise than by reading them for somebody. */
+  meetRows(rows: Iterable<Pick<DamagedRow, 'table' | 'row'>>): void {
+    for (const row of rows) this.#note(row)
+  }
+
+  /**
+   * Whether a row that was not found by its key may be a damaged one, whose key is another one now.
+   * @throws DATA_DAMAGED where it may
+   */
+  mayBeDamaged(table: string): void {
+    if (KEYED.has(table) && this.#tablesOfRows.has(table)) throw new ServiceError('DATA_DAMAGED')
+  }
+
   /**
    * Whether a statement may miss rows that are there.
    * @throws DATA_DAMAGED where it may
@@ -78,14 +105,18 @@ export class Condition {
   }
 
   #meetRow(error: DamagedRow): ServiceError {
-    const { table, row } = error
+    this.#note(error)
+    this.#suspect()
+    return new ServiceError('DATA_DAMAGED')
+  }
+
+  #note({ table, row }: Pick<DamagedRow, 'table' | 'row'>): void {
+    this.#tablesOfRows.add(table)
     const name = `${table} ${row}`
     if (!this.#rows.has(name) && this.#rows.size < MOST_ROWS) {
       this.#rows.add(name)
       this.#log?.error({ table, row }, `${this.#path} has a damaged row, which is not served: ${SEE_TO_ROW}`)
     }
-    this.#suspect()
-    return new ServiceError('DATA_DAMAGED')
   }
 
   /** A write was committed: what was wrong is over, unless it was damage. */

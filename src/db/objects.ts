@@ -1,16 +1,17 @@
 // Rows of objects that callers put under keys of their own. One statement per function.
 import { sql } from 'kysely'
 import type { ObjectTable } from './schema.ts'
-import { owned, type Scope } from './scope.ts'
+import { ifOwned, owned, type Scope } from './scope.ts'
 import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
 
-const selectOwned = statement<Scope & { storage_key: string }>()((db, p) =>
+/** The words are those of the index `object_by_key`. */
+const selectByKey = statement<Pick<Scope, 'workspace_id'> & { storage_key: string }>()((db, p) =>
   db
     .selectFrom('object')
     .selectAll()
     .where('storage_key', '=', p('storage_key'))
-    .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') })),
+    .where(sql<boolean>`ifnull(workspace_id, '') = ifnull(${p('workspace_id')}, '')`),
 )
 
 const upsert = statement<ObjectTable>()((db, p) =>
@@ -65,8 +66,8 @@ const removeExpired = statement<{ now: string; limit: number }>()((db, p) =>
 )
 
 /** The object under this key, if it belongs to the scope, past its time or not. */
-export function ownedObject(tx: Tx, { user_id, workspace_id }: Scope, storage_key: string): ObjectTable | undefined {
-  return tx.get(selectOwned, { user_id, workspace_id, storage_key })
+export function ownedObject(tx: Tx, scope: Scope, storage_key: string): ObjectTable | undefined {
+  return ifOwned(tx.get(selectByKey, { workspace_id: scope.workspace_id, storage_key }), scope)
 }
 
 /** Writes a row, in the place of that of the same key and workspace. */

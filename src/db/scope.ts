@@ -16,6 +16,19 @@ export function scopedKey({ user_id, workspace_id }: Scope, ...ids: string[]): s
 /** No user has this id: it owns rows that were deleted, as long as what they hold is being removed. */
 export const NOBODY = ''
 
+/**
+ * Whether a row that was read by its key alone belongs to the scope. A condition in SQL would leave out a row whose owner is damaged before it is
+ * verified, as if it were another's.
+ */
+export function isOwned(row: Scope, { user_id, workspace_id }: Scope): boolean {
+  return row.user_id === user_id && (row.workspace_id ?? '') === (workspace_id ?? '')
+}
+
+/** The row, if it belongs to the scope. */
+export function ifOwned<Row extends Scope>(row: Row | undefined, scope: Scope): Row | undefined {
+  return row !== undefined && isOwned(row, scope) ? row : undefined
+}
+
 type OwnedTable = 'workflow' | 'job' | 'asset' | 'object' | 'access_token' | 'thread'
 
 /** The condition that a row belongs to the scope given as parameters. */

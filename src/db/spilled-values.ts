@@ -1,5 +1,4 @@
 // Rows of large values that jobs remember: which file is whose. A file is on disk before its row is committed, and goes before its row does.
-import { sql } from 'kysely'
 import type { SpilledValueTable } from './schema.ts'
 import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
@@ -27,7 +26,7 @@ const selectReleased = statement<{ limit: number }>()((db, p) =>
 )
 
 const selectKnown = statement<{ content_key: string }>()((db, p) =>
-  db.selectFrom('spilled_value').select(sql`1`.as('one')).where('content_key', '=', p('content_key')),
+  db.selectFrom('spilled_value').selectAll().where('content_key', '=', p('content_key')),
 )
 
 const remove = statement<{ content_key: string }>()((db, p) =>

@@ -10,7 +10,7 @@ import { type Fault, obstacle } from './faults.ts'
 import { GroupCommit } from './group-commit.ts'
 import { IN_MEMORY, isLarge, openDatabase, schemaOf } from './open.ts'
 import { type DatabaseSpace, Space } from './space.ts'
-import type { StructureDamage } from './structure.ts'
+import { rowDamages, type StructureDamage } from './structure.ts'
 import { StructureCheck } from './structure-check.ts'
 import { Statements, type Tx, type Unit } from './tx.ts'
 import { WAL_LIMITS, WalKeeper, type WalLimits } from './wal.ts'
@@ -58,6 +58,7 @@ export class Store implements AsyncDisposable {
     this.#condition = condition
     this.#statements = new Statements(db, {
       leftOut: (row) => void condition.meet(row),
+      mayBeDamaged: (table) => condition.mayBeDamaged(table),
       mayMiss: (sql) => condition.mayMiss(sql),
     })
     this.#space = new Space(db)
@@ -82,7 +83,10 @@ export class Store implements AsyncDisposable {
         ? null
         : new StructureCheck({
             path,
-            found: (damages) => condition.meetStructure(damages),
+            found: ({ structure, rows }) => {
+              condition.meetRows(rows)
+              condition.meetStructure(structure)
+            },
             failed: (err) => log?.warn({ err }, `the structure of ${path} could not be checked`),
           })
     const idle = () => this.#group.idleFor(IDLE_MS)
@@ -101,6 +105,7 @@ export class Store implements AsyncDisposable {
     const store = new Store(await openDatabase(path, { durability, wal_bytes: wal.bytes, log }), path, options)
     store.#condition.meetStructure(damages)
     if (isLarge(path)) store.#structure?.start()
+    else if (path !== IN_MEMORY) store.#condition.meetRows(rowDamages(store.#db))
     if (durability === 'normal')
       log?.warn('SVC_DURABILITY is normal: a power cut may take back acknowledged work of the last moments')
     return store

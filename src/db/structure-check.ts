@@ -1,6 +1,6 @@
 // Looks through the structure of a database beside its server, in a thread, because of a large one that takes seconds.
 import { SHARE_ENV, Worker } from 'node:worker_threads'
-import type { StructureDamage } from './structure.ts'
+import type { FoundDamages } from './structure.ts'
 
 /** Sources run as they are, or compiled. */
 const SCRIPT = new URL(
@@ -11,7 +11,7 @@ const SCRIPT = new URL(
 export interface StructureCheckOptions {
   readonly path: string
   /** Takes what was found. */
-  readonly found: (damages: readonly StructureDamage[]) => void
+  readonly found: (damages: FoundDamages) => void
   /** Takes what kept the check from being made. */
   readonly failed: (error: unknown) => void
 }

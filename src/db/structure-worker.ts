@@ -2,13 +2,13 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { lowerThread } from '../thread-priority.ts'
 import { connectForReading } from './connection.ts'
-import { structureDamages } from './structure.ts'
+import { contentDamages } from './structure.ts'
 
 lowerThread()
 
 const db = connectForReading(workerData as string)
 try {
-  parentPort!.postMessage(structureDamages(db))
+  parentPort!.postMessage(contentDamages(db))
 } finally {
   db.close()
 }

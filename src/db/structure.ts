@@ -1,7 +1,8 @@
 // The structure of a database: whether each row is where an order or an index leads to. Where it is damaged, rows are missed that are
 // there, which no checksum of a row can tell. What is wrong inside a row is left to its checksum.
-import { COVERED, isSound, type Table } from './checksum.ts'
+import { COVERED, isSound, TABLES, type Table } from './checksum.ts'
 import type { Connection } from './connection.ts'
+import { DamagedRow } from './damaged-row.ts'
 import { codeOf } from './faults.ts'
 
 /** What is wrong with the structure of a table or of its indexes. */
@@ -14,6 +15,39 @@ export interface StructureDamage {
 export function textOf(damages: readonly StructureDamage[]): string {
   const { table, text } = damages[0]!
   return `${table}: ${text}${damages.length > 1 ? `, and ${damages.length - 1} more tables` : ''}`
+}
+
+/** What was found in a database: damage to the structure of tables, and rows that are not what was written. */
+export interface FoundDamages {
+  readonly structure: readonly StructureDamage[]
+  readonly rows: readonly Pick<DamagedRow, 'table' | 'row'>[]
+}
+
+/** Looks through the structure and through all rows. */
+export function contentDamages(db: Connection): FoundDamages {
+  return { structure: structureDamages(db), rows: rowDamages(db) }
+}
+
+/** The first of the rows that are not what was written. */
+export function rowDamages(db: Connection): FoundDamages['rows'] {
+  const rows: FoundDamages['rows'][number][] = []
+  try {
+    for (const { table, row } of damagedRows(db)) if (rows.push({ table, row }) >= MOST_ROWS) break
+  } catch (error) {
+    if (!codeOf(error).startsWith('SQLITE_CORRUPT')) throw error
+  }
+  return rows
+}
+
+/** Of so many damaged rows is told. */
+const MOST_ROWS = 1_000
+
+/** Every row that is not what was written. A table that cannot be read to its end is told of by its structure. */
+export function* damagedRows(db: Connection): Iterable<DamagedRow> {
+  for (const table of TABLES) {
+    const rows = db.prepare(`select * from "${table}" not indexed`).iterate() as Iterable<Record<string, unknown>>
+    for (const row of rows) if (!isSound(table, row)) yield new DamagedRow(table, row)
+  }
 }
 
 /** Looks through all tables and their indexes; `db` knows no function for it. The first damage of each table is given. */

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { dropNumbered, type More, type Numbered } from './batches.ts'
 import { folded } from './folding.ts'
 import type { DraftTable, ThreadTable, TurnTable } from './schema.ts'
-import { NOBODY, owned, type Scope } from './scope.ts'
+import { ifOwned, NOBODY, owned, type Scope } from './scope.ts'
 import { builder, statement } from './statement.ts'
 import type { Tx } from './store.ts'
 
@@ -22,13 +22,7 @@ const insert = statement<Omit<ThreadTable, 'key'>>()((db, p) =>
   }),
 )
 
-const selectOwned = statement<Scope & { id: string }>()((db, p) =>
-  db
-    .selectFrom('thread')
-    .selectAll()
-    .where('id', '=', p('id'))
-    .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') })),
-)
+const selectById = statement<{ id: string }>()((db, p) => db.selectFrom('thread').selectAll().where('id', '=', p('id')))
 
 const selectByKey = statement<{ key: number }>()((db, p) =>
   db.selectFrom('thread').selectAll().where('key', '=', p('key')).where('user_id', '<>', sql.lit(NOBODY)),
@@ -41,12 +35,11 @@ const count = statement<Scope>()((db, p) =>
     .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') })),
 )
 
-const rename = statement<Scope & Pick<ThreadTable, 'id' | 'title' | 'updated_at'>>()((db, p) =>
+const rename = statement<Pick<ThreadTable, 'id' | 'title' | 'updated_at'>>()((db, p) =>
   db
     .updateTable('thread')
     .set({ title: p('title'), updated_at: p('updated_at') })
-    .where('id', '=', p('id'))
-    .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') })),
+    .where('id', '=', p('id')),
 )
 
 type Growth = Pick<ThreadTable, 'key' | 'title' | 'last_sequence' | 'size' | 'spoken_at' | 'updated_at'>
@@ -144,8 +137,8 @@ export function insertThread(tx: Tx, row: Omit<ThreadTable, 'key'>): void {
 }
 
 /** The thread of this id, if it belongs to the scope. */
-export function ownedThread(tx: Tx, { user_id, workspace_id }: Scope, id: string): ThreadTable | undefined {
-  return tx.get(selectOwned, { user_id, workspace_id, id })
+export function ownedThread(tx: Tx, scope: Scope, id: string): ThreadTable | undefined {
+  return ifOwned(tx.get(selectById, { id }), scope)
 }
 
 /** For those who have been let in: turns go on when their caller has left. */
@@ -158,12 +151,8 @@ export function countThreads(tx: Tx, { user_id, workspace_id }: Scope): number {
 }
 
 /** Tells whether the scope has the thread. */
-export function renameThread(
-  tx: Tx,
-  { user_id, workspace_id }: Scope,
-  row: Pick<ThreadTable, 'id' | 'title' | 'updated_at'>,
-): boolean {
-  return tx.run(rename, { user_id, workspace_id, ...row }) === 1
+export function renameThread(tx: Tx, scope: Scope, row: Pick<ThreadTable, 'id' | 'title' | 'updated_at'>): boolean {
+  return ownedThread(tx, scope, row.id) !== undefined && tx.run(rename, row) === 1
 }
 
 /** A message was added. */

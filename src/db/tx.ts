@@ -42,6 +42,8 @@ const TOGETHER: ReadonlySet<Table> = new Set([
 export interface DamageEars {
   /** Hears of each damaged row that is left out of a list. */
   leftOut(row: DamagedRow): void
+  /** Throws where a row that was not found may be there, with a damaged key. */
+  mayBeDamaged(table: Table): void
   /** Throws where a statement may miss rows that are there. */
   mayMiss(sql: string): void
 }
@@ -51,6 +53,7 @@ export const STRICT: DamageEars = {
   leftOut: (row) => {
     throw row
   },
+  mayBeDamaged: () => {},
   mayMiss: () => {},
 }
 
@@ -92,6 +95,7 @@ export class Statements implements Tx {
     if (row !== undefined && !prepared.readonly) this.writes++
     if (row === undefined || !statement.verified) this.#damage.mayMiss(statement.sql)
     else verifyRow(statement.verified, row as Record<string, unknown>)
+    if (row === undefined && statement.verified) this.#damage.mayBeDamaged(statement.verified)
     return row
   }
 

@@ -6,11 +6,18 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import Database from 'better-sqlite3'
 import type { Health, JobSnapshot, RunResult, Workflow } from '../../generated/types.ts'
+import { accessTokenById, insertAccessToken } from '../../src/db/access-tokens.ts'
+import { insertAsset, type NewAsset, ownedAsset, ownedAssetById } from '../../src/db/assets.ts'
 import { COVERED, checksumOf, TABLES, type Table } from '../../src/db/checksum.ts'
 import { keepGraph } from '../../src/db/graphs.ts'
+import { idempotentJob, keepIdempotencyKey } from '../../src/db/idempotency.ts'
 import { insertJobEvent } from '../../src/db/job-events.ts'
 import { trimEvents, trimmedNodes } from '../../src/db/job-trimming.ts'
-import { Store } from '../../src/db/store.ts'
+import { ownedObject, putObject } from '../../src/db/objects.ts'
+import { insertSpilledValue, isSpilledValue } from '../../src/db/spilled-values.ts'
+import { Store, type Tx } from '../../src/db/store.ts'
+import { insertThread, ownedThread, renameThread } from '../../src/db/threads.ts'
+import { putUserSecret, userSecret } from '../../src/db/user-secrets.ts'
 import { insertWorkflow } from '../../src/db/workflows.ts'
 import { withoutTriggers } from '../helpers/checksums.ts'
 import { inFolder } from '../helpers/folder.ts'
@@ -305,4 +312,76 @@ describe('the checksum of a row', () => {
     const other = checksumOf('message', (place) => rows[0]![place])
     assert.equal(new Set([...sums, other]).size, rows.length + 1)
   })
+})
+
+describe('a row whose owner or key is damaged', () => {
+  const OWNER = { user_id: '1', workspace_id: null }
+  const AT = '2026-01-01T00:00:00.000Z'
+  const asset: NewAsset = {
+    ...{ id: 'a', ...OWNER, parent_id: null, name: 'a.txt', content_type: 'text/plain', size: 1, sha256: 'x' },
+    ...{ storage_key: '1/a.txt', content_key: 'c', thumb_key: null, metadata: '{}', previewed: 1 },
+    ...{ workflow_id: null, job_id: null, node_id: null, created_at: AT, updated_at: AT },
+  }
+  const object = { ...OWNER, storage_key: '1/o', content_key: 'c', content_type: 'text/plain', size: 1, sha256: 'x' }
+  const secret = { user_id: '1', workspace: '', name: 'KEY', body: new Uint8Array([1]), updated_at: AT }
+  const thread = {
+    id: 't',
+    ...OWNER,
+    title: null,
+    last_sequence: 0,
+    size: 0,
+    spoken_at: AT,
+    created_at: AT,
+    updated_at: AT,
+  }
+  const token = { ...OWNER, id: 'i', name: 'n', digest: new Uint8Array([1]), scopes: '[]', created_at: AT }
+
+  async function put(path: string): Promise<void> {
+    await using store = await Store.open(path)
+    await store.write((tx) => {
+      insertThread(tx, thread)
+      insertAsset(tx, asset)
+      putObject(tx, { ...object, expires_at: null, created_at: AT, updated_at: AT })
+      keepIdempotencyKey(tx, OWNER, { key: 'k', request_sha256: 'x', job_key: 1, created_at: AT })
+      insertAccessToken(tx, { ...token, expires_at: null, last_used_at: null })
+      putUserSecret(tx, secret)
+      insertSpilledValue(tx, { content_key: 'v', job_key: 1, size: 1, sha256: 'x' })
+    })
+  }
+
+  const READS: Readonly<Record<string, readonly [damage: string, read: (tx: Tx) => unknown]>> = {
+    thread: ["update thread set user_id = '3'", (tx) => ownedThread(tx, OWNER, 't')],
+    'thread, renamed': [
+      "update thread set user_id = '3'",
+      (tx) => renameThread(tx, OWNER, { id: 't', title: 'x', updated_at: AT }),
+    ],
+    asset: ["update asset set user_id = '3'", (tx) => ownedAssetById(tx, OWNER, 'a')],
+    'asset by its key': ["update asset set user_id = '3'", (tx) => ownedAsset(tx, OWNER, '1/a.txt')],
+    object: ["update object set user_id = '3'", (tx) => ownedObject(tx, OWNER, '1/o')],
+    submission: ["update idempotency_key set key = 'j'", (tx) => idempotentJob(tx, OWNER, 'k', '')],
+    token: ["update access_token set id = 'j'", (tx) => accessTokenById(tx, 'i')],
+    secret: ["update user_secret set name = 'KEX'", (tx) => userSecret(tx, OWNER, 'KEY')],
+    'secret of its owner': ["update user_secret set user_id = '3'", (tx) => userSecret(tx, OWNER, 'KEY')],
+    value: ["update spilled_value set content_key = 'w'", (tx) => isSpilledValue(tx, 'v')],
+  }
+
+  for (const [what, [damage, read]] of Object.entries(READS))
+    test(
+      `is an error and not missing, and a start finds it: ${what}`,
+      inFolder(async (folder) => {
+        const path = join(folder, 'svc.db')
+        await put(path)
+        {
+          await using store = await Store.open(path)
+          assert.equal(store.hasDamagedRows, false)
+          assert.ok(store.read(read))
+        }
+        const db = new Database(path)
+        withoutTriggers(db, () => assert.equal(db.prepare(damage).run().changes, 1))
+        db.close()
+        await using store = await Store.open(path)
+        assert.equal(store.hasDamagedRows, true)
+        assert.throws(() => store.read(read), { code: 'DATA_DAMAGED' })
+      }),
+    )
 })
