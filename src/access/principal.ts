@@ -55,8 +55,12 @@ export function isPerson({ trusted_as }: Principal): boolean {
   return trusted_as === 'loopback' || trusted_as === 'trusted_network' || trusted_as === 'identity_provider'
 }
 
-/** What ends the things that a principal hands on, such as download addresses: a stored token that may be revoked, and its end. */
+/** Stands for any delegated token, where the id of a stored one would stand: it ends when no bridge may act for anybody any more. */
+export const DELEGATED = 'delegated'
+
+/** What ends the things that a principal hands on, such as download addresses: a token that may be revoked, and its end. */
 export function credentialOf({ trusted_as, token_id, expires_at }: Principal) {
+  if (trusted_as === 'delegated_token') return { token_id: DELEGATED, expires_at }
   const isStored = trusted_as === 'access_token' || trusted_as === 'mcp_token'
   return { token_id: isStored ? token_id : null, expires_at }
 }

@@ -1,6 +1,7 @@
 // Requests that a signature in their query authorises, in the place of a credential: reads of the one key that was signed.
 import type { RequestHandler, Response } from 'express'
 import type { OperationInfo } from '../../generated/operations.ts'
+import { DELEGATED } from '../access/principal.ts'
 import type { AppContext } from '../context.ts'
 
 const SIGNABLE: ReadonlySet<string> = new Set(['getObject', 'headObject'])
@@ -12,18 +13,21 @@ export function takesSignature({ operationId }: OperationInfo): boolean {
 
 /** Lets a request with a valid signature of its key through to the rest of its route. For others it is as if they had none. */
 export function bySignature(
-  { assets, platform, tokens }: AppContext,
+  { assets, config, platform, tokens }: AppContext,
   admit: (response: Response) => void,
 ): RequestHandler {
+  const isGood = (token_id: string | null, now: number) => {
+    if (token_id === null) return true
+    if (token_id === DELEGATED) return config.integration_token !== null
+    return [tokens.access, tokens.mcp].some((kind) => kind.isGood(token_id, now))
+  }
   return (request, response, next) => {
     if (request.query.signature === undefined) return next('route')
     const key = [request.params.key ?? []].flat().join('/')
     const now = platform.now()
     const signed = assets.signatures.read(key, request.query, now)
     if (!signed) return next('route')
-    const { token_id } = signed
-    if (token_id !== null && ![tokens.access, tokens.mcp].some((kind) => kind.isGood(token_id, now)))
-      return next('route')
+    if (!isGood(signed.token_id, now)) return next('route')
     admit(response)
     next()
   }

@@ -186,6 +186,26 @@ describe('an address that expires', () => {
     }
   })
 
+  test('of a bridge that acts for a user ends when bridges may act for nobody any more', async () => {
+    const data_dir = temporaryFolder()
+    try {
+      let address: string
+      {
+        await using server = await startServer({ data_dir, config: { integration_token: 'i'.repeat(40) } })
+        const asset = await made(server, {}, { content: 'signed' })
+        const token = server.context.tokens.signed.delegated({ user_id: '1', workspace_id: null })
+        const headers = { ...STRANGER.headers, Authorization: `Bearer ${token}` }
+        const { body } = await call<Asset>(server, 'GET', `/api/assets/${asset.id}?expires_in=600`, { headers })
+        address = body.download_url!
+        assert.equal(await read(server, address), 'signed')
+      }
+      await using server = await startServer({ data_dir })
+      assert.equal(await read(server, address), 401)
+    } finally {
+      rmSync(data_dir, { recursive: true, force: true })
+    }
+  })
+
   test('outlives a new name, and neither its asset nor one in its place', async () => {
     await using server = await startServer()
     const [one, other] = [await made(server, {}, { content: 'one' }), await made(server, {}, { content: 'other' })]
