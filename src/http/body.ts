@@ -130,10 +130,11 @@ export function takeLarge(request: object): Buffer | null {
   return bytes
 }
 
+type Readable = { kind: 'valid' | 'invalid' }
+
 /** What is wrong with a large body before its schema is looked at, in the words that a small one is refused with. */
-export function faultOf(verdict: BodyVerdict): ServiceError | null {
+export function faultOf(verdict: Exclude<BodyVerdict, Readable>): ServiceError {
   if (verdict.kind === 'ill_formed') return illFormed(verdict.problems)
-  if (verdict.kind === 'valid' || verdict.kind === 'invalid') return null
   if (verdict.kind === 'too_many_keys') return tooManyKeys(verdict.path)
   return { not_utf8: notUtf8, not_json: notJson, too_deep: tooDeep }[verdict.kind]()
 }

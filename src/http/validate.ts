@@ -92,13 +92,17 @@ async function withLargeBody(
   const { facts, principal } = localsOf(request.res!)
   const owner = principal ? scopedKey(principal) : (facts.peer ?? '')
   const { verdict, bytes } = await payloads.body(owner, id, large)
-  const fault = faultOf(verdict)
-  if (fault) throw fault
+  if (verdict.kind !== 'valid' && verdict.kind !== 'invalid') throw faultOf(verdict)
   keepText(request, bytes)
   if (verdict.kind === 'invalid') found.push(...verdict.problems)
   // Problems of a conversation are told by what its messages are.
-  if (found.length === 0 || operation.errors === 'openai')
+  if (found.length === 0 || operation.errors === 'openai') {
+    // Its value is held for as long as the request is.
+    const release = await payloads.memory.take(owner, verdict.memory_bytes)
+    if (request.res!.closed) release()
+    else request.res!.once('close', release)
     request.body = await slices.run(owner, measuredSteps(parseJsonInParts(bytes)))
+  }
   if (found.length > 0) throw invalidRequest(found)
   return checkNumerals(sent, { ...value, body: request.body })
 }

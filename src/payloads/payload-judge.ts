@@ -3,6 +3,7 @@
 import { SHARE_ENV, Worker } from 'node:worker_threads'
 import { ServiceError } from '../errors.ts'
 import type { BodyVerdict, FrameVerdict, Request } from './judge.ts'
+import { MemoryAccount } from './memory-account.ts'
 import { TurnQueue } from './turn-queue.ts'
 
 export interface Answer {
@@ -22,6 +23,8 @@ const HEAP_MB = 4_096
 const SCRIPT = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
 
 export class PayloadJudge {
+  /** What the values of requests take. */
+  readonly memory = new MemoryAccount()
   readonly #queue = new TurnQueue()
   #worker: Worker | null = null
   #idle: NodeJS.Timeout | null = null

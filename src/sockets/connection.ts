@@ -1,12 +1,13 @@
 // One open socket: what comes in is decoded, limited and dispatched; what goes out is encoded and held back where the peer is slow.
 // What commands mean is in the channel's files.
 import type { RawData, WebSocket } from 'ws'
+import type { CommandInfo } from '../../generated/messages.ts'
 import type { Principal } from '../access/principal.ts'
 import type { AppContext } from '../context.ts'
 import { scopedKey } from '../db/scope.ts'
 import { measuredSteps } from '../engine/measure.ts'
 import { Slice } from '../engine/slice.ts'
-import { ServiceError } from '../errors.ts'
+import { ServiceError, toServiceError } from '../errors.ts'
 import { decodeFrame, InvalidFrame, mayBeIllFormed } from '../payloads/frames.ts'
 import { parseJsonInParts } from '../payloads/json-parts.ts'
 import { decodeInParts } from '../payloads/message-pack-parts.ts'
@@ -17,7 +18,7 @@ import { withoutValues } from './bare.ts'
 import type { Channel } from './channel.ts'
 import { ChatFollowers } from './chat-followers.ts'
 import { encode, type Mode } from './codec.ts'
-import { accepted, carry, dispatch } from './dispatch.ts'
+import { accepted, carry, dispatch, refuseUnread } from './dispatch.ts'
 import { Followers } from './followers.ts'
 import { KeepAlive, type SocketTimes, type Wired } from './keep-alive.ts'
 import { Lanes } from './lanes.ts'
@@ -30,6 +31,8 @@ const DRAIN_POLL_MS = 20
 const GOING_AWAY = 1001
 const POLICY_VIOLATION = 1008
 const RATE_WINDOW_MS = 1_000
+
+type Message = Record<string, unknown>
 
 interface Incoming {
   readonly data: Buffer
@@ -233,14 +236,35 @@ export class Connection {
       const { head, problems, ill_formed } = verdict
       const info = accepted(this.#channel, this, head, () => (problems.length > 0 ? problems : ill_formed))
       if (!info) return
-      const steps = binary ? decodeInParts(bytes) : parseJsonInParts(bytes)
-      const message = (await this.app.slices.run(owner, measuredSteps<unknown>(steps))) as Record<string, unknown>
+      const release = await this.#memoryFor(owner, head as Message, info, verdict.memory_bytes)
+      if (!release) return
+      const message = await this.#parsed(owner, { data: bytes, binary }).catch((error) => {
+        release()
+        throw error
+      })
+      // Jobs and turns keep what it holds for as long as they need it.
+      this.app.payloads.memory.releaseWith(largestOf(message), release)
       // Whose credential has ended meanwhile does nothing more.
       if (this.#ws.readyState === this.#ws.OPEN) carry(this.#channel, this, message, info)
     } catch (error) {
       this.#refuse(error)
     } finally {
       this.#ws.resume()
+    }
+  }
+
+  #parsed(owner: string, { data, binary }: Incoming): Promise<Message> {
+    const steps = binary ? decodeInParts(data) : parseJsonInParts(data)
+    return this.app.slices.run(owner, measuredSteps<unknown>(steps)) as Promise<Message>
+  }
+
+  /** Null where there is none in time; then the command is refused. */
+  async #memoryFor(owner: string, head: Message, info: CommandInfo, bytes: number): Promise<(() => void) | null> {
+    try {
+      return await this.app.payloads.memory.take(owner, bytes)
+    } catch (error) {
+      refuseUnread(this, head, info, toServiceError(error))
+      return null
     }
   }
 
@@ -282,4 +306,11 @@ export class Connection {
     this.#windowCount++
     return this.#windowCount > ws_rate_limit_max
   }
+}
+
+/** The part of a message that lives as long as anything large in it: the parameters of a run outlive the message. */
+function largestOf(message: Message): object {
+  const { data } = message
+  const { params } = (data ?? {}) as Message
+  return [params, data].find((one): one is object => typeof one === 'object' && one !== null) ?? message
 }

@@ -1,5 +1,5 @@
 // From a decoded message to its handler: unknown, malformed and planned commands get their defined answers here.
-import type { CommandInfo } from '../../generated/messages.ts'
+import { type CommandInfo, commandManifest } from '../../generated/messages.ts'
 import { errorBodies, type Problem, ServiceError, toServiceError } from '../errors.ts'
 import { inTime } from '../lifecycle/request-time.ts'
 import { logFailure } from '../log.ts'
@@ -83,6 +83,17 @@ function refuseCommand(connection: Peer, message: Message, { kind }: CommandInfo
   // Of all jobs, whoever may see none has none. An error that names nothing would end the only run of its client.
   if (kind === 'job' && !hasRequestId(message)) return connection.send({ type: 'status', jobs: [] })
   answerFault(connection, message, kind, error)
+}
+
+/** Refuses a command that cannot be read now: nothing of it is stored. */
+export function refuseUnread(
+  connection: Peer,
+  head: Message,
+  { command, kind }: CommandInfo,
+  error: ServiceError,
+): void {
+  const isRun = command === commandManifest.ws.run_job.command
+  if (!isRun || !refuseJob(connection, head as unknown as JobCommand, error)) answerFault(connection, head, kind, error)
 }
 
 /** To a command that is what its schema says. */

@@ -1,0 +1,103 @@
+// How much memory the values of large bodies and frames take, all owners together. Where there is no room for another one, it waits for its
+// turn before anything is made of it, and is refused where its turn does not come in time.
+import { getHeapStatistics } from 'node:v8'
+import { ServiceError } from '../errors.ts'
+
+/** What values of requests may take of the heap: values of runs, texts and garbage take the rest. */
+const PART_OF_HEAP = 0.5
+/** What an owner with little may use, and nobody else: a part of the whole. */
+const RESERVE = 0.25
+/** How much is little: a part of the whole. */
+const SMALL = 0.125
+/** How long one waits, in milliseconds. */
+const PATIENCE_MS = 10_000
+
+interface Waiter {
+  readonly owner: string
+  readonly bytes: number
+  readonly admit: () => void
+}
+
+export class MemoryAccount {
+  readonly #limit: number
+  readonly #patience_ms: number
+  /** By owner; nobody has 0. */
+  readonly #held = new Map<string, number>()
+  /** In the order of their turns. */
+  #waiting: Waiter[] = []
+  #total = 0
+  /** Gives back what was taken for a value that is garbage by now. */
+  readonly #collected = new FinalizationRegistry<() => void>((release) => release())
+
+  constructor(limit = getHeapStatistics().heap_size_limit * PART_OF_HEAP, patience_ms = PATIENCE_MS) {
+    this.#limit = limit
+    this.#patience_ms = patience_ms
+  }
+
+  /**
+   * Takes memory for a value that is about to be made, and gives what gives it back, once.
+   * @throws REQUEST_TOO_LARGE where there never is so much; SERVICE_UNAVAILABLE where there is not for too long
+   */
+  async take(owner: string, bytes: number): Promise<() => void> {
+    if (bytes > this.#limit * (1 - RESERVE))
+      throw new ServiceError('REQUEST_TOO_LARGE', { message: 'The request holds more values than can be read.' })
+    const isNext = !this.#waiting.some((waiter) => waiter.owner === owner)
+    if (!isNext || !this.#fits(owner, bytes)) await this.#turn(owner, bytes)
+    else this.#add(owner, bytes)
+    let isHeld = true
+    return () => {
+      if (!isHeld) return
+      isHeld = false
+      this.#add(owner, -bytes)
+      this.#serve()
+    }
+  }
+
+  /** Has `release` called once nothing refers to the value any more. */
+  releaseWith(value: object, release: () => void): void {
+    this.#collected.register(value, release)
+  }
+
+  #fits(owner: string, bytes: number): boolean {
+    const isSmall = (this.#held.get(owner) ?? 0) + bytes <= this.#limit * SMALL
+    return this.#total + bytes <= this.#limit * (isSmall ? 1 : 1 - RESERVE)
+  }
+
+  #add(owner: string, bytes: number): void {
+    const held = (this.#held.get(owner) ?? 0) + bytes
+    if (held === 0) this.#held.delete(owner)
+    else this.#held.set(owner, held)
+    this.#total += bytes
+  }
+
+  #turn(owner: string, bytes: number): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const waiter: Waiter = { owner, bytes, admit: () => resolve() }
+    this.#waiting.push(waiter)
+    const late = () => {
+      this.#waiting = this.#waiting.filter((one) => one !== waiter)
+      reject(new ServiceError('SERVICE_UNAVAILABLE'))
+      this.#serve()
+    }
+    const timer = setTimeout(late, this.#patience_ms).unref()
+    return promise.finally(() => clearTimeout(timer))
+  }
+
+  /** Admits all that fit. Whoever holds least comes first, and of one owner whoever waits longest. */
+  #serve(): void {
+    for (let next = this.#next(); next; next = this.#next()) {
+      const admitted = next
+      this.#waiting = this.#waiting.filter((one) => one !== admitted)
+      this.#add(admitted.owner, admitted.bytes)
+      admitted.admit()
+    }
+  }
+
+  #next(): Waiter | undefined {
+    const first = new Map<string, Waiter>()
+    for (const waiter of this.#waiting) if (!first.has(waiter.owner)) first.set(waiter.owner, waiter)
+    return [...first.values()]
+      .sort((a, b) => (this.#held.get(a.owner) ?? 0) - (this.#held.get(b.owner) ?? 0))
+      .find(({ owner, bytes }) => this.#fits(owner, bytes))
+  }
+}
