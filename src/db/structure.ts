@@ -61,11 +61,14 @@ export function structureDamages(db: Connection): StructureDamage[] {
   return damages
 }
 
+/** What SQLite writes above findings about pages. */
+const HEADING = /^\*\*\* in database \w+ \*\*\*$/
+
 function damageOf(db: Connection, table: string): string | null {
   try {
     const lines = db.pragma(`integrity_check("${table.replaceAll('"', '""')}")`) as { integrity_check: string }[]
     const texts = lines.flatMap(({ integrity_check }) => integrity_check.split('\n'))
-    return texts.find((text) => text !== 'ok' && !isOfRow(db, table, text)) ?? null
+    return texts.find((text) => text !== 'ok' && !HEADING.test(text) && !isOfRow(db, table, text)) ?? null
   } catch (error) {
     return `${(error as Error).message} (${codeOf(error)})`
   }

@@ -220,7 +220,7 @@ describe('svc compact', () => {
       assert.equal(code, 1)
       assert.match(
         stderr,
-        /svc\.db is as it was: it is damaged, and a copy would lack what cannot be reached \(user_secret: /,
+        /svc\.db is as it was: it is damaged, and a copy would lack what cannot be reached \(user_secret: Fragmentation of /,
       )
       const [found] = await checkDatabase(path)
       assert.equal(found?.check, 'the file')
