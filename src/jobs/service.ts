@@ -254,6 +254,9 @@ export class JobService {
     if (!job) return this.get(scope, job_id)
     if (this.#stopping.signal.aborted) throw stopped()
     await job.cancel()
+    // Most runs end in the moment in which they are told to: then the answer says so. That the cancellation is stored holds without it.
+    await setImmediate()
+    if (job.terminal) await job.flushed().catch(() => {})
     return this.#afterCommit(job)
   }
 
