@@ -1,10 +1,17 @@
 // Answers whose JSON is made in parts say what small ones would.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Workflow, WorkflowListItem } from '../../generated/types.ts'
+import type {
+  Workflow,
+  WorkflowInterface,
+  WorkflowInterfacesResponse,
+  WorkflowListItem,
+} from '../../generated/types.ts'
 import { call } from '../helpers/http.ts'
 import { startServer } from '../helpers/server.ts'
 import { created, greeting, node } from './kit.ts'
+
+const BULK = '/api/sdk/v1/workflow-interfaces'
 
 test('a list that is long is whole, and comes in parts', async () => {
   await using server = await startServer()
@@ -27,12 +34,33 @@ test('a large workflow is written as it was sent, and its schemas hold its large
   const { body, text } = await call<Workflow>(server, 'GET', `/api/workflows/${id}`)
   assert.ok(text.includes(JSON.stringify(graph)), 'the graph came back as other text')
   assert.deepEqual(body.input_schema.properties.in!.default, value)
-  const { body: derived } = await call<{ inputs: { default: unknown }[] }>(
-    server,
-    'GET',
-    `/api/workflows/${id}/interface?version=1`,
-  )
-  assert.deepEqual(derived.inputs[0]!.default, value)
+  const derived = await call<WorkflowInterface>(server, 'GET', `/api/workflows/${id}/interface?version=1`)
+  assert.deepEqual(derived.body.inputs[0]!.default, value)
+  assert.equal(derived.headers['content-length'], undefined)
+})
+
+test('interfaces come in the order asked, large ones in parts, and the errors behind them', async () => {
+  await using server = await startServer({ environment: { SVC_ENABLE_SDK_LIFECYCLE_PREVIEW: '1' } })
+  const value = Array.from({ length: 60_000 }, (_, at) => ({ at }))
+  const large = { nodes: [node('in', 'input.Any', { name: 'in', value })], edges: [] }
+  const made = [await created(server, { name: 'Large', graph: large }), await created(server, greeting())]
+  const [first, second] = made.map(({ id }) => id)
+  for (const ids of [[first], [second], [first, 'gone', second, first!.toUpperCase()], ['gone']]) {
+    const sent = { body: { ids } }
+    const { body, headers } = await call<WorkflowInterfacesResponse>(server, 'POST', BULK, sent)
+    const known = ids.filter((id) => id === first || id === second)
+    assert.deepEqual(
+      body.interfaces.map(({ workflow_id }) => workflow_id),
+      known,
+    )
+    assert.deepEqual(
+      body.errors.map(({ workflow_id }) => workflow_id),
+      ids.filter((id) => !known.includes(id)),
+    )
+    for (const one of body.interfaces)
+      assert.deepEqual(one, (await call(server, 'GET', `/api/workflows/${one.workflow_id}/interface?version=1`)).body)
+    assert.equal(headers['content-length'], undefined)
+  }
 })
 
 test('an answer of many values that is no longer than a part has its length', async () => {
