@@ -1,6 +1,7 @@
 // What a caller says of an asset, judged by itself: what it names is found by places.ts.
 import type { CreateAssetRequest } from '../../generated/types.ts'
 import { type Problem, ServiceError } from '../errors.ts'
+import { jsonTextWithin } from '../json-steps.ts'
 import { cleanName } from './file-name.ts'
 import type { Metadata } from './metadata.ts'
 import { FOLDER } from './record.ts'
@@ -27,7 +28,7 @@ export function requiredName(given: string | null | undefined): string | null {
 
 /** @throws INVALID_REQUEST for metadata that are too many */
 export function requireMetadata(metadata: Metadata | null | undefined): void {
-  if (!metadata || Buffer.byteLength(JSON.stringify(metadata)) <= MOST_METADATA) return
+  if (!metadata || jsonTextWithin(metadata, MOST_METADATA) !== null) return
   refuse([{ path: '/body/metadata', message: `must have at most ${MOST_METADATA} bytes as JSON` }])
 }
 
