@@ -4,7 +4,7 @@ import type { More } from './batches.ts'
 import { folded } from './folding.ts'
 import { dropUnusedGraph } from './graphs.ts'
 import type { WorkflowShareTable, WorkflowTable, WorkflowVersionTable } from './schema.ts'
-import { NOBODY, owned, type Scope } from './scope.ts'
+import { ifOwned, NOBODY, owned, type Scope } from './scope.ts'
 import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
 
@@ -27,16 +27,8 @@ const insert = statement<WorkflowTable>()((db, p) =>
   }),
 )
 
-const selectOwned = statement<Scope & { id: string }>()((db, p) =>
-  db
-    .selectFrom('workflow')
-    .selectAll()
-    .where('id', '=', p('id'))
-    .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') })),
-)
-
-const selectPublic = statement<{ id: string }>()((db, p) =>
-  db.selectFrom('workflow').selectAll().where('id', '=', p('id')).where('access', '=', sql.lit('public')),
+const selectById = statement<{ id: string }>()((db, p) =>
+  db.selectFrom('workflow').selectAll().where('id', '=', p('id')),
 )
 
 interface Page {
@@ -152,12 +144,8 @@ const selectShare = statement<{ workflow_id: string }>()((db, p) =>
   db.selectFrom('workflow_share').selectAll().where('workflow_id', '=', p('workflow_id')),
 )
 
-const selectShared = statement<{ token: string }>()((db, p) =>
-  db
-    .selectFrom('workflow')
-    .innerJoin('workflow_share', 'workflow_share.workflow_id', 'workflow.id')
-    .selectAll('workflow')
-    .where('workflow_share.token', '=', p('token')),
+const selectShareByToken = statement<{ token: string }>()((db, p) =>
+  db.selectFrom('workflow_share').selectAll().where('token', '=', p('token')),
 )
 
 const removeShare = statement<{ workflow_id: string }>()((db, p) =>
@@ -170,12 +158,16 @@ export function insertWorkflow(tx: Tx, row: WorkflowTable): void {
 
 /** The workflow of this id, if it belongs to the scope. */
 export function ownedWorkflow(tx: Tx, scope: Scope, id: string): WorkflowTable | undefined {
-  return tx.get(selectOwned, { id, user_id: scope.user_id, workspace_id: scope.workspace_id })
+  return ifOwned(tx.get(selectById, { id }), scope)
+}
+
+function ifPublic(row: WorkflowTable | undefined): WorkflowTable | undefined {
+  return row?.access === 'public' ? row : undefined
 }
 
 /** The workflow of this id, if it is public. */
 export function publicWorkflow(tx: Tx, id: string): WorkflowTable | undefined {
-  return tx.get(selectPublic, { id })
+  return ifPublic(tx.get(selectById, { id }))
 }
 
 /** Writes the editable columns if the row is still at revision `expected`; tells whether it was. */
@@ -231,7 +223,8 @@ export function workflowShare(tx: Tx, workflow_id: string): WorkflowShareTable |
 }
 
 export function sharedWorkflow(tx: Tx, token: string): WorkflowTable | undefined {
-  return tx.get(selectShared, { token })
+  const share = tx.get(selectShareByToken, { token })
+  return share && tx.get(selectById, { id: share.workflow_id })
 }
 
 export function deleteWorkflowShare(tx: Tx, workflow_id: string): void {
@@ -269,9 +262,9 @@ export function workflowPlaces(
 
 /** The workflow at a place of a list as it is now; none where it is gone, damaged, or not what the list is of. */
 export function listedWorkflow(tx: Tx, { scope, tag, q }: WorkflowFilter, id: string): WorkflowTable | undefined {
-  const [row] = scope
-    ? tx.all(selectOwned, { id, user_id: scope.user_id, workspace_id: scope.workspace_id })
-    : tx.all(selectPublic, { id })
+  // A list leaves out what is damaged: `all` does, and `get` does not.
+  const [found] = tx.all(selectById, { id })
+  const row = scope === null ? ifPublic(found) : ifOwned(found, scope)
   if (!row || (!tag && !q)) return row
   const tags = JSON.parse(row.tags) as string[]
   if (tag && !tags.includes(tag)) return undefined

@@ -1,17 +1,21 @@
 // Damage at random places of a database that was closed cleanly, and of one that a kill left with its log: it is found, or harmless; nothing that is
 // not what was stored is served.
 import assert from 'node:assert/strict'
-import { cpSync, rmSync } from 'node:fs'
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { damageFolder } from '../helpers/damage.ts'
 import { serve } from '../helpers/process.ts'
 import { scaled } from '../helpers/scale.ts'
 import { startServer, temporaryFolder } from '../helpers/server.ts'
+import { type Cell, cellsOf } from '../helpers/sqlite-cells.ts'
 import { ENVIRONMENT, fill, servedWrongly, type Truth } from './damage-world.ts'
 import { seededRandom } from './seeded.ts'
 
 /** A hundredth part of what `make test-long` does. */
 const TRIALS = scaled(10)
+
+type Random = () => number
 
 /** How a folder is filled, by how the server that did it ended. */
 const ENDS: Readonly<Record<string, (folder: string) => Promise<Truth>>> = {
@@ -32,21 +36,36 @@ describe('damage of a data folder', () => {
 
   for (const [end, filled] of Object.entries(ENDS))
     test(`that ${end} is found or harmless, ${TRIALS} times out of the seed ${seed}`, async () => {
-      await damaged(filled, seed)
+      await damaged(filled, seed, () => damageFolder)
     })
+
+  test(`at one bit of a column is found or harmless, ${TRIALS} times out of the seed ${seed}`, async () => {
+    await damaged(filledAndClosed, seed, (sound) => {
+      const cells = Map.groupBy(cellsOf(join(sound, 'svc.db'), OWN_TABLES), ({ column }) => column)
+      return (folder, random) => flipBit(folder, oneOf(oneOf([...cells.values()], random), random), random)
+    })
+  })
 })
 
-/** Damages copies of a sound folder, one after the other. */
-async function damaged(filled: (folder: string) => Promise<Truth>, seed: number): Promise<void> {
+/** What SQLite and the migrations keep for themselves. */
+const OWN_TABLES = /^(sqlite_|kysely_)/
+
+/** Damages copies of a sound folder, one after the other. `damageOf` gives what damages a copy and says how. */
+async function damaged(
+  filled: (folder: string) => Promise<Truth>,
+  seed: number,
+  damageOf: (sound: string) => (folder: string, random: Random) => string,
+): Promise<void> {
   const sound = temporaryFolder()
   const random = seededRandom(seed)
   try {
     const truth = await filled(sound)
+    const damage = damageOf(sound)
     for (let trial = 0; trial < TRIALS; trial++) {
       const folder = temporaryFolder()
       try {
         cpSync(sound, folder, { recursive: true })
-        const what = damageFolder(folder, random)
+        const what = damage(folder, random)
         assert.deepEqual(await servedWrongly(folder, truth), [], `seed ${seed}, trial ${trial}: ${what}`)
       } finally {
         rmSync(folder, { recursive: true, force: true })
@@ -55,4 +74,20 @@ async function damaged(filled: (folder: string) => Promise<Truth>, seed: number)
   } finally {
     rmSync(sound, { recursive: true, force: true })
   }
+}
+
+/** So a rare column is met as often as one that fills the file. */
+function flipBit(folder: string, { column, at, length, isText }: Cell, random: Random): string {
+  const path = join(folder, 'svc.db')
+  const bytes = readFileSync(path)
+  const place = at + Math.floor(random() * length)
+  // A text stays one in UTF-8.
+  const bit = Math.floor(random() * (isText ? 4 : 8))
+  bytes[place] = bytes[place]! ^ (1 << bit)
+  writeFileSync(path, bytes)
+  return `bit ${bit} of byte ${place - at} of ${length} of ${column}`
+}
+
+function oneOf<T>(list: readonly T[], random: Random): T {
+  return list[Math.floor(random() * list.length)]!
 }
