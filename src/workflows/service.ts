@@ -10,7 +10,7 @@ import type {
   WorkflowShare,
   WorkflowVersion,
 } from '../../generated/types.ts'
-import { decodeMoment, decodeNumber, encodeMoment, encodeNumber } from '../cursor.ts'
+import { decodeNumber, encodeNumber } from '../cursor.ts'
 import { within } from '../db/batches.ts'
 import { keepGraph } from '../db/graphs.ts'
 import type { WorkflowTable } from '../db/schema.ts'
@@ -21,10 +21,11 @@ import type { Graph } from '../engine/graph.ts'
 import { ServiceError } from '../errors.ts'
 import { jsonTextWithin } from '../json-steps.ts'
 import type { Platform } from '../platform.ts'
-import { finish, type Steps } from '../time-slices.ts'
+import { finish } from '../time-slices.ts'
 import { type Example, examples } from './examples.ts'
 import { Heads } from './heads.ts'
 import { interfaceSteps } from './interface.ts'
+import { type ListRequest, pageSteps, type WorkflowPage } from './pages.ts'
 import { type CompiledGraph, isLargeGraph, type Plans } from './plans.ts'
 import { recordSteps, workflowListItem, workflowVersion } from './records.ts'
 import { toolGraph } from './tool-graph.ts'
@@ -43,15 +44,6 @@ export interface RunnableWorkflow {
   compiled: CompiledGraph
 }
 
-export interface ListRequest {
-  tag?: string | null | undefined
-  q?: string | null | undefined
-  limit?: number | null | undefined
-  cursor?: string | null | undefined
-  /** The pointer of the cursor in a request that did not come over HTTP. */
-  cursor_at?: string
-}
-
 export interface VersionsRequest {
   limit?: number | null | undefined
   cursor?: string | null | undefined
@@ -61,12 +53,6 @@ export interface StoredVersion {
   readonly version: WorkflowVersion
   /** The JSON text of its graph, which may be large. */
   graphText(): string
-}
-
-export interface WorkflowPage {
-  workflows: WorkflowListItem[]
-  /** The cursor of the next page, or null on the last one. */
-  next: string | null
 }
 
 /** Whose time slices reads without a principal take. */
@@ -99,33 +85,12 @@ export class WorkflowService {
    * turn comes, and left out where it is gone by then.
    */
   async list(scope: Scope, request: ListRequest): Promise<WorkflowPage> {
-    return await this.#plans.slices.run(scopedKey(scope), this.#page(scope, request))
+    return await this.#plans.slices.run(scopedKey(scope), pageSteps(this.#store, scope, request))
   }
 
   /** The public workflows of everybody. */
   async listPublic(request: ListRequest): Promise<WorkflowPage> {
-    return await this.#plans.slices.run(EVERYBODY, this.#page(null, request))
-  }
-
-  *#page(scope: Scope | null, { tag, q, limit, cursor, cursor_at }: ListRequest): Steps<WorkflowPage> {
-    const moment = decodeMoment(cursor, cursor_at)
-    const after = moment && { updated_at: moment.at, id: moment.id }
-    const most = limit ?? Number.POSITIVE_INFINITY
-    const asked = tag || q || !limit ? null : limit + 1
-    const places = this.#store.read((tx) => rows.workflowPlaces(tx, scope, after, asked))
-    const workflows: WorkflowListItem[] = []
-    let last: rows.WorkflowCursor | null = null
-    for (const place of places) {
-      // A row may be long: each is read by itself.
-      const row = this.#store.read((tx) => rows.listedWorkflow(tx, { scope, tag, q }, place.id))
-      yield
-      if (!row) continue
-      if (workflows.length === most) return { workflows, next: nextCursor(last!) }
-      workflows.push(workflowListItem(row))
-      last = place
-    }
-    // Where some were left out there may be more behind the last place.
-    return { workflows, next: places.length === asked ? nextCursor(places.at(-1)!) : null }
+    return await this.#plans.slices.run(EVERYBODY, pageSteps(this.#store, null, request))
   }
 
   /** The ids of the caller's workflows that changed last. */
@@ -345,10 +310,6 @@ export class WorkflowService {
     const record = isLarge ? await this.#plans.slices.run(owner, steps) : finish(steps)
     return { record, revision: row.revision }
   }
-}
-
-function nextCursor({ updated_at, id }: rows.WorkflowCursor): string {
-  return encodeMoment({ at: updated_at, id })
 }
 
 /** @throws INVALID_REQUEST where they are too long */

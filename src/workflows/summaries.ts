@@ -8,7 +8,8 @@ import type {
 } from '../../generated/types.ts'
 import type { Scope } from '../db/scope.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
-import type { ListRequest, WorkflowService } from './service.ts'
+import type { ListRequest } from './pages.ts'
+import type { WorkflowService } from './service.ts'
 
 const DEFAULT_LIMIT = 50
 /** How long interfaces are made in one turn of the event loop, in milliseconds. */
