@@ -8,6 +8,9 @@ const SCRIPT = new URL(
   import.meta.url,
 )
 
+/** The first message of the thread. */
+export const READY = 'ready'
+
 export interface StructureCheckOptions {
   readonly path: string
   /** Takes what was found. */
@@ -20,6 +23,8 @@ export class StructureCheck implements AsyncDisposable {
   readonly #options: StructureCheckOptions
   #worker: Worker | null = null
   #started = false
+  /** Resolves when the thread may be ended: whoever ends one that loads a native library ends the process. */
+  #loaded: Promise<void> = Promise.resolve()
 
   constructor(options: StructureCheckOptions) {
     this.#options = options
@@ -46,10 +51,13 @@ export class StructureCheck implements AsyncDisposable {
       stdout: true,
       stderr: true,
     })
-    worker.on('message', found)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#loaded = promise
+    worker.on('message', (message: typeof READY | FoundDamages) => (message === READY ? resolve() : found(message)))
     worker.on('error', failed)
     worker.on('exit', () => {
       this.#worker = null
+      resolve()
     })
     worker.unref()
     return worker
@@ -58,6 +66,9 @@ export class StructureCheck implements AsyncDisposable {
   /** Ends the check, for the last connection to be the store's. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#started = true
+    // The thread does not keep the process alive, which has to wait for it now.
+    this.#worker?.ref()
+    await this.#loaded
     await this.#worker?.terminate()
   }
 }

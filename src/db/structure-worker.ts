@@ -3,8 +3,12 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { lowerThread } from '../thread-priority.ts'
 import { connectForReading } from './connection.ts'
 import { contentDamages } from './structure.ts'
+import { READY } from './structure-check.ts'
 
 lowerThread()
+
+// The library for the database is loaded: from now on the thread may be ended.
+parentPort!.postMessage(READY)
 
 const db = connectForReading(workerData as string)
 try {
