@@ -52,9 +52,6 @@ export function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** How many keys an object may have, in requests and in values: of more the engine makes a table that takes long to ask for anything. */
-export const MOST_KEYS = 100_000
-
 /** How many levels of arrays and objects a request or a frame may have. What walks a value recursively relies on it. */
 export const MAX_DEPTH = 64
 

@@ -18,6 +18,7 @@ const FLOORS: readonly (readonly string[])[] = [
     'light-parts.ts',
     'members.ts',
     'metrics.ts',
+    'most-keys.ts',
     'platform.ts',
     'secret-name.ts',
     'shifting-map.ts',

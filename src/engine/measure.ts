@@ -1,8 +1,8 @@
 // How deep values nest and how large they are. What a run gives has to be stored and sent, and both have an end to what they
 // take. One look at a value tells both; what was found of a container is remembered, for nobody changes a value that was given.
 
-import { MOST_KEYS } from '../json.ts'
 import { isLight, lightParts } from '../light-parts.ts'
+import { MOST_KEYS } from '../most-keys.ts'
 import type { Steps } from '../time-slices.ts'
 
 /** How many lists and dicts may lie inside each other; as many as a frame may bring. */

@@ -2,6 +2,7 @@
 import { type Inputs, NodeError, type NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
 import { kindOf } from '../engine/values.ts'
+import { MOST_KEYS } from '../most-keys.ts'
 import { costOfFormula, costOfWindows } from './costs.ts'
 import { option, output, required } from './define.ts'
 import { guardEvaluations, parseFormula } from './formula.ts'
@@ -39,11 +40,8 @@ function compare(a: List, b: List, by: string) {
   }
 }
 
-/** Objects with more keys take long to make. */
-const MOST_INDEXED = 500_000
-
 function tooManyKeys(): NodeError {
-  const most = MOST_INDEXED.toLocaleString('en')
+  const most = MOST_KEYS.toLocaleString('en')
   return new NodeError(`The object would have more than ${most} keys. Index parts of the list.`, 'too_large')
 }
 
@@ -65,7 +63,7 @@ function index(items: List, by: string, value: string, duplicates: Duplicates): 
       if (duplicates === 'fail') throw new NodeError(`Two items have the key "${shown(key)}".`, 'duplicate_key')
     }
     made.set(key, follow(item, valueParts) ?? null)
-    if (made.size > MOST_INDEXED) throw tooManyKeys()
+    if (made.size > MOST_KEYS) throw tooManyKeys()
   }
   return Object.fromEntries(made)
 }

@@ -1,6 +1,6 @@
 // What a payload holds, found on its bytes before anything is made of them: about how much memory its value takes, and whether an object
 // in it has more keys than any may have.
-import { MOST_KEYS } from '../json.ts'
+import { MOST_KEYS } from '../most-keys.ts'
 import { pointer } from '../problems.ts'
 import { BrokenFrame, type Item, itemAt } from './nesting.ts'
 

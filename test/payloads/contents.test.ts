@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { encode } from '@msgpack/msgpack'
-import { MOST_KEYS } from '../../src/json.ts'
+import { MOST_KEYS } from '../../src/most-keys.ts'
 import { contentsOf, jsonContents } from '../../src/payloads/contents.ts'
 
 const dict = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, at]))
