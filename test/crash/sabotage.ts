@@ -12,12 +12,16 @@ import { databaseOf } from './census.ts'
 import { isTerminalStatus } from './evidence.ts'
 import type { Detour, Sabotage } from './harness.ts'
 
+/** The log stays: whoever is the last to close a database that may be written takes it away, and a start would rightly miss it. */
 function onDatabase(data_dir: string, work: (db: Database.Database) => void): void {
+  const keeper = new Database(databaseOf(data_dir), { readonly: true })
+  keeper.prepare('select 1 from sqlite_schema').get()
   const db = new Database(databaseOf(data_dir))
   try {
     db.transaction(() => work(db))()
   } finally {
     db.close()
+    keeper.close()
   }
 }
 
