@@ -22,12 +22,14 @@ import { accepted, carry, dispatch, refuseUnread } from './dispatch.ts'
 import { Followers } from './followers.ts'
 import { KeepAlive, type SocketTimes, type Wired } from './keep-alive.ts'
 import { Lanes } from './lanes.ts'
-import { encoded, isLargeFrame } from './large-frames.ts'
+import { encoded, isLargeFrame, OneAtATime } from './large-frames.ts'
 import { Subscriptions } from './subscriptions.ts'
 
 /** Above this many bytes in the outbound buffer provisional frames are dropped, followers wait, and nothing more is read. */
 const HIGH_WATER_BYTES = 8 * 1024 * 1024
 const DRAIN_POLL_MS = 20
+/** While so many large answers wait to be made, nothing more is read. */
+const MOST_LARGE_ANSWERS = 8
 const GOING_AWAY = 1001
 const POLICY_VIOLATION = 1008
 const RATE_WINDOW_MS = 1_000
@@ -46,6 +48,7 @@ export class Connection {
   readonly chats: ChatFollowers
   readonly asking = new Asking()
   readonly lanes = new Lanes()
+  readonly large_answers = new OneAtATime()
   readonly #channel: Channel
   #principal: Principal
   /** Messages have their part of the thread's time, as runs do: many small ones at once hold it as one large one does. */
@@ -287,9 +290,11 @@ export class Connection {
   }
 
   async #room(): Promise<void> {
-    if (!this.congested) return
+    const { large_answers } = this
+    if (!this.congested && large_answers.inside < MOST_LARGE_ANSWERS) return
     this.#ws.pause()
     await this.drained()
+    if (large_answers.inside >= MOST_LARGE_ANSWERS) await large_answers.left
     this.#ws.resume()
   }
 

@@ -29,23 +29,56 @@ export interface FrameSender {
   encodeLarge(frame: object): Promise<() => void>
 }
 
-/** Sends a frame, encoded in time slices where it is large. */
-export async function sendInSlices(connection: FrameSender, frame: object): Promise<void> {
-  if (connection.isLarge(frame)) (await connection.encodeLarge(frame))()
-  else connection.send(frame)
+/** What answers are sent on. */
+interface AnswerSender extends FrameSender {
+  /** The line of large answers: each waits until the ones before it are sent. */
+  readonly large_answers: OneAtATime
+  /** Whether so much waits to be sent that large answers wait as well. */
+  readonly congested: boolean
+  /** Waits until the peer has taken enough. */
+  drained(): Promise<void>
+  /** Aborts when the socket is closed. */
+  readonly closed: AbortSignal
+}
+
+/** Sends a frame, encoded in time slices where it is large; large ones one after the other, each when the peer has taken enough. */
+export async function sendInSlices(connection: AnswerSender, frame: object): Promise<void> {
+  if (!connection.isLarge(frame)) return connection.send(frame)
+  const leave = await connection.large_answers.enter()
+  try {
+    while (connection.congested && !connection.closed.aborted) await connection.drained()
+    if (!connection.closed.aborted) (await connection.encodeLarge(frame))()
+  } finally {
+    leave()
+  }
 }
 
 /** One large frame of a connection is made at a time, in the order of those who ask: what is made waits for room as well. */
 export class OneAtATime {
   #last: Promise<void> = Promise.resolve()
+  #inside = 0
+
+  /** How many have asked and not left. */
+  get inside(): number {
+    return this.#inside
+  }
+
+  /** Resolves when all who have asked until now have left. */
+  get left(): Promise<void> {
+    return this.#last
+  }
 
   /** Resolves when those before have left, and gives how to leave. */
   async enter(): Promise<() => void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const before = this.#last
     this.#last = before.then(() => promise)
+    this.#inside++
     await before
-    return resolve
+    return () => {
+      this.#inside--
+      resolve()
+    }
   }
 }
 

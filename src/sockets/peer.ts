@@ -4,6 +4,7 @@ import type { Asking } from './asking.ts'
 import type { ChatFollowers } from './chat-followers.ts'
 import type { Followers, Outlet } from './followers.ts'
 import type { Lanes } from './lanes.ts'
+import type { OneAtATime } from './large-frames.ts'
 import type { Subscriptions } from './subscriptions.ts'
 
 export interface Peer extends Outlet {
@@ -16,6 +17,8 @@ export interface Peer extends Outlet {
   readonly asking: Asking
   /** Where commands that name the same job wait for each other. */
   readonly lanes: Lanes
+  /** Where large answers wait for each other. */
+  readonly large_answers: OneAtATime
   /** The encoding of what is sent from now on. */
   mode: 'binary' | 'text'
 }
