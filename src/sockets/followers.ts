@@ -43,12 +43,6 @@ const REMEMBERED = 1_000
 /** The socket that frames go to. */
 export interface Outlet extends FrameSender {
   readonly app: AppContext
-  /** Aborts when the socket is closed. */
-  readonly closed: AbortSignal
-  /** Whether so much waits to be sent that what is not durable is better dropped. */
-  readonly congested: boolean
-  /** Waits until the peer has taken enough. */
-  drained(): Promise<void>
 }
 
 export class Followers {

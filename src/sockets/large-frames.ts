@@ -27,18 +27,18 @@ export interface FrameSender {
   isLarge(frame: object): boolean
   /** Encodes a large frame without holding up others, and gives what sends it. */
   encodeLarge(frame: object): Promise<() => void>
+  /** Aborts when the socket is closed. */
+  readonly closed: AbortSignal
+  /** Whether so much waits to be sent that large frames wait, and what is not durable is better dropped. */
+  readonly congested: boolean
+  /** Waits until the peer has taken enough. */
+  drained(): Promise<void>
 }
 
 /** What answers are sent on. */
 interface AnswerSender extends FrameSender {
   /** The line of large answers: each waits until the ones before it are sent. */
   readonly large_answers: OneAtATime
-  /** Whether so much waits to be sent that large answers wait as well. */
-  readonly congested: boolean
-  /** Waits until the peer has taken enough. */
-  drained(): Promise<void>
-  /** Aborts when the socket is closed. */
-  readonly closed: AbortSignal
 }
 
 /** Sends a frame, encoded in time slices where it is large; large ones one after the other, each when the peer has taken enough. */
