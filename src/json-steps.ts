@@ -44,6 +44,7 @@ export function textAround(value: object, levels = 2): string {
 /** Writes a value as `JSON.stringify` does, in parts. The value is one that JSON has. */
 function* writeJson(value: unknown, write: (part: string) => void, leaf: (light: unknown) => string): Steps<void> {
   if (typeof value === 'string' && value.length > LONG_TEXT) return yield* writeText(value, write)
+  if (isPlainBytes(value) && leaf !== jsonText && !isLight(value)) return yield* writeBytes(value, write)
   if (!isContainer(value) || isLight(value)) {
     write(leaf(value))
     yield
@@ -63,7 +64,11 @@ function* writeJson(value: unknown, write: (part: string) => void, leaf: (light:
 type Container = unknown[] | Record<string, unknown>
 
 function isContainer(value: unknown): value is Container {
-  return typeof value === 'object' && value !== null && !(value instanceof Uint8Array && !Buffer.isBuffer(value))
+  return typeof value === 'object' && value !== null && !isPlainBytes(value)
+}
+
+function isPlainBytes(value: unknown): value is Uint8Array {
+  return value instanceof Uint8Array && !Buffer.isBuffer(value)
 }
 
 function definedKeys(record: Record<string, unknown>): string[] {
@@ -115,6 +120,17 @@ function* writeText(text: string, write: (part: string) => void): Steps<void> {
 function endOfPiece(text: string, at: number): number {
   const high = text.charCodeAt(at + LONG_TEXT - 1)
   return at + LONG_TEXT - (high >= 0xd800 && high < 0xdc00 ? 1 : 0)
+}
+
+/** As `JSON.stringify` writes bytes that are no Buffer. */
+function* writeBytes(bytes: Uint8Array, write: (part: string) => void): Steps<void> {
+  write('{')
+  for (let from = 0; from < bytes.length; from += BYTES) {
+    const members = Array.from(bytes.subarray(from, from + BYTES), (byte, at) => `"${from + at}":${byte}`)
+    write((from > 0 ? ',' : '') + members.join(','))
+    yield
+  }
+  write('}')
 }
 
 /** As `JSON.stringify` writes a Buffer. */

@@ -1,4 +1,5 @@
 // What node code sees of the run: its context. After the run is over it speaks to nobody.
+import type { Steps } from '../time-slices.ts'
 import type { Clock } from './clock.ts'
 import type { Memo } from './memo.ts'
 import {
@@ -15,6 +16,7 @@ import { PassingSteps } from './passing-steps.ts'
 import type { PlanNode } from './plan-parts.ts'
 import type { CallSite } from './run-options.ts'
 import type { NodeServices } from './services.ts'
+import type { Slice } from './slice.ts'
 import type { OpenStep, StepKeeper } from './steps.ts'
 
 const CLOSED = 'weaves, loops, and generators that gave an item already take nothing but their inputs'
@@ -27,6 +29,7 @@ export interface ContextHost {
   readonly settled: boolean
   readonly random: () => number
   readonly services: NodeServices
+  readonly slice: Slice
   callWorkflow(
     node: ObservedNode,
     workflow_id: string,
@@ -109,6 +112,10 @@ export class FiringContext implements NodeContext {
   get #taken(): StepKeeper {
     if (this.#outside) this.#steps ??= new PassingSteps()
     return this.#steps!
+  }
+
+  inSlices<T>(steps: Steps<T>): Promise<T> {
+    return this.#host.slice.work(steps, this.signal)
   }
 
   random(): number {

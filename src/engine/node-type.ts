@@ -1,5 +1,6 @@
 // What a node type is and what its code sees: properties, outputs, run or open, and the context of a firing.
 // Node types are data plus one function; they know nothing of plans, inboxes or jobs.
+import type { Steps } from '../time-slices.ts'
 import type { Clock } from './clock.ts'
 import type { NodeServices } from './services.ts'
 import type { TypeMetadata } from './types.ts'
@@ -116,6 +117,11 @@ export interface NodeContext {
   readonly clock: Clock
   /** What the host lends: models, a sandbox, outgoing HTTP, secrets. */
   readonly services: NodeServices
+  /**
+   * Does long work of the main thread in the run's slices of time: with a large value, or with what only the main thread has. Work that
+   * follows from a firing's inputs alone is better done apart (`NodeType.cost`). Rejects with the signal's reason where that aborts.
+   */
+  inSlices<T>(steps: Steps<T>): Promise<T>
   /** A number from 0 (inclusive) to 1: the same ones where the firing is run again. */
   random(): number
   log(severity: LogSeverity, content: string): void

@@ -29,6 +29,7 @@ import { paramInputs } from './results.ts'
 import type { CallSite, RunOptions } from './run-options.ts'
 import { Scheduler } from './scheduler.ts'
 import type { ComputeAccess, NodeServices } from './services.ts'
+import type { Slice } from './slice.ts'
 import type { Failure } from './tokens.ts'
 import { applicable, type Updated } from './updates.ts'
 
@@ -330,6 +331,10 @@ export class Run implements Stage, ContextHost, Halting, Parker {
 
   get compute(): ComputeAccess {
     return this.#options.services.compute
+  }
+
+  get slice(): Slice {
+    return this.#options.budget.slice
   }
 
   get owner(): string {

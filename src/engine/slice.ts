@@ -1,5 +1,6 @@
 // Shares out the time of the thread: all runs of the process have one slice of synchronous work in each turn of the event loop. When
 // it has passed, they wait until timers, sockets and cancels have had their turn. Owners of runs get their slices one after the other.
+import type { Steps } from '../time-slices.ts'
 
 /** Milliseconds of work before the event loop gets its turn. */
 const SLICE = 8
@@ -93,6 +94,18 @@ export class Slice {
   async turn(): Promise<void> {
     // Those who waited before may have used the next slice up too, so it asks again.
     while (this.passed(performance.now())) await new Promise<void>((resolve) => this.later(resolve))
+  }
+
+  /** Does all of the work, as far as the slice of each turn goes. @throws what the work throws; the signal's reason */
+  async work<T>(steps: Steps<T>, signal: AbortSignal): Promise<T> {
+    for (;;) {
+      await this.turn()
+      signal.throwIfAborted()
+      do {
+        const step = steps.next()
+        if (step.done) return step.value
+      } while (!this.passed(performance.now()))
+    }
   }
 
   /** Gives the time that is left to those who wait. */

@@ -1,5 +1,6 @@
 // asset.*: files of whoever runs the workflow. Where they are and who may read them is the business of the host.
 import { NodeError, type NodeFacts, type NodeNeed, type NodeType } from '../engine/node-type.ts'
+import type { Steps } from '../time-slices.ts'
 import { option, output, required } from './define.ts'
 import { guardText } from './limits.ts'
 
@@ -30,13 +31,13 @@ export const assetNodes: NodeType[] = [
     ],
     outputs: [output('bytes', 'any'), output('text', 'any')],
     needs: needsOf,
-    async run(inputs, { services }) {
+    async run(inputs, context) {
       const { asset, max_bytes } = inputs as unknown as LoadInputs
       const reference = referenceOf(asset)
       if (reference === null)
         throw new NodeError('The asset is neither an address nor an object with a uri or an asset_id.', 'bad_reference')
-      const { bytes, content_type } = await services.assets.load(reference, max_bytes)
-      return { bytes, text: textOf(bytes, content_type) }
+      const { bytes, content_type } = await context.services.assets.load(reference, max_bytes)
+      return { bytes, text: await context.inSlices(textOf(bytes, content_type)) }
     },
   },
 ]
@@ -61,14 +62,14 @@ export function referenceOf(value: unknown): string | null {
 const WRITTEN =
   /^(?:text\/.+|(?:application|image|model)\/(?:.+\+)?(?:json|xml|yaml|x-yaml|javascript|x-ndjson|toml|sql))$/i
 
-function textOf(bytes: Uint8Array, content_type: string): string | null {
+function* textOf(bytes: Uint8Array, content_type: string): Steps<string | null> {
   const [essence, ...parameters] = content_type.split(';')
   if (!WRITTEN.test(essence!.trim())) return null
   const charset = parameters
     .map((one) => /^\s*charset="?([^"]+?)"?\s*$/i.exec(one)?.[1])
     .find((one) => one !== undefined)
   guardText(bytes.length / LONGEST_CHARACTER)
-  const text = decoded(bytes, charset ?? 'utf-8')
+  const text = yield* decoded(bytes, charset ?? 'utf-8')
   if (text !== null) guardText(text.length)
   return text
 }
@@ -76,9 +77,18 @@ function textOf(bytes: Uint8Array, content_type: string): string | null {
 /** In bytes, in any charset. */
 const LONGEST_CHARACTER = 4
 
-function decoded(bytes: Uint8Array, charset: string): string | null {
+/** Bytes that are decoded at once. */
+const PIECE = 65_536
+
+function* decoded(bytes: Uint8Array, charset: string): Steps<string | null> {
   try {
-    return new TextDecoder(charset, { fatal: true }).decode(bytes)
+    const decoder = new TextDecoder(charset, { fatal: true })
+    const pieces: string[] = []
+    for (let at = 0; at < bytes.length; at += PIECE) {
+      pieces.push(decoder.decode(bytes.subarray(at, at + PIECE), { stream: true }))
+      yield
+    }
+    return pieces.join('') + decoder.decode()
   } catch {
     // No charset of that name, or bytes that are none of its characters.
     return null

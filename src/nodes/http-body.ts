@@ -1,16 +1,18 @@
 // What a request carries, made out of a node's `body`, and the content type that goes with it.
 import { NodeError } from '../engine/node-error.ts'
+import type { NodeContext } from '../engine/node-type.ts'
 import { kindOf } from '../engine/values.ts'
+import type { Steps } from '../time-slices.ts'
 import type { FiringSecrets } from './http-secrets.ts'
 import { guardText } from './limits.ts'
-import { toJson, toText } from './values.ts'
+import { jsonSteps, textSteps } from './values.ts'
 
 interface RequestBody {
   readonly bytes: string | Uint8Array
   readonly content_type: string
 }
 
-type Writer = (body: unknown, secrets: FiringSecrets) => Promise<RequestBody>
+type Writer = (body: unknown, secrets: FiringSecrets, context: NodeContext) => Promise<RequestBody>
 
 const JSON_TYPE = 'application/json'
 const TEXT_TYPE = 'text/plain; charset=utf-8'
@@ -20,6 +22,18 @@ const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/
 
 /** How many fields a query or form may have; servers take fewer. */
 const MOST_FIELDS = 10_000
+
+/** Characters of a text that are looked at in one step. */
+const PIECE = 16_384
+
+function* withoutSpaces(text: string): Steps<string> {
+  const pieces: string[] = []
+  for (let at = 0; at < text.length; at += PIECE) {
+    pieces.push(text.slice(at, at + PIECE).replaceAll(/\s/g, ''))
+    yield
+  }
+  return pieces.join('')
+}
 
 const insideJson = (value: string) => JSON.stringify(value).slice(1, -1)
 
@@ -36,16 +50,17 @@ function tooManyFields(property: string): NodeError {
 }
 
 /**
- * Names and values for a query or form: a list repeats its name, null leaves it out.
+ * Names and values as a query or form has them (WHATWG URL): a list repeats its name, null leaves it out.
  * @throws NodeError `bad_input` where a value is a dict or a list within a list; `too_large`
  */
 export async function pairs(
   record: Readonly<Record<string, unknown>>,
   property: string,
   secrets: FiringSecrets,
-): Promise<URLSearchParams> {
+  context: NodeContext,
+): Promise<string> {
   const what = property === 'query' ? 'The query parameter' : 'The form field'
-  const found = new URLSearchParams()
+  const written: string[] = []
   let length = 0
   const keys = Object.keys(record)
   if (keys.length > MOST_FIELDS) throw tooManyFields(property)
@@ -53,29 +68,52 @@ export async function pairs(
     const value = record[key]
     for (const one of Array.isArray(value) ? value : [value]) {
       if (one === null || one === undefined) continue
-      if (found.size === MOST_FIELDS) throw tooManyFields(property)
+      if (written.length === MOST_FIELDS) throw tooManyFields(property)
       const text = await secrets.fill(property, single(key, one, what))
       length += key.length + text.length + 2
       guardText(length)
-      found.append(key, text)
+      written.push(await context.inSlices(pairSteps(key, text)))
     }
   }
-  return found
+  return written.join('&')
+}
+
+function* pairSteps(key: string, value: string): Steps<string> {
+  return `${yield* encodedSteps(key)}=${yield* encodedSteps(value)}`
+}
+
+function* encodedSteps(text: string): Steps<string> {
+  const pieces: string[] = []
+  for (let from = 0; from < text.length; ) {
+    const to = wholeCharacters(text, from + PIECE)
+    pieces.push(new URLSearchParams([['', text.slice(from, to)]]).toString().slice(1))
+    from = to
+    yield
+  }
+  return pieces.join('')
+}
+
+/** A place, or the one before it where that is between the halves of a character. */
+function wholeCharacters(text: string, at: number): number {
+  const code = text.charCodeAt(at - 1)
+  return code >= 0xd800 && code < 0xdc00 ? at - 1 : at
 }
 
 const WRITERS = {
-  json: async (body, secrets) => ({
-    bytes: await secrets.fill('body', toJson(body), insideJson),
+  json: async (body, secrets, context) => ({
+    bytes: await secrets.fill('body', await context.inSlices(jsonSteps(body)), insideJson),
     content_type: JSON_TYPE,
   }),
-  text: async (body, secrets) => ({ bytes: await secrets.fill('body', toText(body)), content_type: TEXT_TYPE }),
-  form: async (body, secrets) => {
+  text: async (body, secrets, context) => ({
+    bytes: await secrets.fill('body', await context.inSlices(textSteps(body))),
+    content_type: TEXT_TYPE,
+  }),
+  form: async (body, secrets, context) => {
     if (kindOf(body) !== 'dict') throw new NodeError(`A form is made of a dict, not of ${kindOf(body)}.`, 'bad_input')
-    const form = await pairs(body as Record<string, unknown>, 'body', secrets)
-    return { bytes: form.toString(), content_type: FORM_TYPE }
+    return { bytes: await pairs(body as Record<string, unknown>, 'body', secrets, context), content_type: FORM_TYPE }
   },
-  base64: async (body) => {
-    const text = typeof body === 'string' ? body.replaceAll(/\s/g, '') : null
+  base64: async (body, _secrets, context) => {
+    const text = typeof body === 'string' ? await context.inSlices(withoutSpaces(body)) : null
     if (text !== null && BASE64.test(text)) return { bytes: Buffer.from(text, 'base64'), content_type: BINARY_TYPE }
     throw new NodeError('The body is no base64 text: it takes A–Z, a–z, 0–9, +, / and = at the end.', 'bad_input')
   },
@@ -86,9 +124,14 @@ export type BodyType = 'auto' | keyof typeof WRITERS
 export const BODY_TYPES: readonly BodyType[] = ['auto', 'json', 'form', 'text', 'base64']
 
 /** The body of a request, or null where there is none: null and undefined send nothing. */
-export async function requestBody(body: unknown, type: BodyType, secrets: FiringSecrets): Promise<RequestBody | null> {
+export async function requestBody(
+  body: unknown,
+  type: BodyType,
+  secrets: FiringSecrets,
+  context: NodeContext,
+): Promise<RequestBody | null> {
   if (body === null || body === undefined) return null
   if (body instanceof Uint8Array) return { bytes: body, content_type: BINARY_TYPE }
-  if (type !== 'auto') return WRITERS[type](body, secrets)
-  return typeof body === 'string' ? WRITERS.text(body, secrets) : WRITERS.json(body, secrets)
+  if (type !== 'auto') return WRITERS[type](body, secrets, context)
+  return typeof body === 'string' ? WRITERS.text(body, secrets, context) : WRITERS.json(body, secrets, context)
 }

@@ -3,7 +3,7 @@ import { NodeError } from '../engine/node-error.ts'
 import type { NodeContext, Outputs } from '../engine/node-type.ts'
 import type { OutgoingRequest } from '../engine/services.ts'
 import { kindOf } from '../engine/values.ts'
-import { type Answer, answerBody, guardStatus } from './http-answer.ts'
+import { type Answer, guardStatus } from './http-answer.ts'
 import { outgoing, type RequestInputs, sent } from './http-send.ts'
 import { shown } from './limits.ts'
 import { linkTo } from './link-header.ts'
@@ -101,8 +101,12 @@ function requestFor(page: Page, first: OutgoingRequest, seen: Set<string>): Outg
   return { ...first, url: url.href }
 }
 
-/** Yields the items page by page. A page is asked for when the items of the one before have been taken. */
-export async function* pages(inputs: PagesInputs, context: NodeContext): AsyncGenerator<Outputs> {
+/** Yields the items page by page. A page is asked for when the items of the one before have been taken; `read` gives the JSON of an answer. */
+export async function* pages(
+  inputs: PagesInputs,
+  context: NodeContext,
+  read: (answer: Answer) => Promise<unknown>,
+): AsyncGenerator<Outputs> {
   const first = await outgoing(inputs, context)
   let request: OutgoingRequest | null = first
   const seen = new Set<string>()
@@ -113,7 +117,7 @@ export async function* pages(inputs: PagesInputs, context: NodeContext): AsyncGe
     }
     const answer = await sent(request, inputs, context)
     guardStatus(answer)
-    const content = answerBody(answer, 'json')
+    const content = await read(answer)
     const items = itemsOf(content, inputs.items_path)
     for (const item of items) yield { item, page: number }
     // Numbers are counted on from the URL that was asked, links from the one that answered.

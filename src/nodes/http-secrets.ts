@@ -2,12 +2,38 @@
 import { NodeError } from '../engine/node-error.ts'
 import type { NodeContext, NodeFacts, NodeNeed } from '../engine/node-type.ts'
 import { isSecretName } from '../secret-name.ts'
+import { forEachStep, type Steps } from '../time-slices.ts'
 import { guardText } from './limits.ts'
 
 /** Also what no secret can be called: that is said, and not sent. */
 const PLACEHOLDER = /\{\{ {0,4}secret: {0,4}([\w.-]{1,128}) {0,4}\}\}/g
 
+/** No placeholder is longer, in characters. */
+const LONGEST = 160
+/** Characters of a text that are looked at in one step. */
+const PIECE = 65_536
+
 type Write = (value: string) => string
+
+interface Placeholder {
+  readonly name: string
+  readonly start: number
+  readonly end: number
+}
+
+function* placeholdersIn(text: string): Steps<Placeholder[]> {
+  const found: Placeholder[] = []
+  for (let at = 0; at < text.length; at += PIECE) {
+    const piece = text.slice(at, at + PIECE + LONGEST)
+    for (const { 0: all, 1: name, index } of piece.matchAll(PLACEHOLDER)) {
+      const start = at + index
+      if (index < PIECE && start >= (found.at(-1)?.end ?? 0))
+        found.push({ name: name!, start, end: start + all.length })
+    }
+    yield
+  }
+  return found
+}
 
 /**
  * The secrets of one firing. They are put only into what is written in the node itself: what comes along an edge may have
@@ -37,21 +63,29 @@ export class FiringSecrets {
    * @throws NodeError `unknown_secret`; `too_large` where the text would be too long
    */
   async fill(property: string, text: string, write: Write = (value) => value): Promise<string> {
-    const names = [...text.matchAll(PLACEHOLDER)].map((match) => match[1]!)
-    if (names.length === 0) return text
+    const found = await this.#context.inSlices(placeholdersIn(text))
+    if (found.length === 0) return text
     if (this.#context.isConnected(property)) {
       this.#context.log('warning', `"${property}" comes along an edge: {{secret:…}} in it is left as it is.`)
       return text
     }
-    for (const name of names) this.#known.set(name, this.#known.get(name) ?? (await this.#ask(name)))
+    for (const name of new Set(found.map(({ name }) => name)))
+      this.#known.set(name, this.#known.get(name) ?? (await this.#ask(name)))
     this.#filled.add(property)
-    let length = text.length
-    return text.replaceAll(PLACEHOLDER, (placeholder, name: string) => {
+    return this.#context.inSlices(this.#filledIn(text, found, write))
+  }
+
+  *#filledIn(text: string, found: readonly Placeholder[], write: Write): Steps<string> {
+    const parts: string[] = []
+    let [from, length] = [0, text.length]
+    yield* forEachStep(found, ({ name, start, end }) => {
       const written = write(this.#known.get(name)!)
-      length += written.length - placeholder.length
+      length += written.length - (end - start)
       guardText(length)
-      return written
+      parts.push(text.slice(from, start), written)
+      from = end
     })
+    return parts.join('') + text.slice(from)
   }
 
   async #ask(name: string): Promise<string> {

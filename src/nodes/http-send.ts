@@ -33,9 +33,13 @@ export function isIdempotent({ method }: Inputs): boolean {
   return IDEMPOTENT.has(method)
 }
 
-async function requestUrl({ url, query }: RequestInputs, secrets: FiringSecrets): Promise<string> {
+async function requestUrl(
+  { url, query }: RequestInputs,
+  secrets: FiringSecrets,
+  context: NodeContext,
+): Promise<string> {
   const filled = await fillUrl(secrets, url)
-  const more = query === null ? '' : (await pairs(query, 'query', secrets)).toString()
+  const more = query === null ? '' : await pairs(query, 'query', secrets, context)
   if (more === '') return filled
   const [base, ...fragment] = filled.split('#')
   const joint = base!.includes('?') ? '&' : '?'
@@ -56,9 +60,9 @@ async function requestHeaders({ headers }: RequestInputs, secrets: FiringSecrets
 /** The request that a node's properties describe, with its secrets in place. */
 export async function outgoing(inputs: RequestInputs, context: NodeContext): Promise<OutgoingRequest> {
   const secrets = new FiringSecrets(context)
-  const url = await requestUrl(inputs, secrets)
+  const url = await requestUrl(inputs, secrets, context)
   const headers = await requestHeaders(inputs, secrets)
-  const body = await requestBody(inputs.body, inputs.body_type, secrets)
+  const body = await requestBody(inputs.body, inputs.body_type, secrets, context)
   const named = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type')
   return {
     method: inputs.method,

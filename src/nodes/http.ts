@@ -1,14 +1,17 @@
 // http.*: requests to other servers. Where they may go is the business of the host's client, which they are sent with.
 import type { NodeProperty, NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
+import { firedApart } from './apart.ts'
 import { option, output, required, stream } from './define.ts'
 import {
   type Answer,
-  answerBody,
-  answerHeaders,
+  costOfAnswer,
   guardStatus,
   RESPONSE_TYPES,
   type ResponseType,
+  readAnswer,
+  type UnreadAnswer,
+  unread,
 } from './http-answer.ts'
 import { BODY_TYPES } from './http-body.ts'
 import { MODES, type PagesInputs, pages } from './http-pages.ts'
@@ -71,35 +74,39 @@ interface AnswerInputs extends RequestInputs {
   fail_on_error_status: boolean
 }
 
-export const httpNodes: NodeType[] = [
-  {
-    node_type: 'http.Request',
-    title: 'HTTP request',
-    description:
-      'Sends a request to a server on the internet and gives its answer. What else may be reached is set with SVC_HTTP_NODE_ALLOW.',
-    properties: [
-      methodProperty(METHODS),
-      ...requestProperties,
-      option(
-        'response_type',
-        oneOf(...RESPONSE_TYPES),
-        'How the body is read. auto: JSON and text by the content type, anything else as base64.',
-        { default: 'auto' },
-      ),
-      option('fail_on_error_status', 'bool', 'Whether a status of 400 or more is an error of the node.', {
-        default: true,
-      }),
-    ],
-    outputs: [output('status', 'int'), output('headers', 'dict[str,str]'), output('body', 'any')],
-    retry_safe: isIdempotent,
-    needs: secretNeeds,
-    async run(inputs: AnswerInputs, context) {
-      const answer: Answer = await sent(await outgoing(inputs, context), inputs, context)
-      if (inputs.fail_on_error_status) guardStatus(answer)
-      const body = answerBody(answer, inputs.response_type)
-      return { status: answer.response.status, headers: answerHeaders(answer), body }
-    },
+const request: NodeType = {
+  node_type: 'http.Request',
+  title: 'HTTP request',
+  description:
+    'Sends a request to a server on the internet and gives its answer. What else may be reached is set with SVC_HTTP_NODE_ALLOW.',
+  properties: [
+    methodProperty(METHODS),
+    ...requestProperties,
+    option(
+      'response_type',
+      oneOf(...RESPONSE_TYPES),
+      'How the body is read. auto: JSON and text by the content type, anything else as base64.',
+      { default: 'auto' },
+    ),
+    option('fail_on_error_status', 'bool', 'Whether a status of 400 or more is an error of the node.', {
+      default: true,
+    }),
+  ],
+  outputs: [output('status', 'int'), output('headers', 'dict[str,str]'), output('body', 'any')],
+  retry_safe: isIdempotent,
+  needs: secretNeeds,
+  async prepare(inputs, context) {
+    const { response_type, fail_on_error_status } = inputs as AnswerInputs
+    const answer: Answer = await sent(await outgoing(inputs as AnswerInputs, context), inputs as AnswerInputs, context)
+    if (fail_on_error_status) guardStatus(answer)
+    return unread(answer, response_type)
   },
+  cost: (inputs) => costOfAnswer(inputs as UnreadAnswer),
+  run: (inputs) => readAnswer(inputs as UnreadAnswer),
+}
+
+export const httpNodes: NodeType[] = [
+  request,
   {
     node_type: 'http.Pages',
     frugal: true,
@@ -140,6 +147,7 @@ export const httpNodes: NodeType[] = [
     needs: secretNeeds,
     // A list that has grown at its end, or not at all, is read on; one that has changed before is told from it.
     repeats: true,
-    run: (inputs: PagesInputs, context) => pages(inputs, context),
+    run: (inputs: PagesInputs, context) =>
+      pages(inputs, context, async (answer) => (await firedApart(request, unread(answer, 'json'), context)).body),
   },
 ]

@@ -1,7 +1,19 @@
 // What several node types do with values: show them as text, compare and order them, follow a path into them.
 import { NodeError } from '../engine/node-type.ts'
 import { kindOf } from '../engine/values.ts'
-import { budget, guardDepth, guardJson, MOST_GATHERED_TEXT, type Spend, shown, stepsOf, textWithin } from './limits.ts'
+import { jsonTextParts } from '../json-steps.ts'
+import type { Steps } from '../time-slices.ts'
+import {
+  budget,
+  guardDepth,
+  guardJson,
+  LONGEST_TEXT,
+  MOST_GATHERED_TEXT,
+  type Spend,
+  shown,
+  stepsOf,
+  textWithin,
+} from './limits.ts'
 
 /** A value as a person would read it in a text: text as it is, null as nothing, lists and dicts as JSON. */
 export function toText(value: unknown): string {
@@ -14,6 +26,17 @@ export function toText(value: unknown): string {
 export function toJson(value: unknown, indent = 0): string {
   guardJson(value, indent)
   return textWithin(JSON.stringify(value, null, indent) ?? 'null')
+}
+
+/** `toJson` in steps, without an indent. The value is one that JSON has. */
+export function* jsonSteps(value: unknown): Steps<string> {
+  guardDepth(value)
+  return textWithin(yield* jsonTextParts(value, LONGEST_TEXT + 1)())
+}
+
+/** `toText` in steps. */
+export function* textSteps(value: unknown): Steps<string> {
+  return typeof value === 'object' && value !== null ? yield* jsonSteps(value) : toText(value)
 }
 
 /**

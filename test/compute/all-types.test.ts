@@ -70,7 +70,6 @@ const STAY: Readonly<Record<string, readonly string[]>> = {
     'asset.Save',
     'chat.*',
     'http.Pages',
-    'http.Request',
     'vector.*',
   ],
 }

@@ -5,9 +5,11 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { execute } from '../../src/engine/execution.ts'
 import { silentObserver } from '../../src/engine/observer.ts'
 import { noServices } from '../../src/engine/services.ts'
+import { ANY } from '../../src/engine/types.ts'
+import type { Steps } from '../../src/time-slices.ts'
 import { longestTurn } from '../helpers/loop.ts'
 import { belowInSome } from '../helpers/patience.ts'
-import { graph, item, node, planOf, testType, withTypes } from './kit.ts'
+import { graph, item, node, outputs, planOf, sink, start, testType, withTypes } from './kit.ts'
 
 const RUNS = 40
 const TURNS = 40
@@ -53,4 +55,35 @@ test('each owner gets the same time, however many runs it has', async () => {
     assert.ok(bob > ada / 4, `${ada} items for Ada, ${bob} for Bob`)
     assert.ok(done.filter((count) => count > 0).length > TURNS / 4, 'only few of the runs of Ada went on')
   })
+})
+
+test('work of a firing in slices gives the event loop its turns, and ends with its run', async () => {
+  let steps = 0
+  const stepping = testType('test.Stepping', {
+    properties: [{ name: 'count', type: ANY, required: true }],
+    outputs: [{ name: 'output', type: ANY }],
+    async run({ count }, context) {
+      const made = await context.inSlices(stepsOf(Number(count)))
+      return { output: made }
+    },
+  })
+  function* stepsOf(count: number): Steps<number> {
+    for (let at = 0; at < count; at++) {
+      const until = performance.now() + 1
+      while (performance.now() < until);
+      steps++
+      yield
+    }
+    return count
+  }
+  const registry = withTypes(stepping)
+  const of = (count: number) => graph([node('n', 'test.Stepping', { count }), sink('out')], ['n.output -> out.value'])
+  assert.deepEqual(await outputs(of(30), registry), { out: [30] })
+  const { execution, abort } = start(of(1e9), registry)
+  for (const before = steps; steps < before + 30; ) await turn()
+  abort.abort()
+  assert.equal((await execution.done).status, 'cancelled')
+  const ended = steps
+  await turns()
+  assert.equal(steps, ended)
 })

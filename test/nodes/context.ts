@@ -1,6 +1,7 @@
 // What node code sees of a run, for tests that call it without one.
 import type { Inputs, NodeContext, NodeType, RunResult } from '../../src/engine/node-type.ts'
 import { noServices } from '../../src/engine/services.ts'
+import { finish } from '../../src/time-slices.ts'
 
 export const context: NodeContext = {
   node_id: 'n',
@@ -11,6 +12,7 @@ export const context: NodeContext = {
   run: {},
   signal: new AbortController().signal,
   clock: { now: () => 0, sleep: async () => {} },
+  inSlices: async (steps) => finish(steps),
   random: () => 0,
   services: noServices,
   log: () => {},

@@ -8,7 +8,7 @@ import { noServices } from '../../src/engine/services.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
 import { graph, HandClock, node, until } from '../engine/kit.ts'
 import { bodyOf, httpServer, localHttp } from '../net/servers.ts'
-import { context as plainContext } from './context.ts'
+import { context as plainContext, runWith } from './context.ts'
 import { type HttpRun, runHttp } from './http-run.ts'
 
 /** A server, and a run of http.Request against it with these properties; `url` is added to the server's. */
@@ -408,7 +408,7 @@ describe('secrets', () => {
     const defaults = Object.fromEntries(type.properties.map(({ name, default: value }) => [name, value ?? null]))
     const named = '{{secret:A}}'
     const given = { url: `${server.url}/?u=${named}`, query: { q: named }, headers: { a: named }, body: named }
-    const { body } = (await type.run!({ ...defaults, ...given, method: 'POST' }, context)) as Outputs
+    const { body } = (await runWith(type, { ...defaults, ...given, method: 'POST' }, context)) as Outputs
     const { url, headers, body: arrived } = body as Echo
     const { searchParams } = new URL(url, 'http://x')
     assert.deepEqual([searchParams.get('u'), searchParams.get('q'), arrived, headers.a], [named, named, named, 'the A'])

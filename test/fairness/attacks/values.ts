@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { encode } from '@msgpack/msgpack'
 import type { Graph } from '../../../src/engine/graph.ts'
-import type { AttackOf } from '../kit.ts'
+import type { Attack, AttackOf } from '../kit.ts'
 import type { User } from '../user.ts'
 
 export const sized = (full: number, share: number) => Math.max(2, Math.floor(full * share))
@@ -60,4 +60,40 @@ const pushed: AttackOf = (share) => {
   }
 }
 
-export const values: readonly AttackOf[] = [params, pushed]
+/** A firing of one node that is given a large value at one of its inputs, whatever comes of it. */
+function firing(name: string, type: string, data: Record<string, unknown>, input: string, value: unknown): Attack {
+  const body = JSON.stringify({ params: { in: value } })
+  const graph: Graph = {
+    nodes: [
+      { id: 'in', type: 'input.Any', data: { name: 'in' } },
+      { id: 'node', type, data },
+    ],
+    edges: [{ source: 'in', sourceHandle: 'output', target: 'node', targetHandle: input }],
+  }
+  let id = ''
+  return {
+    name,
+    async prepare(attacker) {
+      id = await attacker.store(graph)
+    },
+    strike: (attacker) => attacker.expect(200, 'POST', `/api/workflows/${id}/run`, body),
+  }
+}
+
+const digits = (count: number) => Array.from({ length: count }, (_, at) => at % 10)
+
+/** Refused in the end: what is sent is made before. */
+const NOWHERE = { url: 'http://127.0.0.1:9/', method: 'POST' }
+
+const sent: AttackOf = (share) => {
+  const count = sized(4_900_000, share)
+  return firing(`sending ${count} values as JSON`, 'http.Request', NOWHERE, 'body', digits(count))
+}
+
+const sentAsForm: AttackOf = (share) => {
+  const form = { a: 'é'.repeat(sized(5_000_000, share)) }
+  const name = `sending a form of ${form.a.length} characters`
+  return firing(name, 'http.Request', { ...NOWHERE, body_type: 'form' }, 'body', form)
+}
+
+export const values: readonly AttackOf[] = [params, pushed, sent, sentAsForm]
