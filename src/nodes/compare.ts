@@ -126,13 +126,17 @@ export const logicNodes: NodeType[] = [
     outputs: [output('output', 'bool')],
     supports_dynamic_inputs: true,
     run({ conditions, op, ...others }: Inputs & { conditions: (boolean | number)[]; op: Combination }) {
+      let [count, of] = [0, conditions.length]
+      for (const one of conditions) if (one) count++
       for (const [name, one] of Object.entries(others)) {
-        if (typeof one === 'boolean' || typeof one === 'number') continue
-        const text = `Condition "${shown(name)}" is ${kindOf(one)}: a condition is true or false, or a number.`
-        throw new NodeError(text, 'bad_input')
+        if (typeof one !== 'boolean' && typeof one !== 'number') {
+          const text = `Condition "${shown(name)}" is ${kindOf(one)}: a condition is true or false, or a number.`
+          throw new NodeError(text, 'bad_input')
+        }
+        of++
+        if (one) count++
       }
-      const all = [...conditions, ...Object.values(others)]
-      return { output: COMBINATIONS[op](all.filter(Boolean).length, all.length) }
+      return { output: COMBINATIONS[op](count, of) }
     },
   },
   {

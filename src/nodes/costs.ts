@@ -6,7 +6,7 @@ import type { Inputs } from '../engine/node-type.ts'
 /** What a unit of the size of other inputs costs. */
 export const UNIT = 100
 
-/** What has more units is costly without a count of what is in it. */
+/** What has more units, or characters, is costly without a count of what is in it. */
 export const COUNTED = 40_000
 
 export function lengthOf(value: unknown): number {
@@ -23,6 +23,7 @@ const REPEAT = /\{(\d+)(?:,(\d*))?\}/g
 /** About how many instructions a pattern has. What is repeated several times over has at most 1,000 of them for each character. */
 function sizeOfPattern(pattern: string): number {
   let size = pattern.length
+  if (size > COUNTED) return size
   for (const { 1: least, 2: most, index } of pattern.matchAll(REPEAT)) {
     const times = Math.max(Number(least), Number(most ?? 0))
     size += pattern[index - 1] === ')' ? size * times : times
@@ -129,8 +130,9 @@ export function costOfSections({ system, template, ...inputs }: Inputs): number 
     (sum, value) => sum + sizeOf(value),
     lengthOf(system) + lengthOf(template),
   )
+  if (size > COUNTED) return size * UNIT
   const deep = [String(system), String(template)].filter((one) => depthOf(one) > 0)
-  if (size > COUNTED || deep.length === 0) return size * UNIT
+  if (deep.length === 0) return size * UNIT
   const items = Math.max(1, longestIn(inputs))
   return deep.reduce((sum, one) => sum + one.length * items ** depthOf(one) * FILLED, size * UNIT)
 }

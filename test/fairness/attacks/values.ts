@@ -96,4 +96,20 @@ const sentAsForm: AttackOf = (share) => {
   return firing(name, 'http.Request', { ...NOWHERE, body_type: 'form' }, 'body', form)
 }
 
-export const values: readonly AttackOf[] = [params, pushed, sent, sentAsForm]
+const conditions: AttackOf = (share) => {
+  const count = sized(7_000_000, share)
+  return firing(`combining ${count} conditions`, 'logic.Combine', {}, 'conditions', digits(count))
+}
+
+const template: AttackOf = (share) => {
+  const text = '{{#a}}{{/a}}'.repeat(sized(1_250_000, share))
+  const name = `a template of ${(text.length / 1e6).toFixed(1)} MB`
+  return firing(name, 'prompt.Template', {}, 'template', text)
+}
+
+const pattern: AttackOf = (share) => {
+  const text = '{1,2}'.repeat(sized(3_000_000, share))
+  return firing(`a pattern of ${(text.length / 1e6).toFixed(1)} MB`, 'regex.Match', { text: 'a' }, 'pattern', text)
+}
+
+export const values: readonly AttackOf[] = [params, pushed, sent, sentAsForm, conditions, template, pattern]
