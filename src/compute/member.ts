@@ -3,12 +3,12 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
 import { DEEPEST_VALUE, LARGEST_VALUE, MeasureSum } from '../engine/measure.ts'
 import { Final, NodeError } from '../engine/node-error.ts'
+import { Assembly, type Ops, piecesOf } from '../engine/pieces.ts'
 import type { ComputeTask } from '../engine/services.ts'
 import { Slice } from '../engine/slice.ts'
 import { WorkerPriority } from '../thread-priority.ts'
 import type { PooledWorker } from '../workers/pool.ts'
 import type { ComputeLimits } from './limits.ts'
-import { Assembly, type Ops, piecesOf } from './pieces.ts'
 import type { Excess, FromWorker, ThrownError, ToWorker } from './protocol.ts'
 
 type Values = Record<string, unknown>

@@ -1,6 +1,6 @@
-// What the main thread and a worker say to each other. Large values cross in pieces (pieces.ts), so that neither side is held by one.
+// What the main thread and a worker say to each other. Large values cross in pieces (engine/pieces.ts), so that neither side is held by one.
 import type { Excess as ExcessKind } from '../engine/measure.ts'
-import type { Ops } from './pieces.ts'
+import type { Ops } from '../engine/pieces.ts'
 
 /** What a worker is to do. The last piece of the inputs comes with the order. */
 export type ToWorker =

@@ -3,8 +3,8 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { excessOf, LARGEST_VALUE } from '../engine/measure.ts'
 import { Final, NodeError } from '../engine/node-error.ts'
 import type { NodeContext } from '../engine/node-type.ts'
+import { Assembly, type Ops, piecesOf } from '../engine/pieces.ts'
 import { builtinNodes } from '../nodes/registry.ts'
-import { Assembly, type Ops, piecesOf } from './pieces.ts'
 import type { Excess, FromWorker, ThrownError, ToWorker } from './protocol.ts'
 
 type Values = Record<string, unknown>

@@ -4,12 +4,14 @@ import type { Socket } from 'node:net'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { NodeError } from '../engine/node-error.ts'
+import { Assembly, type Ops, piecesOf } from '../engine/pieces.ts'
 import type { MediaResult, MediaTask } from '../engine/services.ts'
+import { Slice } from '../engine/slice.ts'
 import { WorkerPriority } from '../thread-priority.ts'
 import type { PooledWorker } from '../workers/pool.ts'
 import { KEPT_BYTES, LOOK_MS, type MediaLimits } from './limits.ts'
 import { memoryOf } from './memory.ts'
-import type { FromMedia, MediaOrder, ToMedia } from './protocol.ts'
+import type { FromMedia, ToMedia } from './protocol.ts'
 
 /** Sources run as they are, or compiled. */
 const SCRIPT = new URL(import.meta.url.endsWith('.ts') ? './process.ts' : './process.js', import.meta.url)
@@ -28,7 +30,10 @@ const ENVIRONMENT = {
 const MOST_DETAIL = 4_000
 
 interface Work {
-  readonly order: MediaOrder
+  readonly id: number
+  readonly task: string
+  /** What came of its value. */
+  readonly value: Assembly
   readonly settle: PromiseWithResolvers<MediaResult>
   readonly watch: NodeJS.Timeout
   readonly clock: NodeJS.Timeout
@@ -92,20 +97,25 @@ export class Member implements PooledWorker<MediaTask, MediaResult> {
   }
 
   /** @throws NodeError as MediaAccess says; the signal's reason */
-  async run({ task, files, params, time_limit_ms, signal }: MediaTask): Promise<MediaResult> {
+  async run(given: MediaTask): Promise<MediaResult> {
+    const { task, time_limit_ms, signal } = given
     signal.throwIfAborted()
     const stop = () => this.#end('was stopped', null, signal.reason)
     signal.addEventListener('abort', stop)
     try {
       const limit_ms = Math.min(time_limit_ms ?? Number.POSITIVE_INFINITY, this.#limits.time_limit_ms)
-      return await this.#begin({ kind: 'run', id: ++this.#tasks, task, files, params }, limit_ms)
+      const { id, settle } = this.#begin(task, limit_ms)
+      // Where it ends while the parameters are still on their way.
+      settle.promise.catch(() => {})
+      await this.#send(id, given)
+      return await settle.promise
     } finally {
       signal.removeEventListener('abort', stop)
     }
   }
 
   warm({ task }: MediaTask): void {
-    if (this.#process.connected) this.#process.send({ kind: 'warm', task } satisfies ToMedia, () => {})
+    this.#say({ kind: 'warm', task })
   }
 
   /** Ends the process, wherever it is: it has nothing to keep. */
@@ -113,16 +123,34 @@ export class Member implements PooledWorker<MediaTask, MediaResult> {
     this.#end('was ended', null)
   }
 
-  #begin(order: MediaOrder, time_limit_ms: number): Promise<MediaResult> {
+  #begin(task: string, time_limit_ms: number): Work {
     const settle = Promise.withResolvers<MediaResult>()
     const { memory_bytes } = this.#limits
     const watch = setInterval(() => this.#look(memory_bytes), LOOK_MS)
     const clock = setTimeout(() => this.#ring(time_limit_ms), time_limit_ms)
-    this.#work = { order, settle, watch, clock }
+    this.#work = { id: ++this.#tasks, task, value: new Assembly(), settle, watch, clock }
     this.#priority.begin()
-    // What cannot be sent has nobody to hear it; its end is told by itself.
-    if (this.#process.connected) this.#process.send(order, () => {})
-    return settle.promise
+    return this.#work
+  }
+
+  /** Sends large parameters as the main thread has time for it. */
+  async #send(id: number, { task, files, params, owner }: MediaTask): Promise<void> {
+    const slice = new Slice(typeof owner === 'string' ? owner : '')
+    let last: Ops | null = null
+    for (const ops of piecesOf(params)) {
+      if (last) {
+        this.#say({ kind: 'piece', ops: last })
+        await slice.turn()
+        if (this.#over) return
+      }
+      last = ops
+    }
+    this.#say({ kind: 'run', id, task, files, ops: last! })
+  }
+
+  /** What cannot be sent has nobody to hear it; its end is told by itself. */
+  #say(message: ToMedia): void {
+    if (this.#process.connected) this.#process.send(message, () => {})
   }
 
   #look(memory_bytes: number): void {
@@ -136,9 +164,12 @@ export class Member implements PooledWorker<MediaTask, MediaResult> {
   }
 
   #hear(message: FromMedia): void {
-    if (message.id !== this.#work?.order.id) return
+    if (message.id !== this.#work?.id) return
+    const { value } = this.#work
+    if (message.kind !== 'refused') value.add(message.ops)
+    if (message.kind === 'piece') return
     const { settle } = this.#leave()!
-    if (message.kind === 'done') return settle.resolve({ files: message.files, value: message.value })
+    if (message.kind === 'done') return settle.resolve({ files: message.files, value: value.value })
     const { type, detail } = message
     if (type === 'failed') this.#failed(detail)
     settle.reject(new NodeError(type === 'failed' ? 'The work on the file failed.' : message.message, nameOf(type)))
@@ -157,7 +188,7 @@ export class Member implements PooledWorker<MediaTask, MediaResult> {
     if (this.#over) return
     this.#over = true
     const work = this.#leave()
-    if (work && detail !== null) this.#failed(`the process that works on ${work.order.task} ${what}: ${detail}`)
+    if (work && detail !== null) this.#failed(`the process that works on ${work.task} ${what}: ${detail}`)
     work?.settle.reject(reason ?? new NodeError('The process that works on the file ended.', 'media_failed'))
     this.#process.kill('SIGKILL')
     if (this.#process.pid === undefined) this.#gone.resolve()

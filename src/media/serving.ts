@@ -1,4 +1,5 @@
 // The loop of a process that works on files: one task after the other, each from the module of its family.
+import { Assembly, type Ops, piecesOf } from '../engine/pieces.ts'
 import type { MediaFaultType } from './fault.ts'
 import { MediaFault } from './fault.ts'
 import type { FromMedia, MediaOrder, ToMedia } from './protocol.ts'
@@ -10,8 +11,10 @@ export interface Made {
   readonly value?: unknown
 }
 
+type Params = Readonly<Record<string, unknown>>
+
 /** @throws MediaFault for what is wrong with the files or the parameters; anything else is a defect of ours */
-export type Task = (files: readonly Uint8Array[], params: Readonly<Record<string, unknown>>) => Promise<Made> | Made
+export type Task = (files: readonly Uint8Array[], params: Params) => Promise<Made> | Made
 export type Tasks = Readonly<Record<string, Task>>
 /** What comes before the dot of a task's name, and how its module is read: when it is first needed. */
 export type Families = Readonly<Record<string, () => Promise<Tasks>>>
@@ -23,20 +26,36 @@ export interface Channel {
 }
 
 export function serve(families: Families, channel: Channel): void {
+  let params = new Assembly()
   channel.hear(async (message) => {
-    if (message.kind === 'run') channel.say(await answered(families, message))
+    if (message.kind !== 'warm') params.add(message.ops)
+    if (message.kind === 'run') {
+      const whole = params.value as Params
+      params = new Assembly()
+      await answer(families, message, whole, channel)
+    }
     // What cannot be read is told by the task itself.
-    else await found(families, message.task).catch(() => {})
+    else if (message.kind === 'warm') await found(families, message.task).catch(() => {})
   })
 }
 
-async function answered(families: Families, { id, task, files, params }: MediaOrder): Promise<FromMedia> {
+async function answer(
+  families: Families,
+  { id, task, files }: MediaOrder,
+  params: Params,
+  channel: Channel,
+): Promise<void> {
   try {
     const run = await found(families, task)
     const made = await run(files, params)
-    return { id, kind: 'done', files: made.files ?? [], value: made.value ?? null }
+    let last: Ops | null = null
+    for (const ops of piecesOf(made.value ?? null)) {
+      if (last) channel.say({ id, kind: 'piece', ops: last })
+      last = ops
+    }
+    channel.say({ id, kind: 'done', files: made.files ?? [], ops: last! })
   } catch (error) {
-    return { id, kind: 'refused', ...refusalOf(error) }
+    channel.say({ id, kind: 'refused', ...refusalOf(error) })
   }
 }
 

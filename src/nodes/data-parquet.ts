@@ -4,7 +4,7 @@ import { oneOf } from '../engine/types.ts'
 import { option, output } from './define.ts'
 import { fileNeeds, fileOf, worked } from './files.ts'
 import { columnsOf, guardCells, guardNames, type Row, readRows, rowsProperty } from './rows.ts'
-import { type CellTable, FILE, nameProperty, rowsOf, tableFile } from './table-files.ts'
+import { type CellTable, FILE, nameProperty, rowSteps, tableFile } from './table-files.ts'
 
 type Writing = { rows: Row[]; columns: string[] | null; types: object; compression: string; name: string }
 
@@ -46,7 +46,7 @@ export const dataParquetNodes: NodeType[] = [
       guardNames((params.columns as string[] | null) ?? [])
       const { value } = await worked('data.readParquet', [taken], { ...params, most_rows: max_rows ?? null }, context)
       const table = value as CellTable & { rows: number }
-      return { rows: rowsOf(table), columns: table.columns, row_count: table.rows }
+      return { rows: await context.inSlices(rowSteps(table)), columns: table.columns, row_count: table.rows }
     },
   },
   {

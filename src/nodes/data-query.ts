@@ -5,7 +5,7 @@ import { option, output, required } from './define.ts'
 import { worked } from './files.ts'
 import { guardList } from './limits.ts'
 import { type Row, readRows } from './rows.ts'
-import { type CellTable, rowsOf } from './table-files.ts'
+import { type CellTable, rowSteps } from './table-files.ts'
 
 type Query = {
   sql: string
@@ -57,7 +57,8 @@ export const dataQueryNodes: NodeType[] = [
       const asked = { sql, columns, params: paramsOf(params), most_rows: max_rows }
       const all = { ...asked, tables: tablesOf({ ...tables, ...dynamic }) }
       const { value } = await worked('data.query', [], all, context)
-      return { rows: rowsOf(value as CellTable), columns: (value as CellTable).columns }
+      const table = value as CellTable
+      return { rows: await context.inSlices(rowSteps(table)), columns: table.columns }
     },
   },
 ]

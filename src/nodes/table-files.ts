@@ -1,5 +1,7 @@
 // What nodes have in common that read tables out of files and write them.
+import { measuredSteps } from '../engine/measure.ts'
 import type { NodeProperty } from '../engine/node-type.ts'
+import { mapStep, type Steps } from '../time-slices.ts'
 import { option, required } from './define.ts'
 import { renamed } from './files.ts'
 import { type Row, rowOf } from './rows.ts'
@@ -26,6 +28,7 @@ export interface CellTable {
   readonly cells: unknown[][]
 }
 
-export function rowsOf({ columns, cells }: CellTable): Row[] {
-  return cells.map((row) => rowOf(columns, (at) => row[at]))
+/** Its rows, measured, in steps. */
+export function rowSteps({ columns, cells }: CellTable): Steps<Row[]> {
+  return measuredSteps(mapStep(cells, (row) => rowOf(columns, (at) => row[at])))
 }

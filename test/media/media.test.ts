@@ -2,9 +2,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout as after, setImmediate as immediate } from 'node:timers/promises'
+import { measured } from '../../src/engine/measure.ts'
 import { NodeError } from '../../src/engine/node-error.ts'
 import type { MediaTask } from '../../src/engine/services.ts'
 import { createMedia, type MediaOptions } from '../../src/media/media.ts'
+import { longestTurn } from '../helpers/loop.ts'
+import { belowInSome } from '../helpers/patience.ts'
 import { runProcess } from '../helpers/process.ts'
 
 const SCRIPT = new URL('./faulty-process.ts', import.meta.url)
@@ -42,6 +45,22 @@ describe('work on files', () => {
       files.map((file) => Buffer.from(file)),
     )
     assert.deepEqual((result.value as { params: unknown }).params, { width: 3, names: ['é'] })
+  })
+
+  test('takes and gives large tables without holding the event loop', async () => {
+    await using media = pool()
+    const rows = Array.from({ length: 400_000 }, (_, at) => ({ at, name: `row ${at}` }))
+    // As values of a run are.
+    measured(rows)
+    await media.run('faulty.echo')
+    await belowInSome(75, () =>
+      longestTurn(async () => {
+        const { value } = await media.run('faulty.echo', { params: { rows } })
+        const { params } = value as { params: { rows: typeof rows } }
+        assert.equal(params.rows.length, rows.length)
+        assert.deepEqual(params.rows.at(-1), rows.at(-1))
+      }),
+    )
   })
 
   test('uses a process again, and replaces one that has done its share', async () => {

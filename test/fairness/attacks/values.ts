@@ -112,4 +112,10 @@ const pattern: AttackOf = (share) => {
   return firing(`a pattern of ${(text.length / 1e6).toFixed(1)} MB`, 'regex.Match', { text: 'a' }, 'pattern', text)
 }
 
-export const values: readonly AttackOf[] = [params, pushed, sent, sentAsForm, conditions, template, pattern]
+const queried: AttackOf = (share) => {
+  const table = rows(sized(250_000, share))
+  const data = { sql: 'SELECT t.at, t.name, 1 AS one FROM t', max_rows: 1_000_000 }
+  return firing(`a query of ${table.length} rows`, 'data.Query', data, 'tables', { t: table })
+}
+
+export const values: readonly AttackOf[] = [params, pushed, sent, sentAsForm, conditions, template, pattern, queried]

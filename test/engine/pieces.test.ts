@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { Assembly, type Ops, PIECE, piecesOf } from '../../src/compute/pieces.ts'
 import { measured, sizeOf } from '../../src/engine/measure.ts'
+import { Assembly, type Ops, PIECE, piecesOf } from '../../src/engine/pieces.ts'
 import { scaled } from '../helpers/scale.ts'
 
 /** What comes out on the other side, each piece cloned by itself. */

@@ -1,7 +1,8 @@
 // Takes large values apart into pieces that are cloned one by one, and puts them together again. What is shared inside of a value is
 // shared afterwards, but for what is small: that may be copied once for each piece.
-import { type Measure, MeasureSum, measured, sizeOf } from '../engine/measure.ts'
+
 import { setMember } from '../members.ts'
+import { type Measure, MeasureSum, measured, sizeOf } from './measure.ts'
 
 /** How large a piece is, in the units of measure.ts: it is cloned in a millisecond or two. */
 export const PIECE = 50_000
