@@ -98,7 +98,7 @@ const types = builtinNodes.all().filter((type) => compute.takes(type))
 
 test('most built-in types may run apart', () => {
   assert.ok(types.length > 90, `only ${types.length}`)
-  for (const name of ['random.Float', 'date.Now', 'human.Approval', 'control.Fail', 'control.Numbers', 'http.Request'])
+  for (const name of ['random.Float', 'date.Now', 'human.Approval', 'control.Fail', 'control.Numbers', 'http.Pages'])
     assert.equal(compute.takes(builtinNodes.get(name)!), false, name)
 })
 
