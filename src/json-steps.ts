@@ -11,22 +11,24 @@ const BYTES = 4_096
 /** How many keys are sorted at once. */
 const SORTED = 8_192
 
-/** JSON texts of large values that never change, for as long as the values live. */
+/** JSON texts of large values that never change, for as long as the values live: as `jsonText` writes them, where bytes are base64. */
 const texts = new WeakMap<object, string>()
+/** The same of values that hold no bytes: their text is that of `JSON.stringify` as well. */
+const textsWithoutBytes = new WeakMap<object, string>()
 
 /** Makes the JSON text of a value that never changes, for `knownText` and whoever writes what it is a part of. */
 export function* learnText(value: unknown): Steps<void> {
-  if (isContainer(value) && !isLight(value) && !texts.has(value)) texts.set(value, yield* textSteps(value))
+  if (isContainer(value) && !isLight(value) && knownText(value) === undefined) texts.set(value, yield* textSteps(value))
 }
 
-/** Remembers the JSON text of a large value that never changes, where the text is known already. */
+/** Remembers the JSON text of a large value that never changes and holds no bytes, where the text is known already. */
 export function keepText(value: object, text: string): void {
-  texts.set(value, text)
+  textsWithoutBytes.set(value, text)
 }
 
-/** The JSON text of a large value where it was made before. */
+/** The JSON text of a large value, as `jsonText` writes it, where it was made before. */
 export function knownText(value: unknown): string | undefined {
-  return typeof value === 'object' && value !== null ? texts.get(value) : undefined
+  return typeof value === 'object' && value !== null ? (textsWithoutBytes.get(value) ?? texts.get(value)) : undefined
 }
 
 /** As `jsonText`, for a record in whose members, or in theirs, are large values whose text is known. */
@@ -35,7 +37,7 @@ export function textAround(value: object, levels = 2): string {
   const members = Object.entries(value).filter(([, member]) => member !== undefined)
   const written = members.map(([key, member]) => {
     const isRecord = typeof member === 'object' && member !== null
-    const text = isRecord ? (texts.get(member) ?? textAround(member, levels - 1)) : JSON.stringify(member)
+    const text = isRecord ? (knownText(member) ?? textAround(member, levels - 1)) : JSON.stringify(member)
     return `${JSON.stringify(key)}:${text}`
   })
   return `{${written.join(',')}}`
@@ -50,7 +52,7 @@ function* writeJson(value: unknown, write: (part: string) => void, leaf: (light:
     yield
     return
   }
-  const known = texts.get(value)
+  const known = leaf === jsonText ? knownText(value) : textsWithoutBytes.get(value)
   if (known !== undefined) return write(known)
   if (Buffer.isBuffer(value)) return leaf === jsonText ? write(leaf(value)) : yield* writeBuffer(value, write)
   // The keys of a large object are asked for next, which takes as long again.

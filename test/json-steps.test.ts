@@ -2,8 +2,17 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { canonicalJson, sha256 } from '../src/json.ts'
-import { canonicalHashSteps, jsonTextParts, jsonTextSteps, textHashSteps } from '../src/json-steps.ts'
+import { canonicalJson, jsonText, sha256 } from '../src/json.ts'
+import {
+  canonicalHashSteps,
+  jsonTextParts,
+  jsonTextSteps,
+  keepText,
+  knownText,
+  learnText,
+  textHashSteps,
+  textSteps,
+} from '../src/json-steps.ts'
 import { isLight } from '../src/light-parts.ts'
 import { finish } from '../src/time-slices.ts'
 import { scaled } from './helpers/scale.ts'
@@ -67,6 +76,24 @@ describe(`JSON in steps (seed ${seed})`, () => {
       const text = 'x'.repeat(shift) + '😀'.repeat(300_000)
       assert.equal(finish(textHashSteps(text)), sha256(text))
     }
+  })
+
+  test('is written in its own way where the text with bytes in base64 is known', () => {
+    const value = { list: Array.from({ length: 9_000 }, () => 1), bytes: new Uint8Array([1, 2]) }
+    finish(learnText(value))
+    assert.equal(knownText(value), jsonText(value))
+    for (const whole of [value, { in: value }]) {
+      assert.equal(finish(jsonTextSteps(whole)), JSON.stringify(whole))
+      assert.equal(finish(textSteps(whole)), jsonText(whole))
+    }
+  })
+
+  test('is taken as it was kept', () => {
+    const list = Array.from({ length: 9_000 }, () => 1)
+    keepText(list, '"kept"')
+    assert.equal(knownText(list), '"kept"')
+    assert.equal(finish(jsonTextSteps([list])), '["kept"]')
+    assert.equal(finish(textSteps([list])), '["kept"]')
   })
 
   test('takes apart what is large alone', () => {

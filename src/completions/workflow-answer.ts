@@ -11,7 +11,8 @@ import type { ActiveJob } from '../jobs/active-job.ts'
 import type { JobService } from '../jobs/service.ts'
 import { unconfirmed } from '../jobs/unconfirmed.ts'
 import { waitingOf } from '../jobs/waiting.ts'
-import { jsonTextSteps, knownText } from '../json-steps.ts'
+import { jsonText } from '../json.ts'
+import { knownText, textSteps } from '../json-steps.ts'
 import { isLight } from '../light-parts.ts'
 import type { Calling } from '../models/models.ts'
 import type { TimeSlices } from '../time-slices.ts'
@@ -76,7 +77,7 @@ async function* answerParts(
   for await (const { event } of events.follow(key, 0, signal, active.feed)) {
     if (event instanceof StoredOutput) await event.make(slices, scopedKey(owner))
     if (event?.type === 'output_update' && event.output_name === output) {
-      const text = textOf(event.value) ?? (await slices.run(scopedKey(owner), jsonTextSteps(event.value)))
+      const text = textOf(event.value) ?? (await slices.run(scopedKey(owner), textSteps(event.value)))
       length += text.length
       if (text !== '') yield { type: 'text', text }
     }
@@ -103,7 +104,7 @@ function textOf(value: unknown): string | null {
   if (value === null || value === undefined) return ''
   const { uri } = value as { uri?: unknown }
   if (typeof uri === 'string') return uri
-  return knownText(value) ?? (isLight(value) ? JSON.stringify(value) : null)
+  return knownText(value) ?? (isLight(value) ? jsonText(value) : null)
 }
 
 /** Nobody answers a person's question in a completion; the passing of time is waited for. */
