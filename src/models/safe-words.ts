@@ -12,33 +12,81 @@ export function safeWords(credential: string | null): (text: string) => string {
   const secrets = credential === null ? [] : [...new Set([credential, credential.trim()])].filter((one) => one !== '')
   if (secrets.length === 0) return (text) => text
   const mask = strictMask(secrets)
+  const parts = secrets.map((secret) => new SecretParts(secret))
   return (text) => {
-    const masked = secrets.reduce(withoutBeginning, mask(text))
+    const masked = withoutShortened(parts.reduce((left, part) => part.replacedIn(left), mask(text)))
     let plain = masked
     for (let layer = 0; layer < LAYERS; layer++) {
       const read = unescaped(plain)
       if (read === plain) break
-      if (holdsSecret(read, secrets)) return ''
+      if (holdsSecret(read, secrets) || parts.some((part) => part.standIn(read))) return ''
       plain = read
     }
     return masked
   }
 }
 
-/** `***` wherever so much of a secret begins that nobody has guessed it, as far as it goes on: some servers show all but its end. */
-function withoutBeginning(text: string, secret: string): string {
-  const threshold = thresholdOf(secret.length, guessableLength(secret))
-  if (threshold >= secret.length) return text
-  const pieces = text.split(secret.slice(0, threshold))
-  const behind = pieces.slice(1).map((piece) => `***${piece.slice(sharedLength(piece, secret.slice(threshold)))}`)
-  return pieces[0]! + behind.join('')
+/** Finds in texts what nobody has guessed of a secret: so many characters of it in a row, wherever in it they stand. */
+class SecretParts {
+  /** What everybody knows of its beginning. */
+  readonly #known: string
+  /** Of what is behind that: all parts of the shortest length that is found. Empty where it is looked for as a whole alone. */
+  readonly #parts: ReadonlySet<string>
+  readonly #length: number
+  readonly #first: string
+
+  constructor(secret: string) {
+    const known = guessableLength(secret)
+    const threshold = thresholdOf(secret.length, known)
+    this.#known = secret.slice(0, known)
+    this.#length = threshold - known
+    this.#first = secret.slice(known, threshold)
+    const count = threshold < secret.length ? secret.length - threshold + 1 : 0
+    this.#parts = new Set(Array.from({ length: count }, (_, at) => secret.slice(known + at, threshold + at)))
+  }
+
+  standIn(text: string): boolean {
+    return this.#ranges(text).length > 0
+  }
+
+  replacedIn(text: string): string {
+    let shown = ''
+    let from = 0
+    for (const [start, end] of this.#ranges(text)) {
+      shown += `${text.slice(from, start)}***`
+      from = end
+    }
+    return shown + text.slice(from)
+  }
+
+  /** Where they stand, in order; none overlaps another. */
+  #ranges(text: string): [start: number, end: number][] {
+    const ranges: [number, number][] = []
+    if (this.#parts.size === 0) return ranges
+    for (let at = 0; at + this.#length <= text.length; at++) {
+      const part = text.slice(at, at + this.#length)
+      if (!this.#parts.has(part)) continue
+      const last = ranges.at(-1)
+      if (last && at <= last[1]) last[1] = at + this.#length
+      else ranges.push([part === this.#first ? this.#withKnown(text, at) : at, at + this.#length])
+    }
+    return ranges
+  }
+
+  /** Where it begins that is known, as far as it stands before the rest. */
+  #withKnown(text: string, at: number): number {
+    let length = 0
+    while (length < this.#known.length && length < at && text[at - length - 1] === this.#known.at(-length - 1)) length++
+    return at - length
+  }
 }
 
-/** How many characters at their beginnings are the same. */
-function sharedLength(text: string, other: string): number {
-  let length = 0
-  while (length < other.length && text[length] === other[length]) length++
-  return length
+/** A key as many servers show it, all but a few characters at its ends replaced: `sk-ab****wxyz`. By its looks, so that it tells nothing of the key. */
+const SHORTENED = /[\w-]+(?:\*{3,}|•{3,}|…|\.{3})[\w-]+/g
+const SHORTENED_KEY = /[*•]|^(?:sk|pk|rk|key|gsk|xai)[-_]|^AIza/
+
+function withoutShortened(text: string): string {
+  return text.replaceAll(SHORTENED, (word) => (SHORTENED_KEY.test(word) ? '***' : word))
 }
 
 function unescaped(text: string): string {

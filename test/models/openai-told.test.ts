@@ -56,6 +56,26 @@ test('a key without its end is masked as well, from so much of it on that nobody
   assert.equal(said(`bad key ${key.slice(0, 17)}…`), `bad key ${key.slice(0, 17)}…`)
 })
 
+test('a part of a key is masked wherever it stands in it, from so much of it on that nobody has guessed it', () => {
+  const key = 'sk-proj-0123456789abcdefghijklmn'
+  const said = (message: string) => toldIn(JSON.stringify({ error: { message } }), key).message
+  assert.equal(said(`key ends in ${key.slice(-12)}.`), 'key ends in ***.')
+  assert.equal(said(`key holds ${key.slice(10, 24)} and ${key.slice(12, 30)}`), 'key holds *** and ***')
+  assert.equal(said(`key ends in ${key.slice(-11)}.`), `key ends in ${key.slice(-11)}.`)
+  assert.equal(said(`no ${key.slice(-12).replace('m', '\\u006d')}`), '')
+})
+
+test('a key that is shown with its ends alone is masked by its looks, whichever it is', () => {
+  for (const key of ['sk-abcd0123456789wxyz', 'sk-another-key-altogether'])
+    for (const shown of ['sk-abcd…wxyz', 'sk-abcd...wxyz', 'sk-abcd*************wxyz', 'abcd****wxyz']) {
+      const body = { error: { message: `Incorrect API key provided: ${shown}. See messages...content` } }
+      assert.equal(
+        toldIn(JSON.stringify(body), key).message,
+        'Incorrect API key provided: ***. See messages...content',
+      )
+    }
+})
+
 describe('an error in the form of', () => {
   for (const [name, [body, message, param]] of Object.entries(FORMS)) {
     test(`${name} keeps its words and its field`, () => {
