@@ -80,9 +80,11 @@ export function countAccessTokens(tx: Tx, { user_id, workspace_id }: Scope): num
   return tx.get(countOwned, { user_id, workspace_id })?.count ?? 0
 }
 
-/** Whether the scope had such a token. */
+/** Whether the scope had such a token. @throws DATA_DAMAGED where it may have it, damaged */
 export function deleteAccessToken(tx: Tx, { user_id, workspace_id }: Scope, id: string): boolean {
-  return tx.run(removeOwned, { user_id, workspace_id, id }) > 0
+  if (tx.run(removeOwned, { user_id, workspace_id, id }) > 0) return true
+  accessTokenById(tx, id)
+  return false
 }
 
 /** Removes what has expired of the scope at `now`. */

@@ -115,10 +115,10 @@ export class Secrets {
     return this.#described(owner, name, row.updated_at)
   }
 
-  /** Tells whether there was one: else it has no effect. What the operator has set stays. */
+  /** Tells whether there was one: else it has no effect. What the operator has set stays. @throws DATA_DAMAGED where it may be there, damaged */
   async delete(owner: Scope, name: string): Promise<boolean> {
     const before = await this.#parts.store.write((tx) => {
-      const present = sealedSecret(tx, owner, name)
+      const present = sealedSecret(tx, owner, name) ?? userSecret(tx, owner, name)
       deleteUserSecret(tx, owner, name)
       return present
     })

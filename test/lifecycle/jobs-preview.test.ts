@@ -115,6 +115,9 @@ describe('with the preview', () => {
     )
     const told = Object.entries(sockets.operations).filter(([, one]) => one['x-svc-implementation'] === 'preview')
     assert.deepEqual(told.map(([name]) => name).sort(), [...Object.keys(DATA), 'sendJobEvents'].sort())
+    // A subscription may end with it.
+    const names = sockets.operations.sendJobEvents!.messages.map(({ $ref }) => $ref.split('/').at(-1))
+    assert.deepEqual(names, ['job_event', 'command_refused'])
   })
 
   test('a server whose preview is switched off as a whole says so, in the order of the checks', async () => {
@@ -154,5 +157,5 @@ describe('with the preview', () => {
 interface Documents {
   paths: Record<string, Record<string, { operationId?: string; 'x-svc-implementation'?: string }>>
   channels: Record<string, { messages: Record<string, { 'x-svc-implementation': string }> }>
-  operations: Record<string, { 'x-svc-implementation': string }>
+  operations: Record<string, { 'x-svc-implementation': string; messages: { $ref: string }[] }>
 }
