@@ -37,6 +37,7 @@ import { jobFrame } from './job-frame.ts'
 import { JobRun } from './job-run.ts'
 import { isLargeResult, LargeValues } from './large-values.ts'
 import type { JobMemory } from './memory.ts'
+import { momentaryFault } from './momentary.ts'
 import { Publication, type Published, type Publisher } from './publication.ts'
 import type { Contender } from './queue.ts'
 import { type Recorder, recorder } from './recorder.ts'
@@ -158,9 +159,19 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
     )
   }
 
+  /** @throws SERVICE_UNAVAILABLE where it cannot be read now: nobody has the job then, and it is tried again */
   get memory(): JobMemory {
-    this.#known ??= this.#memory()
+    this.#known ??= this.#read()
     return this.#known
+  }
+
+  #read(): JobMemory {
+    try {
+      return this.#memory()
+    } catch (cause) {
+      this.#writer.lose(cause)
+      throw cause
+    }
   }
 
   get feed(): Feed {
@@ -219,11 +230,19 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
     return this.memory.failures.get(scope) ?? null
   }
 
-  /** Where the file of a large value cannot be read the job ends: what followed from it might come out differently. */
+  /**
+   * Where the file of a large value cannot be read the job ends: what followed from it might come out differently. It goes on later where the file can
+   * only not be read now.
+   */
   recall(firing: string): Remembered | null {
     try {
       return this.memory.recall(firing)
     } catch (cause) {
+      const momentary = momentaryFault(cause)
+      if (momentary) {
+        this.#writer.lose(momentary)
+        throw momentary
+      }
       this.#host.log.error({ err: cause, job_id: this.row.id }, 'what a job remembers cannot be read')
       this.#broken ??= interrupted(UNREADABLE)
       throw cause
@@ -303,11 +322,11 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
 
   /** Reads what it goes on from. False: that cannot be read; the job has ended, or is tried again later. */
   #canGoOn(): boolean {
-    if (!this.memory.readable) {
-      this.end(interrupted(UNREADABLE))
-      return false
-    }
     try {
+      if (!this.memory.readable) {
+        this.end(interrupted(UNREADABLE))
+        return false
+      }
       if (this.row.started_at !== null) this.#told = this.#host.told(this.row)
       return true
     } catch (cause) {

@@ -2,11 +2,14 @@
 import { jobByKey, jobsToWake, updateJob } from '../db/jobs.ts'
 import type { JobTable } from '../db/schema.ts'
 import { scopedKey } from '../db/scope.ts'
+import type { Remembered } from '../engine/journal.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
 import { Schemas } from '../sandbox/schemas.ts'
 import type { ActiveJob } from './active-job.ts'
 import { Alarm } from './alarm.ts'
 import { timedOut } from './endings.ts'
+import type { JobMemory } from './memory.ts'
+import { momentaryFault } from './momentary.ts'
 import type { Roster } from './roster.ts'
 import { schemaProblems } from './schema-problems.ts'
 import { optionsOf, steadyDeadline } from './stored-options.ts'
@@ -81,7 +84,7 @@ export class Resuming {
     if (this.#roster.obstacle(row) === 'damaged') this.#roster.adopt(row).job.endDamaged(false)
     this.#roster.planOf(row)
     const memory = this.#roster.memoryOf(row)
-    const all = awaited(row, (firing) => memory.recall(firing)?.wait ?? null)
+    const all = awaited(row, (firing) => recalled(memory, firing)?.wait ?? null)
     const { shown, request } = awaiting(all, answer, answer.at)
     const found = await schemaProblems(this.#schemas, request, answer.value, `${answer.at}/value`)
     if (found.length > 0) {
@@ -106,6 +109,8 @@ export class Resuming {
     const { job } = this.#roster.adopt(row)
     let entered: 'start' | 'wait'
     try {
+      // It has to be readable before its turn comes.
+      void job.memory
       entered = this.#roster.enter(job)
     } catch (error) {
       job.detach()
@@ -233,5 +238,14 @@ export class Resuming {
     const { store, log } = this.#roster.parts
     log.error({ job_id: row.id }, 'a suspended job is due, and this version of the server cannot run its graph')
     store.write((tx) => updateJob(tx, { ...row, wake_at: now + POSTPONED_MS })).catch(() => {})
+  }
+}
+
+/** @throws SERVICE_UNAVAILABLE where a value of it cannot be read now */
+function recalled(memory: JobMemory, firing: string): Remembered | null {
+  try {
+    return memory.recall(firing)
+  } catch (cause) {
+    throw momentaryFault(cause) ?? cause
   }
 }

@@ -1,6 +1,5 @@
 // Tries a job that failed or was cancelled again, as a new job. Where its graph still means the same, what had finished is taken over; reuse.ts
 // says how much of it. Workflows that it calls are those of now: a call that had not ended begins again where one of them has changed.
-import { codeOf } from '../db/faults.ts'
 import type { JobTable } from '../db/schema.ts'
 import type { Scope } from '../db/scope.ts'
 import type { Graph } from '../engine/graph.ts'
@@ -11,6 +10,7 @@ import type { CompiledGraph } from '../workflows/plans.ts'
 import type { ActiveJob } from './active-job.ts'
 import type { Entry } from './entry.ts'
 import { JobMemory } from './memory.ts'
+import { momentaryFault } from './momentary.ts'
 import { newRow, newSeed } from './new-job.ts'
 import { type CalledGraph, reuseOf } from './reuse.ts'
 import type { Roster } from './roster.ts'
@@ -51,16 +51,14 @@ export function retryOf(roster: Roster, scope: Scope, row: JobTable, key: number
   return roster.make({ row: fresh, unstored: compiled, plan, memory: () => memory, watched: false })
 }
 
-/** What the disk does not do now, and may do later. */
-const LATER = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EMFILE', 'ENFILE']
-
 /** What `read` gives. A value of the job that is missing, or is not what was written, does not come back: it is no fault of the server's now. */
 function readable<T>({ log }: Roster, { id }: JobTable, read: () => T): T {
   try {
     return read()
   } catch (cause) {
     if (cause instanceof ServiceError) throw cause
-    if (LATER.includes(codeOf(cause))) throw new ServiceError('SERVICE_UNAVAILABLE', { cause })
+    const momentary = momentaryFault(cause)
+    if (momentary) throw momentary
     log.error({ err: cause, job_id: id }, 'what a job remembers cannot be read: it cannot be tried again')
     const message = 'A value that the job remembers is missing or cannot be read: run it anew.'
     throw new ServiceError('CONFLICT', { message, cause })

@@ -20,6 +20,7 @@ import type { CompiledGraph, Plans } from '../workflows/plans.ts'
 import type { WorkflowService } from '../workflows/service.ts'
 import { ActiveJob, type ActiveJobParts, type JobHost, type Loss } from './active-job.ts'
 import { JobMemory } from './memory.ts'
+import { momentaryFault } from './momentary.ts'
 import type { Publisher } from './publication.ts'
 import { Queue, type QueueLimits } from './queue.ts'
 import { snapshotOf } from './snapshot.ts'
@@ -160,13 +161,15 @@ export class Roster implements JobHost {
     return unlessDamaged(() => this.parts.plans.stored(graph_sha256).plan ?? 'not_runnable', 'damaged')
   }
 
-  /** What a stored job remembers. */
+  /** What a stored job remembers; nothing readable where that is missing or damaged. @throws SERVICE_UNAVAILABLE where it cannot be read now */
   memoryOf({ key, id }: JobTable): JobMemory {
     try {
       const memory = JobMemory.load(this.parts.store, this.parts, key)
       if (memory) return memory
       this.log.error({ job_id: id }, 'what a job needs to go on is not stored')
     } catch (err) {
+      const momentary = momentaryFault(err)
+      if (momentary) throw momentary
       this.log.error({ err, job_id: id }, 'what a job needs to go on cannot be read')
     }
     return JobMemory.unreadable(this.parts, key)

@@ -6,6 +6,7 @@ import { describe, test } from 'node:test'
 import Database from 'better-sqlite3'
 import type { JobError, RunResult, Workflow } from '../../generated/types.ts'
 import { insertJobEvent } from '../../src/db/job-events.ts'
+import { jobByKey } from '../../src/db/jobs.ts'
 import type { StoredStatus } from '../../src/db/schema.ts'
 import { Store } from '../../src/db/store.ts'
 import { systemPlatform } from '../../src/platform.ts'
@@ -151,36 +152,39 @@ describe('a server that was killed', () => {
 })
 
 describe('a job that cannot be read at a start', () => {
-  test('is tried again until it can be, and nobody has to ask for it', async () => {
-    const data_dir = temporaryFolder()
-    try {
-      {
-        await using server = await startGated({ data_dir })
-        const job = submit(server, { graph: gated })
-        await until('the firing', () => server.gate.waiting[0])
-        await job.flushed()
+  for (const table of ['graph', 'job_journal'])
+    test(`is tried again until it can be, and nobody has to ask for it: its ${table}`, async () => {
+      const data_dir = temporaryFolder()
+      try {
+        {
+          await using server = await startGated({ data_dir })
+          const job = submit(server, { graph: gated })
+          await until('the firing', () => server.gate.waiting[0])
+          await job.flushed()
+        }
+        const db = new Database(join(data_dir, 'svc.db'))
+        let isThere = true
+        const platform = {
+          ...systemPlatform(),
+          // Asked for by a start that has opened the database, before any job is read.
+          now() {
+            if (isThere) db.exec(`alter table ${table} rename to elsewhere`)
+            isThere = false
+            return Date.now()
+          },
+        }
+        await using server = await startGated({ data_dir, platform })
+        assert.equal(isThere, false)
+        assert.equal(server.gate.started, 0)
+        db.exec(`alter table elsewhere rename to ${table}`)
+        db.close()
+        const firing = await until('the firing, once more', () => server.gate.waiting[0])
+        firing.open()
+        await until('its end', () => server.context.jobs.listActive(OWNER).length === 0)
+        const [row] = server.context.store.read((tx) => [jobByKey(tx, 1)])
+        assert.equal(row?.status, 'completed')
+      } finally {
+        rmSync(data_dir, { recursive: true, force: true })
       }
-      const db = new Database(join(data_dir, 'svc.db'))
-      let isThere = true
-      const platform = {
-        ...systemPlatform(),
-        // Asked for by a start that has opened the database, before any job is read.
-        now() {
-          if (isThere) db.exec('alter table graph rename to elsewhere')
-          isThere = false
-          return Date.now()
-        },
-      }
-      await using server = await startGated({ data_dir, platform })
-      assert.equal(isThere, false)
-      assert.equal(server.gate.started, 0)
-      db.exec('alter table elsewhere rename to graph')
-      db.close()
-      const firing = await until('the firing, once more', () => server.gate.waiting[0])
-      firing.open()
-      await until('its end', () => server.context.jobs.listActive(OWNER).length === 0)
-    } finally {
-      rmSync(data_dir, { recursive: true, force: true })
-    }
-  })
+    })
 })
