@@ -1,7 +1,7 @@
 // Copies the write-ahead log into the file of a database. The mark beside it says so meanwhile: a file that holds only a part of what is copied, and
 // has no log any more, is a mixture of old rows and new ones that nothing else tells.
-import { statSync } from 'node:fs'
 import type { Connection } from './connection.ts'
+import { hasLog, isLogSound } from './log-file.ts'
 import { forgetCopying, isCopying, markPath, noteCopying } from './mark-file.ts'
 
 /** What SQLite says of a pass, in pages; -1 where another connection was at it. */
@@ -19,17 +19,12 @@ export function copyLog(db: Connection): Pass {
   return pass
 }
 
-/** Whether the database at `path` has a log with anything in it. */
-export function hasLog(path: string): boolean {
-  return (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0
-}
-
-/** Whether a copying that has not come to its end left the database at `path`, and the log is gone. */
+/** Whether a copying that has not come to its end left the database at `path`, and the log is gone, or is damaged so that SQLite takes it for empty. */
 export function isMixture(path: string): boolean {
-  return !hasLog(path) && isCopying(markPath(path))
+  return isCopying(markPath(path)) && !isLogSound(path)
 }
 
 /** To be called when a connection to a database that had its log was closed: the last one copies all of it, and removes it. */
 export function settleCopying(path: string): void {
-  if (isMixture(path)) forgetCopying(markPath(path))
+  if (!hasLog(path)) forgetCopying(markPath(path))
 }

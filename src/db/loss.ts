@@ -114,7 +114,7 @@ export function lossBeside(path: string, mark: Mark, found: LastCommit | null): 
 /** Its last commit may be copied, and other pages of the same log not. */
 function lossInCopying(path: string, facts: LossFacts): Loss | null {
   if (!isMixture(path)) return null
-  const text = `${path} may lack a part of its last commits: its log was being copied into it when the server was killed, and ${basename(path)}-wal is gone`
+  const text = `${path} may lack a part of its last commits: its log was being copied into it when the server was killed, and ${basename(path)}-wal is gone or damaged`
   return { text, database: 'mixed', facts }
 }
 

@@ -411,6 +411,14 @@ describe('a log that was deleted while the file held a part of it, where no inde
         const compacted = await command(compact, [], { SVC_DATA_DIR: half.folder })
         assert.equal(compacted.code, 1)
         assert.deepEqual(readFileSync(half.path), found)
+        // The header, and the first frame: SQLite takes both logs for empty ones.
+        for (const at of [17, 32 + 24 + 100]) {
+          const damaged = Buffer.from(log)
+          damaged[at]! ^= 1
+          writeFileSync(half.log, damaged)
+          assert.match(await refusal(half), /svc\.db (lacks the last commit|may lack a part of its last commits)/)
+          assert.deepEqual([readFileSync(half.path), readFileSync(half.log)], [found, damaged])
+        }
         writeFileSync(half.log, log)
         assert.deepEqual(await jobsIn(half), [])
         assert.equal(isCopying(half.mark), false)
