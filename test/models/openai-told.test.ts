@@ -69,10 +69,7 @@ test('a key that is shown with its ends alone is masked by its looks, whichever 
   for (const key of ['sk-abcd0123456789wxyz', 'sk-another-key-altogether'])
     for (const shown of ['sk-abcd…wxyz', 'sk-abcd...wxyz', 'sk-abcd*************wxyz', 'abcd****wxyz']) {
       const body = { error: { message: `Incorrect API key provided: ${shown}. See messages...content` } }
-      assert.equal(
-        toldIn(JSON.stringify(body), key).message,
-        'Incorrect API key provided: ***. See messages...content',
-      )
+      assert.equal(toldIn(JSON.stringify(body), key).message, 'Incorrect API key provided: ***. See messages...content')
     }
 })
 
