@@ -4,31 +4,18 @@ import { rmSync, statSync, truncateSync } from 'node:fs'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
+import type Database from 'better-sqlite3'
 import type { JobSnapshot } from '../../generated/types.ts'
 import { journalFolder, objectsFolder } from '../../src/db/data-folder.ts'
 import { acceptSchema, refreshChecksums } from '../helpers/checksums.ts'
-import { databaseOf } from './census.ts'
+import { changeKilled } from '../helpers/killed-database.ts'
 import { isTerminalStatus } from './evidence.ts'
 import type { Detour, Sabotage } from './harness.ts'
-
-/** The log stays: whoever is the last to close a database that may be written takes it away, and a start would rightly miss it. */
-function onDatabase(data_dir: string, work: (db: Database.Database) => void): void {
-  const keeper = new Database(databaseOf(data_dir), { readonly: true })
-  keeper.prepare('select 1 from sqlite_schema').get()
-  const db = new Database(databaseOf(data_dir))
-  try {
-    db.transaction(() => work(db))()
-  } finally {
-    db.close()
-    keeper.close()
-  }
-}
 
 /** No checkpoint: what running jobs remember of their runs is gone; their parameters are left. */
 export const WITHOUT_CHECKPOINTS: Sabotage = {
   between: (data_dir) =>
-    onDatabase(data_dir, (db) => {
+    changeKilled(data_dir, (db) => {
       db.exec("delete from job_journal where page > 0 and job_key in (select key from job where status = 'running')")
     }),
 }
@@ -45,7 +32,7 @@ function withoutTrigger(db: Database.Database, work: () => void): void {
 /** No trigger: jobs that had completed do so once more, later. */
 export const WITHOUT_TRIGGER: Sabotage = {
   between: (data_dir) =>
-    onDatabase(data_dir, (db) =>
+    changeKilled(data_dir, (db) =>
       withoutTrigger(db, () => {
         db.exec("update job set finished_at = '2100-01-01T00:00:00.000Z' where status = 'completed'")
         refreshChecksums(db)
@@ -56,7 +43,7 @@ export const WITHOUT_TRIGGER: Sabotage = {
 /** No trigger either, and nobody notices until somebody asks for the change of what never changes. */
 export const TRIGGER_DROPPED: Sabotage = {
   between: (data_dir) =>
-    onDatabase(data_dir, (db) => {
+    changeKilled(data_dir, (db) => {
       db.exec(`drop trigger if exists ${TRIGGER}`)
       acceptSchema(db)
     }),
@@ -68,7 +55,7 @@ const UNWRITTEN = 3
 /** Nothing is on disk when it is acknowledged: of what was stored last, a file has its name and not all of its bytes. */
 export const WITHOUT_SYNC: Sabotage = {
   between: (data_dir) =>
-    onDatabase(data_dir, (db) => {
+    changeKilled(data_dir, (db) => {
       const last = `select content_key from object where size > 0 order by updated_at desc limit ${UNWRITTEN}`
       for (const key of db.prepare(last).pluck().all() as string[]) {
         const path = join(objectsFolder(data_dir), ...key.split('/'))

@@ -4,6 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { overHttp, overSocket, type Strike } from '../acknowledgements/moment.ts'
+import { changeKilled } from '../helpers/killed-database.ts'
 import { cancel } from './attend.ts'
 import { databaseOf } from './census.ts'
 import type { TrackedJob } from './ledger.ts'
@@ -26,9 +27,7 @@ const SLOW = `create trigger if not exists ${TRIGGER} before update on job
 
 /** Lets the server be as it was. Only when it is gone. */
 export function relent(data_dir: string): void {
-  const db = new Database(databaseOf(data_dir))
-  db.exec(`drop trigger if exists ${TRIGGER}`)
-  db.close()
+  changeKilled(data_dir, (db) => db.exec(`drop trigger if exists ${TRIGGER}`))
 }
 
 /** Cancels a job over the socket or HTTP, and kills the server when that is acknowledged. Gives the time of the kill. */

@@ -174,7 +174,7 @@ describe('a database that cannot shrink', () => {
           process.kill('SIGKILL')
           await process.ended()
         }
-        const db = new Database(path)
+        const db = new Database(path, { readonly: true })
         assert.deepEqual(db.prepare('select key from job order by key').pluck().all(), KEYS)
         assert.equal(db.pragma('quick_check', { simple: true }), 'ok')
         db.close()

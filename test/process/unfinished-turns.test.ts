@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import Database from 'better-sqlite3'
 import type { Health, Message } from '../../generated/types.ts'
 import { lines, messagesOf, newThread } from '../chat/kit.ts'
 import { cannotMount, fill, smallDisk } from '../db/kit.ts'
 import { call } from '../helpers/http.ts'
+import { changeKilled } from '../helpers/killed-database.ts'
 import { type ServingProcess, serve } from '../helpers/process.ts'
 import { temporaryFolder, until } from '../helpers/server.ts'
 import { connect } from '../helpers/socket.ts'
@@ -71,9 +71,9 @@ describe('a turn that a killed server left unfinished', () => {
     const folder = temporaryFolder()
     try {
       const [damaged, sound] = (await killedWithTurns(folder, 2)) as [string, string]
-      const db = new Database(join(folder, 'svc.db'))
-      db.prepare("update thread set title = 'thread X' where id = ?").run(damaged)
-      db.close()
+      changeKilled(folder, (db) => {
+        db.prepare("update thread set title = 'thread X' where id = ?").run(damaged)
+      })
       for (let start = 0; start < 2; start++) {
         await using server = await serve(folder, { ...environment, SVC_LOG_LEVEL: 'error' })
         assert.equal(await databaseOf(server), 'damaged')
