@@ -19,6 +19,8 @@ const DEEPEST = 500
 const STEP = '\0'
 /** Of a call of a tool, in a key. */
 const NUMBER = /\0\[\d+/
+/** The text is JSON: of a call of a tool. */
+const ARGUMENTS = `${STEP}.arguments`
 /** Other tokens that were likely: they are no text together. */
 const ALTERNATIVES = 'top_logprobs'
 const TOKENS = '.logprobs'
@@ -59,6 +61,11 @@ function add({ pieces, choice }: Walk, holder: TextPiece['holder'], name: string
   } else if (typeof value !== 'object' || value === null || depth === DEEPEST) return
   else if (Array.isArray(value)) addItems({ pieces, choice }, value, key, depth + 1)
   else addMembers({ pieces, choice }, value as Json, key, depth + 1)
+}
+
+/** Whether the text of a key is JSON. */
+export function isJsonText(key: string): boolean {
+  return key.endsWith(ARGUMENTS)
 }
 
 /** A choice that has nothing but a text; null where the text is none of its own, as those of tokens. */

@@ -1,10 +1,11 @@
 // The events of a streamed answer without secrets, also without those that are cut over several of them. Events in which nothing is replaced pass as they
 // came; what may begin a secret waits, with everything behind it, until the next piece of its text tells.
 import { setMember } from '../members.ts'
+import { PlainEscapes } from '../redaction/plain-escapes.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 import type { Pieces } from './answer-stream.ts'
 import { AnswerText } from './answer-text.ts'
-import { choiceWith, type TextPiece, textsOf, withoutTokens } from './choice-texts.ts'
+import { choiceWith, isJsonText, type TextPiece, textsOf, withoutTokens } from './choice-texts.ts'
 import { eventOf } from './chunk-facts.ts'
 import { isRecord, type Json } from './json-values.ts'
 import { holdsSecret, mayHideSecret, textOf, withoutSecretsInValue } from './secret-texts.ts'
@@ -156,7 +157,7 @@ export class SafeEvents implements Pieces {
     const present = this.#texts.get(key)
     if (present) return present
     if (this.#texts.size === MOST_TEXTS) return null
-    const text = new AnswerText(this.#redactor.secretTail())
+    const text = new AnswerText(this.#redactor.secretTail(), isJsonText(key) ? new PlainEscapes() : null)
     this.#texts.set(key, text)
     return text
   }

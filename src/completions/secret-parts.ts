@@ -1,6 +1,6 @@
 // The parts of an answer without secrets: servers may repeat the key that they were asked with, and models what a user keeps secret.
+import { argumentsText, CallNames, type PiecedText } from '../redaction/call-texts.ts'
 import type { Redactor } from '../redaction/redactor.ts'
-import type { SecretTail } from '../redaction/secret-tail.ts'
 import type { AnswerPart } from './answering.ts'
 
 type TextPart = Extract<AnswerPart, { type: 'text' | 'thinking' | 'refusal' }>
@@ -32,10 +32,12 @@ export async function* withoutSecrets(
 /** The texts of one answer: one of each kind, and one for the arguments of each call. */
 class Texts {
   readonly #redactor: Redactor
-  readonly #tails = new Map<string, { readonly tail: SecretTail; last: TextPart | CallPart }>()
+  readonly #tails = new Map<string, { readonly tail: PiecedText; last: TextPart | CallPart }>()
+  readonly #names: CallNames
 
   constructor(redactor: Redactor) {
     this.#redactor = redactor
+    this.#names = new CallNames(redactor.secretTail())
   }
 
   /** Null where all of a part waits. */
@@ -59,19 +61,21 @@ class Texts {
 
   #shownCall(part: CallPart): CallPart {
     const text = this.#tail(`call ${part.index}`, part).push(part.arguments)
-    const names = this.#redactor.value({ id: part.id, name: part.name }, { credentials: false })
-    if (text === part.arguments && names.id === part.id && names.name === part.name) return part
-    const { id, name } = names
+    const whole = this.#redactor.value({ id: part.id, name: part.name }, { credentials: false })
+    const { id } = whole
+    const name = whole.name === undefined ? undefined : this.#names.shown(whole.name)
+    if (text === part.arguments && id === part.id && name === part.name) return part
     return { ...part, ...(id === undefined ? {} : { id }), ...(name === undefined ? {} : { name }), arguments: text }
   }
 
-  #tail(key: string, part: TextPart | CallPart): SecretTail {
+  #tail(key: string, part: TextPart | CallPart): PiecedText {
     const present = this.#tails.get(key)
     if (present) {
       present.last = part
       return present.tail
     }
-    const tail = this.#redactor.secretTail()
+    const found = this.#redactor.secretTail()
+    const tail = part.type === 'tool_call' ? argumentsText(found, part.custom === true) : found
     this.#tails.set(key, { tail, last: part })
     return tail
   }

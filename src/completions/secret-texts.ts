@@ -1,7 +1,8 @@
 // Answers of servers as bytes, without secrets: what holds none passes byte by byte.
 import { setMember } from '../members.ts'
+import { withPlainEscapes } from '../redaction/plain-escapes.ts'
 import type { Redactor } from '../redaction/redactor.ts'
-import { type TextPiece, textsOf, withoutTokens } from './choice-texts.ts'
+import { isJsonText, type TextPiece, textsOf, withoutTokens } from './choice-texts.ts'
 import { isRecord, type Json } from './json-values.ts'
 
 /** A character that is written by its number may be a part of what is looked for. */
@@ -31,12 +32,14 @@ function hasPieces(text: string): boolean {
   return LISTS.test(text) && LISTS.test(text)
 }
 
-/** Replaces, in place, secrets that are cut over several texts; gives all pieces of those. */
+/** Replaces, in place, secrets that are cut over several texts, or written by numbers in the arguments of a call; gives all pieces of those. */
 function joinedIn(completion: Json, redactor: Redactor): TextPiece[] {
   const texts = Map.groupBy(textsOf(completion), ({ key }) => key)
-  return [...texts.values()].flatMap((pieces) => {
-    if (pieces.length === 1) return []
-    const joined = pieces.map(({ text }) => text).join('')
+  return [...texts].flatMap(([key, pieces]) => {
+    const isJson = isJsonText(key)
+    if (pieces.length === 1 && !isJson) return []
+    const given = pieces.map(({ text }) => text).join('')
+    const joined = isJson ? withPlainEscapes(given) : given
     const shown = withoutSecretsInValue(joined, redactor)
     if (shown === joined) return []
     for (const [at, { holder, name }] of pieces.entries()) setMember(holder, name, at === 0 ? shown : '')

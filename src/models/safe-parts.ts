@@ -1,7 +1,7 @@
 // The parts of an answer without the credential that its provider was called with: servers may repeat it, and whoever gets an answer may cut it, write it
 // in other ways and hand it on. It is replaced here, before anybody has it.
+import { argumentsText, CallNames, type PiecedText } from '../redaction/call-texts.ts'
 import { Redactor } from '../redaction/redactor.ts'
-import type { SecretTail } from '../redaction/secret-tail.ts'
 import type { CompletionPart, ToolCallPart } from './provider.ts'
 
 /** A part of an answer but its end. */
@@ -11,10 +11,12 @@ export class SafeParts {
   /** Null: there is nothing to replace. */
   readonly #redactor: Redactor | null
   /** For each text of the answer. */
-  readonly #tails = new Map<string, { readonly tail: SecretTail; last: AnswerPart }>()
+  readonly #tails = new Map<string, { readonly tail: PiecedText; last: AnswerPart }>()
+  readonly #names: CallNames | null
 
   constructor(credential: string | null) {
     this.#redactor = credential === null ? null : new Redactor([credential])
+    this.#names = this.#redactor && new CallNames(this.#redactor.secretTail())
   }
 
   /** The part as it may be told now: itself where nothing is replaced, null where all of it waits for what follows. */
@@ -40,7 +42,8 @@ export class SafeParts {
 
   #call(part: ToolCallPart): ToolCallPart {
     const text = this.#tail(this.#redactor!, `call ${part.index}`, part).push(part.arguments)
-    const [id, name] = [this.#whole(part.id), this.#whole(part.name)]
+    const id = this.#whole(part.id)
+    const name = part.name === undefined ? undefined : this.#names!.shown(part.name)
     if (text === part.arguments && id === part.id && name === part.name) return part
     return { ...part, ...(id === undefined ? {} : { id }), ...(name === undefined ? {} : { name }), arguments: text }
   }
@@ -51,13 +54,14 @@ export class SafeParts {
     return tail.push(text) + tail.end()
   }
 
-  #tail(redactor: Redactor, key: string, part: AnswerPart): SecretTail {
+  #tail(redactor: Redactor, key: string, part: AnswerPart): PiecedText {
     const present = this.#tails.get(key)
     if (present) {
       present.last = part
       return present.tail
     }
-    const tail = redactor.secretTail()
+    const found = redactor.secretTail()
+    const tail = part.type === 'tool_call' ? argumentsText(found, part.custom === true) : found
     this.#tails.set(key, { tail, last: part })
     return tail
   }

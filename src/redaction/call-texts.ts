@@ -1,0 +1,30 @@
+// The calls of tools of one answer, as their pieces come, without secrets: their arguments, which are JSON unless the tool is a custom one, and their
+// names, which are one text together, since a secret may be cut over the names of several calls.
+import { PlainEscapes } from './plain-escapes.ts'
+import type { SecretTail } from './secret-tail.ts'
+
+/** A text that comes in pieces. */
+export type PiecedText = Pick<SecretTail, 'push' | 'end'>
+
+/** The arguments of one call. `isCustom`: they are no JSON. */
+export function argumentsText(tail: SecretTail, isCustom: boolean): PiecedText {
+  if (isCustom) return tail
+  const plain = new PlainEscapes()
+  return {
+    push: (piece) => tail.push(plain.push(piece)),
+    end: () => tail.push(plain.end()) + tail.end(),
+  }
+}
+
+/** Names are told as they come: what goes on with a secret of which a name before has told a part is replaced. */
+export class CallNames {
+  readonly #tail: SecretTail
+
+  constructor(tail: SecretTail) {
+    this.#tail = tail
+  }
+
+  shown(name: string): string {
+    return this.#tail.push(name) + this.#tail.end()
+  }
+}
