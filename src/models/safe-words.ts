@@ -4,6 +4,8 @@ import { guessableLength, thresholdOf } from '../redaction/threshold.ts'
 
 /** Of texts within texts, as errors of servers that ask others. */
 const LAYERS = 4
+/** So many characters of a secret in a row nobody guesses, whichever they are: no threshold of what is unknown of it is higher. */
+const PART = 16
 /** `\u0073`, `\x73`, `%73`, `&#115;`, `&#x73;`, and a character that needs no escape. */
 const ESCAPED = /\\u\{?([0-9a-f]{1,6})\}?|\\x([0-9a-f]{2})|%([0-9a-f]{2})|&#x([0-9a-f]{1,6});|&#(\d{1,7});|\\(.)/gi
 
@@ -26,59 +28,54 @@ export function safeWords(credential: string | null): (text: string) => string {
   }
 }
 
-/** Finds in texts what nobody has guessed of a secret: so many characters of it in a row, wherever in it they stand. */
+/** Finds in texts what nobody has guessed of a secret: its beginning from the threshold on, and so many characters in a row wherever in it they stand. */
 class SecretParts {
-  /** What everybody knows of its beginning. */
-  readonly #known: string
-  /** Of what is behind that: all parts of the shortest length that is found. Empty where it is looked for as a whole alone. */
+  readonly #secret: string
+  readonly #beginning: string
+  /** Of what nobody knows by its kind: all parts of one length. */
   readonly #parts: ReadonlySet<string>
-  readonly #length: number
-  readonly #first: string
 
   constructor(secret: string) {
     const known = guessableLength(secret)
-    const threshold = thresholdOf(secret.length, known)
-    this.#known = secret.slice(0, known)
-    this.#length = threshold - known
-    this.#first = secret.slice(known, threshold)
-    const count = threshold < secret.length ? secret.length - threshold + 1 : 0
-    this.#parts = new Set(Array.from({ length: count }, (_, at) => secret.slice(known + at, threshold + at)))
+    this.#secret = secret
+    this.#beginning = secret.slice(0, thresholdOf(secret.length, known))
+    const count = Math.max(0, secret.length - known - PART + 1)
+    this.#parts = new Set(Array.from({ length: count }, (_, at) => secret.slice(known + at, known + at + PART)))
   }
 
+  /** Whether one that is not the beginning stands in a text. */
   standIn(text: string): boolean {
-    return this.#ranges(text).length > 0
+    for (let at = 0; at + PART <= text.length; at++) if (this.#parts.has(text.slice(at, at + PART))) return true
+    return false
   }
 
   replacedIn(text: string): string {
     let shown = ''
     let from = 0
-    for (const [start, end] of this.#ranges(text)) {
-      shown += `${text.slice(from, start)}***`
+    for (let at = 0; at < text.length; at++) {
+      const end = this.#endAt(text, at)
+      if (end === at) continue
+      shown += `${text.slice(from, at)}***`
       from = end
+      at = end - 1
     }
     return shown + text.slice(from)
   }
 
-  /** Where they stand, in order; none overlaps another. */
-  #ranges(text: string): [start: number, end: number][] {
-    const ranges: [number, number][] = []
-    if (this.#parts.size === 0) return ranges
-    for (let at = 0; at + this.#length <= text.length; at++) {
-      const part = text.slice(at, at + this.#length)
-      if (!this.#parts.has(part)) continue
-      const last = ranges.at(-1)
-      if (last && at <= last[1]) last[1] = at + this.#length
-      else ranges.push([part === this.#first ? this.#withKnown(text, at) : at, at + this.#length])
-    }
-    return ranges
+  /** Where what begins at a place ends; the place itself where nothing does. */
+  #endAt(text: string, at: number): number {
+    if (text.startsWith(this.#beginning, at)) return at + sharedLength(text.slice(at), this.#secret)
+    let end = at
+    for (let next = at; this.#parts.has(text.slice(next, next + PART)); next++) end = next + PART
+    return end
   }
+}
 
-  /** Where it begins that is known, as far as it stands before the rest. */
-  #withKnown(text: string, at: number): number {
-    let length = 0
-    while (length < this.#known.length && length < at && text[at - length - 1] === this.#known.at(-length - 1)) length++
-    return at - length
-  }
+/** How many characters at their beginnings are the same. */
+function sharedLength(text: string, other: string): number {
+  let length = 0
+  while (length < other.length && text[length] === other[length]) length++
+  return length
 }
 
 /** A key as many servers show it, all but a few characters at its ends replaced: `sk-ab****wxyz`. By its looks, so that it tells nothing of the key. */

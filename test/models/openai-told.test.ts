@@ -59,10 +59,10 @@ test('a key without its end is masked as well, from so much of it on that nobody
 test('a part of a key is masked wherever it stands in it, from so much of it on that nobody has guessed it', () => {
   const key = 'sk-proj-0123456789abcdefghijklmn'
   const said = (message: string) => toldIn(JSON.stringify({ error: { message } }), key).message
-  assert.equal(said(`key ends in ${key.slice(-12)}.`), 'key ends in ***.')
-  assert.equal(said(`key holds ${key.slice(10, 24)} and ${key.slice(12, 30)}`), 'key holds *** and ***')
-  assert.equal(said(`key ends in ${key.slice(-11)}.`), `key ends in ${key.slice(-11)}.`)
-  assert.equal(said(`no ${key.slice(-12).replace('m', '\\u006d')}`), '')
+  assert.equal(said(`key ends in ${key.slice(-16)}.`), 'key ends in ***.')
+  assert.equal(said(`key holds ${key.slice(10, 27)} and ${key.slice(12, 30)}`), 'key holds *** and ***')
+  assert.equal(said(`key ends in ${key.slice(-15)}.`), `key ends in ${key.slice(-15)}.`)
+  assert.equal(said(`no ${key.slice(-16).replace('m', '\\u006d')}`), '')
 })
 
 test('a key that is shown with its ends alone is masked by its looks, whichever it is', () => {
