@@ -141,7 +141,8 @@ export class GroupCommit {
       const met = condition.meet(error) ?? new Error('the unit threw nothing')
       const isFault = met !== error
       const failure = isFault && this.#unsure ? outcomeUnknown() : met
-      for (const entry of batch) Object.assign(entry, { failed: true, error: failure })
+      // What the unit gave before its transaction failed is not stored.
+      for (const entry of batch) Object.assign(entry, { failed: true, error: failure, value: undefined })
       return batch.length
     }
   }

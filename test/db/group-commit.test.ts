@@ -152,3 +152,18 @@ describe('units that take long', () => {
     assert.deepEqual(told, ['a', 'Error: broken', 'b'])
   })
 })
+
+test('a unit whose transaction fails gives no value, whatever it gave before that', () => {
+  using opened = grouped()
+  const { group, add } = opened
+  const heard: unknown[] = []
+  let runs = 0
+  const unit = () => {
+    if (++runs > 1) throw new Error('no room')
+    return 'a row'
+  }
+  group.add(unit, (error, value) => heard.push(String(error), value))
+  add('broken')
+  group.flush()
+  assert.deepEqual([runs, heard], [2, ['Error: no room', undefined]])
+})
