@@ -1,6 +1,7 @@
 // The provider that is always there: its model `builtin/echo` says the last message of the user again, offline and the same each time.
 // It is for first runs and tests, and costs nothing.
 import { setImmediate } from 'node:timers/promises'
+import { finish, type Steps } from '../time-slices.ts'
 import { textOf } from './message-text.ts'
 import type { CompletionPart, CompletionRequest, Model, Provider, ProviderContext } from './provider.ts'
 import { refuseUnsupported } from './supported.ts'
@@ -24,25 +25,30 @@ function* pieces(text: string): Generator<string, void, void> {
   for (const [piece] of text.matchAll(PIECE)) yield piece
 }
 
-/** Its tokens are words. */
-function countTokens(text: string): number {
-  let count = 0
-  for (const _ of pieces(text)) count++
-  return count
-}
-
 /** So many words are counted in one turn of the event loop. */
 const COUNTED_AT_ONCE = 4_096
 
-/** As `countTokens`, for texts of any length: others have their turns meanwhile. */
-async function countedInTurns(text: string, signal: AbortSignal): Promise<number> {
+/** Counts the words of a text, which are its tokens, and pauses now and then. */
+function* counting(text: string): Steps<number> {
   let count = 0
-  for (const _ of pieces(text)) {
-    if (++count % COUNTED_AT_ONCE > 0) continue
+  for (const _ of pieces(text)) if (++count % COUNTED_AT_ONCE === 0) yield
+  return count
+}
+
+function countTokens(text: string): number {
+  return finish(counting(text))
+}
+
+/** The same for texts of any length: others have their turns meanwhile. */
+async function countedInTurns(text: string, signal: AbortSignal): Promise<number> {
+  const steps = counting(text)
+  let step = steps.next()
+  while (!step.done) {
     await setImmediate()
     signal.throwIfAborted()
+    step = steps.next()
   }
-  return count
+  return step.value
 }
 
 function lastOfUser(messages: CompletionRequest['messages']): string {

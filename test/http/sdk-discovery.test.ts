@@ -128,6 +128,24 @@ describe('getWorkflowInterfaces and get_workflow_interfaces', () => {
     assert.deepEqual(body.interfaces[1], await get(`/api/workflows/${ids[0]}/interface?version=1`))
   })
 
+  test('are refused on a socket where the graphs have more than 32 MiB together, and come one after the other over HTTP', async () => {
+    const note = 'x'.repeat(11 * 1024 * 1024)
+    const large: string[] = []
+    for (const name of ['L1', 'L2', 'L3']) {
+      const graph = { nodes: [node('a', 'input.String', { name: 'x', note })], edges: [] }
+      large.push((await created(server, { name, graph })).id)
+    }
+    const ofIds = (interfaces: WorkflowInterfacesResponse) =>
+      interfaces.interfaces.map(({ workflow_id }) => workflow_id)
+    const told = await twin<WorkflowInterfacesResponse>('get_workflow_interfaces', { ids: large.slice(1) })
+    assert.deepEqual(ofIds(told), large.slice(1))
+    assert.deepEqual(ofIds((await ask({ ids: large })).body), large)
+    await using client = await connect(server)
+    const { error } = (await client.ask('get_workflow_interfaces', { ids: large })) as { error?: ErrorBody['error'] }
+    const message = 'names workflows whose interfaces are too large for one frame: ask for fewer at a time'
+    assert.deepEqual([error?.code, error?.problems], ['INVALID_REQUEST', [{ path: '/data/ids', message }]])
+  })
+
   test('take a hundred ids, each once', async () => {
     const many = Array.from({ length: 101 }, (_, index) => `wf_${index}`)
     assert.equal((await ask({ ids: many.slice(1) })).body.errors.length, 100)

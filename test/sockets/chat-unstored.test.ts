@@ -1,4 +1,5 @@
-// What the database does not take touches no turn that is under way: neither a message that would supersede it, nor the deletion of its thread.
+// What the database does not take touches no turn that is under way: neither a message that would supersede it, nor the deletion of its thread. An answer that
+// it does not take is told as failed.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -83,5 +84,40 @@ describe('a turn goes on', () => {
       assert.equal((await call(bench.server, 'DELETE', `/api/threads/${turn.thread_id}`)).status, 500)
     }
     await goesOn(bench, client, turn)
+  })
+})
+
+describe('an answer that was shown to its end and cannot be stored', () => {
+  async function isToldAsFailed(
+    { server }: Bench,
+    client: Client,
+    { thread_id, led }: Begun,
+  ): Promise<string | undefined> {
+    led.end()
+    const last = await client.next({ type: 'chunk', thread_id, done: true })
+    assert.equal(last.content, '')
+    const ended = await client.next(({ type, status }) => type === 'turn_update' && status !== 'running')
+    assert.equal(ended.status, 'failed')
+    assert.deepEqual(lines(await messagesOf(server, thread_id)), ['user completed: Go on'])
+    return codeOf(ended)
+  }
+
+  test('where the database refuses it', async () => {
+    await using bench = await startChat()
+    await using client = await connect(bench.server)
+    const turn = await begun(bench, client)
+    using _refusing = refusing(bench, 'insert on message')
+    assert.equal(await isToldAsFailed(bench, client, turn), 'INTERNAL_ERROR')
+  })
+
+  test('where the disk has no room for it', { skip: cannotMount }, async () => {
+    using disk = smallDisk(DISK_BYTES)
+    await using bench = await startChat({ data_dir: disk.path })
+    await using client = await connect(bench.server)
+    const turn = await begun(bench, client)
+    using _filled = fill(disk.path)
+    turn.led.say(LARGE)
+    await client.next(({ content }) => content === LARGE)
+    assert.equal(await isToldAsFailed(bench, client, turn), 'SERVICE_UNAVAILABLE')
   })
 })
