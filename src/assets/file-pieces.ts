@@ -1,7 +1,9 @@
 // A part of a file as a stream of pieces. Whoever has sent a piece may give it back, and its memory is read into again: of a large file, pieces that
 // wait for the garbage collector cost more time than reading them.
+import { createHash, type Hash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import { Readable } from 'node:stream'
+import { ServiceError } from '../errors.ts'
 import type { ByteRange } from './object-store.ts'
 
 /** Bytes that are read at once. */
@@ -35,6 +37,7 @@ export class FilePieces extends Readable {
   readonly #large: boolean
   #at: number
   #left: number
+  #check: { readonly hash: Hash; readonly sha256: string } | null = null
 
   /** Closes the file in the end, whichever that is. */
   constructor(file: FileHandle, { start, length }: ByteRange, spare: SparePieces) {
@@ -44,6 +47,14 @@ export class FilePieces extends Readable {
     this.#large = length >= PIECE
     this.#at = start
     this.#left = length
+  }
+
+  /**
+   * Has all bytes compared with their digest as they are read, which takes some 0.07 ms for each piece. Of a file that is damaged the last piece is never
+   * given: the stream fails with DATA_DAMAGED. To be asked before anything is read.
+   */
+  compareWith(sha256: string): void {
+    this.#check = { hash: createHash('sha256'), sha256 }
   }
 
   /** Takes back a piece that came from here, which nobody looks at any more. Anything else it leaves alone. */
@@ -70,7 +81,16 @@ export class FilePieces extends Readable {
     this.#left -= bytesRead
     const piece = memory.subarray(0, bytesRead)
     if (this.#large) this.#lent.set(piece, memory)
+    this.#compare(piece)
     return piece
+  }
+
+  #compare(piece: Uint8Array): void {
+    if (this.#check === null) return
+    const { hash, sha256 } = this.#check
+    hash.update(piece)
+    if (this.#left > 0 || hash.digest('hex') === sha256) return
+    throw new ServiceError('DATA_DAMAGED', { cause: new Error('the bytes of a file are not those that were stored') })
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {

@@ -2,6 +2,7 @@
 // what is not ours.
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
+import { FilePieces } from '../assets/file-pieces.ts'
 import type { FoundFile } from '../assets/files.ts'
 import type { ByteRange } from '../assets/object-store.ts'
 import { ServiceError } from '../errors.ts'
@@ -85,9 +86,11 @@ export async function objectReply(asked: Asked, file: ServedFile, manner?: Manne
   return { ...reply, body }
 }
 
-/** The bytes, once the first of them are there: what goes wrong before that has an answer, and does not only break one off. */
+/** The bytes, all of them compared with their digest, once the first of them are there: what goes wrong before that has an answer, and does not only break one off. */
 async function begun(file: ServedFile, range: ByteRange): Promise<Readable | null> {
   const body = await file.read(range)
+  const isWhole = range.length > 0 && range.length === file.size
+  if (isWhole && body instanceof FilePieces) body.compareWith(file.sha256)
   if (body && range.length > 0) await once(body, 'readable')
   return body
 }

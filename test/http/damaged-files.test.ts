@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import type { Asset, RunResult, TemporaryAssetUpload } from '../../generated/types.ts'
 import { call } from '../helpers/http.ts'
-import { startServer, type TestServer } from '../helpers/server.ts'
+import { keptLog } from '../helpers/kept-log.ts'
+import { startServer, type TestServer, until } from '../helpers/server.ts'
 import { created, edge, node } from './kit.ts'
 import { fieldsForm, fileForm, UPLOADS } from './uploads-kit.ts'
 
@@ -64,5 +65,40 @@ describe('asset.Load', () => {
       assert.deepEqual([status, error?.type, error?.node_id], ['failed', 'data_damaged', 'load'], file)
       assert.match(error!.message, /^The bytes of ".*" are damaged/)
     }
+  })
+})
+
+describe('a download of a damaged file', () => {
+  const headers = { 'Content-Type': 'text/plain' }
+  const put = async (server: TestServer, content: string) =>
+    assert.equal((await call(server, 'PUT', '/api/storage/1/note.txt', { raw: content, headers })).status, 201)
+
+  test('is an error with a code where all of it is read at once, and ranges and what is sound are served', async () => {
+    await using server = await startServer()
+    await put(server, CONTENT)
+    assert.equal((await call(server, 'GET', '/api/storage/1/note.txt')).text, CONTENT)
+    flipBits(server.data_dir)
+    const { status, text } = await call(server, 'GET', '/api/storage/1/note.txt')
+    assert.deepEqual([status, text.includes('data_damaged')], [500, true], text)
+    const part = await call(server, 'GET', '/api/storage/1/note.txt', { headers: { Range: 'bytes=0-2' } })
+    assert.deepEqual([part.status, part.text], [206, 'The'])
+  })
+
+  test('breaks off before its last bytes where it is longer, and the log says why', async () => {
+    const log = keptLog()
+    await using server = await startServer({ log: log.log })
+    const content = CONTENT + 'x'.repeat(1_000_000)
+    await put(server, content)
+    const url = `${server.url}/api/storage/1/note.txt`
+    assert.equal(await (await fetch(url)).text(), content)
+    flipBits(server.data_dir)
+    const answer = await fetch(url)
+    assert.equal(answer.status, 200)
+    let length = 0
+    await assert.rejects(async () => {
+      for await (const piece of answer.body!) length += piece.length
+    })
+    assert.ok(length < content.length)
+    await until('the log', () => log.lines.some((line) => line.includes('not those that were stored')))
   })
 })
