@@ -13,6 +13,7 @@ import { authenticate, checkAccess, tellAdministration } from './admission.ts'
 import { fromBodyParser, jsonBody, textBody } from './body.ts'
 import { preflight, shareWith } from './cors.ts'
 import { type Counted, count, countByClaim } from './counting.ts'
+import { FairLine } from './fair-line.ts'
 import { HandlerContext } from './handler-context.ts'
 import { handlers } from './handlers.ts'
 import { limit } from './limits.ts'
@@ -33,6 +34,7 @@ import { createValidators, type Validators, type ValidRequest } from './validate
 interface Tools {
   context: AppContext
   validators: Validators
+  line: FairLine
   parseJson: RequestHandler
   /** Of operations that have a limit of time. */
   parseTimedJson: RequestHandler
@@ -60,12 +62,14 @@ export function createApp(
   app.set('strict routing', true)
   app.set('query parser', 'simple')
   const served = servedOperations(context.config)
+  const line = new FairLine()
   const tools: Tools = {
     context,
     validators: createValidators(served, context),
-    parseJson: jsonBody(context.config.max_body_bytes),
-    parseTimedJson: jsonBody(context.config.max_body_bytes, sdk_body_ms),
-    parseText: textBody(context.config.max_body_bytes),
+    line,
+    parseJson: jsonBody(line, context.config.max_body_bytes),
+    parseTimedJson: jsonBody(line, context.config.max_body_bytes, sdk_body_ms),
+    parseText: textBody(line, context.config.max_body_bytes),
   }
   const claims = claimFinder(served)
   app.use(begin(context))
@@ -119,7 +123,7 @@ function mount(app: Express, operations: readonly OperationInfo[], tools: Tools,
 }
 
 function stepsOf(operation: OperationInfo, tools: Tools): RequestHandler[] {
-  const { context, validators } = tools
+  const { context, validators, line } = tools
   const steps: RequestHandler[] = [checkAccess(operation, context.config)]
   if (operation.access === 'administrator') steps.push(tellAdministration(operation, context.audit))
   if (switchedOff(operation, context.config)) steps.push(saySwitchedOff)
@@ -128,6 +132,7 @@ function stepsOf(operation: OperationInfo, tools: Tools): RequestHandler[] {
   const handle = (handlers as unknown as Record<string, Record<string, AnyHandler>>)[operation.tag]![
     operation.operationId
   ]!
+  steps.push((_request, response, next) => line.enter(ownerOf(response, operation), next))
   steps.push(async (request, response, next) => {
     try {
       const valid = await validators.validate(operation, request)
@@ -137,7 +142,7 @@ function stepsOf(operation: OperationInfo, tools: Tools): RequestHandler[] {
         if (error instanceof ServiceError && error.status < 500) return
         context.log.error({ err: error, operation: operation.operationId }, 'a body broke off')
       }
-      await sendReply(response, reply, { slices: context.slices, owner: ownerOf(response), fault })
+      await sendReply(response, reply, { slices: context.slices, owner: ownerOf(response, operation), fault })
       count(context, operation.operationId, reply.status)
     } catch (error) {
       // Nobody is left to be told, and what was called off is no failure.
@@ -148,10 +153,10 @@ function stepsOf(operation: OperationInfo, tools: Tools): RequestHandler[] {
   return steps
 }
 
-/** Whose time slices the body of an answer takes. */
-function ownerOf(response: Response): string {
+/** Whose turns and time slices a request takes. What everybody may ask for delays its own kind only. */
+function ownerOf(response: Response, { operationId }: OperationInfo): string {
   const { principal } = localsOf(response)
-  return principal ? scopedKey(principal) : EVERYBODY
+  return principal ? scopedKey(principal) : `${EVERYBODY} ${operationId}`
 }
 
 /** No status of HTTP, but what others count by. */

@@ -8,15 +8,26 @@ import { type BodyVerdict, parsedText } from '../payloads/judge.ts'
 import { LARGE_PAYLOAD } from '../payloads/payload-judge.ts'
 import { illFormedTexts } from '../problems.ts'
 import { whenBroken } from './broken.ts'
+import type { FairLine } from './fair-line.ts'
 import { goOn } from './going-on.ts'
 import { isPlain, readPlain } from './plain-body.ts'
 import { closeUnread } from './unread.ts'
 
 /**
  * Parses a body of at most `limit` bytes as JSON. Where there is no content the body stays undefined: whether one is needed is the schema's
- * business. One that is not there after `ms`, if that is given, is waited for no longer. A large one is kept as bytes, for `takeLarge`.
+ * business. One that is not there after `ms`, if that is given, is waited for no longer. A large one is kept as bytes, for `takeLarge`, and so is one of
+ * middling size where others have used the turn of the event loop.
  */
-export function jsonBody(limit: number, ms?: number, verify = inspect): RequestHandler {
+export function jsonBody(
+  turn: Pick<FairLine, 'isUsed'>,
+  limit: number,
+  ms?: number,
+  look: (request: object, buffer: Buffer, encoding: string) => void = () => {},
+): RequestHandler {
+  const verify: Verify = (request, _response, buffer, encoding) => {
+    look(request, buffer, encoding)
+    inspect(request, buffer, encoding, turn)
+  }
   const parse = express.json({ limit, strict: false, type: () => true, verify })
   return (request, response, next) => {
     if (request.headers['content-length'] === '0') return next()
@@ -44,12 +55,7 @@ export function jsonBody(limit: number, ms?: number, verify = inspect): RequestH
 }
 
 /** Does with a plain body what the parser does with any. */
-function parsePlain(
-  request: Request,
-  response: unknown,
-  verify: typeof inspect,
-  done: (error?: unknown) => void,
-): void {
+function parsePlain(request: Request, response: unknown, verify: Verify, done: (error?: unknown) => void): void {
   const take = (bytes: Buffer) => {
     try {
       verify(request, response, bytes, 'utf-8')
@@ -107,10 +113,16 @@ const OTHER_CHARSET = 'charset.unsupported'
 /** Requests whose texts may hold half a character: in UTF-8 only an escape can make one. */
 const suspects = new WeakSet<object>()
 
-function inspect(request: object, _response: unknown, buffer: Buffer, encoding: string): void {
+type Verify = (request: object, response: unknown, buffer: Buffer, encoding: string) => void
+
+/** What is smaller, in bytes, is parsed at once, however many others were. */
+const SMALL_PAYLOAD = 8_192
+
+function inspect(request: object, buffer: Buffer, encoding: string, turn: Pick<FairLine, 'isUsed'>): void {
   // The parser would take an empty body for an empty object.
   if (buffer.length === 0) throw Object.assign(new Error('the body is empty'), { type: 'entity.empty' })
-  if (buffer.length > LARGE_PAYLOAD) {
+  const isLarge = buffer.length > LARGE_PAYLOAD
+  if (isLarge || (encoding === 'utf-8' && buffer.length > SMALL_PAYLOAD && turn.isUsed())) {
     // RFC 8259, section 8.1: whoever exchanges JSON with others encodes it in UTF-8.
     if (encoding !== 'utf-8') throw Object.assign(new Error('the body is not in UTF-8'), { type: OTHER_CHARSET })
     large.set(request, buffer)
@@ -143,10 +155,9 @@ export function faultOf(verdict: Exclude<BodyVerdict, Readable>): ServiceError {
 const texts = new WeakMap<object, Uint8Array>()
 
 /** The same, for operations that hand the text on as it came. */
-export function textBody(limit: number): RequestHandler {
-  return jsonBody(limit, undefined, (request, response, buffer, encoding) => {
+export function textBody(turn: Pick<FairLine, 'isUsed'>, limit: number): RequestHandler {
+  return jsonBody(turn, limit, undefined, (request, buffer, encoding) => {
     if (encoding === 'utf-8') texts.set(request, buffer)
-    inspect(request, response, buffer, encoding)
   })
 }
 

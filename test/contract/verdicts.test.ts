@@ -10,6 +10,7 @@ import fc from 'fast-check'
 import { type OperationInfo, operationManifest } from '../../generated/operations.ts'
 import { type Problem, ServiceError } from '../../src/errors.ts'
 import { jsonBody, takeLarge } from '../../src/http/body.ts'
+import { FairLine } from '../../src/http/fair-line.ts'
 import { expressPaths } from '../../src/http/paths.ts'
 import { createValidators, type Validators } from '../../src/http/validate.ts'
 import { PayloadJudge } from '../../src/payloads/payload-judge.ts'
@@ -78,7 +79,7 @@ function judge(): express.Express {
     slices: new TimeSlices(),
   })
   for (const operation of hot) {
-    const steps = operation.body === 'json' ? [jsonBody(1024 * 1024), parseLarge] : []
+    const steps = operation.body === 'json' ? [jsonBody(new FairLine(), 1024 * 1024), parseLarge] : []
     app[operation.method as 'get'](expressPaths(operation), ...steps, async (request, response) => {
       const body = structuredClone(request.body)
       const generated = await verdict(validators, operation, request)

@@ -1,7 +1,8 @@
 // One user of the server: sends requests and frames that were made before, so that sending them costs little.
 import { once } from 'node:events'
 import { request } from 'node:http'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import WebSocket from 'ws'
 
 export interface Reply {
@@ -9,13 +10,19 @@ export interface Reply {
   readonly text: string
 }
 
+/** Long enough for the requests of a few hundred connections to reach the system. */
+const ASLEEP_MS = 50
+
 export class User {
   readonly url: string
   readonly #token: string
+  readonly #signal: ((signal: NodeJS.Signals) => void) | null
 
-  constructor(url: string, token: string) {
+  /** `signal` reaches the server's process, for users who let requests pile up. */
+  constructor(url: string, token: string, signal: ((signal: NodeJS.Signals) => void) | null = null) {
     this.url = url
     this.#token = token
+    this.#signal = signal
   }
 
   /** Sends a request with a JSON body, if one is given, and reads the whole answer. */
@@ -71,6 +78,29 @@ export class User {
     return (JSON.parse(checked(201, 'POST /api/assets', reply).text) as { id: string }).id
   }
 
+  /**
+   * Sends the same request on so many connections, which were opened before, and gives the statuses of the answers. The server sleeps meanwhile, and finds
+   * all of them at once.
+   */
+  async burst(path: string, count: number, body?: string): Promise<number[]> {
+    const { hostname, port, host } = new URL(this.url)
+    const head = [`Host: ${host}`, `Authorization: Bearer ${this.#token}`, 'Connection: close']
+    if (body !== undefined) head.push('Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`)
+    const method = body === undefined ? 'GET' : 'POST'
+    const text = `${[`${method} ${path} HTTP/1.1`, ...head].join('\r\n')}\r\n\r\n${body ?? ''}`
+    const open = Array.from({ length: count }, async () => {
+      const socket = connect(Number(port), hostname)
+      await once(socket, 'connect')
+      return socket
+    })
+    const sockets = await Promise.all(open)
+    this.#signal?.('SIGSTOP')
+    const statuses = Promise.all(sockets.map((socket) => statusOf(socket, text)))
+    await pause(ASLEEP_MS)
+    this.#signal?.('SIGCONT')
+    return await statuses
+  }
+
   /** Sends so many requests in one packet, and resolves when the last answer has ended. */
   pipelined(path: string, count: number): Promise<void> {
     const { hostname, port, host } = new URL(this.url)
@@ -109,6 +139,14 @@ export class User {
     await once(socket, 'message')
     socket.terminate()
   }
+}
+
+async function statusOf(socket: Socket, request: string): Promise<number> {
+  let text = ''
+  socket.on('data', (piece: Buffer) => (text ||= piece.toString('latin1')))
+  socket.write(request)
+  await once(socket, 'close')
+  return Number(text.split(' ')[1])
 }
 
 function checked(status: number, what: string, reply: Reply): Reply {

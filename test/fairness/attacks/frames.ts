@@ -53,4 +53,29 @@ const pipelined: AttackOf = (share) => {
   }
 }
 
-export const frames: readonly AttackOf[] = [states, inventories, pipelined]
+const CONNECTIONS = 300
+
+/** The same request on many connections at once. */
+const burst =
+  (what: string, status: number, path: string, body?: string): AttackOf =>
+  (share) => {
+    const count = sized(CONNECTIONS, Math.min(1, 5 * share))
+    return {
+      name: `${count} connections at once that each ask for ${what}`,
+      async strike(attacker) {
+        const others = (await attacker.burst(path, count, body)).filter((one) => one !== status)
+        if (others.length > 0) throw new Error(`answered ${others}`)
+      },
+    }
+  }
+
+/** Less than what is judged in a thread in any case, and the run has no such parameter. */
+const objects = `{"params":{"in":[${'{},'.repeat(60_000)}{}]}}`
+
+export const frames: readonly AttackOf[] = [
+  states,
+  inventories,
+  pipelined,
+  burst('all node types', 200, '/api/nodes/metadata'),
+  burst(`a run with ${objects.length} bytes of objects`, 422, '/api/workflows/greeting/run', objects),
+]

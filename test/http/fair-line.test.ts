@@ -1,0 +1,80 @@
+// Requests of one turn of the event loop: those that come when it is used wait, and owners take turns.
+import assert from 'node:assert/strict'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import express from 'express'
+import { jsonBody, takeLarge } from '../../src/http/body.ts'
+import { FairLine } from '../../src/http/fair-line.ts'
+
+/** Longer than requests get of one turn. */
+function work(): void {
+  const until = performance.now() + 15
+  while (performance.now() < until);
+}
+
+test('requests go on at once as long as the turn is not used', () => {
+  const line = new FairLine()
+  const went: number[] = []
+  for (let at = 0; at < 5; at++) line.enter('ada', () => went.push(at))
+  assert.deepEqual(went, [0, 1, 2, 3, 4])
+})
+
+test('when the turn is used, requests wait for turns of their own, by owner', async () => {
+  const line = new FairLine()
+  const went: string[] = []
+  const enter = (owner: string, name: string) =>
+    line.enter(owner, () => {
+      went.push(name)
+      work()
+    })
+  enter('ada', 'a1')
+  assert.equal(line.isUsed(), true)
+  for (const name of ['a2', 'a3', 'a4']) enter('ada', name)
+  enter('bob', 'b1')
+  assert.deepEqual(went, ['a1'])
+  const seen: number[] = []
+  while (went.length < 5) {
+    await nextTurn()
+    seen.push(went.length)
+  }
+  assert.deepEqual(went, ['a1', 'a2', 'b1', 'a3', 'a4'])
+  assert.deepEqual(seen, [2, 3, 4, 5])
+})
+
+test('behind one of its own that waits a request waits as well; another owner finds the next turn unused', async () => {
+  const line = new FairLine()
+  const went: string[] = []
+  line.enter('ada', work)
+  for (const name of ['a1', 'a2', 'a3']) line.enter('ada', () => went.push(name))
+  await nextTurn()
+  line.enter('ada', () => went.push('a4'))
+  line.enter('bob', () => went.push('b1'))
+  assert.deepEqual(went, ['a1', 'b1'])
+  while (went.length < 5) await nextTurn()
+  assert.deepEqual(went, ['a1', 'b1', 'a2', 'a3', 'a4'])
+})
+
+test('a body of middling size is left to be judged in the thread where others have used the turn', async () => {
+  let used = false
+  const app = express()
+  app.post('/', jsonBody({ isUsed: () => used }, 1_000_000), (request, response) => {
+    response.json(takeLarge(request)?.length ?? null)
+  })
+  const server = app.listen(0, '127.0.0.1')
+  try {
+    const { port } = await new Promise<AddressInfo>((resolve) =>
+      server.once('listening', () => resolve(server.address() as AddressInfo)),
+    )
+    const keptBytes = async (length: number) => {
+      const body = JSON.stringify('x'.repeat(length - 2))
+      const headers = { 'Content-Type': 'application/json' }
+      return (await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body, headers })).json()
+    }
+    assert.deepEqual([await keptBytes(4_000), await keptBytes(10_000), await keptBytes(300_000)], [null, null, 300_000])
+    used = true
+    assert.deepEqual([await keptBytes(4_000), await keptBytes(10_000)], [null, 10_000])
+  } finally {
+    server.close()
+  }
+})
