@@ -71,6 +71,7 @@ import { CURRENCY } from './models/purse.ts'
 import { UploadPace } from './net/upload-pace.ts'
 import { UpstreamClient } from './net/upstream.ts'
 import { builtinNodes } from './nodes/registry.ts'
+import { heapBytes, MemoryAccount, RUNS_PART_OF_HEAP } from './payloads/memory-account.ts'
 import { PayloadJudge } from './payloads/payload-judge.ts'
 import { type Platform, systemPlatform } from './platform.ts'
 import { Redactor } from './redaction/redactor.ts'
@@ -348,6 +349,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     },
     defaultsOf: (owner) => settings.runDefaults(owner),
     memory_limit: config.max_job_memory_bytes,
+    shared_memory: new MemoryAccount(heapBytes(RUNS_PART_OF_HEAP)),
     servicesOf: (owner) =>
       services.of({
         owner: scopedKey(owner),

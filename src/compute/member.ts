@@ -166,11 +166,11 @@ function standIn({ kind, excess }: Excess): unknown {
   const container = kind === 'list' ? [] : {}
   const sum = new MeasureSum()
   const measures = {
-    too_deep: { depth: DEEPEST_VALUE, size: 0 },
-    too_large: { depth: 0, size: LARGEST_VALUE },
-    too_many_keys: { depth: 0, size: Number.POSITIVE_INFINITY },
+    too_deep: { depth: DEEPEST_VALUE, size: 0, memory: 0 },
+    too_large: { depth: 0, size: LARGEST_VALUE, memory: 0 },
+    too_many_keys: { depth: 0, size: Number.POSITIVE_INFINITY, memory: 0 },
   }
-  sum.add(measures[excess])
+  sum.add(measures[excess], null)
   sum.close(container)
   return container
 }

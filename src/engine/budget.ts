@@ -1,7 +1,7 @@
 // What a run and the workflows that it calls share: how many asynchronous firings may be in flight at once, how many
 // called workflows may be alive, the time on the thread, and the memory of what they hold.
 import { Calls } from './calls.ts'
-import { MemoryBudget } from './held-values.ts'
+import { MemoryBudget, type SharedMemory } from './held-values.ts'
 import { Slice } from './slice.ts'
 
 export class Budget {
@@ -12,10 +12,10 @@ export class Budget {
   readonly #waiting = new Set<() => void>()
   #used = 0
 
-  constructor(limit: number, owner: string, memory_bytes: number) {
+  constructor(limit: number, owner: string, memory_bytes: number, shared: SharedMemory | null = null) {
     this.#limit = limit
     this.slice = new Slice(owner)
-    this.memory = new MemoryBudget(memory_bytes)
+    this.memory = new MemoryBudget(memory_bytes, shared && { owner, of: shared })
   }
 
   get free(): boolean {

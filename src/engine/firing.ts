@@ -1,7 +1,6 @@
 // One place in a node's reorder window: a firing whose result is awaited or must wait for its turn, or an end mark
 // between firings. Results leave the window in the order of their paths.
-import type { HeldValues } from './held-values.ts'
-import { sizeOf } from './measure.ts'
+import { type HeldValues, weightAmongMany } from './held-values.ts'
 import type { Outputs } from './node-type.ts'
 import type { Result } from './outbox.ts'
 import type { Path } from './place.ts'
@@ -91,13 +90,10 @@ export class ItemSource {
   }
 }
 
-/** About how many characters the values of an item have. A value that nests too deep is refused as it leaves, and counts nothing until then. */
+/** What the values of an item count. A value that nests too deep is refused as it leaves, and counts nothing until then. */
 function weightOf(item: Outputs): number {
   let weight = 0
-  for (const name in item) {
-    const size = sizeOf(item[name])
-    if (size < Number.POSITIVE_INFINITY) weight += size
-  }
+  for (const name in item) weight += weightAmongMany(item[name])
   return weight
 }
 

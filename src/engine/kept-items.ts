@@ -1,7 +1,6 @@
 // What the open firing of a node may keep of what it read, among what its run holds. Its code is not asked for it: all counts, unless its type
 // says that it lets go of it (NodeProperty.keeps).
-import type { HeldValues } from './held-values.ts'
-import { sizeOf } from './measure.ts'
+import { type HeldValues, weightAmongMany } from './held-values.ts'
 import type { NodeProperty } from './node-type.ts'
 import type { PlanNode, PlanSlot } from './plan-parts.ts'
 
@@ -20,7 +19,7 @@ export class KeptItems {
   }
 
   read({ name }: PlanSlot, value: unknown): void {
-    const size = Math.min(sizeOf(value), Number.MAX_SAFE_INTEGER)
+    const size = weightAmongMany(value)
     const keeps = this.#keeps.get(name!)
     let before = 0
     if (keeps === 'last') {

@@ -17,15 +17,34 @@ const SMALL = 8
 /** What a number, a boolean, null, or the brackets of a container count. */
 const PLAIN = 8
 
+// Bytes of memory, measured: what the engine takes for each besides what is inside. An empty object has room for four members.
+const SLOT = 8
+const LIST = 32
+const ELEMENTS = 16
+const EMPTY_OBJECT = 56
+const OBJECT = 24
+/** An object with more keys than a few has the rest of its members beside it, and with very many it is a table that holds its keys. */
+const FEW_KEYS = 4
+const MEMBERS = 16
+const MANY_KEYS = 1_000
+const TABLE_ENTRY = 64
+const TEXT = 24
+/** For each character: some take one byte, others two. */
+const CHARACTER = 2
+/** A number that is no small integer, where it is not in a list of numbers alone. */
+const FRACTION = 16
+
 export interface Measure {
   readonly depth: number
   readonly size: number
+  /** About how many bytes of memory it takes; what is shared counts each time. */
+  readonly memory: number
 }
 
-const TOO_DEEP_TO_TELL: Measure = { depth: Number.POSITIVE_INFINITY, size: Number.POSITIVE_INFINITY }
+const TOO_DEEP_TO_TELL: Measure = { depth: Number.POSITIVE_INFINITY, size: Number.POSITIVE_INFINITY, memory: 0 }
 
 /** Of what has a dict with too many keys in it. It counts as too large, and is no deeper than anything may be. */
-const TOO_MANY_KEYS: Measure = { depth: 0, size: Number.POSITIVE_INFINITY }
+const TOO_MANY_KEYS: Measure = { depth: 0, size: Number.POSITIVE_INFINITY, memory: 0 }
 
 const known = new WeakMap<object, Measure>()
 let looked = 0
@@ -34,10 +53,32 @@ function sizeOfPlain(value: unknown): number {
   return typeof value === 'string' ? value.length : PLAIN
 }
 
+/** Besides the place in the container that it is in. */
+function memoryOfPlain(value: unknown): number {
+  if (typeof value === 'string') return TEXT + CHARACTER * value.length
+  return typeof value === 'number' && (value | 0) !== value ? FRACTION : 0
+}
+
+function memoryOfList(length: number): number {
+  return length === 0 ? LIST : LIST + ELEMENTS + SLOT * length
+}
+
+function memoryOfObject(keys: number, key_characters: number): number {
+  if (keys === 0) return EMPTY_OBJECT
+  if (keys <= FEW_KEYS) return OBJECT + SLOT * keys
+  const members = OBJECT + MEMBERS + SLOT * keys
+  // Otherwise all objects with the same keys have them together.
+  return keys <= MANY_KEYS ? members : members + TABLE_ENTRY * keys + key_characters
+}
+
 /** What is inside of a container: how deep, and how large. Not a closure for each child: it is on the way of every value. */
 function insideOf(container: object, left: number): Measure {
   let depth = 0
   let size = PLAIN
+  let memory = 0
+  /** Numbers that take no memory of their own where there is nothing else. */
+  let numbers = 0
+  let fractions = 0
   const children = Array.isArray(container) ? container : Object.values(container)
   if (children !== container && children.length > MOST_KEYS) return TOO_MANY_KEYS
   for (const child of children) {
@@ -45,25 +86,38 @@ function insideOf(container: object, left: number): Measure {
       const inner = measureOf(child, left)
       if (inner.depth > depth) depth = inner.depth
       size += inner.size
+      memory += inner.memory
     } else {
       looked++
-      size += sizeOfPlain(child)
+      if (typeof child === 'number') {
+        size += PLAIN
+        numbers++
+        if ((child | 0) !== child) fractions++
+      } else {
+        size += sizeOfPlain(child)
+        memory += memoryOfPlain(child)
+      }
     }
   }
-  if (children !== container) for (const key in container) size += key.length
-  return { depth, size }
+  if (children === container) {
+    if (numbers < children.length) memory += FRACTION * fractions
+    return { depth, size, memory: memory + memoryOfList(children.length) }
+  }
+  const before = size
+  for (const key in container) size += key.length
+  return { depth, size, memory: memory + FRACTION * fractions + memoryOfObject(children.length, size - before) }
 }
 
 /** The depth is Infinity as soon as it shows to be more than `left`. */
 function measureOf(container: object, left: number): Measure {
-  if (ArrayBuffer.isView(container)) return { depth: 0, size: container.byteLength }
+  if (ArrayBuffer.isView(container)) return { depth: 0, size: container.byteLength, memory: container.byteLength }
   if (left === 0) return TOO_DEEP_TO_TELL
   looked++
   const found = known.get(container)
   if (found !== undefined) return found
   const before = looked
-  const { depth, size } = insideOf(container, left - 1)
-  const measure = { depth: depth + 1, size }
+  const { depth, size, memory } = insideOf(container, left - 1)
+  const measure = { depth: depth + 1, size, memory }
   if (looked - before > SMALL && depth < Number.POSITIVE_INFINITY) known.set(container, measure)
   return measure
 }
@@ -94,7 +148,7 @@ function* measureWithin(value: unknown, deepest: number): Steps<Measure> {
     for (let at = from; at < to; at++) {
       const member = members[keys ? keys[at]! : at]
       if (keys) sum.key(keys[at]!)
-      sum.add(light ? measuredWithin(member, deepest - 1) : yield* measureWithin(member, deepest - 1))
+      sum.add(light ? measuredWithin(member, deepest - 1) : yield* measureWithin(member, deepest - 1), member)
     }
     yield
   }
@@ -102,7 +156,8 @@ function* measureWithin(value: unknown, deepest: number): Steps<Measure> {
 }
 
 function measuredWithin(value: unknown, deepest: number): Measure {
-  if (typeof value !== 'object' || value === null) return { depth: 0, size: sizeOfPlain(value) }
+  if (typeof value !== 'object' || value === null)
+    return { depth: 0, size: sizeOfPlain(value), memory: memoryOfPlain(value) }
   return measureOf(value, deepest)
 }
 
@@ -115,23 +170,45 @@ export function measured(value: unknown): Measure {
 export class MeasureSum {
   #depth = 0
   #size = PLAIN
+  #memory = 0
+  #members = 0
+  #numbers = 0
+  #fractions = 0
   #keys = 0
+  #key_characters = 0
 
-  add({ depth, size }: Measure): void {
+  /** The measure is that of the member. */
+  add({ depth, size, memory }: Measure, member: unknown): void {
     if (depth > this.#depth) this.#depth = depth
     this.#size += size
+    this.#members++
+    if (typeof member !== 'number') this.#memory += memory
+    else {
+      this.#numbers++
+      if (memory > 0) this.#fractions++
+    }
   }
 
   key(key: string): void {
     this.#size += key.length
+    this.#key_characters += key.length
     if (++this.#keys > MOST_KEYS) this.#size = Number.POSITIVE_INFINITY
   }
 
   /** Remembers the sum as the measure of the container, so that it need not be looked into. */
   close(container: object): Measure {
-    const measure = { depth: this.#depth + 1, size: this.#size }
+    const measure = { depth: this.#depth + 1, size: this.#size, memory: this.#memoryOf(container) }
     if (measure.depth < Number.POSITIVE_INFINITY) known.set(container, measure)
     return measure
+  }
+
+  #memoryOf(container: object): number {
+    const isNumbers = Array.isArray(container) && this.#numbers === this.#members
+    const inside = this.#memory + (isNumbers ? 0 : FRACTION * this.#fractions)
+    const own = Array.isArray(container)
+      ? memoryOfList(this.#members)
+      : memoryOfObject(this.#keys, this.#key_characters)
+    return inside + own
   }
 }
 
@@ -145,6 +222,11 @@ export function isTooDeep(value: unknown): boolean {
 export function sizeOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return sizeOfPlain(value)
   return measureOf(value, DEEPEST_VALUE).size
+}
+
+/** About how many bytes of memory a list or dict takes; what is shared counts each time. */
+export function memoryOf(container: object): number {
+  return measureOf(container, DEEPEST_VALUE).memory
 }
 
 export type Excess = 'too_deep' | 'too_large' | 'too_many_keys'

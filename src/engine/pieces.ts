@@ -152,7 +152,7 @@ export class Assembly {
       this.#whole = value
       return
     }
-    frame.sum.add(measure)
+    frame.sum.add(measure, value)
     if (Array.isArray(frame.container)) {
       frame.container.push(value)
       return

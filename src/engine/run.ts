@@ -506,12 +506,10 @@ export class Run implements Stage, ContextHost, Halting, Parker {
     this.#abortFirings(error)
   }
 
-  /** It, and what it called, holds too much. */
-  outgrow(limit_bytes: number): void {
+  /** It, and what it called, holds too much; null: all runs of its owner together do. */
+  outgrow(limit_bytes: number | null): void {
     if (this.#aborter.aborted) return
-    const most = Math.floor(limit_bytes / 1_048_576).toLocaleString('en')
-    const text = `The run holds more than ${most} MiB of values at once, the most that it may. Work on less at once, or in parts.`
-    const error = new NodeError(text, 'too_large')
+    const error = new NodeError(limit_bytes === null ? NO_ROOM : holdsTooMuch(limit_bytes), 'too_large')
     if (this.#state === 'running') {
       this.#stop('failing')
       this.#failures.error = { node_id: '', type: error.type, message: error.message }
@@ -566,4 +564,12 @@ export class Run implements Stage, ContextHost, Halting, Parker {
     this.#outcome = outcome
     this.#done?.resolve(outcome)
   }
+}
+
+const NO_ROOM =
+  'Your runs hold as many values at once as the server has room for. Run fewer at the same time, or work on less at once, or in parts.'
+
+function holdsTooMuch(limit_bytes: number): string {
+  const most = Math.floor(limit_bytes / 1_048_576).toLocaleString('en')
+  return `The run holds more than ${most} MiB of values at once, the most that it may. Work on less at once, or in parts.`
 }

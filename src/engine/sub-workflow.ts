@@ -2,6 +2,7 @@
 import { Budget } from './budget.ts'
 import { Call } from './call.ts'
 import { type Clock, systemClock } from './clock.ts'
+import type { SharedMemory } from './held-values.ts'
 import type { Journal, NodeUpdate } from './journal.ts'
 import { type Memory, memoryOf } from './memory.ts'
 import { Interrupted, type LogSeverity, NodeError, type Outputs } from './node-type.ts'
@@ -27,6 +28,8 @@ export interface ExecuteOptions {
   inboxLimit?: number
   /** About how many bytes the values may take that the run and its sub-workflows hold at once. Default: no limit. */
   memoryLimit?: number
+  /** What it shares with all other runs of the process. Default: nothing. */
+  sharedMemory?: SharedMemory
   clock?: Clock
   /** Milliseconds after which the run fails with `timed_out`. Default: no limit. */
   timeLimit?: number
@@ -86,8 +89,13 @@ function outputsOf(plan: Plan, workflow_id: string, outcome: Outcome): Outputs {
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
 }
 
-function budgetOf({ concurrency = 64, services = noServices, memoryLimit = Number.POSITIVE_INFINITY }: ExecuteOptions) {
-  return new Budget(concurrency, services.owner, memoryLimit)
+function budgetOf({
+  concurrency = 64,
+  services = noServices,
+  memoryLimit = Number.POSITIVE_INFINITY,
+  sharedMemory,
+}: ExecuteOptions) {
+  return new Budget(concurrency, services.owner, memoryLimit, sharedMemory)
 }
 
 /** Makes a run whose nodes may call workflows, down to the depth limit. */

@@ -4,6 +4,7 @@ import type { JobStatus } from '../../generated/types.ts'
 import type { JobTable } from '../db/schema.ts'
 import { type Scope, scopedKey } from '../db/scope.ts'
 import type { Execution, Outcome, Underway } from '../engine/execution.ts'
+import type { SharedMemory } from '../engine/held-values.ts'
 import type { Remembered, Waiting } from '../engine/journal.ts'
 import type { RunError } from '../engine/observer.ts'
 import type { Plan } from '../engine/plan.ts'
@@ -82,6 +83,8 @@ export interface JobHost {
   loadPlan(row: JobTable, workflow_id: string, pinned: string | null): Promise<{ plan: Plan; body: string }>
   /** In bytes, of the values that a job holds at once. */
   readonly memory_limit: number
+  /** What the runs of all jobs share. */
+  readonly shared_memory: SharedMemory
   /** What the nodes of an owner's jobs may use. */
   servicesOf(job: JobTable): NodeServices
   /** What holds a job to what it may cost, by what it has spent so far; null: nothing does. */
@@ -352,6 +355,7 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
         this.#host.budgetOf(() => memory.spending),
       ),
       memory_limit: this.#host.memory_limit,
+      shared_memory: this.#host.shared_memory,
       journal: this,
       fed: this.#options.fed,
       deadline: this.#deadline,

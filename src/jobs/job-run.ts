@@ -1,6 +1,7 @@
 // One run of a job: the engine with the job's memory behind it, its time limit, and the delays that end while it goes on.
 import { systemClock } from '../engine/clock.ts'
 import type { Execution, Outcome } from '../engine/execution.ts'
+import type { SharedMemory } from '../engine/held-values.ts'
 import type { RunObserver } from '../engine/observer.ts'
 import type { Plan } from '../engine/plan.ts'
 import type { NodeServices } from '../engine/services.ts'
@@ -19,6 +20,8 @@ export interface RunParts {
   services: NodeServices
   /** In bytes, of the values that it holds at once. */
   memory_limit: number
+  /** What the runs of all jobs share. */
+  shared_memory: SharedMemory
   journal: JournalHost
   /** Whether values may be sent to its streamed inputs. */
   fed: boolean
@@ -49,6 +52,7 @@ export class JobRun {
       observer: parts.observer,
       services: parts.services,
       memoryLimit: parts.memory_limit,
+      sharedMemory: parts.shared_memory,
       journal: new JobJournal(parts.journal, memory.blank),
       ...(parts.seed === null ? {} : { seed: parts.seed }),
       updates: [...memory.updates],

@@ -5,6 +5,7 @@ import type { JobTable } from '../db/schema.ts'
 import { type Scope, scopedKey } from '../db/scope.ts'
 import type { Store } from '../db/store.ts'
 import type { Graph } from '../engine/graph.ts'
+import type { SharedMemory } from '../engine/held-values.ts'
 import { NodeError } from '../engine/node-type.ts'
 import type { Plan } from '../engine/plan.ts'
 import type { Hold, NodeServices } from '../engine/services.ts'
@@ -46,6 +47,8 @@ export interface RosterParts {
   publisherOf: (owner: Scope) => Publisher
   /** In bytes, of the values that a job holds at once. */
   memory_limit: number
+  /** What the runs of all jobs share. */
+  shared_memory: SharedMemory
   /** What the nodes of an owner's jobs may use. */
   servicesOf: (job: JobTable) => NodeServices
   /** What holds a job to what it may cost, by what it has paid in a currency so far. Absent: nothing does. */
@@ -262,6 +265,10 @@ export class Roster implements JobHost {
 
   get memory_limit(): number {
     return this.parts.memory_limit
+  }
+
+  get shared_memory(): SharedMemory {
+    return this.parts.shared_memory
   }
 
   servicesOf(job: JobTable): NodeServices {

@@ -1,10 +1,12 @@
-// How much memory the values of large bodies and frames take, all owners together. Where there is no room for another one, it waits for its
+// How much memory the values of large bodies and frames take, or those of runs, all owners together. Where there is no room for another one, it waits for its
 // turn before anything is made of it, and is refused where its turn does not come in time.
 import { getHeapStatistics } from 'node:v8'
 import { ServiceError } from '../errors.ts'
 
 /** What values of requests may take of the heap: values of runs, texts and garbage take the rest. */
 const PART_OF_HEAP = 0.5
+/** What runs may hold of it. What a request brought counts as well for as long as it is answered. */
+export const RUNS_PART_OF_HEAP = 0.375
 /** What an owner with little may use, and nobody else: a part of the whole. */
 const RESERVE = 0.25
 /** How much is little: a part of the whole. */
@@ -29,7 +31,7 @@ export class MemoryAccount {
   /** Gives back what was taken for a value that is garbage by now. */
   readonly #collected = new FinalizationRegistry<() => void>((release) => release())
 
-  constructor(limit = getHeapStatistics().heap_size_limit * PART_OF_HEAP, patience_ms = PATIENCE_MS) {
+  constructor(limit = heapBytes(PART_OF_HEAP), patience_ms = PATIENCE_MS) {
     this.#limit = limit
     this.#patience_ms = patience_ms
   }
@@ -51,6 +53,14 @@ export class MemoryAccount {
       this.#add(owner, -bytes)
       this.#serve()
     }
+  }
+
+  /** Takes so many bytes more for an owner at once, or gives some back. False: there is no room for more, and nothing was taken. */
+  change(owner: string, bytes: number): boolean {
+    if (bytes > 0 && !this.#fits(owner, bytes)) return false
+    this.#add(owner, bytes)
+    if (bytes < 0) this.#serve()
+    return true
   }
 
   /** Has `release` called once nothing refers to the value any more. */
@@ -100,4 +110,9 @@ export class MemoryAccount {
       .sort((a, b) => (this.#held.get(a.owner) ?? 0) - (this.#held.get(b.owner) ?? 0))
       .find(({ owner, bytes }) => this.#fits(owner, bytes))
   }
+}
+
+/** So much of the heap that the process may have. */
+export function heapBytes(part: number): number {
+  return getHeapStatistics().heap_size_limit * part
 }

@@ -220,4 +220,26 @@ describe('the memory of a run', () => {
     isTooLarge(await run(of, withTypes(type, text), LIMIT))
     assert.deepEqual(aborted, ['too_large'])
   })
+
+  test('is shared by all runs of an owner: where there is no more, the run that wants it fails, and gives back what it held', async () => {
+    const held = new Map<string, number>()
+    let most = 0
+    const sharedMemory = {
+      change(owner: string, bytes: number) {
+        const all = (held.get(owner) ?? 0) + bytes
+        if (bytes > 0 && all > 8 * MIB) return false
+        held.set(owner, all)
+        most = Math.max(most, all)
+        return true
+      },
+    }
+    const outcome = await run(texts(60, 'control.Collect', 'item'), types, { sharedMemory })
+    assert.equal(outcome.status, 'failed')
+    const { error } = outcome as Extract<Outcome, { status: 'failed' }>
+    assert.deepEqual([error.type, /^Your runs hold/.test(error.message)], ['too_large', true])
+    assert.deepEqual([...held.values()], [0])
+    assert.ok(most > 6 * MIB)
+    assert.equal((await run(texts(30, 'control.Collect', 'item'), types, { sharedMemory })).status, 'completed')
+    assert.deepEqual([...held.values()], [0])
+  })
 })

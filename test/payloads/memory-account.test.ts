@@ -26,6 +26,19 @@ describe('the memory of large requests', () => {
     await account.take('c', 100)
   })
 
+  test('is taken at once by runs, or not at all', async () => {
+    const account = new MemoryAccount(1_000, 5_000)
+    assert.deepEqual(
+      [account.change('a', 500), account.change('a', 300), account.change('a', 250)],
+      [true, false, true],
+    )
+    assert.deepEqual([account.change('b', 125), account.change('b', 10)], [true, false])
+    const waiting = account.take('c', 200)
+    account.change('a', -750)
+    await waiting
+    assert.equal(account.change('b', 425), true)
+  })
+
   test('goes first to the owner with least, and in order to one owner', async () => {
     const account = new MemoryAccount(1_000, 5_000)
     const order: string[] = []

@@ -1,0 +1,62 @@
+// What values are thought to take of memory, beside what they take of the heap.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { measured, measuredSteps, memoryOf } from '../../src/engine/measure.ts'
+import { finish } from '../../src/time-slices.ts'
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
+const COUNT = 100_000
+const list = <T>(item: (at: number) => T, count = COUNT) => Array.from({ length: count }, (_, at) => item(at))
+const parsed = (item: string) => () => JSON.parse(`[${`${item},`.repeat(COUNT)}${item}]`) as object
+
+const VALUES: Readonly<Record<string, () => object>> = {
+  'empty objects': parsed('{}'),
+  'empty lists': parsed('[]'),
+  'objects with one member': parsed('{"a":1}'),
+  'objects with some members': () => list((at) => ({ at, name: `row ${at}`, tags: [at % 7] })),
+  'objects with ten members': () => list((at) => Object.fromEntries(list((key) => [`key ${key}`, at], 10)), 10_000),
+  'objects of fractions': () => list((at) => ({ x: at + 0.5, y: at + 0.1 })),
+  integers: () => list((at) => at),
+  fractions: () => list((at) => at + 0.5),
+  'fractions among others': () => list((at) => (at % 2 === 0 ? at + 0.5 : null)),
+  'short texts': () => list((at) => `s${at}`),
+  'lists of numbers': () => list(() => list((at) => at, 10), 10_000),
+  'an object with very many members': () => Object.fromEntries(list((at) => [`key ${at}`, at])),
+}
+
+/** Bytes of the heap that a value takes. */
+function taken(make: () => object): number {
+  collect()
+  collect()
+  const before = process.memoryUsage().heapUsed
+  const value = make()
+  collect()
+  collect()
+  const bytes = process.memoryUsage().heapUsed - before
+  // It lives until here.
+  assert.equal(typeof value, 'object')
+  return bytes
+}
+
+for (const [name, make] of Object.entries(VALUES))
+  test(`${name}: the estimate is about what they take`, () => {
+    const value = make()
+    const found: number[] = []
+    // Garbage of what was before may go while it is measured.
+    do found.push(memoryOf(value) / taken(make))
+    while ((found.at(-1)! < 1 / 1.6 || found.at(-1)! > 1.6) && found.length < 5)
+    assert.ok(found.at(-1)! > 1 / 1.6 && found.at(-1)! < 1.6, `of what is taken ${found.join(', ')} is estimated`)
+    // However it is measured: at once, or in steps.
+    const again = make()
+    finish(measuredSteps(steps(again)))
+    assert.deepEqual(measured(again), measured(value))
+  })
+
+// biome-ignore lint/correctness/useYield: it has one step
+function* steps<T>(value: T): Generator<undefined, T, undefined> {
+  return value
+}
