@@ -15,7 +15,7 @@ const edge = (source: string, target: string, targetHandle: string) => ({
 const SLOW = {
   nodes: [
     node('in', 'input.Any', { name: 'in' }),
-    node('wait', 'control.Delay', { seconds: 2 }),
+    node('wait', 'control.Delay', { seconds: 0.5 }),
     node('length', 'list.Length'),
   ],
   edges: [edge('in', 'wait', 'value'), edge('wait', 'length', 'list')],
