@@ -42,17 +42,54 @@ test('when the turn is used, requests wait for turns of their own, by owner', as
   assert.deepEqual(seen, [2, 3, 4, 5])
 })
 
-test('behind one of its own that waits a request waits as well; another owner finds the next turn unused', async () => {
+test('behind one of its own that waits a request waits as well, and other owners come in between', async () => {
   const line = new FairLine()
   const went: string[] = []
+  const enter = (owner: string, name: string) =>
+    line.enter(owner, () => {
+      went.push(name)
+      work()
+    })
   line.enter('ada', work)
-  for (const name of ['a1', 'a2', 'a3']) line.enter('ada', () => went.push(name))
+  for (const name of ['a1', 'a2', 'a3']) enter('ada', name)
   await nextTurn()
-  line.enter('ada', () => went.push('a4'))
-  line.enter('bob', () => went.push('b1'))
-  assert.deepEqual(went, ['a1', 'b1'])
+  enter('ada', 'a4')
+  enter('bob', 'b1')
+  assert.deepEqual(went, ['a1'])
   while (went.length < 5) await nextTurn()
-  assert.deepEqual(went, ['a1', 'b1', 'a2', 'a3', 'a4'])
+  assert.deepEqual(went, ['a1', 'a2', 'b1', 'a3', 'a4'])
+})
+
+test('of those that take little many go on in one turn', async () => {
+  const line = new FairLine()
+  let went = 0
+  line.enter('ada', work)
+  for (let at = 0; at < 100; at++) line.enter('ada', () => went++)
+  const seen: number[] = []
+  while (went < 100) {
+    await nextTurn()
+    seen.push(went)
+  }
+  assert.ok(seen.length < 10, String(seen))
+})
+
+test('of those whose work comes after a promise few go on in one turn', async () => {
+  const line = new FairLine()
+  let went = 0
+  line.enter('ada', work)
+  for (let at = 0; at < 30; at++)
+    line.enter('ada', () => {
+      went++
+      void Promise.resolve().then(work)
+    })
+  const seen: number[] = []
+  while (went < 30) {
+    const before = went
+    await nextTurn()
+    seen.push(went - before)
+  }
+  assert.ok(Math.max(...seen) <= 4, String(seen))
+  assert.equal(seen.at(-1), 1)
 })
 
 test('a body of middling size is left to be judged in the thread where others have used the turn', async () => {
