@@ -12,15 +12,44 @@ const insert = statement<JobJournalTable>()((db, p) =>
   }),
 )
 
-const selectAll = statement<{ job_key: number }>()((db, p) =>
-  db.selectFrom('job_journal').selectAll().where('job_key', '=', p('job_key')).orderBy('page'),
+const selectSome = statement<{ job_key: number; from: number; limit: number }>()((db, p) =>
+  db
+    .selectFrom('job_journal')
+    .selectAll()
+    .where('job_key', '=', p('job_key'))
+    .where('page', '>=', p('from'))
+    .orderBy('page')
+    .limit(p('limit')),
+)
+
+const selectSizes = statement<{ job_key: number; limit: number }>('keys')((db, p) =>
+  db
+    .selectFrom('job_journal')
+    .select(({ fn }) => fn<number>('length', ['body']).as('bytes'))
+    .where('job_key', '=', p('job_key'))
+    .limit(p('limit')),
+)
+
+const selectLast = statement<{ job_key: number }>('keys')((db, p) =>
+  db.selectFrom('job_journal').select('page').where('job_key', '=', p('job_key')).orderBy('page', 'desc').limit(1),
 )
 
 export function insertJournalPage(tx: Tx, page: JobJournalTable): void {
   tx.run(insert, page)
 }
 
-/** All pages of a job, in order. */
-export function journalPages(tx: Tx, job_key: number): JobJournalTable[] {
-  return tx.all(selectAll, { job_key })
+/** The pages of a job in order, from a number on; at most `limit` of them, unless that is negative. */
+export function journalPages(tx: Tx, job_key: number, from = 0, limit = -1): JobJournalTable[] {
+  return tx.all(selectSome, { job_key, from, limit })
+}
+
+/** How many bytes each of at most `limit` pages of a job has. */
+export function journalSizes(tx: Tx, job_key: number, limit: number): number[] {
+  return tx.all(selectSizes, { job_key, limit }).map(({ bytes }) => bytes)
+}
+
+/** How many pages a job has, by the number of the last one. */
+export function journalLength(tx: Tx, job_key: number): number {
+  const last = tx.get(selectLast, { job_key })
+  return last ? last.page + 1 : 0
 }

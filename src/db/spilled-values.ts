@@ -29,6 +29,10 @@ const selectKnown = statement<{ content_key: string }>()((db, p) =>
   db.selectFrom('spilled_value').selectAll().where('content_key', '=', p('content_key')),
 )
 
+const selectOfJob = statement<{ job_key: number }>('keys')((db, p) =>
+  db.selectFrom('spilled_value').select('content_key').where('job_key', '=', p('job_key')).limit(1),
+)
+
 const remove = statement<{ content_key: string }>()((db, p) =>
   db.deleteFrom('spilled_value').where('content_key', '=', p('content_key')),
 )
@@ -45,6 +49,11 @@ export function releaseSpilledValues(tx: Tx, job_key: number, limit: number): nu
 /** Keys of at most `limit` values that no job needs. */
 export function releasedValues(tx: Tx, limit: number): string[] {
   return tx.all(selectReleased, { limit }).map(({ content_key }) => content_key)
+}
+
+/** Whether a job remembers large values. */
+export function hasSpilledValues(tx: Tx, job_key: number): boolean {
+  return tx.get(selectOfJob, { job_key }) !== undefined
 }
 
 /** Whether a row names this file, needed or not. */

@@ -54,8 +54,8 @@ export class Actor implements Member {
   readonly #remembers: boolean
   #fired = false
   #inputsEnded = false
-  /** A value of an output node is made ready to be told. */
-  #publishing = false
+  /** What was read last is not taken in yet: its value is made ready to be told, or what is known of its firing is read. */
+  #preparing = false
   #batch = 1
   /** How many of its consumers' inboxes drop what comes. */
   #deaf = 0
@@ -166,7 +166,7 @@ export class Actor implements Member {
 
   /** Whether what it read last has to be taken in before it reads on. */
   get #pushing(): boolean {
-    return this.#publishing || this.#aggregate?.pushing === true
+    return this.#preparing || this.#aggregate?.pushing === true
   }
 
   /** The firing that reads its sides while it is open. */
@@ -245,8 +245,17 @@ export class Actor implements Member {
     if (!aggregate.begun) {
       const inputs = end?.skipped ? failureAmong(this.node, this.#join) : this.#gather()
       if (inputs && !(inputs instanceof Failure)) this.#begin()
-      aggregate.begin(inputs)
+      const reading = aggregate.begin(inputs)
+      if (reading) {
+        this.#after(reading, () => aggregate.open() && this.#goOnAggregate(aggregate, end))
+        return
+      }
     }
+    this.#goOnAggregate(aggregate, end)
+  }
+
+  #goOnAggregate(aggregate: AggregateState, end: End | null): void {
+    const place = this.#tasks.place!
     if (this.#stage.stopped) return
     if (end) this.#endAggregate(aggregate, end)
     else {
@@ -316,8 +325,15 @@ export class Actor implements Member {
     }
   }
 
-  /** Goes on with a firing as far as it is known, or runs it. */
+  /** What is large of what is known of a firing is read before. */
   #recall(memo: Memo): void {
+    const reading = memo.prepareRecall()
+    if (reading) this.#after(reading, () => this.#goOn(memo))
+    else this.#goOn(memo)
+  }
+
+  /** Goes on with a firing as far as it is known, or runs it. */
+  #goOn(memo: Memo): void {
     const { policy } = this.node
     const { inputs } = memo
     const known = memo.recall()
@@ -381,7 +397,8 @@ export class Actor implements Member {
       this.#tasks.fail(error)
       return
     }
-    if (preparing) this.#publishAfter(preparing, value)
+    // Its values are told in their order.
+    if (preparing) this.#after(preparing, () => this.#publishNow(value))
     else this.#publishNow(value)
   }
 
@@ -390,19 +407,21 @@ export class Actor implements Member {
     this.#results.settle({})
   }
 
-  /** The node fires no more until then: its values are told in their order. */
-  #publishAfter(preparing: Promise<void>, value: unknown): void {
-    this.#publishing = true
+  /** The node reads no more until then. `preparing` does not reject. */
+  #after(preparing: Promise<void>, then: () => void): void {
+    this.#preparing = true
     this.#tasks.wait(preparing, null, () => {
-      this.#publishing = false
-      this.#publishNow(value)
+      this.#preparing = false
+      then()
+      // What nobody wants any more was not there yet when that was seen to.
+      if (this.unwanted) this.#relieved = true
       // Its next turn may find nothing to do.
       this.#closeIfDone()
     })
   }
 
   #closeIfDone(): void {
-    if (!this.#inputsEnded || this.#openSide || this.#publishing || !this.#results.empty || this.#stage.stopped) return
+    if (!this.#inputsEnded || this.#openSide || this.#preparing || !this.#results.empty || this.#stage.stopped) return
     this.closed = true
     this.#join.clear()
     // The ends that come back to a loop are no news to it.

@@ -12,6 +12,8 @@ import { Failure, NOTHING } from './tokens.ts'
 
 /** Stands for a stream whose firing is skipped: its items go nowhere. */
 const SKIPPED = Symbol('skipped')
+/** Stands for a firing of which something is known that is not read yet. */
+const UNREAD = Symbol('unread')
 
 /** What a firing gave before an interruption; null: it was not wanted, and never ends. It takes no items. */
 class Known {
@@ -56,13 +58,27 @@ export class AggregateState {
     return this.#open instanceof Failure
   }
 
-  /** Begins the firing of a stream. Null: it is skipped. A failure stands for the whole firing. */
-  begin(inputs: Inputs | Failure | null): void {
-    if (inputs === null || inputs instanceof Failure) this.#open = inputs ?? SKIPPED
-    else {
-      this.#memo = this.#tasks.remember(inputs)
-      this.#open = this.#opened(inputs) ?? SKIPPED
+  /**
+   * Begins the firing of a stream. Null: it is skipped. A failure stands for the whole firing. Gives what is to be waited for before `open`, where
+   * what is known of it is read first.
+   */
+  begin(inputs: Inputs | Failure | null): Promise<void> | null {
+    if (inputs === null || inputs instanceof Failure) {
+      this.#open = inputs ?? SKIPPED
+      return null
     }
+    this.#memo = this.#tasks.remember(inputs)
+    const reading = this.#memo?.prepareRecall() ?? null
+    if (reading) this.#open = UNREAD
+    else this.#open = this.#opened(inputs) ?? SKIPPED
+    return reading
+  }
+
+  /** Goes on with the firing once what is known of it is read. False: nobody wants it any more. */
+  open(): boolean {
+    if (this.#open !== UNREAD) return false
+    this.#open = this.#opened(this.#memo!.inputs) ?? SKIPPED
+    return true
   }
 
   push(token: unknown): void {
@@ -102,7 +118,8 @@ export class AggregateState {
   /** Nobody wants this firing any more. */
   drop(): void {
     this.#kept.clear()
-    this.#memo?.end({ unwanted: true })
+    // Of one that is not read yet, the end may be known.
+    if (this.#open !== UNREAD) this.#memo?.end({ unwanted: true })
     this.#memo = null
     this.#open = null
   }

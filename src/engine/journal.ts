@@ -84,6 +84,8 @@ export interface Journal {
   fail(error: RunError): void
   /** What is known of a firing; null: nothing. Asked once, before the firing begins. */
   recall(node_id: string, path: string): Remembered | null
+  /** Asked before: reads what is known of a firing where that takes long; null: it does not. It does not reject: `recall` throws what it meets. */
+  prepareRecall?(node_id: string, path: string): Promise<void> | null
   /** A firing that must not run twice is about to begin. Resolves when that is committed; rejects where it can not be. */
   start(node_id: string, path: string): Promise<void>
   /** A step of a firing begins, and it ends. Both resolve when that is committed, and reject where it can not be. */

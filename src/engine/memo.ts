@@ -121,6 +121,13 @@ export class Memo implements Site, Brittle, FiringMemory, AttemptMemory, StepKee
     return this.#place
   }
 
+  /** Has what is known of it read where that takes long; null: it does not. */
+  prepareRecall(): Promise<void> | null {
+    const { journal } = this.#memory
+    if (!journal || journal.blank) return null
+    return journal.prepareRecall?.(this.node.observed.node_id, this.place) ?? null
+  }
+
   /** What is known of it. Asked once. One whose end is known has nothing more to tell: that nobody wants it now does not take its place. */
   recall(): Remembered | null {
     const { journal } = this.#memory

@@ -57,8 +57,8 @@ export interface ActiveJobParts {
   /** The graph, to be stored with the row; null: both are in the database already. */
   unstored: CompiledGraph | null
   plan: Plan
-  /** What it remembers: read when it is needed, since a job may wait for long. */
-  memory: () => JobMemory
+  /** What it remembers; or what reads it when it is needed, since a job may wait for long. */
+  memory: JobMemory | (() => JobMemory)
   /** Whether its submitter will follow it from the start. */
   watched: boolean
 }
@@ -91,6 +91,10 @@ export interface JobHost {
   budgetOf(spending: () => Spending): Hold | null
   /** What the history of a job says already. */
   told(row: JobTable): Told
+  /** Reads what a stored job remembers where that is much, for `memoryRead`, until it is disposed of; null where it is little. It does not reject. */
+  prepareMemory(row: JobTable): Promise<Disposable> | null
+  /** What was read by that; null where nothing was. */
+  memoryRead(row: JobTable): JobMemory | null
   /** The job may run: its turn has come. */
   admitted(job: ActiveJob): void
   /** Nothing of the job runs any more. */
@@ -110,7 +114,7 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
   readonly exclusive: boolean
   readonly #host: JobHost
   readonly #options: StoredOptions
-  readonly #memory: () => JobMemory
+  readonly #memory: JobMemory | (() => JobMemory)
   readonly #writer: JobWriter
   readonly #publisher: Publisher
   readonly #publication: Publication
@@ -145,12 +149,13 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
     this.user = scopedKey(row)
     this.workflow = scopedKey(row, row.workflow_id)
     this.#memory = parts.memory
+    if (typeof parts.memory !== 'function') this.#known = parts.memory
     this.#host = host
     this.#last = row.updated_at > row.created_at ? row.updated_at : row.created_at
     this.#publisher = host.publisherOf(row)
     this.#publication = new Publication(row, parts.plan, this.#publisher)
     this.#writer = new JobWriter(
-      { ...parts, memory: () => this.memory },
+      { ...parts, memory: () => this.memory, known: () => this.#known },
       {
         events: host.events,
         timestamp: () => this.#timestamp(),
@@ -164,13 +169,13 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
 
   /** @throws SERVICE_UNAVAILABLE where it cannot be read now: nobody has the job then, and it is tried again */
   get memory(): JobMemory {
-    this.#known ??= this.#read()
+    this.#known ??= typeof this.#memory === 'function' ? this.#read(this.#memory) : this.#memory
     return this.#known
   }
 
-  #read(): JobMemory {
+  #read(memory: () => JobMemory): JobMemory {
     try {
-      return this.#memory()
+      return memory()
     } catch (cause) {
       this.#writer.lose(cause)
       throw cause
@@ -252,6 +257,18 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
     }
   }
 
+  /** Reads the large values of a firing before it is recalled; null: none of them lies in a file. What cannot be read is found then. */
+  prepareRecall(firing: string): Promise<void> | null {
+    const steps = this.memory.readSteps(firing)
+    return (
+      steps &&
+      this.#host.slices.run(this.user, steps).then(
+        () => {},
+        () => {},
+      )
+    )
+  }
+
   remember(entry: Entry): void {
     this.#writer.remember(entry)
     if (entry[0] === 'wait' && entry[2].until !== null) this.#run?.delay(entry[1], entry[2].until, this)
@@ -296,8 +313,21 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
 
   /** The queue gave it a slot. */
   admit(): void {
-    if (this.#writer.deciding) this.#isAdmitted = true
+    if (this.#writer.deciding) {
+      this.#isAdmitted = true
+      return
+    }
+    const reading = this.#known ? null : this.#host.prepareMemory(this.row)
+    if (reading) void this.#admitAfter(reading)
     else this.#host.admitted(this)
+  }
+
+  /** It waited since before this process began, and what it remembers is much. Meanwhile it may have ended, or been taken away. */
+  async #admitAfter(reading: Promise<Disposable>): Promise<void> {
+    using _ = await reading
+    this.#known ??= this.#host.memoryRead(this.row)
+    this.#isAdmitted = true
+    if (!this.#writer.deciding) this.#decided()
   }
 
   /** Its place in the queue has changed: said, not stored. One that was interrupted is shown as running while it waits, and has no place. */

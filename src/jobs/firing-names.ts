@@ -41,6 +41,8 @@ export interface JournalHost {
   /** The failure that the job's own run, or the called workflow of that scope, had come to. */
   recallFailure(scope: string): RunError | null
   recall(firing: string): Remembered | null
+  /** Reads what is large of a firing, before that; null: nothing is. It does not reject. */
+  prepareRecall(firing: string): Promise<void> | null
   /** Keeps an entry, to be committed soon. */
   remember(entry: Entry): void
   /** Keeps an entry; resolves when it is committed. */
@@ -76,6 +78,10 @@ export class JobJournal implements Journal {
 
   recall(node_id: string, path: string): Remembered | null {
     return this.#host.recall(this.name(node_id, path))
+  }
+
+  prepareRecall(node_id: string, path: string): Promise<void> | null {
+    return this.#host.prepareRecall(this.name(node_id, path))
   }
 
   start(node_id: string, path: string): Promise<void> {

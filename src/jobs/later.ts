@@ -1,4 +1,5 @@
 // Large values as pages name them, before they are read: most are read when they are asked for, and some never.
+import type { Steps } from '../time-slices.ts'
 import type { Entry } from './entry.ts'
 import type { SpilledValue, SpilledValues } from './spilled-values.ts'
 
@@ -23,6 +24,11 @@ export class Later {
   static now<T>(value: T): Exclude<T, Later> {
     return (value instanceof Later ? value.#values.read(value.#file) : value) as Exclude<T, Later>
   }
+
+  /** `now` in steps. */
+  static *read<T>(value: T): Steps<Exclude<T, Later>> {
+    return (value instanceof Later ? yield* value.#values.readSteps(value.#file) : value) as Exclude<T, Later>
+  }
 }
 
 /** A page some of whose entries have their values, which stand last, in files: by their places in the list. */
@@ -32,18 +38,16 @@ export interface SpilledPage {
 }
 
 /** What page 0 says: the parameters, or in a list the file that has them. @throws Error where that cannot be read */
-export function paramsOf(page: unknown, values: SpilledValues): Params {
-  return (Array.isArray(page) ? values.read(page[0] as SpilledValue) : page) as Params
+export function* paramsSteps(page: unknown, values: SpilledValues): Steps<Params> {
+  return (Array.isArray(page) ? yield* values.readSteps(page[0] as SpilledValue) : page) as Params
 }
 
-/** The entries of any other page. What a job was sent is needed at once, other values when they are asked for. */
+/** The entries of any other page. All values in files are read when they are asked for. */
 export function contentsOf(page: unknown, values: SpilledValues): readonly Entry[] {
   if (Array.isArray(page)) return page as Entry[]
   const { entries, files } = page as SpilledPage
   return entries.map((entry, at) => {
     const file = files.get(at)
-    if (!file) return entry as unknown as Entry
-    const value = entry[0] === 'push' ? values.read(file) : new Later(values, file)
-    return entry.with(-1, value) as unknown as Entry
+    return (file ? entry.with(-1, new Later(values, file)) : entry) as unknown as Entry
   })
 }

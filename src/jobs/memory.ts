@@ -1,8 +1,7 @@
 // What one job remembers beyond its process: its parameters, what its run has done, and what it was sent. It is written in pages, encrypted,
 // in the transactions that write the job's row and events, and read again when the job goes on after an interruption. Large values get files of
 // their own before (spilling.ts), and are read when they are asked for.
-import { deserialize } from 'node:v8'
-import { journalPages } from '../db/job-journal.ts'
+import { journalLength } from '../db/job-journal.ts'
 import { removeJournal } from '../db/job-removal.ts'
 import type { Store, Tx } from '../db/store.ts'
 import type {
@@ -15,10 +14,12 @@ import type {
 } from '../engine/journal.ts'
 import type { Outputs } from '../engine/node-type.ts'
 import type { RunError } from '../engine/observer.ts'
+import { forEachStep, type Steps } from '../time-slices.ts'
 import type { Entry, ToldOutput } from './entry.ts'
-import { contentsOf, Later, type Params, paramsOf } from './later.ts'
+import { eachPage } from './journal-reading.ts'
+import { contentsOf, Later, type Params, paramsSteps } from './later.ts'
 import { Spending } from './spending.ts'
-import { contextOf, type MemoryTools, Spilling } from './spilling.ts'
+import { type MemoryTools, Spilling } from './spilling.ts'
 
 /** A firing as it is put together from its entries. Large values may still lie in their files. */
 interface Known {
@@ -54,6 +55,22 @@ function remembered({ items, steps, end, answer, ...rest }: Known): Remembered {
     end: Later.now(end),
     answer: answer && { value: Later.now(answer.value) },
   }
+}
+
+function liesInFiles({ items, steps, end, answer }: Known): boolean {
+  if (end instanceof Later || answer?.value instanceof Later || items.some((item) => item instanceof Later)) return true
+  for (const [, step] of steps) if (step.end?.value instanceof Later) return true
+  return false
+}
+
+/** In place of the files, their values. */
+function* readValues(known: Known): Steps<void> {
+  const { items, steps, answer } = known
+  for (let at = 0; at < items.length; at++) items[at] = yield* Later.read(items[at]!)
+  for (const [name, step] of steps)
+    if (step.end) steps.set(name, { ...step, end: { value: yield* Later.read(step.end.value) } })
+  if (answer) known.answer = { value: yield* Later.read(answer.value) }
+  known.end = yield* Later.read(known.end)
 }
 
 /**
@@ -101,6 +118,8 @@ export class JobMemory {
   #pages = 0
   #bytes = 0
   #begun = false
+  /** How many of the inputs have their values, while it is loaded. */
+  #sent_read = 0
   /** What is to be told of outputs where it ends while it waits. */
   rest: readonly ToldOutput[] = []
   /** How often it went on after an interruption and had nothing to remember until the next one. */
@@ -129,21 +148,46 @@ export class JobMemory {
    * The memory of a stored job, or null where there is none.
    * @throws VaultError where it was written under another key; Error where the file of a large value that is needed at once cannot be read
    */
-  static load(store: Store, tools: MemoryTools, job_key: number): JobMemory | null {
-    const pages = store.read((tx) => journalPages(tx, job_key))
-    const [first, ...rest] = pages
-    if (first?.page !== 0) return null
-    const { cipher, spilled } = tools
-    const open = (body: Uint8Array, page: number) => deserialize(cipher.open(body, contextOf(job_key, page))) as unknown
-    const memory = new JobMemory(tools, job_key, paramsOf(open(first.body, 0), spilled))
-    memory.#pages = pages.length
-    for (const { body } of pages) memory.#bytes += body.length
-    for (const { body, page } of rest) for (const entry of contentsOf(open(body, page), spilled)) memory.#learn(entry)
-    return memory
+  static *loadSteps(store: Store, tools: MemoryTools, job_key: number): Steps<JobMemory | null> {
+    const { spilled } = tools
+    let memory: JobMemory | null = null
+    let bytes = 0
+    const pages = yield* eachPage(store, tools, job_key, function* (content, page) {
+      bytes += page.body.length
+      if (memory === null) memory = new JobMemory(tools, job_key, yield* paramsSteps(content, spilled))
+      else yield* memory.#learnSteps(contentsOf(content, spilled))
+    })
+    const loaded = memory as JobMemory | null
+    if (loaded) {
+      loaded.#pages = pages
+      loaded.#bytes = bytes
+    }
+    return loaded
+  }
+
+  /** Whether it is all that is stored: in between steps more may have been written, or all removed. */
+  isWhole(tx: Tx): boolean {
+    return journalLength(tx, this.#job_key) === this.#pages
+  }
+
+  /** What a job was sent is needed at once, other values are read when they are asked for. */
+  *#learnSteps(entries: readonly Entry[]): Steps<void> {
+    yield* forEachStep(entries, (entry) => this.#learn(entry))
+    for (let at = this.#sent_read; at < this.inputs.length; at++) {
+      const [kind, name, value] = this.inputs[at]!
+      if (kind === 'push') this.inputs[at] = ['push', name, yield* Later.read(value)]
+    }
+    this.#sent_read = this.inputs.length
   }
 
   get params(): Params {
     return this.#params
+  }
+
+  /** Reads the large values of a firing, so that `recall` has them; null: it has none in files. @throws Error where one of them cannot be read */
+  readSteps(firing: string): Steps<void> | null {
+    const known = this.#known.get(firing)
+    return known && liesInFiles(known) ? readValues(known) : null
   }
 
   /**

@@ -87,13 +87,19 @@ export class Recovery {
   /** Null where it cannot go on now: the other jobs do without it. It is tried again, unless what it needs is damaged. */
   async #takenOver(row: JobTable, fate: Fate, orderly: boolean): Promise<ActiveJob | null> {
     try {
-      await this.#roster.preparePlan(row)
+      using _ = await this.#prepare(row, fate)
       return this.#takeOver(row, fate, orderly)
     } catch (err) {
       this.#roster.parts.log.error({ err, job_id: row.id }, 'a job of an earlier process cannot go on')
       if (!isDamage(err)) this.lost(row.key)
       return null
     }
+  }
+
+  /** Has at hand what it takes over of a job that is to run at once; of one that waits, the graph alone. */
+  #prepare(row: JobTable, fate: Fate): Promise<Disposable | null> | null {
+    if (fate === 'run') return this.#roster.prepare(row)
+    return this.#roster.preparePlan(row)?.then(() => null) ?? null
   }
 
   /** A job that has ended where nothing more can be done for it, else one that is to be run. */
@@ -137,9 +143,9 @@ export class Recovery {
     this.#strays.delete(job_key)
     const left = this.#stray(job_key)
     if (!left) return
-    const preparing = this.#roster.preparePlan(left.row)
-    if (preparing) await preparing
-    // While a large graph was compiled, somebody else may have gone on with the job.
+    const preparing = this.#prepare(left.row, left.fate)
+    using _ = preparing && (await preparing)
+    // While much was read or compiled, somebody else may have gone on with the job.
     const stray = preparing ? this.#stray(job_key) : left
     if (!stray) return
     const job = this.#takeOver(stray.row, stray.fate, true)

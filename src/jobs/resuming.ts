@@ -2,14 +2,11 @@
 import { jobByKey, jobsToWake, updateJob } from '../db/jobs.ts'
 import type { JobTable } from '../db/schema.ts'
 import { scopedKey } from '../db/scope.ts'
-import type { Remembered } from '../engine/journal.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
 import { Schemas } from '../sandbox/schemas.ts'
 import type { ActiveJob } from './active-job.ts'
 import { Alarm } from './alarm.ts'
 import { timedOut } from './endings.ts'
-import type { JobMemory } from './memory.ts'
-import { momentaryFault } from './momentary.ts'
 import type { Roster } from './roster.ts'
 import { schemaProblems } from './schema-problems.ts'
 import { optionsOf, steadyDeadline } from './stored-options.ts'
@@ -40,7 +37,7 @@ export class Resuming {
   readonly #alarm: Alarm
   readonly #backoff: WriteBackoff
   readonly #schemas = new Schemas()
-  /** Users of due jobs with large graphs that are compiled: their other due jobs wait. */
+  /** Users of due jobs with large graphs that are compiled, or much that is read: their other due jobs wait. */
   readonly #compiling = new Set<string>()
   /** Users with due jobs for which there is no room: until all others have been seen to, their jobs wait. */
   readonly #full = new Set<string>()
@@ -83,8 +80,8 @@ export class Resuming {
   async judge(row: JobTable, answer: Answer): Promise<string> {
     if (this.#roster.obstacle(row) === 'damaged') this.#roster.adopt(row).job.endDamaged(false)
     this.#roster.planOf(row)
-    const memory = this.#roster.memoryOf(row)
-    const all = awaited(row, (firing) => recalled(memory, firing)?.wait ?? null)
+    const requests = await this.#roster.memories.requests(row)
+    const all = awaited(row, (firing) => requests.get(firing) ?? null)
     const { shown, request } = awaiting(all, answer, answer.at)
     const found = await schemaProblems(this.#schemas, request, answer.value, `${answer.at}/value`)
     if (found.length > 0) {
@@ -180,10 +177,10 @@ export class Resuming {
     return deadline !== null && deadline <= now
   }
 
-  /** Wakes a job as soon as its graph is compiled. False: it is left for a later round. */
+  /** Wakes a job as soon as its graph is compiled, and what it remembers is read. False: it is left for a later round. */
   #wakePrepared(row: JobTable, now: number): boolean {
     try {
-      const preparing = this.#roster.preparePlan(row)
+      const preparing = this.#roster.prepare(row)
       if (preparing === null) this.#wake(row, now)
       else void this.#wakeAfter(preparing, row)
       return true
@@ -193,10 +190,10 @@ export class Resuming {
     }
   }
 
-  async #wakeAfter(preparing: Promise<void>, { key, id, user_id }: JobTable): Promise<void> {
+  async #wakeAfter(preparing: Promise<Disposable | null>, { key, id, user_id }: JobTable): Promise<void> {
     this.#compiling.add(user_id)
     try {
-      await preparing
+      using _ = await preparing
       if (this.#stopped || this.#roster.parts.store.fault !== null) return
       // Meanwhile it may have gone on, or ended.
       const now = this.#roster.steady.now()
@@ -238,14 +235,5 @@ export class Resuming {
     const { store, log } = this.#roster.parts
     log.error({ job_id: row.id }, 'a suspended job is due, and this version of the server cannot run its graph')
     store.write((tx) => updateJob(tx, { ...row, wake_at: now + POSTPONED_MS })).catch(() => {})
-  }
-}
-
-/** @throws SERVICE_UNAVAILABLE where a value of it cannot be read now */
-function recalled(memory: JobMemory, firing: string): Remembered | null {
-  try {
-    return memory.recall(firing)
-  } catch (cause) {
-    throw momentaryFault(cause) ?? cause
   }
 }

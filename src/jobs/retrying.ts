@@ -1,37 +1,40 @@
 // Tries a job that failed or was cancelled again, as a new job. Where its graph still means the same, what had finished is taken over; reuse.ts
 // says how much of it. Workflows that it calls are those of now: a call that had not ended begins again where one of them has changed.
 import type { JobTable } from '../db/schema.ts'
-import type { Scope } from '../db/scope.ts'
+import { type Scope, scopedKey } from '../db/scope.ts'
 import type { Graph } from '../engine/graph.ts'
 import type { Plan } from '../engine/plan.ts'
 import { ServiceError } from '../errors.ts'
+import { finish, forEachStep, type Steps } from '../time-slices.ts'
 import { runnablePlan } from '../workflows/invalid-graph.ts'
 import type { CompiledGraph } from '../workflows/plans.ts'
-import type { ActiveJob } from './active-job.ts'
+import type { ActiveJobParts } from './active-job.ts'
 import type { Entry } from './entry.ts'
 import { JobMemory } from './memory.ts'
 import { momentaryFault } from './momentary.ts'
 import { newRow, newSeed } from './new-job.ts'
-import { type CalledGraph, reuseOf } from './reuse.ts'
+import { type CalledGraph, reuseSteps } from './reuse.ts'
 import type { Roster } from './roster.ts'
 import { isTerminal } from './states.ts'
 import { optionsOf } from './stored-options.ts'
 
 /**
- * The new job, not yet entered.
+ * What the new job is to be made of. What is much is read and taken over in time slices of the owner; it is discarded with the job's memory.
  * @throws JOB_NOT_TERMINAL; CONFLICT for a completed job, for one whose inputs or values are gone, and where something that had finished would run
  * again and must not run twice; WORKFLOW_NOT_FOUND, INVALID_WORKFLOW_GRAPH; SERVICE_UNAVAILABLE where the disk takes or gives nothing now
  */
-export function retryOf(roster: Roster, scope: Scope, row: JobTable, key: number): ActiveJob {
+export async function retryOf(roster: Roster, scope: Scope, row: JobTable, key: number): Promise<ActiveJobParts> {
   if (!isTerminal(row.status)) throw new ServiceError('JOB_NOT_TERMINAL')
   if (row.status === 'completed') throw new ServiceError('CONFLICT', { message: 'The job has completed: run it anew.' })
   const { parts } = roster
-  const old = readable(roster, row, () => JobMemory.load(parts.store, parts, row.key))
+  const isLarge = roster.memories.isLarge(row)
+  const done = <T>(steps: Steps<T>) => (isLarge ? roster.slices.run(scopedKey(scope), steps) : finish(steps))
+  const old = await readable(roster, row, () => done(JobMemory.loadSteps(parts.store, parts, row.key)))
   if (!old) throw new ServiceError('CONFLICT', { message: 'The inputs of the job are not kept any more: run it anew.' })
   const { compiled, revision, same } = graphNow(roster, scope, row)
   const plan = runnablePlan(compiled)
   const memory = JobMemory.fresh(parts, key, old.params)
-  if (same) readable(roster, row, () => takeOver(memory, reusable(roster, scope, old, plan)))
+  if (same) await readable(roster, row, () => done(takeOver(memory, reusable(roster, scope, old, plan))))
   const fresh = newRow(
     scope,
     {
@@ -48,13 +51,13 @@ export function retryOf(roster: Roster, scope: Scope, row: JobTable, key: number
     },
     roster.platform,
   )
-  return roster.make({ row: fresh, unstored: compiled, plan, memory: () => memory, watched: false })
+  return { row: fresh, unstored: compiled, plan, memory, watched: false }
 }
 
 /** What `read` gives. A value of the job that is missing, or is not what was written, does not come back: it is no fault of the server's now. */
-function readable<T>({ log }: Roster, { id }: JobTable, read: () => T): T {
+async function readable<T>({ log }: Roster, { id }: JobTable, read: () => T | Promise<T>): Promise<T> {
   try {
-    return read()
+    return await read()
   } catch (cause) {
     if (cause instanceof ServiceError) throw cause
     const momentary = momentaryFault(cause)
@@ -65,10 +68,13 @@ function readable<T>({ log }: Roster, { id }: JobTable, read: () => T): T {
   }
 }
 
+/** Entries, each of which may be a file that gets a further name. */
+const TAKEN_AT_ONCE = 32
+
 /** Of large values all or none. @throws CONFLICT, and Error where the file of one is missing */
-function takeOver(memory: JobMemory, entries: Iterable<Entry>): void {
+function* takeOver(memory: JobMemory, entries: Steps<Iterable<Entry>>): Steps<void> {
   try {
-    for (const entry of entries) memory.stage(entry)
+    yield* forEachStep(yield* entries, (entry) => memory.stage(entry), TAKEN_AT_ONCE)
   } catch (error) {
     memory.discard()
     throw error
@@ -88,9 +94,10 @@ function graphNow(
 }
 
 /** What is taken over where the graph means the same. Called workflows that have changed are called as they are now. @throws CONFLICT */
-function reusable(roster: Roster, scope: Scope, old: JobMemory, plan: Plan): Iterable<Entry> {
+function* reusable(roster: Roster, scope: Scope, old: JobMemory, plan: Plan): Steps<Iterable<Entry>> {
   const called = new Map([...old.graphs].map(([id, body]) => [id, calledGraph(roster, scope, id, body)]))
-  return old.reusable(reuseOf(old.firings, plan, [...called.values()]), (id) => called.get(id)?.same === true)
+  const reuse = yield* reuseSteps(old.firings, plan, [...called.values()])
+  return old.reusable(reuse, (id) => called.get(id)?.same === true)
 }
 
 function calledGraph(roster: Roster, scope: Scope, workflow_id: string, body: string): CalledGraph {

@@ -3,6 +3,7 @@
 import type { NodeType } from '../engine/node-type.ts'
 import type { Plan } from '../engine/plan.ts'
 import { ServiceError } from '../errors.ts'
+import { forEachStep, mapStep, type Steps } from '../time-slices.ts'
 import { callOf, type FiringName, readFiring } from './firing-names.ts'
 import type { KnownFiring, Reuse } from './memory.ts'
 import { Reach } from './reach.ts'
@@ -29,19 +30,19 @@ interface Firing {
  * Says what of each firing is taken over. `plan`: that of the job's own graph.
  * @throws CONFLICT where a firing that had ended would run again, and must not run twice
  */
-export function reuseOf(
+export function* reuseSteps(
   known: ReadonlyMap<string, KnownFiring>,
   plan: Plan,
   called: readonly CalledGraph[],
-): (firing: string) => Reuse {
-  const firings = [...known].map(([firing, one]): Firing => ({ name: readFiring(firing), known: one }))
+): Steps<(firing: string) => Reuse> {
+  const firings = yield* mapStep([...known], ([firing, one]): Firing => ({ name: readFiring(firing), known: one }))
   const runs = new Runs(known, firings, plan, called)
   const reuse = new Map<string, Reuse>()
-  for (const { name, known } of firings) {
+  yield* forEachStep(firings, ({ name, known }) => {
     const fate = runs.fateOf(name)
     if (fate === 'again' && known.started && known.end) throw inTheWay(name)
     reuse.set(name.firing, reuseBy(fate, known))
-  }
+  })
   return (firing) => reuse.get(firing) ?? 'nothing'
 }
 

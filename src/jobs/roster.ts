@@ -20,8 +20,8 @@ import { runnablePlan } from '../workflows/invalid-graph.ts'
 import type { CompiledGraph, Plans } from '../workflows/plans.ts'
 import type { WorkflowService } from '../workflows/service.ts'
 import { ActiveJob, type ActiveJobParts, type JobHost, type Loss } from './active-job.ts'
-import { JobMemory } from './memory.ts'
-import { momentaryFault } from './momentary.ts'
+import { Memories } from './memories.ts'
+import type { JobMemory } from './memory.ts'
 import type { Publisher } from './publication.ts'
 import { Queue, type QueueLimits } from './queue.ts'
 import { snapshotOf } from './snapshot.ts'
@@ -89,6 +89,7 @@ export class Roster implements JobHost {
   readonly deadlines = new Map<number, number>()
   readonly log: Log
   readonly queue: Queue
+  readonly memories: Memories
   readonly #hooks: RosterHooks
   readonly #active = new ShiftingMap<number, ActiveJob>()
   readonly #byId = new ShiftingMap<string, ActiveJob>()
@@ -104,6 +105,7 @@ export class Roster implements JobHost {
     this.steady = new SteadyClock(parts.store, parts.platform)
     this.log = parts.log
     this.queue = new Queue(parts.limits)
+    this.memories = new Memories(parts, parts.plans.slices)
     this.#hooks = hooks
   }
 
@@ -150,32 +152,34 @@ export class Roster implements JobHost {
     return unlessDamaged(() => this.parts.plans.prepareStored(scopedKey(row), row.graph_sha256), null)
   }
 
+  /** As `preparePlan`, and reads what the job remembers where that is much, for `adopt`, until it is disposed of. */
+  prepare(row: JobTable): Promise<Disposable | null> | null {
+    const compiling = this.preparePlan(row)
+    const reading = this.memories.prepare(row)
+    return compiling ? this.#prepareBoth(compiling, reading) : reading
+  }
+
+  async #prepareBoth(compiling: Promise<void>, reading: Promise<Disposable> | null): Promise<Disposable | null> {
+    const [compiled, read] = await Promise.allSettled([compiling, reading])
+    const disposable = read.status === 'fulfilled' ? read.value : null
+    if (compiled.status === 'fulfilled') return disposable
+    disposable?.[Symbol.dispose]()
+    throw compiled.reason
+  }
+
   /** Takes over a stored job, which may be one that can only be ended. */
   adopt(row: JobTable): { job: ActiveJob; obstacle: Obstacle | null } {
     if (this.#active.has(row.key)) throw new Error(`job ${row.key} is taken over twice`)
     const found = this.#storedPlan(row)
     const plan = typeof found === 'string' ? NO_PLAN : found
-    const job = this.make({ row, unstored: null, plan, memory: () => this.memoryOf(row), watched: false })
+    const memory = this.memories.take(row) ?? (() => this.memories.of(row))
+    const job = this.make({ row, unstored: null, plan, memory, watched: false })
     this.add(job)
     return { job, obstacle: typeof found === 'string' ? found : null }
   }
 
   #storedPlan({ graph_sha256 }: JobTable): Plan | Obstacle {
     return unlessDamaged(() => this.parts.plans.stored(graph_sha256).plan ?? 'not_runnable', 'damaged')
-  }
-
-  /** What a stored job remembers; nothing readable where that is missing or damaged. @throws SERVICE_UNAVAILABLE where it cannot be read now */
-  memoryOf({ key, id }: JobTable): JobMemory {
-    try {
-      const memory = JobMemory.load(this.parts.store, this.parts, key)
-      if (memory) return memory
-      this.log.error({ job_id: id }, 'what a job needs to go on is not stored')
-    } catch (err) {
-      const momentary = momentaryFault(err)
-      if (momentary) throw momentary
-      this.log.error({ err, job_id: id }, 'what a job needs to go on cannot be read')
-    }
-    return JobMemory.unreadable(this.parts, key)
   }
 
   /** Runs a job as soon as there is room: at once, or after those that wait. @throws QUEUE_FULL */
@@ -249,6 +253,14 @@ export class Roster implements JobHost {
     if (loss === 'for_now') this.#hooks.lost(job.row.key)
     else if (loss === 'damaged') this.#hooks.damaged(job.row.key)
     else if (loss === null && job.resting && job.row.wake_at !== null) this.#hooks.rested()
+  }
+
+  prepareMemory(row: JobTable): Promise<Disposable> | null {
+    return this.memories.prepare(row)
+  }
+
+  memoryRead(row: JobTable): JobMemory | null {
+    return this.memories.take(row)
   }
 
   position(job: ActiveJob): number {

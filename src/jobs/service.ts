@@ -191,13 +191,14 @@ export class JobService {
     const preflight = admission?.preflight ?? null
     const row = newRow(scope, { ...of, request_sha256, name, options, seed: newSeed(platform), preflight }, platform)
     const memory = JobMemory.fresh(this.#parts, row.key, submission.params)
-    return this.#roster.make({ row, unstored: compiled, plan, memory: () => memory, watched })
+    return this.#roster.make({ row, unstored: compiled, plan, memory, watched })
   }
 
   /** `before` runs when it is certain that the job is taken in. */
   #admit(job: ActiveJob, before: () => void = () => {}): void {
     let entered: 'start' | 'wait'
     try {
+      if (this.#draining) throw stopped()
       entered = this.#roster.enter(job)
     } catch (error) {
       this.#parts.events.abandon(job.feed)
@@ -278,9 +279,11 @@ export class JobService {
       // From here on nothing waits: whoever waited meanwhile for the same job may have taken it over, or ended it.
       const living = this.#roster.byKey(row.key)
       if (living && !living.resting) return living
-      const preparing = living || isTerminal(row.status) ? null : this.preparePlan(row)
-      if (!living && !preparing) return this.#takeOver(row.key)
-      await (preparing ?? living!.flushed())
+      if (!living && isTerminal(row.status)) return null
+      const preparing = living ? null : this.#roster.prepare(row)
+      using _ = preparing && (await preparing)
+      if (living) await living.flushed()
+      else if (!this.#roster.byKey(row.key)) return this.#takeOver(row.key)
     }
   }
 
@@ -304,6 +307,7 @@ export class JobService {
     }
     await this.preparePlan(row)
     const firing = await this.#resuming.judge(this.#suspended(row.key), answer)
+    using _ = await this.#roster.prepare(row)
     // From here on nothing waits: of two who answer at the same time one finds the job gone on.
     const job = this.#resuming.resume(this.#suspended(row.key), firing, answer.value)
     await job.flushed()
@@ -326,8 +330,8 @@ export class JobService {
     const { row } = await this.get(scope, job_id)
     await this.preparePlan(row)
     await this.#parts.workflows.prepare(scope, row.workflow_id)
-    if (this.#draining) throw stopped()
-    const job = retryOf(this.#roster, scope, row, ++this.#lastKey)
+    const parts = await retryOf(this.#roster, scope, row, ++this.#lastKey)
+    const job = this.#roster.make(parts)
     this.#admit(job)
     await job.accepted()
     return this.#afterCommit(job)

@@ -5,11 +5,12 @@ import {
   closeSync,
   constants,
   copyFileSync,
+  fstatSync,
   fsyncSync,
   linkSync,
   mkdirSync,
   openSync,
-  readFileSync,
+  readSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
@@ -17,6 +18,7 @@ import { type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promise
 import { dirname, join } from 'node:path'
 import { StartError } from '../start-error.ts'
 import { syncFolder } from '../sync-folder.ts'
+import type { Steps } from '../time-slices.ts'
 
 export interface WrittenFile {
   /** Bytes. */
@@ -27,6 +29,8 @@ export interface WrittenFile {
 
 /** Names begin with the two characters of their folder. */
 const FOLDERS = 256
+/** Bytes that are read at once. */
+const PIECE = 1024 * 1024
 /** The last part of a path is never followed as a link. Windows knows no such flag. */
 const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0)
 
@@ -115,11 +119,20 @@ export class SpilledFiles {
     for (const folder of [...folders, this.#folder]) await syncAt(folder)
   }
 
-  /** @throws what the file system does */
-  readSync(key: string): Buffer {
+  /** All of a file, piece by piece. @throws what the file system does, and Error where it has another size than `size` in bytes */
+  *readSteps(key: string, size: number): Steps<Buffer> {
     const file = openSync(this.#pathOf(key), READ)
     try {
-      return readFileSync(file)
+      const found = fstatSync(file).size
+      if (found !== size) throw new Error(`${key} has ${found} bytes, and should have ${size}`)
+      const bytes = Buffer.allocUnsafeSlow(size)
+      for (let at = 0; at < size; ) {
+        const read = readSync(file, bytes, at, Math.min(PIECE, size - at), at)
+        if (read === 0) throw new Error(`${key} has ${at} bytes, and should have ${size}`)
+        at += read
+        yield
+      }
+      return bytes
     } finally {
       closeSync(file)
     }

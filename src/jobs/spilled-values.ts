@@ -4,10 +4,12 @@
 import { isHeld, journalFolder } from '../db/data-folder.ts'
 import { forgetSpilledValue, insertSpilledValue, isSpilledValue, releasedValues } from '../db/spilled-values.ts'
 import type { Store, Tx } from '../db/store.ts'
+import { measuredSteps } from '../engine/measure.ts'
 import type { Platform } from '../platform.ts'
-import { newContentKey, openContent, sealedPieces } from '../vault/single-use.ts'
+import { finish, type Steps } from '../time-slices.ts'
+import { newContentKey, openContentSteps, sealedPieces } from '../vault/single-use.ts'
 import { SpilledFiles, type WrittenFile } from './spilled-files.ts'
-import { partsOf, valueFrom } from './value-parts.ts'
+import { partsOf, valueSteps } from './value-parts.ts'
 
 /** Where a value lies, and what opens it. It is kept in sealed pages alone. */
 export interface SpilledValue extends WrittenFile {
@@ -102,10 +104,14 @@ export class SpilledValues implements AsyncDisposable {
   }
 
   /** A value as it was kept. @throws Error where its file is missing, or not what was written */
-  read({ content_key, secret, size }: SpilledValue): unknown {
-    const sealed = this.#files.readSync(content_key)
-    if (sealed.length !== size) throw new Error(`${content_key} has ${sealed.length} bytes, and should have ${size}`)
-    return valueFrom(openContent(secret, sealed))
+  read(value: SpilledValue): unknown {
+    return finish(this.readSteps(value))
+  }
+
+  /** `read` in steps. The value is measured then. */
+  *readSteps({ content_key, secret, size }: SpilledValue): Steps<unknown> {
+    const sealed = yield* this.#files.readSteps(content_key, size)
+    return yield* measuredSteps(valueSteps(yield* openContentSteps(secret, sealed)))
   }
 
   /** As `removeReleased`, for whoever does not wait: what fails is tried again by the sweep. */

@@ -3,6 +3,7 @@
 import { DefaultSerializer, Deserializer } from 'node:v8'
 import { isLight, lightParts } from '../light-parts.ts'
 import { setMember } from '../members.ts'
+import { finish, type Steps } from '../time-slices.ts'
 
 const VIEWS = [
   Uint8Array,
@@ -146,10 +147,15 @@ function* segment(kind: number, value: unknown): Generator<Uint8Array, void, und
 
 /** The value, whose bytes are those of `whole`. @throws Error for what no `partsOf` gave */
 export function valueFrom(whole: Buffer): unknown {
+  return finish(valueSteps(whole))
+}
+
+/** `valueFrom` in steps: each reads one segment. */
+export function* valueSteps(whole: Buffer): Steps<unknown> {
   const reading = new Reading(whole)
   if (whole.readBigUInt64LE() !== SEGMENTS) return reading.value()
   reading.skip(LENGTH)
-  return reading.node(reading.kind())
+  return yield* reading.node(reading.kind())
 }
 
 /** Reads values one after the other. */
@@ -181,29 +187,33 @@ class Reading {
   }
 
   /** What begins with a segment of that kind. */
-  node(kind: number): unknown {
+  *node(kind: number): Steps<unknown> {
+    yield
     if (kind === VALUE) return this.value()
     if (kind === AGAIN) return this.#met[this.value() as number]
-    return kind === LIST ? this.#list() : this.#record()
+    return kind === LIST ? yield* this.#list() : yield* this.#record()
   }
 
-  #list(): unknown[] {
+  *#list(): Steps<unknown[]> {
     const list: unknown[] = []
     this.#met.push(list)
     for (let kind = this.kind(); kind !== END; kind = this.kind()) {
-      if (kind === ITEMS) for (const item of this.value() as unknown[]) list.push(item)
-      else list.push(this.node(kind))
+      if (kind === ITEMS) {
+        for (const item of this.value() as unknown[]) list.push(item)
+        yield
+      } else list.push(yield* this.node(kind))
     }
     return list
   }
 
-  #record(): object {
+  *#record(): Steps<object> {
     const record = {}
     this.#met.push(record)
     for (let kind = this.kind(); kind !== END; kind = this.kind()) {
-      if (kind === FIELDS)
+      if (kind === FIELDS) {
         for (const [key, value] of Object.entries(this.value() as object)) setMember(record, key, value)
-      else setMember(record, this.value() as string, this.node(this.kind()))
+        yield
+      } else setMember(record, this.value() as string, yield* this.node(this.kind()))
     }
     return record
   }

@@ -27,6 +27,8 @@ export interface WriterParts {
   /** Whether its submitter will follow it from the start. */
   watched: boolean
   memory: () => JobMemory
+  /** The same where it is at hand: while it is not, nothing is staged. */
+  known: () => JobMemory | null
 }
 
 export interface WriterHost {
@@ -154,7 +156,12 @@ export class JobWriter {
 
   /** Resolves when all that is remembered until now is committed; null: it is already. @throws SERVICE_UNAVAILABLE where it cannot be */
   remembered(): Promise<void> | null {
-    return this.#closed || this.#parts.memory().staged > 0 ? this.written() : null
+    return this.#closed || this.#staged > 0 ? this.written() : null
+  }
+
+  /** How many entries are staged. */
+  get #staged(): number {
+    return this.#parts.known()?.staged ?? 0
   }
 
   /** Resolves when the first event is committed: the job will not be lost any more. */
@@ -206,7 +213,7 @@ export class JobWriter {
     const { row } = this.#parts
     const { mark } = this.feed
     row.last_sequence = mark.sequence
-    const entries = this.#parts.memory().staged
+    const entries = this.#staged
     return { row, mark, entries, extras: this.#extras.length, pending: this.#pending.length, commands }
   }
 
@@ -234,9 +241,14 @@ export class JobWriter {
 
   /** Nothing of a job that has completed will be asked for again; one that failed or was cancelled may be tried again. */
   #writeMemory(tx: Tx, { row, entries }: Cover, sent: readonly Entry[]): void {
-    const memory = this.#parts.memory()
-    if (row.status === 'completed') memory.forget(tx, sent)
-    else memory.write(tx, row.attempt, entries, sent)
+    const memory = this.#memoryFor(sent)
+    if (row.status === 'completed') memory?.forget(tx, sent)
+    else memory?.write(tx, row.attempt, entries, sent)
+  }
+
+  /** Null where there is nothing to write: what is stored need not be read for that. */
+  #memoryFor(sent: readonly Entry[]): JobMemory | null {
+    return sent.length > 0 ? this.#parts.memory() : this.#parts.known()
   }
 
   /** Whether large values have to be on disk first. The row goes on changing meanwhile. */
@@ -244,7 +256,8 @@ export class JobWriter {
     // The unit of a commit may run again.
     if (this.#spilling) return true
     const abort = new AbortController()
-    const spilled = this.#parts.memory().spill(abort.signal, this.#commands.entries)
+    const { entries } = this.#commands
+    const spilled = this.#memoryFor(entries)?.spill(abort.signal, entries)
     if (!spilled) return false
     this.#spilling = abort
     // What a command changes of row and history waits for the next commit.
@@ -274,7 +287,7 @@ export class JobWriter {
       return
     }
     this.#stored = true
-    this.#parts.memory().written()
+    this.#parts.known()?.written()
     this.#extras.splice(0, this.#covers.extras)
     for (const { resolve } of this.#pending.splice(0, this.#covers.pending)) resolve()
     this.#commands.apply()
@@ -288,7 +301,7 @@ export class JobWriter {
   #takeBack(error: unknown): boolean {
     const sent = this.#commands.takeBack(unavailable(error))
     if (!sent) return false
-    this.#parts.memory().drop(sent)
+    this.#parts.known()?.drop(sent)
     this.#refused()
     return true
   }
@@ -304,7 +317,7 @@ export class JobWriter {
 
   /** Whether nothing waits to be written. */
   get #hasNothing(): boolean {
-    const left = this.#parts.memory().staged + this.#extras.length + this.#commands.waiting
+    const left = this.#staged + this.#extras.length + this.#commands.waiting
     return left === 0 && this.feed.sequence === this.feed.committed
   }
 

@@ -1,6 +1,7 @@
 // Content that is sealed under a key of its own, which seals nothing else: whoever keeps that key in sealed bytes has nothing to seal
 // anew when the master key changes, and whoever forgets it makes the content unreadable for good.
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import type { Steps } from '../time-slices.ts'
 import { VaultError } from './vault.ts'
 
 // AES-256-GCM (NIST SP 800-38D). A key that serves once needs no other nonce than zero.
@@ -24,15 +25,22 @@ export function* sealedPieces(key: Uint8Array, parts: Iterable<Uint8Array>): Gen
   yield cipher.getAuthTag()
 }
 
-/** @throws VaultError where it is damaged, cut off, or was sealed under another key */
-export function openContent(key: Uint8Array, sealed: Uint8Array): Buffer {
+/**
+ * The content, in the place of the sealed bytes, which are gone then. A step opens one piece.
+ * @throws VaultError where it is damaged, cut off, or was sealed under another key
+ */
+export function* openContentSteps(key: Uint8Array, sealed: Buffer): Steps<Buffer> {
   if (sealed.length < TAG) throw new VaultError('sealed content is cut off')
   const decipher = createDecipheriv(ALGORITHM, key, NONCE, { authTagLength: TAG })
   decipher.setAuthTag(sealed.subarray(sealed.length - TAG))
+  const content = sealed.subarray(0, sealed.length - TAG)
   try {
-    const plain = decipher.update(sealed.subarray(0, sealed.length - TAG))
+    for (let at = 0; at < content.length; at += PIECE) {
+      content.set(decipher.update(content.subarray(at, at + PIECE)), at)
+      yield
+    }
     decipher.final()
-    return plain
+    return content
   } catch (cause) {
     throw new VaultError('sealed content is damaged', { cause })
   }

@@ -5,6 +5,7 @@ import { graphs } from './attacks/graphs.ts'
 import { lists } from './attacks/lists.ts'
 import { nodes } from './attacks/nodes.ts'
 import { readings } from './attacks/reading.ts'
+import { remembered } from './attacks/remembered.ts'
 import { values } from './attacks/values.ts'
 import { workers } from './attacks/workers.ts'
 import type { AttackOf } from './kit.ts'
@@ -16,6 +17,7 @@ export const FAMILIES: Readonly<Record<string, readonly AttackOf[]>> = {
   lists,
   nodes,
   readings,
+  remembered,
   values,
   workers,
 }

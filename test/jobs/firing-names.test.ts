@@ -8,6 +8,7 @@ import { scaled } from '../helpers/scale.ts'
 const SILENT = {
   recallFailure: () => null,
   recall: () => null,
+  prepareRecall: () => null,
   remember: () => {},
   rememberDurably: async () => {},
   remembered: () => null,

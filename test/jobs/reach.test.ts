@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Remembered } from '../../src/engine/journal.ts'
 import type { Reuse } from '../../src/jobs/memory.ts'
-import { reuseOf } from '../../src/jobs/reuse.ts'
+import { reuseSteps } from '../../src/jobs/reuse.ts'
+import { finish } from '../../src/time-slices.ts'
 import { control, graph, item, node, output, planOf, source, testType, value, withTypes } from '../engine/kit.ts'
 import { coded } from './kit.ts'
 
@@ -93,7 +94,7 @@ const answered: Remembered = {
 function reused(of: typeof nested, given: Record<string, Remembered>): Record<string, Reuse> {
   const named = (short: string) => short.replace(/^(\w+) ?/, '"$1"')
   const known = new Map(Object.entries(given).map(([short, one]) => [named(short), one]))
-  const reuse = reuseOf(known, planOf(of, registry), [])
+  const reuse = finish(reuseSteps(known, planOf(of, registry), []))
   return Object.fromEntries(Object.keys(given).map((short) => [short, reuse(named(short))]))
 }
 

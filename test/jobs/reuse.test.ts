@@ -8,7 +8,8 @@ import type { Remembered } from '../../src/engine/journal.ts'
 import type { NodeRegistry, NodeType } from '../../src/engine/node-type.ts'
 import type { Plan } from '../../src/engine/plan.ts'
 import type { Reuse } from '../../src/jobs/memory.ts'
-import { reuseOf } from '../../src/jobs/reuse.ts'
+import { reuseSteps } from '../../src/jobs/reuse.ts'
+import { finish } from '../../src/time-slices.ts'
 import { planOf, Recorder, until } from '../engine/kit.ts'
 import { MemoryJournal, type Record } from '../engine/memory-journal.ts'
 import { Builder, type Recipe, recipes } from '../engine/random-graphs.ts'
@@ -129,7 +130,7 @@ function taken(journal: MemoryJournal, reuse: (firing: string) => Reuse): Memory
 function reuseIn(known: Map<string, Remembered>, { plan, called }: Patient): ((firing: string) => Reuse) | null {
   const graphs = called.map((one) => ({ plan: one, same: true }))
   try {
-    return reuseOf(known, plan, graphs)
+    return finish(reuseSteps(known, plan, graphs))
   } catch (error) {
     assert.ok(coded('CONFLICT')(error))
     return null

@@ -29,6 +29,7 @@ import { JobMemory } from '../../src/jobs/memory.ts'
 import { deleteJob } from '../../src/jobs/reads.ts'
 import { SPILLED_FROM, SpilledValues } from '../../src/jobs/spilled-values.ts'
 import { systemPlatform } from '../../src/platform.ts'
+import { finish } from '../../src/time-slices.ts'
 import { Vault } from '../../src/vault/vault.ts'
 import { command } from '../cli/stored.ts'
 import { graph, item, node, output, sink, source, testType, value } from '../engine/kit.ts'
@@ -587,7 +588,7 @@ describe('what waits to be written', () => {
       assert.equal(filesOf(data_dir).length, 3)
       end(4)
       assert.equal(filesOf(data_dir).length, 3)
-      const known = JobMemory.load(store, tools, 7)!
+      const known = finish(JobMemory.loadSteps(store, tools, 7))!
       assert.deepEqual(known.params, { a: 1 })
       for (const at of [3, 1, 2]) assert.deepEqual(known.recall(`"${at}"`)?.end, { outputs: wide(at) })
     } finally {
@@ -614,7 +615,7 @@ describe('what waits to be written', () => {
       first.stage(['wait', '"d"', {} as never])
       first.stage(['answer', '"d"', [BYTES]])
       await write(first)
-      const old = JobMemory.load(store, tools, 7)!
+      const old = finish(JobMemory.loadSteps(store, tools, 7))!
       const [before] = filesOf(data_dir)
       // Whoever would read one now would notice.
       const bytes = readFileSync(before!)
@@ -628,7 +629,7 @@ describe('what waits to be written', () => {
       assert.equal(filesOf(data_dir).length, 8)
       await write(second)
       writeFileSync(before!, bytes)
-      for (const memory of [second, JobMemory.load(store, tools, 8)!]) {
+      for (const memory of [second, finish(JobMemory.loadSteps(store, tools, 8))!]) {
         assert.deepEqual(memory.recall('"a"')?.items, [{ output: BYTES }])
         assert.deepEqual(memory.recall('"b"')?.end, { outputs: { output: LONE } })
         assert.deepEqual(memory.recall('"c"')?.steps.get('step')?.end, { value: BYTES })

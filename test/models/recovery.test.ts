@@ -12,6 +12,7 @@ import { NodeError, type NodeType } from '../../src/engine/node-type.ts'
 import type { Entry } from '../../src/jobs/entry.ts'
 import { JobMemory } from '../../src/jobs/memory.ts'
 import type { SpilledValues } from '../../src/jobs/spilled-values.ts'
+import { finish } from '../../src/time-slices.ts'
 import { graph, mapType, node, sink, withTypes } from '../engine/kit.ts'
 import { FolderCopies, inFolder } from '../helpers/folder.ts'
 import { call } from '../helpers/http.ts'
@@ -152,7 +153,7 @@ describe('a server that is killed in the middle of a call', () => {
         const { store, vault } = first.context
         // Nothing of it is large.
         const tools = { cipher: vault.cipher('journal'), spilled: {} as SpilledValues }
-        const known = JobMemory.load(store, tools, job.row.key)!.firings.get('"chat"')!
+        const known = finish(JobMemory.loadSteps(store, tools, job.row.key))!.firings.get('"chat"')!
         assert.ok(known.items.length >= 16 && known.items.length < text.length && known.end === null)
         copies.take()
       }

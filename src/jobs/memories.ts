@@ -1,0 +1,132 @@
+// What stored jobs remember, for whoever goes on with them: a little is read when it is asked for, much before, in time slices of its owner.
+import { journalSizes } from '../db/job-journal.ts'
+import type { JobTable } from '../db/schema.ts'
+import { scopedKey } from '../db/scope.ts'
+import { hasSpilledValues } from '../db/spilled-values.ts'
+import type { Store } from '../db/store.ts'
+import type { WaitRequest } from '../engine/journal.ts'
+import type { Log } from '../log.ts'
+import { finish, type Steps, type TimeSlices } from '../time-slices.ts'
+import { waitRequests } from './journal-reading.ts'
+import { JobMemory } from './memory.ts'
+import { momentaryFault } from './momentary.ts'
+import type { MemoryTools } from './spilling.ts'
+
+/** Pages, and bytes in them: what has more is read in steps. */
+const MOST_PAGES = 16
+const MOST_BYTES = 131_072
+
+export interface MemoriesParts extends MemoryTools {
+  readonly store: Store
+  readonly log: Log
+}
+
+/** One that is read before it is asked for. */
+interface Reading {
+  readonly done: Promise<void>
+  /** Null before it is read, and where it cannot be. */
+  memory: JobMemory | null
+  users: number
+}
+
+export class Memories {
+  readonly #parts: MemoriesParts
+  readonly #slices: TimeSlices
+  /** By job. */
+  readonly #readings = new Map<number, Reading>()
+
+  constructor(parts: MemoriesParts, slices: TimeSlices) {
+    this.#parts = parts
+    this.#slices = slices
+  }
+
+  /** Whether to read it takes long. */
+  isLarge({ key }: Pick<JobTable, 'key'>): boolean {
+    return this.#parts.store.read((tx) => {
+      if (hasSpilledValues(tx, key)) return true
+      const sizes = journalSizes(tx, key, MOST_PAGES + 1)
+      return sizes.length > MOST_PAGES || sizes.reduce((sum, bytes) => sum + bytes, 0) > MOST_BYTES
+    })
+  }
+
+  /**
+   * Reads much, for `take`, until it is disposed of; null where it is little. It does not reject: what cannot be read now is read again when it is
+   * asked for.
+   */
+  prepare(row: JobTable): Promise<Disposable> | null {
+    const reading = this.#readings.get(row.key) ?? this.#begin(row)
+    if (!reading) return null
+    reading.users++
+    return reading.done.then(() => ({ [Symbol.dispose]: () => this.#leave(row.key, reading) }))
+  }
+
+  #begin(row: JobTable): Reading | null {
+    if (!this.isLarge(row)) return null
+    const reading: Reading = {
+      done: this.#slices.run(scopedKey(row), this.#load(row)).then(
+        (memory) => {
+          reading.memory = memory
+        },
+        () => {},
+      ),
+      memory: null,
+      users: 0,
+    }
+    this.#readings.set(row.key, reading)
+    return reading
+  }
+
+  #leave(job_key: number, reading: Reading): void {
+    if (--reading.users === 0) this.#forget(job_key, reading)
+  }
+
+  #forget(job_key: number, reading: Reading): void {
+    reading.memory = null
+    if (this.#readings.get(job_key) === reading) this.#readings.delete(job_key)
+  }
+
+  /** What was read before, if it is still all that is stored; else null. It is whoever takes it who has it then. */
+  take({ key }: JobTable): JobMemory | null {
+    const reading = this.#readings.get(key)
+    const memory = reading?.memory ?? null
+    if (!reading || !memory) return null
+    this.#forget(key, reading)
+    return this.#parts.store.read((tx) => memory.isWhole(tx)) ? memory : null
+  }
+
+  /** What a stored job remembers, read at once; empty where that is missing or damaged. @throws SERVICE_UNAVAILABLE where it cannot be read now */
+  of(row: JobTable): JobMemory {
+    try {
+      const memory = finish(this.#load(row))
+      if (memory) return memory
+      this.#parts.log.error({ job_id: row.id }, 'what a job needs to go on is not stored')
+    } catch (err) {
+      this.#unreadable(row, err)
+    }
+    return JobMemory.unreadable(this.#parts, row.key)
+  }
+
+  #load({ key }: JobTable): Steps<JobMemory | null> {
+    return JobMemory.loadSteps(this.#parts.store, this.#parts, key)
+  }
+
+  #unreadable({ id }: JobTable, err: unknown): void {
+    const momentary = momentaryFault(err)
+    if (momentary) throw momentary
+    this.#parts.log.error({ err, job_id: id }, 'what a job needs to go on cannot be read')
+  }
+
+  /**
+   * What the firings of a stored job wait for, by their names; empty where that is missing or damaged.
+   * @throws SERVICE_UNAVAILABLE where it cannot be read now
+   */
+  async requests(row: JobTable): Promise<ReadonlyMap<string, WaitRequest>> {
+    const steps = waitRequests(this.#parts.store, this.#parts, row.key)
+    try {
+      return this.isLarge(row) ? await this.#slices.run(scopedKey(row), steps) : finish(steps)
+    } catch (err) {
+      this.#unreadable(row, err)
+      return new Map()
+    }
+  }
+}

@@ -1,0 +1,85 @@
+// Jobs that remember large values and go on: after an answer, and once more from where they were cancelled.
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Graph } from '../../../src/engine/graph.ts'
+import type { AttackOf } from '../kit.ts'
+import type { User } from '../user.ts'
+import { rows, sized } from './values.ts'
+
+/** A parameter that is handed out, and two values that are waited for. */
+const waiting: Graph = {
+  nodes: [
+    { id: 'in', type: 'input.Any', data: { name: 'in' } },
+    ...['a', 'b'].map((id) => ({ id, type: 'control.WaitFor', data: { name: id, schema: { type: 'array' } } })),
+    ...['in', 'a', 'b'].map((name) => ({ id: `out ${name}`, type: 'output.Output', data: { name } })),
+  ],
+  edges: ['in', 'a', 'b'].map((source) => ({
+    source,
+    sourceHandle: source === 'in' ? 'output' : 'value',
+    target: `out ${source}`,
+    targetHandle: 'value',
+  })),
+}
+
+async function begun(attacker: User, workflow_id: string, body: string): Promise<string> {
+  const { text } = await attacker.send('POST', `/api/workflows/${workflow_id}/run`, body)
+  const job_id = /"(?:job_)?id":"(job[^"]+)"/.exec(text)?.[1]
+  if (!job_id) throw new Error(`no job began: ${text.slice(0, 300)}`)
+  await reaching(attacker, job_id, 'suspended')
+  return job_id
+}
+
+/** Waits for a job to be of a status. Its snapshot may be large, so that a list is asked for. */
+async function reaching(attacker: User, job_id: string, status: string): Promise<void> {
+  for (;;) {
+    const { text } = await attacker.expect(200, 'GET', `/api/jobs/${job_id}`)
+    if (text.includes(`"status":"${status}"`)) return
+    if (/"status":"(?:completed|failed|cancelled)"/.test(text.slice(0, 400))) throw new Error(text.slice(0, 400))
+    await pause(50)
+  }
+}
+
+const MEGABYTE = 1_000_000
+
+const resumed: AttackOf = (share) => {
+  const value = rows(sized(250_000, share))
+  const body = JSON.stringify({ params: { in: value } })
+  const answer = JSON.stringify({ value, name: 'a' })
+  let id = ''
+  return {
+    name: `resuming a job that remembers two values of ${(body.length / MEGABYTE).toFixed(1)} MB`,
+    async prepare(attacker) {
+      id = await attacker.store(waiting)
+    },
+    async strike(attacker) {
+      const job_id = await begun(attacker, id, body)
+      await attacker.expect(200, 'POST', `/api/jobs/${job_id}/resume`, answer)
+      await reaching(attacker, job_id, 'suspended')
+      await attacker.expect(200, 'POST', `/api/jobs/${job_id}/resume`, '{"value":[],"name":"b"}')
+      await reaching(attacker, job_id, 'completed')
+    },
+  }
+}
+
+const retried: AttackOf = (share) => {
+  const value = rows(sized(250_000, share))
+  const body = JSON.stringify({ params: { in: value } })
+  let id = ''
+  let old = ''
+  return {
+    name: `trying a job again that remembers ${(body.length / MEGABYTE).toFixed(1)} MB`,
+    async prepare(attacker) {
+      id = await attacker.store(waiting)
+      old = await begun(attacker, id, body)
+      await attacker.expect(200, 'POST', `/api/jobs/${old}/cancel`)
+    },
+    async strike(attacker) {
+      const { text } = await attacker.send('POST', `/api/jobs/${old}/retry`)
+      const job_id = /"job_id":"(job[^"]+)"/.exec(text)?.[1]
+      if (!job_id) throw new Error(text.slice(0, 300))
+      await reaching(attacker, job_id, 'suspended')
+      await attacker.expect(200, 'POST', `/api/jobs/${job_id}/cancel`)
+    },
+  }
+}
+
+export const remembered: readonly AttackOf[] = [resumed, retried]

@@ -1,0 +1,20 @@
+// Jobs that remember large values hold up nobody when they go on, or are tried again.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { inSomeRound } from '../helpers/patience.ts'
+import { remembered } from './attacks/remembered.ts'
+import { share, startFair } from './kit.ts'
+
+/** Milliseconds of the processor: slices, statements with the whole text of a value, and garbage. */
+const LONGEST_HOLD = 75
+
+test('no job that remembers large values holds the event loop when it goes on', async () => {
+  await using server = await startFair()
+  for (const of of remembered) {
+    const attack = of(share(0.5))
+    await inSomeRound(async () => {
+      const { held } = await server.under([attack], () => true)
+      assert.ok(held < LONGEST_HOLD, `${attack.name}: held for ${held} ms`)
+    })
+  }
+})
