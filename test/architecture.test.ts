@@ -28,7 +28,7 @@ const FLOORS: readonly (readonly string[])[] = [
     'thread-priority.ts',
     'time-slices.ts',
   ],
-  ['json-steps.ts'],
+  ['json-steps.ts', 'value-parts.ts'],
   ['redaction', 'vault'],
   ['log.ts'],
   ['problems.ts', 'cursor.ts'],

@@ -83,7 +83,10 @@ export class Resuming {
     const requests = await this.#roster.memories.requests(row)
     const all = awaited(row, (firing) => requests.get(firing) ?? null)
     const { shown, request } = awaiting(all, answer, answer.at)
-    const found = await schemaProblems(this.#schemas, request, answer.value, `${answer.at}/value`)
+    const judged = { value: answer.value, at: `${answer.at}/value` }
+    const found = await schemaProblems(this.#schemas, request, judged, (steps) =>
+      this.#roster.slices.run(scopedKey(row), steps),
+    )
     if (found.length > 0) {
       // What is told of a value may quote the schema.
       const problems = this.#roster.publisherOf(row).redact(found)

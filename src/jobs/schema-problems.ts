@@ -1,26 +1,26 @@
 // What is wrong with an answer to a job that waits, as its sender is told. The judging itself is done in src/sandbox/schemas.ts.
 import type { WaitRequest } from '../engine/journal.ts'
 import { type Problem, ServiceError } from '../errors.ts'
-import type { Schemas, Verdict } from '../sandbox/schemas.ts'
+import type { Doing, Schemas, Verdict } from '../sandbox/schemas.ts'
 
 /** How many answers may wait to be judged: a request is not to wait for long behind the schemas of others. */
 const MOST_WAITING = 20
 
 /**
- * Everything that is wrong with a value; `at` is the JSON pointer of the value in its request.
+ * Everything that is wrong with a value; `at` is the JSON pointer of the value in its request. `doing` does the work that a large one makes.
  * @throws SERVICE_UNAVAILABLE where too many wait to be judged
  */
 export async function schemaProblems(
   schemas: Schemas,
   { kind, schema }: Pick<WaitRequest, 'kind' | 'schema'>,
-  value: unknown,
-  at: string,
+  { value, at }: { readonly value: unknown; readonly at: string },
+  doing: Doing,
 ): Promise<Problem[]> {
   if (schema === null) return []
   // Its schema is ours, and says no more than this.
   if (kind === 'approval') return typeof value === 'boolean' ? [] : [{ path: at, message: 'must be boolean' }]
   if (schemas.waiting >= MOST_WAITING) throw new ServiceError('SERVICE_UNAVAILABLE')
-  return told(await schemas.check(schema, value), at)
+  return told(await schemas.check(schema, value, doing), at)
 }
 
 function told(verdict: Verdict, at: string): Problem[] {

@@ -7,9 +7,9 @@ import type { Store, Tx } from '../db/store.ts'
 import { measuredSteps } from '../engine/measure.ts'
 import type { Platform } from '../platform.ts'
 import { finish, type Steps } from '../time-slices.ts'
+import { partsOf, valueSteps } from '../value-parts.ts'
 import { newContentKey, openContentSteps, sealedPieces } from '../vault/single-use.ts'
 import { SpilledFiles, type WrittenFile } from './spilled-files.ts'
-import { partsOf, valueSteps } from './value-parts.ts'
 
 /** Where a value lies, and what opens it. It is kept in sealed pages alone. */
 export interface SpilledValue extends WrittenFile {

@@ -3,6 +3,7 @@
 import { parentPort } from 'node:worker_threads'
 import { Ajv2020, type AnySchemaObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import { RE2JS } from 're2js'
+import { valueFrom } from '../value-parts.ts'
 import type { FromSchemaWorker, ToSchemaWorker, Verdict } from './schemas.ts'
 
 /** How many problems are told. */
@@ -49,12 +50,18 @@ function judged({ schema, given }: ToSchemaWorker): Verdict {
   try {
     // Whether it judges at all: engines put work off until a function is first called.
     if (given === null) validate(null)
-    else if (!validate(given.value)) return { kind: 'unfit', problems: problemsOf(validate) }
+    else if (!validate(valueOf(given))) return { kind: 'unfit', problems: problemsOf(validate) }
     return { kind: 'fits' }
   } catch {
     // It refers to itself without end.
     return { kind: 'costly' }
   }
+}
+
+function valueOf(given: NonNullable<ToSchemaWorker['given']>): unknown {
+  if ('value' in given) return given.value
+  const { buffer, byteOffset, length } = given.bytes
+  return valueFrom(Buffer.from(buffer, byteOffset, length))
 }
 
 function post(message: FromSchemaWorker): void {

@@ -2,6 +2,9 @@
 // a thread of its own that is ended when it takes too long. What a verdict means for a node or a request is left to them.
 import { SHARE_ENV, Worker } from 'node:worker_threads'
 import { isLongerAsJson } from '../engine/measure.ts'
+import { isLight } from '../light-parts.ts'
+import { finish, type Steps } from '../time-slices.ts'
+import { bytesSteps } from '../value-parts.ts'
 import { isPlainSchema, wrongKeyword } from './plain-schema.ts'
 
 export type Schema = Readonly<Record<string, unknown>>
@@ -15,11 +18,14 @@ export type Verdict =
   /** It takes more time or memory than there is for it. */
   | { readonly kind: 'costly' }
 
-/** `given` is null where only the schema is judged. */
+/** `given` is null where only the schema is judged. A large value is handed over as the bytes of its parts. */
 export interface ToSchemaWorker {
   readonly schema: Record<string, unknown>
-  readonly given: { readonly value: unknown } | null
+  readonly given: { readonly value: unknown } | { readonly bytes: Uint8Array<ArrayBuffer> } | null
 }
+
+/** Does the work that a large value makes before it is judged. */
+export type Doing = <T>(steps: Steps<T>) => T | Promise<T>
 
 export type FromSchemaWorker = { readonly kind: 'ready' } | Verdict
 
@@ -90,20 +96,38 @@ export class Schemas {
     return verdict
   }
 
-  async check(schema: Schema, value: unknown): Promise<Verdict> {
-    return refusedAtSight(schema) ?? this.#inTurn({ schema: withoutDraft(schema), given: { value } })
+  async check(schema: Schema, value: unknown, doing: Doing = finish): Promise<Verdict> {
+    const refused = refusedAtSight(schema)
+    if (refused) return refused
+    const bare = withoutDraft(schema)
+    return this.#inTurn(isLight(value) ? { schema: bare, given: { value } } : () => handedOver(bare, value, doing))
   }
 
-  async #inTurn(asked: ToSchemaWorker): Promise<Verdict> {
+  /** What is asked may be made when its turn has come. */
+  async #inTurn(asked: ToSchemaWorker | (() => Promise<ToSchemaWorker | null>)): Promise<Verdict> {
     if (this.#running >= MOST_THREADS) await new Promise<void>((resolve) => this.#queue.push(resolve))
     else this.#running++
     try {
-      return await ask(asked)
+      const made = typeof asked === 'function' ? await asked() : asked
+      return made ? await ask(made) : { kind: 'costly' }
     } finally {
       const next = this.#queue.shift()
       if (next) next()
       else this.#running--
     }
+  }
+}
+
+/** Null where the value is nested too deeply to be handed over. */
+async function handedOver(
+  schema: Record<string, unknown>,
+  value: unknown,
+  doing: Doing,
+): Promise<ToSchemaWorker | null> {
+  try {
+    return { schema, given: { bytes: await doing(bytesSteps(value)) } }
+  } catch {
+    return null
   }
 }
 
@@ -189,7 +213,7 @@ function listen(worker: Worker, asked: ToSchemaWorker, { heard, costly, failed }
     if (message.kind !== 'ready') return heard(message)
     ready = true
     try {
-      worker.postMessage(asked)
+      worker.postMessage(asked, asked.given && 'bytes' in asked.given ? [asked.given.bytes.buffer] : [])
     } catch {
       // The value is nested too deeply to be handed over.
       costly()

@@ -1,9 +1,9 @@
 // A value as bytes, without a copy of the bytes in it: V8's structured clone of everything else, and behind it the bytes as they are. A large value
 // is taken apart into segments, each of which takes little time to make.
 import { DefaultSerializer, Deserializer } from 'node:v8'
-import { isLight, lightParts } from '../light-parts.ts'
-import { setMember } from '../members.ts'
-import { finish, type Steps } from '../time-slices.ts'
+import { isLight, lightParts } from './light-parts.ts'
+import { setMember } from './members.ts'
+import { finish, type Steps } from './time-slices.ts'
 
 const VIEWS = [
   Uint8Array,
@@ -78,6 +78,25 @@ export function* partsOf(value: unknown): Generator<Uint8Array, void, undefined>
   if (!isLarge(value)) return yield* whole(value)
   yield numberAsBytes(SEGMENTS)
   yield* segmentsOf(value, new Map())
+}
+
+/** All of the parts together, in a buffer that is of use to nobody else. Each step makes one part, or copies one. */
+export function* bytesSteps(value: unknown): Steps<Uint8Array<ArrayBuffer>> {
+  const parts: Uint8Array[] = []
+  let length = 0
+  for (const part of partsOf(value)) {
+    parts.push(part)
+    length += part.length
+    yield
+  }
+  const bytes = new Uint8Array(length)
+  let at = 0
+  for (const part of parts) {
+    bytes.set(part, at)
+    at += part.length
+    yield
+  }
+  return bytes
 }
 
 function numberAsBytes(number: bigint): Buffer {

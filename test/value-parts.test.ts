@@ -1,8 +1,8 @@
 // Values as bytes: what comes back is what was given, whether it was written whole or in segments.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { partsOf, valueFrom } from '../../src/jobs/value-parts.ts'
-import { belowInSome } from '../helpers/patience.ts'
+import { partsOf, valueFrom } from '../src/value-parts.ts'
+import { belowInSome } from './helpers/patience.ts'
 
 const again = (value: unknown) => valueFrom(Buffer.concat([...partsOf(value)]))
 const rows = (count: number) =>
