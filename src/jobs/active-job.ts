@@ -37,6 +37,7 @@ import { Inlet, type InletHost, InputCounts, type Receiver } from './inlet.ts'
 import { jobFrame } from './job-frame.ts'
 import { JobRun } from './job-run.ts'
 import { isLargeResult, LargeValues } from './large-values.ts'
+import type { Read } from './memories.ts'
 import type { JobMemory } from './memory.ts'
 import { momentaryFault } from './momentary.ts'
 import { Publication, type Published, type Publisher } from './publication.ts'
@@ -59,6 +60,8 @@ export interface ActiveJobParts {
   plan: Plan
   /** What it remembers; or what reads it when it is needed, since a job may wait for long. */
   memory: JobMemory | (() => JobMemory)
+  /** What its history says, where that was read with it. */
+  told?: Told | null
   /** Whether its submitter will follow it from the start. */
   watched: boolean
 }
@@ -94,7 +97,7 @@ export interface JobHost {
   /** Reads what a stored job remembers where that is much, for `memoryRead`, until it is disposed of; null where it is little. It does not reject. */
   prepareMemory(row: JobTable): Promise<Disposable> | null
   /** What was read by that; null where nothing was. */
-  memoryRead(row: JobTable): JobMemory | null
+  memoryRead(row: JobTable): Read | null
   /** The job may run: its turn has come. */
   admitted(job: ActiveJob): void
   /** Nothing of the job runs any more. */
@@ -129,7 +132,8 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
   readonly #counts = new InputCounts()
   /** Its turn has come while it was not known whether a command is stored. */
   #isAdmitted = false
-  #told = Told.nothing()
+  /** Null before it is read, where it has begun before. */
+  #told: Told | null = null
   #messages = 0
   #forced: Ending | null = null
   /** What its run cannot go on from, whatever that says. */
@@ -150,6 +154,7 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
     this.workflow = scopedKey(row, row.workflow_id)
     this.#memory = parts.memory
     if (typeof parts.memory !== 'function') this.#known = parts.memory
+    this.#told = parts.told ?? null
     this.#host = host
     this.#last = row.updated_at > row.created_at ? row.updated_at : row.created_at
     this.#publisher = host.publisherOf(row)
@@ -325,7 +330,11 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
   /** It waited since before this process began, and what it remembers is much. Meanwhile it may have ended, or been taken away. */
   async #admitAfter(reading: Promise<Disposable>): Promise<void> {
     using _ = await reading
-    this.#known ??= this.#host.memoryRead(this.row)
+    const read = this.#host.memoryRead(this.row)
+    if (read) {
+      this.#known ??= read.memory
+      this.#told ??= read.told
+    }
     this.#isAdmitted = true
     if (!this.#writer.deciding) this.#decided()
   }
@@ -360,7 +369,7 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
         this.end(interrupted(UNREADABLE))
         return false
       }
-      if (this.row.started_at !== null) this.#told = this.#host.told(this.row)
+      this.#told ??= this.row.started_at === null ? Told.nothing() : this.#host.told(this.row)
       return true
     } catch (cause) {
       if (isDamage(cause)) this.endDamaged(true)
@@ -598,7 +607,7 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
 
   /** Whether the history has said this of a node before an interruption. */
   toldNode(node_id: string, status: string): boolean {
-    return this.#told.node(node_id, status)
+    return this.#told?.node(node_id, status) === true
   }
 
   /** Takes in a value of an output: what is to be shown now that the history does not have yet. */
@@ -628,7 +637,7 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
   }
 
   #untold(output_name: string, published: readonly Published[]): Published[] {
-    return published.filter(() => !this.#told.output(output_name))
+    return published.filter(() => !this.#told?.output(output_name))
   }
 
   /** Where the disk takes no media, the job stops here and goes on when there is room. */

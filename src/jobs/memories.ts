@@ -11,6 +11,7 @@ import { waitRequests } from './journal-reading.ts'
 import { JobMemory } from './memory.ts'
 import { momentaryFault } from './momentary.ts'
 import type { MemoryTools } from './spilling.ts'
+import { Told } from './told.ts'
 
 /** Pages, and bytes in them: what has more is read in steps. */
 const MOST_PAGES = 16
@@ -21,11 +22,19 @@ export interface MemoriesParts extends MemoryTools {
   readonly log: Log
 }
 
+/** What a job goes on from: what it remembers, and what its history says. */
+export interface Read {
+  readonly memory: JobMemory
+  readonly told: Told
+}
+
 /** One that is read before it is asked for. */
 interface Reading {
   readonly done: Promise<void>
+  /** How far the history went. */
+  readonly sequence: number
   /** Null before it is read, and where it cannot be. */
-  memory: JobMemory | null
+  read: Read | null
   users: number
 }
 
@@ -63,13 +72,14 @@ export class Memories {
   #begin(row: JobTable): Reading | null {
     if (!this.isLarge(row)) return null
     const reading: Reading = {
-      done: this.#slices.run(scopedKey(row), this.#load(row)).then(
-        (memory) => {
-          reading.memory = memory
+      done: this.#slices.run(scopedKey(row), this.#readSteps(row)).then(
+        (read) => {
+          reading.read = read
         },
         () => {},
       ),
-      memory: null,
+      sequence: row.last_sequence,
+      read: null,
       users: 0,
     }
     this.#readings.set(row.key, reading)
@@ -81,17 +91,18 @@ export class Memories {
   }
 
   #forget(job_key: number, reading: Reading): void {
-    reading.memory = null
+    reading.read = null
     if (this.#readings.get(job_key) === reading) this.#readings.delete(job_key)
   }
 
   /** What was read before, if it is still all that is stored; else null. It is whoever takes it who has it then. */
-  take({ key }: JobTable): JobMemory | null {
+  take({ key, last_sequence }: JobTable): Read | null {
     const reading = this.#readings.get(key)
-    const memory = reading?.memory ?? null
-    if (!reading || !memory) return null
+    const read = reading?.read ?? null
+    if (!reading || !read) return null
     this.#forget(key, reading)
-    return this.#parts.store.read((tx) => memory.isWhole(tx)) ? memory : null
+    const isWhole = reading.sequence === last_sequence && this.#parts.store.read((tx) => read.memory.isWhole(tx))
+    return isWhole ? read : null
   }
 
   /** What a stored job remembers, read at once; empty where that is missing or damaged. @throws SERVICE_UNAVAILABLE where it cannot be read now */
@@ -104,6 +115,11 @@ export class Memories {
       this.#unreadable(row, err)
     }
     return JobMemory.unreadable(this.#parts, row.key)
+  }
+
+  *#readSteps(row: JobTable): Steps<Read | null> {
+    const memory = yield* this.#load(row)
+    return memory && { memory, told: yield* Told.steps(this.#parts.store, row.key) }
   }
 
   #load({ key }: JobTable): Steps<JobMemory | null> {

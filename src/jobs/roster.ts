@@ -20,8 +20,7 @@ import { runnablePlan } from '../workflows/invalid-graph.ts'
 import type { CompiledGraph, Plans } from '../workflows/plans.ts'
 import type { WorkflowService } from '../workflows/service.ts'
 import { ActiveJob, type ActiveJobParts, type JobHost, type Loss } from './active-job.ts'
-import { Memories } from './memories.ts'
-import type { JobMemory } from './memory.ts'
+import { Memories, type Read } from './memories.ts'
 import type { Publisher } from './publication.ts'
 import { Queue, type QueueLimits } from './queue.ts'
 import { snapshotOf } from './snapshot.ts'
@@ -172,8 +171,9 @@ export class Roster implements JobHost {
     if (this.#active.has(row.key)) throw new Error(`job ${row.key} is taken over twice`)
     const found = this.#storedPlan(row)
     const plan = typeof found === 'string' ? NO_PLAN : found
-    const memory = this.memories.take(row) ?? (() => this.memories.of(row))
-    const job = this.make({ row, unstored: null, plan, memory, watched: false })
+    const read = this.memories.take(row)
+    const memory = read?.memory ?? (() => this.memories.of(row))
+    const job = this.make({ row, unstored: null, plan, memory, told: read?.told ?? null, watched: false })
     this.add(job)
     return { job, obstacle: typeof found === 'string' ? found : null }
   }
@@ -259,7 +259,7 @@ export class Roster implements JobHost {
     return this.memories.prepare(row)
   }
 
-  memoryRead(row: JobTable): JobMemory | null {
+  memoryRead(row: JobTable): Read | null {
     return this.memories.take(row)
   }
 

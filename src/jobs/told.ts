@@ -1,8 +1,13 @@
 // What the history of a job says already, or has said in what was removed of it, so that a run that goes on after an interruption tells nothing twice. Nodes have one event for each
 // status; the values of one output come in the same order in every run.
-import { toldNodes, toldOutputs } from '../db/job-events.ts'
+import { jobEventsOfType, toldNodes, toldOutputs } from '../db/job-events.ts'
 import { trimmedNodes, trimmedOutputs } from '../db/job-trimming.ts'
+import type { JobEventTable } from '../db/schema.ts'
 import type { Store } from '../db/store.ts'
+import { forEachStep, type Steps } from '../time-slices.ts'
+
+/** Names of nodes and outputs stand in front of values, which may be large. */
+const IN_FRONT = /^\{"node_id":"(?:[^"\\]|\\.)*","output_name":("(?:[^"\\]|\\.)*")/
 
 export class Told {
   readonly #nodes: ReadonlySet<string>
@@ -19,14 +24,32 @@ export class Told {
   }
 
   static of(store: Store, job_key: number): Told {
-    const nodes = store.read((tx) => [...toldNodes(tx, job_key), ...trimmedNodes(tx, job_key)])
-    const outputs = new Map<string, number>()
-    for (const { output_name, count } of store.read((tx) => [
-      ...toldOutputs(tx, job_key),
-      ...trimmedOutputs(tx, job_key),
-    ]))
-      outputs.set(output_name, (outputs.get(output_name) ?? 0) + count)
-    return new Told(new Set(nodes.map(({ node_id, status }) => nodeKey(node_id, status))), outputs)
+    return Told.#from(
+      store.read((tx) => [...toldNodes(tx, job_key), ...trimmedNodes(tx, job_key)]),
+      store.read((tx) => [...toldOutputs(tx, job_key), ...trimmedOutputs(tx, job_key)]),
+    )
+  }
+
+  /** `of` in steps, while nothing of the job runs. @throws DATA_DAMAGED where an event is */
+  static *steps(store: Store, job_key: number): Steps<Told> {
+    const nodes = store.read((tx) => trimmedNodes(tx, job_key))
+    const outputs = store.read((tx) => trimmedOutputs(tx, job_key))
+    yield* eachEvent(store, job_key, 'node_status', (payload) => {
+      nodes.push(JSON.parse(payload) as { node_id: string; status: string })
+    })
+    yield* eachEvent(store, job_key, 'output_update', (payload) => {
+      outputs.push({ output_name: outputOf(payload), count: 1 })
+    })
+    return Told.#from(nodes, outputs)
+  }
+
+  static #from(
+    nodes: readonly { readonly node_id: string; readonly status: string }[],
+    outputs: readonly { readonly output_name: string; readonly count: number }[],
+  ): Told {
+    const counts = new Map<string, number>()
+    for (const { output_name, count } of outputs) counts.set(output_name, (counts.get(output_name) ?? 0) + count)
+    return new Told(new Set(nodes.map(({ node_id, status }) => nodeKey(node_id, status))), counts)
   }
 
   /** Whether the history says that the node has this status. */
@@ -44,4 +67,18 @@ export class Told {
 
 function nodeKey(node_id: string, status: string): string {
   return `${status} ${node_id}`
+}
+
+function outputOf(payload: string): string {
+  const found = IN_FRONT.exec(payload)
+  if (found) return JSON.parse(found[1]!) as string
+  return (JSON.parse(payload) as { output_name: string }).output_name
+}
+
+function* eachEvent(store: Store, job_key: number, type: string, each: (payload: string) => void): Steps<void> {
+  const next = (after: number): JobEventTable[] => store.read((tx) => jobEventsOfType(tx, job_key, type, after))
+  for (let some = next(0); some.length > 0; some = next(some.at(-1)!.sequence)) {
+    yield* forEachStep(some, ({ payload }) => each(payload))
+    yield
+  }
 }

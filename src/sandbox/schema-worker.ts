@@ -50,7 +50,7 @@ function judged({ schema, given }: ToSchemaWorker): Verdict {
   try {
     // Whether it judges at all: engines put work off until a function is first called.
     if (given === null) validate(null)
-    else if (!validate(valueOf(given))) return { kind: 'unfit', problems: problemsOf(validate) }
+    else if (!validate(givenValue(given))) return { kind: 'unfit', problems: problemsOf(validate) }
     return { kind: 'fits' }
   } catch {
     // It refers to itself without end.
@@ -58,7 +58,7 @@ function judged({ schema, given }: ToSchemaWorker): Verdict {
   }
 }
 
-function valueOf(given: NonNullable<ToSchemaWorker['given']>): unknown {
+function givenValue(given: NonNullable<ToSchemaWorker['given']>): unknown {
   if ('value' in given) return given.value
   const { buffer, byteOffset, length } = given.bytes
   return valueFrom(Buffer.from(buffer, byteOffset, length))

@@ -1,7 +1,7 @@
 // JSON schemas that workflows bring, and values judged by them. Nobody trusts such a schema: it is bounded in size, and compiled and used in
 // a thread of its own that is ended when it takes too long. What a verdict means for a node or a request is left to them.
 import { SHARE_ENV, Worker } from 'node:worker_threads'
-import { isLongerAsJson } from '../engine/measure.ts'
+import { isLongerAsJson, isTooDeep } from '../engine/measure.ts'
 import { isLight } from '../light-parts.ts'
 import { finish, type Steps } from '../time-slices.ts'
 import { bytesSteps } from '../value-parts.ts'
@@ -100,7 +100,9 @@ export class Schemas {
     const refused = refusedAtSight(schema)
     if (refused) return refused
     const bare = withoutDraft(schema)
-    return this.#inTurn(isLight(value) ? { schema: bare, given: { value } } : () => handedOver(bare, value, doing))
+    // What is nested too deeply is found where it is handed over.
+    const isSmall = isTooDeep(value) || isLight(value)
+    return this.#inTurn(isSmall ? { schema: bare, given: { value } } : () => handedOver(bare, value, doing))
   }
 
   /** What is asked may be made when its turn has come. */
