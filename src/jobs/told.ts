@@ -6,8 +6,8 @@ import type { JobEventTable } from '../db/schema.ts'
 import type { Store } from '../db/store.ts'
 import { forEachStep, type Steps } from '../time-slices.ts'
 
-/** Names of nodes and outputs stand in front of values, which may be large. */
-const IN_FRONT = /^\{"node_id":"(?:[^"\\]|\\.)*","output_name":("(?:[^"\\]|\\.)*")/
+/** The name of an output stands in front of its value, which may be large. */
+const IN_FRONT = /^\{"output_name":("(?:[^"\\]|\\.)*")/
 
 export class Told {
   readonly #nodes: ReadonlySet<string>

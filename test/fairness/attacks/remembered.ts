@@ -5,19 +5,21 @@ import type { AttackOf } from '../kit.ts'
 import type { User } from '../user.ts'
 import { rows, sized } from './values.ts'
 
-/** A parameter that is handed out, and two values that are waited for. */
+/** A parameter, and two values that are waited for, all of which are counted. */
 const waiting: Graph = {
   nodes: [
     { id: 'in', type: 'input.Any', data: { name: 'in' } },
     ...['a', 'b'].map((id) => ({ id, type: 'control.WaitFor', data: { name: id, schema: { type: 'array' } } })),
+    ...['in', 'a', 'b'].map((name) => ({ id: `count ${name}`, type: 'list.Length', data: {} })),
     ...['in', 'a', 'b'].map((name) => ({ id: `out ${name}`, type: 'output.Output', data: { name } })),
   ],
-  edges: ['in', 'a', 'b'].map((source) => ({
-    source,
-    sourceHandle: source === 'in' ? 'output' : 'value',
-    target: `out ${source}`,
-    targetHandle: 'value',
-  })),
+  edges: ['in', 'a', 'b'].flatMap((name) => {
+    const [given, count] = [name === 'in' ? 'output' : 'value', `count ${name}`]
+    return [
+      { source: name, sourceHandle: given, target: count, targetHandle: 'list' },
+      { source: count, sourceHandle: 'output', target: `out ${name}`, targetHandle: 'value' },
+    ]
+  }),
 }
 
 async function begun(attacker: User, workflow_id: string, body: string): Promise<string> {
@@ -28,7 +30,7 @@ async function begun(attacker: User, workflow_id: string, body: string): Promise
   return job_id
 }
 
-/** Waits for a job to be of a status. Its snapshot may be large, so that a list is asked for. */
+/** Waits for a job to be of a status. */
 async function reaching(attacker: User, job_id: string, status: string): Promise<void> {
   for (;;) {
     const { text } = await attacker.expect(200, 'GET', `/api/jobs/${job_id}`)
