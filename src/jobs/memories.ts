@@ -3,7 +3,7 @@ import { journalSizes } from '../db/job-journal.ts'
 import type { JobTable } from '../db/schema.ts'
 import { scopedKey } from '../db/scope.ts'
 import { hasSpilledValues } from '../db/spilled-values.ts'
-import type { Store } from '../db/store.ts'
+import type { Store, Tx } from '../db/store.ts'
 import type { WaitRequest } from '../engine/journal.ts'
 import type { Log } from '../log.ts'
 import { finish, type Steps, type TimeSlices } from '../time-slices.ts'
@@ -49,13 +49,22 @@ export class Memories {
     this.#slices = slices
   }
 
-  /** Whether to read it takes long. */
+  /** Whether to read it takes long. What cannot be told does not: whoever reads it meets the reason. */
   isLarge({ key }: Pick<JobTable, 'key'>): boolean {
-    return this.#parts.store.read((tx) => {
+    return this.#isTrue((tx) => {
       if (hasSpilledValues(tx, key)) return true
       const sizes = journalSizes(tx, key, MOST_PAGES + 1)
       return sizes.length > MOST_PAGES || sizes.reduce((sum, bytes) => sum + bytes, 0) > MOST_BYTES
     })
+  }
+
+  /** False also where the database cannot be read. */
+  #isTrue(test: (tx: Tx) => boolean): boolean {
+    try {
+      return this.#parts.store.read(test)
+    } catch {
+      return false
+    }
   }
 
   /**
@@ -101,7 +110,7 @@ export class Memories {
     const read = reading?.read ?? null
     if (!reading || !read) return null
     this.#forget(key, reading)
-    const isWhole = reading.sequence === last_sequence && this.#parts.store.read((tx) => read.memory.isWhole(tx))
+    const isWhole = reading.sequence === last_sequence && this.#isTrue((tx) => read.memory.isWhole(tx))
     return isWhole ? read : null
   }
 
