@@ -87,11 +87,17 @@ const LONGEST_LOOK = 16_384
 
 /**
  * Logs why a node failed. Where the failure was told, it was meant, and anybody can bring it about as often as they like: it
- * is one line without a stack. Otherwise something is broken.
+ * is one line without a stack. Otherwise something is broken. `redact`: as for that user, whose secrets such a message may cut.
  */
-export function logNodeFailure(log: Log, cause: unknown, told: boolean, fields: object): void {
+export function logNodeFailure(
+  log: Log,
+  cause: unknown,
+  told: boolean,
+  fields: object,
+  redact = (message: string) => message,
+): void {
   const message = 'a node failed'
   if (!told) return log.error({ ...fields, err: cause }, message)
   const text = cause instanceof Error ? cause.message : String(cause)
-  log.warn({ ...fields, cause: text.slice(0, LONGEST_LOOK) }, message)
+  log.warn({ ...fields, cause: redact(text.slice(0, LONGEST_LOOK)) }, message)
 }

@@ -1,4 +1,5 @@
 // What the nodes of a job put among the assets of whoever the job belongs to, and look up there. Bytes are on disk before their row is committed.
+
 import { setImmediate } from 'node:timers/promises'
 import { listedRows } from '../db/asset-search.ts'
 import { insertAsset, ownedAssetById } from '../db/assets.ts'
@@ -6,6 +7,7 @@ import type { AssetTable, JobTable } from '../db/schema.ts'
 import type { Store, Tx } from '../db/store.ts'
 import { NodeError } from '../engine/node-error.ts'
 import type { AssetAccess, AssetQuery, AssetToSave, AssetValue } from '../engine/services.ts'
+import { cut } from '../engine/short.ts'
 import { ServiceError } from '../errors.ts'
 import { sha256 } from '../json.ts'
 import type { Platform } from '../platform.ts'
@@ -93,7 +95,7 @@ async function list(store: Store, job: ShelfOwner, query: AssetQuery, signal: Ab
 function folderId(tx: Tx, job: ShelfOwner, folder: string | null): string | null {
   if (folder === null || folder === ROOT) return null
   if (ownedAssetById(tx, job, folder)?.content_type === FOLDER) return folder
-  throw new NodeError(`There is no folder with the id "${folder.slice(0, SHOWN)}".`, 'folder_not_found')
+  throw new NodeError(`There is no folder with the id "${cut(folder, SHOWN)}".`, 'folder_not_found')
 }
 
 /** What an id shows of itself in an error. */

@@ -34,6 +34,7 @@ export function jsonEvents(workflow_id: string, output: Output, { log_level, kno
     publish: (_node_id: string, _output_name: string, value: unknown) => [{ value, asset: null, extras: [] }],
     publishRest: () => [],
     redact: <T>(value: T) => value,
+    redactMessage: (text: string) => text,
     textStream: () => ({ push: (text: string) => text, end: () => '', cut: () => '' }),
     unwritable() {},
   }

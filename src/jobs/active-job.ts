@@ -654,6 +654,10 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
     return this.#publisher.redact(value)
   }
 
+  redactMessage(text: string): string {
+    return this.#publisher.redactMessage(text)
+  }
+
   textStream(): TextStream {
     return this.#publisher.textStream()
   }

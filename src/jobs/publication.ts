@@ -41,6 +41,8 @@ export interface StreamedTexts {
 export interface Publisher {
   /** The same value with known secrets replaced. */
   redact<T>(value: T): T
+  /** The same for a message, which may quote texts and cut them. */
+  redactMessage(text: string): string
   /** `redact` in steps. */
   redactSteps<T>(value: T): Steps<T>
   /** The same for the texts of one stream. */

@@ -22,6 +22,7 @@ export interface Stores {
 export function publisherWith(redactor: Redactor, stores: Stores): Publisher {
   return {
     redact: (value) => redactor.value(value),
+    redactMessage: (text) => redactor.message(text),
     redactSteps: (value) => redactor.valueSteps(value),
     texts: () => new RedactedItems(redactor),
     textStream: () => new RedactedStream(redactor),

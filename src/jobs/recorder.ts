@@ -22,6 +22,8 @@ interface Sink {
   /** The same where an output has no further value. `whole`: it came to its end, and was not cut. */
   publishRest(output_name: string, whole: boolean): readonly Published[]
   redact<T>(value: T): T
+  /** For a message, which may quote texts and cut them. */
+  redactMessage(text: string): string
   /** For the pieces of one text. */
   textStream(): TextStream
   unwritable(node_id: string, output_name: string): void
@@ -100,6 +102,11 @@ export function recorder(job: Sink, log: Log): Recorder {
   const tellOutput = (output: Output, published: readonly Published[]) => {
     for (const one of published) job.append(...toldOf(output, one))
   }
+  const redactedTool = (told: ToolTold): ToolTold => {
+    const shown = job.redact(told)
+    const hasError = told.kind === 'result' && told.error !== null
+    return hasError ? ({ ...shown, error: job.redactMessage(told.error) } as ToolTold) : shown
+  }
   const tellChunks = (node_id: string, told: readonly Chunk[]) => {
     for (const chunk of told) job.provisional(() => ({ type: 'chunk', ...of, node_id, ...chunk }) as JobFrame)
   }
@@ -122,7 +129,7 @@ export function recorder(job: Sink, log: Log): Recorder {
       if (status !== 'running') close(node_id, status !== 'error')
       if (job.toldNode(node_id, EVENT_STATUS[status])) return
       const result = detail ? resultOf(detail) : null
-      const error = detail?.error === undefined ? {} : { error: job.redact(detail.error) }
+      const error = detail?.error === undefined ? {} : { error: job.redactMessage(detail.error) }
       job.append({ type: 'node_status', node_id, node_type, status: EVENT_STATUS[status], progress: null, ...error }, {
         type: 'node_update',
         ...of,
@@ -153,15 +160,16 @@ export function recorder(job: Sink, log: Log): Recorder {
       tellChunks(node_id, chunks.push(node_id, chunk, speaker))
     },
     tool({ node_id }, told) {
-      job.provisional(() => toolFrame({ ...of, node_id }, job.redact(told)))
+      job.provisional(() => toolFrame({ ...of, node_id }, redactedTool(told)))
     },
     log({ node_id }, severity, content) {
       job.provisional(
-        () => ({ type: 'log_update', ...of, node_id, content: job.redact(content), severity }) as JobFrame,
+        () => ({ type: 'log_update', ...of, node_id, content: job.redactMessage(content), severity }) as JobFrame,
       )
     },
     fault({ node_id, node_type }, cause, told) {
-      logNodeFailure(log, cause, told, { job_id, node_id, node_type })
+      const redact = (text: string) => job.redactMessage(text)
+      logNodeFailure(log, cause, told, { job_id, node_id, node_type }, redact)
     },
   }
 }

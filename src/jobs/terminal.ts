@@ -37,7 +37,8 @@ export function terminate(
 ): { event: EventBody; frame: JobFrame } {
   const { row, plan, publication, publisher, ready, now } = job
   // An id names its node to the reader of the workflow; whoever makes it a secret has shown it there.
-  const told = error && { ...publisher.redact(error), node_id: error.node_id }
+  const message = error && publisher.redactMessage(error.message)
+  const told = error && { ...publisher.redact(error), message: message!, node_id: error.node_id }
   const manifest = completed
     ? buildManifest({ row, plan, publication, ...shownOf(job), outputs: ready?.outputs, completed_at: now })
     : null

@@ -4,7 +4,7 @@ import type { NodeContext } from '../engine/node-type.ts'
 import { kindOf } from '../engine/values.ts'
 import type { Steps } from '../time-slices.ts'
 import type { FiringSecrets } from './http-secrets.ts'
-import { guardText } from './limits.ts'
+import { guardText, shown } from './limits.ts'
 import { jsonSteps, textSteps } from './values.ts'
 
 interface RequestBody {
@@ -41,7 +41,7 @@ const insideJson = (value: string) => JSON.stringify(value).slice(1, -1)
 export function single(key: string, value: unknown, what: string): string {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value)
   const cure = 'It takes texts, numbers, true and false, and lists of them.'
-  throw new NodeError(`${what} "${key.slice(0, 60)}" is ${kindOf(value)}. ${cure}`, 'bad_input')
+  throw new NodeError(`${what} "${shown(key)}" is ${kindOf(value)}. ${cure}`, 'bad_input')
 }
 
 function tooManyFields(property: string): NodeError {

@@ -1,5 +1,7 @@
 // image.*: what is laid upon pictures, cut off them and added to them. The work is done apart, by the tasks of the same names in src/media.
+
 import { NodeError, type NodeProperty, type NodeType } from '../engine/node-type.ts'
+import { cut } from '../engine/short.ts'
 import { oneOf } from '../engine/types.ts'
 import { kindOf } from '../engine/values.ts'
 import { option, output, required } from './define.ts'
@@ -47,7 +49,7 @@ function placeOf(value: unknown, at: number, usual: Place): Place {
   for (const [name, one] of Object.entries(value)) {
     if (!Object.hasOwn(PLACED, name) || !PLACED[name as keyof Place](one))
       throw new NodeError(
-        `Place ${at + 1} has a "${name.slice(0, 40)}" that is none: left and top are whole numbers of pixels, opacity is from 0 to 1, and blend one of ${BLENDS.join(', ')}.`,
+        `Place ${at + 1} has a "${cut(name, 40)}" that is none: left and top are whole numbers of pixels, opacity is from 0 to 1, and blend one of ${BLENDS.join(', ')}.`,
         'bad_input',
       )
   }

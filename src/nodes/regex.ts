@@ -1,7 +1,9 @@
 // regex.*: patterns in texts. They are matched by RE2's rules, in time that grows with the text alone, so that no
 // pattern can hold up the server; what needs more than that (look-around, back references) is refused.
+
 import type { RE2JS } from 're2js'
 import { NodeError, type NodeType } from '../engine/node-type.ts'
+import { cut } from '../engine/short.ts'
 import { costOfPattern } from './costs.ts'
 import { option, output, required } from './define.ts'
 import { regexLibrary } from './libraries.ts'
@@ -32,7 +34,7 @@ function compile(pattern: string, ignoreCase: boolean): Pattern {
   } catch (error) {
     const why = error instanceof Error ? error.message.replace(/^error parsing regexp: /, '') : 'it is not valid'
     const advice = BEYOND.test(pattern) ? ' There is no look-around and there are no back references here.' : ''
-    throw new NodeError(`The pattern can't be used: ${why.slice(0, LONGEST_REASON)}.${advice}`, 'bad_pattern')
+    throw new NodeError(`The pattern can't be used: ${cut(why, LONGEST_REASON)}.${advice}`, 'bad_pattern')
   }
 }
 

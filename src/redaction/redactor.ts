@@ -10,6 +10,9 @@ import { MARK } from './shapes.ts'
 import { textSteps } from './text-steps.ts'
 import { Walk } from './walk.ts'
 
+/** Where a message leaves out the rest of a text. */
+const CUT = '…'
+
 /**
  * Replaces, by `[redacted]`, secrets of 8 or more characters in their usual forms, authorization values, and tokens of this service.
  * What holds none of them is given back as it came, the same object; nothing is changed in place.
@@ -53,6 +56,18 @@ export class Redactor {
     if (!credentials) return known
     if (names) return withoutNamed(known)
     return maySayCredentials(known) ? withoutCredentials(known) : known
+  }
+
+  /**
+   * As `text`, for a message, which may quote other texts and cut them with `…`: what is left of a secret of the owner there is replaced like the
+   * whole. Of the service's only whole ones are, since anybody may quote what begins like one.
+   */
+  message(text: string): string {
+    const parts = this.text(text).split(CUT)
+    if (this.#owner === null || parts.length === 1) return parts.join(CUT)
+    return parts
+      .map((part, at) => this.secretsInPieces().push(part, at < parts.length - 1 ? 'missing' : 'none'))
+      .join(CUT)
   }
 
   /**

@@ -1,6 +1,7 @@
 // One call inside of QuickJS: a runtime and context of its own, the code as an asynchronous generator, and what it gives.
 // Runs in a worker. Nothing of Node is handed in but the console's lines and a clock that interrupts.
 import type { QuickJSContext, QuickJSHandle, QuickJSRuntime, QuickJSWASMModule } from 'quickjs-emscripten-core'
+import { cut } from '../engine/short.ts'
 import { Fault, FILE, readFault, Thrown } from './faults.ts'
 import { jsonProblem } from './json.ts'
 import { LONGEST_ERROR, LONGEST_JSON, LONGEST_LINE, STACK_BYTES } from './limits.ts'
@@ -173,7 +174,8 @@ export class EngineCall {
       if (line.length >= LONGEST_LINE) break
       line += `${at > 0 ? ' ' : ''}${this.#shown(value, LONGEST_LINE)}`
     }
-    return line.slice(0, LONGEST_LINE)
+    // Where nothing was cut the line is shorter: what is shown of a value ends there as well.
+    return line.length < LONGEST_LINE ? line : cut(line, LONGEST_LINE - 1)
   }
 
   #thrown(error: QuickJSHandle): Thrown {

@@ -1,4 +1,5 @@
 // How a call can go wrong, and what is said of it: read from what the engine threw. Never a path or a stack of ours.
+import { cut } from '../engine/short.ts'
 import { LONGEST_ERROR } from './limits.ts'
 import type { CallRequest, FaultType } from './protocol.ts'
 
@@ -26,7 +27,7 @@ export class Fault extends Error {
   readonly spent: boolean
 
   constructor(type: FaultType, message: string, spent: boolean) {
-    super(message.length > LONGEST_ERROR ? `${message.slice(0, LONGEST_ERROR)}…` : message)
+    super(cut(message, LONGEST_ERROR))
     this.type = type
     this.spent = spent
   }
@@ -81,7 +82,7 @@ export function readFault(error: unknown, request: CallRequest): Fault {
   if (name === 'InternalError' && message === 'out of memory') return Fault.memory(request.memory_limit_mb)
   if (name === 'InternalError' && message === 'stack overflow') return Fault.stack(place)
   const text = message === '' ? name || 'Error' : `${name || 'Error'}: ${message}`
-  return new Fault('code_error', `${text.slice(0, LONGEST_ERROR - place.length)}${place}`, false)
+  return new Fault('code_error', `${cut(text, LONGEST_ERROR - place.length - 1)}${place}`, false)
 }
 
 /** The engine itself gave up. */

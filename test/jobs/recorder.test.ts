@@ -17,6 +17,7 @@ const job = {
   publish: (_node_id: string, _output_name: string, value: unknown) => [{ value, asset: null, extras: [] }],
   publishRest: () => [],
   redact: <T>(value: T) => value,
+  redactMessage: (text: string) => text,
   textStream: () => ({ push: (text: string) => text, end: () => '', cut: () => '' }),
   unwritable() {},
 }

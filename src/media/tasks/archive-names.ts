@@ -1,4 +1,5 @@
 // Names of files in archives. One that leads out of its folder, or means two files, is in nobody's honest archive.
+import { cut } from '../../engine/short.ts'
 import { MediaFault, type MediaFaultType } from '../fault.ts'
 
 /** In characters. */
@@ -16,7 +17,7 @@ function wrongOf(name: string): string | null {
 }
 
 function shown(name: string): string {
-  return name.slice(0, 100).replaceAll(/\p{Cc}/gu, '\uFFFD')
+  return cut(name, 100).replaceAll(/\p{Cc}/gu, '\uFFFD')
 }
 
 /** @throws MediaFault of the type */

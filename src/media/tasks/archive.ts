@@ -1,8 +1,10 @@
 // Tasks on archives: ZIP, read by yauzl and written by yazl.
+
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { crc32, inflateRawSync } from 'node:zlib'
 import { ZipFile } from 'yazl'
+import { cut } from '../../engine/short.ts'
 import { MediaFault } from '../fault.ts'
 import type { Made, Tasks } from '../serving.ts'
 import { damaged, type Entry, entriesOf } from './archive-entries.ts'
@@ -37,7 +39,7 @@ async function unzipped(bytes: Uint8Array, only: readonly string[] | null): Prom
   const entries = await entriesOf(bytes)
   const wanted = only === null ? null : new Set(only)
   const missing = only?.find((name) => !entries.some((entry) => entry.name === name))
-  if (missing !== undefined) throw new MediaFault('bad_input', `The archive has no file "${missing.slice(0, 100)}".`)
+  if (missing !== undefined) throw new MediaFault('bad_input', `The archive has no file "${cut(missing, 100)}".`)
   const chosen = entries.filter(({ kind, name }) => kind !== 'directory' && (wanted === null || wanted.has(name)))
   guardChosen(chosen)
   const files = chosen.map((entry) => unpacked(bytes, entry))

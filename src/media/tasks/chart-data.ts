@@ -1,4 +1,5 @@
 // The values of a chart's columns, read as numbers, times or names. Rows that lack one are left out.
+import { cut } from '../../engine/short.ts'
 import { MediaFault } from '../fault.ts'
 import { cleaned } from './image-text.ts'
 
@@ -74,10 +75,7 @@ const READERS: Readonly<Record<Kind, (cell: unknown, name: string, at: number) =
 }
 
 function wrong(name: string, at: number, what: string): never {
-  throw new MediaFault(
-    'bad_input',
-    `Row ${at + 1} has something in the column "${name.slice(0, 60)}" that is not ${what}.`,
-  )
+  throw new MediaFault('bad_input', `Row ${at + 1} has something in the column "${cut(name, 60)}" that is not ${what}.`)
 }
 
 function numberOf(cell: unknown): number | null {
@@ -103,7 +101,7 @@ function nameOf(cell: unknown): string | null {
 }
 
 function guardNames(names: readonly unknown[], column: string): void {
-  const shown = column.slice(0, 60)
+  const shown = cut(column, 60)
   if (new Set(names).size > MOST_NAMES + 1)
     throw new MediaFault('too_large', `The column "${shown}" has more than ${MOST_NAMES.toLocaleString('en')} names.`)
   if (names.some((name) => typeof name === 'string' && name.length > LONGEST_NAME))

@@ -1,4 +1,5 @@
 // What the columns of a table hold, as their values tell or as somebody says.
+import { cut } from '../../engine/short.ts'
 import { MediaFault } from '../fault.ts'
 import { cellOf, MOST_COLUMNS, type Row } from './data-limits.ts'
 
@@ -18,7 +19,7 @@ export function toldKind(column: string, word: string): Kind {
   if (scale <= MOST_DIGITS) return { kind: 'decimal', scale }
   throw new MediaFault(
     'bad_input',
-    `The column "${column.slice(0, 100)}" is to be "${word.slice(0, 100)}": a type is one of ${[...TOLD].join(', ')}, decimal(2).`,
+    `The column "${cut(column, 100)}" is to be "${cut(word, 100)}": a type is one of ${[...TOLD].join(', ')}, decimal(2).`,
   )
 }
 
@@ -45,7 +46,7 @@ export function kindOf(column: string, values: readonly unknown[]): Kind {
   if (words.every((word) => word === 'list' || word === 'struct')) return { kind: 'json' }
   throw new MediaFault(
     'bad_input',
-    `The column "${column.slice(0, 100)}" holds values of several types (${words.join(', ')}). Say which one it is to have.`,
+    `The column "${cut(column, 100)}" holds values of several types (${words.join(', ')}). Say which one it is to have.`,
   )
 }
 

@@ -1,6 +1,8 @@
 // Values of Parquet files as workflows have them: nothing is rounded, and no zone of the machine comes in.
+
 import type { SchemaElement } from 'hyparquet'
 import { parseFloat16 } from 'hyparquet/src/convert.js'
+import { cut } from '../../engine/short.ts'
 import { MediaFault } from '../fault.ts'
 import { DEEPEST_CELL, MOST_TEXT, MOST_VALUES } from './data-limits.ts'
 import { damaged } from './data-parquet-pages.ts'
@@ -86,7 +88,7 @@ function textOf(raw: unknown, column: string): string {
   try {
     return utf8.decode(bytesOf(raw))
   } catch (error) {
-    const what = `The column "${column.slice(0, 100)}" holds bytes that are no text.`
+    const what = `The column "${cut(column, 100)}" holds bytes that are no text.`
     throw new MediaFault('bad_file', `${what} Read binary columns as base64, or leave it out.`, { cause: error })
   }
 }

@@ -1,4 +1,5 @@
 // Values as Parquet has them. Nothing is rounded or guessed: what does not fit a column's type is refused.
+import { cut } from '../../engine/short.ts'
 import { MediaFault } from '../fault.ts'
 import { cellOf, type Row } from './data-limits.ts'
 import type { Kind } from './data-parquet-kinds.ts'
@@ -10,9 +11,9 @@ export function writtenAs(kind: Kind, value: unknown, column: string): unknown {
   if (value === null || value === undefined) return null
   const written = of(kind, value, column)
   if (written !== undefined) return written
-  const shown = (typeof value === 'object' ? JSON.stringify(value) : String(value)).slice(0, 60)
+  const shown = cut(typeof value === 'object' ? JSON.stringify(value) : String(value), 60)
   const what = kind.kind === 'decimal' ? `a decimal number of ${kind.scale} places` : WORDS[kind.kind as Scalar]
-  throw new MediaFault('bad_input', `The column "${column.slice(0, 100)}" holds "${shown}", which is no ${what}.`)
+  throw new MediaFault('bad_input', `The column "${cut(column, 100)}" holds "${shown}", which is no ${what}.`)
 }
 
 /** Undefined: it is none. */

@@ -1,8 +1,10 @@
 // Tables out of Parquet files. The library is hyparquet; what a file claims is held against bounds before any of it is unpacked.
+
 import { parquetMetadata, parquetSchema, type RowGroup, type SchemaTree } from 'hyparquet'
 import { assembleNested } from 'hyparquet/src/assemble.js'
 import { readColumn } from 'hyparquet/src/column.js'
 import { DEFAULT_PARSERS } from 'hyparquet/src/convert.js'
+import { cut } from '../../engine/short.ts'
 import { MediaFault } from '../fault.ts'
 import type { Made } from '../serving.ts'
 import { MOST_CELLS, MOST_ROWS, readable } from './data-limits.ts'
@@ -74,7 +76,7 @@ function chosen(trees: readonly SchemaTree[], columns: readonly string[] | null)
   if (columns === null) return [...trees]
   return columns.map((name) => {
     const tree = trees.find(({ element }) => element.name === name)
-    if (!tree) throw new MediaFault('bad_input', `The file has no column "${name.slice(0, 100)}".`)
+    if (!tree) throw new MediaFault('bad_input', `The file has no column "${cut(name, 100)}".`)
     return tree
   })
 }

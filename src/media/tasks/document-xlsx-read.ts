@@ -1,6 +1,8 @@
 // The task that reads Excel workbooks, by read-excel-file: the cells of one sheet, and the names of all.
+
 import { Parser } from 'htmlparser2'
 import { readSheet } from 'read-excel-file/universal'
+import { cut } from '../../engine/short.ts'
 import { MediaFault } from '../fault.ts'
 import type { Task } from '../serving.ts'
 import { damaged, guardText } from './document-limits.ts'
@@ -54,7 +56,7 @@ async function chosen(given: OfficePackage, wanted: string | number | null): Pro
   const sheets = all.map(({ name }) => name!)
   const at = typeof wanted === 'string' ? sheets.indexOf(wanted) : (wanted ?? 1) - 1
   if (!all[at]) {
-    const names = sheets.slice(0, 10).map((name) => `"${name.slice(0, 31)}"`)
+    const names = sheets.slice(0, 10).map((name) => `"${cut(name, 31)}"`)
     throw new MediaFault('bad_input', `${WHAT} has no such sheet. It has: ${names.join(', ')}.`)
   }
   const target = targets.get(all[at].id) ?? ''

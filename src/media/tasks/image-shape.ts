@@ -1,5 +1,7 @@
 // What tasks on single pictures share: opening, writing, sizes, colours, and pixels as plain bytes.
+
 import sharp, { type Sharp } from 'sharp'
+import { cut } from '../../engine/short.ts'
 import { MediaFault } from '../fault.ts'
 import type { Made, Task } from '../serving.ts'
 import {
@@ -93,7 +95,7 @@ export async function colourOf(text: string): Promise<Colour> {
     const [r, g, b, alpha] = await one.raw().toBuffer()
     return { r: r!, g: g!, b: b!, alpha: alpha! / 255 }
   } catch (cause) {
-    const shown = text.slice(0, 40)
+    const shown = cut(text, 40)
     throw new MediaFault('bad_input', `"${shown}" is no colour. Write it as #ff0000, rgba(255,0,0,0.5) or red.`, {
       cause,
     })

@@ -1,0 +1,90 @@
+// Messages quote texts and cut them: what is left of a secret there is hidden from everybody, and nothing can be guessed by it.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { RunResult } from '../../generated/types.ts'
+import { createLog } from '../../src/log.ts'
+import { Redactor } from '../../src/redaction/redactor.ts'
+import { call } from '../helpers/http.ts'
+import { startServer } from '../helpers/server.ts'
+import { connect } from '../helpers/socket.ts'
+import { makeWorkflow, putSecret } from '../settings/kit.ts'
+
+const LONG = `pk-live-${'Zq7Xw9Lk2Mv4Rt6Yp8Nb1Hc3Jd5Gf0Sa'.repeat(4)}`
+const OWNER = 'owner'
+
+describe('a message that cuts a text', () => {
+  const redactor = new Redactor(['service-Secret/4711-and-more'])
+  redactor.add(LONG, OWNER)
+  const own = redactor.of(OWNER)
+
+  test('shows nothing of a secret of the owner that was cut, and all else', () => {
+    assert.equal(
+      own.message(`"${LONG.slice(0, 60)}…" is no date: see date.Parse.`),
+      '"[redacted]…" is no date: see date.Parse.',
+    )
+    assert.equal(own.message(`"x=${LONG.slice(0, 8)}…", "y…", ${LONG}`), '"x=[redacted]…", "y…", [redacted]')
+    assert.equal(own.message(`"${LONG.slice(0, 7)}…"`), `"${LONG.slice(0, 7)}…"`)
+    assert.equal(own.message(`it begins with ${LONG.slice(0, 20)}`), `it begins with ${LONG.slice(0, 20)}`)
+    assert.equal(own.message('a … b'), 'a … b')
+  })
+
+  test('hides a secret that has such a mark in it', () => {
+    redactor.add('begins like…this and goes on', OWNER)
+    assert.equal(own.message('"begins like…this and goes on" is none'), '"[redacted]" is none')
+  })
+
+  test('does not depend on how secrets of the service and of others begin', () => {
+    const begun = '"service-Secret/4711-and-mor…"'
+    assert.equal(own.message(begun), begun)
+    assert.equal(redactor.of('somebody').message(`"${LONG.slice(0, 60)}…"`), `"${LONG.slice(0, 60)}…"`)
+  })
+})
+
+/** Nodes whose errors and lines quote what they get. */
+const QUOTING = {
+  date: { type: 'date.Add', data: { amount: 1 }, input: 'date' },
+  folder: { type: 'asset.List', data: {}, input: 'folder' },
+  code: {
+    type: 'code.JavaScript',
+    data: { code: 'console.log("x".repeat(9_980) + inputs.text); throw new Error("x".repeat(540) + inputs.text)' },
+    input: 'text',
+  },
+} as const
+
+describe('an error of a node', () => {
+  for (const [name, { type, data, input }] of Object.entries(QUOTING))
+    test(`shows nothing of a secret that it quotes in part: ${name}`, async () => {
+      const lines: string[] = []
+      const log = createLog('trace', new Redactor(), { write: (line: string) => void lines.push(line) })
+      await using server = await startServer({ log })
+      await putSecret(server, 'MINE', LONG)
+      const nodes = [
+        { id: 'in', type: 'input.Any', data: { name: 'given' } },
+        { id: 'node', type, data },
+      ]
+      const edges = [{ source: 'in', sourceHandle: 'output', target: 'node', targetHandle: input }]
+      await using client = await connect(server)
+      client.command('run_job', { job_id: 'job', graph: { nodes, edges }, params: { given: LONG } })
+      const frames = await client.collect('job')
+      assert.equal(frames.at(-1)?.status, 'failed')
+      const told: string[] = [JSON.stringify(frames), ...lines]
+      for (const path of ['/api/jobs/job', '/api/jobs/job/events'])
+        told.push((await call(server, 'GET', path, { headers: { Accept: 'application/json' } })).text)
+      for (const text of told) assert.ok(!text.includes(LONG.slice(0, 12)), text)
+      assert.match(JSON.stringify(frames), /\[redacted\]…/)
+    })
+
+  test('is told the same over HTTP', async () => {
+    await using server = await startServer()
+    await putSecret(server, 'MINE', LONG)
+    const nodes = [
+      { id: 'in', type: 'input.Any', data: { name: 'given' } },
+      { id: 'node', type: 'date.Add', data: { amount: 1 } },
+    ]
+    const edges = [{ source: 'in', sourceHandle: 'output', target: 'node', targetHandle: 'date' }]
+    const workflow = await makeWorkflow(server, { name: 'Quoting', graph: { nodes, edges } })
+    const body = { params: { given: `on ${LONG}` } }
+    const { body: result } = await call<RunResult>(server, 'POST', `/api/workflows/${workflow}/run`, { body })
+    assert.match(result.error!.message, /^"on \[redacted\]…" is no date/)
+  })
+})
