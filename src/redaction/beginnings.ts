@@ -22,6 +22,8 @@ interface Beginning {
   words: Word[] | Crowd
   /** How many words have a longer beginning. */
   longer: number
+  /** How many characters the longest of the words has, at most; null: nobody has asked since one came. */
+  longest: number | null
 }
 
 export type Range = [from: number, to: number]
@@ -80,6 +82,17 @@ export class Beginnings {
     return this.#look(text, () => true)
   }
 
+  /** The first place at which a word stands, or may go on behind the end of the text; the length of the text where there is none. */
+  firstIn(text: string): number {
+    let first = text.length
+    this.#look(text, (beginning, hashes, from) => {
+      const stands = from + longestOf(beginning) > text.length || longestAt(beginning.words, hashes, from) > 0
+      if (stands) first = from
+      return stands
+    })
+    return first
+  }
+
   /** False where no word begins with the four characters at a place. */
   mayBegin(text: string, at: number): boolean {
     const place = this.#place(gramAt(text, at))
@@ -118,7 +131,7 @@ export class Beginnings {
       const hash = hashOf(sum, length)
       let beginning = this.#beginnings.get(hash)
       if (!beginning) {
-        beginning = { words: [], longer: 0 }
+        beginning = { words: [], longer: 0, longest: null }
         this.#beginnings.set(hash, beginning)
       }
       const last = word.length < (LOOKS[i + 1] ?? Number.POSITIVE_INFINITY)
@@ -156,8 +169,15 @@ function sizeOf(words: Word[] | Crowd): number {
   return Array.isArray(words) ? words.length : words.size
 }
 
+function longestOf(beginning: Beginning): number {
+  const { words } = beginning
+  beginning.longest ??= Array.isArray(words) ? Math.max(...words.map(({ span }) => span.length)) : words.longest
+  return beginning.longest
+}
+
 function enter(beginning: Beginning, word: Word): void {
   const { words } = beginning
+  beginning.longest = null
   if (!Array.isArray(words)) return words.add(word)
   words.push(word)
   if (words.length > FEW) beginning.words = new Crowd(words)

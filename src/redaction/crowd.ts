@@ -48,6 +48,13 @@ export class Crowd {
     return this.#words.size
   }
 
+  /** How many characters the longest word has. */
+  get longest(): number {
+    let longest = 0
+    for (const { span } of this.#words) longest = Math.max(longest, span.length)
+    return longest
+  }
+
   /** The length of the longest word that stands at a place; 0 for none. */
   longestAt(text: Parts, from: number): number {
     if (this.#fresh.size + this.#gone.size > FEW + 2 * Math.sqrt(this.#words.size)) this.#arrange()

@@ -9,6 +9,7 @@ import type { Word } from './word.ts'
 
 /** A secret, and how often it was added for whom; null: for the service. */
 interface Known {
+  readonly secret: string
   readonly words: readonly Word[]
   readonly uses: Map<string | null, number>
 }
@@ -16,9 +17,11 @@ interface Known {
 export class Finder {
   readonly #known = new Map<string, Known>()
   readonly #all = new Beginnings()
+  /** Those of the service, from the first look for an owner on. */
+  #service: Beginnings | null = null
   /** Whose secrets are which; those of an owner are arranged for looking when somebody looks for them alone. */
   readonly #owned = new Map<string | null, Set<Known>>()
-  readonly #arranged = new Map<string | null, Beginnings>()
+  readonly #arranged = new Map<string, Beginnings>()
   /** By owner, as far as somebody asked for them since the last change. */
   readonly #openings = new Map<string | null, Openings>()
   #numeric = 0
@@ -37,13 +40,13 @@ export class Finder {
     this.#openings.delete(owner)
     const owned = this.#owned.get(owner) ?? new Set()
     this.#owned.set(owner, owned.add(known))
-    const arranged = this.#arranged.get(owner)
-    for (const word of arranged ? known.words : []) arranged?.add(word)
+    const arranged = owner === null ? this.#service : this.#arranged.get(owner)
+    if (arranged) arrange(arranged, known)
   }
 
   #enter(secret: string): Known {
     const words = secretWords(secret)
-    const known: Known = { words: words.map(([word]) => word), uses: new Map() }
+    const known: Known = { secret, words: words.map(([word]) => word), uses: new Map() }
     this.#known.set(secret, known)
     for (const [word, beginning] of words) this.#all.add(word, beginning)
     if (isNumeric(secret)) this.#numeric++
@@ -71,18 +74,20 @@ export class Finder {
     const owned = this.#owned.get(owner)!
     this.#openings.delete(owner)
     owned.delete(known)
-    if (owned.size === 0) {
-      this.#owned.delete(owner)
-      this.#arranged.delete(owner)
-      return
-    }
-    const arranged = this.#arranged.get(owner)
+    const arranged = owner === null ? this.#service : this.#arranged.get(owner)
     for (const word of arranged ? known.words : []) arranged?.remove(word)
+    if (owned.size > 0) return
+    this.#owned.delete(owner)
+    if (owner !== null) this.#arranged.delete(owner)
   }
 
-  /** False where the text holds no secret. */
-  mayHold(text: string): boolean {
-    return this.#all.mayHold(text)
+  /**
+   * False where the text holds no secret, whose is as for `replace`. What others have is not looked at for an owner: who sees how long a look takes
+   * would know what their secrets begin with.
+   */
+  mayHold(text: string, owner: string | null): boolean {
+    if (owner === null) return this.#all.mayHold(text)
+    return this.#ofService().mayHold(text) || this.#of(owner)?.mayHold(text) === true
   }
 
   /**
@@ -90,7 +95,7 @@ export class Finder {
    * this one's secrets and the service's; null for those of all.
    */
   replace(text: string, mark: string, owner: string | null): string {
-    return this.mayHold(text) ? replaced(text, this.#ranges(text, owner), mark) : text
+    return this.mayHold(text, owner) ? replaced(text, this.#ranges(text, owner), mark) : text
   }
 
   /**
@@ -99,7 +104,7 @@ export class Finder {
    */
   secretsOf(owner: string | null, waiting: 'all' | 'own' = 'all'): Secrets {
     return {
-      mayHold: (text) => this.mayHold(text),
+      firstIn: (text) => this.#firstIn(text, owner),
       longestAt: (text, at) => this.#longestAt(text, at, owner),
       opensAt: (text, at) => this.#opensAt(text, at, owner, waiting),
     }
@@ -108,7 +113,7 @@ export class Finder {
   /** Whose the secrets are, as for `replace`, for the texts of others that come in pieces. */
   tailSecretsOf(owner: string | null): TailSecrets {
     return {
-      mayBegin: (text, at) => this.#all.mayBegin(text, at),
+      mayBegin: (text, at) => this.#mayBegin(text, at, owner),
       longestAt: (text, at) => this.#longestAt(text, at, owner),
       openingAt: (text, at) => this.#openingAt(text, at, owner),
       sharedAt: (text, at) => Math.max(0, ...this.#openingsFor(owner).map((openings) => openings.sharedAt(text, at))),
@@ -117,7 +122,17 @@ export class Finder {
 
   #longestAt(text: HeldText, at: number, owner: string | null): number {
     if (owner === null) return this.#all.longestAt(text, at)
-    return Math.max(this.#of(owner)?.longestAt(text, at) ?? 0, this.#of(null)?.longestAt(text, at) ?? 0)
+    return Math.max(this.#of(owner)?.longestAt(text, at) ?? 0, this.#ofService().longestAt(text, at))
+  }
+
+  #firstIn(text: string, owner: string | null): number {
+    if (owner === null) return this.#all.firstIn(text)
+    return Math.min(this.#of(owner)?.firstIn(text) ?? text.length, this.#ofService().firstIn(text))
+  }
+
+  #mayBegin(text: string, at: number, owner: string | null): boolean {
+    if (owner === null) return this.#all.mayBegin(text, at)
+    return this.#ofService().mayBegin(text, at) || this.#of(owner)?.mayBegin(text, at) === true
   }
 
   #opensAt(text: HeldText, at: number, owner: string | null, waiting: 'all' | 'own'): boolean {
@@ -146,7 +161,7 @@ export class Finder {
 
   #ranges(text: string, owner: string | null): readonly Range[] {
     if (owner === null) return this.#all.ranges(text)
-    const [own, ours] = [this.#of(owner)?.ranges(text) ?? [], this.#of(null)?.ranges(text) ?? []]
+    const [own, ours] = [this.#of(owner)?.ranges(text) ?? [], this.#ofService().ranges(text)]
     return own.length === 0 ? ours : merged([...own, ...ours])
   }
 
@@ -162,15 +177,31 @@ export class Finder {
     return openings
   }
 
-  #of(owner: string | null): Beginnings | undefined {
+  #of(owner: string): Beginnings | undefined {
     const owned = this.#owned.get(owner)
+    if (!owned) return undefined
     const present = this.#arranged.get(owner)
-    if (!owned || present) return present
-    const arranged = new Beginnings()
-    for (const { words } of owned) for (const word of words) arranged.add(word)
+    if (present) return present
+    const arranged = arrangedOf(owned)
     this.#arranged.set(owner, arranged)
     return arranged
   }
+
+  #ofService(): Beginnings {
+    this.#service ??= arrangedOf(this.#owned.get(null) ?? [])
+    return this.#service
+  }
+}
+
+function arrangedOf(owned: Iterable<Known>): Beginnings {
+  const arranged = new Beginnings()
+  for (const known of owned) arrange(arranged, known)
+  return arranged
+}
+
+/** Beginnings are made again from the secret: kept, they would take much more room than the words, and each word would have to be written as a whole. */
+function arrange(arranged: Beginnings, { secret, words }: Known): void {
+  for (const [at, [, beginning]] of secretWords(secret).entries()) arranged.add(words[at]!, beginning)
 }
 
 function isNumeric(secret: string): boolean {

@@ -48,7 +48,7 @@ export class Redactor {
 
   /** A quick look at a text, JSON included: false where nothing would be replaced in it. */
   mayHold(text: string): boolean {
-    return this.#secrets.mayHold(text) || maySayCredentials(text)
+    return this.#secrets.mayHold(text, this.#owner) || maySayCredentials(text)
   }
 
   text(text: string, { names = false, credentials = true }: RedactionOptions = {}): string {
@@ -109,7 +109,7 @@ export class Redactor {
 
   /** False where a text, JSON included, holds no known secret. */
   mayHoldSecret(text: string): boolean {
-    return this.#secrets.mayHold(text)
+    return this.#secrets.mayHold(text, this.#owner)
   }
 
   /** For a text of others that comes in pieces: replaces the secrets in it, leaves credentials, and holds back no beginning that may be a guess. */

@@ -6,8 +6,11 @@ import { HeldText } from './held.ts'
 
 /** The secrets that are looked for. Those that a text waits for may be fewer than those that are found in it. */
 export interface Secrets {
-  /** False where none begins in the text and has its first `BEGINNING` characters, or all that it has, there. */
-  mayHold(text: string): boolean
+  /**
+   * The first place of a text at which one has all that it has, or its first `BEGINNING` characters and perhaps more behind the end; else the length
+   * of the text.
+   */
+  firstIn(text: string): number
   /** The length of the longest one that stands at a place; 0 for none. */
   longestAt(text: HeldText, at: number): number
   /** Whether the text, from a place to its end, is the beginning of a longer one that it waits for. */
@@ -63,9 +66,10 @@ export class SecretsInPieces {
   #decided(piece: string, rest: Rest, ranges: Range[]): number {
     const { length } = this.#text
     const from = length - piece.length
-    const plain = piece.length >= LONG_PIECE && !this.#secrets.mayHold(piece)
+    // From where the piece is looked at closely: nothing ends there that begins sooner, and what is short of a beginning goes on behind it.
+    const first = piece.length < LONG_PIECE ? 0 : Math.min(this.#secrets.firstIn(piece), piece.length - BEGINNING + 1)
     for (let at = 0; at < length; at++) {
-      if (plain && at >= from) at = Math.max(at, length - BEGINNING + 1)
+      if (at >= from) at = Math.max(at, from + first)
       if (rest !== 'none' && this.#secrets.opensAt(this.#text, at)) {
         if (rest === 'more') return at
         if (length - at >= SHORTEST_WORD) {

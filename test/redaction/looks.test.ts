@@ -1,0 +1,90 @@
+// How closely a text is looked at does not depend on what others keep secret, nor on how secrets of the service begin: whoever sends large texts sees how
+// long that takes.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Finder } from '../../src/redaction/finder.ts'
+import { SecretsInPieces } from '../../src/redaction/secrets.ts'
+
+const THEIRS = 'Tr0ub4dor&3x'
+const SERVICES = 'Hunter2Hunter9!'
+const MINE = 'mine-9f8e7d6c5b'
+const PIECE = 65_536
+
+function finder(): Finder {
+  const known = new Finder()
+  known.add(THEIRS, 'alice')
+  known.add(SERVICES, null)
+  known.add(MINE, 'bob')
+  return known
+}
+
+/** A text of a few pieces, with a word in each place of so many characters. */
+function filled(word: string, each = 1_024): string {
+  return word.padEnd(each, ' abc').repeat((4 * PIECE) / each)
+}
+
+/** How many places of a text are looked at closely. */
+function looks(known: Finder, text: string, waiting?: 'own'): number {
+  let count = 0
+  const secrets = known.secretsOf('bob', waiting)
+  const longestAt: typeof secrets.longestAt = (held, at) => {
+    count++
+    return secrets.longestAt(held, at)
+  }
+  const pieces = new SecretsInPieces({ ...secrets, longestAt }, '***')
+  let told = ''
+  for (let at = 0; at < text.length; at += PIECE) told += pieces.push(text.slice(at, at + PIECE), 'more')
+  assert.equal(told + pieces.push('', 'none'), known.replace(text, '***', 'bob'))
+  return count
+}
+
+describe('a long text', () => {
+  for (const waiting of [undefined, 'own'] as const)
+    for (const [whose, secret] of Object.entries({ 'another owner': THEIRS, 'the service': SERVICES }))
+      test(`that has the beginning of a secret of ${whose} is looked at as any other, waiting for ${waiting ?? 'all'}`, () => {
+        for (const length of [4, 8, 11]) {
+          const [begins, not] = [secret.slice(0, length), `${secret.slice(0, length - 1)}§`]
+          assert.equal(looks(finder(), filled(begins), waiting), looks(finder(), filled(not), waiting))
+        }
+      })
+
+  test('is looked at closely from the first secret on that stands in it', () => {
+    const text = `${' '.repeat(60_000)}${MINE}${' '.repeat(5_000)}`
+    const count = looks(finder(), text.padEnd(4 * PIECE))
+    assert.ok(count > 5_000 && count < 8_000, `${count} looks`)
+  })
+
+  test('that ends within a secret is looked at there, whoever has it', () => {
+    for (const secret of [MINE, SERVICES])
+      for (const cut of [1, 8, secret.length - 1]) {
+        const text = `${' '.repeat(PIECE - cut)}${secret}`
+        looks(finder(), text.padEnd(4 * PIECE))
+      }
+  })
+})
+
+describe('for an owner', () => {
+  test('what others have is not looked at', () => {
+    const [known, tail] = [finder(), finder().tailSecretsOf('bob')]
+    assert.equal(known.mayHold(filled(THEIRS.slice(0, 8)), 'bob'), false)
+    assert.equal(known.mayHold(filled(THEIRS), 'alice'), true)
+    assert.equal(known.mayHold(filled(THEIRS), null), true)
+    assert.equal(known.mayHold(MINE, 'bob') && known.mayHold(SERVICES, 'bob'), true)
+    assert.equal(tail.mayBegin(THEIRS, 0), false)
+    assert.equal(tail.mayBegin(MINE, 0) && tail.mayBegin(SERVICES, 0), true)
+  })
+
+  test('secrets that come and go after the first look are known', () => {
+    const known = finder()
+    assert.equal(known.replace(`${MINE} ${SERVICES}`, '***', 'bob'), '*** ***')
+    known.add('later-service-1234', null)
+    known.add('later-of-bob-1234', 'bob')
+    assert.equal(known.replace('later-service-1234 later-of-bob-1234', '***', 'bob'), '*** ***')
+    known.forget('later-service-1234', null)
+    known.forget(MINE, 'bob')
+    assert.equal(
+      known.replace(`later-service-1234 ${MINE} later-of-bob-1234`, '***', 'bob'),
+      `later-service-1234 ${MINE} ***`,
+    )
+  })
+})
