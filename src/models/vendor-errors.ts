@@ -1,4 +1,5 @@
 // What a vendor says went wrong, or what went wrong on the way to it, in words that are safe to show.
+import { cut } from '../engine/short.ts'
 import { UpstreamFailure } from '../net/upstream-failure.ts'
 import { ProviderError, type ProviderFault } from './provider-error.ts'
 import { safeWords } from './safe-words.ts'
@@ -46,7 +47,7 @@ export function errorOf(
   { credential, retry_after_seconds = null, cause }: Details,
 ): ProviderError {
   const masked = safeWords(credential)(message.trim())
-  const words = masked.slice(0, SHOWN)
+  const words = cut(masked, SHOWN)
   const texts: Partial<Record<ProviderFault, string>> = {
     rejected: `The provider "${name}" refused the request${words ? `: ${words}` : '.'}`,
     no_key: `The provider "${name}" refused its key.`,

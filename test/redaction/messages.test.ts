@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { RunResult } from '../../generated/types.ts'
 import { createLog } from '../../src/log.ts'
+import { errorOf } from '../../src/models/vendor-errors.ts'
 import { Redactor } from '../../src/redaction/redactor.ts'
 import { call } from '../helpers/http.ts'
 import { startServer } from '../helpers/server.ts'
@@ -26,6 +27,14 @@ describe('a message that cuts a text', () => {
     assert.equal(own.message(`"${LONG.slice(0, 7)}…"`), `"${LONG.slice(0, 7)}…"`)
     assert.equal(own.message(`it begins with ${LONG.slice(0, 20)}`), `it begins with ${LONG.slice(0, 20)}`)
     assert.equal(own.message('a … b'), 'a … b')
+  })
+
+  test('shows nothing of one that a server of models repeats, and that is cut with its words', () => {
+    for (let before = 0; before < 600; before += 20) {
+      const message = `${'x'.repeat(before)}${LONG}`
+      const error = errorOf({ name: 'vendor' }, 'rejected', { type: '', message }, { credential: null })
+      assert.ok(!own.message(error.message).includes(LONG.slice(0, 8)), error.message)
+    }
   })
 
   test('hides a secret that has such a mark in it', () => {
