@@ -36,7 +36,7 @@ import { openDataFolder, ownDatabase } from './db/data-folder.ts'
 import { databaseName } from './db/meta.ts'
 import { ReservedRoom } from './db/reserved-room.ts'
 import { openServerStore } from './db/rewriting.ts'
-import { type Scope, scopedKey } from './db/scope.ts'
+import { type Scope, scopedKey, userKey } from './db/scope.ts'
 import { KeyFacts } from './db/sealed.ts'
 import type { Store } from './db/store.ts'
 import { Downloads } from './downloads/downloads.ts'
@@ -352,7 +352,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     shared_memory: new MemoryAccount(heapBytes(RUNS_PART_OF_HEAP)),
     servicesOf: (owner) =>
       services.of({
-        owner: scopedKey(owner),
+        owner: userKey(owner),
         secret: (name) => secrets.value(owner, name),
         customer: customerOf(owner),
         assets: { ...assetsOf(owner), ...shelfOf({ store, contents, platform, previews }, owner) },

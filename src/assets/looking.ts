@@ -1,7 +1,7 @@
 // Looks at the content of one asset, and keeps what there is to see. Which asset, and when, is left to previews.ts.
 import type { Readable } from 'node:stream'
 import { keepSeen, passOver, seenTwin, type Unseen, unseenAsset, unseenAssets, unseenMetadata } from '../db/previews.ts'
-import { scopedKey } from '../db/scope.ts'
+import { userKey } from '../db/scope.ts'
 import type { Store, Tx } from '../db/store.ts'
 import { NodeError } from '../engine/node-error.ts'
 import type { MediaAccess, MediaResult } from '../engine/services.ts'
@@ -72,7 +72,7 @@ export class Looking {
     const limits = { wait_limit_ms: LONGEST_WAIT_MS, time_limit_ms: LONGEST_MS, signal: this.#stopped }
     for (let tries = 1; ; tries++) {
       try {
-        return await media.run({ ...asked, ...limits, owner: scopedKey(row) })
+        return await media.run({ ...asked, ...limits, owner: userKey(row) })
       } catch (error) {
         if (this.#stopped.aborted) return null
         if (!(error instanceof NodeError) || LATER.has(error.type)) throw error

@@ -9,7 +9,7 @@ export interface ChatLimits {
   readonly thread_size: number
   /** Of one message, in characters. */
   readonly message_size: number
-  /** Turns of one owner that are under way at a time. */
+  /** Turns of one user that are under way at a time, in all workspaces together. */
   readonly turns: number
   /** How often a model is asked within one turn; the last time it may call no tools. */
   readonly steps: number

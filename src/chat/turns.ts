@@ -1,7 +1,7 @@
 // The turns that are under way: one in a thread at most. A new message supersedes the one before; whoever follows a thread hears of all of them.
 import type { MessageContent } from '../../generated/types.ts'
 import type { MessageTable, ThreadTable } from '../db/schema.ts'
-import { type Scope, scopedKey } from '../db/scope.ts'
+import { type Scope, userKey } from '../db/scope.ts'
 import type { Tx } from '../db/store.ts'
 import { ownedThread, putTurn, turnOf } from '../db/threads.ts'
 import { ServiceError } from '../errors.ts'
@@ -103,7 +103,7 @@ export class Turns {
     this.#refuseMany(owner, thread_id)
     store.read((tx) => refuseFull(tx, message, limits))
     // It has its place from here on: what is asked for in other threads meanwhile is counted with it.
-    this.#starting.set(thread_id, scopedKey(owner))
+    this.#starting.set(thread_id, userKey(owner))
     try {
       if (this.isRunning(thread_id)) {
         // The text of the turn comes before the message: it has to end first, and must not where the message cannot be stored.
@@ -214,8 +214,8 @@ export class Turns {
   }
 
   #refuseMany(owner: Scope, thread_id: string): void {
-    const key = scopedKey(owner)
-    const running = [...this.#running].filter(([, { turn }]) => scopedKey(turn.owner) === key).map(([id]) => id)
+    const key = userKey(owner)
+    const running = [...this.#running].filter(([, { turn }]) => userKey(turn.owner) === key).map(([id]) => id)
     const starting = [...this.#starting].filter(([, of]) => of === key).map(([id]) => id)
     const most = this.#parts.limits.turns
     if (new Set([...running, ...starting].filter((id) => id !== thread_id)).size < most) return

@@ -1,7 +1,7 @@
 // The answer of a workflow, as its job goes on: the pieces of its text output, then what it used, or why there is no more of it.
 import type { JobError } from '../../generated/types.ts'
 import type { JobTable } from '../db/schema.ts'
-import { type Scope, scopedKey } from '../db/scope.ts'
+import { type Scope, userKey } from '../db/scope.ts'
 import type { ModelUse } from '../engine/services.ts'
 import { ServiceError } from '../errors.ts'
 import { StoredOutput } from '../events/lazy-event.ts'
@@ -75,9 +75,9 @@ async function* answerParts(
   let job = active
   let length = 0
   for await (const { event } of events.follow(key, 0, signal, active.feed)) {
-    if (event instanceof StoredOutput) await event.make(slices, scopedKey(owner))
+    if (event instanceof StoredOutput) await event.make(slices, userKey(owner))
     if (event?.type === 'output_update' && event.output_name === output) {
-      const text = textOf(event.value) ?? (await slices.run(scopedKey(owner), textSteps(event.value)))
+      const text = textOf(event.value) ?? (await slices.run(userKey(owner), textSteps(event.value)))
       length += text.length
       if (text !== '') yield { type: 'text', text }
     }

@@ -13,6 +13,19 @@ export function scopedKey({ user_id, workspace_id }: Scope, ...ids: string[]): s
   return JSON.stringify([user_id, workspace_id, ...ids])
 }
 
+/**
+ * Whose turn it is: users share workers, processor time and memory fairly, and one user in several workspaces is one of them. Rows are told apart by
+ * `scopedKey`.
+ */
+export function userKey({ user_id }: Scope): string {
+  return `user:${user_id}`
+}
+
+/** The same of a caller who is no user: whoever calls from one address is one. */
+export function peerKey(peer: string | null): string {
+  return `peer:${peer ?? ''}`
+}
+
 /** No user has this id: it owns rows that were deleted, as long as what they hold is being removed. */
 export const NOBODY = ''
 

@@ -373,7 +373,7 @@ export interface ToolAccess {
 }
 
 export interface NodeServices {
-  /** The user, in a workspace, that the run belongs to: what is scarce is shared out between users. */
+  /** The user that the run belongs to, in whatever workspace: what is scarce is shared out between users. */
   readonly owner: string
   readonly assets: AssetAccess
   readonly models: ModelAccess

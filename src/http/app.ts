@@ -5,10 +5,8 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler, t
 import type { OperationInfo } from '../../generated/operations.ts'
 import { requestFacts } from '../access/facts.ts'
 import type { AppContext } from '../context.ts'
-import { scopedKey } from '../db/scope.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
 import { inTime, REQUEST_TIMEOUT_SECONDS } from '../lifecycle/request-time.ts'
-import { EVERYBODY } from '../workflows/service.ts'
 import { authenticate, checkAccess, tellAdministration } from './admission.ts'
 import { fromBodyParser, jsonBody, textBody } from './body.ts'
 import { preflight, shareWith } from './cors.ts'
@@ -17,7 +15,7 @@ import { FairLine } from './fair-line.ts'
 import { HandlerContext } from './handler-context.ts'
 import { handlers } from './handlers.ts'
 import { limit } from './limits.ts'
-import { factsOf, localsOf } from './locals.ts'
+import { callerKey, factsOf, localsOf } from './locals.ts'
 import { requireForm } from './multipart.ts'
 import { meantProblems } from './openai-problems.ts'
 import { allowedMethods, byPath, claimFinder, expressPaths } from './paths.ts'
@@ -153,10 +151,10 @@ function stepsOf(operation: OperationInfo, tools: Tools): RequestHandler[] {
   return steps
 }
 
-/** Whose turns and time slices a request takes. What everybody may ask for delays its own kind only. */
+/** Whose turns and time slices a request takes. What everybody may ask for delays its own kind only, of the same caller. */
 function ownerOf(response: Response, { operationId }: OperationInfo): string {
-  const { principal } = localsOf(response)
-  return principal ? scopedKey(principal) : `${EVERYBODY} ${operationId}`
+  const caller = callerKey(response)
+  return localsOf(response).principal ? caller : `${caller} ${operationId}`
 }
 
 /** No status of HTTP, but what others count by. */

@@ -4,7 +4,7 @@ import type { Response } from 'express'
 import type { Principal } from '../access/principal.ts'
 import type { AppContext } from '../context.ts'
 import { takeText } from './body.ts'
-import { localsOf } from './locals.ts'
+import { callerKey, localsOf } from './locals.ts'
 import type { RequestContext } from './request.ts'
 import { whenClosed } from './when-closed.ts'
 
@@ -34,6 +34,10 @@ export class HandlerContext implements RequestContext {
     const { principal } = localsOf(this.#response)
     if (!principal) throw new Error('a public operation has no principal')
     return principal
+  }
+
+  get caller(): string {
+    return callerKey(this.#response)
   }
 
   get incoming(): IncomingMessage {

@@ -2,6 +2,7 @@
 import type { Response } from 'express'
 import type { RequestFacts } from '../access/facts.ts'
 import type { Principal } from '../access/principal.ts'
+import { peerKey, userKey } from '../db/scope.ts'
 
 export interface Locals {
   request_id: string
@@ -16,4 +17,10 @@ export function localsOf(response: Response): Locals {
 
 export function factsOf(response: Response): RequestFacts {
   return localsOf(response).facts
+}
+
+/** Whose turns, time slices and memory a request takes: the user's, and where there is none those of the address that it came from. */
+export function callerKey(response: Response): string {
+  const { principal, facts } = localsOf(response)
+  return principal ? userKey(principal) : peerKey(facts.peer)
 }

@@ -9,6 +9,8 @@ export interface RequestContext {
   readonly app: AppContext
   /** Who calls. Reading it in a public operation is a mistake of ours and throws. */
   readonly principal: Principal
+  /** Whose turns and time slices the request takes, whether it has a principal or not. */
+  readonly caller: string
   readonly request_id: string
   /** The request as it comes, for operations that read their body themselves. */
   readonly incoming: IncomingMessage

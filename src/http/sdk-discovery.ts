@@ -2,7 +2,7 @@
 import type { SdkHandlers } from '../../generated/operations.ts'
 import type { WorkflowInterfaceError, WorkflowInterfacesResponse } from '../../generated/types.ts'
 import type { AppContext } from '../context.ts'
-import { type Scope, scopedKey } from '../db/scope.ts'
+import { type Scope, userKey } from '../db/scope.ts'
 import { capabilitiesOf } from '../lifecycle/capabilities.ts'
 import { isLight } from '../light-parts.ts'
 import { nodeTypeInventory } from '../nodes/inventory.ts'
@@ -49,7 +49,7 @@ async function* interfacesText(
     if ('error' in one) errors.push(one.error)
     else {
       yield before
-      yield* isLight(one.found) ? [JSON.stringify(one.found)] : jsonParts(one.found, slices, scopedKey(scope))
+      yield* isLight(one.found) ? [JSON.stringify(one.found)] : jsonParts(one.found, slices, userKey(scope))
       before = ','
     }
   }

@@ -2,7 +2,6 @@
 import type { Request, RequestHandler } from 'express'
 import type { OperationInfo } from '../../generated/operations.ts'
 import { bodyValidators, parameterValidators, requestValidators, type Validate } from '../../generated/validators.js'
-import { scopedKey } from '../db/scope.ts'
 import { measuredSteps } from '../engine/measure.ts'
 import { andMore, type Problem, ServiceError } from '../errors.ts'
 import { parseJsonInParts } from '../payloads/json-parts.ts'
@@ -10,7 +9,7 @@ import type { PayloadJudge } from '../payloads/payload-judge.ts'
 import { pointer, problemsOf, withoutRepeats } from '../problems.ts'
 import type { TimeSlices } from '../time-slices.ts'
 import { faultOf, keepText, takeLarge } from './body.ts'
-import { localsOf } from './locals.ts'
+import { callerKey } from './locals.ts'
 import { numeralProblems } from './numerals.ts'
 import { type RequestFacts, validatorDocument, validatorUrl } from './validator-document.ts'
 
@@ -89,8 +88,7 @@ async function withLargeBody(
   const value = parametersOf(sent)
   const parameters: Validate = parameterValidators[id]
   const found = parameters(value) ? [] : problemsOf(parameters.errors ?? [])
-  const { facts, principal } = localsOf(request.res!)
-  const owner = principal ? scopedKey(principal) : (facts.peer ?? '')
+  const owner = callerKey(request.res!)
   const { verdict, bytes } = await payloads.body(owner, id, large)
   if (verdict.kind !== 'valid' && verdict.kind !== 'invalid') throw faultOf(verdict)
   keepText(request, bytes)

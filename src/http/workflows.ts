@@ -71,13 +71,13 @@ export const workflows: WorkflowsHandlers<RequestContext> = {
     return { status: 204 }
   },
 
-  async listPublicWorkflows({ query }, { app }) {
-    const { workflows, next } = await app.workflows.listPublic(query)
+  async listPublicWorkflows({ query }, { app, caller }) {
+    const { workflows, next } = await app.workflows.listPublic(caller, query)
     return { status: 200, body: workflows, headers: nextLink('/api/workflows/public', query, next) }
   },
 
-  async getPublicWorkflow({ path }, { app }) {
-    return found(await app.workflows.getPublic(path.id))
+  async getPublicWorkflow({ path }, { app, caller }) {
+    return found(await app.workflows.getPublic(caller, path.id))
   },
 
   listExampleWorkflows(_request, { app }) {
@@ -90,8 +90,8 @@ export const workflows: WorkflowsHandlers<RequestContext> = {
     return { status: 200, body: { ...exampleRecord(example), ...schemas } }
   },
 
-  async getSharedWorkflow({ path }, { app }) {
-    return found(await app.workflows.getShared(path.token))
+  async getSharedWorkflow({ path }, { app, caller }) {
+    return found(await app.workflows.getShared(caller, path.token))
   },
 }
 

@@ -2,7 +2,7 @@
 // service's business, what happens inside of a run the engine's, and writing it down the writer's.
 import type { JobStatus } from '../../generated/types.ts'
 import type { JobTable } from '../db/schema.ts'
-import { type Scope, scopedKey } from '../db/scope.ts'
+import { type Scope, scopedKey, userKey } from '../db/scope.ts'
 import type { Execution, Outcome, Underway } from '../engine/execution.ts'
 import type { SharedMemory } from '../engine/held-values.ts'
 import type { Remembered, Waiting } from '../engine/journal.ts'
@@ -150,7 +150,7 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
     this.plan = parts.plan
     this.#options = optionsOf(row)
     this.exclusive = !this.#options.concurrent
-    this.user = scopedKey(row)
+    this.user = userKey(row)
     this.workflow = scopedKey(row, row.workflow_id)
     this.#memory = parts.memory
     if (typeof parts.memory !== 'function') this.#known = parts.memory

@@ -1,7 +1,7 @@
 // Lets suspended jobs go on: with a value that somebody gives, or because time has passed.
 import { jobByKey, jobsToWake, updateJob } from '../db/jobs.ts'
 import type { JobTable } from '../db/schema.ts'
-import { scopedKey } from '../db/scope.ts'
+import { scopedKey, userKey } from '../db/scope.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
 import { Schemas } from '../sandbox/schemas.ts'
 import type { ActiveJob } from './active-job.ts'
@@ -170,7 +170,7 @@ export class Resuming {
   /** Whether a due job may run, or wait for its turn. One whose time is over needs no room. */
   #hasRoom(row: JobTable, now: number): boolean {
     const { queue } = this.#roster
-    const [user, workflow] = [scopedKey(row), scopedKey(row, row.workflow_id)]
+    const [user, workflow] = [userKey(row), scopedKey(row, row.workflow_id)]
     const { concurrent } = optionsOf(row)
     return queue.outlook({ user, workflow, exclusive: !concurrent }) !== 'full' || this.#isOver(row, now)
   }

@@ -2,7 +2,7 @@
 // for something outside, and those that have ended, are in the database only.
 import type { JobSnapshot } from '../../generated/types.ts'
 import type { JobTable } from '../db/schema.ts'
-import { type Scope, scopedKey } from '../db/scope.ts'
+import { type Scope, scopedKey, userKey } from '../db/scope.ts'
 import type { Store } from '../db/store.ts'
 import type { Graph } from '../engine/graph.ts'
 import type { SharedMemory } from '../engine/held-values.ts'
@@ -148,7 +148,7 @@ export class Roster implements JobHost {
    * Compiles the graph of a stored job in time slices where it is large, so that `adopt` and the like find it; null where it is small, or damaged.
    */
   preparePlan(row: JobTable): Promise<void> | null {
-    return unlessDamaged(() => this.parts.plans.prepareStored(scopedKey(row), row.graph_sha256), null)
+    return unlessDamaged(() => this.parts.plans.prepareStored(userKey(row), row.graph_sha256), null)
   }
 
   /** As `preparePlan`, and reads what the job remembers where that is much, for `adopt`, until it is disposed of. */

@@ -7,7 +7,7 @@ import { activeJobs } from '../db/job-lists.ts'
 import { jobByKey, lastJobKey, ownedJob } from '../db/jobs.ts'
 import { metaValue, putMeta } from '../db/meta.ts'
 import type { JobTable } from '../db/schema.ts'
-import { type Scope, scopedKey } from '../db/scope.ts'
+import { type Scope, scopedKey, userKey } from '../db/scope.ts'
 import type { Tx } from '../db/store.ts'
 import { tombstone } from '../db/tombstones.ts'
 import type { Plan } from '../engine/plan.ts'
@@ -104,7 +104,7 @@ export class JobService {
    */
   prepare(scope: Scope, submission: Submission): Promise<void> | null {
     const { workflow_id, graph, job_id, params } = submission
-    const owner = scopedKey(scope)
+    const owner = userKey(scope)
     const { plans, workflows } = this.#parts
     const hashes = job_id !== null && !submission.admission && !(isLight(params) && isLight(graph))
     const compiling =
@@ -414,7 +414,7 @@ export class JobService {
 
   /** What a new job would meet now. Nothing is reserved for it. */
   outlook(owner: Scope, workflow_id: string, concurrent: boolean): Outlook {
-    const [user, workflow] = [scopedKey(owner), scopedKey(owner, workflow_id)]
+    const [user, workflow] = [userKey(owner), scopedKey(owner, workflow_id)]
     return this.#roster.queue.outlook({ user, workflow, exclusive: !concurrent })
   }
 

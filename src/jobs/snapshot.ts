@@ -2,7 +2,7 @@
 import type { JobError, JobSnapshot, PreflightSummary, ResultManifest } from '../../generated/types.ts'
 import { jobByKey } from '../db/jobs.ts'
 import type { JobTable } from '../db/schema.ts'
-import { scopedKey } from '../db/scope.ts'
+import { userKey } from '../db/scope.ts'
 import type { Store } from '../db/store.ts'
 import { type EndSnapshot, isLargeText, parseSteps } from '../events/lazy-event.ts'
 import type { TimeSlices } from '../time-slices.ts'
@@ -37,7 +37,7 @@ export function snapshotOf(row: JobTable, queue_position: () => number): JobSnap
 export async function resultOf(slices: TimeSlices, row: JobTable): Promise<ResultManifest | null> {
   if (row.result === null) return null
   if (!isLargeText(row.result)) return JSON.parse(row.result) as ResultManifest
-  return (await slices.run(scopedKey(row), parseSteps(row.result))) as ResultManifest
+  return (await slices.run(userKey(row), parseSteps(row.result))) as ResultManifest
 }
 
 /** The snapshot of a row that says how its job has ended. */

@@ -4,7 +4,7 @@ import type { RawData, WebSocket } from 'ws'
 import type { CommandInfo } from '../../generated/messages.ts'
 import type { Principal } from '../access/principal.ts'
 import type { AppContext } from '../context.ts'
-import { scopedKey } from '../db/scope.ts'
+import { userKey } from '../db/scope.ts'
 import { measuredSteps } from '../engine/measure.ts'
 import { Slice } from '../engine/slice.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
@@ -70,7 +70,7 @@ export class Connection {
     this.#times = times
     this.app = app
     this.#principal = principal
-    this.#slice = new Slice(scopedKey(principal))
+    this.#slice = new Slice(userKey(principal))
     this.followers = new Followers(this)
     this.subscriptions = new Subscriptions(this)
     this.chats = new ChatFollowers(this)
@@ -121,7 +121,7 @@ export class Connection {
    */
   encodeLarge(frame: object): Promise<() => void> {
     const mode = this.#mode
-    return encoded(this.app.slices, scopedKey(this.#principal), frame, mode).then(
+    return encoded(this.app.slices, userKey(this.#principal), frame, mode).then(
       (bytes) => () => {
         if (this.#mode !== mode) this.send(frame)
         else if (this.#ws.readyState === this.#ws.OPEN) this.#ws.send(bytes, { binary: mode === 'binary' })
@@ -232,7 +232,7 @@ export class Connection {
     this.#ws.pause()
     try {
       this.#requireText(binary)
-      const owner = scopedKey(this.#principal)
+      const owner = userKey(this.#principal)
       const of = { channel: this.#channel.name, binary, bytes: data }
       const { verdict, bytes } = await this.app.payloads.frame(owner, of)
       if (verdict.kind === 'unreadable') throw new InvalidFrame(verdict.message)

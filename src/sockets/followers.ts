@@ -1,7 +1,7 @@
 // The jobs that one connection watches: a loop over the job's history for each, with the detail that the job was submitted with.
 import type { AppContext } from '../context.ts'
 import type { JobTable } from '../db/schema.ts'
-import { scopedKey } from '../db/scope.ts'
+import { userKey } from '../db/scope.ts'
 import { toServiceError } from '../errors.ts'
 import type { Feed, FeedItem } from '../events/feed.ts'
 import { LazyEvent } from '../events/lazy-event.ts'
@@ -168,7 +168,7 @@ export class Followers {
   ): Promise<void> {
     const connection = this.#connection
     for await (const item of items) {
-      if (!item.frame && item.event instanceof LazyEvent) await item.event.make(connection.app.slices, scopedKey(row))
+      if (!item.frame && item.event instanceof LazyEvent) await item.event.make(connection.app.slices, userKey(row))
       // A frame that is made of a stored event takes names and types from the graph.
       const preparing = item.frame ? null : connection.app.jobs.preparePlan(row)
       if (preparing) await preparing

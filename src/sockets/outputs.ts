@@ -3,7 +3,7 @@ import type { AppContext } from '../context.ts'
 import { jobEventsOfType } from '../db/job-events.ts'
 import { trimmedOutputs } from '../db/job-trimming.ts'
 import type { JobEventTable, JobTable } from '../db/schema.ts'
-import { scopedKey } from '../db/scope.ts'
+import { scopedKey, userKey } from '../db/scope.ts'
 import type { Plan } from '../engine/plan.ts'
 import { parseSteps } from '../events/lazy-event.ts'
 import type { Redactor } from '../redaction/redactor.ts'
@@ -28,7 +28,7 @@ interface ChangedOutput {
 export async function changedOutputs(app: AppContext, row: JobTable, told: number): Promise<ChangedOutput[]> {
   if (outputEvents(app, row, told).length === 0) return []
   await app.jobs.preparePlan(row)
-  return app.slices.run(scopedKey(row), changedSteps(app, row, told, streamsOf(app.jobs.planOf(row))))
+  return app.slices.run(userKey(row), changedSteps(app, row, told, streamsOf(app.jobs.planOf(row))))
 }
 
 function streamsOf({ outputs }: Plan): ReadonlySet<string> {

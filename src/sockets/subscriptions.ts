@@ -3,7 +3,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { JobEventFrame } from '../../generated/types.ts'
 import type { Principal } from '../access/principal.ts'
-import { scopedKey } from '../db/scope.ts'
+import { userKey } from '../db/scope.ts'
 import { isDamage, ServiceError, toServiceError } from '../errors.ts'
 import { LazyEvent } from '../events/lazy-event.ts'
 import type { EventBody } from '../events/types.ts'
@@ -161,7 +161,7 @@ export class Subscriptions {
   async #send(job: SubscribedJob, item: EventItem, signal: AbortSignal): Promise<void> {
     const connection = this.#connection
     try {
-      if (item.event instanceof LazyEvent) await item.event.make(connection.app.slices, scopedKey(connection.principal))
+      if (item.event instanceof LazyEvent) await item.event.make(connection.app.slices, userKey(connection.principal))
       const frame = frameOf(job, item)
       if (!connection.isLarge(frame)) return connection.send(frame, true)
       const send = await connection.encodeLarge(frame)

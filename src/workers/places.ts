@@ -2,7 +2,7 @@
 // that the work of one owner never waits for all the work of another; the runs of one owner are served in turns as well.
 import type { NodeError } from '../engine/node-error.ts'
 
-/** A user in a workspace: the same for all runs of that user. */
+/** A user: the same for all runs of that user, in whatever workspace. */
 export type Owner = object | string
 
 export interface Waiting {

@@ -14,7 +14,7 @@ import { decodeNumber, encodeNumber } from '../cursor.ts'
 import { within } from '../db/batches.ts'
 import { keepGraph } from '../db/graphs.ts'
 import type { WorkflowTable } from '../db/schema.ts'
-import { type Scope, scopedKey } from '../db/scope.ts'
+import { type Scope, userKey } from '../db/scope.ts'
 import type { Store, Tx } from '../db/store.ts'
 import * as rows from '../db/workflows.ts'
 import type { Graph } from '../engine/graph.ts'
@@ -55,8 +55,6 @@ export interface StoredVersion {
   graphText(): string
 }
 
-/** Whose time slices reads without a principal take. */
-export const EVERYBODY = ''
 /** Bytes of JSON text, as the contract has it. */
 const MOST_SETTINGS = 262_144
 /** How long the versions of a deleted workflow are removed at once, in milliseconds; what is left goes with the next sweeps. */
@@ -85,12 +83,12 @@ export class WorkflowService {
    * turn comes, and left out where it is gone by then.
    */
   async list(scope: Scope, request: ListRequest): Promise<WorkflowPage> {
-    return await this.#plans.slices.run(scopedKey(scope), pageSteps(this.#store, scope, request))
+    return await this.#plans.slices.run(userKey(scope), pageSteps(this.#store, scope, request))
   }
 
-  /** The public workflows of everybody. */
-  async listPublic(request: ListRequest): Promise<WorkflowPage> {
-    return await this.#plans.slices.run(EVERYBODY, pageSteps(this.#store, null, request))
+  /** The public workflows of all users, read in time slices of the caller. */
+  async listPublic(caller: string, request: ListRequest): Promise<WorkflowPage> {
+    return await this.#plans.slices.run(caller, pageSteps(this.#store, null, request))
   }
 
   /** The ids of the caller's workflows that changed last. */
@@ -116,11 +114,11 @@ export class WorkflowService {
       rows.insertWorkflow(tx, row)
       insertVersion(tx, row)
     })
-    return this.#revised(scopedKey(scope), row, compiled)
+    return this.#revised(userKey(scope), row, compiled)
   }
 
   async #compiled(scope: Scope, graph: Graph): Promise<CompiledGraph> {
-    const preparing = this.#plans.prepare(scopedKey(scope), graph)
+    const preparing = this.#plans.prepare(userKey(scope), graph)
     if (preparing) await preparing
     return this.#plans.compile(graph)
   }
@@ -132,24 +130,24 @@ export class WorkflowService {
   prepare(scope: Scope, id: string): Promise<void> | null {
     if (examples().has(id)) return null
     const head = this.#heads.get(scope, id) ?? this.#store.read((tx) => rows.ownedWorkflow(tx, scope, id))
-    return head ? this.#plans.prepareStored(scopedKey(scope), head.graph_sha256) : null
+    return head ? this.#plans.prepareStored(userKey(scope), head.graph_sha256) : null
   }
 
   /** The caller's own workflow. A large one is compiled in time slices. */
   async get(scope: Scope, id: string): Promise<Revised<Workflow>> {
-    return this.#record(scopedKey(scope), this.#owned(scope, id))
+    return this.#record(userKey(scope), this.#owned(scope, id))
   }
 
-  async getPublic(id: string): Promise<Revised<Workflow>> {
+  async getPublic(caller: string, id: string): Promise<Revised<Workflow>> {
     return this.#record(
-      EVERYBODY,
+      caller,
       this.#store.read((tx) => rows.publicWorkflow(tx, id)),
     )
   }
 
-  async getShared(token: string): Promise<Revised<Workflow>> {
+  async getShared(caller: string, token: string): Promise<Revised<Workflow>> {
     return this.#record(
-      EVERYBODY,
+      caller,
       this.#store.read((tx) => rows.sharedWorkflow(tx, token)),
     )
   }
@@ -189,7 +187,7 @@ export class WorkflowService {
       this.#heads.forget(scope, id)
       return after
     })
-    return this.#revised(scopedKey(scope), row, compiled)
+    return this.#revised(userKey(scope), row, compiled)
   }
 
   /** Removes a workflow with its versions and share link. Its jobs keep the graph that they were accepted with. */
@@ -235,7 +233,7 @@ export class WorkflowService {
     if (preparing) await preparing
     const { compiled } = this.runnable(scope, id)
     const steps = interfaceSteps(id, compiled)
-    const record = isLargeGraph(compiled) ? await this.#plans.slices.run(scopedKey(scope), steps) : finish(steps)
+    const record = isLargeGraph(compiled) ? await this.#plans.slices.run(userKey(scope), steps) : finish(steps)
     return { record, graph_length: compiled.body.length }
   }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { insertAsset } from '../../src/db/assets.ts'
 import { nextUnseen, unseenAssets, usersWithUnseen } from '../../src/db/previews.ts'
-import { type Scope, scopedKey } from '../../src/db/scope.ts'
+import { type Scope, userKey } from '../../src/db/scope.ts'
 import type { MediaTask } from '../../src/engine/services.ts'
 import { createMedia } from '../../src/media/media.ts'
 import { PATIENCE_MS } from '../helpers/patience.ts'
@@ -15,7 +15,7 @@ after(() => real[Symbol.asyncDispose]())
 
 const CLEO = { user_id: 'cleo', workspace_id: null }
 
-const ofAda = ({ owner }: MediaTask) => owner === scopedKey(ADA)
+const ofAda = ({ owner }: MediaTask) => owner === userKey(ADA)
 
 const previewed = (kit: Kit, scope: Scope, id: string) => kit.assets.findById(scope, id)!.previewed
 
@@ -59,7 +59,7 @@ describe('the assets of one user', () => {
     const script = new URL('../media/faulty-process.ts', import.meta.url)
     await using media = createMedia({ script, processes: 2 })
     const stop = new AbortController()
-    const work = { task: 'faulty.wait', files: [], params: {}, owner: scopedKey(ADA), signal: stop.signal }
+    const work = { task: 'faulty.wait', files: [], params: {}, owner: userKey(ADA), signal: stop.signal }
     const own = [media.run(work), media.run(work)].map((one) => one.catch(() => {}))
     const asked: MediaTask[] = []
     const run = (task: MediaTask) => {
@@ -84,7 +84,7 @@ describe('the assets of one user', () => {
     const script = new URL('../media/faulty-process.ts', import.meta.url)
     await using media = createMedia({ script, processes: 1 })
     const stop = new AbortController()
-    const work = { task: 'faulty.wait', files: [], params: {}, owner: scopedKey(ADA), signal: stop.signal }
+    const work = { task: 'faulty.wait', files: [], params: {}, owner: userKey(ADA), signal: stop.signal }
     const own = media.run(work).catch(() => {})
     const limits: (number | undefined)[] = []
     const run = (task: MediaTask) => {

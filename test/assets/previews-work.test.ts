@@ -7,7 +7,7 @@ import Database from 'better-sqlite3'
 import { foundOf, metadataOf, ownMetadata, withOwn } from '../../src/assets/metadata.ts'
 import { insertAsset } from '../../src/db/assets.ts'
 import { keepSeen, nextUnseen, seenTwin, unseenAssets, usersWithUnseen } from '../../src/db/previews.ts'
-import { scopedKey } from '../../src/db/scope.ts'
+import { userKey } from '../../src/db/scope.ts'
 import type { Tx } from '../../src/db/store.ts'
 import type { MediaTask } from '../../src/engine/services.ts'
 import { createMedia } from '../../src/media/media.ts'
@@ -54,7 +54,7 @@ describe('the order of work', () => {
     await using _previews = previewsOf(kit, gate)
     await until('both looks', () => gate.asked.length === 2)
     const owners = gate.asked.map(({ owner }) => owner)
-    assert.deepEqual(owners, [scopedKey(ADA), scopedKey({ ...ADA, workspace_id: 'shared' })])
+    assert.deepEqual(owners, [userKey(ADA), userKey({ ...ADA, workspace_id: 'shared' })])
   })
 
   test('who waits, waits no longer than wished', async () => {

@@ -61,7 +61,9 @@ export async function startFair(environment: Readonly<Record<string, string>> = 
   await giveDatabase(join(folder, 'svc.db'))
   const settings = { ...idp.environment, SVC_RATE_LIMIT_DISABLED: '1', ...environment }
   const server = await serve(folder, settings, script('watched-main.ts'))
-  const attacker = new User(server.url, await idp.token({ sub: 'attacker' }), (signal) => server.kill(signal))
+  const elsewhere = new User(server.url, await idp.token({ sub: 'attacker', workspace_id: 'another' }))
+  const signal = (name: NodeJS.Signals) => server.kill(name)
+  const attacker = new User(server.url, await idp.token({ sub: 'attacker' }), { elsewhere, signal })
   const token = await idp.token({ sub: 'victim' })
   const probes = await probesOf(new User(server.url, token))
   return {

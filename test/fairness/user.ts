@@ -13,15 +13,23 @@ export interface Reply {
 /** Long enough for the requests of a few hundred connections to reach the system. */
 const ASLEEP_MS = 50
 
+interface UserParts {
+  readonly elsewhere?: User | null
+  readonly signal?: ((signal: NodeJS.Signals) => void) | null
+}
+
 export class User {
   readonly url: string
+  /** The same user in another workspace. */
+  readonly elsewhere: User | null
   readonly #token: string
   readonly #signal: ((signal: NodeJS.Signals) => void) | null
 
   /** `signal` reaches the server's process, for users who let requests pile up. */
-  constructor(url: string, token: string, signal: ((signal: NodeJS.Signals) => void) | null = null) {
+  constructor(url: string, token: string, { elsewhere = null, signal = null }: UserParts = {}) {
     this.url = url
     this.#token = token
+    this.elsewhere = elsewhere
     this.#signal = signal
   }
 

@@ -54,4 +54,21 @@ const loops: AttackOf = (share) => endless('code that never ends', 'for (;;);', 
 const hoarding: AttackOf = (share) =>
   endless('code that fills its memory', 'const all = []; for (;;) all.push("x".repeat(1000) + all.length)', share)
 
-export const workers: readonly AttackOf[] = [pdfs, loops, hoarding]
+/** The same by one user, half of it in another workspace. */
+const inTwoWorkspaces =
+  (of: AttackOf): AttackOf =>
+  (share) => {
+    const [here, there] = [of(share), of(share)]
+    let strikes = 0
+    return {
+      ...here,
+      name: `${here.name}, half of them in another workspace`,
+      async prepare(attacker) {
+        await here.prepare?.(attacker)
+        await there.prepare?.(attacker.elsewhere!)
+      },
+      strike: (attacker) => (strikes++ % 2 === 0 ? here.strike(attacker) : there.strike(attacker.elsewhere!)),
+    }
+  }
+
+export const workers: readonly AttackOf[] = [pdfs, loops, hoarding, inTwoWorkspaces(pdfs), inTwoWorkspaces(loops)]
