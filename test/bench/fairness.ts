@@ -43,7 +43,11 @@ function all(): Attack[] {
   return Object.values(FAMILIES).flatMap((attacks) => attacks.map((of) => of(1)))
 }
 
-function rowsOf(name: string, { held, answers, strikes }: Figures, idle: Figures | null = null): BenchRow[] {
+function rowsOf(
+  name: string,
+  { held, held_with_disk, written, answers, strikes }: Figures,
+  idle: Figures | null = null,
+): BenchRow[] {
   return [
     row(name, `attacks made (load of the machine ${loadavg()[0]!.toFixed(1)})`, strikes, ''),
     ...Object.entries(answers).flatMap(([probe, { worst, middle, count }]) => [
@@ -53,7 +57,9 @@ function rowsOf(name: string, { held, answers, strikes }: Figures, idle: Figures
         ? [row(name, 'the same, middle that is allowed', allowedFor(idle.answers[probe as ProbeName]))]
         : []),
     ]),
-    row(name, 'longest hold of the main thread', held),
+    row(name, 'longest hold of the main thread, processor time', held),
+    row(name, 'the same with waits for the disk', held_with_disk),
+    row(name, 'most written by the main thread in one turn', written, 'bytes'),
   ]
 }
 

@@ -1,9 +1,7 @@
 // Large bodies and frames hold up nobody, whatever is wrong with them.
-import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inSomeRound } from '../helpers/patience.ts'
 import { bodies } from './attacks/bodies.ts'
-import { share, startFair } from './kit.ts'
+import { holdsLittle, share, startFair } from './kit.ts'
 
 /** Milliseconds of the processor: a slice of five, twice, and the garbage of what was parsed. */
 const LONGEST_HOLD = 75
@@ -12,9 +10,6 @@ test('no large body or frame holds the event loop', async () => {
   await using server = await startFair()
   for (const of of bodies) {
     const attack = of(share(0.1))
-    await inSomeRound(async () => {
-      const { held } = await server.under([attack], () => true)
-      assert.ok(held < LONGEST_HOLD, `${attack.name}: held for ${held} ms`)
-    })
+    await holdsLittle(server, attack, LONGEST_HOLD)
   }
 })

@@ -1,11 +1,13 @@
 // One user attacks, another one works: a real server process, and how long the other user's answers take meanwhile. Attacks are in
 // `attacks/`, one file for each family; tests and `make bench ONLY=fairness` use this kit.
+import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { startIdentityProvider } from '../helpers/identity-provider.ts'
 import { giveDatabase } from '../helpers/migrated.ts'
+import { inMostRounds } from '../helpers/patience.ts'
 import { runProcess, type ServingProcess, serve } from '../helpers/process.ts'
 import { temporaryFolder, until } from '../helpers/server.ts'
 import { type ProbeName, type Probes, probesOf } from './probes.ts'
@@ -25,9 +27,11 @@ export interface Attack {
 /** The size of an attack as a part of its full size: above 0, at most 1. */
 export type AttackOf = (share: number) => Attack
 
+const SCALE = Number(process.env.SVC_TEST_SCALE ?? 1)
+
 /** The size of attacks in tests: `least`, and with a larger SVC_TEST_SCALE up to their full size. */
 export function share(least: number): number {
-  return Math.min(1, least * Number(process.env.SVC_TEST_SCALE ?? 1))
+  return Math.min(1, least * SCALE)
 }
 
 export interface Answers {
@@ -38,8 +42,12 @@ export interface Answers {
 
 /** Milliseconds. */
 export interface Figures {
-  /** The longest time for which the server's main thread worked without a turn of the event loop. */
+  /** The longest time for which the server's main thread worked without a turn of the event loop: processor time. */
   readonly held: number
+  /** The same with the time for which it waited for the disk, such as for the commit of a transaction. */
+  readonly held_with_disk: number
+  /** The most bytes that the main thread wrote to files without a turn of the event loop. */
+  readonly written: number
   /** Another user's answers. */
   readonly answers: Readonly<Record<ProbeName, Answers>>
   /** How often the attack was made. */
@@ -66,9 +74,10 @@ export async function startFair(environment: Readonly<Record<string, string>> = 
   const attacker = new User(server.url, await idp.token({ sub: 'attacker' }), { elsewhere, signal })
   const token = await idp.token({ sub: 'victim' })
   const probes = await probesOf(new User(server.url, token))
+  const scene = { server, attacker, token, probes, prepared: new WeakSet<Attack>() }
   return {
     attacker,
-    under: (attacks, enough) => measured({ server, attacker, token, probes }, attacks, enough),
+    under: (attacks, enough) => measured(scene, attacks, enough),
     async [Symbol.asyncDispose]() {
       await server[Symbol.asyncDispose]()
       await idp[Symbol.asyncDispose]()
@@ -82,14 +91,20 @@ interface Scene {
   readonly attacker: User
   readonly token: string
   readonly probes: Probes
+  /** What was made ready on this server. */
+  readonly prepared: WeakSet<Attack>
 }
 
 async function measured(
-  { server, attacker, token, probes }: Scene,
+  { server, attacker, token, probes, prepared }: Scene,
   attacks: readonly Attack[],
   enough: (passed_ms: number) => boolean,
 ): Promise<Figures> {
-  for (const attack of attacks) await attack.prepare?.(attacker)
+  for (const attack of attacks) {
+    if (prepared.has(attack)) continue
+    prepared.add(attack)
+    await attack.prepare?.(attacker)
+  }
   await using prober = runProcess(script('prober.ts'), [server.url, token, JSON.stringify(probes)])
   await until('the prober', () => prober.stdout().includes('ready') || failed(prober.stderr()))
   await longestHold(server)
@@ -104,14 +119,14 @@ async function measured(
   await Promise.all(attacks.flatMap((one) => Array.from({ length: one.side_by_side ?? 1 }, () => strikeAgain(one))))
   // What the last strike holds up is seen by answers that come after it.
   await pause(20)
-  const held = await longestHold(server)
+  const holds = await longestHold(server)
   prober.kill('SIGTERM')
   const { stdout, stderr } = await prober.ended()
   const report = stdout.split('\n')[1]
   if (!report) throw new Error(`the prober gave no report: ${stderr}`)
   const times = Object.entries(JSON.parse(report) as Record<ProbeName, number[]>)
   return {
-    held,
+    ...holds,
     answers: Object.fromEntries(times.map(([name, of]) => [name, answersOf(of)])) as Figures['answers'],
     strikes,
   }
@@ -122,13 +137,29 @@ function failed(text: string): false {
   return false
 }
 
+const HOLD = /longest hold ([\d.]+) ms, ([\d.]+) ms with the disk, (\d+) bytes/g
+
 /** The longest hold since it was last asked for. */
-async function longestHold(server: ServingProcess): Promise<number> {
-  const seen = () => [...server.stderr().matchAll(/longest hold ([\d.]+) ms/g)]
+async function longestHold(server: ServingProcess): Promise<Pick<Figures, 'held' | 'held_with_disk' | 'written'>> {
+  const seen = () => [...server.stderr().matchAll(HOLD)]
   const before = seen().length
   server.kill('SIGUSR2')
-  const last = await until('the longest hold', () => seen()[before])
-  return Number(last[1])
+  const [, held, held_with_disk, written] = await until('the longest hold', () => seen()[before])
+  return { held: Number(held), held_with_disk: Number(held_with_disk), written: Number(written) }
+}
+
+/** Bytes that the main thread may write to files in one turn, by the size of the attacks: a value of a job is written in one statement. */
+const MOST_WRITTEN = 8_000_000 * SCALE
+
+/** Fails where attacks hold the main thread for `longest` milliseconds of the processor or more, or write too much at once. */
+export function checkHolds(what: string, { held, written }: Figures, longest: number): void {
+  assert.ok(held < longest, `${what}: held for ${held} ms of the processor`)
+  assert.ok(written < MOST_WRITTEN, `${what}: ${written} bytes written in one turn of the event loop`)
+}
+
+/** Makes an attack once in each of some rounds. In most of them it may hold the main thread for less than `longest` milliseconds. */
+export async function holdsLittle(server: FairServer, attack: Attack, longest: number): Promise<void> {
+  await inMostRounds(async () => checkHolds(attack.name, await server.under([attack], () => true), longest))
 }
 
 /** What another user's work may take under attack, in the middle, by what it takes on an idle server. */

@@ -32,6 +32,23 @@ export async function inSomeRound(attempt: () => Promise<void>): Promise<void> {
   return attempt()
 }
 
+const MOST = 3
+
+/**
+ * Runs `attempt` until it has passed in three rounds or failed in three, the last error being told: the middle of five rounds counts. For what a busy
+ * machine spoils now and then, and a defect in most rounds.
+ */
+export async function inMostRounds(attempt: () => Promise<void>): Promise<void> {
+  for (let [passed, failed] = [0, 0]; passed < MOST; ) {
+    try {
+      await attempt()
+      passed++
+    } catch (error) {
+      if (++failed === MOST) throw error
+    }
+  }
+}
+
 /**
  * Fails where `work` takes `limit_ms` milliseconds or more in each of some rounds. Only processor time of this thread counts: a machine that others
  * keep busy makes everything late, and nothing more work.

@@ -55,7 +55,7 @@ const wrongParams =
 
 /** Settings that are refused, as they are longer than what may be kept. */
 const longSettings: AttackOf = (share) => {
-  const list = `[${'{},'.repeat(sized(5_200_000, share))}{}]`
+  const list = `[${'{},'.repeat(Math.max(90_000, sized(5_200_000, share)))}{}]`
   const body = `{"name":"Workflow","graph":{"nodes":[],"edges":[]},"settings":{"list":${list}}}`
   return {
     name: `a workflow with settings of ${(list.length / 1e6).toFixed(1)} MB`,

@@ -1,0 +1,19 @@
+// All attacks at once, each in a small size, hold up nobody, and leave another user's work its time.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { inMostRounds } from '../helpers/patience.ts'
+import { FAMILIES } from './attacks.ts'
+import { checkHolds, share, startFair } from './kit.ts'
+
+/** Milliseconds of the processor: what each attack by itself may take, and the garbage of all of them. */
+const LONGEST_HOLD = 125
+
+test('no attacks at once hold the event loop', async () => {
+  await using server = await startFair({ SVC_WS_RATE_LIMIT_DISABLED: '1', SVC_ENABLE_SDK_LIFECYCLE_PREVIEW: '1' })
+  const all = Object.values(FAMILIES).flatMap((attacks) => attacks.map((of) => of(share(0.005))))
+  await inMostRounds(async () => {
+    const figures = await server.under(all, () => true)
+    checkHolds('all at once', figures, LONGEST_HOLD)
+    for (const [name, { count }] of Object.entries(figures.answers)) assert.ok(count > 0, `${name} was not answered`)
+  })
+})
