@@ -1,4 +1,5 @@
 // All attacks, by family. `make bench ONLY=fairness` makes each of them in its full size, and then all at once.
+import { accepted } from './attacks/accepted.ts'
 import { bodies } from './attacks/bodies.ts'
 import { frames } from './attacks/frames.ts'
 import { graphs } from './attacks/graphs.ts'
@@ -11,6 +12,7 @@ import { workers } from './attacks/workers.ts'
 import type { AttackOf } from './kit.ts'
 
 export const FAMILIES: Readonly<Record<string, readonly AttackOf[]>> = {
+  accepted,
   bodies,
   frames,
   graphs,

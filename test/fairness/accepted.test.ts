@@ -1,0 +1,15 @@
+// What is right and large, or comes often, holds up nobody: stored, uploaded, run, removed and followed.
+import { test } from 'node:test'
+import { accepted } from './attacks/accepted.ts'
+import { holdsLittle, share, startFair } from './kit.ts'
+
+/** Milliseconds of the processor: the requests that one turn of the event loop finds, statements with a whole text, and garbage. */
+const LONGEST_HOLD = 75
+
+for (const of of accepted) {
+  const attack = of(share(0.2))
+  test(`${attack.name}: the event loop has its turns`, async () => {
+    await using server = await startFair({ SVC_WS_RATE_LIMIT_DISABLED: '1', SVC_ENABLE_SDK_LIFECYCLE_PREVIEW: '1' })
+    await holdsLittle(server, attack, LONGEST_HOLD)
+  })
+}

@@ -1,0 +1,152 @@
+// Bodies and commands that are right, as large or as many as they may be: what is stored, uploaded, run, removed and followed.
+import { encode } from '@msgpack/msgpack'
+import type { Graph } from '../../../src/engine/graph.ts'
+import type { AttackOf } from '../kit.ts'
+import type { User } from '../user.ts'
+import { passing, sized } from './values.ts'
+
+const idOf = (text: string) => (JSON.parse(text) as { id: string }).id
+const jobOf = (text: string) => /"job_id":"([^"]+)"/.exec(text)![1]!
+
+/** Does `act` so many times, all at once. */
+const allAtOnce = (count: number, act: (at: number) => Promise<unknown>) =>
+  Promise.all(Array.from({ length: count }, (_, at) => act(at)))
+
+/** A stream of numbers, each of which is told as an output. */
+function counting(to: number): Graph {
+  return {
+    nodes: [
+      { id: 'numbers', type: 'control.Numbers', data: { to } },
+      { id: 'out', type: 'output.Output', data: { name: 'out' } },
+    ],
+    edges: [{ source: 'numbers', sourceHandle: 'item', target: 'out', targetHandle: 'value' }],
+  }
+}
+
+const run = (attacker: User, workflow: string, body = '{}') =>
+  attacker.expect(200, 'POST', `/api/workflows/${workflow}/run`, body)
+
+const updates: AttackOf = (share) => {
+  const length = sized(15_000_000, share)
+  const graph = passing(false)
+  Object.assign(graph.nodes[0]!.data!, { value: 'x'.repeat(length) })
+  const body = JSON.stringify({ name: 'Workflow', graph })
+  let id = ''
+  return {
+    name: `updating a workflow with a text of ${length} letters`,
+    side_by_side: 2,
+    async prepare(attacker) {
+      id = idOf((await attacker.expect(201, 'POST', '/api/workflows', body)).text)
+    },
+    strike: (attacker) => attacker.expect(200, 'PUT', `/api/workflows/${id}`, body),
+  }
+}
+
+const messages: AttackOf = (share) => {
+  const body = JSON.stringify({ content: 'wörd '.repeat(sized(18_000, share)) })
+  return {
+    name: `messages of ${body.length} letters, a thread for each`,
+    side_by_side: 8,
+    async strike(attacker) {
+      const id = idOf((await attacker.expect(201, 'POST', '/api/threads', '{}')).text)
+      await attacker.expect(201, 'POST', `/api/threads/${id}/messages`, body)
+      await attacker.expect(204, 'DELETE', `/api/threads/${id}`)
+    },
+  }
+}
+
+const secrets: AttackOf = (share) => {
+  const body = JSON.stringify({ value: 'x'.repeat(sized(60_000, share)) })
+  return {
+    name: `a secret of ${body.length} letters, set again and again`,
+    side_by_side: 8,
+    strike: (attacker) => attacker.expect(200, 'PUT', '/api/secrets/LARGE', body),
+  }
+}
+
+const uploads: AttackOf = (share) => {
+  const count = sized(200, share)
+  return {
+    name: `${count} small uploads at once`,
+    strike: (attacker) => allAtOnce(count, (at) => attacker.upload(`file-${at}`, Buffer.from(`content ${at}`))),
+  }
+}
+
+/** Tests have few: of 200 and more, transactions with what was sent at once take 80 to 120 ms of the processor, and write up to 29 MB. */
+const submissions: AttackOf = (share) => {
+  const count = sized(1_000, share * share)
+  const body = JSON.stringify({ params: { in: 'x'.repeat(200_000) } })
+  let id = ''
+  return {
+    name: `${count} runs at once, with parameters of ${body.length} bytes each`,
+    async prepare(attacker) {
+      id = await attacker.store(passing(false))
+    },
+    strike: (attacker) => allAtOnce(count, () => run(attacker, id, body)),
+  }
+}
+
+const removals: AttackOf = (share) => {
+  const to = sized(20_000, share)
+  let id = ''
+  return {
+    name: `runs with ${to} events each, which are deleted`,
+    side_by_side: 4,
+    async prepare(attacker) {
+      id = await attacker.store(counting(to))
+    },
+    async strike(attacker) {
+      const job = jobOf((await run(attacker, id)).text)
+      await attacker.expect(204, 'DELETE', `/api/jobs/${job}`)
+    },
+  }
+}
+
+const followers: AttackOf = (share) => {
+  const to = sized(5_000, share)
+  let job = ''
+  return {
+    name: `50 event streams of ${to} events from the beginning`,
+    side_by_side: 50,
+    async prepare(attacker) {
+      job = jobOf((await run(attacker, await attacker.store(counting(to)))).text)
+    },
+    strike: (attacker) =>
+      attacker.expect(200, 'GET', `/api/jobs/${job}/events`, undefined, { Accept: 'text/event-stream' }),
+  }
+}
+
+const subscriptions: AttackOf = (share) => {
+  const count = sized(1_000, share)
+  const jobs: string[] = []
+  return {
+    name: `subscriptions to ${count} jobs`,
+    async prepare(attacker) {
+      const id = await attacker.store(passing(false))
+      while (jobs.length < count) jobs.push(jobOf((await run(attacker, id, '{"params":{"in":1}}')).text))
+    },
+    async strike(attacker) {
+      const socket = await attacker.socket()
+      const { promise, resolve } = Promise.withResolvers<void>()
+      let ended = 0
+      socket.on('message', (data: Buffer) => {
+        if (data.includes('job_terminal') && ++ended === count) resolve()
+      })
+      socket.once('close', resolve)
+      for (const job_id of jobs) socket.send(encode({ command: 'subscribe_job', request_id: job_id, data: { job_id } }))
+      await promise
+      socket.terminate()
+    },
+  }
+}
+
+export const accepted: readonly AttackOf[] = [
+  updates,
+  messages,
+  secrets,
+  uploads,
+  submissions,
+  removals,
+  followers,
+  subscriptions,
+]
