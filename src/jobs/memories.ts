@@ -1,7 +1,7 @@
 // What stored jobs remember, for whoever goes on with them: a little is read when it is asked for, much before, in time slices of its owner.
 import { journalSizes } from '../db/job-journal.ts'
 import type { JobTable } from '../db/schema.ts'
-import { scopedKey } from '../db/scope.ts'
+import { userKey } from '../db/scope.ts'
 import { hasSpilledValues } from '../db/spilled-values.ts'
 import type { Store, Tx } from '../db/store.ts'
 import type { WaitRequest } from '../engine/journal.ts'
@@ -81,7 +81,7 @@ export class Memories {
   #begin(row: JobTable): Reading | null {
     if (!this.isLarge(row)) return null
     const reading: Reading = {
-      done: this.#slices.run(scopedKey(row), this.#readSteps(row)).then(
+      done: this.#slices.run(userKey(row), this.#readSteps(row)).then(
         (read) => {
           reading.read = read
         },
@@ -148,7 +148,7 @@ export class Memories {
   async requests(row: JobTable): Promise<ReadonlyMap<string, WaitRequest>> {
     const steps = waitRequests(this.#parts.store, this.#parts, row.key)
     try {
-      return this.isLarge(row) ? await this.#slices.run(scopedKey(row), steps) : finish(steps)
+      return this.isLarge(row) ? await this.#slices.run(userKey(row), steps) : finish(steps)
     } catch (err) {
       this.#unreadable(row, err)
       return new Map()

@@ -85,7 +85,7 @@ export class Resuming {
     const { shown, request } = awaiting(all, answer, answer.at)
     const judged = { value: answer.value, at: `${answer.at}/value` }
     const found = await schemaProblems(this.#schemas, request, judged, (steps) =>
-      this.#roster.slices.run(scopedKey(row), steps),
+      this.#roster.slices.run(userKey(row), steps),
     )
     if (found.length > 0) {
       // What is told of a value may quote the schema.

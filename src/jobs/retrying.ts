@@ -1,7 +1,7 @@
 // Tries a job that failed or was cancelled again, as a new job. Where its graph still means the same, what had finished is taken over; reuse.ts
 // says how much of it. Workflows that it calls are those of now: a call that had not ended begins again where one of them has changed.
 import type { JobTable } from '../db/schema.ts'
-import { type Scope, scopedKey } from '../db/scope.ts'
+import { type Scope, userKey } from '../db/scope.ts'
 import type { Graph } from '../engine/graph.ts'
 import type { Plan } from '../engine/plan.ts'
 import { ServiceError } from '../errors.ts'
@@ -28,7 +28,7 @@ export async function retryOf(roster: Roster, scope: Scope, row: JobTable, key: 
   if (row.status === 'completed') throw new ServiceError('CONFLICT', { message: 'The job has completed: run it anew.' })
   const { parts } = roster
   const isLarge = roster.memories.isLarge(row)
-  const done = <T>(steps: Steps<T>) => (isLarge ? roster.slices.run(scopedKey(scope), steps) : finish(steps))
+  const done = <T>(steps: Steps<T>) => (isLarge ? roster.slices.run(userKey(scope), steps) : finish(steps))
   const old = await readable(roster, row, () => done(JobMemory.loadSteps(parts.store, parts, row.key)))
   if (!old) throw new ServiceError('CONFLICT', { message: 'The inputs of the job are not kept any more: run it anew.' })
   const { compiled, revision, same } = graphNow(roster, scope, row)
