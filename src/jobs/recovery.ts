@@ -74,13 +74,16 @@ export class Recovery {
       else if (fate === 'run') running.push(job)
       else waiting.push(job)
     }
-    counts.running = running.length
-    counts.waiting = waiting.length
+    // While others were read or compiled, the history of a job may have failed to be written: it is a stray then, and must not run.
+    const isActive = (job: ActiveJob) => this.#roster.byKey(job.row.key) === job
+    const [toRun, toWait] = [running.filter(isActive), waiting.filter(isActive)]
+    counts.running = toRun.length
+    counts.waiting = toWait.length
     counts.ended = ended.length
-    this.#roster.queue.restore([...running, ...waiting])
-    for (const job of waiting) if (job.row.status !== 'queued') job.enqueue()
+    this.#roster.queue.restore([...toRun, ...toWait])
+    for (const job of toWait) if (job.row.status !== 'queued') job.enqueue()
     // A job that could not be stored now, as on a full disk, is among the strays: the server starts, and it goes on later.
-    await Promise.allSettled([...ended, ...running.map((job) => job.flushed())])
+    await Promise.allSettled([...ended, ...toRun.map((job) => job.flushed())])
     return counts
   }
 

@@ -137,8 +137,8 @@ export function coded(code: ServiceError['code']): (error: unknown) => boolean {
 export class Saboteur implements Disposable {
   readonly #db: Database.Database
 
-  constructor(server: TestServer) {
-    this.#db = new Database(join(server.data_dir, 'svc.db'))
+  constructor({ data_dir }: Pick<TestServer, 'data_dir'>) {
+    this.#db = new Database(join(data_dir, 'svc.db'))
   }
 
   break(): void {

@@ -15,7 +15,7 @@ import { type ServingProcess, serve, storedJobs } from '../helpers/process.ts'
 import { scaled } from '../helpers/scale.ts'
 import { startServer, type TestServer, temporaryFolder, until } from '../helpers/server.ts'
 import { jobRow, putJob } from '../helpers/store.ts'
-import { gated, history, OWNER, startGated, submit, valid, words } from './kit.ts'
+import { gated, history, OWNER, Saboteur, startGated, submit, valid, words } from './kit.ts'
 
 const errorType = (error: string | null) => (JSON.parse(error ?? 'null') as JobError | null)?.type
 
@@ -187,4 +187,40 @@ describe('a job that cannot be read at a start', () => {
         rmSync(data_dir, { recursive: true, force: true })
       }
     })
+})
+
+describe('a job whose history cannot be written while others are read at a start', () => {
+  test('does not run before it can be', async () => {
+    const data_dir = temporaryFolder()
+    try {
+      {
+        await using server = await startGated({ data_dir })
+        for (const params of [{}, { in: 'much'.repeat(300_000) }]) {
+          const job = submit(server, { graph: gated, params })
+          await until('the firing', () => server.gate.waiting.at(-1))
+          await job.flushed()
+        }
+      }
+      using saboteur = new Saboteur({ data_dir })
+      let isBroken = false
+      const platform = {
+        ...systemPlatform(),
+        // Asked for by a start that has opened the database, before any job is read.
+        now() {
+          if (!isBroken) saboteur.break()
+          isBroken = true
+          return Date.now()
+        },
+      }
+      await using server = await startGated({ data_dir, platform })
+      assert.equal(isBroken, true)
+      assert.equal(server.gate.started, 0)
+      saboteur.mend()
+      await until('both to go on', () => server.gate.started === 2)
+      for (const firing of [...server.gate.waiting]) firing.open()
+      await until('their ends', () => server.context.jobs.listActive(OWNER).length === 0)
+    } finally {
+      rmSync(data_dir, { recursive: true, force: true })
+    }
+  })
 })
