@@ -469,9 +469,12 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
     this.end(damaged(retryable))
   }
 
-  /** This process has to stop: the job goes on with the next one. What is not committed by now did not happen. */
+  /**
+   * This process has to stop, or has no room: the job goes on with the next one, or later. What is not committed by now did not happen. Without
+   * effect on a job whose history could not be written: it has left already.
+   */
   detach(): void {
-    if (this.#done || this.#writer.ended) return
+    if (this.#done || this.#writer.ended || this.#writer.closed) return
     this.#done = true
     this.#writer.close(new ServiceError('SERVICE_UNAVAILABLE'))
     this.#run?.abort()
