@@ -73,6 +73,13 @@ function* readValues(known: Known): Steps<void> {
   known.end = yield* Later.read(known.end)
 }
 
+/** What a firing that goes on was asked for: `readValues` may have brought much of it into memory. */
+function forgetValues(known: Known): void {
+  known.items = []
+  known.steps = new Map()
+  if (known.answer) known.answer = { value: null }
+}
+
 /**
  * What a new run takes over of a firing: all, so that it has ended or has its answer; what it had begun with, attempts that failed,
  * steps and the items of its stream; or nothing.
@@ -191,13 +198,16 @@ export class JobMemory {
   }
 
   /**
-   * What is known of a firing. It is asked for once, so that what had ended is let go of.
+   * What is known of a firing. It is asked for once, so that its values are let go of.
    * @throws Error where the file of a large value cannot be read
    */
   recall(firing: string): Remembered | null {
     const known = this.#known.get(firing)
-    if (known?.end) this.#known.delete(firing)
-    return known ? remembered(known) : null
+    if (!known) return null
+    const whole = remembered(known)
+    if (known.end) this.#known.delete(firing)
+    else forgetValues(known)
+    return whole
   }
 
   /** The run has what it was sent until now: from here on only what it waits for is kept in memory. */

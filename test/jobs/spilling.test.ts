@@ -596,6 +596,31 @@ describe('what waits to be written', () => {
     }
   })
 
+  test('is let go of once the firing that goes on has it', async () => {
+    const data_dir = temporaryFolder()
+    try {
+      await using opened = await openStore()
+      const { store } = opened
+      await using spilled = new SpilledValues(data_dir, store, systemPlatform())
+      const tools = { cipher: new Vault(Buffer.alloc(32, 1)).cipher('journal'), spilled }
+      const memory = JobMemory.fresh(tools, 7, {})
+      memory.stage(['step', '"a"', 'step', { call: 1, begun: true }])
+      memory.stage(['done', '"a"', 'step', BYTES])
+      for (let times = 0; times < 3; times++) memory.stage(['item', '"a"', { output: BYTES }])
+      await memory.spill(AbortSignal.timeout(60_000))
+      await store.write((tx) => memory.write(tx, 1, memory.staged))
+      const known = finish(JobMemory.loadSteps(store, tools, 7))!
+      finish(known.readSteps('"a"')!)
+      const { items, steps } = known.recall('"a"')!
+      assert.deepEqual(items, Array(3).fill({ output: BYTES }))
+      assert.deepEqual(steps.get('step')?.end, { value: BYTES })
+      const left = known.firings.get('"a"')!
+      assert.deepEqual([left.items.length, left.steps.size], [0, 0])
+    } finally {
+      rmSync(data_dir, { recursive: true, force: true })
+    }
+  })
+
   test('is never all in memory where a job is tried again: it stays in its files until it is asked for', async () => {
     const data_dir = temporaryFolder()
     try {
