@@ -183,6 +183,38 @@ describe('an aggregate', () => {
     )
   })
 
+  test('that nobody wants any more while it is read does not run, and its end stays what it was', async () => {
+    let opened = 0
+    const gathers = testType('test.Gathers', {
+      properties: [{ ...value, aggregate: true }],
+      outputs: [output],
+      effect: true,
+      open() {
+        opened++
+        return { push() {}, end: () => ({ output: 'anew' }) }
+      },
+    })
+    const of = graph(
+      [
+        node('each', 'control.ForEach', { list: [[1, 2], [3], [4, 5]] }),
+        node('inner', 'control.ForEach'),
+        node('all', 'test.Gathers'),
+        node('take', 'control.Take', { count: 1 }),
+        sink('out'),
+      ],
+      ['each.item->inner.list', 'inner.item->all.value', 'all.output->take.item', 'take.item->out.value'],
+    )
+    const ends = ['first', 'second', 'third'].map((given, at) => ['end', `all@${at}`, { outputs: { output: given } }])
+    for (const slow of [[1], [0, 1], [2], [0, 1, 2]]) {
+      const journal = new MemoryJournal(ends.map((end) => JSON.stringify(end)))
+      journal.isSlow = (firing) => slow.some((at) => firing === `all@${at}`)
+      const outcome = await outcomeOf(of, [gathers], journal)
+      assert.deepEqual(outcome, { status: 'completed', outputs: { out: ['first'] } })
+      assert.deepEqual(journal.records, ends)
+    }
+    assert.equal(opened, 0)
+  })
+
   const summing = (steps: Partial<Record<'push' | 'clock', boolean>>, rest: Partial<NodeType> = {}) => {
     const seen = { opened: 0, pushed: 0 }
     const type = testType('test.Sum', {
