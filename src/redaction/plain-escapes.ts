@@ -2,8 +2,8 @@
 // arguments of a call, which are JSON within a text, looks at this.
 
 /** A piece of JSON text may end within an escape; the pair of backslashes before it is none. */
-const UNFINISHED = /(?<!\\)(?:\\\\)*(\\(?:u(?:0(?:0[2-7]?)?)?)?)$/i
-const ESCAPE = /\\(?:u00([2-7][\da-f])|.)/gis
+const UNFINISHED = /(?<!\\)(?:\\\\)*(\\(?:u(?:0(?:0[2-7]?)?)?)?)$/
+const ESCAPE = /\\(?:u00([2-7][\da-fA-F])|.)/gs
 /** What secrets are written with, and needs no escape. */
 const PLAIN = /[\w.~+/=-]/
 
