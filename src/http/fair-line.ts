@@ -1,9 +1,9 @@
-// How much of one turn of the event loop requests take: what comes when others have used it waits for a later turn. Owners take turns.
+// Limits how much of one turn of the event loop requests take. A request that comes when that time is used waits for a later turn. Owners take turns.
 
 /** Milliseconds of work on requests in one turn. Most requests take much less than one. */
 const TURN_MS = 12
 
-/** How many of those who wait go on in one turn: the first ones of many, and at the most. */
+/** How many waiting requests go on in one turn: at first, and at most. */
 const FIRST = 8
 const MOST = 128
 
@@ -12,15 +12,15 @@ type Go = () => void
 export class FairLine {
   /** By owner, the next one first. */
   readonly #waiting = new Map<string, Go[]>()
-  /** When the first request of this turn was looked at, in milliseconds of the monotonic clock; null where none was. */
+  /** When the first request of this turn came, in milliseconds of the monotonic clock; null where none has come. */
   #since: number | null = null
   /**
-   * How many of those who wait go on in the next turn. What they do after their first promise belongs to the turn as well, and shows its cost only
-   * at its end: after a turn that took too long it is half as many, after others twice as many.
+   * How many waiting requests go on in the next turn. Their work after the first promise belongs to the turn as well, and its cost shows only at the
+   * end of the turn: after a turn that took too long the number is halved, after others doubled.
    */
   #many = FIRST
 
-  /** Whether requests have had all of this turn that they get. To be asked when work on a request begins. */
+  /** Whether requests have used their time in this turn. Call it when work on a request begins. */
   isUsed(): boolean {
     if (this.#since !== null) return performance.now() - this.#since > TURN_MS
     this.#since = performance.now()
@@ -28,7 +28,7 @@ export class FairLine {
     return false
   }
 
-  /** Calls `go` at once, or in a later turn, behind what came before it from the same owner. */
+  /** Calls `go` at once, or in a later turn, behind earlier requests of the same owner. */
   enter(owner: string, go: Go): void {
     const waiting = this.#waiting.get(owner)
     if (waiting) waiting.push(go)
@@ -44,7 +44,7 @@ export class FairLine {
     for (let left = this.#many; left > 0 && this.#waiting.size > 0 && !this.isUsed(); left--) this.#next()()
   }
 
-  /** The next one of its owner comes after those of all other owners. */
+  /** Takes the first request of the next owner, who then comes behind all other owners. */
   #next(): Go {
     const [owner, waiting] = this.#waiting.entries().next().value!
     const go = waiting.shift()!

@@ -37,7 +37,7 @@ import { Inlet, type InletHost, InputCounts, type Receiver } from './inlet.ts'
 import { jobFrame } from './job-frame.ts'
 import { JobRun } from './job-run.ts'
 import { isLargeResult, LargeValues } from './large-values.ts'
-import type { Read } from './memories.ts'
+import type { LoadedMemory } from './memories.ts'
 import type { JobMemory } from './memory.ts'
 import { momentaryFault } from './momentary.ts'
 import { Publication, type Published, type Publisher } from './publication.ts'
@@ -97,7 +97,7 @@ export interface JobHost {
   /** Reads what a stored job remembers where that is much, for `memoryRead`, until it is disposed of; null where it is little. It does not reject. */
   prepareMemory(row: JobTable): Promise<Disposable> | null
   /** What was read by that; null where nothing was. */
-  memoryRead(row: JobTable): Read | null
+  memoryRead(row: JobTable): LoadedMemory | null
   /** The job may run: its turn has come. */
   admitted(job: ActiveJob): void
   /** Nothing of the job runs any more. */

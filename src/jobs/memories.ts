@@ -1,4 +1,4 @@
-// What stored jobs remember, for whoever goes on with them: a little is read when it is asked for, much before, in time slices of its owner.
+// Reads what stored jobs remember. A small memory is read when it is needed. A large one is read before, in time slices of the job's owner.
 import { journalSizes } from '../db/job-journal.ts'
 import type { JobTable } from '../db/schema.ts'
 import { userKey } from '../db/scope.ts'
@@ -13,7 +13,7 @@ import { momentaryFault } from './momentary.ts'
 import type { MemoryTools } from './spilling.ts'
 import { Told } from './told.ts'
 
-/** Pages, and bytes in them: what has more is read in steps. */
+/** Pages, and bytes in them. A memory with more is read in steps. */
 const MOST_PAGES = 16
 const MOST_BYTES = 131_072
 
@@ -22,19 +22,19 @@ export interface MemoriesParts extends MemoryTools {
   readonly log: Log
 }
 
-/** What a job goes on from: what it remembers, and what its history says. */
-export interface Read {
+/** What a job goes on from: its memory, and what its history says. */
+export interface LoadedMemory {
   readonly memory: JobMemory
   readonly told: Told
 }
 
-/** One that is read before it is asked for. */
-interface Reading {
+/** A memory that is read before it is needed. */
+interface MemoryLoad {
   readonly done: Promise<void>
-  /** How far the history went. */
+  /** The last event of the job when the reading began. */
   readonly sequence: number
-  /** Null before it is read, and where it cannot be. */
-  read: Read | null
+  /** Null until the memory is read, and where it cannot be read. */
+  read: LoadedMemory | null
   users: number
 }
 
@@ -42,14 +42,14 @@ export class Memories {
   readonly #parts: MemoriesParts
   readonly #slices: TimeSlices
   /** By job. */
-  readonly #readings = new Map<number, Reading>()
+  readonly #readings = new Map<number, MemoryLoad>()
 
   constructor(parts: MemoriesParts, slices: TimeSlices) {
     this.#parts = parts
     this.#slices = slices
   }
 
-  /** Whether to read it takes long. What cannot be told does not: whoever reads it meets the reason. */
+  /** Whether reading the memory takes long. False where the database cannot be read: the read itself fails with the reason. */
   isLarge({ key }: Pick<JobTable, 'key'>): boolean {
     return this.#isTrue((tx) => {
       if (hasSpilledValues(tx, key)) return true
@@ -68,8 +68,8 @@ export class Memories {
   }
 
   /**
-   * Reads much, for `take`, until it is disposed of; null where it is little. It does not reject: what cannot be read now is read again when it is
-   * asked for.
+   * Reads a large memory for `take`, and keeps it until the result is disposed of; null where the memory is small. It does not reject: what cannot
+   * be read now is read again when it is needed.
    */
   prepare(row: JobTable): Promise<Disposable> | null {
     const reading = this.#readings.get(row.key) ?? this.#begin(row)
@@ -78,9 +78,9 @@ export class Memories {
     return reading.done.then(() => ({ [Symbol.dispose]: () => this.#leave(row.key, reading) }))
   }
 
-  #begin(row: JobTable): Reading | null {
+  #begin(row: JobTable): MemoryLoad | null {
     if (!this.isLarge(row)) return null
-    const reading: Reading = {
+    const reading: MemoryLoad = {
       done: this.#slices.run(userKey(row), this.#readSteps(row)).then(
         (read) => {
           reading.read = read
@@ -95,17 +95,17 @@ export class Memories {
     return reading
   }
 
-  #leave(job_key: number, reading: Reading): void {
+  #leave(job_key: number, reading: MemoryLoad): void {
     if (--reading.users === 0) this.#forget(job_key, reading)
   }
 
-  #forget(job_key: number, reading: Reading): void {
+  #forget(job_key: number, reading: MemoryLoad): void {
     reading.read = null
     if (this.#readings.get(job_key) === reading) this.#readings.delete(job_key)
   }
 
-  /** What was read before, if it is still all that is stored; else null. It is whoever takes it who has it then. */
-  take({ key, last_sequence }: JobTable): Read | null {
+  /** What `prepare` read, if it is still all that is stored; else null. The caller owns it: a second call gives null. */
+  take({ key, last_sequence }: JobTable): LoadedMemory | null {
     const reading = this.#readings.get(key)
     const read = reading?.read ?? null
     if (!reading || !read) return null
@@ -126,7 +126,7 @@ export class Memories {
     return JobMemory.unreadable(this.#parts, row.key)
   }
 
-  *#readSteps(row: JobTable): Steps<Read | null> {
+  *#readSteps(row: JobTable): Steps<LoadedMemory | null> {
     const memory = yield* this.#load(row)
     return memory && { memory, told: yield* Told.steps(this.#parts.store, row.key) }
   }

@@ -1,13 +1,13 @@
-// Which failures to read what is stored of a job pass by themselves: the job is as it was, and whoever asked may ask again. Anything else, such as a
-// file that is missing or a page that does not open, stays so.
+// Tells faults that may pass by themselves from lasting ones, where stored data of a job cannot be read. After a passing fault the job is as it was,
+// and the caller may try again. A file that is missing, or a page that does not open, does not come back.
 import { codeOf } from '../db/faults.ts'
 import { ServiceError } from '../errors.ts'
 
-/** What the disk, the database or the process does not do now, and may do later. */
-const LATER = /^(?:ENOSPC|EDQUOT|EROFS|EIO|EMFILE|ENFILE|ENOMEM|EBUSY|EAGAIN|EACCES|EPERM|SQLITE_(?!CORRUPT|NOTADB))/
+/** Codes of faults of the disk, the database or the process that may pass. */
+const PASSING = /^(?:ENOSPC|EDQUOT|EROFS|EIO|EMFILE|ENFILE|ENOMEM|EBUSY|EAGAIN|EACCES|EPERM|SQLITE_(?!CORRUPT|NOTADB))/
 
-/** What to answer where a failure passes by itself: SERVICE_UNAVAILABLE. Null where it does not. */
+/** The error for a fault that may pass: SERVICE_UNAVAILABLE. Null for a lasting fault. */
 export function momentaryFault(cause: unknown): ServiceError | null {
   if (cause instanceof ServiceError) return cause.code === 'SERVICE_UNAVAILABLE' ? cause : null
-  return LATER.test(codeOf(cause)) ? new ServiceError('SERVICE_UNAVAILABLE', { cause }) : null
+  return PASSING.test(codeOf(cause)) ? new ServiceError('SERVICE_UNAVAILABLE', { cause }) : null
 }

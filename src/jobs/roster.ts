@@ -20,7 +20,7 @@ import { runnablePlan } from '../workflows/invalid-graph.ts'
 import type { CompiledGraph, Plans } from '../workflows/plans.ts'
 import type { WorkflowService } from '../workflows/service.ts'
 import { ActiveJob, type ActiveJobParts, type JobHost, type Loss } from './active-job.ts'
-import { Memories, type Read } from './memories.ts'
+import { type LoadedMemory, Memories } from './memories.ts'
 import type { Publisher } from './publication.ts'
 import { Queue, type QueueLimits } from './queue.ts'
 import { snapshotOf } from './snapshot.ts'
@@ -259,7 +259,7 @@ export class Roster implements JobHost {
     return this.memories.prepare(row)
   }
 
-  memoryRead(row: JobTable): Read | null {
+  memoryRead(row: JobTable): LoadedMemory | null {
     return this.memories.take(row)
   }
 
