@@ -73,6 +73,20 @@ const countOutputs = statement<{ job_key: number }>()((db, p) =>
     .groupBy('output_name'),
 )
 
+/** The payloads are not read for that. */
+const selectSizes = statement<{ job_key: number; limit: number }>('keys')((db, p) =>
+  db
+    .selectFrom('job_event')
+    .select(({ fn }) => fn<number>('octet_length', ['payload']).as('bytes'))
+    .where('job_key', '=', p('job_key'))
+    .limit(p('limit')),
+)
+
+/** How many bytes the payload of each of at most `limit` events of a job has. */
+export function jobEventSizes(tx: Tx, job_key: number, limit: number): number[] {
+  return tx.all(selectSizes, { job_key, limit }).map(({ bytes }) => bytes)
+}
+
 /** Each status that a node of the job is known to have had. */
 export function toldNodes(tx: Tx, job_key: number): { node_id: string; status: string }[] {
   return tx.all(selectNodes, { job_key })

@@ -1,4 +1,5 @@
 // Reads what stored jobs remember. A small memory is read when it is needed. A large one is read before, in time slices of the job's owner.
+import { jobEventSizes } from '../db/job-events.ts'
 import { journalSizes } from '../db/job-journal.ts'
 import type { JobTable } from '../db/schema.ts'
 import { userKey } from '../db/scope.ts'
@@ -16,6 +17,9 @@ import { Told } from './told.ts'
 /** Pages, and bytes in them. A memory with more is read in steps. */
 const MOST_PAGES = 16
 const MOST_BYTES = 131_072
+/** Events of a history, and bytes in them: a history with more is read in steps. */
+const MOST_EVENTS = 1_000
+const MOST_EVENT_BYTES = 1_048_576
 
 export interface MemoriesParts extends MemoryTools {
   readonly store: Store
@@ -53,9 +57,13 @@ export class Memories {
   isLarge({ key }: Pick<JobTable, 'key'>): boolean {
     return this.#isTrue((tx) => {
       if (hasSpilledValues(tx, key)) return true
-      const sizes = journalSizes(tx, key, MOST_PAGES + 1)
-      return sizes.length > MOST_PAGES || sizes.reduce((sum, bytes) => sum + bytes, 0) > MOST_BYTES
+      return exceeds(journalSizes(tx, key, MOST_PAGES + 1), MOST_PAGES, MOST_BYTES)
     })
+  }
+
+  /** Whether reading what the history says takes long, however small the memory is. */
+  #hasLongHistory({ key }: JobTable): boolean {
+    return this.#isTrue((tx) => exceeds(jobEventSizes(tx, key, MOST_EVENTS + 1), MOST_EVENTS, MOST_EVENT_BYTES))
   }
 
   /** False also where the database cannot be read. */
@@ -68,8 +76,8 @@ export class Memories {
   }
 
   /**
-   * Reads a large memory for `take`, and keeps it until the result is disposed of; null where the memory is small. It does not reject: what cannot
-   * be read now is read again when it is needed.
+   * Reads a large memory, or one whose job has a long history, for `take`, and keeps it until the result is disposed of; null where both are small. It
+   * does not reject: what cannot be read now is read again when it is needed.
    */
   prepare(row: JobTable): Promise<Disposable> | null {
     const reading = this.#readings.get(row.key) ?? this.#begin(row)
@@ -79,7 +87,7 @@ export class Memories {
   }
 
   #begin(row: JobTable): MemoryLoad | null {
-    if (!this.isLarge(row)) return null
+    if (!this.isLarge(row) && !this.#hasLongHistory(row)) return null
     const reading: MemoryLoad = {
       done: this.#slices.run(userKey(row), this.#readSteps(row)).then(
         (read) => {
@@ -154,4 +162,9 @@ export class Memories {
       return new Map()
     }
   }
+}
+
+/** Whether there are more sizes than `most`, or together more than `most_bytes`. */
+function exceeds(sizes: readonly number[], most: number, most_bytes: number): boolean {
+  return sizes.length > most || sizes.reduce((sum, bytes) => sum + bytes, 0) > most_bytes
 }
