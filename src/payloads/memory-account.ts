@@ -112,7 +112,11 @@ export class MemoryAccount {
   }
 }
 
-/** So much of the heap that the process may have. */
+/** What V8 has for new objects on 64 bits unless it is told otherwise, and counts as part of its limit: values that last have no room there. */
+const YOUNG_BYTES = 192 * 1_048_576
+
+/** So much of the heap that the process may have for what lasts. */
 export function heapBytes(part: number): number {
-  return getHeapStatistics().heap_size_limit * part
+  const { heap_size_limit } = getHeapStatistics()
+  return Math.max(heap_size_limit - YOUNG_BYTES, heap_size_limit / 2) * part
 }

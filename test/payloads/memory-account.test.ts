@@ -1,5 +1,6 @@
 // Memory of large requests: shared by owners, waited for in turn, refused where it does not come in time.
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { describe, test } from 'node:test'
 import { MemoryAccount } from '../../src/payloads/memory-account.ts'
 
@@ -58,4 +59,14 @@ describe('the memory of large requests', () => {
     other()
     assert.deepEqual(order, ['b', 'a'])
   })
+})
+
+test('parts of the heap are of what lasts there, without the room for new objects', () => {
+  const module = new URL('../../src/payloads/memory-account.ts', import.meta.url)
+  const code = `import { heapBytes } from '${module}'; console.log(heapBytes(1))`
+  for (const most of [256, 4_096]) {
+    const args = [`--max-old-space-size=${most}`, '--input-type=module', '--eval', code]
+    const bytes = Number(execFileSync(process.execPath, args, { encoding: 'utf8' }))
+    assert.ok(bytes > 0 && bytes <= most * 1_048_576, `${bytes} of ${most} MiB`)
+  }
 })
