@@ -1,9 +1,10 @@
 // The downloads of this process: whose they are, how many run at once, and who is told of them.
 import type { DownloadUpdateFrame } from '../../generated/types.ts'
-import { type Scope, scopedKey } from '../db/scope.ts'
+import { type Scope, scopedKey, userKey } from '../db/scope.ts'
 import { ServiceError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { GuardedFetch } from '../net/guarded-fetch.ts'
+import { Places } from '../workers/places.ts'
 import type { Wanted } from './choosing.ts'
 import { Download } from './download.ts'
 import { DownloadFault } from './fault.ts'
@@ -26,7 +27,7 @@ export interface DownloadsParts {
 /** Hears of the downloads of one owner. */
 export type Listener = (update: DownloadUpdateFrame) => void
 
-/** Others wait. */
+/** Others wait. Users are served in turns, and where one has all of them, another one has one more. */
 const RUNNING_AT_ONCE = 3
 /** Of one owner, those that wait included. */
 const MOST_OF_ONE = 20
@@ -38,10 +39,12 @@ const LIST_MS = 60_000
 interface Kept {
   readonly download: Download
   readonly owner: string
+  /** Whose turns it has: those of the user, in whatever workspace. */
+  readonly user: string
   told_at: number
   later: NodeJS.Timeout | undefined
-  /** Told whether it is its turn, while it waits for that. */
-  turn: ((its: boolean) => void) | null
+  /** Ends its waiting for its turn. */
+  readonly forgotten: AbortController
 }
 
 export class Downloads implements AsyncDisposable {
@@ -51,9 +54,8 @@ export class Downloads implements AsyncDisposable {
   readonly #kept = new Map<string, Kept>()
   /** By owner, then by who listens. */
   readonly #listeners = new Map<string, Map<object, Listener>>()
-  readonly #waiting = new Set<Kept>()
+  readonly #places = new Places(RUNNING_AT_ONCE)
   readonly #runs = new Set<Promise<void>>()
-  #running = 0
 
   constructor(parts: DownloadsParts) {
     this.#parts = parts
@@ -73,7 +75,14 @@ export class Downloads implements AsyncDisposable {
     const { folder, hub_url: base_url, pause_ms = PAUSE_MS, list_ms = LIST_MS } = this.#parts
     const hub = hubOf({ base_url, client: this.#client, key, list_ms })
     const download = new Download({ wanted, hub, folder, pause_ms, changed: (cause) => this.#changed(id, kept, cause) })
-    const kept: Kept = { download, owner: mine, told_at: performance.now(), later: undefined, turn: null }
+    const kept: Kept = {
+      download,
+      owner: mine,
+      user: userKey(owner),
+      told_at: performance.now(),
+      later: undefined,
+      forgotten: new AbortController(),
+    }
     this.#kept.set(id, kept)
     const update = download.update
     this.#tell(mine, update, by)
@@ -122,30 +131,17 @@ export class Downloads implements AsyncDisposable {
     return known
   }
 
-  async #run(kept: Kept): Promise<void> {
-    if (this.#running < RUNNING_AT_ONCE) this.#running++
-    else if (!(await this.#turn(kept))) return
+  async #run({ download, user, forgotten: { signal } }: Kept): Promise<void> {
     try {
-      await kept.download.run()
-    } finally {
-      const [next] = this.#waiting
-      if (next) this.#leave(next, true)
-      else this.#running--
+      await this.#places.turn(user, signal)
+    } catch {
+      return
     }
-  }
-
-  /** Whether it came to that: it may be cancelled first. */
-  #turn(kept: Kept): Promise<boolean> {
-    return new Promise((resolve) => {
-      kept.turn = resolve
-      this.#waiting.add(kept)
-    })
-  }
-
-  #leave(kept: Kept, its: boolean): void {
-    this.#waiting.delete(kept)
-    kept.turn?.(its)
-    kept.turn = null
+    try {
+      await download.run()
+    } finally {
+      this.#places.giveBack(user)
+    }
   }
 
   #changed(id: string, kept: Kept, cause: unknown): void {
@@ -167,7 +163,7 @@ export class Downloads implements AsyncDisposable {
 
   #forget(id: string, kept: Kept): void {
     clearTimeout(kept.later)
-    this.#leave(kept, false)
+    kept.forgotten.abort()
     this.#kept.delete(id)
   }
 

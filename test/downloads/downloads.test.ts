@@ -1,7 +1,7 @@
 // Downloads against a hub of the test's own that cuts, lies, redirects and refuses: what is in its place is whole, or it is not there.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DownloadUpdateFrame } from '../../generated/types.ts'
 import { until } from '../helpers/server.ts'
@@ -221,4 +221,27 @@ test('of many at once some wait, and too many are refused', async ({ hub, downlo
   await until('those that run', () => hub.files().length === 3)
   opened.resolve()
   await until('all of them', () => told.filter(({ status }) => status === 'completed').length === 20)
+})
+
+test('a user whose downloads take all turns holds up no other user, in whatever workspace', async ({
+  hub,
+  downloads,
+  folder,
+}) => {
+  const opened = Promise.withResolvers<void>()
+  for (let at = 0; at < 20; at++) hub.repositories[`maker/m${at}`] = { 'a.bin': { bytes: SMALL } }
+  hub.fault = withLists(({ path }) =>
+    path.includes('maker/') ? { pause: { after: 1, until: opened.promise } } : undefined,
+  )
+  hub.repositories.other = { 'a.bin': { bytes: SMALL } }
+  const wanted = (repo_id: string) => ({ repo_id, path: null, model_type: 'x', allow: null, ignore: [] })
+  for (let at = 0; at < 20; at++) downloads.start({ ...OWNER, workspace_id: `${at % 2}` }, wanted(`maker/m${at}`), null)
+  await until('those that run', () => hub.files().length === 3)
+  const others: DownloadUpdateFrame[] = []
+  downloads.follow(OTHER, {}, (update) => others.push(update))
+  downloads.start(OTHER, wanted('other'), null)
+  await until('the other one', () => others.some(({ status }) => status === 'completed'))
+  assert.deepEqual(readFileSync(join(folder, 'other', 'a.bin')), SMALL)
+  assert.equal(hub.files().length, 4)
+  opened.resolve()
 })
