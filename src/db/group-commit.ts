@@ -1,5 +1,5 @@
 // Units of work that share transactions: those that are asked for in one round of the event loop, or the next, are
-// committed together, and one that fails is undone alone. What takes long is not made longer by what comes behind it.
+// committed together, and one that fails is undone alone. What takes long, or writes much, is not made longer by what comes behind it.
 import type Database from 'better-sqlite3'
 import type { CommitMark } from './commit-mark.ts'
 import { type Condition, outcomeUnknown, unavailable } from './condition.ts'
@@ -20,6 +20,8 @@ export interface GroupOptions {
 
 /** A transaction that has taken so many milliseconds takes up no further unit: those that are left have a later turn of the event loop. */
 const LONG_MS = 20
+/** The same for one that writes about so many bytes, of which its commit writes each once more: a megabyte takes some 2 ms, and what the disk takes. */
+const LARGE_BYTES = 2_000_000
 
 interface Pending {
   unit: Unit<unknown>
@@ -44,6 +46,9 @@ export class GroupCommit {
   /** Whether a commit failed in these attempts after it may have reached the disk. */
   #unsure = false
   #closed = false
+  /** How many units the last transaction began, and how many of these threw nothing. */
+  #begun = 0
+  #ran = 0
   #wroteAt = Number.NEGATIVE_INFINITY
 
   constructor(db: Connection, tx: Statements, options: GroupOptions) {
@@ -81,11 +86,16 @@ export class GroupCommit {
     if (this.#held === null) return
     clearTimeout(this.#held)
     this.#held = null
-    if (this.#late) this.flush()
+    if (this.#late) this.#go()
   }
 
   #due(): void {
     this.#scheduled = false
+    this.#go()
+  }
+
+  #go(): void {
+    this.#late = false
     if (this.#held === null && this.#pending.length > 0) this.#commitSome()
     if (this.#pending.length === 0) return
     if (this.#held === null) this.#schedule()
@@ -103,11 +113,7 @@ export class GroupCommit {
     const batch = this.#pending
     this.#pending = []
     this.#unsure = false
-    let count = this.#commitTogether(batch)
-    if (count === 0) {
-      for (const entry of batch) this.#commitTogether([entry])
-      count = batch.length
-    }
+    const count = this.#commitTogether(batch) || this.#commitApart(batch.slice(0, this.#begun || batch.length))
     if (count < batch.length) this.#pending = [...batch.slice(count), ...this.#pending]
     this.#wroteAt = this.#options.now()
     for (let at = 0; at < count; at++) this.#tell(batch[at]!)
@@ -126,7 +132,19 @@ export class GroupCommit {
     this.#closed = true
   }
 
-  /** One transaction for all, or for as many as it has time for; how many: 0, with nothing written, when any of them or the commit failed. */
+  /**
+   * Commits what was begun together and failed; how many units that were. Where one of them threw, those before it are still committed together: it
+   * comes alone after them, perhaps in a later turn, as the first one of those that are left.
+   */
+  #commitApart(begun: readonly Pending[]): number {
+    const threw = this.#ran < this.#begun
+    const together = threw && begun.length > 1 ? this.#commitTogether(begun.slice(0, -1)) : 0
+    if (together > 0) return together
+    for (const entry of begun) this.#commitTogether([entry])
+    return begun.length
+  }
+
+  /** One transaction for all, or for as many as it has time and room for; how many: 0, with nothing written, when any of them or the commit failed. */
   #commitTogether(batch: readonly Pending[]): number {
     const { condition } = this.#options
     const { writes } = this.#tx
@@ -148,20 +166,22 @@ export class GroupCommit {
   }
 
   #run(batch: readonly Pending[]): number {
+    this.#begun = 0
+    this.#ran = 0
     if (this.#closed) throw new Error('the store is closed')
     if (this.#options.condition.damaged) throw unavailable()
     if (this.#stuck) this.#rollback()
     const started = this.#options.now()
     const { mark } = this.#options
-    const { writes } = this.#tx
+    const { writes, bytes } = this.#tx
     this.#begin.run()
-    let count = 0
     for (const entry of batch) {
-      if (count > 0 && this.#options.now() - started >= LONG_MS) break
-      count++
+      if (this.#ran > 0 && this.#isFull(started, bytes)) break
+      this.#begun++
       entry.value = entry.unit(this.#tx)
       // What comes after its first `await` would be written outside of the transaction.
       if (entry.value instanceof Promise) throw new Error('a unit of work must not be asynchronous')
+      this.#ran++
     }
     const isMarked = mark !== undefined && this.#tx.writes > writes
     if (isMarked) mark.count()
@@ -173,8 +193,12 @@ export class GroupCommit {
       throw error
     }
     if (isMarked) mark.keep()
-    this.#options.committed(this.#options.now() - started, count)
-    return count
+    this.#options.committed(this.#options.now() - started, this.#ran)
+    return this.#ran
+  }
+
+  #isFull(started: number, bytes: number): boolean {
+    return this.#tx.bytes - bytes >= LARGE_BYTES || this.#options.now() - started >= LONG_MS
   }
 
   #rollback(): void {

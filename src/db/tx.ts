@@ -57,6 +57,16 @@ export const STRICT: DamageEars = {
   mayMiss: () => {},
 }
 
+/** How long texts and blobs are together, in characters and bytes: other values are small. */
+function lengthOf(values: readonly unknown[]): number {
+  let length = 0
+  for (const value of values) {
+    if (typeof value === 'string') length += value.length
+    else if (typeof value === 'object' && value !== null) length += (value as Uint8Array).length
+  }
+  return length
+}
+
 export class Statements implements Tx {
   readonly #db: Connection
   readonly #damage: DamageEars
@@ -65,6 +75,8 @@ export class Statements implements Tx {
   count = 0
   /** How many of them changed rows. What `returning` gives is a row for each. */
   writes = 0
+  /** About how many bytes of texts and blobs were given to statements that write. */
+  bytes = 0
 
   constructor(db: Connection, damage: DamageEars) {
     this.#db = db
@@ -74,7 +86,9 @@ export class Statements implements Tx {
   all<P, R>(statement: Statement<P, R>, params: P): R[] {
     this.#damage.mayMiss(statement.sql)
     const prepared = this.#prepare(statement)
-    const rows = prepared.all(...statement.bind(params)) as R[]
+    const values = statement.bind(params)
+    if (!prepared.readonly) this.bytes += lengthOf(values)
+    const rows = prepared.all(...values) as R[]
     if (rows.length > 0 && !prepared.readonly) this.writes++
     return statement.verified ? this.#sound(statement.verified, rows) : rows
   }
@@ -91,7 +105,9 @@ export class Statements implements Tx {
 
   get<P, R>(statement: Statement<P, R>, params: P): R | undefined {
     const prepared = this.#prepare(statement)
-    const row = prepared.get(...statement.bind(params)) as R | undefined
+    const values = statement.bind(params)
+    if (!prepared.readonly) this.bytes += lengthOf(values)
+    const row = prepared.get(...values) as R | undefined
     if (row !== undefined && !prepared.readonly) this.writes++
     if (row === undefined || !statement.verified) this.#damage.mayMiss(statement.sql)
     else verifyRow(statement.verified, row as Record<string, unknown>)
@@ -106,7 +122,9 @@ export class Statements implements Tx {
   }
 
   run<P, R>(statement: Statement<P, R>, params: P): number {
-    const { changes } = this.#prepare(statement).run(...statement.bind(params))
+    const values = statement.bind(params)
+    this.bytes += lengthOf(values)
+    const { changes } = this.#prepare(statement).run(...values)
     if (changes > 0) this.writes++
     return changes
   }

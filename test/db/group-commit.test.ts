@@ -5,6 +5,7 @@ import { setImmediate as round } from 'node:timers/promises'
 import { Condition } from '../../src/db/condition.ts'
 import { connect } from '../../src/db/connection.ts'
 import { GroupCommit } from '../../src/db/group-commit.ts'
+import { putMeta } from '../../src/db/meta.ts'
 import { STRICT, Statements } from '../../src/db/tx.ts'
 import { until } from '../helpers/server.ts'
 
@@ -16,8 +17,11 @@ function grouped(): Disposable & {
   sizes: number[]
   /** By the clock of the group, the unit takes `ms`. */
   add(name: string, ms?: number): void
+  /** The unit writes about so many bytes. */
+  addLarge(name: string, bytes: number): void
 } {
   const db = connect(':memory:')
+  db.exec('create table meta (name text primary key, value text, checksum integer)')
   let taken = 0
   const now = () => performance.now() + taken
   const sizes: number[] = []
@@ -37,7 +41,12 @@ function grouped(): Disposable & {
       },
       (error, value) => told.push(error === null ? value! : String(error)),
     )
-  return { group, told, sizes, add, [Symbol.dispose]: () => void db.close() }
+  const addLarge = (name: string, bytes: number) =>
+    group.add(
+      (tx) => putMeta(tx, name, 'x'.repeat(bytes)),
+      (error) => told.push(error === null ? name : String(error)),
+    )
+  return { group, told, sizes, add, addLarge, [Symbol.dispose]: () => void db.close() }
 }
 
 const NEVER_MS = 3_600_000
@@ -151,6 +160,43 @@ describe('units that take long', () => {
     await rounds(10)
     assert.deepEqual(told, ['a', 'Error: broken', 'b'])
   })
+})
+
+describe('units that write much', () => {
+  test('leave what comes behind them to later turns of the event loop', async () => {
+    using opened = grouped()
+    const { told, sizes, add, addLarge } = opened
+    for (const name of ['a', 'b', 'c', 'd', 'e']) addLarge(name, 800_000)
+    add('f')
+    const seen = new Set<string>()
+    while (told.length < 6) {
+      await round()
+      seen.add(told.join(''))
+    }
+    assert.deepEqual([...seen].filter(Boolean), ['abc', 'abcdef'])
+    assert.deepEqual(sizes, [3, 3])
+  })
+
+  test('leave it to them after they were held, too', async () => {
+    using opened = grouped()
+    const { group, told, addLarge } = opened
+    group.hold(NEVER_MS)
+    for (const name of ['a', 'b']) addLarge(name, 5_000_000)
+    await rounds(10)
+    group.release()
+    assert.deepEqual(told, ['a'])
+    await rounds(10)
+    assert.deepEqual(told, ['a', 'b'])
+  })
+})
+
+test('units before one that throws are still committed together, and those behind it as well', async () => {
+  using opened = grouped()
+  const { told, sizes, add } = opened
+  for (const name of ['a', 'b', 'c', 'broken', 'd', 'e']) add(name)
+  await rounds(20)
+  assert.deepEqual(told, ['a', 'b', 'c', 'Error: broken', 'd', 'e'])
+  assert.deepEqual(sizes, [3, 2])
 })
 
 test('a unit whose transaction fails gives no value, whatever it gave before that', () => {
