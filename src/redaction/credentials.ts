@@ -1,4 +1,5 @@
 // Credentials that are known by how they look: authorization values, this service's own tokens, and what stands under a telling name.
+import type { Steps } from '../time-slices.ts'
 import { BEGINNING, type Beginning, replaced, taken } from './replacing.ts'
 import type { Rest } from './secrets.ts'
 import { AUTHORIZATION, MARK, member, OWN_TOKEN, SCHEME, SCHEMES, START } from './shapes.ts'
@@ -90,9 +91,27 @@ export function mayNameCredentials(text: string): boolean {
 /** A text whose end may be the name of a value that follows, or the scheme of one. */
 export const ENDS_WITH_NAME = new RegExp(`(?:${SPELLED}|${SCHEMES})["'\\\\]{0,5}\\s{0,8}$`, 'i')
 
+/** Each takes what the one before leaves. */
+const PASSES: readonly ((text: string) => string)[] = [
+  ...SHAPES.map((shape) => (text: string) => replaced(shape, text)),
+  (text) => text.replace(ANY_SCHEME, `$1${MARK}`),
+  (text) => text.replace(COOKIES, `$1${MARK}`),
+  (text) => replaced(MEMBERS, text),
+  (text) => text.replace(USER_INFO, `$1${MARK}@`),
+]
+
 /** As `withoutCredentials`, and what stands under a telling name in header lines, JSON, settings and URLs. */
 export function withoutNamed(text: string): string {
+  return mayNameCredentials(text) ? PASSES.reduce((left, pass) => pass(left), text) : text
+}
+
+/** `withoutNamed` in few steps, each of which looks at all of the text. */
+export function* withoutNamedSteps(text: string): Steps<string> {
   if (!mayNameCredentials(text)) return text
-  const headers = withoutCredentials(text).replace(ANY_SCHEME, `$1${MARK}`).replace(COOKIES, `$1${MARK}`)
-  return replaced(MEMBERS, headers).replace(USER_INFO, `$1${MARK}@`)
+  let left = text
+  for (const pass of PASSES) {
+    left = pass(left)
+    yield
+  }
+  return left
 }

@@ -1,7 +1,14 @@
 // Replaces secrets in one long text, in steps: known secrets and credentials piece by piece, and what stands under telling names between places at
 // which nothing that is replaced goes on.
 import type { Steps } from '../time-slices.ts'
-import { credentialsTaken, ENDS_WITH_NAME, NO_CREDENTIALS, withoutNamed } from './credentials.ts'
+import {
+  credentialsTaken,
+  ENDS_WITH_NAME,
+  mayNameCredentials,
+  NO_CREDENTIALS,
+  withoutNamed,
+  withoutNamedSteps,
+} from './credentials.ts'
 import type { RedactionOptions } from './options.ts'
 import type { Rest, SecretsInPieces } from './secrets.ts'
 
@@ -49,14 +56,19 @@ function* inPieces(text: string, take: Taking): Steps<string> {
 
 function* namedSteps(text: string): Steps<string> {
   const told: string[] = []
-  // The value of a cookie goes on to the end of its line.
-  const isBreak = /cookie/i.test(text) ? /[\r\n]/ : /\s/
+  const hasCookies = /cookie/i.test(text)
   yield
   for (let at = 0; at < text.length; ) {
-    const to = cutAfter(text, at + LONG_TEXT, isBreak)
-    const piece = text.slice(at, to)
-    told.push(withoutNamed(piece))
-    at = to
+    const from = at + LONG_TEXT
+    const near = breakIn(text, from, hasCookies)
+    if (near === null && isPlainUntil(text, at, from)) {
+      told.push(text.slice(at, from))
+      at = from
+    } else {
+      const to = near ?? (yield* breakBehind(text, from + LONG_TEXT, hasCookies))
+      told.push(yield* withoutNamedSteps(text.slice(at, to)))
+      at = to
+    }
     yield
   }
   return told.join('')
@@ -65,13 +77,47 @@ function* namedSteps(text: string): Steps<string> {
 /** So far around a cut there is nothing that joins a name and its value. */
 const AROUND = 12
 const LONGEST_NAME = 40
+/** What is replaced shows that it is after fewer characters, however long it is. The user in a URL is read no further before its `@`. */
+const LONGEST_BEGINNING = 1_024
 
-/** The next place at which the text may be cut: what is replaced neither goes on there nor begins before it. */
-function cutAfter(text: string, from: number, isBreak: RegExp): number {
-  for (let at = from; at < text.length; at++) {
-    if (!isBreak.test(text.charAt(at))) continue
-    if (/[:=]/.test(text.slice(at - AROUND, at + AROUND))) continue
-    if (!ENDS_WITH_NAME.test(text.slice(at - LONGEST_NAME, at))) return at
+const BREAK = /[\s,]/g
+
+/** The next place, not far from `from`, at which the text may be cut: what is replaced neither goes on there nor begins before it. Null: there is none. */
+function breakIn(text: string, from: number, hasCookies: boolean): number | null {
+  for (const { index } of text.slice(from, from + LONG_TEXT).matchAll(BREAK))
+    if (mayCut(text, from + index) && !(hasCookies && isInCookie(text, from + index))) return from + index
+  return from + LONG_TEXT < text.length ? null : text.length
+}
+
+/** `breakIn`, however far. */
+function* breakBehind(text: string, from: number, hasCookies: boolean): Steps<number> {
+  for (let at = from; ; at += LONG_TEXT) {
+    const found = breakIn(text, at, hasCookies)
+    if (found !== null) return found
+    yield
   }
-  return text.length
+}
+
+function mayCut(text: string, at: number): boolean {
+  // Of what is replaced, only users in URLs have a comma.
+  if (text.charAt(at) === ',') return !text.slice(Math.max(0, at - LONGEST_BEGINNING), at).includes('://')
+  return !/[:=]/.test(text.slice(at - AROUND, at + AROUND)) && !ENDS_WITH_NAME.test(text.slice(at - LONGEST_NAME, at))
+}
+
+/** Whether a place may be in the value of a cookie, which goes on to the end of its line, or to a quote or a backslash. */
+function isInCookie(text: string, at: number): boolean {
+  if (/[\r\n]/.test(text.charAt(at))) return false
+  const before = text.slice(Math.max(0, at - LONGEST_BEGINNING), at)
+  const line = Math.max(before.lastIndexOf('\r'), before.lastIndexOf('\n'))
+  const quote = Math.max(before.lastIndexOf('"'), before.lastIndexOf('\\'))
+  if (line < 0 && quote < 0) return true
+  // A line may end between the name and the value.
+  return /cookie/i.test(before.slice(Math.max(0, quote + 1, line - 2 * AROUND)))
+}
+
+/** Whether nothing that is replaced begins before `to`, nor at it, where the text need have no break. */
+function isPlainUntil(text: string, from: number, to: number): boolean {
+  if (mayNameCredentials(text.slice(to - LONGEST_NAME, to + LONGEST_NAME))) return false
+  const piece = text.slice(from, to + LONGEST_BEGINNING)
+  return withoutNamed(piece) === piece
 }

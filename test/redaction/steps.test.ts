@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Redactor } from '../../src/redaction/redactor.ts'
+import { LONG_TEXT } from '../../src/redaction/text-steps.ts'
 import { finish } from '../../src/time-slices.ts'
 import { scaled } from '../helpers/scale.ts'
 
@@ -23,6 +24,11 @@ const PHRASES = [
   'ntk_0123456789abcdef0123',
   'plain words 日本 ',
   'x'.repeat(20_000),
+  '{"a":1,"token":"abc","b":[2]},'.repeat(800),
+  'https://us,er:wo,rd@a.example/',
+  '{"a":1,"cookie":"abc","b":"2,3"},'.repeat(900),
+  'Cookie: a,b, c',
+  'cGFzc3dvcmQ='.repeat(7_000),
   'lorem ipsum '.repeat(3_000),
   ': = \n "',
 ]
@@ -39,6 +45,18 @@ test('a text is the same in steps', () => {
     }),
     { numRuns: scaled(60) },
   )
+})
+
+test('a long text of one line, with or without white space, is taken apart for what stands under telling names too', () => {
+  const lines = ['x', 'eyJh', 'lorem ipsum ', '{"a":1,"token":"abc"},', '{"a":1,"cookie":"abc"},']
+  for (const line of lines) {
+    const text = line.repeat(2_000_000 / line.length)
+    const steps = redactor.textSteps(text, { names: true })
+    let count = 0
+    while (!steps.next().done) count++
+    // Known secrets are looked for in as many again.
+    assert.ok(count > (1.8 * text.length) / LONG_TEXT, `${line}: ${count} steps`)
+  }
 })
 
 const short = fc.constantFrom(

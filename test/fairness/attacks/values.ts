@@ -35,6 +35,19 @@ const params: AttackOf = (share) => {
   }
 }
 
+const line: AttackOf = (share) => {
+  const text = '{"a":1,"token":"abc"},'.repeat(sized(650_000, share))
+  const body = JSON.stringify({ params: { in: text } })
+  let id = ''
+  return {
+    name: `running with a text of ${(text.length / 1e6).toFixed(1)} MB in one line`,
+    async prepare(attacker) {
+      id = await attacker.store(passing(false))
+    },
+    strike: (attacker) => attacker.expect(200, 'POST', `/api/workflows/${id}/run`, body),
+  }
+}
+
 async function conversation(attacker: User, frames: (job_id: string) => readonly unknown[]): Promise<void> {
   const job_id = `job-${crypto.randomUUID()}`
   const socket = await attacker.socket()
@@ -118,4 +131,14 @@ const queried: AttackOf = (share) => {
   return firing(`a query of ${table.length} rows`, 'data.Query', data, 'tables', { t: table })
 }
 
-export const values: readonly AttackOf[] = [params, pushed, sent, sentAsForm, conditions, template, pattern, queried]
+export const values: readonly AttackOf[] = [
+  params,
+  line,
+  pushed,
+  sent,
+  sentAsForm,
+  conditions,
+  template,
+  pattern,
+  queried,
+]
