@@ -1,4 +1,5 @@
 // Long work of the main thread in short slices. Between two slices the event loop serves everything else; owners take turns.
+import { setImmediate as soon } from 'node:timers/promises'
 
 /** Work that may stop wherever it yields. It yields at least every millisecond or so, and does not look at the time. */
 export type Steps<T> = Generator<undefined, T, undefined>
@@ -28,6 +29,15 @@ export function* mapStep<T, To>(items: readonly T[], each: (item: T, at: number)
     if (at % SOME === SOME - 1) yield
   }
   return made
+}
+
+/**
+ * Resolves in a later turn of the event loop, which looks for what has come from outside before. What is called by such, as work on a request is,
+ * has its first immediate still in the same turn.
+ */
+export async function nextTurn(): Promise<void> {
+  await soon()
+  await soon()
 }
 
 /** So many short pieces of work make a step. */

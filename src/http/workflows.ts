@@ -5,6 +5,7 @@ import type { WorkflowsHandlers } from '../../generated/operations.ts'
 import type { Workflow, WorkflowVersion } from '../../generated/types.ts'
 import { ServiceError } from '../errors.ts'
 import { jsonWith } from '../json.ts'
+import { nextTurn } from '../time-slices.ts'
 import { exampleListItem, exampleRecord } from '../workflows/examples.ts'
 import { inputSchema, outputSchema } from '../workflows/interface.ts'
 import type { Revised, StoredVersion } from '../workflows/service.ts'
@@ -48,7 +49,10 @@ export const workflows: WorkflowsHandlers<RequestContext> = {
       await active.accepted()
       return { status: 202, body: acceptedRun(active), headers: { Location: `/api/jobs/${active.row.id}` } }
     }
-    return runReply(active, await app.jobs.outcome(active, signal))
+    const row = await app.jobs.outcome(active, signal)
+    // To write a large result has taken its time.
+    if (active.large_outputs) await nextTurn()
+    return runReply(active, row)
   },
 
   async getWorkflowInterface({ path }, { app, principal }) {

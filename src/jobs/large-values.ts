@@ -69,7 +69,10 @@ export class LargeValues {
   *#resultSteps(params: ReadyResult['inputs'], outputs: ReadyResult['outputs']): Steps<ReadyResult> {
     const inputs = yield* this.#host.publisher.provenanceSteps(params)
     yield* learnText(inputs)
-    for (const value of Object.values(outputs)) yield* learnText(value)
+    const values = Object.values(outputs)
+    for (const value of values) yield* learnText(value)
+    // Of a text by itself nothing is known.
+    if (values.some((value) => typeof value === 'string')) yield* learnText(outputs)
     return { inputs, outputs }
   }
 

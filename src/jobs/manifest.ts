@@ -28,9 +28,9 @@ export function outputLists(plan: Plan, values: Readonly<Record<string, unknown>
 }
 
 /** Every output of the plan, null where it got nothing, as a run answers them. */
-export function allOutputs(plan: Plan, values: Readonly<Record<string, unknown>>): Record<string, unknown> {
+export function allOutputs(plan: Plan, values: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const nothing = plan.outputs.filter(({ name }) => !Object.hasOwn(values, name)).map(({ name }) => [name, null])
-  return { ...values, ...Object.fromEntries(nothing) }
+  return nothing.length === 0 ? values : { ...values, ...Object.fromEntries(nothing) }
 }
 
 export interface ManifestParts {

@@ -16,6 +16,7 @@ import { isLargeText } from '../events/lazy-event.ts'
 import { isLight } from '../light-parts.ts'
 import type { RunDefaults } from '../settings/registry.ts'
 import { ShiftingMap } from '../shifting-map.ts'
+import { nextTurn } from '../time-slices.ts'
 import { runnablePlan, summary } from '../workflows/invalid-graph.ts'
 import { paramProblems } from '../workflows/params.ts'
 import type { ActiveJob } from './active-job.ts'
@@ -220,7 +221,7 @@ export class JobService {
     const row = this.#parts.store.read((tx) => ownedJob(tx, scope, job_id))
     if (!row) throw this.#missing(scope, job_id)
     // To read a large result takes its time: what the caller does with it comes in a turn of its own.
-    if (isLargeText(row.result)) await setImmediate()
+    if (isLargeText(row.result)) await nextTurn()
     const active = this.living(scope, job_id)
     if (active || isTerminal(row.status) || row.status === 'paused' || this.#draining) return { row, active }
     // Nobody runs it, because its history could not be written: whoever asks for it lets it go on.
