@@ -36,7 +36,7 @@ const params: AttackOf = (share) => {
 }
 
 const line: AttackOf = (share) => {
-  const text = '{"a":1,"token":"abc"},'.repeat(sized(650_000, share))
+  const text = 'a=1,token=abc,'.repeat(sized(900_000, share))
   const body = JSON.stringify({ params: { in: text } })
   let id = ''
   return {
