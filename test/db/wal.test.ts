@@ -149,6 +149,21 @@ describe('the write-ahead log', () => {
   )
 })
 
+test(
+  'a large transaction is written to the log at its commit, and not before as well',
+  atPath(async (path) => {
+    await using opened = await open(path)
+    await opened.store.write(putting(1, BYTES))
+    const before = opened.wal()
+    const during = await opened.store.write((tx) => {
+      putting(2, 40 * MIB)(tx)
+      return opened.wal()
+    })
+    assert.equal(during, before)
+    assert.equal(opened.wal() > 40 * MIB, true)
+  }),
+)
+
 describe('the close of a store', () => {
   test(
     'leaves no log behind, whatever its thread is doing',
