@@ -157,8 +157,12 @@ describe('a job of which something is damaged', () => {
     assert.equal((await followed).at(-1), 'end failed')
     await hasEnded(server, job.row.id, log)
     const { row } = await jobs.retry(OWNER, job.row.id)
-    const again = await until('the firing, once more', () => server.gate.waiting[0])
-    again.open()
+    // Whether the gate had finished is told by the last commit that was whole: it is taken over, or fires again.
+    const again = await until('the firing, once more, or the end', async () => {
+      const { status } = (await jobs.get(OWNER, row.id)).row
+      return server.gate.waiting[0] ?? (status === 'completed' && 'taken over')
+    })
+    if (again !== 'taken over') again.open()
     assert.equal((await ended(server, row.id)).status, 'completed')
   })
 })
