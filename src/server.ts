@@ -381,6 +381,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
   })
   const chat = new Chat({
     store,
+    slices,
     platform,
     log,
     completions,

@@ -1,6 +1,6 @@
 // Messages become rows: numbered without gaps in the transaction that stores them, and what a crash left of a turn among them.
 import type { CompletionUsage, MessageContent, ToolCall } from '../../generated/types.ts'
-import { insertMessage, removeMessage } from '../db/messages.ts'
+import { insertMessage, messageSize, removeMessage } from '../db/messages.ts'
 import type { MessageTable, TurnTable } from '../db/schema.ts'
 import type { Tx } from '../db/store.ts'
 import { deleteTurn, draftedText, growThread, threadByKey } from '../db/threads.ts'
@@ -18,7 +18,10 @@ export interface Said extends Partial<Omit<MessageTable, 'content' | 'tool_calls
 }
 
 /** A message before it has its place. */
-export type Unplaced = Omit<MessageTable, 'sequence'>
+export interface Unplaced extends Omit<MessageTable, 'sequence'> {
+  /** What its thread is called from now on, if it has no title. */
+  readonly title: string | null
+}
 
 /** `id` and time are the same however often the unit of work runs. */
 export function unplaced(thread_key: number, said: Said, platform: Platform): Unplaced {
@@ -36,6 +39,7 @@ export function unplaced(thread_key: number, said: Said, platform: Platform): Un
     job_id: null,
     created_at: platform.timestamp(),
     ...more,
+    title: more.role === 'user' ? titleOf(content) : null,
     content: content === null ? null : JSON.stringify(content),
     tool_calls: tool_calls === null ? null : JSON.stringify(tool_calls),
     usage: usage === null ? null : JSON.stringify(usage),
@@ -46,13 +50,14 @@ export function unplaced(thread_key: number, said: Said, platform: Platform): Un
 export function append(tx: Tx, message: Unplaced): MessageTable {
   const thread = threadByKey(tx, message.thread_key)
   if (!thread) throw new ServiceError('NOT_FOUND')
-  const row = { ...message, sequence: thread.last_sequence + 1 }
+  const { title, ...said } = message
+  const row = { ...said, sequence: thread.last_sequence + 1 }
   insertMessage(tx, row)
   growThread(tx, {
     key: thread.key,
-    title: thread.title ?? (row.role === 'user' ? titleOf(JSON.parse(row.content ?? 'null')) : null),
+    title: thread.title ?? title,
     last_sequence: row.sequence,
-    size: thread.size + sizeOf(row),
+    size: thread.size + messageSize(row),
     spoken_at: row.created_at,
     updated_at: row.created_at,
   })
@@ -70,10 +75,6 @@ export function tryAppend(tx: Tx, message: Unplaced): void {
   insertMessage(tx, row)
   growThread(tx, thread)
   removeMessage(tx, row)
-}
-
-export function sizeOf({ content, tool_calls }: Pick<MessageTable, 'content' | 'tool_calls'>): number {
-  return (content?.length ?? 0) + (tool_calls?.length ?? 0)
 }
 
 /** Stores what there is of a turn that nobody goes on with, as a message that was interrupted. `id`, `at`: of the message. */
@@ -96,13 +97,14 @@ export function appendLeft(tx: Tx, turn: TurnTable, { id, at }: { id: string; at
     workflow_id,
     job_id,
     usage: null,
+    title: null,
     created_at: at,
   })
 }
 
 /** Looks whether somebody may add a message to a thread. @throws REQUEST_TOO_LARGE, CONFLICT */
 export function refuseFull(tx: Tx, message: Unplaced, limits: ChatLimits): void {
-  const size = sizeOf(message)
+  const size = messageSize(message)
   if (size > limits.message_size) {
     const text = `A message takes at most ${limits.message_size} characters. Larger files belong into assets.`
     throw new ServiceError('REQUEST_TOO_LARGE', { message: text })

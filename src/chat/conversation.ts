@@ -1,9 +1,9 @@
 // What a model is sent of a thread: its messages in order, each call of a tool with its result, and of a long thread the newest exchanges.
 import type { ChatMessage, MessageContent, ToolCall } from '../../generated/types.ts'
-import { instructionsBefore, messagesBefore } from '../db/messages.ts'
+import { instructionsBefore, messageSize, messagesBefore } from '../db/messages.ts'
 import type { MessageTable } from '../db/schema.ts'
-import type { Tx } from '../db/store.ts'
-import { sizeOf } from './appending.ts'
+import type { Store } from '../db/store.ts'
+import type { Steps } from '../time-slices.ts'
 import type { ChatLimits } from './limits.ts'
 
 const PAGE = 100
@@ -13,24 +13,41 @@ const MOST_INSTRUCTIONS = 100
 const NO_RESULT = 'Error: the call was interrupted before it gave a result.'
 
 type Bounds = Pick<ChatLimits, 'sent_messages' | 'sent_size'>
+type Reader = Pick<Store, 'read'>
 
-/** The conversation so far. Instructions are always part of it, of very many the newest. */
-export function conversationOf(tx: Tx, thread_key: number, bounds: Bounds): ChatMessage[] {
-  const rows = newest(tx, thread_key, bounds)
-  const first = rows[0]?.sequence ?? 1
-  return paired([...(first > 1 ? instructionsBefore(tx, thread_key, first, MOST_INSTRUCTIONS) : []), ...rows])
+/**
+ * The conversation so far, in steps. Instructions are always part of it, of very many the newest. Meanwhile messages may only be added behind it, or the thread
+ * be deleted.
+ */
+export function* conversationSteps(store: Reader, thread_key: number, bounds: Bounds): Steps<ChatMessage[]> {
+  const rows = yield* newest(store, thread_key, bounds)
+  const instructions = yield* instructionsOf(store, thread_key, rows[0]?.sequence ?? 1)
+  return yield* paired([...instructions, ...rows])
+}
+
+/** The newest instructions before a sequence, in their order. */
+function* instructionsOf(store: Reader, thread_key: number, first: number): Steps<MessageTable[]> {
+  const found: MessageTable[] = []
+  for (let before = first; before > 1 && found.length < MOST_INSTRUCTIONS; before = found.at(-1)!.sequence) {
+    const page = store.read((tx) => instructionsBefore(tx, thread_key, before, MOST_INSTRUCTIONS - found.length))
+    if (page.length === 0) break
+    found.push(...page)
+    yield
+  }
+  return found.reverse()
 }
 
 /** The newest exchanges that fit, from the user's message on; the last one in any case. */
-function newest(tx: Tx, thread_key: number, { sent_messages, sent_size }: Bounds): MessageTable[] {
+function* newest(store: Reader, thread_key: number, { sent_messages, sent_size }: Bounds): Steps<MessageTable[]> {
   const kept: MessageTable[] = []
   let exchange: MessageTable[] = []
   let count = 0
   let size = 0
-  for (const row of backwards(tx, thread_key)) {
+  for (const row of backwards(store, thread_key)) {
+    yield
     exchange.push(row)
     count++
-    size += sizeOf(row)
+    size += messageSize(row)
     const full = count > sent_messages || size > sent_size
     if (full && kept.length > 0) return kept.reverse()
     if (row.role !== 'user') continue
@@ -42,17 +59,17 @@ function newest(tx: Tx, thread_key: number, { sent_messages, sent_size }: Bounds
   return [...kept, ...exchange].reverse()
 }
 
-function* backwards(tx: Tx, thread_key: number): Generator<MessageTable, void, void> {
-  for (let before = Number.MAX_SAFE_INTEGER; ; ) {
-    const page = messagesBefore(tx, thread_key, before, PAGE)
+function* backwards(store: Reader, thread_key: number): Generator<MessageTable, void, void> {
+  for (let before = Number.MAX_SAFE_INTEGER; before > 1; ) {
+    const page = store.read((tx) => messagesBefore(tx, thread_key, before, PAGE))
+    if (page.length === 0) return
     yield* page
-    if (page.length < PAGE) return
     before = page.at(-1)!.sequence
   }
 }
 
 /** Results stand right behind the answer that asked for them; a call without one gets one that says so. */
-function paired(rows: readonly MessageTable[]): ChatMessage[] {
+function* paired(rows: readonly MessageTable[]): Steps<ChatMessage[]> {
   const messages: ChatMessage[] = []
   const pending = new Map<string, true>()
   const settle = () => {
@@ -60,6 +77,7 @@ function paired(rows: readonly MessageTable[]): ChatMessage[] {
     pending.clear()
   }
   for (const row of rows) {
+    yield
     const content = JSON.parse(row.content ?? 'null') as MessageContent
     if (row.role === 'tool') {
       // Its call may have been left behind.

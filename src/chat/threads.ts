@@ -4,25 +4,27 @@
 import type { CreateMessageRequest, Message, Thread } from '../../generated/types.ts'
 import { decodeMoment, decodeNumber, encodeMoment, encodeNumber } from '../cursor.ts'
 import { within } from '../db/batches.ts'
-import { messagesAfter } from '../db/messages.ts'
 import type { ThreadTable } from '../db/schema.ts'
-import type { Scope } from '../db/scope.ts'
+import { type Scope, userKey } from '../db/scope.ts'
 import type { Store } from '../db/store.ts'
 import * as rows from '../db/threads.ts'
 import { ServiceError } from '../errors.ts'
 import type { Platform } from '../platform.ts'
+import type { TimeSlices } from '../time-slices.ts'
 import { append, refuseFull, unplaced } from './appending.ts'
 import { refuseParts } from './content.ts'
 import { deletedFrame, messageFrame } from './frames.ts'
 import type { ThreadLanes } from './lanes.ts'
 import type { ChatLimits } from './limits.ts'
 import type { Listeners } from './listeners.ts'
-import { messageRecord, threadRecord } from './records.ts'
-import type { Redacting } from './redacting.ts'
+import { messageSteps } from './reading.ts'
+import { threadRecord } from './records.ts'
+import { type Redacting, redacted } from './redacting.ts'
 import { NO_THREAD, type Turns } from './turns.ts'
 
 export interface ThreadsParts {
   readonly store: Store
+  readonly slices: Pick<TimeSlices, 'run'>
   readonly platform: Platform
   readonly limits: ChatLimits
   readonly turns: Turns
@@ -139,33 +141,32 @@ export class Threads {
   }
 
   /** Messages from the oldest on. @throws NOT_FOUND */
-  messages(owner: Scope, id: string, { after_sequence, limit, cursor }: MessagesRequest): Page<Message> {
+  async messages(owner: Scope, id: string, { after_sequence, limit, cursor }: MessagesRequest): Promise<Page<Message>> {
     const wanted = limit ?? MESSAGES
     const after = decodeNumber(cursor) ?? after_sequence ?? 0
     const thread = this.row(owner, id)
-    const found = this.#parts.store.read((tx) => messagesAfter(tx, thread.key, after, wanted + 1))
-    const page = found.slice(0, wanted)
-    return {
-      items: page.map((row) => messageRecord(id, row)),
-      next: found.length > wanted ? encodeNumber(page.at(-1)!.sequence) : null,
-    }
+    const { store, slices } = this.#parts
+    const items = await slices.run(userKey(owner), messageSteps(store, thread, after, wanted))
+    const last = items.at(-1)?.sequence ?? thread.last_sequence
+    return { items, next: last < thread.last_sequence ? encodeNumber(last) : null }
   }
 
   /** Stores a message that nobody answers. @throws NOT_FOUND, INVALID_REQUEST, REQUEST_TOO_LARGE, CONFLICT where a turn is under way, or the thread is full */
   async add(owner: Scope, id: string, { role, content }: CreateMessageRequest): Promise<Message> {
-    const { lanes, turns, store, platform, limits, listeners, redacting } = this.#parts
-    const said = { role: role ?? 'user', content: redacting.of(owner).value(content) } as const
+    const { lanes, turns, store, platform, limits, listeners } = this.#parts
     this.row(owner, id)
-    refuseParts(said.role, content, '/body/content')
+    refuseParts(role ?? 'user', content, '/body/content')
     return lanes.run(id, async () => {
+      const said = { role: role ?? 'user', content: await redacted(this.#parts, owner, content) } as const
       if (turns.isRunning(id)) throw new ServiceError('CONFLICT', { message: 'A turn of this thread is under way.' })
       const message = unplaced(this.row(owner, id).key, said, platform)
       const row = await store.write((tx) => {
         refuseFull(tx, message, limits)
         return append(tx, message)
       })
-      listeners.tell(id, messageFrame(id, row))
-      return messageRecord(id, row)
+      const frame = messageFrame(id, row)
+      listeners.tell(id, frame)
+      return frame.message
     })
   }
 

@@ -3,7 +3,7 @@
 import type { ChatCompletionRequest, SocketError, TurnUpdateFrame } from '../../generated/types.ts'
 import type { Answering, AnswerPart } from '../completions/answering.ts'
 import type { MessageTable } from '../db/schema.ts'
-import type { Scope } from '../db/scope.ts'
+import { type Scope, userKey } from '../db/scope.ts'
 import type { Store, Tx } from '../db/store.ts'
 import { clearDrafts, deleteTurn, type TurnState } from '../db/threads.ts'
 import type { ModelUse } from '../engine/services.ts'
@@ -11,11 +11,12 @@ import { errorBodies, ServiceError, toServiceError } from '../errors.ts'
 import { type Log, logFailure } from '../log.ts'
 import type { Platform } from '../platform.ts'
 import type { Redactor } from '../redaction/redactor.ts'
+import type { TimeSlices } from '../time-slices.ts'
 import { takeAll, unlessAborted } from './abortable.ts'
 import { append, type Said, unplaced } from './appending.ts'
 import { CallIds } from './call-ids.ts'
 import { Calls, type Outcome } from './calls.ts'
-import { conversationOf } from './conversation.ts'
+import { conversationSteps } from './conversation.ts'
 import { Drafts } from './drafts.ts'
 import { type ChatFrame, messageFrame } from './frames.ts'
 import type { ChatLimits } from './limits.ts'
@@ -29,6 +30,8 @@ const TRIES = 4
 
 export interface TurnParts {
   readonly store: Store
+  /** Reads and redacts long messages in time slices of their users. */
+  readonly slices: Pick<TimeSlices, 'run'>
   readonly platform: Platform
   readonly log: Log
   readonly completions: Answering
@@ -179,12 +182,14 @@ export class Turn {
   }
 
   async #request(last: boolean): Promise<ChatCompletionRequest> {
-    const { store, choices, limits } = this.#parts
+    const { store, slices, choices, limits } = this.#parts
     const { choice, owner, thread, tools } = this.#of
     const model = await unlessAborted(modelOf(choice, owner, choices, this.#stop.signal), this.#stop.signal)
     this.#chosen = namedOf(model, choices.providers)
     this.#drafts.changed()
-    const messages = this.#ids.known(store.read((tx) => conversationOf(tx, thread.key, limits)))
+    const conversation = await slices.run(userKey(owner), conversationSteps(store, thread.key, limits))
+    this.#stop.signal.throwIfAborted()
+    const messages = this.#ids.known(conversation)
     const { definitions } = tools
     if (definitions.length === 0) return { model, messages }
     return { model, messages, tools: [...definitions], ...(last ? { tool_choice: 'none' } : {}) }

@@ -12,7 +12,7 @@ import { type ChatFrame, type Listener, messageFrame } from './frames.ts'
 import type { ThreadLanes } from './lanes.ts'
 import type { Listeners } from './listeners.ts'
 import { chosenOf, type ModelChoice, refuseTwo } from './model-choice.ts'
-import type { Redacting } from './redacting.ts'
+import { type Redacting, redacted } from './redacting.ts'
 import { Saying, Sayings } from './sayings.ts'
 import type { ToolBox } from './tool-box.ts'
 import { type ChosenTool, Tools } from './tools.ts'
@@ -97,7 +97,7 @@ export class Turns {
     const redactor = redacting.of(owner)
     const tools = new Tools({ box: tool_box, owner, redactor }, said.tools ?? [], `${said.at}/tools`)
     const id = platform.id('turn')
-    const content = redactor.value(said.content)
+    const content = await redacted(this.#parts, owner, said.content)
     const message = unplaced(known.key, { role: 'user', content, turn_id: id }, platform)
     if (this.#closed) throw new ServiceError('SERVICE_UNAVAILABLE')
     this.#refuseMany(owner, thread_id)

@@ -60,6 +60,14 @@ const remove = statement<{ thread_key: number; sequence: number }>()((db, p) =>
   db.deleteFrom('message').where('thread_key', '=', p('thread_key')).where('sequence', '=', p('sequence')),
 )
 
+/** In characters. */
+const READ_AT_ONCE = 262_144
+
+/** Characters of what a message says. */
+export function messageSize({ content, tool_calls }: Pick<MessageTable, 'content' | 'tool_calls'>): number {
+  return (content?.length ?? 0) + (tool_calls?.length ?? 0)
+}
+
 export function insertMessage(tx: Tx, row: MessageTable): void {
   tx.run(insert, row)
 }
@@ -68,17 +76,26 @@ export function removeMessage(tx: Tx, { thread_key, sequence }: Pick<MessageTabl
   tx.run(remove, { thread_key, sequence })
 }
 
-/** At most `limit` messages behind the sequence `after`, the oldest first. */
+/** At most `limit` messages behind the sequence `after`, the oldest first. Large ones come few at a time; none: there are no more. */
 export function messagesAfter(tx: Tx, thread_key: number, after: number, limit: number): MessageTable[] {
-  return tx.all(selectAfter, { thread_key, after, limit })
+  return tx.upTo(selectAfter, { thread_key, after, limit }, untilFull())
 }
 
-/** At most `limit` messages before the sequence `before`, the newest first. */
+/** The same before the sequence `before`, the newest first. */
 export function messagesBefore(tx: Tx, thread_key: number, before: number, limit: number): MessageTable[] {
-  return tx.all(selectBefore, { thread_key, before, limit })
+  return tx.upTo(selectBefore, { thread_key, before, limit }, untilFull())
 }
 
-/** At most `limit` messages of the role `system` before the sequence `before`, the newest ones, the oldest of them first. */
+/** The same of messages of the role `system`. */
 export function instructionsBefore(tx: Tx, thread_key: number, before: number, limit: number): MessageTable[] {
-  return tx.all(selectInstructions, { thread_key, before, limit }).reverse()
+  return tx.upTo(selectInstructions, { thread_key, before, limit }, untilFull())
+}
+
+/** Says with which row there is as much as is read at once. */
+function untilFull(): (row: MessageTable) => boolean {
+  let characters = 0
+  return (row) => {
+    characters += messageSize(row)
+    return characters > READ_AT_ONCE
+  }
 }

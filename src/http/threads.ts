@@ -27,8 +27,8 @@ export const threads: ThreadsHandlers<RequestContext> = {
     return { status: 204 }
   },
 
-  listMessages({ path, query }, { app, principal }) {
-    const { items, next } = app.chat.threads.messages(principal, path.id, query)
+  async listMessages({ path, query }, { app, principal }) {
+    const { items, next } = await app.chat.threads.messages(principal, path.id, query)
     return { status: 200, body: items, headers: nextLink(`/api/threads/${path.id}/messages`, query, next) }
   },
 

@@ -84,10 +84,11 @@ export class ChatFollowers {
     // Nothing comes behind it. What waits is told all the same.
     if (frame.type === 'resource_change') this.#forget(thread_id)
     if (followed.waiting) return enqueue(followed.waiting, frame)
-    if (!this.#connection.congested) return this.#connection.send(frame, true)
+    const { congested } = this.#connection
+    if (!congested && !this.#connection.isLarge(frame)) return this.#connection.send(frame, true)
     followed.waiting = [frame]
     this.#pump(followed, async () => {})
-    this.#connection.app.log.debug({ thread_id }, 'a follower of a chat does not read')
+    if (congested) this.#connection.app.log.debug({ thread_id }, 'a follower of a chat does not read')
   }
 
   #pump(followed: Followed, before: () => Promise<void>): void {
@@ -108,7 +109,7 @@ export class ChatFollowers {
         if (row.sequence > until) break
         await this.#room(followed)
         if (followed.stopped) return
-        this.#connection.send(messageFrame(thread_id, row))
+        await this.#send(followed, messageFrame(thread_id, row))
       }
       seen = rows.at(-1)!.sequence
       if (seen < until) await setImmediate()
@@ -125,8 +126,21 @@ export class ChatFollowers {
       const next = followed.waiting.shift()
       // In the same turn of the event loop: what happens next is told at once.
       if (next === undefined) followed.waiting = null
-      else if (!followed.stopped) this.#connection.send(next)
+      else if (!followed.stopped) await this.#send(followed, next)
     }
+  }
+
+  /** Sends a small frame at once. A long message is encoded in time slices before. */
+  #send(followed: Followed, frame: ChatFrame): Promise<void> | null {
+    if (this.#connection.isLarge(frame)) return this.#sendLarge(followed, frame)
+    this.#connection.send(frame)
+    return null
+  }
+
+  async #sendLarge(followed: Followed, frame: ChatFrame): Promise<void> {
+    const send = await this.#connection.encodeLarge(frame)
+    await this.#room(followed)
+    if (!followed.stopped) send()
   }
 
   /** Looked at again right before a frame is sent: others that waited as well may have taken the room. */

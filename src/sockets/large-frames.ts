@@ -4,7 +4,7 @@ import { isLight, lightParts } from '../light-parts.ts'
 import type { Steps, TimeSlices } from '../time-slices.ts'
 import { encodeBinary, type Mode } from './codec.ts'
 
-/** Frames that have values of jobs in them. */
+/** Frames that have values of jobs, or messages of threads, in them. */
 const WITH_VALUES: ReadonlySet<unknown> = new Set([
   'output_update',
   'job_update',
@@ -12,6 +12,7 @@ const WITH_VALUES: ReadonlySet<unknown> = new Set([
   'node_update',
   'tool_result_update',
   'rpc_response',
+  'message',
 ])
 
 /** Whether a frame takes long to be encoded. */

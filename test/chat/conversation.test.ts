@@ -4,10 +4,11 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { ChatMessage } from '../../generated/types.ts'
 import { append, type Said, unplaced } from '../../src/chat/appending.ts'
-import { conversationOf } from '../../src/chat/conversation.ts'
+import { conversationSteps } from '../../src/chat/conversation.ts'
 import type { Tx } from '../../src/db/store.ts'
 import { deleteThread, insertThread, ownedThread } from '../../src/db/threads.ts'
 import { systemPlatform } from '../../src/platform.ts'
+import { finish } from '../../src/time-slices.ts'
 import { openStore } from '../helpers/store.ts'
 
 const OWNER = { user_id: '1', workspace_id: null }
@@ -63,7 +64,7 @@ test('any thread within any bounds is a conversation that models take', async ()
       async (exchanges, sent_messages, sent_size) => {
         const said: Said[] = [{ role: 'system', content: 'Be brief.' }, ...exchanges.flat()]
         const key = await store.write((tx) => fill(tx, said))
-        const messages = store.read((tx) => conversationOf(tx, key, { sent_messages, sent_size }))
+        const messages = finish(conversationSteps(store, key, { sent_messages, sent_size }))
         await store.write((tx) => deleteThread(tx, OWNER, 't', () => true))
         assertSound(messages)
         assert.deepEqual(messages[0], { role: 'system', content: 'Be brief.' })
@@ -87,7 +88,7 @@ test('as many exchanges as there is room for, and the last one in any case', asy
   ]).flat()
   const key = await opened.store.write((tx) => fill(tx, said))
   const sent = (sent_messages: number, sent_size = 1_000_000) =>
-    opened.store.read((tx) => conversationOf(tx, key, { sent_messages, sent_size })).map(({ content }) => content)
+    finish(conversationSteps(opened.store, key, { sent_messages, sent_size })).map(({ content }) => content)
   assert.equal(sent(1_000).length, 500)
   assert.deepEqual(sent(5), ['question 248', 'answer 248', 'question 249', 'answer 249'])
   assert.deepEqual(sent(4), ['question 248', 'answer 248', 'question 249', 'answer 249'])
@@ -100,7 +101,7 @@ test('of more instructions than are sent, the newest are', async () => {
   const said = Array.from({ length: 130 }, (_, at): Said => ({ role: 'system', content: `rule ${at}` }))
   const question: Said = { role: 'user', content: 'question' }
   const key = await opened.store.write((tx) => fill(tx, [...said, question, question]))
-  const messages = opened.store.read((tx) => conversationOf(tx, key, { sent_messages: 1, sent_size: 1_000 }))
+  const messages = finish(conversationSteps(opened.store, key, { sent_messages: 1, sent_size: 1_000 }))
   assert.deepEqual(
     messages.map(({ content }) => content),
     [...said.slice(30).map(({ content }) => content), 'question'],

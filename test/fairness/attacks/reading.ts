@@ -79,8 +79,42 @@ const listing: AttackOf = (share) => {
   }
 }
 
+/** Texts with many escapes take longer to be parsed. */
+const ESCAPED = 'é"\n'
+
+const MESSAGES = 6
+
+const thread: AttackOf = (share) => {
+  const content = ESCAPED.repeat(sized(2_200_000, share))
+  let id = ''
+  return {
+    name: `reading ${MESSAGES} messages of a thread, each of ${(content.length / 1e6).toFixed(1)} MB`,
+    async prepare(attacker) {
+      id = (JSON.parse((await attacker.expect(201, 'POST', '/api/threads', '{}')).text) as { id: string }).id
+      const body = JSON.stringify({ content })
+      for (let at = 0; at < MESSAGES; at++) await attacker.expect(201, 'POST', `/api/threads/${id}/messages`, body)
+    },
+    async strike(attacker) {
+      await attacker.expect(200, 'GET', `/api/threads/${id}/messages`)
+      await following(attacker, id)
+    },
+  }
+}
+
+/** Follows a thread from its beginning, until the last of its messages has come. */
+async function following(attacker: User, thread_id: string): Promise<void> {
+  const socket = await attacker.socket()
+  let messages = 0
+  socket.on('message', (data: Buffer) => {
+    if (/type.{1,3}message.?/s.test(data.toString('latin1', 0, 60)) && ++messages === MESSAGES) socket.terminate()
+  })
+  socket.send(encode({ command: 'resume_chat', data: { thread_id, after_sequence: 0 } }))
+  await once(socket, 'close')
+}
+
 export const readings: readonly AttackOf[] = [
   listing,
+  thread,
   reading(
     'the state',
     get((job_id) => `/api/jobs/${job_id}`),
