@@ -137,21 +137,26 @@ export class JobService {
 
   /** The job that this request has led to before. @throws CONFLICT, IDEMPOTENCY_CONFLICT where it was another request */
   #earlier(scope: Scope, { job_id, idempotency_key }: Submission, request_sha256: string | null): JobHandle | null {
-    const keyed = (idempotency_key ?? null) === null ? null : this.keyed(scope, idempotency_key!, () => request_sha256!)
+    const keyed = (idempotency_key ?? null) === null ? null : this.keyed(scope, idempotency_key!, request_sha256!)
     if (keyed) return keyed
     const named = job_id === null ? null : this.#find(scope, job_id)
     if (!named || named.row.request_sha256 === request_sha256) return named
     throw new ServiceError('CONFLICT', { message: `The job id "${job_id}" was used for another request.` })
   }
 
+  /** Whether an idempotency key was given already. Only then does a request need its hash, which of a large one takes long. */
+  isKeyed(scope: Scope, key: string): boolean {
+    return this.#byKey(scope, key) !== null
+  }
+
   /**
-   * The job that an idempotency key stands for. The hash is asked for where the key is known alone: of a large request it takes long.
+   * The job that an idempotency key stands for.
    * @throws IDEMPOTENCY_CONFLICT where it was given for another request, JOB_NOT_FOUND where its job was deleted: it does not run again
    */
-  keyed(scope: Scope, key: string, request_sha256: () => string): JobHandle | null {
+  keyed(scope: Scope, key: string, request_sha256: string): JobHandle | null {
     const known = this.#byKey(scope, key)
     if (!known) return null
-    if (known.request_sha256 !== request_sha256()) throw new ServiceError('IDEMPOTENCY_CONFLICT')
+    if (known.request_sha256 !== request_sha256) throw new ServiceError('IDEMPOTENCY_CONFLICT')
     if (known.handle) return known.handle
     throw new ServiceError('JOB_NOT_FOUND', { message: 'The job of this idempotency key was deleted.' })
   }

@@ -1,7 +1,10 @@
 // A submission with what its absent properties mean, and the hash by which a repeated one is known from another one.
 import type { SubmitJobRequest } from '../../generated/types.ts'
-import type { Scope } from '../db/scope.ts'
+import { type Scope, userKey } from '../db/scope.ts'
 import { canonicalJson, sha256 } from '../json.ts'
+import { canonicalHashSteps } from '../json-steps.ts'
+import { isLight } from '../light-parts.ts'
+import type { TimeSlices } from '../time-slices.ts'
 
 /** Everything that makes one submission another one, and the key under which it is known. */
 export interface NormalisedSubmission {
@@ -31,7 +34,15 @@ export function normalised({ workspace_id: own }: Scope, request: SubmitJobReque
   }
 }
 
-/** SHA-256 of what is asked for, whatever order its keys came in, and whichever attempt it is. */
-export function hashOf({ idempotency_key: _, ...asked }: NormalisedSubmission): string {
-  return sha256(canonicalJson({ lifecycle: 1, ...asked }))
+/**
+ * SHA-256 of what is asked for, whatever order its keys came in, and whichever attempt it is. Of large inputs it is made in time slices of
+ * the owner.
+ */
+export function hashOf(
+  slices: Pick<TimeSlices, 'run'>,
+  owner: Scope,
+  { idempotency_key: _, ...request }: NormalisedSubmission,
+): string | Promise<string> {
+  const asked = { lifecycle: 1, ...request }
+  return isLight(request.inputs) ? sha256(canonicalJson(asked)) : slices.run(userKey(owner), canonicalHashSteps(asked))
 }

@@ -15,6 +15,7 @@ import type { JobHandle, JobService, Submission } from '../jobs/service.ts'
 import { unconfirmed } from '../jobs/unconfirmed.ts'
 import type { Log } from '../log.ts'
 import type { Redactor } from '../redaction/redactor.ts'
+import type { TimeSlices } from '../time-slices.ts'
 import { runnablePlan } from '../workflows/invalid-graph.ts'
 import type { WorkflowService } from '../workflows/service.ts'
 import { keptPreflight } from './kept-preflight.ts'
@@ -30,6 +31,7 @@ export interface SubmissionParts {
     check(owner: Scope, request: PreflightRequest, signal: AbortSignal): Promise<PreflightSummary>
   }
   readonly redactor: Redactor
+  readonly slices: Pick<TimeSlices, 'run'>
   readonly log: Log
 }
 
@@ -108,13 +110,15 @@ async function admitted(
   submission: NormalisedSubmission,
   door: Door,
 ): Promise<Admitted> {
-  let hash: string | null = null
-  const request_sha256 = () => {
-    hash ??= hashOf(submission)
+  let hash: string | Promise<string> | null = null
+  const hashed = () => {
+    hash ??= hashOf(parts.slices, owner, submission)
     return hash
   }
-  const earlier = () => parts.jobs.keyed(owner, submission.idempotency_key, request_sha256)
-  const known = earlier()
+  const { idempotency_key } = submission
+  const earlier = async () =>
+    parts.jobs.isKeyed(owner, idempotency_key) ? parts.jobs.keyed(owner, idempotency_key, await hashed()) : null
+  const known = await earlier()
   if (known) return { ...known, duplicate: true }
   try {
     await parts.workflows.prepare(owner, submission.workflow_id)
@@ -122,12 +126,14 @@ async function admitted(
     const summary = await passed(parts, owner, submission, door)
     const shown = shownPreflight(keptPreflight(summary), parts.redactor.of(scopedKey(owner)))
     const preflight = JSON.stringify(shown)
-    const admission = { request_sha256: request_sha256(), workflow_etag: submission.workflow_etag, preflight }
+    const request_sha256 = await hashed()
+    refuseLeft(door)
+    const admission = { request_sha256, workflow_etag: submission.workflow_etag, preflight }
     // Of two at the same time the later one finds the earlier one's job there.
     return parts.jobs.submit(owner, { ...jobOf(submission, door), admission })
   } catch (thrown) {
     // Meanwhile another attempt may have got in, whatever stood in the way of this one.
-    const winner = earlier()
+    const winner = await earlier()
     if (winner) return { ...winner, duplicate: true }
     throw thrown
   }
@@ -147,15 +153,20 @@ async function passed(
   { preflight }: SubmissionParts,
   owner: Scope,
   submission: NormalisedSubmission,
-  { at, signal }: Door,
+  door: Door,
 ): Promise<PreflightSummary> {
   const { workflow_id, workspace_id, workflow_etag, inputs, options } = submission
   const execution_target = { kind: 'local', concurrent: options.concurrent } as const
   const asked = { workflow_id, workspace_id, workflow_etag, inputs, interface_version: 1, level: 'execution' } as const
-  const summary = await preflight.check(owner, { ...asked, execution_target }, signal)
-  if (signal.aborted) throw new ServiceError('SERVICE_UNAVAILABLE')
-  if (!summary.runnable) throw preflightFailed(summary, at)
+  const summary = await preflight.check(owner, { ...asked, execution_target }, door.signal)
+  refuseLeft(door)
+  if (!summary.runnable) throw preflightFailed(summary, door.at)
   return summary
+}
+
+/** @throws SERVICE_UNAVAILABLE where nobody waits for the answer any more */
+function refuseLeft({ signal }: Door): void {
+  if (signal.aborted) throw new ServiceError('SERVICE_UNAVAILABLE')
 }
 
 function jobOf({ idempotency_key, workflow_id, inputs, options }: NormalisedSubmission, { at }: Door): Submission {

@@ -3,7 +3,7 @@ import { encode } from '@msgpack/msgpack'
 import type { Graph } from '../../../src/engine/graph.ts'
 import type { AttackOf } from '../kit.ts'
 import type { User } from '../user.ts'
-import { passing, sized } from './values.ts'
+import { passing, rows, sized } from './values.ts'
 
 const idOf = (text: string) => (JSON.parse(text) as { id: string }).id
 const jobOf = (text: string) => /"job_id":"([^"]+)"/.exec(text)![1]!
@@ -139,12 +139,35 @@ const subscriptions: AttackOf = (share) => {
   }
 }
 
+/** Under a key of its own, and again under the same one. */
+const keyedInputs: AttackOf = (share) => {
+  const count = sized(320_000, share)
+  const inputs = { in: rows(count) }
+  let about = {}
+  let keys = 0
+  return {
+    name: `submissions under keys, with ${count} rows`,
+    async prepare(attacker) {
+      const body = JSON.stringify({ name: 'Workflow', graph: passing(false) })
+      const { id, etag } = JSON.parse((await attacker.expect(201, 'POST', '/api/workflows', body)).text)
+      about = { workflow_id: id, workflow_etag: etag, interface_version: 1 }
+    },
+    async strike(attacker) {
+      const key = `key-${keys++}`
+      const body = JSON.stringify({ client_request_id: key, idempotency_key: key, ...about, inputs })
+      await attacker.expect(202, 'POST', '/api/sdk/v1/jobs', body)
+      await attacker.expect(202, 'POST', '/api/sdk/v1/jobs', body)
+    },
+  }
+}
+
 export const accepted: readonly AttackOf[] = [
   updates,
   messages,
   secrets,
   uploads,
   submissions,
+  keyedInputs,
   removals,
   followers,
   subscriptions,
