@@ -1,10 +1,11 @@
 // chart.*: pictures of tables. The work is done apart, by the tasks of the same names in src/media; columns go there by what they are for.
 import { type NodeContext, NodeError, type NodeProperty, type NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
+import type { Steps } from '../time-slices.ts'
 import { option, output, required } from './define.ts'
 import { worked } from './files.ts'
 import { imageValue, type MadeImage } from './image.ts'
-import { cell, guardColumns, type Row, readRows, rowsProperty } from './rows.ts'
+import { cell, guardColumnSteps, type Row, readRows, rowsProperty } from './rows.ts'
 
 /** More than can be told apart; each is a shape in the picture. */
 const MOST_ROWS = 50_000
@@ -56,18 +57,23 @@ function chart({ name, title, description, roles, properties }: Chart): NodeType
     properties: [rowsProperty(), ...properties, ...LOOK],
     outputs: [output('image', 'image'), output('width', 'int'), output('height', 'int')],
     async run({ rows, ...asked }, context) {
-      const params = { ...asked, ...columnsOf(readRows(rows as unknown[]), roles, asked) }
-      return drawn(`chart.${name.toLowerCase()}`, params, context)
+      const shown = await context.inSlices(shownSteps(readRows(rows as unknown[]), roles, asked))
+      return drawn(`chart.${name.toLowerCase()}`, { ...asked, ...shown }, context)
     },
   }
 }
 
+interface Shown {
+  readonly columns: Readonly<Record<string, unknown>>
+  readonly titles: Readonly<Record<string, string | null>>
+}
+
 /** Throws NodeError `too_large`, `unknown_column`. */
-function columnsOf(rows: Row[], roles: Roles, asked: Record<string, unknown>) {
+function* shownSteps(rows: Row[], roles: Roles, asked: Record<string, unknown>): Steps<Shown> {
   if (rows.length > MOST_ROWS)
     throw new NodeError(`A chart has at most ${MOST_ROWS.toLocaleString('en')} rows.`, 'too_large')
   const named = Object.entries(roles).filter(([, property]) => typeof asked[property] === 'string')
-  guardColumns(
+  yield* guardColumnSteps(
     rows,
     named.map(([, property]) => asked[property] as string),
   )

@@ -3,7 +3,7 @@ import type { NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
 import { option, output } from './define.ts'
 import { fileNeeds, fileOf, worked } from './files.ts'
-import { columnsOf, guardCells, guardNames, type Row, readRows, rowsProperty } from './rows.ts'
+import { columnSteps, guardCells, guardNames, type Row, readRows, rowsProperty } from './rows.ts'
 import { type CellTable, FILE, nameProperty, rowSteps, tableFile } from './table-files.ts'
 
 type Writing = { rows: Row[]; columns: string[] | null; types: object; compression: string; name: string }
@@ -63,7 +63,7 @@ export const dataParquetNodes: NodeType[] = [
     outputs: [output('file', 'dataframe')],
     async run(inputs, context) {
       const { rows, types, compression, name, ...given } = inputs as Writing
-      const columns = given.columns ?? columnsOf(readRows(rows))
+      const columns = given.columns ?? (await context.inSlices(columnSteps(readRows(rows))))
       guardNames(columns)
       guardCells(rows.length, columns.length)
       const params = { rows: readRows(rows), columns, types, compression }

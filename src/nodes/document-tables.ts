@@ -1,9 +1,12 @@
 // document.ReadXlsx and document.WriteXlsx: tables out of Excel workbooks and into them.
+import { isLongerAsJson, measuredSteps } from '../engine/measure.ts'
 import { NodeError, type NodeType } from '../engine/node-type.ts'
+import type { Steps } from '../time-slices.ts'
 import { columnNames, numbered } from './csv.ts'
 import { option, output, required } from './define.ts'
 import { fileNeeds, fileOf, renamed, worked } from './files.ts'
-import { cell, columnsOf, guardColumns, type Row, readRows, rowOf, rowsProperty } from './rows.ts'
+import { cell, columnSteps, guardColumnSteps, type Row, readRows, rowsProperty } from './rows.ts'
+import { rowSteps } from './table-files.ts'
 import { toText } from './values.ts'
 
 const CONTENT_TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
@@ -16,6 +19,8 @@ const MOST_TEXT = 50_000_000
 const MOST_ROWS = 1_048_576
 const MOST_COLUMNS = 16_384
 const LONGEST_CELL = 32_767
+/** What has more than these has a longer text, whatever stands in it: a text with its quotes. */
+const LONGEST_JSON = LONGEST_CELL + 2
 
 type Cell = string | number | boolean | null
 
@@ -26,11 +31,11 @@ interface Sheet {
 }
 
 /** Rows without any value are left out. */
-function tableOf(cells: readonly Cell[][], header_row: number | null): { rows: Row[]; columns: string[] } {
+function* tableSteps(cells: readonly Cell[][], header_row: number | null): Steps<{ rows: Row[]; columns: string[] }> {
   const names = header_row === null ? null : (cells[header_row - 1] ?? [])
   const columns = names ? columnNames(names.map((name) => toText(name))) : numbered(cells[0]?.length ?? 0)
   const body = cells.slice(header_row ?? 0).filter((row) => row.some((value) => value !== null))
-  return { rows: body.map((row) => rowOf(columns, (at) => row[at])), columns }
+  return { rows: yield* rowSteps({ columns, cells: body }), columns }
 }
 
 const SHEET_NAME = /^(?!')[^[\]:*?/\\\p{Cc}]{1,31}(?<!')$/u
@@ -44,13 +49,16 @@ function guardSheet(name: string): void {
 function written(value: unknown): Cell {
   if (value === null || value === undefined || typeof value === 'boolean') return value ?? null
   if (typeof value === 'number' && Number.isFinite(value)) return value
-  const text = toText(value)
-  if (text.length > LONGEST_CELL)
+  const text = isLongerAsJson(value, LONGEST_JSON) ? null : toText(value)
+  if (text === null || text.length > LONGEST_CELL)
     throw new NodeError(`A cell has more than ${LONGEST_CELL.toLocaleString('en')} characters.`, 'too_large')
   return text
 }
 
-function cellsOf(rows: readonly Row[], columns: readonly string[], header: boolean): Cell[][] {
+/** So many cells are made in one step. */
+const SOME_CELLS = 256
+
+function* cellSteps(rows: readonly Row[], columns: readonly string[], header: boolean): Steps<Cell[][]> {
   const count = rows.length + (header ? 1 : 0)
   if (count > MOST_ROWS || columns.length > MOST_COLUMNS || count * columns.length > MOST_CELLS)
     throw new NodeError(`The sheet would have more than ${MOST_CELLS.toLocaleString('en')} cells.`, 'too_large')
@@ -61,8 +69,25 @@ function cellsOf(rows: readonly Row[], columns: readonly string[], header: boole
     if (length > MOST_TEXT) throw new NodeError('The sheet would have more than 50,000,000 characters.', 'too_large')
     return made
   }
-  const body = rows.map((row) => columns.map((column) => within(cell(row, column))))
-  return header ? [columns.map(within), ...body] : body
+  const cells: Cell[][] = header ? [columns.map(within)] : []
+  let made = 0
+  for (const row of rows) {
+    const line: Cell[] = []
+    for (const column of columns) {
+      line.push(within(cell(row, column)))
+      if (++made % SOME_CELLS === 0) yield
+    }
+    cells.push(line)
+  }
+  return cells
+}
+
+/** Throws NodeError `bad_input`, `unknown_column`, `too_large`. */
+function* sheetSteps({ rows: given, columns: chosen, header }: WriteInputs): Steps<Cell[][]> {
+  const rows = readRows(given)
+  yield* guardColumnSteps(rows, chosen)
+  const columns = chosen.length > 0 ? chosen : yield* columnSteps(rows)
+  return yield* measuredSteps(cellSteps(rows, columns, header))
 }
 
 interface WriteInputs {
@@ -108,7 +133,8 @@ export const documentTableNodes: NodeType[] = [
       const file = await fileOf(document, 'The workbook', context)
       const { value } = await worked('document.readXlsx', [file], { sheet: sheet ?? null }, context)
       const { sheets, sheet: name, cells } = value as Sheet
-      return { ...tableOf(cells, header_row as number | null), sheet: name, sheets }
+      const table = await context.inSlices(tableSteps(cells, header_row as number | null))
+      return { ...table, sheet: name, sheets }
     },
   },
   {
@@ -128,11 +154,8 @@ export const documentTableNodes: NodeType[] = [
     outputs: [output('document', 'document')],
     async run(inputs, context) {
       const given = inputs as unknown as WriteInputs
-      const rows = readRows(given.rows)
       guardSheet(given.sheet)
-      guardColumns(rows, given.columns)
-      const columns = given.columns.length > 0 ? given.columns : columnsOf(rows)
-      const cells = cellsOf(rows, columns, given.header)
+      const cells = await context.inSlices(sheetSteps(given))
       const { files } = await worked(
         'document.writeXlsx',
         [],

@@ -3,6 +3,7 @@ import { NodeError } from '../engine/node-type.ts'
 import { hint } from '../engine/suggest.ts'
 import { kindOf } from '../engine/values.ts'
 import { setMember } from '../members.ts'
+import { finish, type Steps } from '../time-slices.ts'
 import { required } from './define.ts'
 import { guardKey } from './keys.ts'
 import { budget, guardList, shown } from './limits.ts'
@@ -38,12 +39,25 @@ export function rowOf(columns: readonly string[], cellOf: (at: number) => unknow
 
 /** All columns of some rows, in order of first sight. */
 export function columnsOf(rows: readonly Row[]): string[] {
+  return finish(columnSteps(rows))
+}
+
+/** So many rows and keys are looked at in one step. */
+const LOOKED_AT = 4_096
+
+/** As `columnsOf`, for the main thread: each row may have very many columns of its own. */
+export function* columnSteps(rows: readonly Row[]): Steps<string[]> {
   const columns = new Set<string>()
   const spend = budget()
+  let looked = 0
   for (const row of rows) {
     const keys = Object.keys(row)
     spend(keys.length)
-    for (const key of keys) columns.add(key)
+    if (++looked % LOOKED_AT === 0) yield
+    for (const key of keys) {
+      columns.add(key)
+      if (++looked % LOOKED_AT === 0) yield
+    }
     guardList(columns.size, 'The table would have', 'columns')
   }
   return [...columns]
@@ -51,12 +65,17 @@ export function columnsOf(rows: readonly Row[]): string[] {
 
 /** Throws NodeError `unknown_column` where no row has a column that is asked for. A table without rows has any. */
 export function guardColumns(rows: readonly Row[], wanted: Iterable<string>): void {
+  finish(guardColumnSteps(rows, wanted))
+}
+
+/** As `guardColumns`, for the main thread. */
+export function* guardColumnSteps(rows: readonly Row[], wanted: Iterable<string>): Steps<void> {
   const [first] = rows
   if (first === undefined) return
   let all: Set<string> | null = null
   for (const column of wanted) {
     if (Object.hasOwn(first, column)) continue
-    all ??= new Set(columnsOf(rows))
+    all ??= new Set(yield* columnSteps(rows))
     if (all.has(column)) continue
     const text = `No row has a column "${shown(column)}".${hint(shown(column), all)}`
     throw new NodeError(text, 'unknown_column')

@@ -40,10 +40,11 @@ export function costOfTable({ rows, ...others }: Inputs, unit = UNIT): number {
   return cost > COSTLY ? cost : cost + cellsOf(rows, others) * CELL
 }
 
-/** Of conditions on columns, in each row. */
-export function costOfConditions({ rows, where, present, contains, matches }: Inputs): number {
+/** Of conditions on columns, in each row; `cost`: what else its firing costs. */
+export function costOfConditions({ rows, where, present, contains, matches }: Inputs, cost: number): number {
+  if (cost > COSTLY) return cost
   const wanted = Object.values((where ?? {}) as object).flat()
-  return cellsOf(rows, { where, wanted, present, contains, matches }) * CELL
+  return cost + cellsOf(rows, { where, wanted, present, contains, matches }) * CELL
 }
 
 /** Few rows of two tables belong together as a rule: a pair of them counts as a tenth of the cells that it would have, and as this at least. */

@@ -141,7 +141,7 @@ export const tableNodes: NodeType[] = [
         default: '',
       }),
     ],
-    cost: (inputs) => costOfFilter(inputs) + costOfConditions(inputs),
+    cost: (inputs) => costOfConditions(inputs, costOfFilter(inputs)),
     outputs: [result(), output('rest', 'list[dict[str,any]]')],
     supports_dynamic_inputs: true,
     run(inputs) {

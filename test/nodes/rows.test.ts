@@ -1,0 +1,69 @@
+// Tables with very many columns: the main thread looks at them in steps, and an estimate of what a firing costs at few of them.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isHeavy } from '../../src/engine/heavy.ts'
+import { sizeOf } from '../../src/engine/measure.ts'
+import { builtinNodes } from '../../src/nodes/registry.ts'
+import { columnSteps, columnsOf, guardColumnSteps, type Row } from '../../src/nodes/rows.ts'
+import type { Steps } from '../../src/time-slices.ts'
+import { context } from './context.ts'
+
+const COLUMNS = 50_000
+
+/** Rows with columns of their own, each. */
+const wide = (rows: number): Row[] =>
+  Array.from({ length: rows }, (_, row) =>
+    Object.fromEntries(Array.from({ length: COLUMNS }, (_, at) => [`c${row * COLUMNS + at}`, 1])),
+  )
+
+function counted<T>(steps: Steps<T>): { value: T; count: number } {
+  for (let count = 1; ; count++) {
+    const step = steps.next()
+    if (step.done) return { value: step.value, count }
+  }
+}
+
+test('columns are found in steps, the same as at once', () => {
+  const rows = wide(3)
+  const { value, count } = counted(columnSteps(rows))
+  assert.deepEqual(value, columnsOf(rows))
+  assert.equal(value.length, 3 * COLUMNS)
+  assert.ok(count > 30, `${count} steps`)
+  const last = `c${3 * COLUMNS - 1}`
+  assert.ok(counted(guardColumnSteps(rows, [last])).count > 30)
+  assert.throws(() => counted(guardColumnSteps(rows, ['none'])), { type: 'unknown_column' })
+})
+
+for (const [node_type, inputs] of [
+  ['chart.Histogram', { x: 'none' }],
+  ['document.WriteXlsx', { columns: ['none'], sheet: 'Sheet1', header: true, name: 'table' }],
+] as const)
+  test(`${node_type} looks at columns in the time slices of its run`, async () => {
+    let taken = 0
+    const inSlices = async <T>(steps: Steps<T>): Promise<T> => {
+      for (;;) {
+        const step = steps.next()
+        if (step.done) return step.value
+        taken++
+      }
+    }
+    const run = builtinNodes.get(node_type)!.run!({ rows: wide(3), ...inputs }, { ...context, inSlices })
+    await assert.rejects(run as Promise<unknown>, { type: 'unknown_column' })
+    assert.ok(taken > 30, `${taken} steps`)
+  })
+
+test('the estimate for data.Filter looks at no columns of a large table', () => {
+  let looks = 0
+  const rows = wide(1)
+  rows[0] = new Proxy(rows[0]!, {
+    ownKeys(target) {
+      looks++
+      return Reflect.ownKeys(target)
+    },
+  })
+  // Measured once, as everything is that an edge brings.
+  assert.ok(sizeOf(rows) > COLUMNS)
+  looks = 0
+  assert.equal(isHeavy(builtinNodes.get('data.Filter')!, { rows }), true)
+  assert.equal(looks, 0)
+})
