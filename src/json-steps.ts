@@ -1,15 +1,12 @@
 // JSON text of large values, made in steps: what is small is left to the engine's own writer, what is large is taken apart.
-import { createHash } from 'node:crypto'
-import { canonicalJson, jsonText } from './json.ts'
+import { jsonText } from './json.ts'
 import { isLight, lightParts } from './light-parts.ts'
 import { finish, type Steps } from './time-slices.ts'
 
 /** How many characters of one text are hashed, or written, at once. */
-const LONG_TEXT = 262_144
+export const LONG_TEXT = 262_144
 /** How many bytes are written at once. */
 const BYTES = 4_096
-/** How many keys are sorted at once. */
-const SORTED = 8_192
 
 /** JSON texts of large values that never change, for as long as the values live: as `jsonText` writes them, where bytes are base64. */
 const texts = new WeakMap<object, string>()
@@ -73,7 +70,7 @@ function isPlainBytes(value: unknown): value is Uint8Array {
   return value instanceof Uint8Array && !Buffer.isBuffer(value)
 }
 
-function definedKeys(record: Record<string, unknown>): string[] {
+export function definedKeys(record: Record<string, unknown>): string[] {
   return Object.keys(record).filter((key) => record[key] !== undefined)
 }
 
@@ -119,7 +116,7 @@ function* writeText(text: string, write: (part: string) => void): Steps<void> {
 }
 
 /** Where a piece ends: a character of two halves stays whole. */
-function endOfPiece(text: string, at: number): number {
+export function endOfPiece(text: string, at: number): number {
   const high = text.charCodeAt(at + LONG_TEXT - 1)
   return at + LONG_TEXT - (high >= 0xd800 && high < 0xdc00 ? 1 : 0)
 }
@@ -184,68 +181,4 @@ export function* textSteps(value: unknown): Steps<string> {
   const parts: string[] = []
   yield* writeJson(value, (part) => parts.push(part), jsonText)
   return parts.join('')
-}
-
-/** Writes `canonicalJson` of a value in parts. */
-function* writeCanonical(value: unknown, write: (part: string) => void): Steps<void> {
-  if (typeof value !== 'object' || value === null || value instanceof Uint8Array || isLight(value)) {
-    write(canonicalJson(value))
-    yield
-    return
-  }
-  if (Array.isArray(value)) {
-    write('[')
-    for (let at = 0; at < value.length; at++) {
-      if (at > 0) write(',')
-      yield* writeCanonical(value[at], write)
-    }
-    return write(']')
-  }
-  const record = value as Record<string, unknown>
-  const keys = yield* sortedInSteps(definedKeys(record))
-  write('{')
-  for (let at = 0; at < keys.length; at++) {
-    write(`${at > 0 ? ',' : ''}${JSON.stringify(keys[at])}:`)
-    yield* writeCanonical(record[keys[at]!], write)
-  }
-  write('}')
-}
-
-/** The same order as `sort()`. */
-function* sortedInSteps(keys: string[]): Steps<string[]> {
-  if (keys.length <= SORTED) return keys.sort()
-  const middle = keys.length >> 1
-  const [low, high] = [yield* sortedInSteps(keys.slice(0, middle)), yield* sortedInSteps(keys.slice(middle))]
-  const sorted: string[] = []
-  for (let [i, j] = [0, 0]; i < low.length || j < high.length; ) {
-    if (j >= high.length || (i < low.length && low[i]! <= high[j]!)) sorted.push(low[i++]!)
-    else sorted.push(high[j++]!)
-    if (sorted.length % SORTED === 0) yield
-  }
-  return sorted
-}
-
-/** `sha256(canonicalJson(value))` in steps. */
-export function* canonicalHashSteps(value: unknown): Steps<string> {
-  const hash = createHash('sha256')
-  let waiting = ''
-  yield* writeCanonical(value, (part) => {
-    waiting += part
-    if (waiting.length < LONG_TEXT) return
-    hash.update(waiting)
-    waiting = ''
-  })
-  return hash.update(waiting).digest('hex')
-}
-
-/** `sha256` of a text in steps. */
-export function* textHashSteps(text: string): Steps<string> {
-  const hash = createHash('sha256')
-  for (let at = 0; at < text.length; ) {
-    const to = endOfPiece(text, at)
-    hash.update(text.slice(at, to))
-    at = to
-    yield
-  }
-  return hash.digest('hex')
 }

@@ -1,5 +1,4 @@
 // JSON as the service writes it, where bytes are base64, and in one canonical form: equal values have equal text and equal hashes, others others.
-import { createHash } from 'node:crypto'
 
 /** JSON text; bytes become base64. */
 export function jsonText(value: unknown): string {
@@ -45,11 +44,6 @@ export function canonicalJson(value: unknown): string {
     .filter((key) => record[key] !== undefined)
     .map((key) => `${JSON.stringify(key)}:${canonicalJson(record[key])}`)
   return `{${members.join(',')}}`
-}
-
-/** SHA-256 of a text as 64 lower-case hexadecimal characters. */
-export function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
 }
 
 /** How many levels of arrays and objects a request or a frame may have. What walks a value recursively relies on it. */

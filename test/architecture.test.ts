@@ -29,6 +29,7 @@ const FLOORS: readonly (readonly string[])[] = [
     'time-slices.ts',
   ],
   ['json-steps.ts', 'value-parts.ts'],
+  ['hashes.ts'],
   ['redaction', 'vault'],
   ['log.ts'],
   ['problems.ts', 'cursor.ts'],

@@ -2,17 +2,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { canonicalJson, jsonText, sha256 } from '../src/json.ts'
-import {
-  canonicalHashSteps,
-  jsonTextParts,
-  jsonTextSteps,
-  keepText,
-  knownText,
-  learnText,
-  textHashSteps,
-  textSteps,
-} from '../src/json-steps.ts'
+import { canonicalHashSteps, sha256, textHashSteps } from '../src/hashes.ts'
+import { canonicalJson, jsonText } from '../src/json.ts'
+import { jsonTextParts, jsonTextSteps, keepText, knownText, learnText, textSteps } from '../src/json-steps.ts'
 import { isLight } from '../src/light-parts.ts'
 import { finish } from '../src/time-slices.ts'
 import { scaled } from './helpers/scale.ts'

@@ -15,7 +15,7 @@ import {
 import { keysOf, type Removed } from '../db/deleted-folders.ts'
 import type { Scope } from '../db/scope.ts'
 import type { Store, Tx } from '../db/store.ts'
-import { sha256 } from '../json.ts'
+import { sha256 } from '../hashes.ts'
 import type { Platform } from '../platform.ts'
 import type { Contents } from './contents.ts'
 import { digestOf, uriOf } from './keys.ts'

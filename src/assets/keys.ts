@@ -1,6 +1,6 @@
 // Keys: what names an object, and how the keys of assets and of their bytes are made.
 import { createHash } from 'node:crypto'
-import { sha256 } from '../json.ts'
+import { sha256 } from '../hashes.ts'
 
 const LONGEST_KEY = 1_024
 /** Bytes of UTF-8 in one segment: what common file systems take as a name. */

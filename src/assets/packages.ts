@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import type { AssetPackage } from '../../generated/types.ts'
-import { sha256 } from '../json.ts'
+import { sha256 } from '../hashes.ts'
 import { isKey } from './keys.ts'
 import type { ByteRange } from './object-store.ts'
 

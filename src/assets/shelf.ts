@@ -1,5 +1,4 @@
 // What the nodes of a job put among the assets of whoever the job belongs to, and look up there. Bytes are on disk before their row is committed.
-
 import { setImmediate } from 'node:timers/promises'
 import { listedRows } from '../db/asset-search.ts'
 import { insertAsset, ownedAssetById } from '../db/assets.ts'
@@ -9,7 +8,7 @@ import { NodeError } from '../engine/node-error.ts'
 import type { AssetAccess, AssetQuery, AssetToSave, AssetValue } from '../engine/services.ts'
 import { cut } from '../engine/short.ts'
 import { ServiceError } from '../errors.ts'
-import { sha256 } from '../json.ts'
+import { sha256 } from '../hashes.ts'
 import type { Platform } from '../platform.ts'
 import { kindOf } from './content-type.ts'
 import type { Contents } from './contents.ts'

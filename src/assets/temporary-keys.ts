@@ -1,5 +1,5 @@
 // Where the objects of temporary files lie in their store: those of a user together, so that what the user keeps is one range of its keys.
-import { sha256 } from '../json.ts'
+import { sha256 } from '../hashes.ts'
 import { keySegment } from './keys.ts'
 import type { ObjectStore } from './object-store.ts'
 import type { KeptBytes } from './temporary-quota.ts'

@@ -1,7 +1,6 @@
 // Looks through a whole database without changing it: its pages, its references, its schema, and what is true of the rows.
 // It sees one moment of a database that a server is writing.
-
-import { sha256 } from '../json.ts'
+import { sha256 } from '../hashes.ts'
 import { type Connection, connectForReading } from './connection.ts'
 import { isEmpty, remainsOf } from './emptied.ts'
 import { codeOf, faultOf } from './faults.ts'

@@ -1,6 +1,6 @@
 // The words under which names are found by a part of them: every three characters that stand together, folded, with a mark of
 // the owner before them. So a search goes through what the owner has, and takes no longer for what others have.
-import { sha256 } from '../json.ts'
+import { sha256 } from '../hashes.ts'
 import { folded } from './folding.ts'
 import type { Scope } from './scope.ts'
 

@@ -1,7 +1,7 @@
 // Opens the service's database: its pragmas, a first look at what is in the file, and the present schema.
 import { existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { sha256 } from '../json.ts'
+import { sha256 } from '../hashes.ts'
 import type { Log } from '../log.ts'
 import { StartError } from '../start-error.ts'
 import { admit } from './admission.ts'

@@ -1,8 +1,8 @@
 // A submission with what its absent properties mean, and the hash by which a repeated one is known from another one.
 import type { SubmitJobRequest } from '../../generated/types.ts'
 import { type Scope, userKey } from '../db/scope.ts'
-import { canonicalJson, sha256 } from '../json.ts'
-import { canonicalHashSteps } from '../json-steps.ts'
+import { canonicalHashSteps, sha256 } from '../hashes.ts'
+import { canonicalJson } from '../json.ts'
 import { isLight } from '../light-parts.ts'
 import type { TimeSlices } from '../time-slices.ts'
 

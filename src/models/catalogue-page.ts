@@ -2,7 +2,8 @@
 // their keys. What `workflow/<id>` answers is for doors: nodes call workflows another way.
 import type { ModelCatalog, ModelCatalogEntry } from '../../generated/types.ts'
 import { ServiceError } from '../errors.ts'
-import { canonicalJson, sha256 } from '../json.ts'
+import { sha256 } from '../hashes.ts'
+import { canonicalJson } from '../json.ts'
 import { compared, type Listed } from './catalogue.ts'
 import type { Model, ProviderKind } from './provider.ts'
 

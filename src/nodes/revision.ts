@@ -1,7 +1,8 @@
 // The revision of a registry: a number that changes when its node types do.
 import { nodeMetadata } from '../engine/metadata.ts'
 import type { NodeRegistry } from '../engine/node-type.ts'
-import { canonicalJson, sha256 } from '../json.ts'
+import { sha256 } from '../hashes.ts'
+import { canonicalJson } from '../json.ts'
 
 const known = new WeakMap<NodeRegistry, number>()
 /** Twelve hexadecimal digits: every client reads 48 bits exactly. */

@@ -9,7 +9,7 @@ import type { Contents } from '../../src/assets/contents.ts'
 import { contentKey } from '../../src/assets/keys.ts'
 import { keysOf } from '../../src/db/deleted-folders.ts'
 import type { Scope } from '../../src/db/scope.ts'
-import { sha256 } from '../../src/json.ts'
+import { sha256 } from '../../src/hashes.ts'
 import { scaled } from '../helpers/scale.ts'
 import { ADA, about, BOB, bytesOf, HOUR, type Kit, openKit, textOf } from './kit.ts'
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { contentKey, isKey, keySegment, storageKey } from '../../src/assets/keys.ts'
-import { sha256 } from '../../src/json.ts'
+import { sha256 } from '../../src/hashes.ts'
 import { scaled } from '../helpers/scale.ts'
 
 const PROPERTY = { numRuns: scaled(500) }

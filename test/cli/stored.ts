@@ -11,7 +11,7 @@ import { insertJobEvent } from '../../src/db/job-events.ts'
 import { insertJournalPage } from '../../src/db/job-journal.ts'
 import { insertJob } from '../../src/db/jobs.ts'
 import { Store, type Tx } from '../../src/db/store.ts'
-import { sha256 } from '../../src/json.ts'
+import { sha256 } from '../../src/hashes.ts'
 import { StartError } from '../../src/start-error.ts'
 import { jobRow } from '../helpers/store.ts'
 

@@ -1,0 +1,78 @@
+// SHA-256 of texts and of values, at once or in steps.
+import { createHash } from 'node:crypto'
+import { canonicalJson } from './json.ts'
+import { definedKeys, endOfPiece, LONG_TEXT } from './json-steps.ts'
+import { isLight } from './light-parts.ts'
+import type { Steps } from './time-slices.ts'
+
+/** How many keys are sorted at once. */
+const SORTED = 8_192
+
+/** SHA-256 of a text as 64 lower-case hexadecimal characters. */
+export function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
+/** Writes `canonicalJson` of a value in parts. */
+function* writeCanonical(value: unknown, write: (part: string) => void): Steps<void> {
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array || isLight(value)) {
+    write(canonicalJson(value))
+    yield
+    return
+  }
+  if (Array.isArray(value)) {
+    write('[')
+    for (let at = 0; at < value.length; at++) {
+      if (at > 0) write(',')
+      yield* writeCanonical(value[at], write)
+    }
+    return write(']')
+  }
+  const record = value as Record<string, unknown>
+  const keys = yield* sortedInSteps(definedKeys(record))
+  write('{')
+  for (let at = 0; at < keys.length; at++) {
+    write(`${at > 0 ? ',' : ''}${JSON.stringify(keys[at])}:`)
+    yield* writeCanonical(record[keys[at]!], write)
+  }
+  write('}')
+}
+
+/** The same order as `sort()`. */
+function* sortedInSteps(keys: string[]): Steps<string[]> {
+  if (keys.length <= SORTED) return keys.sort()
+  const middle = keys.length >> 1
+  const [low, high] = [yield* sortedInSteps(keys.slice(0, middle)), yield* sortedInSteps(keys.slice(middle))]
+  const sorted: string[] = []
+  for (let [i, j] = [0, 0]; i < low.length || j < high.length; ) {
+    if (j >= high.length || (i < low.length && low[i]! <= high[j]!)) sorted.push(low[i++]!)
+    else sorted.push(high[j++]!)
+    if (sorted.length % SORTED === 0) yield
+  }
+  return sorted
+}
+
+/** `sha256(canonicalJson(value))` in steps. */
+export function* canonicalHashSteps(value: unknown): Steps<string> {
+  const hash = createHash('sha256')
+  let waiting = ''
+  yield* writeCanonical(value, (part) => {
+    waiting += part
+    if (waiting.length < LONG_TEXT) return
+    hash.update(waiting)
+    waiting = ''
+  })
+  return hash.update(waiting).digest('hex')
+}
+
+/** `sha256` of a text in steps. */
+export function* textHashSteps(text: string): Steps<string> {
+  const hash = createHash('sha256')
+  for (let at = 0; at < text.length; ) {
+    const to = endOfPiece(text, at)
+    hash.update(text.slice(at, to))
+    at = to
+    yield
+  }
+  return hash.digest('hex')
+}
