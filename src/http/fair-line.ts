@@ -3,8 +3,7 @@
 /** Milliseconds of work on requests in one turn. Most requests take much less than one. */
 const TURN_MS = 12
 
-/** How many waiting requests go on in one turn: at first, and at most. */
-const FIRST = 8
+/** How many waiting requests may go on in one turn. */
 const MOST = 128
 
 type Go = () => void
@@ -12,13 +11,9 @@ type Go = () => void
 export class FairLine {
   /** By owner, the next one first. */
   readonly #waiting = new Map<string, Go[]>()
+  #count = 0
   /** When the first request of this turn came, in milliseconds of the monotonic clock; null where none has come. */
   #since: number | null = null
-  /**
-   * How many waiting requests go on in the next turn. Their work after the first promise belongs to the turn as well, and its cost shows only at the
-   * end of the turn: after a turn that took too long the number is halved, after others doubled.
-   */
-  #many = FIRST
 
   /** Whether requests have used their time in this turn. Call it when work on a request begins. */
   isUsed(): boolean {
@@ -31,17 +26,26 @@ export class FairLine {
   /** Calls `go` at once, or in a later turn, behind earlier requests of the same owner. */
   enter(owner: string, go: Go): void {
     const waiting = this.#waiting.get(owner)
+    if (!waiting && !this.isUsed()) return go()
     if (waiting) waiting.push(go)
-    else if (this.isUsed()) this.#waiting.set(owner, [go])
-    else go()
+    else this.#waiting.set(owner, [go])
+    this.#count++
   }
 
+  /**
+   * One waiting request goes on in each turn, and others while there is time. Each has an immediate of its own: Node runs what waits for promises
+   * before the next immediate, so that the cost of a request shows before the next one goes on.
+   */
   readonly #nextTurn = (): void => {
-    if (this.#waiting.size === 0) this.#many = FIRST
-    else if (this.isUsed()) this.#many = Math.max(1, this.#many >> 1)
-    else this.#many = Math.min(MOST, this.#many * 2)
     this.#since = null
-    for (let left = this.#many; left > 0 && this.#waiting.size > 0 && !this.isUsed(); left--) this.#next()()
+    if (this.#count === 0) return
+    this.isUsed()
+    this.#next()()
+    for (let left = Math.min(this.#count, MOST); left > 0; left--) setImmediate(this.#goOn)
+  }
+
+  readonly #goOn = (): void => {
+    if (this.#count > 0 && !this.isUsed()) this.#next()()
   }
 
   /** Takes the first request of the next owner, who then comes behind all other owners. */
@@ -50,6 +54,7 @@ export class FairLine {
     const go = waiting.shift()!
     this.#waiting.delete(owner)
     if (waiting.length > 0) this.#waiting.set(owner, waiting)
+    this.#count--
     return go
   }
 }

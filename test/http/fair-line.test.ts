@@ -88,8 +88,7 @@ test('of those whose work comes after a promise few go on in one turn', async ()
     await nextTurn()
     seen.push(went - before)
   }
-  assert.ok(Math.max(...seen) <= 4, String(seen))
-  assert.equal(seen.at(-1), 1)
+  assert.ok(Math.max(...seen) <= 2, String(seen))
 })
 
 test('a body of middling size is left to be judged in the thread where others have used the turn', async () => {
