@@ -36,6 +36,8 @@ export class Queue {
   #waiting: Contender[] = []
   /** The same jobs: most that end have not waited, and a long queue is not looked through for each of them. */
   readonly #queued = new WeakSet<Contender>()
+  /** Those of the waiting jobs that `open` has not let in. */
+  readonly #restored = new Set<Contender>()
   /** How many wait, by workflow. */
   readonly #waitingOf = new Map<string, number>()
   #closed = false
@@ -93,13 +95,20 @@ export class Queue {
     return true
   }
 
-  /** Puts jobs of an earlier process at the end, beyond the limit if need be: they were accepted long ago. `open` admits them. */
+  /**
+   * Puts jobs of an earlier process at the end, beyond the limit if need be: they were accepted long ago. None of them is admitted before `open`, whoever
+   * leaves meanwhile: what was found of them is not stored yet.
+   */
   restore(jobs: readonly Contender[]): void {
-    for (const job of jobs) this.#append(job)
+    for (const job of jobs) {
+      this.#append(job)
+      this.#restored.add(job)
+    }
   }
 
-  /** Admits those who fit. */
-  open(): void {
+  /** Admits those of the restored jobs who fit; all of them unless some are given. */
+  open(jobs: Iterable<Contender> = [...this.#restored]): void {
+    for (const job of jobs) this.#restored.delete(job)
     this.#admitWaiting(0)
   }
 
@@ -141,7 +150,7 @@ export class Queue {
     const blocked = new Set<string>()
     for (let at = 0; at < this.#waiting.length && this.#running < this.#limits.running; ) {
       const job = this.#waiting[at]!
-      if (blocked.has(job.workflow) || !this.#occupy(job)) {
+      if (blocked.has(job.workflow) || this.#restored.has(job) || !this.#occupy(job)) {
         blocked.add(job.workflow)
         at++
         continue
@@ -156,6 +165,7 @@ export class Queue {
   #remove(at: number): void {
     const [job] = this.#waiting.splice(at, 1)
     this.#queued.delete(job!)
+    this.#restored.delete(job!)
     add(this.#waitingOf, job!.workflow, -1)
   }
 

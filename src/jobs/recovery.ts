@@ -158,7 +158,7 @@ export class Recovery {
     }
     await job.flushed()
     this.#roster.written(job_key)
-    this.#roster.queue.open()
+    this.#roster.queue.open([job])
   }
 
   /** A stored job that has not ended and that nobody runs, though somebody should; null where it is none. */

@@ -148,6 +148,21 @@ describe('queue', () => {
     assert.equal(later.admitted, 1)
   })
 
+  test('restored jobs are not admitted before they are let in, whoever leaves or ends', () => {
+    const queue = new Queue({ ...WIDE, running: 2 })
+    const first = new Job('first', 'a', 'x')
+    assert.equal(submit(queue, first), 'runs')
+    const [lost, b, c] = [new Job('lost', 'b', 'y'), new Job('b', 'c', 'z'), new Job('c', 'd', 'v')] as const
+    queue.restore([lost, b, c])
+    queue.leave(lost)
+    queue.release(first)
+    assert.deepEqual([b.admitted, c.admitted, queue.waiting], [0, 0, 2])
+    queue.open([c])
+    assert.deepEqual([b.admitted, c.admitted], [0, 1])
+    queue.open()
+    assert.deepEqual([b.admitted, c.admitted, queue.waiting], [1, 1, 0])
+  })
+
   test('closed, it admits nobody any more', () => {
     const queue = new Queue({ ...WIDE, running: 1 })
     const [a, b] = [new Job('a'), new Job('b')] as const
