@@ -2,6 +2,7 @@
 // frame, however many jobs tell something at once.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import WebSocket from 'ws'
 import { MAX_SUBSCRIPTIONS } from '../../src/sockets/subscriptions.ts'
 import { until } from '../helpers/server.ts'
@@ -125,6 +126,12 @@ describe('a socket that reads slowly', () => {
       // The system takes some of what is sent meanwhile: how many frames reach the mark is not known.
       await tell(own, [talker], 60, 500_000)
       await until('the mark', () => Math.max(0, ...buffers.before) > HIGH_WATER_BYTES - 1_000_000)
+      // Until the system takes nothing more: the first job has more to tell, and sends no frame in the time of several.
+      for (let sent = -1; sent !== buffers.before.length; ) {
+        sent = buffers.before.length
+        await pause(500)
+      }
+      assert.ok(buffers.before.length < 60, 'the first job has more to tell')
       // All of these wait for room, whichever is stored first.
       await tell(own, keys, 2, 500_000)
       client.ws.resume()
