@@ -26,11 +26,24 @@ import { Random } from './random.ts'
 import { judge } from './report.ts'
 import { soundEvidence } from './sound.ts'
 import { type Mutable, SPOILT } from './spoilt.ts'
+import { storyOf } from './story.ts'
 import { plan } from './work.ts'
 
 describe('the judges of the crash run', () => {
   test('find nothing wrong with a job that was killed, recovered and completed', () => {
     assert.deepEqual(judge(soundEvidence()), [])
+  })
+
+  test('tell what is known of a job in the order of time', () => {
+    const one = soundEvidence()
+    const [head, ...lines] = storyOf(one)
+    assert.match(head!, /^the job job of the kind \w+:$/)
+    assert.equal(lines.length, one.log.length + one.calls.length + one.kills.length)
+    assert.deepEqual(
+      lines,
+      [...lines].sort((a, b) => (a.slice(0, 26) < b.slice(0, 26) ? -1 : 1)),
+    )
+    assert.ok(lines.some((line) => line.endsWith('kill, seen after 690 ms, it was running')))
   })
 
   for (const [name, [kind, what, spoil]] of Object.entries(SPOILT)) {

@@ -1,8 +1,9 @@
 // The witness: a server of its own that the jobs call. It outlives every kill, and writes down when each call began and how it went.
 // A path is `/<label>/<node>/<index>`: whose call it is, of which node, and what the node was given.
 import { createHash } from 'node:crypto'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { largeOf } from './large.ts'
 
 /** Calls by GET and PUT may be made twice. */
@@ -28,6 +29,9 @@ function digest(text: string): string {
 
 /** The longest wait for an answer in milliseconds. */
 const SLOWEST: Readonly<Record<Method, number>> = { GET: 500, PUT: 250, POST: 250 }
+
+/** Asks for nothing, and is no call. */
+const NOTHING = '/'
 
 export class Counter implements AsyncDisposable {
   readonly calls: CallRecord[] = []
@@ -57,8 +61,25 @@ export class Counter implements AsyncDisposable {
     return this.#byLabel.get(label) ?? []
   }
 
+  /**
+   * Resolves when all calls are written down that had been sent before, as by a server that was killed since: on a busy machine they would count as
+   * begun after the kill. A connection of its own comes behind theirs, and what lies in their sockets is read in the same turns.
+   */
+  async caughtUp(): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const take = (response: IncomingMessage) => response.resume().on('end', resolve)
+    get(`http://${this.host}${NOTHING}`, { agent: false }, take).on('error', reject)
+    await promise
+    await nextTurn()
+    await nextTurn()
+  }
+
   #take(request: IncomingMessage, response: ServerResponse): void {
     const { method, url: path } = request as { method: Method; url: string }
+    if (path === NOTHING) {
+      response.end()
+      return
+    }
     const record: CallRecord = { method, path, begun_at: Date.now(), ended_at: null }
     const label = path.split('/')[1]!
     const earlier = this.#byLabel.get(label) ?? []

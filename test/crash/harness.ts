@@ -163,7 +163,7 @@ class Run {
       const stops = number % STOP_EVERY === STOP_EVERY - 1
       const at = (await this.#endLife(number, scene)) ?? (await life.kill())
       if (number % STRIKE_EVERY === 0) relent(this.#data_dir)
-      const rows = this.#record(at)
+      const rows = await this.#record(at)
       if (stops || rows.some(({ status }) => RUNNING.includes(status))) this.#hits++
       const cancelled = struck ? ', one cancelled' : ''
       const full = short ? `, ${short}` : ''
@@ -188,11 +188,12 @@ class Run {
     const at = Date.now()
     server.kill('SIGKILL')
     await server.ended()
-    this.#record(at)
+    await this.#record(at)
   }
 
   /** What a kill met, by the database that it left. */
-  #record(at: number): CensusRow[] {
+  async #record(at: number): Promise<CensusRow[]> {
+    await this.#ledger.counter.caughtUp()
     const rows = census(this.#data_dir)
     const byId = new Map(rows.map((row) => [row.id, row]))
     this.#ledger.judgeRefusals(new Set(byId.keys()))
