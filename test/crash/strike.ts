@@ -58,6 +58,8 @@ export async function strike(life: Life, job: TrackedJob, data_dir: string): Pro
   await life.until(() => begun() || performance.now() > patience)
   if (!begun()) return false
   const db = new Database(databaseOf(data_dir))
+  // The server alone copies its log into the file.
+  db.pragma('wal_autocheckpoint = 0')
   try {
     db.exec(SLOW)
     const requested = db.prepare("select count(*) from job where status = 'cancel_requested'").pluck()

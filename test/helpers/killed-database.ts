@@ -8,6 +8,8 @@ export function changeKilled(data_dir: string, work: (db: Database.Database) => 
   const keeper = new Database(path, { readonly: true })
   keeper.prepare('select 1 from sqlite_schema').get()
   const db = new Database(path)
+  // Nothing of the log is copied into the file: what is cut off the log of a copy later would stand there all the same.
+  db.pragma('wal_autocheckpoint = 0')
   try {
     db.transaction(() => work(db))()
   } finally {
