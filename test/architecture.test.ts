@@ -19,6 +19,7 @@ const FLOORS: readonly (readonly string[])[] = [
     'members.ts',
     'metrics.ts',
     'most-keys.ts',
+    'owner-lines.ts',
     'platform.ts',
     'secret-name.ts',
     'shifting-map.ts',

@@ -1,4 +1,5 @@
 // Limits how much of one turn of the event loop requests take. A request that comes when that time is used waits for a later turn. Owners take turns.
+import { OwnerLines } from '../owner-lines.ts'
 
 /** Milliseconds of work on requests in one turn. Most requests take much less than one. */
 const TURN_MS = 12
@@ -9,9 +10,7 @@ const MOST = 128
 type Go = () => void
 
 export class FairLine {
-  /** By owner, the next one first. */
-  readonly #waiting = new Map<string, Go[]>()
-  #count = 0
+  readonly #waiting = new OwnerLines<Go>()
   /** When the first request of this turn came, in milliseconds of the monotonic clock; null where none has come. */
   #since: number | null = null
 
@@ -25,11 +24,8 @@ export class FairLine {
 
   /** Calls `go` at once, or in a later turn, behind earlier requests of the same owner. */
   enter(owner: string, go: Go): void {
-    const waiting = this.#waiting.get(owner)
-    if (!waiting && !this.isUsed()) return go()
-    if (waiting) waiting.push(go)
-    else this.#waiting.set(owner, [go])
-    this.#count++
+    if (!this.#waiting.has(owner) && !this.isUsed()) return go()
+    this.#waiting.add(owner, go)
   }
 
   /**
@@ -38,23 +34,13 @@ export class FairLine {
    */
   readonly #nextTurn = (): void => {
     this.#since = null
-    if (this.#count === 0) return
+    if (this.#waiting.size === 0) return
     this.isUsed()
-    this.#next()()
-    for (let left = Math.min(this.#count, MOST); left > 0; left--) setImmediate(this.#goOn)
+    this.#waiting.take()?.()
+    for (let left = Math.min(this.#waiting.size, MOST); left > 0; left--) setImmediate(this.#goOn)
   }
 
   readonly #goOn = (): void => {
-    if (this.#count > 0 && !this.isUsed()) this.#next()()
-  }
-
-  /** Takes the first request of the next owner, who then comes behind all other owners. */
-  #next(): Go {
-    const [owner, waiting] = this.#waiting.entries().next().value!
-    const go = waiting.shift()!
-    this.#waiting.delete(owner)
-    if (waiting.length > 0) this.#waiting.set(owner, waiting)
-    this.#count--
-    return go
+    if (this.#waiting.size > 0 && !this.isUsed()) this.#waiting.take()?.()
   }
 }
