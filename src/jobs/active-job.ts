@@ -37,7 +37,7 @@ import { Inlet, type InletHost, InputCounts, type Receiver } from './inlet.ts'
 import { jobFrame } from './job-frame.ts'
 import { JobRun } from './job-run.ts'
 import { isLargeResult, LargeValues } from './large-values.ts'
-import type { LoadedMemory } from './memories.ts'
+import type { Memories } from './memories.ts'
 import type { JobMemory } from './memory.ts'
 import { momentaryFault } from './momentary.ts'
 import { Publication, type Published, type Publisher } from './publication.ts'
@@ -94,10 +94,8 @@ export interface JobHost {
   budgetOf(spending: () => Spending): Hold | null
   /** What the history of a job says already. */
   told(row: JobTable): Told
-  /** Reads what a stored job remembers where that is much, for `memoryRead`, until it is disposed of; null where it is little. It does not reject. */
-  prepareMemory(row: JobTable): Promise<Disposable> | null
-  /** What was read by that; null where nothing was. */
-  memoryRead(row: JobTable): LoadedMemory | null
+  /** Reads what stored jobs remember where that is much. */
+  readonly memories: Pick<Memories, 'prepare' | 'take'>
   /** The job may run: its turn has come. */
   admitted(job: ActiveJob): void
   /** Nothing of the job runs any more. */
@@ -322,7 +320,7 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
       this.#isAdmitted = true
       return
     }
-    const reading = this.#known ? null : this.#host.prepareMemory(this.row)
+    const reading = this.#known ? null : this.#host.memories.prepare(this.row)
     if (reading) void this.#admitAfter(reading)
     else this.#host.admitted(this)
   }
@@ -330,7 +328,7 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
   /** It waited since before this process began, and what it remembers is much. Meanwhile it may have ended, or been taken away. */
   async #admitAfter(reading: Promise<Disposable>): Promise<void> {
     using _ = await reading
-    const read = this.#host.memoryRead(this.row)
+    const read = this.#host.memories.take(this.row)
     if (read) {
       this.#known ??= read.memory
       this.#told ??= read.told

@@ -20,7 +20,7 @@ import { runnablePlan } from '../workflows/invalid-graph.ts'
 import type { CompiledGraph, Plans } from '../workflows/plans.ts'
 import type { WorkflowService } from '../workflows/service.ts'
 import { ActiveJob, type ActiveJobParts, type JobHost, type Loss } from './active-job.ts'
-import { type LoadedMemory, Memories } from './memories.ts'
+import { Memories } from './memories.ts'
 import type { Publisher } from './publication.ts'
 import { Queue, type QueueLimits } from './queue.ts'
 import { snapshotOf } from './snapshot.ts'
@@ -253,14 +253,6 @@ export class Roster implements JobHost {
     if (loss === 'for_now') this.#hooks.lost(job.row.key)
     else if (loss === 'damaged') this.#hooks.damaged(job.row.key)
     else if (loss === null && job.resting && job.row.wake_at !== null) this.#hooks.rested()
-  }
-
-  prepareMemory(row: JobTable): Promise<Disposable> | null {
-    return this.memories.prepare(row)
-  }
-
-  memoryRead(row: JobTable): LoadedMemory | null {
-    return this.memories.take(row)
   }
 
   position(job: ActiveJob): number {
