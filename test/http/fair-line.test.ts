@@ -13,6 +13,18 @@ function work(): void {
   while (performance.now() < until);
 }
 
+/** A line, and the names of the requests that went on. Each of them uses a turn. */
+function noted() {
+  const line = new FairLine()
+  const went: string[] = []
+  const enter = (owner: string, name: string) =>
+    line.enter(owner, () => {
+      went.push(name)
+      work()
+    })
+  return { line, went, enter }
+}
+
 test('requests go on at once as long as the turn is not used', () => {
   const line = new FairLine()
   const went: number[] = []
@@ -21,13 +33,7 @@ test('requests go on at once as long as the turn is not used', () => {
 })
 
 test('when the turn is used, requests wait for turns of their own, by owner', async () => {
-  const line = new FairLine()
-  const went: string[] = []
-  const enter = (owner: string, name: string) =>
-    line.enter(owner, () => {
-      went.push(name)
-      work()
-    })
+  const { line, went, enter } = noted()
   enter('ada', 'a1')
   assert.equal(line.isUsed(), true)
   for (const name of ['a2', 'a3', 'a4']) enter('ada', name)
@@ -43,13 +49,7 @@ test('when the turn is used, requests wait for turns of their own, by owner', as
 })
 
 test('behind one of its own that waits a request waits as well, and other owners come in between', async () => {
-  const line = new FairLine()
-  const went: string[] = []
-  const enter = (owner: string, name: string) =>
-    line.enter(owner, () => {
-      went.push(name)
-      work()
-    })
+  const { line, went, enter } = noted()
   line.enter('ada', work)
   for (const name of ['a1', 'a2', 'a3']) enter('ada', name)
   await nextTurn()

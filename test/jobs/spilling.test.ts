@@ -28,6 +28,7 @@ import { NodeError, type NodeType } from '../../src/engine/node-type.ts'
 import { JobMemory } from '../../src/jobs/memory.ts'
 import { deleteJob } from '../../src/jobs/reads.ts'
 import { SPILLED_FROM, SpilledValues } from '../../src/jobs/spilled-values.ts'
+import type { MemoryTools } from '../../src/jobs/spilling.ts'
 import { systemPlatform } from '../../src/platform.ts'
 import { finish } from '../../src/time-slices.ts'
 import { Vault } from '../../src/vault/vault.ts'
@@ -563,14 +564,29 @@ async function rotated(folder: string): Promise<void> {
   assert.deepEqual([done, damaged], [true, 0])
 }
 
+interface Files {
+  readonly data_dir: string
+  readonly store: Store
+  readonly tools: MemoryTools
+}
+
+/** An empty store, and a folder for large values. */
+async function withFiles(work: (files: Files) => Promise<void>): Promise<void> {
+  const data_dir = temporaryFolder()
+  try {
+    await using opened = await openStore()
+    const { store } = opened
+    await using spilled = new SpilledValues(data_dir, store, systemPlatform())
+    const tools = { cipher: new Vault(Buffer.alloc(32, 1)).cipher('journal'), spilled }
+    await work({ data_dir, store, tools })
+  } finally {
+    rmSync(data_dir, { recursive: true, force: true })
+  }
+}
+
 describe('what waits to be written', () => {
-  test('has a bound: beyond it values go to disk at once, and are let go of', async () => {
-    const data_dir = temporaryFolder()
-    try {
-      await using opened = await openStore()
-      const { store } = opened
-      await using spilled = new SpilledValues(data_dir, store, systemPlatform())
-      const tools = { cipher: new Vault(Buffer.alloc(32, 1)).cipher('journal'), spilled }
+  test('has a bound: beyond it values go to disk at once, and are let go of', () =>
+    withFiles(async ({ data_dir, store, tools }) => {
       const memory = JobMemory.fresh(tools, 7, { a: 1 })
       memory.begin()
       // It counts as what it is when it is written out, and has a hundredth of that.
@@ -591,18 +607,10 @@ describe('what waits to be written', () => {
       const known = finish(JobMemory.loadSteps(store, tools, 7))!
       assert.deepEqual(known.params, { a: 1 })
       for (const at of [3, 1, 2]) assert.deepEqual(known.recall(`"${at}"`)?.end, { outputs: wide(at) })
-    } finally {
-      rmSync(data_dir, { recursive: true, force: true })
-    }
-  })
+    }))
 
-  test('is let go of once the firing that goes on has it', async () => {
-    const data_dir = temporaryFolder()
-    try {
-      await using opened = await openStore()
-      const { store } = opened
-      await using spilled = new SpilledValues(data_dir, store, systemPlatform())
-      const tools = { cipher: new Vault(Buffer.alloc(32, 1)).cipher('journal'), spilled }
+  test('is let go of once the firing that goes on has it', () =>
+    withFiles(async ({ store, tools }) => {
       const memory = JobMemory.fresh(tools, 7, {})
       memory.stage(['step', '"a"', 'step', { call: 1, begun: true }])
       memory.stage(['done', '"a"', 'step', BYTES])
@@ -616,18 +624,10 @@ describe('what waits to be written', () => {
       assert.deepEqual(steps.get('step')?.end, { value: BYTES })
       const left = known.firings.get('"a"')!
       assert.deepEqual([left.items.length, left.steps.size], [0, 0])
-    } finally {
-      rmSync(data_dir, { recursive: true, force: true })
-    }
-  })
+    }))
 
-  test('is never all in memory where a job is tried again: it stays in its files until it is asked for', async () => {
-    const data_dir = temporaryFolder()
-    try {
-      await using opened = await openStore()
-      const { store } = opened
-      await using spilled = new SpilledValues(data_dir, store, systemPlatform())
-      const tools = { cipher: new Vault(Buffer.alloc(32, 1)).cipher('journal'), spilled }
+  test('is never all in memory where a job is tried again: it stays in its files until it is asked for', () =>
+    withFiles(async ({ data_dir, store, tools }) => {
       const write = async (memory: JobMemory) => {
         await memory.spill(AbortSignal.timeout(60_000))
         await store.write((tx) => memory.write(tx, 1, memory.staged))
@@ -660,10 +660,7 @@ describe('what waits to be written', () => {
         assert.deepEqual(memory.recall('"c"')?.steps.get('step')?.end, { value: BYTES })
         assert.deepEqual(memory.recall('"d"')?.answer, { value: [BYTES] })
       }
-    } finally {
-      rmSync(data_dir, { recursive: true, force: true })
-    }
-  })
+    }))
 
   test('is dropped where nobody will ask for it, and leaves nothing', async () => {
     const data_dir = temporaryFolder()
