@@ -476,10 +476,16 @@ function openSecrets(config: Config, parts: Parts, registry: NodeRegistry): Secr
   return secrets
 }
 
+/**
+ * How many connections the system takes before the service has looked at them. Of more it takes none, and whoever connects tries again after a second: with Node's
+ * 511, one user's burst made others wait. The system may have a lower limit (`net.core.somaxconn`).
+ */
+export const CONNECTIONS_IN_WAITING = 4_096
+
 function listen(http: Server, { host, port }: Config): Promise<string> {
   return new Promise((resolve, reject) => {
     http.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, host, port)))
-    http.listen(port, host, () => {
+    http.listen({ port, host, backlog: CONNECTIONS_IN_WAITING }, () => {
       const address = http.address() as AddressInfo
       const name = address.family === 'IPv6' ? `[${address.address}]` : address.address
       resolve(`http://${name}:${address.port}`)

@@ -1,0 +1,44 @@
+// Many who connect at once while the service is busy.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFileSync, rmSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { test } from 'node:test'
+import { CONNECTIONS_IN_WAITING } from '../../src/server.ts'
+import { serve } from '../helpers/process.ts'
+import { temporaryFolder, until } from '../helpers/server.ts'
+
+const CONNECTIONS = 1_500
+
+/** How many connections the system lets wait for any listener, whatever that asks for. */
+function systemLimit(): number {
+  return process.platform === 'linux' ? Number(readFileSync('/proc/sys/net/core/somaxconn', 'utf8')) : 0
+}
+
+const skip = systemLimit() < CONNECTIONS_IN_WAITING && 'the system lets fewer connections wait'
+
+test('the system takes connections while the service is busy, so that nobody has to try again', { skip }, async () => {
+  const folder = temporaryFolder()
+  const server = await serve(folder)
+  const sockets: Socket[] = []
+  try {
+    const { hostname, port } = new URL(server.url)
+    server.kill('SIGSTOP')
+    let connected = 0
+    while (sockets.length < CONNECTIONS) {
+      const socket = connect(Number(port), hostname).once('connect', () => connected++)
+      sockets.push(socket.on('error', () => {}))
+    }
+    // Where there is no room for it the system takes no more of them, however often they try.
+    await until('all connections', () => connected === CONNECTIONS)
+    server.kill('SIGCONT')
+    const last = sockets.at(-1)!
+    last.write('GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
+    const [answer] = (await once(last, 'data')) as [Buffer]
+    assert.match(answer.toString(), /^HTTP\/1\.1 200 /)
+  } finally {
+    for (const socket of sockets) socket.destroy()
+    await server[Symbol.asyncDispose]()
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
