@@ -2,7 +2,7 @@
 import { loadavg } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { FAMILIES } from '../fairness/attacks.ts'
-import { type Attack, allowedFor, type Figures, startFair } from '../fairness/kit.ts'
+import { type Attack, allowedFor, type Figures, startFair, type Under } from '../fairness/kit.ts'
 import { isWork, type ProbeName } from '../fairness/probes.ts'
 import type { BenchRow } from './engine.ts'
 import { sized } from './scale.ts'
@@ -29,14 +29,14 @@ export async function benchFairness(): Promise<BenchRow[]> {
   const idle = await figures([quiet], EACH_MS)
   const rows = rowsOf(quiet.name, idle)
   if (!ONLY_TOGETHER) for (const one of all()) rows.push(...rowsOf(one.name, await figures([one], EACH_MS), idle))
-  rows.push(...rowsOf('all at once', await figures(all(), TOGETHER_MS), idle))
+  rows.push(...rowsOf('all at once', await figures(all(), TOGETHER_MS, { refusals_count: true }), idle))
   return rows
 }
 
-async function figures(attacks: readonly Attack[], for_ms: number): Promise<Figures> {
+async function figures(attacks: readonly Attack[], for_ms: number, options: Under = {}): Promise<Figures> {
   await using server = await startFair()
   await pause(SETTLED_MS)
-  return await server.under(attacks, (passed_ms) => passed_ms > for_ms)
+  return await server.under(attacks, (passed_ms) => passed_ms > for_ms, options)
 }
 
 function all(): Attack[] {
@@ -45,11 +45,12 @@ function all(): Attack[] {
 
 function rowsOf(
   name: string,
-  { held, held_with_disk, written, answers, strikes }: Figures,
+  { held, held_with_disk, written, answers, strikes, refusals, most_memory }: Figures,
   idle: Figures | null = null,
 ): BenchRow[] {
   return [
     row(name, `attacks made (load of the machine ${loadavg()[0]!.toFixed(1)})`, strikes, ''),
+    ...[...refusals].map(([what, count]) => row(name, `not answered as it should be: ${what}`, count, '')),
     ...Object.entries(answers).flatMap(([probe, { worst, middle, count }]) => [
       row(name, `worst of ${count.toLocaleString('en')} answers of ${SHOWN[probe as ProbeName]}`, worst),
       row(name, 'the same, middle', middle),
@@ -60,6 +61,7 @@ function rowsOf(
     row(name, 'longest hold of the main thread, processor time', held),
     row(name, 'the same with waits for the disk', held_with_disk),
     row(name, 'most written by the main thread in one turn', written, 'bytes'),
+    row(name, 'the most memory that the process has had', most_memory / 1e6, 'MB'),
   ]
 }
 

@@ -1,7 +1,7 @@
 // One user attacks, another one works: a real server process, and how long the other user's answers take meanwhile. Attacks are in
 // `attacks/`, one file for each family; tests and `make bench ONLY=fairness` use this kit.
 import assert from 'node:assert/strict'
-import { rmSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -52,13 +52,27 @@ export interface Figures {
   readonly answers: Readonly<Record<ProbeName, Answers>>
   /** How often the attack was made. */
   readonly strikes: number
+  /** How often it was not answered as it should be, by what came instead. */
+  readonly refusals: ReadonlyMap<string, number>
+  /** The most memory that the server's process has had until now, in bytes. Known on Linux alone, 0 elsewhere. */
+  readonly most_memory: number
+}
+
+export interface Under {
+  /** Attacks go on where some are not answered as they should be, such as those for which the server has no room. */
+  readonly refusals_count?: boolean
 }
 
 export interface FairServer extends AsyncDisposable {
   readonly attacker: User
   /** Makes the attacks side by side until `enough`, each at least once, and measures another user's answers meanwhile. */
-  under(attacks: readonly Attack[], enough: (passed_ms: number) => boolean): Promise<Figures>
+  under(attacks: readonly Attack[], enough: (passed_ms: number) => boolean, options?: Under): Promise<Figures>
 }
+
+const IDS = /[\w-]*[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
+const LONGEST_REFUSAL = 200
+/** Between a refusal and the next try. */
+const REFUSED_PAUSE_MS = 100
 
 const script = (name: string) => fileURLToPath(new URL(name, import.meta.url))
 
@@ -77,7 +91,7 @@ export async function startFair(environment: Readonly<Record<string, string>> = 
   const scene = { server, attacker, token, probes, prepared: new WeakSet<Attack>() }
   return {
     attacker,
-    under: (attacks, enough) => measured(scene, attacks, enough),
+    under: (attacks, enough, options = {}) => measured(scene, attacks, enough, options),
     async [Symbol.asyncDispose]() {
       await server[Symbol.asyncDispose]()
       await idp[Symbol.asyncDispose]()
@@ -99,6 +113,7 @@ async function measured(
   { server, attacker, token, probes, prepared }: Scene,
   attacks: readonly Attack[],
   enough: (passed_ms: number) => boolean,
+  { refusals_count = false }: Under,
 ): Promise<Figures> {
   for (const attack of attacks) {
     if (prepared.has(attack)) continue
@@ -110,9 +125,16 @@ async function measured(
   await longestHold(server)
   const from = performance.now()
   let strikes = 0
+  const refusals = new Map<string, number>()
+  const refused = ({ name }: Attack, { message }: Error) => {
+    const what = `${name}: ${message.replace(IDS, 'ID').slice(0, LONGEST_REFUSAL)}`
+    refusals.set(what, (refusals.get(what) ?? 0) + 1)
+    return pause(REFUSED_PAUSE_MS)
+  }
   const strikeAgain = async (attack: Attack) => {
     do {
-      await attack.strike(attacker)
+      const struck = attack.strike(attacker)
+      await (refusals_count ? struck.catch((error: Error) => refused(attack, error)) : struck)
       strikes++
     } while (!enough(performance.now() - from))
   }
@@ -129,7 +151,15 @@ async function measured(
     ...holds,
     answers: Object.fromEntries(times.map(([name, of]) => [name, answersOf(of)])) as Figures['answers'],
     strikes,
+    refusals,
+    most_memory: mostMemory(server),
   }
+}
+
+function mostMemory({ pid }: ServingProcess): number {
+  if (process.platform !== 'linux') return 0
+  const [, kilobytes] = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+  return Number(kilobytes) * 1024
 }
 
 function failed(text: string): false {

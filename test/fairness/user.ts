@@ -46,10 +46,11 @@ export class User {
       const sent = request(`${this.url}${path}`, { method, headers, agent: false }, (answer) => {
         const pieces: Buffer[] = []
         answer.on('data', (piece: Buffer) => pieces.push(piece))
-        answer.once('error', reject)
+        answer.once('error', failed)
         answer.once('end', () => resolve({ status: answer.statusCode!, text: Buffer.concat(pieces).toString() }))
       })
-      sent.once('error', reject)
+      const failed = (error: Error) => reject(failure(`${method} ${path}`, error))
+      sent.once('error', failed)
       sent.end(body)
     })
   }
@@ -104,9 +105,9 @@ export class User {
     const sockets = await Promise.all(open)
     this.#signal?.('SIGSTOP')
     const statuses = Promise.all(sockets.map((socket) => statusOf(socket, text)))
-    await pause(ASLEEP_MS)
-    this.#signal?.('SIGCONT')
-    return await statuses
+    // A connection may fail while the server sleeps.
+    const [answers] = await Promise.all([statuses, pause(ASLEEP_MS).then(() => this.#signal?.('SIGCONT'))])
+    return answers
   }
 
   /** Sends so many requests in one packet, and resolves when the last answer has ended. */
@@ -119,7 +120,7 @@ export class User {
       socket.write(one().repeat(count - 1) + one('Connection: close'))
       socket
         .resume()
-        .once('error', reject)
+        .once('error', (error) => reject(failure(`${count} times GET ${path}`, error)))
         .once('close', () => resolve())
     })
   }
@@ -143,8 +144,11 @@ export class User {
   /** Sends one frame on a socket of its own, and waits for the first frame that comes back. */
   async frame(data: string | Uint8Array): Promise<void> {
     const socket = await this.socket()
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    socket.once('message', () => resolve())
+    socket.once('close', (code) => reject(new Error(`a frame of ${data.length}: the socket ended with ${code}`)))
     socket.send(data)
-    await once(socket, 'message')
+    await promise
     socket.terminate()
   }
 }
@@ -153,8 +157,16 @@ async function statusOf(socket: Socket, request: string): Promise<number> {
   let text = ''
   socket.on('data', (piece: Buffer) => (text ||= piece.toString('latin1')))
   socket.write(request)
-  await once(socket, 'close')
+  try {
+    await once(socket, 'close')
+  } catch (error) {
+    throw failure(request.slice(0, request.indexOf(' HTTP')), error as Error)
+  }
   return Number(text.split(' ')[1])
+}
+
+function failure(what: string, error: Error): Error {
+  return new Error(`${what} failed: ${error.message}`, { cause: error })
 }
 
 function checked(status: number, what: string, reply: Reply): Reply {
