@@ -93,14 +93,16 @@ export class AccessTokens implements AsyncDisposable {
   }
 
   /**
-   * Ends a token of the person's own: it is refused from now on.
+   * Ends a token of the person's own: it is refused from now on. Its row is read again for the next request that brings it, whatever comes of this: one
+   * that was damaged since it was last read is refused then.
    * @throws FORBIDDEN for a program
    * @throws NOT_FOUND
+   * @throws DATA_DAMAGED where it is damaged
    */
   async revoke(person: Principal, id: string): Promise<void> {
     requirePerson(person)
-    const found = await this.#parts.store.write((tx) => deleteAccessToken(tx, person, id))
-    this.#kept.forget(id)
+    const deleting = this.#parts.store.write((tx) => deleteAccessToken(tx, person, id))
+    const found = await deleting.finally(() => this.#kept.forget(id))
     if (!found) throw new ServiceError('NOT_FOUND', { message: 'The token does not exist.' })
   }
 

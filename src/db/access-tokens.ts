@@ -80,7 +80,11 @@ export function countAccessTokens(tx: Tx, { user_id, workspace_id }: Scope): num
   return tx.get(countOwned, { user_id, workspace_id })?.count ?? 0
 }
 
-/** Whether the scope had such a token. @throws DATA_DAMAGED where it may have it, damaged */
+/**
+ * Whether the scope had such a token. An id that is not found is unknown even while another row is damaged: a damaged token lets nobody in, as it is verified
+ * whenever it is looked up, so that "there is none" never leaves one in use.
+ * @throws DATA_DAMAGED where the token is there, damaged: its row cannot be removed, and may come back with a backup
+ */
 export function deleteAccessToken(tx: Tx, { user_id, workspace_id }: Scope, id: string): boolean {
   if (tx.run(removeOwned, { user_id, workspace_id, id }) > 0) return true
   accessTokenById(tx, id)

@@ -238,5 +238,5 @@ export function defineChecksums(db: Connection): void {
 function verify(table: Table, checksum: unknown, values: readonly unknown[]): void {
   if (checksumOf(table, (place) => values[place]) === checksum) return
   const row = Object.fromEntries(COVERED[table].map((name, place) => [name, values[place]]))
-  throw new DamagedRow(table, row)
+  throw new DamagedRow(table, { ...row, checksum })
 }

@@ -1,6 +1,7 @@
 // The condition of the database: which fault it has, since when it is refused, and how often the log hears of it.
 import { ServiceError } from '../errors.ts'
 import type { Log } from '../log.ts'
+import { DamagedKeys, type FoundRow } from './damaged-keys.ts'
 import { DamagedRow } from './damaged-row.ts'
 import { ADVICE, codeOf, type Fault, faultOf } from './faults.ts'
 import { type StructureDamage, textOf } from './structure.ts'
@@ -13,16 +14,10 @@ const SEE_TO_ROW = 'see what "svc check" finds, and bring a backup back with "sv
 const RETRY_AFTER_SECONDS = '5'
 
 /**
- * Tables in which a row is found by its key alone, and nothing else leads to it: no row looks the same as one whose key is damaged. To take that for an
- * answer would run a submission twice, or remove a file that is needed.
+ * Tables of which no row is taken for missing while one of them is damaged, whatever else is known of that one: it would run a submission twice, or remove
+ * a file that is needed, which nothing brings back.
  */
-const KEYED: ReadonlySet<string> = new Set([
-  'idempotency_key',
-  'access_token',
-  'mcp_token',
-  'user_secret',
-  'spilled_value',
-])
+const IRREPLACEABLE: ReadonlySet<string> = new Set(['idempotency_key', 'spilled_value'])
 
 export class Condition {
   readonly #path: string
@@ -32,6 +27,7 @@ export class Condition {
   readonly #said = new Map<Fault, number>()
   /** Damaged rows that the log knows of. */
   readonly #rows = new Set<string>()
+  readonly #keys = new DamagedKeys()
   /** Tables that have damaged rows. */
   readonly #tablesOfRows = new Set<string>()
   /** Tables whose structure is damaged: what is not found in them may be there. */
@@ -70,16 +66,18 @@ export class Condition {
   }
 
   /** Takes note of damaged rows that were found otherwise than by reading them for somebody. */
-  meetRows(rows: Iterable<Pick<DamagedRow, 'table' | 'row'>>): void {
+  meetRows(rows: Iterable<FoundRow>): void {
     for (const row of rows) this.#note(row)
   }
 
   /**
-   * Whether a row that was not found by its key may be a damaged one, whose key is another one now.
-   * @throws DATA_DAMAGED where it may
+   * Whether a row that was not found by its key is a damaged one whose key, or owner, reads as another one now. A sound row of another owner is none: who
+   * asks for it learns nothing. So neither does the damaged row of one owner take what is missing from all others.
+   * @throws DATA_DAMAGED where it is, or where that is not certain and a wrong answer could not be made good
    */
-  mayBeDamaged(table: string): void {
-    if (KEYED.has(table) && this.#tablesOfRows.has(table)) throw new ServiceError('DATA_DAMAGED')
+  mayBeDamaged(table: string, key: object): void {
+    if (!this.#tablesOfRows.has(table)) return
+    if (IRREPLACEABLE.has(table) || this.#keys.has(table, key)) throw new ServiceError('DATA_DAMAGED')
   }
 
   /**
@@ -110,8 +108,10 @@ export class Condition {
     return new ServiceError('DATA_DAMAGED')
   }
 
-  #note({ table, row }: Pick<DamagedRow, 'table' | 'row'>): void {
+  #note(found: FoundRow): void {
+    const { table, row } = found
     this.#tablesOfRows.add(table)
+    this.#keys.add(found)
     const name = `${table} ${row}`
     if (!this.#rows.has(name) && this.#rows.size < MOST_ROWS) {
       this.#rows.add(name)

@@ -7,6 +7,8 @@ export class DamagedRow extends Error {
   readonly table: string
   /** What names the row, as it was read. */
   readonly row: string
+  /** All that was read of it, by column. */
+  readonly values: Readonly<Record<string, unknown>>
 
   constructor(table: string, row: Readonly<Record<string, unknown>>) {
     const row_name = nameOf(row)
@@ -14,6 +16,7 @@ export class DamagedRow extends Error {
     this.name = 'DamagedRow'
     this.table = table
     this.row = row_name
+    this.values = row
   }
 }
 

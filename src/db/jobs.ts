@@ -123,7 +123,10 @@ export function updateJob(tx: Tx, row: JobTable): boolean {
   return tx.run(update, row) === 1
 }
 
-/** The job of this id, if it belongs to the scope. */
+/**
+ * The job of this id, if it belongs to the scope. Ids are the choice of clients, and those of different owners may be the same.
+ * @throws DATA_DAMAGED where it is damaged; also where that is its owner or its id, so that it is not found by them
+ */
 export function ownedJob(tx: Tx, scope: Scope, id: string): JobTable | undefined {
   return tx.get(selectOwned, { id, user_id: scope.user_id, workspace_id: scope.workspace_id })
 }

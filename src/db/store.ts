@@ -65,7 +65,7 @@ export class Store implements AsyncDisposable {
     this.#condition = condition
     this.#statements = new Statements(db, {
       leftOut: (row) => void condition.meet(row),
-      mayBeDamaged: (table) => condition.mayBeDamaged(table),
+      mayBeDamaged: (table, key) => condition.mayBeDamaged(table, key),
       mayMiss: (sql) => condition.mayMiss(sql),
     })
     this.#space = new Space(db)

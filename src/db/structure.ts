@@ -2,6 +2,7 @@
 // there, which no checksum of a row can tell. What is wrong inside a row is left to its checksum.
 import { COVERED, isSound, TABLES, type Table } from './checksum.ts'
 import type { Connection } from './connection.ts'
+import { DamagedRowRoom, type FoundRow } from './damaged-keys.ts'
 import { DamagedRow } from './damaged-row.ts'
 import { codeOf } from './faults.ts'
 
@@ -20,7 +21,7 @@ export function textOf(damages: readonly StructureDamage[]): string {
 /** What was found in a database: damage to the structure of tables, and rows that are not what was written. */
 export interface FoundDamages {
   readonly structure: readonly StructureDamage[]
-  readonly rows: readonly Pick<DamagedRow, 'table' | 'row'>[]
+  readonly rows: readonly FoundRow[]
 }
 
 /** Looks through the structure and through all rows. */
@@ -30,9 +31,11 @@ export function contentDamages(db: Connection): FoundDamages {
 
 /** The first of the rows that are not what was written. */
 export function rowDamages(db: Connection): FoundDamages['rows'] {
-  const rows: FoundDamages['rows'][number][] = []
+  const rows: FoundRow[] = []
+  const room = new DamagedRowRoom()
   try {
-    for (const { table, row } of damagedRows(db)) if (rows.push({ table, row }) >= MOST_ROWS) break
+    for (const { table, row, values } of damagedRows(db))
+      if (rows.push({ table, row, values: room.take(values) }) >= MOST_ROWS) break
   } catch (error) {
     if (!codeOf(error).startsWith('SQLITE_CORRUPT')) throw error
   }

@@ -42,8 +42,8 @@ const TOGETHER: ReadonlySet<Table> = new Set([
 export interface DamageEars {
   /** Hears of each damaged row that is left out of a list. */
   leftOut(row: DamagedRow): void
-  /** Throws where a row that was not found may be there, with a damaged key. */
-  mayBeDamaged(table: Table): void
+  /** Throws where a row that was not found may be there, with a damaged key. `key` has values of columns; what is no column does not count. */
+  mayBeDamaged(table: Table, key: object): void
   /** Throws where a statement may miss rows that are there. */
   mayMiss(sql: string): void
 }
@@ -58,7 +58,7 @@ export const STRICT: DamageEars = {
 }
 
 /** How long texts and blobs are together, in characters and bytes: other values are small. */
-function lengthOf(values: readonly unknown[]): number {
+export function lengthOf(values: readonly unknown[]): number {
   let length = 0
   for (const value of values) {
     if (typeof value === 'string') length += value.length
@@ -111,7 +111,7 @@ export class Statements implements Tx {
     if (row !== undefined && !prepared.readonly) this.writes++
     if (row === undefined || !statement.verified) this.#damage.mayMiss(statement.sql)
     else verifyRow(statement.verified, row as Record<string, unknown>)
-    if (row === undefined && statement.verified) this.#damage.mayBeDamaged(statement.verified)
+    if (row === undefined && statement.verified) this.#damage.mayBeDamaged(statement.verified, params as object)
     return row
   }
 

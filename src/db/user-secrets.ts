@@ -83,7 +83,7 @@ const remove = statement<Owner & { name: string }>()((db, p) =>
 
 export type StoredSecret = Pick<UserSecretTable, 'body' | 'updated_at'>
 
-/** @throws DATA_DAMAGED */
+/** A damaged secret is never used, so that a name that is not found is unknown even while another row is damaged. @throws DATA_DAMAGED where it is this one */
 export function userSecret(tx: Tx, owner: Scope, name: string): StoredSecret | undefined {
   return tx.get(select, { ...ownerOf(owner), name })
 }

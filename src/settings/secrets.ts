@@ -115,7 +115,7 @@ export class Secrets {
     return this.#described(owner, name, row.updated_at)
   }
 
-  /** Tells whether there was one: else it has no effect. What the operator has set stays. @throws DATA_DAMAGED where it may be there, damaged */
+  /** Tells whether there was one: else it has no effect. What the operator has set stays. @throws DATA_DAMAGED where its name or its owner is damaged */
   async delete(owner: Scope, name: string): Promise<boolean> {
     const before = await this.#parts.store.write((tx) => {
       const present = sealedSecret(tx, owner, name) ?? userSecret(tx, owner, name)

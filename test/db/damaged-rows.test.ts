@@ -6,19 +6,23 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import Database from 'better-sqlite3'
 import type { Health, JobSnapshot, RunResult, Workflow } from '../../generated/types.ts'
-import { accessTokenById, insertAccessToken } from '../../src/db/access-tokens.ts'
+import { accessTokenById, deleteAccessToken, insertAccessToken } from '../../src/db/access-tokens.ts'
 import { insertAsset, type NewAsset, ownedAsset, ownedAssetById } from '../../src/db/assets.ts'
 import { COVERED, checksumOf, TABLES, type Table } from '../../src/db/checksum.ts'
-import { keepGraph } from '../../src/db/graphs.ts'
+import { Condition } from '../../src/db/condition.ts'
+import { connectForReading } from '../../src/db/connection.ts'
+import { graphBody, keepGraph } from '../../src/db/graphs.ts'
 import { idempotentJob, keepIdempotencyKey } from '../../src/db/idempotency.ts'
 import { insertJobEvent } from '../../src/db/job-events.ts'
 import { trimEvents, trimmedNodes } from '../../src/db/job-trimming.ts'
+import { ownedJob } from '../../src/db/jobs.ts'
 import { ownedObject, putObject } from '../../src/db/objects.ts'
 import { insertSpilledValue, isSpilledValue } from '../../src/db/spilled-values.ts'
 import { Store, type Tx } from '../../src/db/store.ts'
+import { contentDamages } from '../../src/db/structure.ts'
 import { insertThread, ownedThread, renameThread } from '../../src/db/threads.ts'
 import { putUserSecret, userSecret } from '../../src/db/user-secrets.ts'
-import { insertWorkflow } from '../../src/db/workflows.ts'
+import { insertWorkflow, ownedWorkflow } from '../../src/db/workflows.ts'
 import { withoutTriggers } from '../helpers/checksums.ts'
 import { inFolder } from '../helpers/folder.ts'
 import { type Answer, call } from '../helpers/http.ts'
@@ -339,6 +343,9 @@ describe('a row whose owner or key is damaged', () => {
   async function put(path: string): Promise<void> {
     await using store = await Store.open(path)
     await store.write((tx) => {
+      keepGraph(tx, 'g', '{}')
+      insertWorkflow(tx, workflowRow('w'))
+      putJob(tx, jobRow(1, { id: 'j' }))
       insertThread(tx, thread)
       insertAsset(tx, asset)
       putObject(tx, { ...object, expires_at: null, created_at: AT, updated_at: AT })
@@ -355,6 +362,11 @@ describe('a row whose owner or key is damaged', () => {
       "update thread set user_id = '3'",
       (tx) => renameThread(tx, OWNER, { id: 't', title: 'x', updated_at: AT }),
     ],
+    job: ["update job set user_id = '3'", (tx) => ownedJob(tx, OWNER, 'j')],
+    'job of its workspace': ["update job set user_id = '3', workspace_id = 'w'", (tx) => ownedJob(tx, OWNER, 'j')],
+    'job by its id': ["update job set id = 'k'", (tx) => ownedJob(tx, OWNER, 'j')],
+    graph: ["update graph set sha256 = 'h'", (tx) => graphBody(tx, 'g')],
+    workflow: ["update workflow set id = 'x'", (tx) => ownedWorkflow(tx, OWNER, 'w')],
     asset: ["update asset set user_id = '3'", (tx) => ownedAssetById(tx, OWNER, 'a')],
     'asset by its key': ["update asset set user_id = '3'", (tx) => ownedAsset(tx, OWNER, '1/a.txt')],
     object: ["update object set user_id = '3'", (tx) => ownedObject(tx, OWNER, '1/o')],
@@ -377,6 +389,7 @@ describe('a row whose owner or key is damaged', () => {
           assert.ok(store.read(read))
         }
         const db = new Database(path)
+        db.pragma('foreign_keys = off')
         withoutTriggers(db, () => assert.equal(db.prepare(damage).run().changes, 1))
         db.close()
         await using store = await Store.open(path)
@@ -384,4 +397,56 @@ describe('a row whose owner or key is damaged', () => {
         assert.throws(() => store.read(read), { code: 'DATA_DAMAGED' })
       }),
     )
+
+  /** Of each, what somebody else may ask for, or what was never there. */
+  const OTHERS: Readonly<Record<string, readonly [damage: string, read: (tx: Tx) => unknown]>> = {
+    'the job of the same name of another owner': [
+      "update job set name = 'x'",
+      (tx) => ownedJob(tx, { user_id: '4', workspace_id: null }, 'j'),
+    ],
+    'an unknown job': ["update job set user_id = '3'", (tx) => ownedJob(tx, OWNER, 'i')],
+    'an unknown token': ["update access_token set id = 'j'", (tx) => accessTokenById(tx, 'k')],
+    'an unknown secret': ["update user_secret set name = 'KEX'", (tx) => userSecret(tx, OWNER, 'OTHER')],
+    'the secret of another owner': [
+      "update user_secret set name = 'KEX'",
+      (tx) => userSecret(tx, { user_id: '4', workspace_id: null }, 'KEY'),
+    ],
+    'a deleted token': ["update access_token set id = 'j'", (tx) => deleteAccessToken(tx, OWNER, 'k') || undefined],
+  }
+
+  for (const [what, [damage, read]] of Object.entries(OTHERS))
+    test(
+      `is not taken for another one: ${what}`,
+      inFolder(async (folder) => {
+        const path = join(folder, 'svc.db')
+        await put(path)
+        const db = new Database(path)
+        db.pragma('foreign_keys = off')
+        withoutTriggers(db, () => assert.equal(db.prepare(damage).run().changes, 1))
+        db.close()
+        await using store = await Store.open(path)
+        assert.equal(store.hasDamagedRows, true)
+        assert.equal(await store.write(read), undefined)
+      }),
+    )
+
+  test(
+    'is found by a look beside the server as well, in a large database',
+    inFolder(async (folder) => {
+      const path = join(folder, 'svc.db')
+      await put(path)
+      const db = new Database(path)
+      withoutTriggers(db, () => db.exec("update job set user_id = '3'; update thread set title = 'x'"))
+      db.close()
+      const found = contentDamages(connectForReading(path))
+      assert.deepEqual(
+        structuredClone(found).rows.map(({ table }) => table),
+        ['job', 'thread'],
+      )
+      const condition = new Condition(path, null, () => 0)
+      condition.meetRows(structuredClone(found).rows)
+      assert.throws(() => condition.mayBeDamaged('job', { ...OWNER, id: 'j' }), { code: 'DATA_DAMAGED' })
+      condition.mayBeDamaged('job', { ...OWNER, id: 'k' })
+    }),
+  )
 })
