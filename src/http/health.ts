@@ -19,7 +19,7 @@ export const health: HealthHandlers<RequestContext> = {
         status: healthy ? 'healthy' : 'unhealthy',
         timestamp: app.platform.timestamp(),
         uptime: uptime(app),
-        services: { database, server },
+        services: { database, server, ...(app.jobs.hasUnreadable && { journal: 'unreadable' as const }) },
       },
     }
   },

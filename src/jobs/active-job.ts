@@ -39,7 +39,7 @@ import { JobRun } from './job-run.ts'
 import { isLargeResult, LargeValues } from './large-values.ts'
 import type { Memories } from './memories.ts'
 import type { JobMemory } from './memory.ts'
-import { momentaryFault } from './momentary.ts'
+import { momentaryFault, UnreadableNow } from './momentary.ts'
 import { Publication, type Published, type Publisher } from './publication.ts'
 import type { Contender } from './queue.ts'
 import { type Recorder, recorder } from './recorder.ts'
@@ -50,6 +50,7 @@ import { optionsOf, type StoredOptions, steadyDeadline } from './stored-options.
 import { terminate } from './terminal.ts'
 import type { TextStream } from './text-chunks.ts'
 import { Told } from './told.ts'
+import type { UnreadableJobs } from './unreadable-jobs.ts'
 import { soonest, storedWaiting } from './waiting.ts'
 import { type Extra, JobWriter } from './writer.ts'
 
@@ -102,6 +103,8 @@ export interface JobHost {
   released(job: ActiveJob): void
   /** Whether the log has not heard yet that the history of the job could not be written. */
   isFirstLoss(job_key: number): boolean
+  /** Jobs of which a file cannot be read now. */
+  readonly unreadable: Pick<UnreadableJobs, 'failed'>
   /** This process has done with the job: its end, or that it waits, is committed; or its history could not be written. */
   gone(job: ActiveJob, loss: Loss | null): void
   position(job: ActiveJob): number
@@ -730,7 +733,8 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
 
   #lost(cause: unknown): void {
     const { key, id: job_id } = this.row
-    if (this.#host.isFirstLoss(key))
+    if (cause instanceof UnreadableNow) this.#host.unreadable.failed(this.row, cause)
+    else if (this.#host.isFirstLoss(key))
       logFailure(this.#host.log, toServiceError(cause), { job_id }, 'the history of a job could not be written')
     this.#run?.abort()
     this.#run?.stopTimers()

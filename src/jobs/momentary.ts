@@ -3,11 +3,22 @@
 import { codeOf } from '../db/faults.ts'
 import { ServiceError } from '../errors.ts'
 
-/** Codes of faults of the disk, the database or the process that may pass. */
-const PASSING = /^(?:ENOSPC|EDQUOT|EROFS|EIO|EMFILE|ENFILE|ENOMEM|EBUSY|EAGAIN|EACCES|EPERM|SQLITE_(?!CORRUPT|NOTADB))/
+/** Codes of faults of the database that may pass. */
+const OF_DATABASE = /^SQLITE_(?!CORRUPT|NOTADB)/
+/** Codes of faults of files that may pass, by themselves or because somebody mends them. */
+const OF_FILES = /^(?:ENOSPC|EDQUOT|EROFS|EIO|EMFILE|ENFILE|ENOMEM|EBUSY|EAGAIN|EACCES|EPERM)$/
+
+/** A file of a job cannot be read now: SERVICE_UNAVAILABLE, with the fault as its cause. */
+export class UnreadableNow extends ServiceError {
+  constructor(cause: unknown) {
+    super('SERVICE_UNAVAILABLE', { cause })
+  }
+}
 
 /** The error for a fault that may pass: SERVICE_UNAVAILABLE. Null for a lasting fault. */
 export function momentaryFault(cause: unknown): ServiceError | null {
   if (cause instanceof ServiceError) return cause.code === 'SERVICE_UNAVAILABLE' ? cause : null
-  return PASSING.test(codeOf(cause)) ? new ServiceError('SERVICE_UNAVAILABLE', { cause }) : null
+  const code = codeOf(cause)
+  if (OF_FILES.test(code)) return new UnreadableNow(cause)
+  return OF_DATABASE.test(code) ? new ServiceError('SERVICE_UNAVAILABLE', { cause }) : null
 }

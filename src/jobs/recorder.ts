@@ -6,6 +6,7 @@ import { type TypeMetadata, typeText } from '../engine/types.ts'
 import type { EventBody, JobFrame } from '../events/types.ts'
 import { type Log, logNodeFailure } from '../log.ts'
 import type { ToldOutput } from './entry.ts'
+import { UnreadableNow } from './momentary.ts'
 import type { Published } from './publication.ts'
 import { TextChunks, type TextStream } from './text-chunks.ts'
 
@@ -168,6 +169,8 @@ export function recorder(job: Sink, log: Log): Recorder {
       )
     },
     fault({ node_id, node_type }, cause, told) {
+      // What the node did before cannot be read: it has not failed, and the log knows.
+      if (cause instanceof UnreadableNow) return
       const redact = (text: string) => job.redactMessage(text)
       logNodeFailure(log, cause, told, { job_id, node_id, node_type }, redact)
     },

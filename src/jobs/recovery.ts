@@ -6,6 +6,7 @@ import type { JobTable, StoredStatus } from '../db/schema.ts'
 import { isDamage, ServiceError } from '../errors.ts'
 import type { ActiveJob } from './active-job.ts'
 import { CANCELLED, interrupted } from './endings.ts'
+import { UnreadableNow } from './momentary.ts'
 import type { Roster } from './roster.ts'
 import { isTerminal } from './states.ts'
 import { WriteBackoff } from './write-backoff.ts'
@@ -93,7 +94,9 @@ export class Recovery {
       using _ = await this.#prepare(row, fate)
       return this.#takeOver(row, fate, orderly)
     } catch (err) {
-      this.#roster.parts.log.error({ err, job_id: row.id }, 'a job of an earlier process cannot go on')
+      // The log knows of a file that cannot be read.
+      if (!(err instanceof UnreadableNow))
+        this.#roster.parts.log.error({ err, job_id: row.id }, 'a job of an earlier process cannot go on')
       if (!isDamage(err)) this.lost(row.key)
       return null
     }
@@ -152,6 +155,7 @@ export class Recovery {
     const stray = preparing ? this.#stray(job_key) : left
     if (!stray) return
     const job = this.#takeOver(stray.row, stray.fate, true)
+    this.#roster.unreadable.goesOn(job_key)
     if (!job.terminal) {
       this.#roster.queue.restore([job])
       if (stray.row.status === 'pending') job.enqueue()
@@ -177,6 +181,7 @@ export class Recovery {
   async tryGoOn(job_key: number): Promise<void> {
     // While nothing can be written, each read would only fail to write.
     if (this.#strays.has(job_key) && this.#roster.parts.store.fault !== null) return
+    if (!this.#roster.unreadable.mayTry(job_key)) return
     try {
       await this.goOn(job_key)
     } catch (error) {
@@ -206,6 +211,7 @@ export class Recovery {
   async #goOnWithStrays(): Promise<void> {
     for (const job_key of [...this.#strays]) {
       if (this.#stopped || this.#roster.parts.store.fault !== null) return
+      if (!this.#roster.unreadable.mayTry(job_key)) continue
       try {
         await this.goOn(job_key)
       } catch (error) {

@@ -7,6 +7,7 @@ import { Schemas } from '../sandbox/schemas.ts'
 import type { ActiveJob } from './active-job.ts'
 import { Alarm } from './alarm.ts'
 import { timedOut } from './endings.ts'
+import { UnreadableNow } from './momentary.ts'
 import type { Roster } from './roster.ts'
 import { schemaProblems } from './schema-problems.ts'
 import { optionsOf, steadyDeadline } from './stored-options.ts'
@@ -157,9 +158,9 @@ export class Resuming {
     else this.#alarm.set(left ? NO_ROOM_PAUSE_MS : PAUSE_MS)
   }
 
-  /** Whether somebody has a due job already, or could not write it a moment ago. */
+  /** Whether somebody has a due job already, or could not write or read it a moment ago. */
   #isLeftAlone({ key }: JobTable): boolean {
-    return this.#roster.byKey(key) !== null || this.#lost.has(key)
+    return this.#roster.byKey(key) !== null || this.#lost.has(key) || !this.#roster.unreadable.mayTry(key)
   }
 
   #due(now: number): JobTable[] {
@@ -214,7 +215,7 @@ export class Resuming {
     const { code } = toServiceError(error)
     if (code === 'QUEUE_FULL') return
     if (code === 'SERVICE_UNAVAILABLE') this.#backoff.failed()
-    if (this.#roster.isFirstLoss(key))
+    if (!(error instanceof UnreadableNow) && this.#roster.isFirstLoss(key))
       this.#roster.log.error({ err: error, job_id: id }, 'a suspended job could not go on')
   }
 

@@ -28,6 +28,7 @@ import type { Spending } from './spending.ts'
 import type { SpilledValues } from './spilled-values.ts'
 import { SteadyClock } from './steady-clock.ts'
 import { Told } from './told.ts'
+import { UnreadableJobs } from './unreadable-jobs.ts'
 import type { Extra } from './writer.ts'
 
 export interface RosterParts {
@@ -89,6 +90,7 @@ export class Roster implements JobHost {
   readonly log: Log
   readonly queue: Queue
   readonly memories: Memories
+  readonly unreadable: UnreadableJobs
   readonly #hooks: RosterHooks
   readonly #active = new ShiftingMap<number, ActiveJob>()
   readonly #byId = new ShiftingMap<string, ActiveJob>()
@@ -105,6 +107,7 @@ export class Roster implements JobHost {
     this.log = parts.log
     this.queue = new Queue(parts.limits)
     this.memories = new Memories(parts, parts.plans.slices)
+    this.unreadable = new UnreadableJobs(parts.log)
     this.#hooks = hooks
   }
 
@@ -248,7 +251,10 @@ export class Roster implements JobHost {
       this.#active.delete(job.row.key)
       this.#byId.delete(scopedKey(job.row, job.row.id))
     }
-    if (loss === null) this.written(job.row.key)
+    if (loss === null) {
+      this.written(job.row.key)
+      this.unreadable.gone(job.row.key, job.terminal || job.resting)
+    }
     if (loss === null && job.terminal) this.parts.ended?.(job.row)
     if (loss === 'for_now') this.#hooks.lost(job.row.key)
     else if (loss === 'damaged') this.#hooks.damaged(job.row.key)

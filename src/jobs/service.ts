@@ -412,6 +412,11 @@ export class JobService {
     return this.#roster.position(job)
   }
 
+  /** Whether jobs wait because files of them cannot be read. */
+  get hasUnreadable(): boolean {
+    return this.#roster.unreadable.any
+  }
+
   /** How many jobs run, and how many wait for their turn. */
   get load(): { running: number; waiting: number } {
     const { running, waiting } = this.#roster.queue
