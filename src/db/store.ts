@@ -3,7 +3,7 @@
 // write-ahead log are files of their own. What the rows mean is left to the repositories.
 import type { Log } from '../log.ts'
 import { CommitMark } from './commit-mark.ts'
-import { Condition } from './condition.ts'
+import { Condition, unavailable } from './condition.ts'
 import type { Connection, Durability } from './connection.ts'
 import { settleCopying } from './copying.ts'
 import { type Fault, obstacle } from './faults.ts'
@@ -140,13 +140,14 @@ export class Store implements AsyncDisposable {
 
   /**
    * Runs a read at once. It sees everything that has been committed.
-   * @throws SERVICE_UNAVAILABLE where the file cannot be read, DATA_DAMAGED where a row is not what was written
+   * @throws SERVICE_UNAVAILABLE where the file cannot be read, or the store is closed: work in slices may go on while the server stops; DATA_DAMAGED where a row is
+   * not what was written
    */
   read<T>(unit: Unit<T>): T {
     try {
       return unit(this.#statements)
     } catch (error) {
-      throw this.#condition.meet(error)
+      throw this.#db.open ? this.#condition.meet(error) : unavailable()
     }
   }
 
