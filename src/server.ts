@@ -423,7 +423,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     log,
     platform,
     slices,
-    payloads: new PayloadJudge(),
+    payloads: new PayloadJudge(Math.max(config.max_body_bytes, config.ws_max_message_bytes)),
     redactor,
     vault,
     limiter: new RateLimiter(config, platform),

@@ -9,6 +9,7 @@ import { ServiceError, toServiceError } from '../errors.ts'
 import { inTime, REQUEST_TIMEOUT_SECONDS } from '../lifecycle/request-time.ts'
 import { authenticate, checkAccess, tellAdministration } from './admission.ts'
 import { fromBodyParser, jsonBody, textBody } from './body.ts'
+import { leaveRoom, roomForBody } from './body-room.ts'
 import { preflight, shareWith } from './cors.ts'
 import { type Counted, count, countByClaim } from './counting.ts'
 import { FairLine } from './fair-line.ts'
@@ -125,7 +126,8 @@ function stepsOf(operation: OperationInfo, tools: Tools): RequestHandler[] {
   const steps: RequestHandler[] = [checkAccess(operation, context.config)]
   if (operation.access === 'administrator') steps.push(tellAdministration(operation, context.audit))
   if (switchedOff(operation, context.config)) steps.push(saySwitchedOff)
-  if (operation.body === 'json') steps.push(parserOf(operation, tools))
+  if (operation.body === 'json')
+    steps.push(roomForBody(context.payloads.received, context.config.max_body_bytes), parserOf(operation, tools))
   if (operation.body === 'multipart') steps.push(formBody)
   const handle = (handlers as unknown as Record<string, Record<string, AnyHandler>>)[operation.tag]![
     operation.operationId
@@ -134,6 +136,7 @@ function stepsOf(operation: OperationInfo, tools: Tools): RequestHandler[] {
   steps.push(async (request, response, next) => {
     try {
       const valid = await validators.validate(operation, request)
+      if (!handsOn(operation)) leaveRoom(request)
       const answer = (late?: AbortSignal) => handle(valid, new HandlerContext(context, response, late))
       const reply = await (isTimed(operation) ? inTime(answer) : answer())
       const fault = (error: Error) => {
@@ -166,7 +169,12 @@ function isAbort(error: unknown): boolean {
 
 function parserOf(operation: OperationInfo, tools: Tools): RequestHandler {
   if (isTimed(operation)) return tools.parseTimedJson
-  return operation.errors === 'openai' ? tools.parseText : tools.parseJson
+  return handsOn(operation) ? tools.parseText : tools.parseJson
+}
+
+/** Whether an operation hands the text of its body on, and needs it for as long as that takes. */
+function handsOn({ errors }: OperationInfo): boolean {
+  return errors === 'openai'
 }
 
 /** Of the lifecycle profile, all but uploads: these take as long as their bytes do. */

@@ -3,7 +3,7 @@
 import { SHARE_ENV, Worker } from 'node:worker_threads'
 import { ServiceError } from '../errors.ts'
 import type { BodyVerdict, FrameVerdict, Request } from './judge.ts'
-import { MemoryAccount } from './memory-account.ts'
+import { heapBytes, MemoryAccount } from './memory-account.ts'
 import { TurnQueue } from './turn-queue.ts'
 
 export interface Answer {
@@ -16,6 +16,10 @@ export const LARGE_PAYLOAD = 262_144
 
 /** How long a thread without work stays, in milliseconds: to start one takes about 100. */
 const IDLE_MS = 30_000
+/** The bytes are no part of the heap, and grow with it all the same: a small one is for a small machine. */
+const RECEIVED_PART_OF_HEAP = 0.25
+/** So many of the largest have room in any case: two of one owner, and one of another, who may have an eighth. */
+const MANY = 8
 /** A value takes up to 20 times its text. */
 const HEAP_MB = 4_096
 
@@ -25,9 +29,16 @@ const SCRIPT = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './work
 export class PayloadJudge {
   /** What the values of requests take. */
   readonly memory = new MemoryAccount()
+  /** What the bytes of large bodies and messages take, from before they are read until they are parsed. */
+  readonly received: MemoryAccount
   readonly #queue = new TurnQueue()
   #worker: Worker | null = null
   #idle: NodeJS.Timeout | null = null
+
+  /** `largest`: bytes that a body or a message may have. */
+  constructor(largest: number) {
+    this.received = new MemoryAccount(Math.max(heapBytes(RECEIVED_PART_OF_HEAP), MANY * largest))
+  }
 
   /** The verdict on a body, and its bytes. @throws REQUEST_TOO_LARGE where there is not enough memory to parse it */
   async body(owner: string, operation: string, bytes: Buffer): Promise<{ verdict: BodyVerdict; bytes: Buffer }> {

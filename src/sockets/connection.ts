@@ -23,6 +23,7 @@ import { Followers } from './followers.ts'
 import { KeepAlive, type SocketTimes, type Wired } from './keep-alive.ts'
 import { Lanes } from './lanes.ts'
 import { encoded, isLargeFrame, OneAtATime } from './large-frames.ts'
+import { MessageRoom } from './message-room.ts'
 import { Subscriptions } from './subscriptions.ts'
 
 /** Above this many bytes in the outbound buffer provisional frames are dropped, followers wait, and nothing more is read. */
@@ -32,6 +33,7 @@ const DRAIN_POLL_MS = 20
 const MOST_LARGE_ANSWERS = 8
 const GOING_AWAY = 1001
 const POLICY_VIOLATION = 1008
+const TRY_AGAIN_LATER = 1013
 const RATE_WINDOW_MS = 1_000
 
 type Message = Record<string, unknown>
@@ -39,6 +41,8 @@ type Message = Record<string, unknown>
 interface Incoming {
   readonly data: Buffer
   readonly binary: boolean
+  /** Gives back the room of its bytes. */
+  readonly leave: () => void
 }
 
 export class Connection {
@@ -57,7 +61,10 @@ export class Connection {
   readonly #times: SocketTimes
   readonly #closed = new AbortController()
   #mode: Mode = 'binary'
+  readonly #room: MessageRoom
   readonly #inbox: Incoming[] = []
+  /** How many have stopped the reading and not gone on. */
+  #pauses = 0
   #taking = false
   #draining: Promise<void> | null = null
   #windowStart = 0
@@ -74,15 +81,28 @@ export class Connection {
     this.followers = new Followers(this)
     this.subscriptions = new Subscriptions(this)
     this.chats = new ChatFollowers(this)
+    this.#room = new MessageRoom({
+      received: app.payloads.received,
+      owner: () => userKey(this.#principal),
+      largest: app.config.ws_max_message_bytes,
+      pause: () => this.#pause(),
+      resume: () => this.#resume(),
+      refuse: () => this.cut(TRY_AGAIN_LATER, 'there is no room for large messages at the moment'),
+    })
+    // Before the library, which may find the end of a message in it.
+    wire.prependListener('data', (piece: Buffer) => this.#room.came(piece.length))
     const keepAlive = new KeepAlive({ ws, wire }, (frame) => this.send(frame), app.platform, times)
     ws.on('message', (data, binary) => this.#receive(data, binary))
     // A peer that does not read gets no more of them: they would pile up. It may be answered the last ping alone (RFC 6455, section 5.5.3).
     ws.on('ping', (data) => {
+      this.#room.control(data.length)
       if (!this.congested) ws.pong(data)
     })
+    ws.on('pong', (data) => this.#room.control(data.length))
     ws.on('error', (error) => app.log.debug({ err: error }, 'a socket failed'))
     ws.once('close', () => {
       keepAlive.stop()
+      this.#room.ended()()
       this.#closed.abort()
     })
   }
@@ -197,10 +217,14 @@ export class Connection {
   }
 
   #receive(data: RawData, binary: boolean): void {
+    const leave = this.#room.ended()
     // A socket that says goodbye still hears what was on its way.
-    if (this.#ws.readyState !== this.#ws.OPEN) return
-    if (this.#overLimit()) return this.cut(POLICY_VIOLATION, 'too many messages')
-    this.#inbox.push({ data: data as Buffer, binary })
+    if (this.#ws.readyState !== this.#ws.OPEN) return leave()
+    if (this.#overLimit()) {
+      leave()
+      return this.cut(POLICY_VIOLATION, 'too many messages')
+    }
+    this.#inbox.push({ data: data as Buffer, binary, leave })
     if (!this.#taking) void this.#takeAll()
   }
 
@@ -209,12 +233,22 @@ export class Connection {
     this.#taking = true
     for (let next = this.#inbox.shift(); next; next = this.#inbox.shift()) {
       if (this.#slice.passed(performance.now())) await this.#turn()
-      if (this.#ws.readyState !== this.#ws.OPEN) continue
-      if (next.data.length > LARGE_PAYLOAD) await this.#takeLarge(next)
-      else this.#take(next)
-      await this.#room()
+      if (this.#ws.readyState === this.#ws.OPEN) {
+        if (next.data.length > LARGE_PAYLOAD) await this.#takeLarge(next)
+        else this.#take(next)
+      }
+      next.leave()
+      await this.#answersGone()
     }
     this.#taking = false
+  }
+
+  #pause(): void {
+    if (this.#pauses++ === 0) this.#ws.pause()
+  }
+
+  #resume(): void {
+    if (--this.#pauses === 0) this.#ws.resume()
   }
 
   #take({ data, binary }: Incoming): void {
@@ -229,7 +263,7 @@ export class Connection {
 
   /** A large frame is judged in a thread and parsed in time slices. Until it is dispatched nothing more is read. */
   async #takeLarge({ data, binary }: Incoming): Promise<void> {
-    this.#ws.pause()
+    this.#pause()
     try {
       this.#requireText(binary)
       const owner = userKey(this.#principal)
@@ -252,11 +286,11 @@ export class Connection {
     } catch (error) {
       this.#refuse(error)
     } finally {
-      this.#ws.resume()
+      this.#resume()
     }
   }
 
-  #parsed(owner: string, { data, binary }: Incoming): Promise<Message> {
+  #parsed(owner: string, { data, binary }: Pick<Incoming, 'data' | 'binary'>): Promise<Message> {
     const steps = binary ? decodeInParts(data) : parseJsonInParts(data)
     return this.app.slices.run(owner, measuredSteps<unknown>(steps)) as Promise<Message>
   }
@@ -284,18 +318,18 @@ export class Connection {
 
   /** Waits for time of the thread, and reads nothing more meanwhile. */
   async #turn(): Promise<void> {
-    this.#ws.pause()
+    this.#pause()
     await this.#slice.turn()
-    this.#ws.resume()
+    this.#resume()
   }
 
-  async #room(): Promise<void> {
+  async #answersGone(): Promise<void> {
     const { large_answers } = this
     if (!this.congested && large_answers.inside < MOST_LARGE_ANSWERS) return
-    this.#ws.pause()
+    this.#pause()
     await this.drained()
     if (large_answers.inside >= MOST_LARGE_ANSWERS) await large_answers.left
-    this.#ws.resume()
+    this.#resume()
   }
 
   #overLimit(): boolean {

@@ -75,7 +75,7 @@ function judge(): express.Express {
   const app = express()
   app.set('query parser', 'simple').set('case sensitive routing', true).set('strict routing', true)
   const validators = createValidators([...hot, ...twins.values()], {
-    payloads: new PayloadJudge(),
+    payloads: new PayloadJudge(1024 * 1024),
     slices: new TimeSlices(),
   })
   for (const operation of hot) {

@@ -1,0 +1,122 @@
+// Bodies and messages that begin and do not end: their bytes take no more than a part of the memory, and others are served.
+import assert from 'node:assert/strict'
+import { readFileSync, rmSync } from 'node:fs'
+import { test } from 'node:test'
+import { encode } from '@msgpack/msgpack'
+import { type ServingProcess, serve } from '../helpers/process.ts'
+import { temporaryFolder, until } from '../helpers/server.ts'
+import { type Peer, peer } from '../http/peer.ts'
+import { handshake } from '../sockets/raw.ts'
+
+const LARGEST = 4_194_304
+/** Many more than there is room for: it is for 16 of the largest at most, and for 12 of one user. */
+const MANY = 100
+const FITTING = 16
+
+const SETTINGS = {
+  NODE_OPTIONS: '--max-old-space-size=256',
+  SVC_MAX_BODY_BYTES: String(LARGEST),
+  SVC_WS_MAX_MESSAGE_BYTES: String(LARGEST),
+}
+
+/** A body, and a frame of a message that is ignored. */
+const BODY = `{"name":"Workflow","description":"${'x'.repeat(4_000_000)}"}`
+const MESSAGE = encode({ type: 'nothing', filling: 'x'.repeat(4_000_000) })
+/** Bytes that are sent last. */
+const REST = 1_000
+
+async function within(act: (server: ServingProcess) => Promise<void>): Promise<void> {
+  const folder = temporaryFolder()
+  const server = await serve(folder, SETTINGS)
+  try {
+    await act(server)
+  } finally {
+    await server[Symbol.asyncDispose]()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Megabytes. Known on Linux alone. */
+function memoryOf({ pid }: ServingProcess): number {
+  return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_000
+}
+
+const isLinux = process.platform === 'linux'
+
+/** Begins what is sent on many connections, and sees that there is room for some: the others are refused. Gives those that go on. */
+async function assertBounded(
+  server: ServingProcess,
+  begun: readonly Peer[],
+  isRefused: (one: Peer) => boolean,
+): Promise<Peer[]> {
+  const before = isLinux ? memoryOf(server) : 0
+  await until('refusals', () => begun.filter(isRefused).length >= MANY - FITTING)
+  if (isLinux) {
+    const grown = memoryOf(server) - before
+    assert.ok(grown < (MANY * LARGEST) / 2e6, `${grown} MB`)
+  }
+  assert.equal((await fetch(`${server.url}/health`)).status, 200)
+  const others = begun.filter((one) => !isRefused(one))
+  assert.ok(others.length > 0)
+  return others
+}
+
+/** Of those that had room all are answered; one or the other may have waited for it still. */
+async function assertMostAnswered(
+  others: readonly Peer[],
+  isAnswered: (one: Peer) => boolean,
+  isRefused: (one: Peer) => boolean,
+): Promise<void> {
+  await until('answers', () => others.every((one) => isAnswered(one) || isRefused(one)))
+  assert.ok(others.filter(isAnswered).length >= FITTING / 2)
+}
+
+const refusedBody = (one: Peer) => one.text().startsWith('HTTP/1.1 503 ')
+/** With the status 1013. */
+const closed = (one: Peer) => one.text().includes('\x03\xf5there is no room')
+
+test('bodies that do not end are refused beyond the room that there is, and the others are taken', async () => {
+  await within(async (server) => {
+    const head = `POST /api/workflows HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\n\r\n`
+    const begun = await Promise.all(Array.from({ length: MANY }, () => peer(server, head + BODY.slice(0, -REST))))
+    const others = await assertBounded(server, begun, refusedBody)
+    for (const one of others) one.socket.write(BODY.slice(-REST))
+    await assertMostAnswered(others, (one) => one.text().startsWith('HTTP/1.1 400 '), refusedBody)
+    for (const one of begun) one.socket.destroy()
+    // What they took is there again.
+    const response = await fetch(`${server.url}/api/workflows`, { method: 'POST', body: BODY, headers: JSON_TYPE })
+    assert.equal(response.status, 400)
+  })
+})
+
+const JSON_TYPE = { 'Content-Type': 'application/json' }
+
+/** A masked binary frame (RFC 6455, section 5.2), whose mask is zero. */
+function frameOf(data: Uint8Array): Buffer {
+  const head = Buffer.alloc(14)
+  head[0] = 0x82
+  head[1] = 0xff
+  head.writeBigUInt64BE(BigInt(data.length), 2)
+  return Buffer.concat([head, data])
+}
+
+test('messages that do not end close their sockets beyond the room that there is, and the others are read', async () => {
+  await within(async (server) => {
+    const frame = frameOf(MESSAGE)
+    const begun = await Promise.all(
+      Array.from({ length: MANY }, async () => {
+        const one = await peer(server, handshake(new URL(server.url), '/ws'))
+        await until('the upgrade', () => one.text().startsWith('HTTP/1.1 101 '))
+        one.socket.write(frame.subarray(0, -REST))
+        return one
+      }),
+    )
+    const others = await assertBounded(server, begun, closed)
+    for (const one of others) {
+      one.socket.write(frame.subarray(-REST))
+      one.socket.write(frameOf(encode({ command: 'get_status', request_id: 'after', data: {} })))
+    }
+    await assertMostAnswered(others, (one) => one.text().includes('after'), closed)
+    for (const one of begun) one.socket.destroy()
+  })
+})
