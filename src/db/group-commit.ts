@@ -125,7 +125,7 @@ export class GroupCommit {
     return this.#pending.length === 0 && this.#options.now() - this.#wroteAt > ms
   }
 
-  /** Commits what waits; what comes later fails. */
+  /** Commits what waits; what comes later fails with SERVICE_UNAVAILABLE: requests and jobs may be under way while the server stops. */
   close(): void {
     this.release()
     this.flush()
@@ -168,7 +168,7 @@ export class GroupCommit {
   #run(batch: readonly Pending[]): number {
     this.#begun = 0
     this.#ran = 0
-    if (this.#closed) throw new Error('the store is closed')
+    if (this.#closed) throw unavailable()
     if (this.#options.condition.damaged) throw unavailable()
     if (this.#stuck) this.#rollback()
     const started = this.#options.now()

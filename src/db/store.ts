@@ -154,7 +154,7 @@ export class Store implements AsyncDisposable {
   /**
    * Runs `unit` in the next transaction, together with what else is asked for in this round of the event loop and the
    * next, and settles after the commit. A unit that throws is undone alone.
-   * @throws SERVICE_UNAVAILABLE where the file cannot be written; what is in it is then as it was before
+   * @throws SERVICE_UNAVAILABLE where the file cannot be written, or the store is closed; what is in it is then as it was before
    */
   write<T>(unit: Unit<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {

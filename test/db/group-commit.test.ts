@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as round } from 'node:timers/promises'
-import { Condition } from '../../src/db/condition.ts'
+import { Condition, unavailable } from '../../src/db/condition.ts'
 import { connect } from '../../src/db/connection.ts'
 import { GroupCommit } from '../../src/db/group-commit.ts'
 import { putMeta } from '../../src/db/meta.ts'
@@ -104,7 +104,7 @@ describe('commits that are held', () => {
     assert.deepEqual(told, ['a', 'b'])
     add('c')
     await rounds(10)
-    assert.deepEqual(told.slice(2), ['Error: the store is closed'])
+    assert.deepEqual(told.slice(2), [String(unavailable())])
   })
 })
 

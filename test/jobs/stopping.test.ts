@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { describe, test } from 'node:test'
+import { LastUses } from '../../src/access/last-uses.ts'
 import { journalFolder } from '../../src/db/data-folder.ts'
 import { graph, node, sink, source } from '../engine/kit.ts'
 import { inFolder } from '../helpers/folder.ts'
@@ -78,5 +79,15 @@ describe('a server that stops', () => {
     await using opened = await openStore()
     await opened.store[Symbol.asyncDispose]()
     assert.throws(() => opened.store.read(() => opened.store.pragma('synchronous')), coded('SERVICE_UNAVAILABLE'))
+  })
+
+  test('notes no use of a token in a store that is closed, and says nothing of it', async () => {
+    await using opened = await openStore()
+    const { log, lines } = keptLog()
+    const uses = new LastUses(opened.store, log)
+    uses.note('token', 1)
+    await opened.store[Symbol.asyncDispose]()
+    await uses.write()
+    assert.deepEqual(lines, [])
   })
 })
