@@ -142,6 +142,24 @@ function consistent(data_dir: string): void {
   )
 }
 
+/** A deleted job of which not all went in the few milliseconds that its removal has, as on a busy machine, leaves the rest to the next sweep. */
+async function untilRemoved({ data_dir, context }: GatedServer, what: string, isGone: () => boolean): Promise<void> {
+  await until(`${what} to go`, async () => {
+    if (isGone()) return true
+    if (hasRemains(data_dir)) await context.retention.sweep()
+    return false
+  })
+}
+
+function hasRemains(data_dir: string): boolean {
+  const db = new Database(join(data_dir, 'svc.db'), { readonly: true })
+  try {
+    return db.prepare('select count(*) from job_doomed').pluck().get() !== 0
+  } finally {
+    db.close()
+  }
+}
+
 const errorOf = (error: string | null) => JSON.parse(error ?? 'null') as JobError | null
 
 /** Runs a graph until the gate has what it is to have; all of it is committed then. */
@@ -404,7 +422,10 @@ describe('the files of large values', () => {
       const after = rowsOf(data_dir)
       assert.equal(after.filter(({ job_key }) => job_key === retried.row.key).length, 3)
       await deleteJob(server.context, OWNER, job.row.id)
-      await until('its files to go', () => filesOf(data_dir).length === 3)
+      await untilRemoved(server, 'its files', () => filesOf(data_dir).length === 3)
+      // A file goes before its row does.
+      await until('their rows to go', () => rowsOf(data_dir).length === 3)
+      consistent(data_dir)
       assert.ok(rowsOf(data_dir).every(({ content_key }) => before.every((row) => row.content_key !== content_key)))
       entry.open(1)
       assert.equal((await ended(server, retried.row.id)).status, 'completed')
@@ -422,7 +443,7 @@ describe('the files of large values', () => {
       await assert.rejects(server.context.jobs.retry(OWNER, job.row.id), coded('CONFLICT'))
       assert.deepEqual(filesOf(data_dir), [])
       await deleteJob(server.context, OWNER, job.row.id)
-      await until('no rows', () => rowsOf(data_dir).length === 0)
+      await untilRemoved(server, 'all rows', () => rowsOf(data_dir).length === 0)
     }),
   )
 
