@@ -85,14 +85,16 @@ const selectByKey = statement<{ key: number }>()((db, p) =>
   db.selectFrom('job').selectAll().where('key', '=', p('key')),
 )
 
-const selectToWake = statement<{ until: number; except: string; limit: number }>()((db, p) =>
+/** Exported for a test of how the database reads it. */
+export const selectDue = statement<{ until: number; wake_at: number; key: number; limit: number }>('keys')((db, p) =>
   db
     .selectFrom('job')
-    .selectAll()
+    .select(['key', 'user_id', 'wake_at'])
     .where('wake_at', '<=', p('until'))
+    .where(sql<boolean>`(wake_at, key) > (${p('wake_at')}, ${p('key')})`)
     .where('status', '=', 'paused')
-    .where(sql<boolean>`user_id not in (select value from json_each(${p('except')}))`)
     .orderBy('wake_at')
+    .orderBy('key')
     .limit(p('limit') as never),
 )
 
@@ -150,9 +152,22 @@ export function listedJobByKey(tx: Tx, key: number): JobTable | undefined {
   return tx.all(selectByKey, { key })[0]
 }
 
-/** Suspended jobs to be seen to by `until` (milliseconds since the epoch), the most overdue first, but for those of some users. */
-export function jobsToWake(tx: Tx, until: number, users: Iterable<string>, limit: number): JobTable[] {
-  return tx.all(selectToWake, { until, except: JSON.stringify([...users]), limit })
+/** A suspended job that is to be seen to, as far as it is looked at before its row is read: that may be damaged. */
+export interface DueJob {
+  readonly key: number
+  readonly user_id: string
+  /** Milliseconds since the epoch. */
+  readonly wake_at: number
+}
+
+/** Suspended jobs to be seen to by `until` (milliseconds since the epoch), the most overdue first, behind that of a time and key. */
+export function dueJobs(
+  tx: Tx,
+  until: number,
+  { wake_at, key }: Pick<DueJob, 'wake_at' | 'key'>,
+  limit: number,
+): DueJob[] {
+  return tx.all(selectDue, { until, wake_at, key, limit }) as DueJob[]
 }
 
 /** When the next suspended job after `after` is to be seen to, in milliseconds since the epoch; null: none. */

@@ -25,15 +25,20 @@ export class Alarm {
     this.#ring = ring
   }
 
-  /** Looks when the next one is due, of those after `after`; not before `least_ms` from now. It never throws. */
-  set(least_ms = 0, after = 0): void {
+  /** Rings when the next one is due, of those after `after` (milliseconds since the epoch); within `most_ms` from now in any case. It never throws. */
+  set({ after, most_ms }: { after: number; most_ms: number }): void {
     if (this.#stopped) return
     try {
       const due = this.#parts.store.read((tx) => nextWake(tx, after))
-      this.#ringIn(due === null ? null : Math.max(due - this.#now(), least_ms, 0))
+      this.#ringIn(Math.min(due === null ? most_ms : Math.max(due - this.#now(), 0), most_ms))
     } catch (error) {
       this.#failed(error)
     }
+  }
+
+  /** Rings in so many milliseconds. */
+  ringIn(ms: number): void {
+    if (!this.#stopped) this.#ringIn(ms)
   }
 
   stop(): void {

@@ -1,11 +1,12 @@
 // Lets suspended jobs go on: with a value that somebody gives, or because time has passed.
-import { jobByKey, jobsToWake, updateJob } from '../db/jobs.ts'
+import { type DueJob, jobByKey, updateJob } from '../db/jobs.ts'
 import type { JobTable } from '../db/schema.ts'
 import { scopedKey, userKey } from '../db/scope.ts'
-import { ServiceError, toServiceError } from '../errors.ts'
+import { isDamage, ServiceError, toServiceError } from '../errors.ts'
 import { Schemas } from '../sandbox/schemas.ts'
 import type { ActiveJob } from './active-job.ts'
 import { Alarm } from './alarm.ts'
+import { DueJobs } from './due-jobs.ts'
 import { timedOut } from './endings.ts'
 import { UnreadableNow } from './momentary.ts'
 import type { Roster } from './roster.ts'
@@ -14,17 +15,22 @@ import { optionsOf, steadyDeadline } from './stored-options.ts'
 import { awaited, awaiting, type Whom, waitingOf } from './waiting.ts'
 import { WriteBackoff } from './write-backoff.ts'
 
-/** How many due jobs are seen to at once, and the pause after that; and the one where there is no room for them. */
+/** How many due jobs are seen to in one turn of the event loop, and how long, in milliseconds; when the next turn comes, and where few can be written. */
 const DUE_AT_ONCE = 100
-const PAUSE_MS = 200
-const NO_ROOM_PAUSE_MS = 1_000
-/** How long due jobs are seen to in one turn of the event loop, and when the next turn comes, in milliseconds. */
 const TURN_MS = 20
-/** How often due jobs are read at once, because those of users who have to wait stood in front of others. */
-const MOST_READS = 10
-/** How long a job whose history could not be written is left alone. */
+const PAUSE_MS = 200
+/** So much of a turn goes into reading which jobs are due, in milliseconds. */
+const READING_MS = TURN_MS / 2
+/** How long the jobs of a user for which there is no room wait, in milliseconds. */
+const NO_ROOM_PAUSE_MS = 1_000
+/** How long a job that somebody has in memory is left alone, and one that could not go on. */
+const TAKEN_PAUSE_MS = 1_000
 const LOST_PAUSE_MS = 4_000
-/** How long a job that cannot be run is left alone. */
+/** Due jobs are read again when one of them may be tried again: not sooner and not later than this, in milliseconds, and at the most for this part of the time. */
+const LEAST_AGAIN_MS = 1_000
+const READ_AGAIN_MS = 30_000
+const READING_PART = 1 / 20
+/** How long a job that cannot be run is left alone, and one whose row is damaged. */
 const POSTPONED_MS = 600_000
 
 /** A value for a suspended job; `at` names where the request stood, for problems. */
@@ -38,12 +44,14 @@ export class Resuming {
   readonly #alarm: Alarm
   readonly #backoff: WriteBackoff
   readonly #schemas = new Schemas()
-  /** Users of due jobs with large graphs that are compiled, or much that is read: their other due jobs wait. */
-  readonly #compiling = new Set<string>()
-  /** Users with due jobs for which there is no room: until all others have been seen to, their jobs wait. */
+  readonly #due = new DueJobs()
+  /** Users with due jobs for which there is no room: for a moment their jobs wait. */
   readonly #full = new Set<string>()
-  /** By job, when one whose history could not be written may be woken again. */
+  #full_until = 0
+  /** By job, until when one that could not go on is left alone. */
   readonly #lost = new Map<number, number>()
+  /** When due jobs are read again, by the steady clock. */
+  #again_at = 0
   #stopped = false
 
   constructor(roster: Roster) {
@@ -56,16 +64,23 @@ export class Resuming {
     )
   }
 
-  /** Looks when the next delay is over. */
+  /** Sees to what is due, now and as time passes. */
   watch(): void {
     this.#roster.steady.keep()
-    this.#alarm.set()
+    this.#setAlarm()
+  }
+
+  /** A job waits, and is to be seen to at some time. */
+  rested(job: DueJob): void {
+    this.#due.stored(job)
+    this.watch()
   }
 
   /** The history of a job could not be written: it is left alone for a moment, and others are where the database is the reason. */
   failed(job_key: number): void {
     this.#backoff.failed()
-    this.#lost.set(job_key, this.#roster.steady.now() + LOST_PAUSE_MS)
+    this.#leaveAlone(job_key, LOST_PAUSE_MS)
+    this.#setAlarm()
   }
 
   stop(): void {
@@ -126,46 +141,93 @@ export class Resuming {
   #wakeDue(): void {
     this.#roster.steady.keep()
     const most = this.#backoff.grant(DUE_AT_ONCE)
-    if (most === 0) return this.#alarm.set(this.#backoff.wait_ms)
+    if (most === 0) return this.#alarm.ringIn(this.#backoff.wait_ms)
     const now = this.#roster.steady.now()
-    for (const [key, until] of this.#lost) if (until <= now) this.#lost.delete(key)
-    const turn_ends = performance.now() + TURN_MS
-    const tried = new Set<number>()
-    let [reads, found, left, isCut] = [0, 0, false, false]
-    let waiting: number
+    const began = performance.now()
+    if (now >= this.#again_at) this.#readAgain(now)
+    if (now >= this.#full_until) this.#letFullBack()
+    const hasTime = () => performance.now() < began + READING_MS
+    this.#roster.parts.store.read((tx) => this.#due.read(tx, now, hasTime))
+    let tried = 0
     do {
-      waiting = this.#compiling.size + this.#full.size
-      for (const row of this.#due(now)) {
-        found++
-        isCut = tried.size >= most || (tried.size > 0 && performance.now() >= turn_ends)
-        if (isCut) break
-        if (tried.has(row.key) || this.#compiling.has(row.user_id) || this.#isLeftAlone(row)) continue
-        if (!this.#hasRoom(row, now)) {
-          this.#full.add(row.user_id)
-          continue
-        }
-        tried.add(row.key)
-        if (!this.#wakePrepared(row, now)) left = true
-      }
-      // The jobs of a user who has to wait since then may have kept those of others out of what was read.
-    } while (this.#compiling.size + this.#full.size > waiting && !isCut && ++reads < MOST_READS)
-    const isThrough = !isCut && this.#compiling.size + this.#full.size === waiting
-    if (this.#full.size > 0 && isThrough) left = true
-    if (isThrough) this.#full.clear()
-    // What is due and is not found is damaged: it stays so.
-    if (found === 0 && !left) this.#alarm.set(0, now)
-    else if (isCut && most === DUE_AT_ONCE) this.#alarm.set(TURN_MS)
-    else this.#alarm.set(left ? NO_ROOM_PAUSE_MS : PAUSE_MS)
+      const job = this.#due.take()
+      if (job === null) break
+      if (this.#tryToWake(job, now)) tried++
+    } while (tried < most && performance.now() < began + TURN_MS)
+    this.#setAlarm(most === DUE_AT_ONCE ? TURN_MS : PAUSE_MS)
   }
 
-  /** Whether somebody has a due job already, or could not write or read it a moment ago. */
-  #isLeftAlone({ key }: JobTable): boolean {
-    return this.#roster.byKey(key) !== null || this.#lost.has(key) || !this.#roster.unreadable.mayTry(key)
+  /** Rings soon where more is to be done, else when something is due, or may be tried again. */
+  #setAlarm(pause_ms = TURN_MS): void {
+    if (this.#due.hasMore) return this.#alarm.ringIn(pause_ms)
+    const next = this.#full.size > 0 ? Math.min(this.#again_at, this.#full_until) : this.#again_at
+    const most_ms = Math.max(next - this.#roster.steady.now(), pause_ms)
+    this.#alarm.set({ after: this.#due.until, most_ms })
   }
 
-  #due(now: number): JobTable[] {
-    const users = [...this.#compiling, ...this.#full]
-    return this.#roster.parts.store.read((tx) => jobsToWake(tx, now, users, DUE_AT_ONCE))
+  /** What is left alone takes no place in what is read: all is read again when its pause is over. */
+  #readAgain(now: number): void {
+    for (const [key, until] of this.#lost) if (until <= now) this.#lost.delete(key)
+    this.#again_at = now + READ_AGAIN_MS
+    this.#due.rewind()
+  }
+
+  /** A due job cannot be woken now: it is tried again in so many milliseconds. */
+  #tryAgainIn(ms: number): void {
+    const least_ms = Math.max(LEAST_AGAIN_MS, this.#due.read_ms / READING_PART)
+    this.#again_at = Math.min(this.#again_at, this.#roster.steady.now() + Math.max(ms, least_ms))
+  }
+
+  #leaveAlone(job_key: number, ms: number): void {
+    this.#lost.set(job_key, this.#roster.steady.now() + ms)
+    this.#tryAgainIn(ms)
+  }
+
+  #letFullBack(): void {
+    for (const user_id of this.#full) this.#due.letBack(user_id)
+    this.#full.clear()
+  }
+
+  #noRoom(job: Pick<DueJob, 'user_id' | 'key'>): void {
+    this.#due.putBack(job)
+    this.#due.setAside(job.user_id)
+    this.#full.add(job.user_id)
+    this.#full_until = this.#roster.steady.now() + NO_ROOM_PAUSE_MS
+  }
+
+  /** Wakes a due job, if it can go on now; whether it was tried. */
+  #tryToWake(job: Pick<DueJob, 'user_id' | 'key'>, now: number): boolean {
+    const pause_ms = this.#pauseOf(job.key, now)
+    if (pause_ms > 0) {
+      this.#tryAgainIn(pause_ms)
+      return false
+    }
+    const row = this.#stillDue(job, now)
+    if (!row) return false
+    if (this.#hasRoom(row, now)) this.#wakePrepared(row, now)
+    else this.#noRoom(row)
+    return true
+  }
+
+  /** How long a due job is left alone, in milliseconds: somebody has it already, or could not write or read it a moment ago. */
+  #pauseOf(key: number, now: number): number {
+    if (this.#roster.byKey(key) !== null) return TAKEN_PAUSE_MS
+    const lost_ms = (this.#lost.get(key) ?? 0) - now
+    if (lost_ms > 0) return lost_ms
+    return this.#roster.unreadable.mayTry(key) ? 0 : Math.max(this.#roster.unreadable.pauseOf(key), 1)
+  }
+
+  /** The row of a job that still waits and is due, and is sound. @throws SERVICE_UNAVAILABLE */
+  #stillDue(job: Pick<DueJob, 'user_id' | 'key'>, now: number): JobTable | null {
+    try {
+      const row = this.#roster.parts.store.read((tx) => jobByKey(tx, job.key))
+      return row?.status === 'paused' && row.wake_at !== null && row.wake_at <= now ? row : null
+    } catch (error) {
+      if (isDamage(error)) this.#leaveAlone(job.key, POSTPONED_MS)
+      else this.#due.putBack(job)
+      if (isDamage(error)) return null
+      throw error
+    }
   }
 
   /** Whether a due job may run, or wait for its turn. One whose time is over needs no room. */
@@ -181,42 +243,44 @@ export class Resuming {
     return deadline !== null && deadline <= now
   }
 
-  /** Wakes a job as soon as its graph is compiled, and what it remembers is read. False: it is left for a later round. */
-  #wakePrepared(row: JobTable, now: number): boolean {
+  /** Wakes a job as soon as its graph is compiled, and what it remembers is read. */
+  #wakePrepared(row: JobTable, now: number): void {
     try {
       const preparing = this.#roster.prepare(row)
       if (preparing === null) this.#wake(row, now)
       else void this.#wakeAfter(preparing, row)
-      return true
     } catch (error) {
       this.#notWoken(row, error)
-      return false
     }
   }
 
-  async #wakeAfter(preparing: Promise<Disposable | null>, { key, id, user_id }: JobTable): Promise<void> {
-    this.#compiling.add(user_id)
+  /** Meanwhile other due jobs of the user wait. */
+  async #wakeAfter(preparing: Promise<Disposable | null>, job: JobTable): Promise<void> {
+    const { key, user_id } = job
+    this.#due.setAside(user_id)
     try {
       using _ = await preparing
-      if (this.#stopped || this.#roster.parts.store.fault !== null) return
+      if (this.#stopped) return
+      if (this.#roster.parts.store.fault !== null) return this.#leaveAlone(key, LOST_PAUSE_MS)
       // Meanwhile it may have gone on, or ended.
       const now = this.#roster.steady.now()
-      const row = this.#roster.byKey(key) ? undefined : this.#roster.parts.store.read((tx) => jobByKey(tx, key))
-      if (row?.status === 'paused' && row.wake_at !== null && row.wake_at <= now) this.#wake(row, now)
+      const row = this.#roster.byKey(key) ? null : this.#stillDue(job, now)
+      if (row) this.#wake(row, now)
     } catch (error) {
-      if (!this.#stopped) this.#notWoken({ id, key }, error)
+      if (!this.#stopped) this.#notWoken(job, error)
     } finally {
-      this.#compiling.delete(user_id)
-      this.#alarm.set(PAUSE_MS)
+      if (!this.#full.has(user_id)) this.#due.letBack(user_id)
+      this.#setAlarm()
     }
   }
 
-  #notWoken({ id, key }: Pick<JobTable, 'id' | 'key'>, error: unknown): void {
+  #notWoken(row: JobTable, error: unknown): void {
     const { code } = toServiceError(error)
-    if (code === 'QUEUE_FULL') return
+    if (code === 'QUEUE_FULL') return this.#noRoom(row)
     if (code === 'SERVICE_UNAVAILABLE') this.#backoff.failed()
-    if (!(error instanceof UnreadableNow) && this.#roster.isFirstLoss(key))
-      this.#roster.log.error({ err: error, job_id: id }, 'a suspended job could not go on')
+    this.#leaveAlone(row.key, LOST_PAUSE_MS)
+    if (!(error instanceof UnreadableNow) && this.#roster.isFirstLoss(row.key))
+      this.#roster.log.error({ err: error, job_id: row.id }, 'a suspended job could not go on')
   }
 
   #wake(row: JobTable, now: number): void {
@@ -238,6 +302,9 @@ export class Resuming {
   #postpone(row: JobTable, now: number): void {
     const { store, log } = this.#roster.parts
     log.error({ job_id: row.id }, 'a suspended job is due, and this version of the server cannot run its graph')
-    store.write((tx) => updateJob(tx, { ...row, wake_at: now + POSTPONED_MS })).catch(() => {})
+    store
+      .write((tx) => updateJob(tx, { ...row, wake_at: now + POSTPONED_MS }))
+      .catch(() => this.#leaveAlone(row.key, LOST_PAUSE_MS))
+      .finally(() => this.#setAlarm())
   }
 }

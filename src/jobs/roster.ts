@@ -1,6 +1,7 @@
 // The jobs that this process has: those that run, those that wait for their turn, and what they need of their surroundings. Those that wait
 // for something outside, and those that have ended, are in the database only.
 import type { JobSnapshot } from '../../generated/types.ts'
+import type { DueJob } from '../db/jobs.ts'
 import type { JobTable } from '../db/schema.ts'
 import { type Scope, scopedKey, userKey } from '../db/scope.ts'
 import type { Store } from '../db/store.ts'
@@ -70,7 +71,7 @@ const NO_PLAN: Plan = {
 
 export interface RosterHooks {
   /** A job waits for something outside, and is to be seen to at some time. */
-  rested(): void
+  rested(job: DueJob): void
   /** The history of a job could not be written, though the job may be stored. */
   lost(job_key: number): void
   /** Nor will it be: something that is stored of the job is damaged. */
@@ -258,7 +259,11 @@ export class Roster implements JobHost {
     if (loss === null && job.terminal) this.parts.ended?.(job.row)
     if (loss === 'for_now') this.#hooks.lost(job.row.key)
     else if (loss === 'damaged') this.#hooks.damaged(job.row.key)
-    else if (loss === null && job.resting && job.row.wake_at !== null) this.#hooks.rested()
+    else if (loss === null && job.resting) this.#rested(job.row)
+  }
+
+  #rested({ key, user_id, wake_at }: JobTable): void {
+    if (wake_at !== null) this.#hooks.rested({ key, user_id, wake_at })
   }
 
   position(job: ActiveJob): number {

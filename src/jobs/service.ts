@@ -67,7 +67,7 @@ export class JobService {
   constructor(parts: JobServiceParts) {
     this.#parts = parts
     this.#roster = new Roster(parts, {
-      rested: () => this.#resuming.watch(),
+      rested: (job) => this.#resuming.rested(job),
       lost: (job_key) => {
         this.#recovery.lost(job_key)
         this.#resuming.failed(job_key)

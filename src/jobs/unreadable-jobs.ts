@@ -61,6 +61,12 @@ export class UnreadableJobs {
     return false
   }
 
+  /** How long it is until a job may be tried, in milliseconds. */
+  pauseOf(job_key: number): number {
+    const job = this.#jobs.get(job_key)
+    return job?.waits ? Math.max(job.until - this.#now(), 0) : 0
+  }
+
   /** A job was taken over: another file of it may still fail. */
   goesOn(job_key: number): void {
     const job = this.#jobs.get(job_key)

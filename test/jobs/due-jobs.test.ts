@@ -4,11 +4,16 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import Database from 'better-sqlite3'
+import { journalFolder } from '../../src/db/data-folder.ts'
 import type { Scope } from '../../src/db/scope.ts'
+import { DueJobs } from '../../src/jobs/due-jobs.ts'
+import { SPILLED_FROM } from '../../src/jobs/spilled-values.ts'
 import { type Platform, systemPlatform } from '../../src/platform.ts'
 import { graph, node, sink, source } from '../engine/kit.ts'
+import { closed } from '../helpers/closed-folder.ts'
 import { keptLog } from '../helpers/kept-log.ts'
 import { temporaryFolder, until } from '../helpers/server.ts'
+import { jobRow, openStore, putJob } from '../helpers/store.ts'
 import { type GatedServer, gated, OWNER, startGated, submit } from './kit.ts'
 
 const HOUR_MS = 3_600_000
@@ -39,6 +44,11 @@ async function anHourLater(
   }
 }
 
+async function passed(ms: number): Promise<void> {
+  const end = performance.now() + ms
+  await until('some time to pass', () => performance.now() > end)
+}
+
 describe('due jobs', () => {
   /** More than are seen to at once. */
   const MANY = 150
@@ -66,6 +76,74 @@ describe('due jobs', () => {
         await until('the first ones to go on when there is room', () => jobs.listActive(OWNER).length < MANY)
       },
     )
+  })
+
+  /** What makes all jobs of the first user ones that cannot be woken. */
+  const OBSTACLES: Readonly<Record<string, (data_dir: string) => Disposable | null>> = {
+    'of which a file cannot be read': (data_dir) => closed(journalFolder(data_dir)),
+    'of which the row is damaged': (data_dir) => {
+      const db = new Database(join(data_dir, 'svc.db'))
+      db.exec("update job set name = 'changed' where user_id = '1'")
+      db.close()
+      return null
+    },
+  }
+  for (const [what, hinder] of Object.entries(OBSTACLES))
+    test(`${what} keep no job of another user from waking up, and are tried seldom`, () => {
+      let other: string
+      return anHourLater(
+        async (server) => {
+          const params = { in: 'x'.repeat(SPILLED_FROM) }
+          for (let at = 0; at < MANY; at++) await submit(server, { graph: delayed, params }).settled()
+          const job = submit(server, { graph: delayed }, OTHER)
+          await job.settled()
+          other = job.row.id
+        },
+        async (data_dir, platform) => {
+          using _ = hinder(data_dir)
+          await using server = await startGated({ data_dir, platform })
+          const { jobs, store } = server.context
+          await until('the other one to end', async () => (await jobs.get(OTHER, other)).row.finished_at)
+          await passed(6_000)
+          const before = store.statements
+          await passed(1_500)
+          assert.ok(store.statements - before < 30, `${store.statements - before} statements`)
+        },
+      )
+    })
+
+  test('of users are seen to in turns, and what waits for a moment is not read again', async () => {
+    await using opened = await openStore()
+    const { store } = opened
+    const due = (key: number, user_id: string) =>
+      jobRow(key, { user_id, status: 'paused', wake_at: key < 1_000 ? key : 1_000 })
+    await store.write((tx) => {
+      for (let key = 1; key <= 1_200; key++) putJob(tx, due(key, '1'))
+      putJob(tx, due(1_201, '2'), due(1_202, '3'), jobRow(1_203, { user_id: '4', status: 'paused', wake_at: 1_001 }))
+    })
+    const jobs = new DueJobs()
+    const read = (until: number, hasTime = true) => store.read((tx) => jobs.read(tx, until, () => hasTime))
+    const take = () => jobs.take()?.key ?? null
+    jobs.rewind()
+    read(1_000, false)
+    assert.deepEqual([take(), take(), jobs.hasMore], [1, 2, true])
+    read(1_000)
+    assert.deepEqual([take(), take(), take(), take()], [3, 1_201, 1_202, 4])
+    jobs.setAside('1')
+    assert.deepEqual([take(), jobs.hasMore], [null, false])
+    jobs.stored({ key: 1_300, user_id: '2', wake_at: 900 })
+    jobs.stored({ key: 1_301, user_id: '2', wake_at: 1_001 })
+    assert.deepEqual([take(), take()], [1_300, null])
+    jobs.putBack({ user_id: '1', key: 4 })
+    jobs.letBack('1')
+    assert.equal(take(), 4)
+    read(1_001)
+    const left = new Set<number | null>()
+    for (let key = take(); key !== null; key = take()) left.add(key)
+    assert.deepEqual([left.size, left.has(1_203), jobs.hasMore], [1_196 + 1, true, false])
+    jobs.rewind()
+    read(1_001)
+    assert.equal(take(), 1)
   })
 
   test('of which the row is damaged are not looked for again and again', () =>

@@ -7,7 +7,7 @@ import { insertJobEvent, jobEventsAfter } from '../../src/db/job-events.ts'
 import { insertJournalPage, journalPages } from '../../src/db/job-journal.ts'
 import { LIST_STATEMENTS, listedJobs } from '../../src/db/job-lists.ts'
 import { expireJob, removeJob } from '../../src/db/job-removal.ts'
-import { lastJobKey } from '../../src/db/jobs.ts'
+import { lastJobKey, selectDue } from '../../src/db/jobs.ts'
 import { SWEEP_STATEMENTS } from '../../src/db/retention.ts'
 import type { JobTable } from '../../src/db/schema.ts'
 import type { Tx } from '../../src/db/store.ts'
@@ -46,9 +46,10 @@ describe('the database reads lists and sweeps', () => {
     selectFinished: [/USING (COVERING )?INDEX job_finished /],
     selectExpired: [/USING INDEX job_finished /],
     deleteOldKeys: [/USING PRIMARY KEY/, /LIST SUBQUERY/, /INDEX idempotency_key_by_age /],
+    selectDue: [/USING INDEX job_to_wake \(/],
     removeOld: [/USING PRIMARY KEY/, /LIST SUBQUERY/, /INDEX job_tombstone_by_age /],
   }
-  const statements = { ...LIST_STATEMENTS, ...SWEEP_STATEMENTS, removeOld }
+  const statements = { ...LIST_STATEMENTS, ...SWEEP_STATEMENTS, selectDue, removeOld }
   for (const [name, details] of Object.entries(expected)) {
     test(`${name}: by index, without sorting`, async () => {
       await using opened = await openStore()

@@ -1,13 +1,12 @@
 // Large values of waiting jobs that the file system does not give for a while: the jobs wait on, and the log is told once.
 import assert from 'node:assert/strict'
-import fs from 'node:fs'
-import { syncBuiltinESMExports } from 'node:module'
 import { describe, test } from 'node:test'
 import type { Health } from '../../generated/types.ts'
 import { journalFolder } from '../../src/db/data-folder.ts'
 import { UnreadableNow } from '../../src/jobs/momentary.ts'
 import { UnreadableJobs } from '../../src/jobs/unreadable-jobs.ts'
 import { graph, node, sink, source } from '../engine/kit.ts'
+import { closed } from '../helpers/closed-folder.ts'
 import { inFolder } from '../helpers/folder.ts'
 import { call } from '../helpers/http.ts'
 import { keptLog } from '../helpers/kept-log.ts'
@@ -21,27 +20,6 @@ const approval = graph(
 
 const TEXT = 'much'.repeat(300_000)
 const ANSWER = { node_id: null, name: null, value: true, at: '/body' }
-
-/** Until it is disposed of, no file in a folder can be opened. `tried` counts how often one was to be. */
-function closed(folder: string): Disposable & { readonly tried: number } {
-  let tried = 0
-  const real = fs.openSync
-  const replace = (open: typeof fs.openSync) => {
-    fs.openSync = open
-    syncBuiltinESMExports()
-  }
-  replace((path, ...more) => {
-    if (!String(path).startsWith(folder)) return real(path, ...more)
-    tried++
-    throw Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES', path })
-  })
-  return {
-    get tried() {
-      return tried
-    },
-    [Symbol.dispose]: () => replace(real),
-  }
-}
 
 describe('a waiting job whose values cannot be read for a while', () => {
   test('is neither resumed nor cancelled meanwhile, and the log is told once', async () => {
