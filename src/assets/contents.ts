@@ -7,6 +7,7 @@ import { contentInUse } from '../db/assets.ts'
 import type { Store } from '../db/store.ts'
 import { contentKey } from './keys.ts'
 import type { ByteRange, ObjectStore, Received, Source } from './object-store.ts'
+import { removeEach } from './remove-each.ts'
 
 export interface Swept {
   /** Objects looked at. */
@@ -75,13 +76,12 @@ export class Contents {
     return removed
   }
 
-  /** Removes bytes without a row that are older than an hour, of the next `limit` objects of the store. @throws what the store does */
+  /** Removes bytes without a row that are older than an hour, of the next `limit` objects of the store. @throws what the store does, at the first one when all were looked at */
   async sweepUnreferenced(limit: number): Promise<Swept> {
     const keys = await this.#objects.list(this.#sweptTo, limit)
     const ended = keys.length < limit
     this.#sweptTo = ended ? null : keys.at(-1)!
-    let removed = 0
-    for (const key of keys) if (await this.#remove(key)) removed += 1
+    const removed = await removeEach(keys, (key) => this.#remove(key))
     return { examined: keys.length, removed, ended }
   }
 

@@ -11,6 +11,7 @@ import { cleanName } from './file-name.ts'
 import { Head } from './head.ts'
 import { digestOf, temporaryKey, uriOf } from './keys.ts'
 import type { ByteRange, ObjectStore, Written } from './object-store.ts'
+import { removeEach } from './remove-each.ts'
 import { KEPT_MS, objectKey, placeOf } from './temporary-keys.ts'
 import type { KeptBytes, TemporaryQuota } from './temporary-quota.ts'
 import { behind, LONGEST_TAIL, type TemporaryFile, tailOf } from './temporary-tail.ts'
@@ -151,9 +152,7 @@ export class TemporaryStore {
     this.#sweptTo = keys.length < limit ? null : keys.at(-1)!
     // Put at `expires_at` less a day, or a moment later.
     const put_since = this.#platform.now() - KEPT_MS
-    let removed = 0
-    for (const key of keys) if (await this.#objects.delete(key, put_since)) removed += 1
-    return removed
+    return removeEach(keys, (key) => this.#objects.delete(key, put_since))
   }
 
   #file({ user_id, workspace_id }: Scope, id: string, given: Claims, head: Uint8Array, written: Written) {

@@ -1,4 +1,5 @@
 // How much is removed at once where there may be much: as many rows as there is time for.
+import type { Table } from './checksum.ts'
 import type { Statement } from './statement.ts'
 import type { Tx } from './tx.ts'
 
@@ -9,6 +10,21 @@ export type More = () => boolean
 export function within(ms: number): More {
   const deadline = performance.now() + ms
   return () => performance.now() < deadline
+}
+
+/**
+ * The first rows that a statement gives, at most `limit` of those that are sound and wanted. It has no limit of its own: rows that are damaged or not wanted
+ * stay, and do not keep those behind them.
+ */
+export function firstRows<P, R extends object>(
+  tx: Tx,
+  { table, statement, params }: { table: Table; statement: Statement<P, R>; params: P },
+  limit: number,
+  isWanted: (row: R) => boolean = () => true,
+): R[] {
+  let found = 0
+  const isEnough = (row: R) => isWanted(row) && tx.isSound(table, row) && ++found === limit
+  return tx.upTo(statement, params, isEnough).filter(isWanted)
 }
 
 /**

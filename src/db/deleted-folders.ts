@@ -1,7 +1,7 @@
 // How folders are deleted: the row of the folder at once, and what lies below it little by little, because a folder may hold tens of thousands of
 // assets. Until then `deleted_folder` names it, and no read shows what lies below such a folder.
 import { sql } from 'kysely'
-import { type More, within } from './batches.ts'
+import { firstRows, type More, within } from './batches.ts'
 import type { AssetTable, DeletedFolderTable } from './schema.ts'
 import { owned, type Scope } from './scope.ts'
 import { statement } from './statement.ts'
@@ -165,7 +165,7 @@ export function removeDeleted(tx: Tx, more: More): RemovedAssets {
 
 /** A damaged row stays, and does not keep those behind it. */
 function firstDeleted(tx: Tx): DeletedFolderTable | undefined {
-  return tx.upTo(selectAllDeleted, {}, (row) => tx.isSound('deleted_folder', row)).at(0)
+  return firstRows(tx, { table: 'deleted_folder', statement: selectAllDeleted, params: {} }, 1).at(0)
 }
 
 function ownerOf({ user_id, workspace_id }: Scope): Owner {

@@ -1,7 +1,7 @@
 // How jobs are removed: the row at once, and what it leaves behind little by little, because a job may have a hundred thousand events. The journal of a
 // job that has completed goes in the same way: it may have gigabytes.
 import { sql } from 'kysely'
-import { dropNumbered, firstNumber, type More, type Numbered } from './batches.ts'
+import { dropNumbered, firstNumber, firstRows, type More, type Numbered } from './batches.ts'
 import { dropUnusedGraph } from './graphs.ts'
 import { keepRemovedKey } from './jobs.ts'
 import type { JobDoomedTable, JobTable } from './schema.ts'
@@ -132,7 +132,7 @@ export function dropDoomed(tx: Tx, more: More): boolean {
 
 /** A damaged row stays, and does not keep those behind it. */
 function firstDoomed(tx: Tx): JobDoomedTable | undefined {
-  return tx.upTo(selectDoomed, {}, (row) => tx.isSound('job_doomed', row)).at(0)
+  return firstRows(tx, { table: 'job_doomed', statement: selectDoomed, params: {} }, 1).at(0)
 }
 
 /** The sequence of the first event that is still stored; null where none is. */

@@ -1,5 +1,6 @@
 // What is past its retention: which jobs have ended long ago, and keys of submissions.
 import { sql } from 'kysely'
+import { firstRows } from './batches.ts'
 import type { JobTable, SweepPositionTable } from './schema.ts'
 import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
@@ -7,7 +8,7 @@ import type { Tx } from './store.ts'
 type Expired = Pick<JobTable, 'key' | 'id' | 'user_id' | 'workspace_id' | 'graph_sha256'>
 type Finished = Pick<JobTable, 'key' | 'finished_at'>
 
-const selectFinished = statement<{ after: string; after_key: number; before: string; limit: number }>()((db, p) =>
+const selectFinished = statement<{ after: string; after_key: number; before: string }>()((db, p) =>
   db
     .selectFrom('job')
     .select(['key', 'finished_at'])
@@ -15,18 +16,16 @@ const selectFinished = statement<{ after: string; after_key: number; before: str
     .where(sql<boolean>`(finished_at, key) > (${p('after')}, ${p('after_key')})`)
     .where('finished_at', '<', p('before'))
     .orderBy('finished_at')
-    .orderBy('key')
-    .limit(p('limit') as never),
+    .orderBy('key'),
 )
 
-const selectExpired = statement<{ before: string; limit: number }>()((db, p) =>
+const selectExpired = statement<{ before: string }>()((db, p) =>
   db
     .selectFrom('job')
     .select(['key', 'id', 'user_id', 'workspace_id', 'graph_sha256'])
     .where('finished_at', 'is not', null)
     .where('finished_at', '<', p('before'))
-    .orderBy('finished_at')
-    .limit(p('limit') as never),
+    .orderBy('finished_at'),
 )
 
 const deleteOldKeys = statement<{ before: string; limit: number }>()((db, p) =>
@@ -54,12 +53,12 @@ const keepPosition = statement<SweepPositionTable>()((db, p) =>
 /** The statements of sweeps that choose rows, for tests of how the database reads them. */
 export const SWEEP_STATEMENTS = { selectFinished, selectExpired, deleteOldKeys }
 
-/** Jobs that ended before `before`, in the order of their ends, from the kept position of `sweep` on. */
+/** Jobs that ended before `before`, in the order of their ends, from the kept position of `sweep` on: fewer than `limit` where these are all. */
 export function finishedJobs(tx: Tx, sweep: string, before: string, limit: number): Finished[] {
   // A position that is damaged begins anew: what it has passed has nothing to be removed any more.
   const [position = { finished_at: '', job_key: 0 }] = tx.all(selectPosition, { sweep })
   const { finished_at: after, job_key: after_key } = position
-  return tx.all(selectFinished, { after, after_key, before, limit })
+  return firstRows(tx, { table: 'job', statement: selectFinished, params: { after, after_key, before } }, limit)
 }
 
 /** Keeps how far a sweep has come. */
@@ -67,9 +66,9 @@ export function keepSweepPosition(tx: Tx, sweep: string, { key, finished_at }: F
   tx.run(keepPosition, { sweep, finished_at: finished_at!, job_key: key })
 }
 
-/** Jobs that ended before `before`, the earliest first. */
+/** Jobs that ended before `before`, the earliest first: fewer than `limit` where these are all. */
 export function expiredJobs(tx: Tx, before: string, limit: number): Expired[] {
-  return tx.all(selectExpired, { before, limit })
+  return firstRows(tx, { table: 'job', statement: selectExpired, params: { before } }, limit)
 }
 
 /** Forgets at most `limit` keys of submissions that were made before `before`; gives how many. */

@@ -1,4 +1,5 @@
 // Rows of large values that jobs remember: which file is whose. A file is on disk before its row is committed, and goes before its row does.
+import { firstRows } from './batches.ts'
 import type { SpilledValueTable } from './schema.ts'
 import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
@@ -21,8 +22,8 @@ const release = statement<{ job_key: number; limit: number }>()((db, p) =>
     ),
 )
 
-const selectReleased = statement<{ limit: number }>()((db, p) =>
-  db.selectFrom('spilled_value').select('content_key').where('job_key', 'is', null).limit(p('limit')),
+const selectReleased = statement()((db) =>
+  db.selectFrom('spilled_value').select('content_key').where('job_key', 'is', null),
 )
 
 const selectKnown = statement<{ content_key: string }>()((db, p) =>
@@ -46,9 +47,11 @@ export function releaseSpilledValues(tx: Tx, job_key: number, limit: number): nu
   return tx.run(release, { job_key, limit })
 }
 
-/** Keys of at most `limit` values that no job needs. */
-export function releasedValues(tx: Tx, limit: number): string[] {
-  return tx.all(selectReleased, { limit }).map(({ content_key }) => content_key)
+/** Keys of at most `limit` values that no job needs, but for those of `except`. */
+export function releasedValues(tx: Tx, limit: number, except: ReadonlySet<string>): string[] {
+  const released = { table: 'spilled_value', statement: selectReleased, params: {} } as const
+  const rows = firstRows(tx, released, limit, ({ content_key }) => !except.has(content_key))
+  return rows.map(({ content_key }) => content_key)
 }
 
 /** Whether a job remembers large values. */

@@ -1,6 +1,6 @@
 // Rows of threads, and of the turns that are under way in them. One statement per function; messages have a file of their own.
 import { sql } from 'kysely'
-import { dropNumbered, type More, type Numbered } from './batches.ts'
+import { dropNumbered, firstRows, type More, type Numbered } from './batches.ts'
 import { folded } from './folding.ts'
 import type { DraftTable, ThreadTable, TurnTable } from './schema.ts'
 import { ifOwned, NOBODY, owned, type Scope } from './scope.ts'
@@ -66,9 +66,7 @@ const disown = statement<{ key: number }>()((db, p) =>
     .where('key', '=', p('key')),
 )
 
-const selectDisowned = statement()((db) =>
-  db.selectFrom('thread').select('key').where('user_id', '=', sql.lit(NOBODY)).limit(1),
-)
+const selectDisowned = statement()((db) => db.selectFrom('thread').select('key').where('user_id', '=', sql.lit(NOBODY)))
 
 const MESSAGES: Numbered = {
   first: statement<{ key: number }>()((db, p) =>
@@ -172,9 +170,14 @@ export function deleteThread(tx: Tx, scope: Scope, id: string, more: More): bool
 
 /** Removes what is left of deleted threads, as long as there is time; true when nothing is. */
 export function dropDisowned(tx: Tx, more: More): boolean {
-  for (let [row] = tx.all(selectDisowned, {}); row; [row] = tx.all(selectDisowned, {}))
+  for (let row = firstDisowned(tx); row; row = firstDisowned(tx))
     if (!dropThread(tx, row.key, more) || !more()) return false
   return true
+}
+
+/** A damaged row stays, and does not keep those behind it. */
+function firstDisowned(tx: Tx): Pick<ThreadTable, 'key'> | undefined {
+  return firstRows(tx, { table: 'thread', statement: selectDisowned, params: {} }, 1).at(0)
 }
 
 function dropThread(tx: Tx, key: number, more: More): boolean {

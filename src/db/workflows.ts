@@ -1,6 +1,6 @@
 // Rows of workflows, their versions and share links. One statement per function.
 import { sql } from 'kysely'
-import type { More } from './batches.ts'
+import { firstRows, type More } from './batches.ts'
 import { folded } from './folding.ts'
 import { dropUnusedGraph } from './graphs.ts'
 import type { WorkflowShareTable, WorkflowTable, WorkflowVersionTable } from './schema.ts'
@@ -94,7 +94,7 @@ const disown = statement<{ id: string }>()((db, p) =>
 )
 
 const selectDisowned = statement()((db) =>
-  db.selectFrom('workflow').select(['id', 'graph_sha256']).where('user_id', '=', sql.lit(NOBODY)).limit(1),
+  db.selectFrom('workflow').select(['id', 'graph_sha256']).where('user_id', '=', sql.lit(NOBODY)),
 )
 
 const insertVersion = statement<WorkflowVersionTable>()((db, p) =>
@@ -187,9 +187,14 @@ export function deleteWorkflow(tx: Tx, row: Pick<WorkflowTable, 'id' | 'graph_sh
 
 /** Removes what is left of deleted workflows, as long as there is time; true when nothing is. */
 export function dropDisowned(tx: Tx, more: More): boolean {
-  for (let [row] = tx.all(selectDisowned, {}); row; [row] = tx.all(selectDisowned, {}))
+  for (let row = firstDisowned(tx); row; row = firstDisowned(tx))
     if (!dropWorkflow(tx, row, more) || !more()) return false
   return true
+}
+
+/** A damaged row stays, and does not keep those behind it. */
+function firstDisowned(tx: Tx): Pick<WorkflowTable, 'id' | 'graph_sha256'> | undefined {
+  return firstRows(tx, { table: 'workflow', statement: selectDisowned, params: {} }, 1).at(0)
 }
 
 function dropWorkflow(tx: Tx, { id, graph_sha256 }: Pick<WorkflowTable, 'id' | 'graph_sha256'>, more: More): boolean {

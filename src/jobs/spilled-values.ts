@@ -24,6 +24,8 @@ export const SPILLED_FROM = 262_144
 const GRACE_MS = 3_600_000
 /** Files that are removed between two commits. */
 const REMOVED_AT_ONCE = 32
+/** Of so many files that could not be removed the others go on; with more the folder is at fault. */
+const MOST_STUCK = 1_000
 /** Random bytes in a name. */
 const NAME_BYTES = 18
 /** Files that the sweep looks at in one round, or a few more. */
@@ -35,6 +37,10 @@ export class SpilledValues implements AsyncDisposable {
   readonly #data_dir: string
   readonly #platform: Pick<Platform, 'secret'>
   readonly #under_way = new Set<Promise<unknown>>()
+  /** Keys of files that could not be removed since the last sweep. */
+  readonly #stuck = new Set<string>()
+  /** Why the first of them could not. */
+  #fault: unknown = null
   #removing: Promise<void> | null = null
   #again = false
   #closed = false
@@ -119,7 +125,7 @@ export class SpilledValues implements AsyncDisposable {
     this.removeReleased().catch(() => {})
   }
 
-  /** Removes the files that no job needs any more. While a backup is made they stay until later. */
+  /** Removes the files that no job needs any more. While a backup is made they stay until later, and one that cannot be removed until the next sweep. */
   removeReleased(): Promise<void> {
     this.#again = true
     this.#removing ??= this.#during(this.#removeAll()).finally(() => {
@@ -132,24 +138,47 @@ export class SpilledValues implements AsyncDisposable {
     while (this.#again) {
       this.#again = false
       for (let keys = this.#released(); keys.length > 0; keys = this.#released()) {
-        for (const key of keys) await this.#files.remove(key)
+        const removed = await this.#removeSome(keys)
         await this.#store.write((tx) => {
-          for (const key of keys) forgetSpilledValue(tx, key)
+          for (const key of removed) forgetSpilledValue(tx, key)
         })
       }
     }
   }
 
-  #released(): string[] {
-    return this.#closed || isHeld(this.#data_dir) ? [] : this.#store.read((tx) => releasedValues(tx, REMOVED_AT_ONCE))
+  /** Removes files, and gives which. A file that cannot be removed keeps no others: the sweep tries it again. */
+  async #removeSome(keys: readonly string[]): Promise<string[]> {
+    const removed: string[] = []
+    for (const key of keys)
+      try {
+        await this.#files.remove(key)
+        removed.push(key)
+      } catch (error) {
+        if (this.#stuck.size >= MOST_STUCK) throw error
+        this.#stuck.add(key)
+        this.#fault ??= error
+      }
+    return removed
   }
 
-  /** Removes what is released, and files without a row that are older than an hour, of the next files of the folder. */
+  #released(): string[] {
+    return this.#closed || isHeld(this.#data_dir)
+      ? []
+      : this.#store.read((tx) => releasedValues(tx, REMOVED_AT_ONCE, this.#stuck))
+  }
+
+  /**
+   * Removes what is released, and files without a row that are older than an hour, of the next files of the folder.
+   * @throws what the file system threw at the first file that could not be removed, when all others have been seen to
+   */
   async sweep(): Promise<void> {
+    this.#stuck.clear()
+    this.#fault = null
     await this.removeReleased()
     // By the clock of the file system, as the times of files are.
     for (const key of await this.#files.next(SWEPT, Date.now() - GRACE_MS))
-      if (!this.#closed && !this.#store.read((tx) => isSpilledValue(tx, key))) await this.#files.remove(key)
+      if (!this.#closed && !this.#store.read((tx) => isSpilledValue(tx, key))) await this.#removeSome([key])
+    if (this.#fault !== null) throw this.#fault
   }
 
   #during<T>(work: Promise<T>): Promise<T> {

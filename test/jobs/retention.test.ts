@@ -12,8 +12,10 @@ import { insertJobEvent, jobEventsAfter } from '../../src/db/job-events.ts'
 import { insertJournalPage, journalPages } from '../../src/db/job-journal.ts'
 import { jobByKey } from '../../src/db/jobs.ts'
 import type { JobTable } from '../../src/db/schema.ts'
+import { NOBODY } from '../../src/db/scope.ts'
 import type { Tx } from '../../src/db/store.ts'
 import { tombstone } from '../../src/db/tombstones.ts'
+import { insertWorkflow } from '../../src/db/workflows.ts'
 import { Retention } from '../../src/jobs/retention.ts'
 import { createLog } from '../../src/log.ts'
 import { systemPlatform } from '../../src/platform.ts'
@@ -21,7 +23,7 @@ import { call, refused } from '../helpers/http.ts'
 import { emptyLog, leavesLoopFree } from '../helpers/loop.ts'
 import { scaled } from '../helpers/scale.ts'
 import { startServer, type TestServer, until } from '../helpers/server.ts'
-import { jobRow, openStore, putJob } from '../helpers/store.ts'
+import { jobRow, openStore, putJob, workflowRow } from '../helpers/store.ts'
 import { OWNER, plain, submission, submit } from './kit.ts'
 
 const START = Date.parse('2026-01-01T00:00:00.000Z')
@@ -233,6 +235,28 @@ describe('retention', () => {
       assert.equal((await call<Health>(server, 'GET', '/health')).body.services.database, 'damaged')
       saboteur.close()
     }
+  })
+
+  test('goes on behind damaged rows, however many there are', async () => {
+    /** More than are chosen from at once. */
+    const MANY = 250
+    await using server = await aging()
+    const { store } = server.context
+    await store.write((tx) => {
+      for (let key = 1; key <= MANY; key++) putJob(tx, ended(key, 0))
+      withTraces(tx, ended(MANY + 1, 1))
+      for (const id of ['damaged', 'sound']) insertWorkflow(tx, workflowRow(id, { user_id: NOBODY }))
+    })
+    const saboteur = new Database(join(server.data_dir, 'svc.db'))
+    saboteur.exec(`drop trigger job_terminal_is_immutable; update job set name = 'changed' where key <= ${MANY}`)
+    saboteur.exec("update workflow set name = 'changed' where id = 'damaged'")
+    await server.sweepAfter(9)
+    assert.deepEqual(kept(server, [MANY + 1]).events, [])
+    await server.sweepAfter(32)
+    assert.deepEqual(kept(server, [MANY + 1]), { rows: [], events: [], journal: [], tombstones: [MANY + 1] })
+    const count = (table: string) => saboteur.prepare(`select count(*) from ${table}`).pluck().get()
+    assert.deepEqual([count('job'), count('workflow')], [MANY, 1])
+    saboteur.close()
   })
 
   test('goes on with the next rows where those of one kind cannot be removed', async () => {

@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmdirSync,
   rmSync,
   statSync,
   utimesSync,
@@ -22,6 +23,7 @@ import { restore } from '../../src/cli/restore.ts'
 import { rotate } from '../../src/cli/rotation.ts'
 import { holdersFolder, journalFolder } from '../../src/db/data-folder.ts'
 import { jobByKey } from '../../src/db/jobs.ts'
+import { isSpilledValue, releaseSpilledValues } from '../../src/db/spilled-values.ts'
 import { Store } from '../../src/db/store.ts'
 import type { Graph } from '../../src/engine/graph.ts'
 import { NodeError, type NodeType } from '../../src/engine/node-type.ts'
@@ -628,6 +630,28 @@ describe('what waits to be written', () => {
       const known = finish(JobMemory.loadSteps(store, tools, 7))!
       assert.deepEqual(known.params, { a: 1 })
       for (const at of [3, 1, 2]) assert.deepEqual(known.recall(`"${at}"`)?.end, { outputs: wide(at) })
+    }))
+
+  test('leaves no other file behind one that cannot be removed, which the sweep tries again', () =>
+    withFiles(async ({ data_dir, store, tools: { spilled } }) => {
+      const values = Array.from({ length: 40 }, () => spilled.keepSync(BYTES))
+      await store.write((tx) => {
+        for (const value of values) spilled.insert(tx, 7, value)
+      })
+      // A whole round of them cannot be removed.
+      const stuck = values.slice(0, 35).map(({ content_key }) => join(journalFolder(data_dir), content_key))
+      for (const path of stuck) {
+        rmSync(path)
+        mkdirSync(path)
+      }
+      await store.write((tx) => releaseSpilledValues(tx, 7, values.length))
+      await spilled.removeReleased()
+      const left = () => values.filter(({ content_key }) => store.read((tx) => isSpilledValue(tx, content_key)))
+      assert.deepEqual([filesOf(data_dir), left().length], [[], stuck.length])
+      await assert.rejects(spilled.sweep(), { code: 'ERR_FS_EISDIR' })
+      for (const path of stuck) rmdirSync(path)
+      await spilled.sweep()
+      assert.deepEqual(left(), [])
     }))
 
   test('is let go of once the firing that goes on has it', () =>
