@@ -14,6 +14,8 @@ export class Alarm {
   readonly #now: () => number
   readonly #ring: () => void
   #timer: NodeJS.Timeout | null = null
+  /** When it rings, by the monotonic clock. */
+  #rings_at = 0
   #stopped = false
   #failures = 0
   /** Whether the log knows that it fails. */
@@ -25,7 +27,7 @@ export class Alarm {
     this.#ring = ring
   }
 
-  /** Rings when the next one is due, of those after `after` (milliseconds since the epoch); within `most_ms` from now in any case. It never throws. */
+  /** Rings when the next one is due, of those after `after` (milliseconds since the epoch); within `most_ms` from now in any case, or sooner where that is set already. It never throws. */
   set({ after, most_ms }: { after: number; most_ms: number }): void {
     if (this.#stopped) return
     try {
@@ -43,15 +45,25 @@ export class Alarm {
 
   stop(): void {
     this.#stopped = true
-    this.#ringIn(null)
+    this.#clear()
   }
 
-  #ringIn(ms: number | null): void {
+  /** A ring that comes sooner anyway stays: whoever sets it again and again must not put it off for ever. */
+  #ringIn(ms: number): void {
+    const at = performance.now() + Math.min(ms, LONGEST_TIMER_MS)
+    if (this.#timer && this.#rings_at <= at) return
+    this.#clear()
+    this.#rings_at = at
+    this.#timer = setTimeout(() => this.#rings(), Math.min(ms, LONGEST_TIMER_MS)).unref()
+  }
+
+  #clear(): void {
     if (this.#timer) clearTimeout(this.#timer)
-    this.#timer = ms === null ? null : setTimeout(() => this.#rings(), Math.min(ms, LONGEST_TIMER_MS)).unref()
+    this.#timer = null
   }
 
   #rings(): void {
+    this.#timer = null
     const before = this.#failures
     try {
       this.#ring()

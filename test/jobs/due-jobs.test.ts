@@ -6,6 +6,7 @@ import { describe, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { journalFolder } from '../../src/db/data-folder.ts'
 import type { Scope } from '../../src/db/scope.ts'
+import { Alarm } from '../../src/jobs/alarm.ts'
 import { DueJobs } from '../../src/jobs/due-jobs.ts'
 import { SPILLED_FROM } from '../../src/jobs/spilled-values.ts'
 import { type Platform, systemPlatform } from '../../src/platform.ts'
@@ -111,6 +112,24 @@ describe('due jobs', () => {
         },
       )
     })
+
+  test('are seen to however often jobs begin to wait meanwhile', async () => {
+    await using opened = await openStore()
+    const { store } = opened
+    await store.write((tx) => putJob(tx, jobRow(1, { status: 'paused', wake_at: 1 })))
+    let rings = 0
+    const alarm = new Alarm(
+      { store, log: keptLog().log },
+      () => 2,
+      () => void rings++,
+    )
+    await until('it to ring', () => {
+      for (let times = 0; times < 3; times++) alarm.ringIn(20)
+      alarm.set({ after: 1, most_ms: 20 })
+      return rings > 0
+    })
+    alarm.stop()
+  })
 
   test('of users are seen to in turns, and what waits for a moment is not read again', async () => {
     await using opened = await openStore()
