@@ -20,6 +20,7 @@ import type { Store } from './db/store.ts'
 import type { Downloads } from './downloads/downloads.ts'
 import type { NodeRegistry } from './engine/node-type.ts'
 import type { EventLog } from './events/log.ts'
+import type { HeldAnswers } from './held-answers.ts'
 import type { Retention } from './jobs/retention.ts'
 import type { JobService } from './jobs/service.ts'
 import type { Preflight } from './lifecycle/preflight.ts'
@@ -48,6 +49,8 @@ export interface AppContext {
   readonly slices: TimeSlices
   /** Judges large bodies and frames in a thread of its own. */
   readonly payloads: PayloadJudge
+  /** What waits for readers of large answers. */
+  readonly held: HeldAnswers
   /** What is served or logged goes through it. */
   readonly redactor: Redactor
   /** What is stored and never served is sealed by it. */

@@ -42,6 +42,7 @@ import type { Store } from './db/store.ts'
 import { Downloads } from './downloads/downloads.ts'
 import type { NodeRegistry } from './engine/node-type.ts'
 import { EventLog } from './events/log.ts'
+import { HeldAnswers, heldAtMost } from './held-answers.ts'
 import { createApp } from './http/app.ts'
 import { closeListener } from './http/closing.ts'
 import { createListener, type ListenerLimits } from './http/listener.ts'
@@ -424,6 +425,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     platform,
     slices,
     payloads: new PayloadJudge(Math.max(config.max_body_bytes, config.ws_max_message_bytes)),
+    held: new HeldAnswers(log, { most: heldAtMost(config.max_body_bytes) }),
     redactor,
     vault,
     limiter: new RateLimiter(config, platform),

@@ -36,7 +36,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['problems.ts', 'cursor.ts'],
   ['payloads'],
   ['db', 'engine'],
-  ['workers'],
+  ['workers', 'held-answers.ts'],
   ['net', 'sandbox'],
   ['media'],
   ['config', 'nodes', 'events'],

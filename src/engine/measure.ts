@@ -166,6 +166,11 @@ export function measured(value: unknown): Measure {
   return measuredWithin(value, DEEPEST_VALUE)
 }
 
+/** As `memoryOf`, in steps: few where it was measured before. */
+export function* memorySteps(container: object): Steps<number> {
+  return (yield* measureWithin(container, DEEPEST_VALUE)).memory
+}
+
 /** Adds up the measures of what is inside of one container, for whoever puts it together in pieces. */
 export class MeasureSum {
   #depth = 0

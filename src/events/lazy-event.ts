@@ -1,6 +1,7 @@
 // Events whose values may be large. Their JSON text is known; the values are made of it only where somebody asks for them, and in time
 // slices where that takes long: whoever passes on the text needs no values.
 import type { JobSnapshot } from '../../generated/types.ts'
+import { measuredSteps } from '../engine/measure.ts'
 import { jsonWith } from '../json.ts'
 import { parseJsonInParts } from '../payloads/json-parts.ts'
 import type { Steps, TimeSlices } from '../time-slices.ts'
@@ -45,6 +46,11 @@ export abstract class LazyEvent<Body extends EventBody = EventBody> {
     return isLargeText(this.source)
   }
 
+  /** Characters of the text of which its values are made. */
+  get length(): number {
+    return this.source?.length ?? 0
+  }
+
   /** Makes `body` in time slices of its owner, once for all who ask for it meanwhile; null where there is nothing long to do. */
   make(slices: Pick<TimeSlices, 'run'>, owner: string): Promise<void> | null {
     if (this.#body !== null || !this.isLarge) return null
@@ -55,7 +61,7 @@ export abstract class LazyEvent<Body extends EventBody = EventBody> {
   }
 
   *#bodySteps(): Steps<void> {
-    this.#body = this.bodyWith(yield* parseSteps(this.source!))
+    this.#body = this.bodyWith(yield* measuredSteps(parseSteps(this.source!)))
   }
 
   toJSON(): Body {

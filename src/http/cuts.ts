@@ -14,11 +14,6 @@ export function cuts(text: string, length: number): string[] {
   return pieces
 }
 
-/** The same of a text that comes in parts. */
-export async function* inCuts(parts: AsyncIterable<string>, length: number): AsyncGenerator<string, void, void> {
-  for await (const part of parts) yield* cuts(part, length)
-}
-
 /** A text that comes in parts, in parts of at least `length` characters, but for the last one. */
 export async function* gathered(parts: AsyncIterable<string>, length: number): AsyncGenerator<string, void, void> {
   let text = ''

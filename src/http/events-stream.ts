@@ -2,6 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { ServiceError } from '../errors.ts'
 import type { FeedItem } from '../events/feed.ts'
+import { LARGE_ANSWER, type Reader } from '../held-answers.ts'
 import { type EventItem, type EventJob, eventWriter, isEvent } from '../jobs/event-text.ts'
 import { cuts } from './cuts.ts'
 
@@ -18,10 +19,14 @@ const RETRY_MS = 2_000
 /** How many characters are gathered for one write; the history is not read further before they are taken. */
 const LARGEST_PART = 65_536
 
-interface StreamReader {
+/** Who is told of what is large and waits; made where there is such. */
+type ReaderOf = () => Pick<Reader, 'share' | 'took'>
+
+interface StreamOptions {
   /** Aborts when the reader has closed its side of the connection. */
   half_closed?: AbortSignal
   keep_alive_ms?: number
+  reader?: ReaderOf
 }
 
 /**
@@ -32,9 +37,9 @@ export async function* eventStream(
   job: EventJob,
   items: AsyncIterable<FeedItem>,
   after: number,
-  { half_closed, keep_alive_ms = KEEP_ALIVE_MS }: StreamReader = {},
+  { half_closed, keep_alive_ms = KEEP_ALIVE_MS, reader }: StreamOptions = {},
 ): AsyncGenerator<string, void, void> {
-  const parts = new Parts()
+  const parts = new Parts(reader)
   const write = eventWriter(job)
   const keepAlive = () => parts.addIfEmpty(KEEP_ALIVE)
   let beat = setInterval(keepAlive, keep_alive_ms)
@@ -67,6 +72,12 @@ export async function* eventStream(
   }
 }
 
+interface ArrayBounds {
+  readonly after: number
+  readonly last: number
+  readonly reader?: ReaderOf
+}
+
 /**
  * The events of `items` up to that of sequence `last` as a JSON array, in parts.
  * @throws REPLAY_EXPIRED where events are removed while it reads
@@ -74,8 +85,7 @@ export async function* eventStream(
 export async function* eventArray(
   job: EventJob,
   items: AsyncIterable<FeedItem>,
-  after: number,
-  last: number,
+  { after, last, reader }: ArrayBounds,
 ): AsyncGenerator<string, void, void> {
   const write = eventWriter(job)
   let text = '['
@@ -87,18 +97,33 @@ export async function* eventArray(
       seen = item.sequence
       const [head, rest] = write(item)
       text += seen === after + 1 ? head : `,${head}`
+      const held = heldFor(reader, item, rest.length)
       for (const part of cuts(rest, LARGEST_PART)) {
         text += part
         if (text.length < LARGEST_PART) continue
         yield text
         text = ''
+        held?.took()
         await setImmediate()
       }
+      held?.release()
       if (seen === last) break
     }
     if (seen !== last) throw new ServiceError('REPLAY_EXPIRED')
   }
   yield `${text}]`
+}
+
+interface HeldEvent {
+  took(): void
+  release(): void
+}
+
+/** An event of so many characters that is sent in parts; null where it is not large. Its item, and its text, are the same for all who follow a living job. */
+function heldFor(reader: ReaderOf | undefined, item: EventItem, length: number): HeldEvent | null {
+  if (!reader || length < LARGE_ANSWER) return null
+  const by = reader()
+  return { took: () => by.took(), release: by.share(item, 2 * length) }
 }
 
 /** Text between the one who follows a job and the one who writes to its reader. */
@@ -107,6 +132,11 @@ class Parts {
   #text = ''
   #onFilled: (() => void) | null = null
   #onTaken: (() => void) | null = null
+  readonly #reader: ReaderOf | undefined
+
+  constructor(reader: ReaderOf | undefined) {
+    this.#reader = reader
+  }
 
   /** Adds the texts of each event, and waits where too much is not taken yet. */
   async fill(items: AsyncIterable<FeedItem>, after: number, textsOf: (item: EventItem) => string[]): Promise<void> {
@@ -116,11 +146,17 @@ class Parts {
         if (!isEvent(item)) continue
         if (item.sequence !== seen + 1) break
         seen = item.sequence
-        for (const text of textsOf(item)) {
+        const texts = textsOf(item)
+        const length = texts.reduce((sum, text) => sum + text.length, 0)
+        const held = heldFor(this.#reader, item, length)
+        for (const text of texts) {
           this.#add(text)
           // What follows is added in the turn in which this is taken: nothing comes between two parts of one event.
-          if (this.#text.length >= LARGEST_PART) await this.#taken()
+          if (this.#text.length < LARGEST_PART) continue
+          await this.#taken()
+          held?.took()
         }
+        held?.release()
       }
       this.#end(null)
     } catch (error) {

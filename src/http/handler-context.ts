@@ -3,6 +3,8 @@ import type { IncomingMessage } from 'node:http'
 import type { Response } from 'express'
 import type { Principal } from '../access/principal.ts'
 import type { AppContext } from '../context.ts'
+import type { Reader } from '../held-answers.ts'
+import { readerOf } from './answer-reader.ts'
 import { takeText } from './body.ts'
 import { callerKey, localsOf } from './locals.ts'
 import type { RequestContext } from './request.ts'
@@ -50,6 +52,10 @@ export class HandlerContext implements RequestContext {
 
   accepts<Type extends string>(types: readonly Type[]): Type | null {
     return (this.#response.req.accepts([...types]) || null) as Type | null
+  }
+
+  get reader(): Reader {
+    return readerOf(this.#response, this.app.held)
   }
 
   /** Made only for handlers that watch for it: most never do. */

@@ -2,12 +2,13 @@
 import type { JobsHandlers } from '../../generated/operations.ts'
 import type { JobEvent, JobSnapshot } from '../../generated/types.ts'
 import type { AppContext } from '../context.ts'
+import type { Scope } from '../db/scope.ts'
 import { ServiceError } from '../errors.ts'
 import { deleteJob, jobText, listJobs } from '../jobs/reads.ts'
 import { replayAfter } from '../jobs/replay.ts'
 import type { JobHandle } from '../jobs/service.ts'
 import { isTerminal } from '../jobs/states.ts'
-import { begun, ENCODED_AT_ONCE, inCuts } from './cuts.ts'
+import { begun } from './cuts.ts'
 import { eventArray, eventStream } from './events-stream.ts'
 import { nextLink } from './links.ts'
 import { jsonText } from './reply.ts'
@@ -19,7 +20,7 @@ export const jobs: JobsHandlers<RequestContext> = {
   listJobs({ query }, { app, principal }) {
     const { text, next } = listJobs(app, principal, query)
     return {
-      ...jsonText<JobSnapshot[], 200>(200, inCuts(text, ENCODED_AT_ONCE)),
+      ...jsonText<JobSnapshot[], 200>(200, text),
       headers: nextLink('/api/jobs', query, next),
     }
   },
@@ -53,29 +54,34 @@ export const jobs: JobsHandlers<RequestContext> = {
     const type = context.accepts([STREAM, 'application/json'])
     if (type === null) throw new ServiceError('NOT_ACCEPTABLE')
     const after = headers['last-event-id'] ?? query.after_sequence ?? 0
-    const { row } = await app.jobs.get(principal, path.id)
-    const { key, id, workflow_id, workspace_id, last_sequence } = row
-    if (replayAfter(app.store, row, after) === 'expired') throw new ServiceError('REPLAY_EXPIRED')
+    const { job, key, last_sequence, ended } = await followed(app, principal, path.id, after)
     const gone = AbortSignal.any([context.signal, context.revoked, app.stopping])
     const items = app.events.follow(key, after, gone)
-    // A row holds the whole result, and whoever reads may take long.
-    const job = { id, workflow_id, workspace_id }
     const negotiated = { Vary: 'Accept' }
+    const reader = () => context.reader
     if (type !== STREAM) {
-      const text = await begun(eventArray(job, items, after, last_sequence))
+      const text = await begun(eventArray(job, items, { after, last: last_sequence, reader }))
       return { ...jsonText<JobEvent[], 200>(200, text), headers: negotiated }
     }
-    if (isTerminal(row.status) && after === last_sequence) return { status: 204, headers: negotiated }
+    if (ended && after === last_sequence) return { status: 204, headers: negotiated }
     // Proxies that gather answers would hold events back.
     const { half_closed } = context
     const unbuffered = { ...negotiated, 'X-Accel-Buffering': 'no' }
     return {
       status: 200,
       content_type: STREAM,
-      body: eventStream(job, items, after, { half_closed }),
+      body: eventStream(job, items, after, { half_closed, reader }),
       headers: unbuffered,
     }
   },
+}
+
+/** What is needed of a job to follow it: its row holds the whole result, and whoever reads may take long. */
+async function followed(app: AppContext, principal: Scope, job_id: string, after: number) {
+  const { row } = await app.jobs.get(principal, job_id)
+  if (replayAfter(app.store, row, after) === 'expired') throw new ServiceError('REPLAY_EXPIRED')
+  const { key, id, workflow_id, workspace_id, last_sequence, status } = row
+  return { job: { id, workflow_id, workspace_id }, key, last_sequence, ended: isTerminal(status) }
 }
 
 function snapshot(app: AppContext, handle: JobHandle) {

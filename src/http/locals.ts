@@ -3,12 +3,17 @@ import type { Response } from 'express'
 import type { RequestFacts } from '../access/facts.ts'
 import type { Principal } from '../access/principal.ts'
 import { peerKey, userKey } from '../db/scope.ts'
+import type { Reader } from '../held-answers.ts'
 
 export interface Locals {
   request_id: string
   facts: RequestFacts
   principal: Principal | null
   signed?: true
+  /** Of an answer that is large. */
+  reader?: Reader
+  /** While nothing of the answer is made, and it may become another one: called where its reader is cut. */
+  unmade?: (() => void) | undefined
 }
 
 export function localsOf(response: Response): Locals {

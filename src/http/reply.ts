@@ -1,12 +1,16 @@
 // Writing answers: handlers' replies, errors in the form of each door, and refusals.
 import { pipeline, Readable } from 'node:stream'
 import type { Response } from 'express'
-import { errorBodies, type ServiceError } from '../errors.ts'
+import { memoryOf } from '../engine/measure.ts'
+import { errorBodies, ServiceError } from '../errors.ts'
+import { bytesOf, type HeldAnswers, LARGE_ANSWER, type Reader, weigh } from '../held-answers.ts'
 import { jsonTextParts } from '../json-steps.ts'
 import { isLight } from '../light-parts.ts'
 import { type Log, logFailure } from '../log.ts'
-import type { TimeSlices } from '../time-slices.ts'
-import { cuts, ENCODED_AT_ONCE, inCuts } from './cuts.ts'
+import type { Steps, TimeSlices } from '../time-slices.ts'
+import { readerOf } from './answer-reader.ts'
+import { cuts, ENCODED_AT_ONCE } from './cuts.ts'
+import { localsOf } from './locals.ts'
 import { Sending } from './sending.ts'
 
 /** What every handler's typed reply is underneath. */
@@ -37,6 +41,8 @@ export function doorOf(path: string): Door {
 /** What an answer is written with. */
 export interface Writing {
   readonly slices: TimeSlices
+  /** Told of what waits for its reader. */
+  readonly held: HeldAnswers
   /** Whose time slices a large body takes. */
   readonly owner: string
   /** Hears of a body that breaks off while it is sent; the connection is cut then, so that nobody takes it for whole. */
@@ -53,24 +59,58 @@ export async function sendReply(response: Response, reply: AnyReply, writing: Wr
       else response.setHeader(name, value)
     }
   }
-  if (reply.content_type !== undefined) return sendRaw(response, reply.content_type, reply.body, writing.fault)
+  if (reply.content_type !== undefined) return sendRaw(response, reply.content_type, reply.body, writing)
   if (reply.body === undefined) {
     response.end()
     return
   }
   if (isLight(reply.body)) sendJson(response, JSON.stringify(reply.body))
-  else await sendLarge(response, reply.body, writing)
+  else await sendLarge(response, reply, writing)
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** A body that is no longer than a part of it goes out with its length, as small ones do. */
-async function sendLarge(response: Response, body: unknown, { slices, owner, fault }: Writing): Promise<void> {
-  const parts = jsonParts(body, slices, owner)
-  const first = (await parts.next()).value ?? ''
+async function sendLarge(response: Response, reply: AnyReply, writing: Writing): Promise<void> {
+  const { slices, owner } = writing
+  const locals = localsOf(response)
+  // What is not begun when too much is held may be asked for again, where that does nothing twice.
+  if (isSafe(response))
+    locals.unmade = () => {
+      reply.body = null
+    }
+  const memory = weigh(reply.body as object, slices, owner)
+  holdValue(readerOf(response, writing.held), reply.body as object, typeof memory === 'number' ? memory : await memory)
+  const parts = jsonParts(() => reply.body, slices, owner)
+  const first = reply.body === null ? '' : ((await parts.next()).value ?? '')
+  locals.unmade = undefined
   if (response.destroyed) return
+  if (reply.body === null) throw unavailable(response, reply)
   if (first.length < ENCODED_AT_ONCE) return sendJson(response, first)
-  sendRaw(response, JSON_TYPE, inCuts(startingWith(first, parts), ENCODED_AT_ONCE), fault)
+  sendRaw(response, JSON_TYPE, startingWith(first, parts), writing)
+}
+
+function isSafe({ req }: Response): boolean {
+  return req.method === 'GET' || req.method === 'HEAD'
+}
+
+/** Instead of a reply that was not begun. */
+function unavailable(response: Response, { headers = {} }: AnyReply): ServiceError {
+  for (const name of Object.keys(headers)) if (name !== 'Vary') response.removeHeader(name)
+  return new ServiceError('SERVICE_UNAVAILABLE')
+}
+
+/** Members that others are sent as well, such as a graph that is kept compiled, count once. */
+function holdValue(reader: Reader, value: object, memory: number): void {
+  if (memory < LARGE_ANSWER) return
+  let rest = memory
+  for (const member of Array.isArray(value) ? [] : Object.values(value)) {
+    if (typeof member !== 'object' || member === null || isLight(member)) continue
+    const bytes = memoryOf(member)
+    reader.share(member, bytes)
+    rest -= bytes
+  }
+  reader.hold(rest)
 }
 
 async function* startingWith(first: string, rest: AsyncIterable<string>): AsyncGenerator<string> {
@@ -79,15 +119,19 @@ async function* startingWith(first: string, rest: AsyncIterable<string>): AsyncG
 }
 
 /**
- * The JSON text of a value in parts, made in time slices of `owner`. Each part is made when the one before it is taken: of a body that nobody reads there is
+ * The JSON text of a value in parts, made in time slices of `owner`; the value is asked for when the first one is made. Each part is made when the one before it is taken: of a body that nobody reads there is
  * one. The last one alone has less than ENCODED_AT_ONCE characters.
  */
 export async function* jsonParts(
-  value: unknown,
+  value: () => unknown,
   slices: TimeSlices,
   owner: string,
 ): AsyncGenerator<string, void, void> {
-  const part = jsonTextParts(value, ENCODED_AT_ONCE)
+  let next: (() => Steps<string>) | null = null
+  function* part(): Steps<string> {
+    next ??= jsonTextParts(value(), ENCODED_AT_ONCE)
+    return yield* next()
+  }
   for (;;) {
     const text = await slices.run(owner, part())
     if (text !== '') yield text
@@ -101,12 +145,13 @@ function sendJson(response: Response, text: string): void {
   response.end(response.req.method === 'HEAD' ? undefined : text)
 }
 
-function sendRaw(response: Response, content_type: string, body: unknown, fault: (error: Error) => void): void {
+function sendRaw(response: Response, content_type: string, body: unknown, { held, fault }: Writing): void {
   const text = typeof body === 'string' && !content_type.includes('charset=')
   response.setHeader('Content-Type', text ? `${content_type}; charset=utf-8` : content_type)
   const isHead = response.req.method === 'HEAD'
   if (typeof body === 'string' || body instanceof Uint8Array) {
     response.setHeader('Content-Length', Buffer.byteLength(body))
+    if (!isHead && body.length > LARGE_ANSWER) readerOf(response, held).hold(bytesOf(body))
     if (isHead || typeof body !== 'string' || body.length <= ENCODED_AT_ONCE) {
       response.end(isHead ? undefined : body)
       return
@@ -120,7 +165,7 @@ function sendRaw(response: Response, content_type: string, body: unknown, fault:
     return
   }
   // A stream, which is of a file, goes in as it is: one that is wrapped would not be closed where its first byte is never asked for.
-  const source = body instanceof Readable ? body : readableOf(body as string | AsyncIterable<string | Uint8Array>)
+  const source = body instanceof Readable ? body : Readable.from(piecesOf(body as Pieces, content_type, response, held))
   // Into an answer that is closed already nothing can be piped.
   if (response.destroyed) {
     source.destroy()
@@ -133,9 +178,37 @@ function sendRaw(response: Response, content_type: string, body: unknown, fault:
   })
 }
 
-/** A long text goes out in pieces: to encode it at once would hold everybody up. */
-function readableOf(body: string | AsyncIterable<string | Uint8Array>): Readable {
-  return Readable.from(typeof body === 'string' ? cuts(body, ENCODED_AT_ONCE) : body)
+type Pieces = string | AsyncIterable<string | Uint8Array>
+
+/** A long text goes out in pieces: to encode it at once would hold everybody up. Parts of streams are short. */
+function piecesOf(body: Pieces, content_type: string, response: Response, held: HeldAnswers): Pieces {
+  if (typeof body === 'string') return piecesTaken(cuts(body, ENCODED_AT_ONCE), readerOf(response, held))
+  return content_type === JSON_TYPE ? piecesOfParts(body, response, held) : body
+}
+
+async function* piecesOfParts(
+  parts: AsyncIterable<string | Uint8Array>,
+  response: Response,
+  held: HeldAnswers,
+): AsyncGenerator<string | Uint8Array, void, void> {
+  for await (const part of parts) {
+    if (part.length <= LARGE_ANSWER) {
+      yield part
+      localsOf(response).reader?.took()
+      continue
+    }
+    const reader = readerOf(response, held)
+    const release = reader.hold(bytesOf(part))
+    yield* typeof part === 'string' ? piecesTaken(cuts(part, ENCODED_AT_ONCE), reader) : [part]
+    release()
+  }
+}
+
+async function* piecesTaken(pieces: readonly string[], reader: Reader): AsyncGenerator<string, void, void> {
+  for (const piece of pieces) {
+    yield piece
+    reader.took()
+  }
 }
 
 /** Where whoever refused for now did not say for how long. */

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Principal } from '../access/principal.ts'
 import type { AppContext } from '../context.ts'
+import type { Reader } from '../held-answers.ts'
 import type { Platform } from '../platform.ts'
 
 /** What a handler is handed besides the validated request. */
@@ -20,6 +21,8 @@ export interface RequestContext {
   readonly signed: boolean
   /** Which of these media types the client prefers; null for none (RFC 9110, section 12.5.1). The first is the default. */
   accepts<Type extends string>(types: readonly Type[]): Type | null
+  /** Is told of what is large and held until the client takes it. Where too much is held for a caller, the answer breaks off. Made when it is asked for. */
+  readonly reader: Reader
   /** Aborts when the connection to the client is closed. */
   readonly signal: AbortSignal
   /** Aborts when the client has closed its own side of the connection. It may still read, or have gone: only a write tells. */

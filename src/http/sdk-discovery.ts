@@ -1,14 +1,13 @@
 // Operations of the tag `sdk` that tell what there is: capabilities, workflows, interfaces, types. The socket has the same services.
 import type { SdkHandlers } from '../../generated/operations.ts'
 import type { WorkflowInterfaceError, WorkflowInterfacesResponse } from '../../generated/types.ts'
-import type { AppContext } from '../context.ts'
-import { type Scope, userKey } from '../db/scope.ts'
+import { weigh } from '../held-answers.ts'
 import { capabilitiesOf } from '../lifecycle/capabilities.ts'
 import { isLight } from '../light-parts.ts'
 import { nodeTypeInventory } from '../nodes/inventory.ts'
 import { registryRevision } from '../nodes/revision.ts'
 import { eachInterface, workflowSummaries } from '../workflows/summaries.ts'
-import { begun, ENCODED_AT_ONCE, gathered, inCuts } from './cuts.ts'
+import { begun, ENCODED_AT_ONCE, gathered } from './cuts.ts'
 import { jsonParts, jsonText } from './reply.ts'
 import type { RequestContext } from './request.ts'
 
@@ -27,9 +26,9 @@ export const discovery: Discovery = {
     return { status: 200, body: await workflowSummaries(app.workflows, principal, query, revision) }
   },
 
-  async getWorkflowInterfaces({ body }, { app, principal }) {
-    const text = gathered(interfacesText(app, principal, body.ids), ENCODED_AT_ONCE)
-    return jsonText<WorkflowInterfacesResponse, 200>(200, inCuts(await begun(text), ENCODED_AT_ONCE))
+  async getWorkflowInterfaces({ body }, context) {
+    const text = gathered(interfacesText(context, body.ids), ENCODED_AT_ONCE)
+    return jsonText<WorkflowInterfacesResponse, 200>(200, await begun(text))
   },
 
   listNodeTypes({ query }, { app }) {
@@ -38,21 +37,28 @@ export const discovery: Discovery = {
 }
 
 /** A `WorkflowInterfacesResponse` as text, in parts: of the interfaces one at a time is in memory. */
-async function* interfacesText(
-  { workflows, slices }: AppContext,
-  scope: Scope,
-  ids: readonly string[],
-): AsyncGenerator<string, void, void> {
+async function* interfacesText(context: RequestContext, ids: readonly string[]): AsyncGenerator<string, void, void> {
+  const { app, principal } = context
   const errors: WorkflowInterfaceError[] = []
   let before = '{"interfaces":['
-  for await (const one of eachInterface(workflows, scope, ids)) {
+  for await (const one of eachInterface(app.workflows, principal, ids)) {
     if ('error' in one) errors.push(one.error)
     else {
       yield before
-      yield* isLight(one.found) ? [JSON.stringify(one.found)] : jsonParts(one.found, slices, userKey(scope))
+      yield* isLight(one.found) ? [JSON.stringify(one.found)] : heldParts(one.found, context)
       before = ','
     }
   }
   if (before !== ',') yield before
   yield `],"errors":${JSON.stringify(errors)}}`
+}
+
+async function* heldParts(value: object, context: RequestContext): AsyncGenerator<string, void, void> {
+  const { app, caller } = context
+  const release = context.reader.hold(await weigh(value, app.slices, caller))
+  try {
+    yield* jsonParts(() => value, app.slices, caller)
+  } finally {
+    release()
+  }
 }

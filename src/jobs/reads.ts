@@ -12,6 +12,7 @@ import type { Scope } from '../db/scope.ts'
 import type { Store } from '../db/store.ts'
 import { ServiceError } from '../errors.ts'
 import { isLargeText, snapshotText } from '../events/lazy-event.ts'
+import type { Reader } from '../held-answers.ts'
 import type { TimeSlices } from '../time-slices.ts'
 import type { JobHandle, JobService } from './service.ts'
 import { resultOf } from './snapshot.ts'
@@ -84,13 +85,14 @@ async function* snapshots(
   yield `${text}]`
 }
 
-/** The state of a job. A large result is parsed in time slices of its owner. */
+/** The state of a job. A large result is parsed in time slices of its owner, for the reader that asks. */
 export async function jobSnapshot(
   { jobs, slices }: { readonly jobs: Pick<JobService, 'snapshot'>; readonly slices: TimeSlices },
   { row, active }: JobHandle,
+  reader?: Reader,
 ): Promise<JobSnapshot> {
   const rest = jobs.snapshot({ row: { ...row, result: null }, active })
-  return { ...rest, result: await resultOf(slices, row) } as JobSnapshot
+  return { ...rest, result: await resultOf(slices, row, reader) } as JobSnapshot
 }
 
 /** The state of a job as JSON text. */

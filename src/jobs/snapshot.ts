@@ -4,7 +4,9 @@ import { jobByKey } from '../db/jobs.ts'
 import type { JobTable } from '../db/schema.ts'
 import { userKey } from '../db/scope.ts'
 import type { Store } from '../db/store.ts'
+import { measuredSteps } from '../engine/measure.ts'
 import { type EndSnapshot, isLargeText, parseSteps } from '../events/lazy-event.ts'
+import { bytesOf, type Reader, unlessEnded } from '../held-answers.ts'
 import type { TimeSlices } from '../time-slices.ts'
 import { publicStatus } from './states.ts'
 import { shownWaiting } from './waiting.ts'
@@ -33,11 +35,17 @@ export function snapshotOf(row: JobTable, queue_position: () => number): JobSnap
   } as JobSnapshot
 }
 
-/** The result that a row holds, parsed in time slices of its owner where it is large. */
-export async function resultOf(slices: TimeSlices, row: JobTable): Promise<ResultManifest | null> {
-  if (row.result === null) return null
-  if (!isLargeText(row.result)) return JSON.parse(row.result) as ResultManifest
-  return (await slices.run(userKey(row), parseSteps(row.result))) as ResultManifest
+/** The result that a row holds, parsed in time slices of its owner where it is large. Of a text that waits for that, the reader that asks is told. */
+export async function resultOf(slices: TimeSlices, row: JobTable, reader?: Reader): Promise<ResultManifest | null> {
+  const { result } = row
+  if (result === null) return null
+  if (!isLargeText(result)) return JSON.parse(result) as ResultManifest
+  const release = reader?.hold(bytesOf(result))
+  try {
+    return (await slices.run(userKey(row), unlessEnded(reader, measuredSteps(parseSteps(result))))) as ResultManifest
+  } finally {
+    release?.()
+  }
 }
 
 /** The snapshot of a row that says how its job has ended. */

@@ -138,9 +138,14 @@ export class ChatFollowers {
   }
 
   async #sendLarge(followed: Followed, frame: ChatFrame): Promise<void> {
-    const send = await this.#connection.encodeLarge(frame)
-    await this.#room(followed)
-    if (!followed.stopped) send()
+    const release = await this.#connection.holdLarge(frame)
+    try {
+      const send = await this.#connection.encodeLarge(frame)
+      await this.#room(followed)
+      if (!followed.stopped) send()
+    } finally {
+      release()
+    }
   }
 
   /** Looked at again right before a frame is sent: others that waited as well may have taken the room. */

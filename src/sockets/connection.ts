@@ -8,6 +8,7 @@ import { userKey } from '../db/scope.ts'
 import { measuredSteps } from '../engine/measure.ts'
 import { Slice } from '../engine/slice.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
+import { LARGE_ANSWER, type Reader, weigh } from '../held-answers.ts'
 import { decodeFrame, InvalidFrame, mayBeIllFormed } from '../payloads/frames.ts'
 import { parseJsonInParts } from '../payloads/json-parts.ts'
 import { decodeInParts } from '../payloads/message-pack-parts.ts'
@@ -33,6 +34,7 @@ const DRAIN_POLL_MS = 20
 const MOST_LARGE_ANSWERS = 8
 const GOING_AWAY = 1001
 const POLICY_VIOLATION = 1008
+/** RFC 6455, section 7.4.1, and the registry it founded. */
 const TRY_AGAIN_LATER = 1013
 const RATE_WINDOW_MS = 1_000
 
@@ -53,6 +55,7 @@ export class Connection {
   readonly asking = new Asking()
   readonly lanes = new Lanes()
   readonly large_answers = new OneAtATime()
+  readonly reader: Reader
   readonly #channel: Channel
   #principal: Principal
   /** Messages have their part of the thread's time, as runs do: many small ones at once hold it as one large one does. */
@@ -67,6 +70,10 @@ export class Connection {
   #pauses = 0
   #taking = false
   #draining: Promise<void> | null = null
+  /** Bytes of large frames that are not taken yet. */
+  #large_unsent = 0
+  /** Bytes of others, as the account of held answers was told of them. */
+  #small_held = 0
   #windowStart = 0
   #windowCount = 0
 
@@ -78,6 +85,7 @@ export class Connection {
     this.app = app
     this.#principal = principal
     this.#slice = new Slice(userKey(principal))
+    this.reader = app.held.reader(userKey(principal), () => this.#cutAsReader())
     this.followers = new Followers(this)
     this.subscriptions = new Subscriptions(this)
     this.chats = new ChatFollowers(this)
@@ -103,6 +111,7 @@ export class Connection {
     ws.once('close', () => {
       keepAlive.stop()
       this.#room.ended()()
+      this.reader.end()
       this.#closed.abort()
     })
   }
@@ -128,7 +137,7 @@ export class Connection {
   /** Sends a frame in the present mode; without effect on a closed socket. `common`: others are sent the very same object. */
   send(frame: object, common = false): void {
     if (this.#ws.readyState !== this.#ws.OPEN) return
-    this.#ws.send(this.#encoded(frame, common), { binary: this.#mode === 'binary' })
+    this.#write(this.#encoded(frame, common))
   }
 
   /** Whether a frame takes long to be encoded, and is to be sent. */
@@ -141,13 +150,53 @@ export class Connection {
    */
   encodeLarge(frame: object): Promise<() => void> {
     const mode = this.#mode
-    return encoded(this.app.slices, userKey(this.#principal), frame, mode).then(
+    return encoded(this.app.slices, this.reader, frame, mode).then(
       (bytes) => () => {
         if (this.#mode !== mode) this.send(frame)
-        else if (this.#ws.readyState === this.#ws.OPEN) this.#ws.send(bytes, { binary: mode === 'binary' })
+        else if (this.#ws.readyState === this.#ws.OPEN) this.#write(bytes)
       },
       (error: unknown) => () => this.send(this.#bare(frame, error)),
     )
+  }
+
+  async holdLarge(frame: object): Promise<() => void> {
+    return this.reader.share(frame, await weigh(frame, this.app.slices, this.reader.owner))
+  }
+
+  /** What waits to be taken is told to the account: each large frame, whose bytes may be those of others, and all small ones together. */
+  #write(bytes: Uint8Array): void {
+    const binary = this.#mode === 'binary'
+    if (bytes.length > LARGE_ANSWER) {
+      const release = this.reader.share(bytes, bytes.length)
+      this.#large_unsent += bytes.length
+      this.#ws.send(bytes, { binary }, () => {
+        this.#large_unsent -= bytes.length
+        release()
+        this.#taken()
+      })
+    } else if (this.#ws.bufferedAmount > LARGE_ANSWER) {
+      this.#ws.send(bytes, { binary }, this.#taken)
+      this.#weighSmall()
+    } else this.#ws.send(bytes, { binary })
+  }
+
+  readonly #taken = (): void => {
+    this.reader.took()
+    this.#weighSmall()
+  }
+
+  #weighSmall(): void {
+    const small = Math.max(0, this.#ws.bufferedAmount - this.#large_unsent)
+    const held = small > LARGE_ANSWER ? small : 0
+    const before = this.#small_held
+    this.#small_held = held
+    this.reader.change(held - before)
+  }
+
+  /** Too much is held for those who do not read. Nothing more is made for this one. */
+  #cutAsReader(): void {
+    this.#closed.abort()
+    this.cut(TRY_AGAIN_LATER, 'try again later')
   }
 
   /** A frame whose values cannot be encoded goes out without them. @throws what the encoder throws, where it has none */

@@ -10,7 +10,7 @@ import type { JobOptions } from '../jobs/service.ts'
 import { ShiftingMap } from '../shifting-map.ts'
 import { frameOf } from './frames.ts'
 import { historyGoesOn } from './history-goes-on.ts'
-import { type FrameSender, OneAtATime } from './large-frames.ts'
+import { type FrameSender, heldEvent, OneAtATime } from './large-frames.ts'
 
 type Detail = JobOptions['event_detail'] | 'ending'
 
@@ -145,6 +145,7 @@ export class Followers {
 
   /** Encodes a large frame when there is room for it, and sends it; false where that is not wanted any more. */
   async #tellLarge(job_id: string, frame: JobFrame, signal: AbortSignal): Promise<boolean> {
+    const release = await this.#connection.holdLarge(frame)
     const leave = await this.#large.enter()
     try {
       for (let wait = this.#obstacle(job_id); wait && !signal.aborted; wait = this.#obstacle(job_id)) await wait
@@ -156,6 +157,7 @@ export class Followers {
       return true
     } finally {
       leave()
+      release()
     }
   }
 
@@ -168,24 +170,29 @@ export class Followers {
   ): Promise<void> {
     const connection = this.#connection
     for await (const item of items) {
-      if (!item.frame && item.event instanceof LazyEvent) await item.event.make(connection.app.slices, userKey(row))
-      // A frame that is made of a stored event takes names and types from the graph.
-      const preparing = item.frame ? null : connection.app.jobs.preparePlan(row)
-      if (preparing) await preparing
-      const frame = item.frame ?? (item.event && frameOf(row, item.event, connection.app))
-      if (frame && passes(frame, detail) && !(connection.congested && isProvisional(item))) {
-        // Whoever replaced this loop has told of the item already.
-        if (connection.isLarge(frame)) {
-          if (!(await this.#tellLarge(row.id, frame, signal))) return
-        } else {
-          // Looked at again right before it is sent: others that waited as well may have taken the room.
-          for (let wait = this.#obstacle(row.id); wait && !signal.aborted; wait = this.#obstacle(row.id)) await wait
-          if (signal.aborted) return
-          connection.send(frame, item.frame !== null)
+      const release = heldEvent(connection, item.event)
+      try {
+        if (!item.frame && item.event instanceof LazyEvent) await item.event.make(connection.app.slices, userKey(row))
+        // A frame that is made of a stored event takes names and types from the graph.
+        const preparing = item.frame ? null : connection.app.jobs.preparePlan(row)
+        if (preparing) await preparing
+        const frame = item.frame ?? (item.event && frameOf(row, item.event, connection.app))
+        if (frame && passes(frame, detail) && !(connection.congested && isProvisional(item))) {
+          // Whoever replaced this loop has told of the item already.
+          if (connection.isLarge(frame)) {
+            if (!(await this.#tellLarge(row.id, frame, signal))) return
+          } else {
+            // Looked at again right before it is sent: others that waited as well may have taken the room.
+            for (let wait = this.#obstacle(row.id); wait && !signal.aborted; wait = this.#obstacle(row.id)) await wait
+            if (signal.aborted) return
+            connection.send(frame, item.frame !== null)
+          }
+          if (isEnding(frame)) this.#running.delete(row.key)
         }
-        if (isEnding(frame)) this.#running.delete(row.key)
+        progress.seen = item.sequence ?? progress.seen
+      } finally {
+        release?.()
       }
-      progress.seen = item.sequence ?? progress.seen
     }
   }
 }

@@ -5,6 +5,7 @@ import type { JobTable } from '../db/schema.ts'
 import { scopedKey } from '../db/scope.ts'
 import { typeText } from '../engine/types.ts'
 import type { EventBody, JobFrame } from '../events/types.ts'
+import type { Reader } from '../held-answers.ts'
 import { outputLists } from '../jobs/manifest.ts'
 import { resultOf } from '../jobs/snapshot.ts'
 import { isTerminal, socketStatus } from '../jobs/states.ts'
@@ -32,8 +33,12 @@ export function jobUpdate(
 }
 
 /** The same for a job that may have a large result, or a large graph. */
-export async function presentState(row: JobTable, app: AppContext, queue_position?: number): Promise<JobFrame> {
-  const result = await resultOf(app.slices, row)
+export async function presentState(
+  row: JobTable,
+  app: AppContext,
+  { queue_position, reader }: { readonly queue_position?: number; readonly reader?: Reader } = {},
+): Promise<JobFrame> {
+  const result = await resultOf(app.slices, row, reader)
   if (result !== null) await app.jobs.preparePlan(row)
   return jobUpdate(row, result, app, queue_position)
 }

@@ -1,4 +1,7 @@
 // Large frames, encoded in steps: what is light is left to the encoder, what is not is taken apart.
+
+import { LazyEvent } from '../events/lazy-event.ts'
+import { type Reader, unlessEnded } from '../held-answers.ts'
 import { textSteps } from '../json-steps.ts'
 import { isLight, lightParts } from '../light-parts.ts'
 import type { Steps, TimeSlices } from '../time-slices.ts'
@@ -28,12 +31,21 @@ export interface FrameSender {
   isLarge(frame: object): boolean
   /** Encodes a large frame without holding up others, and gives what sends it. */
   encodeLarge(frame: object): Promise<() => void>
+  /** Tells that a large frame is held until it is sent, and gives what says that it no longer is. */
+  holdLarge(frame: object): Promise<() => void>
+  /** Who is told of what is held. */
+  readonly reader: Reader
   /** Aborts when the socket is closed. */
   readonly closed: AbortSignal
   /** Whether so much waits to be sent that large frames wait, and what is not durable is better dropped. */
   readonly congested: boolean
   /** Waits until the peer has taken enough. */
   drained(): Promise<void>
+}
+
+/** Tells that an event of which values have to be made is held; null where it is not large. Several who follow a job may have the very same. */
+export function heldEvent({ reader }: FrameSender, event: unknown): (() => void) | null {
+  return event instanceof LazyEvent && event.isLarge ? reader.share(event, 2 * event.length) : null
 }
 
 /** What answers are sent on. */
@@ -45,12 +57,16 @@ interface AnswerSender extends FrameSender {
 /** Sends a frame, encoded in time slices where it is large; large ones one after the other, each when the peer has taken enough. */
 export async function sendInSlices(connection: AnswerSender, frame: object): Promise<void> {
   if (!connection.isLarge(frame)) return connection.send(frame)
+  const release = await connection.holdLarge(frame)
   const leave = await connection.large_answers.enter()
   try {
     while (connection.congested && !connection.closed.aborted) await connection.drained()
-    if (!connection.closed.aborted) (await connection.encodeLarge(frame))()
+    if (connection.closed.aborted) return
+    const send = await connection.encodeLarge(frame)
+    if (!connection.closed.aborted) send()
   } finally {
     leave()
+    release()
   }
 }
 
@@ -83,15 +99,31 @@ export class OneAtATime {
   }
 }
 
-/** By frame, while it is encoded. */
-const underWay: Readonly<Record<Mode, Map<object, Promise<Uint8Array>>>> = { binary: new Map(), text: new Map() }
+interface UnderWay {
+  readonly made: Promise<Uint8Array>
+  readonly readers: Reader[]
+}
 
-/** A frame in the given mode, encoded in time slices of its owner, once for all who ask for it meanwhile. */
-export function encoded(slices: TimeSlices, owner: string, frame: object, mode: Mode): Promise<Uint8Array> {
+/** By frame, while it is encoded. */
+const underWay: Readonly<Record<Mode, Map<object, UnderWay>>> = { binary: new Map(), text: new Map() }
+
+/** A frame in the given mode, encoded in time slices of its owner, once for all who ask for it meanwhile; not at all where none of them is left. */
+export function encoded(slices: TimeSlices, reader: Reader, frame: object, mode: Mode): Promise<Uint8Array> {
   const known = underWay[mode].get(frame)
-  if (known) return known
-  const made = slices.run(owner, encodeSteps(frame, mode)).finally(() => underWay[mode].delete(frame))
-  underWay[mode].set(frame, made)
+  if (known) {
+    known.readers.push(reader)
+    return known.made
+  }
+  const readers = [reader]
+  const anyone = {
+    get ended() {
+      return readers.every((one) => one.ended)
+    },
+  }
+  const made = slices
+    .run(reader.owner, unlessEnded(anyone, encodeSteps(frame, mode)))
+    .finally(() => underWay[mode].delete(frame))
+  underWay[mode].set(frame, { made, readers })
   return made
 }
 

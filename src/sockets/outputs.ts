@@ -4,8 +4,10 @@ import { jobEventsOfType } from '../db/job-events.ts'
 import { trimmedOutputs } from '../db/job-trimming.ts'
 import type { JobEventTable, JobTable } from '../db/schema.ts'
 import { scopedKey, userKey } from '../db/scope.ts'
+import { measuredSteps } from '../engine/measure.ts'
 import type { Plan } from '../engine/plan.ts'
 import { parseSteps } from '../events/lazy-event.ts'
+import { type Reader, unlessEnded } from '../held-answers.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 import type { Steps } from '../time-slices.ts'
 
@@ -15,7 +17,7 @@ interface OutputPayload {
   asset?: unknown
 }
 
-interface ChangedOutput {
+export interface ChangedOutput {
   readonly output_name: string
   readonly value: unknown
 }
@@ -25,10 +27,16 @@ interface ChangedOutput {
  * which a secret may stand whole that an earlier version stored in pieces; of another stream the list of its items. Outputs whose first values are not kept any
  * more are left out: the end of the job tells them whole.
  */
-export async function changedOutputs(app: AppContext, row: JobTable, told: number): Promise<ChangedOutput[]> {
+export async function changedOutputs(
+  app: AppContext,
+  row: JobTable,
+  told: number,
+  reader?: Reader,
+): Promise<ChangedOutput[]> {
   if (outputEvents(app, row, told).length === 0) return []
   await app.jobs.preparePlan(row)
-  return app.slices.run(userKey(row), changedSteps(app, row, told, streamsOf(app.jobs.planOf(row))))
+  const steps = changedSteps(app, row, told, streamsOf(app.jobs.planOf(row)))
+  return app.slices.run(userKey(row), unlessEnded(reader, measuredSteps(steps)))
 }
 
 function streamsOf({ outputs }: Plan): ReadonlySet<string> {

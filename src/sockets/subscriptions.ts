@@ -11,7 +11,7 @@ import { type EventItem, type EventJob, isEvent } from '../jobs/event-text.ts'
 import { ShiftingMap } from '../shifting-map.ts'
 import type { Outlet } from './followers.ts'
 import { historyGoesOn } from './history-goes-on.ts'
-import { OneAtATime } from './large-frames.ts'
+import { heldEvent, OneAtATime } from './large-frames.ts'
 
 /** The most jobs that one connection is subscribed to at a time. */
 export const MAX_SUBSCRIPTIONS = 1_000
@@ -150,26 +150,32 @@ export class Subscriptions {
 
   async #tell(job: SubscribedJob, item: EventItem, signal: AbortSignal): Promise<void> {
     const isLarge = item.event instanceof LazyEvent && item.event.isLarge
+    const release = heldEvent(this.#connection, item.event)
     const leave = isLarge ? await this.#large.enter() : null
     try {
       if (!signal.aborted) await this.#send(job, item, signal)
     } finally {
       leave?.()
+      release?.()
     }
   }
 
   async #send(job: SubscribedJob, item: EventItem, signal: AbortSignal): Promise<void> {
     const connection = this.#connection
+    let release: (() => void) | null = null
     try {
       if (item.event instanceof LazyEvent) await item.event.make(connection.app.slices, userKey(connection.principal))
       const frame = frameOf(job, item)
       if (!connection.isLarge(frame)) return connection.send(frame, true)
+      release = await connection.holdLarge(frame)
       const send = await connection.encodeLarge(frame)
       while (connection.congested && !signal.aborted) await connection.drained()
       if (!signal.aborted) send()
     } catch (err) {
       // The client sees the gap, and takes a snapshot.
       this.#connection.app.log.error({ err, job_id: job.id }, 'an event could not be encoded')
+    } finally {
+      release?.()
     }
   }
 }

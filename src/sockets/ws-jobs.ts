@@ -3,6 +3,7 @@ import type { WsCommandHandlers } from '../../generated/messages.ts'
 import type { JobTable } from '../db/schema.ts'
 import type { Graph } from '../engine/graph.ts'
 import { type ServiceError, toServiceError } from '../errors.ts'
+import { LARGE_ANSWER, weigh } from '../held-answers.ts'
 import type { ActiveJob } from '../jobs/active-job.ts'
 import type { Submission } from '../jobs/service.ts'
 import { isTerminal, socketStatus } from '../jobs/states.ts'
@@ -10,7 +11,7 @@ import { streamedProblems } from '../workflows/params.ts'
 import { ack, ackWhenStored, echo, end, isMissing, type Refusal, type RequestId, refuse, refuseNow } from './answers.ts'
 import { outputFrame, presentState } from './frames.ts'
 import { sendInSlices } from './large-frames.ts'
-import { changedOutputs } from './outputs.ts'
+import { type ChangedOutput, changedOutputs } from './outputs.ts'
 import type { Peer } from './peer.ts'
 
 type JobCommands = Pick<
@@ -56,7 +57,7 @@ export const jobCommands: JobCommands = {
       connection.send(ack('The cancellation is accepted.', row, request_id))
       // Who follows the job sees its end there; others are told once.
       if (watched) return
-      if (isTerminal(row.status)) await sendInSlices(connection, await presentState(row, app))
+      if (isTerminal(row.status)) await sendInSlices(connection, await presentState(row, app, connection))
       else followers.follow(row, row.last_sequence, { detail: 'ending' })
     } catch (thrown) {
       const error = toServiceError(thrown)
@@ -193,7 +194,7 @@ async function reconnected(
 
 /** The state of a job, the outputs that changed since this connection was last told, and then what happens. */
 async function reconnect(connection: Peer, job_id: string, after_sequence: number | null): Promise<void> {
-  const { app, principal, followers } = connection
+  const { app, principal, followers, reader } = connection
   const first = await app.jobs.get(principal, job_id)
   const preparing = app.jobs.preparePlan(first.row)
   if (preparing) await preparing
@@ -208,12 +209,8 @@ async function reconnect(connection: Peer, job_id: string, after_sequence: numbe
   try {
     if (!isTerminal(row.status)) followers.follow(row, last_sequence)
     connection.send({ type: 'job_resumed', job_id, workflow_id, status: socketStatus(row.status), last_sequence })
-    await sendInSlices(connection, await presentState(row, app, queue_position))
-    for (const { output_name, value } of await changedOutputs(app, row, told)) {
-      // The one before may have taken longer than a large graph is kept compiled.
-      await app.jobs.preparePlan(row)
-      await sendInSlices(connection, outputFrame(row, output_name, value, 'replace', app))
-    }
+    await sendInSlices(connection, await presentState(row, app, { queue_position, reader }))
+    await sendOutputs(connection, row, await changedOutputs(app, row, told, reader))
     followers.tell(row.key, last_sequence)
   } catch (error) {
     // Who is refused does not know from where on it would be followed.
@@ -221,6 +218,22 @@ async function reconnect(connection: Peer, job_id: string, after_sequence: numbe
     throw error
   } finally {
     release()
+  }
+}
+
+async function sendOutputs(connection: Peer, row: JobTable, outputs: readonly ChangedOutput[]): Promise<void> {
+  const { app, reader, closed } = connection
+  const memory = await weigh(outputs, app.slices, reader.owner)
+  const release = memory > LARGE_ANSWER ? reader.hold(memory) : null
+  try {
+    for (const { output_name, value } of outputs) {
+      if (closed.aborted) return
+      // The one before may have taken longer than a large graph is kept compiled.
+      await app.jobs.preparePlan(row)
+      await sendInSlices(connection, outputFrame(row, output_name, value, 'replace', app))
+    }
+  } finally {
+    release?.()
   }
 }
 

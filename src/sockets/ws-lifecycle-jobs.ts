@@ -14,11 +14,11 @@ export const lifecycleJobs: LifecycleJobs = {
   submit_job: (data, { app, principal, closed }, late) =>
     submitJob(app, principal, data, { at: '/data', signal: AbortSignal.any([closed, late]) }),
 
-  async get_job_snapshot({ job_id }, { app, principal }) {
-    return jobSnapshot(app, await app.jobs.get(principal, job_id))
+  async get_job_snapshot({ job_id }, { app, principal, reader }) {
+    return jobSnapshot(app, await app.jobs.get(principal, job_id), reader)
   },
 
-  async subscribe_job({ job_id, after_sequence }, { app, principal, subscriptions }) {
+  async subscribe_job({ job_id, after_sequence }, { app, principal, subscriptions, reader }) {
     const handle = await app.jobs.get(principal, job_id)
     const { key, id, workflow_id, workspace_id, last_sequence } = handle.row
     const after = after_sequence ?? 0
@@ -28,7 +28,7 @@ export const lifecycleJobs: LifecycleJobs = {
       requested_after_sequence: after,
       replay_from_sequence: expired || after === last_sequence ? null : after + 1,
       replay_to_sequence: last_sequence,
-      snapshot: await jobSnapshot(app, handle),
+      snapshot: await jobSnapshot(app, handle, reader),
     }
     // Where the past cannot be told whole, the snapshot stands for all of it.
     subscriptions.prepare(reply, { key, id, workflow_id, workspace_id }, expired ? last_sequence : after)

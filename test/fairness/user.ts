@@ -125,6 +125,17 @@ export class User {
     })
   }
 
+  /** A connection on which something is asked for, of which no answer is ever read. */
+  async unread(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Socket> {
+    const { hostname, port, host } = new URL(this.url)
+    const socket = connect(Number(port), hostname).on('error', () => {})
+    await once(socket, 'connect')
+    const all = { Host: host, Authorization: `Bearer ${this.#token}`, ...headers }
+    const head = Object.entries(all).map(([name, value]) => `${name}: ${value}`)
+    socket.write(`${[`GET ${path} HTTP/1.1`, ...head].join('\r\n')}\r\n\r\n`)
+    return socket
+  }
+
   /** Stores a graph as a workflow, and gives its id. */
   async store(graph: object): Promise<string> {
     const { text } = await this.expect(201, 'POST', '/api/workflows', JSON.stringify({ name: 'Workflow', graph }))

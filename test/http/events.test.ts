@@ -236,7 +236,7 @@ describe('a stream of events', () => {
       yield item
     }
     const streamed = await collect(eventStream(jobRow(1), items(), 0))
-    const listed = await collect(eventArray(jobRow(1), items(), 0, 1))
+    const listed = await collect(eventArray(jobRow(1), items(), { after: 0, last: 1 }))
     for (const parts of [streamed, listed]) {
       assert.ok(parts.length > 6)
       for (const part of parts) {

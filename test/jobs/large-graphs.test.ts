@@ -119,6 +119,8 @@ test('a large graph is compiled in slices where what a follower has missed of it
       send: (frame) => void frames.push(frame),
       isLarge: () => false,
       encodeLarge: async () => assert.fail('no frame is large'),
+      holdLarge: async () => assert.fail('no frame is large'),
+      reader: server.context.held.reader('owner', () => {}),
     })
     followers.follow((await server.context.jobs.get(OWNER, job_id)).row, 0, { detail: 'full' })
     await followers.finished()

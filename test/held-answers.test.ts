@@ -1,0 +1,113 @@
+// What waits for readers of large answers: who is cut where it is too much, in which order, and who is not.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { HeldAnswers, heldAtMost, type Reader } from '../src/held-answers.ts'
+import { keptLog } from './helpers/kept-log.ts'
+import { until } from './helpers/server.ts'
+
+const MOST = 1_000
+
+function account(tell_ms?: number) {
+  const { log, lines } = keptLog()
+  const held = new HeldAnswers(log, { most: MOST, ...(tell_ms === undefined ? {} : { tell_ms }) })
+  const cut: string[] = []
+  /** Named by its owner first. */
+  const reader = (name: string): Reader => held.reader(name[0]!, () => cut.push(name))
+  return { cut, reader, lines }
+}
+
+describe('what waits for readers of large answers', () => {
+  test('is cut of the owner with most, what has waited longest first, until it fits', () => {
+    const { cut, reader } = account()
+    for (const [name, bytes] of Object.entries({ b1: 150, a1: 200, a2: 300, a3: 350 })) reader(name).hold(bytes)
+    assert.deepEqual(cut, [])
+    reader('a4').hold(400)
+    assert.deepEqual(cut, ['a1', 'a2'])
+  })
+
+  test('is not cut of owners with less, whoever comes', () => {
+    const { cut, reader } = account()
+    reader('b1').hold(400)
+    reader('a1').hold(500)
+    reader('c1').hold(150)
+    assert.deepEqual(cut, ['a1'])
+    for (let at = 0; at < 20; at++) reader(`a-${at}`).hold(200)
+    assert.ok(!cut.some((name) => !name.startsWith('a')))
+  })
+
+  test('stays where it has just come, even if it is more than may be held', () => {
+    const { cut, reader } = account()
+    reader('a1').hold(MOST)
+    reader('a2').hold(2 * MOST)
+    assert.deepEqual(cut, ['a1'])
+    reader('b1').hold(10)
+    assert.deepEqual(cut, ['a1', 'a2'])
+  })
+
+  test('is cut where one connection holds ever more', () => {
+    const { cut, reader } = account()
+    const one = reader('a1')
+    for (let at = 0; at < 10; at++) one.hold(100)
+    assert.deepEqual(cut, [])
+    one.hold(100)
+    assert.deepEqual([cut, one.ended, one.held], [['a1'], true, 0])
+  })
+
+  test('of a reader who takes something is cut after that of those who do not', () => {
+    const { cut, reader } = account()
+    const [first, second] = [reader('a1'), reader('a2')]
+    first.hold(400)
+    second.hold(400)
+    first.took()
+    reader('a3').hold(400)
+    assert.deepEqual(cut, ['a2'])
+  })
+
+  test('is given back once, and with the end of its connection', () => {
+    const { cut, reader } = account()
+    const [first, second] = [reader('a1'), reader('a2')]
+    const release = first.hold(300)
+    first.hold(300)
+    release()
+    release()
+    assert.equal(first.held, 300)
+    second.hold(600)
+    second.end()
+    release()
+    assert.equal(second.held, 0)
+    second.hold(900)
+    reader('a3').hold(700)
+    assert.deepEqual([cut, second.held], [[], 0])
+  })
+
+  test('counts once where it is one object, for as long as anybody holds it', () => {
+    const { cut, reader } = account()
+    const [first, second, third] = [reader('a1'), reader('a2'), reader('b1')]
+    const object = {}
+    const releases = [first, second, third].map((one) => one.share(object, 600))
+    assert.deepEqual([first.held, second.held, third.held], [600, 0, 0])
+    releases[0]!()
+    assert.deepEqual([first.held, second.held, third.held], [0, 600, 0])
+    second.end()
+    releases[1]!()
+    assert.deepEqual([second.held, third.held], [0, 600])
+    reader('c1').hold(500)
+    assert.deepEqual(cut, ['b1'])
+    releases[2]!()
+    releases[2]!()
+    assert.equal(third.held, 0)
+  })
+
+  test('is told of in the log at once, and then together', async () => {
+    const { reader, lines } = account(20)
+    for (let at = 0; at < 4; at++) reader(`a${at}`).hold(MOST)
+    const cut = () => lines.map((line) => (JSON.parse(line) as { cut: number }).cut)
+    assert.deepEqual(cut(), [1])
+    await until('the second line', () => lines.length === 2)
+    assert.deepEqual(cut(), [1, 2])
+  })
+
+  test('may be two of the longest texts that a body makes, however small the heap is', () => {
+    assert.ok(heldAtMost(1_000_000_000_000) >= 4_000_000_000_000)
+  })
+})
