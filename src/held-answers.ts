@@ -112,7 +112,7 @@ export class HeldAnswers {
     if (readers?.delete(reader)) readers.add(reader)
   }
 
-  /** Cuts until what is held is no longer too much. What has just come, `bytes` of `comer`, stays. */
+  /** Cuts until what is held is no longer too much. The one that more is held for stays, unless that is twice of what may be held for all. */
   #fit(comer: Reader, bytes: number): void {
     while (this.#total > this.#most) {
       const reader = this.#next(comer, bytes)
@@ -123,17 +123,19 @@ export class HeldAnswers {
     }
   }
 
-  /** Of whoever holds most, and not only what has just come. */
+  /** Of whoever holds most, and not only what stays. */
   #next(comer: Reader, bytes: number): Reader | undefined {
+    // One answer may count in several forms until it is sent: its text, its value and its bytes.
+    const spared = comer.held > 2 * this.#most ? bytes : comer.held
     let most = 0
     let readers: Iterable<Reader> = []
     for (const [key, owner] of this.#owners) {
-      const isNew = key === comer.owner && owner.held === bytes
+      const isNew = key === comer.owner && owner.held === spared
       if (isNew || owner.held <= most) continue
       most = owner.held
       readers = owner.readers
     }
-    for (const reader of readers) if (reader !== comer || reader.held > bytes) return reader
+    for (const reader of readers) if (reader !== comer || reader.held > spared) return reader
     return
   }
 }

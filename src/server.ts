@@ -105,6 +105,8 @@ export interface Overrides {
   runtimes?: readonly Runtime[]
   socket_times?: Partial<SocketTimes>
   chat_limits?: Partial<ChatLimits>
+  /** What answers may hold that wait for their readers, in bytes. */
+  held_most?: number
   /** How many events are kept of one job. */
   max_job_events?: number
   listener?: Partial<ListenerLimits>
@@ -425,7 +427,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     platform,
     slices,
     payloads: new PayloadJudge(Math.max(config.max_body_bytes, config.ws_max_message_bytes)),
-    held: new HeldAnswers(log, { most: heldAtMost(config.max_body_bytes) }),
+    held: new HeldAnswers(log, { most: overrides.held_most ?? heldAtMost(config.max_body_bytes) }),
     redactor,
     vault,
     limiter: new RateLimiter(config, platform),

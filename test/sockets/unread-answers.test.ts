@@ -1,0 +1,51 @@
+// What becomes of connections that ask for large answers and do not take them, where more is held than may be.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { passing } from '../fairness/attacks/values.ts'
+import { type KeptLog, keptLog } from '../helpers/kept-log.ts'
+import { startServer, type TestServer, until } from '../helpers/server.ts'
+import { connect } from '../helpers/socket.ts'
+
+/** A few of them are more than the buffers of the system take. */
+const TEXT = 'x'.repeat(12_000_000)
+
+let kept: KeptLog
+let server: TestServer
+let job_id: string
+
+before(async () => {
+  kept = keptLog()
+  const environment = { SVC_ENABLE_SDK_LIFECYCLE_PREVIEW: '1' }
+  server = await startServer({ environment, held_most: 20_000_000, log: kept.log })
+  const headers = { 'Content-Type': 'application/json' }
+  const body = JSON.stringify({ params: { in: TEXT } })
+  const stored = await fetch(`${server.url}/api/workflows`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ name: 'Large', graph: passing(false) }),
+  })
+  const { id } = (await stored.json()) as { id: string }
+  const run = await fetch(`${server.url}/api/workflows/${id}/run`, { method: 'POST', headers, body })
+  job_id = ((await run.json()) as { job_id: string }).job_id
+})
+after(() => server[Symbol.asyncDispose]())
+
+test('sockets that take nothing are closed with 1013', async () => {
+  await using one = await connect(server)
+  await using other = await connect(server)
+  for (const { ws } of [one, other]) ws.pause()
+  for (const request_id of ['r1', 'r2', 'r3', 'r4'])
+    for (const socket of [one, other]) socket.send({ command: 'get_job_snapshot', request_id, data: { job_id } })
+  await until('the cut to be told', () => kept.lines.some((line) => line.includes('connections are cut')))
+  for (const { ws } of [one, other]) ws.resume()
+  const { code } = await Promise.any([one, other].map((socket) => socket.closed(10_000)))
+  assert.equal(code, 1013)
+})
+
+test('an answer breaks off where nothing of it is taken for the sake of the next one', async () => {
+  const first = await fetch(`${server.url}/api/jobs/${job_id}`)
+  assert.equal(first.status, 200)
+  const second = await (await fetch(`${server.url}/api/jobs/${job_id}`)).text()
+  assert.ok(second.length > TEXT.length)
+  await assert.rejects(first.text())
+})
