@@ -8,10 +8,11 @@ import { temporaryFolder, until } from '../helpers/server.ts'
 import { type Peer, peer } from '../http/peer.ts'
 import { handshake } from '../sockets/raw.ts'
 
-const LARGEST = 4_194_304
-/** Many more than there is room for: it is for 16 of the largest at most, and for 12 of one user. */
-const MANY = 100
-const FITTING = 16
+/** More than the system takes on behalf of a server that does not read. */
+const LARGEST = 16_777_216
+/** Many more than there is room for: it is for eight of the largest, and for six of one user. */
+const MANY = 40
+const FITTING = 8
 
 const SETTINGS = {
   NODE_OPTIONS: '--max-old-space-size=256',
@@ -20,8 +21,8 @@ const SETTINGS = {
 }
 
 /** A body, and a frame of a message that is ignored. */
-const BODY = `{"name":"Workflow","description":"${'x'.repeat(4_000_000)}"}`
-const MESSAGE = encode({ type: 'nothing', filling: 'x'.repeat(4_000_000) })
+const BODY = `{"name":"Workflow","description":"${'x'.repeat(16_000_000)}"}`
+const MESSAGE = encode({ type: 'nothing', filling: 'x'.repeat(16_000_000) })
 /** Bytes that are sent last. */
 const REST = 1_000
 
@@ -43,6 +44,8 @@ function memoryOf({ pid }: ServingProcess): number {
 
 const isLinux = process.platform === 'linux'
 
+const isTaken = ({ socket }: Peer) => socket.writableLength === 0
+
 /** Begins what is sent on many connections, and sees that there is room for some: the others are refused. Gives those that go on. */
 async function assertBounded(
   server: ServingProcess,
@@ -50,6 +53,9 @@ async function assertBounded(
   isRefused: (one: Peer) => boolean,
 ): Promise<Peer[]> {
   const before = isLinux ? memoryOf(server) : 0
+  // Nothing is read of what waits for room.
+  await until('what is read', () => begun.filter(isTaken).length >= FITTING / 2)
+  assert.ok(begun.filter(isTaken).length <= FITTING)
   await until('refusals', () => begun.filter(isRefused).length >= MANY - FITTING)
   if (isLinux) {
     const grown = memoryOf(server) - before
