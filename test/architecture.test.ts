@@ -22,6 +22,7 @@ const FLOORS: readonly (readonly string[])[] = [
     'owner-lines.ts',
     'platform.ts',
     'secret-name.ts',
+    'shares.ts',
     'shifting-map.ts',
     'version.ts',
     'start-error.ts',

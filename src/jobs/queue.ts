@@ -1,5 +1,10 @@
-// Who may run now and who waits: limits over all jobs, per user and per workflow, first come first served within them.
+// Who may run now and who waits: limits over all jobs, per user and per workflow, first come first served within them. Users share the places of
+// those who wait.
 import { ServiceError } from '../errors.ts'
+import { hasRoom } from '../shares.ts'
+
+/** With fewer places there are no shares: one user may take them all. */
+const FEWEST_SHARED = 8
 
 /** What decides whether a job may run now. */
 interface Claim {
@@ -40,6 +45,8 @@ export class Queue {
   readonly #restored = new Set<Contender>()
   /** How many wait, by workflow. */
   readonly #waitingOf = new Map<string, number>()
+  /** How many wait, by user. */
+  readonly #waitingUsers = new Map<string, number>()
   #closed = false
   #admitting = false
   #again = false
@@ -64,20 +71,27 @@ export class Queue {
   /** What a job like this would meet. It takes nothing. */
   outlook(job: Claim): Outlook {
     if (!this.#waitingOf.has(job.workflow) && this.#fits(job)) return 'start'
-    return this.#waiting.length < this.#limits.waiting ? 'wait' : 'full'
+    return this.#hasPlace(job) ? 'wait' : 'full'
   }
 
-  /** Puts a job at the end. @throws QUEUE_FULL */
+  /** Puts a job at the end. @throws QUEUE_FULL where there is no place, or the user has its share of them */
   wait(job: Contender): void {
-    if (this.#waiting.length >= this.#limits.waiting)
-      throw new ServiceError('QUEUE_FULL', { headers: { 'Retry-After': '5' } })
+    if (!this.#hasPlace(job)) throw new ServiceError('QUEUE_FULL', { headers: { 'Retry-After': '5' } })
     this.#append(job)
+  }
+
+  #hasPlace({ user }: Claim): boolean {
+    const { length } = this.#waiting
+    const { waiting } = this.#limits
+    if (waiting < FEWEST_SHARED) return length < waiting
+    return hasRoom(waiting, length, this.#waitingUsers.get(user) ?? 0, 1)
   }
 
   #append(job: Contender): void {
     this.#waiting.push(job)
     this.#queued.add(job)
     add(this.#waitingOf, job.workflow, 1)
+    add(this.#waitingUsers, job.user, 1)
   }
 
   /** The place of a waiting job, 1 for the next; 0 when it doesn't wait. */
@@ -167,6 +181,7 @@ export class Queue {
     this.#queued.delete(job!)
     this.#restored.delete(job!)
     add(this.#waitingOf, job!.workflow, -1)
+    add(this.#waitingUsers, job!.user, -1)
   }
 
   #announce(from: number): void {

@@ -2,15 +2,12 @@
 // turn before anything is made of it, and is refused where its turn does not come in time.
 import { getHeapStatistics } from 'node:v8'
 import { ServiceError } from '../errors.ts'
+import { hasRoom, RESERVE } from '../shares.ts'
 
 /** What values of requests may take of the heap: values of runs, texts and garbage take the rest. */
 const PART_OF_HEAP = 0.5
 /** What runs may hold of it. What a request brought counts as well for as long as it is answered. */
 export const RUNS_PART_OF_HEAP = 0.375
-/** What an owner with little may use, and nobody else: a part of the whole. */
-const RESERVE = 0.25
-/** How much is little: a part of the whole. */
-const SMALL = 0.125
 /** How long one waits, in milliseconds. */
 const PATIENCE_MS = 10_000
 
@@ -69,8 +66,7 @@ export class MemoryAccount {
   }
 
   #fits(owner: string, bytes: number): boolean {
-    const isSmall = (this.#held.get(owner) ?? 0) + bytes <= this.#limit * SMALL
-    return this.#total + bytes <= this.#limit * (isSmall ? 1 : 1 - RESERVE)
+    return hasRoom(this.#limit, this.#total, this.#held.get(owner) ?? 0, bytes)
   }
 
   #add(owner: string, bytes: number): void {

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { type Contender, type Outlook, Queue } from '../../src/jobs/queue.ts'
 
-const limits = { running: 4, running_per_user: 3, running_per_workflow: 2, waiting: 3 }
+const limits = { running: 4, running_per_user: 3, running_per_workflow: 2 }
 
 interface Step {
   readonly user: string
@@ -21,11 +21,14 @@ const step: fc.Arbitrary<Step> = fc.record({
   ends: fc.array(fc.nat(9), { maxLength: 2 }),
 })
 
-test('an outlook comes true, and changes nothing', () => {
+for (const waiting of [3, 8])
+  test(`with ${waiting} places an outlook comes true, and changes nothing`, () => comesTrue(waiting))
+
+function comesTrue(waiting: number): void {
   const seen = new Set<Outlook>()
   fc.assert(
     fc.property(fc.array(step, { minLength: 5, maxLength: 40 }), (steps) => {
-      const queue = new Queue(limits)
+      const queue = new Queue({ ...limits, waiting })
       const running: Contender[] = []
       for (const { ends, ...claim } of steps) {
         for (const at of ends) if (running.length > 0) queue.release(running.splice(at % running.length, 1)[0]!)
@@ -40,7 +43,7 @@ test('an outlook comes true, and changes nothing', () => {
     { numRuns: 300 },
   )
   assert.deepEqual([...seen].sort(), ['full', 'start', 'wait'])
-})
+}
 
 function met(queue: Queue, job: Contender, running: Contender[]): Outlook {
   if (queue.take(job)) {

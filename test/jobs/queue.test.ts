@@ -123,6 +123,43 @@ describe('queue', () => {
     assert.deepEqual([queue.running, queue.waiting], [1, 1])
   })
 
+  test('one user fills three quarters of the places, and the others still get theirs', () => {
+    const queue = new Queue({ ...WIDE, running: 1, waiting: 16 })
+    submit(queue, new Job('running', 'a'))
+    const ofA = Array.from({ length: 12 }, (_, at) => new Job(`a${at}`, 'a'))
+    for (const job of ofA) assert.equal(submit(queue, job), 'waits')
+    assert.throws(() => submit(queue, new Job('a12', 'a')), isFull)
+    assert.equal(queue.outlook(new Job('a12', 'a')), 'full')
+    for (const user of ['b', 'c'])
+      for (const name of ['1', '2']) {
+        assert.equal(queue.outlook(new Job(name, user)), 'wait')
+        assert.equal(submit(queue, new Job(name, user)), 'waits')
+      }
+    assert.throws(() => submit(queue, new Job('3', 'd')), isFull, 'all places are taken')
+    for (const job of ofA.slice(0, 5)) queue.leave(job)
+    assert.equal(submit(queue, new Job('a12', 'a')), 'waits', 'places that are left can be taken again')
+    assert.throws(() => submit(queue, new Job('a13', 'a')), isFull)
+  })
+
+  test('with few places there are no shares', () => {
+    for (const waiting of [0, 1, 2, 7]) {
+      const queue = new Queue({ ...WIDE, running: 1, waiting })
+      submit(queue, new Job('running', 'a'))
+      for (let at = 0; at < waiting; at++) assert.equal(submit(queue, new Job(`${at}`, 'a')), 'waits')
+      assert.throws(() => submit(queue, new Job('more', 'a')), isFull)
+    }
+  })
+
+  test('restored jobs count, and are taken in beyond the share', () => {
+    const queue = new Queue({ ...WIDE, running: 1, waiting: 8 })
+    queue.restore(Array.from({ length: 7 }, (_, at) => new Job(`${at}`, 'a')))
+    assert.equal(queue.waiting, 7)
+    submit(queue, new Job('running', 'z', 'other'))
+    assert.throws(() => submit(queue, new Job('more', 'a')), isFull)
+    assert.equal(submit(queue, new Job('b', 'b')), 'waits')
+    assert.throws(() => submit(queue, new Job('c', 'c')), isFull)
+  })
+
   test('those behind one that leaves or is admitted are told their new place', () => {
     const queue = new Queue({ ...WIDE, running: 1 })
     const jobs = ['a', 'b', 'c', 'd', 'e'].map((name) => new Job(name))
@@ -174,7 +211,7 @@ describe('queue', () => {
   })
 
   test('ten thousand jobs that end in the moment they are admitted do not nest', () => {
-    const queue = new Queue({ ...WIDE, running: 1, waiting: 10_000 })
+    const queue = new Queue({ ...WIDE, running: 1, waiting: 20_000 })
     const first = new Job('first')
     submit(queue, first)
     const jobs = Array.from({ length: 10_000 }, (_, at) => new Job(`${at}`))
@@ -221,9 +258,16 @@ class Model {
       this.running.push(job)
       return 'runs'
     }
-    if (this.waiting.length >= this.limits.waiting) return 'full'
+    if (!this.#hasPlace(job)) return 'full'
     this.waiting.push(job)
     return 'waits'
+  }
+
+  /** From 8 places on, one who would have more than an eighth of them leaves a quarter free. */
+  #hasPlace(job: Job): boolean {
+    const { waiting: limit } = this.limits
+    const own = this.waiting.filter((other) => other.user === job.user).length + 1
+    return this.waiting.length + 1 <= (limit >= 8 && own * 8 > limit ? (limit * 3) / 4 : limit)
   }
 
   leave(job: Job): void {
@@ -250,7 +294,7 @@ describe('queue against a model', () => {
     running: fc.integer({ min: 1, max: 5 }),
     running_per_user: fc.integer({ min: 1, max: 4 }),
     running_per_workflow: fc.integer({ min: 1, max: 3 }),
-    waiting: fc.integer({ min: 0, max: 8 }),
+    waiting: fc.integer({ min: 0, max: 16 }),
   })
   const step = fc.oneof(
     {
