@@ -59,8 +59,8 @@ export interface ActiveJobParts {
   /** The graph, to be stored with the row; null: both are in the database already. */
   unstored: CompiledGraph | null
   plan: Plan
-  /** What it remembers; or what reads it when it is needed, since a job may wait for long. */
-  memory: JobMemory | (() => JobMemory)
+  /** What it remembers; null: it is read when it is needed, since a job may wait for long. */
+  memory: JobMemory | null
   /** What its history says, where that was read with it. */
   told?: Told | null
   /** Whether its submitter will follow it from the start. */
@@ -96,7 +96,7 @@ export interface JobHost {
   /** What the history of a job says already. */
   told(row: JobTable): Told
   /** Reads what stored jobs remember where that is much. */
-  readonly memories: Pick<Memories, 'prepare' | 'take'>
+  readonly memories: Pick<Memories, 'prepare' | 'take' | 'of'>
   /** The job may run: its turn has come. */
   admitted(job: ActiveJob): void
   /** Nothing of the job runs any more. */
@@ -118,7 +118,6 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
   readonly exclusive: boolean
   readonly #host: JobHost
   readonly #options: StoredOptions
-  readonly #memory: JobMemory | (() => JobMemory)
   readonly #writer: JobWriter
   readonly #publisher: Publisher
   readonly #publication: Publication
@@ -133,6 +132,8 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
   readonly #counts = new InputCounts()
   /** Its turn has come while it was not known whether a command is stored. */
   #isAdmitted = false
+  /** What it remembers was read for its turn, as far as it could be. */
+  #isPrepared = false
   /** Null before it is read, where it has begun before. */
   #told: Told | null = null
   #messages = 0
@@ -153,15 +154,20 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
     this.exclusive = !this.#options.concurrent
     this.user = userKey(row)
     this.workflow = scopedKey(row, row.workflow_id)
-    this.#memory = parts.memory
-    if (typeof parts.memory !== 'function') this.#known = parts.memory
+    this.#known = parts.memory
     this.#told = parts.told ?? null
     this.#host = host
     this.#last = row.updated_at > row.created_at ? row.updated_at : row.created_at
     this.#publisher = host.publisherOf(row)
     this.#publication = new Publication(row, parts.plan, this.#publisher)
     this.#writer = new JobWriter(
-      { ...parts, memory: () => this.memory, known: () => this.#known },
+      {
+        row,
+        unstored: parts.unstored,
+        watched: parts.watched,
+        memory: () => this.#known ?? this.memory,
+        known: () => this.#known,
+      },
       {
         events: host.events,
         timestamp: () => this.#timestamp(),
@@ -175,13 +181,19 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
 
   /** @throws SERVICE_UNAVAILABLE where it cannot be read now: nobody has the job then, and it is tried again */
   get memory(): JobMemory {
-    this.#known ??= typeof this.#memory === 'function' ? this.#read(this.#memory) : this.#memory
+    if (this.#known && !this.#known.isAway) return this.#known
+    return this.#know(this.#read())
+  }
+
+  #know(stored: JobMemory): JobMemory {
+    this.#known ??= stored
+    if (this.#known.isAway) this.#known.bringBack(stored)
     return this.#known
   }
 
-  #read(memory: () => JobMemory): JobMemory {
+  #read(): JobMemory {
     try {
-      return memory()
+      return this.#host.memories.of(this.row)
     } catch (cause) {
       this.#writer.lose(cause)
       throw cause
@@ -233,9 +245,13 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
   }
 
   #earlyInputs(): EarlyInputs {
-    const { params, inputs } = this.memory
-    this.#early ??= new EarlyInputs(this.plan, params, this.#options.fed, inputs, this.row.started_at !== null)
+    this.#early ??= this.#newEarlyInputs()
     return this.#early
+  }
+
+  #newEarlyInputs(): EarlyInputs {
+    const { params, inputs } = this.memory
+    return new EarlyInputs(this.plan, params, this.#options.fed, inputs, this.row.started_at !== null)
   }
 
   // — what the run remembers —
@@ -323,21 +339,35 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
       this.#isAdmitted = true
       return
     }
-    const reading = this.#known ? null : this.#host.memories.prepare(this.row)
+    const isKnown = this.#isPrepared || (this.#known !== null && !this.#known.isAway)
+    const reading = isKnown ? null : this.#host.memories.prepare(this.row)
     if (reading) void this.#admitAfter(reading)
     else this.#host.admitted(this)
   }
 
-  /** It waited since before this process began, and what it remembers is much. Meanwhile it may have ended, or been taken away. */
+  /** It has waited, and what it remembers is much. Meanwhile it may have ended, or been taken away. */
   async #admitAfter(reading: Promise<Disposable>): Promise<void> {
     using _ = await reading
     const read = this.#host.memories.take(this.row)
     if (read) {
-      this.#known ??= read.memory
+      this.#know(read.memory)
       this.#told ??= read.told
     }
+    this.#isPrepared = true
     this.#isAdmitted = true
     if (!this.#writer.deciding) this.#decided()
+  }
+
+  /**
+   * What a job remembers that waits for its turn is in the database alone, where it is much. What it was sent before it begins is judged without
+   * that.
+   */
+  #putAway(): void {
+    const known = this.#known
+    if (!known || known.isLittle || known.isAway || this.row.status !== 'queued') return
+    if (this.#isAdmitted || this.#isPrepared || this.#done || !this.#writer.idle) return
+    this.#earlyInputs()
+    known.putAway()
   }
 
   /** Its place in the queue has changed: said, not stored. One that was interrupted is shown as running while it waits, and has no place. */
@@ -712,7 +742,7 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
     else if (this.#done && this.#writer.clean) {
       this.#writer.rest()
       this.#host.gone(this, null)
-    }
+    } else this.#putAway()
   }
 
   /** One that waits for something outside waits on, without this process. */
@@ -728,7 +758,7 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
     if (!this.#isAdmitted) return
     this.#isAdmitted = false
     if (this.terminal || this.#writer.closed) this.#host.released(this)
-    else this.#host.admitted(this)
+    else this.admit()
   }
 
   #lost(cause: unknown): void {

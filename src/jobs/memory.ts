@@ -3,6 +3,7 @@
 // their own before (spilling.ts), and are read when they are asked for.
 import { journalLength } from '../db/job-journal.ts'
 import { removeJournal } from '../db/job-removal.ts'
+import { hasSpilledValues } from '../db/spilled-values.ts'
 import type { Store, Tx } from '../db/store.ts'
 import type {
   FailedAttempts,
@@ -98,12 +99,15 @@ interface Writing {
   readonly released: boolean
 }
 
+/** Bytes in pages: what takes more is much for one of ten thousand jobs that wait. In memory, small values take about twenty times as much. */
+const LITTLE = 1_024
+
 const NOTHING_WRITTEN: Writing = { entries: 0, sent: [], pages: 0, bytes: 0, forgets: false, released: false }
 
 export class JobMemory {
   readonly #tools: MemoryTools
   readonly #job_key: number
-  readonly #params: Params
+  #params: Params
   readonly #known = new Map<string, Known>()
   /** What it was sent, in order. */
   readonly inputs: (readonly ['push', string, unknown] | readonly ['close', string])[] = []
@@ -124,7 +128,10 @@ export class JobMemory {
   /** How much is stored. */
   #pages = 0
   #bytes = 0
+  /** Whether any value has got a file of its own. */
+  #has_files = false
   #begun = false
+  #away = false
   /** How many of the inputs have their values, while it is loaded. */
   #sent_read = 0
   /** What is to be told of outputs where it ends while it waits. */
@@ -168,6 +175,7 @@ export class JobMemory {
     if (loaded) {
       loaded.#pages = pages
       loaded.#bytes = bytes
+      loaded.#has_files = store.read((tx) => hasSpilledValues(tx, job_key))
     }
     return loaded
   }
@@ -217,6 +225,43 @@ export class JobMemory {
     this.updates.length = 0
   }
 
+  /** Whether it is not worth putting away. */
+  get isLittle(): boolean {
+    return this.#bytes <= LITTLE && !this.#has_files
+  }
+
+  /** Whether it only writes, and knows nothing of what is stored. */
+  get isAway(): boolean {
+    return this.#away
+  }
+
+  /** Lets go of all that it knows, which is stored: the job waits, maybe for long. */
+  putAway(): void {
+    this.#away = true
+    this.#params = {}
+    this.inputs.length = 0
+    this.updates.length = 0
+    this.#known.clear()
+    this.graphs.clear()
+    this.failures.clear()
+    this.spending.clear()
+    this.rest = []
+  }
+
+  /** Knows again what is `stored`, as it was read. */
+  bringBack(stored: JobMemory): void {
+    this.#away = false
+    this.#params = stored.#params
+    for (const input of stored.inputs) this.inputs.push(input)
+    for (const update of stored.updates) this.updates.push(update)
+    for (const [firing, known] of stored.#known) this.#known.set(firing, known)
+    for (const [workflow_id, body] of stored.graphs) this.graphs.set(workflow_id, body)
+    for (const [scope, error] of stored.failures) this.failures.set(scope, error)
+    for (const use of stored.spending.uses) this.spending.add(use)
+    this.rest = stored.rest
+    this.readable = stored.readable
+  }
+
   /** Firings that wait for nothing but time, and have not been told that it has passed. */
   get delays(): { firing: string; until: number }[] {
     return [...this.#known].flatMap(([firing, { wait, answer, end }]) =>
@@ -245,7 +290,9 @@ export class JobMemory {
    */
   spill(signal: AbortSignal, sent: readonly Entry[] = []): Promise<void> | null {
     if (!this.readable) return null
-    return this.#spilling.spill(this.#pages === 0 ? this.#params : null, [...this.#staged, ...sent], signal)
+    const spilled = this.#spilling.spill(this.#pages === 0 ? this.#params : null, [...this.#staged, ...sent], signal)
+    if (spilled) this.#has_files = true
+    return spilled
   }
 
   /**
@@ -320,6 +367,7 @@ export class JobMemory {
   }
 
   #learn(entry: Entry): void {
+    if (this.#away) return
     if (entry[0] === 'recovery') {
       this.idle_recoveries++
       return

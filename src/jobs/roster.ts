@@ -176,8 +176,8 @@ export class Roster implements JobHost {
     const found = this.#storedPlan(row)
     const plan = typeof found === 'string' ? NO_PLAN : found
     const read = this.memories.take(row)
-    const memory = read?.memory ?? (() => this.memories.of(row))
-    const job = this.make({ row, unstored: null, plan, memory, told: read?.told ?? null, watched: false })
+    const { memory = null, told = null } = read ?? {}
+    const job = this.make({ row, unstored: null, plan, memory, told, watched: false })
     this.add(job)
     return { job, obstacle: typeof found === 'string' ? found : null }
   }

@@ -20,6 +20,10 @@ export class Spending {
     this.#sums.set(key, before ? sum(before, use) : use)
   }
 
+  clear(): void {
+    this.#sums.clear()
+  }
+
   /** All uses, those of one kind added up. */
   get uses(): Iterable<ModelUse> {
     return this.#sums.values()

@@ -66,6 +66,8 @@ export class JobWriter {
   readonly #waiters: Waiters
   readonly #commands: Commands
   #stored: boolean
+  /** The graph until it is stored. */
+  #unstored: CompiledGraph | null
   #committing = false
   /** No more is taken: the history could not be written, or another process goes on with the job. */
   #closed: ServiceError | null = null
@@ -79,6 +81,7 @@ export class JobWriter {
   constructor(parts: WriterParts, host: WriterHost) {
     this.#parts = parts
     this.#host = host
+    this.#unstored = parts.unstored
     this.#stored = parts.unstored === null
     this.feed = host.events.open(parts.row.key, parts.row.last_sequence, parts.watched)
     this.#waiters = new Waiters(this.feed)
@@ -92,6 +95,11 @@ export class JobWriter {
   /** Whether everything up to now is committed. */
   get clean(): boolean {
     return !this.#committing && this.feed.sequence === this.feed.committed
+  }
+
+  /** Whether nothing is written or waits to be, commands included. */
+  get idle(): boolean {
+    return !this.#committing && this.#spilling === null && this.#hasNothing
   }
 
   /** Stages a durable event. @throws what writing its text throws; nothing is staged then */
@@ -227,7 +235,7 @@ export class JobWriter {
     const cover = fixed ?? this.#coverAll(this.#commands.waiting)
     const { row } = cover
     this.#covers = cover
-    const { unstored } = this.#parts
+    const unstored = this.#unstored
     if (this.#stored || unstored === null) {
       if (!updateJob(tx, row)) throw new Error(`job ${row.key} is no longer this attempt's`)
     } else {
@@ -287,6 +295,7 @@ export class JobWriter {
       return
     }
     this.#stored = true
+    this.#unstored = null
     this.#parts.known()?.written()
     this.#extras.splice(0, this.#covers.extras)
     for (const { resolve } of this.#pending.splice(0, this.#covers.pending)) resolve()
