@@ -59,6 +59,8 @@ export interface ActiveJobParts {
   /** The graph, to be stored with the row; null: both are in the database already. */
   unstored: CompiledGraph | null
   plan: Plan
+  /** About how much memory the compiled graph takes. */
+  graph_bytes: number
   /** What it remembers; null: it is read when it is needed, since a job may wait for long. */
   memory: JobMemory | null
   /** What its history says, where that was read with it. */
@@ -113,6 +115,7 @@ export interface JobHost {
 export class ActiveJob implements Contender, JournalHost, InletHost {
   readonly row: JobTable
   readonly plan: Plan
+  readonly graph_bytes: number
   readonly user: string
   readonly workflow: string
   readonly exclusive: boolean
@@ -150,6 +153,7 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
     const { row } = parts
     this.row = row
     this.plan = parts.plan
+    this.graph_bytes = parts.graph_bytes
     this.#options = optionsOf(row)
     this.exclusive = !this.#options.concurrent
     this.user = userKey(row)

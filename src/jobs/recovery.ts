@@ -81,7 +81,7 @@ export class Recovery {
     counts.running = toRun.length
     counts.waiting = toWait.length
     counts.ended = ended.length
-    this.#roster.queue.restore([...toRun, ...toWait])
+    this.#roster.restore([...toRun, ...toWait])
     for (const job of toWait) if (job.row.status !== 'queued') job.enqueue()
     // A job that could not be stored now, as on a full disk, is among the strays: the server starts, and it goes on later.
     await Promise.allSettled([...ended, ...toRun.map((job) => job.flushed())])
@@ -157,7 +157,7 @@ export class Recovery {
     const job = this.#takeOver(stray.row, stray.fate, true)
     this.#roster.unreadable.goesOn(job_key)
     if (!job.terminal) {
-      this.#roster.queue.restore([job])
+      this.#roster.restore([job])
       if (stray.row.status === 'pending') job.enqueue()
     }
     await job.flushed()

@@ -51,7 +51,7 @@ export async function retryOf(roster: Roster, scope: Scope, row: JobTable, key: 
     },
     roster.platform,
   )
-  return { row: fresh, unstored: compiled, plan, memory, watched: false }
+  return { row: fresh, unstored: compiled, plan, graph_bytes: compiled.bytes, memory, watched: false }
 }
 
 /** What `read` gives. A value of the job that is missing, or is not what was written, does not come back: it is no fault of the server's now. */

@@ -21,6 +21,7 @@ import { runnablePlan } from '../workflows/invalid-graph.ts'
 import type { CompiledGraph, Plans } from '../workflows/plans.ts'
 import type { WorkflowService } from '../workflows/service.ts'
 import { ActiveJob, type ActiveJobParts, type JobHost, type Loss } from './active-job.ts'
+import { GraphMemory } from './graph-memory.ts'
 import { Memories } from './memories.ts'
 import type { Publisher } from './publication.ts'
 import { Queue, type QueueLimits } from './queue.ts'
@@ -90,6 +91,7 @@ export class Roster implements JobHost {
   readonly deadlines = new Map<number, number>()
   readonly log: Log
   readonly queue: Queue
+  readonly #graphs = new GraphMemory()
   readonly memories: Memories
   readonly unreadable: UnreadableJobs
   readonly #hooks: RosterHooks
@@ -174,23 +176,39 @@ export class Roster implements JobHost {
   adopt(row: JobTable): { job: ActiveJob; obstacle: Obstacle | null } {
     if (this.#active.has(row.key)) throw new Error(`job ${row.key} is taken over twice`)
     const found = this.#storedPlan(row)
-    const plan = typeof found === 'string' ? NO_PLAN : found
+    const { plan, graph_bytes } = typeof found === 'string' ? { plan: NO_PLAN, graph_bytes: 0 } : found
     const read = this.memories.take(row)
     const { memory = null, told = null } = read ?? {}
-    const job = this.make({ row, unstored: null, plan, memory, told, watched: false })
+    const job = this.make({ row, unstored: null, plan, graph_bytes, memory, told, watched: false })
     this.add(job)
     return { job, obstacle: typeof found === 'string' ? found : null }
   }
 
-  #storedPlan({ graph_sha256 }: JobTable): Plan | Obstacle {
-    return unlessDamaged(() => this.parts.plans.stored(graph_sha256).plan ?? 'not_runnable', 'damaged')
+  #storedPlan({ graph_sha256 }: JobTable): { plan: Plan; graph_bytes: number } | Obstacle {
+    return unlessDamaged(() => {
+      const { plan, bytes } = this.parts.plans.stored(graph_sha256)
+      return plan ? { plan, graph_bytes: bytes } : 'not_runnable'
+    }, 'damaged')
   }
 
-  /** Runs a job as soon as there is room: at once, or after those that wait. @throws QUEUE_FULL */
+  /** Runs a job as soon as there is room: at once, or after those that wait. @throws QUEUE_FULL, also where too much memory is held by graphs */
   enter(job: ActiveJob): 'start' | 'wait' {
+    if (!this.#graphs.isSmall(job)) this.#graphs.take(job)
     if (this.queue.take(job)) return 'start'
-    this.queue.wait(job)
+    try {
+      this.#graphs.take(job)
+      this.queue.wait(job)
+    } catch (error) {
+      this.#graphs.release(job)
+      throw error
+    }
     return 'wait'
+  }
+
+  /** Has jobs wait that were accepted before, as `restore` of the queue says. */
+  restore(jobs: readonly ActiveJob[]): void {
+    for (const job of jobs) this.#graphs.hold(job)
+    this.queue.restore(jobs)
   }
 
   /** What stands against running the graph of a job; null: nothing. */
@@ -248,6 +266,7 @@ export class Roster implements JobHost {
   gone(job: ActiveJob, loss: Loss | null): void {
     // Only one whose history could not be written still waits.
     this.queue.leave(job)
+    this.#graphs.release(job)
     if (this.#active.get(job.row.key) === job) {
       this.#active.delete(job.row.key)
       this.#byId.delete(scopedKey(job.row, job.row.id))

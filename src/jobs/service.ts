@@ -197,7 +197,7 @@ export class JobService {
     const preflight = admission?.preflight ?? null
     const row = newRow(scope, { ...of, request_sha256, name, options, seed: newSeed(platform), preflight }, platform)
     const memory = JobMemory.fresh(this.#parts, row.key, submission.params)
-    return this.#roster.make({ row, unstored: compiled, plan, memory, watched })
+    return this.#roster.make({ row, unstored: compiled, plan, graph_bytes: compiled.bytes, memory, watched })
   }
 
   /** `before` runs when it is certain that the job is taken in. */

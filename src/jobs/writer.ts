@@ -22,7 +22,7 @@ export type Extra = (tx: Tx) => void
 
 export interface WriterParts {
   row: JobTable
-  /** The graph, to be stored with the row; null: both are in the database already. */
+  /** The graph, to be stored with the row, which lets go of it; null: both are in the database already. */
   unstored: CompiledGraph | null
   /** Whether its submitter will follow it from the start. */
   watched: boolean
@@ -66,8 +66,6 @@ export class JobWriter {
   readonly #waiters: Waiters
   readonly #commands: Commands
   #stored: boolean
-  /** The graph until it is stored. */
-  #unstored: CompiledGraph | null
   #committing = false
   /** No more is taken: the history could not be written, or another process goes on with the job. */
   #closed: ServiceError | null = null
@@ -81,7 +79,6 @@ export class JobWriter {
   constructor(parts: WriterParts, host: WriterHost) {
     this.#parts = parts
     this.#host = host
-    this.#unstored = parts.unstored
     this.#stored = parts.unstored === null
     this.feed = host.events.open(parts.row.key, parts.row.last_sequence, parts.watched)
     this.#waiters = new Waiters(this.feed)
@@ -235,7 +232,7 @@ export class JobWriter {
     const cover = fixed ?? this.#coverAll(this.#commands.waiting)
     const { row } = cover
     this.#covers = cover
-    const unstored = this.#unstored
+    const { unstored } = this.#parts
     if (this.#stored || unstored === null) {
       if (!updateJob(tx, row)) throw new Error(`job ${row.key} is no longer this attempt's`)
     } else {
@@ -295,7 +292,7 @@ export class JobWriter {
       return
     }
     this.#stored = true
-    this.#unstored = null
+    this.#parts.unstored = null
     this.#parts.known()?.written()
     this.#extras.splice(0, this.#covers.extras)
     for (const { resolve } of this.#pending.splice(0, this.#covers.pending)) resolve()

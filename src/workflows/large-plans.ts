@@ -1,5 +1,6 @@
 // Compiled forms of large graphs: kept for a short time after their last use, and as long as anything else holds them.
 import type { Graph } from '../engine/graph.ts'
+import type { Plan } from '../engine/plan.ts'
 import type { CompiledGraph } from './compiled-graph.ts'
 
 /** Milliseconds. What was prepared is used within a few, and often again soon. */
@@ -11,6 +12,8 @@ export class LargePlans {
   readonly #byHash = new Map<string, WeakRef<CompiledGraph>>()
   /** By the object that came with a request. */
   readonly #byGraph = new WeakMap<Graph, CompiledGraph>()
+  /** Whoever holds a plan holds the rest as well: further jobs find it, and share the plan. */
+  readonly #byPlan = new WeakMap<Plan, CompiledGraph>()
   readonly #kept = new Map<CompiledGraph, NodeJS.Timeout>()
   /** Those that are being made. */
   readonly #making = new Map<string, Promise<void>>()
@@ -28,6 +31,7 @@ export class LargePlans {
   keep(compiled: CompiledGraph): void {
     this.#byHash.set(compiled.sha256, new WeakRef(compiled))
     this.#byGraph.set(compiled.graph, compiled)
+    if (compiled.plan) this.#byPlan.set(compiled.plan, compiled)
     this.#hold(compiled)
   }
 

@@ -13,6 +13,7 @@ import { parseJsonInParts } from '../payloads/json-parts.ts'
 import { LARGE_PAYLOAD } from '../payloads/payload-judge.ts'
 import { mapStep, type Steps, TimeSlices } from '../time-slices.ts'
 import type { CompiledGraph } from './compiled-graph.ts'
+import { graphBytes, graphBytesSteps } from './graph-bytes.ts'
 import { LargePlans } from './large-plans.ts'
 
 export type { CompiledGraph } from './compiled-graph.ts'
@@ -72,7 +73,8 @@ export class Plans {
 
   *#entrySteps(hash: string, body: string, graph: Graph): Steps<CompiledGraph> {
     const compiled = yield* compileSteps(graph, this.#registry)
-    return { ...compiled, sha256: hash, body, graph, etag: yield* etagSteps(graph) }
+    const bytes = yield* graphBytesSteps(body)
+    return { ...compiled, sha256: hash, body, bytes, graph, etag: yield* etagSteps(graph) }
   }
 
   /** The compiled form of a graph that came with a request. */
@@ -110,7 +112,8 @@ export class Plans {
   }
 
   #keep(hash: string, body: string, graph: Graph): CompiledGraph {
-    const entry = { ...compileGraph(graph, this.#registry), sha256: hash, body, graph, etag: etagOf(graph) }
+    const compiled = compileGraph(graph, this.#registry)
+    const entry = { ...compiled, sha256: hash, body, bytes: graphBytes(body), graph, etag: etagOf(graph) }
     this.#remember(entry)
     return entry
   }

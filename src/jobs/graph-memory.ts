@@ -1,0 +1,91 @@
+// How much memory the compiled graphs take of the jobs that this process has. A graph that came with a request is held by its job alone, maybe for long;
+// jobs of one workflow share its plan, which counts once for their owner.
+import type { Plan } from '../engine/plan.ts'
+import { ServiceError } from '../errors.ts'
+import { heapBytes } from '../payloads/memory-account.ts'
+import { hasRoom } from '../shares.ts'
+
+const PART_OF_HEAP = 0.125
+/** Bytes. A smaller graph of a job that starts at once does not count: not many run. */
+const SMALL_GRAPH = 1_048_576
+
+/** What counts of a job. */
+export interface GraphHolder {
+  readonly user: string
+  readonly plan: Plan
+  /** About how much memory it takes. */
+  readonly graph_bytes: number
+}
+
+/** A plan as an owner's jobs hold it. */
+interface HeldPlan {
+  readonly bytes: number
+  jobs: number
+}
+
+export class GraphMemory {
+  readonly #limit: number
+  readonly #jobs = new Set<GraphHolder>()
+  readonly #plans = new Map<string, Map<Plan, HeldPlan>>()
+  /** By owner, in bytes. */
+  readonly #held = new Map<string, number>()
+  #total = 0
+
+  /** `limit`: in bytes, all owners together. */
+  constructor(limit = heapBytes(PART_OF_HEAP)) {
+    this.#limit = limit
+  }
+
+  /** Whether a job is not worth counting if it runs at once. */
+  isSmall({ graph_bytes }: GraphHolder): boolean {
+    return graph_bytes <= SMALL_GRAPH
+  }
+
+  /** Counts the graph of a job until `release`. @throws QUEUE_FULL where there is no room for it, or its owner has its share */
+  take(job: GraphHolder): void {
+    const { user, plan } = job
+    const isHeld = this.#plans.get(user)?.has(plan) === true
+    if (!isHeld && !this.#hasRoom(user, job.graph_bytes))
+      throw new ServiceError('QUEUE_FULL', { headers: { 'Retry-After': '5' } })
+    this.hold(job)
+  }
+
+  /** One graph alone always has room: a larger one would never run. */
+  #hasRoom(user: string, bytes: number): boolean {
+    return this.#total === 0 || hasRoom(this.#limit, this.#total, this.#held.get(user) ?? 0, bytes)
+  }
+
+  /** The same of a job that was accepted before: there is no question of room. */
+  hold(job: GraphHolder): void {
+    if (this.#jobs.has(job)) return
+    this.#jobs.add(job)
+    const { user, plan } = job
+    const plans = this.#plans.get(user) ?? new Map<Plan, HeldPlan>()
+    this.#plans.set(user, plans)
+    const held = plans.get(plan)
+    if (held) held.jobs++
+    else {
+      plans.set(plan, { bytes: job.graph_bytes, jobs: 1 })
+      this.#add(user, job.graph_bytes)
+    }
+  }
+
+  /** Without effect on a job that does not count. */
+  release(job: GraphHolder): void {
+    if (!this.#jobs.delete(job)) return
+    const { user, plan } = job
+    const plans = this.#plans.get(user)!
+    const held = plans.get(plan)!
+    if (--held.jobs > 0) return
+    plans.delete(plan)
+    if (plans.size === 0) this.#plans.delete(user)
+    this.#add(user, -held.bytes)
+  }
+
+  #add(user: string, bytes: number): void {
+    const held = (this.#held.get(user) ?? 0) + bytes
+    if (held === 0) this.#held.delete(user)
+    else this.#held.set(user, held)
+    this.#total += bytes
+  }
+}

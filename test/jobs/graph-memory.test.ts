@@ -1,0 +1,98 @@
+// How much memory graphs of jobs may hold: users share it, jobs with the same plan hold it together, and what is released can be taken again.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import type { Scope } from '../../src/db/scope.ts'
+import type { Graph } from '../../src/engine/graph.ts'
+import type { Plan } from '../../src/engine/plan.ts'
+import type { ActiveJob } from '../../src/jobs/active-job.ts'
+import { type GraphHolder, GraphMemory } from '../../src/jobs/graph-memory.ts'
+import { heapBytes } from '../../src/payloads/memory-account.ts'
+import { graph, node, sink, source } from '../engine/kit.ts'
+import { until } from '../helpers/server.ts'
+import { coded, ended, gated, outputs, plain, startGated, submit } from './kit.ts'
+
+setFlagsFromString('--expose-gc')
+const gc = runInNewContext('gc') as () => void
+
+const OTHER: Scope = { user_id: '2', workspace_id: null }
+
+function holder(graph_bytes: number, user = 'a', plan = {} as Plan): GraphHolder {
+  return { user, plan, graph_bytes }
+}
+
+describe('memory of graphs', () => {
+  test('one user gets three quarters, and others find the rest', () => {
+    const memory = new GraphMemory(100)
+    const [one, two] = [holder(40), holder(35)]
+    memory.take(one)
+    memory.take(two)
+    assert.throws(() => memory.take(holder(1)), coded('QUEUE_FULL'))
+    memory.take(holder(12, 'b'))
+    memory.release(one)
+    memory.release(one)
+    memory.take(holder(20))
+    assert.throws(() => memory.take(holder(30)), coded('QUEUE_FULL'))
+  })
+
+  test('jobs with the same plan hold it together, until the last of them is gone', () => {
+    const memory = new GraphMemory(100)
+    const plan = {} as Plan
+    const jobs = [holder(70, 'a', plan), holder(70, 'a', plan), holder(70, 'a', plan)]
+    for (const job of jobs) memory.take(job)
+    for (const job of jobs.slice(1)) memory.release(job)
+    assert.throws(() => memory.take(holder(70)), coded('QUEUE_FULL'))
+    memory.release(jobs[0]!)
+    memory.take(holder(70))
+  })
+
+  test('what was accepted before is held beyond the limit', () => {
+    const memory = new GraphMemory(100)
+    const restored = holder(200)
+    memory.hold(restored)
+    assert.throws(() => memory.take(holder(1, 'b')), coded('QUEUE_FULL'))
+    memory.release(restored)
+    memory.take(holder(1, 'b'))
+  })
+})
+
+/** `in -> gate -> out` with many values beside it, for which 253 bytes count each. */
+function large(count: number, first: string): Graph {
+  const nodes = [source('in', 'x'), node('gate', 'test.Gate'), sink('out')]
+  const beside = node('beside', 'constant.List', { value: [first, ...Array.from({ length: count }, () => ({}))] })
+  return graph([...nodes, beside], ['in.output->gate.value', 'gate.output->out.value'])
+}
+
+describe('jobs with large graphs of their own', () => {
+  test('with the same graph share its plan, however long one of them waits', async () => {
+    await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
+    submit(server, { graph: gated })
+    const first = submit(server, { graph: large(900_000, 'a') })
+    for (const more of ['b', 'c', 'd']) await submit(server, { graph: large(100_000, more) }).accepted()
+    // What nobody holds is gone in a later turn.
+    await setImmediate()
+    gc()
+    assert.equal(submit(server, { graph: large(900_000, 'a') }).plan, first.plan)
+    server.gate.waiting[0]!.open()
+  })
+
+  for (const running of [1, 10])
+    test(`are taken until they hold as much as one user may, where ${running} may run`, async () => {
+      await using server = await startGated({ config: { max_concurrent_jobs: running, max_jobs_per_user: running } })
+      const count = Math.floor((heapBytes(0.125) * 0.75) / 253 / 2.5)
+      submit(server, { graph: gated })
+      await until('the gate', () => server.gate.waiting.length === 1)
+      const [a, b] = ['a', 'b'].map((more) => submit(server, { graph: large(count, more) })) as [ActiveJob, ActiveJob]
+      await b.accepted()
+      assert.throws(() => submit(server, { graph: large(count, 'c') }), coded('QUEUE_FULL'))
+      const other = submit(server, { graph: plain }, OTHER)
+      await other.accepted()
+      await server.context.jobs.cancel({ user_id: '1', workspace_id: null }, a.row.id)
+      const next = submit(server, { graph: large(count, 'c') })
+      await next.accepted()
+      for (let left = 3; left > 0; left--) (await until('a gate', () => server.gate.waiting[0])).open()
+      assert.deepEqual(outputs(await ended(server, next.row.id)), { out: 'x' })
+    })
+})
