@@ -327,7 +327,8 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
   const registry = overrides.registry ?? builtinNodes
   const events = new EventLog(store, (job_key) => storedSnapshot(store, job_key), overrides.max_job_events)
   const slices = new TimeSlices()
-  const plans = new Plans(store, registry, slices)
+  const payloads = new PayloadJudge(Math.max(config.max_body_bytes, config.ws_max_message_bytes))
+  const plans = new Plans(store, registry, slices, payloads.memory)
   const workflows = new WorkflowService(store, plans, platform, publicUrl)
   const secrets = openSecrets(config, parts, registry)
   const settings = new Settings({ store, platform, types: settingTypes(config.job_timeout_seconds) })
@@ -426,7 +427,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     log,
     platform,
     slices,
-    payloads: new PayloadJudge(Math.max(config.max_body_bytes, config.ws_max_message_bytes)),
+    payloads,
     held: new HeldAnswers(log, { most: overrides.held_most ?? heldAtMost(config.max_body_bytes) }),
     redactor,
     vault,

@@ -6,6 +6,8 @@ import { heapBytes } from '../payloads/memory-account.ts'
 import { hasRoom } from '../shares.ts'
 
 const PART_OF_HEAP = 0.125
+/** What one graph counts at the most, as a part of what all may hold: it finds room where not much is held, however large it is, and leaves some to others. */
+const ONE_GRAPH = 0.5
 /** Bytes. A smaller graph of a job that starts at once does not count: not many run. */
 const SMALL_GRAPH = 1_048_576
 
@@ -45,14 +47,13 @@ export class GraphMemory {
   take(job: GraphHolder): void {
     const { user, plan } = job
     const isHeld = this.#plans.get(user)?.has(plan) === true
-    if (!isHeld && !this.#hasRoom(user, job.graph_bytes))
+    if (!isHeld && !hasRoom(this.#limit, this.#total, this.#held.get(user) ?? 0, this.#counted(job)))
       throw new ServiceError('QUEUE_FULL', { headers: { 'Retry-After': '5' } })
     this.hold(job)
   }
 
-  /** One graph alone always has room: a larger one would never run. */
-  #hasRoom(user: string, bytes: number): boolean {
-    return this.#total === 0 || hasRoom(this.#limit, this.#total, this.#held.get(user) ?? 0, bytes)
+  #counted({ graph_bytes }: GraphHolder): number {
+    return Math.min(graph_bytes, this.#limit * ONE_GRAPH)
   }
 
   /** The same of a job that was accepted before: there is no question of room. */
@@ -65,8 +66,9 @@ export class GraphMemory {
     const held = plans.get(plan)
     if (held) held.jobs++
     else {
-      plans.set(plan, { bytes: job.graph_bytes, jobs: 1 })
-      this.#add(user, job.graph_bytes)
+      const bytes = this.#counted(job)
+      plans.set(plan, { bytes, jobs: 1 })
+      this.#add(user, bytes)
     }
   }
 

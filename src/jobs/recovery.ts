@@ -17,8 +17,8 @@ const MOST_IDLE_RECOVERIES = 20
 /** Milliseconds until a job whose history could not be written is tried again. */
 const STRAY_PAUSE_MS = 1_000
 
-/** What a job is told whose history cannot be written. */
-const NOT_STORED: readonly ErrorCode[] = ['SERVICE_UNAVAILABLE', 'OUTCOME_UNKNOWN']
+/** What a job is told whose history cannot be written, or whose graph takes more memory than the server has now. */
+const NOT_STORED: readonly ErrorCode[] = ['SERVICE_UNAVAILABLE', 'OUTCOME_UNKNOWN', 'REQUEST_TOO_LARGE']
 
 const RESTARTED = 'The server was interrupted and goes on with the job.'
 

@@ -3,6 +3,7 @@ import { type DueJob, jobByKey, updateJob } from '../db/jobs.ts'
 import type { JobTable } from '../db/schema.ts'
 import { scopedKey, userKey } from '../db/scope.ts'
 import { isDamage, ServiceError, toServiceError } from '../errors.ts'
+import { NoRoom } from '../payloads/memory-account.ts'
 import { Schemas } from '../sandbox/schemas.ts'
 import type { ActiveJob } from './active-job.ts'
 import { Alarm } from './alarm.ts'
@@ -277,6 +278,7 @@ export class Resuming {
   #notWoken(row: JobTable, error: unknown): void {
     const { code } = toServiceError(error)
     if (code === 'QUEUE_FULL') return this.#noRoom(row)
+    if (error instanceof NoRoom) return this.#leaveAlone(row.key, LOST_PAUSE_MS)
     if (code === 'SERVICE_UNAVAILABLE') this.#backoff.failed()
     this.#leaveAlone(row.key, LOST_PAUSE_MS)
     if (!(error instanceof UnreadableNow) && this.#roster.isFirstLoss(row.key))

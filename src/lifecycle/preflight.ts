@@ -22,7 +22,7 @@ import { HERE, QUEUE_FULL, type TargetJobs, targetIssues } from './preflight-tar
 import { Turns } from './preflight-turns.ts'
 
 export interface PreflightTools extends AvailabilityTools {
-  readonly workflows: Pick<WorkflowService, 'prepare' | 'runnable'>
+  readonly workflows: Pick<WorkflowService, 'prepare' | 'runnable' | 'hold'>
   readonly registry: NodeRegistry
   readonly jobs: TargetJobs & { readonly draining: boolean }
   readonly budgets: { ahead(owner: Scope): readonly Purse[] }
@@ -90,6 +90,7 @@ export class Preflight {
     counts: (issue: PreflightIssue) => boolean,
   ): Promise<PreflightSummary> {
     const { owner, found, level, inputs, target } = check
+    using _ = this.#tools.workflows.hold(found.compiled)
     const [issues, turns] = [new Issues(), new Turns(signal)]
     this.#addOwn(check, issues)
     const family = await exploreCalls(this.#tools, { owner, inputs, ...found }, issues, turns)

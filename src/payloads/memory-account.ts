@@ -11,6 +11,15 @@ export const RUNS_PART_OF_HEAP = 0.375
 /** How long one waits, in milliseconds. */
 const PATIENCE_MS = 10_000
 
+const TOO_MANY = 'The request holds more values than can be read.'
+
+/** SERVICE_UNAVAILABLE: an owner waited for memory, and it did not come in time. Others may find some. */
+export class NoRoom extends ServiceError {
+  constructor() {
+    super('SERVICE_UNAVAILABLE')
+  }
+}
+
 interface Waiter {
   readonly owner: string
   readonly bytes: number
@@ -25,6 +34,7 @@ export class MemoryAccount {
   /** In the order of their turns. */
   #waiting: Waiter[] = []
   #total = 0
+  readonly #spare: (() => void)[] = []
   /** Gives back what was taken for a value that is garbage by now. */
   readonly #collected = new FinalizationRegistry<() => void>((release) => release())
 
@@ -35,11 +45,11 @@ export class MemoryAccount {
 
   /**
    * Takes memory for a value that is about to be made, and gives what gives it back, once.
-   * @throws REQUEST_TOO_LARGE where there never is so much; SERVICE_UNAVAILABLE where there is not for too long
+   * @throws REQUEST_TOO_LARGE where there never is so much, in the words of `refusal`; NoRoom where there is not for too long
    */
-  async take(owner: string, bytes: number): Promise<() => void> {
-    if (bytes > this.#limit * (1 - RESERVE))
-      throw new ServiceError('REQUEST_TOO_LARGE', { message: 'The request holds more values than can be read.' })
+  async take(owner: string, bytes: number, refusal = TOO_MANY): Promise<() => void> {
+    if (bytes > this.#limit * (1 - RESERVE)) throw new ServiceError('REQUEST_TOO_LARGE', { message: refusal })
+    if (!this.#fits(owner, bytes)) for (const giveBack of this.#spare) giveBack()
     const isNext = !this.#waiting.some((waiter) => waiter.owner === owner)
     if (!isNext || !this.#fits(owner, bytes)) await this.#turn(owner, bytes)
     else this.#add(owner, bytes)
@@ -58,6 +68,11 @@ export class MemoryAccount {
     this.#add(owner, bytes)
     if (bytes < 0) this.#serve()
     return true
+  }
+
+  /** Has `giveBack` called where there is no room for somebody: it gives back what is only kept because it may be of use. */
+  spareWith(giveBack: () => void): void {
+    this.#spare.push(giveBack)
   }
 
   /** Has `release` called once nothing refers to the value any more. */
@@ -82,7 +97,7 @@ export class MemoryAccount {
     this.#waiting.push(waiter)
     const late = () => {
       this.#waiting = this.#waiting.filter((one) => one !== waiter)
-      reject(new ServiceError('SERVICE_UNAVAILABLE'))
+      reject(new NoRoom())
       this.#serve()
     }
     const timer = setTimeout(late, this.#patience_ms).unref()

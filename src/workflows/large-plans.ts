@@ -1,12 +1,19 @@
-// Compiled forms of large graphs: kept for a short time after their last use, and as long as anything else holds them.
+// Compiled forms of large graphs: kept for a short time after their last use, where their room is not wanted by others, and found as long as anything else
+// holds them.
 import type { Graph } from '../engine/graph.ts'
 import type { Plan } from '../engine/plan.ts'
 import type { CompiledGraph } from './compiled-graph.ts'
+import type { GraphRoom } from './graph-room.ts'
 
 /** Milliseconds. What was prepared is used within a few, and often again soon. */
 const KEPT_MS = 10_000
-/** How many are kept at the most. One of 16 MB of text takes about 200 MB. */
+/** How many are kept at the most. One of 16 MB of text takes about 300 MB. */
 const MOST_KEPT = 2
+
+interface Kept {
+  readonly timer: NodeJS.Timeout
+  readonly held: Disposable
+}
 
 export class LargePlans {
   readonly #byHash = new Map<string, WeakRef<CompiledGraph>>()
@@ -14,7 +21,8 @@ export class LargePlans {
   readonly #byGraph = new WeakMap<Graph, CompiledGraph>()
   /** Whoever holds a plan holds the rest as well: further jobs find it, and share the plan. */
   readonly #byPlan = new WeakMap<Plan, CompiledGraph>()
-  readonly #kept = new Map<CompiledGraph, NodeJS.Timeout>()
+  readonly #rooms = new WeakMap<CompiledGraph, GraphRoom>()
+  readonly #kept = new Map<CompiledGraph, Kept>()
   /** Those that are being made. */
   readonly #making = new Map<string, Promise<void>>()
 
@@ -24,15 +32,21 @@ export class LargePlans {
 
   get(hash: string): CompiledGraph | undefined {
     const known = this.#byHash.get(hash)?.deref()
-    if (known) this.#hold(known)
+    if (known) this.#keep(known)
     return known
   }
 
-  keep(compiled: CompiledGraph): void {
+  add(compiled: CompiledGraph, room: GraphRoom): void {
     this.#byHash.set(compiled.sha256, new WeakRef(compiled))
     this.#byGraph.set(compiled.graph, compiled)
     if (compiled.plan) this.#byPlan.set(compiled.plan, compiled)
-    this.#hold(compiled)
+    this.#rooms.set(compiled, room)
+    this.#keep(compiled)
+  }
+
+  /** Counts one until that is disposed of, also where it is not kept any more; null where it is small, or there is no room. */
+  hold(compiled: CompiledGraph): Disposable | null {
+    return this.#rooms.get(compiled)?.hold() ?? null
   }
 
   /** Whoever asks for one that is being made waits for it. */
@@ -42,16 +56,27 @@ export class LargePlans {
     return making
   }
 
-  #hold(compiled: CompiledGraph): void {
-    clearTimeout(this.#kept.get(compiled))
+  /** Where there is no room for it, it is kept by those alone who have it. */
+  #keep(compiled: CompiledGraph): void {
+    const known = this.#kept.get(compiled)
+    if (known) clearTimeout(known.timer)
+    const held = known?.held ?? this.hold(compiled)
+    if (!held) return
     this.#kept.delete(compiled)
-    this.#kept.set(compiled, setTimeout(() => this.#letGo(compiled), KEPT_MS).unref())
+    this.#kept.set(compiled, { held, timer: setTimeout(() => this.#letGo(compiled), KEPT_MS).unref() })
     if (this.#kept.size > MOST_KEPT) this.#letGo(this.#kept.keys().next().value!)
   }
 
+  /** Keeps none of them any longer than others do. */
+  letAllGo(): void {
+    for (const compiled of [...this.#kept.keys()]) this.#letGo(compiled)
+  }
+
   #letGo(compiled: CompiledGraph): void {
-    clearTimeout(this.#kept.get(compiled))
+    const { timer, held } = this.#kept.get(compiled)!
+    clearTimeout(timer)
     this.#kept.delete(compiled)
+    held[Symbol.dispose]()
     for (const [hash, known] of this.#byHash) if (!known.deref()) this.#byHash.delete(hash)
   }
 }

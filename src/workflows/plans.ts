@@ -10,18 +10,36 @@ import { canonicalJson } from '../json.ts'
 import { jsonTextSteps, keepText } from '../json-steps.ts'
 import { isLight } from '../light-parts.ts'
 import { parseJsonInParts } from '../payloads/json-parts.ts'
+import { heapBytes, MemoryAccount } from '../payloads/memory-account.ts'
 import { LARGE_PAYLOAD } from '../payloads/payload-judge.ts'
-import { mapStep, type Steps, TimeSlices } from '../time-slices.ts'
+import { finish, mapStep, type Steps, TimeSlices } from '../time-slices.ts'
 import type { CompiledGraph } from './compiled-graph.ts'
-import { graphBytes, graphBytesSteps } from './graph-bytes.ts'
+import { type GraphMemory, graphMemory } from './graph-memory.ts'
+import { GraphRoom, type SharedRoom } from './graph-room.ts'
 import { LargePlans } from './large-plans.ts'
 
 export type { CompiledGraph } from './compiled-graph.ts'
 
-/** How much graph text the kept plans may stand for; a plan takes about ten times its text. */
-const KEPT_LENGTH = 8 * 1024 * 1024
+/** How much graph text the kept plans may stand for, unless the heap is small; a plan takes about ten times its text, and up to twenty. */
+const KEPT_LENGTH = Math.min(8 * 1024 * 1024, heapBytes(1 / 100))
 /** A graph with more text is compiled for each use: kept, it would push out all others. */
 const LONGEST_KEPT = KEPT_LENGTH / 4
+
+const TOO_LARGE = 'The graph takes more memory than the server has for one.'
+/** Whose graphs are that were not prepared for anybody. */
+const NOBODY = ''
+const NOTHING: GraphMemory = { kept: 0, meanwhile: 0 }
+
+interface Weighed {
+  readonly body: string
+  readonly memory: GraphMemory
+}
+
+interface Named {
+  readonly hash: string
+  readonly body: string
+  readonly graph: Graph
+}
 
 export class Plans {
   readonly #store: Store
@@ -29,21 +47,26 @@ export class Plans {
   readonly slices: TimeSlices
   readonly #kept = new Map<string, CompiledGraph>()
   readonly #large = new LargePlans()
+  readonly #room: SharedRoom
   #keptLength = 0
 
-  constructor(store: Store, registry: NodeRegistry, slices = new TimeSlices()) {
+  /** `room`: what large graphs take while they are compiled, and a request or the cache holds them. */
+  constructor(store: Store, registry: NodeRegistry, slices = new TimeSlices(), room: SharedRoom = new MemoryAccount()) {
     this.#store = store
     this.#registry = registry
     this.slices = slices
+    this.#room = room
+    room.spareWith(() => this.#large.letAllGo())
   }
 
   /**
    * Compiles a graph that is large in time slices of its owner, so that `compile` finds it; null where the graph is small. The graph must not
    * change any more.
+   * @throws REQUEST_TOO_LARGE where it takes more memory than there may be; NoRoom
    */
   prepare(owner: string, graph: Graph): Promise<void> | null {
     if (this.#large.of(graph) || isLight(graph)) return null
-    return this.slices.run(owner, this.#compileSteps(graph)).then((entry) => this.#remember(entry))
+    return this.#prepareGiven(owner, graph)
   }
 
   /** The same for a stored graph, so that `stored` finds it. */
@@ -55,26 +78,46 @@ export class Plans {
       this.#keep(hash, body, JSON.parse(body) as Graph)
       return null
     }
-    return this.#large.once(hash, async () =>
-      this.#remember(await this.slices.run(owner, this.#parseSteps(hash, body))),
-    )
+    return this.#large.once(hash, async () => {
+      const memory = await this.slices.run(owner, graphMemory(body))
+      await this.#make(owner, { body, memory }, this.#parseSteps(hash, body, memory.kept))
+    })
   }
 
-  *#compileSteps(graph: Graph): Steps<CompiledGraph> {
-    const body = yield* jsonTextSteps(graph)
-    const hash = yield* textHashSteps(body)
-    return this.#recall(hash) ?? (yield* this.#entrySteps(hash, body, graph))
+  async #prepareGiven(owner: string, graph: Graph): Promise<void> {
+    const text = await this.slices.run(owner, textSteps(graph))
+    if (this.#recall(text.hash)) return
+    const { hash, body, memory } = text
+    await this.#make(owner, text, this.#entrySteps({ hash, body, graph }, memory.kept))
   }
 
-  *#parseSteps(hash: string, body: string): Steps<CompiledGraph> {
+  /** Takes room for what is made meanwhile where that is much, and leaves what is kept to whoever holds it. */
+  async #make(owner: string, { body, memory }: Weighed, steps: Steps<CompiledGraph>): Promise<void> {
+    const { kept, meanwhile } = body.length > LARGE_PAYLOAD ? memory : NOTHING
+    const release = meanwhile === 0 ? () => {} : await this.#room.take(owner, meanwhile, TOO_LARGE)
+    try {
+      const entry = await this.slices.run(owner, steps)
+      this.#room.change(owner, kept - meanwhile)
+      this.#remember(entry, new GraphRoom(this.#room, { owner, bytes: kept, isTaken: true }))
+    } catch (error) {
+      release()
+      throw error
+    }
+  }
+
+  *#parseSteps(hash: string, body: string, bytes: number): Steps<CompiledGraph> {
     const graph = (yield* parseJsonInParts(Buffer.from(body))) as Graph
-    return yield* this.#entrySteps(hash, body, graph)
+    return yield* this.#entrySteps({ hash, body, graph }, bytes)
   }
 
-  *#entrySteps(hash: string, body: string, graph: Graph): Steps<CompiledGraph> {
+  *#entrySteps({ hash, body, graph }: Named, bytes: number): Steps<CompiledGraph> {
     const compiled = yield* compileSteps(graph, this.#registry)
-    const bytes = yield* graphBytesSteps(body)
     return { ...compiled, sha256: hash, body, bytes, graph, etag: yield* etagSteps(graph) }
+  }
+
+  /** Counts a compiled graph that is large for as long as a request works on it, until that is disposed of. */
+  hold(compiled: CompiledGraph): Disposable | null {
+    return this.#large.hold(compiled)
   }
 
   /** The compiled form of a graph that came with a request. */
@@ -113,15 +156,16 @@ export class Plans {
 
   #keep(hash: string, body: string, graph: Graph): CompiledGraph {
     const compiled = compileGraph(graph, this.#registry)
-    const entry = { ...compiled, sha256: hash, body, bytes: graphBytes(body), graph, etag: etagOf(graph) }
-    this.#remember(entry)
+    const { kept: bytes } = finish(graphMemory(body))
+    const entry = { ...compiled, sha256: hash, body, bytes, graph, etag: etagOf(graph) }
+    this.#remember(entry, new GraphRoom(this.#room, { owner: NOBODY, bytes, isTaken: false }))
     return entry
   }
 
-  #remember(entry: CompiledGraph): void {
+  #remember(entry: CompiledGraph, room: GraphRoom): void {
     const { sha256: hash, body } = entry
     if (body.length > LARGE_PAYLOAD) {
-      this.#large.keep(entry)
+      this.#large.add(entry, room)
       keepText(entry.graph, body)
     }
     if (body.length > LONGEST_KEPT || this.#kept.has(hash)) return
@@ -135,6 +179,11 @@ export class Plans {
     this.#kept.delete(hash)
     this.#keptLength -= entry.body.length
   }
+}
+
+function* textSteps(graph: Graph): Steps<Weighed & { readonly hash: string }> {
+  const body = yield* jsonTextSteps(graph)
+  return { body, hash: yield* textHashSteps(body), memory: yield* graphMemory(body) }
 }
 
 /** Whether what is derived from a graph may take long. */

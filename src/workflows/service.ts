@@ -133,6 +133,11 @@ export class WorkflowService {
     return head ? this.#plans.prepareStored(userKey(scope), head.graph_sha256) : null
   }
 
+  /** Counts the memory of a large graph for as long as a request works on it, until that is disposed of. */
+  hold(compiled: CompiledGraph): Disposable | null {
+    return this.#plans.hold(compiled)
+  }
+
   /** The caller's own workflow. A large one is compiled in time slices. */
   async get(scope: Scope, id: string): Promise<Revised<Workflow>> {
     return this.#record(userKey(scope), this.#owned(scope, id))
@@ -232,6 +237,7 @@ export class WorkflowService {
     const preparing = this.prepare(scope, id)
     if (preparing) await preparing
     const { compiled } = this.runnable(scope, id)
+    using _ = this.hold(compiled)
     const steps = interfaceSteps(id, compiled)
     const record = isLargeGraph(compiled) ? await this.#plans.slices.run(userKey(scope), steps) : finish(steps)
     return { record, graph_length: compiled.body.length }
@@ -303,6 +309,7 @@ export class WorkflowService {
   }
 
   async #revised(owner: string, row: WorkflowTable, compiled: CompiledGraph): Promise<Revised<Workflow>> {
+    using _ = this.hold(compiled)
     const steps = recordSteps(row, compiled)
     const isLarge = isLargeGraph(compiled) || row.settings.length > MOST_SETTINGS
     const record = isLarge ? await this.#plans.slices.run(owner, steps) : finish(steps)

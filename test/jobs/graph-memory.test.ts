@@ -50,15 +50,24 @@ describe('memory of graphs', () => {
 
   test('what was accepted before is held beyond the limit', () => {
     const memory = new GraphMemory(100)
-    const restored = holder(200)
-    memory.hold(restored)
+    const restored = Array.from({ length: 4 }, () => holder(50))
+    for (const job of restored) memory.hold(job)
     assert.throws(() => memory.take(holder(1, 'b')), coded('QUEUE_FULL'))
-    memory.release(restored)
+    for (const job of restored) memory.release(job)
     memory.take(holder(1, 'b'))
+  })
+
+  test('one graph finds room beside small ones, however large it is, and leaves room to others', () => {
+    const memory = new GraphMemory(100)
+    memory.take(holder(10, 'b'))
+    memory.take(holder(10_000))
+    assert.throws(() => memory.take(holder(10_000)), coded('QUEUE_FULL'))
+    assert.throws(() => memory.take(holder(10_000, 'b')), coded('QUEUE_FULL'))
+    memory.take(holder(12, 'c'))
   })
 })
 
-/** `in -> gate -> out` with many values beside it, for which 253 bytes count each. */
+/** `in -> gate -> out` with many values beside it, for which 84 bytes count each. */
 function large(count: number, first: string): Graph {
   const nodes = [source('in', 'x'), node('gate', 'test.Gate'), sink('out')]
   const beside = node('beside', 'constant.List', { value: [first, ...Array.from({ length: count }, () => ({}))] })
@@ -81,7 +90,7 @@ describe('jobs with large graphs of their own', () => {
   for (const running of [1, 10])
     test(`are taken until they hold as much as one user may, where ${running} may run`, async () => {
       await using server = await startGated({ config: { max_concurrent_jobs: running, max_jobs_per_user: running } })
-      const count = Math.floor((heapBytes(0.125) * 0.75) / 253 / 2.5)
+      const count = Math.floor((heapBytes(0.125) * 0.75) / 84 / 2.5)
       submit(server, { graph: gated })
       await until('the gate', () => server.gate.waiting.length === 1)
       const [a, b] = ['a', 'b'].map((more) => submit(server, { graph: large(count, more) })) as [ActiveJob, ActiveJob]

@@ -1,0 +1,72 @@
+// Compiles large graphs and runs them until all their nodes wait, and prints what was estimated for each and what the heap has of it.
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Graph } from '../../src/engine/graph.ts'
+import { compileGraph } from '../../src/engine/plan.ts'
+import { newRun } from '../../src/engine/sub-workflow.ts'
+import { builtinNodes } from '../../src/nodes/registry.ts'
+import { finish } from '../../src/time-slices.ts'
+import { graphMemory } from '../../src/workflows/graph-memory.ts'
+import { Recorder } from '../engine/kit.ts'
+
+const COUNT = 10_000
+
+const node = (id: string, type: string, data: object = {}) => ({ id, type, data })
+const edge = (source: string, target: string, targetHandle: string) => {
+  return { source, sourceHandle: 'output', target, targetHandle }
+}
+const WAIT = node('wait', 'control.Delay', { seconds: 3_600, value: 'x' })
+const row = (type: string) => Array.from({ length: COUNT }, (_, at) => node(`n${at}`, type, {}))
+
+const SHAPES = {
+  chain: () => {
+    const nodes = row('text.Trim')
+    return {
+      nodes: [WAIT, ...nodes],
+      edges: nodes.map(({ id }, at) => edge(at === 0 ? 'wait' : `n${at - 1}`, id, 'text')),
+    }
+  },
+  delays: () => ({
+    nodes: row('control.Delay').map((one) => ({ ...one, data: { seconds: 3_600, value: 1 } })),
+    edges: [],
+  }),
+  joins: () => {
+    const nodes = row('text.Concat')
+    const edges = nodes.flatMap(({ id }) => [edge('wait', id, 'a'), edge('text', id, 'b')])
+    return { nodes: [WAIT, node('text', 'constant.String', { value: 'y' }), ...nodes], edges }
+  },
+  text: () => ({ nodes: [WAIT, node('text', 'constant.String', { value: 'x'.repeat(10_000_000) })], edges: [] }),
+  values: () => {
+    const value = Array.from({ length: 300_000 }, () => ({}))
+    return { nodes: [WAIT, node('list', 'constant.List', { value })], edges: [] }
+  },
+} as const
+
+/** Nothing of the values themselves is left in this function's caller. */
+function textOf(make: () => unknown): string {
+  return JSON.stringify(make())
+}
+
+function used(): number {
+  global.gc!()
+  global.gc!()
+  return process.memoryUsage().heapUsed
+}
+
+const held: unknown[] = []
+/** What is made once for all. */
+compileGraph(SHAPES.chain() as Graph, builtinNodes)
+
+for (const [name, make] of Object.entries(SHAPES)) {
+  const text = textOf(make)
+  const before = used()
+  const graph = JSON.parse(text) as Graph
+  const compiled = compileGraph(graph, builtinNodes)
+  const observer = new Recorder()
+  const run = newRun(compiled.plan!, { params: {}, signal: new AbortController().signal, observer })
+  run.start()
+  for (let turns = 0; turns < 20; turns++) await pause(5)
+  const taken = used() - before + text.length
+  held.push(graph, compiled, run, text)
+  process.stdout.write(`${name}\t${finish(graphMemory(text)).kept}\t${taken}\n`)
+}
+process.exit(held.length === 0 ? 1 : 0)
