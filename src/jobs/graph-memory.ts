@@ -25,6 +25,21 @@ interface HeldPlan {
   jobs: number
 }
 
+/** QUEUE_FULL: there is no room for the graph of a job. One with a small graph may find some. */
+export class NoGraphRoom extends ServiceError {
+  readonly graph_bytes: number
+
+  constructor(graph_bytes: number) {
+    super('QUEUE_FULL', { headers: { 'Retry-After': '5' } })
+    this.graph_bytes = graph_bytes
+  }
+}
+
+/** Whether a job is not worth counting if it runs at once. */
+export function isSmallGraph({ graph_bytes }: Pick<GraphHolder, 'graph_bytes'>): boolean {
+  return graph_bytes <= SMALL_GRAPH
+}
+
 export class GraphMemory {
   readonly #limit: number
   readonly #jobs = new Set<GraphHolder>()
@@ -38,21 +53,20 @@ export class GraphMemory {
     this.#limit = limit
   }
 
-  /** Whether a job is not worth counting if it runs at once. */
-  isSmall({ graph_bytes }: GraphHolder): boolean {
-    return graph_bytes <= SMALL_GRAPH
-  }
-
-  /** Counts the graph of a job until `release`. @throws QUEUE_FULL where there is no room for it, or its owner has its share */
+  /** Counts the graph of a job until `release`. @throws NoGraphRoom where there is none for it, or its owner has its share */
   take(job: GraphHolder): void {
     const { user, plan } = job
     const isHeld = this.#plans.get(user)?.has(plan) === true
-    if (!isHeld && !hasRoom(this.#limit, this.#total, this.#held.get(user) ?? 0, this.#counted(job)))
-      throw new ServiceError('QUEUE_FULL', { headers: { 'Retry-After': '5' } })
+    if (!isHeld && !this.hasRoom(user, job.graph_bytes)) throw new NoGraphRoom(job.graph_bytes)
     this.hold(job)
   }
 
-  #counted({ graph_bytes }: GraphHolder): number {
+  /** Whether an owner's job finds room for a graph that none of their jobs holds. */
+  hasRoom(user: string, graph_bytes: number): boolean {
+    return hasRoom(this.#limit, this.#total, this.#held.get(user) ?? 0, this.#counted(graph_bytes))
+  }
+
+  #counted(graph_bytes: number): number {
     return Math.min(graph_bytes, this.#limit * ONE_GRAPH)
   }
 
@@ -66,7 +80,7 @@ export class GraphMemory {
     const held = plans.get(plan)
     if (held) held.jobs++
     else {
-      const bytes = this.#counted(job)
+      const bytes = this.#counted(job.graph_bytes)
       plans.set(plan, { bytes, jobs: 1 })
       this.#add(user, bytes)
     }

@@ -9,6 +9,8 @@ import type { ActiveJob } from './active-job.ts'
 import { Alarm } from './alarm.ts'
 import { DueJobs } from './due-jobs.ts'
 import { timedOut } from './endings.ts'
+import { isSmallGraph, NoGraphRoom } from './graph-memory.ts'
+import { GraphWaits } from './graph-waits.ts'
 import { UnreadableNow } from './momentary.ts'
 import type { Roster } from './roster.ts'
 import { schemaProblems } from './schema-problems.ts'
@@ -51,6 +53,7 @@ export class Resuming {
   #full_until = 0
   /** By job, until when one that could not go on is left alone. */
   readonly #lost = new Map<number, number>()
+  readonly #graphWaits = new GraphWaits()
   /** When due jobs are read again, by the steady clock. */
   #again_at = 0
   #stopped = false
@@ -131,6 +134,8 @@ export class Resuming {
       entered = this.#roster.enter(job)
     } catch (error) {
       job.detach()
+      // Whoever tries it again opens it.
+      this.#roster.events.rest(job.feed)
       throw error
     }
     for (const { firing, value } of answers) job.remember(['answer', firing, value])
@@ -169,6 +174,7 @@ export class Resuming {
   /** What is left alone takes no place in what is read: all is read again when its pause is over. */
   #readAgain(now: number): void {
     for (const [key, until] of this.#lost) if (until <= now) this.#lost.delete(key)
+    this.#graphWaits.tidy(now)
     this.#again_at = now + READ_AGAIN_MS
     this.#due.rewind()
   }
@@ -205,8 +211,9 @@ export class Resuming {
     }
     const row = this.#stillDue(job, now)
     if (!row) return false
-    if (this.#hasRoom(row, now)) this.#wakePrepared(row, now)
-    else this.#noRoom(row)
+    if (!this.#hasRoom(row, now)) this.#noRoom(row)
+    else if (this.#hasGraphRoom(row, now)) this.#wakePrepared(row, now)
+    else this.#leaveAlone(row.key, NO_ROOM_PAUSE_MS)
     return true
   }
 
@@ -237,6 +244,12 @@ export class Resuming {
     const [user, workflow] = [userKey(row), scopedKey(row, row.workflow_id)]
     const { concurrent } = optionsOf(row)
     return queue.outlook({ user, workflow, exclusive: !concurrent }) !== 'full' || this.#isOver(row, now)
+  }
+
+  /** Whether its graph may find room, as far as is known: it has to be compiled for that. */
+  #hasGraphRoom(row: JobTable, now: number): boolean {
+    const bytes = this.#graphWaits.bytesOf(row.key, now)
+    return bytes === null || this.#roster.mayHold(row, bytes) || this.#isOver(row, now)
   }
 
   #isOver(row: JobTable, now: number): boolean {
@@ -277,12 +290,19 @@ export class Resuming {
 
   #notWoken(row: JobTable, error: unknown): void {
     const { code } = toServiceError(error)
+    if (error instanceof NoGraphRoom && !isSmallGraph(error)) return this.#noGraphRoom(row, error)
     if (code === 'QUEUE_FULL') return this.#noRoom(row)
     if (error instanceof NoRoom) return this.#leaveAlone(row.key, LOST_PAUSE_MS)
     if (code === 'SERVICE_UNAVAILABLE') this.#backoff.failed()
     this.#leaveAlone(row.key, LOST_PAUSE_MS)
     if (!(error instanceof UnreadableNow) && this.#roster.isFirstLoss(row.key))
       this.#roster.log.error({ err: error, job_id: row.id }, 'a suspended job could not go on')
+  }
+
+  /** It keeps back no job with a smaller graph, of its user or of others. */
+  #noGraphRoom({ key }: JobTable, { graph_bytes }: NoGraphRoom): void {
+    this.#graphWaits.refused(key, graph_bytes, this.#roster.steady.now())
+    this.#leaveAlone(key, NO_ROOM_PAUSE_MS)
   }
 
   #wake(row: JobTable, now: number): void {
@@ -298,6 +318,7 @@ export class Resuming {
       row,
       due.map(({ firing }) => ({ firing, value: null })),
     )
+    this.#graphWaits.woken(row.key)
   }
 
   /** Another version may know how to run it: it stays suspended, and does not stand in the way of others. */

@@ -21,7 +21,7 @@ import { runnablePlan } from '../workflows/invalid-graph.ts'
 import type { CompiledGraph, Plans } from '../workflows/plans.ts'
 import type { WorkflowService } from '../workflows/service.ts'
 import { ActiveJob, type ActiveJobParts, type JobHost, type Loss } from './active-job.ts'
-import { GraphMemory } from './graph-memory.ts'
+import { GraphMemory, isSmallGraph } from './graph-memory.ts'
 import { Memories } from './memories.ts'
 import type { Publisher } from './publication.ts'
 import { Queue, type QueueLimits } from './queue.ts'
@@ -191,9 +191,14 @@ export class Roster implements JobHost {
     }, 'damaged')
   }
 
-  /** Runs a job as soon as there is room: at once, or after those that wait. @throws QUEUE_FULL, also where too much memory is held by graphs */
+  /** Whether the graph of a stored job, of so many bytes, may find room: there is some, or it is in memory already. */
+  mayHold(row: JobTable, graph_bytes: number): boolean {
+    return this.parts.plans.isKnown(row.graph_sha256) || this.#graphs.hasRoom(userKey(row), graph_bytes)
+  }
+
+  /** Runs a job as soon as there is room: at once, or after those that wait. @throws QUEUE_FULL; NoGraphRoom where too much memory is held by graphs */
   enter(job: ActiveJob): 'start' | 'wait' {
-    if (!this.#graphs.isSmall(job)) this.#graphs.take(job)
+    if (!isSmallGraph(job)) this.#graphs.take(job)
     if (this.queue.take(job)) return 'start'
     try {
       this.#graphs.take(job)

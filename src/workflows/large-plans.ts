@@ -30,6 +30,10 @@ export class LargePlans {
     return this.#byGraph.get(graph)
   }
 
+  has(hash: string): boolean {
+    return this.#byHash.get(hash)?.deref() !== undefined
+  }
+
   get(hash: string): CompiledGraph | undefined {
     const known = this.#byHash.get(hash)?.deref()
     if (known) this.#keep(known)

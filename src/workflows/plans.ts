@@ -137,6 +137,11 @@ export class Plans {
     return this.#keep(hash, body, JSON.parse(body) as Graph)
   }
 
+  /** Whether a graph is compiled already. */
+  isKnown(hash: string): boolean {
+    return this.#kept.has(hash) || this.#large.has(hash)
+  }
+
   /** The JSON text of a stored graph. */
   textOf(hash: string): string {
     const body = this.#store.read((tx) => graphBody(tx, hash))

@@ -10,9 +10,10 @@ import type { Plan } from '../../src/engine/plan.ts'
 import type { ActiveJob } from '../../src/jobs/active-job.ts'
 import { type GraphHolder, GraphMemory } from '../../src/jobs/graph-memory.ts'
 import { heapBytes } from '../../src/payloads/memory-account.ts'
+import { systemPlatform } from '../../src/platform.ts'
 import { graph, node, sink, source } from '../engine/kit.ts'
 import { until } from '../helpers/server.ts'
-import { coded, ended, gated, outputs, plain, startGated, submit } from './kit.ts'
+import { coded, ended, gated, OWNER, outputs, plain, startGated, submit } from './kit.ts'
 
 setFlagsFromString('--expose-gc')
 const gc = runInNewContext('gc') as () => void
@@ -74,6 +75,12 @@ function large(count: number, first: string): Graph {
   return graph([...nodes, beside], ['in.output->gate.value', 'gate.output->out.value'])
 }
 
+/** The same with a delay in the place of the gate. */
+function later({ nodes, edges }: Graph): Graph {
+  const delay = node('gate', 'control.Delay', { seconds: 3_600 })
+  return { nodes: nodes.map((one) => (one.id === 'gate' ? delay : one)), edges }
+}
+
 describe('jobs with large graphs of their own', () => {
   test('with the same graph share its plan, however long one of them waits', async () => {
     await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
@@ -104,4 +111,26 @@ describe('jobs with large graphs of their own', () => {
       for (let left = 3; left > 0; left--) (await until('a gate', () => server.gate.waiting[0])).open()
       assert.deepEqual(outputs(await ended(server, next.row.id)), { out: 'x' })
     })
+
+  test('wait for room when they are due, and keep back no other job of their user', async () => {
+    let passed_ms = 0
+    const platform = { ...systemPlatform(), elapsed: () => performance.now() + passed_ms }
+    await using server = await startGated({ platform })
+    const { jobs } = server.context
+    const isOver = async ({ row }: ActiveJob) => (await jobs.get(OWNER, row.id)).row.finished_at !== null
+    const count = Math.floor((heapBytes(0.125) * 0.75) / 84 / 2.5)
+    const [due, small] = [later(large(count, 'due')), later(gated)].map((graph) => submit(server, { graph }))
+    await due!.settled()
+    await small!.settled()
+    const running = ['a', 'b'].map((first) => submit(server, { graph: large(count, first) }))
+    for (const job of running) await job.accepted()
+    passed_ms += 3_600_000
+    // It begins to wait: due jobs are seen to.
+    await submit(server, { graph: later(gated) }).settled()
+    await until('the small one to go on', () => isOver(small!))
+    assert.equal((await jobs.get(OWNER, due!.row.id)).row.status, 'paused')
+    await jobs.cancel(OWNER, running[0]!.row.id)
+    await until('the large one to go on', () => isOver(due!))
+    assert.deepEqual(outputs(await ended(server, due!.row.id)), { out: 'x' })
+  })
 })

@@ -8,7 +8,7 @@ import { graph, node, sink, source } from '../engine/kit.ts'
 import { longestTurn } from '../helpers/loop.ts'
 import { withMoreTime } from '../helpers/patience.ts'
 import { type TestServer, temporaryFolder, until } from '../helpers/server.ts'
-import { coded, ended, history, OWNER, outputs, startGated, submit, valid, words } from './kit.ts'
+import { coded, ended, gated, history, OWNER, outputs, startGated, submit, valid, words } from './kit.ts'
 
 const approval = graph(
   [source('in', 'x'), node('ask', 'human.Approval', { message: 'Send it?' }), sink('yes'), sink('no')],
@@ -152,6 +152,19 @@ describe('a value for a job that waits', () => {
     assert.deepEqual(jobs.snapshot(await jobs.get(OWNER, job.row.id)), before)
     await jobs.resume(OWNER, job.row.id, answer({ age: 3 }))
     assert.deepEqual(outputs(await ended(server, job.row.id)), { out: { age: 3 } })
+  })
+
+  test('for which there is no room goes on when it is given again', async () => {
+    await using server = await startGated({ config: { max_concurrent_jobs: 1, max_queued_jobs: 1 } })
+    const { jobs } = server.context
+    const job = submit(server, { graph: awaited(null) })
+    await suspended(server, job.row.id)
+    for (let at = 0; at < 2; at++) await submit(server, { graph: gated }).accepted()
+    await assert.rejects(jobs.resume(OWNER, job.row.id, answer(1)), coded('QUEUE_FULL'))
+    for (let at = 0; at < 2; at++) (await until('a firing', () => server.gate.waiting[0])).open()
+    await until('room', () => jobs.load.running === 0)
+    await jobs.resume(OWNER, job.row.id, answer(2))
+    assert.deepEqual(outputs(await ended(server, job.row.id)), { out: 2 })
   })
 
   test('is refused with all that is wrong with it, up to 20 problems', async () => {
