@@ -33,6 +33,7 @@ import { WorkflowModels } from './completions/workflow-models.ts'
 import type { Config } from './config.ts'
 import type { AppContext } from './context.ts'
 import { openDataFolder, ownDatabase } from './db/data-folder.ts'
+import { startErrorAfter } from './db/faults.ts'
 import { databaseName } from './db/meta.ts'
 import { ReservedRoom } from './db/reserved-room.ts'
 import { openServerStore } from './db/rewriting.ts'
@@ -41,6 +42,7 @@ import { KeyFacts } from './db/sealed.ts'
 import type { Store } from './db/store.ts'
 import { Downloads } from './downloads/downloads.ts'
 import type { NodeRegistry } from './engine/node-type.ts'
+import { ServiceError } from './errors.ts'
 import { EventLog } from './events/log.ts'
 import { HeldAnswers, heldAtMost } from './held-answers.ts'
 import { createApp } from './http/app.ts'
@@ -236,8 +238,9 @@ async function startIn(
     await downloads[Symbol.asyncDispose]()
     await services[Symbol.asyncDispose]()
     await client[Symbol.asyncDispose]()
+    const { fault } = store
     await store[Symbol.asyncDispose]()
-    throw error
+    throw fault !== null && error instanceof ServiceError ? startErrorAfter(fault, database, error) : error
   }
 }
 

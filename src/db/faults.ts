@@ -83,3 +83,8 @@ export function startErrorOf(error: unknown, path: string): unknown {
   const known = Object.keys(AT_START).find((prefix) => code.startsWith(prefix))
   return known ? new StartError(AT_START[known]!(path), { cause: error }) : error
 }
+
+/** Why a start comes to nothing that met a fault of the database when it was open already, such as damage behind the pages that an opening reads. */
+export function startErrorAfter(fault: Fault, path: string, cause: unknown): StartError {
+  return new StartError(fault === 'damaged' ? DAMAGED_AT_START(path) : ADVICE[fault](path), { cause })
+}

@@ -17,10 +17,10 @@ import type { RequestContext } from './request.ts'
 const STREAM = 'text/event-stream'
 
 export const jobs: JobsHandlers<RequestContext> = {
-  listJobs({ query }, { app, principal }) {
+  async listJobs({ query }, { app, principal }) {
     const { text, next } = listJobs(app, principal, query)
     return {
-      ...jsonText<JobSnapshot[], 200>(200, text),
+      ...jsonText<JobSnapshot[], 200>(200, await begun(text)),
       headers: nextLink('/api/jobs', query, next),
     }
   },

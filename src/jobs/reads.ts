@@ -32,7 +32,7 @@ export interface JobQuery {
 
 export interface JobPage {
   /** The snapshots as one JSON array, in parts. */
-  readonly text: AsyncIterable<string>
+  readonly text: AsyncGenerator<string, void, void>
   /** The cursor of the next page, or null on the last one. */
   readonly next: string | null
 }
@@ -64,7 +64,7 @@ async function* snapshots(
   scope: Scope,
   keys: readonly number[],
   statuses: ReadonlySet<JobTable['status']>,
-): AsyncGenerator<string> {
+): AsyncGenerator<string, void, void> {
   let text = '['
   let separator = ''
   let deadline = performance.now() + TURN_MS

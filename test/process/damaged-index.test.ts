@@ -1,0 +1,48 @@
+// A large database whose damage the start meets after the opening: it says so in one line, as it does of damage that the opening finds.
+import assert from 'node:assert/strict'
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import Database from 'better-sqlite3'
+import { isLarge } from '../../src/db/open.ts'
+import { call } from '../helpers/http.ts'
+import { svc } from '../helpers/process.ts'
+import { startServer, temporaryFolder } from '../helpers/server.ts'
+
+/** Bytes of a page of the database. */
+const PAGE = 4_096
+
+/** Makes the first pages of all indexes of jobs such that they are none. The rows stay as they are. */
+function damageIndexes(path: string): void {
+  const db = new Database(path, { readonly: true })
+  const pages = db
+    .prepare("select rootpage from sqlite_schema where type = 'index' and tbl_name = 'job'")
+    .pluck()
+    .all() as number[]
+  db.close()
+  assert.ok(pages.length > 0)
+  const file = openSync(path, 'r+')
+  for (const page of pages) writeSync(file, Buffer.alloc(PAGE, 0xff), 0, PAGE, (page - 1) * PAGE)
+  closeSync(file)
+}
+
+test('a start that meets damage of a large database says in one line what is wrong and what to do', async () => {
+  const data_dir = temporaryFolder()
+  const database = join(data_dir, 'svc.db')
+  try {
+    {
+      await using server = await startServer({ data_dir })
+      const body = { params: { name: 'A'.repeat(6_000_000) } }
+      while (!isLarge(database)) {
+        const { status } = await call(server, 'POST', '/api/workflows/greeting/run', { body })
+        assert.equal(status, 200)
+      }
+    }
+    damageIndexes(database)
+    const { code, stdout, stderr } = await svc(['serve', '--port', '0'], { SVC_DATA_DIR: data_dir })
+    assert.match(stderr, /^svc: \S+svc\.db is damaged; see what "svc check" finds, [^\n]+\n$/)
+    assert.deepEqual([code, stdout], [1, ''])
+  } finally {
+    rmSync(data_dir, { recursive: true, force: true })
+  }
+})
