@@ -3,10 +3,10 @@ import { sizeOf } from '../engine/measure.ts'
 import type { Chunk, Outputs, ToolTold } from '../engine/node-type.ts'
 import type { NodeStatus, NodeUpdateDetail, ObservedNode, RunObserver } from '../engine/observer.ts'
 import { type TypeMetadata, typeText } from '../engine/types.ts'
+import { ServiceError } from '../errors.ts'
 import type { EventBody, JobFrame } from '../events/types.ts'
 import { type Log, logNodeFailure } from '../log.ts'
 import type { ToldOutput } from './entry.ts'
-import { UnreadableNow } from './momentary.ts'
 import type { Published } from './publication.ts'
 import { TextChunks, type TextStream } from './text-chunks.ts'
 
@@ -169,10 +169,14 @@ export function recorder(job: Sink, log: Log): Recorder {
       )
     },
     fault({ node_id, node_type }, cause, told) {
-      // What the node did before cannot be read: it has not failed, and the log knows.
-      if (cause instanceof UnreadableNow) return
+      if (!told && isOfHistory(cause)) return
       const redact = (text: string) => job.redactMessage(text)
       logNodeFailure(log, cause, told, { job_id, node_id, node_type }, redact)
     },
   }
+}
+
+/** Whether the history of the job could not be written, or what it remembers not be read: no node has failed then, and the log knows of the fault. */
+function isOfHistory(cause: unknown): boolean {
+  return cause instanceof ServiceError && (cause.code === 'SERVICE_UNAVAILABLE' || cause.code === 'OUTCOME_UNKNOWN')
 }

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { execute } from '../../src/engine/execution.ts'
 import { NodeError } from '../../src/engine/node-error.ts'
 import { noServices } from '../../src/engine/services.ts'
+import { ServiceError } from '../../src/errors.ts'
 import { recorder } from '../../src/jobs/recorder.ts'
 import type { Log } from '../../src/log.ts'
 import { graph, node, planOf } from '../engine/kit.ts'
@@ -55,3 +56,11 @@ test('what nobody meant is an error with its stack; what needs no explanation is
   }, 'http://x.example/')
   assert.deepEqual(told, [])
 })
+
+for (const code of ['SERVICE_UNAVAILABLE', 'OUTCOME_UNKNOWN'] as const)
+  test(`no node is said to have failed where the history of its job is ${code}`, async () => {
+    const found = await logged(() => {
+      throw new ServiceError(code)
+    }, 'http://intranet.example/')
+    assert.deepEqual(found, [])
+  })
