@@ -27,7 +27,7 @@ export class Alarm {
     this.#ring = ring
   }
 
-  /** Rings when the next one is due, of those after `after` (milliseconds since the epoch); within `most_ms` from now in any case, or sooner where that is set already. It never throws. */
+  /** Rings when the next one is due, of those after `after` (milliseconds since the epoch); within `most_ms` from now in any case, unless that is infinite, or sooner where that is set already. It never throws. */
   set({ after, most_ms }: { after: number; most_ms: number }): void {
     if (this.#stopped) return
     try {
@@ -50,6 +50,7 @@ export class Alarm {
 
   /** A ring that comes sooner anyway stays: whoever sets it again and again must not put it off for ever. */
   #ringIn(ms: number): void {
+    if (ms === Number.POSITIVE_INFINITY) return
     const at = performance.now() + Math.min(ms, LONGEST_TIMER_MS)
     if (this.#timer && this.#rings_at <= at) return
     this.#clear()

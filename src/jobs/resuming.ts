@@ -54,8 +54,8 @@ export class Resuming {
   /** By job, until when one that could not go on is left alone. */
   readonly #lost = new Map<number, number>()
   readonly #graphWaits = new GraphWaits()
-  /** When due jobs are read again, by the steady clock. */
-  #again_at = 0
+  /** When due jobs are read again, by the steady clock: never, as long as each of them could go on. */
+  #again_at = Number.POSITIVE_INFINITY
   #stopped = false
 
   constructor(roster: Roster) {

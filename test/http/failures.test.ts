@@ -53,10 +53,16 @@ const CALLS: [string, string, object | null][] = [
 ]
 
 describe('a store that fails', () => {
-  test('INTERNAL_ERROR: every operation answers 5xx without a cause, and the log has it under the request id', async () => {
+  test('INTERNAL_ERROR: every operation answers 5xx without a cause, and the log has it under the request id', async (t) => {
     const { lines, log } = memoryLog()
     await using server = await startServer({ log })
-    await server.context.store[Symbol.asyncDispose]()
+    const { store } = server.context
+    t.mock.method(store, 'read', () => {
+      throw new Error('the store is out of order')
+    })
+    t.mock.method(store, 'writeThen', (_unit: unknown, done: (error: unknown, value: undefined) => void) =>
+      setImmediate(done, new Error('the store is out of order'), undefined),
+    )
     for (const [method, path, body] of CALLS) {
       const id = `req-${method}-${path.length}-${lines.length}`
       const answer = await call<ErrorBody>(server, method, path, {
