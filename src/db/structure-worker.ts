@@ -7,10 +7,9 @@ import { READY } from './structure-check.ts'
 
 lowerThread()
 
-// The library for the database is loaded: from now on the thread may be ended.
-parentPort!.postMessage(READY)
-
 const db = connectForReading(workerData as string)
+// The library for the database is loaded, with the first connection and not before: from now on the thread may be ended.
+parentPort!.postMessage(READY)
 try {
   parentPort!.postMessage(contentDamages(db))
 } finally {
