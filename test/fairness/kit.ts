@@ -59,7 +59,10 @@ export interface Figures {
 }
 
 export interface Under {
-  /** Attacks go on where some are not answered as they should be, such as those for which the server has no room. */
+  /**
+   * Attacks go on where some are not answered as they should be, such as those for which the server has no room, and nobody waits for those that are under way when it
+   * is enough: of many at once some wait for minutes behind others of the same user.
+   */
   readonly refusals_count?: boolean
 }
 
@@ -69,8 +72,10 @@ export interface FairServer extends AsyncDisposable {
   under(attacks: readonly Attack[], enough: (passed_ms: number) => boolean, options?: Under): Promise<Figures>
 }
 
-const IDS = /[\w-]*[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
+const IDS = /\w+[_-][0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}/g
 const LONGEST_REFUSAL = 200
+/** How often it is looked whether it is enough. */
+const OVER_LOOK_MS = 100
 /** Between a refusal and the next try. */
 const REFUSED_PAUSE_MS = 100
 
@@ -138,7 +143,13 @@ async function measured(
       strikes++
     } while (!enough(performance.now() - from))
   }
-  await Promise.all(attacks.flatMap((one) => Array.from({ length: one.side_by_side ?? 1 }, () => strikeAgain(one))))
+  const all = Promise.all(
+    attacks.flatMap((one) => Array.from({ length: one.side_by_side ?? 1 }, () => strikeAgain(one))),
+  )
+  const over = async () => {
+    while (!enough(performance.now() - from)) await pause(OVER_LOOK_MS)
+  }
+  await (refusals_count ? Promise.race([all, over()]) : all)
   // What the last strike holds up is seen by answers that come after it.
   await pause(20)
   const holds = await longestHold(server)
@@ -151,7 +162,7 @@ async function measured(
     ...holds,
     answers: Object.fromEntries(times.map(([name, of]) => [name, answersOf(of)])) as Figures['answers'],
     strikes,
-    refusals,
+    refusals: new Map(refusals),
     most_memory: mostMemory(server),
   }
 }
