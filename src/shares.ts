@@ -10,3 +10,33 @@ export function hasRoom(limit: number, total: number, held: number, more: number
   const isSmall = held + more <= limit * SMALL
   return total + more <= limit * (isSmall ? 1 : 1 - RESERVE)
 }
+
+/** What owners hold of a limit that they share. */
+export class Shares {
+  readonly limit: number
+  /** By owner; nobody has 0. */
+  readonly #held = new Map<string, number>()
+  #total = 0
+
+  constructor(limit: number) {
+    this.limit = limit
+  }
+
+  /** How much an owner holds. */
+  of(owner: string): number {
+    return this.#held.get(owner) ?? 0
+  }
+
+  /** Whether there is room for `more` of an owner. */
+  hasRoom(owner: string, more: number): boolean {
+    return hasRoom(this.limit, this.#total, this.of(owner), more)
+  }
+
+  /** Counts `more` for an owner, or less, whether there is room or not. */
+  add(owner: string, more: number): void {
+    const held = this.of(owner) + more
+    if (held === 0) this.#held.delete(owner)
+    else this.#held.set(owner, held)
+    this.#total += more
+  }
+}

@@ -3,7 +3,7 @@
 import type { Plan } from '../engine/plan.ts'
 import { ServiceError } from '../errors.ts'
 import { heapBytes } from '../payloads/memory-account.ts'
-import { hasRoom } from '../shares.ts'
+import { Shares } from '../shares.ts'
 
 const PART_OF_HEAP = 0.125
 /** What one graph counts at the most, as a part of what all may hold: it finds room where not much is held, however large it is, and leaves some to others. */
@@ -41,16 +41,13 @@ export function isSmallGraph({ graph_bytes }: Pick<GraphHolder, 'graph_bytes'>):
 }
 
 export class GraphMemory {
-  readonly #limit: number
+  readonly #shares: Shares
   readonly #jobs = new Set<GraphHolder>()
   readonly #plans = new Map<string, Map<Plan, HeldPlan>>()
-  /** By owner, in bytes. */
-  readonly #held = new Map<string, number>()
-  #total = 0
 
   /** `limit`: in bytes, all owners together. */
   constructor(limit = heapBytes(PART_OF_HEAP)) {
-    this.#limit = limit
+    this.#shares = new Shares(limit)
   }
 
   /** Counts the graph of a job until `release`. @throws NoGraphRoom where there is none for it, or its owner has its share */
@@ -63,11 +60,11 @@ export class GraphMemory {
 
   /** Whether an owner's job finds room for a graph that none of their jobs holds. */
   hasRoom(user: string, graph_bytes: number): boolean {
-    return hasRoom(this.#limit, this.#total, this.#held.get(user) ?? 0, this.#counted(graph_bytes))
+    return this.#shares.hasRoom(user, this.#counted(graph_bytes))
   }
 
   #counted(graph_bytes: number): number {
-    return Math.min(graph_bytes, this.#limit * ONE_GRAPH)
+    return Math.min(graph_bytes, this.#shares.limit * ONE_GRAPH)
   }
 
   /** The same of a job that was accepted before: there is no question of room. */
@@ -82,7 +79,7 @@ export class GraphMemory {
     else {
       const bytes = this.#counted(job.graph_bytes)
       plans.set(plan, { bytes, jobs: 1 })
-      this.#add(user, bytes)
+      this.#shares.add(user, bytes)
     }
   }
 
@@ -95,13 +92,6 @@ export class GraphMemory {
     if (--held.jobs > 0) return
     plans.delete(plan)
     if (plans.size === 0) this.#plans.delete(user)
-    this.#add(user, -held.bytes)
-  }
-
-  #add(user: string, bytes: number): void {
-    const held = (this.#held.get(user) ?? 0) + bytes
-    if (held === 0) this.#held.delete(user)
-    else this.#held.set(user, held)
-    this.#total += bytes
+    this.#shares.add(user, -held.bytes)
   }
 }

@@ -2,7 +2,7 @@
 // turn before anything is made of it, and is refused where its turn does not come in time.
 import { getHeapStatistics } from 'node:v8'
 import { ServiceError } from '../errors.ts'
-import { hasRoom, RESERVE } from '../shares.ts'
+import { RESERVE, Shares } from '../shares.ts'
 
 /** What values of requests may take of the heap: values of runs, texts and garbage take the rest. */
 const PART_OF_HEAP = 0.5
@@ -27,19 +27,16 @@ interface Waiter {
 }
 
 export class MemoryAccount {
-  readonly #limit: number
+  readonly #shares: Shares
   readonly #patience_ms: number
-  /** By owner; nobody has 0. */
-  readonly #held = new Map<string, number>()
   /** In the order of their turns. */
   #waiting: Waiter[] = []
-  #total = 0
   readonly #spare: (() => void)[] = []
   /** Gives back what was taken for a value that is garbage by now. */
   readonly #collected = new FinalizationRegistry<() => void>((release) => release())
 
   constructor(limit = heapBytes(PART_OF_HEAP), patience_ms = PATIENCE_MS) {
-    this.#limit = limit
+    this.#shares = new Shares(limit)
     this.#patience_ms = patience_ms
   }
 
@@ -48,24 +45,24 @@ export class MemoryAccount {
    * @throws REQUEST_TOO_LARGE where there never is so much, in the words of `refusal`; NoRoom where there is not for too long
    */
   async take(owner: string, bytes: number, refusal = TOO_MANY): Promise<() => void> {
-    if (bytes > this.#limit * (1 - RESERVE)) throw new ServiceError('REQUEST_TOO_LARGE', { message: refusal })
-    if (!this.#fits(owner, bytes)) for (const giveBack of this.#spare) giveBack()
+    if (bytes > this.#shares.limit * (1 - RESERVE)) throw new ServiceError('REQUEST_TOO_LARGE', { message: refusal })
+    if (!this.#shares.hasRoom(owner, bytes)) for (const giveBack of this.#spare) giveBack()
     const isNext = !this.#waiting.some((waiter) => waiter.owner === owner)
-    if (!isNext || !this.#fits(owner, bytes)) await this.#turn(owner, bytes)
-    else this.#add(owner, bytes)
+    if (!isNext || !this.#shares.hasRoom(owner, bytes)) await this.#turn(owner, bytes)
+    else this.#shares.add(owner, bytes)
     let isHeld = true
     return () => {
       if (!isHeld) return
       isHeld = false
-      this.#add(owner, -bytes)
+      this.#shares.add(owner, -bytes)
       this.#serve()
     }
   }
 
   /** Takes so many bytes more for an owner at once, or gives some back. False: there is no room for more, and nothing was taken. */
   change(owner: string, bytes: number): boolean {
-    if (bytes > 0 && !this.#fits(owner, bytes)) return false
-    this.#add(owner, bytes)
+    if (bytes > 0 && !this.#shares.hasRoom(owner, bytes)) return false
+    this.#shares.add(owner, bytes)
     if (bytes < 0) this.#serve()
     return true
   }
@@ -78,17 +75,6 @@ export class MemoryAccount {
   /** Has `release` called once nothing refers to the value any more. */
   releaseWith(value: object, release: () => void): void {
     this.#collected.register(value, release)
-  }
-
-  #fits(owner: string, bytes: number): boolean {
-    return hasRoom(this.#limit, this.#total, this.#held.get(owner) ?? 0, bytes)
-  }
-
-  #add(owner: string, bytes: number): void {
-    const held = (this.#held.get(owner) ?? 0) + bytes
-    if (held === 0) this.#held.delete(owner)
-    else this.#held.set(owner, held)
-    this.#total += bytes
   }
 
   #turn(owner: string, bytes: number): Promise<void> {
@@ -109,7 +95,7 @@ export class MemoryAccount {
     for (let next = this.#next(); next; next = this.#next()) {
       const admitted = next
       this.#waiting = this.#waiting.filter((one) => one !== admitted)
-      this.#add(admitted.owner, admitted.bytes)
+      this.#shares.add(admitted.owner, admitted.bytes)
       admitted.admit()
     }
   }
@@ -118,8 +104,8 @@ export class MemoryAccount {
     const first = new Map<string, Waiter>()
     for (const waiter of this.#waiting) if (!first.has(waiter.owner)) first.set(waiter.owner, waiter)
     return [...first.values()]
-      .sort((a, b) => (this.#held.get(a.owner) ?? 0) - (this.#held.get(b.owner) ?? 0))
-      .find(({ owner, bytes }) => this.#fits(owner, bytes))
+      .sort((a, b) => this.#shares.of(a.owner) - this.#shares.of(b.owner))
+      .find(({ owner, bytes }) => this.#shares.hasRoom(owner, bytes))
   }
 }
 
