@@ -97,6 +97,8 @@ describe('a run that waits', () => {
     const journal = new MemoryJournal()
     const { execution, observer } = remembered(of, journal, [gate.type])
     await until(() => gate.waiting.length === 1)
+    // The firings may begin in different turns of the event loop.
+    await until(() => journal.of('wait').length === 1)
     assert.equal(execution.outcome, null)
     assert.equal(execution.answer('nobody@', 1), false)
     assert.equal(execution.answer('ask@', 'yes'), true)
