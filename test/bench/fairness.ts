@@ -1,7 +1,8 @@
-// How long another user's answers take while one user attacks: each attack by itself in its full size, then all at once for ten minutes.
+// How long another user's answers take while one user attacks: each attack by itself in its full size, then those that were reported
+// first at once for ten minutes, and then all that there are for as long.
 import { loadavg } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
-import { FAMILIES } from '../fairness/attacks.ts'
+import { FAMILIES, REPORTED } from '../fairness/attacks.ts'
 import { type Attack, allowedFor, type Figures, startFair, type Under } from '../fairness/kit.ts'
 import { isWork, type ProbeName } from '../fairness/probes.ts'
 import type { BenchRow } from './engine.ts'
@@ -12,8 +13,8 @@ import { rounded } from './turns.ts'
 const SETTLED_MS = 3_000
 const EACH_MS = sized(10_000, 100)
 const TOGETHER_MS = sized(600_000, 1_000)
-/** With this set, attacks are not made one by one. */
-const ONLY_TOGETHER = Boolean(process.env.SVC_BENCH_TOGETHER)
+/** `reported`: only those reported first, at once; anything else: these, and then all at once. Unless it is set, each by itself before. */
+const ONLY = process.env.SVC_BENCH_TOGETHER
 
 const SHOWN: Readonly<Record<ProbeName, string>> = {
   health: '/health',
@@ -28,8 +29,12 @@ export async function benchFairness(): Promise<BenchRow[]> {
   const quiet: Attack = { name: 'no attack', strike: () => pause(EACH_MS) }
   const idle = await figures([quiet], EACH_MS)
   const rows = rowsOf(quiet.name, idle)
-  if (!ONLY_TOGETHER) for (const one of all()) rows.push(...rowsOf(one.name, await figures([one], EACH_MS), idle))
-  rows.push(...rowsOf('all at once', await figures(all(), TOGETHER_MS, { refusals_count: true }), idle))
+  const together = async (name: string, attacks: readonly Attack[]) =>
+    rows.push(...rowsOf(name, await figures(attacks, TOGETHER_MS, { refusals_count: true }), idle))
+  if (!ONLY) for (const one of all()) rows.push(...rowsOf(one.name, await figures([one], EACH_MS), idle))
+  const reported = REPORTED.map((of) => of(1))
+  await together(`the ${reported.length} reported first, at once`, reported)
+  if (ONLY !== 'reported') await together('all at once', all())
   return rows
 }
 

@@ -67,8 +67,9 @@ export class User {
   }
 
   /** Stores a file as an asset, and gives its id. */
-  async upload(name: string, bytes: Uint8Array): Promise<string> {
+  async upload(name: string, bytes: Uint8Array, fields: Readonly<Record<string, string>> = {}): Promise<string> {
     const form = new FormData()
+    for (const [field, value] of Object.entries(fields)) form.append(field, value)
     form.append('file', new Blob([new Uint8Array(bytes)]), name)
     return this.#created(form)
   }

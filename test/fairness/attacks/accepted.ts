@@ -72,6 +72,36 @@ const uploads: AttackOf = (share) => {
   }
 }
 
+/** How many uploads of a folder are under way at the same time. */
+const UPLOADS = 16
+
+async function folderOf(attacker: User, count: number): Promise<string> {
+  const folder = await attacker.create({ name: 'Folder', content_type: 'folder' })
+  let uploaded = 0
+  await allAtOnce(UPLOADS, async () => {
+    while (uploaded < count) {
+      const at = uploaded++
+      await attacker.upload(`file-${at}`, Buffer.from(`content ${at}`), { parent_id: folder })
+    }
+  })
+  return folder
+}
+
+export const folders: AttackOf = (share) => {
+  const count = sized(30_000, share)
+  let folder = ''
+  return {
+    name: `deleting a folder of ${count} assets`,
+    async prepare(attacker) {
+      folder = await folderOf(attacker, count)
+    },
+    async strike(attacker) {
+      await attacker.expect(204, 'DELETE', `/api/assets/${folder}`)
+      folder = await folderOf(attacker, count)
+    },
+  }
+}
+
 const submissions: AttackOf = (share) => {
   const count = sized(1_000, share)
   const body = JSON.stringify({ params: { in: 'x'.repeat(200_000) } })
@@ -166,6 +196,7 @@ export const accepted: readonly AttackOf[] = [
   messages,
   secrets,
   uploads,
+  folders,
   submissions,
   keyedInputs,
   removals,

@@ -11,7 +11,7 @@ const sized = (full: number, share: number) => Math.max(1, Math.floor(full * sha
 const listOf = <T>(count: number, item: (at: number) => T) => Array.from({ length: count }, (_, at) => item(at))
 
 /** An object whose properties the schema does not know. */
-const unknownKeys: AttackOf = (share) => {
+export const unknownKeys: AttackOf = (share) => {
   const keys = listOf(sized(900_000, share), (at) => `"key${at}":${at % 10}`)
   const body = `{"name":"Attack","graph":{"nodes":[],"edges":[]},${keys.join(',')}}`
   return {
@@ -39,7 +39,7 @@ const brokenEnd: AttackOf = (share) => {
   }
 }
 
-const nils: AttackOf = (share) => {
+export const nils: AttackOf = (share) => {
   const count = sized(LARGEST_FRAME, share)
   const frame = Buffer.alloc(count + 5, 0xc0)
   frame[0] = 0xdd
@@ -50,7 +50,7 @@ const nils: AttackOf = (share) => {
   }
 }
 
-const jsonFrame: AttackOf = (share) => {
+export const jsonFrame: AttackOf = (share) => {
   const frame = `[${'"abcdef",'.repeat(sized(LARGEST_FRAME / 9, share))}0]`
   return {
     name: `a JSON array of ${(frame.length / 1e6).toFixed(1)} MB in a frame`,

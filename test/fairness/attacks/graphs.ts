@@ -39,12 +39,12 @@ const storing = (name: string, graph: Graph): Attack => {
   }
 }
 
-const chains: AttackOf = (share) => {
+export const chains: AttackOf = (share) => {
   const count = sized(100_000, share)
   return storing(`storing a chain of ${count.toLocaleString('en')} nodes`, chain(count))
 }
 
-const tangles: AttackOf = (share) => {
+export const tangles: AttackOf = (share) => {
   const count = sized(180_000, share)
   return storing(`storing ${count.toLocaleString('en')} edges between 100 nodes`, tangle(count))
 }
@@ -66,7 +66,7 @@ const reads: AttackOf = (share) => {
   }
 }
 
-const runs: AttackOf = (share) => {
+export const runs: AttackOf = (share) => {
   const count = sized(100_000, share)
   let id = ''
   return {

@@ -19,7 +19,7 @@ function folded(size: number): Buffer {
 
 const one = (type: string, data: Record<string, unknown>): Graph => ({ nodes: [{ id: 'n', type, data }], edges: [] })
 
-const pdfs: AttackOf = (share) => {
+export const pdfs: AttackOf = (share) => {
   const size = sized(100_000_000, share, 2_000_000)
   const bytes = folded(size)
   let id = ''
