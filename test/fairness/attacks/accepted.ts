@@ -88,7 +88,8 @@ async function folderOf(attacker: User, count: number): Promise<string> {
 }
 
 export const folders: AttackOf = (share) => {
-  const count = sized(30_000, share)
+  // To fill it takes far longer than to delete it.
+  const count = sized(30_000, share * share)
   let folder = ''
   return {
     name: `deleting a folder of ${count} assets`,
