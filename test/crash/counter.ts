@@ -1,10 +1,10 @@
-// The witness: a server of its own that the jobs call. It outlives every kill, and writes down when each call began and how it went.
+// The witness: a server of its own that the jobs call. It outlives every kill, and writes down when each call began and how it went. It runs in
+// a thread of its own (`counter-worker.ts`), so that it sees calls when they come, however busy the harness is.
 // A path is `/<label>/<node>/<index>`: whose call it is, of which node, and what the node was given.
 import { createHash } from 'node:crypto'
-import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { nextTurn } from '../../src/time-slices.ts'
-import { largeOf } from './large.ts'
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import { Worker } from 'node:worker_threads'
 
 /** Calls by GET and PUT may be made twice. */
 export type Method = 'GET' | 'PUT' | 'POST'
@@ -18,42 +18,46 @@ export interface CallRecord {
   ended_at: number | null
 }
 
+/** What the thread tells: first where it listens, then each call as it begins, and by its number, which counts from 0, as it ends. */
+export type FromCounter =
+  | { readonly kind: 'listens'; readonly port: number }
+  | { readonly kind: 'begun'; readonly call: CallRecord }
+  | { readonly kind: 'ended'; readonly number: number; readonly at: number }
+  | { readonly kind: 'told' }
+
+/** Asks it to say so once it has told all that it has seen. */
+export const TELL = 'tell'
+
+/** Asks for nothing, and is no call. */
+export const NOTHING = '/'
+
 /** What a call is answered: it depends on nothing but the call, so that a wrong or missing one shows in what follows from it. */
 export function answerTo(method: Method, path: string): string {
   return digest(`${method} ${path}`).slice(0, 12)
 }
 
-function digest(text: string): string {
+export function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** The longest wait for an answer in milliseconds. */
-const SLOWEST: Readonly<Record<Method, number>> = { GET: 500, PUT: 250, POST: 250 }
-
-/** Asks for nothing, and is no call. */
-const NOTHING = '/'
-
 export class Counter implements AsyncDisposable {
   readonly calls: CallRecord[] = []
+  /** `127.0.0.1:port` */
+  readonly host: string
   readonly #byLabel = new Map<string, CallRecord[]>()
-  // Idle connections stay: one that is closed while a call is on its way to it would fail a call that must not be made twice.
-  readonly #server = createServer({ keepAliveTimeout: 0 }, (request, response) => this.#take(request, response))
-  readonly #seed: string
-  readonly #timers = new Set<NodeJS.Timeout>()
+  readonly #worker: Worker
+  readonly #waiting: (() => void)[] = []
 
-  private constructor(seed: string) {
-    this.#seed = seed
+  private constructor(worker: Worker, port: number) {
+    this.#worker = worker
+    this.host = `127.0.0.1:${port}`
+    worker.on('message', (message: FromCounter) => this.#hear(message))
   }
 
   static async start(seed: string): Promise<Counter> {
-    const counter = new Counter(seed)
-    await new Promise<void>((resolve) => counter.#server.listen(0, '127.0.0.1', resolve))
-    return counter
-  }
-
-  /** `127.0.0.1:port` */
-  get host(): string {
-    return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+    const worker = new Worker(new URL('./counter-worker.ts', import.meta.url), { workerData: seed, execArgv: [] })
+    const [listens] = (await once(worker, 'message')) as [Extract<FromCounter, { kind: 'listens' }>]
+    return new Counter(worker, listens.port)
   }
 
   /** The calls under a label, in the order of their beginning. */
@@ -62,64 +66,35 @@ export class Counter implements AsyncDisposable {
   }
 
   /**
-   * Resolves when all calls are written down that had been sent before, as by a server that was killed since: on a busy machine they would count as
-   * begun after the kill. A connection of its own comes behind theirs, and what lies in their sockets is read in the same turns.
+   * Resolves when all calls are written down that had been sent before, as by a server that was killed since. A connection of its own comes behind theirs,
+   * and what lies in their sockets is read in the same turns.
    */
   async caughtUp(): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const take = (response: IncomingMessage) => response.resume().on('end', resolve)
     get(`http://${this.host}${NOTHING}`, { agent: false }, take).on('error', reject)
     await promise
-    await nextTurn()
+    const told = Promise.withResolvers<void>()
+    this.#waiting.push(told.resolve)
+    this.#worker.postMessage(TELL)
+    await told.promise
   }
 
-  #take(request: IncomingMessage, response: ServerResponse): void {
-    const { method, url: path } = request as { method: Method; url: string }
-    if (path === NOTHING) {
-      response.end()
-      return
-    }
-    const record: CallRecord = { method, path, begun_at: Date.now(), ended_at: null }
-    const label = path.split('/')[1]!
-    const earlier = this.#byLabel.get(label) ?? []
-    this.#byLabel.set(label, [...earlier, record])
-    this.calls.push(record)
-    response.on('finish', () => {
-      record.ended_at = Date.now()
-    })
-    request.resume()
-    const times = earlier.filter((one) => one.path === path).length
-    const timer = setTimeout(
-      () => {
-        this.#timers.delete(timer)
-        answer(response, method, path, times)
-      },
-      this.#wait(method, path, times),
-    )
-    this.#timers.add(timer)
+  #hear(message: FromCounter): void {
+    if (message.kind === 'begun') this.#write(message.call)
+    else if (message.kind === 'ended') this.calls[message.number]!.ended_at = message.at
+    else if (message.kind === 'told') this.#waiting.shift()!()
   }
 
-  /**
-   * Spread over the calls, and the same for the same call in each run with this seed. Every fourth, and each
-   * `/quick/`, is answered at once.
-   */
-  #wait(method: Method, path: string, times: number): number {
-    if (path.includes('/quick/')) return 0
-    const [first, second] = Buffer.from(digest(`${this.#seed} ${path} ${times}`), 'hex')
-    return first! % 4 === 0 ? 0 : (second! / 255) * SLOWEST[method]
+  #write(call: CallRecord): void {
+    const label = call.path.split('/')[1]!
+    const earlier = this.#byLabel.get(label)
+    if (earlier) earlier.push(call)
+    else this.#byLabel.set(label, [call])
+    this.calls.push(call)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const timer of this.#timers) clearTimeout(timer)
-    this.#server.closeAllConnections()
-    await new Promise((resolve) => this.#server.close(resolve))
+    await this.#worker.terminate()
   }
-}
-
-/** `/fail/` never works, `/flaky/` not the first time; what `/big/` is answered is large. */
-function answer(response: ServerResponse, method: Method, path: string, times: number): void {
-  const fails = path.includes('/fail/') || (path.includes('/flaky/') && times === 0)
-  response.writeHead(fails ? 500 : 200, { 'content-type': 'text/plain' })
-  const text = answerTo(method, path)
-  response.end(fails ? 'no' : path.includes('/big/') ? largeOf(text) : text)
 }

@@ -1,0 +1,58 @@
+// The thread of the witness: `workerData` is the seed.
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { parentPort, workerData } from 'node:worker_threads'
+import { nextTurn } from '../../src/time-slices.ts'
+import { answerTo, digest, type FromCounter, type Method, NOTHING, TELL } from './counter.ts'
+import { largeOf } from './large.ts'
+
+/** The longest wait for an answer in milliseconds. */
+const SLOWEST: Readonly<Record<Method, number>> = { GET: 500, PUT: 250, POST: 250 }
+
+const tell = (message: FromCounter) => parentPort!.postMessage(message)
+
+/** How often each path has been called. */
+const times = new Map<string, number>()
+let calls = 0
+
+// Idle connections stay: one that is closed while a call is on its way to it would fail a call that must not be made twice.
+const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
+  const { method, url: path } = request as { method: Method; url: string }
+  if (path === NOTHING) {
+    response.end()
+    return
+  }
+  const number = calls++
+  tell({ kind: 'begun', call: { method, path, begun_at: Date.now(), ended_at: null } })
+  response.on('finish', () => tell({ kind: 'ended', number, at: Date.now() }))
+  request.resume()
+  const earlier = times.get(path) ?? 0
+  times.set(path, earlier + 1)
+  setTimeout(() => answer(response, method, path, earlier), waitOf(method, path, earlier))
+})
+
+/**
+ * Spread over the calls, and the same for the same call in each run with this seed. Every fourth, and each
+ * `/quick/`, is answered at once.
+ */
+function waitOf(method: Method, path: string, earlier: number): number {
+  if (path.includes('/quick/')) return 0
+  const [first, second] = Buffer.from(digest(`${workerData} ${path} ${earlier}`), 'hex')
+  return first! % 4 === 0 ? 0 : (second! / 255) * SLOWEST[method]
+}
+
+/** `/fail/` never works, `/flaky/` not the first time; what `/big/` is answered is large. */
+function answer(response: ServerResponse, method: Method, path: string, earlier: number): void {
+  const fails = path.includes('/fail/') || (path.includes('/flaky/') && earlier === 0)
+  response.writeHead(fails ? 500 : 200, { 'content-type': 'text/plain' })
+  const text = answerTo(method, path)
+  response.end(fails ? 'no' : path.includes('/big/') ? largeOf(text) : text)
+}
+
+parentPort!.on('message', async (message) => {
+  if (message !== TELL) return
+  await nextTurn()
+  tell({ kind: 'told' })
+})
+
+server.listen(0, '127.0.0.1', () => tell({ kind: 'listens', port: (server.address() as AddressInfo).port }))
