@@ -48,6 +48,11 @@ export class LargePlans {
     this.#keep(compiled)
   }
 
+  /** Finds it by another object of the same content as well. */
+  addGraph(graph: Graph, compiled: CompiledGraph): void {
+    this.#byGraph.set(graph, compiled)
+  }
+
   /** Counts one until that is disposed of, also where it is not kept any more; null where it is small, or there is no room. */
   hold(compiled: CompiledGraph): Disposable | null {
     return this.#rooms.get(compiled)?.hold() ?? null

@@ -86,7 +86,8 @@ export class Plans {
 
   async #prepareGiven(owner: string, graph: Graph): Promise<void> {
     const text = await this.slices.run(owner, textSteps(graph))
-    if (this.#recall(text.hash)) return
+    const known = this.#recall(text.hash)
+    if (known) return this.#large.addGraph(graph, known)
     const { hash, body, memory } = text
     await this.#make(owner, text, this.#entrySteps({ hash, body, graph }, memory.kept))
   }

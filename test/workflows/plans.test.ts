@@ -68,6 +68,17 @@ describe('Plans', () => {
     assert.equal(plan?.nodes.length, expected.plan?.nodes.length)
   })
 
+  test('a large graph is not written and hashed again where another object of the same content is prepared already', async () => {
+    await using store = await Store.open(':memory:')
+    const plans = new Plans(store, builtinNodes)
+    const [one, other] = [chainOf(5_000), chainOf(5_000)]
+    await plans.prepare('one', one)
+    await plans.prepare('two', other)
+    // Whoever wrote it again would find another graph.
+    other.nodes = []
+    assert.ok(plans.compile(other) === plans.compile(one))
+  })
+
   test('a large graph that is stored is prepared once for all who ask at the same time', async () => {
     await using store = await Store.open(':memory:')
     const { body, sha256 } = new Plans(store, builtinNodes).compile(chainOf(5_000))
