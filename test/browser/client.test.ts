@@ -12,6 +12,17 @@ import { launch, skip } from './browser.ts'
 const ENTRY = new URL('client-page.ts', import.meta.url).pathname
 const PAGE = '<!doctype html><title>A page</title><script type="module" src="/client-page.js"></script>'
 
+/** Uploads of `page` take a second for 20 MB: browsers tell progress every 50 ms, and a quick server has taken it all before. */
+async function slowUploads(page: Page): Promise<void> {
+  const session = await page.context().newCDPSession(page)
+  await session.send('Network.emulateNetworkConditions', {
+    offline: false,
+    latency: 0,
+    downloadThroughput: -1,
+    uploadThroughput: 20_000_000,
+  })
+}
+
 if (skip) test('the client in a browser', { skip })
 else describe('the client in a browser', { timeout: 120_000 }, inBrowser)
 
@@ -85,6 +96,7 @@ function inBrowser() {
   test('uploads with progress', async () => {
     await using server = await startServer({ environment: { SVC_ALLOWED_ORIGINS: origin } })
     await onPage(async (page) => {
+      await slowUploads(page)
       const { size, name, told, stored } = (await tried(page, 'upload', server)) as {
         size: number
         name: string
