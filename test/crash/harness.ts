@@ -6,8 +6,9 @@ import { cannotMount, fill, type Mount, smallDisk } from '../db/kit.ts'
 import { MAIN, runProcess, serve } from '../helpers/process.ts'
 import { temporaryFolder } from '../helpers/server.ts'
 import { judgeDatabase } from './audit/database.ts'
-import { type CensusRow, census, RUNNING } from './census.ts'
+import { type CensusRow, census, databaseOf, RUNNING } from './census.ts'
 import { Counter } from './counter.ts'
+import { copiedPages } from './damage/acknowledged.ts'
 import { DamageTrials } from './damage/trials.ts'
 import { Deck } from './deck.ts'
 import { filesBelow } from './files/below.ts'
@@ -98,6 +99,8 @@ class Run {
   readonly #damages: DamageTrials
   readonly #kinds: readonly KindName[]
   #hits = 0
+  /** Pages of the log of the last life that are in its database. */
+  #copied = 0
 
   constructor(options: CrashOptions, data_dir: string, counter: Counter) {
     this.#options = options
@@ -132,7 +135,7 @@ class Run {
 
   async #damage(kill: number): Promise<void> {
     const random = this.#random.fork(`damage ${kill}`)
-    for (const line of await this.#damages.damage(this.#data_dir, random, DAMAGED_COPIES))
+    for (const line of await this.#damages.damage(this.#data_dir, this.#copied, random, DAMAGED_COPIES))
       this.#options.say?.(`  damage after kill ${kill}: ${line}`)
   }
 
@@ -162,6 +165,7 @@ class Run {
       const short = filled && (await scene.runShort(filled, this.#random.fork(`full ${number}`)))
       const stops = number % STOP_EVERY === STOP_EVERY - 1
       const at = (await this.#endLife(number, scene)) ?? (await life.kill())
+      this.#copied = copiedPages(databaseOf(this.#data_dir))
       if (number % STRIKE_EVERY === 0) relent(this.#data_dir)
       const rows = await this.#record(at)
       if (stops || rows.some(({ status }) => RUNNING.includes(status))) this.#hits++

@@ -1,5 +1,6 @@
 // The commits of a killed server that it had acknowledged. One that it had not may be missing without a word.
 import { readFileSync, truncateSync } from 'node:fs'
+import { endianness } from 'node:os'
 import { lastCommitIn } from '../../../src/db/commit-mark.ts'
 import { connectForReading } from '../../../src/db/connection.ts'
 import { sizeOf } from '../../../src/db/emptied.ts'
@@ -11,13 +12,20 @@ const PAGE_HEADER = 24
 const AT = { page_bytes: 8, salts: 16, size_after_commit: 4, page_salts: 8 } as const
 const SALTS_BYTES = 8
 
-/** Cuts commits off the log that the mark does not know; whether the database ends with the marked one then. */
-export function keepAcknowledged(database: string): boolean {
+/** Where the index beside the log says it, in the order of the machine's bytes (https://www.sqlite.org/walformat.html#walindex_format). */
+const COPIED_AT = 128
+
+/**
+ * Cuts commits off the log that the mark does not know; whether the database ends with the marked one then. A commit of which pages are in the database
+ * already stays: without the others they would be damage. So many pages of the log, `copied`, may be there.
+ */
+export function keepAcknowledged(database: string, copied: number): boolean {
   const mark = readMark(markPath(database))
   if (mark === null || mark === 'damaged') return false
   const log = `${database}-wal`
-  for (const end of [null, ...commitEnds(log).reverse()]) {
-    if (end !== null) truncateSync(log, end)
+  const ends = commitEnds(log).filter(({ pages }) => pages >= copied)
+  for (const end of [null, ...ends.reverse()]) {
+    if (end !== null) truncateSync(log, end.at)
     const number = numberOf(database)
     if (number <= mark.number) return number === mark.number
   }
@@ -33,17 +41,35 @@ function numberOf(database: string): number {
   }
 }
 
+/**
+ * How many pages of the log of a killed server are in its database, or may be: as long as nobody has opened it since, which makes the index anew. 0 where
+ * the server has closed it.
+ */
+export function copiedPages(database: string): number {
+  const index = `${database}-shm`
+  if ((sizeOf(index) ?? 0) === 0) return 0
+  const bytes = readFileSync(index)
+  return endianness() === 'LE' ? bytes.readUInt32LE(COPIED_AT) : bytes.readUInt32BE(COPIED_AT)
+}
+
+interface CommitEnd {
+  readonly at: number
+  /** Of the log, up to there. */
+  readonly pages: number
+}
+
 /** Where in the log each commit ends. */
-function commitEnds(log: string): number[] {
+function commitEnds(log: string): CommitEnd[] {
   if ((sizeOf(log) ?? 0) < HEADER) return []
   const bytes = readFileSync(log)
   const salts = bytes.subarray(AT.salts, AT.salts + SALTS_BYTES)
   const step = PAGE_HEADER + bytes.readUInt32BE(AT.page_bytes)
-  const ends: number[] = []
+  const ends: CommitEnd[] = []
   for (let at = HEADER; at + step <= bytes.length; at += step) {
     // From here on it is what an earlier round of the log has left.
     if (!bytes.subarray(at + AT.page_salts, at + AT.page_salts + SALTS_BYTES).equals(salts)) break
-    if (bytes.readUInt32BE(at + AT.size_after_commit) > 0) ends.push(at + step)
+    if (bytes.readUInt32BE(at + AT.size_after_commit) > 0)
+      ends.push({ at: at + step, pages: (at + step - HEADER) / step })
   }
   return ends
 }

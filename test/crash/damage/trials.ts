@@ -32,10 +32,10 @@ export class DamageTrials {
     return this.#tally
   }
 
-  /** Damages so many copies of the folder of a server that is gone. Says what came of each. */
-  async damage(data_dir: string, random: Random, count: number): Promise<string[]> {
+  /** Damages so many copies of the folder of a server that is gone, which had `copied` pages of its log. Says what came of each. */
+  async damage(data_dir: string, copied: number, random: Random, count: number): Promise<string[]> {
     using sound = copyOf(data_dir)
-    if (!keepAcknowledged(databaseOf(sound.folder)))
+    if (!keepAcknowledged(databaseOf(sound.folder), copied))
       return ['nothing to damage: the last commits were not acknowledged']
     using untouched = copyOf(sound.folder)
     const records = recordsOf(sound.folder, random)

@@ -1,0 +1,64 @@
+// What is left of a killed server's database when the commits that it had not acknowledged are taken away.
+import assert from 'node:assert/strict'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { connect } from '../../../src/db/connection.ts'
+import { markPath } from '../../../src/db/mark-file.ts'
+import { structureDamages } from '../../../src/db/structure.ts'
+import { inFolder } from '../../helpers/folder.ts'
+import { jobRow, openStore, putJob } from '../../helpers/store.ts'
+import { copiedPages, keepAcknowledged } from './acknowledged.ts'
+
+/** The numbers of jobs in a database whose structure is sound. */
+function jobsIn(path: string): number[] {
+  const db = connect(path, { exists: true })
+  try {
+    assert.deepEqual(structureDamages(db), [])
+    return db.prepare('select key from job order by key').pluck().all() as number[]
+  } finally {
+    db.close()
+  }
+}
+
+/** The folder of a server that was killed after its second transaction and before the mark of it, `between` the two. */
+async function killed(folder: string, between: (path: string) => void = () => {}): Promise<string> {
+  await using opened = await openStore()
+  const { store, path } = opened
+  await store.write((tx) => putJob(tx, jobRow(1)))
+  const mark = readFileSync(markPath(path))
+  await store.write((tx) => {
+    for (let key = 2; key < 200; key++) putJob(tx, jobRow(key))
+  })
+  between(path)
+  cpSync(join(path, '..'), folder, { recursive: true })
+  const copy = join(folder, 'svc.db')
+  writeFileSync(markPath(copy), mark)
+  return copy
+}
+
+function copyLog(path: string): void {
+  const db = connect(path, { exists: true })
+  db.pragma('wal_checkpoint(passive)')
+  db.close()
+}
+
+describe('the database of a killed server', () => {
+  test(
+    'ends with the last acknowledged commit',
+    inFolder(async (folder) => {
+      const path = await killed(folder)
+      assert.equal(keepAcknowledged(path, copiedPages(path)), true)
+      assert.deepEqual(jobsIn(path), [1])
+    }),
+  )
+
+  test(
+    'is left whole where a later commit was copied from the log already',
+    inFolder(async (folder) => {
+      const path = await killed(folder, copyLog)
+      assert.equal(keepAcknowledged(path, copiedPages(path)), false)
+      assert.equal(jobsIn(path).length, 199)
+    }),
+  )
+})
