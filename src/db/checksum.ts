@@ -32,7 +32,8 @@ export const COVERED: { readonly [T in Table]: readonly (keyof Tables[T] & strin
   ],
   workflow_version: ['workflow_id', 'revision', 'name', 'description', 'graph_sha256', 'etag', 'created_at'],
   workflow_share: ['token', 'workflow_id', 'created_at'],
-  graph: ['sha256', 'body'],
+  graph: ['sha256', 'body', 'parts'],
+  graph_part: ['sha256', 'at', 'body'],
   job: [
     'key',
     'id',

@@ -1,17 +1,60 @@
-// Graphs by content.
+// Graphs by content. The text of a large one lies in parts, which are written before its row, each in a transaction of its own: in one it would hold up everybody.
 import { sql } from 'kysely'
+import { cuts } from '../cuts.ts'
+import { firstRows, type More } from './batches.ts'
+import { DamagedRow } from './damaged-row.ts'
+import type { GraphPartTable, GraphTable } from './schema.ts'
 import { statement } from './statement.ts'
-import type { Tx } from './store.ts'
+import type { Store, Tx } from './store.ts'
 
-const insert = statement<{ sha256: string; body: string }>()((db, p) =>
+/** Characters of one part. To write and commit a megabyte takes 2 to 6 ms. */
+const PART = 1_000_000
+
+const insert = statement<GraphTable>()((db, p) =>
   db
     .insertInto('graph')
-    .values({ sha256: p('sha256'), body: p('body') })
+    .values({ sha256: p('sha256'), body: p('body'), parts: p('parts') })
+    .onConflict((conflict) => conflict.doNothing()),
+)
+
+const insertPart = statement<GraphPartTable>()((db, p) =>
+  db
+    .insertInto('graph_part')
+    .values({ sha256: p('sha256'), at: p('at'), body: p('body') })
     .onConflict((conflict) => conflict.doNothing()),
 )
 
 const select = statement<{ sha256: string }>()((db, p) =>
-  db.selectFrom('graph').select('body').where('sha256', '=', p('sha256')),
+  db.selectFrom('graph').select(['body', 'parts']).where('sha256', '=', p('sha256')),
+)
+
+const selectKnown = statement<{ sha256: string }>()((db, p) =>
+  db.selectFrom('graph').select(sql`1`.as('one')).where('sha256', '=', p('sha256')),
+)
+
+const selectParts = statement<{ sha256: string }>()((db, p) =>
+  db.selectFrom('graph_part').select('body').where('sha256', '=', p('sha256')).orderBy('at'),
+)
+
+const selectPlaces = statement<{ sha256: string }>('keys')((db, p) =>
+  db.selectFrom('graph_part').select('at').where('sha256', '=', p('sha256')),
+)
+
+const selectWithoutGraph = statement()((db) =>
+  db
+    .selectFrom('graph_part')
+    .select('sha256')
+    .where((eb) =>
+      eb.not(
+        eb.exists(eb.selectFrom('graph').select(sql`1`.as('one')).whereRef('graph.sha256', '=', 'graph_part.sha256')),
+      ),
+    )
+    .orderBy('sha256')
+    .orderBy('at'),
+)
+
+const dropParts = statement<{ sha256: string }>()((db, p) =>
+  db.deleteFrom('graph_part').where('sha256', '=', p('sha256')),
 )
 
 const dropUnused = statement<{ sha256: string }>()((db, p) =>
@@ -29,17 +72,56 @@ const dropUnused = statement<{ sha256: string }>()((db, p) =>
     ),
 )
 
-/** Keeps a graph's JSON text under its hash; a known one is left as it is. */
-export function keepGraph(tx: Tx, sha256: string, body: string): void {
-  tx.run(insert, { sha256, body })
+/** Writes the parts of the text of a graph that is large and not known; null where nothing is written. `keepGraph` writes the row that makes them count. */
+export function keepParts(store: Store, sha256: string, body: string): Promise<void> | null {
+  if (body.length <= PART || store.read((tx) => isKnown(tx, sha256))) return null
+  return writeParts(store, sha256, cuts(body, PART))
 }
 
-/** The JSON text of a graph, or undefined. */
+async function writeParts(store: Store, sha256: string, parts: readonly string[]): Promise<void> {
+  for (const [at, body] of parts.entries()) await store.write((tx) => tx.run(insertPart, { sha256, at, body }))
+}
+
+/** Keeps a graph's JSON text under its hash; a known one is left as it is. What `keepParts` has not written is written with it. */
+export function keepGraph(tx: Tx, sha256: string, body: string): void {
+  if (body.length <= PART) tx.run(insert, { sha256, body, parts: null })
+  else if (!isKnown(tx, sha256)) keepLarge(tx, sha256, cuts(body, PART))
+}
+
+function isKnown(tx: Tx, sha256: string): boolean {
+  return tx.get(selectKnown, { sha256 }) !== undefined
+}
+
+function keepLarge(tx: Tx, sha256: string, parts: readonly string[]): void {
+  const written = new Set(tx.all(selectPlaces, { sha256 }).map(({ at }) => at))
+  for (const [at, body] of parts.entries()) if (!written.has(at)) tx.run(insertPart, { sha256, at, body })
+  tx.run(insert, { sha256, body: '', parts: parts.length })
+}
+
+/** The JSON text of a graph, or undefined. @throws DamagedRow where a part of it is missing */
 export function graphBody(tx: Tx, sha256: string): string | undefined {
-  return tx.get(select, { sha256 })?.body
+  const row = tx.get(select, { sha256 })
+  if (!row || row.parts === null) return row?.body
+  const parts = tx.all(selectParts, { sha256 })
+  if (parts.length !== row.parts) throw new DamagedRow('graph', { sha256, ...row })
+  return parts.map(({ body }) => body).join('')
 }
 
 /** Removes a graph that no workflow, version or job names any more. */
 export function dropUnusedGraph(tx: Tx, sha256: string): void {
-  tx.run(dropUnused, { sha256 })
+  if (tx.run(dropUnused, { sha256 }) > 0) tx.run(dropParts, { sha256 })
+}
+
+/** Removes parts whose graph was not written after them, as long as there is time; true when none is left. */
+export function dropPartsWithoutGraph(tx: Tx, more: More): boolean {
+  for (let part = firstWithoutGraph(tx); part; part = firstWithoutGraph(tx)) {
+    tx.run(dropParts, part)
+    if (!more()) return false
+  }
+  return true
+}
+
+/** A damaged row stays, and does not keep those behind it. */
+function firstWithoutGraph(tx: Tx): Pick<GraphPartTable, 'sha256'> | undefined {
+  return firstRows(tx, { table: 'graph_part', statement: selectWithoutGraph, params: {} }, 1).at(0)
 }

@@ -22,6 +22,7 @@ import { deletedFolders } from './migrations/0015-deleted-folders.ts'
 import { checksums, type Progress } from './migrations/0016-checksums.ts'
 import { unfinishedByOwner } from './migrations/0017-unfinished-by-owner.ts'
 import { previewsByUser } from './migrations/0018-previews-by-user.ts'
+import { graphParts } from './migrations/0019-graph-parts.ts'
 
 /** In order; a name, once released, never changes. */
 const migrations = (progress: Progress): Readonly<Record<string, Migration>> => ({
@@ -43,6 +44,7 @@ const migrations = (progress: Progress): Readonly<Record<string, Migration>> => 
   '0016-checksums': checksums(progress),
   '0017-unfinished-by-owner': unfinishedByOwner,
   '0018-previews-by-user': previewsByUser,
+  '0019-graph-parts': graphParts,
 })
 
 const NAMES = Object.keys(migrations(() => {}))

@@ -37,6 +37,17 @@ export interface WorkflowShareTable {
 /** Graphs by content: a workflow, its versions and its jobs name the same row as long as the graph is the same. */
 export interface GraphTable {
   sha256: string
+  /** Empty where the text is in parts. */
+  body: string
+  /** How many parts the text of a large graph has; null: it is whole. */
+  parts: number | null
+}
+
+/** A piece of the text of a large graph. It is written before the row of the graph, which counts the parts. */
+export interface GraphPartTable {
+  sha256: string
+  /** From 0 on. */
+  at: number
   body: string
 }
 
@@ -367,6 +378,7 @@ export interface Tables {
   workflow_version: Checked<WorkflowVersionTable>
   workflow_share: Checked<WorkflowShareTable>
   graph: Checked<GraphTable>
+  graph_part: Checked<GraphPartTable>
   job: Checked<JobTable>
   job_journal: Checked<JobJournalTable>
   spilled_value: Checked<SpilledValueTable>

@@ -1,10 +1,10 @@
 // The history of a job as server-sent events (WHATWG HTML, section 9.2) and as a JSON array. Both follow the job in the one way that there is.
 import { setImmediate } from 'node:timers/promises'
+import { cuts } from '../cuts.ts'
 import { ServiceError } from '../errors.ts'
 import type { FeedItem } from '../events/feed.ts'
 import { LARGE_ANSWER, type Reader } from '../held-answers.ts'
 import { type EventItem, type EventJob, eventWriter, isEvent } from '../jobs/event-text.ts'
-import { cuts } from './cuts.ts'
 
 /** How long a stream may be silent, in milliseconds: intermediaries cut what says nothing for long. */
 export const KEEP_ALIVE_MS = 15_000

@@ -8,11 +8,11 @@ import { deleteJob, jobText, listJobs } from '../jobs/reads.ts'
 import { replayAfter } from '../jobs/replay.ts'
 import type { JobHandle } from '../jobs/service.ts'
 import { isTerminal } from '../jobs/states.ts'
-import { begun } from './cuts.ts'
 import { eventArray, eventStream } from './events-stream.ts'
 import { nextLink } from './links.ts'
 import { jsonText } from './reply.ts'
 import type { RequestContext } from './request.ts'
+import { begun } from './text-parts.ts'
 
 const STREAM = 'text/event-stream'
 

@@ -1,6 +1,7 @@
 // Writing answers: handlers' replies, errors in the form of each door, and refusals.
 import { pipeline, Readable } from 'node:stream'
 import type { Response } from 'express'
+import { cuts } from '../cuts.ts'
 import { memoryOf } from '../engine/measure.ts'
 import { errorBodies, ServiceError } from '../errors.ts'
 import { bytesOf, type HeldAnswers, LARGE_ANSWER, type Reader, weigh } from '../held-answers.ts'
@@ -9,9 +10,9 @@ import { isLight } from '../light-parts.ts'
 import { type Log, logFailure } from '../log.ts'
 import type { Steps, TimeSlices } from '../time-slices.ts'
 import { readerOf } from './answer-reader.ts'
-import { cuts, ENCODED_AT_ONCE } from './cuts.ts'
 import { localsOf } from './locals.ts'
 import { Sending } from './sending.ts'
+import { ENCODED_AT_ONCE } from './text-parts.ts'
 
 /** What every handler's typed reply is underneath. */
 export interface AnyReply {

@@ -7,9 +7,9 @@ import { isLight } from '../light-parts.ts'
 import { nodeTypeInventory } from '../nodes/inventory.ts'
 import { registryRevision } from '../nodes/revision.ts'
 import { eachInterface, workflowSummaries } from '../workflows/summaries.ts'
-import { begun, ENCODED_AT_ONCE, gathered } from './cuts.ts'
 import { jsonParts, jsonText } from './reply.ts'
 import type { RequestContext } from './request.ts'
+import { begun, ENCODED_AT_ONCE, gathered } from './text-parts.ts'
 
 type Discovery = Pick<
   SdkHandlers<RequestContext>,

@@ -2,6 +2,7 @@
 // pauses, so that no request notices; how rows are removed is left to the repositories.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type More, within } from '../db/batches.ts'
+import { dropPartsWithoutGraph } from '../db/graphs.ts'
 import { dropDoomed, dropEvents, expireJob } from '../db/job-removal.ts'
 import { expiredJobs, finishedJobs, forgetKeys, keepSweepPosition } from '../db/retention.ts'
 import type { Store, Tx } from '../db/store.ts'
@@ -111,7 +112,7 @@ export class Retention implements AsyncDisposable {
   }
 
   #sweeps(): Sweep[] {
-    const { platform, job_days } = this.#parts
+    const { store, platform, job_days } = this.#parts
     const now = platform.now()
     const daysAgo = (days: number) => new Date(now - days * DAY_MS).toISOString()
     const present = new Date(now).toISOString()
@@ -124,6 +125,8 @@ export class Retention implements AsyncDisposable {
       dropDoomed,
       dropDisownedWorkflows,
       dropDisownedThreads,
+      // Where rows are damaged, the parts may be those of one of them.
+      (tx, more) => store.hasDamagedRows || dropPartsWithoutGraph(tx, more),
       (tx) => forgetKeys(tx, keysBefore, BATCH_ROWS) < BATCH_ROWS,
       (tx) => forgetTombstones(tx, daysAgo(TOMBSTONE_DAYS), BATCH_ROWS) < BATCH_ROWS,
     ]

@@ -2,6 +2,7 @@
 // earlier process back; what happens inside one is the active job's business.
 import { setImmediate } from 'node:timers/promises'
 import type { JobSnapshot } from '../../generated/types.ts'
+import { keepParts } from '../db/graphs.ts'
 import { idempotentJob, keepIdempotencyKey } from '../db/idempotency.ts'
 import { activeJobs } from '../db/job-lists.ts'
 import { jobByKey, lastJobKey, ownedJob } from '../db/jobs.ts'
@@ -10,6 +11,7 @@ import type { JobTable } from '../db/schema.ts'
 import { type Scope, scopedKey, userKey } from '../db/scope.ts'
 import type { Tx } from '../db/store.ts'
 import { tombstone } from '../db/tombstones.ts'
+import type { Graph } from '../engine/graph.ts'
 import type { Plan } from '../engine/plan.ts'
 import { ServiceError } from '../errors.ts'
 import { isLargeText } from '../events/lazy-event.ts'
@@ -100,19 +102,31 @@ export class JobService {
   }
 
   /**
-   * Does what is long before a submission in time slices of its owner: a large graph is compiled, and a large request hashed. Null where nothing
-   * is. `submit` takes what was prepared.
+   * Does what is long before a submission in time slices of its owner: a large graph is compiled, the text of one that came with it is written, and a
+   * large request is hashed. Null where nothing is. `submit` takes what was prepared.
+   * @throws REQUEST_TOO_LARGE, NoRoom, SERVICE_UNAVAILABLE; nothing is accepted then
    */
   prepare(scope: Scope, submission: Submission): Promise<void> | null {
-    const { workflow_id, graph, job_id, params } = submission
-    const owner = userKey(scope)
-    const { plans, workflows } = this.#parts
+    const { graph, job_id, params } = submission
     const hashes = job_id !== null && !submission.admission && !(isLight(params) && isLight(graph))
-    const compiling =
-      graph !== null ? plans.prepare(owner, graph) : workflow_id === null ? null : workflows.prepare(scope, workflow_id)
+    const compiling = this.#prepareGraph(scope, submission)
     if (!hashes) return compiling
-    const hashing = plans.slices.run(owner, requestHashSteps(submission))
+    const hashing = this.#parts.plans.slices.run(userKey(scope), requestHashSteps(submission))
     return Promise.all([compiling, hashing.then((hash) => this.#hashes.set(submission, hash))]).then(() => {})
+  }
+
+  #prepareGraph(scope: Scope, { workflow_id, graph }: Submission): Promise<void> | null {
+    const { plans, workflows } = this.#parts
+    if (graph === null) return workflow_id === null ? null : workflows.prepare(scope, workflow_id)
+    const compiling = plans.prepare(userKey(scope), graph)
+    return compiling && this.#keepGiven(graph, compiling)
+  }
+
+  async #keepGiven(graph: Graph, compiling: Promise<void>): Promise<void> {
+    await compiling
+    const { store, plans } = this.#parts
+    const { plan, sha256, body } = plans.compile(graph)
+    if (plan) await keepParts(store, sha256, body)
   }
 
   /**

@@ -12,7 +12,7 @@ import type {
 } from '../../generated/types.ts'
 import { decodeNumber, encodeNumber } from '../cursor.ts'
 import { within } from '../db/batches.ts'
-import { keepGraph } from '../db/graphs.ts'
+import { keepGraph, keepParts } from '../db/graphs.ts'
 import type { WorkflowTable } from '../db/schema.ts'
 import { type Scope, userKey } from '../db/scope.ts'
 import type { Store, Tx } from '../db/store.ts'
@@ -120,7 +120,10 @@ export class WorkflowService {
   async #compiled(scope: Scope, graph: Graph): Promise<CompiledGraph> {
     const preparing = this.#plans.prepare(userKey(scope), graph)
     if (preparing) await preparing
-    return this.#plans.compile(graph)
+    const compiled = this.#plans.compile(graph)
+    const keeping = keepParts(this.#store, compiled.sha256, compiled.body)
+    if (keeping) await keeping
+    return compiled
   }
 
   /**

@@ -1,18 +1,7 @@
-// Long texts in pieces, so that what waits for one slow reader is one piece and not a copy of the whole.
+// Long texts that are sent in parts, so that what waits for one slow reader is one part and not a copy of the whole.
 
 /** Characters that are encoded at once without holding up others. */
 export const ENCODED_AT_ONCE = 262_144
-
-/** `text` in pieces of about `length` characters, which is at least 2. No character is cut in two: pieces are encoded one by one. */
-export function cuts(text: string, length: number): string[] {
-  const pieces: string[] = []
-  for (let from = 0; from < text.length; ) {
-    const to = beforePair(text, from + length)
-    pieces.push(text.slice(from, to))
-    from = to
-  }
-  return pieces
-}
 
 /** A text that comes in parts, in parts of at least `length` characters, but for the last one. */
 export async function* gathered(parts: AsyncIterable<string>, length: number): AsyncGenerator<string, void, void> {
@@ -44,10 +33,4 @@ export async function begun(
     [Symbol.asyncIterator]: () => parts,
   }
   return parts
-}
-
-/** `at`, or one less where a pair of surrogates lies across it. */
-function beforePair(text: string, at: number): number {
-  const before = text.charCodeAt(at - 1)
-  return at < text.length && before >= 0xd800 && before <= 0xdbff ? at - 1 : at
 }

@@ -1,0 +1,18 @@
+// The text of a large graph lies in parts, so that no statement writes all of it.
+import { type Kysely, sql } from 'kysely'
+import type { Migration } from 'kysely/migration'
+
+const STATEMENTS = [
+  // Null: the text is whole, as that of each graph before was. So the checksums of those that are there stay right.
+  'alter table graph add column parts integer',
+  `create table graph_part (sha256 text not null, at integer not null, body text not null, checksum integer,
+    primary key (sha256, at)) strict`,
+]
+
+async function up(db: Kysely<unknown>): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    for (const statement of STATEMENTS) await sql.raw(statement).execute(tx)
+  })
+}
+
+export const graphParts: Migration = { up }

@@ -1,0 +1,157 @@
+// Texts of graphs: small ones whole, large ones in parts that are written before the row that makes them count.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import Database from 'better-sqlite3'
+import { checkDatabase } from '../../src/db/check.ts'
+import { defineChecksums } from '../../src/db/checksum.ts'
+import { dropPartsWithoutGraph, dropUnusedGraph, graphBody, keepGraph, keepParts } from '../../src/db/graphs.ts'
+import { statement } from '../../src/db/statement.ts'
+import type { Store, Tx } from '../../src/db/store.ts'
+import type { Statements } from '../../src/db/tx.ts'
+import { sha256 } from '../../src/hashes.ts'
+import { jobRow, openStore, putJob } from '../helpers/store.ts'
+
+const PARTS = statement('keys')((db) =>
+  db
+    .selectFrom('graph_part')
+    .select(['sha256', 'at', (eb) => eb.fn<number>('length', ['body']).as('length')])
+    .orderBy('sha256')
+    .orderBy('at'),
+)
+
+/** The text of a graph of about `size` characters. Each second one of them is half of a character beyond U+FFFF. */
+const textOf = (name: string, size: number) =>
+  JSON.stringify({ name, nodes: [], edges: [], text: '𝄞'.repeat(size / 2) })
+
+const LARGE = textOf('large', 2_500_001)
+const HASH = sha256(LARGE)
+const always = () => true
+
+const partsOf = (store: Store, hash = HASH) =>
+  store.read((tx) => tx.all(PARTS, {})).filter((part) => part.sha256 === hash)
+const bodyOf = (store: Store, hash = HASH) => store.read((tx) => graphBody(tx, hash))
+
+/** How many characters a unit gives to statements that write. */
+async function written(store: Store, unit: (tx: Tx) => void): Promise<number> {
+  return store.write((tx) => {
+    const counted = tx as Statements
+    const before = counted.bytes
+    unit(tx)
+    return counted.bytes - before
+  })
+}
+
+/** Changes the file beside the store. */
+function change(path: string, sql: string): void {
+  const db = new Database(path)
+  defineChecksums(db)
+  db.exec(sql)
+  db.close()
+}
+
+describe('the text of a graph', () => {
+  test('is whole where it is small', async () => {
+    await using opened = await openStore()
+    const { store } = opened
+    const small = textOf('small', 1_000)
+    assert.equal(keepParts(store, sha256(small), small), null)
+    await store.write((tx) => keepGraph(tx, sha256(small), small))
+    assert.equal(bodyOf(store, sha256(small)), small)
+    assert.deepEqual(partsOf(store, sha256(small)), [])
+  })
+
+  test('is written in parts where it is large, none with half a character, and little is left for the transaction that names it', async () => {
+    await using opened = await openStore()
+    const { store, path } = opened
+    await keepParts(store, HASH, LARGE)
+    assert.equal(bodyOf(store), undefined)
+    assert.ok((await written(store, (tx) => keepGraph(tx, HASH, LARGE))) < 1_000)
+    assert.equal(bodyOf(store), LARGE)
+    const lengths = partsOf(store).map(({ at, length }) => [at, length <= 1_000_000])
+    assert.deepEqual(lengths, [
+      [0, true],
+      [1, true],
+      [2, true],
+    ])
+    assert.deepEqual(await checkDatabase(path), [])
+    assert.equal(bodyOf(await opened.reopen()), LARGE)
+  })
+
+  test('is not written again where it is known', async () => {
+    await using opened = await openStore()
+    const { store } = opened
+    await store.write((tx) => keepGraph(tx, HASH, LARGE))
+    assert.equal(keepParts(store, HASH, LARGE), null)
+    assert.ok((await written(store, (tx) => keepGraph(tx, HASH, LARGE))) < 1_000)
+    assert.equal(bodyOf(store), LARGE)
+  })
+
+  test('is whole also where parts of it are removed before they count, or somebody else writes them as well', async () => {
+    await using opened = await openStore()
+    const { store } = opened
+    const [first, second] = [keepParts(store, HASH, LARGE), keepParts(store, HASH, LARGE)]
+    await Promise.all([first, second])
+    change(opened.path, 'delete from graph_part where at = 1')
+    await store.write((tx) => keepGraph(tx, HASH, LARGE))
+    assert.equal(bodyOf(store), LARGE)
+    await store.write((tx) => dropUnusedGraph(tx, HASH))
+    await keepParts(store, HASH, LARGE)
+    await store.write((tx) => dropPartsWithoutGraph(tx, always))
+    await store.write((tx) => keepGraph(tx, HASH, LARGE))
+    assert.equal(bodyOf(store), LARGE)
+  })
+
+  test('goes with its parts when nothing names it any more, and not before', async () => {
+    await using opened = await openStore()
+    const { store } = opened
+    await store.write((tx) => {
+      keepGraph(tx, HASH, LARGE)
+      putJob(tx, jobRow(1, { graph_sha256: HASH }))
+      dropUnusedGraph(tx, HASH)
+    })
+    assert.equal(bodyOf(store), LARGE)
+    await store.write((tx) => {
+      tx.run(
+        statement()((db) => db.deleteFrom('job')),
+        {},
+      )
+      dropUnusedGraph(tx, HASH)
+    })
+    assert.equal(bodyOf(store), undefined)
+    assert.deepEqual(partsOf(store), [])
+  })
+
+  test('leaves no parts behind where its row was never written', async () => {
+    await using opened = await openStore()
+    const { store, path } = opened
+    const others = ['a', 'b', 'c'].map((name) => textOf(name, 1_500_000))
+    for (const body of others) await keepParts(store, sha256(body), body)
+    await keepParts(store, HASH, LARGE)
+    await store.write((tx) => keepGraph(tx, HASH, LARGE))
+    const left = () => new Set(store.read((tx) => tx.all(PARTS, {})).map((part) => part.sha256)).size
+    assert.equal(await store.write((tx) => dropPartsWithoutGraph(tx, () => false)), false)
+    assert.equal(left(), 3)
+    assert.equal(await store.write((tx) => dropPartsWithoutGraph(tx, always)), true)
+    assert.equal(left(), 1)
+    assert.equal(bodyOf(store), LARGE)
+    assert.deepEqual(await checkDatabase(path), [])
+  })
+
+  const damages = {
+    "update graph_part set body = replace(body, '𝄞', 'x') where at = 1": /^a row of graph_part is not what was written/,
+    'delete from graph_part where at = 2': /has another digest$/,
+  }
+  for (const [damage, finding] of Object.entries(damages))
+    test(`is not served, and the damage is found, after: ${damage}`, async () => {
+      await using opened = await openStore()
+      const { store, path } = opened
+      await store.write((tx) => keepGraph(tx, HASH, LARGE))
+      change(path, damage)
+      assert.throws(() => bodyOf(store), { code: 'DATA_DAMAGED' })
+      const texts = (await checkDatabase(path)).map(({ text }) => text)
+      assert.ok(
+        texts.some((text) => finding.test(text)),
+        texts.join('\n'),
+      )
+    })
+})
