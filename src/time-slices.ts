@@ -45,6 +45,8 @@ const SOME = 256
 
 /** Milliseconds of work before the event loop gets its turn. */
 const SLICE_MS = 5
+/** The same of work that is mostly short, in the turn in which it is asked for. */
+const FIRST_MS = 1
 
 interface Task {
   /** Goes on until `until` (milliseconds of the monotonic clock); false once it has ended. */
@@ -65,6 +67,13 @@ export class TimeSlices {
       if (tasks) tasks.push(task)
       else this.#tasks.set(owner, [task])
       this.#immediate ??= setImmediate(this.#turn)
+    })
+  }
+
+  /** As `run`, for work that is mostly short: its first millisecond is done at once, so that it seldom waits for a turn, which may be long under load. */
+  begin<T>(owner: string, steps: Steps<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (goOn(steps, performance.now() + FIRST_MS, resolve, reject)) this.run(owner, steps).then(resolve, reject)
     })
   }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs'
 import { test } from 'node:test'
-import { nextTurn } from '../src/time-slices.ts'
+import { nextTurn, type Steps, TimeSlices } from '../src/time-slices.ts'
 
 test('a next turn comes after what was due before, also for what is called by something from outside', async () => {
   const order: string[] = []
@@ -18,4 +18,46 @@ test('a next turn comes after what was due before, also for what is called by so
     }),
   )
   assert.deepEqual(order, ['due', 'next turn'])
+})
+
+/** Takes so many steps of half a millisecond, and says in which turns of the event loop. */
+function* counted(steps: number, turn: () => number): Steps<number[]> {
+  const turns = []
+  for (let at = 0; at < steps; at++) {
+    const until = performance.now() + 0.5
+    while (performance.now() < until);
+    turns.push(turn())
+    yield
+  }
+  return turns
+}
+
+async function turnsOf(work: (slices: TimeSlices, turn: () => number) => Promise<number[]>): Promise<number[]> {
+  let turn = 0
+  let immediate = setImmediate(function next() {
+    turn++
+    immediate = setImmediate(next)
+  })
+  try {
+    return await work(new TimeSlices(), () => turn)
+  } finally {
+    clearImmediate(immediate)
+  }
+}
+
+test('work that is mostly short begins in the turn in which it is asked for, and long work goes on in later ones', async () => {
+  assert.deepEqual(await turnsOf((slices, turn) => slices.begin('one', counted(1, turn))), [0])
+  assert.ok((await turnsOf((slices, turn) => slices.run('one', counted(1, turn)))).every((turn) => turn > 0))
+  const turns = await turnsOf((slices, turn) => slices.begin('one', counted(100, turn)))
+  assert.equal(turns.length, 100)
+  const first = turns.filter((turn) => turn === 0).length
+  assert.ok(first > 0 && first < 10, `${first} steps in the first turn`)
+})
+
+test('what fails in the first turn, or in a later one, fails for whoever asked', async () => {
+  function* failing(steps: number): Steps<never> {
+    yield* counted(steps, () => 0)
+    throw new Error('broken')
+  }
+  for (const steps of [1, 20]) await assert.rejects(new TimeSlices().begin('one', failing(steps)), /^Error: broken$/)
 })

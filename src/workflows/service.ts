@@ -83,12 +83,12 @@ export class WorkflowService {
    * turn comes, and left out where it is gone by then.
    */
   async list(scope: Scope, request: ListRequest): Promise<WorkflowPage> {
-    return await this.#plans.slices.run(userKey(scope), pageSteps(this.#store, scope, request))
+    return await this.#plans.slices.begin(userKey(scope), pageSteps(this.#store, scope, request))
   }
 
   /** The public workflows of all users, read in time slices of the caller. */
   async listPublic(caller: string, request: ListRequest): Promise<WorkflowPage> {
-    return await this.#plans.slices.run(caller, pageSteps(this.#store, null, request))
+    return await this.#plans.slices.begin(caller, pageSteps(this.#store, null, request))
   }
 
   /** The ids of the caller's workflows that changed last. */
