@@ -146,7 +146,7 @@ export class Threads {
     const after = decodeNumber(cursor) ?? after_sequence ?? 0
     const thread = this.row(owner, id)
     const { store, slices } = this.#parts
-    const items = await slices.begin(userKey(owner), messageSteps(store, thread, after, wanted))
+    const items = await slices.run(userKey(owner), messageSteps(store, thread, after, wanted))
     const last = items.at(-1)?.sequence ?? thread.last_sequence
     return { items, next: last < thread.last_sequence ? encodeNumber(last) : null }
   }
