@@ -1,11 +1,13 @@
 // What a run and the workflows that it calls share: how many asynchronous firings may be in flight at once, how many
 // called workflows may be alive, the time on the thread, and the memory of what they hold.
+import { CalledPlans } from './called-plans.ts'
 import { Calls } from './calls.ts'
 import { MemoryBudget, type SharedMemory } from './held-values.ts'
 import { Slice } from './slice.ts'
 
 export class Budget {
   readonly calls = new Calls()
+  readonly plans: CalledPlans
   readonly slice: Slice
   readonly memory: MemoryBudget
   readonly #limit: number
@@ -16,6 +18,7 @@ export class Budget {
     this.#limit = limit
     this.slice = new Slice(owner)
     this.memory = new MemoryBudget(memory_bytes, shared && { owner, of: shared })
+    this.plans = new CalledPlans(this.memory)
   }
 
   get free(): boolean {

@@ -1,5 +1,5 @@
 // How much a run holds at once, the workflows that it calls included: values on its edges, results that wait for their turn, what
-// aggregates gather, and outputs. Beyond its limit the run ends.
+// aggregates gather, outputs, and the plans of what it calls. Beyond its limit the run ends.
 
 import { memoryOf, sizeOf } from './measure.ts'
 import type { Outputs } from './node-type.ts'
@@ -53,6 +53,10 @@ export class MemoryBudget {
     if (bytes > this.limit_bytes) this.#outgrow(this.limit_bytes)
     const change = bytes - this.#told
     if (change >= TOLD_BYTES || change <= -TOLD_BYTES) this.#tell(bytes)
+  }
+
+  addBytes(bytes: number): void {
+    this.add(bytes / BYTES)
   }
 
   #tell(bytes: number): void {

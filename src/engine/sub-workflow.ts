@@ -45,6 +45,8 @@ export interface ExecuteOptions {
   updates?: readonly NodeUpdate[]
   /** Finds the plan of a workflow that a `workflow.Call` names; throws NodeError where there is none. */
   loadPlan?: (workflow_id: string) => Promise<Plan>
+  /** About how much memory the plan of a called workflow takes, in bytes, which the run holds meanwhile. Default: nothing. */
+  bytesOf?: (plan: Plan) => number
 }
 
 /**
@@ -134,6 +136,7 @@ export function newRun(
       try {
         return await call.inPlace(async () => {
           const called = await loadPlan(workflow_id)
+          using _ = budget.plans.hold(called, options.bytesOf?.(called) ?? 0)
           checkParams(called, workflow_id, params)
           const inner = {
             ...options,

@@ -87,6 +87,8 @@ export interface JobHost {
   publisherOf(owner: Scope): Publisher
   /** Finds the plan of a workflow that a node of this job calls, and its graph as JSON text; `pinned` is the graph that it called before. */
   loadPlan(row: JobTable, workflow_id: string, pinned: string | null): Promise<{ plan: Plan; body: string }>
+  /** About how much memory a called plan takes, in bytes; 0 where that is small. */
+  bytesOf(plan: Plan): number
   /** In bytes, of the values that a job holds at once. */
   readonly memory_limit: number
   /** What the runs of all jobs share. */
@@ -436,6 +438,7 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
       now: () => this.#host.platform.now(),
       steady: () => this.#host.steady.now(),
       loadPlan: (workflow_id) => this.#loadPlan(workflow_id),
+      bytesOf: (plan) => this.#host.bytesOf(plan),
       overdue: () => this.#overdue(),
       ended: (outcome) => this.#ended(outcome),
     })

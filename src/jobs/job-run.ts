@@ -31,6 +31,7 @@ export interface RunParts {
   /** The time in which its delays are counted. */
   steady(): number
   loadPlan(workflow_id: string): Promise<Plan>
+  bytesOf(plan: Plan): number
   /** Its time is over: the run is to be aborted. */
   overdue(): void
   ended(outcome: Outcome): void
@@ -57,6 +58,7 @@ export class JobRun {
       ...(parts.seed === null ? {} : { seed: parts.seed }),
       updates: [...memory.updates],
       loadPlan: parts.loadPlan,
+      bytesOf: parts.bytesOf,
     })
   }
 

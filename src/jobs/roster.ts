@@ -5,7 +5,6 @@ import type { DueJob } from '../db/jobs.ts'
 import type { JobTable } from '../db/schema.ts'
 import { type Scope, scopedKey, userKey } from '../db/scope.ts'
 import type { Store } from '../db/store.ts'
-import type { Graph } from '../engine/graph.ts'
 import type { SharedMemory } from '../engine/held-values.ts'
 import { NodeError } from '../engine/node-type.ts'
 import type { Plan } from '../engine/plan.ts'
@@ -324,8 +323,9 @@ export class Roster implements JobHost {
 
   async loadPlan(row: JobTable, workflow_id: string, pinned: string | null): Promise<{ plan: Plan; body: string }> {
     try {
-      if (pinned === null) await this.parts.workflows.prepare(row, workflow_id)
-      const compiled = pinned === null ? this.#called(row, workflow_id) : this.#compiled(pinned)
+      const compiled = await (pinned === null
+        ? this.#called(row, workflow_id)
+        : this.parts.plans.ofText(userKey(row), pinned))
       return { plan: runnablePlan(compiled), body: compiled.body }
     } catch (error) {
       if (error instanceof ServiceError)
@@ -334,12 +334,13 @@ export class Roster implements JobHost {
     }
   }
 
-  #called(row: JobTable, workflow_id: string): CompiledGraph {
+  async #called(row: JobTable, workflow_id: string): Promise<CompiledGraph> {
+    await this.parts.workflows.prepare(row, workflow_id)
     return this.parts.workflows.callable(row, workflow_id)
   }
 
-  #compiled(body: string): CompiledGraph {
-    return this.parts.plans.compile(JSON.parse(body) as Graph)
+  bytesOf(plan: Plan): number {
+    return this.parts.plans.bytesOf(plan)
   }
 }
 

@@ -40,6 +40,11 @@ export class LargePlans {
     return known
   }
 
+  /** About how much memory the plan of a graph takes, in bytes; 0 where that is small. */
+  bytesOf(plan: Plan): number {
+    return this.#byPlan.get(plan)?.bytes ?? 0
+  }
+
   add(compiled: CompiledGraph, room: GraphRoom): void {
     this.#byHash.set(compiled.sha256, new WeakRef(compiled))
     this.#byGraph.set(compiled.graph, compiled)

@@ -4,7 +4,7 @@ import { graphBody } from '../db/graphs.ts'
 import type { Store } from '../db/store.ts'
 import type { Graph } from '../engine/graph.ts'
 import type { NodeRegistry } from '../engine/node-type.ts'
-import { compileGraph, compileSteps } from '../engine/plan.ts'
+import { compileGraph, compileSteps, type Plan } from '../engine/plan.ts'
 import { canonicalHashSteps, sha256, textHashSteps } from '../hashes.ts'
 import { canonicalJson } from '../json.ts'
 import { jsonTextSteps, keepText } from '../json-steps.ts'
@@ -78,10 +78,12 @@ export class Plans {
       this.#keep(hash, body, JSON.parse(body) as Graph)
       return null
     }
-    return this.#large.once(hash, async () => {
-      const memory = await this.slices.run(owner, graphMemory(body))
-      await this.#make(owner, { body, memory }, this.#parseSteps(hash, body, memory.kept))
-    })
+    return this.#large.once(hash, async () => void (await this.#makeText(owner, hash, body)))
+  }
+
+  async #makeText(owner: string, hash: string, body: string): Promise<CompiledGraph> {
+    const memory = await this.slices.run(owner, graphMemory(body))
+    return this.#make(owner, { body, memory }, this.#parseSteps(hash, body, memory.kept))
   }
 
   async #prepareGiven(owner: string, graph: Graph): Promise<void> {
@@ -93,13 +95,14 @@ export class Plans {
   }
 
   /** Takes room for what is made meanwhile where that is much, and leaves what is kept to whoever holds it. */
-  async #make(owner: string, { body, memory }: Weighed, steps: Steps<CompiledGraph>): Promise<void> {
+  async #make(owner: string, { body, memory }: Weighed, steps: Steps<CompiledGraph>): Promise<CompiledGraph> {
     const { kept, meanwhile } = body.length > LARGE_PAYLOAD ? memory : NOTHING
     const release = meanwhile === 0 ? () => {} : await this.#room.take(owner, meanwhile, TOO_LARGE)
     try {
       const entry = await this.slices.run(owner, steps)
       this.#room.change(owner, kept - meanwhile)
       this.#remember(entry, new GraphRoom(this.#room, { owner, bytes: kept, isTaken: true }))
+      return entry
     } catch (error) {
       release()
       throw error
@@ -136,6 +139,18 @@ export class Plans {
     if (known) return known
     const body = this.textOf(hash)
     return this.#keep(hash, body, JSON.parse(body) as Graph)
+  }
+
+  /** The compiled form of a graph of which the text is kept elsewhere; that of a large one is made in time slices of an owner. @throws as `prepare` */
+  async ofText(owner: string, body: string): Promise<CompiledGraph> {
+    if (body.length <= LARGE_PAYLOAD) return this.compile(JSON.parse(body) as Graph)
+    const hash = await this.slices.run(owner, textHashSteps(body))
+    return this.#recall(hash) ?? (await this.#makeText(owner, hash, body))
+  }
+
+  /** About how much memory the plan of a graph takes, in bytes; 0 where that is small. */
+  bytesOf(plan: Plan): number {
+    return this.#large.bytesOf(plan)
   }
 
   /** Whether a graph is compiled already. */

@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import type { ExecuteOptions, Outcome } from '../../src/engine/execution.ts'
 import type { Graph } from '../../src/engine/graph.ts'
 import { type NodeType, STREAM_END, Want } from '../../src/engine/node-type.ts'
+import type { Plan } from '../../src/engine/plan.ts'
 import { ANY } from '../../src/engine/types.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
 import { graph, item, node, output, planOf, run, sink, source, start, testType, value, withTypes } from './kit.ts'
@@ -198,6 +199,45 @@ describe('the memory of a run', () => {
       ['call.output->caught.value', 'caught.error->out.value'],
     )
     isTooLarge(await run(of, builtinNodes, { ...LIMIT, loadPlan: async () => called }))
+  })
+
+  describe('counts the plan of a called workflow', () => {
+    const called = (delay: number) =>
+      planOf(
+        graph(
+          [source('in', 1), node('wait', 'control.Delay', { seconds: delay }), sink('output')],
+          ['in.output->wait.value', 'wait.output->output.value'],
+        ),
+        builtinNodes,
+      )
+    const calls = (ids: readonly string[], edges: string[] = []) =>
+      graph(
+        ids.map((workflow_id, at) =>
+          node(`call${at}`, 'workflow.Call', { workflow_id }, { dynamic_outputs: { output: ANY } }),
+        ),
+        edges,
+      )
+    const plans: Record<string, Plan> = { w1: called(0.05), w2: called(0.05) }
+    const options = { ...LIMIT, loadPlan: async (id: string) => plans[id]!, bytesOf: () => 5 * MIB }
+
+    test('once for all calls of it', async () => {
+      assert.equal((await run(calls(['w1', 'w1', 'w1']), builtinNodes, options)).status, 'completed')
+    })
+
+    test('beside others that are called at the same time', async () => {
+      isTooLarge(await run(calls(['w1', 'w2']), builtinNodes, options))
+    })
+
+    test('until its calls are over', async () => {
+      const after = [{ source: 'call0', sourceHandle: 'output', target: 'call1', edge_type: 'control' }] as never[]
+      const loaded: string[] = []
+      const loadPlan = (id: string) => {
+        loaded.push(id)
+        return options.loadPlan(id)
+      }
+      const { status } = await run(calls(['w1', 'w2'], after), builtinNodes, { ...options, loadPlan })
+      assert.deepEqual([status, loaded], ['completed', ['w1', 'w2']])
+    })
   })
 
   test('is that of each run by itself', async () => {

@@ -42,8 +42,22 @@ function large(seconds: number): Graph {
   return graph([...waiting, ...nodes], ['in.output->wait.value', 'wait.output->out.value'])
 }
 
+/** Calls a workflow with the graph. */
+async function calling(server: TestServer, called: Graph): Promise<Graph> {
+  const { record } = await server.context.workflows.create(OWNER, { name: 'called', graph: called as never })
+  const outputs = { dynamic_outputs: { out: { type: 'any' } } as never }
+  return graph([node('call', 'workflow.Call', { workflow_id: record.id }, outputs)], [])
+}
+
+type MakeGraph = (server: TestServer, large: Graph) => Graph | Promise<Graph>
+
 /** Submits a job that comes to a state, and gives how much the next process looks up at once until the job is in another one. */
-async function mostAtOnce(seconds: number, before: string, after: string): Promise<number> {
+async function mostAtOnce(
+  seconds: number,
+  before: string,
+  after: string,
+  made: MakeGraph = (_server, given) => given,
+): Promise<number> {
   const data_dir = temporaryFolder()
   let now = Date.now()
   const platform = { ...systemPlatform(), now: () => now, timestamp: () => new Date(now).toISOString() }
@@ -53,7 +67,7 @@ async function mostAtOnce(seconds: number, before: string, after: string): Promi
       until(`the job to be ${state}`, async () => (await server.context.jobs.get(OWNER, id)).row.status === state)
     {
       await using server = await startServer({ data_dir, platform })
-      id = submit(server, { graph: large(seconds) }).row.id
+      id = submit(server, { graph: await made(server, large(seconds)) }).row.id
       await reaches(server, before)
     }
     if (after !== 'cancelled') now += seconds * 1_000
@@ -75,6 +89,15 @@ describe('a large graph is compiled in slices', () => {
   ] as const)
     test(when, async () => {
       const most = await mostAtOnce(seconds, before, after)
+      assert.ok(most > 0 && most < MOST_AT_ONCE, `${most} nodes at once`)
+    })
+
+  for (const [when, seconds, before, after] of [
+    ['was under way when the server stopped', 29, 'running', 'running'],
+    ['wakes up', 3_600, 'paused', 'completed'],
+  ] as const)
+    test(`where a job calls it that ${when}`, async () => {
+      const most = await mostAtOnce(seconds, before, after, calling)
       assert.ok(most > 0 && most < MOST_AT_ONCE, `${most} nodes at once`)
     })
 
