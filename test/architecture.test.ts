@@ -13,6 +13,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['generated'],
   [
     'amounts.ts',
+    'cuts.ts',
     'errors.ts',
     'json.ts',
     'light-parts.ts',

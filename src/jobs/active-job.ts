@@ -37,6 +37,7 @@ import { Inlet, type InletHost, InputCounts, type Receiver } from './inlet.ts'
 import { jobFrame } from './job-frame.ts'
 import { JobRun } from './job-run.ts'
 import { isLargeResult, LargeValues } from './large-values.ts'
+import { Later } from './later.ts'
 import type { Memories } from './memories.ts'
 import type { JobMemory } from './memory.ts'
 import { momentaryFault, UnreadableNow } from './momentary.ts'
@@ -274,15 +275,19 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
     try {
       return this.memory.recall(firing)
     } catch (cause) {
-      const momentary = momentaryFault(cause)
-      if (momentary) {
-        this.#writer.lose(momentary)
-        throw momentary
-      }
-      this.#host.log.error({ err: cause, job_id: this.row.id }, 'what a job remembers cannot be read')
-      this.#broken ??= interrupted(UNREADABLE)
-      throw cause
+      throw this.#unreadable(cause)
     }
+  }
+
+  #unreadable(cause: unknown): unknown {
+    const momentary = momentaryFault(cause)
+    if (momentary) {
+      this.#writer.lose(momentary)
+      return momentary
+    }
+    this.#host.log.error({ err: cause, job_id: this.row.id }, 'what a job remembers cannot be read')
+    this.#broken ??= interrupted(UNREADABLE)
+    return cause
   }
 
   /** Reads the large values of a firing before it is recalled; null: none of them lies in a file. What cannot be read is found then. */
@@ -451,10 +456,21 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
 
   /** The same graph is called again, whatever has become of the workflow. */
   async #loadPlan(workflow_id: string): Promise<Plan> {
-    const pinned = this.memory.graphs.get(workflow_id) ?? null
+    const pinned = await this.#calledBefore(workflow_id)
     const { plan, body } = await this.#host.loadPlan(this.row, workflow_id, pinned)
     if (pinned === null) this.remember(['graph', workflow_id, body])
     return plan
+  }
+
+  /** The text of the graph that it called before, or null. @throws Error where the file of a large one cannot be read */
+  async #calledBefore(workflow_id: string): Promise<string | null> {
+    const kept = this.memory.graphs.get(workflow_id) ?? null
+    if (kept === null || typeof kept === 'string') return kept
+    try {
+      return await this.#host.slices.run(this.user, Later.read<string | Later>(kept))
+    } catch (cause) {
+      throw this.#unreadable(cause)
+    }
   }
 
   /**

@@ -24,7 +24,7 @@ export type Entry =
   | readonly ['close', input: string]
   | readonly ['update', update: NodeUpdate]
   /** The graph of a called workflow, as JSON text: the same one is called again. */
-  | readonly ['graph', workflow_id: string, body: string]
+  | readonly ['graph', workflow_id: string, body: unknown]
   /** A call of a model, whatever became of the firing that made it. */
   | readonly ['use', use: ModelUse]
   /** What is to be told of outputs where the job, which waits for something outside, ends without going on: in place of what was said before. */

@@ -112,7 +112,8 @@ export class JobMemory {
   /** What it was sent, in order. */
   readonly inputs: (readonly ['push', string, unknown] | readonly ['close', string])[] = []
   readonly updates: NodeUpdate[] = []
-  readonly graphs = new Map<string, string>()
+  /** Graphs of called workflows, as JSON text. */
+  readonly graphs = new Map<string, string | Later>()
   /** What the job's own run, and called workflows by their scope, had come to. */
   readonly failures = new Map<string, RunError>()
   /** What the job has used of models. */
@@ -439,6 +440,6 @@ const LEARN: { [Kind in Exclude<Entry[0], 'recovery'>]: Learner<Kind> } = {
   push: (memory, entry) => memory.inputs.push(entry),
   close: (memory, entry) => memory.inputs.push(entry),
   update: (memory, [, update]) => memory.updates.push(update),
-  graph: (memory, [, workflow_id, body]) => memory.graphs.set(workflow_id, body),
+  graph: (memory, [, workflow_id, body]) => memory.graphs.set(workflow_id, body as string | Later),
   use: (memory, [, use]) => memory.spending.add(use),
 }

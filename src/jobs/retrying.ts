@@ -2,7 +2,6 @@
 // says how much of it. Workflows that it calls are those of now: a call that had not ended begins again where one of them has changed.
 import type { JobTable } from '../db/schema.ts'
 import { type Scope, userKey } from '../db/scope.ts'
-import type { Graph } from '../engine/graph.ts'
 import type { Plan } from '../engine/plan.ts'
 import { ServiceError } from '../errors.ts'
 import { finish, forEachStep, type Steps } from '../time-slices.ts'
@@ -10,6 +9,7 @@ import { runnablePlan } from '../workflows/invalid-graph.ts'
 import type { CompiledGraph } from '../workflows/plans.ts'
 import type { ActiveJobParts } from './active-job.ts'
 import type { Entry } from './entry.ts'
+import { Later } from './later.ts'
 import { JobMemory } from './memory.ts'
 import { momentaryFault } from './momentary.ts'
 import { newRow, newSeed } from './new-job.ts'
@@ -34,7 +34,11 @@ export async function retryOf(roster: Roster, scope: Scope, row: JobTable, key: 
   const { compiled, revision, same } = graphNow(roster, scope, row)
   const plan = runnablePlan(compiled)
   const memory = JobMemory.fresh(parts, key, old.params)
-  if (same) await readable(roster, row, () => done(takeOver(memory, reusable(roster, scope, old, plan))))
+  if (same)
+    await readable(roster, row, async () => {
+      const called = await calledGraphs(roster, scope, old)
+      await done(takeOver(memory, reusable(old, plan, called)))
+    })
   const fresh = newRow(
     scope,
     {
@@ -94,20 +98,26 @@ function graphNow(
 }
 
 /** What is taken over where the graph means the same. Called workflows that have changed are called as they are now. @throws CONFLICT */
-function* reusable(roster: Roster, scope: Scope, old: JobMemory, plan: Plan): Steps<Iterable<Entry>> {
-  const called = new Map([...old.graphs].map(([id, body]) => [id, calledGraph(roster, scope, id, body)]))
+function* reusable(old: JobMemory, plan: Plan, called: ReadonlyMap<string, CalledGraph>): Steps<Iterable<Entry>> {
   const reuse = yield* reuseSteps(old.firings, plan, [...called.values()])
   return old.reusable(reuse, (id) => called.get(id)?.same === true)
 }
 
-function calledGraph(roster: Roster, scope: Scope, workflow_id: string, body: string): CalledGraph {
-  const { plan, etag } = roster.parts.plans.compile(JSON.parse(body) as Graph)
-  return { plan, same: plan !== null && etag === etagNow(roster, scope, workflow_id) }
+/** Of each workflow that was called, by its id: what it was then, and whether it means the same now. @throws Error where the file of a large one cannot be read */
+async function calledGraphs(roster: Roster, scope: Scope, old: JobMemory): Promise<Map<string, CalledGraph>> {
+  const called = new Map<string, CalledGraph>()
+  for (const [id, kept] of old.graphs) {
+    const body = await roster.slices.run(userKey(scope), Later.read(kept))
+    const { plan, etag } = await roster.parts.plans.ofText(userKey(scope), body)
+    called.set(id, { plan, same: plan !== null && etag === (await etagNow(roster, scope, id)) })
+  }
+  return called
 }
 
 /** Null where the workflow is gone. */
-function etagNow(roster: Roster, scope: Scope, workflow_id: string): string | null {
+async function etagNow(roster: Roster, scope: Scope, workflow_id: string): Promise<string | null> {
   try {
+    await roster.parts.workflows.prepare(scope, workflow_id)
     return roster.parts.workflows.callable(scope, workflow_id).etag
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'WORKFLOW_NOT_FOUND') return null

@@ -1,7 +1,9 @@
 // Jobs with large graphs that go on: their graphs are compiled in time slices, as those of submissions are, so that nobody waits for it.
 import assert from 'node:assert/strict'
-import { rmSync } from 'node:fs'
+import { readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { journalFolder } from '../../src/db/data-folder.ts'
 import type { Scope } from '../../src/db/scope.ts'
 import type { Graph } from '../../src/engine/graph.ts'
 import type { NodeRegistry } from '../../src/engine/node-type.ts'
@@ -11,7 +13,7 @@ import { Followers } from '../../src/sockets/followers.ts'
 import { graph, node, sink, source } from '../engine/kit.ts'
 import { startServer, type TestServer, temporaryFolder, until } from '../helpers/server.ts'
 import { connect } from '../helpers/socket.ts'
-import { OWNER, submit } from './kit.ts'
+import { coded, ended, OWNER, submit } from './kit.ts'
 
 const NODES = 5_000
 /** How many nodes are compiled in one turn of the event loop at most: a step of them, and some more. */
@@ -149,6 +151,31 @@ test('a large graph is compiled in slices where what a follower has missed of it
     await followers.finished()
     assert.equal((frames.at(-1) as { status?: string }).status, 'completed')
     assert.ok(registry.most > 0 && registry.most < MOST_AT_ONCE, `${registry.most} nodes at once`)
+  } finally {
+    rmSync(data_dir, { recursive: true, force: true })
+  }
+})
+
+test('a job ends where the file of the large graph that it called is gone, and can be run anew alone', async () => {
+  const data_dir = temporaryFolder()
+  let now = Date.now()
+  const platform = { ...systemPlatform(), now: () => now, timestamp: () => new Date(now).toISOString() }
+  try {
+    let id: string
+    {
+      await using server = await startServer({ data_dir, platform })
+      id = submit(server, { graph: await calling(server, large(3_600)) }).row.id
+      await until('it to wait', async () => (await server.context.jobs.get(OWNER, id)).row.status === 'paused')
+    }
+    const journal = journalFolder(data_dir)
+    const files = readdirSync(journal, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+    assert.equal(files.length, 1)
+    rmSync(join(files[0]!.parentPath, files[0]!.name))
+    now += 3_700_000
+    await using server = await startServer({ data_dir, platform })
+    const { status, error } = await ended(server, id)
+    assert.deepEqual([status, JSON.parse(error!).type], ['failed', 'interrupted'])
+    await assert.rejects(server.context.jobs.retry(OWNER, id), coded('CONFLICT'))
   } finally {
     rmSync(data_dir, { recursive: true, force: true })
   }

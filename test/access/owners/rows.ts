@@ -6,7 +6,7 @@ import type { Statement } from '../../../src/db/statement.ts'
 import type { Store, Tx } from '../../../src/db/store.ts'
 
 /** Shared by all owners, or about the database itself. */
-const NOBODYS = ['graph', 'meta', 'sweep_position', 'kysely_migration', 'kysely_migration_lock']
+const NOBODYS = ['graph', 'graph_part', 'meta', 'sweep_position', 'kysely_migration', 'kysely_migration_lock']
 
 const MINE = `user_id = ? and ifnull(workspace_id, '') = ifnull(?, '')`
 

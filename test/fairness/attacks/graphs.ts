@@ -78,4 +78,19 @@ export const runs: AttackOf = (share) => {
   }
 }
 
-export const graphs: readonly AttackOf[] = [chains, tangles, reads, runs]
+/** Two calls of it in one run. */
+const calls: AttackOf = (share) => {
+  const count = sized(100_000, share)
+  let id = ''
+  return {
+    name: `calling a chain of ${count.toLocaleString('en')} nodes`,
+    async prepare(attacker) {
+      const workflow_id = await attacker.store(chain(count))
+      const call = (id: string) => ({ id, type: 'workflow.Call', data: { workflow_id } })
+      id = await attacker.store({ nodes: [call('one'), call('two')], edges: [] })
+    },
+    strike: (attacker) => attacker.expect(200, 'POST', `/api/workflows/${id}/run`, '{}'),
+  }
+}
+
+export const graphs: readonly AttackOf[] = [chains, tangles, reads, runs, calls]
