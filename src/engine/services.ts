@@ -365,10 +365,13 @@ export interface ToolFacts extends ToolWords {
 export interface ToolAccess {
   /** A workflow of whoever runs this one. */
   workflow(workflow_id: string): Promise<ToolFacts>
-  /** `data`: values of its properties that are no arguments. */
-  node(node_type: string, data: Readonly<Record<string, unknown>>): ToolFacts
+  /**
+   * `data`: values of its properties that are no arguments. `connected`: whether they came along an edge, as they then do in its calls too:
+   * they name no secrets.
+   */
+  node(node_type: string, data: Readonly<Record<string, unknown>>, connected: boolean): ToolFacts
   /** One that was looked up before, as it was then. Throws nothing: what is gone shows in its call. */
-  again(words: ToolWords): ToolFacts
+  again(words: ToolWords, connected: boolean): ToolFacts
   isNode(node_type: string): boolean
 }
 

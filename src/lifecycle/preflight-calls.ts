@@ -1,10 +1,12 @@
 // The workflows that a run will call, and those that these call in turn: each looked at once for all calls from which the same is to be told.
 import type { Scope } from '../db/scope.ts'
 import type { NodeRegistry } from '../engine/node-type.ts'
+import type { PlanInput } from '../engine/plan.ts'
 import type { ToolTarget } from '../engine/services.ts'
 import { cut } from '../engine/short.ts'
 import { DEEPEST_CALL } from '../engine/sub-workflow.ts'
 import { ServiceError } from '../errors.ts'
+import { TOOLS } from '../nodes/agent-entries.ts'
 import { meantTool } from '../workflows/meant-tool.ts'
 import type { CompiledGraph } from '../workflows/plans.ts'
 import type { WorkflowService } from '../workflows/service.ts'
@@ -24,7 +26,7 @@ import {
   passedBy,
   TARGET,
 } from './preflight-passed.ts'
-import { AGENT, TOOLS, toolsOf } from './preflight-tools.ts'
+import { AGENT, toolsOf } from './preflight-tools.ts'
 import type { Turns } from './preflight-turns.ts'
 import { type Family, markCycles, type Unit } from './preflight-units.ts'
 
@@ -150,14 +152,14 @@ class Explorer {
     return tools
   }
 
-  async #tool(unit: Unit, { id }: NodeView, target: ToolTarget, at: string): Promise<Unit | null> {
-    if ('node_type' in target) return this.#nodeTool(unit, id, target, at)
+  async #tool(unit: Unit, view: NodeView, target: ToolTarget, at: string): Promise<Unit | null> {
+    if ('node_type' in target) return this.#nodeTool(unit, view, target, at)
     const place = { name: cut(target.workflow_id, LONGEST_ID), at, pin: TOOLS }
     const callee = await this.#callee(target.workflow_id)
     if (callee === undefined) return this.#unchecked()
     if (callee === null) {
       const meant = meantTool(this.#tools.registry, target.workflow_id)
-      const text = `The workflow "${place.name}", a tool of node "${id}", was not found.${meant}`
+      const text = `The workflow "${place.name}", a tool of node "${view.id}", was not found.${meant}`
       this.#issues.add(errorIssue('called_workflow_not_found', text, at, TOOLS))
       return null
     }
@@ -166,11 +168,17 @@ class Explorer {
     return this.#back(target.workflow_id, place) ?? this.#unitOf(callee, passed, place)
   }
 
-  async #nodeTool(unit: Unit, id: string, { node_type, data }: NodeTarget, at: string): Promise<Unit | null> {
+  async #nodeTool(
+    unit: Unit,
+    { id, connected }: NodeView,
+    { node_type, data }: NodeTarget,
+    at: string,
+  ): Promise<Unit | null> {
     if (this.#units.size > MOST_CALLED) return this.#unchecked()
     const workflow_id = unit.workflow_id === this.#run.workflow_id ? id : `${unit.workflow_id}/${id}`
-    const view = toolView(this.#tools.registry.get(node_type)!, data)
-    const tool = this.#unit(`tool ${this.#units.size}`, { workflow_id, views: [view] }, () => undefined, new Set())
+    const view = toolView(this.#tools.registry.get(node_type)!, data, connected.has(TOOLS))
+    const given = ({ name }: PlanInput) => data[name]
+    const tool = this.#unit(`tool ${this.#units.size}`, { workflow_id, views: [view] }, given, new Set())
     await this.#follow(tool, at)
     return tool
   }

@@ -5,6 +5,7 @@ import type { GraphNode } from '../engine/graph.ts'
 import type { NodeFacts, NodeRegistry, NodeType } from '../engine/node-type.ts'
 import type { Plan, PlanInput } from '../engine/plan.ts'
 import { typeInfo } from '../engine/type-info.ts'
+import { ANY } from '../engine/types.ts'
 import { type Coerce, check } from '../engine/values.ts'
 import type { CompiledGraph } from '../workflows/plans.ts'
 import { type Firings, firingsOf } from './preflight-firings.ts'
@@ -54,11 +55,15 @@ function givenValues({ type, given: inputs }: NodeView, given: (input: PlanInput
   return values
 }
 
-/** A node that a model calls as a tool: what its author does not set, the model writes. */
-export function toolView(type: NodeType, data: Readonly<Record<string, unknown>>): NodeView {
+/**
+ * A node that a model calls as a tool: what its author does not set, the model writes. `passed`: whether `data` came along an edge; then its
+ * values are those of inputs by the same names.
+ */
+export function toolView(type: NodeType, data: Readonly<Record<string, unknown>>, passed: boolean): NodeView {
   const { node_type } = type
   const open = type.properties.filter(({ name }) => !Object.hasOwn(data, name)).map(({ name }) => name)
-  const connected = new Set(open)
+  const fed = passed ? Object.keys(data).filter((name) => data[name] !== null) : []
+  const connected = new Set([...open, ...fed])
   const own = ownValues({ id: node_type, type: node_type, data: { ...data } }, type)
   return {
     id: node_type,
@@ -66,9 +71,13 @@ export function toolView(type: NodeType, data: Readonly<Record<string, unknown>>
     type,
     data: unfed(own, connected),
     connected,
-    given: new Map(),
+    given: new Map(fed.map((name) => [name, passedInput(name)])),
     firings: 'unknown',
   }
+}
+
+function passedInput(name: string): PlanInput {
+  return { node_id: name, name, description: '', type: ANY, required: true, default: null, stream: false }
 }
 
 function planned(plan: Plan): NodeView[] {

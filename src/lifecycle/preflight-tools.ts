@@ -2,10 +2,9 @@
 import type { NodeFacts, NodeRegistry } from '../engine/node-type.ts'
 import type { ToolTarget } from '../engine/services.ts'
 import { knownTypes } from '../engine/suggest.ts'
-import { MOST_TOOLS, readEntries, TOO_MANY } from '../nodes/agent-entries.ts'
+import { MOST_TOOLS, readEntries, TOO_MANY, TOOLS } from '../nodes/agent-entries.ts'
 
 export const AGENT = 'agent.Run'
-export const TOOLS = 'tools'
 
 interface Tools {
   readonly targets: readonly ToolTarget[]

@@ -6,7 +6,8 @@ import { toolTypeWith } from './tool-types.ts'
 export const MOST_TOOLS = 128
 export const TOO_MANY = `There are more than ${MOST_TOOLS} tools.`
 const WORKFLOW = 'workflow/'
-const TOOLS = 'tools'
+/** The property that has them. */
+export const TOOLS = 'tools'
 /** How names of node types look, and no id of a workflow. */
 const LIKE_NODE = /^[a-z]\w*\.[A-Z]\w*$/
 /** As all providers take names of tools. */

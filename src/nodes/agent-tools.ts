@@ -1,7 +1,7 @@
 // The tools of an agent: read from its property, told to the model, and called with the arguments that it wrote.
 import { Interrupted, type NodeContext, NodeError, type Step } from '../engine/node-type.ts'
 import { ONE_NODE, type ToolAccess, type ToolFacts, type ToolTarget, type ToolWords } from '../engine/services.ts'
-import { entryOf, givenName, MOST_TOOLS, TOO_MANY, targetOf, textOf } from './agent-entries.ts'
+import { entryOf, givenName, MOST_TOOLS, TOO_MANY, TOOLS, targetOf, textOf } from './agent-entries.ts'
 
 /** One tool, `name` being the one that the model has for it. */
 export type AgentTool = ToolFacts
@@ -35,14 +35,21 @@ export async function agentTools(
 ): Promise<ReadonlyMap<string, AgentTool>> {
   if (entries.length === 0) return new Map()
   const access = context.services.tools
+  // The plan says it, and not what is remembered.
+  const connected = context.isConnected(TOOLS)
   using step = await context.step('tools')
-  if (step.known) return new Map((step.known.value as ToolWords[]).map((words) => [words.name, access.again(words)]))
-  const tools = await lookedUp(entries, access)
+  if (step.known)
+    return new Map((step.known.value as ToolWords[]).map((words) => [words.name, access.again(words, connected)]))
+  const tools = await lookedUp(entries, access, connected)
   await step.end([...tools.values()].map(({ call: _, ...words }) => words))
   return tools
 }
 
-async function lookedUp(entries: readonly unknown[], access: ToolAccess): Promise<ReadonlyMap<string, AgentTool>> {
+async function lookedUp(
+  entries: readonly unknown[],
+  access: ToolAccess,
+  connected: boolean,
+): Promise<ReadonlyMap<string, AgentTool>> {
   if (entries.length > MOST_TOOLS) throw new NodeError(TOO_MANY, 'bad_input')
   const taken = new Set<string>()
   // Names that the author gives go before those that are made.
@@ -50,15 +57,16 @@ async function lookedUp(entries: readonly unknown[], access: ToolAccess): Promis
   const tools = new Map<string, AgentTool>()
   for (const [at, entry] of entries.entries()) {
     const own = entryOf(entry, at)
-    const facts = await factsOf(targetOf(entry, at, access.isNode), access)
+    const facts = await factsOf(targetOf(entry, at, access.isNode), access, connected)
     const name = given[at] ?? freeName(facts.name, taken)
     tools.set(name, { ...facts, name, description: textOf(own, 'description', at) ?? facts.description })
   }
   return tools
 }
 
-async function factsOf(target: ToolTarget, access: ToolAccess): Promise<ToolFacts> {
-  return 'node_type' in target ? access.node(target.node_type, target.data) : access.workflow(target.workflow_id)
+async function factsOf(target: ToolTarget, access: ToolAccess, connected: boolean): Promise<ToolFacts> {
+  if ('node_type' in target) return access.node(target.node_type, target.data, connected)
+  return access.workflow(target.workflow_id)
 }
 
 /** Which is taken from now on. */

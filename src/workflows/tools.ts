@@ -38,10 +38,13 @@ export interface ToolParts {
 
 /** What models may call where `parts` says which workflows there are. */
 export function toolAccess({ registry, workflow }: ToolParts): ToolAccess {
-  const again = (words: ToolWords): ToolFacts => ({ ...words, call: (args) => callee(registry, words, args) })
+  const again = (words: ToolWords, connected: boolean): ToolFacts => ({
+    ...words,
+    call: (args) => callee(registry, words, args, connected),
+  })
   return {
-    workflow: async (workflow_id) => again(workflowTool(workflow_id, await workflow(workflow_id))),
-    node: (node_type, data) => again(nodeTool(registry, node_type, data)),
+    workflow: async (workflow_id) => again(workflowTool(workflow_id, await workflow(workflow_id)), false),
+    node: (node_type, data, connected) => again(nodeTool(registry, node_type, data), connected),
     again,
     isNode: (node_type) => registry.get(node_type) !== undefined,
   }
@@ -60,8 +63,14 @@ export function workflowsOf(
   }
 }
 
-function callee(registry: NodeRegistry, { target, parameters }: ToolWords, args: Given): ToolCallee {
-  if ('node_type' in target) return nodeCall(toolType(knownTypes(registry), target.node_type), target.data, args)
+function callee(
+  registry: NodeRegistry,
+  { target, parameters }: ToolWords,
+  args: Given,
+  connected: boolean,
+): ToolCallee {
+  if ('node_type' in target)
+    return nodeCall(toolType(knownTypes(registry), target.node_type), target.data, args, connected)
   const known = parameters.properties as object
   checkNames(args, (one) => Object.hasOwn(known, one))
   // Its graph may be another one by now.
@@ -125,7 +134,8 @@ function openProperties({ properties }: NodeType, data: Given): readonly NodePro
   return properties.filter(({ name }) => !Object.hasOwn(data, name))
 }
 
-function nodeCall(type: NodeType, data: Given, args: Given): ToolCallee {
+/** Data that came along an edge goes on along one, as the arguments do: what a node says itself may name secrets. */
+function nodeCall(type: NodeType, data: Given, args: Given, connected: boolean): ToolCallee {
   const { node_type, supports_dynamic_inputs, outputs } = type
   const open = openProperties(type, data)
   const known = new Set(open.map(({ name }) => name))
@@ -135,10 +145,16 @@ function nodeCall(type: NodeType, data: Given, args: Given): ToolCallee {
   const lacking = open.find(({ name, required }) => required && !given.includes(name))
   if (lacking) throw new NodeError(`The argument "${lacking.name}" is missing.`, 'bad_arguments')
   const names = givesAny(type) ? { outputs: [], any: [OUTPUT] } : { outputs: outputs.map(({ name }) => name) }
-  const params = Object.fromEntries(given.map((name) => [name, args[name]]))
+  const params = { ...(connected ? present(data) : {}), ...Object.fromEntries(given.map((name) => [name, args[name]])) }
   // What is safe to run again by its steps knows nothing of them in another call.
   const repeatable = type.effect !== true && isRetrySafe(type, { ...typeInfo(type).defaults, ...data, ...params })
-  return { workflow_id: toolId({ node_type, data, given: given.sort(), ...names }), params, repeatable }
+  const call = { node_type, data: connected ? {} : data, given: Object.keys(params).sort(), ...names }
+  return { workflow_id: toolId(call), params, repeatable }
+}
+
+/** Null along an edge is a value; in data it stands for the default. */
+function present(data: Given): Given {
+  return Object.fromEntries(Object.entries(data).filter(([, value]) => value !== null))
 }
 
 function checkNames(args: Readonly<Record<string, unknown>>, known: (name: string) => boolean): void {

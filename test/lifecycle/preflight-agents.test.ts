@@ -145,6 +145,21 @@ test('what the tools of an agent need, a run of it needs', async () => {
   assert.equal(chosen.runnable, true)
 })
 
+test('tools that come along an edge need no secrets, and all else that they name', async () => {
+  const tools = [
+    { node_type: 'http.Request', data: { url: 'https://x.example/{{secret:TOOL_KEY}}' } },
+    { node_type: 'chat.Complete', data: { model: 'nobody/none' } },
+  ]
+  const named = ['model nobody/none missing true', 'provider nobody missing true', ...AVAILABLE]
+  for (const list of [tools, [{ node_type: 'agent.Run', data: { model: 'priced/small', prompt: 'x', tools } }]]) {
+    const own = await preflightOf(server, agent(list))
+    assert.deepEqual(requirementsOf(own).sort(), ['credential TOOL_KEY missing true', ...named].sort())
+    const { nodes } = agent(undefined)
+    const of = graph([node('in', 'input.Any', { name: 'p', value: list }), ...nodes], ['in.output->agent.tools'])
+    assert.deepEqual(requirementsOf(await preflightOf(server, of)).sort(), [...named].sort())
+  }
+})
+
 test('an agent that may be its own tool is one that may not end', async () => {
   const id = await stored(server, agent([]))
   const answer = await fetch(`${server.url}/api/workflows/${id}`, {
