@@ -339,7 +339,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
   const ledger = new Ledger({ store, platform, log })
   const budgets = new Budgets(config, ledger, metrics)
   const customerOf = (owner: Scope) =>
-    budgets.of(owner, metered(customerWith((name) => secrets.providerKey(owner, name))))
+    budgets.of(owner, metered(customerWith((name) => secrets.providerKey(owner, name), scopedKey(owner))))
   const assetsOf = (owner: Scope) => assetAccess(files, owner, publicUrl)
   const jobs = new JobService({
     store,

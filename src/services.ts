@@ -80,11 +80,14 @@ export function createServices(
   }
 }
 
+/** Whose calls of models they are where there are no users. */
+const OPERATOR = 'operator'
+
 /** The secrets and keys of the operator's environment, for those that they belong to. */
 export function environmentSecrets({ secrets, provider_keys }: Pick<Config, 'secrets' | 'provider_keys'>): Owned {
   const keys = { ...provider_keys, ...secrets }
   return {
     secret: (name) => (Object.hasOwn(secrets, name) ? secrets[name]! : null),
-    customer: customerWith((name) => (Object.hasOwn(keys, name) ? keys[name]! : null)),
+    customer: customerWith((name) => (Object.hasOwn(keys, name) ? keys[name]! : null), OPERATOR),
   }
 }

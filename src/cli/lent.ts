@@ -90,6 +90,7 @@ export function heldTo(limit: number | null, customer: Customer): Customer {
   let total = 0
   const purse: Purse = { limit, whose: 'This run', spent: () => total, resets_in: () => null, held: 0 }
   return {
+    owner: customer.owner,
     key: (name) => customer.key(name),
     admit: () => checkPurses([purse]),
     charge: ({ cost }) => {

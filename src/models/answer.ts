@@ -9,6 +9,7 @@ export interface AnswerParts {
   readonly signal: AbortSignal
   /** How long the provider may be silent, before its first part and between two of them. */
   readonly silence_ms: number
+  readonly owner: string | null
   readonly heard: NonNullable<ProviderContext['heard']>
 }
 
@@ -19,11 +20,15 @@ export class Answer {
   readonly #silence_ms: number | null
   readonly #stop = new AbortController()
 
-  constructor({ provider, credential }: Found, asked: CompletionRequest, { signal, silence_ms, heard }: AnswerParts) {
+  constructor(
+    { provider, credential }: Found,
+    asked: CompletionRequest,
+    { signal, silence_ms, owner, heard }: AnswerParts,
+  ) {
     this.#provider = provider.name
     this.#signal = signal
     this.#silence_ms = patienceWith(provider, silence_ms)
-    const context = { credential, signal: AbortSignal.any([signal, this.#stop.signal]), heard }
+    const context = { credential, owner, signal: AbortSignal.any([signal, this.#stop.signal]), heard }
     this.#parts = answering(provider, asked, context)
   }
 

@@ -7,7 +7,7 @@ import type { ClaudeTraits } from './anthropic-traits.ts'
 import type { CompletionRequest } from './provider.ts'
 import { refuseUnsupported } from './supported.ts'
 import type { Media } from './vendor-media.ts'
-import type { CallMemory } from './vendor-memory.ts'
+import type { OwnCalls } from './vendor-memory.ts'
 import { ToolNames } from './vendor-names.ts'
 import { notTaken } from './vendor-refusals.ts'
 import { type ToolPlan, toolsOf } from './vendor-tools.ts'
@@ -49,7 +49,7 @@ export function anthropicRequest(
   request: CompletionRequest,
   traits: ClaudeTraits,
   provider: string,
-  memory: Pick<CallMemory<Thoughts>, 'of'>,
+  memory: Pick<OwnCalls<Thoughts>, 'of'>,
 ): AnthropicRequest {
   refuseUnsupported(request, HONOURED, provider)
   const conversation = conversationOf(request.messages, provider)
@@ -91,7 +91,7 @@ function outputFields(
   traits: ClaudeTraits,
   max_tokens: number,
   { turns }: Conversation,
-  memory: Pick<CallMemory<Thoughts>, 'of'>,
+  memory: Pick<OwnCalls<Thoughts>, 'of'>,
   provider: string,
 ): Json {
   const format = answerFormat(request.response_format ?? null, traits.structured, provider)
@@ -139,12 +139,12 @@ function called({ turns }: Conversation): string[] {
   return turns.flatMap(({ items }) => items.flatMap((item) => (item.type === 'call' ? [item.name] : [])))
 }
 
-function message({ role, items }: Turn, names: ToolNames, memory: Pick<CallMemory<Thoughts>, 'of'>, provider: string) {
+function message({ role, items }: Turn, names: ToolNames, memory: Pick<OwnCalls<Thoughts>, 'of'>, provider: string) {
   const thoughts = thoughtsBefore({ role, items }, memory) ?? []
   return { role, content: [...thoughts, ...items.map((item) => blockOf(item, names, provider))] }
 }
 
-function thoughtsBefore({ items }: Turn, memory: Pick<CallMemory<Thoughts>, 'of'>): Thoughts | null {
+function thoughtsBefore({ items }: Turn, memory: Pick<OwnCalls<Thoughts>, 'of'>): Thoughts | null {
   for (const item of items) {
     const thoughts = item.type === 'call' ? memory.of(item.id) : null
     if (thoughts) return thoughts

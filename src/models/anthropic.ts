@@ -76,12 +76,13 @@ async function* answered(
   context: ProviderContext,
 ): AsyncGenerator<CompletionPart, void, void> {
   const known = traits.get(request.model) ?? traitsOfName(request.model)
-  const { body, names } = anthropicRequest(request, known, vendor.name, memory)
+  const own = memory.for(context.owner ?? null)
+  const { body, names } = anthropicRequest(request, known, vendor.name, own)
   const { credential } = context
   const answer = new AnthropicAnswer({
     names,
     failed: (fault, told) => errorOf(vendor, fault, told, { credential }),
-    thought: (id, thoughts) => memory.keep(id, thoughts),
+    thought: (id, thoughts) => own.keep(id, thoughts),
     counted: (counted) => context.heard?.(counted),
   })
   const isLast = (event: unknown) => field(event, 'type') === 'message_stop'

@@ -30,6 +30,7 @@ export class Budgets {
   /** The same customer, within the limits of the day. */
   of(owner: Scope, customer: Customer): Customer {
     return {
+      owner: customer.owner,
       key: (name) => customer.key(name),
       admit: () => {
         checkPurses(this.#pursesOf(owner))

@@ -2,6 +2,8 @@
 import type { Hold, ModelUse } from '../engine/services.ts'
 
 export interface Customer {
+  /** The user within a workspace, or outside of any, whose calls they are; null: nobody knows. */
+  readonly owner: string | null
   /** The key of a provider: the caller's own, or else the operator's for all. Null where there is none. What it throws fails the call. */
   key(name: string): string | null
   /** Before each call. @throws ProviderError `over_budget` */
@@ -13,6 +15,6 @@ export interface Customer {
 }
 
 /** For callers who pay nobody. */
-export function customerWith(key: Customer['key']): Customer {
-  return { key, admit() {}, charge() {} }
+export function customerWith(key: Customer['key'], owner: string | null = null): Customer {
+  return { owner, key, admit() {}, charge() {} }
 }

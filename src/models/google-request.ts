@@ -3,7 +3,7 @@
 import { thinkingConfig } from './google-thinking.ts'
 import type { CompletionRequest } from './provider.ts'
 import { refuseUnsupported } from './supported.ts'
-import type { CallMemory } from './vendor-memory.ts'
+import type { OwnCalls } from './vendor-memory.ts'
 import { ToolNames } from './vendor-names.ts'
 import { notTaken } from './vendor-refusals.ts'
 import { type Tool, type ToolPlan, toolsOf } from './vendor-tools.ts'
@@ -54,7 +54,7 @@ export function googleRequest(
   request: CompletionRequest,
   thinks: boolean | null,
   provider: string,
-  memory: Pick<CallMemory<Sealed>, 'of'>,
+  memory: Pick<OwnCalls<Sealed>, 'of'>,
 ): GoogleRequest {
   refuseUnsupported(request, HONOURED, provider)
   const conversation = conversationOf(request.messages, provider)
@@ -132,7 +132,7 @@ function called({ turns }: Conversation): string[] {
   return turns.flatMap(({ items }) => items.flatMap((item) => (item.type === 'call' ? [item.name] : [])))
 }
 
-function contentOf({ role, items }: Turn, names: ToolNames, memory: Pick<CallMemory<Sealed>, 'of'>, seals: boolean) {
+function contentOf({ role, items }: Turn, names: ToolNames, memory: Pick<OwnCalls<Sealed>, 'of'>, seals: boolean) {
   const first = items.find(({ type }) => type === 'call')
   const parts = items.map((item) => {
     const sealed = item.type === 'call' || item.type === 'result' ? memory.of(item.id) : null

@@ -45,12 +45,13 @@ export function googleProvider({ client, base_url, newId = callId }: GoogleOptio
     models: (context) => listed(vendor, thinking, context),
     unlisted: (name) => unlistedModel(NAME, name),
     async *complete(request, context) {
-      const asked = googleRequest(request, thinking.get(request.model) ?? null, NAME, memory)
+      const own = memory.for(context.owner ?? null)
+      const asked = googleRequest(request, thinking.get(request.model) ?? null, NAME, own)
       const answer = new GoogleAnswer({
         names: asked.names,
         failed: (fault, told) => errorOf(vendor, fault, told, { credential: context.credential }),
         newId,
-        sealed: (id, sealed) => memory.keep(id, sealed),
+        sealed: (id, sealed) => own.keep(id, sealed),
         counted: (counted) => context.heard?.(counted),
       })
       yield* answered(vendor, answer, request, asked.body, context)

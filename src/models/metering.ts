@@ -8,6 +8,7 @@ export function metering(metrics: Metrics): (customer: Customer) => Customer {
   const count = (provider: string, direction: 'input' | 'output', by: number) =>
     tokens.add(`${provider} ${direction}`, () => ({ provider, direction }), by)
   return (customer) => ({
+    owner: customer.owner,
     key: (name) => customer.key(name),
     admit: () => customer.admit(),
     charge(use) {

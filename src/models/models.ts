@@ -107,7 +107,7 @@ export class Models {
     const answer = new Answer(
       found,
       { ...asked, model: found.model.name },
-      { signal, silence_ms: this.#silence_ms, heard: (counted) => tally.hear(counted) },
+      { signal, silence_ms: this.#silence_ms, owner: customer.owner, heard: (counted) => tally.hear(counted) },
     )
     const told = (use: ModelUse) => {
       own?.[Symbol.dispose]()

@@ -104,6 +104,8 @@ export interface Embeddings {
 export interface ProviderContext {
   /** The value of the provider's credential, or null where it needs none. */
   readonly credential: string | null
+  /** Whose call it is: what is kept of it is for other calls of the same owner alone. Absent, or null: nobody knows, and nothing is kept. */
+  readonly owner?: string | null
   readonly signal: AbortSignal
   /**
    * Told when an answer has begun, so that it is paid for whatever comes of it, and of each count of it so far: a call may break off before its

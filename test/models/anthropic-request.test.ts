@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { anthropicRequest, type Thoughts } from '../../src/models/anthropic-request.ts'
 import { type ClaudeTraits, traitsOfName } from '../../src/models/anthropic-traits.ts'
-import { CallMemory } from '../../src/models/vendor-memory.ts'
+import { CallMemory, type OwnCalls } from '../../src/models/vendor-memory.ts'
 import type { Loose } from '../helpers/vendor-upstream.ts'
 import { type Asked, blames, requestOf } from './vendor-kit.ts'
 
@@ -11,7 +11,7 @@ const ADAPTIVE: ClaudeTraits = { most: 64_000, thinking: 'adaptive', efforts: ['
 const BUDGET: ClaudeTraits = { most: 64_000, thinking: 'budget', efforts: [], structured: true }
 const PLAIN: ClaudeTraits = { most: null, thinking: 'none', efforts: [], structured: false }
 
-function body(asked: Asked, traits = ADAPTIVE, memory = new CallMemory<Thoughts>()): Loose {
+function body(asked: Asked, traits = ADAPTIVE, memory = new CallMemory<Thoughts>().for('me')): Loose {
   return anthropicRequest(requestOf('claude', asked), traits, 'anthropic', memory).body
 }
 
@@ -135,7 +135,12 @@ describe('a conversation', () => {
 describe('tools', () => {
   test('are declared, with names that Anthropic takes', () => {
     const asked: Asked = { tools: [tool('a.b', { parameters: schema, strict: true, description: 'A' }), tool('a_b')] }
-    const { body: sent, names } = anthropicRequest(requestOf('claude', asked), ADAPTIVE, 'anthropic', new CallMemory())
+    const { body: sent, names } = anthropicRequest(
+      requestOf('claude', asked),
+      ADAPTIVE,
+      'anthropic',
+      new CallMemory<Thoughts>().for(null),
+    )
     assert.deepEqual((sent as Loose).tools, [
       { name: 'a_b_2', description: 'A', input_schema: schema, strict: true },
       { name: 'a_b', input_schema: { type: 'object' } },
@@ -241,7 +246,7 @@ describe('what an answer shall be', () => {
 })
 
 describe('how much it thinks', () => {
-  const thinking = (asked: Asked, traits: ClaudeTraits, memory?: CallMemory<Thoughts>) => {
+  const thinking = (asked: Asked, traits: ClaudeTraits, memory?: OwnCalls<Thoughts>) => {
     const { thinking: told = null, output_config = null } = body(asked, traits, memory)
     return [told, output_config]
   }
@@ -281,7 +286,7 @@ describe('how much it thinks', () => {
     ],
   }
   test('goes on after calls with what was thought before them, or else without a budget', () => {
-    const memory = new CallMemory<Thoughts>()
+    const memory = new CallMemory<Thoughts>().for('me')
     assert.deepEqual(thinking(called, BUDGET, memory), [null, null])
     assert.deepEqual(thinking(called, ADAPTIVE, memory), [adaptive, { effort: 'low' }])
     const thought = { type: 'thinking', thinking: 'hm', signature: 's' }
@@ -309,7 +314,7 @@ describe('how much it thinks', () => {
 })
 
 test('what is remembered of calls is bounded', () => {
-  const memory = new CallMemory<string>(20)
+  const memory = new CallMemory<string>(20).for('me')
   memory.keep('a', '123456')
   memory.keep('b', '123456')
   assert.deepEqual([memory.of('a'), memory.of('b')], ['123456', '123456'])

@@ -9,7 +9,12 @@ import { type Asked, blames, requestOf } from './vendor-kit.ts'
 const NEW = 'gemini-3.8-flash'
 const OLD = 'gemini-2.5-flash'
 
-function body(asked: Asked, model = NEW, thinks: boolean | null = true, memory = new CallMemory<Sealed>()): Loose {
+function body(
+  asked: Asked,
+  model = NEW,
+  thinks: boolean | null = true,
+  memory = new CallMemory<Sealed>().for('me'),
+): Loose {
   return googleRequest(requestOf(model, asked), thinks, 'google', memory).body
 }
 
@@ -66,7 +71,7 @@ describe('a conversation', () => {
   })
 
   test('gives calls their own ids and seals back', () => {
-    const memory = new CallMemory<Sealed>()
+    const memory = new CallMemory<Sealed>().for('me')
     memory.keep('a', { id: 'g1', signature: 'sealed' })
     memory.keep('b', { id: null, signature: 'also' })
     const [, called, answered] = body({ messages: CALLED }, OLD, true, memory).contents
@@ -121,7 +126,12 @@ describe('tools', () => {
         tool(long),
       ],
     }
-    const { body: sent, names } = googleRequest(requestOf(NEW, asked), null, 'google', new CallMemory())
+    const { body: sent, names } = googleRequest(
+      requestOf(NEW, asked),
+      null,
+      'google',
+      new CallMemory<Sealed>().for(null),
+    )
     assert.deepEqual((sent as Loose).tools, [
       {
         functionDeclarations: [

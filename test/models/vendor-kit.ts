@@ -23,9 +23,10 @@ export async function partsOf(
   request: CompletionRequest,
   credential: string | null,
   signal: AbortSignal = new AbortController().signal,
+  owner: string | null = 'me',
 ): Promise<CompletionPart[]> {
   const all: CompletionPart[] = []
-  for await (const part of provider.complete(request, { credential, signal })) all.push(part)
+  for await (const part of provider.complete(request, { credential, signal, owner })) all.push(part)
   return all
 }
 

@@ -1,0 +1,122 @@
+// What is kept for a vendor of calls of tools, such as thoughts, goes to nobody but the owner whose model had them.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { anthropicProvider } from '../../src/models/anthropic.ts'
+import { googleProvider } from '../../src/models/google.ts'
+import { CallMemory } from '../../src/models/vendor-memory.ts'
+import { startAnthropic } from '../helpers/anthropic-upstream.ts'
+import { startGoogle } from '../helpers/google-upstream.ts'
+import { call } from '../helpers/http.ts'
+import { startIdentityProvider } from '../helpers/identity-provider.ts'
+import { startServer } from '../helpers/server.ts'
+import type { Loose } from '../helpers/vendor-upstream.ts'
+import { GOOGLE_KEY, KEY, partsOf, quickClient, requestOf } from './vendor-kit.ts'
+
+const TOOLS = [{ type: 'function' as const, function: { name: 'f' } }]
+const HELLO = { role: 'user' as const, content: 'hello' }
+
+/** A conversation that goes on behind a call with this id. */
+const behind = (id: string) => [
+  HELLO,
+  { role: 'assistant' as const, content: null, tool_calls: [{ id, type: 'function' as const, function: F }] },
+  { role: 'tool' as const, tool_call_id: id, content: 'done' },
+]
+const F = { name: 'f', arguments: '{}' }
+
+const vendors = {
+  anthropic: {
+    start: () =>
+      startAnthropic({
+        answer: ({ json }) =>
+          json.messages.length > 1
+            ? {}
+            : {
+                says: [
+                  { thinking: ['private'], signature: 'sealed' },
+                  { tool: 'f', id: 'guessed', input: ['{}'] },
+                ],
+              },
+      }),
+    provider: anthropicProvider,
+    model: 'claude-opus-5-5',
+    secret: 'ANTHROPIC_API_KEY',
+    key: KEY,
+  },
+  google: {
+    start: () =>
+      startGoogle({
+        answer: ({ json }) =>
+          (json.contents ?? []).length > 1
+            ? {}
+            : { says: [{ functionCall: { name: 'f', args: {} }, thoughtSignature: 'sealed' }] },
+      }),
+    provider: (options: Parameters<typeof googleProvider>[0]) => googleProvider({ ...options, newId: () => 'guessed' }),
+    model: 'gemini-3.8-flash',
+    secret: 'GEMINI_API_KEY',
+    key: GOOGLE_KEY,
+  },
+}
+
+for (const [name, { start, provider, model, secret, key }] of Object.entries(vendors))
+  describe(`what a model of ${name} thought before a call`, () => {
+    test('goes back for the same user in the same workspace alone', async () => {
+      await using client = quickClient()
+      await using upstream = await start()
+      await using idp = await startIdentityProvider()
+      await using server = await startServer({
+        environment: idp.environment,
+        providers: [provider({ client, base_url: upstream.base_url })],
+      })
+      const sent = async (claims: Parameters<typeof idp.token>[0], messages: unknown) => {
+        const headers = { Authorization: `Bearer ${await idp.token(claims)}` }
+        await call(server, 'PUT', `/api/secrets/${secret}`, { headers, body: { value: key } })
+        const body = { model: `${name}/${model}`, messages, tools: TOOLS }
+        const { status, text } = await call(server, 'POST', '/v1/chat/completions', { headers, body })
+        assert.equal(status, 200, text)
+        return JSON.stringify(upstream.posted.at(-1))
+      }
+      await sent({ sub: 'ada' }, [HELLO])
+      for (const other of [{ sub: 'bob' }, { sub: 'ada', workspace_id: 'w' }])
+        assert.doesNotMatch(await sent(other, behind('guessed')), /sealed|private/)
+      assert.match(await sent({ sub: 'ada' }, behind('guessed')), /sealed/)
+    })
+
+    test('is not kept where nobody knows whose call it is', async () => {
+      await using client = quickClient()
+      await using upstream = await start()
+      const asked = provider({ client, base_url: upstream.base_url })
+      const ask = (messages: Loose) =>
+        partsOf(asked, requestOf(model, { messages, tools: TOOLS }), key, undefined, null)
+      await ask([HELLO])
+      await ask(behind('guessed'))
+      assert.doesNotMatch(JSON.stringify(upstream.posted.at(-1)), /sealed|private/)
+    })
+  })
+
+describe('what is remembered of calls', () => {
+  test('is of one owner', () => {
+    const memory = new CallMemory<string>()
+    memory.for('a').keep('id', 'of a')
+    memory.for('b').keep('id', 'of b')
+    memory.for(null).keep('id', 'of nobody')
+    assert.deepEqual(
+      ['a', 'b', 'c', null].map((owner) => memory.for(owner).of('id')),
+      ['of a', 'of b', null, null],
+    )
+  })
+
+  test('is dropped where one owner has most, the oldest first', () => {
+    const memory = new CallMemory<string>(100)
+    const [much, little] = [memory.for('much'), memory.for('little')]
+    // Each takes ten characters.
+    little.keep('l0', '123456')
+    for (let at = 0; at < 50; at++) much.keep(`m${at % 10}`, '123456')
+    assert.equal(little.of('l0'), '123456')
+    const left = Array.from({ length: 10 }, (_, at) => much.of(`m${at}`) !== null)
+    assert.deepEqual(left, [false, ...Array<boolean>(9).fill(true)])
+    for (let at = 1; at < 10; at++) little.keep(`l${at}`, '123456')
+    const count = ({ of }: typeof much, letter: string) =>
+      Array.from({ length: 10 }, (_, at) => of(`${letter}${at}`)).filter((one) => one !== null).length
+    assert.deepEqual([count(much, 'm'), count(little, 'l')], [5, 5])
+  })
+})
