@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type AccessSettings, type RateLimitSettings, readAccess, readRateLimit } from './config/access.ts'
 import { mismatches } from './config/mode.ts'
 import { type ModelSettings, readModels } from './config/models.ts'
-import { type Environment, settingsReader } from './config/reader.ts'
+import { type Environment, type SettingsReader, settingsReader, shownValue } from './config/reader.ts'
 import { type BucketSettings, readStorage, storageWarnings } from './config/storage.ts'
 import { limiterWarnings, unknownSettings } from './config/warnings.ts'
 import { isAllowEntry } from './net/allow.ts'
@@ -113,7 +113,7 @@ export function readConfig(environment: Environment, listen: { host: string; por
     ...readAccess(read, listen.host, problems, warnings),
     ...readRateLimit(read),
     ...readModels(read, problems),
-    http_node_allow: read.list('SVC_HTTP_NODE_ALLOW').filter((entry) => allowed(entry, problems)),
+    http_node_allow: read.list('SVC_HTTP_NODE_ALLOW').filter((entry) => allowed(entry, read, problems)),
     secrets: secrets(environment, problems),
     secrets_master_key: masterKey('SECRETS_MASTER_KEY', read.text, problems),
     secrets_master_key_new: masterKey('SECRETS_MASTER_KEY_NEW', read.text, problems),
@@ -126,10 +126,11 @@ export function readConfig(environment: Environment, listen: { host: string; por
   return config
 }
 
-function allowed(entry: string, problems: string[]): boolean {
+function allowed(entry: string, read: SettingsReader, problems: string[]): boolean {
   if (isAllowEntry(entry)) return true
   const what = 'addresses, ranges such as 10.0.0.0/8, and host names, the first and last with or without a port'
-  problems.push(`SVC_HTTP_NODE_ALLOW must be a list of ${what}, and holds "${entry}"`)
+  const name = 'SVC_HTTP_NODE_ALLOW'
+  problems.push(`${name} must be a list of ${what}${read.shownEntry(name, entry)}`)
   return false
 }
 
@@ -158,6 +159,6 @@ function masterKey(name: string, text: (name: string) => string | null, problems
 
 function databaseUrl(value: string | null, problems: string[]): string | null {
   if (value === null || (value.startsWith('sqlite:') && value !== 'sqlite:')) return value
-  problems.push(`SVC_DATABASE_URL must be sqlite: and the path of a file, and is "${value}"`)
+  problems.push(`SVC_DATABASE_URL must be sqlite: and the path of a file${shownValue('is', value)}`)
   return null
 }

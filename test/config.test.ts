@@ -313,10 +313,32 @@ describe('settings', () => {
         const problems = problemsOf({ [name]: value })
         assert.equal(problems.length, 1, value)
         assert.ok(problems[0]!.startsWith(`${name} must be `), problems[0])
-        assert.ok(problems[0]!.includes(`"${value}"`), problems[0])
+        const isShown = !/[@?#=]/.test(value)
+        assert.equal(problems[0]!.includes(`"${value}"`), isShown, problems[0])
       }
     })
   }
+
+  test('a value that may hold a password is told of none: what is wrong is told by the name of its setting', () => {
+    const names = [...Object.keys(GOOD), 'IDP_URL', 'SVC_STORAGE_URL', 'OLLAMA_HOST']
+    names.push(...['OPENAI_BASE_URL', 'ANTHROPIC_BASE_URL', 'GOOGLE_GEMINI_BASE_URL'])
+    const told = new Set<string>()
+    for (const name of names)
+      for (const value of [
+        'postgres://user:hidden@host/db',
+        'postgres://user:hid,hidden,hidden=den@host/db',
+        'https://host.example/v1?key=hidden',
+        'https://host.example/v1?hidden',
+        'https://host.example/v1#hidden',
+        'host=db user=svc password=hidden',
+      ])
+        for (const problem of problemsOf({ [name]: value })) {
+          assert.ok(problem.startsWith(`${name} must be `), problem)
+          assert.doesNotMatch(problem, /hid/, problem)
+          told.add(name)
+        }
+    for (const name of Object.keys(BAD)) assert.ok(told.has(name), name)
+  })
 
   test('every bad value is reported at once', () => {
     const environment = Object.fromEntries(Object.entries(BAD).map(([name, values]) => [name, values[0]]))

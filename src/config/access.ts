@@ -133,7 +133,9 @@ function ranges(name: string, read: SettingsReader, problems: string[]): { text:
   return read.list(name).flatMap((text) => {
     const range = text.includes('/') ? readRange(text) : single(text)
     if (range) return [{ text, range }]
-    problems.push(`${name} must be a list of addresses and of ranges such as 172.16.0.0/12, and holds "${text}"`)
+    problems.push(
+      `${name} must be a list of addresses and of ranges such as 172.16.0.0/12${read.shownEntry(name, text)}`,
+    )
     return []
   })
 }
@@ -160,7 +162,8 @@ function integrationToken(read: SettingsReader, warnings: string[]): string | nu
 function allowedHosts(read: SettingsReader, problems: string[]): readonly string[] {
   return read.list('SVC_ALLOWED_HOSTS').flatMap((host) => {
     if (host.length <= 253 && /^[\w-]{1,63}(?:\.[\w-]{1,63})*$/.test(host)) return [host.toLowerCase()]
-    problems.push(`SVC_ALLOWED_HOSTS must be a list of host names without ports, and holds "${host}"`)
+    const shown = read.shownEntry('SVC_ALLOWED_HOSTS', host)
+    problems.push(`SVC_ALLOWED_HOSTS must be a list of host names without ports${shown}`)
     return []
   })
 }
@@ -170,8 +173,9 @@ function allowedOrigins(read: SettingsReader, problems: string[]): readonly stri
   return read.list('SVC_ALLOWED_ORIGINS').flatMap((text) => {
     const origin = originOf(text)
     if (origin !== null) return [origin]
+    const shown = read.shownEntry('SVC_ALLOWED_ORIGINS', text)
     problems.push(
-      `SVC_ALLOWED_ORIGINS must be a list of origins such as https://app.example:8443, without * and null, and holds "${text}"`,
+      `SVC_ALLOWED_ORIGINS must be a list of origins such as https://app.example:8443, without * and null${shown}`,
     )
     return []
   })

@@ -1,7 +1,7 @@
 // The settings that say which models there are, where their files are kept, and what they may cost.
 import { isSecretName } from '../secret-name.ts'
 import { ollamaUrl } from './ollama.ts'
-import type { SettingsReader } from './reader.ts'
+import { type SettingsReader, shownValue } from './reader.ts'
 
 /** A server that speaks OpenAI's protocol. */
 export interface ModelServer {
@@ -89,7 +89,7 @@ function defaultProvider(
   const name = read.text('SVC_DEFAULT_PROVIDER')
   if (name === null || there.includes(name) || (probes && FOUND_LATER.includes(name))) return name
   const known = [...new Set([...there, ...(probes ? FOUND_LATER : [])])].join(', ')
-  problems.push(`SVC_DEFAULT_PROVIDER must be one of ${known}, and is "${name}"`)
+  problems.push(`SVC_DEFAULT_PROVIDER must be one of ${known}${shownValue('is', name)}`)
   return null
 }
 
@@ -104,10 +104,12 @@ export function keyName(server: string): string {
 
 function servers(read: SettingsReader, problems: string[]): ModelServer[] {
   const found: ModelServer[] = []
+  // The address of an entry may have a password, of which a comma and a = make entries and names.
+  const isOpen = !/[@?#]/.test(read.text('SVC_MODEL_SERVERS') ?? '')
   for (const entry of read.list('SVC_MODEL_SERVERS')) {
     const at = entry.indexOf('=')
     if (at < 0) {
-      problems.push(`SVC_MODEL_SERVERS must be a list of name=URL; ${lacking(entry)}`)
+      problems.push(`SVC_MODEL_SERVERS must be a list of name=URL; ${lacking(entry, isOpen)}`)
       continue
     }
     const name = entry.slice(0, at).trim()
@@ -117,15 +119,14 @@ function servers(read: SettingsReader, problems: string[]): ModelServer[] {
     const taken = takenOf(name, found)
     if (isUrl && SERVER_NAME.test(name) && isSecretName(keyName(name)) && taken === null)
       found.push({ name, base_url: base_url.replace(/\/+$/, '') })
-    // What is wrong with it may be a password in its address.
-    else problems.push(`SVC_MODEL_SERVERS must be a list of name=URL; ${describe(name, isUrl, taken)}`)
+    else problems.push(`SVC_MODEL_SERVERS must be a list of name=URL; ${describe(name, isUrl, taken, isOpen)}`)
   }
   return found
 }
 
 /** Of an entry that has no "=" in it. What does not look like a name may be an address with a password. */
-function lacking(entry: string): string {
-  if (SERVER_NAME.test(entry)) return `the entry "${entry}" lacks = and a URL behind it`
+function lacking(entry: string, isOpen: boolean): string {
+  if (isOpen && SERVER_NAME.test(entry)) return `the entry "${entry}" lacks = and a URL behind it`
   return 'an entry lacks a name and = before it'
 }
 
@@ -137,9 +138,9 @@ function takenOf(name: string, found: readonly ModelServer[]): string | null {
   return isAnothers ? `has a name whose key would be ${key}, which is the key of another one` : null
 }
 
-function describe(name: string, isUrl: boolean, taken: string | null): string {
-  const which = name === '' ? 'an entry has no name' : `the entry "${name}"`
-  if (name === '') return which
+function describe(name: string, isUrl: boolean, taken: string | null, isOpen: boolean): string {
+  if (name === '') return 'an entry has no name'
+  const which = isOpen ? `the entry "${name}"` : 'an entry'
   if (taken !== null) return `${which} ${taken}`
   return isUrl
     ? `${which} must have a name of small letters, digits, - and _ that begins with a letter`
@@ -167,6 +168,6 @@ function cost(read: SettingsReader, name: string, problems: string[]): number | 
   const value = read.text(name)
   if (value === null) return null
   if (COST.test(value)) return Number(value)
-  problems.push(`${name} must be an amount of US dollars such as 2.50, and is "${value}"`)
+  problems.push(`${name} must be an amount of US dollars such as 2.50${shownValue('is', value)}`)
   return null
 }

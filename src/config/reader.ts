@@ -2,6 +2,17 @@
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
+/** A value with user information, a query, a fragment, or pairs as databases take them (`password=…`). */
+const MAY_HOLD_SECRET = /[@?#=]/
+
+/**
+ * What a problem says of a value: `, and is "…"`; nothing where the setting, whatever it is for, may hold a password or a key. Of a list `whole`
+ * is all that is set, since a password may have a comma in it.
+ */
+export function shownValue(is: 'is' | 'holds', value: string, whole = value): string {
+  return MAY_HOLD_SECRET.test(whole) ? '' : `, and ${is} "${value}"`
+}
+
 export type SettingsReader = ReturnType<typeof settingsReader>
 
 /** Reads single settings; what is wrong with one is added to `problems`, and it counts as absent. */
@@ -15,7 +26,7 @@ export function settingsReader(environment: Environment, problems: string[]) {
     const value = text(name)
     if (value === null) return null
     if (/^(?:1|true|yes|on)$/i.test(value)) return true
-    if (!/^(?:0|false|no|off)$/i.test(value)) problems.push(`${name} must be true or false, and is "${value}"`)
+    if (!/^(?:0|false|no|off)$/i.test(value)) problems.push(`${name} must be true or false${shownValue('is', value)}`)
     return false
   }
   return {
@@ -31,18 +42,20 @@ export function settingsReader(environment: Environment, problems: string[]) {
         .split(',')
         .map((entry) => entry.trim())
         .filter((entry) => entry !== ''),
+    /** What a problem with one entry of a list says of it. */
+    shownEntry: (name: string, entry: string): string => shownValue('holds', entry, text(name) ?? ''),
     integer(name: string, min: number, max: number): number | null {
       const value = text(name)
       if (value === null) return null
       if (/^\d{1,16}$/.test(value) && Number(value) >= min && Number(value) <= max) return Number(value)
-      problems.push(`${name} must be a whole number from ${min} to ${max}, and is "${value}"`)
+      problems.push(`${name} must be a whole number from ${min} to ${max}${shownValue('is', value)}`)
       return null
     },
     oneOf<T extends string>(name: string, allowed: readonly T[]): T | null {
       const value = text(name)
       if (value === null) return null
       const found = allowed.find((entry) => entry === value)
-      if (!found) problems.push(`${name} must be one of ${allowed.join(', ')}, and is "${value}"`)
+      if (!found) problems.push(`${name} must be one of ${allowed.join(', ')}${shownValue('is', value)}`)
       return found ?? null
     },
     /** An address below which things lie, without the slash at its end. */
@@ -51,9 +64,8 @@ export function settingsReader(environment: Environment, problems: string[]) {
       if (value === null) return null
       const url = URL.parse(value)
       if (url && /^https?:$/.test(url.protocol) && !/[@?#]/.test(value)) return value.replace(/\/+$/, '')
-      const what = `${name} must be an http or https URL without user, query and fragment`
-      // A password may stand before the @.
-      problems.push(value.includes('@') ? what : `${what}, and is "${value}"`)
+      const what = 'an http or https URL without user, query and fragment'
+      problems.push(`${name} must be ${what}${shownValue('is', value)}`)
       return null
     },
   }
