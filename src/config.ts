@@ -157,8 +157,11 @@ function masterKey(name: string, text: (name: string) => string | null, problems
   return null
 }
 
+/** Of a server, with user information: no path of a file, which errors would show. */
+const SERVER_URL = /^sqlite:\/\/[^/]*@/
+
 function databaseUrl(value: string | null, problems: string[]): string | null {
-  if (value === null || (value.startsWith('sqlite:') && value !== 'sqlite:')) return value
+  if (value === null || (value.startsWith('sqlite:') && value !== 'sqlite:' && !SERVER_URL.test(value))) return value
   problems.push(`SVC_DATABASE_URL must be sqlite: and the path of a file${shownValue('is', value)}`)
   return null
 }

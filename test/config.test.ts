@@ -158,7 +158,7 @@ const NO_SWITCH = ['maybe', '2', 'trueish', 'flase', 'o', 'disabled', 'null', '1
 
 /** Values that are refused, each alone. */
 const BAD: Record<string, string[]> = {
-  SVC_DATABASE_URL: ['postgres://x', '/srv/x.db', 'sqlite:'],
+  SVC_DATABASE_URL: ['postgres://x', '/srv/x.db', 'sqlite:', 'sqlite://user:pw@host/x'],
   SVC_DURABILITY: ['FULL', 'off', 'extra'],
   SVC_PUBLIC_URL: ['example.org', 'ftp://example.org', 'http://', 'https://example.org?x', 'https://example.org/#x'],
   IDP_URL: ['idp.example', 'https://idp.example?key=1'],
