@@ -15,6 +15,7 @@ import { createMedia } from './media/media.ts'
 import { type Customer, customerWith } from './models/customer.ts'
 import type { Models } from './models/models.ts'
 import { createOutgoingHttp } from './net/outgoing-http.ts'
+import type { OwnRequests } from './net/own-requests.ts'
 import { createSandbox } from './sandbox/sandbox.ts'
 
 /** What one owner's workflows bring. What the functions throw fails the firing. */
@@ -44,17 +45,18 @@ export interface Services extends AsyncDisposable {
 
 /**
  * Starts nothing before a node asks for it; ends everything when disposed of. `failed` is told, for the log, where work on a file fails and the
- * file is not the reason.
+ * file is not the reason. `own` knows what nodes send, in a process that serves as well.
  */
 export function createServices(
   config: Pick<Config, 'http_node_allow'>,
   models: Models,
   failed: (detail: string) => void = () => {},
+  own: OwnRequests | null = null,
 ): Services {
   const sandbox = createSandbox()
   const media = createMedia({ failed })
   const compute = createCompute({ failed })
-  const http = createOutgoingHttp({ allow: config.http_node_allow })
+  const http = createOutgoingHttp({ allow: config.http_node_allow, own })
   return {
     http,
     media,

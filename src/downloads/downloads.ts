@@ -4,6 +4,7 @@ import { type Scope, scopedKey, userKey } from '../db/scope.ts'
 import { ServiceError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { GuardedFetch } from '../net/guarded-fetch.ts'
+import type { OwnRequests } from '../net/own-requests.ts'
 import { Places } from '../workers/places.ts'
 import type { Wanted } from './choosing.ts'
 import { Download } from './download.ts'
@@ -19,6 +20,8 @@ export interface DownloadsParts {
   /** What may be reached beyond the public internet, besides the hub. */
   readonly allow: readonly string[]
   readonly log: Log
+  /** Knows what is sent, in a process that serves as well. */
+  readonly own?: OwnRequests
   readonly silence_ms?: number
   readonly list_ms?: number
   readonly pause_ms?: number
@@ -59,8 +62,8 @@ export class Downloads implements AsyncDisposable {
 
   constructor(parts: DownloadsParts) {
     this.#parts = parts
-    const { allow, hub_url: origin, silence_ms } = parts
-    this.#client = new GuardedFetch({ allow, origin, ...(silence_ms === undefined ? {} : { silence_ms }) })
+    const { allow, hub_url: origin, own = null, silence_ms } = parts
+    this.#client = new GuardedFetch({ allow, origin, own, ...(silence_ms === undefined ? {} : { silence_ms }) })
   }
 
   /** Starts it, or finds the one that runs. Listeners other than `by` are told. @throws ServiceError `INVALID_REQUEST`, `CONFLICT`, `QUEUE_FULL` */

@@ -4,6 +4,7 @@ import { lookup as systemLookup } from 'node:dns/promises'
 import { isIP, type LookupFunction, type Socket } from 'node:net'
 import type { Agent, buildConnector } from 'undici'
 import { type AllowList, bareHost } from './allow.ts'
+import type { OwnRequests } from './own-requests.ts'
 import { RefusedAddress } from './target.ts'
 
 /** All addresses of a name, the preferred one first. Rejects as `node:dns` does. */
@@ -80,6 +81,7 @@ function guardedConnector(
   allow: AllowList,
   lookup: Lookup,
   attempts: Attempts,
+  own: OwnRequests | null,
 ): buildConnector.connector {
   const host = bareHost(origin.hostname)
   const port = Number(origin.port || (origin.protocol === 'https:' ? 443 : 80))
@@ -94,7 +96,10 @@ function guardedConnector(
       attempts.over(begun)
       if (error) return callback(error, null)
       const address = socket.remoteAddress
-      if (address === undefined || allow.permits(host, port, address)) return callback(null, socket)
+      if (address === undefined || allow.permits(host, port, address)) {
+        own?.add(socket)
+        return callback(null, socket)
+      }
       socket.destroy()
       callback(new RefusedAddress(`The address is ${address}`), null)
     }) as unknown as Socket
@@ -104,9 +109,14 @@ function guardedConnector(
 
 /**
  * An agent for any origin that the list permits. When `signal` aborts, what is about to connect is given up; the sockets
- * that are connected close when the agent is destroyed.
+ * that are connected close when the agent is destroyed. `own` knows them until then.
  */
-export async function guardedAgent(allow: AllowList, lookup: Lookup, signal: AbortSignal): Promise<Agent> {
+export async function guardedAgent(
+  allow: AllowList,
+  lookup: Lookup,
+  signal: AbortSignal,
+  own: OwnRequests | null = null,
+): Promise<Agent> {
   // Not before the first request: reading the library takes longer than the rest of the server's start.
   const { Agent, Pool, buildConnector } = await import('undici')
   const attempts = new Attempts(signal)
@@ -117,7 +127,7 @@ export async function guardedAgent(allow: AllowList, lookup: Lookup, signal: Abo
     connections: CONNECTIONS_PER_ORIGIN,
     allowH2: false,
     factory: (origin, options) => {
-      const connect = guardedConnector(buildConnector, new URL(origin), allow, lookup, attempts)
+      const connect = guardedConnector(buildConnector, new URL(origin), allow, lookup, attempts, own)
       return new Pool(origin, { ...options, connect })
     },
   })

@@ -7,6 +7,7 @@ import { failure } from './failures.ts'
 import { guardedAgent, type Lookup, lookupByTheSystem } from './guarded-agent.ts'
 import { checkedHeaders, receivedHeaders } from './headers.ts'
 import { strictMask } from './mask.ts'
+import type { OwnRequests } from './own-requests.ts'
 import { type Hop, locationOf, redirected } from './redirects.ts'
 import { targetOf } from './target.ts'
 import { TimeLimit } from './time-limit.ts'
@@ -17,6 +18,8 @@ export interface FetchOptions {
   /** The operator's own choice, which may be reached wherever it is: `http://127.0.0.1:8080`. Its host with another port is another one. */
   readonly origin: string
   readonly lookup?: Lookup
+  /** Knows what is sent, in a process that serves as well. */
+  readonly own?: OwnRequests | null
   /** How long the head of an answer may take, and each piece of its body after the one before it, in milliseconds. */
   readonly silence_ms?: number
 }
@@ -46,16 +49,18 @@ const AGENT = 'workflow-execution-service'
 export class GuardedFetch implements AsyncDisposable {
   readonly #allow: AllowList
   readonly #lookup: Lookup
+  readonly #own: OwnRequests | null
   readonly #silence_ms: number
   readonly #end = new AbortController()
   #agent: Promise<Agent> | null = null
 
-  constructor({ allow, origin, lookup = lookupByTheSystem, silence_ms = SILENCE_MS }: FetchOptions) {
+  constructor({ allow, origin, lookup = lookupByTheSystem, own = null, silence_ms = SILENCE_MS }: FetchOptions) {
     const { hostname, port, protocol } = new URL(origin)
     const host = bareHost(hostname)
     const shown = host.includes(':') ? `[${host}]` : host
     this.#allow = new AllowList([...allow, `${shown}:${port || (protocol === 'https:' ? 443 : 80)}`])
     this.#lookup = lookup
+    this.#own = own
     this.#silence_ms = silence_ms
   }
 
@@ -83,12 +88,12 @@ export class GuardedFetch implements AsyncDisposable {
   }
 
   async #exchange({ target, headers }: Hop, signal: AbortSignal) {
-    this.#agent ??= guardedAgent(this.#allow, this.#lookup, this.#end.signal)
+    this.#agent ??= guardedAgent(this.#allow, this.#lookup, this.#end.signal, this.#own)
     const { statusCode, ...answer } = await (await this.#agent).request({
       origin: target.url.origin,
       path: target.url.pathname + target.url.search,
       method: 'GET',
-      headers: Object.fromEntries(headers),
+      headers: { ...Object.fromEntries(headers), ...this.#own?.header },
       signal,
       responseHeaders: 'raw',
     })

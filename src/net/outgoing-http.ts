@@ -10,6 +10,7 @@ import { failure, timedOut } from './failures.ts'
 import { guardedAgent, type Lookup, lookupByTheSystem } from './guarded-agent.ts'
 import { checkedHeaders, type Headers, receivedHeaders } from './headers.ts'
 import { type Mask, strictMask } from './mask.ts'
+import type { OwnRequests } from './own-requests.ts'
 import { type Hop, locationOf, redirected } from './redirects.ts'
 import { type Target, targetOf } from './target.ts'
 import { TimeLimit } from './time-limit.ts'
@@ -19,6 +20,8 @@ export interface OutgoingHttpOptions {
   readonly allow: readonly string[]
   /** How names are looked up; the system's way if absent. */
   readonly lookup?: Lookup
+  /** Knows what is sent, in a process that serves as well. */
+  readonly own?: OwnRequests | null
 }
 
 /** An answer whose body is still to come. */
@@ -36,12 +39,14 @@ const REDIRECT_BODY_BYTES = 16_384
 class GuardedHttp implements OutgoingHttp, AsyncDisposable {
   readonly #allow: AllowList
   readonly #lookup: Lookup
+  readonly #own: OwnRequests | null
   readonly #end = new AbortController()
   #agent: Promise<Agent> | null = null
 
-  constructor({ allow, lookup = lookupByTheSystem }: OutgoingHttpOptions) {
+  constructor({ allow, lookup = lookupByTheSystem, own = null }: OutgoingHttpOptions) {
     this.#allow = new AllowList(allow)
     this.#lookup = lookup
+    this.#own = own
   }
 
   async send(request: OutgoingRequest): Promise<IncomingResponse> {
@@ -98,13 +103,13 @@ class GuardedHttp implements OutgoingHttp, AsyncDisposable {
 
   async #exchange({ method, target, headers, body }: Hop, signal: AbortSignal): Promise<Answer> {
     if (this.#end.signal.aborted) throw closing()
-    this.#agent ??= guardedAgent(this.#allow, this.#lookup, this.#end.signal)
+    this.#agent ??= guardedAgent(this.#allow, this.#lookup, this.#end.signal, this.#own)
     const agent = await this.#agent
     const { statusCode, ...answer } = await agent.request({
       origin: target.url.origin,
       path: target.url.pathname + target.url.search,
       method: method as Dispatcher.HttpMethod,
-      headers: Object.fromEntries(headers),
+      headers: { ...Object.fromEntries(headers), ...this.#own?.header },
       body,
       signal,
       responseHeaders: 'raw',

@@ -2,6 +2,7 @@
 // followed. Connections are kept, for as many answers at once as anybody asks for.
 import { setTimeout } from 'node:timers/promises'
 import type { Pool } from 'undici'
+import type { OwnRequests } from './own-requests.ts'
 import { Exchange, type UpstreamReply } from './upstream-exchange.ts'
 import { UpstreamFailure } from './upstream-failure.ts'
 import { watched } from './upstream-sockets.ts'
@@ -50,12 +51,15 @@ const UNPAID: ReadonlySet<number> = new Set([429, 503, 529])
 
 export class UpstreamClient implements AsyncDisposable {
   readonly #times: UpstreamTimes
+  readonly #own: OwnRequests | null
   readonly #pools = new Map<string, Pool>()
   #library: Promise<typeof import('undici')> | null = null
   #closed = false
 
-  constructor(times: Partial<UpstreamTimes> = {}) {
+  /** `own` knows the connections, in a process that serves as well. */
+  constructor(times: Partial<UpstreamTimes> = {}, own: OwnRequests | null = null) {
     this.#times = { ...TIMES, ...times }
+    this.#own = own
   }
 
   /**
@@ -110,10 +114,11 @@ export class UpstreamClient implements AsyncDisposable {
     const known = this.#pools.get(origin)
     if (known) return known
     const { connect_ms, head_ms, silence_ms } = this.#times
+    const connector = watched(buildConnector({ timeout: connect_ms, allowH2: false }))
     const pool = new Pool(origin, {
       connections: MOST_CONNECTIONS,
       allowH2: false,
-      connect: watched(buildConnector({ timeout: connect_ms, allowH2: false })),
+      connect: this.#own?.watching(connector) ?? connector,
       headersTimeout: head_ms,
       bodyTimeout: silence_ms,
       keepAliveTimeout: KEEP_ALIVE_MS,
