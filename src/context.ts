@@ -31,6 +31,7 @@ import type { Ledger } from './models/ledger.ts'
 import type { Listings } from './models/listings.ts'
 import type { Models } from './models/models.ts'
 import type { Providers } from './models/providers.ts'
+import type { OwnRequests } from './net/own-requests.ts'
 import type { UploadPace } from './net/upload-pace.ts'
 import type { PayloadJudge } from './payloads/payload-judge.ts'
 import type { Platform } from './platform.ts'
@@ -83,6 +84,8 @@ export interface AppContext {
   readonly files: Files
   /** Holds uploads to a pace, which may take longer than other requests. */
   readonly upload_pace: UploadPace
+  /** Knows requests that this process sends for users, where they come back to it. */
+  readonly own_requests: OwnRequests
   readonly registry: NodeRegistry
   /** Of models. */
   readonly providers: Providers

@@ -71,6 +71,7 @@ import { Models } from './models/models.ts'
 import type { Provider } from './models/provider.ts'
 import type { Providers } from './models/providers.ts'
 import { CURRENCY } from './models/purse.ts'
+import { OwnRequests } from './net/own-requests.ts'
 import { UploadPace } from './net/upload-pace.ts'
 import { UpstreamClient } from './net/upstream.ts'
 import { builtinNodes } from './nodes/registry.ts'
@@ -153,7 +154,9 @@ async function startIn(
   overrides: Overrides,
   folder_warning: string | null,
 ): Promise<RunningServer> {
-  const client = new UpstreamClient()
+  const platform = overrides.platform ?? systemPlatform()
+  const own_requests = new OwnRequests(platform.secret(16))
+  const client = new UpstreamClient({}, own_requests)
   const providers = configuredProviders({ config, client, more: overrides.providers })
   const redactor = new Redactor(config.known_secrets)
   const log = overrides.log ?? createLog(config.log_level, redactor)
@@ -161,13 +164,17 @@ async function startIn(
   const committed = commitMetrics(metrics)
   const room = database === ':memory:' ? null : owned.use(new ReservedRoom(database))
   const store = await openServerStore(database, { durability: config.durability, log, committed })
-  const platform = overrides.platform ?? systemPlatform()
   const unreadable = ({ name: provider, left_out }: Provider) =>
     log.warn({ provider, left_out }, 'a list of models has entries that cannot be read: they are passed over')
   const listings = new Listings({ now: () => platform.now(), unreadable })
   const models = new Models({ providers, listings })
-  const services = createServices(config, models, (detail) => log.error({ detail }, 'work on a file failed'))
-  const downloads = openDownloads(config, log)
+  const services = createServices(
+    config,
+    models,
+    (detail) => log.error({ detail }, 'work on a file failed'),
+    own_requests,
+  )
+  const downloads = openDownloads(config, log, own_requests)
   owned.use(providers)
   await using opening = new AsyncDisposableStack()
   const upload_pace = new UploadPace(overrides.upload_window_ms)
@@ -185,7 +192,19 @@ async function startIn(
     const object_stores = opening.use(await openObjectStores(files_dir, { storage, owner, platform, log }))
     const spilled = new SpilledValues(files_dir, store, platform)
     const identity = await identityOf(config, { platform, log, stopping: stopping.signal })
-    const known = { log, platform, redactor, vault, identity, store, services, providers, models, metrics }
+    const known = {
+      log,
+      platform,
+      redactor,
+      vault,
+      identity,
+      store,
+      services,
+      own_requests,
+      providers,
+      models,
+      metrics,
+    }
     const parts = { ...known, object_stores, downloads, listings, upload_pace, spilled, stopping: stopping.signal }
     const context = composeContext(config, parts, overrides, () => config.public_url ?? state.url)
     const recovered = await context.jobs.restore()
@@ -275,9 +294,9 @@ function temporaryFolder(owned: DisposableStack): string {
 }
 
 /** Files of models, out of the hub that the operator chose. */
-function openDownloads(config: Config, log: Log): Downloads {
+function openDownloads(config: Config, log: Log, own: OwnRequests): Downloads {
   const { model_hub_url, http_node_allow: allow } = config
-  return new Downloads({ folder: modelsFolder(config), hub_url: model_hub_url.replace(/\/+$/, ''), allow, log })
+  return new Downloads({ folder: modelsFolder(config), hub_url: model_hub_url.replace(/\/+$/, ''), allow, log, own })
 }
 
 /** Read where there is an identity provider alone: its library costs a start tens of milliseconds. */
@@ -299,6 +318,7 @@ interface Parts {
   readonly identity: TokenChecks['identity'] | undefined
   readonly store: Store
   readonly services: Services
+  readonly own_requests: OwnRequests
   readonly providers: Providers
   readonly models: Models
   readonly listings: Listings
@@ -450,6 +470,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     temporary,
     files,
     upload_pace: parts.upload_pace,
+    own_requests: parts.own_requests,
     registry,
     providers: parts.providers,
     listings: parts.listings,

@@ -14,15 +14,17 @@ export interface Client {
 
 /**
  * Who asks. A peer that is a trusted proxy never asks for itself, also where it does not say for whom it does; of every other
- * peer the address is that of its socket, whatever its headers say.
+ * peer the address is that of its socket, whatever its headers say. Users write the headers of requests that this process sends for them:
+ * what those say is believed of no peer.
  */
 export function clientOf(
-  facts: Pick<RequestFacts, 'peer' | 'forwards' | 'forwarded_for'>,
+  facts: Pick<RequestFacts, 'peer' | 'own_request' | 'forwards' | 'forwarded_for'>,
   proxies: readonly Range[],
 ): Client {
   const peer = facts.peer === null ? null : addressOf(facts.peer)
   if (!isOneOf(peer, proxies)) return { address: peer, forwarded: false, unbelieved: facts.forwards }
-  return { address: forwardedAddress(facts.forwarded_for, proxies), forwarded: true, unbelieved: false }
+  const told = facts.own_request ? null : facts.forwarded_for
+  return { address: forwardedAddress(told, proxies), forwarded: true, unbelieved: false }
 }
 
 export function isOneOf(address: Address | null, ranges: readonly Range[]): boolean {

@@ -1,5 +1,6 @@
 // What a request or an upgrade says, before anything of it is believed.
 import type { IncomingMessage } from 'node:http'
+import type { OwnRequests } from '../net/own-requests.ts'
 
 export type Transport = 'http' | 'socket'
 
@@ -9,6 +10,8 @@ export interface RequestFacts {
   readonly path: string
   /** The address of the socket's peer. */
   readonly peer: string | null
+  /** Whether this process sent it, for a user who is somewhere else: its place says nothing of whose it is. */
+  readonly own_request: boolean
   /** Whether a header, or the protocol that it speaks, says that the peer forwards for somebody. */
   readonly forwards: boolean
   /** What says so: the name of the first such header in lower case, or the protocol. */
@@ -46,7 +49,7 @@ const FORWARDING = new RegExp(
   'i',
 )
 
-export function requestFacts(request: IncomingMessage, transport: Transport): RequestFacts {
+export function requestFacts(request: IncomingMessage, transport: Transport, own: OwnRequests): RequestFacts {
   const { headers, url = '' } = request
   const forwarded_by = forwardedBy(request)
   const token = tokenOf(request, transport)
@@ -54,6 +57,7 @@ export function requestFacts(request: IncomingMessage, transport: Transport): Re
     transport,
     path: pathOf(url),
     peer: request.socket.remoteAddress ?? null,
+    own_request: own.has(request),
     forwards: forwarded_by !== null,
     forwarded_by,
     forwarded_for: one(headers['x-forwarded-for']),

@@ -47,5 +47,7 @@ function isNews(name: string | null, told: ReadonlySet<string>): name is string 
 /** Whether the caller's place would make it the local user or exempt from the limit, if it did not speak for others. */
 function losesByForwarding(facts: RequestFacts, settings: ProcedureSettings): boolean {
   const client = clientOf(facts, settings.trusted_proxies)
-  return client.unbelieved && (isLoopbackAddress(client.address) || byPlace(client, settings) !== null)
+  return (
+    client.unbelieved && !facts.own_request && (isLoopbackAddress(client.address) || byPlace(client, settings) !== null)
+  )
 }

@@ -19,8 +19,8 @@ export interface LocalSettings {
 
 /** The local principal, or null where the caller must prove who it is. */
 export function localPrincipal(facts: RequestFacts, client: Client, settings: LocalSettings): Principal | null {
-  // A proxy that nobody vouches for would make everyone behind it the local user.
-  const principal = client.unbelieved ? null : byPlace(client, settings)
+  // A proxy that nobody vouches for would make everyone behind it the local user, and this process everyone whose workflows it runs.
+  const principal = client.unbelieved || facts.own_request ? null : byPlace(client, settings)
   if (!principal) return null
   if (!hostAllowed(facts.host, settings.allowed_hosts)) return null
   return originAllowed(facts, settings) || isLocalClient(facts, settings) ? principal : null
@@ -29,6 +29,7 @@ export function localPrincipal(facts: RequestFacts, client: Client, settings: Lo
 /** Which of the rules keeps a caller from being the local user, where one does. */
 export function localCause(facts: RequestFacts, client: Client, settings: LocalSettings): Cause {
   if (!byPlace(client, settings)) return 'place'
+  if (facts.own_request) return 'own_request'
   if (client.unbelieved) return 'forwarded'
   return hostAllowed(facts.host, settings.allowed_hosts) ? 'origin' : 'host'
 }

@@ -4,6 +4,7 @@ import type { Principal } from './principal.ts'
 /** What a caller would have to change, for the log alone: the place that it calls from, a header, or its token. */
 export type Cause =
   | 'place'
+  | 'own_request'
   | 'forwarded'
   | 'host'
   | 'origin'

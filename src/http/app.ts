@@ -93,12 +93,12 @@ export function createApp(
   return { app, warmUp: () => tools.validators.warmUp() }
 }
 
-function begin({ config, platform }: AppContext): RequestHandler {
+function begin({ config, platform, own_requests }: AppContext): RequestHandler {
   return (request, response, next) => {
     closeIfUnread(request, response)
     const request_id = requestId(request, platform)
     localsOf(response).request_id = request_id
-    const facts = requestFacts(request, 'http')
+    const facts = requestFacts(request, 'http', own_requests)
     localsOf(response).facts = facts
     response.setHeader('X-Request-Id', request_id)
     secure(response)

@@ -53,7 +53,7 @@ export class Gateway {
     this.#others.add(socket)
     socket.once('close', () => this.#others.delete(socket))
     socket.on('error', () => socket.destroy())
-    const upgrade = { request, socket, head, facts: requestFacts(request, 'socket') }
+    const upgrade = { request, socket, head, facts: requestFacts(request, 'socket', this.#app.own_requests) }
     const taken = this.#app.limiter.take(upgrade.facts)
     if (taken?.allowed === false) {
       this.#told(upgrade, 'RATE_LIMITED')

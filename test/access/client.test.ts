@@ -9,7 +9,10 @@ const PROXIES = rangesOf('127.0.0.3/32', '10.0.0.0/24', 'fd00::/64')
 
 /** The client's address of a request through the proxy 10.0.0.1, as text. */
 function through(forwarded_for: string | null): string | null {
-  const { address, forwarded, unbelieved } = clientOf({ peer: '10.0.0.1', forwards: true, forwarded_for }, PROXIES)
+  const { address, forwarded, unbelieved } = clientOf(
+    { ...FACTS, peer: '10.0.0.1', forwards: true, forwarded_for },
+    PROXIES,
+  )
   assert.deepEqual([forwarded, unbelieved], [true, false])
   return address?.toString() ?? null
 }
@@ -37,7 +40,7 @@ describe('a peer that is no proxy', () => {
 
   test('is not believed where it forwards for somebody, and keeps its own address', () => {
     for (const forwarded_for of [null, '', '198.51.100.1', '127.0.0.1']) {
-      const client = clientOf({ peer: '203.0.113.7', forwards: true, forwarded_for }, PROXIES)
+      const client = clientOf({ ...FACTS, peer: '203.0.113.7', forwards: true, forwarded_for }, PROXIES)
       assert.equal(client.address?.toString(), '203.0.113.7')
       assert.deepEqual([client.forwarded, client.unbelieved], [false, true])
     }
@@ -50,6 +53,15 @@ describe('a trusted proxy', () => {
       assert.equal(clientOf({ ...FACTS, peer }, PROXIES).forwarded, true, peer)
     for (const peer of ['10.0.1.1', '127.0.0.1', 'fd00:0:0:1::1', '64:ff9b::10.0.0.1', '::10.0.0.1'])
       assert.equal(clientOf({ ...FACTS, peer }, PROXIES).forwarded, false, peer)
+  })
+
+  test("says nothing of whom it asks for where this process sent the request: its headers are a user's", () => {
+    const facts = { ...FACTS, own_request: true, forwards: true, forwarded_for: '192.168.7.9' }
+    assert.deepEqual(clientOf({ ...facts, peer: '127.0.0.3' }, PROXIES), {
+      address: null,
+      forwarded: true,
+      unbelieved: false,
+    })
   })
 
   test('never asks for itself, even where it says nothing', () => {
@@ -154,7 +166,7 @@ describe('whatever stands in a list', () => {
   test('a peer that is no proxy has its own address', () => {
     fc.assert(
       fc.property(fc.option(fc.string()), (forwarded_for) => {
-        const client = clientOf({ peer: '203.0.113.7', forwards: true, forwarded_for }, PROXIES)
+        const client = clientOf({ ...FACTS, peer: '203.0.113.7', forwards: true, forwarded_for }, PROXIES)
         assert.deepEqual([client.address?.toString(), client.forwarded], ['203.0.113.7', false])
       }),
     )

@@ -18,6 +18,7 @@ test('a plain request says little', async () => {
     transport: 'http',
     path: '/api/workflows',
     peer: '127.0.0.1',
+    own_request: false,
     forwards: false,
     forwarded_by: null,
     forwarded_for: null,

@@ -4,12 +4,14 @@ import { type AddressInfo, connect } from 'node:net'
 import { type RequestFacts, requestFacts, type Transport } from '../../src/access/facts.ts'
 import type { ProcedureSettings } from '../../src/access/procedure.ts'
 import { type Range, readRange } from '../../src/net/addresses.ts'
+import { OwnRequests } from '../../src/net/own-requests.ts'
 
 /** A loopback caller without a page or a token. */
 export const FACTS: RequestFacts = {
   transport: 'http',
   path: '/api/workflows',
   peer: '127.0.0.1',
+  own_request: false,
   forwards: false,
   forwarded_by: null,
   forwarded_for: null,
@@ -19,6 +21,9 @@ export const FACTS: RequestFacts = {
   token: null,
   malformed: false,
 }
+
+/** Of a process that sends nothing. */
+export const NONE_SENT = new OwnRequests('none')
 
 /** Those of a server that was started without any. */
 export const SETTINGS: ProcedureSettings = {
@@ -62,7 +67,7 @@ export interface FactsReader extends AsyncDisposable {
 export async function factsReader(): Promise<FactsReader> {
   let transport: Transport = 'http'
   const server = createServer({ requireHostHeader: false }, (request, response) => {
-    response.end(JSON.stringify(requestFacts(request, transport)))
+    response.end(JSON.stringify(requestFacts(request, transport, NONE_SENT)))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo

@@ -29,7 +29,7 @@ const SETTINGS: LimiterSettings = {
 
 /** The facts of a caller: its address, and the `X-Forwarded-For` that it sends if any. */
 function from(peer: string | null, forwarded_for: string | null = null) {
-  return { peer, forwarded_for, forwards: forwarded_for !== null }
+  return { peer, own_request: false, forwarded_for, forwards: forwarded_for !== null }
 }
 
 /** A limiter with a clock in hand. */
@@ -70,7 +70,7 @@ describe('a client', () => {
       assert.equal(key('::ffff:127.0.0.1', list, { trusted_proxies: proxies('10.0.0.0/8') }), '127.0.0.1', list)
       assert.notEqual(key('::1', list), null, list)
     }
-    assert.equal(clientKey({ peer: '127.0.0.1', forwarded_for: null, forwards: true }, SETTINGS), '127.0.0.1')
+    assert.equal(clientKey({ ...from('127.0.0.1'), forwards: true }, SETTINGS), '127.0.0.1')
   })
 
   test('is the whole address where neighbours are strangers: of NAT64, and of one link', () => {
@@ -110,8 +110,17 @@ describe('a client', () => {
     // A proxy never asks for itself.
     assert.equal(key('127.0.0.1', null, behind), '127.0.0.1')
     assert.equal(key('10.1.1.1', null, behind), '10.1.1.1')
-    const nameless = { peer: '127.0.0.1', forwarded_for: null, forwards: true }
+    const nameless = { ...from('127.0.0.1'), forwards: true }
     assert.equal(clientKey(nameless, { ...SETTINGS, ...behind }), '127.0.0.1')
+  })
+
+  test('is the peer where this process sent the request, whatever the user says who wrote it', () => {
+    const own = (peer: string, list: string | null, settings: Partial<LimiterSettings> = {}) =>
+      clientKey({ ...from(peer, list), own_request: true }, { ...SETTINGS, ...settings })
+    assert.equal(own('127.0.0.1', null), null)
+    for (const list of ['203.0.113.7', '127.0.0.1', 'garbage'])
+      for (const settings of [{}, behind, anyone, { ...anyone, ...behind }])
+        assert.equal(own('127.0.0.1', list, settings), '127.0.0.1', list)
   })
 
   test('is never exempt by what is forwarded', () => {

@@ -9,6 +9,7 @@ import { requestFacts } from '../../src/access/facts.ts'
 import type { Gate } from '../../src/access/gate.ts'
 import { RateLimiter } from '../../src/access/limiter.ts'
 import { LOCAL_PRINCIPAL, type Trust } from '../../src/access/principal.ts'
+import { NONE_SENT } from '../access/kit.ts'
 import { startIdentityProvider } from '../helpers/identity-provider.ts'
 import { serve } from '../helpers/process.ts'
 import { processorMs } from '../helpers/processor.ts'
@@ -69,7 +70,7 @@ async function benchIdentity(): Promise<BenchRow[]> {
   await using server = await startServer({ environment: provider.environment })
   await using signed = await received({ authorization: `Bearer ${await provider.token({ sub: 'ada' })}` })
   const { principalOf } = server.context
-  await principalOf(requestFacts(signed.requests[0]!, 'http'))
+  await principalOf(requestFacts(signed.requests[0]!, 'http', NONE_SENT))
   return checks('a JWT that was seen before', signed.requests, principalOf, 'identity_provider')
 }
 
@@ -82,7 +83,7 @@ async function checks(
 ): Promise<BenchRow[]> {
   const ours = (count: number) => {
     for (let i = 0; i < count; i++) {
-      const verdict = gate(requestFacts(requests[i % REQUESTS]!, 'http'))
+      const verdict = gate(requestFacts(requests[i % REQUESTS]!, 'http', NONE_SENT))
       if (verdict instanceof Promise || (verdict.principal?.trusted_as ?? null) !== trust)
         throw new Error(`${name}: another verdict than was to be measured`)
     }
@@ -94,7 +95,7 @@ async function benchLimiter(): Promise<BenchRow[]> {
   await using server = await startServer({ environment: { SVC_RATE_LIMIT_MAX: '1000000000' } })
   const { config, platform } = server.context
   const limiter = new RateLimiter(config, platform)
-  const from = (peer: string) => ({ peer, forwards: false, forwarded_for: null })
+  const from = (peer: string) => ({ peer, own_request: false, forwards: false, forwarded_for: null })
   const clients = Array.from({ length: CLIENTS }, (_, i) => from(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`))
   const take = (some: readonly ReturnType<typeof from>[]) => (count: number) => {
     for (let i = 0; i < count; i++)
