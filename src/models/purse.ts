@@ -6,6 +6,9 @@ import { ProviderError } from './provider-error.ts'
 
 export const CURRENCY = 'USD'
 
+/** When a call may be made again that found no more than calls under way in its way. Most of them are over by then, or cost less than their limit. */
+export const HELD_RETRY_SECONDS = 5
+
 /** One limit. */
 export interface Purse {
   readonly limit: number
@@ -18,33 +21,69 @@ export interface Purse {
   held: number
 }
 
-/** @throws ProviderError `over_budget` where one of them is empty */
-export function checkPurses(purses: readonly Purse[]): void {
-  for (const purse of purses) if (isEmpty(purse)) throw overBudget(purse)
+/** Whether a call finds room in a purse. If not: for what is spent, or only for what calls under way have set aside. */
+export type Room = 'enough' | 'held' | 'spent'
+
+/** `sure`: what the call costs in any case. */
+export function roomIn({ limit, spent, held }: Purse, sure = 0): Room {
+  const used = spent()
+  if (!hasRoom(limit, used, sure)) return 'spent'
+  return hasRoom(limit, used + held, sure) ? 'enough' : 'held'
 }
 
-/** What calls under way cost in any case is spent. */
-export function isEmpty({ limit, spent, held }: Purse): boolean {
-  return rounded(spent() + held) >= limit
+function hasRoom(limit: number, used: number, sure: number): boolean {
+  return rounded(used) < limit && rounded(used + sure) <= limit
 }
 
-export function overBudget({ limit, whose, spent, held, resets_in }: Purse): ProviderError {
-  const seconds = resets_in()
-  const when = seconds === null ? '' : ` The limit begins anew in ${hours(seconds)}.`
-  const amount = dollars(rounded(spent() + held))
-  const used =
-    held > 0 ? `spent or set aside ${amount} on models, calls under way included` : `spent ${amount} on models`
-  const text = `${whose} has ${used}, and may spend ${dollars(limit)}.${when}`
-  return new ProviderError('over_budget', text, { retry_after_seconds: seconds })
+/** @throws ProviderError `over_budget` where one of them has no room for a call that costs `sure` in any case */
+export function checkPurses(purses: readonly Purse[], sure = 0): void {
+  let held: Purse | null = null
+  for (const purse of purses) {
+    const room = roomIn(purse, sure)
+    if (room === 'spent') throw overBudget(purse, sure)
+    if (room === 'held') held ??= purse
+  }
+  // After the others: to try again soon helps where nothing else is in the way.
+  if (held) throw overBudget(held, sure)
+}
+
+/** For a call that finds no room in it. */
+export function overBudget(purse: Purse, sure = 0): ProviderError {
+  const held = roomIn(purse, sure) === 'held' ? purse.held : 0
+  const used = rounded(purse.spent() + held)
+  const amount =
+    held > 0
+      ? `spent or set aside ${dollars(used)} on models, calls under way included`
+      : `spent ${dollars(used)} on models`
+  const call = used < purse.limit ? ` The call costs ${dollars(sure)} at least.` : ''
+  const wait = held > 0 ? soon() : nextDay(purse, sure)
+  const text = `${purse.whose} has ${amount}, and may spend ${dollars(purse.limit)}.${call}${wait.text}`
+  return new ProviderError('over_budget', text, { retry_after_seconds: wait.seconds })
+}
+
+/** When to try again, as the message ends; null: never. */
+interface Wait {
+  readonly seconds: number | null
+  readonly text: string
+}
+
+function soon(): Wait {
+  const text = ` Calls under way may leave room soon: try again in ${HELD_RETRY_SECONDS} seconds.`
+  return { seconds: HELD_RETRY_SECONDS, text }
+}
+
+function nextDay({ limit, resets_in }: Purse, sure: number): Wait {
+  const seconds = sure > limit ? null : resets_in()
+  return { seconds, text: seconds === null ? '' : ` The limit begins anew in ${hours(seconds)}.` }
 }
 
 /**
- * Counts a call as paid for what it costs in any case, until it is over. Nobody ever waits for another one: a call may go on for as long as
- * whoever reads its answer.
+ * Counts a call as paid for what it costs in any case, until it is over: so no more than each purse has left. Nobody ever waits for another one: a
+ * call may go on for as long as whoever reads its answer.
  * @throws ProviderError `over_budget`
  */
 export function hold(purses: readonly Purse[], sure: number): Disposable {
-  checkPurses(purses)
+  checkPurses(purses, sure)
   for (const purse of purses) purse.held = rounded(purse.held + sure)
   let held = true
   return {
