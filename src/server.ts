@@ -357,7 +357,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
   const settings = new Settings({ store, platform, types: settingTypes(config.job_timeout_seconds) })
   const metered = metering(metrics)
   const ledger = new Ledger({ store, platform, log })
-  const budgets = new Budgets(config, ledger, metrics)
+  const budgets = new Budgets({ ...config, local_user: LOCAL_USER }, ledger, metrics)
   const customerOf = (owner: Scope) =>
     budgets.of(owner, metered(customerWith((name) => secrets.providerKey(owner, name), scopedKey(owner))))
   const assetsOf = (owner: Scope) => assetAccess(files, owner, publicUrl)

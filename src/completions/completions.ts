@@ -4,7 +4,7 @@ import type { ChatCompletionRequest, CreateEmbeddingRequest } from '../../genera
 import type { Scope } from '../db/scope.ts'
 import { errorBodies, ServiceError, toServiceError } from '../errors.ts'
 import { type Log, logFailure } from '../log.ts'
-import type { Customer } from '../models/customer.ts'
+import { type Customer, customerCalling } from '../models/customer.ts'
 import { completionEstimate } from '../models/estimate.ts'
 import { type Found, shown } from '../models/finding.ts'
 import type { Calling, Models } from '../models/models.ts'
@@ -171,8 +171,9 @@ export class Completions implements Answering {
     call: Call,
     measured: Measured,
   ): Promise<Given> {
-    const { asked, found, customer } = way
+    const { asked, found } = way
     const { body } = asked
+    const customer = customerCalling(way.customer, found)
     customer.admit()
     const held = customer.hold?.(() => completionEstimate(found, body)) ?? null
     const used = (counted: Counted | null) => {

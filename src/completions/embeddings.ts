@@ -2,6 +2,7 @@
 import type { CreateEmbeddingRequest, EmbeddingList } from '../../generated/types.ts'
 import type { ModelUse } from '../engine/services.ts'
 import { ServiceError } from '../errors.ts'
+import { customerCalling } from '../models/customer.ts'
 import { embeddingEstimate } from '../models/estimate.ts'
 import type { Found } from '../models/finding.ts'
 import type { Models } from '../models/models.ts'
@@ -30,7 +31,8 @@ export async function embeddings(models: Models, wanted: Wanted): Promise<Given>
 }
 
 async function passed(way: Wanted & Upstreamed<CreateEmbeddingRequest>): Promise<Uint8Array> {
-  const { asked, found, customer, redactor } = way
+  const { asked, found, redactor } = way
+  const customer = customerCalling(way.customer, found)
   const { input } = asked.body
   const texts = textsOf(input)
   customer.admit()

@@ -146,6 +146,7 @@ export const COVERED: { readonly [T in Table]: readonly (keyof Tables[T] & strin
     'input_tokens',
     'output_tokens',
     'amount',
+    'own_amount',
   ],
   vector_index: ['user_id', 'workspace', 'name', 'dimensions', 'model', 'count', 'bytes', 'created_at', 'updated_at'],
   vector_entry: ['index_key', 'id', 'bytes', 'metadata', 'vector', 'text'],

@@ -23,6 +23,7 @@ import { checksums, type Progress } from './migrations/0016-checksums.ts'
 import { unfinishedByOwner } from './migrations/0017-unfinished-by-owner.ts'
 import { previewsByUser } from './migrations/0018-previews-by-user.ts'
 import { graphParts } from './migrations/0019-graph-parts.ts'
+import { ownKeys } from './migrations/0020-own-keys.ts'
 
 /** In order; a name, once released, never changes. */
 const migrations = (progress: Progress): Readonly<Record<string, Migration>> => ({
@@ -45,6 +46,7 @@ const migrations = (progress: Progress): Readonly<Record<string, Migration>> => 
   '0017-unfinished-by-owner': unfinishedByOwner,
   '0018-previews-by-user': previewsByUser,
   '0019-graph-parts': graphParts,
+  '0020-own-keys': ownKeys,
 })
 
 const NAMES = Object.keys(migrations(() => {}))

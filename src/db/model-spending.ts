@@ -16,6 +16,7 @@ const add = statement<ModelSpendingTable>()((db, p) =>
       input_tokens: p('input_tokens'),
       output_tokens: p('output_tokens'),
       amount: p('amount'),
+      own_amount: p('own_amount'),
     })
     .onConflict((conflict) =>
       conflict.columns(['day', 'user_id', 'workspace', 'model', 'currency']).doUpdateSet((eb) => ({
@@ -23,6 +24,11 @@ const add = statement<ModelSpendingTable>()((db, p) =>
         input_tokens: eb('model_spending.input_tokens', '+', eb.ref('excluded.input_tokens')),
         output_tokens: eb('model_spending.output_tokens', '+', eb.ref('excluded.output_tokens')),
         amount: eb('model_spending.amount', '+', eb.ref('excluded.amount')),
+        own_amount: eb(
+          eb.fn.coalesce('model_spending.own_amount', eb.lit(0)),
+          '+',
+          eb.fn.coalesce('excluded.own_amount', eb.lit(0)),
+        ),
       })),
     ),
 )

@@ -356,7 +356,10 @@ export interface MetaTable {
   value: string
 }
 
-/** `workspace` is '' outside of any, `currency` where nobody knows what the calls cost. Days are `2026-11-22`, in UTC. */
+/**
+ * `workspace` is '' outside of any, `currency` where nobody knows what the calls cost. Days are `2026-11-22`, in UTC. `own_amount` is the part of
+ * `amount` that the user paid on a key of their own, null for none.
+ */
 export interface ModelSpendingTable {
   day: string
   user_id: string
@@ -367,6 +370,7 @@ export interface ModelSpendingTable {
   input_tokens: number
   output_tokens: number
   amount: number
+  own_amount: number | null
 }
 
 /** A row with the checksum of its other columns; `checksum.ts` says how it is made. */

@@ -2,10 +2,11 @@
 import type { ExecutionTarget, PreflightCost } from '../../generated/types.ts'
 import type { Scope } from '../db/scope.ts'
 import type { Log } from '../log.ts'
+import type { Called, Payer } from '../models/payer.ts'
 import { keyCure } from '../models/provider-error.ts'
 import { type AssetSource, requireAssets } from './preflight-assets.ts'
 import type { Family } from './preflight-calls.ts'
-import { type CallsOf, costOf } from './preflight-cost.ts'
+import { type CallsOf, costOf, type ModelCall } from './preflight-cost.ts'
 import { type CredentialSource, Credentials } from './preflight-credentials.ts'
 import type { Inputs } from './preflight-issues.ts'
 import type { ModelNeed } from './preflight-model.ts'
@@ -22,6 +23,7 @@ export interface AvailabilityTools extends ModelTools {
   readonly credentials: CredentialSource
   /** The same for what providers of models are asked with: the operator may have set it for all. */
   readonly provider_credentials: CredentialSource
+  readonly budgets: { payer(owner: Scope, called: Called): Payer }
   readonly assets: AssetSource
   readonly runtimes: ReadonlyMap<string, Runtime>
   /** Where this server is reached. */
@@ -38,6 +40,8 @@ export interface Asked {
 
 export interface Availability extends Told {
   readonly cost: PreflightCost | null
+  /** What of it the operator would pay. */
+  readonly operators_cost: PreflightCost | null
 }
 
 /** Looks at everything at the same time. @throws SERVICE_UNAVAILABLE where nobody waits for it any more */
@@ -61,15 +65,35 @@ export async function availabilityOf(tools: AvailabilityTools, asked: Asked): Pr
   }
   const target = targetRequirement(asked.target)
   if (target) into.add(target)
-  return { ...told(into.sorted()), cost: costOf(family, callsOf(nodes, models)) }
+  const cost = costOf(
+    family,
+    callsOf(nodes, (need) => models.call(need)),
+  )
+  const operators = paidByOperator(tools, owner, models)
+  const operators_cost = needed.every(operators)
+    ? cost
+    : costOf(
+        family,
+        callsOf(nodes, (need) => (operators(need) ? models.call(need) : null)),
+      )
+  return { ...told(into.sorted()), cost, operators_cost }
 }
 
-function callsOf(nodes: readonly Needy[], models: ModelLook): CallsOf {
+/** Of a call that nobody knows yet: it may be. */
+function paidByOperator({ budgets }: AvailabilityTools, owner: Scope, models: ModelLook): (need: ModelNeed) => boolean {
+  return (need) => {
+    const called = models.called(need)
+    return called === null || budgets.payer(owner, called) === 'operator'
+  }
+}
+
+/** `callOf` gives null for a call that does not count. */
+function callsOf(nodes: readonly Needy[], callOf: (need: ModelNeed) => ModelCall | null): CallsOf {
   const units = Map.groupBy(nodes, ({ unit }) => unit)
   const needs = new Map(
     [...units].map(([unit, own]) => [unit, new Map(own.map((node) => [node.view.id, modelNeeds(node)]))]),
   )
-  return (unit, id) => (needs.get(unit)?.get(id) ?? []).map((need) => models.call(need))
+  return (unit, id) => (needs.get(unit)?.get(id) ?? []).flatMap((need) => callOf(need) ?? [])
 }
 
 function modelNeeds({ needs }: Needy): ModelNeed[] {

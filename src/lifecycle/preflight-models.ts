@@ -1,6 +1,7 @@
 // The models that a run calls: whether their providers can be asked, whether these list them, and what they would cost.
 import { listedAs } from '../models/finding.ts'
 import { meantProvider } from '../models/meant.ts'
+import type { Called } from '../models/payer.ts'
 import type { Model, Provider } from '../models/provider.ts'
 import { keyCure } from '../models/provider-error.ts'
 import type { Providers } from '../models/providers.ts'
@@ -76,7 +77,7 @@ export class ModelLook {
   }
 
   async #look(provider: Provider, sought: readonly string[]): Promise<Seen> {
-    const credential = provider.credential === null ? null : this.#credentials.value(provider.credential)
+    const credential = this.#credentialOf(provider)
     if (provider.credential !== null && credential === null && !provider.keyless) {
       const message = `It needs the secret ${provider.credential}. ${keyCure(provider.credential)}`
       return { provider, status: 'unavailable', message, models: null }
@@ -166,6 +167,16 @@ export class ModelLook {
 
   #listed(seen: Seen | undefined, id: string): Model | null {
     return listedAs(seen?.models ?? null, this.#nameOf(id))
+  }
+
+  #credentialOf({ credential }: Provider): string | null {
+    return credential === null ? null : this.#credentials.value(credential)
+  }
+
+  /** What a node's call of a model would be made with; null where that is not known. */
+  called({ model: id }: ModelNeed): Called | null {
+    const seen = id ? this.#of(id) : null
+    return seen && { provider: seen.provider, credential: this.#credentialOf(seen.provider) }
   }
 
   /** What is known of a node's call of a model before it is made. */

@@ -3,7 +3,7 @@ import type { ExecutionTarget, PreflightIssue, PreflightRequest, PreflightSummar
 import type { Scope } from '../db/scope.ts'
 import type { NodeRegistry } from '../engine/node-type.ts'
 import { ServiceError } from '../errors.ts'
-import type { Purse } from '../models/purse.ts'
+import type { LimitsAhead } from '../models/budgets.ts'
 import type { RunnableWorkflow, WorkflowService } from '../workflows/service.ts'
 import { type Availability, type AvailabilityTools, availabilityOf } from './preflight-availability.ts'
 import { budgetIssues } from './preflight-budget.ts'
@@ -25,7 +25,7 @@ export interface PreflightTools extends AvailabilityTools {
   readonly workflows: Pick<WorkflowService, 'prepare' | 'runnable' | 'hold'>
   readonly registry: NodeRegistry
   readonly jobs: TargetJobs & { readonly draining: boolean }
-  readonly budgets: { ahead(owner: Scope): readonly Purse[] }
+  readonly budgets: AvailabilityTools['budgets'] & { ahead(owner: Scope): LimitsAhead }
 }
 
 /** One request, with what its absent properties mean. */
@@ -99,7 +99,7 @@ export class Preflight {
     if (signal.aborted) throw new ServiceError('SERVICE_UNAVAILABLE')
     if (level === 'execution') issues.addAll(this.#targetIssues(check).filter(counts))
     issues.addAll(leftIssues(available))
-    issues.addAll(budgetIssues(available.cost, this.#tools.budgets.ahead(owner)))
+    issues.addAll(budgetIssues(available, this.#tools.budgets.ahead(owner)))
     return {
       version: 1,
       level,
@@ -123,7 +123,7 @@ export class Preflight {
   }
 }
 
-const NOT_LOOKED_AT: Availability = { requirements: [], left: 0, unmet: false, cost: null }
+const NOT_LOOKED_AT: Availability = { requirements: [], left: 0, unmet: false, cost: null, operators_cost: null }
 
 /** That there were requirements which are not told: an error where a run could not do without one of them. */
 function leftIssues({ left, unmet }: Availability): PreflightIssue[] {

@@ -1,5 +1,6 @@
 // Whoever calls models: with which keys, whether it may, and who is told what it used.
 import type { Hold, ModelUse } from '../engine/services.ts'
+import type { Called } from './payer.ts'
 
 export interface Customer {
   /** The user within a workspace, or outside of any, whose calls they are; null: nobody knows. */
@@ -12,6 +13,13 @@ export interface Customer {
   charge(use: ModelUse): void
   /** After `admit`. Absent: nothing is held back. @throws ProviderError `over_budget` */
   readonly hold?: Hold
+  /** The same customer as whoever pays for a call with this key: limits of the operator hold for what the operator pays. Absent: that makes no difference. */
+  calling?(called: Called): Customer
+}
+
+/** The customer whom a call with this key is told to. */
+export function customerCalling(customer: Customer, called: Called): Customer {
+  return customer.calling?.(called) ?? customer
 }
 
 /** For callers who pay nobody. */

@@ -1,4 +1,4 @@
-// What all calls of models have cost, by day (UTC), user and model: in memory for today, on disk within a second. Nobody waits for that: a crash
+// What all calls of models have cost, by day (UTC), user and model, and what of it users paid themselves: in memory for today, on disk within a second. Nobody waits for that: a crash
 // loses what was told in the last second of the day's sums. What a job has spent it remembers by itself, and loses nothing.
 import { addModelSpending, modelSpendingOf, removeModelSpendingBefore } from '../db/model-spending.ts'
 import type { ModelSpendingTable } from '../db/schema.ts'
@@ -7,6 +7,7 @@ import type { Store } from '../db/store.ts'
 import type { ModelUse } from '../engine/services.ts'
 import type { Log } from '../log.ts'
 import type { Platform } from '../platform.ts'
+import type { Payer } from './payer.ts'
 import { CURRENCY } from './purse.ts'
 
 const FLUSH_MS = 1_000
@@ -23,7 +24,7 @@ interface LedgerParts {
 export class Ledger implements AsyncDisposable {
   readonly #parts: LedgerParts
   readonly #pending = new Map<string, ModelSpendingTable>()
-  /** Of today, by user, in the currency of the limits. */
+  /** What the operator paid today, by user, in the currency of the limits. */
   readonly #byUser = new Map<string, number>()
   #all = 0
   #day = ''
@@ -38,7 +39,7 @@ export class Ledger implements AsyncDisposable {
     this.#turn()
   }
 
-  /** What has been spent today: by a user, or by all. */
+  /** What the operator has paid today: for a user, or for all. */
   spent(user_id: string | null): number {
     this.#turn()
     return user_id === null ? this.#all : (this.#byUser.get(user_id) ?? 0)
@@ -49,12 +50,17 @@ export class Ledger implements AsyncDisposable {
     return Math.ceil((DAY_MS - (this.#parts.platform.now() % DAY_MS)) / 1_000)
   }
 
-  add({ user_id, workspace_id }: Scope, { model, input_tokens, output_tokens, cost }: ModelUse): void {
+  add(
+    { user_id, workspace_id }: Scope,
+    { model, input_tokens, output_tokens, cost }: ModelUse,
+    payer: Payer = 'operator',
+  ): void {
     this.#turn()
     const [amount, currency] = [cost?.amount ?? 0, cost?.currency ?? '']
     const of = { day: this.#day, user_id, workspace: workspace_id ?? '', model, currency }
-    this.#count(of)(amount)
-    this.#keep({ ...of, calls: 1, input_tokens, output_tokens, amount })
+    const row = { ...of, calls: 1, input_tokens, output_tokens, amount, own_amount: payer === 'caller' ? amount : 0 }
+    this.#count(row)
+    this.#keep(row)
   }
 
   /** Resolves when all that was told is on disk, as far as it can be written. */
@@ -79,12 +85,11 @@ export class Ledger implements AsyncDisposable {
     this.#timer ??= setTimeout(() => this.#flush(), FLUSH_MS).unref()
   }
 
-  #count({ user_id, currency }: Pick<ModelSpendingTable, 'user_id' | 'currency'>): (amount: number) => void {
-    return (amount) => {
-      if (currency !== CURRENCY) return
-      this.#all += amount
-      this.#byUser.set(user_id, (this.#byUser.get(user_id) ?? 0) + amount)
-    }
+  #count({ user_id, currency, amount, own_amount }: ModelSpendingTable): void {
+    if (currency !== CURRENCY) return
+    const paid = amount - (own_amount ?? 0)
+    this.#all += paid
+    this.#byUser.set(user_id, (this.#byUser.get(user_id) ?? 0) + paid)
   }
 
   /** Another day may have begun. */
@@ -97,8 +102,8 @@ export class Ledger implements AsyncDisposable {
     this.#day = day
     this.#all = 0
     this.#byUser.clear()
-    for (const row of this.#parts.store.read((tx) => modelSpendingOf(tx, day))) this.#count(row)(row.amount)
-    for (const row of this.#pending.values()) if (row.day === day) this.#count(row)(row.amount)
+    for (const row of this.#parts.store.read((tx) => modelSpendingOf(tx, day))) this.#count(row)
+    for (const row of this.#pending.values()) if (row.day === day) this.#count(row)
   }
 
   #flush(): void {
@@ -132,6 +137,7 @@ function sum(a: ModelSpendingTable, b: ModelSpendingTable): ModelSpendingTable {
     input_tokens: a.input_tokens + b.input_tokens,
     output_tokens: a.output_tokens + b.output_tokens,
     amount: a.amount + b.amount,
+    own_amount: (a.own_amount ?? 0) + (b.own_amount ?? 0),
   }
 }
 

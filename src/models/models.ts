@@ -4,7 +4,7 @@
 import type { EmbedRequest, Hold, ModelAccess, ModelPart, ModelUse } from '../engine/services.ts'
 import { Answer, faultOf, patienceWith } from './answer.ts'
 import { checkedVectors } from './checked.ts'
-import type { Customer } from './customer.ts'
+import { type Customer, customerCalling } from './customer.ts'
 import { completionEstimate, embeddingEstimate } from './estimate.ts'
 import type { Found } from './finding.ts'
 import type { Listings } from './listings.ts'
@@ -93,10 +93,11 @@ export class Models {
   async *ask(
     found: Found,
     body: CompletionRequest,
-    customer: Customer,
+    asking: Customer,
     { signal, used, hold, left = null }: Calling,
   ): AsyncGenerator<ModelPart, void, void> {
     signal.throwIfAborted()
+    const customer = customerCalling(asking, found)
     customer.admit()
     const asked = limited(found, body, left)
     const sure = () => completionEstimate(found, body)
@@ -150,10 +151,11 @@ export class Models {
   }
 
   /** One vector for each text, in order. @throws ProviderError; the signal's reason */
-  async embed({ body, signal, used, hold }: EmbedRequest, customer: Customer): Promise<readonly (readonly number[])[]> {
-    const found = await this.find(body.model, customer, signal)
+  async embed({ body, signal, used, hold }: EmbedRequest, asking: Customer): Promise<readonly (readonly number[])[]> {
+    const found = await this.find(body.model, asking, signal)
     const { provider, model, credential } = found
     if (!provider.embed || !isFor(model, 'embedding')) throw noVectors(found)
+    const customer = customerCalling(asking, found)
     customer.admit()
     const sure = () => embeddingEstimate(found, body.input)
     using _own = hold?.(sure) ?? null

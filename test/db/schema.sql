@@ -72,7 +72,7 @@ CREATE TABLE message (thread_key integer not null references thread (key) on del
 CREATE TABLE "meta" ("name" text not null primary key, "value" text not null, checksum integer) strict, without rowid;
 CREATE TABLE model_spending (day text not null, user_id text not null, workspace text not null,
       model text not null, currency text not null, calls integer not null, input_tokens integer not null,
-      output_tokens integer not null, amount real not null, checksum integer,
+      output_tokens integer not null, amount real not null, checksum integer, own_amount real,
       primary key (day, user_id, workspace, model, currency)) strict, without rowid;
 CREATE TABLE object (storage_key text not null, user_id text not null, workspace_id text, content_key text not null,
     content_type text not null, size integer not null, sha256 text not null, expires_at text, created_at text not null,
