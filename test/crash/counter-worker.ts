@@ -2,8 +2,9 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { parentPort, workerData } from 'node:worker_threads'
+import { sha256 } from '../../src/hashes.ts'
 import { nextTurn } from '../../src/time-slices.ts'
-import { answerTo, digest, type FromCounter, type Method, NOTHING, TELL } from './counter.ts'
+import { answerTo, type FromCounter, type Method, NOTHING, TELL } from './counter.ts'
 import { largeOf } from './large.ts'
 
 /** The longest wait for an answer in milliseconds. */
@@ -37,7 +38,7 @@ const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
  */
 function waitOf(method: Method, path: string, earlier: number): number {
   if (path.includes('/quick/')) return 0
-  const [first, second] = Buffer.from(digest(`${workerData} ${path} ${earlier}`), 'hex')
+  const [first, second] = Buffer.from(sha256(`${workerData} ${path} ${earlier}`), 'hex')
   return first! % 4 === 0 ? 0 : (second! / 255) * SLOWEST[method]
 }
 

@@ -1,10 +1,11 @@
 // The witness: a server of its own that the jobs call. It outlives every kill, and writes down when each call began and how it went. It runs in
 // a thread of its own (`counter-worker.ts`), so that it sees calls when they come, however busy the harness is.
 // A path is `/<label>/<node>/<index>`: whose call it is, of which node, and what the node was given.
-import { createHash } from 'node:crypto'
+
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { Worker } from 'node:worker_threads'
+import { sha256 } from '../../src/hashes.ts'
 
 /** Calls by GET and PUT may be made twice. */
 export type Method = 'GET' | 'PUT' | 'POST'
@@ -33,11 +34,7 @@ export const NOTHING = '/'
 
 /** What a call is answered: it depends on nothing but the call, so that a wrong or missing one shows in what follows from it. */
 export function answerTo(method: Method, path: string): string {
-  return digest(`${method} ${path}`).slice(0, 12)
-}
-
-export function digest(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
+  return sha256(`${method} ${path}`).slice(0, 12)
 }
 
 export class Counter implements AsyncDisposable {

@@ -1,7 +1,8 @@
 // Workflows of the crash run whose values are too large for pages of the journal: they lie in files of their own between nodes, while a job waits,
 // and for a retry. Digests of them stand in calls and outputs, so that another value than the one that was written shows.
-import { createHash } from 'node:crypto'
+
 import type { Graph } from '../../src/engine/graph.ts'
+import { sha256 } from '../../src/hashes.ts'
 import { SPILLED_FROM } from '../../src/jobs/spilled-values.ts'
 import { node } from '../engine/kit.ts'
 import { AT, call, joined, of, out, type Part } from './parts.ts'
@@ -9,10 +10,6 @@ import { AT, call, joined, of, out, type Part } from './parts.ts'
 /** The large text that is made of a short one: calls of a node that is called `big` are answered with one. */
 export function largeOf(short: string): string {
   return short.repeat(Math.ceil(SPILLED_FROM / short.length) + 1_000)
-}
-
-export function digestOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
 }
 
 function digest(id: string, from: string): Part {
@@ -101,21 +98,21 @@ interface Answers {
 export const LARGE_EXPECTED: Readonly<Record<LargeKind, (asked: Asked, calls: Answers) => Record<string, unknown>>> = {
   passing: (_, { get, post }) => {
     const big = largeOf(get('big'))
-    return { done: post('c', digestOf(big + get('b', digestOf(big)))) }
+    return { done: post('c', sha256(big + get('b', sha256(big)))) }
   },
   piling: ({ items }, { get }) => {
     const all = items.map((item) => largeOf(get('big', item)))
-    return { each_out: all.map((big) => get('s', digestOf(big))), list: digestOf(all.join('')) }
+    return { each_out: all.map((big) => get('s', sha256(big))), list: sha256(all.join('')) }
   },
   keeping: ({ params, answer }, { get, post }) => {
     const big = largeOf(get('big'))
-    return answer ? { done: post('b', digestOf(big + params.load)) } : { refused: digestOf(big) }
+    return answer ? { done: post('b', sha256(big + params.load)) } : { refused: sha256(big) }
   },
   stumbling: (_, { get, post }) => {
     const big = largeOf(post('big'))
-    return { done: post('b', digestOf(big + get('flaky', digestOf(big)))) }
+    return { done: post('b', sha256(big + get('flaky', sha256(big)))) }
   },
-  saving: (_, { get }) => ({ done: get('b', digestOf(largeOf(get('big')))) }),
+  saving: (_, { get }) => ({ done: get('b', sha256(largeOf(get('big')))) }),
 }
 
 export function isLarge(kind: string): kind is LargeKind {

@@ -1,7 +1,9 @@
 // Ways to spoil sound evidence, each with what the judges must find in it.
+
+import { sha256 } from '../../src/hashes.ts'
 import { answerTo } from './counter.ts'
 import type { Evidence, FaultKind } from './evidence.ts'
-import { digestOf, largeOf } from './large.ts'
+import { largeOf } from './large.ts'
 import { Random } from './random.ts'
 import { soundEvidence } from './sound.ts'
 import { plan } from './work.ts'
@@ -177,7 +179,7 @@ function fail(one: Mutable<Evidence>, type: string, node_id: string | null): voi
   Object.assign(one.snapshot!, { status: 'failed', result: null, error })
 }
 
-const CONTENT = digestOf(largeOf(answerTo('GET', '/j1/big/0')))
+const CONTENT = sha256(largeOf(answerTo('GET', '/j1/big/0')))
 const KEPT = { job_id: 'job', sha256: CONTENT, found: CONTENT }
 
 /** The same job, as if it had been to keep an asset, and had left these. */

@@ -1,7 +1,9 @@
 // What the witness saw against the log: nothing that had finished ran again, and what must not run twice never did.
+
+import { sha256 } from '../../../src/hashes.ts'
 import { answerTo, type CallRecord } from '../counter.ts'
 import { type Evidence, type Fault, fault, isTerminalStatus, type Judge } from '../evidence.ts'
-import { digestOf, largeOf } from '../large.ts'
+import { largeOf } from '../large.ts'
 import { expected, possibleCalls } from '../work.ts'
 
 export const judgeCalls: Judge = function* (evidence) {
@@ -95,7 +97,7 @@ function byKey(calls: readonly CallRecord[]): Map<string, CallRecord[]> {
 /** What stands in the paths of calls that follow from this one. */
 function carried({ method, path }: CallRecord): string {
   const text = answerTo(method, path)
-  return path.includes('/big/') ? digestOf(largeOf(text)) : text
+  return path.includes('/big/') ? sha256(largeOf(text)) : text
 }
 
 /**

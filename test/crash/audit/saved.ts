@@ -1,7 +1,9 @@
 // The assets that a job keeps: the one that it was asked for, once, however often it was interrupted, and no other.
+
+import { sha256 } from '../../../src/hashes.ts'
 import { answerTo } from '../counter.ts'
 import { type Evidence, type Fault, fault, type Judge } from '../evidence.ts'
-import { digestOf, largeOf } from '../large.ts'
+import { largeOf } from '../large.ts'
 
 export const judgeSaved: Judge = function* (evidence) {
   const { work, saved, snapshot } = evidence
@@ -10,7 +12,7 @@ export const judgeSaved: Judge = function* (evidence) {
     if (saved.length > 0) yield fault(evidence, 'contradiction', 'it keeps an asset, which nothing asks for')
     return
   }
-  const due = digestOf(largeOf(answerTo('GET', `/${work.label}/big/0`)))
+  const due = sha256(largeOf(answerTo('GET', `/${work.label}/big/0`)))
   for (const { sha256, found } of saved)
     if (sha256 !== due || found !== due) yield fault(evidence, 'loss', `its asset ${sha256} is ${found}`)
   if (saved.length > 1) yield fault(evidence, 'double', `it keeps ${saved.length} assets`)
