@@ -166,6 +166,8 @@ class Run {
       const stops = number % STOP_EVERY === STOP_EVERY - 1
       const at = (await this.#endLife(number, scene)) ?? (await life.kill())
       this.#copied = copiedPages(databaseOf(this.#data_dir))
+      // To read the database, SQLite makes the index of its log anew, which may need room.
+      filled?.[Symbol.dispose]()
       if (number % STRIKE_EVERY === 0) relent(this.#data_dir)
       const rows = await this.#record(at)
       if (stops || rows.some(({ status }) => RUNNING.includes(status))) this.#hits++
