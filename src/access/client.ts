@@ -15,15 +15,15 @@ export interface Client {
 /**
  * Who asks. A peer that is a trusted proxy never asks for itself, also where it does not say for whom it does; of every other
  * peer the address is that of its socket, whatever its headers say. Users write the headers of requests that this process sends for them:
- * what those say is believed of no peer.
+ * what those say is believed of no peer, unless a proxy has added to them on the way.
  */
 export function clientOf(
-  facts: Pick<RequestFacts, 'peer' | 'own_request' | 'forwards' | 'forwarded_for'>,
+  facts: Pick<RequestFacts, 'peer' | 'own_connection' | 'forwards' | 'forwarded_for'>,
   proxies: readonly Range[],
 ): Client {
   const peer = facts.peer === null ? null : addressOf(facts.peer)
   if (!isOneOf(peer, proxies)) return { address: peer, forwarded: false, unbelieved: facts.forwards }
-  const told = facts.own_request ? null : facts.forwarded_for
+  const told = facts.own_connection ? null : facts.forwarded_for
   return { address: forwardedAddress(told, proxies), forwarded: true, unbelieved: false }
 }
 

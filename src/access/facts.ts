@@ -12,6 +12,8 @@ export interface RequestFacts {
   readonly peer: string | null
   /** Whether this process sent it, for a user who is somewhere else: its place says nothing of whose it is. */
   readonly own_request: boolean
+  /** Whether it came straight on a connection of this process: then all of its headers are the user's, those of a proxy included. */
+  readonly own_connection: boolean
   /** Whether a header, or the protocol that it speaks, says that the peer forwards for somebody. */
   readonly forwards: boolean
   /** What says so: the name of the first such header in lower case, or the protocol. */
@@ -58,6 +60,7 @@ export function requestFacts(request: IncomingMessage, transport: Transport, own
     path: pathOf(url),
     peer: request.socket.remoteAddress ?? null,
     own_request: own.has(request),
+    own_connection: own.hasConnection(request.socket),
     forwards: forwarded_by !== null,
     forwarded_by,
     forwarded_for: one(headers['x-forwarded-for']),

@@ -50,7 +50,7 @@ const SIGN_IN: Quota = { max: 10, window_ms: 60_000 }
 export const CLIENTS_REMEMBERED = 100_000
 
 /** What tells callers apart. */
-export type CallerFacts = Pick<RequestFacts, 'peer' | 'own_request' | 'forwards' | 'forwarded_for'>
+export type CallerFacts = Pick<RequestFacts, 'peer' | 'own_connection' | 'forwards' | 'forwarded_for'>
 
 /** Counts in fixed windows, each of which begins with a client's first request. */
 export class RateLimiter {
@@ -109,7 +109,7 @@ export function clientKey(
   const { address, forwarded, unbelieved } = clientOf(facts, trusted_proxies)
   if (!forwarded && !unbelieved) return isLoopbackAddress(address) ? null : keyOf(address)
   const told =
-    rate_limit_trust_proxy && !facts.own_request ? forwardedAddress(facts.forwarded_for, trusted_proxies) : null
+    rate_limit_trust_proxy && !facts.own_connection ? forwardedAddress(facts.forwarded_for, trusted_proxies) : null
   // Where a proxy does not say for whom it asks, or is not believed, all of those share its quota, even if it is this machine's own.
   return keyOf((forwarded ? address : told) ?? clientOf(facts, []).address)
 }

@@ -49,7 +49,7 @@ function shareOf(
   connections: number,
   trusted_proxies: readonly Range[],
 ): { key: string; most: number } | null {
-  const peer = { peer: remoteAddress, own_request: false, forwards: false, forwarded_for: null }
+  const peer = { peer: remoteAddress, own_connection: false, forwards: false, forwarded_for: null }
   if (clientOf(peer, trusted_proxies).forwarded) return null
   const key = clientKey(peer, { trusted_proxies, rate_limit_trust_proxy: false })
   const parts = key === null ? 2 : 4

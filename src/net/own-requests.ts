@@ -64,7 +64,11 @@ export class OwnRequests {
 
   /** Whether this process sent a request that has come to it: it bears the mark, or came on a connection that is known. */
   has({ headers, socket }: Pick<IncomingMessage, 'headers'> & { readonly socket: Ends }): boolean {
-    if (headers[MARK] === this.#mark) return true
+    return headers[MARK] === this.#mark || this.hasConnection(socket)
+  }
+
+  /** Whether a connection that has come to it is one that it knows: nobody between the two ends has had a say. */
+  hasConnection(socket: Ends): boolean {
     const found = this.#open.get(socket.remotePort ?? 0)
     return found !== undefined && this.#isAmong(found, socket)
   }

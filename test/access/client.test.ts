@@ -56,12 +56,18 @@ describe('a trusted proxy', () => {
   })
 
   test("says nothing of whom it asks for where this process sent the request: its headers are a user's", () => {
-    const facts = { ...FACTS, own_request: true, forwards: true, forwarded_for: '192.168.7.9' }
+    const facts = { ...FACTS, own_connection: true, forwards: true, forwarded_for: '192.168.7.9' }
     assert.deepEqual(clientOf({ ...facts, peer: '127.0.0.3' }, PROXIES), {
       address: null,
       forwarded: true,
       unbelieved: false,
     })
+  })
+
+  test('says whom it asks for also where this process sent the request through it', () => {
+    const facts = { ...FACTS, own_request: true, forwards: true, forwarded_for: '192.168.7.9, 203.0.113.9' }
+    const { address, forwarded } = clientOf({ ...facts, peer: '127.0.0.3' }, PROXIES)
+    assert.deepEqual([String(address), forwarded], ['203.0.113.9', true])
   })
 
   test('never asks for itself, even where it says nothing', () => {

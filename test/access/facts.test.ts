@@ -19,6 +19,7 @@ test('a plain request says little', async () => {
     path: '/api/workflows',
     peer: '127.0.0.1',
     own_request: false,
+    own_connection: false,
     forwards: false,
     forwarded_by: null,
     forwarded_for: null,

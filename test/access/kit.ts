@@ -12,6 +12,7 @@ export const FACTS: RequestFacts = {
   path: '/api/workflows',
   peer: '127.0.0.1',
   own_request: false,
+  own_connection: false,
   forwards: false,
   forwarded_by: null,
   forwarded_for: null,

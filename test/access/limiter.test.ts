@@ -29,7 +29,7 @@ const SETTINGS: LimiterSettings = {
 
 /** The facts of a caller: its address, and the `X-Forwarded-For` that it sends if any. */
 function from(peer: string | null, forwarded_for: string | null = null) {
-  return { peer, own_request: false, forwarded_for, forwards: forwarded_for !== null }
+  return { peer, own_connection: false, forwarded_for, forwards: forwarded_for !== null }
 }
 
 /** A limiter with a clock in hand. */
@@ -116,7 +116,7 @@ describe('a client', () => {
 
   test('is the peer where this process sent the request, whatever the user says who wrote it', () => {
     const own = (peer: string, list: string | null, settings: Partial<LimiterSettings> = {}) =>
-      clientKey({ ...from(peer, list), own_request: true }, { ...SETTINGS, ...settings })
+      clientKey({ ...from(peer, list), own_connection: true }, { ...SETTINGS, ...settings })
     assert.equal(own('127.0.0.1', null), null)
     for (const list of ['203.0.113.7', '127.0.0.1', 'garbage'])
       for (const settings of [{}, behind, anyone, { ...anyone, ...behind }])

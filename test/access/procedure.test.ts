@@ -248,6 +248,7 @@ describe('whatever a request says', () => {
     path: fc.oneof(fc.constantFrom('/ws', '/mcp', '/api/workflows'), fc.string()),
     peer: fc.option(fc.oneof(fc.constantFrom('127.0.0.1', '::1', '172.17.0.1', '192.0.2.1'), fc.ipV4(), fc.ipV6())),
     own_request: fc.boolean(),
+    own_connection: fc.boolean(),
     forwards: fc.boolean(),
     forwarded_by: fc.constantFrom(null, 'x-forwarded-for'),
     forwarded_for: fc.option(text),

@@ -95,7 +95,7 @@ async function benchLimiter(): Promise<BenchRow[]> {
   await using server = await startServer({ environment: { SVC_RATE_LIMIT_MAX: '1000000000' } })
   const { config, platform } = server.context
   const limiter = new RateLimiter(config, platform)
-  const from = (peer: string) => ({ peer, own_request: false, forwards: false, forwarded_for: null })
+  const from = (peer: string) => ({ peer, own_connection: false, forwards: false, forwarded_for: null })
   const clients = Array.from({ length: CLIENTS }, (_, i) => from(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`))
   const take = (some: readonly ReturnType<typeof from>[]) => (count: number) => {
     for (let i = 0; i < count; i++)
