@@ -350,6 +350,8 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
   const registry = overrides.registry ?? builtinNodes
   const events = new EventLog(store, (job_key) => storedSnapshot(store, job_key), overrides.max_job_events)
   const slices = new TimeSlices()
+  // A search of a large index takes a second or two: what its owner asks for meanwhile does not wait for it.
+  const vector_slices = new TimeSlices()
   const payloads = new PayloadJudge(Math.max(config.max_body_bytes, config.ws_max_message_bytes))
   const plans = new Plans(store, registry, slices, payloads.memory)
   const workflows = new WorkflowService(store, plans, platform, publicUrl)
@@ -383,7 +385,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
         secret: (name) => secrets.value(owner, name),
         customer: customerOf(owner),
         assets: { ...assetsOf(owner), ...shelfOf({ store, contents, platform, previews }, owner) },
-        vectors: new Vectors(owner, { store, platform }),
+        vectors: new Vectors(owner, { store, platform, slices: vector_slices }),
         tools: toolAccess({ registry, workflow: workflowsOf(workflows, owner, registry) }),
         redact: (text) => redactor.of(scopedKey(owner)).text(text),
       }),

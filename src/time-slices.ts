@@ -58,6 +58,12 @@ export class TimeSlices {
   /** By owner, the next one first. The first task of an owner is the one under way. */
   readonly #tasks = new Map<string, Task[]>()
   #immediate: NodeJS.Immediate | null = null
+  readonly #slice_ms: number
+
+  /** Others have their turn after so many milliseconds of work. */
+  constructor(slice_ms = SLICE_MS) {
+    this.#slice_ms = slice_ms
+  }
 
   /** Does the work in slices, after the same owner's earlier work. */
   run<T>(owner: string, steps: Steps<T>): Promise<T> {
@@ -79,15 +85,15 @@ export class TimeSlices {
 
   readonly #turn = (): void => {
     this.#immediate = null
-    const until = performance.now() + SLICE_MS
-    while (performance.now() < until) {
+    const until = performance.now() + this.#slice_ms
+    do {
       const next = this.#tasks.entries().next()
       if (next.done) return
       const [owner, tasks] = next.value
       this.#tasks.delete(owner)
       if (!tasks[0]!.goOn(until)) tasks.shift()
       if (tasks.length > 0) this.#tasks.set(owner, tasks)
-    }
+    } while (performance.now() < until)
     if (this.#tasks.size > 0) this.#immediate = setImmediate(this.#turn)
   }
 }

@@ -14,9 +14,10 @@ import { identity } from './values.ts'
 
 /** Of one firing. */
 const MOST_ENTRIES = 10_000
-/** Entries that are handed over together, and about how many characters their texts may have: others have their turn in between. */
+/** Entries that are handed over together, and about how many characters their texts and numbers their vectors may have: others have their turn in between. */
 const AT_ONCE = 200
 const CHARACTERS_AT_ONCE = 1_000_000
+const NUMBERS_AT_ONCE = 250_000
 
 export interface IndexInputs extends Inputs {
   index: string
@@ -77,13 +78,16 @@ async function written(inputs: IndexInputs, model: string | null, context: NodeC
   const ids: string[] = []
   do {
     const entries: VectorEntry[] = []
-    for (let length = 0; ids.length < vectors.length && entries.length < AT_ONCE && length < CHARACTERS_AT_ONCE; ) {
+    let [characters, numbers] = [0, 0]
+    const hasRoom = () => entries.length < AT_ONCE && characters < CHARACTERS_AT_ONCE && numbers < NUMBERS_AT_ONCE
+    while (ids.length < vectors.length && hasRoom()) {
       const at = ids.length
       const [vector, text] = [vectors[at]!, texts[at] ?? null]
       const id = inputs.ids[at] ?? (text === null ? idOf(bytesOf(vector)) : idOf(identity(text)))
       entries.push({ id, vector, text, metadata: metadata[at] ?? {} })
       ids.push(id)
-      length += text?.length ?? 0
+      characters += text?.length ?? 0
+      numbers += vector.length
     }
     await context.services.vectors.put(index, entries, model, context.signal)
   } while (ids.length < vectors.length)
@@ -97,5 +101,7 @@ function idOf(content: string | Uint8Array): string {
 
 /** Of zero with a sign they are the same. */
 function bytesOf(vector: readonly number[]): Uint8Array {
-  return new Uint8Array(Float64Array.from(vector, (one) => one + 0).buffer)
+  const numbers = new Float64Array(vector.length)
+  for (let at = 0; at < vector.length; at++) numbers[at] = vector[at]! + 0
+  return new Uint8Array(numbers.buffer)
 }

@@ -1,14 +1,15 @@
 // One reading of an index, entry by entry, while others have their turns: it may be changed meanwhile, be removed, or be another one by now.
-import { setImmediate } from 'node:timers/promises'
 import type { VectorIndexTable } from '../db/schema.ts'
-import type { Scope } from '../db/scope.ts'
+import { type Scope, userKey } from '../db/scope.ts'
 import type { Store, Tx } from '../db/store.ts'
 import * as rows from '../db/vectors.ts'
+import type { Steps, TimeSlices } from '../time-slices.ts'
 
-/** Entries that are fetched at once. */
+/** Entries that are fetched at once, and about how many bytes these may have. */
 const FETCHED_AT_ONCE = 200
-/** After how many milliseconds others have their turn. */
-export const SLICE_MS = 8
+const BYTES_AT_ONCE = 1_000_000
+/** After so many fetches other work of the same owner has its turn. */
+const FETCHES = 20
 
 type Scanned = ReturnType<typeof rows.vectorPage>[number]
 type Found = NonNullable<ReturnType<typeof rows.vectorEntry>>
@@ -18,7 +19,7 @@ export interface ReadingOptions {
   readonly owner: Scope
   readonly index: VectorIndexTable
   readonly signal: AbortSignal
-  readonly slice_ms: number
+  readonly slices: TimeSlices
 }
 
 /** Whether it is there still. Keys of indexes that are gone are given again: to another owner's as well. */
@@ -29,34 +30,47 @@ export function isThere(tx: Tx, owner: Scope, { key, name, dimensions, created_a
 
 export class Reading {
   readonly #options: ReadingOptions
-  #began = performance.now()
+  readonly #limit: number
 
   constructor(options: ReadingOptions) {
     this.#options = options
+    const { count, bytes } = options.index
+    this.#limit = Math.max(1, Math.min(FETCHED_AT_ONCE, Math.floor((BYTES_AT_ONCE * count) / Math.max(bytes, 1))))
   }
 
   /** Has each entry looked at, the oldest first. It ends early where the index is gone. @throws the signal's reason */
   async each(look: (entry: Scanned) => void): Promise<void> {
-    const { key: index_key } = this.#options.index
-    for (let after = 0; ; ) {
-      const entries = this.#read((tx) => rows.vectorPage(tx, { index_key, after, limit: FETCHED_AT_ONCE })) ?? []
-      for (const entry of entries) {
-        look(entry)
-        await this.#turn()
-      }
-      if (entries.length < FETCHED_AT_ONCE) return
-      after = entries.at(-1)!.key
-    }
+    for (let after: number | null = 0; after !== null; ) after = await this.#inTurns(this.#some(after, look))
   }
 
   /** What is told of these entries, in their order, as they are by now; those that are gone are left out. */
-  async found<Told>(keys: readonly number[], tell: (entry: Found) => Told | null): Promise<Told[]> {
+  found<Told>(keys: readonly number[], tell: (entry: Found) => Told | null): Promise<Told[]> {
+    return this.#inTurns(this.#told(keys, tell))
+  }
+
+  /** Looks at some entries; the key of the last one where there may be more. */
+  *#some(after: number, look: (entry: Scanned) => void): Steps<number | null> {
+    const page = { index_key: this.#options.index.key, limit: this.#limit }
+    let last = after
+    for (let fetches = 0; fetches < FETCHES; fetches++) {
+      const entries = this.#read((tx) => rows.vectorPage(tx, { ...page, after: last })) ?? []
+      for (const entry of entries) {
+        look(entry)
+        yield
+      }
+      if (entries.length < page.limit) return null
+      last = entries.at(-1)!.key
+    }
+    return last
+  }
+
+  *#told<Told>(keys: readonly number[], tell: (entry: Found) => Told | null): Steps<Told[]> {
     const told: Told[] = []
     for (const key of keys) {
       const entry = this.#read((tx) => rows.vectorEntry(tx, this.#options.index.key, key))
       const one = entry ? tell(entry) : null
       if (one !== null) told.push(one)
-      await this.#turn()
+      yield
     }
     return told
   }
@@ -67,15 +81,10 @@ export class Reading {
     return store.read((tx) => (isThere(tx, owner, index) ? read(tx) : null))
   }
 
-  /** Nothing, or a promise that is worth its wait: there are many entries. */
-  #turn(): Promise<void> | undefined {
-    if (performance.now() - this.#began < this.#options.slice_ms) return
-    return this.#next()
-  }
-
-  async #next(): Promise<void> {
-    await setImmediate()
-    this.#options.signal.throwIfAborted()
-    this.#began = performance.now()
+  async #inTurns<T>(steps: Steps<T>): Promise<T> {
+    const { slices, owner, signal } = this.#options
+    const done = await slices.run(userKey(owner), steps)
+    signal.throwIfAborted()
+    return done
   }
 }

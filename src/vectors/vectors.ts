@@ -1,7 +1,7 @@
 // The vectors of one owner: written in small units, so that others get their turn, and searched by looking at each in slices of a few
 // milliseconds. Writing the same entries again changes nothing: whoever was interrupted may do it again.
 import type { VectorIndexTable } from '../db/schema.ts'
-import type { Scope } from '../db/scope.ts'
+import { type Scope, userKey } from '../db/scope.ts'
 import type { Store, Tx } from '../db/store.ts'
 import * as rows from '../db/vectors.ts'
 import { NodeError } from '../engine/node-error.ts'
@@ -15,10 +15,11 @@ import type {
 } from '../engine/services.ts'
 import { ServiceError } from '../errors.ts'
 import type { Platform } from '../platform.ts'
+import { type Steps, TimeSlices } from '../time-slices.ts'
 import { checkedModel, checkedName, type Row, rowOf } from './entries.ts'
 import { filterOf, type Meets } from './filter.ts'
 import { Nearest } from './nearest.ts'
-import { isThere, Reading, SLICE_MS } from './reading.ts'
+import { isThere, Reading } from './reading.ts'
 import { full, guardLength, guardModel, told } from './rules.ts'
 import { nearness, unit, vectorOf } from './vector.ts'
 
@@ -29,28 +30,32 @@ const MOST_ENTRIES = 500_000
 /** Of all entries of one owner: two gigabytes. */
 const MOST_BYTES = 2 * 1024 ** 3
 
-/** Entries that are written, or removed, in one unit. */
+/** Entries that are written, or removed, in one unit, and about how many bytes are written in one. */
 const WRITTEN_AT_ONCE = 200
+const BYTES_AT_ONCE = 1_000_000
+
 export interface VectorsOptions {
   readonly store: Store
   readonly platform: Pick<Platform, 'timestamp'>
   readonly most_entries?: number
   readonly most_bytes?: number
-  /** After how many milliseconds of reading others have their turn. */
-  readonly slice_ms?: number
+  /** What searching and writing of all owners take turns in. */
+  readonly slices?: TimeSlices
 }
 
 export class Vectors implements VectorAccess {
   readonly #store: Store
   readonly #platform: Pick<Platform, 'timestamp'>
   readonly #owner: Scope
-  readonly #limits: Required<Omit<VectorsOptions, 'store' | 'platform'>>
+  readonly #limits: Required<Pick<VectorsOptions, 'most_entries' | 'most_bytes'>>
+  readonly #slices: TimeSlices
 
-  constructor(owner: Scope, { store, platform, ...limits }: VectorsOptions) {
+  constructor(owner: Scope, { store, platform, slices = new TimeSlices(), ...limits }: VectorsOptions) {
     this.#store = store
     this.#platform = platform
     this.#owner = owner
-    this.#limits = { most_entries: MOST_ENTRIES, most_bytes: MOST_BYTES, slice_ms: SLICE_MS, ...limits }
+    this.#slices = slices
+    this.#limits = { most_entries: MOST_ENTRIES, most_bytes: MOST_BYTES, ...limits }
   }
 
   async info(name: string): Promise<VectorIndex | null> {
@@ -65,10 +70,11 @@ export class Vectors implements VectorAccess {
   async put(name: string, entries: readonly VectorEntry[], model: string | null, signal: AbortSignal): Promise<void> {
     checkedName(name)
     checkedModel(model)
-    for (let from = 0; from < entries.length; from += WRITTEN_AT_ONCE) {
+    for (let from = 0; from < entries.length; ) {
       signal.throwIfAborted()
-      const some = entries.slice(from, from + WRITTEN_AT_ONCE).map(rowOf)
+      const some = await this.#slices.run(userKey(this.#owner), rowsFrom(entries, from))
       await this.#write((tx) => this.#put(tx, name, some, model))
+      from += some.length
     }
   }
 
@@ -134,8 +140,7 @@ export class Vectors implements VectorAccess {
   }
 
   #reading(index: VectorIndexTable, signal: AbortSignal): Reading {
-    const { slice_ms } = this.#limits
-    return new Reading({ store: this.#store, owner: this.#owner, index, signal, slice_ms })
+    return new Reading({ store: this.#store, owner: this.#owner, index, signal, slices: this.#slices })
   }
 
   #row(name: string): VectorIndexTable | undefined {
@@ -218,4 +223,18 @@ export class Vectors implements VectorAccess {
       return removed.length
     })
   }
+}
+
+/** The rows of the entries from a place on that are written in one unit. @throws NodeError `bad_input`, `too_large` */
+function* rowsFrom(entries: readonly VectorEntry[], from: number): Steps<Row[]> {
+  const made: Row[] = []
+  for (let bytes = 0; made.length < WRITTEN_AT_ONCE && bytes < BYTES_AT_ONCE; ) {
+    const entry = entries[from + made.length]
+    if (!entry) break
+    const row = rowOf(entry)
+    made.push(row)
+    bytes += row.bytes
+    yield
+  }
+  return made
 }

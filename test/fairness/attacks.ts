@@ -9,6 +9,7 @@ import { nodes } from './attacks/nodes.ts'
 import { readings } from './attacks/reading.ts'
 import { remembered } from './attacks/remembered.ts'
 import { values } from './attacks/values.ts'
+import { vectors } from './attacks/vectors.ts'
 import { pdfs, workers } from './attacks/workers.ts'
 import type { AttackOf } from './kit.ts'
 
@@ -22,6 +23,7 @@ export const FAMILIES: Readonly<Record<string, readonly AttackOf[]>> = {
   readings,
   remembered,
   values,
+  vectors,
   workers,
 }
 

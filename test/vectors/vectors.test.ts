@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { vectorIndex } from '../../src/db/vectors.ts'
 import { NodeError } from '../../src/engine/node-error.ts'
 import type { VectorQuery } from '../../src/engine/services.ts'
+import { TimeSlices } from '../../src/time-slices.ts'
 import type { Vectors } from '../../src/vectors/vectors.ts'
 import { scaled } from '../helpers/scale.ts'
 import { openStore } from '../helpers/store.ts'
@@ -137,7 +138,7 @@ describe('while others write', () => {
 
   test('each entry may be the last of a slice', async () => {
     await using opened = await openStore()
-    const vectors = vectorsOf(opened.store, OWNER, { slice_ms: 0 })
+    const vectors = vectorsOf(opened.store, OWNER, { slices: new TimeSlices(0) })
     await vectors.put('i', many(150), null, never)
     let turns = 0
     let over = false
@@ -154,7 +155,7 @@ describe('while others write', () => {
   test('a search that loses its index finds nothing of another owner', async () => {
     await using opened = await openStore()
     const [mine, yours] = [OWNER, { user_id: '2', workspace_id: null }].map((owner) =>
-      vectorsOf(opened.store, owner, { slice_ms: 0 }),
+      vectorsOf(opened.store, owner, { slices: new TimeSlices(0) }),
     )
     await mine!.put('i', many(190), null, never)
     const before = opened.store.read((tx) => vectorIndex(tx, OWNER, 'i'))!
@@ -171,12 +172,13 @@ describe('while others write', () => {
 
   test('what is found is what is there in the end', async () => {
     await using opened = await openStore()
-    const vectors = vectorsOf(opened.store, OWNER, { slice_ms: 0 })
+    const vectors = vectorsOf(opened.store, OWNER, { slices: new TimeSlices(0) })
     const all = ['near', 'nearer', 'other', 'gone'].map((id, at) => entry(id, [9 + at, 1], { metadata: { k: 1 } }))
     await vectors.put('i', [...all, ...many(150)], null, never)
     const found = find(vectors, [1, 0], { filter: { k: 1 }, min_score: 0.5 })
-    await vectors.put('i', [entry('nearer', [3, 4], { metadata: { k: 1 } }), entry('other', [1, 0])], null, never)
-    await vectors.remove('i', ['gone'], never)
+    const writing = vectorsOf(opened.store)
+    await writing.put('i', [entry('nearer', [3, 4], { metadata: { k: 1 } }), entry('other', [1, 0])], null, never)
+    await writing.remove('i', ['gone'], never)
     assert.deepEqual(
       (await found).map(({ id, score }) => [id, score]),
       [
@@ -188,7 +190,7 @@ describe('while others write', () => {
 
   test('only what meets a filter in the end is removed', async () => {
     await using opened = await openStore()
-    const vectors = vectorsOf(opened.store, OWNER, { slice_ms: 0 })
+    const vectors = vectorsOf(opened.store, OWNER, { slices: new TimeSlices(0) })
     await vectors.put(
       'i',
       many(150, (at) => ({ odd: at % 2 === 1 })),
@@ -196,7 +198,8 @@ describe('while others write', () => {
       never,
     )
     const removed = vectors.remove('i', { odd: true }, never)
-    await vectors.put('i', [entry('1', [1, 1], { metadata: { odd: false } })], null, never)
+    const changed = entry('1', [1, 1], { metadata: { odd: false } })
+    await vectorsOf(opened.store).put('i', [changed], null, never)
     assert.equal(await removed, 74)
     assert.equal((await find(vectors, [1, 1], { top_k: 200, filter: { odd: false } })).length, 76)
   })
