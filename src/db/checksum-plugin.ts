@@ -23,6 +23,7 @@ import {
   ValuesNode,
 } from 'kysely'
 import { COVERED, checksumOf, type Table } from './checksum.ts'
+import { selectedColumns } from './long-texts.ts'
 
 const CHECKSUM = 'checksum'
 
@@ -54,7 +55,7 @@ export class ChecksumPlugin implements KyselyPlugin {
   transformQuery({ node }: PluginTransformQueryArgs): RootOperationNode {
     if (node.kind === 'InsertQueryNode') return withInsertedChecksum(node)
     if (node.kind === 'UpdateQueryNode') return withUpdatedChecksum(node)
-    if (node.kind === 'SelectQueryNode' && this.#whole) return withAllColumns(node)
+    if (node.kind === 'SelectQueryNode') return withLongTexts(this.#whole ? withAllColumns(node) : node)
     return node
   }
 
@@ -63,9 +64,14 @@ export class ChecksumPlugin implements KyselyPlugin {
   }
 }
 
+/** Queries that name all columns of a table, by which one. */
+const whole = new WeakMap<RootOperationNode, Table>()
+
 /** The table of which a query gives whole rows, which can be verified; null where it gives anything else. */
 export function verifiedTable(node: RootOperationNode): Table | null {
   if (node.kind !== 'SelectQueryNode' || node.setOperations) return null
+  const named = whole.get(node)
+  if (named !== undefined) return named
   const all = node.selections?.find(({ selection }) => isSelectAll(selection))?.selection
   if (all === undefined) return null
   const [from] = node.from?.froms ?? []
@@ -90,6 +96,18 @@ function withAllColumns(node: SelectQueryNode): SelectQueryNode {
   if (selections.length === 0 || !selections.every(({ selection }) => isColumn(selection))) return node
   const renamed = selections.filter(({ selection }) => AliasNode.is(selection))
   return { ...node, selections: [...renamed, SelectionNode.createSelectAll()] }
+}
+
+/** Names the columns where one of them may be read as bytes. */
+function withLongTexts(node: SelectQueryNode): SelectQueryNode {
+  const { from, joins, groupBy, setOperations, selections = [] } = node
+  const table = joins || groupBy || setOperations || from?.froms.length !== 1 ? null : verifiedTable(node)
+  const columns = table === null ? null : selectedColumns(table)
+  if (columns === null) return node
+  const others = selections.filter(({ selection }) => !isSelectAll(selection))
+  const named = { ...node, selections: [...others, ...columns] }
+  whole.set(named, table!)
+  return named
 }
 
 function isColumn(node: OperationNode): boolean {

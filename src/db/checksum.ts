@@ -167,6 +167,15 @@ const SURROGATE = 0xd800
 /** A start for each table, so that a row of one table is none of another. */
 const SEEDS = new Map<string, number>(TABLES.map((table) => [table, crc32(table)]))
 
+/** The UTF-8 bytes of a text of more than SHORT characters. Their checksum is that of the text. */
+export class TextBytes {
+  readonly bytes: Buffer
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes
+  }
+}
+
 /** The checksum of a row; `valueAt` gives the value of each covered column by its place. */
 export function checksumOf(table: Table, valueAt: (place: number) => Value): number {
   let sum = SEEDS.get(table)!
@@ -178,6 +187,7 @@ export function checksumOf(table: Table, valueAt: (place: number) => Value): num
     sum = Math.imul(sum ^ (place + 1), PRIME)
     if (typeof value === 'string') sum = addText(sum, value)
     else if (typeof value === 'number') sum = addNumber(sum, value)
+    else if (value instanceof TextBytes) sum = crc32(value.bytes, sum >>> 0)
     else sum = crc32(value as Uint8Array, Math.imul(sum ^ BYTES, PRIME) >>> 0)
   }
   return sum >>> 0

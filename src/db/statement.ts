@@ -13,6 +13,7 @@ import {
 } from 'kysely'
 import { COVERED, type Table } from './checksum.ts'
 import { ChecksumPlugin, ComputedChecksum, verifiedTable } from './checksum-plugin.ts'
+import { longTextOf } from './long-texts.ts'
 import type { Tables } from './schema.ts'
 
 class Placeholder {
@@ -45,6 +46,8 @@ export interface Statement<Params, Row> {
   bind(params: Params): unknown[]
   /** The table of which it gives whole rows, each of which is verified. */
   readonly verified?: Table | null
+  /** The column of whole rows that may come as bytes. */
+  readonly long?: string | null
   readonly row?: Row
 }
 
@@ -62,11 +65,13 @@ export function statement<Params extends object = Record<never, never>>(
     const db = reads === 'rows' ? builder : keyBuilder
     const compiled = build(db, (name) => sql`${new Placeholder(name)}`).compile()
     const { parameters } = compiled
-    const verified = reads === 'unverified' ? null : verifiedTable(compiled.query)
+    const whole = verifiedTable(compiled.query)
+    const verified = reads === 'unverified' ? null : whole
     statements.publish({ sql: compiled.sql, node: compiled.query, verified, reads })
     return {
       sql: compiled.sql,
       verified,
+      long: longTextOf(whole),
       bind: (params) => {
         const resolve = (source: unknown): unknown =>
           source instanceof Placeholder ? params[source.name as keyof Params] : source

@@ -5,6 +5,7 @@ import { isSound, type Table, verifyRow } from './checksum.ts'
 import { verifiedTable } from './checksum-plugin.ts'
 import type { Connection } from './connection.ts'
 import { DamagedRow } from './damaged-row.ts'
+import { decodeLong, longTextOf, markLong } from './long-texts.ts'
 import type { Statement } from './statement.ts'
 
 /**
@@ -90,7 +91,7 @@ export class Statements implements Tx {
     if (!prepared.readonly) this.bytes += lengthOf(values)
     const rows = prepared.all(...values) as R[]
     if (rows.length > 0 && !prepared.readonly) this.writes++
-    return statement.verified ? this.#sound(statement.verified, rows) : rows
+    return this.#whole(rows, statement.verified ?? null, statement.long ?? null)
   }
 
   upTo<P, R>(statement: Statement<P, R>, params: P, isEnough: (row: R) => boolean): R[] {
@@ -100,7 +101,7 @@ export class Statements implements Tx {
       rows.push(row)
       if (isEnough(row)) break
     }
-    return statement.verified ? this.#sound(statement.verified, rows) : rows
+    return this.#whole(rows, statement.verified ?? null, statement.long ?? null)
   }
 
   get<P, R>(statement: Statement<P, R>, params: P): R | undefined {
@@ -109,8 +110,11 @@ export class Statements implements Tx {
     if (!prepared.readonly) this.bytes += lengthOf(values)
     const row = prepared.get(...values) as R | undefined
     if (row !== undefined && !prepared.readonly) this.writes++
+    const long = row === undefined ? null : (statement.long ?? null)
+    if (long !== null) markLong(row as Record<string, unknown>, long)
     if (row === undefined || !statement.verified) this.#damage.mayMiss(statement.sql)
     else verifyRow(statement.verified, row as Record<string, unknown>)
+    if (long !== null) decodeLong(row as Record<string, unknown>, long)
     if (row === undefined && statement.verified) this.#damage.mayBeDamaged(statement.verified, params as object)
     return row
   }
@@ -137,7 +141,15 @@ export class Statements implements Tx {
     const rows = prepared.all(...parameters) as R[]
     if (rows.length > 0 && !prepared.readonly) this.writes++
     const table = verifiedTable(node)
-    return table === null ? rows : this.#sound(table, rows)
+    return this.#whole(rows, table, longTextOf(table))
+  }
+
+  /** The rows that are sound. `long`: the column that may have come as bytes. */
+  #whole<R>(rows: R[], verified: Table | null, long: string | null): R[] {
+    if (long !== null) for (const row of rows) markLong(row as Record<string, unknown>, long)
+    const sound = verified === null ? rows : this.#sound(verified, rows)
+    if (long !== null) for (const row of sound) decodeLong(row as Record<string, unknown>, long)
+    return sound
   }
 
   #sound<R>(table: Table, rows: R[]): R[] {
