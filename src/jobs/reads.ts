@@ -1,6 +1,5 @@
 // What is read of jobs besides one job's state: lists of them, a page of text at a time, and how a job that has ended is deleted.
 
-import { setImmediate } from 'node:timers/promises'
 import type { JobSnapshot, JobStatus } from '../../generated/types.ts'
 import { decodeNumber, encodeNumber } from '../cursor.ts'
 import { within } from '../db/batches.ts'
@@ -8,12 +7,12 @@ import { listedJobs } from '../db/job-lists.ts'
 import { removeJob } from '../db/job-removal.ts'
 import { listedJobByKey } from '../db/jobs.ts'
 import type { JobTable } from '../db/schema.ts'
-import type { Scope } from '../db/scope.ts'
+import { type Scope, userKey } from '../db/scope.ts'
 import type { Store } from '../db/store.ts'
 import { ServiceError } from '../errors.ts'
 import { isLargeText, snapshotText } from '../events/lazy-event.ts'
 import type { Reader } from '../held-answers.ts'
-import type { TimeSlices } from '../time-slices.ts'
+import type { Steps, TimeSlices } from '../time-slices.ts'
 import type { JobHandle, JobService } from './service.ts'
 import { resultOf } from './snapshot.ts'
 import { isTerminal, storedStatuses } from './states.ts'
@@ -21,6 +20,7 @@ import { isTerminal, storedStatuses } from './states.ts'
 interface Parts {
   readonly store: Store
   readonly jobs: Pick<JobService, 'get' | 'living' | 'snapshot' | 'removeFiles'>
+  readonly slices: TimeSlices
 }
 
 export interface JobQuery {
@@ -38,8 +38,8 @@ export interface JobPage {
 }
 
 const DEFAULT_LIMIT = 50
-/** How long snapshots are made in one turn of the event loop, in milliseconds. */
-const TURN_MS = 5
+/** Characters of snapshots that are made before they are sent. */
+const PART = 65_536
 /** How long the traces of a deleted job are removed at once, in milliseconds; what is left goes with the next sweeps. */
 const REMOVAL_MS = 3
 
@@ -60,29 +60,41 @@ export function listJobs(parts: Parts, scope: Scope, query: JobQuery): JobPage {
 }
 
 async function* snapshots(
-  { store, jobs }: Parts,
+  parts: Parts,
   scope: Scope,
-  keys: readonly number[],
+  shown: readonly number[],
   statuses: ReadonlySet<JobTable['status']>,
 ): AsyncGenerator<string, void, void> {
-  let text = '['
-  let separator = ''
-  let deadline = performance.now() + TURN_MS
-  for (const key of keys) {
+  const { slices } = parts
+  const owner = userKey(scope)
+  const list: Listing = { left: [...shown], statuses, told: 0 }
+  yield `[${await slices.begin(owner, someSnapshots(parts, scope, list))}`
+  // Most lists are short. Of many long ones at once each goes on when its turn comes.
+  while (list.left.length > 0) yield await slices.run(owner, someSnapshots(parts, scope, list))
+  yield ']'
+}
+
+/** A list under way. */
+interface Listing {
+  readonly left: number[]
+  readonly statuses: ReadonlySet<JobTable['status']>
+  told: number
+}
+
+/** The next snapshots, about a part of them. */
+function* someSnapshots({ store, jobs }: Parts, scope: Scope, list: Listing): Steps<string> {
+  let text = ''
+  while (list.left.length > 0 && text.length < PART) {
+    const key = list.left.shift()!
     const row = store.read((tx) => listedJobByKey(tx, key))
     // To read it has taken its time.
-    if (isLargeText(row?.result)) await setImmediate()
-    if (row && statuses.has(row.status)) {
-      text += separator + jobText(jobs, { row, active: jobs.living(scope, row.id) })
-      separator = ','
-    }
-    if (performance.now() < deadline) continue
-    yield text
-    text = ''
-    await setImmediate()
-    deadline = performance.now() + TURN_MS
+    if (isLargeText(row?.result)) yield
+    if (!row || !list.statuses.has(row.status)) continue
+    const separator = list.told++ === 0 ? '' : ','
+    text += separator + jobText(jobs, { row, active: jobs.living(scope, row.id) })
+    yield
   }
-  yield `${text}]`
+  return text
 }
 
 /** The state of a job. A large result is parsed in time slices of its owner, for the reader that asks. */

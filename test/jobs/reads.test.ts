@@ -14,6 +14,7 @@ import type { Tx } from '../../src/db/store.ts'
 import { removeOld } from '../../src/db/tombstones.ts'
 import { deleteJob, listJobs } from '../../src/jobs/reads.ts'
 import { storedStatuses } from '../../src/jobs/states.ts'
+import { nextTurn } from '../../src/time-slices.ts'
 import { collect, emptyLog, leavesLoopFree } from '../helpers/loop.ts'
 import { scaled } from '../helpers/scale.ts'
 import { startServer, type TestServer } from '../helpers/server.ts'
@@ -134,6 +135,10 @@ function left({ data_dir }: TestServer, job_key: number): Record<string, number>
 
 const NOTHING = { job_event: 0, job_journal: 0, job_doomed: 0 }
 
+async function discard(parts: AsyncIterable<string>): Promise<void> {
+  for await (const part of parts) assert.ok(part.length > 0)
+}
+
 describe('listJobs', () => {
   test('a page of large results leaves the event loop free', async () => {
     await using server = await startServer()
@@ -148,6 +153,23 @@ describe('listJobs', () => {
       return async () => {
         for await (const part of text) length += part.length
         assert.ok(length > 500 * 20_000)
+      }
+    })
+  })
+
+  test('many pages at once share the turns of the event loop', async () => {
+    await using server = await startServer()
+    const rows = Array.from({ length: 60 }, (_, at) => ended(at + 1, { result: JSON.stringify('x'.repeat(300_000)) }))
+    await server.context.store.write((tx) => putJob(tx, ...rows))
+    emptyLog(server)
+    await leavesLoopFree(async () => {
+      const pages = Array.from({ length: 32 }, () => listJobs(server.context, OWNER, { limit: 60 }).text)
+      for (const page of pages) {
+        await page.next()
+        await nextTurn()
+      }
+      return async () => {
+        await Promise.all(pages.map((page) => discard(page)))
       }
     })
   })

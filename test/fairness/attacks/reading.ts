@@ -64,6 +64,28 @@ const commands = (['binary', 'text'] as const).flatMap((mode) =>
   ),
 )
 
+/** How many ask at the same time for results whose text is not ASCII, which takes far longer to read and to write. */
+const READERS = 16
+
+const foreign = (what: string, path: (job_id: string) => string): AttackOf => {
+  return (share) => {
+    const body = JSON.stringify({ params: { in: 'é\u0301'.repeat(sized(2_400_000, share)) } })
+    let job_id = ''
+    return {
+      name: `${READERS} times ${what} with texts of ${((2 * sized(2_400_000, share)) / 1e6).toFixed(1)} million letters`,
+      side_by_side: READERS,
+      async prepare(attacker) {
+        const id = await attacker.store(passing(false))
+        for (let jobs = 0; jobs < 3; jobs++) {
+          const { text } = await attacker.expect(200, 'POST', `/api/workflows/${id}/run`, body)
+          job_id = /"job_id":"([^"]+)"/.exec(text.slice(0, 300))![1]!
+        }
+      },
+      strike: (attacker) => attacker.expect(200, 'GET', path(job_id), undefined, { Accept: 'application/json' }),
+    }
+  }
+}
+
 /** The dearest metadata that an asset may have: many names. */
 const METADATA = JSON.stringify(Object.fromEntries(Array.from({ length: 6_000 }, (_, at) => [`k${at}`, 1])))
 
@@ -132,5 +154,7 @@ export const readings: readonly AttackOf[] = [
     get(() => '/api/jobs'),
     4,
   ),
+  foreign('a list', () => '/api/jobs?limit=3'),
+  foreign('the events', (job_id) => `/api/jobs/${job_id}/events`),
   ...commands,
 ]
