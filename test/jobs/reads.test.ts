@@ -159,11 +159,11 @@ describe('listJobs', () => {
 
   test('many pages at once share the turns of the event loop', async () => {
     await using server = await startServer()
-    const rows = Array.from({ length: 60 }, (_, at) => ended(at + 1, { result: JSON.stringify('x'.repeat(300_000)) }))
+    const rows = Array.from({ length: 20 }, (_, at) => ended(at + 1, { result: JSON.stringify('x'.repeat(300_000)) }))
     await server.context.store.write((tx) => putJob(tx, ...rows))
     emptyLog(server)
     await leavesLoopFree(async () => {
-      const pages = Array.from({ length: 32 }, () => listJobs(server.context, OWNER, { limit: 60 }).text)
+      const pages = Array.from({ length: 96 }, () => listJobs(server.context, OWNER, { limit: 20 }).text)
       for (const page of pages) {
         await page.next()
         await nextTurn()
