@@ -4,6 +4,8 @@ import type { Steps } from '../time-slices.ts'
 
 /** Milliseconds of work before the event loop gets its turn. */
 const SLICE = 8
+/** How many that wait with promises may go on in one turn, if there is time. */
+const MOST = 16
 
 /** The slice of the present turn of the event loop, and what waits for a later one. */
 class ThreadTime {
@@ -41,12 +43,22 @@ class ThreadTime {
   readonly #serve = (): void => {
     this.#immediate = null
     this.#start = performance.now()
-    for (let next = this.#next(); next; next = this.#next()) {
-      next.serve()
-      if (this.passed(performance.now())) break
-    }
+    this.#serveSome()
     this.#start = null
-    if (this.#lines.size > 0) this.#immediate ??= setImmediate(this.#serve)
+    if (this.#lines.size === 0) return
+    this.#immediate ??= setImmediate(this.#serve)
+    for (let left = Math.min(this.#lines.size, MOST); left > 0; left--) setImmediate(this.#goOn)
+  }
+
+  /** Node runs what waits for promises before the next immediate, so that what the one before has used shows. */
+  readonly #goOn = (): void => {
+    if (this.#lines.size > 0 && !this.passed(performance.now())) this.#serveSome()
+  }
+
+  /** What waits with a promise works after this: nobody else is served before it shows how long that takes. */
+  #serveSome(): void {
+    for (let next = this.#next(); next; next = this.#next())
+      if (next.serve() === 'promised' || this.passed(performance.now())) return
   }
 
   /** The next turn of its owner comes after that of all other owners. */
@@ -70,6 +82,8 @@ export class Slice {
   readonly owner: string
   /** In the order in which they asked. */
   readonly #waiting = new Set<() => void>()
+  /** Those among them that do nothing but keep a promise. */
+  readonly #promised = new WeakSet<() => void>()
 
   constructor(owner: string) {
     this.owner = owner
@@ -93,28 +107,53 @@ export class Slice {
   /** Resolves as soon as there is time left: at once, or in a later turn of the event loop. */
   async turn(): Promise<void> {
     // Those who waited before may have used the next slice up too, so it asks again.
-    while (this.passed(performance.now())) await new Promise<void>((resolve) => this.later(resolve))
+    while (this.passed(performance.now())) await new Promise<void>((resolve) => this.#promise(resolve))
+  }
+
+  #promise(resolve: () => void): void {
+    this.#promised.add(resolve)
+    this.later(resolve)
   }
 
   /** Does all of the work, as far as the slice of each turn goes. @throws what the work throws; the signal's reason */
-  async work<T>(steps: Steps<T>, signal: AbortSignal): Promise<T> {
-    for (;;) {
-      await this.turn()
-      signal.throwIfAborted()
-      do {
-        const step = steps.next()
-        if (step.done) return step.value
-      } while (!this.passed(performance.now()))
-    }
+  work<T>(steps: Steps<T>, signal: AbortSignal): Promise<T> {
+    return new Promise((resolve, reject) => {
+      // Called when there is time, and at once: what comes with a promise would have to ask again, behind others.
+      const goOn = () => {
+        try {
+          if (!this.#goOn(steps, signal, resolve)) this.later(goOn)
+        } catch (error) {
+          reject(error)
+        }
+      }
+      if (this.passed(performance.now())) this.later(goOn)
+      else goOn()
+    })
   }
 
-  /** Gives the time that is left to those who wait. */
-  serve(): void {
+  /** Works until the slice has passed, at least one step; whether all is done. */
+  #goOn<T>(steps: Steps<T>, signal: AbortSignal, done: (value: T) => void): boolean {
+    signal.throwIfAborted()
+    do {
+      const step = steps.next()
+      if (step.done) {
+        done(step.value)
+        return true
+      }
+    } while (!this.passed(performance.now()))
+    return false
+  }
+
+  /** Gives the time that is left to those who wait. `promised`: the last of them works only after this. */
+  serve(): 'promised' | 'worked' {
+    let last: () => void = () => {}
     for (const work of [...this.#waiting]) {
       if (!this.#waiting.delete(work)) continue
+      last = work
       work()
-      if (this.passed(performance.now())) break
+      if (this.#promised.has(work) || this.passed(performance.now())) break
     }
     if (this.#waiting.size > 0) thread.join(this)
+    return this.#promised.has(last) ? 'promised' : 'worked'
   }
 }
