@@ -1,7 +1,7 @@
 // `svc backup DIR`: a copy of everything that a server has stored, as it was at one moment, also while it runs.
 import { existsSync } from 'node:fs'
-import { mkdtemp, realpath, rename, rm } from 'node:fs/promises'
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { mkdtemp, rename, rm } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
 import type { Config } from '../config.ts'
 import { checkDatabase, ROWS } from '../db/check.ts'
 import { isEmpty } from '../db/emptied.ts'
@@ -26,6 +26,7 @@ import { FILE_CHECKS } from './check-files.ts'
 import { copyLacking } from './far-copies.ts'
 import { FarFiles } from './far-files.ts'
 import { Holder } from './holder.ts'
+import { liesIn } from './lies-in.ts'
 import { existingPlace, type Place } from './place.ts'
 import { CommandError, EXIT, print, type Terminal } from './terminal.ts'
 import { counted, grouped, harmless, printable } from './text.ts'
@@ -69,17 +70,6 @@ async function refuse(target: string, { folder, database, objects, journal }: Pl
   if (!existsSync(target)) return
   if (!force) throw new CommandError(EXIT.failed, `${shown} exists; --force replaces it`)
   if (!(await isBackup(target))) throw new CommandError(EXIT.failed, `${shown} is no backup, and is not replaced`)
-}
-
-/** Whether `path`, which need not be there, is `folder` or below it, wherever links lead. */
-async function liesIn(path: string, folder: string): Promise<boolean> {
-  const real = async (name: string): Promise<string> => {
-    const found = await realpath(name).catch(() => null)
-    if (found !== null || dirname(name) === name) return found ?? name
-    return join(await real(dirname(name)), basename(name))
-  }
-  const way = relative(await real(folder), await real(path))
-  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
 }
 
 interface Filled {

@@ -1,11 +1,12 @@
 // The workflows that a workflow calls: named with --workflow, in files beside it, or bundled.
-import { basename, isAbsolute, join, relative, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import type { Graph } from '../engine/graph.ts'
 import { NodeError, type NodeRegistry } from '../engine/node-type.ts'
 import { compileGraph, type Plan } from '../engine/plan.ts'
 import { examples } from '../workflows/examples.ts'
 import { meantTool } from '../workflows/meant-tool.ts'
 import { toolGraph } from '../workflows/tool-graph.ts'
+import { liesIn } from './lies-in.ts'
 import { type Reader, STDIN } from './read.ts'
 import { CommandError, EXIT, UsageError } from './terminal.ts'
 import { workflowOf } from './workflow-file.ts'
@@ -63,7 +64,7 @@ export async function calledWorkflows(
 
 async function find(id: string, folder: string, registry: NodeRegistry, reader: Reader): Promise<CalledWorkflow> {
   try {
-    if (id.startsWith('./')) return await inFile(inside(folder, id), registry, reader)
+    if (id.startsWith('./')) return await inFile(await inside(folder, id), registry, reader)
   } catch (error) {
     if (!(error instanceof CommandError)) throw error
     throw new NodeError(`The workflow "${id}" cannot be called: ${error.message}.`, 'workflow_unusable')
@@ -74,11 +75,10 @@ async function find(id: string, folder: string, registry: NodeRegistry, reader: 
   throw new NodeError(message, 'workflow_not_found')
 }
 
-/** A workflow may name its neighbours, and no other files of whoever runs it. */
-function inside(folder: string, id: string): string {
+/** A workflow may name its neighbours, and no other files of whoever runs it, nor by a link. */
+async function inside(folder: string, id: string): Promise<string> {
   const path = join(folder, id)
-  const way = relative(resolve(folder), resolve(path))
-  if (!way.startsWith('..') && !isAbsolute(way)) return path
+  if (await liesIn(resolve(path), resolve(folder))) return path
   throw new CommandError(
     EXIT.invalid,
     `it lies outside of the folder of the workflow that is run; --workflow can name it`,

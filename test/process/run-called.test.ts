@@ -1,6 +1,6 @@
 // `svc run` of workflows that call others: which file or example a name means, and what happens where it means none.
 import assert from 'node:assert/strict'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { echo, failing, graphOf } from '../cli/kit.ts'
@@ -17,6 +17,8 @@ before(() => {
   writeFileSync(join(main, 'inner.json'), JSON.stringify({ name: 'Inner', graph: shout('inner') }))
   writeFileSync(join(main, 'parts', 'deep.json'), JSON.stringify(shout('deep')))
   writeFileSync(join(folder, 'outside.json'), JSON.stringify(shout('outside')))
+  symlinkSync(join(folder, 'outside.json'), join(main, 'link.json'))
+  symlinkSync(folder, join(main, 'up'))
   writeFileSync(join(main, 'broken.json'), '{')
   writeFileSync(join(main, 'failing.json'), JSON.stringify(failing()))
 })
@@ -90,6 +92,8 @@ describe('a called workflow that there is not', () => {
     ],
     ['no such file', './none.json', /"\.\/none\.json" cannot be called: .*no such file.* \(workflow_unusable\)/],
     ['a file outside of the folder', './../outside.json', /lies outside of the folder/],
+    ['a link that leads out of it', './link.json', /lies outside of the folder/],
+    ['a file behind such a link', './up/outside.json', /lies outside of the folder/],
     ['a path upwards', '../outside.json', /There is no workflow "\.\.\/outside\.json" here/],
     ['an absolute path', '/etc/passwd', /There is no workflow "\/etc\/passwd" here/],
     ['no JSON', './broken.json', /broken\.json:1:2: this is not JSON/],
