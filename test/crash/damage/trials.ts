@@ -69,10 +69,20 @@ export class DamageTrials {
   }
 }
 
-/** What is wrong with the words in which a start is refused: one line tells it, and no stack. */
+/**
+ * What is wrong with the words in which a start is refused: one line tells it, and no stack. The log, which may have told before what was met behind the
+ * pages that an opening reads, is no part of them: each of its lines is JSON.
+ */
 function unclear({ code, stderr }: Refusal): string[] {
-  const clear = code === 1 && /^svc: \S.*\n$/.test(stderr)
+  const words = stderr.split('\n').filter((line) => !isOfLog(line))
+  const clear = code === 1 && words.length === 2 && /^svc: \S/.test(words[0]!) && words[1] === ''
   return clear ? [] : [`it ended with ${code}: ${stderr.slice(0, 1_000)}`]
+}
+
+function isOfLog(line: string): boolean {
+  if (!line.startsWith('{')) return false
+  const { level, msg, err } = JSON.parse(line) as { level?: unknown; msg?: unknown; err?: unknown }
+  return typeof level === 'number' && typeof msg === 'string' && err === undefined
 }
 
 interface Copy extends Disposable {
