@@ -109,11 +109,12 @@ export class Subscriptions {
       try {
         for await (const item of app.events.follow(job.key, seen, signal)) {
           if (!isEvent(item)) continue
-          // Looked at again right before it is sent: others that waited as well may have taken the room.
-          while (this.#full && !signal.aborted) await this.#room()
+          const isLarge = this.#isLarge(job, item)
+          // Looked at again right before it is sent: others that waited as well may have taken the room. Large ones stand in a line, and wait there.
+          while (!isLarge && this.#full && !signal.aborted) await this.#room()
           // Whoever replaced this subscription tells the event.
           if (signal.aborted) return
-          await this.#tell(job, item, signal)
+          await this.#tell(job, item, isLarge, signal)
           if (signal.aborted) return
           seen = item.sequence
         }
@@ -127,6 +128,12 @@ export class Subscriptions {
         )
       }
     } while ((await historyGoesOn(app, { ...this.#connection.principal, id: job.id }, signal)) === true)
+  }
+
+  /** Whether it takes long to make or to encode. */
+  #isLarge(job: SubscribedJob, item: EventItem): boolean {
+    const { event } = item
+    return event instanceof LazyEvent ? event.isLarge : this.#connection.isLarge(frameOf(job, item))
   }
 
   /** Whether another event has to wait: for the peer, or until others had their turn. */
@@ -148,11 +155,11 @@ export class Subscriptions {
     this.#turn_ends = performance.now() + TURN_MS
   }
 
-  async #tell(job: SubscribedJob, item: EventItem, signal: AbortSignal): Promise<void> {
-    const isLarge = item.event instanceof LazyEvent && item.event.isLarge
+  async #tell(job: SubscribedJob, item: EventItem, isLarge: boolean, signal: AbortSignal): Promise<void> {
     const release = heldEvent(this.#connection, item.event)
     const leave = isLarge ? await this.#large.enter() : null
     try {
+      while (leave && this.#connection.congested && !signal.aborted) await this.#connection.drained()
       if (!signal.aborted) await this.#send(job, item, signal)
     } finally {
       leave?.()
