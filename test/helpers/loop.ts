@@ -24,12 +24,17 @@ export async function leavesLoopFree(prepare: () => Promise<() => Promise<void>>
 
 /** The processor time of the longest turn of the event loop, in milliseconds. */
 export async function longestTurn(work: () => Promise<void>): Promise<number> {
-  let longest = 0
+  return Math.max(...(await turnsOf(work)))
+}
+
+/** The processor time of each turn of the event loop until the work has ended, in milliseconds. */
+export async function turnsOf(work: () => Promise<void>): Promise<number[]> {
+  const turns: number[] = []
   let before = process.threadCpuUsage()
   let running = true
   const look = () => {
     const { user, system } = process.threadCpuUsage(before)
-    longest = Math.max(longest, (user + system) / 1000)
+    turns.push((user + system) / 1000)
     before = process.threadCpuUsage()
     if (running) setImmediate(look)
   }
@@ -41,7 +46,7 @@ export async function longestTurn(work: () => Promise<void>): Promise<number> {
   } finally {
     running = false
   }
-  return longest
+  return turns
 }
 
 /** Copies the write-ahead log into the file, which the rows that a test puts there would otherwise have the next commit do. */
