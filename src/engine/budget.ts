@@ -3,7 +3,14 @@
 import { CalledPlans } from './called-plans.ts'
 import { Calls } from './calls.ts'
 import { MemoryBudget, type SharedMemory } from './held-values.ts'
-import { Slice } from './slice.ts'
+import { type Ahead, Slice } from './slice.ts'
+
+interface Shares {
+  readonly owner: string
+  readonly ahead?: Ahead
+  readonly memory_bytes: number
+  readonly shared?: SharedMemory | null | undefined
+}
 
 export class Budget {
   readonly calls = new Calls()
@@ -14,9 +21,9 @@ export class Budget {
   readonly #waiting = new Set<() => void>()
   #used = 0
 
-  constructor(limit: number, owner: string, memory_bytes: number, shared: SharedMemory | null = null) {
+  constructor(limit: number, { owner, ahead, memory_bytes, shared = null }: Shares) {
     this.#limit = limit
-    this.slice = new Slice(owner)
+    this.slice = new Slice(owner, ahead)
     this.memory = new MemoryBudget(memory_bytes, shared && { owner, of: shared })
     this.plans = new CalledPlans(this.memory)
   }

@@ -76,6 +76,9 @@ class ThreadTime {
 
 const thread = new ThreadTime()
 
+/** Null: the work may go on. Otherwise it has come too far ahead of something, and goes on when that has ended, however it does. */
+export type Ahead = () => Promise<void> | null
+
 /** What one run, and the workflows that it calls, have of the thread's time. */
 export class Slice {
   /** Runs of one owner share the turns of that owner. */
@@ -84,20 +87,41 @@ export class Slice {
   readonly #waiting = new Set<() => void>()
   /** Those among them that do nothing but keep a promise. */
   readonly #promised = new WeakSet<() => void>()
+  readonly #ahead: Ahead
+  /** Whether it waits for what it is ahead of. */
+  #held = false
 
-  constructor(owner: string) {
+  constructor(owner: string, ahead: Ahead = () => null) {
     this.owner = owner
+    this.#ahead = ahead
   }
 
-  /** Whether the slice of this turn has passed at a time (milliseconds of the monotonic clock). */
+  /** Whether the slice of this turn has passed at a time (milliseconds of the monotonic clock), or the work has come too far ahead. */
   passed(now: number): boolean {
-    return thread.passed(now)
+    return this.#isHeld() || thread.passed(now)
+  }
+
+  #isHeld(): boolean {
+    if (this.#held) return true
+    const caughtUp = this.#ahead()
+    if (caughtUp === null) return false
+    this.#held = true
+    const goOn = () => {
+      this.#held = false
+      this.#join()
+    }
+    caughtUp.then(goOn, goOn)
+    return true
+  }
+
+  #join(): void {
+    if (this.#waiting.size > 0 && !this.#held) thread.join(this)
   }
 
   /** Has `work` called in a later turn of the event loop; once, however often it is asked for. */
   later(work: () => void): void {
     this.#waiting.add(work)
-    thread.join(this)
+    this.#join()
   }
 
   forget(work: () => void): void {
@@ -153,7 +177,7 @@ export class Slice {
       work()
       if (this.#promised.has(work) || this.passed(performance.now())) break
     }
-    if (this.#waiting.size > 0) thread.join(this)
+    this.#join()
     return this.#promised.has(last) ? 'promised' : 'worked'
   }
 }

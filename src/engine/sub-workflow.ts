@@ -96,8 +96,14 @@ function budgetOf({
   services = noServices,
   memoryLimit = Number.POSITIVE_INFINITY,
   sharedMemory,
+  observer,
 }: ExecuteOptions) {
-  return new Budget(concurrency, services.owner, memoryLimit, sharedMemory)
+  return new Budget(concurrency, {
+    owner: services.owner,
+    ahead: () => observer.ahead?.() ?? null,
+    memory_bytes: memoryLimit,
+    shared: sharedMemory,
+  })
 }
 
 /** Makes a run whose nodes may call workflows, down to the depth limit. */

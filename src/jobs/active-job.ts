@@ -316,6 +316,10 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
     return this.#writer.remembered()
   }
 
+  ahead(): Promise<void> | null {
+    return this.#writer.ahead()
+  }
+
   /** Writes a further row in the transaction that writes what is staged now. */
   write(extra: Extra): void {
     this.#writer.write(extra)

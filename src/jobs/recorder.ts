@@ -28,6 +28,8 @@ interface Sink {
   /** For the pieces of one text. */
   textStream(): TextStream
   unwritable(node_id: string, output_name: string): void
+  /** As of `RunObserver`. */
+  ahead?(): Promise<void> | null
 }
 
 /** About how many characters the result of a node may have to be shown in its frame: the outputs of the job come whole. */
@@ -118,6 +120,7 @@ export function recorder(job: Sink, log: Log): Recorder {
     if (output) tellOutput(output, job.publishRest(output.output_name, whole))
   }
   return {
+    ahead: () => job.ahead?.() ?? null,
     settle() {
       for (const node_id of new Set([...chunks.nodes, ...outputs.keys()])) close(node_id, false)
     },

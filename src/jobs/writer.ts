@@ -54,6 +54,9 @@ interface Cover {
   readonly commands: number
 }
 
+/** So many events and entries at most wait for a commit while the run goes on: to write them takes some 10 ms. */
+const MOST_STAGED = 1_000
+
 interface Pending {
   resolve(): void
   reject(error: unknown): void
@@ -162,6 +165,12 @@ export class JobWriter {
   /** Resolves when all that is remembered until now is committed; null: it is already. @throws SERVICE_UNAVAILABLE where it cannot be */
   remembered(): Promise<void> | null {
     return this.#closed || this.#staged > 0 ? this.written() : null
+  }
+
+  /** Null: the run may go on. Otherwise so much of it is staged that it waits until that is committed, or until that fails. */
+  ahead(): Promise<void> | null {
+    const { sequence, committed } = this.feed
+    return this.#closed || sequence - committed + this.#staged < MOST_STAGED ? null : this.written()
   }
 
   /** How many entries are staged. */

@@ -1,0 +1,50 @@
+// A run that tells faster than its history is written waits for it: what is written at once would otherwise hold up everybody.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { graph, node, sink } from '../engine/kit.ts'
+import { startServer, until } from '../helpers/server.ts'
+import { ended, history, submit } from './kit.ts'
+
+const COUNT = 5_000
+/** As many events as wait for a commit at most, and those that one more turn of a node tells. */
+const MOST_STAGED = 1_100
+
+const numbers = graph(
+  [node('numbers', 'control.Numbers', { from: 1, to: COUNT }), sink('out')],
+  ['numbers.item->out.value'],
+)
+
+test('a run waits where too much of its history is not written, and goes on after that', async () => {
+  await using server = await startServer()
+  const { events } = server.context
+  const commit = events.commit.bind(events)
+  const held: (() => void)[] = []
+  events.commit = (...of) => void held.push(() => commit(...of))
+  const { row, feed } = submit(server, { graph: numbers })
+  await until('a full history', () => feed.sequence >= 1_000)
+  for (let turns = 0; turns < 100; turns++) await nextTurn()
+  assert.ok(feed.sequence < MOST_STAGED, `${feed.sequence} events`)
+  events.commit = commit
+  for (const goOn of held) goOn()
+  await ended(server, row.id)
+  assert.equal((await history(server, row)).filter(({ type }) => type === 'output_update').length, COUNT)
+})
+
+test('a run that waits for its history can be cancelled, and tells no more', async () => {
+  await using server = await startServer()
+  const { events, jobs } = server.context
+  const commit = events.commit.bind(events)
+  const held: (() => void)[] = []
+  events.commit = (...of) => void held.push(() => commit(...of))
+  const job = submit(server, { graph: numbers })
+  await until('a full history', () => job.feed.sequence >= 1_000)
+  const cancelled = jobs.cancel({ user_id: '1', workspace_id: null }, job.row.id)
+  events.commit = commit
+  for (const goOn of held) goOn()
+  await cancelled
+  const row = await ended(server, job.row.id)
+  assert.equal(row.status, 'cancelled')
+  const { length } = await history(server, row)
+  assert.ok(length < COUNT, `${length} events`)
+})
