@@ -44,7 +44,7 @@ export async function nextTurn(): Promise<void> {
 const SOME = 256
 
 /** Milliseconds of work before the event loop gets its turn. */
-const SLICE_MS = 5
+const SLICE_MS = 3
 /** The same of work that is mostly short, in the turn in which it is asked for. */
 const FIRST_MS = 1
 

@@ -19,7 +19,7 @@ export interface GroupOptions {
 }
 
 /** A transaction that has taken so many milliseconds takes up no further unit: those that are left have a later turn of the event loop. */
-const LONG_MS = 10
+const LONG_MS = 5
 /** The same for one that writes about so many bytes, of which its commit writes each once more: a megabyte takes some 2 ms, and what the disk takes. */
 const LARGE_BYTES = 2_000_000
 

@@ -3,7 +3,7 @@
 import type { Steps } from '../time-slices.ts'
 
 /** Milliseconds of work before the event loop gets its turn. */
-const SLICE = 8
+const SLICE = 4
 /** How many that wait with promises may go on in one turn, if there is time. */
 const MOST = 16
 

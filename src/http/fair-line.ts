@@ -2,7 +2,7 @@
 import { OwnerLines } from '../owner-lines.ts'
 
 /** Milliseconds of work on requests in one turn. Most requests take much less than one. */
-const TURN_MS = 12
+const TURN_MS = 6
 
 /** How many waiting requests may go on in one turn. */
 const MOST = 128
