@@ -1,7 +1,7 @@
 // How much is removed at once where there may be much: as many rows as there is time for.
 import type { Table } from './checksum.ts'
 import type { Statement } from './statement.ts'
-import type { Tx } from './tx.ts'
+import { lengthOf, type Tx } from './tx.ts'
 
 /** Whether there is time for more. */
 export type More = () => boolean
@@ -12,9 +12,12 @@ export function within(ms: number): More {
   return () => performance.now() < deadline
 }
 
+/** How much of rows is read at once, in characters and bytes of their values; one row at least. */
+const READ_AT_ONCE = 1_000_000
+
 /**
- * The first rows that a statement gives, at most `limit` of those that are sound and wanted. It has no limit of its own: rows that are damaged or not wanted
- * stay, and do not keep those behind them.
+ * The first rows that a statement gives, at most `limit` of those that are sound and wanted, and fewer where they are large: at least one, unless there is none.
+ * The statement has no limit of its own: rows that are damaged or not wanted stay, and do not keep those behind them.
  */
 export function firstRows<P, R extends object>(
   tx: Tx,
@@ -22,8 +25,12 @@ export function firstRows<P, R extends object>(
   limit: number,
   isWanted: (row: R) => boolean = () => true,
 ): R[] {
-  let found = 0
-  const isEnough = (row: R) => isWanted(row) && tx.isSound(table, row) && ++found === limit
+  let [found, length] = [0, 0]
+  const isEnough = (row: R) => {
+    length += lengthOf(Object.values(row))
+    if (isWanted(row) && tx.isSound(table, row)) found++
+    return found === limit || (found > 0 && length >= READ_AT_ONCE)
+  }
   return tx.upTo(statement, params, isEnough).filter(isWanted)
 }
 

@@ -38,6 +38,15 @@ export function markLong(row: Record<string, unknown>, name: string): void {
   if (typeof value === 'object' && value !== null) row[name] = new TextBytes(value as Buffer)
 }
 
+/** The same row, or a copy in which what has come as bytes is marked: the row itself is looked at again. */
+export function marked(table: Table, row: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const name = longTextOf(table)
+  if (name === null || !(row[name] instanceof Uint8Array)) return row
+  const copy = { ...row }
+  markLong(copy, name)
+  return copy
+}
+
 /** Makes a text of what was marked. */
 export function decodeLong(row: Record<string, unknown>, name: string): void {
   const value = row[name]

@@ -53,7 +53,7 @@ const keepPosition = statement<SweepPositionTable>()((db, p) =>
 /** The statements of sweeps that choose rows, for tests of how the database reads them. */
 export const SWEEP_STATEMENTS = { selectFinished, selectExpired, deleteOldKeys }
 
-/** Jobs that ended before `before`, in the order of their ends, from the kept position of `sweep` on: fewer than `limit` where these are all. */
+/** At most `limit` jobs that ended before `before`, in the order of their ends, from the kept position of `sweep` on; of large ones fewer, none where there is none. */
 export function finishedJobs(tx: Tx, sweep: string, before: string, limit: number): Finished[] {
   // A position that is damaged begins anew: what it has passed has nothing to be removed any more.
   const [position = { finished_at: '', job_key: 0 }] = tx.all(selectPosition, { sweep })
@@ -66,7 +66,7 @@ export function keepSweepPosition(tx: Tx, sweep: string, { key, finished_at }: F
   tx.run(keepPosition, { sweep, finished_at: finished_at!, job_key: key })
 }
 
-/** Jobs that ended before `before`, the earliest first: fewer than `limit` where these are all. */
+/** At most `limit` jobs that ended before `before`, the earliest first; of large ones fewer, none where there is none. */
 export function expiredJobs(tx: Tx, before: string, limit: number): Expired[] {
   return firstRows(tx, { table: 'job', statement: selectExpired, params: { before } }, limit)
 }

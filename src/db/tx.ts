@@ -5,7 +5,7 @@ import { isSound, type Table, verifyRow } from './checksum.ts'
 import { verifiedTable } from './checksum-plugin.ts'
 import type { Connection } from './connection.ts'
 import { DamagedRow } from './damaged-row.ts'
-import { decodeLong, longTextOf, markLong } from './long-texts.ts'
+import { decodeLong, longTextOf, marked, markLong } from './long-texts.ts'
 import type { Statement } from './statement.ts'
 
 /**
@@ -120,7 +120,7 @@ export class Statements implements Tx {
   }
 
   isSound(table: Table, row: object): boolean {
-    if (isSound(table, row as Record<string, unknown>)) return true
+    if (isSound(table, marked(table, row as Record<string, unknown>))) return true
     this.#damage.leftOut(new DamagedRow(table, row as Record<string, unknown>))
     return false
   }

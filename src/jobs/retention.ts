@@ -150,16 +150,16 @@ function sweepEvents(tx: Tx, before: string, more: More): boolean {
     const last = emptied ? job : jobs[at - 1]
     if (emptied && at < jobs.length - 1 && more()) continue
     if (last) keepSweepPosition(tx, EVENTS, last)
-    return emptied && at === jobs.length - 1 && jobs.length < BATCH_ROWS
+    return false
   }
   return true
 }
 
 function sweepJobs(tx: Tx, before: string, present: string, more: More): boolean {
   const jobs = expiredJobs(tx, before, BATCH_ROWS)
-  for (const [at, job] of jobs.entries()) {
+  for (const job of jobs) {
     expireJob(tx, job, present, more)
-    if (!more()) return at === jobs.length - 1 && jobs.length < BATCH_ROWS
+    if (!more()) return false
   }
-  return jobs.length < BATCH_ROWS
+  return jobs.length === 0
 }

@@ -24,7 +24,7 @@ export async function leavesLoopFree(prepare: () => Promise<() => Promise<void>>
 
 /** The processor time of the longest turn of the event loop, in milliseconds. */
 export async function longestTurn(work: () => Promise<void>): Promise<number> {
-  return Math.max(...(await turnsOf(work)))
+  return (await turnsOf(work)).reduce((longest, turn) => Math.max(longest, turn), 0)
 }
 
 /** The processor time of each turn of the event loop until the work has ended, in milliseconds. */

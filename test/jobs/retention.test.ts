@@ -11,6 +11,7 @@ import { idempotentJob, keepIdempotencyKey } from '../../src/db/idempotency.ts'
 import { insertJobEvent, jobEventsAfter } from '../../src/db/job-events.ts'
 import { insertJournalPage, journalPages } from '../../src/db/job-journal.ts'
 import { jobByKey } from '../../src/db/jobs.ts'
+import { expiredJobs } from '../../src/db/retention.ts'
 import type { JobTable } from '../../src/db/schema.ts'
 import { NOBODY } from '../../src/db/scope.ts'
 import type { Tx } from '../../src/db/store.ts'
@@ -90,6 +91,24 @@ describe('retention', () => {
     assert.deepEqual(kept(server, all), { rows: [3], events: [3], journal: [3], tombstones: [1, 2] })
     await server.sweepAfter(120.2)
     assert.deepEqual(kept(server, all), { rows: [3], events: [3], journal: [3], tombstones: [2] })
+  })
+
+  test('jobs with long results go as others do, and are read some at a time', async () => {
+    await using server = await aging()
+    const { store } = server.context
+    const keys = Array.from({ length: 12 }, (_, at) => at + 1)
+    const result = JSON.stringify('é'.repeat(200_000))
+    await store.write((tx) => {
+      for (const key of keys) withTraces(tx, ended(key, 0, { status: 'completed', error: null, result }))
+    })
+    const first = store.read((tx) => expiredJobs(tx, at(30), 200))
+    assert.equal(store.hasDamagedRows, false)
+    assert.ok(first.length > 0 && first.length < keys.length, `${first.length} jobs`)
+    await server.sweepAfter(8)
+    assert.deepEqual(kept(server, keys), { rows: keys, events: [], journal: keys, tombstones: [] })
+    await server.sweepAfter(31)
+    assert.deepEqual(kept(server, keys), { rows: [], events: [], journal: [], tombstones: keys })
+    await refused(server, 'GET', '/api/jobs/job_1', {}, [410, 'job_expired'])
   })
 
   test('JOB_EXPIRED, REPLAY_EXPIRED: what the owner is told, and nobody else', async () => {
