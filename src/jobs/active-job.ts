@@ -461,9 +461,23 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
   /** The same graph is called again, whatever has become of the workflow. */
   async #loadPlan(workflow_id: string): Promise<Plan> {
     const pinned = await this.#calledBefore(workflow_id)
-    const { plan, body } = await this.#host.loadPlan(this.row, workflow_id, pinned)
-    if (pinned === null) this.remember(['graph', workflow_id, body])
+    const { plan, body } = await this.#loaded(workflow_id, pinned)
+    if (pinned !== null) return plan
+    // Another call of it was quicker.
+    if (this.memory.graphs.has(workflow_id)) return this.#loadPlan(workflow_id)
+    this.remember(['graph', workflow_id, body])
     return plan
+  }
+
+  /** Where there is no room for it now, or nothing can be read, the job goes on later. */
+  async #loaded(workflow_id: string, pinned: string | null): Promise<{ plan: Plan; body: string }> {
+    try {
+      return await this.#host.loadPlan(this.row, workflow_id, pinned)
+    } catch (cause) {
+      const momentary = momentaryFault(cause)
+      if (momentary) this.#writer.lose(momentary)
+      throw cause
+    }
   }
 
   /** The text of the graph that it called before, or null. @throws Error where the file of a large one cannot be read */

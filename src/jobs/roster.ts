@@ -22,6 +22,7 @@ import type { WorkflowService } from '../workflows/service.ts'
 import { ActiveJob, type ActiveJobParts, type JobHost, type Loss } from './active-job.ts'
 import { GraphMemory, isSmallGraph } from './graph-memory.ts'
 import { Memories } from './memories.ts'
+import { momentaryFault } from './momentary.ts'
 import type { Publisher } from './publication.ts'
 import { Queue, type QueueLimits } from './queue.ts'
 import { snapshotOf } from './snapshot.ts'
@@ -152,7 +153,7 @@ export class Roster implements JobHost {
   /**
    * Compiles the graph of a stored job in time slices where it is large, so that `adopt` and the like find it; null where it is small, or damaged.
    */
-  preparePlan(row: JobTable): Promise<void> | null {
+  preparePlan(row: JobTable): Promise<unknown> | null {
     return unlessDamaged(() => this.parts.plans.prepareStored(userKey(row), row.graph_sha256), null)
   }
 
@@ -163,7 +164,7 @@ export class Roster implements JobHost {
     return compiling ? this.#prepareBoth(compiling, reading) : reading
   }
 
-  async #prepareBoth(compiling: Promise<void>, reading: Promise<Disposable> | null): Promise<Disposable | null> {
+  async #prepareBoth(compiling: Promise<unknown>, reading: Promise<Disposable> | null): Promise<Disposable | null> {
     const [compiled, read] = await Promise.allSettled([compiling, reading])
     const disposable = read.status === 'fulfilled' ? read.value : null
     if (compiled.status === 'fulfilled') return disposable
@@ -321,6 +322,7 @@ export class Roster implements JobHost {
     return Told.of(this.parts.store, row.key)
   }
 
+  /** @throws NodeError where the workflow cannot be called; what is momentary as it is */
   async loadPlan(row: JobTable, workflow_id: string, pinned: string | null): Promise<{ plan: Plan; body: string }> {
     try {
       const compiled = await (pinned === null
@@ -328,7 +330,7 @@ export class Roster implements JobHost {
         : this.parts.plans.ofText(userKey(row), pinned))
       return { plan: runnablePlan(compiled), body: compiled.body }
     } catch (error) {
-      if (error instanceof ServiceError)
+      if (error instanceof ServiceError && momentaryFault(error) === null)
         throw new NodeError(`The workflow "${workflow_id}" cannot be called: ${error.message}`)
       throw error
     }

@@ -106,7 +106,7 @@ export class JobService {
    * large request is hashed. Null where nothing is. `submit` takes what was prepared.
    * @throws REQUEST_TOO_LARGE, NoRoom, SERVICE_UNAVAILABLE; nothing is accepted then
    */
-  prepare(scope: Scope, submission: Submission): Promise<void> | null {
+  prepare(scope: Scope, submission: Submission): Promise<unknown> | null {
     const { graph, job_id, params } = submission
     const hashes = job_id !== null && !submission.admission && !(isLight(params) && isLight(graph))
     const compiling = this.#prepareGraph(scope, submission)
@@ -115,7 +115,7 @@ export class JobService {
     return Promise.all([compiling, hashing.then((hash) => this.#hashes.set(submission, hash))]).then(() => {})
   }
 
-  #prepareGraph(scope: Scope, { workflow_id, graph }: Submission): Promise<void> | null {
+  #prepareGraph(scope: Scope, { workflow_id, graph }: Submission): Promise<unknown> | null {
     const { plans, workflows } = this.#parts
     if (graph === null) return workflow_id === null ? null : workflows.prepare(scope, workflow_id)
     const compiling = plans.prepare(userKey(scope), graph)
@@ -412,7 +412,7 @@ export class JobService {
   }
 
   /** Compiles the graph of a stored job in time slices where it is large, so that `planOf` and the like find it; null where it is small. */
-  preparePlan(row: JobTable): Promise<void> | null {
+  preparePlan(row: JobTable): Promise<unknown> | null {
     return this.#roster.preparePlan(row)
   }
 

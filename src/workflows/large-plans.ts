@@ -24,7 +24,7 @@ export class LargePlans {
   readonly #rooms = new WeakMap<CompiledGraph, GraphRoom>()
   readonly #kept = new Map<CompiledGraph, Kept>()
   /** Those that are being made. */
-  readonly #making = new Map<string, Promise<void>>()
+  readonly #making = new Map<string, Promise<CompiledGraph>>()
 
   of(graph: Graph): CompiledGraph | undefined {
     return this.#byGraph.get(graph)
@@ -64,7 +64,7 @@ export class LargePlans {
   }
 
   /** Whoever asks for one that is being made waits for it. */
-  once(hash: string, make: () => Promise<void>): Promise<void> {
+  once(hash: string, make: () => Promise<CompiledGraph>): Promise<CompiledGraph> {
     const making = this.#making.get(hash) ?? make().finally(() => this.#making.delete(hash))
     this.#making.set(hash, making)
     return making

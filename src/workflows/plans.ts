@@ -70,7 +70,7 @@ export class Plans {
   }
 
   /** The same for a stored graph, so that `stored` finds it. */
-  prepareStored(owner: string, hash: string): Promise<void> | null {
+  prepareStored(owner: string, hash: string): Promise<unknown> | null {
     if (this.#recall(hash)) return null
     const body = this.#store.read((tx) => graphBody(tx, hash))
     if (body === undefined) return null
@@ -78,7 +78,7 @@ export class Plans {
       this.#keep(hash, body, JSON.parse(body) as Graph)
       return null
     }
-    return this.#large.once(hash, async () => void (await this.#makeText(owner, hash, body)))
+    return this.#large.once(hash, () => this.#makeText(owner, hash, body))
   }
 
   async #makeText(owner: string, hash: string, body: string): Promise<CompiledGraph> {
@@ -145,7 +145,7 @@ export class Plans {
   async ofText(owner: string, body: string): Promise<CompiledGraph> {
     if (body.length <= LARGE_PAYLOAD) return this.compile(JSON.parse(body) as Graph)
     const hash = await this.slices.run(owner, textHashSteps(body))
-    return this.#recall(hash) ?? (await this.#makeText(owner, hash, body))
+    return this.#recall(hash) ?? this.#large.once(hash, () => this.#makeText(owner, hash, body))
   }
 
   /** About how much memory the plan of a graph takes, in bytes; 0 where that is small. */

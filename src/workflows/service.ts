@@ -130,7 +130,7 @@ export class WorkflowService {
    * Compiles the caller's own workflow in time slices if it is large, so that the next call finds it compiled; null where it is small, or there is
    * none.
    */
-  prepare(scope: Scope, id: string): Promise<void> | null {
+  prepare(scope: Scope, id: string): Promise<unknown> | null {
     if (examples().has(id)) return null
     const head = this.#heads.get(scope, id) ?? this.#store.read((tx) => rows.ownedWorkflow(tx, scope, id))
     return head ? this.#plans.prepareStored(userKey(scope), head.graph_sha256) : null

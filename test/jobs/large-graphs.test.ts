@@ -8,6 +8,7 @@ import type { Scope } from '../../src/db/scope.ts'
 import type { Graph } from '../../src/engine/graph.ts'
 import type { NodeRegistry } from '../../src/engine/node-type.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
+import { MemoryAccount, NoRoom } from '../../src/payloads/memory-account.ts'
 import { systemPlatform } from '../../src/platform.ts'
 import { Followers } from '../../src/sockets/followers.ts'
 import { graph, node, sink, source } from '../engine/kit.ts'
@@ -177,6 +178,33 @@ test('a job ends where the file of the large graph that it called is gone, and c
     assert.deepEqual([status, JSON.parse(error!).type], ['failed', 'interrupted'])
     await assert.rejects(server.context.jobs.retry(OWNER, id), coded('CONFLICT'))
   } finally {
+    rmSync(data_dir, { recursive: true, force: true })
+  }
+})
+
+test('a job goes on later where there is no room for the large graph that it called', async () => {
+  const data_dir = temporaryFolder()
+  let now = Date.now()
+  const platform = { ...systemPlatform(), now: () => now, timestamp: () => new Date(now).toISOString() }
+  const { take } = MemoryAccount.prototype
+  let refused = 0
+  try {
+    let id: string
+    {
+      await using server = await startServer({ data_dir, platform })
+      id = submit(server, { graph: await calling(server, large(3_600)) }).row.id
+      await until('it to wait', async () => (await server.context.jobs.get(OWNER, id)).row.status === 'paused')
+    }
+    MemoryAccount.prototype.take = async function (this: MemoryAccount, ...of) {
+      if (++refused <= 2) throw new NoRoom()
+      return take.apply(this, of)
+    }
+    now += 3_700_000
+    await using server = await startServer({ data_dir, platform })
+    assert.equal((await ended(server, id)).status, 'completed')
+    assert.ok(refused > 2, `${refused} times`)
+  } finally {
+    MemoryAccount.prototype.take = take
     rmSync(data_dir, { recursive: true, force: true })
   }
 })

@@ -91,6 +91,14 @@ describe('Plans', () => {
     assert.equal(plans.stored(sha256), plans.stored(sha256))
   })
 
+  test('a large graph whose text is kept elsewhere is compiled once for all who ask at the same time', async () => {
+    await using store = await Store.open(':memory:')
+    const { body } = new Plans(store, builtinNodes).compile(chainOf(5_000))
+    const plans = new Plans(store, builtinNodes)
+    const all = await Promise.all(Array.from({ length: 8 }, () => plans.ofText('one', body)))
+    assert.equal(new Set(all).size, 1)
+  })
+
   test('a small graph is prepared by nobody', async () => {
     await using store = await Store.open(':memory:')
     const plans = new Plans(store, builtinNodes)
