@@ -17,11 +17,9 @@ const insert = statement<GraphTable>()((db, p) =>
     .onConflict((conflict) => conflict.doNothing()),
 )
 
-const insertPart = statement<GraphPartTable>()((db, p) =>
-  db
-    .insertInto('graph_part')
-    .values({ sha256: p('sha256'), at: p('at'), body: p('body') })
-    .onConflict((conflict) => conflict.doNothing()),
+/** One that is there may be damaged. */
+const putPart = statement<GraphPartTable>()((db, p) =>
+  db.replaceInto('graph_part').values({ sha256: p('sha256'), at: p('at'), body: p('body') }),
 )
 
 const select = statement<{ sha256: string }>()((db, p) =>
@@ -79,7 +77,7 @@ export function keepParts(store: Store, sha256: string, body: string): Promise<v
 }
 
 async function writeParts(store: Store, sha256: string, parts: readonly string[]): Promise<void> {
-  for (const [at, body] of parts.entries()) await store.write((tx) => tx.run(insertPart, { sha256, at, body }))
+  for (const [at, body] of parts.entries()) await store.write((tx) => tx.run(putPart, { sha256, at, body }))
 }
 
 /** Keeps a graph's JSON text under its hash; a known one is left as it is. What `keepParts` has not written is written with it. */
@@ -94,7 +92,7 @@ function isKnown(tx: Tx, sha256: string): boolean {
 
 function keepLarge(tx: Tx, sha256: string, parts: readonly string[]): void {
   const written = new Set(tx.all(selectPlaces, { sha256 }).map(({ at }) => at))
-  for (const [at, body] of parts.entries()) if (!written.has(at)) tx.run(insertPart, { sha256, at, body })
+  for (const [at, body] of parts.entries()) if (!written.has(at)) tx.run(putPart, { sha256, at, body })
   tx.run(insert, { sha256, body: '', parts: parts.length })
 }
 

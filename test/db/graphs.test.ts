@@ -9,6 +9,7 @@ import { statement } from '../../src/db/statement.ts'
 import type { Store, Tx } from '../../src/db/store.ts'
 import type { Statements } from '../../src/db/tx.ts'
 import { sha256 } from '../../src/hashes.ts'
+import { withoutTriggers } from '../helpers/checksums.ts'
 import { jobRow, openStore, putJob } from '../helpers/store.ts'
 
 const PARTS = statement('keys')((db) =>
@@ -58,6 +59,18 @@ describe('the text of a graph', () => {
     await store.write((tx) => keepGraph(tx, sha256(small), small))
     assert.equal(bodyOf(store, sha256(small)), small)
     assert.deepEqual(partsOf(store, sha256(small)), [])
+  })
+
+  test('is written anew where a part was left behind and is damaged', async () => {
+    await using opened = await openStore()
+    const { store, path } = opened
+    await keepParts(store, HASH, LARGE)
+    const db = new Database(path)
+    withoutTriggers(db, () => db.exec("update graph_part set body = 'other' where at = 1"))
+    db.close()
+    await keepParts(store, HASH, LARGE)
+    await store.write((tx) => keepGraph(tx, HASH, LARGE))
+    assert.equal(bodyOf(store), LARGE)
   })
 
   test('is written in parts where it is large, none with half a character, and little is left for the transaction that names it', async () => {
