@@ -39,8 +39,10 @@ export const jobCommands: JobCommands = {
     try {
       await active.accepted()
     } catch (thrown) {
-      // It has the id of the job, which may be stored all the same.
-      return end(connection, row.id, row.workflow_id, thrown)
+      // Nothing terminal is told of a job that may be stored all the same.
+      const error = toServiceError(thrown)
+      if (error.code === 'OUTCOME_UNKNOWN') return refuseNow(connection, row.id, request_id, error)
+      return end(connection, row.id, row.workflow_id, error)
     }
     connection.send(ack('The job is accepted.', row, request_id))
     connection.followers.follow(row, 0, { feed: active.feed })

@@ -69,10 +69,12 @@ test('a submission whose sync fails is answered as not known, with the job, thro
       assert.match(body.error.message, /not known/)
       named.push(String(headers.location).replace('/api/jobs/', ''))
       client.command('run_job', { graph: plain })
-      const frame = await client.next({ type: 'job_update' })
-      assert.equal(frame.status, 'failed')
-      assert.match(String(frame.error), /not known/)
+      const frame = await client.next({ error: 'unavailable' })
+      assert.equal(frame.code, 'OUTCOME_UNKNOWN')
+      assert.match(String(frame.message), /not known/)
       named.push(frame.job_id!)
+      // Nothing terminal is told of a job that may live.
+      assert.deepEqual(client.of(frame.job_id!), [frame])
       server.kill('SIGKILL')
       await server.ended()
     }
