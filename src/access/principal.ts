@@ -58,9 +58,13 @@ export function isPerson({ trusted_as }: Principal): boolean {
 /** Stands for any delegated token, where the id of a stored one would stand: it ends when no bridge may act for anybody any more. */
 export const DELEGATED = 'delegated'
 
-/** What ends the things that a principal hands on, such as download addresses: a token that may be revoked, and its end. */
-export function credentialOf({ trusted_as, token_id, expires_at }: Principal) {
+/** How long things last that a token hands on of which the identity provider alone knows when it ends, in milliseconds. */
+const UNKNOWN_END_MS = 300_000
+
+/** What ends the things that a principal hands on at a time, such as download addresses: a token that may be revoked, and its end. */
+export function credentialOf({ trusted_as, token_id, expires_at }: Principal, now: number) {
   if (trusted_as === 'delegated_token') return { token_id: DELEGATED, expires_at }
+  if (trusted_as === 'identity_provider') return { token_id: null, expires_at: expires_at ?? now + UNKNOWN_END_MS }
   const isStored = trusted_as === 'access_token' || trusted_as === 'mcp_token'
   return { token_id: isStored ? token_id : null, expires_at }
 }

@@ -24,7 +24,7 @@ export const assets: AssetsHandlers<RequestContext> = {
   },
 
   getAsset({ path, query: { expires_in } }, { app, principal }) {
-    const link = expires_in ? { expires_in, credential: credentialOf(principal) } : null
+    const link = expires_in ? { expires_in, credential: credentialOf(principal, app.platform.now()) } : null
     return { status: 200, body: app.library.get(principal, path.id, link) }
   },
 

@@ -31,5 +31,9 @@ export const reads: Reads = {
   list_assets: (data, { app, principal }) => app.library.list(principal, { ...data, cursor_at: '/data/cursor' }),
 
   get_asset: ({ id, expires_in }, { app, principal }) =>
-    app.library.get(principal, id, expires_in ? { expires_in, credential: credentialOf(principal) } : null),
+    app.library.get(
+      principal,
+      id,
+      expires_in ? { expires_in, credential: credentialOf(principal, app.platform.now()) } : null,
+    ),
 }

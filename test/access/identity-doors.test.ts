@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { request } from 'node:http'
 import { describe, test } from 'node:test'
-import type { JobSnapshot } from '../../generated/types.ts'
+import type { Asset, JobSnapshot } from '../../generated/types.ts'
 import { createLog } from '../../src/log.ts'
 import { call } from '../helpers/http.ts'
 import { type IdentityProvider, startIdentityProvider } from '../helpers/identity-provider.ts'
@@ -82,6 +82,24 @@ describe('with an identity provider', () => {
       assert.equal(await upgrade(server, '/ws', bearer(token)), 401)
       assert.equal(await upgrade(server, `/ws?api_key=${token}`), 401)
     }
+  })
+
+  test('a download address lives no longer than its token, and for minutes where the provider alone knows when that ends', async () => {
+    await using at = await place()
+    const { idp, server } = at
+    const until = async (token: string) => {
+      const form = new FormData()
+      form.append('file', new Blob(['signed']), 'signed.txt')
+      const sent = await fetch(`${server.url}/api/assets`, { method: 'POST', headers: bearer(token), body: form })
+      const { id } = (await sent.json()) as Asset
+      const { body } = await call<Asset>(server, 'GET', `/api/assets/${id}?expires_in=3600`, { headers: bearer(token) })
+      assert.equal((await fetch(new URL(body.download_url!, server.url))).status, 200)
+      return Date.parse(body.expires_at!) - Date.now()
+    }
+    const signed = await until(await idp.token({ sub: 'ada', expires_in: 60 }))
+    assert.ok(signed > 0 && signed <= 60_000, `${signed} ms`)
+    const opaque = await until(idp.opaque({ id: 'ada' }))
+    assert.ok(opaque > 200_000 && opaque <= 301_000, `${opaque} ms`)
   })
 
   test('a provider that is away is 503 on every door, and nobody is let in', async () => {
