@@ -48,6 +48,8 @@ export interface AppContext {
   readonly platform: Platform
   /** Does long work of the main thread in short slices. */
   readonly slices: TimeSlices
+  /** The same for whoever reads much that is stored: many of them share each turn, and none waits behind what its owner has in `slices`. */
+  readonly reading: TimeSlices
   /** Judges large bodies and frames in a thread of its own. */
   readonly payloads: PayloadJudge
   /** What waits for readers of large answers. */

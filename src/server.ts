@@ -352,6 +352,8 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
   const slices = new TimeSlices()
   // A search of a large index takes a second or two: what its owner asks for meanwhile does not wait for it.
   const vector_slices = new TimeSlices()
+  // Nor does whoever reads what others wrote.
+  const reading = new TimeSlices()
   const payloads = new PayloadJudge(Math.max(config.max_body_bytes, config.ws_max_message_bytes))
   const plans = new Plans(store, registry, slices, payloads.memory)
   const workflows = new WorkflowService(store, plans, platform, publicUrl)
@@ -395,7 +397,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     spilled: parts.spilled,
     publisherOf: (owner) => publisherWith(redactor.of(scopedKey(owner)), { assets, temporary }),
   })
-  const workflow_models = new WorkflowModels({ workflows, jobs, events, slices })
+  const workflow_models = new WorkflowModels({ workflows, jobs, events, slices, reading })
   const completions = new Completions({
     models: parts.models,
     workflows: workflow_models,
@@ -432,6 +434,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     runtimes: new Map((overrides.runtimes ?? []).map((runtime) => [runtime.name, runtime])),
     assets: files,
     budgets,
+    reading,
   })
   for (const warning of config.warnings) log.warn(warning)
   const audit = new Audit(log, config)
@@ -452,6 +455,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     log,
     platform,
     slices,
+    reading,
     payloads,
     held: new HeldAnswers(log, { most: overrides.held_most ?? heldAtMost(config.max_body_bytes) }),
     redactor,

@@ -48,9 +48,14 @@ const SLICE_MS = 3
 /** The same of work that is mostly short, in the turn in which it is asked for. */
 const FIRST_MS = 1
 
+/** How many that wait with promises may go on in one turn, if there is time. */
+const MOST = 128
+
 interface Task {
   /** Goes on until `until` (milliseconds of the monotonic clock); false once it has ended. */
   goOn(until: number): boolean
+  /** Whether its work comes after that, as that of a promise does. */
+  readonly isPromise: boolean
 }
 
 /** One slice of one owner's work runs in each turn of the event loop, however much there is to do. */
@@ -58,6 +63,10 @@ export class TimeSlices {
   /** By owner, the next one first. The first task of an owner is the one under way. */
   readonly #tasks = new Map<string, Task[]>()
   #immediate: NodeJS.Immediate | null = null
+  /** How many tasks are promises. */
+  #promises = 0
+  /** When the slice of this turn ends, in milliseconds of the monotonic clock. */
+  #until = 0
   readonly #slice_ms: number
 
   /** Others have their turn after so many milliseconds of work. */
@@ -68,11 +77,7 @@ export class TimeSlices {
   /** Does the work in slices, after the same owner's earlier work. */
   run<T>(owner: string, steps: Steps<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const task = { goOn: (until: number) => goOn(steps, until, resolve, reject) }
-      const tasks = this.#tasks.get(owner)
-      if (tasks) tasks.push(task)
-      else this.#tasks.set(owner, [task])
-      this.#immediate ??= setImmediate(this.#turn)
+      this.#add(owner, { goOn: (until) => goOn(steps, until, resolve, reject), isPromise: false })
     })
   }
 
@@ -83,18 +88,84 @@ export class TimeSlices {
     })
   }
 
+  /** Whether the slice of this turn is over, or none has begun. */
+  get isOver(): boolean {
+    return performance.now() >= this.#until
+  }
+
+  /** For work that is no generator, which begins now. */
+  turnsOf(owner: string): OwnerTurns {
+    return new OwnerTurns(this, owner)
+  }
+
+  /** Resolves when the owner has a slice, after the same owner's earlier work. What waits for it works until `isOver`. */
+  turn(owner: string): Promise<void> {
+    return new Promise((resolve) => {
+      const goOn = () => {
+        resolve()
+        return false
+      }
+      this.#add(owner, { goOn, isPromise: true })
+    })
+  }
+
+  #add(owner: string, task: Task): void {
+    if (task.isPromise) this.#promises++
+    const tasks = this.#tasks.get(owner)
+    if (tasks) tasks.push(task)
+    else this.#tasks.set(owner, [task])
+    this.#immediate ??= setImmediate(this.#turn)
+  }
+
   readonly #turn = (): void => {
     this.#immediate = null
-    const until = performance.now() + this.#slice_ms
+    this.#until = performance.now() + this.#slice_ms
+    this.#serve()
+    if (this.#tasks.size === 0) return
+    this.#immediate ??= setImmediate(this.#turn)
+    for (let left = Math.min(this.#promises, MOST); left > 0; left--) setImmediate(this.#goOn)
+  }
+
+  /** Node runs what waits for promises before the next immediate, so that what the one before has used shows. */
+  readonly #goOn = (): void => {
+    if (this.#tasks.size > 0 && !this.isOver) this.#serve()
+  }
+
+  /** What waits for a promise works after this: nobody else is served before it shows how long that takes. */
+  #serve(): void {
     do {
       const next = this.#tasks.entries().next()
       if (next.done) return
       const [owner, tasks] = next.value
+      const [task] = tasks
       this.#tasks.delete(owner)
-      if (!tasks[0]!.goOn(until)) tasks.shift()
+      if (!task!.goOn(this.#until)) tasks.shift()
       if (tasks.length > 0) this.#tasks.set(owner, tasks)
-    } while (performance.now() < until)
-    if (this.#tasks.size > 0) this.#immediate = setImmediate(this.#turn)
+      if (!task!.isPromise) continue
+      this.#promises--
+      return
+    } while (!this.isOver)
+  }
+}
+
+/** The turns of one piece of work. Its first millisecond is done at once: most work is short. */
+export class OwnerTurns {
+  readonly #slices: TimeSlices
+  readonly #owner: string
+  readonly #first = performance.now() + FIRST_MS
+
+  constructor(slices: TimeSlices, owner: string) {
+    this.#slices = slices
+    this.#owner = owner
+  }
+
+  /** Whether others have waited long enough: it is to wait for the `next` one. */
+  get over(): boolean {
+    return this.#slices.isOver && performance.now() >= this.#first
+  }
+
+  next(): Promise<void> {
+    return this.#slices.turn(this.#owner)
   }
 }
 

@@ -61,3 +61,43 @@ test('what fails in the first turn, or in a later one, fails for whoever asked',
   }
   for (const steps of [1, 20]) await assert.rejects(new TimeSlices().begin('one', failing(steps)), /^Error: broken$/)
 })
+
+/** Works for a millisecond of the clock. */
+function work(): void {
+  const until = performance.now() + 1
+  while (performance.now() < until);
+}
+
+/** Works in turns for so many milliseconds, and says when each of them was. */
+async function inTurns(slices: TimeSlices, owner: string, ms: number, told: (owner: string) => void): Promise<void> {
+  const turns = slices.turnsOf(owner)
+  for (let at = 0; at < ms; at++) {
+    if (turns.over) await turns.next()
+    work()
+    told(owner)
+  }
+}
+
+test('many that work in turns share the slice of each turn of the event loop, and owners take turns', async () => {
+  const slices = new TimeSlices()
+  const order: string[] = []
+  let [turn, most] = [0, 0]
+  const counts = new Map<number, number>()
+  let immediate = setImmediate(function next() {
+    turn++
+    immediate = setImmediate(next)
+  })
+  const told = (owner: string) => {
+    order.push(owner)
+    counts.set(turn, (counts.get(turn) ?? 0) + 1)
+    most = Math.max(most, turn === 0 ? 0 : counts.get(turn)!)
+  }
+  const many = Array.from({ length: 40 }, () => inTurns(slices, 'many', 10, told))
+  const other = inTurns(slices, 'other', 10, told).then(() => order.length)
+  const before = await other
+  await Promise.all(many)
+  clearImmediate(immediate)
+  assert.equal(order.length, 410)
+  assert.ok(most <= 10, `${most} ms in one turn`)
+  assert.ok(before < 200, `the other owner was done after ${before} ms of all`)
+})

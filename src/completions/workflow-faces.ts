@@ -1,8 +1,8 @@
 // Which workflows are models, and how: the input that takes the conversation, and the output that is the answer.
-import { setImmediate } from 'node:timers/promises'
-import type { Scope } from '../db/scope.ts'
+import { type Scope, userKey } from '../db/scope.ts'
 import type { Plan, PlanInput } from '../engine/plan.ts'
 import { ServiceError } from '../errors.ts'
+import type { TimeSlices } from '../time-slices.ts'
 import type { WorkflowService } from '../workflows/service.ts'
 
 /** A workflow as a model. */
@@ -18,8 +18,6 @@ export interface Face {
 /** A list with one of these names takes the conversation: of lists in general nobody knows what they are of. */
 const CONVERSATION = /^(?:messages|conversation|history)$/
 
-/** How long graphs are compiled in one turn of the event loop, in milliseconds. */
-const TURN_MS = 5
 const MOST_KEPT = 50_000
 
 /** What a graph is as a model, or why it is none. */
@@ -44,11 +42,13 @@ function takenBy({ name, type, stream }: PlanInput): Face['takes'] | null {
 /** The faces of many workflows: a graph is looked at once, whatever becomes of its workflow. */
 export class WorkflowFaces {
   readonly #workflows: Pick<WorkflowService, 'runnable'>
+  readonly #reading: TimeSlices
   /** By the workflow's etag, which is the same wherever graphs mean the same. */
   readonly #isModel = new Map<string, boolean>()
 
-  constructor(workflows: Pick<WorkflowService, 'runnable'>) {
+  constructor(workflows: Pick<WorkflowService, 'runnable'>, reading: TimeSlices) {
     this.#workflows = workflows
+    this.#reading = reading
   }
 
   /** Those that are models; an etag of null is not known yet. Graphs that were never compiled may take long: others get their turns. */
@@ -57,13 +57,11 @@ export class WorkflowFaces {
     workflows: readonly T[],
   ): Promise<T[]> {
     const found: T[] = []
-    let deadline = performance.now() + TURN_MS
+    const turns = this.#reading.turnsOf(userKey(owner))
     for (const workflow of workflows) {
       const known = workflow.etag === null ? undefined : this.#isModel.get(workflow.etag)
+      if (known === undefined && turns.over) await turns.next()
       if (known ?? this.#look(owner, workflow)) found.push(workflow)
-      if (known !== undefined || performance.now() < deadline) continue
-      await setImmediate()
-      deadline = performance.now() + TURN_MS
     }
     return found
   }

@@ -8,6 +8,7 @@ import type { JobService, Submission } from '../jobs/service.ts'
 import { meantBy } from '../models/meant.ts'
 import type { Calling } from '../models/models.ts'
 import { refuseUnsupported } from '../models/supported.ts'
+import type { TimeSlices } from '../time-slices.ts'
 import { runnablePlan } from '../workflows/invalid-graph.ts'
 import type { RunnableWorkflow, WorkflowService } from '../workflows/service.ts'
 import type { AnswerPart } from './answering.ts'
@@ -33,6 +34,8 @@ export interface WorkflowModelsParts extends Following {
     'list' | 'listed' | 'recentIds' | 'prepare' | 'runnable' | 'examples' | 'example'
   >
   readonly jobs: Following['jobs'] & Pick<JobService, 'submit'>
+  /** What is read of many workflows shares these slices with others that read much. */
+  readonly reading: TimeSlices
 }
 
 /** What the ids of these models begin with. */
@@ -46,7 +49,7 @@ export class WorkflowModels {
 
   constructor(parts: WorkflowModelsParts) {
     this.#parts = parts
-    this.#faces = new WorkflowFaces(parts.workflows)
+    this.#faces = new WorkflowFaces(parts.workflows, parts.reading)
   }
 
   /** The owner's workflows that are models, by id, and then the bundled examples that are. */

@@ -143,8 +143,8 @@ function stepsOf(operation: OperationInfo, tools: Tools): RequestHandler[] {
         if (error instanceof ServiceError && error.status < 500) return
         context.log.error({ err: error, operation: operation.operationId }, 'a body broke off')
       }
-      const { slices, held } = context
-      await sendReply(response, reply, { slices, held, owner: ownerOf(response, operation), fault })
+      const { slices, reading, held } = context
+      await sendReply(response, reply, { slices, reading, held, owner: ownerOf(response, operation), fault })
       count(context, operation.operationId, reply.status)
     } catch (error) {
       // Nobody is left to be told, and what was called off is no failure.

@@ -5,6 +5,7 @@ import { ServiceError } from '../errors.ts'
 import type { FeedItem } from '../events/feed.ts'
 import { LARGE_ANSWER, type Reader } from '../held-answers.ts'
 import { type EventItem, type EventJob, eventWriter, isEvent } from '../jobs/event-text.ts'
+import type { OwnerTurns } from '../time-slices.ts'
 
 /** How long a stream may be silent, in milliseconds: intermediaries cut what says nothing for long. */
 export const KEEP_ALIVE_MS = 15_000
@@ -27,6 +28,8 @@ interface StreamOptions {
   half_closed?: AbortSignal
   keep_alive_ms?: number
   reader?: ReaderOf
+  /** Of the reader's owner: a long history is read and written in them. */
+  turns?: OwnerTurns
 }
 
 /**
@@ -37,9 +40,9 @@ export async function* eventStream(
   job: EventJob,
   items: AsyncIterable<FeedItem>,
   after: number,
-  { half_closed, keep_alive_ms = KEEP_ALIVE_MS, reader }: StreamOptions = {},
+  { half_closed, keep_alive_ms = KEEP_ALIVE_MS, reader, turns }: StreamOptions = {},
 ): AsyncGenerator<string, void, void> {
-  const parts = new Parts(reader)
+  const parts = new Parts(reader, turns)
   const write = eventWriter(job)
   const keepAlive = () => parts.addIfEmpty(KEEP_ALIVE)
   let beat = setInterval(keepAlive, keep_alive_ms)
@@ -76,6 +79,7 @@ interface ArrayBounds {
   readonly after: number
   readonly last: number
   readonly reader?: ReaderOf
+  readonly turns?: OwnerTurns
 }
 
 /**
@@ -85,7 +89,7 @@ interface ArrayBounds {
 export async function* eventArray(
   job: EventJob,
   items: AsyncIterable<FeedItem>,
-  { after, last, reader }: ArrayBounds,
+  { after, last, reader, turns }: ArrayBounds,
 ): AsyncGenerator<string, void, void> {
   const write = eventWriter(job)
   let text = '['
@@ -104,7 +108,7 @@ export async function* eventArray(
         yield text
         text = ''
         held?.took()
-        await setImmediate()
+        if (turns?.over) await turns.next()
       }
       held?.release()
       if (seen === last) break
@@ -133,14 +137,18 @@ class Parts {
   #onFilled: (() => void) | null = null
   #onTaken: (() => void) | null = null
   readonly #reader: ReaderOf | undefined
+  readonly #turns: OwnerTurns | undefined
 
-  constructor(reader: ReaderOf | undefined) {
+  constructor(reader: ReaderOf | undefined, turns: OwnerTurns | undefined) {
     this.#reader = reader
+    this.#turns = turns
   }
 
   /** Adds the texts of each event, and waits where too much is not taken yet. */
   async fill(items: AsyncIterable<FeedItem>, after: number, textsOf: (item: EventItem) => string[]): Promise<void> {
     let seen = after
+    /** Whether so much was told since the last turn that others have theirs. */
+    let isLong = false
     try {
       for await (const item of items) {
         if (!isEvent(item)) continue
@@ -155,8 +163,12 @@ class Parts {
           if (this.#text.length < LARGEST_PART) continue
           await this.#taken()
           held?.took()
+          isLong = true
         }
         held?.release()
+        // What is told as it happens waits for no turn.
+        if (isLong && this.#turns?.over) await this.#turns.next()
+        isLong = false
       }
       this.#end(null)
     } catch (error) {

@@ -2,7 +2,7 @@
 import type { JobsHandlers } from '../../generated/operations.ts'
 import type { JobEvent, JobSnapshot } from '../../generated/types.ts'
 import type { AppContext } from '../context.ts'
-import type { Scope } from '../db/scope.ts'
+import { type Scope, userKey } from '../db/scope.ts'
 import { ServiceError } from '../errors.ts'
 import { deleteJob, jobText, listJobs } from '../jobs/reads.ts'
 import { replayAfter } from '../jobs/replay.ts'
@@ -59,8 +59,9 @@ export const jobs: JobsHandlers<RequestContext> = {
     const items = app.events.follow(key, after, gone)
     const negotiated = { Vary: 'Accept' }
     const reader = () => context.reader
+    const turns = app.reading.turnsOf(userKey(principal))
     if (type !== STREAM) {
-      const text = await begun(eventArray(job, items, { after, last: last_sequence, reader }))
+      const text = await begun(eventArray(job, items, { after, last: last_sequence, reader, turns }))
       return { ...jsonText<JobEvent[], 200>(200, text), headers: negotiated }
     }
     if (ended && after === last_sequence) return { status: 204, headers: negotiated }
@@ -70,7 +71,7 @@ export const jobs: JobsHandlers<RequestContext> = {
     return {
       status: 200,
       content_type: STREAM,
-      body: eventStream(job, items, after, { half_closed, reader }),
+      body: eventStream(job, items, after, { half_closed, reader, turns }),
       headers: unbuffered,
     }
   },

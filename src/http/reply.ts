@@ -8,7 +8,7 @@ import { bytesOf, type HeldAnswers, LARGE_ANSWER, type Reader, weigh } from '../
 import { jsonTextParts } from '../json-steps.ts'
 import { isLight } from '../light-parts.ts'
 import { type Log, logFailure } from '../log.ts'
-import type { Steps, TimeSlices } from '../time-slices.ts'
+import type { OwnerTurns, Steps, TimeSlices } from '../time-slices.ts'
 import { readerOf } from './answer-reader.ts'
 import { localsOf } from './locals.ts'
 import { Sending } from './sending.ts'
@@ -42,6 +42,8 @@ export function doorOf(path: string): Door {
 /** What an answer is written with. */
 export interface Writing {
   readonly slices: TimeSlices
+  /** In which pieces of long bodies are taken and encoded: many connections may ask for one in the same turn of the event loop. */
+  readonly reading: TimeSlices
   /** Told of what waits for its reader. */
   readonly held: HeldAnswers
   /** Whose time slices a large body takes. */
@@ -146,7 +148,8 @@ function sendJson(response: Response, text: string): void {
   response.end(response.req.method === 'HEAD' ? undefined : text)
 }
 
-function sendRaw(response: Response, content_type: string, body: unknown, { held, fault }: Writing): void {
+function sendRaw(response: Response, content_type: string, body: unknown, writing: Writing): void {
+  const { held, fault } = writing
   const text = typeof body === 'string' && !content_type.includes('charset=')
   response.setHeader('Content-Type', text ? `${content_type}; charset=utf-8` : content_type)
   const isHead = response.req.method === 'HEAD'
@@ -166,7 +169,8 @@ function sendRaw(response: Response, content_type: string, body: unknown, { held
     return
   }
   // A stream, which is of a file, goes in as it is: one that is wrapped would not be closed where its first byte is never asked for.
-  const source = body instanceof Readable ? body : Readable.from(piecesOf(body as Pieces, content_type, response, held))
+  const source =
+    body instanceof Readable ? body : Readable.from(piecesOf(body as Pieces, content_type, response, writing))
   // Into an answer that is closed already nothing can be piped.
   if (response.destroyed) {
     source.destroy()
@@ -182,31 +186,39 @@ function sendRaw(response: Response, content_type: string, body: unknown, { held
 type Pieces = string | AsyncIterable<string | Uint8Array>
 
 /** A long text goes out in pieces: to encode it at once would hold everybody up. Parts of streams are short. */
-function piecesOf(body: Pieces, content_type: string, response: Response, held: HeldAnswers): Pieces {
-  if (typeof body === 'string') return piecesTaken(cuts(body, ENCODED_AT_ONCE), readerOf(response, held))
-  return content_type === JSON_TYPE ? piecesOfParts(body, response, held) : body
+function piecesOf(body: Pieces, content_type: string, response: Response, { held, reading, owner }: Writing): Pieces {
+  const turns = reading.turnsOf(owner)
+  if (typeof body === 'string') return piecesTaken(cuts(body, ENCODED_AT_ONCE), readerOf(response, held), turns)
+  return content_type === JSON_TYPE ? piecesOfParts(body, response, held, turns) : body
 }
 
 async function* piecesOfParts(
   parts: AsyncIterable<string | Uint8Array>,
   response: Response,
   held: HeldAnswers,
+  turns: OwnerTurns,
 ): AsyncGenerator<string | Uint8Array, void, void> {
   for await (const part of parts) {
     if (part.length <= LARGE_ANSWER) {
+      if (turns.over) await turns.next()
       yield part
       localsOf(response).reader?.took()
       continue
     }
     const reader = readerOf(response, held)
     const release = reader.hold(bytesOf(part))
-    yield* typeof part === 'string' ? piecesTaken(cuts(part, ENCODED_AT_ONCE), reader) : [part]
+    yield* typeof part === 'string' ? piecesTaken(cuts(part, ENCODED_AT_ONCE), reader, turns) : [part]
     release()
   }
 }
 
-async function* piecesTaken(pieces: readonly string[], reader: Reader): AsyncGenerator<string, void, void> {
+async function* piecesTaken(
+  pieces: readonly string[],
+  reader: Reader,
+  turns: OwnerTurns,
+): AsyncGenerator<string, void, void> {
   for (const piece of pieces) {
+    if (turns.over) await turns.next()
     yield piece
     reader.took()
   }

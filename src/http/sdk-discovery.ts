@@ -41,7 +41,7 @@ async function* interfacesText(context: RequestContext, ids: readonly string[]):
   const { app, principal } = context
   const errors: WorkflowInterfaceError[] = []
   let before = '{"interfaces":['
-  for await (const one of eachInterface(app.workflows, principal, ids)) {
+  for await (const one of eachInterface(app.workflows, principal, ids, app.reading)) {
     if ('error' in one) errors.push(one.error)
     else {
       yield before

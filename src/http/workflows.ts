@@ -1,11 +1,11 @@
 // Operations of the tag `workflows`.
 
-import { setImmediate } from 'node:timers/promises'
 import type { WorkflowsHandlers } from '../../generated/operations.ts'
 import type { Workflow, WorkflowVersion } from '../../generated/types.ts'
+import { type Scope, userKey } from '../db/scope.ts'
 import { ServiceError } from '../errors.ts'
 import { jsonWith } from '../json.ts'
-import { nextTurn } from '../time-slices.ts'
+import { nextTurn, type TimeSlices } from '../time-slices.ts'
 import { exampleListItem, exampleRecord } from '../workflows/examples.ts'
 import { inputSchema, outputSchema } from '../workflows/interface.ts'
 import type { Revised, StoredVersion } from '../workflows/service.ts'
@@ -62,7 +62,8 @@ export const workflows: WorkflowsHandlers<RequestContext> = {
   listWorkflowVersions({ path, query }, { app, principal }) {
     const { versions, next } = app.workflows.versions(principal, path.id, query)
     const headers = nextLink(`/api/workflows/${path.id}/versions`, query, next)
-    if (query.fields === 'full') return { ...jsonText<WorkflowVersion[], 200>(200, withGraphs(versions)), headers }
+    if (query.fields === 'full')
+      return { ...jsonText<WorkflowVersion[], 200>(200, withGraphs(versions, app.reading, principal)), headers }
     return { status: 200, body: versions.map(({ version }) => version), headers }
   },
 
@@ -104,11 +105,15 @@ function found(workflow: Revised<Workflow>) {
 }
 
 /** Versions with their graphs, of which one at a time is in memory: all together may be very long. */
-async function* withGraphs(versions: readonly StoredVersion[]): AsyncGenerator<string> {
+async function* withGraphs(
+  versions: readonly StoredVersion[],
+  reading: TimeSlices,
+  scope: Scope,
+): AsyncGenerator<string> {
+  const turns = reading.turnsOf(userKey(scope))
   for (const [at, { version, graphText }] of versions.entries()) {
+    if (turns.over) await turns.next()
     yield `${at === 0 ? '[' : ','}${jsonWith(version, 'graph', graphText())}`
-    // The next graph is read in a turn of its own.
-    await setImmediate()
   }
   yield versions.length === 0 ? '[]' : ']'
 }

@@ -50,7 +50,7 @@ export async function availabilityOf(tools: AvailabilityTools, asked: Asked): Pr
   const into = new Requirements()
   const nodes = await needsOf(family, turns)
   const credentials = new Credentials(tools.credentials, owner)
-  const models = new ModelLook(tools, new Credentials(tools.provider_credentials, owner, keyCure))
+  const models = new ModelLook(tools, new Credentials(tools.provider_credentials, owner, keyCure), turns)
   const needed = nodes.flatMap(modelNeeds)
   await Promise.all([
     models.ask(needed),

@@ -6,6 +6,7 @@ import type { Model, Provider } from '../models/provider.ts'
 import { keyCure } from '../models/provider-error.ts'
 import type { Providers } from '../models/providers.ts'
 import { workflowInPlace } from '../nodes/chat-calls.ts'
+import type { OwnerTurns } from '../time-slices.ts'
 import type { ModelCall } from './preflight-cost.ts'
 import type { Credentials } from './preflight-credentials.ts'
 import { type ModelNeed, mayServe, modelRequirement, type Seen } from './preflight-model.ts'
@@ -31,11 +32,12 @@ export class ModelLook {
   readonly #tools: ModelTools
   readonly #credentials: Credentials
   readonly #seen = new Map<string, Seen>()
-  readonly #prompts = new PromptTokens()
+  readonly #prompts: PromptTokens
 
-  constructor(tools: ModelTools, credentials: Credentials) {
+  constructor(tools: ModelTools, credentials: Credentials, turns: OwnerTurns) {
     this.#tools = tools
     this.#credentials = credentials
+    this.#prompts = new PromptTokens(turns)
   }
 
   async ask(needs: readonly ModelNeed[]): Promise<void> {

@@ -1,6 +1,7 @@
 // How many tokens the prompts of a run have: counted piece by piece, so that others have their turn, each once, and no more than so many.
 import type { Provider } from '../models/provider.ts'
 import { tokensOf } from '../models/tokens.ts'
+import type { OwnerTurns } from '../time-slices.ts'
 
 /** Characters of prompts that are counted for one preflight: of longer ones the cost is not known. */
 const MOST_COUNTED = 20_000_000
@@ -8,8 +9,13 @@ const MOST_COUNTED = 20_000_000
 const AT_ONCE = 100_000
 
 export class PromptTokens {
+  readonly #turns: Pick<OwnerTurns, 'over' | 'next'>
   readonly #counts = new Map<Provider, Map<string, number | null>>()
   #counted = 0
+
+  constructor(turns: Pick<OwnerTurns, 'over' | 'next'>) {
+    this.#turns = turns
+  }
 
   async count(provider: Provider, prompt: string): Promise<void> {
     const counts = this.#counts.get(provider) ?? new Map<string, number | null>()
@@ -20,8 +26,8 @@ export class PromptTokens {
     if (this.#counted > MOST_COUNTED) return
     let tokens = 0
     for (let at = 0; at < prompt.length; at += AT_ONCE) {
+      if (this.#turns.over) await this.#turns.next()
       tokens += tokensOf(provider, prompt.slice(at, at + AT_ONCE))
-      await new Promise<void>((resolve) => setImmediate(resolve))
     }
     counts.set(prompt, tokens)
   }

@@ -1,9 +1,10 @@
 // Preflight: whether a run could be started, what it needs and what it would cost. It changes nothing, and nothing that it asks costs anything.
 import type { ExecutionTarget, PreflightIssue, PreflightRequest, PreflightSummary } from '../../generated/types.ts'
-import type { Scope } from '../db/scope.ts'
+import { type Scope, userKey } from '../db/scope.ts'
 import type { NodeRegistry } from '../engine/node-type.ts'
 import { ServiceError } from '../errors.ts'
 import type { LimitsAhead } from '../models/budgets.ts'
+import type { TimeSlices } from '../time-slices.ts'
 import type { RunnableWorkflow, WorkflowService } from '../workflows/service.ts'
 import { type Availability, type AvailabilityTools, availabilityOf } from './preflight-availability.ts'
 import { budgetIssues } from './preflight-budget.ts'
@@ -25,6 +26,8 @@ export interface PreflightTools extends AvailabilityTools {
   readonly workflows: Pick<WorkflowService, 'prepare' | 'runnable' | 'hold'>
   readonly registry: NodeRegistry
   readonly jobs: TargetJobs & { readonly draining: boolean }
+  /** What is read of it shares these slices with others that read much. */
+  readonly reading: TimeSlices
   readonly budgets: AvailabilityTools['budgets'] & { ahead(owner: Scope): LimitsAhead }
 }
 
@@ -91,7 +94,7 @@ export class Preflight {
   ): Promise<PreflightSummary> {
     const { owner, found, level, inputs, target } = check
     using _ = this.#tools.workflows.hold(found.compiled)
-    const [issues, turns] = [new Issues(), new Turns(signal)]
+    const [issues, turns] = [new Issues(), new Turns(this.#tools.reading, userKey(owner), signal)]
     this.#addOwn(check, issues)
     const family = await exploreCalls(this.#tools, { owner, inputs, ...found }, issues, turns)
     const asked = { owner, family, inputs, target, turns }

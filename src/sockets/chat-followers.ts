@@ -1,9 +1,8 @@
 // The threads that one connection follows: first what it missed, then what happens, each in its order. A slow peer gets fewer, longer pieces of a
 // message, and every stored message.
-import { setImmediate } from 'node:timers/promises'
 import type { ChatChunkFrame } from '../../generated/types.ts'
 import { type ChatFrame, messageFrame } from '../chat/frames.ts'
-import type { Scope } from '../db/scope.ts'
+import { type Scope, userKey } from '../db/scope.ts'
 import type { Outlet } from './followers.ts'
 
 /** Of how many threads a connection may hear at a time; the one that it followed first goes first. */
@@ -112,7 +111,7 @@ export class ChatFollowers {
         await this.#send(followed, messageFrame(thread_id, row))
       }
       seen = rows.at(-1)!.sequence
-      if (seen < until) await setImmediate()
+      if (seen < until) await this.#connection.app.reading.turn(userKey(owner))
     }
     for (const frame of so_far) {
       await this.#room(followed)

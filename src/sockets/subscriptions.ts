@@ -1,6 +1,5 @@
 // The jobs that one connection is subscribed to: every event of each, in its order, from where the client is. They come through the one way to
 // follow a job, so that nothing is lost or doubled between what is replayed and what is live.
-import { setImmediate } from 'node:timers/promises'
 import type { JobEventFrame } from '../../generated/types.ts'
 import type { Principal } from '../access/principal.ts'
 import { userKey } from '../db/scope.ts'
@@ -151,7 +150,7 @@ export class Subscriptions {
 
   async #nextTurn(): Promise<void> {
     if (this.#connection.congested) await this.#connection.drained()
-    else await setImmediate()
+    else await this.#connection.app.reading.turn(userKey(this.#connection.principal))
     this.#turn_ends = performance.now() + TURN_MS
   }
 

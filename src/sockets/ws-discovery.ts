@@ -18,7 +18,7 @@ export const discovery: Discovery = {
     workflowSummaries(app.workflows, principal, { ...data, cursor_at: '/data/cursor' }, registryRevision(app.registry)),
 
   get_workflow_interfaces: (data, { app, principal }) =>
-    workflowInterfaces(app.workflows, principal, data.ids, '/data/ids'),
+    workflowInterfaces(app.workflows, principal, { ids: data.ids, at: '/data/ids', reading: app.reading }),
 
   get_node_type_inventory: (data, { app }) => nodeTypeInventory(app.registry, data),
 }

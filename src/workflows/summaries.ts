@@ -1,19 +1,17 @@
 // What pickers and editors read of many workflows at once: summaries, and interfaces by the hundred.
-import { setImmediate } from 'node:timers/promises'
 import type {
   WorkflowInterface,
   WorkflowInterfaceError,
   WorkflowInterfacesResponse,
   WorkflowSummaryPage,
 } from '../../generated/types.ts'
-import type { Scope } from '../db/scope.ts'
+import { type Scope, userKey } from '../db/scope.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
+import type { TimeSlices } from '../time-slices.ts'
 import type { ListRequest } from './pages.ts'
 import type { WorkflowService } from './service.ts'
 
 const DEFAULT_LIMIT = 50
-/** How long interfaces are made in one turn of the event loop, in milliseconds. */
-const TURN_MS = 5
 /** Characters of the graphs whose interfaces are one value. */
 const MOST_TOGETHER = 32 * 1024 * 1024
 /** The most workflows in one request for their interfaces, as the contract has it. */
@@ -43,13 +41,12 @@ export async function* eachInterface(
   workflows: WorkflowService,
   scope: Scope,
   ids: readonly string[],
+  reading: TimeSlices,
 ): AsyncGenerator<ReadInterface, void, void> {
-  let deadline = performance.now() + TURN_MS
+  const turns = reading.turnsOf(userKey(scope))
   for (const id of ids) {
+    if (turns.over) await turns.next()
     yield await readInterface(workflows, scope, id)
-    if (performance.now() < deadline) continue
-    await setImmediate()
-    deadline = performance.now() + TURN_MS
   }
 }
 
@@ -60,12 +57,11 @@ export async function* eachInterface(
 export async function workflowInterfaces(
   workflows: WorkflowService,
   scope: Scope,
-  ids: readonly string[],
-  at: string,
+  { ids, at, reading }: { ids: readonly string[]; at: string; reading: TimeSlices },
 ): Promise<WorkflowInterfacesResponse> {
   const all: WorkflowInterfacesResponse = { interfaces: [], errors: [] }
   let length = 0
-  for await (const one of eachInterface(workflows, scope, ids)) {
+  for await (const one of eachInterface(workflows, scope, ids, reading)) {
     if ('error' in one) all.errors.push(one.error)
     else {
       length += one.graph_length

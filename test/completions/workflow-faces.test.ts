@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import { faceOf, WorkflowFaces } from '../../src/completions/workflow-faces.ts'
 import type { PlanInput, PlanOutput } from '../../src/engine/plan.ts'
 import { t } from '../../src/engine/types.ts'
+import { TimeSlices } from '../../src/time-slices.ts'
 import { scaled } from '../helpers/scale.ts'
 import { startServer } from '../helpers/server.ts'
 import { hello, OWNER, STRANGER, stored } from './workflow-kit.ts'
@@ -145,7 +146,7 @@ describe('the list of workflows that are models', () => {
         return workflows.runnable(...asked)
       },
     }
-    const faces = new WorkflowFaces(counting)
+    const faces = new WorkflowFaces(counting, new TimeSlices())
     let turns = 0
     const turn = () => {
       turns++

@@ -5,6 +5,7 @@ import { errorIssue, Issues, warningIssue } from '../../src/lifecycle/preflight-
 import { References } from '../../src/lifecycle/preflight-references.ts'
 import { type Requirement, Requirements, told } from '../../src/lifecycle/preflight-requirements.ts'
 import { Turns } from '../../src/lifecycle/preflight-turns.ts'
+import { TimeSlices } from '../../src/time-slices.ts'
 import { graph, node } from '../engine/kit.ts'
 import { startServer, type TestServer } from '../helpers/server.ts'
 import { stored } from '../sockets/kit.ts'
@@ -78,7 +79,7 @@ describe('issues', () => {
 
 describe('references', () => {
   const found = async (text: string) => {
-    const references = new References('', new Turns(AbortSignal.timeout(60_000)))
+    const references = new References('', new Turns(new TimeSlices(), 'one', AbortSignal.timeout(60_000)))
     await references.collect([text])
     return [...references.found.keys()]
   }
@@ -97,7 +98,7 @@ describe('references', () => {
 
   test('inside of a long text leave their turns to others, and end where nobody waits any more', async () => {
     const gone = new AbortController()
-    const references = new References('', new Turns(gone.signal))
+    const references = new References('', new Turns(new TimeSlices(), 'one', gone.signal))
     const text = Array.from({ length: 200_000 }, (_, at) => `asset://n${at}`).join(' ')
     setImmediate(() => gone.abort())
     await assert.rejects(references.collect(text), { code: 'SERVICE_UNAVAILABLE' })

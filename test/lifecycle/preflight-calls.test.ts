@@ -6,6 +6,7 @@ import { exploreCalls } from '../../src/lifecycle/preflight-calls.ts'
 import { preflightFailed } from '../../src/lifecycle/preflight-failed.ts'
 import { Issues } from '../../src/lifecycle/preflight-issues.ts'
 import { Turns } from '../../src/lifecycle/preflight-turns.ts'
+import { TimeSlices } from '../../src/time-slices.ts'
 import { graph, node } from '../engine/kit.ts'
 import { dollars, pricedProvider } from '../helpers/priced-provider.ts'
 import { startServer, type TestServer } from '../helpers/server.ts'
@@ -181,7 +182,12 @@ describe('looking ends', () => {
         },
       },
     }
-    const exploring = exploreCalls(tools, { owner: ME, inputs: {}, ...found }, new Issues(), new Turns(gone.signal))
+    const exploring = exploreCalls(
+      tools,
+      { owner: ME, inputs: {}, ...found },
+      new Issues(),
+      new Turns(new TimeSlices(), 'one', gone.signal),
+    )
     await assert.rejects(exploring, { code: 'SERVICE_UNAVAILABLE' })
     assert.equal(looked, 3)
   })

@@ -12,6 +12,7 @@ import { Models } from '../../src/models/models.ts'
 import type { Model } from '../../src/models/provider.ts'
 import { Providers } from '../../src/models/providers.ts'
 import { Redactor } from '../../src/redaction/redactor.ts'
+import { TimeSlices } from '../../src/time-slices.ts'
 import { dollars, type PricedProvider, pricedProvider } from '../helpers/priced-provider.ts'
 import { collected } from '../models/kit.ts'
 
@@ -38,6 +39,7 @@ async function requirementsOf(provider: PricedProvider, probes: Probes, model = 
   const look = new ModelLook(
     { providers: new Providers([provider]), probes },
     new Credentials({ value: () => null }, ME),
+    new TimeSlices().turnsOf('one'),
   )
   const need = { kind: 'model', model, task: 'chat', prompt: 'x', max_output_tokens: null } as const
   const into = new Requirements()
@@ -206,6 +208,7 @@ describe('the models of a provider', () => {
     const look = new ModelLook(
       { providers: new Providers(providers), probes },
       new Credentials({ value: () => null }, ME),
+      new TimeSlices().turnsOf('one'),
     )
     const need = { kind: 'model', task: 'chat', prompt: 'x', max_output_tokens: null } as const
     await look.ask([

@@ -47,19 +47,14 @@ test('only for models that charge for them, and once for the same prompt', async
 })
 
 test('between the pieces of a prompt others have their turn', async () => {
-  let [turns, over] = [0, false]
-  const turn = () => {
-    turns++
-    if (!over) setImmediate(turn)
-  }
-  setImmediate(turn)
-  await new PromptTokens().count(provider, 'x'.repeat(2_000_000))
-  over = true
-  assert.ok(turns >= 19, `${turns} turns`)
+  let passed = 0
+  const turns = { over: true, next: async () => void passed++ }
+  await new PromptTokens(turns).count(provider, 'x'.repeat(2_000_000))
+  assert.equal(passed, 20)
 })
 
 test('no more than so many characters, and what is longer is not known', async () => {
-  const tokens = new PromptTokens()
+  const tokens = new PromptTokens({ over: false, next: async () => {} })
   const [long, longer] = ['a'.repeat(12_000_000), 'b'.repeat(12_000_000)]
   await tokens.count(provider, long)
   counted.length = 0
