@@ -5,6 +5,7 @@ import { bodies, jsonFrame, nils, unknownKeys } from './attacks/bodies.ts'
 import { frames } from './attacks/frames.ts'
 import { chains, graphs, runs, tangles } from './attacks/graphs.ts'
 import { lists } from './attacks/lists.ts'
+import { many } from './attacks/many.ts'
 import { nodes } from './attacks/nodes.ts'
 import { readings } from './attacks/reading.ts'
 import { remembered } from './attacks/remembered.ts'
@@ -19,6 +20,7 @@ export const FAMILIES: Readonly<Record<string, readonly AttackOf[]>> = {
   frames,
   graphs,
   lists,
+  many,
   nodes,
   readings,
   remembered,
