@@ -3,11 +3,11 @@
 import { CalledPlans } from './called-plans.ts'
 import { Calls } from './calls.ts'
 import { MemoryBudget, type SharedMemory } from './held-values.ts'
-import { type Ahead, Slice } from './slice.ts'
+import { type Backlog, Slice } from './slice.ts'
 
 interface Shares {
   readonly owner: string
-  readonly ahead?: Ahead
+  readonly backlog?: Backlog
   readonly memory_bytes: number
   readonly shared?: SharedMemory | null | undefined
 }
@@ -21,9 +21,9 @@ export class Budget {
   readonly #waiting = new Set<() => void>()
   #used = 0
 
-  constructor(limit: number, { owner, ahead, memory_bytes, shared = null }: Shares) {
+  constructor(limit: number, { owner, backlog, memory_bytes, shared = null }: Shares) {
     this.#limit = limit
-    this.slice = new Slice(owner, ahead)
+    this.slice = new Slice(owner, backlog)
     this.memory = new MemoryBudget(memory_bytes, shared && { owner, of: shared })
     this.plans = new CalledPlans(this.memory)
   }

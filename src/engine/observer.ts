@@ -47,7 +47,7 @@ export interface RunObserver {
   tool?(node: ObservedNode, told: ToolTold): void
   log(node: ObservedNode, severity: LogSeverity, content: string): void
   /** Null: the run may go on. Otherwise it has told more than is stored so far, and goes on when this has ended, however it does. */
-  ahead?(): Promise<void> | null
+  backlog?(): Promise<void> | null
   /** The cause of a failure, for the log only. `told`: the failure has a message that may be shown besides. */
   fault(node: ObservedNode, cause: unknown, told: boolean): void
 }

@@ -76,8 +76,8 @@ class ThreadTime {
 
 const thread = new ThreadTime()
 
-/** Null: the work may go on. Otherwise it has come too far ahead of something, and goes on when that has ended, however it does. */
-export type Ahead = () => Promise<void> | null
+/** Null: the work may go on. Otherwise others have to finish first what it has left to them, and it goes on when that has ended, however it does. */
+export type Backlog = () => Promise<void> | null
 
 /** What one run, and the workflows that it calls, have of the thread's time. */
 export class Slice {
@@ -87,23 +87,23 @@ export class Slice {
   readonly #waiting = new Set<() => void>()
   /** Those among them that do nothing but keep a promise. */
   readonly #promised = new WeakSet<() => void>()
-  readonly #ahead: Ahead
-  /** Whether it waits for what it is ahead of. */
+  readonly #backlog: Backlog
+  /** Whether it waits for its backlog. */
   #held = false
 
-  constructor(owner: string, ahead: Ahead = () => null) {
+  constructor(owner: string, backlog: Backlog = () => null) {
     this.owner = owner
-    this.#ahead = ahead
+    this.#backlog = backlog
   }
 
-  /** Whether the slice of this turn has passed at a time (milliseconds of the monotonic clock), or the work has come too far ahead. */
+  /** Whether the slice of this turn has passed at a time (milliseconds of the monotonic clock), or the work waits for its backlog. */
   passed(now: number): boolean {
     return this.#isHeld() || thread.passed(now)
   }
 
   #isHeld(): boolean {
     if (this.#held) return true
-    const caughtUp = this.#ahead()
+    const caughtUp = this.#backlog()
     if (caughtUp === null) return false
     this.#held = true
     const goOn = () => {

@@ -100,7 +100,7 @@ function budgetOf({
 }: ExecuteOptions) {
   return new Budget(concurrency, {
     owner: services.owner,
-    ahead: () => observer.ahead?.() ?? null,
+    backlog: () => observer.backlog?.() ?? null,
     memory_bytes: memoryLimit,
     shared: sharedMemory,
   })

@@ -316,8 +316,8 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
     return this.#writer.remembered()
   }
 
-  ahead(): Promise<void> | null {
-    return this.#writer.ahead()
+  backlog(): Promise<void> | null {
+    return this.#writer.backlog()
   }
 
   /** Writes a further row in the transaction that writes what is staged now. */

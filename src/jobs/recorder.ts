@@ -29,7 +29,7 @@ interface Sink {
   textStream(): TextStream
   unwritable(node_id: string, output_name: string): void
   /** As of `RunObserver`. */
-  ahead?(): Promise<void> | null
+  backlog?(): Promise<void> | null
 }
 
 /** About how many characters the result of a node may have to be shown in its frame: the outputs of the job come whole. */
@@ -120,7 +120,7 @@ export function recorder(job: Sink, log: Log): Recorder {
     if (output) tellOutput(output, job.publishRest(output.output_name, whole))
   }
   return {
-    ahead: () => job.ahead?.() ?? null,
+    backlog: () => job.backlog?.() ?? null,
     settle() {
       for (const node_id of new Set([...chunks.nodes, ...outputs.keys()])) close(node_id, false)
     },

@@ -168,7 +168,7 @@ export class JobWriter {
   }
 
   /** Null: the run may go on. Otherwise so much of it is staged that it waits until that is committed, or until that fails. */
-  ahead(): Promise<void> | null {
+  backlog(): Promise<void> | null {
     const { sequence, committed } = this.feed
     return this.#closed || sequence - committed + this.#staged < MOST_STAGED ? null : this.written()
   }
