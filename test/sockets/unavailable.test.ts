@@ -190,7 +190,9 @@ function behaves(
       {
         using _ = obstacle(bench)
         for (const job_id of [second, asked]) await refusedOnce(client, 'cancel_job', { job_id })
+        await refusedOnce(client, 'resume_job', { job_id: asked, value: 'lost' })
         for (const job_id of [second, asked]) await refusedOnce(client, 'cancel_job', { job_id })
+        await refusedOnce(client, 'resume_job', { job_id: asked, value: 'lost as well' })
       }
       assert.equal((await client.ask('get_status', { job_id: second })).queue_position, 1)
       assert.equal((await client.ask('resume_job', { job_id: asked, value: 'said' })).error, undefined)
