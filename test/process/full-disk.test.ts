@@ -144,10 +144,33 @@ describe('the room that is kept for a start', () => {
   })
 })
 
+/** Stores one of everything that may be read, and gives the paths of what is to be read again. */
+async function readable(server: { url: string }, workflow_id: string, job_id: string): Promise<string[]> {
+  const made = async (path: string, body: object) => (await call<{ id: string }>(server, 'POST', path, { body })).body.id
+  const thread = await made('/api/threads', {})
+  await made(`/api/threads/${thread}/messages`, { content: 'Hello' })
+  const form = new FormData()
+  form.append('file', new Blob(['a file']), 'file.txt')
+  const sent = await fetch(`${server.url}/api/assets`, { method: 'POST', body: form })
+  const { id: asset } = (await sent.json()) as { id: string }
+  const put = await fetch(`${server.url}/api/storage/1/object.txt`, { method: 'PUT', body: 'an object' })
+  assert.ok(put.ok, String(put.status))
+  await call(server, 'PUT', '/api/secrets/KEY', { body: { value: 'a secret' } })
+  return [
+    ...['/metrics', '/api/config', '/api/workflows', '/api/jobs', '/api/nodes/metadata', '/api/assets', '/api/threads'],
+    ...['/api/settings', '/api/secrets', '/api/tokens', '/v1/models', '/api/storage/1/object.txt'],
+    ...['', '/versions?fields=full', '/interface?version=1'].map((rest) => `/api/workflows/${workflow_id}${rest}`),
+    ...['', '/events'].map((rest) => `/api/jobs/${job_id}${rest}`),
+    ...['', '/download'].map((rest) => `/api/assets/${asset}${rest}`),
+    ...['', '/messages'].map((rest) => `/api/threads/${thread}${rest}`),
+  ]
+}
+
 describe('a server that starts on a full disk with jobs under way', () => {
   test('serves reads, says so in health, and goes on once there is room', { skip: cannotMount }, async () => {
     using disk = smallDisk(DISK_BYTES)
     const ids: string[] = []
+    let paths: string[]
     {
       await using first = await serve(disk.path)
       const { id } = (await call<Workflow>(first, 'POST', '/api/workflows', { body: SLOW })).body
@@ -161,6 +184,7 @@ describe('a server that starts on a full disk with jobs under way', () => {
         const { body } = await call<JobSnapshot[]>(first, 'GET', '/api/jobs?status=running')
         return body.length === JOBS
       })
+      paths = await readable(first, id, ids[0]!)
       first.kill('SIGKILL')
       await first.ended()
     }
@@ -172,7 +196,11 @@ describe('a server that starts on a full disk with jobs under way', () => {
       const { status, text } = await call<JobSnapshot>(second, 'GET', `/api/jobs/${id}`)
       assert.equal(status, 200, text)
     }
-    assert.equal((await call(second, 'GET', '/api/workflows')).status, 200)
+    for (const path of paths) {
+      const headers = { Accept: path.endsWith('/events') ? 'application/json' : '*/*' }
+      const { status, text } = await call(second, 'GET', path, { headers })
+      assert.equal(status, 200, `${path}: ${text}`)
+    }
     assert.equal((await call<JobSnapshot[]>(second, 'GET', '/api/jobs')).body.length, JOBS)
     filled[Symbol.dispose]()
     await until('the jobs to end', async () => {
