@@ -6,11 +6,12 @@ import { after, before, describe, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { contentKey } from '../../src/assets/keys.ts'
 import { check as runCheck } from '../../src/cli/check.ts'
+import { TABLES } from '../../src/db/checksum.ts'
 import { INVARIANTS } from '../../src/db/invariants.ts'
 import type { ObjectTable } from '../../src/db/schema.ts'
 import { sha256 } from '../../src/hashes.ts'
 import { cannotMount, damagePage, readOnlyView, rootPage } from '../db/kit.ts'
-import { refreshChecksums } from '../helpers/checksums.ts'
+import { refreshChecksums, withoutTriggers } from '../helpers/checksums.ts'
 import { svc } from '../helpers/process.ts'
 import { temporaryFolder } from '../helpers/server.ts'
 import { command, soundFolder } from './stored.ts'
@@ -53,6 +54,21 @@ async function finds(data_dir: string, ...patterns: RegExp[]): Promise<string> {
   for (const pattern of patterns) assert.match(stdout, pattern)
   assert.match(stdout, /svc\.db is not sound: \d+ findings?\n$/)
   return stdout
+}
+
+/** Does what an index does not hear of. */
+function withoutIndex(db: Database.Database, name: string, work: () => void): void {
+  const row = db.prepare('select * from sqlite_schema where name = ?').get(name) as Record<string, unknown>
+  const write = (sql: string, values: unknown[]) => {
+    db.unsafeMode(true)
+    db.pragma('writable_schema = on')
+    db.prepare(sql).run(...values)
+    db.pragma('writable_schema = reset')
+    db.unsafeMode(false)
+  }
+  write('delete from sqlite_schema where name = ?', [name])
+  work()
+  write('insert into sqlite_schema (type, name, tbl_name, rootpage, sql) values (?, ?, ?, ?, ?)', Object.values(row))
 }
 
 /** A thread with one message of this content and status. */
@@ -278,6 +294,33 @@ describe('svc check', () => {
     db.close()
     damagePage(join(path, 'svc.db'), root)
     await finds(path, new RegExp(`^the file: .*\\b${root}\\b`, 'm'))
+  })
+
+  test('finds a row of any table that is not what was written', async () => {
+    const db = new Database(join(sound, 'svc.db'), { readonly: true })
+    const filled = TABLES.filter((table) => db.prepare(`select 1 from "${table}"`).get() !== undefined)
+    db.close()
+    for (const table of filled) {
+      const path = copy()
+      const other = new Database(join(path, 'svc.db'))
+      other.pragma('foreign_keys = off')
+      withoutTriggers(other, () => other.exec(`update "${table}" set checksum = checksum + 1`))
+      other.close()
+      await finds(path, new RegExp(`^.*\\b${table}\\b.*$`, 'm'))
+    }
+    assert.ok(filled.length > 5, filled.join())
+  })
+
+  test('finds an entry that is missing from an index, and one of a row that is gone', async () => {
+    for (const sql of ["update job set user_id = 'other' where key = 7", 'delete from job where key = 7']) {
+      const path = copy()
+      const db = new Database(join(path, 'svc.db'))
+      db.pragma('foreign_keys = off')
+      withoutTriggers(db, () => withoutIndex(db, 'job_by_owner', () => db.exec(sql)))
+      refreshChecksums(db)
+      db.close()
+      await finds(path, /^the file: .*job_by_owner/m)
+    }
   })
 
   test('says that a file is no database, or that there is none', async () => {

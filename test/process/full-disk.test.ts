@@ -146,7 +146,8 @@ describe('the room that is kept for a start', () => {
 
 /** Stores one of everything that may be read, and gives the paths of what is to be read again. */
 async function readable(server: { url: string }, workflow_id: string, job_id: string): Promise<string[]> {
-  const made = async (path: string, body: object) => (await call<{ id: string }>(server, 'POST', path, { body })).body.id
+  const made = async (path: string, body: object) =>
+    (await call<{ id: string }>(server, 'POST', path, { body })).body.id
   const thread = await made('/api/threads', {})
   await made(`/api/threads/${thread}/messages`, { content: 'Hello' })
   const form = new FormData()
