@@ -312,15 +312,16 @@ describe('svc check', () => {
   })
 
   test('finds an entry that is missing from an index, and one of a row that is gone', async () => {
-    for (const sql of ["update job set user_id = 'other' where key = 7", 'delete from job where key = 7']) {
-      const path = copy()
-      const db = new Database(join(path, 'svc.db'))
-      db.pragma('foreign_keys = off')
-      withoutTriggers(db, () => withoutIndex(db, 'job_by_owner', () => db.exec(sql)))
-      refreshChecksums(db)
-      db.close()
-      await finds(path, /^the file: .*job_by_owner/m)
-    }
+    for (const index of ['job_by_owner', 'job_by_status'])
+      for (const sql of ["update job set user_id = 'other' where key = 7", 'delete from job where key = 7']) {
+        const path = copy()
+        const db = new Database(join(path, 'svc.db'))
+        db.pragma('foreign_keys = off')
+        withoutTriggers(db, () => withoutIndex(db, index, () => db.exec(sql)))
+        refreshChecksums(db)
+        db.close()
+        await finds(path, new RegExp(`^the file: .*${index}`, 'm'))
+      }
   })
 
   test('says that a file is no database, or that there is none', async () => {
