@@ -4,6 +4,8 @@ import assert from 'node:assert/strict'
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { checkDatabase } from '../../src/db/check.ts'
+import { TABLES } from '../../src/db/checksum.ts'
 import { damageFolder } from '../helpers/damage.ts'
 import { serve } from '../helpers/process.ts'
 import { scaled } from '../helpers/scale.ts'
@@ -47,6 +49,9 @@ describe('damage of a data folder', () => {
   })
 })
 
+/** A bit of a row that has a checksum. */
+const COVERED_COLUMN = new RegExp(` of (?:${TABLES.join('|')})\\.\\w+$`)
+
 /** What SQLite and the migrations keep for themselves. */
 const OWN_TABLES = /^(sqlite_|kysely_)/
 
@@ -66,6 +71,12 @@ async function damaged(
       try {
         cpSync(sound, folder, { recursive: true })
         const what = damage(folder, random)
+        if (COVERED_COLUMN.test(what))
+          assert.notDeepEqual(
+            await checkDatabase(join(folder, 'svc.db')),
+            [],
+            `the check: seed ${seed}, trial ${trial}: ${what}`,
+          )
         assert.deepEqual(await servedWrongly(folder, truth), [], `seed ${seed}, trial ${trial}: ${what}`)
       } finally {
         rmSync(folder, { recursive: true, force: true })
