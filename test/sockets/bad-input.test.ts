@@ -168,6 +168,21 @@ describe('commands that are wrong', () => {
     })
   })
 
+  test('invalid_command: a hundred problems of many, and that there are more', async () => {
+    await besideJob(async (client, job_id) => {
+      for (const count of [100, 101, 50_000]) {
+        const keys = Object.fromEntries(Array.from({ length: count }, (_, at) => [`key${at}`, 1]))
+        client.command('cancel_job', { job_id, ...keys }, 'r')
+        const { problems, details, more_problems } = await client.next({ error: 'invalid_command', request_id: 'r' })
+        const lengths = [problems, details].map((list) => (list as unknown[]).length)
+        assert.deepEqual([...lengths, more_problems], [100, 100, count > 100 ? true : undefined])
+        const answer = await client.ask('list_nodes', keys)
+        const error = answer.error as { problems: unknown[]; more_problems?: boolean }
+        assert.deepEqual([error.problems.length, error.more_problems], [100, count > 100 ? true : undefined])
+      }
+    })
+  })
+
   test('an unknown or planned command: rpc_response with a request_id, an error frame without', async () => {
     const planned = Object.values(commandManifest.ws).filter((one) => one.implementation !== 'implemented')
     assert.deepEqual(planned.map(({ command }) => command).sort(), [
