@@ -4,7 +4,7 @@ import type { JobTable } from '../db/schema.ts'
 import { scopedKey, userKey } from '../db/scope.ts'
 import { isDamage, ServiceError, toServiceError } from '../errors.ts'
 import { NoRoom } from '../payloads/memory-account.ts'
-import { Schemas } from '../sandbox/schemas.ts'
+import { type Doing, Schemas } from '../sandbox/schemas.ts'
 import type { ActiveJob } from './active-job.ts'
 import { Alarm } from './alarm.ts'
 import { DueJobs } from './due-jobs.ts'
@@ -104,9 +104,9 @@ export class Resuming {
     const all = awaited(row, (firing) => requests.get(firing) ?? null)
     const { shown, request } = awaiting(all, answer, answer.at)
     const judged = { value: answer.value, at: `${answer.at}/value` }
-    const found = await schemaProblems(this.#schemas, request, judged, (steps) =>
-      this.#roster.slices.run(userKey(row), steps),
-    )
+    const owner = userKey(row)
+    const doing: Doing = (steps) => this.#roster.slices.run(owner, steps)
+    const found = await schemaProblems(this.#schemas, request, judged, { owner, doing })
     if (found.length > 0) {
       // What is told of a value may quote the schema.
       const problems = this.#roster.publisherOf(row).redact(found)

@@ -3,24 +3,24 @@ import type { WaitRequest } from '../engine/journal.ts'
 import { type Problem, ServiceError } from '../errors.ts'
 import type { Doing, Schemas, Verdict } from '../sandbox/schemas.ts'
 
-/** How many answers may wait to be judged: a request is not to wait for long behind the schemas of others. */
+/** How many answers of one user may wait to be judged: a request is not to wait for long. */
 const MOST_WAITING = 20
 
 /**
  * Everything that is wrong with a value; `at` is the JSON pointer of the value in its request. `doing` does the work that a large one makes.
- * @throws SERVICE_UNAVAILABLE where too many wait to be judged
+ * @throws SERVICE_UNAVAILABLE where too many of the owner wait to be judged
  */
 export async function schemaProblems(
   schemas: Schemas,
   { kind, schema }: Pick<WaitRequest, 'kind' | 'schema'>,
   { value, at }: { readonly value: unknown; readonly at: string },
-  doing: Doing,
+  { owner, doing }: { readonly owner: string; readonly doing: Doing },
 ): Promise<Problem[]> {
   if (schema === null) return []
   // Its schema is ours, and says no more than this.
   if (kind === 'approval') return typeof value === 'boolean' ? [] : [{ path: at, message: 'must be boolean' }]
-  if (schemas.waiting >= MOST_WAITING) throw new ServiceError('SERVICE_UNAVAILABLE')
-  return told(await schemas.check(schema, value, doing), at)
+  if (schemas.waiting(owner) >= MOST_WAITING) throw new ServiceError('SERVICE_UNAVAILABLE')
+  return told(await schemas.check(schema, value, { owner, doing }), at)
 }
 
 function told(verdict: Verdict, at: string): Problem[] {

@@ -40,19 +40,20 @@ export const repairsProperty = () =>
 
 async function structured(inputs: StructuredInputs, context: NodeContext): Promise<Outputs> {
   const { schema, repairs } = inputs
-  await guardSchema(schema)
+  const { owner } = context.services
+  await guardSchema(schema, owner)
   const names = handlesOf(context, OWN, propertiesOf(schema))
   const messages = await illustrated(conversation(inputs), inputs, context)
-  const question = { sampling: inputs, messages, schema, repairs, read: (text: string) => fitting(schema, text) }
+  const question = { sampling: inputs, messages, schema, repairs, read: (text: string) => fitting(schema, text, owner) }
   const { value, usage } = await ask(question, context)
   return { ...spread(value, names, context), value, usage }
 }
 
 /** @throws NodeError `bad_schema` before anything is paid for */
-async function guardSchema(schema: Schema): Promise<void> {
+async function guardSchema(schema: Schema, owner: string): Promise<void> {
   const problem = schemaProblem(schema)
   if (problem !== null) throw new NodeError(problem, 'bad_schema')
-  const verdict = await schemas().judge(schema)
+  const verdict = await schemas().judge(schema, owner)
   if (verdict.kind === 'unusable') throw new NodeError(unusable(verdict.why), 'bad_schema')
   if (verdict.kind === 'costly') throw new NodeError('The schema needs too much work.', 'bad_schema')
 }
@@ -62,9 +63,9 @@ function unusable(why: string): string {
   return `The schema cannot be used: ${why.length > SHOWN_WHY ? `${why.slice(0, SHOWN_WHY)}…` : why}.`
 }
 
-async function fitting(schema: Schema, text: string): Promise<Record<string, unknown>> {
+async function fitting(schema: Schema, text: string, owner: string): Promise<Record<string, unknown>> {
   const value = objectIn(text)
-  const verdict = await schemas().check(schema, value)
+  const verdict = await schemas().check(schema, value, { owner })
   if (verdict.kind === 'fits') return value
   if (verdict.kind !== 'unfit') throw new NodeError('The schema needs too much work for this answer.', 'bad_schema')
   const faults = verdict.problems.slice(0, TOLD_FAULTS)

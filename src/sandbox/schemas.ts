@@ -5,6 +5,7 @@ import { isLongerAsJson, isTooDeep } from '../engine/measure.ts'
 import { isLight } from '../light-parts.ts'
 import { finish, type Steps } from '../time-slices.ts'
 import { bytesSteps } from '../value-parts.ts'
+import { type Owner, Places } from '../workers/places.ts'
 import { isPlainSchema, wrongKeyword } from './plain-schema.ts'
 
 export type Schema = Readonly<Record<string, unknown>>
@@ -43,7 +44,7 @@ const MEMORY_ASKED_EACH_MS = 20
 const ENGINES_LIMIT_MIB = 1_024
 /** How long it may take by the clock: beyond that the machine is too busy, and nothing is known of the schema. */
 const LONGEST_BY_THE_CLOCK_MS = 60_000
-/** How many are judged at the same time. */
+/** How many are judged at the same time. Users take turns, and one more is for another user where one has both. */
 const MOST_THREADS = 2
 /** How many schemas are remembered as usable: a stream waits by the same one for each of its items. */
 const REMEMBERED = 200
@@ -68,18 +69,27 @@ function start(): Worker {
   })
 }
 
+/** For whom a value is judged, and what does the work that a large one makes. */
+interface Judging {
+  readonly owner?: Owner
+  readonly doing?: Doing
+}
+
+const NO_OWNER = ''
+
 export class Schemas {
-  #running = 0
-  readonly #queue: (() => void)[] = []
+  readonly #places = new Places(MOST_THREADS)
+  /** How many of each owner wait to be judged. */
+  readonly #waiting = new Map<Owner, number>()
   readonly #usable = new Map<string, Promise<Verdict>>()
 
-  /** How many wait to be judged. */
-  get waiting(): number {
-    return this.#queue.length
+  /** How many of an owner wait to be judged. */
+  waiting(owner: Owner): number {
+    return this.#waiting.get(owner) ?? 0
   }
 
   /** Whether a schema can judge values at all: never `unfit`. */
-  judge(schema: Schema): Promise<Verdict> {
+  judge(schema: Schema, owner: Owner = NO_OWNER): Promise<Verdict> {
     const refused = refusedAtSight(schema)
     if (refused) return Promise.resolve(refused)
     const bare = withoutDraft(schema)
@@ -87,7 +97,7 @@ export class Schemas {
     const text = JSON.stringify(bare)
     const known = this.#usable.get(text)
     if (known) return known
-    const verdict = this.#inTurn({ schema: bare, given: null })
+    const verdict = this.#inTurn(owner, { schema: bare, given: null })
     if (this.#usable.size >= REMEMBERED) this.#usable.delete(this.#usable.keys().next().value!)
     this.#usable.set(text, verdict)
     const forget = () => this.#usable.get(text) === verdict && this.#usable.delete(text)
@@ -96,27 +106,32 @@ export class Schemas {
     return verdict
   }
 
-  async check(schema: Schema, value: unknown, doing: Doing = finish): Promise<Verdict> {
+  async check(schema: Schema, value: unknown, { owner = NO_OWNER, doing = finish }: Judging = {}): Promise<Verdict> {
     const refused = refusedAtSight(schema)
     if (refused) return refused
     const bare = withoutDraft(schema)
     // What is nested too deeply is found where it is handed over.
     const isSmall = isTooDeep(value) || isLight(value)
-    return this.#inTurn(isSmall ? { schema: bare, given: { value } } : () => handedOver(bare, value, doing))
+    return this.#inTurn(owner, isSmall ? { schema: bare, given: { value } } : () => handedOver(bare, value, doing))
   }
 
   /** What is asked may be made when its turn has come. */
-  async #inTurn(asked: ToSchemaWorker | (() => Promise<ToSchemaWorker | null>)): Promise<Verdict> {
-    if (this.#running >= MOST_THREADS) await new Promise<void>((resolve) => this.#queue.push(resolve))
-    else this.#running++
+  async #inTurn(owner: Owner, asked: ToSchemaWorker | (() => Promise<ToSchemaWorker | null>)): Promise<Verdict> {
+    await this.#turn(owner)
     try {
       const made = typeof asked === 'function' ? await asked() : asked
       return made ? await ask(made) : { kind: 'costly' }
     } finally {
-      const next = this.#queue.shift()
-      if (next) next()
-      else this.#running--
+      this.#places.giveBack(owner)
     }
+  }
+
+  async #turn(owner: Owner): Promise<void> {
+    this.#waiting.set(owner, this.waiting(owner) + 1)
+    await this.#places.turn(owner, new AbortController().signal)
+    const left = this.waiting(owner) - 1
+    if (left > 0) this.#waiting.set(owner, left)
+    else this.#waiting.delete(owner)
   }
 }
 

@@ -97,6 +97,22 @@ describe('a schema', () => {
     assert.deepEqual(await new Schemas().check({ type: 'object' }, deep), { kind: 'costly' })
   })
 
+  test('of another user is judged beside those of one who asks for much', async () => {
+    const schemas = new Schemas()
+    const slow = { pattern: '^a' }
+    const ended: string[] = []
+    const much = Array.from({ length: 12 }, (_, at) =>
+      schemas.check(slow, `a${at}`, { owner: 'much' }).then(() => ended.push('much')),
+    )
+    assert.ok(schemas.waiting('much') > 0)
+    assert.equal(schemas.waiting('other'), 0)
+    await schemas.check(slow, 'a', { owner: 'other' })
+    const before = ended.length
+    await Promise.all(much)
+    assert.ok(before <= 4, `${before} of the other user were judged before`)
+    assert.equal(schemas.waiting('much'), 0)
+  })
+
   test('takes memory in bounds', async () => {
     const many = Array.from({ length: 300_000 }, (_, i) => i)
     const items = { allOf: Array.from({ length: 30 }, () => ({ type: 'string' })) }
