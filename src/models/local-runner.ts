@@ -1,8 +1,11 @@
-// One local model, loaded when somebody asks it, and unloaded when nobody has for a while. It does one thing at a time; whoever comes meanwhile waits.
+// One local model, loaded when somebody asks it, and unloaded when nobody has for a while. It does one thing at a time; whoever comes meanwhile waits, and
+// owners take turns.
+
+import { Places } from '../workers/places.ts'
 import { type Asked, type Exchange, LocalChild, type LocalModel, type LocalNews } from './local-child.ts'
 import { ProviderError } from './provider-error.ts'
 
-/** So many may wait for one model. */
+/** So many requests of one owner may wait for one model. */
 const MOST_WAITING = 100
 
 export interface RunnerParts {
@@ -18,9 +21,9 @@ export interface RunnerParts {
 export class LocalRunner implements Disposable {
   readonly #parts: RunnerParts
   #child: LocalChild | null = null
-  #waiting = 0
-  /** Settles when everything asked so far is answered. */
-  #tail: Promise<void> = Promise.resolve()
+  readonly #places = new Places(1)
+  /** By owner: how many were asked and are not answered. */
+  readonly #asked = new Map<string, number>()
   #idle: NodeJS.Timeout | undefined
   #closed = false
 
@@ -33,16 +36,16 @@ export class LocalRunner implements Disposable {
   }
 
   get busy(): boolean {
-    return this.#waiting > 0
+    return this.#asked.size > 0
   }
 
   get loaded(): boolean {
     return this.#child !== null && !this.#child.over
   }
 
-  /** Asks it in its turn. To be run to its end, or ended with `return`. @throws ProviderError; the signal's reason */
-  async *ask(asked: Asked, signal: AbortSignal): AsyncGenerator<LocalNews, void, void> {
-    const done = await this.#turn(signal)
+  /** Asks it in the turn of the owner. To be run to its end, or ended with `return`. @throws ProviderError; the signal's reason */
+  async *ask(asked: Asked, owner: string, signal: AbortSignal): AsyncGenerator<LocalNews, void, void> {
+    const done = await this.#turn(owner, signal)
     let exchange: Exchange | null = null
     try {
       const child = this.#running()
@@ -83,29 +86,33 @@ export class LocalRunner implements Disposable {
     return this.#child
   }
 
-  /** Waits until it is this one's turn; what is given ends the turn. */
-  async #turn(signal: AbortSignal): Promise<() => void> {
+  /** Waits until it is the owner's turn; what is given ends the turn. */
+  async #turn(owner: string, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted()
-    if (this.#waiting >= MOST_WAITING) {
-      const text = `The model "${this.model.id}" has ${MOST_WAITING} others to answer first.`
+    const before = this.#asked.get(owner) ?? 0
+    if (before >= MOST_WAITING) {
+      const text = `The model "${this.model.id}" has ${MOST_WAITING} requests of yours to answer first.`
       throw new ProviderError('rate_limited', text, { retry_after_seconds: 5 })
     }
     clearTimeout(this.#idle)
-    this.#waiting++
-    const before = this.#tail
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.#tail = before.then(() => promise)
-    const done = () => {
-      resolve()
-      if (--this.#waiting === 0) this.#rest()
-    }
+    this.#asked.set(owner, before + 1)
     try {
-      await abortable(before, signal)
+      await this.#places.turn(owner, signal)
     } catch (error) {
-      done()
+      this.#leave(owner)
       throw error
     }
-    return done
+    return () => {
+      this.#places.giveBack(owner)
+      this.#leave(owner)
+    }
+  }
+
+  #leave(owner: string): void {
+    const left = this.#asked.get(owner)! - 1
+    if (left > 0) this.#asked.set(owner, left)
+    else this.#asked.delete(owner)
+    if (!this.busy) this.#rest()
   }
 
   #rest(): void {

@@ -1,5 +1,6 @@
 // The provider of local models: files of the models folder, run on this machine by an optional package, each in a process of its own.
 
+import { NOBODY } from '../db/scope.ts'
 import { DAMAGED } from './local-child.ts'
 import { type LocalFile, LocalFiles } from './local-files.ts'
 import { findPackage, type PackageSearch } from './local-package.ts'
@@ -79,16 +80,20 @@ export function localProvider({
       return (await files.list()).map((file) => modelOf(file, lack))
     },
     lack: () => lackIn(search),
-    async *complete(asked: CompletionRequest, { signal }: ProviderContext): AsyncGenerator<CompletionPart, void, void> {
+    async *complete(
+      asked: CompletionRequest,
+      { owner, signal }: ProviderContext,
+    ): AsyncGenerator<CompletionPart, void, void> {
       const request = localRequest(asked, NAME)
       const runner = await find(asked.model)
-      for await (const news of runner.ask({ kind: 'complete', request }, signal))
+      for await (const news of runner.ask({ kind: 'complete', request }, owner ?? NOBODY, signal))
         if (news.kind === 'part') yield news.part
     },
-    async embed(asked: EmbeddingRequest, { signal }: ProviderContext): Promise<Embeddings> {
+    async embed(asked: EmbeddingRequest, { owner, signal }: ProviderContext): Promise<Embeddings> {
       const runner = await find(asked.model)
       const inputs = textsOf(asked)
-      for await (const news of runner.ask({ kind: 'embed', inputs }, signal)) if (news.kind === 'vectors') return news
+      for await (const news of runner.ask({ kind: 'embed', inputs }, owner ?? NOBODY, signal))
+        if (news.kind === 'vectors') return news
       throw new ProviderError('failed', `The provider "${NAME}" gave no vectors.`)
     },
     countTokens: (text) => Math.ceil(text.length / CHARACTERS_OF_TOKEN),

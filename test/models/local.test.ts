@@ -7,6 +7,7 @@ import { localProvider } from '../../src/models/local.ts'
 import { LocalFiles } from '../../src/models/local-files.ts'
 import { NoGguf, readGguf } from '../../src/models/local-gguf.ts'
 import { localSchema } from '../../src/models/local-schema.ts'
+import type { ProviderError } from '../../src/models/provider-error.ts'
 import { inFolder } from '../helpers/folder.ts'
 import { header, list, TYPE, text, uint32, uint64, value } from '../helpers/gguf.ts'
 import { takesLess } from '../helpers/patience.ts'
@@ -146,6 +147,41 @@ test(
     const later = new Date(Date.now() + 5_000)
     utimesSync(join(folder, 'models/a.gguf'), later, later)
     assert.equal((await provider.models(context))[0]?.unavailable, undefined)
+  }),
+)
+
+test(
+  'owners who ask the same model take turns, and one who asks too often is refused alone',
+  { timeout: 60_000 },
+  inFolder(async (folder) => {
+    const runtime = join(folder, 'runtime')
+    write(runtime, 'node_modules/node-llama-cpp/package.json', Buffer.from(PACKAGE))
+    write(runtime, 'node_modules/node-llama-cpp/index.js', Buffer.from(TELLS_ITS_ENVIRONMENT))
+    write(folder, 'models/a.gguf')
+    const environment = { TMPDIR: folder }
+    using provider = localProvider({ models_dir: join(folder, 'models'), runtime_dir: runtime, environment })
+    const ended: string[] = []
+    const stop = new AbortController()
+    const ask = async (owner: string, signal = new AbortController().signal) => {
+      const messages = [{ role: 'user' as const, content: 'x' }]
+      try {
+        for await (const _ of provider.complete({ model: 'a', messages }, { credential: null, owner, signal }));
+      } catch (error) {
+        ended.push(`${owner} ${(error as ProviderError).fault ?? 'aborted'}`)
+      }
+    }
+    const few = Array.from({ length: 4 }, () => ask('much'))
+    const many = Array.from({ length: 97 }, () => ask('much', stop.signal))
+    await Promise.all([...few.slice(0, 1), ask('other')])
+    assert.deepEqual(
+      ended.filter((one) => one.endsWith('rate_limited')),
+      ['much rate_limited'],
+    )
+    assert.ok(ended.filter((one) => one === 'much unavailable').length <= 2, ended.join())
+    assert.ok(ended.includes('other unavailable'), ended.join())
+    stop.abort()
+    await Promise.all([...few, ...many])
+    assert.equal(ended.filter((one) => one === 'much aborted').length, 96)
   }),
 )
 
