@@ -403,7 +403,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     workflows: workflow_models,
     redactorOf: (owner) => redactor.of(scopedKey(owner)),
     customerOf,
-    http: services.http,
+    httpOf: (owner) => services.httpOf(userKey(owner)),
     assetsOf,
     platform,
     log,

@@ -35,8 +35,8 @@ export interface Owned {
 }
 
 export interface Services extends AsyncDisposable {
-  /** The guarded client, for doors that fetch on behalf of a caller. */
-  readonly http: OutgoingHttp
+  /** The guarded client, for doors that fetch on behalf of this owner. */
+  httpOf(owner: string): OutgoingHttp
   /** For work on files that nobody's workflow asked for. */
   readonly media: MediaAccess
   /** What the nodes of one owner's workflows may use. */
@@ -58,17 +58,17 @@ export function createServices(
   const compute = createCompute({ failed })
   const http = createOutgoingHttp({ allow: config.http_node_allow, own })
   return {
-    http,
+    httpOf: (owner) => http.of(owner),
     media,
-    of: ({ secret, customer, redact = noServices.redact, ...owned }) => ({
-      owner: owned.owner ?? noServices.owner,
+    of: ({ owner = noServices.owner, secret, customer, redact = noServices.redact, ...owned }) => ({
+      owner,
       assets: owned.assets ?? noServices.assets,
       models: models.of(customer),
       vectors: owned.vectors ?? noServices.vectors,
       sandbox,
       media,
       compute,
-      http,
+      http: http.of(owner),
       tools: owned.tools ?? noServices.tools,
       secret: async (name) => secret(name),
       redact,

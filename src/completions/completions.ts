@@ -30,7 +30,9 @@ import { ask, type Given, type Upstreamed } from './upstreamed.ts'
 import { useOf } from './usage.ts'
 import { WORKFLOW, type WorkflowModels } from './workflow-models.ts'
 
-export interface CompletionsParts extends Omit<InlineTools, 'signal' | 'model'> {
+export interface CompletionsParts extends Omit<InlineTools, 'http' | 'signal' | 'model'> {
+  /** The guarded client, as this owner has it. */
+  httpOf(owner: Scope): InlineTools['http']
   readonly models: Models
   readonly workflows: Pick<WorkflowModels, 'answer'>
   /** What an owner must not be shown. */
@@ -141,8 +143,9 @@ export class Completions implements Answering {
     refuseContradictions(body)
     const customer = this.#parts.customerOf(owner)
     const found = await this.#parts.models.find(body.model, customer, signal)
-    const { http, assetsOf } = this.#parts
-    return { found, customer, body: await inlined(body, owner, { http, assetsOf, signal, model: found.model }) }
+    const { httpOf, assetsOf } = this.#parts
+    const tools = { http: httpOf(owner), assetsOf, signal, model: found.model }
+    return { found, customer, body: await inlined(body, owner, tools) }
   }
 
   /** A call that is open until it failed, or its answer is whole, or its stream is closed. */

@@ -4,6 +4,7 @@ import { lookup as systemLookup } from 'node:dns/promises'
 import { isIP, type LookupFunction, type Socket } from 'node:net'
 import type { Agent, buildConnector } from 'undici'
 import { type AllowList, bareHost } from './allow.ts'
+import { MOST_CONNECTIONS } from './connections.ts'
 import type { OwnRequests } from './own-requests.ts'
 import { RefusedAddress } from './target.ts'
 
@@ -19,7 +20,6 @@ export const lookupByTheSystem: Lookup = async (name) => {
 const MOST_ADDRESSES = 16
 const CONNECT_MS = 10_000
 const MOST_HEADER_BYTES = 65_536
-const CONNECTIONS_PER_ORIGIN = 32
 
 /** RFC 6761 §6.3: these names mean this machine, whatever a name server says. */
 async function addressesOf(host: string, lookup: Lookup): Promise<readonly string[]> {
@@ -124,7 +124,7 @@ export async function guardedAgent(
     headersTimeout: 0,
     bodyTimeout: 0,
     maxHeaderSize: MOST_HEADER_BYTES,
-    connections: CONNECTIONS_PER_ORIGIN,
+    connections: MOST_CONNECTIONS,
     allowH2: false,
     factory: (origin, options) => {
       const connect = guardedConnector(buildConnector, new URL(origin), allow, lookup, attempts, own)

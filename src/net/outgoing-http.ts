@@ -6,6 +6,7 @@ import { NodeError } from '../engine/node-error.ts'
 import type { IncomingResponse, OutgoingHttp, OutgoingRequest } from '../engine/services.ts'
 import { AllowList } from './allow.ts'
 import { ENCODINGS, encodingsOf, readBody, tooLarge } from './answer-body.ts'
+import { Connections } from './connections.ts'
 import { failure, timedOut } from './failures.ts'
 import { guardedAgent, type Lookup, lookupByTheSystem } from './guarded-agent.ts'
 import { checkedHeaders, type Headers, receivedHeaders } from './headers.ts'
@@ -36,11 +37,19 @@ const AGENT = 'workflow-execution-service'
 /** What is read of a redirect's body, so that its connection can be used again. */
 const REDIRECT_BODY_BYTES = 16_384
 
-class GuardedHttp implements OutgoingHttp, AsyncDisposable {
+export interface OutgoingClient extends OutgoingHttp, AsyncDisposable {
+  /** The client for one user: connections to an origin are shared between users. Without it a request is nobody's, who is like one user. */
+  of(owner: string): OutgoingHttp
+}
+
+const NOBODY = ''
+
+class GuardedHttp implements OutgoingClient {
   readonly #allow: AllowList
   readonly #lookup: Lookup
   readonly #own: OwnRequests | null
   readonly #end = new AbortController()
+  readonly #connections = new Connections()
   #agent: Promise<Agent> | null = null
 
   constructor({ allow, lookup = lookupByTheSystem, own = null }: OutgoingHttpOptions) {
@@ -49,12 +58,20 @@ class GuardedHttp implements OutgoingHttp, AsyncDisposable {
     this.#own = own
   }
 
-  async send(request: OutgoingRequest): Promise<IncomingResponse> {
+  send(request: OutgoingRequest): Promise<IncomingResponse> {
+    return this.#send(request, NOBODY)
+  }
+
+  of(owner: string): OutgoingHttp {
+    return { send: (request) => this.#send(request, owner) }
+  }
+
+  async #send(request: OutgoingRequest, owner: string): Promise<IncomingResponse> {
     request.signal.throwIfAborted()
     const mask = strictMask(request.secrets)
     const first = this.#firstHop(request, mask)
     using limit = new TimeLimit(request.signal, request.timeout_ms)
-    return await this.#follow(request, first, limit, mask)
+    return await this.#follow(request, owner, first, limit, mask)
   }
 
   #firstHop({ method, url, headers: given, body }: OutgoingRequest, mask: Mask): Hop {
@@ -75,12 +92,18 @@ class GuardedHttp implements OutgoingHttp, AsyncDisposable {
     return { method, target, headers: new Map([...ours, ...headers]), body }
   }
 
-  async #follow(request: OutgoingRequest, first: Hop, limit: TimeLimit, mask: Mask): Promise<IncomingResponse> {
+  async #follow(
+    request: OutgoingRequest,
+    owner: string,
+    first: Hop,
+    limit: TimeLimit,
+    mask: Mask,
+  ): Promise<IncomingResponse> {
     let hop = first
     try {
       for (let redirects = 0; ; redirects++) {
         // The library itself heeds the signal only once it is connected.
-        const answer = await limit.race(this.#exchange(hop, limit.signal))
+        const answer = await limit.race(this.#exchange(hop, owner, limit.signal))
         const location = request.max_redirects > 0 ? locationOf(answer.status, answer.headers) : null
         if (location === null) return await received(answer, hop, request.max_bytes)
         await discard(answer, limit.signal)
@@ -101,7 +124,21 @@ class GuardedHttp implements OutgoingHttp, AsyncDisposable {
     return failure(error, target, mask)
   }
 
-  async #exchange({ method, target, headers, body }: Hop, signal: AbortSignal): Promise<Answer> {
+  /** Has a connection until the body of the answer closes: whoever gets an answer reads its body to the end, or destroys it. */
+  async #exchange(hop: Hop, owner: string, signal: AbortSignal): Promise<Answer> {
+    const giveBack = await this.#connections.take(hop.target.url.origin, owner, signal)
+    try {
+      const answer = await this.#ask(hop, signal)
+      if (answer.body.closed) giveBack()
+      else answer.body.once('close', giveBack)
+      return answer
+    } catch (error) {
+      giveBack()
+      throw error
+    }
+  }
+
+  async #ask({ method, target, headers, body }: Hop, signal: AbortSignal): Promise<Answer> {
     if (this.#end.signal.aborted) throw closing()
     this.#agent ??= guardedAgent(this.#allow, this.#lookup, this.#end.signal, this.#own)
     const agent = await this.#agent
@@ -159,6 +196,6 @@ async function received(answer: Answer, hop: Hop, max_bytes: number): Promise<In
 }
 
 /** The guarded client. It holds its connections until it is disposed, which ends what is under way. */
-export function createOutgoingHttp(options: OutgoingHttpOptions): OutgoingHttp & AsyncDisposable {
+export function createOutgoingHttp(options: OutgoingHttpOptions): OutgoingClient {
   return new GuardedHttp(options)
 }

@@ -28,13 +28,19 @@ export class Places {
   readonly #limit: number
   /** How many places one owner may have while others wait. */
   readonly #share: number
+  readonly #most_of_one: number | null
   /** Waiting work by owner and by run, each in the order of turns. No line is empty, and no owner is without lines. */
   readonly #lines = new Map<Owner, Map<object, Line>>()
   readonly #running = new Map<Owner, number>()
   #taken = 0
 
-  constructor(limit: number) {
+  /**
+   * With `most_of_one` no owner has more places than that, not even while nobody waits, nor takes a further one unless more are free than it has:
+   * what is held for long leaves some to many owners, of whom each gets less than the one before.
+   */
+  constructor(limit: number, most_of_one: number | null = null) {
     this.#limit = limit
+    this.#most_of_one = most_of_one
     this.#share = Math.max(1, limit - 1)
   }
 
@@ -87,6 +93,11 @@ export class Places {
     this.#serve()
   }
 
+  /** Whether nobody has a place, and nobody waits. */
+  get isIdle(): boolean {
+    return this.#taken === 0 && this.#lines.size === 0
+  }
+
   /** Whether one owner has all places, so that one more is there for another owner. */
   get hasSpare(): boolean {
     return this.#taken === this.#limit && this.#running.size === 1 && this.#limit > this.#share
@@ -135,6 +146,7 @@ export class Places {
 
   #mayRun(owner: Owner): boolean {
     const own = this.#running.get(owner) ?? 0
+    if (this.#most_of_one !== null) return own < Math.min(this.#most_of_one, this.#limit - this.#taken)
     if (own >= this.#share && this.#othersWait(owner)) return false
     if (this.#taken < this.#limit) return true
     // Who has all places took them while nobody waited, and may keep them for long: one more is for the others.

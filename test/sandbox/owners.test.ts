@@ -214,6 +214,19 @@ describe('places', () => {
     assert.equal(entered(), 'aabbba')
   })
 
+  test('with a most for one owner go on to who has fewer than are free', () => {
+    const places = new Places(16, 4)
+    let entered = ''
+    const ask = (owner: string) =>
+      places.ask({ owner, begun: false, enter: () => (entered += owner), refuse: () => {} })
+    for (const owner of 'abcdefgh') for (let n = 0; n < 5; n++) ask(owner)
+    assert.deepEqual([entered, places.hasSpare], ['aaaabbbbccccddef', false])
+    places.giveBack('a')
+    assert.equal(entered, 'aaaabbbbccccddefg')
+    for (const owner of 'efe') places.giveBack(owner)
+    assert.equal(entered, 'aaaabbbbccccddefgefh')
+  })
+
   test('go first to what its owner has begun', () => {
     const { places, entered } = asked(1, 'xaaAbA')
     for (const owner of 'xabaa') places.giveBack(owner)

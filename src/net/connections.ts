@@ -1,0 +1,23 @@
+// Who may have a connection to an origin: users share them, so that nobody's request waits behind all the slow ones of another.
+import { Places } from '../workers/places.ts'
+
+/** To one origin, of all users together. */
+export const MOST_CONNECTIONS = 128
+/** Of them, one user's, also where nobody else asks. */
+const MOST_OF_ONE = 32
+
+/** One is taken for each request, and given back when its answer has been read or given up. Origins that nobody asks are forgotten. */
+export class Connections {
+  readonly #places = new Map<string, Places>()
+
+  /** Resolves when it is the owner's turn, with what gives it back, to be called once. @throws the signal's reason */
+  async take(origin: string, owner: string, signal: AbortSignal): Promise<() => void> {
+    const places = this.#places.get(origin) ?? new Places(MOST_CONNECTIONS, MOST_OF_ONE)
+    this.#places.set(origin, places)
+    await places.turn(owner, signal)
+    return () => {
+      places.giveBack(owner)
+      if (places.isIdle) this.#places.delete(origin)
+    }
+  }
+}
