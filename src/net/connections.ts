@@ -14,7 +14,7 @@ export class Connections {
   async take(origin: string, owner: string, signal: AbortSignal): Promise<() => void> {
     const places = this.#places.get(origin) ?? new Places(MOST_CONNECTIONS, MOST_OF_ONE)
     this.#places.set(origin, places)
-    await places.turn(owner, signal)
+    if (!places.entersNow(owner)) await places.turn(owner, signal)
     return () => {
       places.giveBack(owner)
       if (places.isIdle) this.#places.delete(origin)

@@ -55,6 +55,13 @@ export class Places {
     this.#serve()
   }
 
+  /** Whether the owner has a place at once: nobody waits, and there is one. */
+  entersNow(owner: Owner): boolean {
+    if (this.#lines.size > 0 || !this.#mayRun(owner)) return false
+    this.#take(owner)
+    return true
+  }
+
   /** Resolves when the owner has a place. @throws the signal's reason, and what `refuseAll` is given */
   turn(owner: Owner, signal: AbortSignal, run: object = NO_RUN): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -120,10 +127,14 @@ export class Places {
     for (let next = this.#next(); next; next = this.#next()) {
       this.#remove(next)
       this.#moveBack(next)
-      this.#taken++
-      this.#running.set(next.owner, (this.#running.get(next.owner) ?? 0) + 1)
+      this.#take(next.owner)
       next.enter()
     }
+  }
+
+  #take(owner: Owner): void {
+    this.#taken++
+    this.#running.set(owner, (this.#running.get(owner) ?? 0) + 1)
   }
 
   /** The next turn of its owner comes after that of all others, and so does the turn of its run within its owner. */
