@@ -11,10 +11,14 @@ interface Failure {
   readonly text: string
 }
 
-/** The first that fits counts. Codes are those of Node, OpenSSL, zlib, llhttp and undici. */
+/** The first that fits counts. Codes are those of Node, c-ares, OpenSSL, zlib, llhttp and undici. */
 const FAILURES: readonly Failure[] = [
   { type: 'name_not_found', codes: /^(ENOTFOUND|ENODATA)$/, text: 'is not known. Check its spelling.' },
-  { type: 'connection_failed', codes: /^(EAI_|ESERVFAIL)/, text: 'could not be looked up just now. Try again later.' },
+  {
+    type: 'connection_failed',
+    codes: /^(EAI_|ESERVFAIL|ETIMEOUT)/,
+    text: 'could not be looked up just now. Try again later.',
+  },
   {
     type: 'tls_failed',
     codes: /^(CERT_HAS_EXPIRED|CERT_NOT_YET_VALID)$/,

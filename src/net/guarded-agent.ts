@@ -1,20 +1,12 @@
 // Connections that are made only where they may be: every address is judged in the moment of connecting, so that what a
 // name meant a moment before does not count. Proxies of the environment are not asked: they would connect unjudged.
-import { lookup as systemLookup } from 'node:dns/promises'
 import { isIP, type LookupFunction, type Socket } from 'node:net'
 import type { Agent, buildConnector } from 'undici'
 import { type AllowList, bareHost } from './allow.ts'
 import { MOST_CONNECTIONS } from './connections.ts'
+import type { Lookup } from './name-lookup.ts'
 import type { OwnRequests } from './own-requests.ts'
 import { RefusedAddress } from './target.ts'
-
-/** All addresses of a name, the preferred one first. Rejects as `node:dns` does. */
-export type Lookup = (name: string) => Promise<readonly string[]>
-
-export const lookupByTheSystem: Lookup = async (name) => {
-  const found = await systemLookup(name, { all: true })
-  return found.map(({ address }) => address)
-}
 
 /** Of a name with more addresses than this, the rest is not tried. */
 const MOST_ADDRESSES = 16

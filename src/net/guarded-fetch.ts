@@ -4,9 +4,10 @@ import type { Agent } from 'undici'
 import { NodeError } from '../engine/node-error.ts'
 import { AllowList, bareHost } from './allow.ts'
 import { failure } from './failures.ts'
-import { guardedAgent, type Lookup, lookupByTheSystem } from './guarded-agent.ts'
+import { guardedAgent } from './guarded-agent.ts'
 import { checkedHeaders, receivedHeaders } from './headers.ts'
 import { strictMask } from './mask.ts'
+import { type Lookup, nameLookup } from './name-lookup.ts'
 import type { OwnRequests } from './own-requests.ts'
 import { type Hop, locationOf, redirected } from './redirects.ts'
 import { targetOf } from './target.ts'
@@ -54,7 +55,7 @@ export class GuardedFetch implements AsyncDisposable {
   readonly #end = new AbortController()
   #agent: Promise<Agent> | null = null
 
-  constructor({ allow, origin, lookup = lookupByTheSystem, own = null, silence_ms = SILENCE_MS }: FetchOptions) {
+  constructor({ allow, origin, lookup = nameLookup(), own = null, silence_ms = SILENCE_MS }: FetchOptions) {
     const { hostname, port, protocol } = new URL(origin)
     const host = bareHost(hostname)
     const shown = host.includes(':') ? `[${host}]` : host

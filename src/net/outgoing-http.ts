@@ -8,9 +8,10 @@ import { AllowList } from './allow.ts'
 import { ENCODINGS, encodingsOf, readBody, tooLarge } from './answer-body.ts'
 import { Connections } from './connections.ts'
 import { failure, timedOut } from './failures.ts'
-import { guardedAgent, type Lookup, lookupByTheSystem } from './guarded-agent.ts'
+import { guardedAgent } from './guarded-agent.ts'
 import { checkedHeaders, type Headers, receivedHeaders } from './headers.ts'
 import { type Mask, strictMask } from './mask.ts'
+import { type Lookup, nameLookup } from './name-lookup.ts'
 import type { OwnRequests } from './own-requests.ts'
 import { type Hop, locationOf, redirected } from './redirects.ts'
 import { type Target, targetOf } from './target.ts'
@@ -19,7 +20,7 @@ import { TimeLimit } from './time-limit.ts'
 export interface OutgoingHttpOptions {
   /** What may be reached beyond the public internet: entries of `SVC_HTTP_NODE_ALLOW`. */
   readonly allow: readonly string[]
-  /** How names are looked up; the system's way if absent. */
+  /** How names are looked up; by the hosts file and the system's name servers if absent. */
   readonly lookup?: Lookup
   /** Knows what is sent, in a process that serves as well. */
   readonly own?: OwnRequests | null
@@ -52,7 +53,7 @@ class GuardedHttp implements OutgoingClient {
   readonly #connections = new Connections()
   #agent: Promise<Agent> | null = null
 
-  constructor({ allow, lookup = lookupByTheSystem, own = null }: OutgoingHttpOptions) {
+  constructor({ allow, lookup = nameLookup(), own = null }: OutgoingHttpOptions) {
     this.#allow = new AllowList(allow)
     this.#lookup = lookup
     this.#own = own

@@ -1,0 +1,91 @@
+// Looks up names that callers choose. getaddrinfo would do so on the few threads that the process has for such work, and two names
+// whose servers are silent would keep everybody's look-ups waiting: here packets are sent and awaited without a thread.
+import { Resolver } from 'node:dns/promises'
+import { isIP } from 'node:net'
+import { platform } from 'node:os'
+import { candidatesOf, parseHosts, parseSearchRules, WatchedFile } from './system-names.ts'
+
+/**
+ * All addresses of a name, the preferred one first. Rejects with a `code`: `ENOTFOUND` for a name that is not known, `ENODATA` for one
+ * without an address, `ETIMEOUT` where no name server answers in time, `ESERVFAIL` where they answer with something else.
+ */
+export type Lookup = (name: string) => Promise<readonly string[]>
+
+export interface NameLookupOptions {
+  /** Name servers as `address:port`; those of the system if absent. */
+  readonly servers?: readonly string[]
+  readonly hosts_path?: string
+  readonly resolv_conf_path?: string
+  /** How long a look-up may take altogether, in milliseconds. */
+  readonly limit_ms?: number
+}
+
+const HOSTS = platform() === 'win32' ? 'C:\\Windows\\System32\\drivers\\etc\\hosts' : '/etc/hosts'
+const RESOLV_CONF = '/etc/resolv.conf'
+/** Half of what a connection may take in all. */
+const LIMIT_MS = 5000
+/** How long one name server may take to answer, in milliseconds, and how often each is asked. */
+const TIMEOUT_MS = 2000
+const TRIES = 2
+
+/** The hosts file goes before the name servers. IPv4 addresses go before IPv6 ones. */
+export function nameLookup(options: NameLookupOptions = {}): Lookup {
+  const { servers, hosts_path = HOSTS, resolv_conf_path = RESOLV_CONF, limit_ms = LIMIT_MS } = options
+  const hosts = new WatchedFile(hosts_path, parseHosts)
+  const rules = new WatchedFile(resolv_conf_path, parseSearchRules)
+  return async (name) => {
+    if (isIP(name) !== 0) return [name]
+    const known = (await hosts.read()).get(name.toLowerCase())
+    if (known) return known.toSorted((one, other) => isIP(one) - isIP(other))
+    return await resolveFirst(candidatesOf(name, await rules.read()), servers, limit_ms)
+  }
+}
+
+/**
+ * The addresses of the first name that has some. Each look-up has a resolver of its own: it can be given up alone, sends from ports of
+ * its own, and asks the name servers that the system has at the time.
+ */
+async function resolveFirst(names: string[], servers: readonly string[] | undefined, limit_ms: number) {
+  const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES, maxTimeout: TIMEOUT_MS })
+  if (servers) resolver.setServers(servers)
+  const timer = setTimeout(() => resolver.cancel(), limit_ms)
+  try {
+    const failures: NodeJS.ErrnoException[] = []
+    for (const name of names) {
+      const found = await resolveBoth(resolver, name)
+      if (Array.isArray(found)) return found
+      failures.push(found)
+      if (found.code === 'ETIMEOUT') break
+    }
+    throw weightiest(failures)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** The IPv4 and then the IPv6 addresses of exactly this name, or why there are none. What came before the time was over counts. */
+async function resolveBoth(resolver: Resolver, name: string): Promise<string[] | NodeJS.ErrnoException> {
+  const both = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
+  const found = both.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+  if (found.length > 0) return found
+  return weightiest(
+    both.map((answer) => {
+      const cause = answer.status === 'rejected' ? answer.reason : null
+      return Object.assign(new Error(`The look-up of ${name} failed`, { cause }), { code: codeOf(cause) })
+    }),
+  )
+}
+
+/** What may pass goes before what is certain, and a name that there is before one that there is not. */
+function weightiest(failures: readonly NodeJS.ErrnoException[]): NodeJS.ErrnoException {
+  const codes = ['ETIMEOUT', 'ESERVFAIL', 'ENODATA', 'ENOTFOUND']
+  return failures.toSorted((one, other) => codes.indexOf(one.code!) - codes.indexOf(other.code!))[0]!
+}
+
+/** One of four codes. Others of the library are also those of connections, of which nothing is said here. */
+function codeOf(cause: NodeJS.ErrnoException | null): string {
+  const code = cause === null ? 'ENODATA' : cause.code
+  if (code === 'ENOTFOUND' || code === 'ENODATA' || code === 'ETIMEOUT') return code
+  if (code === 'ECANCELLED') return 'ETIMEOUT'
+  return code === 'EBADNAME' ? 'ENOTFOUND' : 'ESERVFAIL'
+}
