@@ -16,7 +16,7 @@ export interface NameLookupOptions {
   readonly servers?: readonly string[]
   readonly hosts_path?: string
   readonly resolv_conf_path?: string
-  /** How long a look-up may take altogether, in milliseconds. */
+  /** How long a look-up may take altogether, in milliseconds: between four fifths of this and all of it. */
   readonly limit_ms?: number
 }
 
@@ -24,43 +24,60 @@ const HOSTS = platform() === 'win32' ? 'C:\\Windows\\System32\\drivers\\etc\\hos
 const RESOLV_CONF = '/etc/resolv.conf'
 /** Half of what a connection may take in all. */
 const LIMIT_MS = 5000
-/** How long one name server may take to answer, in milliseconds, and how often each is asked. */
+/** How long a name server may take before it, or the next one, is asked again, in milliseconds, and how often each is asked. */
 const TIMEOUT_MS = 2000
-const TRIES = 2
+const TRIES = 4
+
+/**
+ * A resolver for the look-ups that begin in a fifth of the time that they may take. Thousands of them at once take a few sockets so, and not
+ * one each; the ports that packets come from change often, and the name servers are those that the system has at the time.
+ */
+class Round {
+  readonly resolver = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES, maxTimeout: TIMEOUT_MS })
+  readonly #latest_start: number
+  over = false
+
+  constructor(servers: readonly string[] | undefined, limit_ms: number) {
+    if (servers) this.resolver.setServers(servers)
+    this.#latest_start = performance.now() + limit_ms / 5
+    const end = () => {
+      this.over = true
+      this.resolver.cancel()
+    }
+    setTimeout(end, limit_ms).unref()
+  }
+
+  get joinable(): boolean {
+    return performance.now() < this.#latest_start
+  }
+}
 
 /** The hosts file goes before the name servers. IPv4 addresses go before IPv6 ones. */
 export function nameLookup(options: NameLookupOptions = {}): Lookup {
   const { servers, hosts_path = HOSTS, resolv_conf_path = RESOLV_CONF, limit_ms = LIMIT_MS } = options
   const hosts = new WatchedFile(hosts_path, parseHosts)
   const rules = new WatchedFile(resolv_conf_path, parseSearchRules)
+  let round: Round | null = null
   return async (name) => {
     if (isIP(name) !== 0) return [name]
     const known = (await hosts.read()).get(name.toLowerCase())
     if (known) return known.toSorted((one, other) => isIP(one) - isIP(other))
-    return await resolveFirst(candidatesOf(name, await rules.read()), servers, limit_ms)
+    const names = candidatesOf(name, await rules.read())
+    if (!round?.joinable) round = new Round(servers, limit_ms)
+    return await resolveFirst(names, round)
   }
 }
 
-/**
- * The addresses of the first name that has some. Each look-up has a resolver of its own: it can be given up alone, sends from ports of
- * its own, and asks the name servers that the system has at the time.
- */
-async function resolveFirst(names: string[], servers: readonly string[] | undefined, limit_ms: number) {
-  const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES, maxTimeout: TIMEOUT_MS })
-  if (servers) resolver.setServers(servers)
-  const timer = setTimeout(() => resolver.cancel(), limit_ms)
-  try {
-    const failures: NodeJS.ErrnoException[] = []
-    for (const name of names) {
-      const found = await resolveBoth(resolver, name)
-      if (Array.isArray(found)) return found
-      failures.push(found)
-      if (found.code === 'ETIMEOUT') break
-    }
-    throw weightiest(failures)
-  } finally {
-    clearTimeout(timer)
+/** The addresses of the first name that has some. */
+async function resolveFirst(names: string[], round: Round): Promise<string[]> {
+  const failures: NodeJS.ErrnoException[] = []
+  for (const name of names) {
+    const found = await resolveBoth(round.resolver, name)
+    if (Array.isArray(found)) return found
+    failures.push(round.over ? Object.assign(found, { code: 'ETIMEOUT' }) : found)
+    if (failures.at(-1)?.code === 'ETIMEOUT') break
   }
+  throw weightiest(failures)
 }
 
 /** The IPv4 and then the IPv6 addresses of exactly this name, or why there are none. What came before the time was over counts. */

@@ -53,6 +53,16 @@ test('names that no server answers keep no other look-up waiting, and no thread 
   assert.deepEqual(new Set(await Promise.all(slow)), new Set(['name_not_found']))
 })
 
+test('look-ups that begin together share sockets', async () => {
+  await using server = await nameServer(() => 'held')
+  const lookup = nameLookup({ ...FILES, servers: [server.address], limit_ms: 60_000 })
+  const slow = Array.from({ length: 50 }, (_, index) => codeOf(lookup(`slow${index}.example`)))
+  await until(() => new Set(server.asked.map(({ name }) => name)).size === slow.length)
+  assert.ok(server.ports.size < 10, `${server.ports.size} sockets`)
+  server.release()
+  assert.deepEqual(new Set(await Promise.all(slow)), new Set(['ENOTFOUND']))
+})
+
 describe('a look-up', () => {
   test('gives IPv4 addresses before IPv6 ones', async () => {
     await using server = await nameServer(({ type }) => (type === 'A' ? FOUR : SIX))

@@ -16,7 +16,9 @@ export interface TestNameServer extends AsyncDisposable {
   /** `address:port`. */
   readonly address: string
   readonly asked: readonly Question[]
-  /** Says of all names that were held back that there are none. */
+  /** The ports that questions came from. */
+  readonly ports: ReadonlySet<number>
+  /** Says of all names that were held back, and of those that would be from now on, that there are none. */
   release(): void
 }
 
@@ -46,20 +48,26 @@ function packetOf(query: Buffer, end: number, reply: Exclude<Reply, 'held'>): Bu
 export async function nameServer(reply: (question: Question) => Reply): Promise<TestNameServer> {
   const socket = createSocket('udp4')
   const asked: Question[] = []
+  const ports = new Set<number>()
   const held: (() => void)[] = []
+  let released = false
   socket.on('message', (query: Buffer, from: RemoteInfo) => {
     const { end, ...question } = questionOf(query)
     asked.push(question)
+    ports.add(from.port)
     const said = reply(question)
     const send = (what: Exclude<Reply, 'held'>) => socket.send(packetOf(query, end, what), from.port, from.address)
-    if (said === 'held') held.push(() => send('no such name'))
-    else send(said)
+    if (said !== 'held') send(said)
+    else if (released) send('no such name')
+    else held.push(() => send('no such name'))
   })
   await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve))
   return {
     address: `127.0.0.1:${socket.address().port}`,
     asked,
+    ports,
     release() {
+      released = true
       for (const send of held.splice(0)) send()
     },
     [Symbol.asyncDispose]: () => new Promise<void>((resolve) => socket.close(() => resolve())),
