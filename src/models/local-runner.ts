@@ -22,8 +22,6 @@ export class LocalRunner implements Disposable {
   readonly #parts: RunnerParts
   #child: LocalChild | null = null
   readonly #places = new Places(1)
-  /** By owner: how many were asked and are not answered. */
-  readonly #asked = new Map<string, number>()
   #idle: NodeJS.Timeout | undefined
   #closed = false
 
@@ -36,7 +34,7 @@ export class LocalRunner implements Disposable {
   }
 
   get busy(): boolean {
-    return this.#asked.size > 0
+    return !this.#places.isIdle
   }
 
   get loaded(): boolean {
@@ -89,29 +87,24 @@ export class LocalRunner implements Disposable {
   /** Waits until it is the owner's turn; what is given ends the turn. */
   async #turn(owner: string, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted()
-    const before = this.#asked.get(owner) ?? 0
-    if (before >= MOST_WAITING) {
+    if (this.#places.taken(owner) + this.#places.waiting(owner) >= MOST_WAITING) {
       const text = `The model "${this.model.id}" has ${MOST_WAITING} requests of yours to answer first.`
       throw new ProviderError('rate_limited', text, { retry_after_seconds: 5 })
     }
     clearTimeout(this.#idle)
-    this.#asked.set(owner, before + 1)
     try {
       await this.#places.turn(owner, signal)
     } catch (error) {
-      this.#leave(owner)
+      this.#restIfIdle()
       throw error
     }
     return () => {
       this.#places.giveBack(owner)
-      this.#leave(owner)
+      this.#restIfIdle()
     }
   }
 
-  #leave(owner: string): void {
-    const left = this.#asked.get(owner)! - 1
-    if (left > 0) this.#asked.set(owner, left)
-    else this.#asked.delete(owner)
+  #restIfIdle(): void {
     if (!this.busy) this.#rest()
   }
 

@@ -79,13 +79,11 @@ const NO_OWNER = ''
 
 export class Schemas {
   readonly #places = new Places(MOST_THREADS)
-  /** How many of each owner wait to be judged. */
-  readonly #waiting = new Map<Owner, number>()
   readonly #usable = new Map<string, Promise<Verdict>>()
 
   /** How many of an owner wait to be judged. */
   waiting(owner: Owner): number {
-    return this.#waiting.get(owner) ?? 0
+    return this.#places.waiting(owner)
   }
 
   /** Whether a schema can judge values at all: never `unfit`. */
@@ -117,21 +115,13 @@ export class Schemas {
 
   /** What is asked may be made when its turn has come. */
   async #inTurn(owner: Owner, asked: ToSchemaWorker | (() => Promise<ToSchemaWorker | null>)): Promise<Verdict> {
-    await this.#turn(owner)
+    await this.#places.turn(owner, new AbortController().signal)
     try {
       const made = typeof asked === 'function' ? await asked() : asked
       return made ? await ask(made) : { kind: 'costly' }
     } finally {
       this.#places.giveBack(owner)
     }
-  }
-
-  async #turn(owner: Owner): Promise<void> {
-    this.#waiting.set(owner, this.waiting(owner) + 1)
-    await this.#places.turn(owner, new AbortController().signal)
-    const left = this.waiting(owner) - 1
-    if (left > 0) this.#waiting.set(owner, left)
-    else this.#waiting.delete(owner)
   }
 }
 

@@ -100,6 +100,17 @@ export class Places {
     this.#serve()
   }
 
+  /** How many places an owner has. */
+  taken(owner: Owner): number {
+    return this.#running.get(owner) ?? 0
+  }
+
+  /** How many of an owner wait. */
+  waiting(owner: Owner): number {
+    const lines = [...(this.#lines.get(owner)?.values() ?? [])]
+    return lines.reduce((sum, { begun, fresh }) => sum + begun.size + fresh.size, 0)
+  }
+
   /** Whether nobody has a place, and nobody waits. */
   get isIdle(): boolean {
     return this.#taken === 0 && this.#lines.size === 0
@@ -134,7 +145,7 @@ export class Places {
 
   #take(owner: Owner): void {
     this.#taken++
-    this.#running.set(owner, (this.#running.get(owner) ?? 0) + 1)
+    this.#running.set(owner, this.taken(owner) + 1)
   }
 
   /** The next turn of its owner comes after that of all others, and so does the turn of its run within its owner. */
@@ -156,7 +167,7 @@ export class Places {
   }
 
   #mayRun(owner: Owner): boolean {
-    const own = this.#running.get(owner) ?? 0
+    const own = this.taken(owner)
     if (this.#most_of_one !== null) return own < Math.min(this.#most_of_one, this.#limit - this.#taken)
     if (own >= this.#share && this.#othersWait(owner)) return false
     if (this.#taken < this.#limit) return true

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { test } from 'node:test'
-import { localProvider } from '../../src/models/local.ts'
+import { type LocalProvider, localProvider } from '../../src/models/local.ts'
 import { LocalFiles } from '../../src/models/local-files.ts'
 import { NoGguf, readGguf } from '../../src/models/local-gguf.ts'
 import { localSchema } from '../../src/models/local-schema.ts'
@@ -127,12 +127,7 @@ test(
   'the process that runs a model finds nothing of the environment but what it is given, and a file that it cannot use is remembered',
   { timeout: 30_000 },
   inFolder(async (folder) => {
-    const runtime = join(folder, 'runtime')
-    write(runtime, 'node_modules/node-llama-cpp/package.json', Buffer.from(PACKAGE))
-    write(runtime, 'node_modules/node-llama-cpp/index.js', Buffer.from(TELLS_ITS_ENVIRONMENT))
-    write(folder, 'models/a.gguf')
-    const environment = { TMPDIR: folder }
-    using provider = localProvider({ models_dir: join(folder, 'models'), runtime_dir: runtime, environment })
+    using provider = withUselessRuntime(folder)
     const context = { credential: null, signal: new AbortController().signal }
     process.env.SVC_SECRET_OF_THE_SERVER = 'hidden'
     const messages = [{ role: 'user' as const, content: 'x' }]
@@ -154,12 +149,7 @@ test(
   'owners who ask the same model take turns, and one who asks too often is refused alone',
   { timeout: 60_000 },
   inFolder(async (folder) => {
-    const runtime = join(folder, 'runtime')
-    write(runtime, 'node_modules/node-llama-cpp/package.json', Buffer.from(PACKAGE))
-    write(runtime, 'node_modules/node-llama-cpp/index.js', Buffer.from(TELLS_ITS_ENVIRONMENT))
-    write(folder, 'models/a.gguf')
-    const environment = { TMPDIR: folder }
-    using provider = localProvider({ models_dir: join(folder, 'models'), runtime_dir: runtime, environment })
+    using provider = withUselessRuntime(folder)
     const ended: string[] = []
     const stop = new AbortController()
     const ask = async (owner: string, signal = new AbortController().signal) => {
@@ -184,6 +174,15 @@ test(
     assert.equal(ended.filter((one) => one === 'much aborted').length, 96)
   }),
 )
+
+/** The models of a folder, of which there is one, with a runtime that can use no file. */
+function withUselessRuntime(folder: string): LocalProvider {
+  const runtime_dir = join(folder, 'runtime')
+  write(runtime_dir, 'node_modules/node-llama-cpp/package.json', Buffer.from(PACKAGE))
+  write(runtime_dir, 'node_modules/node-llama-cpp/index.js', Buffer.from(TELLS_ITS_ENVIRONMENT))
+  write(folder, 'models/a.gguf')
+  return localProvider({ models_dir: join(folder, 'models'), runtime_dir, environment: { TMPDIR: folder } })
+}
 
 const PACKAGE = '{"version": "3.22.1", "type": "module", "main": "index.js"}'
 const TELLS_ITS_ENVIRONMENT = `
