@@ -163,7 +163,7 @@ describe('a called workflow that fails', () => {
   }
 
   test('is interrupted, and fails at once when it is called again', async () => {
-    const made = parts({ retry_safe: false })
+    const made = parts({ retry_safe: false }, true)
     const main = mainOf()
     const journal = await cutInside(main, made)
     assert.deepEqual(journal.of('failure'), ['call@#0/'])
@@ -175,7 +175,7 @@ describe('a called workflow that fails', () => {
   })
 
   test('is called anew by the next attempt', async () => {
-    const made = parts({ retry_safe: false })
+    const made = parts({ retry_safe: false }, true)
     const main = mainOf({ retry: { attempts: 2, backoff_ms: 0 } })
     const journal = await cutInside(main, made)
     const { execution } = called({ main, inner }, journal, made.types)
