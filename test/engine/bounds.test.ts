@@ -20,6 +20,7 @@ import {
   outputs,
   planOf,
   sink,
+  someTurns,
   source,
   start,
   testType,
@@ -97,7 +98,7 @@ describe('inboxes', () => {
     const of = graph([node('p', 'test.Producer'), node('slow', 'test.Gate')], ['p.item->slow.value'])
     const { abort, execution } = start(of, withTypes(producer, gate.type))
     await until(() => gate.waiting.length === 16)
-    for (let turns = 0; turns < 50; turns++) await new Promise((resolve) => setImmediate(resolve))
+    await someTurns()
     assert.ok(given <= 64 + 64 + 16 + 1, `${given} items were given`)
     abort.abort()
     for (const one of [...gate.waiting]) one.open()
@@ -263,7 +264,7 @@ describe('turns', () => {
       ['in.output->each.list', 'each.item->soon.value', 'soon.output->out.value'],
     )
     const { execution, abort } = start(of, withTypes(soon))
-    for (let turns = 0; turns < 5; turns++) await new Promise((resolve) => setImmediate(resolve))
+    await someTurns(5)
     assert.equal(execution.outcome, null)
     abort.abort()
     assert.deepEqual(await execution.done, { status: 'cancelled' })

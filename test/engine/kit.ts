@@ -138,6 +138,11 @@ export async function until(condition: () => boolean, what = 'the condition'): P
   assert.fail(`waited in vain for ${what}`)
 }
 
+/** So many turns of the event loop: what has nothing to wait for from outside has come to rest by then. */
+export async function someTurns(turns = 50): Promise<void> {
+  for (let done = 0; done < turns; done++) await new Promise((resolve) => setImmediate(resolve))
+}
+
 interface Sleeper {
   until: number
   wake: () => void

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Graph } from '../../src/engine/graph.ts'
 import type { Journal } from '../../src/engine/journal.ts'
-import { Gate, graph, HandClock, node, output, sink, source, testType, until, value } from './kit.ts'
+import { Gate, graph, HandClock, node, output, sink, someTurns, source, testType, until, value } from './kit.ts'
 import { MemoryJournal } from './memory-journal.ts'
 import { answer, called, waits } from './waiting.ts'
 
@@ -212,7 +212,8 @@ describe('a called workflow that waits', () => {
     )
     const journal = new MemoryJournal()
     const { execution } = called({ main, inner: innerOf('test.Ask') }, journal, [gate.type], { clock })
-    await until(() => journal.of('wait').length === 1 && clock.sleepers.size === 1)
+    await until(() => journal.of('wait').length === 1 && gate.waiting.length === 1 && clock.sleepers.size === 1)
+    await someTurns()
     for (let seconds = 0; seconds < 5; seconds++) {
       clock.turn(1000)
       await until(() => clock.sleepers.size === 1, 'the limit, set anew')
@@ -256,7 +257,8 @@ describe('a called workflow that waits', () => {
     const journal = new MemoryJournal()
     const workflows = { main, inner: callingInner, deep: innerOf('test.Ask') }
     const { execution } = called(workflows, journal, [gate.type], { clock })
-    await until(() => journal.of('wait').length === 1 && clock.sleepers.size === 1)
+    await until(() => journal.of('wait').length === 1 && gate.waiting.length === 1 && clock.sleepers.size === 1)
+    await someTurns()
     clock.turn(1000)
     await until(() => clock.sleepers.size === 1, 'the limit, set anew')
     execution.answer(journal.of('wait')[0]!, 'yes')
