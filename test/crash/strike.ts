@@ -25,6 +25,10 @@ const SLOW = `create trigger if not exists ${TRIGGER} before update on job
   when old.status = 'cancel_requested' and new.status = 'cancelled'
   begin select count(*) from (select 1 from job_event a, job_event b, job_event c limit 20000000); end`
 
+export function slowDown(db: Database.Database): void {
+  db.exec(SLOW)
+}
+
 /** Lets the server be as it was. Only when it is gone. */
 export function relent(data_dir: string): void {
   changeKilled(data_dir, (db) => db.exec(`drop trigger if exists ${TRIGGER}`))
@@ -61,7 +65,7 @@ export async function strike(life: Life, job: TrackedJob, data_dir: string): Pro
   // The server alone copies its log into the file.
   db.pragma('wal_autocheckpoint = 0')
   try {
-    db.exec(SLOW)
+    slowDown(db)
     const requested = db.prepare("select count(*) from job where status = 'cancel_requested'").pluck()
     life.spawn(`the cancel of ${job.job_id}`, () => cancel(life, job))
     const deadline = performance.now() + MOMENT_MS

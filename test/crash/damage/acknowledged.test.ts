@@ -3,11 +3,12 @@ import assert from 'node:assert/strict'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { connect } from '../../../src/db/connection.ts'
+import { type Connection, connect } from '../../../src/db/connection.ts'
 import { markPath } from '../../../src/db/mark-file.ts'
 import { structureDamages } from '../../../src/db/structure.ts'
 import { inFolder } from '../../helpers/folder.ts'
 import { jobRow, openStore, putJob } from '../../helpers/store.ts'
+import { relent, slowDown } from '../strike.ts'
 import { copiedPages, keepAcknowledged } from './acknowledged.ts'
 
 /** The numbers of jobs in a database whose structure is sound. */
@@ -22,9 +23,10 @@ function jobsIn(path: string): number[] {
 }
 
 /** The folder of a server that was killed after its second transaction and before the mark of it, `between` the two. */
-async function killed(folder: string, between: (path: string) => void = () => {}): Promise<string> {
+async function killed(folder: string, between: (path: string) => void = () => {}, isStruck = false): Promise<string> {
   await using opened = await openStore()
   const { store, path } = opened
+  if (isStruck) changed(path, slowDown)
   await store.write((tx) => putJob(tx, jobRow(1)))
   const mark = readFileSync(markPath(path))
   await store.write((tx) => {
@@ -37,10 +39,14 @@ async function killed(folder: string, between: (path: string) => void = () => {}
   return copy
 }
 
-function copyLog(path: string): void {
+function changed(path: string, change: (db: Connection) => void): void {
   const db = connect(path, { exists: true })
-  db.pragma('wal_checkpoint(passive)')
+  change(db)
   db.close()
+}
+
+function copyLog(path: string): void {
+  changed(path, (db) => db.pragma('wal_checkpoint(passive)'))
 }
 
 describe('the database of a killed server', () => {
@@ -59,6 +65,20 @@ describe('the database of a killed server', () => {
       const path = await killed(folder, copyLog)
       assert.equal(keepAcknowledged(path, copiedPages(path)), false)
       assert.equal(jobsIn(path).length, 199)
+    }),
+  )
+
+  test(
+    'has no trigger of a strike, though the commit that took it away is cut off',
+    inFolder(async (folder) => {
+      const path = await killed(folder, () => {}, true)
+      const copied = copiedPages(path)
+      relent(folder)
+      assert.equal(keepAcknowledged(path, copied), true)
+      assert.deepEqual(jobsIn(path), [1])
+      changed(path, (db) =>
+        assert.deepEqual(db.prepare("select name from sqlite_schema where name like 'crash%'").all(), []),
+      )
     }),
   )
 })

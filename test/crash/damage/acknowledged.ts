@@ -1,10 +1,12 @@
 // The commits of a killed server that it had acknowledged. One that it had not may be missing without a word.
 import { readFileSync, truncateSync } from 'node:fs'
 import { endianness } from 'node:os'
+import { dirname } from 'node:path'
 import { lastCommitIn } from '../../../src/db/commit-mark.ts'
 import { connectForReading } from '../../../src/db/connection.ts'
 import { sizeOf } from '../../../src/db/emptied.ts'
 import { markPath, readMark } from '../../../src/db/mark-file.ts'
+import { relent } from '../strike.ts'
 
 /** The write-ahead log's own header, and that of each page in it (https://www.sqlite.org/fileformat2.html#walformat). */
 const HEADER = 32
@@ -27,7 +29,10 @@ export function keepAcknowledged(database: string, copied: number): boolean {
   for (const end of [null, ...ends.reverse()]) {
     if (end !== null) truncateSync(log, end.at)
     const number = numberOf(database)
-    if (number <= mark.number) return number === mark.number
+    if (number > mark.number) continue
+    // What took the trigger of a strike away may have been cut off: a start refuses a schema that it does not know.
+    relent(dirname(database))
+    return number === mark.number
   }
   return false
 }
