@@ -12,7 +12,7 @@ import type {
   Thread,
   Workflow,
 } from '../../generated/types.ts'
-import { FORM_TYPE, fileForm } from '../http/uploads-kit.ts'
+import { FORM_TYPE, fieldsForm, fileForm } from '../http/uploads-kit.ts'
 import { awaiting, failing, fed, plain } from './graphs.ts'
 import { type Found, http, type Nothing, type Row, type World } from './row.ts'
 
@@ -25,6 +25,19 @@ const file = (content: string) => ({ raw: fileForm(content).raw, headers: { 'Con
 async function asset(world: World): Promise<string> {
   return (await world.call<Asset>('POST', '/api/assets', fileForm('of a row'))).id
 }
+
+const folderForm = fieldsForm({ name: 'of a row', content_type: 'folder' })
+
+async function assetFolder(world: World): Promise<string> {
+  return (await world.call<Asset>('POST', '/api/assets', folderForm)).id
+}
+
+/** A completion that is the run of a workflow. */
+const completion = (stream: boolean) => ({
+  method: 'POST',
+  path: '/v1/chat/completions',
+  body: { model: 'workflow/greeting', messages: [{ role: 'user', content: 'Ada' }], stream },
+})
 
 async function shared(world: World): Promise<{ path: string; token: string }> {
   const path = `${await workflowPath(world)}/share`
@@ -110,18 +123,68 @@ export const OPERATIONS: Partial<Record<OperationId, Row | readonly Row[] | Noth
       assert.equal((await found.there<JobSnapshot>(String(headers.location))).job_id, body.job_id)
     },
   ),
-  createAsset: http(
-    () => ({ method: 'POST', path: '/api/assets', ...file('new') }),
-    (found, { body }) => uploaded('new')(found, `/api/assets/${body.id}/download`),
-  ),
-  updateAsset: http(
-    async (world) => ({ method: 'PUT', path: `/api/assets/${await asset(world)}`, body: { name: 'renamed.txt' } }),
-    async (found, _, { path }) => assert.equal((await found.there<Asset>(path)).name, 'renamed.txt'),
-  ),
-  deleteAsset: http(
-    async (world) => ({ method: 'DELETE', path: `/api/assets/${await asset(world)}` }),
-    (found, _, { path }) => found.gone(path),
-  ),
+  createAsset: [
+    http(
+      () => ({ method: 'POST', path: '/api/assets', ...file('new') }),
+      (found, { body }) => uploaded('new')(found, `/api/assets/${body.id}/download`),
+    ),
+    http(
+      () => ({ method: 'POST', path: '/api/assets', ...folderForm }),
+      (found, { body }) => found.there(`/api/assets/${body.id}`),
+    ),
+    // In the place of another one.
+    (() => {
+      let replaces = ''
+      return http(
+        async (world) => {
+          replaces = await asset(world)
+          return { method: 'POST', path: '/api/assets', ...fieldsForm({ replaces }, { content: 'newer' }) }
+        },
+        async (found, { body }) => {
+          await uploaded('newer')(found, `/api/assets/${body.id}/download`)
+          await found.gone(`/api/assets/${replaces}`)
+        },
+      )
+    })(),
+  ],
+  updateAsset: [
+    http(
+      async (world) => ({ method: 'PUT', path: `/api/assets/${await asset(world)}`, body: { name: 'renamed.txt' } }),
+      async (found, _, { path }) => assert.equal((await found.there<Asset>(path)).name, 'renamed.txt'),
+    ),
+    http(
+      async (world) => {
+        const parent_id = await assetFolder(world)
+        return { method: 'PUT', path: `/api/assets/${await asset(world)}`, body: { parent_id } }
+      },
+      async (found, { body }, { path }) => {
+        assert.equal((await found.there<Asset>(path)).parent_id, body.parent_id)
+        assert.notEqual(body.parent_id, 'root')
+      },
+    ),
+  ],
+  deleteAsset: [
+    http(
+      async (world) => ({ method: 'DELETE', path: `/api/assets/${await asset(world)}` }),
+      (found, _, { path }) => found.gone(path),
+    ),
+    // A folder, with what it holds.
+    (() => {
+      let held = ''
+      return http(
+        async (world) => {
+          const folder = await assetFolder(world)
+          held = await asset(world)
+          await world.call('PUT', `/api/assets/${held}`, { body: { parent_id: folder } })
+          return { method: 'DELETE', path: `/api/assets/${folder}` }
+        },
+        async (found, _, { path }) => {
+          await found.gone(path)
+          await found.gone(`/api/assets/${held}`)
+        },
+      )
+    })(),
+  ],
   putObject: http(
     () => ({ method: 'PUT', path: '/api/storage/1/row.txt', raw: 'put', headers: { 'Content-Type': 'text/plain' } }),
     (found, _, { path }) => uploaded('put')(found, path),
@@ -147,16 +210,21 @@ export const OPERATIONS: Partial<Record<OperationId, Row | readonly Row[] | Noth
     () => ({ method: 'POST', path: '/api/sdk/v1/assets/temporary', ...file('temporary') }),
     (found, { body }) => uploaded('temporary')(found, body.uri),
   ),
-  createChatCompletion: http(
-    () => ({
-      method: 'POST',
-      path: '/v1/chat/completions',
-      body: { model: 'workflow/greeting', messages: [{ role: 'user', content: 'Ada' }] },
-    }),
-    async (found, { headers }) => {
-      assert.equal((await found.there<JobSnapshot>(`/api/jobs/${headers['x-svc-job-id']}`)).status, 'completed')
-    },
-  ),
+  createChatCompletion: [
+    http(
+      () => completion(false),
+      async (found, { headers }) => {
+        assert.equal((await found.there<JobSnapshot>(`/api/jobs/${headers['x-svc-job-id']}`)).status, 'completed')
+      },
+    ),
+    // The head of a stream names a job that may be under way.
+    http(
+      () => completion(true),
+      async (found, { headers }) => {
+        assert.equal((await found.ended(String(headers['x-svc-job-id']))).status, 'completed')
+      },
+    ),
+  ],
   createEmbedding: { nothing: 'the vectors are in the answer, and nothing of them is kept' },
   createThread: http(
     () => ({ method: 'POST', path: '/api/threads', body: { title: 'new' } }),
