@@ -57,6 +57,7 @@ export const COMMANDS: Readonly<Record<string, Row | readonly Row[] | Nothing>> 
       async (world) => ({ command: 'cancel_job', data: { job_id: await world.job(awaiting, 'suspended') } }),
       cancelled,
     ),
+    command(async (world) => ({ command: 'cancel_job', data: { job_id: await world.queued(fed) } }), cancelled),
     // By the socket that started it, and follows it.
     command(async (world) => {
       const client = await world.socket()

@@ -20,6 +20,11 @@ const workflowPath = async (world: World) => `/api/workflows/${await world.workf
 const threadPath = async (world: World) => `/api/threads/${await world.thread()}`
 const jobPath = async (world: World, ...job: Parameters<World['job']>) => `/api/jobs/${await world.job(...job)}`
 
+function jobToCancel(world: World, status: 'running' | 'suspended' | 'queued'): Promise<string> {
+  if (status === 'queued') return world.queued(fed)
+  return world.job(status === 'running' ? fed : awaiting, status)
+}
+
 const file = (content: string) => ({ raw: fileForm(content).raw, headers: { 'Content-Type': FORM_TYPE } })
 
 async function asset(world: World): Promise<string> {
@@ -101,12 +106,9 @@ export const OPERATIONS: Partial<Record<OperationId, Row | readonly Row[] | Noth
     async (world) => ({ method: 'DELETE', path: await jobPath(world, plain, 'completed') }),
     (found, _, { path }) => found.gone(path),
   ),
-  cancelJob: (['running', 'suspended'] as const).map((status) =>
+  cancelJob: (['running', 'suspended', 'queued'] as const).map((status) =>
     http(
-      async (world) => {
-        const path = await jobPath(world, status === 'running' ? fed : awaiting, status)
-        return { method: 'POST', path: `${path}/cancel` }
-      },
+      async (world) => ({ method: 'POST', path: `/api/jobs/${await jobToCancel(world, status)}/cancel` }),
       (found, { body }) => found.cancelled(body.job_id),
     ),
   ),

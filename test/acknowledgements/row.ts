@@ -46,6 +46,17 @@ export class World {
     return job_id
   }
 
+  /** A job that waits for the end of another of its workflow. */
+  async queued(graph: Graph): Promise<string> {
+    const workflow_id = await this.workflow(graph)
+    const client = await this.socket()
+    const [first, second] = ['before', 'queued'].map((word) => `${word}-${workflow_id}`)
+    await client.ask('run_job', { job_id: first, workflow_id })
+    client.command('run_job', { job_id: second, workflow_id, concurrent: false })
+    await client.next({ type: 'job_update', job_id: second!, status: 'queued' })
+    return second!
+  }
+
   async thread(): Promise<string> {
     return (await this.call<Thread>('POST', '/api/threads', { body: { title: 'of a row' } })).id
   }

@@ -12,6 +12,8 @@ import { type Client, connect, type Frame, frameName, isEnding } from '../helper
 import { Saboteur } from '../jobs/kit.ts'
 import { type Bench, gated, graph, greeting, newId, node, startBench } from './kit.ts'
 
+const PREVIEW = { environment: { SVC_ENABLE_SDK_LIFECYCLE_PREVIEW: '1' } }
+
 /** Lets the database be written again. */
 type Obstacle = (bench: Bench) => Disposable
 
@@ -174,6 +176,25 @@ function behaves(
       for (const one of [client, watcher]) assert.deepEqual(await endsOf(one, job_id), [['cancelled', undefined]])
     })
 
+    test('a cancellation of the lifecycle profile is refused over both doors, and stored when it is sent again', async () => {
+      await using bench = await start()
+      await using client = await connect(bench.server)
+      await using watcher = await connect(bench.server)
+      const job_id = await running(bench, client, watcher)
+      {
+        using _ = obstacle(bench)
+        for (let time = 0; time < 2; time++) {
+          const { error, result } = await client.ask('request_job_cancellation', { job_id })
+          assert.deepEqual([(error as { code: string }).code, result], ['SERVICE_UNAVAILABLE', undefined])
+          assert.equal((await call(bench.server, 'POST', `/api/sdk/v1/jobs/${job_id}/cancel`)).status, 503)
+        }
+        assert.ok(![...client.of(job_id), ...watcher.of(job_id)].some(isEnding))
+      }
+      assert.ok(bench.gates.isWaiting(job_id))
+      assert.equal((await client.ask('request_job_cancellation', { job_id })).error, undefined)
+      assert.deepEqual(await endsOf(watcher, job_id), [['cancelled', undefined]])
+    })
+
     test('a job that waits for its turn keeps its place, and a suspended one waits on', async () => {
       await using bench = await start()
       await using client = await connect(bench.server)
@@ -285,7 +306,7 @@ describe('a suspended job whose row is damaged', () => {
   })
 })
 
-behaves('a database that refuses what is written of jobs', false, () => startBench(), refusingTrigger)
+behaves('a database that refuses what is written of jobs', false, () => startBench(PREVIEW), refusingTrigger)
 
 behaves(
   'a full disk',
@@ -293,7 +314,7 @@ behaves(
   async () => {
     const disk = smallDisk(6 << 20)
     try {
-      const bench = await startBench({ data_dir: disk.path })
+      const bench = await startBench({ ...PREVIEW, data_dir: disk.path })
       return {
         ...bench,
         async [Symbol.asyncDispose]() {
