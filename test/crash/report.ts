@@ -18,7 +18,7 @@ const JUDGES: readonly Judge[] = [judgeLog, judgeFollowers, judgeSockets, judgeC
 const LEAST_HITS = 0.9
 
 /** Whether small disks can be made here, or are expected to be. */
-const canFill = cannotMount === false || process.env.SVC_TEST_EXPECT?.split(',').includes('mounts') === true
+const canFill = cannotMount === false
 
 /** How many nodes may be given up that had done nothing: a few, and a share of all that were given up. */
 const FEW = 3
