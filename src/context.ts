@@ -36,6 +36,7 @@ import type { UploadPace } from './net/upload-pace.ts'
 import type { PayloadJudge } from './payloads/payload-judge.ts'
 import type { Platform } from './platform.ts'
 import type { Redactor } from './redaction/redactor.ts'
+import type { SealedCursors } from './sealed-cursors.ts'
 import type { Secrets } from './settings/secrets.ts'
 import type { Settings } from './settings/settings.ts'
 import type { TimeSlices } from './time-slices.ts'
@@ -56,6 +57,8 @@ export interface AppContext {
   readonly held: HeldAnswers
   /** What is served or logged goes through it. */
   readonly redactor: Redactor
+  /** Of lists in the order of keys. */
+  readonly cursors: SealedCursors
   /** What is stored and never served is sealed by it. */
   readonly vault: Vault
   /** Counts requests and upgrades by their caller's address, before `principalOf` is asked. */

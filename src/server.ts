@@ -16,7 +16,6 @@ import { Contents } from './assets/contents.ts'
 import { Files } from './assets/files.ts'
 import { FolderRemovals } from './assets/folder-removals.ts'
 import { Library } from './assets/library.ts'
-import { Cursors } from './assets/listing.ts'
 import { assetAccess } from './assets/loading.ts'
 import { StoredObjects } from './assets/objects.ts'
 import { type ObjectStores, openObjectStores, openTemporary } from './assets/open.ts'
@@ -79,6 +78,7 @@ import { heapBytes, MemoryAccount, RUNS_PART_OF_HEAP } from './payloads/memory-a
 import { PayloadJudge } from './payloads/payload-judge.ts'
 import { type Platform, systemPlatform } from './platform.ts'
 import { Redactor } from './redaction/redactor.ts'
+import { SealedCursors } from './sealed-cursors.ts'
 import { createServices, type Services } from './services.ts'
 import { secretPurposes } from './settings/purposes.ts'
 import { settingTypes } from './settings/registry.ts'
@@ -344,7 +344,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
   })
   const objects = new StoredObjects(store, contents, platform)
   const files = new Files(assets, objects, temporary)
-  const cursors = new Cursors(vault.cipher('cursors'))
+  const cursors = new SealedCursors(vault.cipher('cursors'))
   const folder_removals = new FolderRemovals({ store, contents, log })
   const library = new Library({ store, contents, files, platform, previews, signatures, cursors, folder_removals })
   const registry = overrides.registry ?? builtinNodes
@@ -459,6 +459,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     payloads,
     held: new HeldAnswers(log, { most: overrides.held_most ?? heldAtMost(config.max_body_bytes) }),
     redactor,
+    cursors,
     vault,
     limiter: new RateLimiter(config, platform),
     audit,

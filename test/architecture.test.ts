@@ -38,7 +38,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['problems.ts', 'cursor.ts'],
   ['payloads'],
   ['db', 'engine'],
-  ['workers', 'held-answers.ts'],
+  ['workers', 'held-answers.ts', 'sealed-cursors.ts'],
   ['net', 'sandbox'],
   ['media'],
   ['config', 'nodes', 'events'],

@@ -10,11 +10,12 @@ import type { Scope } from '../db/scope.ts'
 import type { Store, Tx } from '../db/store.ts'
 import { ServiceError } from '../errors.ts'
 import type { Platform } from '../platform.ts'
+import type { SealedCursors } from '../sealed-cursors.ts'
 import type { Contents } from './contents.ts'
 import type { Files, FoundFile } from './files.ts'
 import type { FolderRemovals } from './folder-removals.ts'
 import { type MakingRequest, requiredName, requireMetadata } from './judging.ts'
-import { type Cursors, filterOf, type ListRequest, pageSize } from './listing.ts'
+import { filterOf, type ListRequest, listName, pageSize } from './listing.ts'
 import { type GivenFile, Making } from './making.ts'
 import { withOwn } from './metadata.ts'
 import { folderOf } from './places.ts'
@@ -29,7 +30,7 @@ export interface LibraryParts {
   readonly platform: Platform
   readonly previews: Previews
   readonly signatures: Signatures
-  readonly cursors: Cursors
+  readonly cursors: SealedCursors
   /** Removes what large folders held. */
   readonly folder_removals: Pick<FolderRemovals, 'begin'>
 }
@@ -62,13 +63,13 @@ export class Library {
   /** @throws INVALID_REQUEST for a cursor of another list */
   list(owner: Scope, request: ListRequest): AssetPage {
     const filter = filterOf(request)
-    const before = this.#parts.cursors.open(owner, filter, request)
+    const before = this.#parts.cursors.open(owner, listName(filter), request.cursor, request.cursor_at)
     const wanted = pageSize(request)
     const { rows, reached } = this.#parts.store.read((tx) => listedRows(tx, owner, filter, before, wanted + 1))
     const shown = rows.slice(0, wanted)
     // Where there is one more it begins the next page; where the search, or what it found, is enough for one page, the next one goes on.
     const from = rows.length > wanted ? shown.at(-1)!.key : reached
-    const next = from === 0 ? null : this.#parts.cursors.seal(owner, filter, from)
+    const next = from === 0 ? null : this.#parts.cursors.seal(owner, listName(filter), from)
     return { assets: shown.map((row) => assetRecord(row)), next }
   }
 

@@ -1,9 +1,7 @@
-// Pages of assets: what a caller filters by, and the cursors between pages.
+// Pages of assets: what a caller filters by.
 import type { AssetFilter } from '../db/asset-lists.ts'
 import { folded } from '../db/folding.ts'
-import type { Scope } from '../db/scope.ts'
-import { ServiceError } from '../errors.ts'
-import { type Cipher, VaultError } from '../vault/vault.ts'
+import type { ListName } from '../sealed-cursors.ts'
 import { essenceOf } from './content-type.ts'
 import { FOLDER } from './record.ts'
 
@@ -43,46 +41,7 @@ export function filterOf({ parent_id, content_type, q, workflow_id, job_id }: Li
   }
 }
 
-const KEY_BYTES = 8
-
-/**
- * Where the next page of a list begins. Keys count what all users have, so nobody sees one: a cursor is sealed, for one caller and one filter
- * alone.
- */
-export class Cursors {
-  readonly #cipher: Cipher
-
-  constructor(cipher: Cipher) {
-    this.#cipher = cipher
-  }
-
-  /** Of the page below this key. */
-  seal(scope: Scope, filter: AssetFilter, key: number): string {
-    const bytes = Buffer.alloc(KEY_BYTES)
-    bytes.writeDoubleBE(key)
-    return Buffer.from(this.#cipher.seal(bytes, contextOf(scope, filter))).toString('base64url')
-  }
-
-  /** The key below which a page begins; null for the first page. @throws INVALID_REQUEST for what was not sealed for this list */
-  open(scope: Scope, filter: AssetFilter, { cursor, cursor_at }: ListRequest): number | null {
-    if (cursor === null || cursor === undefined) return null
-    try {
-      const bytes = this.#cipher.open(Buffer.from(cursor, 'base64url'), contextOf(scope, filter))
-      return Buffer.from(bytes).readDoubleBE()
-    } catch (error) {
-      if (!(error instanceof VaultError)) throw error
-      const path = cursor_at ?? '/query/cursor'
-      const problems = [{ path, message: 'is no cursor of this list, with these filters' }]
-      throw new ServiceError('INVALID_REQUEST', {
-        message: 'The cursor is not one of this list.',
-        problems,
-        cause: error,
-      })
-    }
-  }
-}
-
-function contextOf({ user_id, workspace_id }: Scope, filter: AssetFilter): string {
-  const { folder, essence, family, part, workflow_id, job_id } = filter
-  return JSON.stringify([user_id, workspace_id, folder, essence, family, part, workflow_id, job_id])
+/** For the cursors between its pages. */
+export function listName({ folder, essence, family, part, workflow_id, job_id }: AssetFilter): ListName {
+  return ['assets', folder, essence, family, part, workflow_id, job_id]
 }

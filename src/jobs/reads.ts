@@ -1,7 +1,6 @@
 // What is read of jobs besides one job's state: lists of them, a page of text at a time, and how a job that has ended is deleted.
 
 import type { JobSnapshot, JobStatus } from '../../generated/types.ts'
-import { decodeNumber, encodeNumber } from '../cursor.ts'
 import { within } from '../db/batches.ts'
 import { listedJobs } from '../db/job-lists.ts'
 import { removeJob } from '../db/job-removal.ts'
@@ -12,6 +11,7 @@ import type { Store } from '../db/store.ts'
 import { ServiceError } from '../errors.ts'
 import { isLargeText, snapshotText } from '../events/lazy-event.ts'
 import type { Reader } from '../held-answers.ts'
+import type { SealedCursors } from '../sealed-cursors.ts'
 import type { Steps, TimeSlices } from '../time-slices.ts'
 import type { JobHandle, JobService } from './service.ts'
 import { resultOf } from './snapshot.ts'
@@ -21,6 +21,10 @@ interface Parts {
   readonly store: Store
   readonly jobs: Pick<JobService, 'get' | 'living' | 'snapshot' | 'removeFiles'>
   readonly slices: TimeSlices
+}
+
+interface ListParts extends Parts {
+  readonly cursors: SealedCursors
 }
 
 export interface JobQuery {
@@ -48,14 +52,15 @@ const REMOVAL_MS = 3
  * is gone by then, or no longer of the status that was asked for.
  * @throws INVALID_REQUEST for a cursor that no list gave
  */
-export function listJobs(parts: Parts, scope: Scope, query: JobQuery): JobPage {
+export function listJobs(parts: ListParts, scope: Scope, query: JobQuery): JobPage {
   const limit = query.limit ?? DEFAULT_LIMIT
-  const before = decodeNumber(query.cursor) ?? Number.MAX_SAFE_INTEGER
+  const list = ['jobs', query.workflow_id ?? null, query.status ?? null]
+  const before = parts.cursors.open(scope, list, query.cursor) ?? Number.MAX_SAFE_INTEGER
   const statuses = storedStatuses(query.status ?? null)
   const filter = { workflow_id: query.workflow_id ?? null, statuses, before, limit: limit + 1 }
   const keys = parts.store.read((tx) => listedJobs(tx, scope, filter))
   const shown = keys.slice(0, limit)
-  const next = keys.length > limit ? encodeNumber(shown.at(-1)!) : null
+  const next = keys.length > limit ? parts.cursors.seal(scope, list, shown.at(-1)!) : null
   return { text: snapshots(parts, scope, shown, new Set(statuses)), next }
 }
 

@@ -6,7 +6,7 @@ import type { JobTable } from '../../src/db/schema.ts'
 import { type Answer, call, refused } from '../helpers/http.ts'
 import { startServer, type TestServer, until } from '../helpers/server.ts'
 import { jobRow, putJob } from '../helpers/store.ts'
-import { gated, startGated, submission, submit } from '../jobs/kit.ts'
+import { gated, OWNER, startGated, submission, submit } from '../jobs/kit.ts'
 import { eventRow, put } from './jobs-kit.ts'
 import { created, GATED, gate } from './kit.ts'
 
@@ -112,6 +112,29 @@ describe('listJobs', () => {
       [3, 3, 2],
     )
     assert.deepEqual(failed.flat(), await list(server, '?status=failed'))
+  })
+
+  test('listJobs: a cursor is good for one list of one caller, and tells nothing of how many jobs there are', async () => {
+    await using server = await startServer()
+    await put(server, ...[70_001, 70_002, 70_003].map((key) => ended(key, 'completed')))
+    const next = async () => {
+      const { headers } = await call(server, 'GET', '/api/jobs?limit=1')
+      const [, path] = /<([^>]+)>; rel="next"/.exec(String(headers.link))!
+      return new URL(path!, server.url).searchParams.get('cursor')!
+    }
+    const cursor = await next()
+    assert.notEqual(await next(), cursor)
+    assert.doesNotMatch(Buffer.from(cursor, 'base64url').toString('latin1'), /7000/)
+    assert.equal((await list(server, `?limit=1&cursor=${cursor}`)).length, 1)
+    const refusal = [400, 'invalid_request'] as const
+    const refusedAt = (search: string) =>
+      refused(server, 'GET', `/api/jobs?cursor=${cursor}${search}`, {}, [...refusal])
+    for (const search of ['&status=failed', '&workflow_id=wf'])
+      assert.deepEqual(await refusedAt(search), ['/query/cursor'])
+    const { cursors } = server.context
+    const other = { ...OWNER, user_id: 'another' }
+    assert.throws(() => cursors.open(other, ['jobs', null, null], cursor), { code: 'INVALID_REQUEST' })
+    assert.equal(cursors.open(OWNER, ['jobs', null, null], cursor), 70_003)
   })
 
   test('listJobs: jobs of the persistence "session" are not listed, and read by their id all the same', async () => {
