@@ -13,7 +13,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { backup as runBackup } from '../../src/cli/backup.ts'
@@ -25,6 +25,7 @@ import { openDataFolder } from '../../src/db/data-folder.ts'
 import { cannotMount, damagePage, loseLastRow, rootPage, smallDisk } from '../db/kit.ts'
 import { withoutTriggers } from '../helpers/checksums.ts'
 import { temporaryFolder } from '../helpers/server.ts'
+import { jobRow, openStore, putJob } from '../helpers/store.ts'
 import { command, soundFolder } from './stored.ts'
 
 const MIB = 1024 * 1024
@@ -445,6 +446,22 @@ describe('svc restore', () => {
     assert.equal(code, 1)
     assert.match(stderr, /are not free\n$/)
     assert.equal(readFileSync(data + large)[0], 8)
+  })
+
+  test('needs no room for a second copy of the database', { skip: cannotMount }, async () => {
+    const source = next()
+    {
+      await using opened = await openStore()
+      const result = JSON.stringify('x'.repeat(MIB))
+      for (let key = 1; key <= 12; key++) await opened.store.write((tx) => putJob(tx, jobRow(key, { result })))
+      assert.equal((await backup(dirname(opened.path), source)).code, 0)
+    }
+    using disk = smallDisk(20 * MIB)
+    const data = join(disk.path, 'data')
+    const { code, stderr } = await restore(data, source)
+    assert.equal(code, 0, stderr)
+    assert.ok(statSync(join(data, 'svc.db')).size > 12 * MIB)
+    assert.equal(jobsIn(join(data, 'svc.db')), 12)
   })
 
   test('puts a database where it belongs', async () => {
