@@ -3,7 +3,6 @@
 import { rmSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import type { Log } from '../log.ts'
 import type { Durability } from './connection.ts'
 import { IN_MEMORY } from './open.ts'
 import { type FileSpace, spaceOf } from './space.ts'
@@ -41,6 +40,8 @@ const SCRIPT = new URL(import.meta.url.endsWith('.ts') ? './rewrite-worker.ts' :
 export interface ServerStoreOptions extends StoreOptions {
   /** Larger databases are not rewritten at a start. */
   rewritten_bytes?: number
+  /** How often the log hears how far that has come, in milliseconds. */
+  told_every_ms?: number
 }
 
 /**
@@ -49,31 +50,33 @@ export interface ServerStoreOptions extends StoreOptions {
  * @throws StartError as `Store.open`
  */
 export async function openServerStore(path: string, options: ServerStoreOptions): Promise<Store> {
-  const { durability = 'full', log, rewritten_bytes = AT_A_START } = options
+  const { rewritten_bytes = AT_A_START } = options
   // What is wrong with a small database is found here. The thread looks through any, before it copies.
   const store = await Store.open(path, options)
   if (path === IN_MEMORY || store.canShrink) return store
   const { page_bytes, pages, free_pages } = store.space
   const bytes = (pages - free_pages) * page_bytes
   if (bytes > rewritten_bytes) {
-    log?.info({ bytes }, `${path} does not shrink when rows are removed: stop the server and run "svc compact" once`)
+    options.log?.info(
+      { bytes },
+      `${path} does not shrink when rows are removed: stop the server and run "svc compact" once`,
+    )
     return store
   }
   await store[Symbol.asyncDispose]()
-  const damages = await rewriteAtStart(path, durability, log)
+  const damages = await rewriteAtStart(path, options)
   return Store.open(path, { ...options, damages })
 }
 
 /** Gives the damages that kept it from being rewritten. */
 async function rewriteAtStart(
   path: string,
-  durability: Durability,
-  log: Log | undefined,
+  { durability = 'full', log, told_every_ms = TOLD_EVERY_MS }: ServerStoreOptions,
 ): Promise<readonly StructureDamage[]> {
   log?.info(`${path} is rewritten once, so that it can shrink: the server starts after that`)
   const progressed: Progressed = (written, of) =>
     log?.info({ percent: Math.min(99, Math.floor((100 * written) / of)) }, `${path} is being rewritten`)
-  const outcome = await rewriteDatabase(path, durability, progressed)
+  const outcome = await rewriteDatabase(path, durability, progressed, told_every_ms)
   if (outcome.kind === 'done') log?.info({ bytes: statSync(path).size }, `${path} is rewritten, and can shrink now`)
   else log?.warn(`${path} does not shrink yet, which the next start tries again: ${reasonOf(outcome)}`)
   return outcome.kind === 'damaged' ? outcome.damages : []
@@ -95,6 +98,7 @@ export async function rewriteDatabase(
   path: string,
   durability: Durability,
   progressed: Progressed,
+  told_every_ms = TOLD_EVERY_MS,
 ): Promise<RewriteOutcome> {
   const to = `${path}.rewriting`
   // An interrupted attempt left it.
@@ -102,7 +106,13 @@ export async function rewriteDatabase(
   const bytes = usedBytes(spaceOf(path))
   const missing_bytes = bytes + SPARE - freeBytes(dirname(path))
   if (missing_bytes > 0) return { kind: 'no_room', missing_bytes }
-  const timer = setInterval(() => progressed(statSync(to, { throwIfNoEntry: false })?.size ?? 0, bytes), TOLD_EVERY_MS)
+  let written = 0
+  const tell = () => {
+    // In the end it has another name.
+    written = statSync(to, { throwIfNoEntry: false })?.size ?? written
+    progressed(written, bytes)
+  }
+  const timer = setInterval(tell, told_every_ms)
   try {
     return await inThread({ path, to, durability })
   } finally {

@@ -84,6 +84,24 @@ describe('a database that cannot shrink', () => {
   )
 
   test(
+    'is rewritten while the log hears how far it has come',
+    inPlace(async (path) => {
+      await giveOld(path, 4 * MIB)
+      const { log, lines } = memoryLog()
+      await using store = await openServerStore(path, { log, told_every_ms: 1 })
+      assert.equal(store.canShrink, true)
+      const told = lines.filter(({ msg }) => msg === `${path} is being rewritten`).map(({ percent }) => Number(percent))
+      assert.ok(told.length > 0)
+      assert.deepEqual(
+        told,
+        told.toSorted((a, b) => a - b),
+      )
+      assert.ok(told.every((percent) => percent >= 0 && percent <= 99))
+      assert.ok(told.some((percent) => percent > 0))
+    }),
+  )
+
+  test(
     'stays as it is where it is too large for a start, which says what to do',
     inPlace(async (path) => {
       await giveOld(path)
