@@ -66,7 +66,7 @@ describe('the judges of the crash run', () => {
     assert.equal(ways.node_interrupted, 0)
   })
 
-  test('take a safe call before a kill that found no job for one of a submission that was never stored', () => {
+  test('take a safe call before a kill that found no job, or none that had started, for one of what was never stored', () => {
     const early = (method: 'GET' | 'POST', status: string | null) => {
       const one = soundEvidence() as Mutable<Evidence>
       const { begun_at, path } = one.calls.find((call) => call.method === method)!
@@ -74,7 +74,8 @@ describe('the judges of the crash run', () => {
       one.kills.unshift({ at: begun_at - 7_000, until: begun_at - 6_900, status })
       return judge(one as Evidence).some(({ what }) => what === 'it made a call before it ran')
     }
-    assert.deepEqual([early('GET', null), early('GET', 'running'), early('POST', null)], [false, true, true])
+    assert.deepEqual([early('GET', null), early('GET', 'queued'), early('GET', 'running')], [false, false, true])
+    assert.deepEqual([early('POST', null), early('POST', 'queued')], [true, true])
   })
 
   test('accept what a follower has not been told yet, where it did not watch to the end', () => {

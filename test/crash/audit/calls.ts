@@ -40,8 +40,9 @@ const ON_THE_WAY = 500
 
 /**
  * Calls are made while the job runs: neither before its first start, nor after its end. A call that may be made twice and depends on no other
- * does not wait for the commit of the start, so one that a kill cut off may be of a start that was never stored; and where a kill found no such job,
- * all before it are of a submission that was never stored, and was sent again.
+ * does not wait for the commit of the start, which a strike on another job holds up for a second and more: where a kill found the job waiting for its
+ * turn, all before it are of a start that was never stored, as may be one that the kill cut off. Where a kill found no such job, all before it are of
+ * a submission that was never stored, and was sent again.
  */
 function* outside(evidence: Evidence): Iterable<Fault> {
   const { log, kills } = evidence
@@ -50,7 +51,7 @@ function* outside(evidence: Evidence): Iterable<Fault> {
   const calls = evidence.calls.filter(
     ({ method, begun_at }) =>
       method === 'POST' ||
-      !kills.some(({ at, until, status }) => begun_at <= until && (status === null || begun_at >= at - ON_THE_WAY)),
+      !kills.some(({ at, until, status }) => begun_at <= until && (isUnstarted(status) || begun_at >= at - ON_THE_WAY)),
   )
   const [first] = calls
   if (first && end && !start) yield fault(evidence, 'contradiction', 'it never ran, and made a call')
@@ -59,6 +60,14 @@ function* outside(evidence: Evidence): Iterable<Fault> {
   }
   const late = end && calls.find(({ begun_at }) => begun_at > Date.parse(end.timestamp) + ON_THE_WAY)
   if (late) yield fault(evidence, 'contradiction', `it had ended, and called ${late.path}`)
+}
+
+/** Of a job that has been stored and not started, as far as the database knows. */
+const UNSTARTED = ['scheduled', 'pending', 'queued']
+
+/** Whether the database that a kill left knows of no start, or of no job. */
+function isUnstarted(status: string | null): boolean {
+  return status === null || UNSTARTED.includes(status)
 }
 
 /** A completed job has made each of its calls, itself or in the job that it tries again. */
