@@ -33,16 +33,17 @@ const TRIES = 4
  * one each; the ports that packets come from change often, and the name servers are those that the system has at the time.
  */
 class Round {
-  readonly resolver = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES, maxTimeout: TIMEOUT_MS })
+  /** The first asks all name servers, and each one after it those that are left without the first of the one before. */
+  readonly #resolvers: Resolver[]
   readonly #latest_start: number
   over = false
 
   constructor(servers: readonly string[] | undefined, limit_ms: number) {
-    if (servers) this.resolver.setServers(servers)
+    this.#resolvers = [resolverOf(servers)]
     this.#latest_start = performance.now() + limit_ms / 5
     const end = () => {
       this.over = true
-      this.resolver.cancel()
+      for (const resolver of this.#resolvers) resolver.cancel()
     }
     setTimeout(end, limit_ms).unref()
   }
@@ -50,6 +51,21 @@ class Round {
   get joinable(): boolean {
     return performance.now() < this.#latest_start
   }
+
+  /** Each in turn, as long as there is time. */
+  *resolvers(): Generator<Resolver> {
+    const servers = this.#resolvers[0]!.getServers()
+    for (let at = 0; at === 0 || (at < servers.length && !this.over); at++) {
+      this.#resolvers[at] ??= resolverOf(servers.slice(at))
+      yield this.#resolvers[at]!
+    }
+  }
+}
+
+function resolverOf(servers: readonly string[] | undefined): Resolver {
+  const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES, maxTimeout: TIMEOUT_MS })
+  if (servers) resolver.setServers(servers)
+  return resolver
 }
 
 /** The hosts file goes before the name servers. IPv4 addresses go before IPv6 ones. */
@@ -72,12 +88,22 @@ export function nameLookup(options: NameLookupOptions = {}): Lookup {
 async function resolveFirst(names: string[], round: Round): Promise<string[]> {
   const failures: NodeJS.ErrnoException[] = []
   for (const name of names) {
-    const found = await resolveBoth(round.resolver, name)
+    const found = await resolveByAny(round, name)
     if (Array.isArray(found)) return found
     failures.push(round.over ? Object.assign(found, { code: 'ETIMEOUT' }) : found)
     if (failures.at(-1)?.code === 'ETIMEOUT') break
   }
   throw weightiest(failures)
+}
+
+/** Where a name server fails or refuses to answer the next one is asked: c-ares does so only where one is silent or not there. */
+async function resolveByAny(round: Round, name: string): Promise<string[] | NodeJS.ErrnoException> {
+  let found: string[] | NodeJS.ErrnoException = []
+  for (const resolver of round.resolvers()) {
+    found = await resolveBoth(resolver, name)
+    if (Array.isArray(found) || found.code !== 'ESERVFAIL') break
+  }
+  return found
 }
 
 /** The IPv4 and then the IPv6 addresses of exactly this name, or why there are none. What came before the time was over counts. */

@@ -94,6 +94,27 @@ describe('a look-up', () => {
     assert.equal(await codeOf(lookup(`${'x'.repeat(64)}.example`)), 'ENOTFOUND')
   })
 
+  for (const reply of ['failure', 'refused'] as const)
+    test(`asks the next name server after the reply "${reply}"`, async () => {
+      await using first = await nameServer(() => reply)
+      await using second = await nameServer(({ name, type }) => {
+        if (name !== 'some.example') return 'no such name'
+        return type === 'A' ? FOUR : 'no address'
+      })
+      const lookup = nameLookup({ ...FILES, servers: [first.address, second.address] })
+      assert.deepEqual(await lookup('some.example'), ['127.0.0.1'])
+      assert.equal(await codeOf(lookup('other.example')), 'ENOTFOUND')
+      const none = nameLookup({ ...FILES, servers: [first.address, first.address] })
+      assert.equal(await codeOf(none('some.example')), 'ESERVFAIL')
+    })
+
+  test('has one time for all name servers', async () => {
+    await using first = await nameServer(() => 'failure')
+    await using second = await nameServer(() => 'held')
+    const lookup = nameLookup({ ...FILES, servers: [first.address, second.address], limit_ms: 100 })
+    assert.equal(await codeOf(lookup('slow.example')), 'ETIMEOUT')
+  })
+
   test('is given up when its time is over, with a message that says so', async () => {
     await using server = await nameServer(() => 'held')
     const lookup = nameLookup({ ...FILES, servers: [server.address], limit_ms: 50 })
