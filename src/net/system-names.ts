@@ -59,7 +59,10 @@ export function candidatesOf(name: string, { search, ndots }: SearchRules): stri
   return name.split('.').length > ndots ? [name, ...completed] : [...completed, name]
 }
 
-/** A small text file that others may change at any time. It is parsed again when it has changed, and is empty where it cannot be read. */
+/**
+ * A small text file that others may change at any time. It is parsed again when it has changed, and is empty where it is not there. Where it cannot be read
+ * now, as where no file can be opened, it is as it was, and is tried again.
+ */
 export class WatchedFile<T> {
   readonly #path: string
   readonly #parse: (text: string) => T
@@ -78,7 +81,8 @@ export class WatchedFile<T> {
       () => '',
     )
     if (version === this.#version) return this.#parsed
-    const text = version === '' ? '' : await readFile(this.#path, 'utf8').catch(() => '')
+    const text = version === '' ? '' : await readFile(this.#path, 'utf8').catch(() => null)
+    if (text === null) return this.#parsed
     this.#version = version
     this.#parsed = this.#parse(text)
     return this.#parsed

@@ -1,10 +1,12 @@
 // How names of callers are looked up: beside each other, with the files of the system, and within a time.
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { lookup as systemLookup } from 'node:dns/promises'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { promisify } from 'node:util'
 import { nameLookup } from '../../src/net/name-lookup.ts'
 import { candidatesOf, parseHosts, parseSearchRules } from '../../src/net/system-names.ts'
 import { until } from '../engine/kit.ts'
@@ -156,7 +158,29 @@ describe('a look-up', () => {
   })
 })
 
+/** Reads a file while the process can open none, and again once it can. */
+const READS_WITHOUT_FILES = `
+  const { closeSync, openSync } = await import('node:fs')
+  const { WatchedFile } = await import(process.argv[1])
+  const file = new WatchedFile(process.argv[2], (text) => text)
+  const opened = []
+  try {
+    for (;;) opened.push(openSync('/dev/null'))
+  } catch {}
+  const first = await file.read()
+  for (const one of opened) closeSync(one)
+  console.log(JSON.stringify([first, await file.read()]))
+`
+
 describe('files of the system', () => {
+  test('a file that could not be opened is read as soon as it can be', async () => {
+    await using hosts = await textFile('10.0.0.1 web')
+    const names = new URL('../../src/net/system-names.ts', import.meta.url).href
+    const node = [process.execPath, '--input-type=module', '-e', READS_WITHOUT_FILES, names, hosts.path]
+    const { stdout } = await promisify(execFile)('sh', ['-c', 'ulimit -n 100 && exec "$@"', 'sh', ...node])
+    assert.deepEqual(JSON.parse(stdout), ['', '10.0.0.1 web'])
+  })
+
   test('hosts: lines that hold no address are left out', () => {
     const hosts = parseHosts('# nothing\nfe80::1%lo0 near\r\nsomething else\n1.2.3.4\n\t1.2.3.5\ta\tb a\n')
     assert.deepEqual(Object.fromEntries(hosts), { near: ['fe80::1%lo0'], a: ['1.2.3.5'], b: ['1.2.3.5'] })
