@@ -15,6 +15,7 @@ import type { Feed } from '../events/feed.ts'
 import type { EventLog } from '../events/log.ts'
 import type { EventBody, JobFrame } from '../events/types.ts'
 import { type Log, logFailure } from '../log.ts'
+import { NoRoom } from '../payloads/memory-account.ts'
 import type { Platform } from '../platform.ts'
 import type { TimeSlices } from '../time-slices.ts'
 import type { CompiledGraph } from '../workflows/plans.ts'
@@ -805,6 +806,8 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
   #lost(cause: unknown): void {
     const { key, id: job_id } = this.row
     if (cause instanceof UnreadableNow) this.#host.unreadable.failed(this.row, cause)
+    else if (cause instanceof NoRoom)
+      this.#host.log.info({ job_id }, 'a job waits for memory for the graph of a workflow that it calls')
     else if (this.#host.isFirstLoss(key))
       logFailure(this.#host.log, toServiceError(cause), { job_id }, 'the history of a job could not be written')
     this.#run?.abort()

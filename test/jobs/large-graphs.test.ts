@@ -12,6 +12,7 @@ import { MemoryAccount, NoRoom } from '../../src/payloads/memory-account.ts'
 import { systemPlatform } from '../../src/platform.ts'
 import { Followers } from '../../src/sockets/followers.ts'
 import { graph, node, sink, source } from '../engine/kit.ts'
+import { keptLog } from '../helpers/kept-log.ts'
 import { startServer, type TestServer, temporaryFolder, until } from '../helpers/server.ts'
 import { connect } from '../helpers/socket.ts'
 import { coded, ended, OWNER, submit } from './kit.ts'
@@ -188,6 +189,7 @@ test('a job goes on later where there is no room for the large graph that it cal
   const platform = { ...systemPlatform(), now: () => now, timestamp: () => new Date(now).toISOString() }
   const { take } = MemoryAccount.prototype
   let refused = 0
+  const { log, lines } = keptLog()
   try {
     let id: string
     {
@@ -200,9 +202,12 @@ test('a job goes on later where there is no room for the large graph that it cal
       return take.apply(this, of)
     }
     now += 3_700_000
-    await using server = await startServer({ data_dir, platform })
+    await using server = await startServer({ data_dir, platform, log })
     assert.equal((await ended(server, id)).status, 'completed')
     assert.ok(refused > 2, `${refused} times`)
+    const told = lines.map((line) => JSON.parse(line)).filter(({ job_id }) => job_id === id)
+    assert.ok(told.every(({ msg }) => msg === 'a job waits for memory for the graph of a workflow that it calls'))
+    assert.ok(told.length > 0)
   } finally {
     MemoryAccount.prototype.take = take
     rmSync(data_dir, { recursive: true, force: true })
