@@ -80,6 +80,8 @@ const NO_OWNER = ''
 export class Schemas {
   readonly #places = new Places(MOST_THREADS)
   readonly #usable = new Map<string, Promise<Verdict>>()
+  /** Those that are judged now, by owner and text: nobody waits for a turn of another user. */
+  readonly #judging = new Map<string, Promise<Verdict>>()
 
   /** How many of an owner wait to be judged. */
   waiting(owner: Owner): number {
@@ -87,21 +89,26 @@ export class Schemas {
   }
 
   /** Whether a schema can judge values at all: never `unfit`. */
-  judge(schema: Schema, owner: Owner = NO_OWNER): Promise<Verdict> {
+  judge(schema: Schema, owner = NO_OWNER): Promise<Verdict> {
     const refused = refusedAtSight(schema)
     if (refused) return Promise.resolve(refused)
     const bare = withoutDraft(schema)
     if (isPlainSchema(bare)) return Promise.resolve({ kind: 'fits' })
     const text = JSON.stringify(bare)
-    const known = this.#usable.get(text)
+    const owned = JSON.stringify(owner) + text
+    const known = this.#usable.get(text) ?? this.#judging.get(owned)
     if (known) return known
     const verdict = this.#inTurn(owner, { schema: bare, given: null })
+    this.#judging.set(owned, verdict)
+    const end = () => this.#judging.delete(owned)
+    // How much it takes varies.
+    verdict.then(({ kind }) => end() && kind !== 'costly' && this.#remember(text, verdict), end)
+    return verdict
+  }
+
+  #remember(text: string, verdict: Promise<Verdict>): void {
     if (this.#usable.size >= REMEMBERED) this.#usable.delete(this.#usable.keys().next().value!)
     this.#usable.set(text, verdict)
-    const forget = () => this.#usable.get(text) === verdict && this.#usable.delete(text)
-    // How much it takes varies.
-    verdict.then(({ kind }) => kind === 'costly' && forget(), forget)
-    return verdict
   }
 
   async check(schema: Schema, value: unknown, { owner = NO_OWNER, doing = finish }: Judging = {}): Promise<Verdict> {

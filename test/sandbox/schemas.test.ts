@@ -113,6 +113,20 @@ describe('a schema', () => {
     assert.equal(schemas.waiting('much'), 0)
   })
 
+  test('that another user asks for as well is judged in the turns of each, and once', async () => {
+    const schemas = new Schemas()
+    const ended: string[] = []
+    const much = Array.from({ length: 12 }, (_, at) =>
+      schemas.judge({ pattern: `^${at}` }, 'much').then(() => ended.push('much')),
+    )
+    const last = { pattern: '^11' }
+    assert.deepEqual(await schemas.judge(last, 'other'), { kind: 'fits' })
+    const before = ended.length
+    assert.equal(schemas.judge(last, 'much'), schemas.judge(last, 'third'))
+    await Promise.all(much)
+    assert.ok(before <= 4, `${before} of the other user were judged before`)
+  })
+
   test('takes memory in bounds', async () => {
     const many = Array.from({ length: 300_000 }, (_, i) => i)
     const items = { allOf: Array.from({ length: 30 }, () => ({ type: 'string' })) }
