@@ -24,26 +24,25 @@ const HOSTS = platform() === 'win32' ? 'C:\\Windows\\System32\\drivers\\etc\\hos
 const RESOLV_CONF = '/etc/resolv.conf'
 /** Half of what a connection may take in all. */
 const LIMIT_MS = 5000
-/** How long a name server may take before it, or the next one, is asked again, in milliseconds, and how often each is asked. */
+/** How long a name server may take before it is asked again, or the next one is, in milliseconds, and how often the last resolver asks. */
 const TIMEOUT_MS = 2000
 const TRIES = 4
 
 /**
- * A resolver for the look-ups that begin in a fifth of the time that they may take. Thousands of them at once take a few sockets so, and not
+ * The resolvers for the look-ups that begin in a fifth of the time that they may take. Thousands of them at once take a few sockets so, and not
  * one each; the ports that packets come from change often, and the name servers are those that the system has at the time.
  */
 class Round {
-  /** The first asks all name servers, and each one after it those that are left without the first of the one before. */
-  readonly #resolvers: Resolver[]
+  readonly resolvers: readonly Resolver[]
   readonly #latest_start: number
   over = false
 
   constructor(servers: readonly string[] | undefined, limit_ms: number) {
-    this.#resolvers = [resolverOf(servers)]
+    this.resolvers = resolversOf(servers)
     this.#latest_start = performance.now() + limit_ms / 5
     const end = () => {
       this.over = true
-      for (const resolver of this.#resolvers) resolver.cancel()
+      for (const resolver of this.resolvers) resolver.cancel()
     }
     setTimeout(end, limit_ms).unref()
   }
@@ -51,19 +50,22 @@ class Round {
   get joinable(): boolean {
     return performance.now() < this.#latest_start
   }
-
-  /** Each in turn, as long as there is time. */
-  *resolvers(): Generator<Resolver> {
-    const servers = this.#resolvers[0]!.getServers()
-    for (let at = 0; at === 0 || (at < servers.length && !this.over); at++) {
-      this.#resolvers[at] ??= resolverOf(servers.slice(at))
-      yield this.#resolvers[at]!
-    }
-  }
 }
 
-function resolverOf(servers: readonly string[] | undefined): Resolver {
-  const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES, maxTimeout: TIMEOUT_MS })
+/**
+ * To be asked in turn. Of several name servers each is asked alone, in the order of the system: a resolver that knows them all turns from one that kept a
+ * name waiting, for all look-ups that share it, though the next one may know fewer names. It comes last, with what time is left.
+ */
+function resolversOf(servers: readonly string[] | undefined): Resolver[] {
+  const all = resolverOf(servers, TRIES)
+  const each = all.getServers()
+  // The library tells these without their zones.
+  if (each.length < 2 || each.some((server) => /^\[?fe80:/i.test(server))) return [all]
+  return [...each.map((server) => resolverOf([server], 1)), all]
+}
+
+function resolverOf(servers: readonly string[] | undefined, tries: number): Resolver {
+  const resolver = new Resolver({ timeout: TIMEOUT_MS, tries, maxTimeout: TIMEOUT_MS })
   if (servers) resolver.setServers(servers)
   return resolver
 }
@@ -96,14 +98,19 @@ async function resolveFirst(names: string[], round: Round): Promise<string[]> {
   throw weightiest(failures)
 }
 
-/** Where a name server fails or refuses to answer the next one is asked: c-ares does so only where one is silent or not there. */
+/** Where a name server is silent, or fails or refuses to answer, the next one is asked. */
 async function resolveByAny(round: Round, name: string): Promise<string[] | NodeJS.ErrnoException> {
-  let found: string[] | NodeJS.ErrnoException = []
-  for (const resolver of round.resolvers()) {
-    found = await resolveBoth(resolver, name)
-    if (Array.isArray(found) || found.code !== 'ESERVFAIL') break
+  const failures: NodeJS.ErrnoException[] = []
+  for (const resolver of round.resolvers) {
+    const found = await resolveBoth(resolver, name)
+    if (Array.isArray(found) || isCertain(found) || round.over) return found
+    failures.push(found)
   }
-  return found
+  return weightiest(failures)
+}
+
+function isCertain({ code }: NodeJS.ErrnoException): boolean {
+  return code === 'ENOTFOUND' || code === 'ENODATA'
 }
 
 /** The IPv4 and then the IPv6 addresses of exactly this name, or why there are none. What came before the time was over counts. */

@@ -55,6 +55,20 @@ test('names that no server answers keep no other look-up waiting, and no thread 
   assert.deepEqual(new Set(await Promise.all(slow)), new Set(['name_not_found']))
 })
 
+test('a name that is kept waiting sends nobody else to a name server that knows fewer names', async () => {
+  await using first = await nameServer(({ name, type }) => {
+    if (name.startsWith('slow')) return 'held'
+    return type === 'A' ? FOUR : 'no address'
+  })
+  await using second = await nameServer(() => 'no such name')
+  const lookup = nameLookup({ ...FILES, servers: [first.address, second.address], limit_ms: 20_000 })
+  // A name server that is known to be quick is not waited for for long.
+  for (let at = 0; at < 10; at++) await lookup(`quick${at}.example`)
+  assert.equal(await codeOf(lookup('slow.example')), 'ENOTFOUND')
+  for (let at = 0; at < 10; at++) assert.deepEqual(await lookup(`other${at}.example`), ['127.0.0.1'])
+  assert.deepEqual(new Set(second.asked.map(({ name }) => name)), new Set(['slow.example']))
+})
+
 test('look-ups that begin together share sockets', async () => {
   await using server = await nameServer(() => 'held')
   const lookup = nameLookup({ ...FILES, servers: [server.address], limit_ms: 60_000 })
@@ -109,6 +123,15 @@ describe('a look-up', () => {
       const none = nameLookup({ ...FILES, servers: [first.address, first.address] })
       assert.equal(await codeOf(none('some.example')), 'ESERVFAIL')
     })
+
+  test('asks the next name server where one is silent or not there', async () => {
+    await using silent = await nameServer(() => 'held')
+    const away = await nameServer(() => 'held')
+    await away[Symbol.asyncDispose]()
+    await using last = await nameServer(({ type }) => (type === 'A' ? FOUR : 'no address'))
+    const lookup = nameLookup({ ...FILES, servers: [away.address, silent.address, last.address], limit_ms: 20_000 })
+    assert.deepEqual(await lookup('some.example'), ['127.0.0.1'])
+  })
 
   test('has one time for all name servers', async () => {
     await using first = await nameServer(() => 'failure')
