@@ -81,7 +81,15 @@ export function failure(error: unknown, target: Target, mask: Mask): NodeError {
 }
 
 export function timedOut(host: string, timeout_ms: number): NodeError {
+  return tooSlow(`"${host}" did not answer in full`, timeout_ms)
+}
+
+export function noConnection(host: string, timeout_ms: number): NodeError {
+  return tooSlow(`Other requests to "${host}" left no connection to it`, timeout_ms)
+}
+
+function tooSlow(what: string, timeout_ms: number): NodeError {
   const seconds = (timeout_ms / 1000).toLocaleString('en', { maximumFractionDigits: 3 })
   const cure = 'Try again later, or allow more with request_timeout_seconds.'
-  return new NodeError(`"${host}" did not answer in full within ${seconds} s. ${cure}`, 'http_timeout')
+  return new NodeError(`${what} within ${seconds} s. ${cure}`, 'http_timeout')
 }

@@ -7,7 +7,7 @@ import type { IncomingResponse, OutgoingHttp, OutgoingRequest } from '../engine/
 import { AllowList } from './allow.ts'
 import { ENCODINGS, encodingsOf, readBody, tooLarge } from './answer-body.ts'
 import { Connections } from './connections.ts'
-import { failure, timedOut } from './failures.ts'
+import { failure, noConnection, timedOut } from './failures.ts'
 import { guardedAgent } from './guarded-agent.ts'
 import { checkedHeaders, type Headers, receivedHeaders } from './headers.ts'
 import { type Mask, strictMask } from './mask.ts'
@@ -31,6 +31,16 @@ interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly body: Readable
+}
+
+/** A request on its way. */
+interface Sending {
+  readonly request: OutgoingRequest
+  readonly owner: string
+  readonly limit: TimeLimit
+  readonly mask: Mask
+  /** Whether it waits for a connection. */
+  isWaiting: boolean
 }
 
 const METHOD = /^(GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)$/
@@ -72,7 +82,7 @@ class GuardedHttp implements OutgoingClient {
     const mask = strictMask(request.secrets)
     const first = this.#firstHop(request, mask)
     using limit = new TimeLimit(request.signal, request.timeout_ms)
-    return await this.#follow(request, owner, first, limit, mask)
+    return await this.#follow({ request, owner, limit, mask, isWaiting: false }, first)
   }
 
   #firstHop({ method, url, headers: given, body }: OutgoingRequest, mask: Mask): Hop {
@@ -93,18 +103,13 @@ class GuardedHttp implements OutgoingClient {
     return { method, target, headers: new Map([...ours, ...headers]), body }
   }
 
-  async #follow(
-    request: OutgoingRequest,
-    owner: string,
-    first: Hop,
-    limit: TimeLimit,
-    mask: Mask,
-  ): Promise<IncomingResponse> {
+  async #follow(sending: Sending, first: Hop): Promise<IncomingResponse> {
+    const { request, limit, mask } = sending
     let hop = first
     try {
       for (let redirects = 0; ; redirects++) {
         // The library itself heeds the signal only once it is connected.
-        const answer = await limit.race(this.#exchange(hop, owner, limit.signal))
+        const answer = await limit.race(this.#exchange(hop, sending))
         const location = request.max_redirects > 0 ? locationOf(answer.status, answer.headers) : null
         if (location === null) return await received(answer, hop, request.max_bytes)
         await discard(answer, limit.signal)
@@ -113,21 +118,24 @@ class GuardedHttp implements OutgoingClient {
         hop = redirected(hop, answer.status, target, request)
       }
     } catch (error) {
-      throw this.#told(error, request, hop.target, limit.over, mask)
+      throw this.#told(error, sending, hop.target)
     }
   }
 
   /** What the caller is told: why it gave up itself, that the time is over, or what went wrong. */
-  #told(error: unknown, request: OutgoingRequest, target: Target, over: boolean, mask: Mask): unknown {
+  #told(error: unknown, { request, limit, mask, isWaiting }: Sending, target: Target): unknown {
     if (request.signal.aborted) return request.signal.reason
-    if (over) return timedOut(target.shown, request.timeout_ms)
+    if (limit.over) return (isWaiting ? noConnection : timedOut)(target.shown, request.timeout_ms)
     if (this.#end.signal.aborted) return closing()
     return failure(error, target, mask)
   }
 
   /** Has a connection until the body of the answer closes: whoever gets an answer reads its body to the end, or destroys it. */
-  async #exchange(hop: Hop, owner: string, signal: AbortSignal): Promise<Answer> {
-    const giveBack = await this.#connections.take(hop.target.url.origin, owner, signal)
+  async #exchange(hop: Hop, sending: Sending): Promise<Answer> {
+    const { signal } = sending.limit
+    sending.isWaiting = true
+    const giveBack = await this.#connections.take(hop.target.url.origin, sending.owner, signal)
+    sending.isWaiting = false
     try {
       const answer = await this.#ask(hop, signal)
       if (answer.body.closed) giveBack()
