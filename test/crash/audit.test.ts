@@ -70,12 +70,22 @@ describe('the judges of the crash run', () => {
     const early = (method: 'GET' | 'POST', status: string | null) => {
       const one = soundEvidence() as Mutable<Evidence>
       const { begun_at, path } = one.calls.find((call) => call.method === method)!
-      one.calls.unshift({ method, path, begun_at: begun_at - 9_000, ended_at: null })
+      one.calls.unshift({ method, path, begun_at: begun_at - 9_000, since: begun_at - 9_020, ended_at: null })
       one.kills.unshift({ at: begun_at - 7_000, until: begun_at - 6_900, status })
       return judge(one as Evidence).some(({ what }) => what === 'it made a call before it ran')
     }
     assert.deepEqual([early('GET', null), early('GET', 'queued'), early('GET', 'running')], [false, false, true])
     assert.deepEqual([early('POST', null), early('POST', 'queued')], [true, true])
+  })
+
+  test('take a call that the witness saw late for one that lay in its socket, where the witness had no processor', () => {
+    const late = (since: number) => {
+      const one = soundEvidence() as Mutable<Evidence>
+      const end = Date.parse(one.log.at(-1)!.timestamp)
+      one.calls.push({ ...one.calls.at(-1)!, begun_at: end + 900, since: end + since })
+      return judge(one as Evidence).some(({ what }) => /it had ended, and called/.test(what))
+    }
+    assert.deepEqual([late(880), late(0)], [true, false])
   })
 
   test('accept what a follower has not been told yet, where it did not watch to the end', () => {
@@ -318,7 +328,7 @@ describe('a server without room', () => {
     ledger.jobs.push(job)
     ledger.interrupt(log)
     const second = Date.parse('2026-01-01T00:00:01.000Z')
-    const calls = [second - 100, second + 900].map((begun_at) => ({ ...call, begun_at }))
+    const calls = [second - 100, second + 900].map((begun_at) => ({ ...call, begun_at, since: begun_at - 20 }))
     const evidence = { ...ledger.evidence(job, { snapshot: null, log: [], saved: [] }), calls }
     return judge(evidence).map(({ what }) => what)
   }

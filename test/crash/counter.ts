@@ -15,6 +15,8 @@ export interface CallRecord {
   readonly path: string
   /** Milliseconds since the epoch, as the events of jobs have them. */
   readonly begun_at: number
+  /** Since when it may have lain in its socket: the witness looked before, and had no processor until `begun_at`. */
+  readonly since: number
   /** When the whole answer had been handed over; null where the caller had gone. */
   ended_at: number | null
 }

@@ -21,6 +21,7 @@ const call = (method: 'GET' | 'POST', path: string, ms: number): CallRecord => (
   method,
   path,
   begun_at: START + ms,
+  since: START + ms - 20,
   ended_at: START + ms + 50,
 })
 

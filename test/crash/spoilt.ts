@@ -13,9 +13,9 @@ export type Mutable<T> = {
 }
 type Spoil = (evidence: Mutable<Evidence>) => void
 
-const again = (list: { begun_at: number }[], path: string) => {
+const again = (list: { begun_at: number; since: number }[], path: string) => {
   const call = list.findLast((one) => (one as { path?: string }).path === path)!
-  list.push({ ...call, begun_at: call.begun_at + 60_000 })
+  list.push({ ...call, begun_at: call.begun_at + 60_000, since: call.since + 60_000 })
 }
 const event = (sequence: number) => (one: { sequence: number }) => one.sequence === sequence
 

@@ -35,7 +35,7 @@ function* repeated(evidence: Evidence, key: string, list: readonly CallRecord[])
   }
 }
 
-/** Milliseconds that a request may have been on its way to the witness. */
+/** Milliseconds that a request may have been on its way to the witness, besides those for which the witness had no processor. */
 const ON_THE_WAY = 500
 
 /**
@@ -58,7 +58,7 @@ function* outside(evidence: Evidence): Iterable<Fault> {
   if (first && start && first.begun_at < Date.parse(start.timestamp)) {
     yield fault(evidence, 'contradiction', 'it made a call before it ran')
   }
-  const late = end && calls.find(({ begun_at }) => begun_at > Date.parse(end.timestamp) + ON_THE_WAY)
+  const late = end && calls.find(({ since }) => since > Date.parse(end.timestamp) + ON_THE_WAY)
   if (late) yield fault(evidence, 'contradiction', `it had ended, and called ${late.path}`)
 }
 
