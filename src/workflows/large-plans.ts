@@ -63,10 +63,10 @@ export class LargePlans {
     return this.#rooms.get(compiled)?.hold() ?? null
   }
 
-  /** Whoever asks for one that is being made waits for it. */
-  once(hash: string, make: () => Promise<CompiledGraph>): Promise<CompiledGraph> {
-    const making = this.#making.get(hash) ?? make().finally(() => this.#making.delete(hash))
-    this.#making.set(hash, making)
+  /** Whoever asks for one that is being made waits for it. `key`: its hash, and in whose turns. */
+  once(key: string, make: () => Promise<CompiledGraph>): Promise<CompiledGraph> {
+    const making = this.#making.get(key) ?? make().finally(() => this.#making.delete(key))
+    this.#making.set(key, making)
     return making
   }
 

@@ -31,6 +31,7 @@ const NOBODY = ''
 const NOTHING: GraphMemory = { kept: 0, meanwhile: 0 }
 
 interface Weighed {
+  readonly hash: string
   readonly body: string
   readonly memory: GraphMemory
 }
@@ -48,6 +49,8 @@ export class Plans {
   readonly #kept = new Map<string, CompiledGraph>()
   readonly #large = new LargePlans()
   readonly #room: SharedRoom
+  /** Large ones that are being made, by hash: several owners may go on with one in their turns. */
+  readonly #making = new Map<string, Steps<CompiledGraph>>()
   #keptLength = 0
 
   /** `room`: what large graphs take while they are compiled, and a request or the cache holds them. */
@@ -78,34 +81,73 @@ export class Plans {
       this.#keep(hash, body, JSON.parse(body) as Graph)
       return null
     }
-    return this.#large.once(hash, () => this.#makeText(owner, hash, body))
+    return this.#makeTextOnce(owner, hash, body)
+  }
+
+  /** Once for all who ask in the turns of one owner: nobody waits for those of another, who may have much to do, or no room. */
+  #makeTextOnce(owner: string, hash: string, body: string): Promise<CompiledGraph> {
+    return this.#large.once(`${hash} ${owner}`, () => this.#makeText(owner, hash, body))
   }
 
   async #makeText(owner: string, hash: string, body: string): Promise<CompiledGraph> {
     const memory = await this.slices.run(owner, graphMemory(body))
-    return this.#make(owner, { body, memory }, this.#parseSteps(hash, body, memory.kept))
+    return this.#make(owner, { hash, body, memory }, () => this.#parseSteps(hash, body, memory.kept))
   }
 
   async #prepareGiven(owner: string, graph: Graph): Promise<void> {
     const text = await this.slices.run(owner, textSteps(graph))
-    const known = this.#recall(text.hash)
-    if (known) return this.#large.addGraph(graph, known)
     const { hash, body, memory } = text
-    await this.#make(owner, text, this.#entrySteps({ hash, body, graph }, memory.kept))
+    const steps = () => this.#entrySteps({ hash, body, graph }, memory.kept)
+    this.#large.addGraph(graph, this.#recall(hash) ?? (await this.#make(owner, text, steps)))
   }
 
-  /** Takes room for what is made meanwhile where that is much, and leaves what is kept to whoever holds it. */
-  async #make(owner: string, { body, memory }: Weighed, steps: Steps<CompiledGraph>): Promise<CompiledGraph> {
+  /** Makes one, or goes on with it in the owner's turns where others make it: of one text none is made twice at the same time. */
+  async #make(owner: string, weighed: Weighed, steps: () => Steps<CompiledGraph>): Promise<CompiledGraph> {
+    for (;;) {
+      const making = this.#making.get(weighed.hash) ?? (await this.#begin(owner, weighed, steps))
+      const made = (making && (await this.slices.run(owner, sharing(making)))) ?? this.#recall(weighed.hash)
+      if (made) return made
+    }
+  }
+
+  /** Takes room for what is made meanwhile where that is much. Null where others have made it since. @throws as `prepare` */
+  async #begin(
+    owner: string,
+    weighed: Weighed,
+    steps: () => Steps<CompiledGraph>,
+  ): Promise<Steps<CompiledGraph> | null> {
+    const { hash, body, memory } = weighed
     const { kept, meanwhile } = body.length > LARGE_PAYLOAD ? memory : NOTHING
     const release = meanwhile === 0 ? () => {} : await this.#room.take(owner, meanwhile, TOO_LARGE)
-    try {
-      const entry = await this.slices.run(owner, steps)
+    const others = this.#making.get(hash) ?? null
+    if (others || this.isKnown(hash)) {
+      release()
+      return others
+    }
+    const making = this.#makingSteps(hash, steps(), release, (entry) => {
       this.#room.change(owner, kept - meanwhile)
       this.#remember(entry, new GraphRoom(this.#room, { owner, bytes: kept, isTaken: true }))
+    })
+    this.#making.set(hash, making)
+    return making
+  }
+
+  /** Whoever's turn it is in which it is made, it is kept then, with its room. */
+  *#makingSteps(
+    hash: string,
+    steps: Steps<CompiledGraph>,
+    release: () => void,
+    keep: (entry: CompiledGraph) => void,
+  ): Steps<CompiledGraph> {
+    try {
+      const entry = yield* steps
+      keep(entry)
       return entry
     } catch (error) {
       release()
       throw error
+    } finally {
+      this.#making.delete(hash)
     }
   }
 
@@ -145,7 +187,7 @@ export class Plans {
   async ofText(owner: string, body: string): Promise<CompiledGraph> {
     if (body.length <= LARGE_PAYLOAD) return this.compile(JSON.parse(body) as Graph)
     const hash = await this.slices.run(owner, textHashSteps(body))
-    return this.#recall(hash) ?? this.#large.once(hash, () => this.#makeText(owner, hash, body))
+    return this.#recall(hash) ?? this.#makeTextOnce(owner, hash, body)
   }
 
   /** About how much memory the plan of a graph takes, in bytes; 0 where that is small. */
@@ -202,7 +244,16 @@ export class Plans {
   }
 }
 
-function* textSteps(graph: Graph): Steps<Weighed & { readonly hash: string }> {
+/** Goes on with what others may go on with as well. Null where one of them came to its end. */
+function* sharing<T>(steps: Steps<T>): Steps<T | null> {
+  for (;;) {
+    const step = steps.next()
+    if (step.done) return step.value ?? null
+    yield
+  }
+}
+
+function* textSteps(graph: Graph): Steps<Weighed> {
   const body = yield* jsonTextSteps(graph)
   return { body, hash: yield* textHashSteps(body), memory: yield* graphMemory(body) }
 }

@@ -4,7 +4,10 @@ import { describe, test } from 'node:test'
 import { keepGraph } from '../../src/db/graphs.ts'
 import { Store } from '../../src/db/store.ts'
 import type { Graph } from '../../src/engine/graph.ts'
+import type { NodeRegistry } from '../../src/engine/node-type.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
+import { MemoryAccount } from '../../src/payloads/memory-account.ts'
+import { type Steps, TimeSlices } from '../../src/time-slices.ts'
 import { type CompiledGraph, Plans } from '../../src/workflows/plans.ts'
 
 /** A graph of about `length` characters that differs from every other by its number. */
@@ -24,6 +27,20 @@ function chainOf(count: number): Graph {
     return { source: `n${at}`, sourceHandle: 'output', target: id, targetHandle: 'text', ui_properties: { at } }
   })
   return { nodes, edges }
+}
+
+/** A registry, and how often it was asked for a type. */
+function counting(nodes: NodeRegistry) {
+  let asked = 0
+  const get = (type: string) => {
+    asked++
+    return nodes.get(type)
+  }
+  return { registry: { get, all: () => nodes.all() }, asked: () => asked }
+}
+
+function* untilTrue(isOver: () => boolean): Steps<void> {
+  while (!isOver()) yield
 }
 
 function pick({ sha256, body, etag, issues }: CompiledGraph) {
@@ -83,12 +100,52 @@ describe('Plans', () => {
     await using store = await Store.open(':memory:')
     const { body, sha256 } = new Plans(store, builtinNodes).compile(chainOf(5_000))
     await store.write((tx) => keepGraph(tx, sha256, body))
-    const plans = new Plans(store, builtinNodes)
-    const [first, second] = [plans.prepareStored('one', sha256), plans.prepareStored('two', sha256)]
-    assert.ok(first && first === second)
-    await first
+    const counted = counting(builtinNodes)
+    const plans = new Plans(store, counted.registry)
+    const asked = ['one', 'two', 'one', 'three'].map((owner) => plans.prepareStored(owner, sha256))
+    assert.ok(asked[0] && asked[0] === asked[2])
+    const [first, ...others] = await Promise.all(asked)
     assert.equal(plans.stored(sha256).body, body)
-    assert.equal(plans.stored(sha256), plans.stored(sha256))
+    for (const other of others) assert.equal(other, first)
+    assert.equal(plans.stored(sha256), first)
+    const alone = counting(builtinNodes)
+    new Plans(store, alone.registry).stored(sha256)
+    assert.equal(counted.asked(), alone.asked())
+  })
+
+  test('a large graph that one user has asked for behind much else is prepared at once for another', async () => {
+    await using store = await Store.open(':memory:')
+    const { body, sha256 } = new Plans(store, builtinNodes).compile(chainOf(5_000))
+    await store.write((tx) => keepGraph(tx, sha256, body))
+    const plans = new Plans(store, builtinNodes)
+    let over = false
+    const much = plans.slices.run(
+      'much',
+      untilTrue(() => over),
+    )
+    const waiting = [
+      plans.prepareStored('much', sha256),
+      plans.ofText('much', body),
+      plans.prepare('much', chainOf(5_000)),
+    ]
+    await plans.prepareStored('other', sha256)
+    assert.ok(plans.isKnown(sha256))
+    over = true
+    await Promise.all([much, ...waiting])
+  })
+
+  test('a large graph for which one user has no room is prepared at once for another', async () => {
+    await using store = await Store.open(':memory:')
+    const { body, sha256 } = new Plans(store, builtinNodes).compile(chainOf(5_000))
+    await store.write((tx) => keepGraph(tx, sha256, body))
+    const room = new MemoryAccount(1024 ** 3, 200)
+    const release = await room.take('much', 0.75 * 1024 ** 3)
+    const plans = new Plans(store, builtinNodes, new TimeSlices(), room)
+    const refused = Promise.allSettled([plans.prepareStored('much', sha256)])
+    await plans.prepareStored('other', sha256)
+    assert.ok(plans.isKnown(sha256))
+    await refused
+    release()
   })
 
   test('a large graph whose text is kept elsewhere is compiled once for all who ask at the same time', async () => {
