@@ -21,7 +21,7 @@ export function budgetIssues(
   const checks = [...checksOf(all, cost), ...checksOf(operator, operators_cost)]
   const spent = checks.find(({ purse }) => roomIn(purse) === 'spent')
   if (spent) return [errorIssue('over_budget', overBudget(spent.purse).message)]
-  const short = checks.find(({ purse, amount }) => purse.spent() + amount > purse.limit)
+  const short = checks.find(({ purse, amount }) => amount > leftOf(purse))
   if (short) return [warningIssue('over_budget', shortText(short))]
   const held = checks.find(({ purse }) => roomIn(purse) === 'held')
   return held ? [warningIssue('over_budget', overBudget(held.purse).message)] : []
@@ -33,7 +33,13 @@ function checksOf(purses: readonly Purse[], cost: PreflightCost | null): Check[]
   return purses.map((purse) => ({ purse, amount }))
 }
 
-function shortText({ purse: { limit, whose, spent }, amount }: Check): string {
-  const left = Number((limit - spent()).toPrecision(6))
+/** What may be spent, as far as it may be told: by estimates of many sizes anybody would find out what all others have spent. */
+function leftOf({ limit, spent, is_shared = false }: Purse): number {
+  return is_shared ? limit : limit - spent()
+}
+
+function shortText({ purse, amount }: Check): string {
+  const { whose } = purse
+  const left = Number(leftOf(purse).toPrecision(6))
   return `The run is estimated to cost ${amount} ${CURRENCY}, and ${whose.toLowerCase()} may spend ${left} ${CURRENCY}.`
 }

@@ -14,6 +14,11 @@ export interface BudgetLimits {
   readonly max_cost_per_day: number | null
 }
 
+interface BudgetSettings extends BudgetLimits, OperatorKeys {
+  /** Null: all callers are one user. */
+  readonly identity_provider: object | null
+}
+
 /** By what counts towards them. */
 export interface LimitsAhead {
   readonly all: readonly Purse[]
@@ -28,12 +33,13 @@ export class Budgets {
   readonly #users = new Map<string, Purse>()
   readonly #day: Purse | null
 
-  constructor(limits: BudgetLimits & OperatorKeys, ledger: Ledger, metrics: Metrics) {
+  constructor(limits: BudgetSettings, ledger: Ledger, metrics: Metrics) {
     this.#limits = limits
     this.#keys = limits
     this.#ledger = ledger
     this.#costs = metrics.add(new Counter('svc_model_cost_total', 'What models have cost, by provider and currency.'))
-    this.#day = this.#daily(limits.max_cost_per_day, 'This server', null)
+    const day = this.#daily(limits.max_cost_per_day, 'This server', null)
+    this.#day = day && { ...day, is_shared: limits.identity_provider !== null }
   }
 
   /** The same customer, within the limits of the day. */

@@ -19,6 +19,8 @@ export interface Purse {
   readonly resets_in: () => number | null
   /** What calls under way cost in any case. */
   held: number
+  /** Whether others spend of it as well. What they have spent is told to nobody: of two users each would know what the other one does. */
+  readonly is_shared?: boolean
 }
 
 /** Whether a call finds room in a purse. If not: for what is spent, or only for what calls under way have set aside. */
@@ -51,14 +53,23 @@ export function checkPurses(purses: readonly Purse[], sure = 0): void {
 export function overBudget(purse: Purse, sure = 0): ProviderError {
   const held = roomIn(purse, sure) === 'held' ? purse.held : 0
   const used = rounded(purse.spent() + held)
+  const call = used < purse.limit ? ` The call costs ${dollars(sure)} at least.` : ''
+  const wait = held > 0 ? soon() : nextDay(purse, sure)
+  const text = `${purse.is_shared ? sharedText(purse, used, held) : ownText(purse, used, held)}${call}${wait.text}`
+  return new ProviderError('over_budget', text, { retry_after_seconds: wait.seconds })
+}
+
+function ownText({ whose, limit }: Purse, used: number, held: number): string {
   const amount =
     held > 0
       ? `spent or set aside ${dollars(used)} on models, calls under way included`
       : `spent ${dollars(used)} on models`
-  const call = used < purse.limit ? ` The call costs ${dollars(sure)} at least.` : ''
-  const wait = held > 0 ? soon() : nextDay(purse, sure)
-  const text = `${purse.whose} has ${amount}, and may spend ${dollars(purse.limit)}.${call}${wait.text}`
-  return new ProviderError('over_budget', text, { retry_after_seconds: wait.seconds })
+  return `${whose} has ${amount}, and may spend ${dollars(limit)}.`
+}
+
+function sharedText({ whose, limit }: Purse, used: number, held: number): string {
+  const left = used < limit ? 'too little' : 'nothing'
+  return `${whose} has ${left} left of the ${dollars(limit)} that it may spend on models${held > 0 ? ', calls under way included' : ''}.`
 }
 
 /** When to try again, as the message ends; null: never. */
