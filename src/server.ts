@@ -409,6 +409,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     log,
     measuring: measuring(metrics),
     stopping,
+    slices,
   })
   const chat = new Chat({
     store,

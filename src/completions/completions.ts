@@ -11,6 +11,7 @@ import type { Calling, Models } from '../models/models.ts'
 import type { UpstreamAnswer } from '../models/provider.ts'
 import type { Platform } from '../platform.ts'
 import type { Redactor } from '../redaction/redactor.ts'
+import type { TimeSlices } from '../time-slices.ts'
 import { AnswerStream, type Pieces } from './answer-stream.ts'
 import type { Answering, AnswerPart } from './answering.ts'
 import { completionId, completionOf } from './assembling.ts'
@@ -44,6 +45,7 @@ export interface CompletionsParts extends Omit<InlineTools, 'http' | 'signal' | 
   readonly measuring: Measuring
   /** Aborts when what is still open must come to its end. */
   readonly stopping: AbortSignal
+  readonly slices: Pick<TimeSlices, 'run'>
 }
 
 /** A request as a client made it. */
@@ -106,7 +108,8 @@ export class Completions implements Answering {
       measured.provider = found.provider.name
       const { upstream } = found.provider
       const raw = known.body === body ? asked.raw : null
-      const way = { asked: { ...asked, body: known.body, raw }, found, customer, signal: call.signal }
+      const { slices } = this.#parts
+      const way = { asked: { ...asked, body: known.body, raw }, found, customer, signal: call.signal, slices }
       if (upstream) return await this.#pass({ ...way, upstream }, call, measured)
       const told = withServiceErrors(this.#parts.models.ask(found, known.body, customer, { signal: call.signal }))
       const parts = withoutSecrets(told, this.#parts.redactorOf(owner))
@@ -123,7 +126,8 @@ export class Completions implements Answering {
       const found = await this.#parts.models.find(body.model, customer, signal)
       measured.provider = found.provider.name
       const redactor = this.#parts.redactorOf(owner)
-      return await embeddings(this.#parts.models, { asked, found, customer, signal, redactor })
+      const { models, slices } = this.#parts
+      return await embeddings(models, { asked, found, customer, signal, redactor, slices })
     })
   }
 

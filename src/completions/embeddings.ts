@@ -32,6 +32,8 @@ export async function embeddings(models: Models, wanted: Wanted): Promise<Given>
 
 async function passed(way: Wanted & Upstreamed<CreateEmbeddingRequest>): Promise<Uint8Array> {
   const { asked, found, redactor } = way
+  // Some servers take a conversation in the place of the input, and fetch the pictures at the addresses in it.
+  if ('messages' in asked.body) throw refused('messages', 'Vectors are made of an input.')
   const customer = customerCalling(way.customer, found)
   const { input } = asked.body
   const texts = textsOf(input)

@@ -6,8 +6,10 @@ import type { Customer } from '../models/customer.ts'
 import type { Found } from '../models/finding.ts'
 import type { Upstream, UpstreamAnswer, UpstreamRequest } from '../models/provider.ts'
 import { ProviderError } from '../models/provider-error.ts'
+import type { TimeSlices } from '../time-slices.ts'
 import type { AnswerStream } from './answer-stream.ts'
 import { forwarded, withoutMark, withoutWish } from './forwarding.ts'
+import { passedText } from './one-meaning.ts'
 import { failureOf } from './told-failure.ts'
 
 /** An answer in OpenAI's form: the text of one JSON object, or a stream of events. */
@@ -23,6 +25,8 @@ export interface Upstreamed<Body> {
   readonly customer: Customer
   readonly upstream: Upstream
   readonly signal: AbortSignal
+  /** What looks at long requests. */
+  readonly slices: Pick<TimeSlices, 'run'>
 }
 
 /** The media types of an answer. Some servers call JSON a text, or do not say what they send. */
@@ -32,14 +36,14 @@ const JSON_TYPE = /^(?:$|text\/(?:plain|json)\b|application\/(?:[\w.-]+\+)?json\
 const NAMED_TYPE =
   /^(?:text\/(?:html|xml|event-stream)|application\/(?:xml|octet-stream|x-ndjson|x-www-form-urlencoded))\b/i
 
-/** For a customer who was admitted. Vectors come whole, everything else whole or streamed. @throws ProviderError; the signal's reason */
+/** For a customer who was admitted. Vectors come whole, everything else whole or streamed. @throws ProviderError; INVALID_REQUEST; the signal's reason */
 export async function ask(
-  { asked, found, upstream, signal }: Upstreamed<object>,
+  { asked, found, upstream, signal, slices }: Upstreamed<object>,
   path: UpstreamRequest['path'],
   streamed: boolean,
 ): Promise<UpstreamAnswer> {
   const { model, credential } = found
-  const raw = asked.raw ?? Buffer.from(JSON.stringify(asked.body))
+  const raw = await passedText(asked, slices)
   const body = forwarded(raw, { model: model.name, include_usage: streamed })
   const without = streamed ? { plain: () => withoutWish(raw, model.name) } : {}
   const answer = await upstream.send({ path, body, ...without, credential, signal })
