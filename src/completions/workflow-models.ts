@@ -1,7 +1,7 @@
 // Workflows as models: which of an owner's workflows and of the bundled examples are, and how a conversation becomes an ordinary job whose text output is the answer.
 // The job belongs to its owner, not to the request: it runs on when nobody listens any more.
 import type { ChatCompletionRequest, WorkflowListItem } from '../../generated/types.ts'
-import type { Scope } from '../db/scope.ts'
+import { NOBODY, type Scope } from '../db/scope.ts'
 import type { Plan } from '../engine/plan.ts'
 import { ServiceError } from '../errors.ts'
 import type { JobService, Submission } from '../jobs/service.ts'
@@ -56,7 +56,7 @@ export class WorkflowModels {
   async list(owner: Scope): Promise<WorkflowModel[]> {
     const { workflows } = await this.#parts.workflows.list(owner, {})
     const found = await this.#faces.models(owner, workflows)
-    this.#examples ??= this.#listExamples(owner)
+    this.#examples ??= this.#listExamples()
     return [...found.map(ownModel).sort((a, b) => (a.id < b.id ? -1 : 1)), ...(await this.#examples)]
   }
 
@@ -68,9 +68,10 @@ export class WorkflowModels {
     return revision === null ? this.#example(workflow_id) : ownModel(workflows.listed(owner, workflow_id))
   }
 
-  async #listExamples(owner: Scope): Promise<WorkflowModel[]> {
+  /** In nobody's turns: whoever asks next waits for it as well. */
+  async #listExamples(): Promise<WorkflowModel[]> {
     const all = this.#parts.workflows.examples().map(({ id }) => ({ id, etag: null }))
-    return (await this.#faces.models(owner, all)).map(({ id }) => this.#example(id))
+    return (await this.#faces.models({ user_id: NOBODY, workspace_id: null }, all)).map(({ id }) => this.#example(id))
   }
 
   #example(workflow_id: string): WorkflowModel {

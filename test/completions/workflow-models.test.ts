@@ -1,8 +1,11 @@
 // Workflows as models: an answer is the text output of an ordinary job, which ends as the job ends and does not end it.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { WorkflowModels } from '../../src/completions/workflow-models.ts'
+import { userKey } from '../../src/db/scope.ts'
 import type { ServiceError } from '../../src/errors.ts'
 import { systemPlatform } from '../../src/platform.ts'
+import { TimeSlices } from '../../src/time-slices.ts'
 import { type PricedProvider, pricedProvider } from '../helpers/priced-provider.ts'
 import { startServer, type TestServer, until } from '../helpers/server.ts'
 import { gate } from '../http/kit.ts'
@@ -271,4 +274,22 @@ describe('a job that answers', () => {
     assert.deepEqual(headers, { Location: `/api/jobs/${job_id}`, 'X-Should-Retry': 'false' })
     gated.open()
   })
+})
+
+test('the bundled examples are listed for one user though another one, who asked first, has much else to read', async () => {
+  await using server = await startServer()
+  const { workflows, jobs, events, slices } = server.context
+  const reading = new TimeSlices()
+  const models = new WorkflowModels({ workflows, jobs, events, slices, reading })
+  let isOver = false
+  const much = reading.run(
+    userKey(STRANGER),
+    (function* () {
+      while (!isOver) yield
+    })(),
+  )
+  const first = models.list(STRANGER)
+  assert.ok((await models.list(OWNER)).length > 0)
+  isOver = true
+  await Promise.all([much, first])
 })
