@@ -73,7 +73,7 @@ function guardedConnector(
   allow: AllowList,
   lookup: Lookup,
   attempts: Attempts,
-  own: OwnRequests | null,
+  connected: (socket: Socket) => void,
 ): buildConnector.connector {
   const host = bareHost(origin.hostname)
   const port = Number(origin.port || (origin.protocol === 'https:' ? 443 : 80))
@@ -89,7 +89,7 @@ function guardedConnector(
       if (error) return callback(error, null)
       const address = socket.remoteAddress
       if (address === undefined || allow.permits(host, port, address)) {
-        own?.add(socket)
+        connected(socket)
         return callback(null, socket)
       }
       socket.destroy()
@@ -101,13 +101,14 @@ function guardedConnector(
 
 /**
  * An agent for any origin that the list permits. When `signal` aborts, what is about to connect is given up; the sockets
- * that are connected close when the agent is destroyed. `own` knows them until then.
+ * that are connected close when the agent is destroyed. `own` knows them until then, and `opened` is told of each, with its origin.
  */
 export async function guardedAgent(
   allow: AllowList,
   lookup: Lookup,
   signal: AbortSignal,
   own: OwnRequests | null = null,
+  opened: (origin: string, socket: Socket) => void = () => {},
 ): Promise<Agent> {
   // Not before the first request: reading the library takes longer than the rest of the server's start.
   const { Agent, Pool, buildConnector } = await import('undici')
@@ -119,7 +120,12 @@ export async function guardedAgent(
     connections: MOST_CONNECTIONS,
     allowH2: false,
     factory: (origin, options) => {
-      const connect = guardedConnector(buildConnector, new URL(origin), allow, lookup, attempts, own)
+      const url = new URL(origin)
+      const connected = (socket: Socket) => {
+        own?.add(socket)
+        opened(url.origin, socket)
+      }
+      const connect = guardedConnector(buildConnector, url, allow, lookup, attempts, connected)
       return new Pool(origin, { ...options, connect })
     },
   })

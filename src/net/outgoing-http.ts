@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream'
 import type { Agent, Dispatcher } from 'undici'
 import { NodeError } from '../engine/node-error.ts'
 import type { IncomingResponse, OutgoingHttp, OutgoingRequest } from '../engine/services.ts'
+import { Agents } from './agents.ts'
 import { AllowList } from './allow.ts'
 import { ENCODINGS, encodingsOf, readBody, tooLarge } from './answer-body.ts'
 import { Connections } from './connections.ts'
@@ -49,7 +50,7 @@ const AGENT = 'workflow-execution-service'
 const REDIRECT_BODY_BYTES = 16_384
 
 export interface OutgoingClient extends OutgoingHttp, AsyncDisposable {
-  /** The client for one user: connections to an origin are shared between users. Without it a request is nobody's, who is like one user. */
+  /** The client for one user: users share how many connections there are to an origin. Without it a request is nobody's, who is like one user. */
   of(owner: string): OutgoingHttp
 }
 
@@ -57,16 +58,16 @@ const NOBODY = ''
 
 class GuardedHttp implements OutgoingClient {
   readonly #allow: AllowList
-  readonly #lookup: Lookup
   readonly #own: OwnRequests | null
   readonly #end = new AbortController()
   readonly #connections = new Connections()
-  #agent: Promise<Agent> | null = null
+  readonly #agents: Agents
 
   constructor({ allow, lookup = nameLookup(), own = null }: OutgoingHttpOptions) {
     this.#allow = new AllowList(allow)
-    this.#lookup = lookup
     this.#own = own
+    const opened = this.#connections.opened.bind(this.#connections)
+    this.#agents = new Agents((end) => guardedAgent(this.#allow, lookup, end, own, opened))
   }
 
   send(request: OutgoingRequest): Promise<IncomingResponse> {
@@ -132,25 +133,41 @@ class GuardedHttp implements OutgoingClient {
 
   /** Has a connection until the body of the answer closes: whoever gets an answer reads its body to the end, or destroys it. */
   async #exchange(hop: Hop, sending: Sending): Promise<Answer> {
-    const { signal } = sending.limit
+    const { owner, limit } = sending
+    const { origin } = hop.target.url
     sending.isWaiting = true
-    const giveBack = await this.#connections.take(hop.target.url.origin, sending.owner, signal)
+    const giveBack = await this.#connections.take(origin, owner, limit.signal)
     sending.isWaiting = false
+    const isFull = this.#connections.isFull(origin)
+    if (isFull) await this.#agents.endUnused()
+    if (this.#end.signal.aborted) {
+      giveBack()
+      throw closing()
+    }
+    const { agent, release } = this.#agents.take(owner)
+    const over = () => {
+      release()
+      giveBack()
+    }
     try {
-      const answer = await this.#ask(hop, signal)
-      if (answer.body.closed) giveBack()
-      else answer.body.once('close', giveBack)
+      const answer = await this.#ask(await agent, hop, limit.signal, isFull)
+      if (answer.body.closed) over()
+      else answer.body.once('close', over)
       return answer
     } catch (error) {
-      giveBack()
+      over()
       throw error
     }
   }
 
-  async #ask({ method, target, headers, body }: Hop, signal: AbortSignal): Promise<Answer> {
+  /** `isLast`: its connection is not kept for another request. */
+  async #ask(
+    agent: Agent,
+    { method, target, headers, body }: Hop,
+    signal: AbortSignal,
+    isLast: boolean,
+  ): Promise<Answer> {
     if (this.#end.signal.aborted) throw closing()
-    this.#agent ??= guardedAgent(this.#allow, this.#lookup, this.#end.signal, this.#own)
-    const agent = await this.#agent
     const { statusCode, ...answer } = await agent.request({
       origin: target.url.origin,
       path: target.url.pathname + target.url.search,
@@ -158,6 +175,7 @@ class GuardedHttp implements OutgoingClient {
       headers: { ...Object.fromEntries(headers), ...this.#own?.header },
       body,
       signal,
+      ...(isLast ? { reset: true } : {}),
       responseHeaders: 'raw',
     })
     // Raw headers are names and values in turn, which the library's types do not tell.
@@ -167,8 +185,7 @@ class GuardedHttp implements OutgoingClient {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#end.abort(new Error('Outgoing HTTP is closed'))
-    const agent = await this.#agent?.catch(() => null)
-    await agent?.destroy()
+    await this.#agents[Symbol.asyncDispose]()
   }
 }
 
