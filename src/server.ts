@@ -335,7 +335,8 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
   const contents = new Contents(store, parts.object_stores.contents, platform.now)
   const signatures = new Signatures(vault.signingKey('storage'))
   const previews = new Previews({ store, contents, media: services.media, log })
-  const assets = new Assets({ store, contents, platform, signatures, previews })
+  const secret = vault.signingKey('assets')
+  const assets = new Assets({ store, contents, platform, signatures, secret, previews })
   const temporary = openTemporary(parts.object_stores.temporary, {
     store,
     platform,

@@ -1,5 +1,6 @@
 // Assets: rows of files with their bytes in a store of objects. Bytes are on disk before their row is committed, and go only when no
 // row needs them: what a crash leaves behind between the two is an object without a row, which the sweep removes.
+import { createHmac } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import type { AssetReference } from '../../generated/types.ts'
 import {
@@ -15,7 +16,6 @@ import {
 import { keysOf, type Removed } from '../db/deleted-folders.ts'
 import type { Scope } from '../db/scope.ts'
 import type { Store, Tx } from '../db/store.ts'
-import { sha256 } from '../hashes.ts'
 import type { Platform } from '../platform.ts'
 import type { Contents } from './contents.ts'
 import { digestOf, uriOf } from './keys.ts'
@@ -31,6 +31,8 @@ export interface AssetTools {
   readonly contents: Contents
   readonly platform: Platform
   readonly signatures: Signatures
+  /** Keeps anybody from finding out what ids are made of: keys of jobs count those of all users. It serves nothing else. */
+  readonly secret: Uint8Array
   /** Looks at what is new. */
   readonly previews?: Pick<Previews, 'added'>
 }
@@ -67,13 +69,15 @@ export class Assets {
   readonly #store: Store
   readonly #contents: Contents
   readonly #platform: Platform
+  readonly #secret: Uint8Array
   readonly #previews: Pick<Previews, 'added'> | null
 
-  constructor({ store, contents, platform, signatures, previews }: AssetTools) {
+  constructor({ store, contents, platform, signatures, secret, previews }: AssetTools) {
     this.#store = store
     this.#contents = contents
     this.#platform = platform
     this.signatures = signatures
+    this.#secret = secret
     this.#previews = previews ?? null
   }
 
@@ -84,7 +88,7 @@ export class Assets {
   prepare({ user_id, workspace_id }: Scope, bytes: Uint8Array, about: AssetAbout): PreparedAsset {
     const scope = { user_id, workspace_id }
     const digest = digestOf(bytes)
-    const id = about.place ? placedId(scope, about.place, digest) : this.#platform.id('asset')
+    const id = about.place ? this.#placedId(contentAt(scope, about.place, digest)) : this.#platform.id('asset')
     const { name = null, content_type, workflow_id, job_id, node_id } = about
     const row = storedRow(
       scope,
@@ -93,6 +97,10 @@ export class Assets {
     )
     this.#contents.putSync(row.content_key, bytes)
     return { row, reference: referenceTo(row) }
+  }
+
+  #placedId(content: string): string {
+    return `asset_${createHmac('sha256', this.#secret).update(content).digest('hex').slice(0, 32)}`
   }
 
   /** Writes the row in the caller's transaction. Again, it changes nothing. */
@@ -156,10 +164,6 @@ export function referenceTo({ id, storage_key, name, content_type, size, sha256 
 function stored(row: NewAsset | undefined): StoredAsset | null {
   if (row === undefined || row.sha256 === null || row.storage_key === null || row.content_key === null) return null
   return row as StoredAsset
-}
-
-function placedId(scope: Scope, place: AssetPlace, digest: string): string {
-  return `asset_${sha256(contentAt(scope, place, digest)).slice(0, 32)}`
 }
 
 /** What names content at a place: bytes never change under a name, whatever a later job of the same key publishes there. */

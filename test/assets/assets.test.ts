@@ -4,7 +4,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import type { AssetPlace, Assets, PreparedAsset, StoredAsset } from '../../src/assets/assets.ts'
+import { type AssetPlace, Assets, contentAt, type PreparedAsset, type StoredAsset } from '../../src/assets/assets.ts'
 import type { Contents } from '../../src/assets/contents.ts'
 import { contentKey } from '../../src/assets/keys.ts'
 import { keysOf } from '../../src/db/deleted-folders.ts'
@@ -112,6 +112,19 @@ describe('the same place in the outputs of a job', () => {
     const again = await kept(kit, ADA, 'x', { place: { ...PLACE, path: [...PLACE.path] } })
     assert.deepEqual(again.reference, first.reference)
     assert.deepEqual(written(kit.assets.find(ADA, again.row.storage_key)), first.row)
+  })
+
+  test('does not tell its owner the number of the job, which counts the jobs of all users', async () => {
+    await using kit = await openKit()
+    const { row } = kit.assets.prepare(ADA, bytesOf('x'), about({ place: PLACE }))
+    const guessed = (job_key: number) => sha256(contentAt(ADA, { ...PLACE, job_key }, row.sha256)).slice(0, 32)
+    for (let job_key = 0; job_key < 100; job_key++) assert.notEqual(row.id, `asset_${guessed(job_key)}`)
+    const { db, contents, platform, assets } = kit
+    const others = { store: db.store, contents, platform, signatures: assets.signatures }
+    const idWith = (secret: Uint8Array) =>
+      new Assets({ ...others, secret }).prepare(ADA, bytesOf('x'), about({ place: PLACE })).row.id
+    assert.equal(idWith(new Uint8Array(32)), row.id)
+    assert.notEqual(idWith(new Uint8Array(32).fill(1)), row.id)
   })
 
   test('is another for other bytes, places, jobs and owners', async () => {

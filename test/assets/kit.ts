@@ -45,7 +45,13 @@ export async function openKit(): Promise<Kit> {
   const platform = clock()
   const objects = new LocalStore(root, platform.now)
   const contents = new Contents(db.store, objects, platform.now)
-  const assets = new Assets({ store: db.store, contents, platform, signatures: new Signatures(new Uint8Array(32)) })
+  const assets = new Assets({
+    store: db.store,
+    contents,
+    platform,
+    signatures: new Signatures(new Uint8Array(32)),
+    secret: new Uint8Array(32),
+  })
   return {
     db,
     root,
