@@ -67,6 +67,8 @@ export class TimeSlices {
   #promises = 0
   /** When the slice of this turn ends, in milliseconds of the monotonic clock. */
   #until = 0
+  /** When work that is done at once was first asked about in this turn, in the same milliseconds; null: it was not. */
+  #at_once: number | null = null
   readonly #slice_ms: number
 
   /** Others have their turn after so many milliseconds of work. */
@@ -91,6 +93,19 @@ export class TimeSlices {
   /** Whether the slice of this turn is over, or none has begun. */
   get isOver(): boolean {
     return performance.now() >= this.#until
+  }
+
+  /** Whether what is done as it comes, and at once, has had a slice's time in this turn of the event loop: what follows of it is to wait for a `turn`. */
+  get passed(): boolean {
+    const now = performance.now()
+    if (this.#at_once !== null) return now - this.#at_once >= this.#slice_ms
+    this.#at_once = now
+    setImmediate(this.#anew)
+    return false
+  }
+
+  readonly #anew = (): void => {
+    this.#at_once = null
   }
 
   /** For work that is no generator, which begins now. */

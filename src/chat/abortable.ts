@@ -13,17 +13,21 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise
 /** How long somebody who was stopped may take to come to their end. */
 const GOODBYE_MS = 100
 
-/** Takes each of `items`, to their end or until the signal aborts; then they are ended. @throws the signal's reason, and what they throw */
+/**
+ * Takes each of `items`, to their end or until the signal aborts; then they are ended. Where `take` gives a promise, the next is asked for once it is
+ * kept. @throws the signal's reason, and what they throw
+ */
 export async function takeAll<T>(
   items: AsyncGenerator<T, void, void>,
   signal: AbortSignal,
-  take: (item: T) => void,
+  take: (item: T) => Promise<void> | null,
 ): Promise<void> {
   try {
     for (;;) {
       const { value, done } = await unlessAborted(items.next(), signal)
       if (done) return
-      take(value)
+      const wait = take(value)
+      if (wait) await unlessAborted(wait, signal)
     }
   } finally {
     await atMost(items.return(), GOODBYE_MS)

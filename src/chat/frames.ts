@@ -20,8 +20,8 @@ export type ChatFrame =
   | ChatToolResultFrame
   | ResourceChangeFrame
 
-/** Hears of everything in one thread, in its order. The same frame is told to all. */
-export type Listener = (frame: ChatFrame) => void
+/** Hears of everything in one thread, in its order. The same frame is told to all; `crowded`: to very many. */
+export type Listener = (frame: ChatFrame, crowded: boolean) => void
 
 export function messageFrame(thread_id: string, row: MessageTable): MessageFrame {
   const message: Message = messageRecord(thread_id, row)

@@ -1,6 +1,9 @@
 // Who is told what happens in which thread.
 import type { ChatFrame, Listener } from './frames.ts'
 
+/** Of a thread that more follow, those who come last may be told a moment later, and of several pieces at once. */
+const CROWD = 64
+
 export class Listeners {
   readonly #byThread = new Map<string, Set<Listener>>()
 
@@ -10,7 +13,10 @@ export class Listeners {
   }
 
   tell(thread_id: string, frame: ChatFrame): void {
-    for (const listener of this.#byThread.get(thread_id) ?? []) listener(frame)
+    const listeners = this.#byThread.get(thread_id)
+    if (!listeners) return
+    const crowded = listeners.size > CROWD
+    for (const listener of listeners) listener(frame, crowded)
   }
 
   /** Until the returned function is called. */

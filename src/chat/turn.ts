@@ -7,6 +7,7 @@ import { type Scope, userKey } from '../db/scope.ts'
 import type { Store, Tx } from '../db/store.ts'
 import { clearDrafts, deleteTurn, type TurnState } from '../db/threads.ts'
 import type { ModelUse } from '../engine/services.ts'
+import { Slice } from '../engine/slice.ts'
 import { errorBodies, ServiceError, toServiceError } from '../errors.ts'
 import { type Log, logFailure } from '../log.ts'
 import type { Platform } from '../platform.ts'
@@ -57,6 +58,7 @@ export class Turn {
   readonly #calls: Calls
   readonly #drafts: Drafts
   readonly #ids: CallIds
+  readonly #slice: Slice
   #last: number
   #job_id: string | null = null
   #writing: Writing | null = null
@@ -68,6 +70,7 @@ export class Turn {
     this.#last = of.thread.last_sequence
     this.#chosen = chosenOf(of.choice, parts.choices.providers)
     this.#drafts = new Drafts(parts.store, parts.limits, () => this.#state())
+    this.#slice = new Slice(userKey(of.owner))
     this.#ids = new CallIds(() => parts.platform.id('call'), of.redactor)
     this.#calls = new Calls({
       thread_id: of.thread.id,
@@ -160,7 +163,7 @@ export class Turn {
     try {
       await takeAll(this.#parts.completions.answer(this.#of.owner, body, { signal, used }), signal, (part) => {
         begun = true
-        this.#take(part, writing)
+        return this.#take(part, writing)
       })
       return null
     } catch (thrown) {
@@ -170,7 +173,15 @@ export class Turn {
     }
   }
 
-  #take(part: AnswerPart, writing: Writing): void {
+  /** What is told reaches everybody who follows the thread: it has its part of the thread's time, and a promise where that is over. */
+  #take(part: AnswerPart, writing: Writing): Promise<void> | null {
+    if (!this.#slice.passed(performance.now())) return this.#told(part, writing)
+    return this.#slice.turn().then(() => {
+      if (!this.#stop.signal.aborted) this.#told(part, writing)
+    })
+  }
+
+  #told(part: AnswerPart, writing: Writing): null {
     if (part.type === 'job') {
       this.#job_id = part.job_id
       this.#drafts.changed()
@@ -179,6 +190,7 @@ export class Turn {
       this.#of.tell(chunk)
       if (!chunk.thinking) this.#drafts.grew(chunk.content)
     }
+    return null
   }
 
   async #request(last: boolean): Promise<ChatCompletionRequest> {

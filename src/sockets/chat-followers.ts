@@ -1,6 +1,7 @@
 // The threads that one connection follows: first what it missed, then what happens, each in its order. A slow peer gets fewer, longer pieces of a
-// message, and every stored message.
+// message, and every stored message; so does one of hundreds that follow the same thread.
 import type { ChatChunkFrame } from '../../generated/types.ts'
+import type { Principal } from '../access/principal.ts'
 import { type ChatFrame, messageFrame } from '../chat/frames.ts'
 import { type Scope, userKey } from '../db/scope.ts'
 import type { Outlet } from './followers.ts'
@@ -9,6 +10,10 @@ import type { Outlet } from './followers.ts'
 const MOST_FOLLOWED = 1_000
 /** How many messages are read at once. */
 const PAGE = 50
+
+interface ChatOutlet extends Outlet {
+  readonly principal: Principal
+}
 
 interface Followed {
   readonly stop: () => void
@@ -29,11 +34,11 @@ export interface Missed {
 }
 
 export class ChatFollowers {
-  readonly #connection: Outlet
+  readonly #connection: ChatOutlet
   readonly #followed = new Map<string, Followed>()
   readonly #pumps = new Set<Promise<void>>()
 
-  constructor(connection: Outlet) {
+  constructor(connection: ChatOutlet) {
     this.#connection = connection
     connection.closed.addEventListener('abort', () => {
       for (const thread_id of [...this.#followed.keys()]) this.#leave(thread_id)
@@ -53,7 +58,7 @@ export class ChatFollowers {
       if (this.#followed.size < MOST_FOLLOWED) break
       this.#leave(first)
     }
-    const stop = app.chat.turns.follow(thread_id, (frame) => this.#tell(thread_id, followed, frame))
+    const stop = app.chat.turns.follow(thread_id, (frame, crowded) => this.#tell(thread_id, followed, frame, crowded))
     const followed: Followed = { stop, waiting: null, stopped: false }
     this.#followed.set(thread_id, followed)
     if (!missed) return
@@ -78,16 +83,17 @@ export class ChatFollowers {
     return followed
   }
 
-  #tell(thread_id: string, followed: Followed, frame: ChatFrame): void {
+  #tell(thread_id: string, followed: Followed, frame: ChatFrame, crowded: boolean): void {
     if (followed.stopped) return
     // Nothing comes behind it. What waits is told all the same.
     if (frame.type === 'resource_change') this.#forget(thread_id)
     if (followed.waiting) return enqueue(followed.waiting, frame)
-    const { congested } = this.#connection
-    if (!congested && !this.#connection.isLarge(frame)) return this.#connection.send(frame, true)
+    const { app, congested } = this.#connection
+    const late = crowded && app.reading.passed
+    if (!congested && !late && !this.#connection.isLarge(frame)) return this.#connection.send(frame, true)
     followed.waiting = [frame]
-    this.#pump(followed, async () => {})
-    if (congested) this.#connection.app.log.debug({ thread_id }, 'a follower of a chat does not read')
+    this.#pump(followed, late ? () => this.#time(followed) : async () => {})
+    if (congested) app.log.debug({ thread_id }, 'a follower of a chat does not read')
   }
 
   #pump(followed: Followed, before: () => Promise<void>): void {
@@ -145,6 +151,12 @@ export class ChatFollowers {
     } finally {
       release()
     }
+  }
+
+  /** Others who are told at the same time may have had all of this turn. */
+  async #time(followed: Followed): Promise<void> {
+    const { app, principal, closed } = this.#connection
+    while (app.reading.passed && !followed.stopped && !closed.aborted) await app.reading.turn(userKey(principal))
   }
 
   /** Looked at again right before a frame is sent: others that waited as well may have taken the room. */

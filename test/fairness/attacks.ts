@@ -2,6 +2,7 @@
 // reported first at once, and then all at once.
 import { accepted, folders } from './attacks/accepted.ts'
 import { bodies, jsonFrame, nils, unknownKeys } from './attacks/bodies.ts'
+import { followers } from './attacks/followers.ts'
 import { frames } from './attacks/frames.ts'
 import { chains, graphs, runs, tangles } from './attacks/graphs.ts'
 import { lists } from './attacks/lists.ts'
@@ -17,6 +18,7 @@ import type { AttackOf } from './kit.ts'
 export const FAMILIES: Readonly<Record<string, readonly AttackOf[]>> = {
   accepted,
   bodies,
+  followers,
   frames,
   graphs,
   lists,

@@ -1,0 +1,120 @@
+// Many sockets of one user that are told the same: the events of one job, and the pieces of one answer.
+import { once } from 'node:events'
+import type WebSocket from 'ws'
+import type { Graph } from '../../../src/engine/graph.ts'
+import type { Attack, AttackOf } from '../kit.ts'
+import type { User } from '../user.ts'
+import { sized } from './values.ts'
+
+/** At the same time: the system refuses more that wait to be taken. */
+const OPENED_AT_ONCE = 50
+const SOCKETS = 300
+
+async function openSockets(attacker: User, count: number): Promise<WebSocket[]> {
+  const open: WebSocket[] = []
+  while (open.length < count) {
+    const some = Math.min(OPENED_AT_ONCE, count - open.length)
+    open.push(...(await Promise.all(Array.from({ length: some }, () => attacker.socket()))))
+  }
+  return open
+}
+
+/** Resolves with the first message of a socket that holds all of these texts near its beginning. */
+function heard(socket: WebSocket, ...texts: readonly string[]): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const hear = (data: Buffer) => {
+    const text = data.toString('latin1', 0, 800)
+    if (!texts.every((one) => text.includes(one))) return
+    socket.off('message', hear)
+    resolve()
+  }
+  socket.on('message', hear).once('close', (code) => reject(new Error(`a socket was closed with ${code}`)))
+  return promise
+}
+
+const command = (name: string, data: object) => JSON.stringify({ command: name, request_id: 'r', data })
+
+/** Gives as many numbers as it is sent. */
+const COUNTING: Graph = {
+  nodes: [
+    { id: 'in', type: 'input.Integer', data: { name: 'in', stream: true } },
+    { id: 'numbers', type: 'control.Numbers', data: {} },
+    { id: 'out', type: 'output.Output', data: { name: 'out' } },
+  ],
+  edges: [
+    { source: 'in', sourceHandle: 'output', target: 'numbers', targetHandle: 'to' },
+    { source: 'numbers', sourceHandle: 'item', target: 'out', targetHandle: 'value' },
+  ],
+}
+
+/** A command, and what the first frame and the last one hold that come of it. */
+interface Following {
+  readonly follow: string
+  readonly begins: string
+  readonly ends: readonly string[]
+}
+
+/** A job that waits for its number, and sockets that follow it in one way. */
+function followed(what: string, { follow, begins, ends }: Following, share: number): Attack {
+  const count = sized(SOCKETS, share)
+  const to = sized(2_000, share)
+  let workflow_id = ''
+  return {
+    name: `a job of ${to} events that ${count} sockets ${what}`,
+    async prepare(attacker) {
+      workflow_id = await attacker.store(COUNTING)
+    },
+    async strike(attacker) {
+      const open = await openSockets(attacker, count + 1)
+      const [first, ...others] = open
+      const job_id = `job-${crypto.randomUUID()}`
+      const accepted = heard(first!, 'accepted')
+      first!.send(command('run_job', { workflow_id, job_id, params: {} }))
+      await accepted
+      const follows = others.map((socket) => heard(socket, begins))
+      for (const socket of others) socket.send(command(follow, { job_id }))
+      await Promise.all(follows)
+      const end = others.map((socket) => heard(socket, ...ends))
+      first!.send(command('stream_input', { job_id, input: 'in', value: to }))
+      first!.send(command('end_input_stream', { job_id, input: 'in' }))
+      await Promise.all(end)
+      await closed(open)
+    },
+  }
+}
+
+async function closed(sockets: readonly WebSocket[]): Promise<void> {
+  const ends = sockets.map((socket) => once(socket.removeAllListeners(), 'close'))
+  for (const socket of sockets) socket.terminate()
+  await Promise.all(ends)
+}
+
+const watching: AttackOf = (share) =>
+  followed('watch', { follow: 'reconnect_job', begins: 'job_resumed', ends: ['job_update', 'completed'] }, share)
+
+const subscribing: AttackOf = (share) =>
+  followed('are subscribed to', { follow: 'subscribe_job', begins: 'rpc_response', ends: ['job_terminal'] }, share)
+
+/** An answer in very many pieces. */
+const listening: AttackOf = (share) => {
+  const count = sized(SOCKETS, share)
+  const words = 1_000
+  return {
+    name: `an answer of ${words} pieces that ${count} sockets are told`,
+    async strike(attacker) {
+      const { text } = await attacker.expect(201, 'POST', '/api/threads', '{}')
+      const { id: thread_id } = JSON.parse(text) as { id: string }
+      const open = await openSockets(attacker, count)
+      const follows = open.map((socket) => heard(socket, 'chat_resumed'))
+      for (const socket of open) socket.send(command('resume_chat', { thread_id }))
+      await Promise.all(follows)
+      const ends = open.map((socket) => heard(socket, 'turn_update', 'completed'))
+      const asked = { thread_id, provider: 'builtin', model: 'echo', content: 'word '.repeat(words) }
+      open[0]!.send(command('chat_message', asked))
+      await Promise.all(ends)
+      await closed(open)
+    },
+  }
+}
+
+export const followers: readonly AttackOf[] = [watching, subscribing, listening]
