@@ -409,6 +409,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     platform,
     log,
     measuring: measuring(metrics),
+    slices,
     stopping,
     slices,
   })

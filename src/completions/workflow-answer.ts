@@ -15,7 +15,8 @@ import { jsonText } from '../json.ts'
 import { knownText, textSteps } from '../json-steps.ts'
 import { isLight } from '../light-parts.ts'
 import type { Calling } from '../models/models.ts'
-import type { TimeSlices } from '../time-slices.ts'
+import { shortTexts } from '../models/short-parts.ts'
+import { nextTurn, type TimeSlices } from '../time-slices.ts'
 import type { AnswerPart } from './answering.ts'
 import { withHeaders } from './errors.ts'
 
@@ -79,7 +80,10 @@ async function* answerParts(
     if (event?.type === 'output_update' && event.output_name === output) {
       const text = textOf(event.value) ?? (await slices.run(userKey(owner), textSteps(event.value)))
       length += text.length
-      if (text !== '') yield { type: 'text', text }
+      for (const [at, piece] of shortTexts(text).entries()) {
+        if (at > 0) await nextTurn()
+        if (piece !== '') yield { type: 'text', text: piece }
+      }
     }
     if (event?.type === 'job_status') {
       if (event.status === 'suspended') guardWaiting((await jobs.get(owner, job_id)).row)

@@ -2,6 +2,7 @@
 // says what the call used.
 // What a provider says goes no further than the log, unless it is a ProviderError, whose words are ours.
 import type { EmbedRequest, Hold, ModelAccess, ModelPart, ModelUse } from '../engine/services.ts'
+import { nextTurn } from '../time-slices.ts'
 import { Answer, faultOf, patienceWith } from './answer.ts'
 import { checkedVectors } from './checked.ts'
 import { type Customer, customerCalling } from './customer.ts'
@@ -13,10 +14,11 @@ import { findModel } from './naming.ts'
 import { nodeErrorOf, withNodeErrors } from './node-errors.ts'
 import { limited } from './output-limit.ts'
 import { within } from './patience.ts'
-import type { CompletionRequest } from './provider.ts'
+import type { CompletionPart, CompletionRequest } from './provider.ts'
 import { ProviderError } from './provider-error.ts'
 import type { Providers } from './providers.ts'
 import { SafeParts } from './safe-parts.ts'
+import { isShort, shortParts } from './short-parts.ts'
 import { embeddingUse, Tally } from './tally.ts'
 
 /** How long a provider may be silent, before its first piece and between two of them. */
@@ -128,8 +130,10 @@ export class Models {
         if (part.type !== 'tool_call' && part.text === '') continue
         tally.add(part.type === 'tool_call' ? `${part.name ?? ''}${part.arguments}` : part.text)
         if (tally.length > LONGEST_ANSWER) throw tooLong(found)
-        const shown = safe.take(part)
-        if (shown) yield shown
+        if (isShort(part)) {
+          const shown = safe.take(part)
+          if (shown) yield shown
+        } else yield* inTurns(part, safe)
       }
     } catch (error) {
       yield* safe.rest()
@@ -173,6 +177,18 @@ export class Models {
       signal.throwIfAborted()
       throw faultOf(provider.name, cause)
     }
+  }
+}
+
+/** A long part in pieces. Others have their turns between them. */
+async function* inTurns(
+  part: Exclude<CompletionPart, { type: 'end' }>,
+  safe: SafeParts,
+): AsyncGenerator<ModelPart, void, void> {
+  for (const piece of shortParts(part)) {
+    const shown = safe.take(piece)
+    if (shown) yield shown
+    await nextTurn()
   }
 }
 

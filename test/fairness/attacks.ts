@@ -1,6 +1,7 @@
 // All attacks, by family. `make bench ONLY=fairness` makes each of them in its full size, then those that were
 // reported first at once, and then all at once.
 import { accepted, folders } from './attacks/accepted.ts'
+import { answers } from './attacks/answers.ts'
 import { bodies, jsonFrame, nils, unknownKeys } from './attacks/bodies.ts'
 import { followers } from './attacks/followers.ts'
 import { frames } from './attacks/frames.ts'
@@ -17,6 +18,7 @@ import type { AttackOf } from './kit.ts'
 
 export const FAMILIES: Readonly<Record<string, readonly AttackOf[]>> = {
   accepted,
+  answers,
   bodies,
   followers,
   frames,

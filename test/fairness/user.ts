@@ -55,6 +55,21 @@ export class User {
     })
   }
 
+  /** Sends a request with a JSON body, and leaves with the first piece of the answer. Resolves once the server has seen that. */
+  async abandon(path: string, body: string): Promise<void> {
+    const headers = { Authorization: `Bearer ${this.#token}`, 'Content-Type': 'application/json' }
+    await new Promise<void>((resolve, reject) => {
+      const failed = (error: Error) => reject(failure(`POST ${path}`, error))
+      const sent = request(`${this.url}${path}`, { method: 'POST', headers, agent: false }, (answer) => {
+        answer.once('data', () => resolve(void answer.destroy())).once('error', failed)
+      })
+      sent.once('error', failed)
+      sent.end(body)
+    })
+    await pause(ASLEEP_MS)
+    await this.expect(200, 'GET', '/health')
+  }
+
   /** As `send`, and the answer has this status. */
   async expect(
     status: number,
