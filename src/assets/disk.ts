@@ -39,9 +39,13 @@ export async function writeTo(file: FileHandle, source: Source, { now, spare }: 
   const writes = new GatheredWrites(file, spare)
   let size = 0
   for await (const chunk of source instanceof Uint8Array ? [source] : source) {
-    hash.update(chunk)
     size += chunk.length
-    await writes.add(chunk)
+    // Bytes that are all here are many: to hash them at once would hold everybody up.
+    for (let at = 0; at < chunk.length; at += PIECE) {
+      const piece = chunk.subarray(at, at + PIECE)
+      hash.update(piece)
+      await writes.add(piece)
+    }
   }
   const written = { size, sha256: hash.digest('hex') }
   if (tail) await writes.add(tail(written))

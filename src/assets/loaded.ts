@@ -27,15 +27,16 @@ export async function loadedFrom(file: LoadableFile, max_bytes: number): Promise
   return stream && { bytes: await verified(stream, file), content_type, name }
 }
 
-/** All bytes of a stream, which have the digest of the file. */
-async function verified(stream: Readable, { name, sha256 }: LoadableFile): Promise<Buffer> {
+/** All bytes of a stream, which have the digest of the file. Each piece is put in its place as it comes: to join a hundred megabytes takes long. */
+async function verified(stream: Readable, { name, sha256, size }: LoadableFile): Promise<Buffer> {
   const hash = createHash('sha256')
-  const pieces: Buffer[] = []
+  const bytes = Buffer.allocUnsafeSlow(size)
+  let read = 0
   for await (const piece of stream as AsyncIterable<Buffer>) {
     hash.update(piece)
-    pieces.push(piece)
+    read += piece.copy(bytes, read)
   }
-  if (hash.digest('hex') === sha256) return Buffer.concat(pieces)
+  if (read === size && hash.digest('hex') === sha256) return bytes
   throw new NodeError(`The bytes of "${name}" are damaged: they are not those that were stored.`, 'data_damaged')
 }
 

@@ -9,6 +9,7 @@ import type { MediaResult, MediaTask } from '../engine/services.ts'
 import { Slice } from '../engine/slice.ts'
 import { WorkerPriority } from '../thread-priority.ts'
 import type { PooledWorker } from '../workers/pool.ts'
+import { type FilePart, GatheredFiles, partsOf } from './file-parts.ts'
 import { KEPT_BYTES, LOOK_MS, type MediaLimits } from './limits.ts'
 import { memoryOf } from './memory.ts'
 import type { FromMedia, ToMedia } from './protocol.ts'
@@ -34,6 +35,7 @@ interface Work {
   readonly task: string
   /** What came of its value. */
   readonly value: Assembly
+  readonly files: GatheredFiles
   readonly settle: PromiseWithResolvers<MediaResult>
   readonly watch: NodeJS.Timeout
   readonly clock: NodeJS.Timeout
@@ -128,12 +130,12 @@ export class Member implements PooledWorker<MediaTask, MediaResult> {
     const { memory_bytes } = this.#limits
     const watch = setInterval(() => this.#look(memory_bytes), LOOK_MS)
     const clock = setTimeout(() => this.#ring(time_limit_ms), time_limit_ms)
-    this.#work = { id: ++this.#tasks, task, value: new Assembly(), settle, watch, clock }
+    this.#work = { id: ++this.#tasks, task, value: new Assembly(), files: new GatheredFiles(), settle, watch, clock }
     this.#priority.begin()
     return this.#work
   }
 
-  /** Sends large parameters as the main thread has time for it. */
+  /** Sends large parameters and files as the main thread has time for it. */
   async #send(id: number, { task, files, params, owner }: MediaTask): Promise<void> {
     const slice = new Slice(typeof owner === 'string' ? owner : '')
     let last: Ops | null = null
@@ -145,7 +147,24 @@ export class Member implements PooledWorker<MediaTask, MediaResult> {
       }
       last = ops
     }
-    this.#say({ kind: 'run', id, task, files, ops: last! })
+    let parts: readonly FilePart[] | null = null
+    for (const some of partsOf(files)) {
+      if (parts) {
+        await this.#sayAll({ kind: 'files', parts })
+        await slice.turn()
+        if (this.#over) return
+      }
+      parts = some
+    }
+    this.#say({ kind: 'run', id, task, parts: parts!, ops: last! })
+  }
+
+  /** As `#say`; resolves when the system has taken it, or never will. */
+  #sayAll(message: ToMedia): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#process.connected) this.#process.send(message, () => resolve())
+      else resolve()
+    })
   }
 
   /** What cannot be sent has nobody to hear it; its end is told by itself. */
@@ -165,11 +184,12 @@ export class Member implements PooledWorker<MediaTask, MediaResult> {
 
   #hear(message: FromMedia): void {
     if (message.id !== this.#work?.id) return
-    const { value } = this.#work
-    if (message.kind !== 'refused') value.add(message.ops)
-    if (message.kind === 'piece') return
+    const { value, files } = this.#work
+    if (message.kind === 'piece' || message.kind === 'done') value.add(message.ops)
+    if (message.kind === 'files' || message.kind === 'done') files.add(message.parts)
+    if (message.kind === 'piece' || message.kind === 'files') return
     const { settle } = this.#leave()!
-    if (message.kind === 'done') return settle.resolve({ files: message.files, value: value.value })
+    if (message.kind === 'done') return settle.resolve({ files: files.files, value: value.value })
     const { type, detail } = message
     if (type === 'failed') this.#failed(detail)
     settle.reject(new NodeError(type === 'failed' ? 'The work on the file failed.' : message.message, nameOf(type)))

@@ -1,13 +1,15 @@
-// What a server and a process that works on its files say to each other. Bytes travel as they are, other values in pieces (engine/pieces.ts), so
-// that no large table holds the server.
+// What a server and a process that works on its files say to each other. Files travel in parts (file-parts.ts), other values in pieces
+// (engine/pieces.ts), so that nothing large holds the server.
 import type { Ops } from '../engine/pieces.ts'
 import type { MediaFaultType } from './fault.ts'
+import type { FilePart } from './file-parts.ts'
 
 export interface MediaOrder {
   readonly kind: 'run'
   readonly id: number
   readonly task: string
-  readonly files: readonly Uint8Array[]
+  /** The last ones of its files. */
+  readonly parts: readonly FilePart[]
   /** The last piece of the parameters. */
   readonly ops: Ops
 }
@@ -16,12 +18,14 @@ export interface MediaOrder {
 export type ToMedia =
   | MediaOrder
   | { readonly kind: 'piece'; readonly ops: Ops }
+  | { readonly kind: 'files'; readonly parts: readonly FilePart[] }
   | { readonly kind: 'warm'; readonly task: string }
 
 export type FromMedia =
   | { readonly id: number; readonly kind: 'piece'; readonly ops: Ops }
-  /** With the last piece of the value. */
-  | { readonly id: number; readonly kind: 'done'; readonly files: readonly Uint8Array[]; readonly ops: Ops }
+  | { readonly id: number; readonly kind: 'files'; readonly parts: readonly FilePart[] }
+  /** With the last parts of the files, and the last piece of the value. */
+  | { readonly id: number; readonly kind: 'done'; readonly parts: readonly FilePart[]; readonly ops: Ops }
   /** `detail` is for the log. */
   | {
       readonly id: number

@@ -2,6 +2,7 @@
 import { Assembly, type Ops, piecesOf } from '../engine/pieces.ts'
 import type { MediaFaultType } from './fault.ts'
 import { MediaFault } from './fault.ts'
+import { type FilePart, GatheredFiles, partsOf } from './file-parts.ts'
 import type { FromMedia, MediaOrder, ToMedia } from './protocol.ts'
 
 export interface Made {
@@ -27,22 +28,24 @@ export interface Channel {
 
 export function serve(families: Families, channel: Channel): void {
   let params = new Assembly()
+  let given = new GatheredFiles()
   channel.hear(async (message) => {
-    if (message.kind !== 'warm') params.add(message.ops)
-    if (message.kind === 'run') {
-      const whole = params.value as Params
-      params = new Assembly()
-      await answer(families, message, whole, channel)
-    }
     // What cannot be read is told by the task itself.
-    else if (message.kind === 'warm') await found(families, message.task).catch(() => {})
+    if (message.kind === 'warm') return void (await found(families, message.task).catch(() => {}))
+    if (message.kind !== 'files') params.add(message.ops)
+    if (message.kind !== 'piece') given.add(message.parts)
+    if (message.kind !== 'run') return
+    const [whole, { files }] = [params.value as Params, given]
+    params = new Assembly()
+    given = new GatheredFiles()
+    await answer(families, message, { files, params: whole }, channel)
   })
 }
 
 async function answer(
   families: Families,
-  { id, task, files }: MediaOrder,
-  params: Params,
+  { id, task }: MediaOrder,
+  { files, params }: { files: readonly Uint8Array[]; params: Params },
   channel: Channel,
 ): Promise<void> {
   try {
@@ -53,7 +56,12 @@ async function answer(
       if (last) channel.say({ id, kind: 'piece', ops: last })
       last = ops
     }
-    channel.say({ id, kind: 'done', files: made.files ?? [], ops: last! })
+    let parts: readonly FilePart[] | null = null
+    for (const some of partsOf(made.files ?? [])) {
+      if (parts) channel.say({ id, kind: 'files', parts })
+      parts = some
+    }
+    channel.say({ id, kind: 'done', parts: parts!, ops: last! })
   } catch (error) {
     channel.say({ id, kind: 'refused', ...refusalOf(error) })
   }

@@ -3,6 +3,7 @@
 import { accepted, folders } from './attacks/accepted.ts'
 import { answers } from './attacks/answers.ts'
 import { bodies, jsonFrame, nils, unknownKeys } from './attacks/bodies.ts'
+import { files } from './attacks/files.ts'
 import { followers } from './attacks/followers.ts'
 import { frames } from './attacks/frames.ts'
 import { chains, graphs, runs, tangles } from './attacks/graphs.ts'
@@ -20,6 +21,7 @@ export const FAMILIES: Readonly<Record<string, readonly AttackOf[]>> = {
   accepted,
   answers,
   bodies,
+  files,
   followers,
   frames,
   graphs,
