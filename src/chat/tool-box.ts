@@ -6,8 +6,8 @@ import { allOutputs } from '../jobs/manifest.ts'
 import type { JobService, Submission } from '../jobs/service.ts'
 import { resultOf } from '../jobs/snapshot.ts'
 import { publicStatus } from '../jobs/states.ts'
-import type { TimeSlices } from '../time-slices.ts'
-import { inputSchema } from '../workflows/interface.ts'
+import type { Steps, TimeSlices } from '../time-slices.ts'
+import { inputSchemaSteps } from '../workflows/interface.ts'
 import type { WorkflowService } from '../workflows/service.ts'
 
 export interface ToolResult {
@@ -28,8 +28,8 @@ export interface ServerTool {
 }
 
 export interface ToolBox {
-  /** The owner's tool of this name. `at` is the pointer of the name in the request. @throws INVALID_REQUEST where there is none */
-  tool(owner: Scope, name: string, at: string): ServerTool
+  /** The owner's tool of this name, in steps: it may take very many arguments. `at` is the pointer of the name in the request. @throws INVALID_REQUEST where there is none */
+  toolSteps(owner: Scope, name: string, at: string): Steps<ServerTool>
 }
 
 const WORKFLOW = 'workflow/'
@@ -46,14 +46,14 @@ export interface WorkflowToolParts {
 /** `workflow/<id>` is a workflow of the caller. */
 export function workflowTools({ workflows, jobs, slices }: WorkflowToolParts): ToolBox {
   return {
-    tool(owner, name, at) {
+    *toolSteps(owner, name, at): Steps<ServerTool> {
       if (!name.startsWith(WORKFLOW)) throw noTool(name, at)
       const id = name.slice(WORKFLOW.length)
       const { compiled, title, description } = found(workflows, owner, id, () => noTool(name, at))
       const fn = {
         name: `workflow_${id}`.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, LONGEST_NAME),
         description: `${title}${description === '' ? '' : `: ${description}`}`,
-        parameters: { ...inputSchema(compiled) } as Record<string, unknown>,
+        parameters: { ...(yield* inputSchemaSteps(compiled)) } as Record<string, unknown>,
       }
       return {
         name,

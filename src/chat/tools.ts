@@ -1,9 +1,11 @@
 // The tools of one turn: those of the server and those of the client, as models know them by name.
 import type { ChatTool, ToolCall } from '../../generated/types.ts'
 import type { Scope } from '../db/scope.ts'
+import { measuredSteps, sizeOf } from '../engine/measure.ts'
 import { type Problem, ServiceError } from '../errors.ts'
 import { deeperThan, MAX_DEPTH } from '../json.ts'
 import type { Redactor } from '../redaction/redactor.ts'
+import type { Steps } from '../time-slices.ts'
 import type { ServerTool, ToolBox } from './tool-box.ts'
 
 export type ChosenTool = string | ChatTool
@@ -15,33 +17,70 @@ export interface ToolsOf {
   readonly redactor: Redactor
 }
 
+/** Of all definitions together, in characters: they are sent with each question of a turn. */
+const LARGEST_TOOLS = 16_777_216
+
+/** As one caller chose them. */
+interface Known {
+  readonly definitions: readonly ChatTool[]
+  readonly server: ReadonlyMap<string, ServerTool>
+  readonly client: ReadonlySet<string>
+}
+
+/**
+ * The tools that were chosen, in steps: there may be very many, and each may be large. `at` is the pointer of the list in the request.
+ * @throws INVALID_REQUEST for a tool that there is not, two of one name, or one whose name holds a secret: it could not be told to anybody;
+ * REQUEST_TOO_LARGE
+ */
+export function* toolSteps({ box, owner, redactor }: ToolsOf, chosen: readonly ChosenTool[], at: string): Steps<Tools> {
+  const server = new Map<string, ServerTool>()
+  const client = new Set<string>()
+  const definitions: ChatTool[] = []
+  const problems: Problem[] = []
+  /** What models call those that were named. */
+  const named = new Map<string, string>()
+  let size = 0
+  for (const [index, choice] of chosen.entries()) {
+    yield
+    const path = `${at}/${index}`
+    const known = typeof choice === 'string' ? named.get(choice) : undefined
+    if (known !== undefined) {
+      problems.push({ path, message: taken(known) })
+      continue
+    }
+    const tool = typeof choice === 'string' ? yield* box.toolSteps(owner, choice, path) : null
+    const given = tool?.definition ?? (choice as ChatTool)
+    const name = nameOf(given)
+    if (tool) named.set(tool.name, name)
+    const definition = yield* measuredSteps(redactor.valueSteps(given))
+    size += sizeOf(definition)
+    if (size > LARGEST_TOOLS) throw tooLarge()
+    if (nameOf(definition) !== name) problems.push({ path, message: 'the name holds what is known as a secret' })
+    if (server.has(name) || client.has(name)) problems.push({ path, message: taken(name) })
+    if (tool) server.set(name, tool)
+    else client.add(name)
+    definitions.push(definition)
+  }
+  if (problems.length > 0) throw new ServiceError('INVALID_REQUEST', { problems })
+  return new Tools({ definitions, server, client })
+}
+
+function taken(name: string): string {
+  return `another tool has the name "${name}"`
+}
+
+function tooLarge(): ServiceError {
+  const message = `The tools have more than ${LARGEST_TOOLS.toLocaleString('en')} characters together.`
+  return new ServiceError('REQUEST_TOO_LARGE', { message })
+}
+
 export class Tools {
   readonly definitions: readonly ChatTool[]
   readonly #server: ReadonlyMap<string, ServerTool>
   readonly #client: ReadonlySet<string>
 
-  /**
-   * `at` is the pointer of the list in the request. @throws INVALID_REQUEST for a tool that there is not, two of one name, or one whose name holds a
-   * secret: it could not be told to anybody
-   */
-  constructor({ box, owner, redactor }: ToolsOf, chosen: readonly ChosenTool[], at: string) {
-    const server = new Map<string, ServerTool>()
-    const client = new Set<string>()
-    const problems: Problem[] = []
-    this.definitions = chosen.map((choice, index) => {
-      const tool = typeof choice === 'string' ? box.tool(owner, choice, `${at}/${index}`) : null
-      const given = tool?.definition ?? (choice as ChatTool)
-      const name = nameOf(given)
-      const definition = redactor.value(given)
-      if (nameOf(definition) !== name)
-        problems.push({ path: `${at}/${index}`, message: 'the name holds what is known as a secret' })
-      if (server.has(name) || client.has(name))
-        problems.push({ path: `${at}/${index}`, message: `another tool has the name "${name}"` })
-      if (tool) server.set(name, tool)
-      else client.add(name)
-      return definition
-    })
-    if (problems.length > 0) throw new ServiceError('INVALID_REQUEST', { problems })
+  constructor({ definitions, server, client }: Known) {
+    this.definitions = definitions
     this.#server = server
     this.#client = client
   }

@@ -5,6 +5,7 @@ import { type Scope, userKey } from '../db/scope.ts'
 import type { Tx } from '../db/store.ts'
 import { ownedThread, putTurn, turnOf } from '../db/threads.ts'
 import { ServiceError } from '../errors.ts'
+import { finish } from '../time-slices.ts'
 import { append, appendLeft, refuseFull, tryAppend, type Unplaced, unplaced } from './appending.ts'
 import { NOT_OPEN, type Outcome } from './calls.ts'
 import { refuseParts } from './content.ts'
@@ -15,7 +16,7 @@ import { chosenOf, type ModelChoice, refuseTwo } from './model-choice.ts'
 import { type Redacting, redacted } from './redacting.ts'
 import { Saying, Sayings } from './sayings.ts'
 import type { ToolBox } from './tool-box.ts'
-import { type ChosenTool, Tools } from './tools.ts'
+import { type ChosenTool, toolSteps } from './tools.ts'
 import { Turn, type TurnParts } from './turn.ts'
 import { UnfinishedTurns } from './unfinished-turns.ts'
 
@@ -90,12 +91,13 @@ export class Turns {
   }
 
   async #say(owner: Scope, thread_id: string, said: SaidByUser, begins: (turn: Turn) => void): Promise<Running> {
-    const { redacting, platform, tool_box, store, limits } = this.#parts
+    const { redacting, platform, tool_box, store, slices, limits } = this.#parts
     const known = this.#owned(owner, thread_id)
     refuseParts('user', said.content, `${said.at}/content`)
     refuseTwo(said, said.at)
     const redactor = redacting.of(owner)
-    const tools = new Tools({ box: tool_box, owner, redactor }, said.tools ?? [], `${said.at}/tools`)
+    const steps = toolSteps({ box: tool_box, owner, redactor }, said.tools ?? [], `${said.at}/tools`)
+    const tools = said.tools?.length ? await slices.run(userKey(owner), steps) : finish(steps)
     const id = platform.id('turn')
     const content = await redacted(this.#parts, owner, said.content)
     const message = unplaced(known.key, { role: 'user', content, turn_id: id }, platform)

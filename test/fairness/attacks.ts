@@ -12,6 +12,7 @@ import { many } from './attacks/many.ts'
 import { nodes } from './attacks/nodes.ts'
 import { readings } from './attacks/reading.ts'
 import { remembered } from './attacks/remembered.ts'
+import { tools } from './attacks/tools.ts'
 import { values } from './attacks/values.ts'
 import { vectors } from './attacks/vectors.ts'
 import { pdfs, workers } from './attacks/workers.ts'
@@ -30,6 +31,7 @@ export const FAMILIES: Readonly<Record<string, readonly AttackOf[]>> = {
   nodes,
   readings,
   remembered,
+  tools,
   values,
   vectors,
   workers,
