@@ -1,6 +1,7 @@
 // What the host of a run lends to its nodes. The engine hands it on and never looks into it: these are the shapes
 // that node code counts on, and whoever runs workflows brings the things themselves.
 import type { ChatCompletionRequest, ChatMessage, CreateEmbeddingRequest } from '../../generated/types.ts'
+import type { Steps } from '../time-slices.ts'
 import { NodeError } from './node-error.ts'
 
 export interface Script {
@@ -363,8 +364,8 @@ export interface ToolFacts extends ToolWords {
 
 /** `workflow` and `node` throw NodeError `unknown_tool`. */
 export interface ToolAccess {
-  /** A workflow of whoever runs this one. */
-  workflow(workflow_id: string): Promise<ToolFacts>
+  /** A workflow of whoever runs this one. It may have very many inputs: its words are made with `inSlices`, as `NodeContext` has it, and measured. */
+  workflow(workflow_id: string, inSlices: <T>(steps: Steps<T>) => Promise<T>): Promise<ToolFacts>
   /**
    * `data`: values of its properties that are no arguments. `connected`: whether they came along an edge, as they then do in its calls too:
    * they name no secrets.

@@ -1,7 +1,12 @@
 // The tools of an agent: read from its property, told to the model, and called with the arguments that it wrote.
+import { sizeOf } from '../engine/measure.ts'
 import { Interrupted, type NodeContext, NodeError, type Step } from '../engine/node-type.ts'
-import { ONE_NODE, type ToolAccess, type ToolFacts, type ToolTarget, type ToolWords } from '../engine/services.ts'
+import { ONE_NODE, type ToolFacts, type ToolTarget, type ToolWords } from '../engine/services.ts'
 import { entryOf, givenName, MOST_TOOLS, TOO_MANY, TOOLS, targetOf, textOf } from './agent-entries.ts'
+
+/** What the arguments of all tools may be together, in characters: they are sent with each turn, and remembered. */
+const LARGEST_TOOLS = 16_000_000
+const TOO_LARGE = `The tools have more than ${LARGEST_TOOLS.toLocaleString('en')} characters together. Give the agent fewer.`
 
 /** One tool, `name` being the one that the model has for it. */
 export type AgentTool = ToolFacts
@@ -40,33 +45,38 @@ export async function agentTools(
   using step = await context.step('tools')
   if (step.known)
     return new Map((step.known.value as ToolWords[]).map((words) => [words.name, access.again(words, connected)]))
-  const tools = await lookedUp(entries, access, connected)
+  const tools = await lookedUp(entries, context, connected)
   await step.end([...tools.values()].map(({ call: _, ...words }) => words))
   return tools
 }
 
 async function lookedUp(
   entries: readonly unknown[],
-  access: ToolAccess,
+  context: NodeContext,
   connected: boolean,
 ): Promise<ReadonlyMap<string, AgentTool>> {
   if (entries.length > MOST_TOOLS) throw new NodeError(TOO_MANY, 'bad_input')
+  const access = context.services.tools
   const taken = new Set<string>()
   // Names that the author gives go before those that are made.
   const given = entries.map((entry, at) => givenName(entryOf(entry, at), at, taken))
   const tools = new Map<string, AgentTool>()
+  let size = 0
   for (const [at, entry] of entries.entries()) {
     const own = entryOf(entry, at)
-    const facts = await factsOf(targetOf(entry, at, access.isNode), access, connected)
+    const facts = await factsOf(targetOf(entry, at, access.isNode), context, connected)
+    size += sizeOf(facts.parameters)
+    if (size > LARGEST_TOOLS) throw new NodeError(TOO_LARGE, 'too_large')
     const name = given[at] ?? freeName(facts.name, taken)
     tools.set(name, { ...facts, name, description: textOf(own, 'description', at) ?? facts.description })
   }
   return tools
 }
 
-async function factsOf(target: ToolTarget, access: ToolAccess, connected: boolean): Promise<ToolFacts> {
+async function factsOf(target: ToolTarget, context: NodeContext, connected: boolean): Promise<ToolFacts> {
+  const access = context.services.tools
   if ('node_type' in target) return access.node(target.node_type, target.data, connected)
-  return access.workflow(target.workflow_id)
+  return access.workflow(target.workflow_id, (steps) => context.inSlices(steps))
 }
 
 /** Which is taken from now on. */

@@ -1,6 +1,7 @@
 // Workflows and node types as tools of models: what a model is told of them, and what is called for its arguments. A node type is called as a
 // workflow of one node, whose id says all of it.
 import type { Scope } from '../db/scope.ts'
+import { measuredSteps } from '../engine/measure.ts'
 import { isRetrySafe } from '../engine/metadata.ts'
 import { NodeError, type NodeProperty, type NodeRegistry, type NodeType } from '../engine/node-type.ts'
 import type { Plan } from '../engine/plan.ts'
@@ -9,6 +10,7 @@ import { knownTypes } from '../engine/suggest.ts'
 import { typeInfo } from '../engine/type-info.ts'
 import { ServiceError } from '../errors.ts'
 import { toolType, toolTypeWith } from '../nodes/tool-types.ts'
+import { forEachStep, mapStep, type Steps } from '../time-slices.ts'
 import { runnablePlan } from './invalid-graph.ts'
 import { meantTool } from './meant-tool.ts'
 import type { WorkflowService } from './service.ts'
@@ -43,7 +45,8 @@ export function toolAccess({ registry, workflow }: ToolParts): ToolAccess {
     call: (args) => callee(registry, words, args, connected),
   })
   return {
-    workflow: async (workflow_id) => again(workflowTool(workflow_id, await workflow(workflow_id)), false),
+    workflow: async (workflow_id, inSlices) =>
+      again(await inSlices(measuredSteps(workflowToolSteps(workflow_id, await workflow(workflow_id)))), false),
     node: (node_type, data, connected) => again(nodeTool(registry, node_type, data), connected),
     again,
     isNode: (node_type) => registry.get(node_type) !== undefined,
@@ -77,15 +80,16 @@ function callee(
   return { workflow_id: target.workflow_id, params: { ...args }, repeatable: false }
 }
 
-function workflowTool(workflow_id: string, { name, description, inputs }: ToolWorkflow): ToolWords {
+function* workflowToolSteps(workflow_id: string, { name, description, inputs }: ToolWorkflow): Steps<ToolWords> {
+  const properties = yield* mapStep(inputs, (input): [string, Schema] => [input.name, argumentSchema(input)])
+  const required: string[] = []
+  yield* forEachStep(inputs, (input) => {
+    if (input.required) required.push(input.name)
+  })
   return {
     name: nameOf(name, 'workflow'),
     description: described(name, description),
-    parameters: objectOf(
-      inputs.map((input) => [input.name, argumentSchema(input)]),
-      inputs.filter(({ required }) => required).map((input) => input.name),
-      false,
-    ),
+    parameters: objectOf(properties, required, false),
     target: { workflow_id },
   }
 }

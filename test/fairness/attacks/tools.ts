@@ -1,4 +1,4 @@
-// Tools that a message of a chat names or brings: very many, and large ones.
+// Tools that a message of a chat names or brings, or that an agent has: very many, and large ones.
 import type { Attack, AttackOf } from '../kit.ts'
 import type { User } from '../user.ts'
 import { sized } from './values.ts'
@@ -14,6 +14,12 @@ async function say(attacker: User, tools: readonly unknown[]): Promise<void> {
   await attacker.frame(JSON.stringify({ command: 'chat_message', request_id: 'r', data }))
 }
 
+/** Stores a workflow of so many inputs. */
+function large(attacker: User, inputs: number): Promise<string> {
+  const input = (at: number) => ({ id: `n${at}`, type: 'input.Any', data: { name: `i${at}`, value: 1 } })
+  return attacker.store({ nodes: Array.from({ length: inputs }, (_, at) => input(at)), edges: [] })
+}
+
 /** A workflow with many inputs, again and again. It is refused, once all is looked at. */
 const named: AttackOf = (share): Attack => {
   const inputs = sized(20_000, share)
@@ -21,8 +27,7 @@ const named: AttackOf = (share): Attack => {
   return {
     name: `naming a tool of ${inputs} arguments ${NAMED} times`,
     async prepare(attacker) {
-      const input = (at: number) => ({ id: `n${at}`, type: 'input.Any', data: { name: `i${at}`, value: 1 } })
-      id = await attacker.store({ nodes: Array.from({ length: inputs }, (_, at) => input(at)), edges: [] })
+      id = await large(attacker, inputs)
     },
     strike: (attacker) => say(attacker, Array(NAMED).fill(`workflow/${id}`)),
   }
@@ -41,4 +46,25 @@ const brought: AttackOf = (share) => {
   return { name: `${count} tools of 4,000 arguments each`, strike: (attacker) => say(attacker, tools) }
 }
 
-export const tools: readonly AttackOf[] = [named, brought]
+/** As many as an agent may have. */
+const OF_AGENT = 128
+
+/** The run fails, with the size of the tools or for the want of a key. */
+const agents: AttackOf = (share) => {
+  const inputs = sized(20_000, share)
+  let id = ''
+  return {
+    name: `an agent with ${OF_AGENT} tools of ${inputs} arguments`,
+    async prepare(attacker) {
+      const own = {
+        model: 'openai/gpt-4o-mini',
+        prompt: 'Hello',
+        tools: Array(OF_AGENT).fill(await large(attacker, inputs)),
+      }
+      id = await attacker.store({ nodes: [{ id: 'agent', type: 'agent.Run', data: own }], edges: [] })
+    },
+    strike: (attacker) => attacker.expect(200, 'POST', `/api/workflows/${id}/run`, '{}'),
+  }
+}
+
+export const tools: readonly AttackOf[] = [named, brought, agents]
