@@ -2,10 +2,14 @@
 import type { CompletionUsage, MessageContent, ToolCall } from '../../generated/types.ts'
 import { insertMessage, messageSize, removeMessage } from '../db/messages.ts'
 import type { MessageTable, TurnTable } from '../db/schema.ts'
+import { type Scope, userKey } from '../db/scope.ts'
 import type { Tx } from '../db/store.ts'
 import { deleteTurn, draftedText, growThread, threadByKey } from '../db/threads.ts'
 import { ServiceError } from '../errors.ts'
+import { jsonTextSteps } from '../json-steps.ts'
+import { isLight } from '../light-parts.ts'
 import type { Platform } from '../platform.ts'
+import type { TimeSlices } from '../time-slices.ts'
 import type { ChatLimits } from './limits.ts'
 import { titleOf } from './title.ts'
 
@@ -23,8 +27,23 @@ export interface Unplaced extends Omit<MessageTable, 'sequence'> {
   readonly title: string | null
 }
 
-/** `id` and time are the same however often the unit of work runs. */
-export function unplaced(thread_key: number, said: Said, platform: Platform): Unplaced {
+/** The JSON text of what is said: of a long one made in time slices of its user. */
+export function contentText(
+  slices: Pick<TimeSlices, 'run'>,
+  owner: Scope,
+  content: MessageContent,
+): string | null | Promise<string> {
+  if (content === null) return null
+  return isLight(content) ? JSON.stringify(content) : slices.run(userKey(owner), jsonTextSteps(content))
+}
+
+/** `id` and time are the same however often the unit of work runs. `text`: what `contentText` gave for the content. */
+export function unplaced(
+  thread_key: number,
+  said: Said,
+  platform: Platform,
+  text = said.content === null ? null : JSON.stringify(said.content),
+): Unplaced {
   const { content, tool_calls = null, usage = null, ...more } = said
   return {
     thread_key,
@@ -40,7 +59,7 @@ export function unplaced(thread_key: number, said: Said, platform: Platform): Un
     created_at: platform.timestamp(),
     ...more,
     title: more.role === 'user' ? titleOf(content) : null,
-    content: content === null ? null : JSON.stringify(content),
+    content: text,
     tool_calls: tool_calls === null ? null : JSON.stringify(tool_calls),
     usage: usage === null ? null : JSON.stringify(usage),
   }

@@ -4,6 +4,7 @@ import type {
   ChatToolCallFrame,
   ChatToolResultFrame,
   Message,
+  MessageContent,
   MessageFrame,
   ResourceChangeFrame,
   TurnUpdateFrame,
@@ -23,8 +24,9 @@ export type ChatFrame =
 /** Hears of everything in one thread, in its order. The same frame is told to all; `crowded`: to very many. */
 export type Listener = (frame: ChatFrame, crowded: boolean) => void
 
-export function messageFrame(thread_id: string, row: MessageTable): MessageFrame {
-  const message: Message = messageRecord(thread_id, row)
+/** `content` is that of the row, where it is known: a long one takes its time to be parsed. */
+export function messageFrame(thread_id: string, row: MessageTable, content?: MessageContent): MessageFrame {
+  const message: Message = messageRecord(thread_id, row, content)
   return { type: 'message', thread_id, turn_id: row.turn_id, message }
 }
 

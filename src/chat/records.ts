@@ -1,5 +1,5 @@
 // Rows of threads and messages as the contract's records.
-import type { Message, Thread } from '../../generated/types.ts'
+import type { Message, MessageContent, Thread } from '../../generated/types.ts'
 import type { MessageTable, ThreadTable } from '../db/schema.ts'
 
 export function threadRecord(row: Omit<ThreadTable, 'key'>, running: boolean): Thread {
@@ -16,14 +16,19 @@ export function threadRecord(row: Omit<ThreadTable, 'key'>, running: boolean): T
   }
 }
 
-export function messageRecord(thread_id: string, row: MessageTable): Message {
+/** `content` is that of the row, where it is known. */
+export function messageRecord(
+  thread_id: string,
+  row: MessageTable,
+  content: MessageContent = parsed(row.content),
+): Message {
   const { id, sequence, role, tool_call_id, status, error, provider, model, workflow_id, job_id, created_at } = row
   return {
     id,
     thread_id,
     sequence,
     role,
-    content: parsed(row.content),
+    content,
     tool_calls: parsed(row.tool_calls),
     tool_call_id,
     status,

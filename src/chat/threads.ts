@@ -11,7 +11,7 @@ import * as rows from '../db/threads.ts'
 import { ServiceError } from '../errors.ts'
 import type { Platform } from '../platform.ts'
 import type { TimeSlices } from '../time-slices.ts'
-import { append, refuseFull, unplaced } from './appending.ts'
+import { append, contentText, refuseFull, unplaced } from './appending.ts'
 import { refuseParts } from './content.ts'
 import { deletedFrame, messageFrame } from './frames.ts'
 import type { ThreadLanes } from './lanes.ts'
@@ -153,18 +153,19 @@ export class Threads {
 
   /** Stores a message that nobody answers. @throws NOT_FOUND, INVALID_REQUEST, REQUEST_TOO_LARGE, CONFLICT where a turn is under way, or the thread is full */
   async add(owner: Scope, id: string, { role, content }: CreateMessageRequest): Promise<Message> {
-    const { lanes, turns, store, platform, limits, listeners } = this.#parts
+    const { lanes, turns, store, slices, platform, limits, listeners } = this.#parts
     this.row(owner, id)
     refuseParts(role ?? 'user', content, '/body/content')
     return lanes.run(id, async () => {
       const said = { role: role ?? 'user', content: await redacted(this.#parts, owner, content) } as const
+      const text = await contentText(slices, owner, said.content)
       if (turns.isRunning(id)) throw new ServiceError('CONFLICT', { message: 'A turn of this thread is under way.' })
-      const message = unplaced(this.row(owner, id).key, said, platform)
+      const message = unplaced(this.row(owner, id).key, said, platform, text)
       const row = await store.write((tx) => {
         refuseFull(tx, message, limits)
         return append(tx, message)
       })
-      const frame = messageFrame(id, row)
+      const frame = messageFrame(id, row, said.content)
       listeners.tell(id, frame)
       return frame.message
     })

@@ -14,7 +14,7 @@ import type { Platform } from '../platform.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 import type { TimeSlices } from '../time-slices.ts'
 import { takeAll, unlessAborted } from './abortable.ts'
-import { append, type Said, unplaced } from './appending.ts'
+import { append, contentText, type Said, unplaced } from './appending.ts'
 import { CallIds } from './call-ids.ts'
 import { Calls, type Outcome } from './calls.ts'
 import { conversationSteps } from './conversation.ts'
@@ -229,9 +229,15 @@ export class Turn {
 
   /** Stores a message of the turn and tells it. `ends`: it is the last one. */
   #store(said: Said, ends: boolean, first?: ChatFrame): Promise<MessageTable> {
+    const text = contentText(this.#parts.slices, this.#of.owner, said.content)
+    if (text === null || typeof text === 'string') return this.#storeWritten(said, text, ends, first)
+    return text.then((written) => this.#storeWritten(said, written, ends, first))
+  }
+
+  #storeWritten(said: Said, text: string | null, ends: boolean, first?: ChatFrame): Promise<MessageTable> {
     const { store, platform } = this.#parts
     const { thread, id, tell } = this.#of
-    const message = unplaced(thread.key, { ...said, turn_id: id }, platform)
+    const message = unplaced(thread.key, { ...said, turn_id: id }, platform, text)
     this.#drafts.settle()
     const state = this.#state()
     const unit = (tx: Tx): MessageTable => {
@@ -246,7 +252,7 @@ export class Turn {
         this.#last = row.sequence
         this.#writing = null
         if (first) tell(first)
-        tell(messageFrame(thread.id, row))
+        tell(messageFrame(thread.id, row, said.content))
         resolve(row)
       })
     })

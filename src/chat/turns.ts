@@ -6,7 +6,7 @@ import type { Tx } from '../db/store.ts'
 import { ownedThread, putTurn, turnOf } from '../db/threads.ts'
 import { ServiceError } from '../errors.ts'
 import { finish } from '../time-slices.ts'
-import { append, appendLeft, refuseFull, tryAppend, type Unplaced, unplaced } from './appending.ts'
+import { append, appendLeft, contentText, refuseFull, tryAppend, type Unplaced, unplaced } from './appending.ts'
 import { NOT_OPEN, type Outcome } from './calls.ts'
 import { refuseParts } from './content.ts'
 import { type ChatFrame, type Listener, messageFrame } from './frames.ts'
@@ -100,7 +100,8 @@ export class Turns {
     const tools = said.tools?.length ? await slices.run(userKey(owner), steps) : finish(steps)
     const id = platform.id('turn')
     const content = await redacted(this.#parts, owner, said.content)
-    const message = unplaced(known.key, { role: 'user', content, turn_id: id }, platform)
+    const text = await contentText(slices, owner, content)
+    const message = unplaced(known.key, { role: 'user', content, turn_id: id }, platform, text)
     if (this.#closed) throw new ServiceError('SERVICE_UNAVAILABLE')
     this.#refuseMany(owner, thread_id)
     store.read((tx) => refuseFull(tx, message, limits))

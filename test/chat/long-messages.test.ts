@@ -1,0 +1,31 @@
+// Long messages are written in time slices, and not parsed again for those who are told.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { contentText } from '../../src/chat/appending.ts'
+import { messageFrame } from '../../src/chat/frames.ts'
+import type { MessageTable } from '../../src/db/schema.ts'
+import { finish, type Steps } from '../../src/time-slices.ts'
+
+const owner = { user_id: 'ada', workspace_id: null }
+
+test('a long message is written in slices of its user, and a short one at once', async () => {
+  const runs: string[] = []
+  const slices = {
+    async run<T>(of: string, steps: Steps<T>): Promise<T> {
+      runs.push(of)
+      return finish(steps)
+    },
+  }
+  assert.equal(contentText(slices, owner, null), null)
+  assert.equal(contentText(slices, owner, 'Hello "Ada"'), '"Hello \\"Ada\\""')
+  assert.deepEqual(runs, [])
+  const long = '"\n'.repeat(500_000)
+  assert.equal(await contentText(slices, owner, long), JSON.stringify(long))
+  assert.equal(runs.length, 1)
+})
+
+test('what is known of a message is not read from its row', () => {
+  const row = { role: 'user', content: 'no JSON', tool_calls: null, usage: null } as MessageTable
+  assert.equal(messageFrame('thread_1', row, 'Hello').message.content, 'Hello')
+  assert.throws(() => messageFrame('thread_1', row), SyntaxError)
+})
