@@ -31,6 +31,28 @@ const selectParent = statement<{ id: string }>()((db, p) =>
   db.selectFrom('asset').select('parent_id').where('id', '=', p('id')),
 )
 
+/** A folder, and all that it lies in up to the top level, or to one that was deleted: its row is gone. */
+const selectWay = statement<DeletedFolderTable>()((db, p) =>
+  db
+    .withRecursive('way(id)', (qc) =>
+      qc
+        .selectNoFrom(sql<string>`${p('id')}`.as('id'))
+        .unionAll(
+          qc
+            .selectFrom('asset')
+            .innerJoin('way', 'way.id', 'asset.id')
+            .select(sql<string>`asset.parent_id`.as('id'))
+            .where('asset.parent_id', 'is not', null),
+        ),
+    )
+    .selectFrom('way')
+    .select([
+      'way.id',
+      sql<number>`exists (select 1 from deleted_folder where user_id = ${p('user_id')} and workspace = ${p('workspace')}
+        and id = way.id)`.as('deleted'),
+    ]),
+)
+
 const selectAllDeleted = statement()((db) => db.selectFrom('deleted_folder').selectAll())
 
 const insertDeleted = statement<DeletedFolderTable>()((db, p) =>
@@ -69,13 +91,16 @@ const removeHeld = statement<DeletedFolderTable & { limit: number }>()((db, p) =
 )
 
 /** The statements that find rows, for tests of how the database reads them. */
-export const DELETED_FOLDER_STATEMENTS = { selectAny, selectDeleted, selectParent, removeHeld }
+export const DELETED_FOLDER_STATEMENTS = { selectAny, selectDeleted, selectParent, selectWay, removeHeld }
 
 const FOLDER = 'folder'
 /** Rows that one statement removes: each takes about 40 µs, most of it for the search by name. */
 const CHUNK = 16
 /** A request that deletes a folder removes what it can within so many milliseconds: most folders are small. */
 const AT_ONCE_MS = 5
+
+/** So many levels are looked at one by one, most of which are known already; those above them at once. */
+const NEAR = 64
 
 /** Tells of places in the tree of one owner whether they lie below a folder that was deleted. It is valid within one unit of work. */
 export class DeletedFolders {
@@ -99,12 +124,20 @@ export class DeletedFolders {
     for (let id: string | null = parent_id; found === undefined; ) {
       found = this.#known.get(id) ?? (this.#isDeleted(id) || undefined)
       way.push(id)
+      if (found === undefined && way.length === NEAR) found = this.#isFarDeleted(id, way)
       const above: string | null = this.#tx.get(selectParent, { id })?.parent_id ?? null
       if (above === null) found ??= false
       else id = above
     }
     for (const id of way) this.#known.set(id, found)
     return found
+  }
+
+  /** The same of all that a folder lies in, in one statement: trees may be very deep. */
+  #isFarDeleted(id: string, way: string[]): boolean {
+    const far = this.#tx.all(selectWay, { ...this.#owner, id })
+    for (const one of far) way.push(one.id)
+    return far.some(({ deleted }) => deleted === 1)
   }
 
   #isDeleted(id: string): boolean {

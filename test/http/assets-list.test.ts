@@ -187,6 +187,10 @@ describe('the database finds a page of assets', () => {
     selectAny: [/SEARCH deleted_folder USING PRIMARY KEY \(user_id=\? AND workspace=\?\)/],
     selectDeleted: [/SEARCH deleted_folder USING PRIMARY KEY \(user_id=\? AND workspace=\? AND id=\?\)/],
     selectParent: [/SEARCH asset USING INDEX .*\(id=\?\)/],
+    selectWay: [
+      /SEARCH asset USING INDEX .*\(id=\?\)/,
+      /SEARCH deleted_folder USING PRIMARY KEY \(user_id=\? AND workspace=\? AND id=\?\)/,
+    ],
     removeHeld: [new RegExp(`asset_by_folder \\(${OWNER} AND <expr>=\\?\\)`)],
   }
   const statements = { ...ASSET_LIST_STATEMENTS, ...FOLDER_STATEMENTS, ...DELETED_FOLDER_STATEMENTS }

@@ -1,0 +1,59 @@
+// Folders within folders, very many levels deep: what was deleted with one far above is not shown, and to look takes few statements.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { insertAsset, type NewAsset } from '../../src/db/assets.ts'
+import { DeletedFolders, deleteAssetTree } from '../../src/db/deleted-folders.ts'
+import type { Tx } from '../../src/db/store.ts'
+import { openStore } from '../helpers/store.ts'
+
+const owner = { user_id: 'ada', workspace_id: null }
+const AT = '2026-01-01T00:00:00.000Z'
+const LEVELS = 2_000
+
+function folder(id: string, parent_id: string | null): NewAsset {
+  const none = { sha256: null, storage_key: null, content_key: null, thumb_key: null }
+  const made = { workflow_id: null, job_id: null, node_id: null, created_at: AT, updated_at: AT }
+  const is = { name: id, content_type: 'folder', size: 0, metadata: '{}', previewed: 1 } as const
+  return { id, ...owner, parent_id, ...is, ...none, ...made }
+}
+
+/** The same transaction, which counts the statements that are asked of it. */
+function counted(tx: Tx): { readonly tx: Tx; count(): number } {
+  let count = 0
+  const asked = new Proxy(tx, {
+    get(of, name) {
+      const value: unknown = Reflect.get(of, name, of)
+      if (typeof value !== 'function') return value
+      return (...args: unknown[]) => {
+        count++
+        return Reflect.apply(value, of, args) as unknown
+      }
+    },
+  })
+  return { tx: asked, count: () => count }
+}
+
+test('a place very deep in folders lies in a deleted one or not, which few statements tell', async () => {
+  await using opened = await openStore()
+  const { store } = opened
+  await store.write((tx) => {
+    for (const tree of ['kept', 'gone'])
+      for (let at = 0; at < LEVELS; at++) insertAsset(tx, folder(`${tree}${at}`, at === 0 ? null : `${tree}${at - 1}`))
+  })
+  // What lies in the folder is removed little by little.
+  await store.write((tx) => deleteAssetTree(tx, owner, 'gone0'))
+  store.read((tx) => {
+    for (const [tree, isDeleted] of [
+      ['kept', false],
+      ['gone', true],
+    ] as const) {
+      const asked = counted(tx)
+      const deleted = new DeletedFolders(asked.tx, owner)
+      assert.equal(deleted.holds(`${tree}${LEVELS - 1}`), isDeleted)
+      assert.ok(asked.count() < 200, `${asked.count()} statements`)
+      const before = asked.count()
+      assert.equal(deleted.holds(`${tree}${LEVELS - 300}`), isDeleted)
+      assert.ok(asked.count() <= before + 1, 'what is above was found with it')
+    }
+  })
+})
