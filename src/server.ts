@@ -411,7 +411,6 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     measuring: measuring(metrics),
     slices,
     stopping,
-    slices,
   })
   const chat = new Chat({
     store,

@@ -48,7 +48,6 @@ export interface CompletionsParts extends Omit<InlineTools, 'http' | 'signal' | 
   readonly slices: Pick<TimeSlices, 'run'>
   /** Aborts when what is still open must come to its end. */
   readonly stopping: AbortSignal
-  readonly slices: Pick<TimeSlices, 'run'>
 }
 
 /** A request as a client made it. */

@@ -37,7 +37,7 @@ const selectWay = statement<DeletedFolderTable>()((db, p) =>
     .withRecursive('way(id)', (qc) =>
       qc
         .selectNoFrom(sql<string>`${p('id')}`.as('id'))
-        .unionAll(
+        .union(
           qc
             .selectFrom('asset')
             .innerJoin('way', 'way.id', 'asset.id')
