@@ -15,6 +15,11 @@ const EACH_MS = sized(10_000, 100)
 const TOGETHER_MS = sized(600_000, 1_000)
 /** `reported`: only those reported first, at once; anything else: these, and then all at once. Unless it is set, each by itself before. */
 const ONLY = process.env.SVC_BENCH_TOGETHER
+/** `elsewhere`: attackers of several attacks at once go behind the server and the other user. */
+const ATTACKER = process.env.SVC_BENCH_ATTACKER
+
+const TOGETHER: Under = { refusals_count: true, from_elsewhere: ATTACKER === 'elsewhere' }
+const FROM = TOGETHER.from_elsewhere ? ', from elsewhere' : ''
 
 const SHOWN: Readonly<Record<ProbeName, string>> = {
   health: '/health',
@@ -30,7 +35,7 @@ export async function benchFairness(): Promise<BenchRow[]> {
   const idle = await figures([quiet], EACH_MS)
   const rows = rowsOf(quiet.name, idle)
   const together = async (name: string, attacks: readonly Attack[]) =>
-    rows.push(...rowsOf(name, await figures(attacks, TOGETHER_MS, { refusals_count: true }), idle))
+    rows.push(...rowsOf(name + FROM, await figures(attacks, TOGETHER_MS, TOGETHER), idle))
   if (!ONLY) for (const one of all()) rows.push(...rowsOf(one.name, await figures([one], EACH_MS), idle))
   const reported = REPORTED.map((of) => of(1))
   await together(`the ${reported.length} reported first, at once`, reported)

@@ -10,6 +10,7 @@ import { giveDatabase } from '../helpers/migrated.ts'
 import { inMostRounds } from '../helpers/patience.ts'
 import { runProcess, type ServingProcess, serve } from '../helpers/process.ts'
 import { temporaryFolder, until } from '../helpers/server.ts'
+import { asElsewhere } from './elsewhere.ts'
 import { type ProbeName, type Probes, probesOf } from './probes.ts'
 import { User } from './user.ts'
 
@@ -64,6 +65,8 @@ export interface Under {
    * is enough: of many at once some wait for minutes behind others of the same user.
    */
   readonly refusals_count?: boolean
+  /** The server and the other user go before the attacker, as where it is on another machine. */
+  readonly from_elsewhere?: boolean
 }
 
 export interface FairServer extends AsyncDisposable {
@@ -118,7 +121,7 @@ async function measured(
   { server, attacker, token, probes, prepared }: Scene,
   attacks: readonly Attack[],
   enough: (passed_ms: number) => boolean,
-  { refusals_count = false }: Under,
+  { refusals_count = false, from_elsewhere = false }: Under,
 ): Promise<Figures> {
   for (const attack of attacks) {
     if (prepared.has(attack)) continue
@@ -127,6 +130,7 @@ async function measured(
   }
   await using prober = runProcess(script('prober.ts'), [server.url, token, JSON.stringify(probes)])
   await until('the prober', () => prober.stdout().includes('ready') || failed(prober.stderr()))
+  using _ = from_elsewhere ? asElsewhere() : null
   await longestHold(server)
   const from = performance.now()
   let strikes = 0
