@@ -128,7 +128,7 @@ describe('submit', () => {
     const first = submit(server, { graph: gated })
     const second = submit(server, { graph: plain })
     assert.throws(() => jobs.submit(OWNER, submission({ graph: plain, job_id: 'mine' })), coded('QUEUE_FULL'))
-    await first.accepted()
+    await Promise.all([first.accepted(), second.accepted()])
     assert.deepEqual(
       jobs.listActive(OWNER).map((row) => row.id),
       [first.row.id, second.row.id],
