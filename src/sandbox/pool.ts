@@ -51,7 +51,7 @@ export class Pool {
   readonly #all = new Set<Member>()
   readonly #limits: PoolLimits
   #closed = false
-  /** Compiled once, when it is first needed; all workers share it. */
+  /** All workers share it. */
   #engine: Promise<WebAssembly.Module> | null = null
   /** From the time when the engine is there. */
   #idle: IdleWorkers<Member> | null = null
@@ -68,8 +68,7 @@ export class Pool {
     if (this.#closed) throw closed()
     await this.#places.turn(owner, signal, run)
     try {
-      this.#engine ??= compileEngine()
-      const engine = await this.#engine
+      const engine = await this.#compiled()
       if (this.#closed) throw closed()
       signal.throwIfAborted()
       const lease = { member: this.#member(engine), owner, run, memory_limit_mb, held: false, waiting: null }
@@ -134,6 +133,15 @@ export class Pool {
     lease.held = false
     lease.waiting = null
     this.#holds.remove(lease.owner, lease.memory_limit_mb)
+  }
+
+  /** The engine, compiled when it is first needed. After a failure the next call tries it again. */
+  #compiled(): Promise<WebAssembly.Module> {
+    this.#engine ??= compileEngine().catch((error: unknown) => {
+      this.#engine = null
+      throw error
+    })
+    return this.#engine
   }
 
   #member(engine: WebAssembly.Module): Member {
