@@ -1,7 +1,7 @@
 // JSON text of large values, made in steps: what is small is left to the engine's own writer, what is large is taken apart.
 import { jsonText } from './json.ts'
 import { isLight, lightParts } from './light-parts.ts'
-import { finish, type Steps } from './time-slices.ts'
+import { finish, type Steps, type TimeSlices } from './time-slices.ts'
 
 /** How many characters of one text are hashed, or written, at once. */
 export const LONG_TEXT = 262_144
@@ -140,6 +140,15 @@ function* writeBuffer(bytes: Buffer, write: (part: string) => void): Steps<void>
     yield
   }
   write(']}')
+}
+
+/** The text of `JSON.stringify`: of a large value made in time slices of its owner. */
+export function jsonInSlices(
+  slices: Pick<TimeSlices, 'run'>,
+  owner: string,
+  value: object | string,
+): string | Promise<string> {
+  return isLight(value) ? JSON.stringify(value) : slices.run(owner, jsonTextSteps(value))
 }
 
 /** `JSON.stringify` in steps. */

@@ -6,8 +6,7 @@ import { type Scope, userKey } from '../db/scope.ts'
 import type { Tx } from '../db/store.ts'
 import { deleteTurn, draftedText, growThread, threadByKey } from '../db/threads.ts'
 import { ServiceError } from '../errors.ts'
-import { jsonTextSteps } from '../json-steps.ts'
-import { isLight } from '../light-parts.ts'
+import { jsonInSlices } from '../json-steps.ts'
 import type { Platform } from '../platform.ts'
 import type { TimeSlices } from '../time-slices.ts'
 import type { ChatLimits } from './limits.ts'
@@ -33,8 +32,7 @@ export function contentText(
   owner: Scope,
   content: MessageContent,
 ): string | null | Promise<string> {
-  if (content === null) return null
-  return isLight(content) ? JSON.stringify(content) : slices.run(userKey(owner), jsonTextSteps(content))
+  return content === null ? null : jsonInSlices(slices, userKey(owner), content)
 }
 
 /** `id` and time are the same however often the unit of work runs. `text`: what `contentText` gave for the content. */

@@ -3,8 +3,7 @@
 import type { ChatCompletionRequest, CreateEmbeddingRequest } from '../../generated/types.ts'
 import { type Scope, userKey } from '../db/scope.ts'
 import { errorBodies, ServiceError, toServiceError } from '../errors.ts'
-import { jsonTextSteps } from '../json-steps.ts'
-import { isLight } from '../light-parts.ts'
+import { jsonInSlices } from '../json-steps.ts'
 import { type Log, logFailure } from '../log.ts'
 import { type Customer, customerCalling } from '../models/customer.ts'
 import { completionEstimate } from '../models/estimate.ts'
@@ -211,18 +210,14 @@ export class Completions implements Answering {
     const head = { id: completionId(platform), created: Math.floor(platform.now() / 1_000), model }
     const { headers, rest } = await begun(parts)
     call.headers = headers
-    if (!body.stream) return { headers, body: await this.#written(asked.owner, await completionOf(rest, head)) }
+    if (!body.stream) {
+      const completion = await completionOf(rest, head)
+      return { headers, body: await jsonInSlices(this.#parts.slices, userKey(asked.owner), completion) }
+    }
     const include_usage = body.stream_options?.include_usage === true
     const failed = this.#failed(asked, call, measured)
     const given = await this.#streamed(new Telling({ parts: rest, head, include_usage, failed }), call, measured)
     return { ...given, headers }
-  }
-
-  /** As JSON: a long answer in time slices of its owner. */
-  #written(owner: Scope, completion: object): string | Promise<string> {
-    return isLight(completion)
-      ? JSON.stringify(completion)
-      : this.#parts.slices.run(userKey(owner), jsonTextSteps(completion))
   }
 
   /** The head of the answer waits for its first piece: what fails before is no stream. */
