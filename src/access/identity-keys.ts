@@ -1,11 +1,13 @@
-// The keys that the identity provider signs with: fetched when they are first needed, again when they get old and when a token names
+// The keys that the identity provider signs with: fetched when they are first needed, again before they get old and when a token names
 // another one, and kept in use while the provider cannot be asked.
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
 import type { Log } from '../log.ts'
 import { usableKeys } from './identity-key-set.ts'
 import { ask, type IdentityTools, Outage, type ProviderRequests, Unavailable } from './identity-provider.ts'
 
-/** Keys are asked for again after this time. One that was withdrawn counts no longer than that, unless the provider is away. */
+/** Keys are asked for again after this time, and nobody waits for the answer. */
+const RENEWED_MS = 5 * 60_000
+/** From this time on everybody waits for newer keys. One that was withdrawn counts no longer than that, unless the provider is away. */
 const FRESH_MS = 10 * 60_000
 /** Keys are used for so long while no newer ones can be had: a night without the provider, and not a key that leaked last week. */
 const KEPT_MS = 24 * 60 * 60_000
@@ -64,7 +66,11 @@ export class ProviderKeys {
   }
 
   async #usable(): Promise<JWTVerifyGetKey> {
-    if (this.#find && this.#since(this.#known_at) < FRESH_MS) return this.#find
+    const age = this.#since(this.#known_at)
+    if (this.#find && age < FRESH_MS) {
+      if (age >= RENEWED_MS) void this.#load()
+      return this.#find
+    }
     const failing = this.#failing
     const loading = this.#load()
     // While the provider is away nobody waits for it who can do without.

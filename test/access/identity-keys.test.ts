@@ -38,6 +38,19 @@ describe('the keys of a provider', () => {
     assert.equal(at.idp.requests.keys, 3)
   })
 
+  test('are asked for again before they are old, and nobody waits for a provider that takes long', async () => {
+    await using at = await scene()
+    await at.ask(await at.token({ sub: 'ada' }))
+    at.clock.now += 5 * MINUTE - 1
+    await at.ask(await at.token({ sub: 'ada', nonce: 1 }))
+    assert.equal(at.idp.requests.keys, 1)
+    at.clock.now += 1
+    const release = at.idp.hold()
+    for (const sub of ['bob', 'carol']) assert.equal(told(await at.ask(await at.token({ sub }))), `user ${sub}`)
+    await until('the question', () => at.idp.requests.keys === 2)
+    release()
+  })
+
   test('that were withdrawn are good for ten minutes at most', async () => {
     await using at = await scene()
     const token = await at.token({ sub: 'ada' })
