@@ -9,6 +9,7 @@ import { modeLine } from './config/mode.ts'
 import { ConfigError, readConfig } from './config.ts'
 import type { Log } from './log.ts'
 import { StartError } from './start-error.ts'
+import { lowerHelpers } from './thread-priority.ts'
 import { version } from './version.ts'
 
 /** What a command left running, such as code that heeds no cancel, may keep the process for so long. */
@@ -70,6 +71,7 @@ async function serve(args: readonly string[]): Promise<number> {
   const config = readConfig(process.env, listen)
   const warnings = gatherWarnings()
   const { createServer } = await import('./server.ts')
+  await lowerHelpers()
   const server = await createServer(config, { owner: `process ${process.pid}, ${listen.host}:${listen.port}` })
   console.log(`svc ${version} listens on ${server.url}\n${modeLine(config)}`)
   warnings.writeTo(server.context.log)

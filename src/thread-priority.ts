@@ -1,9 +1,14 @@
 // Lowers the priority of threads and processes that do heavy work, so that the main thread of the server goes first, and work that
 // has just begun goes before work that takes long. Only Linux has priorities of single threads; elsewhere nothing is lowered.
 import { readlinkSync } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
 import { platform, setPriority } from 'node:os'
 
-/** How nice work is to others that has just begun, and work that takes long. The main thread has 0, and 19 is the most. */
+/**
+ * How nice to others are the threads that help the main thread, work that has just begun, and work that takes long. The main thread has 0, and
+ * 19 is the most. It often waits for those that help it, so nothing else may go before them.
+ */
+const HELPER = 3
 const FRESH = 5
 const LONG = 15
 
@@ -19,6 +24,19 @@ function threadId(): number | null {
   } catch {
     return null
   }
+}
+
+/** What Node calls the threads that collect garbage and compile, and those that read files and look up names. */
+const HELPERS = new Set(['V8Worker', 'libuv-worker'])
+const THREADS = '/proc/self/task'
+
+/** Lowers the priority of the threads of this process that help the main thread: they collect garbage, compile, read files and look up names. */
+export async function lowerHelpers(): Promise<void> {
+  if (platform() !== 'linux') return
+  // Reading the folder needs threads that read files, and the first need makes all of them.
+  const ids = await readdir(THREADS).catch(() => [])
+  const names = await Promise.all(ids.map((id) => readFile(`${THREADS}/${id}/comm`, 'utf8').catch(() => '')))
+  for (const [at, id] of ids.entries()) if (HELPERS.has(names[at]!.trim())) setNice(Number(id), HELPER)
 }
 
 /** Lowers the priority of the calling thread to that of work that has just begun. Gives its id; null where single threads have no priority. */

@@ -4,14 +4,26 @@ import { readdirSync, readFileSync } from 'node:fs'
 /** Why a test of it is left out; false where it can be. */
 export const NO_NICE_THREADS = process.platform === 'linux' ? false : 'only Linux has priorities of threads'
 
-/** The niceness of the threads that are nicer than others; behind the name of a thread, it is the 17th field. */
-export function niceThreads(): number[] {
-  const found = readdirSync('/proc/self/task').map((id) => {
+interface Thread {
+  readonly name: string
+  readonly nice: number
+}
+
+/** The threads of a process as they are now; one that ends meanwhile is left out. Behind the name of a thread, its niceness is the 17th field. */
+export function threads(process: number | 'self' = 'self'): Thread[] {
+  return readdirSync(`/proc/${process}/task`).flatMap((id) => {
     try {
-      return Number(readFileSync(`/proc/self/task/${id}/stat`, 'utf8').split(') ')[1]!.split(' ')[16])
+      const [, name, rest] = /\((.*)\) (.*)/s.exec(readFileSync(`/proc/${process}/task/${id}/stat`, 'utf8'))!
+      return [{ name: name!, nice: Number(rest!.split(' ')[16]) }]
     } catch {
-      return 0
+      return []
     }
   })
-  return found.filter((nice) => nice > 0)
+}
+
+/** The niceness of the threads of this process that are nicer than others. */
+export function niceThreads(): number[] {
+  return threads()
+    .map(({ nice }) => nice)
+    .filter((nice) => nice > 0)
 }
