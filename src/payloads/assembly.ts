@@ -26,9 +26,14 @@ export class Assembly {
   open(isList: boolean, key: string | null): void {
     const container: Container = isList ? [] : {}
     if (this.#open.length === 0) this.root = container
-    else if (key === null) (this.#innermost as unknown[]).push(container)
-    else setMember(this.#innermost as Record<string, unknown>, key, container)
+    else this.addOne(key, container)
     this.#open.push(container)
+  }
+
+  /** Adds one member to the innermost container. `key` is its name there, if that is no list. */
+  addOne(key: string | null, value: unknown): void {
+    if (key === null) (this.#innermost as unknown[]).push(value)
+    else setMember(this.#innermost as Record<string, unknown>, key, value)
   }
 
   close(): void {

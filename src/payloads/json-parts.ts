@@ -4,17 +4,25 @@ import { Assembly } from './assembly.ts'
 
 /** Bytes of a part. Parsing one takes less than a millisecond. */
 const PART = 32_768
+/** A text of more bytes is read in parts itself. */
+const LONG_TEXT = 8 * PART
+/** Bytes of the longest escape within a text, as in `\u00e9`. */
+const ESCAPE = 6
+/** A character in UTF-8 has at most so many bytes behind its first. */
+const CONTINUED = 3
 
 const QUOTE = 0x22
 const COMMA = 0x2c
+const COLON = 0x3a
 const BACKSLASH = 0x5c
 const BRACKET = 0x5b
 /** By byte: what it is between strings. */
-const [OTHER, OPENING, CLOSING, SEPARATOR, QUOTING] = [0, 1, 2, 3, 4]
+const [OTHER, OPENING, CLOSING, SEPARATOR, NAMING, QUOTING] = [0, 1, 2, 3, 4, 5]
 const KINDS = new Uint8Array(256).fill(OTHER)
 for (const byte of [BRACKET, 0x7b]) KINDS[byte] = OPENING
 for (const byte of [0x5d, 0x7d]) KINDS[byte] = CLOSING
 KINDS[COMMA] = SEPARATOR
+KINDS[COLON] = NAMING
 KINDS[QUOTE] = QUOTING
 
 /** The value of JSON text in UTF-8, which is known to be JSON. */
@@ -27,6 +35,15 @@ export function* parseJsonInParts(bytes: Buffer): Steps<unknown> {
   return parts.value
 }
 
+/** A long text that is read in parts. */
+interface LongText {
+  /** Its name; null in a list. */
+  readonly key: string | null
+  readonly pieces: string[]
+  /** Where the part that is not read yet begins. */
+  from: number
+}
+
 class JsonParts {
   readonly #bytes: Buffer
   readonly #assembly = new Assembly()
@@ -37,7 +54,14 @@ class JsonParts {
   readonly #member: number[] = [0]
   /** Where the part that is not parsed yet begins; null behind a container that was filled part by part. */
   #from: number | null = 0
+  /** Where the last colon is that stands behind a key. */
+  #named = 0
   #quoted = false
+  /** Where the present text begins, and the last escape in it. */
+  #text = 0
+  #escape = 0
+  /** The present text, if it is a long one. */
+  #long: LongText | null = null
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes
@@ -56,17 +80,25 @@ class JsonParts {
         continue
       }
       const kind = KINDS[bytes[at]!]
-      if (kind === QUOTING) this.#quoted = true
+      if (kind === QUOTING) this.#open(at)
       else if (kind === OPENING) {
         this.#depth++
         this.#opened[this.#depth] = at
         this.#member[this.#depth] = at + 1
       } else if (kind === CLOSING) this.#close(at)
       else if (kind === SEPARATOR) this.#separate(at)
+      else if (kind === NAMING) this.#named = at
       at++
     }
     this.#cut(at)
+    if (this.#quoted) this.#readText(at)
     return at
+  }
+
+  #open(at: number): void {
+    this.#quoted = true
+    this.#text = at + 1
+    this.#escape = at
   }
 
   /** Gives the place behind the string, or one that is not before `end`. */
@@ -74,13 +106,52 @@ class JsonParts {
     const bytes = this.#bytes
     for (; at < end; at++) {
       const byte = bytes[at]!
-      if (byte === BACKSLASH) at++
+      if (byte === BACKSLASH) this.#escape = at++
       else if (byte === QUOTE) {
         this.#quoted = false
+        if (this.#long) this.#endText(this.#long, at)
         return at + 1
       }
     }
     return at
+  }
+
+  /** Reads the present text as far as `at`, if it is a long one. */
+  #readText(at: number): void {
+    this.#long ??= this.#beginText(at)
+    if (this.#long) this.#addPiece(this.#long, this.#wholeCharacters(at))
+  }
+
+  /** Null where the text is no member that is worth it: short so far, a key, or all that there is. */
+  #beginText(at: number): LongText | null {
+    const level = this.#depth
+    if (at - this.#text < LONG_TEXT || level !== this.#assembly.depth || level === 0 || this.#from === null) return null
+    const member = this.#member[level]!
+    const { isList } = this.#assembly
+    if (!isList && this.#named < member) return null
+    if (member > this.#from) this.#flush(member - 1, member)
+    this.#from = null
+    return { key: isList ? null : this.#keyOf(member, this.#text - 1), pieces: [], from: this.#text }
+  }
+
+  /** The place up to which no escape and no character is cut: `at`, or a little before. */
+  #wholeCharacters(at: number): number {
+    if (at - this.#escape < ESCAPE) return this.#escape
+    let start = at
+    while (at - start < CONTINUED && (this.#bytes[start]! & 0xc0) === 0x80) start--
+    return start
+  }
+
+  #addPiece(long: LongText, to: number): void {
+    if (to <= long.from) return
+    long.pieces.push(JSON.parse(`"${this.#bytes.toString('utf8', long.from, to)}"`) as string)
+    long.from = to
+  }
+
+  #endText(long: LongText, at: number): void {
+    this.#addPiece(long, at)
+    this.#assembly.addOne(long.key, long.pieces.join(''))
+    this.#long = null
   }
 
   #separate(at: number): void {

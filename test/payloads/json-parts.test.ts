@@ -20,7 +20,19 @@ function same(text: string): void {
   assert.deepEqual(got, expected)
 }
 
-const filler = fc.integer({ min: 1, max: 70_000 }).map((length) => 'x'.repeat(length))
+/** As JSON, with nothing but escapes. */
+const escaped = (text: string) =>
+  `"${Array.from({ length: text.length }, (_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, '0')}`).join('')}"`
+
+const filler = fc.oneof(
+  fc.integer({ min: 1, max: 70_000 }).map((length) => 'x'.repeat(length)),
+  fc
+    .tuple(
+      fc.constantFrom('x', 'ä', '€', '😀', '\\', '"', 'n\n', '\u0001', '\ud83d', 'a€\u0000😀"\\'),
+      fc.integer({ min: 1, max: 700_000 }),
+    )
+    .map(([text, length]) => text.repeat(Math.ceil(length / text.length))),
+)
 const key = fc.oneof(fc.string(), fc.constantFrom('__proto__', 'constructor', '', '0', '17', 'a"b', '\\', 'ä€😀', ':'))
 const { any } = fc.letrec<{ any: unknown }>((tie) => ({
   any: fc.oneof(
@@ -51,6 +63,23 @@ describe(`JSON in parts (seed ${seed})`, () => {
     assert.deepEqual(parsed(`\ufeff["${long}"]`), [long])
     assert.equal(parsed(`\ufeff"${long}"`), long)
     assert.equal(parsed(' 17 '), 17)
+  })
+
+  test('long texts, as they are and with escapes alone', () => {
+    for (const text of ['x', 'ä', '€', '😀', '\\', '"\n', '\ud83d', 'a€\u0000😀"\\/'])
+      for (const before of ['', 'x', 'xyz', 'xyzu'])
+        for (const write of [JSON.stringify, escaped]) {
+          const long = write(before + text.repeat(300_000 / text.length))
+          same(`{ ${long} : [1, ${long}], "a" :1, "b": {"__proto__":${long} }, "a":${long}}`)
+        }
+  })
+
+  test('a long text is read in short parts', (t) => {
+    const parse = t.mock.method(JSON, 'parse')
+    const text = 'ä'.repeat(1_000_000)
+    assert.deepEqual(parsed(`{"text":"${text}"}`), { text })
+    const longest = Math.max(...parse.mock.calls.map((call) => call.arguments[0].length))
+    assert.ok(longest < 300_000, `${longest} characters at once`)
   })
 
   test('no step is long', () => {
