@@ -11,7 +11,7 @@ import type { Issues } from './issues.ts'
 import { checkLoops } from './loops.ts'
 import type { KnownTypes, NodeRegistry, NodeType } from './node-type.ts'
 import { orderNodes } from './order.ts'
-import type { Plan, PlanNode, PlanPort, PlanSlot, PlanTarget } from './plan-parts.ts'
+import type { Plan, PlanInput, PlanNode, PlanOutput, PlanPort, PlanSlot, PlanTarget } from './plan-parts.ts'
 import { policyOf } from './policy.ts'
 import { regionsOf } from './regions.ts'
 import { depthOf, edgeScope, type NodeScope, scopeNodes } from './scopes.ts'
@@ -151,18 +151,23 @@ export function* compileSteps(graph: Graph, registry: NodeRegistry): Steps<Compi
   }
   yield* warnOf(drafts, issues)
   if (issues.errors > 0) return { plan: null, issues: issues.list() }
-  yield
-  const plan: Plan = {
-    inputs: nodes.flatMap((node) => node.input ?? []),
-    outputs: nodes.flatMap((node) => node.output ?? []),
-    nodes,
-    streamEdges: nodes.reduce((sum, node) => sum + node.slots.filter((slot) => slot.depth > 0).length, 0),
-    regions: regionsOf(
-      nodes,
-      ordered.map((node) => node.index),
-    ),
-    roots: nodes.filter((node) => node.joined.length === 0 && !node.type.weave).map((node) => node.index),
-    indexById: new Map(nodes.map((node) => [node.observed.node_id, node.index])),
-  }
-  return { plan, issues: issues.list() }
+  return { plan: yield* assembled(nodes, ordered), issues: issues.list() }
+}
+
+/** The plan of nodes that are right. `ordered`: sources before targets. */
+function* assembled(nodes: readonly PlanNode[], ordered: readonly DraftNode[]): Steps<Plan> {
+  const inputs: PlanInput[] = []
+  const outputs: PlanOutput[] = []
+  const roots: number[] = []
+  const indexById = new Map<string, number>()
+  let streamEdges = 0
+  yield* forEachStep(nodes, (node) => {
+    if (node.input) inputs.push(node.input)
+    if (node.output) outputs.push(node.output)
+    if (node.joined.length === 0 && !node.type.weave) roots.push(node.index)
+    indexById.set(node.observed.node_id, node.index)
+    for (const slot of node.slots) if (slot.depth > 0) streamEdges++
+  })
+  const order = yield* mapStep(ordered, (node) => node.index)
+  return { inputs, outputs, nodes, streamEdges, regions: yield* regionsOf(nodes, order), roots, indexById }
 }

@@ -1,24 +1,25 @@
 // The regions of a graph that a weave may leave unread: nodes all of whose edges lead, over any nodes, into streams of weaves. What they do
 // ahead of the weaves that read for nodes outside may come to nothing. Law 68 of the README beside this file.
+import { forEachStep, type Steps } from '../time-slices.ts'
 import type { PlanNode, PlanTarget, Regions } from './plan-parts.ts'
 
 /** `order`: the indexes of the nodes, sources before targets. Null where no node opens a stream in such a region. */
-export function regionsOf(nodes: readonly PlanNode[], order: readonly number[]): Regions | null {
+export function* regionsOf(nodes: readonly PlanNode[], order: readonly number[]): Steps<Regions | null> {
   if (!nodes.some(({ type }) => type.weave !== undefined)) return null
   const inner: boolean[] = new Array(nodes.length).fill(false)
   const intoWeave = ({ node, slot }: PlanTarget) =>
     nodes[node]!.type.weave !== undefined && nodes[node]!.sides.includes(slot)
-  for (const index of order.toReversed()) {
+  yield* forEachStep(order.toReversed(), (index) => {
     const { ports, type } = nodes[index]!
     const targets = ports.flatMap((port) => port.targets)
     inner[index] = targets.length > 0 && !type.loop && targets.every((one) => intoWeave(one) || inner[one.node]!)
-  }
+  })
   if (!nodes.some((node) => inner[node.index] && node.streaming)) return null
-  return numbered(nodes, inner)
+  return yield* numbered(nodes, inner)
 }
 
 /** Numbers the regions: nodes that an edge within one joins are in the same. */
-function numbered(nodes: readonly PlanNode[], inner: readonly boolean[]): Regions {
+function* numbered(nodes: readonly PlanNode[], inner: readonly boolean[]): Steps<Regions> {
   const parents = nodes.map((_, index) => index)
   const rootOf = (index: number): number => {
     let root = index
@@ -29,24 +30,24 @@ function numbered(nodes: readonly PlanNode[], inner: readonly boolean[]): Region
     return root
   }
   const members = new Set<number>()
-  for (const { index, ports } of nodes) {
-    if (!inner[index]) continue
+  yield* forEachStep(nodes, ({ index, ports }) => {
+    if (!inner[index]) return
     members.add(index)
     for (const port of ports)
       for (const { node } of port.targets) {
         members.add(node)
         parents[rootOf(node)] = rootOf(index)
       }
-  }
+  })
   const of = new Int32Array(nodes.length).fill(-1)
   const numbers = new Map<number, number>()
   const readers: number[] = []
-  for (const index of members) {
+  yield* forEachStep(members, (index) => {
     const root = rootOf(index)
     const number = numbers.get(root) ?? numbers.size
     numbers.set(root, number)
     of[index] = number
     readers[number] = (readers[number] ?? 0) + (inner[index] ? 0 : 1)
-  }
+  })
   return { of, inner, readers }
 }
