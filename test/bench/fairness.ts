@@ -3,7 +3,7 @@
 import { loadavg } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { FAMILIES, REPORTED } from '../fairness/attacks.ts'
-import { type Attack, allowedFor, type Figures, startFair, type Under } from '../fairness/kit.ts'
+import { type Attack, allowedFor, type Figures, startFair, type Under, WORST_MS } from '../fairness/kit.ts'
 import { isWork, type ProbeName } from '../fairness/probes.ts'
 import type { BenchRow } from './engine.ts'
 import { sized } from './scale.ts'
@@ -61,9 +61,10 @@ function rowsOf(
   return [
     row(name, `attacks made (load of the machine ${loadavg()[0]!.toFixed(1)})`, strikes, ''),
     ...[...refusals].map(([what, count]) => row(name, `not answered as it should be: ${what}`, count, '')),
-    ...Object.entries(answers).flatMap(([probe, { worst, middle, count }]) => [
+    ...Object.entries(answers).flatMap(([probe, { worst, middle, late, count }]) => [
       row(name, `worst of ${count.toLocaleString('en')} answers of ${SHOWN[probe as ProbeName]}`, worst),
       row(name, 'the same, middle', middle),
+      row(name, `the same, above ${WORST_MS} ms`, late, ''),
       ...(idle && isWork(probe)
         ? [row(name, 'the same, middle that is allowed', allowedFor(idle.answers[probe as ProbeName]))]
         : []),

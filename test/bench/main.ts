@@ -42,9 +42,9 @@ const TARGETS: Readonly<Record<string, () => Promise<BenchRow[]>>> = {
 }
 
 function selected(): string[] {
-  const asked = [...process.argv.slice(2), process.env.ONLY ?? '']
-    .flatMap((text) => text.split(/[\s,]+/))
-    .filter(Boolean)
+  // make gives ONLY as an argument and in the environment.
+  const given = [...process.argv.slice(2), process.env.ONLY ?? ''].flatMap((text) => text.split(/[\s,]+/))
+  const asked = [...new Set(given)].filter(Boolean)
   const unknown = asked.filter((name) => !(name in TARGETS))
   if (unknown.length > 0) {
     console.error(`there is no ${unknown.join(', ')}; ONLY= takes ${Object.keys(TARGETS).join(', ')}`)

@@ -38,6 +38,8 @@ export function share(least: number): number {
 export interface Answers {
   readonly worst: number
   readonly middle: number
+  /** How many took longer than the aim for the worst. */
+  readonly late: number
   readonly count: number
 }
 
@@ -207,6 +209,9 @@ export async function holdsLittle(server: FairServer, attack: Attack, longest: n
   await inMostRounds(async () => checkHolds(attack.name, await server.under([attack], () => true), longest))
 }
 
+/** The aim for the worst answer of a small request of another user. */
+export const WORST_MS = 250
+
 /** What another user's work may take under attack, in the middle, by what it takes on an idle server. */
 export function allowedFor({ middle }: Answers): number {
   return 3 * middle + 100
@@ -214,5 +219,6 @@ export function allowedFor({ middle }: Answers): number {
 
 function answersOf(times: readonly number[]): Answers {
   const sorted = [...times].sort((a, b) => a - b)
-  return { worst: sorted.at(-1) ?? 0, middle: sorted[sorted.length >> 1] ?? 0, count: sorted.length }
+  const late = sorted.filter((time) => time > WORST_MS).length
+  return { worst: sorted.at(-1) ?? 0, middle: sorted[sorted.length >> 1] ?? 0, late, count: sorted.length }
 }
