@@ -167,7 +167,8 @@ async function startIn(
   const unreadable = ({ name: provider, left_out }: Provider) =>
     log.warn({ provider, left_out }, 'a list of models has entries that cannot be read: they are passed over')
   const listings = new Listings({ now: () => platform.now(), unreadable })
-  const models = new Models({ providers, listings })
+  const slices = new TimeSlices()
+  const models = new Models({ providers, listings, slices })
   const services = createServices(
     config,
     models,
@@ -203,6 +204,7 @@ async function startIn(
       own_requests,
       providers,
       models,
+      slices,
       metrics,
     }
     const parts = { ...known, object_stores, downloads, listings, upload_pace, spilled, stopping: stopping.signal }
@@ -321,6 +323,7 @@ interface Parts {
   readonly own_requests: OwnRequests
   readonly providers: Providers
   readonly models: Models
+  readonly slices: TimeSlices
   readonly listings: Listings
   readonly downloads: Downloads
   readonly metrics: Metrics
@@ -331,7 +334,7 @@ interface Parts {
 }
 
 function composeContext(config: Config, parts: Parts, overrides: Overrides, publicUrl: () => string): AppContext {
-  const { log, platform, store, services, redactor, vault, metrics, stopping } = parts
+  const { log, platform, store, services, redactor, vault, slices, metrics, stopping } = parts
   const contents = new Contents(store, parts.object_stores.contents, platform.now)
   const signatures = new Signatures(vault.signingKey('storage'))
   const previews = new Previews({ store, contents, media: services.media, log })
@@ -350,7 +353,6 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
   const library = new Library({ store, contents, files, platform, previews, signatures, cursors, folder_removals })
   const registry = overrides.registry ?? builtinNodes
   const events = new EventLog(store, (job_key) => storedSnapshot(store, job_key), overrides.max_job_events)
-  const slices = new TimeSlices()
   // A search of a large index takes a second or two: what its owner asks for meanwhile does not wait for it.
   const vector_slices = new TimeSlices()
   // Nor does whoever reads what others wrote.

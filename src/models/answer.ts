@@ -11,6 +11,7 @@ export interface AnswerParts {
   readonly silence_ms: number
   readonly owner: string | null
   readonly heard: NonNullable<ProviderContext['heard']>
+  readonly written: NonNullable<ProviderContext['written']>
 }
 
 export class Answer {
@@ -23,12 +24,12 @@ export class Answer {
   constructor(
     { provider, credential }: Found,
     asked: CompletionRequest,
-    { signal, silence_ms, owner, heard }: AnswerParts,
+    { signal, silence_ms, owner, heard, written }: AnswerParts,
   ) {
     this.#provider = provider.name
     this.#signal = signal
     this.#silence_ms = patienceWith(provider, silence_ms)
-    const context = { credential, owner, signal: AbortSignal.any([signal, this.#stop.signal]), heard }
+    const context = { credential, owner, signal: AbortSignal.any([signal, this.#stop.signal]), heard, written }
     this.#parts = answering(provider, asked, context)
   }
 

@@ -2,7 +2,8 @@
 // says what the call used.
 // What a provider says goes no further than the log, unless it is a ProviderError, whose words are ours.
 import type { EmbedRequest, Hold, ModelAccess, ModelPart, ModelUse } from '../engine/services.ts'
-import { nextTurn } from '../time-slices.ts'
+import { jsonInSlices } from '../json-steps.ts'
+import { nextTurn, TimeSlices } from '../time-slices.ts'
 import { Answer, faultOf, patienceWith } from './answer.ts'
 import { checkedVectors } from './checked.ts'
 import { type Customer, customerCalling } from './customer.ts'
@@ -31,6 +32,8 @@ export interface ModelsParts {
   readonly providers: Providers
   readonly listings: Listings
   readonly silence_ms?: number
+  /** In which long requests are written. */
+  readonly slices?: Pick<TimeSlices, 'run'>
 }
 
 /** How one call is made. */
@@ -48,11 +51,13 @@ export class Models {
   readonly #providers: Providers
   readonly #listings: Listings
   readonly #silence_ms: number
+  readonly #slices: Pick<TimeSlices, 'run'>
 
-  constructor({ providers, listings, silence_ms = SILENCE_MS }: ModelsParts) {
+  constructor({ providers, listings, silence_ms = SILENCE_MS, slices = new TimeSlices() }: ModelsParts) {
     this.#providers = providers
     this.#listings = listings
     this.#silence_ms = silence_ms
+    this.#slices = slices
   }
 
   /** What the nodes of one owner's workflows may call. */
@@ -110,7 +115,13 @@ export class Models {
     const answer = new Answer(
       found,
       { ...asked, model: found.model.name },
-      { signal, silence_ms: this.#silence_ms, owner: customer.owner, heard: (counted) => tally.hear(counted) },
+      {
+        signal,
+        silence_ms: this.#silence_ms,
+        owner: customer.owner,
+        heard: (counted) => tally.hear(counted),
+        written: this.#writing(customer),
+      },
     )
     const told = (use: ModelUse) => {
       own?.[Symbol.dispose]()
@@ -145,6 +156,10 @@ export class Models {
     }
   }
 
+  #writing({ owner }: Customer): (request: object) => string | Promise<string> {
+    return (request) => jsonInSlices(this.#slices, owner ?? '', request)
+  }
+
   async *#complete(
     body: CompletionRequest,
     customer: Customer,
@@ -167,7 +182,11 @@ export class Models {
     const asked = { ...body, model: model.name, input: [...body.input] }
     const patience = patienceWith(provider, this.#silence_ms)
     try {
-      const given = await within(provider.embed(asked, { credential, signal }), patience, signal)
+      const given = await within(
+        provider.embed(asked, { credential, signal, written: this.#writing(customer) }),
+        patience,
+        signal,
+      )
       const vectors = checkedVectors(given, body.input.length)
       const use = embeddingUse(found, body.input, given.input_tokens)
       customer.charge(use)

@@ -101,8 +101,9 @@ class OpenAiCompatible implements Provider {
     const { n: _n, stream_options: _own, ...asked } = request
     const most = this.#own ? oldLimit(request) : {}
     const plain = { ...asked, ...most, stream: true }
-    const wishing = JSON.stringify({ ...plain, stream_options: { include_usage: true } })
-    const ways = { body: wishing, plain: () => JSON.stringify(plain) }
+    const { written = JSON.stringify } = context
+    const wishing = await written({ ...plain, stream_options: { include_usage: true } })
+    const ways = { body: wishing, plain: () => written(plain) }
     const reply = await this.#wish.send(ways, (body) => this.#send('POST', '/chat/completions', body, context))
     const who = this.#asked(context)
     if (isStream(reply)) return yield* streamedParts(reply.body, who, context.heard)
@@ -114,7 +115,8 @@ class OpenAiCompatible implements Provider {
   }
 
   async embed(request: EmbeddingRequest, context: ProviderContext): Promise<Embeddings> {
-    const reply = await this.#send('POST', '/embeddings', JSON.stringify(request), context)
+    const { written = JSON.stringify } = context
+    const reply = await this.#send('POST', '/embeddings', await written(request), context)
     const given = embeddingsOf(await this.#json(reply, context))
     if (!given) throw senseless(this.#asked(context), 'something that is no embedding')
     return given

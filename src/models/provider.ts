@@ -112,6 +112,8 @@ export interface ProviderContext {
    * last part.
    */
   heard?(counted: Counted | null): void
+  /** The JSON text of a request, of a long one made while others have their turns. Absent: it is made at once. */
+  written?(request: object): string | Promise<string>
 }
 
 /** By the provider's own count; zeros where it says nothing. */

@@ -7,7 +7,7 @@ type Body = string | Uint8Array
 export interface Wishing {
   readonly body: Body
   /** The same without `stream_options`; null, or absent, where that would be another request. */
-  readonly plain?: () => Body | null
+  readonly plain?: () => Body | null | Promise<Body>
 }
 
 const FIELD = /\bstream_options\b/
@@ -18,12 +18,12 @@ export class UsageWish {
 
   /** Asks; and once more, without the wish, where the server refuses that. `send` gives an answer whose head has come, or throws. */
   async send<Reply>({ body, plain }: Wishing, send: (body: Body) => Promise<Reply>): Promise<Reply> {
-    const known = this.#refused ? plain?.() : null
+    const known = this.#refused ? await plain?.() : null
     if (known) return await send(known)
     try {
       return await send(body)
     } catch (error) {
-      const other = isOfWish(error) ? plain?.() : null
+      const other = isOfWish(error) ? await plain?.() : null
       if (!other) throw error
       const reply = await send(other)
       this.#refused = true

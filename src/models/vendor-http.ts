@@ -114,12 +114,13 @@ async function ask(
   vendor: Vendor,
   path: string,
   body: object | null,
-  { credential, signal }: ProviderContext,
+  { credential, signal, written = JSON.stringify }: ProviderContext,
 ): Promise<UpstreamReply> {
   const key = credential?.trim() ?? null
   if (key !== null && !KEY.test(key))
     throw new ProviderError('no_key', `The key of the provider "${vendor.name}" has characters that no key can have.`)
   const { origin, pathname } = new URL(vendor.base_url)
+  const text = body && (await written(body))
   const reply = await vendor.client
     .send({
       method: body === null ? 'GET' : 'POST',
@@ -131,7 +132,7 @@ async function ask(
         ...(body === null ? {} : { 'content-type': 'application/json' }),
         ...vendor.headers(key),
       },
-      ...(body === null ? {} : { body: JSON.stringify(body) }),
+      ...(text === null ? {} : { body: text }),
       signal,
       // Lists are asked for again anyway.
       patient: body !== null,

@@ -1,0 +1,39 @@
+// A long request to a server of models is written in steps, between which others have their turns, whatever kind of server it is.
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { customerWith } from '../../src/models/customer.ts'
+import { Listings } from '../../src/models/listings.ts'
+import { Models } from '../../src/models/models.ts'
+import { knownProviders } from '../../src/models/providers.ts'
+import { KINDS } from './contract-kit.ts'
+import { collected } from './kit.ts'
+import { quickClient } from './vendor-kit.ts'
+
+const client = quickClient()
+after(() => client[Symbol.asyncDispose]())
+
+const LONG = 'a line of text\n'.repeat(200_000)
+
+describe('a long request', () => {
+  for (const [kind, { model, key, remote, start }] of Object.entries(KINDS))
+    test(`to a provider of the kind ${kind} is written in parts`, { skip: !remote && 'it is not sent' }, async (t) => {
+      await using it = await start(client, 'answers')
+      const models = new Models({
+        providers: knownProviders([it.provider]),
+        listings: new Listings({ now: () => 0 }),
+      }).of(customerWith(() => key))
+      const stringify = t.mock.method(JSON, 'stringify')
+      const messages = [{ role: 'user' as const, content: LONG }]
+      const parts = await collected(
+        models.complete({
+          body: { model: `${it.provider.name}/${model}`, messages },
+          signal: new AbortController().signal,
+        }),
+      )
+      assert.equal(parts.at(-1)?.type, 'end')
+      // The server of the test writes its answers as well.
+      const own = stringify.mock.calls.filter(({ stack }) => !stack.stack?.includes('/test/helpers/'))
+      const longest = Math.max(...own.map(({ result }) => result?.length ?? 0))
+      assert.ok(longest < 600_000, `${longest} characters at once`)
+    })
+})
