@@ -66,8 +66,17 @@ export class SafeEvents implements Pieces {
   #take(piece: string | Uint8Array): string | Uint8Array | null {
     const text = typeof piece === 'string' ? piece : textOf(piece)
     if (this.#held.length === 0 && this.#words.take(text)) return piece
-    for (const event of eventsIn(text)) this.#hold(event)
-    return this.#release()
+    // A piece may have many events, and the odd one among them.
+    let shown = ''
+    for (const event of eventsIn(text)) {
+      if (this.#held.length === 0 && this.#words.take(event)) {
+        shown += event
+        continue
+      }
+      this.#hold(event)
+      shown += this.#release()
+    }
+    return shown === '' ? null : shown
   }
 
   #hold(event: string): void {
@@ -92,12 +101,12 @@ export class SafeEvents implements Pieces {
     }
   }
 
-  /** All events up to the first one that waits. */
-  #release(): string | null {
+  /** All events up to the first one that waits; empty where that is the first of all. */
+  #release(): string {
     const waiting = this.#held.findIndex(({ pieces }) => pieces.some(isWaiting))
     const ready = this.#held.splice(0, waiting < 0 ? this.#held.length : waiting)
     if (this.#held.length === 0) this.#others = 0
-    return ready.length === 0 ? null : ready.map((event) => this.#shown(event)).join('')
+    return ready.map((event) => this.#shown(event)).join('')
   }
 
   #shown({ event, chunk, pieces, isSuspect }: HeldEvent): string {
@@ -138,7 +147,7 @@ export class SafeEvents implements Pieces {
   #end(): string | null {
     this.#over = true
     this.#endTexts()
-    return this.#release()
+    return this.#release() || null
   }
 
   /** No text goes on. What waits behind its last piece is an event of its own. */
