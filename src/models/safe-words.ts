@@ -1,5 +1,5 @@
 // What a server says, in words that hold nothing of the key that it was asked with, however they write it.
-import { holdsSecret, strictMask } from '../net/mask.ts'
+import { secretSearch, strictMask } from '../net/mask.ts'
 import { guessableLength, thresholdOf } from '../redaction/threshold.ts'
 
 /** Of texts within texts, as errors of servers that ask others. */
@@ -14,6 +14,7 @@ export function safeWords(credential: string | null): (text: string) => string {
   const secrets = credential === null ? [] : [...new Set([credential, credential.trim()])].filter((one) => one !== '')
   if (secrets.length === 0) return (text) => text
   const mask = strictMask(secrets)
+  const holdsSecret = secretSearch(secrets)
   const parts = secrets.map((secret) => new SecretParts(secret))
   return (text) => {
     const masked = withoutShortened(parts.reduce((left, part) => part.replacedIn(left), mask(text)))
@@ -21,7 +22,7 @@ export function safeWords(credential: string | null): (text: string) => string {
     for (let layer = 0; layer < LAYERS; layer++) {
       const read = unescaped(plain)
       if (read === plain) break
-      if (holdsSecret(read, secrets) || parts.some((part) => part.standIn(read))) return ''
+      if (holdsSecret(read) || parts.some((part) => part.standIn(read))) return ''
       plain = read
     }
     return masked

@@ -1,85 +1,71 @@
-// Secrets that must not be read again in what is told of a request: found, and replaced, in each form in which they may
-// come back.
-import { domainToASCII } from 'node:url'
-import { inDotNet, inUpperAscii, LABEL } from '../redaction/forms.ts'
+// Secrets that must not be read again in what is told of a request: found, and replaced, in each form in which they may come back.
+// They are found as those of users are: one pattern of all forms of long secrets would be too long, and an error about it would hold them.
+import { Finder } from '../redaction/finder.ts'
+import { SHORTEST_SECRET, shortForms } from '../redaction/forms.ts'
 
 const MASK = '***'
-/** Shorter secrets are left alone in what a server answered: too much else looks like them. */
-const SHORTEST = 8
-/** So long are parts of a secret that are looked for alone. */
-const SHORTEST_PART = 16
-/** Fewer characters of base64 stand for anything. */
-const SHORTEST_BASE64 = 4
-
-/**
- * The characters of base64 (RFC 4648 §4, §5) that a secret alone decides, wherever it stands among other bytes, such as
- * those of a user's name before it (RFC 7617).
- */
-function base64Forms(secret: string): string[] {
-  const bytes = Buffer.from(secret)
-  const forms = [0, 1, 2].flatMap((before) => {
-    const all = Buffer.concat([Buffer.alloc(before), bytes])
-    const [from, to] = [Math.ceil((before * 8) / 6), Math.floor((all.length * 8) / 6)]
-    return (['base64', 'base64url'] as const).map((alphabet) => all.toString(alphabet).slice(from, to))
-  })
-  return forms.filter((form) => form.length >= SHORTEST_BASE64)
-}
-
-/** A secret as it is, as JSON writes it, as a URL does, and as base64; without white space around it, and with each kind of line ends as well. */
-function formsOf(secret: string): string[] {
-  const bare = secret.trim()
-  if (bare.length < SHORTEST) return writtenForms(secret)
-  const lines = bare.replaceAll('\r\n', '\n')
-  const texts = new Set([secret, bare, lines, lines.replaceAll('\n', '\r\n')])
-  return [...[...texts].flatMap(writtenForms), ...partsOf(bare)]
-}
-
-/** Its lines, without what all keys have, where it has several; of a URL what is sent and logged (WHATWG URL). */
-function partsOf(secret: string): string[] {
-  const lines = secret.includes('\n') ? secret.split('\n').map((line) => line.trim()) : []
-  const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(secret) ? URL.parse(secret) : null
-  const sent = url ? [url.href, url.pathname, url.search] : []
-  const telling = lines.filter((line) => !/^-----(?:BEGIN|END) [^-]*-----$/.test(line))
-  return [...telling, ...sent].filter((part) => part.length >= SHORTEST_PART)
-}
-
-function writtenForms(secret: string): string[] {
-  const json = JSON.stringify(secret).slice(1, -1)
-  const ascii = json.replaceAll(/[^ -~]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
-  const inUrl = encodeURIComponent(secret.toWellFormed())
-  const urls = [inUrl, inUrl.replaceAll("'", '%27'), new URLSearchParams({ s: secret }).toString().slice(2)]
-  const lower = urls.map((url) => url.replaceAll(/%../g, (code) => code.toLowerCase()))
-  const slashed = [json, ascii].map((text) => text.replaceAll('/', '\\/'))
-  const numbered = [inUpperAscii(secret), inDotNet(secret)]
-  return [secret, json, ascii, ...numbered, ...slashed, ...urls, ...lower, ...base64Forms(secret), ...hostForms(secret)]
-}
-
-/** As host names come back: in lower case, and in ASCII (RFC 5891). */
-function hostForms(secret: string): string[] {
-  if (secret.length < SHORTEST) return []
-  const label = LABEL.test(secret) ? domainToASCII(secret) : ''
-  return label === '' ? [secret.toLowerCase()] : [secret.toLowerCase(), label]
-}
-
-/** All forms of all secrets, the longest first, so that none is replaced in part. */
-function allForms(secrets: readonly string[]): string[] {
-  const forms = new Set(secrets.flatMap(formsOf))
-  forms.delete('')
-  return [...forms].sort((a, b) => b.length - a.length)
-}
+/** Characters of one pattern: from some hundred thousand on there may be none. */
+const LONGEST_PATTERN = 65_536
 
 export type Mask = (text: string) => string
 
-function maskOf(forms: readonly string[]): Mask {
-  if (forms.length === 0) return (text) => text
-  // The earlier of two alternatives counts. In texts of any length one pass is faster than one for each form.
-  const any = new RegExp(forms.map((form) => form.replaceAll(/[$()*+.?[\\\]^{|}]/g, '\\$&')).join('|'), 'g')
-  return (text) => text.replace(any, MASK)
+/** Made when it is first called: of most requests nothing has to be looked for in much. */
+function whenCalled(make: () => Mask): Mask {
+  let mask: Mask | null = null
+  return (text) => {
+    mask ??= make()
+    return mask(text)
+  }
+}
+
+/** For secrets of 8 characters or more. */
+function longMask(secrets: readonly string[]): Mask {
+  const finder = new Finder()
+  for (const secret of new Set(secrets)) finder.add(secret, null)
+  return (text) => finder.replace(text, MASK, null)
+}
+
+/** For shorter ones. */
+function shortMask(secrets: readonly string[]): Mask {
+  const forms = [...new Set(secrets.flatMap(shortForms))].filter((form) => form !== '')
+  const patterns = patternsOf(forms.sort((a, b) => b.length - a.length))
+  return (text) => patterns.reduce((left, pattern) => left.replace(pattern, MASK), text)
+}
+
+/** Of any of the forms, the longest first, so that none is replaced in part. */
+function patternsOf(forms: readonly string[]): RegExp[] {
+  const patterns: RegExp[] = []
+  let some: string[] = []
+  let length = 0
+  const end = () => {
+    // The earlier of two alternatives counts. In texts of any length one pass is faster than one for each form.
+    if (some.length > 0) patterns.push(new RegExp(some.join('|'), 'g'))
+    some = []
+    length = 0
+  }
+  for (const form of forms) {
+    const escaped = form.replaceAll(/[$()*+.?[\\\]^{|}]/g, '\\$&')
+    if (length + escaped.length > LONGEST_PATTERN) end()
+    some.push(escaped)
+    length += escaped.length
+  }
+  end()
+  return patterns
+}
+
+function isLong(secret: string): boolean {
+  return secret.length >= SHORTEST_SECRET
 }
 
 /** For what is shown of a request in a message: every secret is replaced, however short. */
 export function strictMask(secrets: readonly string[]): Mask {
-  return maskOf(allForms(secrets))
+  const short = secrets.filter((secret) => secret !== '' && !isLong(secret))
+  const long = secrets.filter(isLong)
+  if (short.length === 0 && long.length === 0) return (text) => text
+  return whenCalled(() => {
+    const [longOnes, shortOnes] = [longMask(long), shortMask(short)]
+    return (text) => shortOnes(longOnes(text))
+  })
 }
 
 /** Each byte as one character, so that text can be found among bytes that are none. */
@@ -87,14 +73,21 @@ function latin1(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
 }
 
-/** Whether a text, or bytes, hold any of the secrets in one of their forms. */
-export function holdsSecret(content: string | Uint8Array, secrets: readonly string[]): boolean {
-  if (secrets.length === 0) return false
-  const bytes = latin1(Buffer.from(content))
-  return allForms(secrets).some((form) => bytes.includes(latin1(Buffer.from(form))))
+/** The secrets as texts have them and as their bytes do. */
+function asBytes(secrets: readonly string[]): string[] {
+  return secrets.flatMap((secret) => [secret, latin1(Buffer.from(secret))])
 }
 
-/** Secrets in what a server answered, each replaced that has 8 characters or more. */
+/** Whether a text, or bytes, hold any of the secrets in one of their forms. To be made once for all that is looked at. */
+export function secretSearch(secrets: readonly string[]): (content: string | Uint8Array) => boolean {
+  const mask = strictMask(asBytes(secrets))
+  return (content) => {
+    const text = typeof content === 'string' ? content : latin1(content)
+    return mask(text) !== text
+  }
+}
+
+/** Secrets in what a server answered, each replaced that has 8 characters or more: too much else looks like shorter ones. */
 export interface AnswerMask {
   readonly text: Mask
   /** The number, or a text in its place. */
@@ -103,21 +96,19 @@ export interface AnswerMask {
 }
 
 export function answerMask(secrets: readonly string[]): AnswerMask {
-  const long = secrets.filter((secret) => secret.length >= SHORTEST)
-  const forms = allForms(long)
-  const text = maskOf(forms)
-  const inBytes = maskOf(forms.map((form) => latin1(Buffer.from(form))))
-  // A number of more digits than it can hold comes back rounded, and still tells most of them.
-  const numeric = maskOf(forms.filter((form) => /^[\d.e+-]+$/.test(form)))
+  const long = secrets.filter(isLong)
+  const text = strictMask(long)
+  const inBytes = strictMask(asBytes(long))
   const numbers = new Set(long.map(Number).filter((number) => Number.isFinite(number) && number !== 0))
   return {
     text,
     number: (value) => {
       if (numbers.size === 0) return value
       const written = String(value)
-      const masked = numbers.has(value) ? MASK : numeric(written)
+      // One of more digits than it can hold comes back rounded, and still tells most of them.
+      const masked = numbers.has(value) ? MASK : text(written)
       return masked === written ? value : masked
     },
-    bytes: (value) => (forms.length === 0 ? value : Buffer.from(inBytes(latin1(value)), 'latin1')),
+    bytes: (value) => (long.length === 0 ? value : Buffer.from(inBytes(latin1(value)), 'latin1')),
   }
 }

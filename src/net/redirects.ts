@@ -2,7 +2,7 @@
 import { NodeError } from '../engine/node-error.ts'
 import type { OutgoingRequest } from '../engine/services.ts'
 import type { Headers } from './headers.ts'
-import { holdsSecret } from './mask.ts'
+import { secretSearch } from './mask.ts'
 import type { Target } from './target.ts'
 
 /** One request on its way, before and after each redirect. */
@@ -31,8 +31,8 @@ function becomesGet(status: number, method: string): boolean {
   return (status === 301 || status === 302) && method === 'POST'
 }
 
-function withoutCredentials(headers: Headers, secrets: readonly string[]): Headers {
-  return new Map([...headers].filter(([name, value]) => !CREDENTIALS.test(name) && !holdsSecret(value, secrets)))
+function withoutCredentials(headers: Headers, holdsSecret: (value: string) => boolean): Headers {
+  return new Map([...headers].filter(([name, value]) => !CREDENTIALS.test(name) && !holdsSecret(value)))
 }
 
 function refused(text: string): NodeError {
@@ -54,10 +54,11 @@ export function redirected(hop: Hop, status: number, target: Target, { secrets, 
   const kept = asGet ? new Map([...hop.headers].filter(([name]) => !name.startsWith('content-'))) : hop.headers
   const method = asGet ? 'GET' : hop.method
   if (url.origin === target.url.origin) return { method, target, headers: kept, body }
-  if (body !== null && (secret_body || holdsSecret(body, secrets))) {
+  const holdsSecret = secretSearch(secrets)
+  if (body !== null && (secret_body || holdsSecret(body))) {
     throw refused(
       `"${shown}" sends the request on to "${target.shown}", and its body holds a secret. Use the final URL.`,
     )
   }
-  return { method, target, headers: withoutCredentials(kept, secrets), body }
+  return { method, target, headers: withoutCredentials(kept, holdsSecret), body }
 }

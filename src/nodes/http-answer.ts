@@ -3,7 +3,7 @@
 import { NodeError } from '../engine/node-error.ts'
 import type { Inputs } from '../engine/node-type.ts'
 import type { IncomingResponse } from '../engine/services.ts'
-import { type AnswerMask, answerMask, strictMask } from '../net/mask.ts'
+import { type AnswerMask, answerMask, type Mask, strictMask } from '../net/mask.ts'
 import { guardJsonText } from './json-size.ts'
 import { httpLibrary } from './libraries.ts'
 import { guardDepth, guardInside, guardText } from './limits.ts'
@@ -125,9 +125,9 @@ export function readAnswer({ response, secrets, kind }: UnreadAnswer) {
   return { status: response.status, headers: Object.fromEntries(headers), body: READERS[kind](response, mask) }
 }
 
-function excerpt({ response, secrets }: Answer): string {
+function excerpt(response: IncomingResponse, mask: Mask): string {
   if (kindOfAnswer(response) === 'base64') return ''
-  const text = strictMask(secrets)(decoded(response, response.body.subarray(0, EXCERPT_BYTES)))
+  const text = mask(decoded(response, response.body.subarray(0, EXCERPT_BYTES)))
   const line = text.slice(0, EXCERPT_BYTES / 2).replaceAll(/[\s\p{Cc}]+/gu, ' ')
   const start = line.trim().slice(0, EXCERPT).toWellFormed()
   return start === '' ? '' : `: ${start}${line.length > EXCERPT ? '…' : ''}`
@@ -137,7 +137,11 @@ function excerpt({ response, secrets }: Answer): string {
 export function guardStatus(answer: Answer): void {
   const { status, url } = answer.response
   if (status < 400) return
-  const host = strictMask(answer.secrets)(new URL(url).host).slice(0, 80)
+  const mask = strictMask(answer.secrets)
+  const host = mask(new URL(url).host).slice(0, 80)
   const name = httpLibrary().STATUS_CODES[status]
-  throw new NodeError(`"${host}" answered ${status}${name ? ` ${name}` : ''}${excerpt(answer)}`, 'http_status')
+  throw new NodeError(
+    `"${host}" answered ${status}${name ? ` ${name}` : ''}${excerpt(answer.response, mask)}`,
+    'http_status',
+  )
 }

@@ -66,7 +66,7 @@ export class Finder {
     this.#disown(known, owner)
     if (known.uses.size > 0) return
     this.#known.delete(secret)
-    for (const word of known.words) this.#all.remove(word)
+    for (const [word, beginning] of withBeginnings(known)) this.#all.remove(word, beginning)
     if (isNumeric(secret)) this.#numeric--
   }
 
@@ -75,7 +75,7 @@ export class Finder {
     this.#openings.delete(owner)
     owned.delete(known)
     const arranged = owner === null ? this.#service : this.#arranged.get(owner)
-    for (const word of arranged ? known.words : []) arranged?.remove(word)
+    for (const [word, beginning] of arranged ? withBeginnings(known) : []) arranged?.remove(word, beginning)
     if (owned.size > 0) return
     this.#owned.delete(owner)
     if (owner !== null) this.#arranged.delete(owner)
@@ -169,10 +169,7 @@ export class Finder {
     const present = this.#openings.get(owner)
     const owned = this.#owned.get(owner)
     if (present || !owned) return present
-    const openings = new Openings(
-      [...owned].flatMap(({ words }) => words),
-      owner !== null,
-    )
+    const openings = new Openings([...owned].flatMap(withBeginnings), owner !== null)
     this.#openings.set(owner, openings)
     return openings
   }
@@ -199,9 +196,13 @@ function arrangedOf(owned: Iterable<Known>): Beginnings {
   return arranged
 }
 
-/** Beginnings are made again from the secret: kept, they would take much more room than the words, and each word would have to be written as a whole. */
-function arrange(arranged: Beginnings, { secret, words }: Known): void {
-  for (const [at, [, beginning]] of secretWords(secret).entries()) arranged.add(words[at]!, beginning)
+function arrange(arranged: Beginnings, known: Known): void {
+  for (const [word, beginning] of withBeginnings(known)) arranged.add(word, beginning)
+}
+
+/** They are made again from the secret: kept, they would take much more room than the words, and each word would have to be written as a whole. */
+function withBeginnings({ secret, words }: Known): (readonly [word: Word, beginning: string])[] {
+  return secretWords(secret).map(([, beginning], at) => [words[at]!, beginning])
 }
 
 function isNumeric(secret: string): boolean {

@@ -8,9 +8,12 @@ export const SHORTEST_SECRET = 8
 /** Parts of a secret, such as its lines, are looked for from this length on: shorter ones stand in too many other texts. */
 const SHORTEST_PART = 16
 /** What may be a part of a host name. */
-export const LABEL = /^(?:[\w.-]|[^\0-\x7f]){1,63}$/
+const LABEL = /^(?:[\w.-]|[^\0-\x7f]){1,63}$/
 /** Of so many lines of a secret each is looked for alone: more than private keys have. */
 const MOST_LINES = 64
+
+/** Fewer characters of base64 stand for anything. */
+const SHORTEST_BASE64 = 4
 
 export type Write = (text: string) => string
 
@@ -79,9 +82,9 @@ const inJson: Write = (text) => JSON.stringify(text).slice(1, -1)
 const numbered = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
 const upperNumbered = (char: string): string => `\\u${numbered(char).slice(2).toUpperCase()}`
 const inAscii: Write = (text) => inJson(text).replaceAll(/[^ -~]/g, numbered)
-export const inUpperAscii: Write = (text) => inJson(text).replaceAll(/\\u[0-9a-f]{4}|\\.|[^ -~]/g, uppered)
+const inUpperAscii: Write = (text) => inJson(text).replaceAll(/\\u[0-9a-f]{4}|\\.|[^ -~]/g, uppered)
 /** As .NET writes JSON unless told otherwise: by their numbers also characters that mean something in HTML (`JavaScriptEncoder.Default`). */
-export const inDotNet: Write = (text) =>
+const inDotNet: Write = (text) =>
   inJson(text).replaceAll(/\\u[0-9a-f]{4}|\\.|[^ -~]|[&'+<>`]/g, (part) => (part === '\\"' ? '\\u0022' : uppered(part)))
 function uppered(part: string): string {
   if (part.length === 1) return upperNumbered(part)
@@ -139,7 +142,14 @@ const HOSTS = [inLowerCase, inHost]
 const WRITES = [asItIs, ...JSON_ONCE, ...JSON_TWICE, ...JSON_THRICE, ...URLS, ...URLS.map(lower), ...BASE64, ...HOSTS]
 const asJson: ReadonlySet<Write> = new Set([...JSON_ONCE, ...JSON_TWICE, ...JSON_THRICE])
 const WRITES_OF_PLAIN = [asItIs, ...BASE64, inLowerCase]
+const WRITES_OF_SHORT = [asItIs, ...JSON_ONCE, ...URLS, ...URLS.map(lower)]
 const PLAINLY = [asItIs, inJson]
+
+/** The usual forms of a secret that is shorter than SHORTEST_SECRET. In lower case it would look like too much else. */
+export function shortForms(secret: string): string[] {
+  const encoded = BASE64.map((write) => write(secret)).filter((form) => form.length >= SHORTEST_BASE64)
+  return [...WRITES_OF_SHORT.map((write) => write(secret)), ...encoded]
+}
 
 /** What neither JSON nor a URL writes otherwise: most keys and tokens. */
 const PLAIN = /^[\w.-]*$/

@@ -17,9 +17,10 @@ export class Openings {
   /** Whether they are told about to their owner alone. */
   readonly #areOwn: boolean
 
-  constructor(words: Iterable<Word>, areOwn: boolean) {
+  /** Words with their beginnings: to write long ones as a whole takes long. */
+  constructor(words: Iterable<readonly [word: Word, beginning: string]>, areOwn: boolean) {
     this.#areOwn = areOwn
-    for (const word of words) this.#enter(word, word.form())
+    for (const [word, beginning] of words) this.#enter(word, beginning)
   }
 
   /** Whether the text, from a place to its end, is the beginning of a longer word. */
@@ -54,10 +55,11 @@ export class Openings {
     return this.#words.get(text.short(at, LOOKS.findLast((length) => length <= left)!))
   }
 
-  #enter(word: Word, form: string): void {
+  #enter(word: Word, beginning: string): void {
+    const isWhole = beginning.length < BEGINNING
     let sum = 0
-    for (let at = 0; at < Math.min(form.length - 1, BEGINNING); at++) {
-      sum = summed(sum, form.charCodeAt(at))
+    for (let at = 0; at < beginning.length - (isWhole ? 1 : 0); at++) {
+      sum = summed(sum, beginning.charCodeAt(at))
       const hash = hashOf(sum, at + 1)
       if (at + 1 < SHORTEST_WORD) this.#short.add(hash)
       else if (LOOKS.some((length) => length === at + 1)) enter(this.#words, hash, word)

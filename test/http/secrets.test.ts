@@ -1,6 +1,8 @@
 // Secrets over HTTP: write-only, used by the nodes of their owner alone, and hidden wherever they come back.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { describe, test } from 'node:test'
 import type { JobSnapshot, RunResult, Secret } from '../../generated/types.ts'
 import { createLog } from '../../src/log.ts'
@@ -12,6 +14,22 @@ import { submission } from '../jobs/kit.ts'
 import { LOCAL, makeWorkflow, OTHERS, putSecret, REACHING, sending, startReceiver } from '../settings/kit.ts'
 
 const VALUE = 'sk-proj-a value/of "some" length'
+
+/** Answers with what it was sent. */
+async function startEcho(): Promise<AsyncDisposable & { readonly url: string }> {
+  const http = createServer((request, response) => {
+    response.setHeader('Content-Type', 'text/plain')
+    request.pipe(response)
+  })
+  await new Promise<void>((resolve) => void http.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      http.closeAllConnections()
+      await new Promise((resolve) => http.close(resolve))
+    },
+  }
+}
 
 async function run(server: TestServer, workflow: string, params: object = {}): Promise<RunResult> {
   const { body } = await call<RunResult>(server, 'POST', `/api/workflows/${workflow}/run`, { body: { params } })
@@ -286,6 +304,23 @@ describe('a secret at work', () => {
       assert.ok(!(await names(value)).shown.includes(value), 'a former value stays hidden while the process lives')
     await call(server, 'DELETE', '/api/secrets/KEY')
     assert.ok(!(await names('the-value-after-it')).shown.includes('the-value-after-it'))
+  })
+
+  test('that is as long as may be is sent, and is neither in the answer nor in the log', async () => {
+    const value = Array.from({ length: 8_192 }, (_, at) => `(${at.toString(36).padStart(6, '+')}.`).join('')
+    const parts = [value.slice(0, 65_000), value.slice(100, 120), value.slice(8_000, 8_020)]
+    const lines: string[] = []
+    const log = createLog('info', undefined, { write: (line: string) => void lines.push(line) })
+    await using echo = await startEcho()
+    await using server = await startServer({ environment: REACHING, log })
+    await putSecret(server, 'KEY', value)
+    const { nodes, edges } = sending(echo.url).graph
+    const ask = { ...nodes[0]!, data: { url: echo.url, method: 'POST', body: 'a {{secret:KEY}} z' } }
+    const workflow = await makeWorkflow(server, { name: 'Long', graph: { nodes: [ask, nodes[1]!], edges } })
+    assert.deepEqual((await run(server, workflow)).outputs, { body: 'a *** z' })
+    // However it is escaped.
+    const logged = lines.join('').replaceAll('\\', '')
+    for (const part of parts) assert.ok(!logged.includes(part), 'it is in the log')
   })
 
   test('is none in the work of others, who would lose their words by it', async () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { answerMask, holdsSecret, strictMask } from '../../src/net/mask.ts'
+import { answerMask, secretSearch, strictMask } from '../../src/net/mask.ts'
 import { takesLess } from '../helpers/patience.ts'
 import { scaled } from '../helpers/scale.ts'
 
@@ -25,7 +25,7 @@ describe('a secret', () => {
         const written = [JSON.stringify(whole), encodeURIComponent(whole), new URLSearchParams({ whole }).toString()]
         const packed = (['base64', 'base64url'] as const).map((alphabet) => Buffer.from(whole).toString(alphabet))
         for (const form of [...written, ...packed]) {
-          assert.ok(holdsSecret(form, [secret]), form)
+          assert.ok(secretSearch([secret])(form), form)
           assert.match(text(form), /\*\*\*/)
         }
         // Only what bytes beside it decide as well may be left of it.
@@ -45,7 +45,7 @@ describe('a secret', () => {
     const { text, number, bytes } = answerMask(['not in there', '12345678'])
     assert.deepEqual([text('any text'), number(1234), number(0)], ['any text', 1234, 0])
     assert.deepEqual(Buffer.from(bytes(Buffer.from([0, 255, 128]))), Buffer.from([0, 255, 128]))
-    assert.equal(holdsSecret('any text', ['not in there', '']), false)
+    assert.equal(secretSearch(['not in there', ''])('any text'), false)
     assert.equal(answerMask(['short']).text('short'), 'short')
     assert.equal(strictMask(['zq', ''])('a zq'), 'a ***')
   })
@@ -63,6 +63,27 @@ describe('a secret', () => {
     assert.equal(text('https://hooks.example/services/T0/xyz%201?key=of%20mine%20and%20more'), '***')
     assert.equal(text('GET /services/T0/xyz%201 HTTP'), 'GET *** HTTP')
     assert.equal(strictMask([' a\n'])('a b'), 'a b', 'what is short is masked as it is alone')
+  })
+
+  test('of a megabyte, in whichever parts, is masked and looked for at once', async () => {
+    const line = (at: number) => `${at}`.padStart(63, 'Ab3+/xyz')
+    const lines = (at: number) => Array.from({ length: 1_000 }, (_, of) => line(1_000 * at + of)).join('\n')
+    const secrets = [...Array.from({ length: 14 }, (_, at) => lines(at)), '"+\\/'.repeat(16_384)]
+    await takesLess(300, () => {
+      const [strict, answer, holdsSecret] = [strictMask(secrets), answerMask(secrets), secretSearch(secrets)]
+      for (const secret of secrets) {
+        assert.equal(strict(`a ${secret} z`), 'a *** z')
+        assert.equal(answer.text(`a ${secret} z`), 'a *** z')
+      }
+      for (let header = 0; header < 100; header++) assert.equal(holdsSecret('example.com'), false)
+      assert.equal(strict('example.com'), 'example.com')
+    })
+  })
+
+  test('that is short is masked among a thousand of them', () => {
+    const secrets = Array.from({ length: 1_000 }, (_, at) => `k"${at.toString(36).padStart(3, '0')}+`)
+    const mask = strictMask(secrets)
+    for (const secret of secrets) assert.equal(mask(`(${secret}) (${encodeURIComponent(secret)})`), '(***) (***)')
   })
 
   test('is masked in a million short texts within a second or two', async () => {

@@ -6,6 +6,7 @@ import { createLog } from '../../src/log.ts'
 import { errorOf } from '../../src/models/vendor-errors.ts'
 import { Redactor } from '../../src/redaction/redactor.ts'
 import { call } from '../helpers/http.ts'
+import { takesLess } from '../helpers/patience.ts'
 import { startServer } from '../helpers/server.ts'
 import { connect } from '../helpers/socket.ts'
 import { makeWorkflow, putSecret } from '../settings/kit.ts'
@@ -40,6 +41,17 @@ describe('a message that cuts a text', () => {
   test('hides a secret that has such a mark in it', () => {
     redactor.add('begins like…this and goes on', OWNER)
     assert.equal(own.message('"begins like…this and goes on" is none'), '"[redacted]" is none')
+  })
+
+  test('is looked at soon, though the owner has had a megabyte of secrets', async () => {
+    const value = (at: number) => `${at}"+\\/é`.repeat(10_000)
+    await takesLess(200, () => {
+      const many = new Redactor()
+      for (let at = 10; at < 25; at++) many.add(value(at), OWNER)
+      assert.equal(many.of(OWNER).message(`"${value(12).slice(0, 200)}…" is none`), '"[redacted]…" is none')
+      for (let at = 10; at < 25; at++) many.forget(value(at), OWNER)
+      assert.equal(many.of(OWNER).message(`"${value(12).slice(0, 20)}…"`), `"${value(12).slice(0, 20)}…"`)
+    })
   })
 
   test('does not depend on how secrets of the service and of others begin', () => {
