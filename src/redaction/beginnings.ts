@@ -20,6 +20,8 @@ const FEW = 4
 interface Beginning {
   /** Words of which no longer beginning is kept. */
   words: Word[] | Crowd
+  /** Long ones, of which nobody has many. */
+  readonly long: Word[]
   /** How many words have a longer beginning. */
   longer: number
   /** How many characters the longest of the words has, at most; null: nobody has asked since one came. */
@@ -52,15 +54,15 @@ export class Beginnings {
     this.#along(beginning, (found, last, hash) => {
       if (last) leave(found, word)
       else found.longer--
-      if (sizeOf(found.words) === 0 && found.longer === 0) this.#beginnings.delete(hash)
+      if (sizeOf(found) === 0 && found.longer === 0) this.#beginnings.delete(hash)
     })
   }
 
   /** Where words stand, in order; those that touch or overlap are one. */
   ranges(text: string): Range[] {
     const ranges: Range[] = []
-    this.#look(text, ({ words }, hashes, from) => {
-      const length = longestAt(words, hashes, from)
+    this.#look(text, (beginning, hashes, from) => {
+      const length = longestAt(beginning, hashes, from)
       if (length > 0) join(ranges, [from, from + length])
       return false
     })
@@ -70,8 +72,8 @@ export class Beginnings {
   /** The length of the longest word that stands at a place; 0 for none. */
   longestAt(text: Parts, from: number): number {
     let longest = 0
-    this.#lookAt(text, from, ({ words }) => {
-      longest = Math.max(longest, longestAt(words, text, from))
+    this.#lookAt(text, from, (beginning) => {
+      longest = Math.max(longest, longestAt(beginning, text, from))
       return false
     })
     return longest
@@ -86,7 +88,8 @@ export class Beginnings {
   firstIn(text: string): number {
     let first = text.length
     this.#look(text, (beginning, hashes, from) => {
-      const stands = from + longestOf(beginning) > text.length || longestAt(beginning.words, hashes, from) > 0
+      const goesOn = from + longestOf(beginning) > text.length || mayGoOn(beginning, hashes, from)
+      const stands = goesOn || longestAt(beginning, hashes, from) > 0
       if (stands) first = from
       return stands
     })
@@ -117,7 +120,7 @@ export class Beginnings {
       if (from + length > text.length) return false
       const beginning = this.#beginnings.get(text.short(from, length))
       if (beginning === undefined) return false
-      if (sizeOf(beginning.words) > 0 && found(beginning, text, from)) return true
+      if (sizeOf(beginning) > 0 && found(beginning, text, from)) return true
       if (beginning.longer === 0) return false
     }
     return false
@@ -131,7 +134,7 @@ export class Beginnings {
       const hash = hashOf(sum, length)
       let beginning = this.#beginnings.get(hash)
       if (!beginning) {
-        beginning = { words: [], longer: 0, longest: null }
+        beginning = { words: [], long: [], longer: 0, longest: null }
         this.#beginnings.set(hash, beginning)
       }
       const last = word.length < (LOOKS[i + 1] ?? Number.POSITIVE_INFINITY)
@@ -165,32 +168,42 @@ export class Beginnings {
 
 type Found<Text> = (beginning: Beginning, text: Text, from: number) => boolean
 
-function sizeOf(words: Word[] | Crowd): number {
-  return Array.isArray(words) ? words.length : words.size
+function sizeOf({ words, long }: Beginning): number {
+  return long.length + (Array.isArray(words) ? words.length : words.size)
+}
+
+/** Whether a long word may stand at a place that goes on behind the end of the text. */
+function mayGoOn({ long }: Beginning, text: Parts, from: number): boolean {
+  return long.some((word) => word.mayStandAt(text, from) && from + word.span.length > text.length)
 }
 
 function longestOf(beginning: Beginning): number {
   const { words } = beginning
-  beginning.longest ??= Array.isArray(words) ? Math.max(...words.map(({ span }) => span.length)) : words.longest
+  beginning.longest ??= Array.isArray(words) ? Math.max(0, ...words.map(({ span }) => span.length)) : words.longest
   return beginning.longest
 }
 
 function enter(beginning: Beginning, word: Word): void {
-  const { words } = beginning
+  const { words, long } = beginning
+  if (word.isLong) return void long.push(word)
   beginning.longest = null
   if (!Array.isArray(words)) return words.add(word)
   words.push(word)
   if (words.length > FEW) beginning.words = new Crowd(words)
 }
 
-function leave({ words }: Beginning, word: Word): void {
+function leave({ words, long }: Beginning, word: Word): void {
+  if (word.isLong) return void long.splice(long.indexOf(word), 1)
   if (Array.isArray(words)) words.splice(words.indexOf(word), 1)
   else words.remove(word)
 }
 
-function longestAt(words: Word[] | Crowd, text: Parts, from: number): number {
-  if (!Array.isArray(words)) return words.longestAt(text, from)
+function longestAt({ words, long }: Beginning, text: Parts, from: number): number {
   let longest = 0
+  for (const word of long)
+    if (word.mayStandAt(text, from) && word.span.length > longest && word.standsAt(text, from))
+      longest = word.span.length
+  if (!Array.isArray(words)) return Math.max(longest, words.longestAt(text, from))
   for (const word of words) if (word.span.length > longest && word.standsAt(text, from)) longest = word.span.length
   return longest
 }

@@ -28,7 +28,7 @@ export class Openings {
     const left = text.length - at
     const sum = text.sum(at, left)
     if (left < SHORTEST_WORD) return this.#short.has(hashOf(sum, left))
-    return this.#alike(text, at, left)?.some((word) => word.span.length > left && word.beginsWith(left, sum)) === true
+    return this.#alike(text, at, left)?.some((word) => isBegun(word, text, at, sum)) === true
   }
 
   /** How much of a longer word the text is, from a place to its end. */
@@ -38,7 +38,7 @@ export class Openings {
     const sum = text.sum(at, left)
     let opening: Opening = 'none'
     for (const word of this.#alike(text, at, left) ?? []) {
-      if (word.span.length <= left || !word.beginsWith(left, sum)) continue
+      if (!isBegun(word, text, at, sum)) continue
       if (left >= (this.#areOwn ? word.ownThreshold : word.threshold)) return 'secret'
       opening = 'guessable'
     }
@@ -65,6 +65,12 @@ export class Openings {
       else if (LOOKS.some((length) => length === at + 1)) enter(this.#words, hash, word)
     }
   }
+}
+
+/** Whether the text, from a place to its end, begins a longer word. `sum`: that of so much of the text. */
+function isBegun(word: Word, text: HeldText, at: number, sum: number): boolean {
+  const left = text.length - at
+  return word.mayStandAt(text, at) && word.beginsWith(left, sum) && word.isLongerThan(left)
 }
 
 function enter(words: Map<number, Word[]>, hash: number, word: Word): void {

@@ -2,6 +2,21 @@
 import { BEGINNING, Hashes, type Parts, type Span, spanOf, summed } from './hashes.ts'
 import { guessableLength, prefixLength, thresholdOf } from './threshold.ts'
 
+/**
+ * So much of a long form is compared, one after the other, before all of it is written: to be compared with more, a text has to hold as much. No way to
+ * write takes fewer characters than the text has.
+ */
+const LEVELS = [256, 1_024, 8_192] as const
+/** Words of more characters are long: of those of one owner, which have a mebibyte together, no more than a thousand. */
+const LONG = 1_056
+/** What is written behind a beginning does not change it, but for the last character. */
+const BEHIND = 32
+
+interface Level {
+  readonly span: Span
+  readonly hash: number
+}
+
 export class Word {
   readonly #text: string
   readonly #write: (text: string) => string
@@ -9,9 +24,12 @@ export class Word {
   readonly #isPart: boolean
   #span: Span | null = null
   #hash = 0
-  /** The sums of its beginnings up to `BEGINNING`, and of all: made when a text ends with one that is so long. */
+  /** The sums of its beginnings up to `BEGINNING`, and up to as many as were asked for: made when a text ends with one that is so long. */
   #opening: Int32Array | null = null
   #sums: Int32Array | null = null
+  /** Whether those are of all. */
+  #areAll = false
+  readonly #levels: Level[] = []
   #threshold: number | null = null
   #ownThreshold: number | null = null
 
@@ -30,6 +48,37 @@ export class Word {
     return this.#span ?? this.#measured()
   }
 
+  /** Whether more is compared of it than its beginning before all of it is written. */
+  get isLong(): boolean {
+    return this.#text.length > LONG
+  }
+
+  /** False where so much of it as the text has does not stand there; in a text that ends sooner it may. */
+  mayStandAt(text: Parts, from: number): boolean {
+    for (const [at, length] of LEVELS.entries()) {
+      if (this.#span || this.#text.length <= length + BEHIND || from + length > text.length) return true
+      this.#levels[at] ??= this.#level(length)
+      const { span, hash } = this.#levels[at]
+      if (text.long(from, span) !== hash) return false
+    }
+    return true
+  }
+
+  #level(length: number): Level {
+    const span = spanOf(length)
+    return { span, hash: new Hashes(this.#beginning(length)).long(0, span) }
+  }
+
+  /** So many of its first characters, of which it has more where the text does. */
+  #beginning(length: number): string {
+    if (this.#text.length <= length + BEHIND) return this.form().slice(0, length)
+    return this.#write(this.#text.slice(0, length + BEHIND)).slice(0, length)
+  }
+
+  isLongerThan(length: number): boolean {
+    return this.#text.length > length || this.span.length > length
+  }
+
   standsAt(text: Parts, from: number): boolean {
     const span = this.span
     return from + span.length <= text.length && text.long(from, span) === this.#hash
@@ -37,9 +86,17 @@ export class Word {
 
   /** Whether a text begins it that has fewer characters than it, by the text's sum. It may err: not even one in millions that do not begin it. */
   beginsWith(length: number, sum: number): boolean {
-    if (length <= BEGINNING) this.#opening ??= sumsOf(this.form().slice(0, BEGINNING))
-    else this.#sums ??= sumsOf(this.form())
-    return (length <= BEGINNING ? this.#opening! : this.#sums!)[length] === sum
+    if (length <= BEGINNING) {
+      this.#opening ??= sumsOf(this.#beginning(BEGINNING))
+      return this.#opening[length] === sum
+    }
+    if (!this.#areAll && (this.#sums === null || this.#sums.length <= length)) {
+      const level = LEVELS.find((one) => length <= one) ?? Number.POSITIVE_INFINITY
+      const beginning = this.#beginning(level)
+      this.#areAll = beginning.length < level
+      this.#sums = sumsOf(beginning)
+    }
+    return this.#sums![length] === sum
   }
 
   /** From so many characters on its beginning is no guess. */

@@ -1,0 +1,72 @@
+// Long secrets: found like short ones, and not written as a whole, in all of their forms, for a text that holds no more than how they begin.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Redactor } from '../../src/redaction/redactor.ts'
+import { takesLess } from '../helpers/patience.ts'
+
+const OWNER = 'owner'
+const LENGTHS = [287, 289, 1_055, 1_058, 8_220, 8_230, 65_000]
+/** They begin alike. */
+const alike = (length: number, last: string) => `${'őłé"+\\'.repeat(12_000).slice(0, length)}${last}`
+
+describe('a long secret', () => {
+  const redactor = new Redactor()
+  const secrets = LENGTHS.flatMap((length) => ['one', 'two'].map((last) => alike(length, last)))
+  for (const secret of secrets) redactor.add(secret, OWNER)
+  const own = redactor.of(OWNER)
+
+  test('is found among others that begin alike, in each of its forms', () => {
+    for (const secret of secrets) {
+      const forms = [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)]
+      for (const form of forms) assert.equal(own.text(`a ${form} z`), 'a [redacted] z')
+      assert.equal(own.text(`${secret} `.repeat(3)), '[redacted] '.repeat(3))
+    }
+    assert.equal(own.text(alike(8_225, '')), alike(8_225, ''))
+  })
+
+  test('is found in pieces, and of one that was cut nothing is left', () => {
+    for (const secret of secrets) {
+      for (const size of [100, 1_000, 9_000]) {
+        const pieces = own.secretsInPieces()
+        const text = `a ${secret} z`
+        let told = ''
+        for (let at = 0; at < text.length; at += size) told += pieces.push(text.slice(at, at + size), 'more')
+        assert.equal(told + pieces.push('', 'none'), 'a [redacted] z')
+      }
+      assert.equal(own.message(`"${secret.slice(0, -4)}…" is none`), '"[redacted]…" is none')
+    }
+  })
+
+  test('is forgotten', () => {
+    const some = new Redactor()
+    for (const secret of secrets) some.add(secret, OWNER)
+    for (const secret of secrets.slice(1)) some.forget(secret, OWNER)
+    assert.equal(
+      some.of(OWNER).text(`${secrets[0]} ${secrets[1]} ${secrets[9]}`),
+      `[redacted] ${secrets[1]} ${secrets[9]}`,
+    )
+  })
+})
+
+test('a text of how a megabyte of secrets begins is looked at soon', async () => {
+  for (const first of [(at: number) => `${at}`, () => '']) {
+    const secrets = Array.from({ length: 12 }, (_, at) => first(at + 10) + alike(65_000, `${at + 10}`))
+    const begins = secrets.map((secret) => secret.slice(0, 100))
+    const written = [JSON.stringify, encodeURIComponent, (text: string) => Buffer.from(text).toString('base64')]
+    const ascii = (text: string) =>
+      JSON.stringify(text).replaceAll(/[^ -~]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    const forms = begins.flatMap((text) => [
+      text,
+      ...[...written, ascii].map((write) => write(text)),
+      JSON.stringify(ascii(text)),
+    ])
+    const text = forms.join(' ')
+    await takesLess(200, () => {
+      const redactor = new Redactor()
+      for (const secret of secrets) redactor.add(secret, OWNER)
+      const own = redactor.of(OWNER)
+      assert.equal(own.text(text), text)
+      assert.equal(own.secretsInPieces().push(text, 'none'), text)
+    })
+  }
+})
