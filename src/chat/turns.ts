@@ -78,14 +78,16 @@ export class Turns {
    */
   say(owner: Scope, thread_id: string, said: SaidByUser, begins: () => void): Saying {
     const { lanes } = this.#parts
-    const saying = new Saying((self) =>
-      lanes.run(thread_id, () =>
+    const saying = new Saying(async (self) => {
+      // Whoever may not see the thread neither waits in its line nor keeps others waiting.
+      this.#owned(owner, thread_id)
+      return lanes.run(thread_id, () =>
         this.#say(owner, thread_id, said, (turn) => {
           self.answeredBy(turn)
           begins()
         }),
-      ),
-    )
+      )
+    })
     this.#sayings.add(owner, thread_id, saying)
     return saying
   }

@@ -27,6 +27,23 @@ async function begun(client: Client, thread_id: string, on: Bench = bench) {
   return led
 }
 
+test('a stranger who names a thread is refused before what is done there has ended, as for a thread that is not there', async () => {
+  const { turns } = bench.server.context.chat
+  const thread_id = await newThread(bench.server)
+  const said = { content: 'Go on', model: 'led/model', at: '/data' }
+  const order: string[] = []
+  const answer = bench.led.answer(bench.led.answers.length)
+  const owners = turns.say({ user_id: '1', workspace_id: null }, thread_id, said, () => {})
+  const strangers = turns.say({ user_id: 'stranger', workspace_id: null }, thread_id, said, () => {})
+  await Promise.all([
+    owners.begun.then(() => order.push('begun')),
+    assert.rejects(strangers.begun, { code: 'NOT_FOUND' }).then(() => order.push('refused')),
+  ])
+  assert.deepEqual(order, ['refused', 'begun'])
+  ;(await answer).end()
+  await owners.ended
+})
+
 describe('a message that is refused does not touch the turn that is under way:', () => {
   const LIMITS = { message_size: 100, messages: 3, turns: 1 }
   const REFUSED: readonly [what: string, code: string, refuse: (on: Bench) => Promise<object> | object][] = [
