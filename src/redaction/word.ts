@@ -9,6 +9,8 @@ import { guessableLength, prefixLength, thresholdOf } from './threshold.ts'
 const LEVELS = [256, 1_024, 8_192] as const
 /** Words of more characters are long: of those of one owner, which have a mebibyte together, no more than a thousand. */
 const LONG = 1_056
+/** So many characters of a long word are far from all, however they are written. */
+const LITTLE = 64
 /** What is written behind a beginning does not change it, but for the last character. */
 const BEHIND = 32
 
@@ -112,12 +114,15 @@ export class Word {
   }
 
   #thresholdBehind(known: number): number {
-    return thresholdOf(this.span.length, this.#write(this.#text.slice(0, known)).length)
+    // Of a long word it is the same, whatever its length.
+    const length = this.isLong && known <= LITTLE ? this.#text.length : this.span.length
+    return thresholdOf(length, this.#write(this.#text.slice(0, known)).length)
   }
 
   /** How much of a text from a place on is the same as its beginning. */
   sharedAt(text: { readonly length: number; sum(from: number, length: number): number }, from: number): number {
-    let [low, high] = [0, Math.min(this.span.length, text.length - from)]
+    const left = text.length - from
+    let [low, high] = [0, this.isLongerThan(left) ? left : this.span.length]
     while (low < high) {
       const middle = (low + high + 1) >>> 1
       if (this.beginsWith(middle, text.sum(from, middle))) low = middle
