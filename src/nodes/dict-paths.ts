@@ -153,7 +153,6 @@ export const dictPathsNodes: NodeType[] = [
     title: 'Remove value',
     description: 'Gives a copy of an object without what lies at a path. Items of lists behind it move up.',
     properties: [dict(), required('path', 'str', 'The path, such as `user.names[0]`.')],
-    cost: 2,
     outputs: [result()],
     run({ dict, path }: { dict: Dict; path: string }) {
       const parts = pathParts(path)

@@ -30,8 +30,11 @@ function placeholder(inputs: Inputs, path: string): unknown {
 /** The first placeholder that stands for none of the inputs, or null; also where that can't be said. */
 function unknownPlaceholder(template: unknown, inputs: ReadonlyMap<string, unknown>): string | null {
   if (typeof template !== 'string') return null
+  let count = 0
   try {
     for (const [, path = ''] of template.matchAll(PLACEHOLDER)) {
+      // Too many are told by the firing.
+      if (++count > MOST_PLACEHOLDERS) return null
       const name = path.trim()
       if (!inputs.has(name) && !inputs.has(pathParts(name)[0] ?? '')) return name
     }
@@ -60,9 +63,17 @@ export function fill(template: string, inputs: Inputs, write: (text: string) => 
   let grown = 0
   let count = 0
   const known = new Map<string, string>()
+  /** One value may be meant by many paths. */
+  const written = new Map<unknown, string>()
+  const textOf = (path: string) => {
+    const value = placeholder(inputs, path)
+    const text = written.get(value) ?? write(toText(value))
+    written.set(value, text)
+    return text
+  }
   const filled = template.replaceAll(PLACEHOLDER, (all: string, path: string, at: number) => {
     if (++count > MOST_PLACEHOLDERS) throw tooMany()
-    const text = known.get(path) ?? write(toText(placeholder(inputs, path.trim())))
+    const text = known.get(path) ?? textOf(path.trim())
     known.set(path, text)
     guardText(at + grown + text.length)
     grown += text.length - all.length

@@ -110,6 +110,9 @@ export function compareValues(a: unknown, b: unknown, spend?: Spend): number {
   throw new NodeError(text, 'no_order')
 }
 
+/** In characters: far more than any path has that leads somewhere. */
+const LONGEST_PATH = 100_000
+
 /** What stands in brackets: a place of a list, or a key in quotes, which may have dots in it. */
 const BRACKETS = /\[(?:(-?\d+)|"([^"]*)"|'([^']*)')\]/g
 
@@ -124,6 +127,10 @@ function words(path: string, piece: string): string[] {
 
 /** `a.b[0]["c.d"]` as its steps: keys are texts, places of lists numbers. An empty path has none. Throws NodeError `bad_path`. */
 export function pathSteps(path: string): (string | number)[] {
+  if (path.length > LONGEST_PATH) {
+    const most = LONGEST_PATH.toLocaleString('en')
+    throw new NodeError(`The path "${shown(path)}" has more than ${most} characters.`, 'bad_path')
+  }
   const steps: (string | number)[] = []
   let from = 0
   for (const match of path.matchAll(BRACKETS)) {

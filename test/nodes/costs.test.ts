@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { replaced, split } from '../../src/nodes/text-parts.ts'
 import { search } from '../../src/nodes/text-search.ts'
+import { takesLess } from '../helpers/patience.ts'
 import { scaled } from '../helpers/scale.ts'
 import { fire, outputOf } from './fire.ts'
 import { soon } from './soon.ts'
@@ -113,9 +114,25 @@ test('text.Template reads each path once, and has an end to its placeholders', a
   await soon(() =>
     assert.rejects(outputOf('text.Template', { template: whole }, { a: 'x' }), /more than 100,000 placeholders/),
   )
+  const spaces = [' ', '\t', '\n', '\r']
+  const ways = spaces.flatMap((a) => spaces.flatMap((b) => spaces.flatMap((c) => spaces.map((d) => a + b + c + d))))
+  const many = ways.map((space) => `{{a${space}}}`).join('')
+  const lists = Array(12_000).fill([])
+  await takesLess(200, () => outputOf('text.Template', { template: many }, { a: lists }))
   const large = '{{a}}'.repeat(15)
   assert.equal(
     await soon(() => outputOf('text.Template', { template: large }, { a: value })),
     JSON.stringify(value).repeat(15),
   )
+})
+
+test('a path has an end to its length', async () => {
+  const dict = { a: { b: 1 } }
+  const path = 'a.'.repeat(1_000_000)
+  for (const type of ['dict.Get', 'dict.Remove']) {
+    await takesLess(50, () =>
+      assert.rejects(outputOf(type, { dict, path }), /bad_path: .* more than 100,000 characters/),
+    )
+  }
+  assert.equal(await outputOf('dict.Get', { dict, path: `["${a(99_996)}"]`, default: 2 }), 2)
 })
