@@ -1,6 +1,7 @@
 // text.Case and text.Slug: letters, and the words of identifiers and titles, written in another way.
-import type { NodeType } from '../engine/node-type.ts'
+import type { Inputs, NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
+import { lengthOf, UNIT } from './costs.ts'
 import { option, output, required } from './define.ts'
 import { textWithin } from './limits.ts'
 import { matches } from './text-parts.ts'
@@ -32,6 +33,14 @@ const CASINGS: Readonly<Record<Casing, (text: string) => string>> = {
       .join(''),
   pascal: (text) => words(text).map(capital).join(''),
   constant: (text) => words(text).join('_').toUpperCase(),
+}
+
+/** A letter that is written in another way, where its word is not looked for. */
+const LETTER = 20
+
+function costOfCase({ text, to }: Inputs): number {
+  const words = to !== 'upper' && to !== 'lower' && to !== 'sentence'
+  return lengthOf(text) * (words ? UNIT : LETTER)
 }
 
 /** In characters; a slug comes out of the words at the beginning. */
@@ -79,7 +88,7 @@ export const caseNodes: NodeType[] = [
       required('text', 'str', 'The text.'),
       option('to', oneOf(...(Object.keys(CASINGS) as Casing[])), 'How to write it.', { default: 'lower' }),
     ],
-    cost: 2,
+    cost: costOfCase,
     outputs: [output('output', 'str')],
     run: ({ text, to }: { text: string; to: Casing }) => ({ output: textWithin(CASINGS[to](text)) }),
   },

@@ -31,8 +31,30 @@ function sizeOfPattern(pattern: string): number {
   return Math.min(size, pattern.length * 1_000)
 }
 
+/** Where a class ends with a letter that is no plain one. Where case counts for nothing, the forms of all letters up to it are looked for. */
+const WIDE_RANGE = /-(?:[^\0-\x7f]|\\x)/g
+const WIDE = 4_000_000
+
+function costOfCompiling(pattern: string): number {
+  return pattern.length > COUNTED ? 0 : (pattern.match(WIDE_RANGE)?.length ?? 0) * WIDE
+}
+
+/** Of the first match of a pattern. */
 export function costOfPattern(text: unknown, pattern: unknown): number {
-  return typeof pattern === 'string' ? lengthOf(text) * sizeOfPattern(pattern) * PATTERN_STEP : 0
+  if (typeof pattern !== 'string') return 0
+  return costOfCompiling(pattern) + lengthOf(text) * sizeOfPattern(pattern) * PATTERN_STEP
+}
+
+const UNBOUNDED = /[*+]|\{\d+,\}/
+/** A character that is read once more, besides what the pattern takes. */
+const READ = 24
+
+/** Of all matches of a pattern: each is searched for from its beginning on, and may be read for as far as the pattern reaches. */
+export function costOfMatches(text: unknown, pattern: unknown): number {
+  if (typeof pattern !== 'string' || pattern.length > COUNTED) return 0
+  const [length, size] = [lengthOf(text), sizeOfPattern(pattern)]
+  const reach = UNBOUNDED.test(pattern) ? length : Math.min(length, size)
+  return costOfPattern(text, pattern) + length * reach * (size + READ)
 }
 
 /** Of a formula for each of many values. */
@@ -55,7 +77,9 @@ export function costOfFilter({ rows, formula, matches }: Inputs): number {
   const patterns = Object.values((matches ?? {}) as Record<string, unknown>)
   const size = sizeOf(rows)
   let cost = costOfFormula(rows, formula) + size * 10
-  for (const pattern of patterns) if (typeof pattern === 'string') cost += size * sizeOfPattern(pattern) * PATTERN_STEP
+  for (const pattern of patterns) {
+    if (typeof pattern === 'string') cost += costOfCompiling(pattern) + size * sizeOfPattern(pattern) * PATTERN_STEP
+  }
   return cost
 }
 

@@ -4,7 +4,7 @@
 import type { RE2JS } from 're2js'
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { cut } from '../engine/short.ts'
-import { costOfPattern } from './costs.ts'
+import { costOfMatches, costOfPattern } from './costs.ts'
 import { option, output, required } from './define.ts'
 import { regexLibrary } from './libraries.ts'
 import { guardGathered, guardList, guardText, LONGEST_TEXT } from './limits.ts'
@@ -151,7 +151,7 @@ export const regexNodes: NodeType[] = [
     title: 'Find all matches',
     description: 'Lists every match of a pattern: {text, index, groups, named}.',
     properties: search(),
-    cost: ({ text, pattern }) => costOfPattern(text, pattern),
+    cost: ({ text, pattern }) => costOfMatches(text, pattern),
     outputs: [output('output', 'list[dict[str,any]]'), output('count', 'int')],
     run(inputs: Search) {
       const found = allMatches(patternOf(inputs), inputs.text)
@@ -163,7 +163,7 @@ export const regexNodes: NodeType[] = [
     title: 'Replace matches',
     description: 'Puts a text in the place of every match; `$1` or `$<name>` stand for groups, `$&` for the match.',
     properties: [...search(), option('replacement', 'str', 'What to put in its place.', { default: '' })],
-    cost: ({ text, pattern }) => costOfPattern(text, pattern),
+    cost: ({ text, pattern }) => costOfMatches(text, pattern),
     outputs: [output('output', 'str')],
     run(inputs: Search & { replacement: string }) {
       const searching = new Searching(patternOf(inputs), inputs.text)
@@ -176,7 +176,7 @@ export const regexNodes: NodeType[] = [
     title: 'Split at matches',
     description: 'Cuts a text at every match of a pattern.',
     properties: search(),
-    cost: ({ text, pattern }) => costOfPattern(text, pattern),
+    cost: ({ text, pattern }) => costOfMatches(text, pattern),
     outputs: [output('output', 'list[str]')],
     run(inputs: Search) {
       const parts: string[] = []

@@ -162,6 +162,27 @@ describe('the estimate of what a firing takes', () => {
     )
   })
 
+  test('tells which patterns take long for a short text, or for none', () => {
+    const matches = { text: letters(1_000), pattern: 'é.*b|é' }
+    for (const type of ['regex.FindAll', 'regex.Replace', 'regex.Split']) assert.equal(heavy(type, matches), true)
+    assert.equal(heavy('regex.FindAll', { text: letters(200), pattern: '\\w+' }), false)
+    assert.equal(heavy('regex.Match', matches), false)
+    for (const end of ['\u{10ffff}', '\\x{10ffff}']) {
+      const pattern = `[a-${end}]`.repeat(50)
+      assert.equal(heavy('regex.Match', { text: 'a', pattern, ignore_case: true }), true)
+      assert.equal(heavy('data.Filter', { rows: [{ a: 'b' }], matches: { a: pattern }, ignore_case: true }), true)
+    }
+    assert.equal(heavy('regex.Match', { text: 'a', pattern: '[a-z0-9\\-\\.]+', ignore_case: true }), false)
+  })
+
+  test('tells what is done for each word, letter and key', () => {
+    assert.equal(heavy('text.Case', { text: 'a '.repeat(50_000), to: 'title' }), true)
+    assert.equal(heavy('text.Case', { text: letters(300_000), to: 'upper' }), true)
+    assert.equal(heavy('text.Case', { text: letters(50_000), to: 'upper' }), false)
+    const dict = Object.fromEntries(numbers(50_000).map((at) => [`k${at}`, at]))
+    assert.equal(heavy('dict.Remove', { dict, path: 'k1' }), true)
+  })
+
   test('tells what becomes much out of little', () => {
     assert.equal(heavy('text.Repeat', { text: letters(100), times: 100_000 }), true)
     assert.equal(heavy('text.Pad', { text: '', length: 100_000 }), false)
