@@ -53,10 +53,14 @@ function credentials(url: URL): string | null {
   }
 }
 
+/** @throws NodeError `bad_url` where a URL is too long, before anybody reads it */
+export function guardUrl(text: string): void {
+  if (text.length <= LONGEST_URL) return
+  throw new NodeError(`The URL has more than ${LONGEST_URL.toLocaleString('en')} characters.`, 'bad_url')
+}
+
 function parse(text: string, base: URL | null, mask: Mask): URL {
-  if (text.length > LONGEST_URL) {
-    throw new NodeError(`The URL has more than ${LONGEST_URL.toLocaleString('en')} characters.`, 'bad_url')
-  }
+  guardUrl(text)
   const url = URL.parse(text, base?.href)
   if (url === null) {
     const example = 'Write it whole, such as https://example.org/path.'

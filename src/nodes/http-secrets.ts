@@ -1,6 +1,7 @@
 // `{{secret:NAME}}` in what is sent: found, asked for by name, and put in just before sending.
 import { NodeError } from '../engine/node-error.ts'
 import type { NodeContext, NodeFacts, NodeNeed } from '../engine/node-type.ts'
+import { guardUrl } from '../net/target.ts'
 import { isSecretName } from '../secret-name.ts'
 import { forEachStep, type Steps } from '../time-slices.ts'
 import { guardText } from './limits.ts'
@@ -109,6 +110,7 @@ export async function fillUrl(secrets: FiringSecrets, url: string): Promise<stri
   const rest = text.slice(end)
   const filled = await secrets.fill('url', rest, encodeURIComponent)
   const whole = start + filled
+  guardUrl(whole)
   if (filled !== rest && decidesHost(start, rest)) throw secretInHost()
   // A secret may be a whole URL, whose host is then its own.
   if (start !== text.slice(0, end) && hostOf(start) !== null && hostOf(start) !== hostOf(whole)) throw secretInHost()
