@@ -82,7 +82,7 @@ export function written(pieces: readonly Piece[], inputs: Inputs): string {
     guardText(length)
     parts.push(text)
   }
-  write(pieces, { inputs, item: undefined, put, spend: budget(), known: new Map() })
+  write(pieces, { inputs, item: undefined, put, spend: budget(), known: new Map(), texts: new Map() })
   return parts.join('')
 }
 
@@ -94,15 +94,24 @@ interface Scope {
   readonly spend: Spend
   /** The parts of each path that was read. */
   readonly known: Map<string, readonly string[]>
+  /** The texts of lists and objects that were written: one may be meant many times. */
+  readonly texts: Map<object, string>
 }
 
 function write(pieces: readonly Piece[], scope: Scope): void {
   scope.spend(pieces.length)
   for (const piece of pieces) {
     if (typeof piece === 'string') scope.put(piece)
-    else if (piece.kind === 'value') scope.put(toText(valueAt(piece.path, scope)))
+    else if (piece.kind === 'value') scope.put(textOf(valueAt(piece.path, scope), scope))
     else writeSection(piece, scope)
   }
+}
+
+function textOf(value: unknown, { texts }: Scope): string {
+  if (typeof value !== 'object' || value === null) return toText(value)
+  const text = texts.get(value) ?? toText(value)
+  texts.set(value, text)
+  return text
 }
 
 function writeSection({ path, given, pieces }: Extract<Piece, { kind: 'section' }>, scope: Scope): void {

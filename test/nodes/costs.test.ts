@@ -126,6 +126,14 @@ test('text.Template reads each path once, and has an end to its placeholders', a
   )
 })
 
+test('prompt.Template writes a value once, however often it is named', async () => {
+  const template = '{{a}}'.repeat(500)
+  const a = Array(4_000).fill(0)
+  await takesLess(100, () => fire('prompt.Template', { system: template, template }, { a }))
+  const items = { template: '{{#a}}{{.}}{{b}}{{/a}}' }
+  assert.equal((await fire('prompt.Template', items, { a: [[1], [2]], b: [3] })).prompt, '[1][3][2][3]')
+})
+
 test('a path has an end to its length', async () => {
   const dict = { a: { b: 1 } }
   const path = 'a.'.repeat(1_000_000)
