@@ -1,6 +1,11 @@
 // A large value that is put together from parts: containers that are larger than a part are filled part by part.
 import { setMember } from '../members.ts'
 
+/** A list with more items gets room for all that may come at once: moving it into a larger room takes longer each time, up to half a second. */
+const LONG_LIST = 1_000_000
+/** More items than any list may have that is put together here. */
+const MOST_ITEMS = 2 ** 24
+
 type Container = unknown[] | Record<string, unknown>
 
 /** Containers that are open, from the outermost one. */
@@ -8,6 +13,8 @@ export class Assembly {
   /** The outermost container, once it is open. */
   root: Container | null = null
   readonly #open: Container[] = []
+  /** How many items each has, if it is a list: there may be room for more behind them. */
+  readonly #filled: number[] = []
 
   /** How many containers are open. */
   get depth(): number {
@@ -28,22 +35,34 @@ export class Assembly {
     if (this.#open.length === 0) this.root = container
     else this.addOne(key, container)
     this.#open.push(container)
+    this.#filled.push(0)
   }
 
   /** Adds one member to the innermost container. `key` is its name there, if that is no list. */
   addOne(key: string | null, value: unknown): void {
-    if (key === null) (this.#innermost as unknown[]).push(value)
+    if (key === null) (this.#innermost as unknown[])[this.#filled[this.depth - 1]!++] = value
     else setMember(this.#innermost as Record<string, unknown>, key, value)
   }
 
   close(): void {
-    this.#open.pop()
+    const container = this.#open.pop()
+    const filled = this.#filled.pop()!
+    if (Array.isArray(container)) container.length = filled
   }
 
-  /** Adds members to the innermost container. */
-  add(part: Container): void {
+  /** Adds members to the innermost container. `more`: about how many may follow them, if it is a list. */
+  add(part: Container, more: number): void {
     const to = this.#innermost
-    if (Array.isArray(to)) for (const item of part as unknown[]) to.push(item)
+    if (Array.isArray(to)) this.#addItems(to, part as unknown[], more)
     else for (const key in part) setMember(to, key, (part as Record<string, unknown>)[key])
+  }
+
+  #addItems(to: unknown[], items: readonly unknown[], more: number): void {
+    const level = this.depth - 1
+    let at = this.#filled[level]!
+    const filled = at + items.length
+    if (filled > LONG_LIST && filled > to.length) to.length = Math.max(filled, Math.min(filled + more, MOST_ITEMS))
+    for (const item of items) to[at++] = item
+    this.#filled[level] = filled
   }
 }

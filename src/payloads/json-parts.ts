@@ -191,7 +191,10 @@ class JsonParts {
 
   #flush(to: number, next: number | null): void {
     const [before, after] = this.#assembly.isList ? '[]' : '{}'
-    this.#assembly.add(this.#parsed(before!, this.#from!, to, after!) as unknown[])
+    const from = this.#from!
+    const part = this.#parsed(before!, from, to, after!) as unknown[]
+    // As many for each byte as in this part.
+    this.#assembly.add(part, Math.ceil((part.length * (this.#bytes.length - to)) / Math.max(1, to - from)))
     this.#from = next
   }
 

@@ -107,13 +107,13 @@ class MessagePackParts {
     if (to > this.#from) this.#flush(level, to, count)
   }
 
-  #flush({ isList }: Level, to: number, count: number): void {
+  #flush({ isList, members: all }: Level, to: number, count: number): void {
     const members = isList ? count - this.#first : (count - this.#first) / 2
     const part = Buffer.allocUnsafe(HEAD_BYTES + to - this.#from)
     part[0] = isList ? ARRAY_32 : MAP_32
     part.writeUInt32BE(members, 1)
     part.set(this.#data.subarray(this.#from, to), HEAD_BYTES)
-    this.#assembly.add(decodeMessagePack(part) as unknown[])
+    this.#assembly.add(decodeMessagePack(part) as unknown[], all - count)
     this.#from = to
     this.#first = count
   }

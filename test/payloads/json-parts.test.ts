@@ -1,9 +1,12 @@
 // JSON that is parsed in parts is the value that the engine's own parser gives, whatever is in it and wherever it is cut.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { encode } from '@msgpack/msgpack'
 import fc from 'fast-check'
 import { parseJsonInParts } from '../../src/payloads/json-parts.ts'
+import { decodeInParts } from '../../src/payloads/message-pack-parts.ts'
 import { finish } from '../../src/time-slices.ts'
+import { inMostRounds } from '../helpers/patience.ts'
 import { scaled } from '../helpers/scale.ts'
 
 const seed = Number(process.env.SVC_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
@@ -89,4 +92,28 @@ describe(`JSON in parts (seed ${seed})`, () => {
     while (!steps.next().done) count++
     assert.ok(count >= text.length / 32_768 - 1, `${count} steps`)
   })
+})
+
+test('no step of a very long list moves it into a larger room again', async () => {
+  const bytes = Buffer.from(`[${'1,'.repeat(14_999_999)}1]`)
+  await inMostRounds(async () => {
+    const steps = parseJsonInParts(bytes)
+    let longest = 0
+    let step: ReturnType<typeof steps.next>
+    do {
+      const before = process.threadCpuUsage()
+      step = steps.next()
+      const { user, system } = process.threadCpuUsage(before)
+      longest = Math.max(longest, (user + system) / 1_000)
+    } while (!step.done)
+    assert.equal((step.value as unknown[]).length, 15_000_000)
+    assert.ok(longest < 120, `A step took ${longest} ms.`)
+  })
+})
+
+test('a long list whose last items are longer, or that others follow, has its items and no more', () => {
+  const many = Array.from({ length: 1_200_000 }, (_, at) => at % 10)
+  const value = { a: [...many, ...Array(50).fill('x'.repeat(40_000))], b: [many.slice(0, 9), { c: many }], d: 1 }
+  assert.deepEqual(finish(parseJsonInParts(Buffer.from(JSON.stringify(value)))), value)
+  assert.deepEqual(finish(decodeInParts(Buffer.from(encode(value)))), value)
 })
