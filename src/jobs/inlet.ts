@@ -28,6 +28,9 @@ export interface InletHost {
   flushed(): Promise<void>
 }
 
+/** About how many characters all changes of properties of one job may have together, as the values that wait for an input. */
+const MOST_CHANGED = 32 * 1024 * 1024
+
 export class Inlet {
   readonly #host: InletHost
   readonly #counts: InputCounts
@@ -56,14 +59,30 @@ export class Inlet {
     return 'ok'
   }
 
+  /** Whether so much more of changed properties is kept. */
+  hasRoomFor(properties: Record<string, unknown>): boolean {
+    return this.#counts.changed + sizeOf(properties) <= MOST_CHANGED
+  }
+
   /** The names that are applied, to firings that have not begun when it is stored; null: no such node. */
   updateProperties(node_id: string, properties: Record<string, unknown>): { applied: string[] } | null {
     const applied = this.#host.changeable(node_id, properties)
     if (applied === null || applied.length === 0) return applied && { applied }
+    const weight = sizeOf(properties)
+    this.#counts.changed += weight
     const values = Object.fromEntries(applied.map((name) => [name, properties[name]]))
+    // It is the same entry each time, which may get a file, and says how many had begun when it was asked for last.
+    const of = { node_id, from: 0 }
+    const entry: Entry = ['update', of, values]
     this.#sent = this.#host.command({
-      entry: () => ['update', { node_id, from: this.#host.begun(node_id), properties: values }],
+      entry: () => {
+        of.from = this.#host.begun(node_id)
+        return entry
+      },
       apply: () => this.#host.receiver()?.updateProperties(node_id, values),
+      takeBack: () => {
+        this.#counts.changed -= weight
+      },
     })
     return { applied }
   }
@@ -88,6 +107,8 @@ export class Inlet {
 
 /** What is on its way to the inputs of one job. */
 export class InputCounts {
+  /** About how many characters all changes of properties have had together. */
+  changed = 0
   readonly #inputs = new Map<string, { values: number; weight: number; ends: number }>()
   #values = 0
   #weight = 0

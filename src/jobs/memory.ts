@@ -135,6 +135,8 @@ export class JobMemory {
   #away = false
   /** How many of the inputs have their values, while it is loaded. */
   #sent_read = 0
+  /** The same of the changes of properties. */
+  #updates_read = 0
   /** What is to be told of outputs where it ends while it waits. */
   rest: readonly ToldOutput[] = []
   /** How often it went on after an interruption and had nothing to remember until the next one. */
@@ -194,6 +196,10 @@ export class JobMemory {
       if (kind === 'push') this.inputs[at] = ['push', name, yield* Later.read(value)]
     }
     this.#sent_read = this.inputs.length
+    for (; this.#updates_read < this.updates.length; this.#updates_read++) {
+      const { properties, ...of } = this.updates[this.#updates_read]!
+      this.updates[this.#updates_read] = { ...of, properties: yield* Later.read(properties) }
+    }
   }
 
   get params(): Params {
@@ -275,7 +281,7 @@ export class JobMemory {
     const staged = this.#spilling.bounded(entry)
     this.#staged.push(staged)
     // What it was sent is needed at once.
-    const known = entry[0] === 'push' ? entry : this.#spilling.known(staged)
+    const known = entry[0] === 'push' || entry[0] === 'update' ? entry : this.#spilling.known(staged)
     if (!this.#begun || LEARNT_ALWAYS.has(entry[0])) this.#learn(known)
     else if (entry[0] === 'end') this.#known.get(entry[1])?.steps.clear()
   }
@@ -356,7 +362,7 @@ export class JobMemory {
   *reusable(reuse: (firing: string) => Reuse, same: (workflow_id: string) => boolean): Generator<Entry> {
     for (const [firing, known] of this.#known) yield* reusableOf(firing, known, reuse(firing))
     yield* this.inputs
-    for (const update of this.updates) yield ['update', update]
+    for (const { properties, ...of } of this.updates) yield ['update', of, properties]
     for (const [workflow_id, body] of this.graphs) if (same(workflow_id)) yield ['graph', workflow_id, body]
     for (const use of this.spending.uses) yield ['use', use]
   }
@@ -439,7 +445,9 @@ const LEARN: { [Kind in Exclude<Entry[0], 'recovery'>]: Learner<Kind> } = {
   failure: (memory, [, scope, error]) => memory.failures.set(scope, error),
   push: (memory, entry) => memory.inputs.push(entry),
   close: (memory, entry) => memory.inputs.push(entry),
-  update: (memory, [, update]) => memory.updates.push(update),
+  update: (memory, [, update, properties]) => {
+    memory.updates.push({ ...update, ...(properties ? { properties } : {}) } as NodeUpdate)
+  },
   graph: (memory, [, workflow_id, body]) => memory.graphs.set(workflow_id, body as string | Later),
   use: (memory, [, use]) => memory.spending.add(use),
 }

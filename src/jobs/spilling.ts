@@ -28,7 +28,7 @@ const ENTRY_WEIGHT = 32
 const MOST_WAITING = 256_000_000
 
 /** Entries whose values may be large. */
-const OF_VALUES: ReadonlySet<Entry[0]> = new Set<Entry[0]>(['done', 'item', 'end', 'answer', 'push', 'graph'])
+const OF_VALUES: ReadonlySet<Entry[0]> = new Set<Entry[0]>(['done', 'item', 'end', 'answer', 'push', 'update', 'graph'])
 
 export interface Written {
   /** The number of the first page; 0 has the parameters. */

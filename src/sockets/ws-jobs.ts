@@ -27,6 +27,8 @@ type JobCommands = Pick<
 
 const FULL = 'For this input no more values are kept. Send the next ones once some were taken.'
 
+const CHANGED = 'The properties that were changed in this job are too large together: no more of them are kept.'
+
 type RunJobData = Parameters<JobCommands['run_job']>[0]['data']
 
 export const jobCommands: JobCommands = {
@@ -116,6 +118,8 @@ export const jobCommands: JobCommands = {
     const job = living(connection, job_id)
     const inlet = job?.inlet
     if (!job || !inlet) return refuseInput(connection, job_id, request_id)
+    if (!inlet.hasRoomFor(properties))
+      return refuse(connection, 'not_running', job_id, request_id, { message: CHANGED })
     const changed = inlet.updateProperties(node_id, properties)
     if (changed === null) return refuse(connection, 'unknown_node', job_id, request_id)
     const { applied } = changed

@@ -1,12 +1,14 @@
 // What a job is sent while it waits or runs is not lost once it is acknowledged: it is there again after the process was killed.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import Database from 'better-sqlite3'
 import type { ResultManifest } from '../../generated/types.ts'
 import { jobEventsOfType } from '../../src/db/job-events.ts'
 import { graph, node, sink } from '../engine/kit.ts'
 import { type TestServer, temporaryFolder, until } from '../helpers/server.ts'
-import { gated, OWNER, startGated, submit } from './kit.ts'
+import { gated, OWNER, outputs, startGated, submit } from './kit.ts'
 
 const streamed = graph(
   [
@@ -28,7 +30,64 @@ function told({ context: { store } }: TestServer, job_key: number): unknown[] {
     .map(({ value }) => value)
 }
 
+/** Bytes of the largest page of what jobs remember. */
+function largestPage(data_dir: string): number {
+  const database = new Database(join(data_dir, 'svc.db'), { readonly: true })
+  try {
+    return database.prepare('select max(length(body)) from job_journal').pluck().get() as number
+  } finally {
+    database.close()
+  }
+}
+
 describe('values and changes that a job was sent', () => {
+  test('lie in files of their own where they are large, and are there after a restart', async () => {
+    const data_dir = temporaryFolder()
+    const long = 'b'.repeat(300_000)
+    try {
+      let id: string
+      {
+        await using server = await startGated({ data_dir })
+        const job = submit(server, { graph: streamed, fed: true })
+        id = job.row.id
+        await job.accepted()
+        assert.deepEqual(job.inlet?.updateProperties('t', { a: long })?.applied, ['a'])
+        await job.flushed()
+        assert.equal(job.inlet?.pushInput('in', '1'), 'ok')
+        await until('a firing', () => told(server, job.row.key).length === 1)
+        assert.ok(largestPage(data_dir) < long.length)
+      }
+      await using server = await startGated({ data_dir })
+      const { jobs } = server.context
+      const job = await until('the job to run', () => {
+        const living = jobs.living(OWNER, id)
+        return living?.row.status === 'running' && living
+      })
+      assert.equal(job.inlet?.pushInput('in', '2'), 'ok')
+      assert.equal(job.inlet?.endInput('in'), 'ok')
+      await job.settled()
+      assert.deepEqual(Object.entries(outputs((await jobs.get(OWNER, id)).row)).at(-1), [
+        'told',
+        [`${long}1`, `${long}2`],
+      ])
+    } finally {
+      rmSync(data_dir, { recursive: true, force: true })
+    }
+  })
+
+  test('have an end to what they weigh together', async () => {
+    await using server = await startGated()
+    const job = submit(server, { graph: streamed, fed: true })
+    await job.accepted()
+    const properties = { a: 'b'.repeat(15_000_000) }
+    for (const room of [true, true, false]) {
+      assert.equal(job.inlet?.hasRoomFor(properties), room)
+      if (room) job.inlet?.updateProperties('t', properties)
+    }
+    assert.equal(job.inlet?.endInput('in'), 'ok')
+    await job.settled()
+  })
+
   for (const busy of [false, true]) {
     test(`are there after a restart, ${busy ? 'while it waited for its turn' : 'while it ran'}`, async () => {
       const data_dir = temporaryFolder()
@@ -60,10 +119,10 @@ describe('values and changes that a job was sent', () => {
         assert.equal(job.inlet?.endInput('in'), 'ok')
         await job.settled()
         const { row } = await jobs.get(OWNER, id)
-        const { outputs } = JSON.parse(row.result!) as ResultManifest
+        const { outputs: given } = JSON.parse(row.result!) as ResultManifest
         const sent = ['1', '2', '3', '4', '5', '6']
         const expected = sent.map((value, at) => `${at < before ? 'a' : 'b'}${value}`)
-        assert.deepEqual([before, outputs.out, outputs.told], [busy ? 0 : 3, expected, expected])
+        assert.deepEqual([before, given.out, given.told], [busy ? 0 : 3, expected, expected])
         assert.deepEqual(told(server, row.key), expected)
       } finally {
         rmSync(data_dir, { recursive: true, force: true })
