@@ -1,10 +1,9 @@
 // What jobs remember, one thing at a time, as it lies in the pages of the journal.
 import type { FailedAttempts, FiringEnd, NodeUpdate, RememberedStep, WaitRequest } from '../engine/journal.ts'
-import type { Inputs, Outputs } from '../engine/node-type.ts'
+import type { Outputs } from '../engine/node-type.ts'
 import type { RunError } from '../engine/observer.ts'
 import type { ModelUse } from '../engine/services.ts'
 import type { EventBody, JobFrame } from '../events/types.ts'
-import type { Later } from './later.ts'
 
 /** One thing to remember. A firing is named as `firing-names.ts` says. */
 export type Entry =
@@ -25,7 +24,7 @@ export type Entry =
   | readonly ['close', input: string]
   /** Changed properties of a node: in an older journal they stand with the rest, else last. */
   | readonly ['update', update: NodeUpdate]
-  | readonly ['update', of: Omit<NodeUpdate, 'properties'>, properties: Inputs | Later]
+  | readonly ['update', of: Omit<NodeUpdate, 'properties'>, properties: unknown]
   /** The graph of a called workflow, as JSON text: the same one is called again. */
   | readonly ['graph', workflow_id: string, body: unknown]
   /** A call of a model, whatever became of the firing that made it. */

@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import { NodeError } from '../engine/node-error.ts'
 import { type AllowList, bareHost } from './allow.ts'
 import type { Mask } from './mask.ts'
+import { guardUrl } from './url-length.ts'
 
 export interface Target {
   readonly url: URL
@@ -15,7 +16,6 @@ export interface Target {
   readonly authorization: string | null
 }
 
-const LONGEST_URL = 16_384
 const SHOWN = 80
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 }
 
@@ -51,12 +51,6 @@ function credentials(url: URL): string | null {
   } catch {
     throw new NodeError('The user name or password in the URL is not percent-encoded as it should be.', 'bad_url')
   }
-}
-
-/** @throws NodeError `bad_url` where a URL is too long, before anybody reads it */
-export function guardUrl(text: string): void {
-  if (text.length <= LONGEST_URL) return
-  throw new NodeError(`The URL has more than ${LONGEST_URL.toLocaleString('en')} characters.`, 'bad_url')
 }
 
 function parse(text: string, base: URL | null, mask: Mask): URL {

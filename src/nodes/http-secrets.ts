@@ -1,7 +1,7 @@
 // `{{secret:NAME}}` in what is sent: found, asked for by name, and put in just before sending.
 import { NodeError } from '../engine/node-error.ts'
 import type { NodeContext, NodeFacts, NodeNeed } from '../engine/node-type.ts'
-import { guardUrl } from '../net/target.ts'
+import { guardUrl } from '../net/url-length.ts'
 import { isSecretName } from '../secret-name.ts'
 import { forEachStep, type Steps } from '../time-slices.ts'
 import { guardText } from './limits.ts'
