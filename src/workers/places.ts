@@ -47,8 +47,7 @@ export class Places {
   /** Lets it enter, now or when it is its turn. */
   ask(waiting: Waiting): void {
     const { owner, run = NO_RUN } = waiting
-    const runs = this.#lines.get(owner) ?? new Map<object, Line>()
-    this.#lines.set(owner, runs)
+    const runs = this.#lines.get(owner) ?? this.#join(owner)
     const line = runs.get(run) ?? { begun: new Set(), fresh: new Set() }
     runs.set(run, line)
     line[waiting.begun ? 'begun' : 'fresh'].add(waiting)
@@ -146,6 +145,15 @@ export class Places {
   #take(owner: Owner): void {
     this.#taken++
     this.#running.set(owner, this.taken(owner) + 1)
+  }
+
+  /** An owner that has no place comes before all that have one. */
+  #join(owner: Owner): Map<object, Line> {
+    const runs = new Map<object, Line>()
+    this.#lines.set(owner, runs)
+    if (this.taken(owner) > 0) return runs
+    for (const [other, others] of [...this.#lines]) if (this.taken(other) > 0) toEnd(this.#lines, other, others)
+    return runs
   }
 
   /** The next turn of its owner comes after that of all others, and so does the turn of its run within its owner. */

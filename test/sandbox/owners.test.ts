@@ -179,10 +179,10 @@ describe('places', () => {
     return { places, waiting, entered: () => entered }
   }
 
-  test('go to owners in turns', () => {
+  test('go to owners in turns, and first to those that have none', () => {
     const { places, entered } = asked(1, 'aaaabbc')
-    for (const owner of 'aabcaba') places.giveBack(owner)
-    assert.equal(entered(), 'aabcaba')
+    for (const owner of 'abcabaa') places.giveBack(owner)
+    assert.equal(entered(), 'abcabaa')
   })
 
   test('go beyond their number only to who has none, while one owner has all', () => {
@@ -224,7 +224,7 @@ describe('places', () => {
     places.giveBack('a')
     assert.equal(entered, 'aaaabbbbccccddefg')
     for (const owner of 'efe') places.giveBack(owner)
-    assert.equal(entered, 'aaaabbbbccccddefgefh')
+    assert.equal(entered, 'aaaabbbbccccddefghef')
   })
 
   test('go first to what its owner has begun', () => {
@@ -249,8 +249,8 @@ describe('places', () => {
     ] as const)
       ask(name, run)
     assert.equal(places.isWanted('a', a1), true)
-    for (const owner of 'aababa') places.giveBack(owner)
-    assert.equal(entered.trim(), 'a1 a1 b1 a2 b1 a1')
+    for (const owner of 'ababaa') places.giveBack(owner)
+    assert.equal(entered.trim(), 'a1 b1 a1 b1 a2 a1')
     ask('a1', a1)
     ask('a1', a1)
     assert.equal(places.isWanted('a', a1), false)
