@@ -59,11 +59,13 @@ export class LocalFiles {
     return files
   }
 
-  /** One of them as it is now. Callers who ask one after the other share a look at the folder. @throws what the system throws */
+  /** One of them as it is now. Callers who ask at once, or one after the other, share a look at the folder. @throws what the system throws */
   async find(name: string): Promise<LocalFile | null> {
     const shared = this.#look && performance.now() - this.#look.at < FRESH_MS ? this.#look.files : null
-    const known = (await shared)?.find((file) => file.name === name)
-    if (known && (await isSame(known))) return known
+    if (shared) {
+      const known = (await shared).find((file) => file.name === name)
+      if (known && (await isSame(known))) return known
+    }
     return (await this.list()).find((file) => file.name === name) ?? null
   }
 
