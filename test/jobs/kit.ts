@@ -133,6 +133,16 @@ export function coded(code: ServiceError['code']): (error: unknown) => boolean {
   }
 }
 
+/** Bytes of all that jobs remember, without the files of large values. */
+export function journalBytes(data_dir: string): number {
+  const db = new Database(join(data_dir, 'svc.db'), { readonly: true })
+  try {
+    return db.prepare('select ifnull(sum(length(body)), 0) from job_journal').pluck().get() as number
+  } finally {
+    db.close()
+  }
+}
+
 /** A second connection to the server's database, which can make every write of an event fail. */
 export class Saboteur implements Disposable {
   readonly #db: Database.Database

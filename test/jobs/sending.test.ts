@@ -1,14 +1,12 @@
 // What a job is sent while it waits or runs is not lost once it is acknowledged: it is there again after the process was killed.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import Database from 'better-sqlite3'
 import type { ResultManifest } from '../../generated/types.ts'
 import { jobEventsOfType } from '../../src/db/job-events.ts'
 import { graph, node, sink } from '../engine/kit.ts'
 import { type TestServer, temporaryFolder, until } from '../helpers/server.ts'
-import { gated, OWNER, outputs, startGated, submit } from './kit.ts'
+import { gated, journalBytes, OWNER, outputs, startGated, submit } from './kit.ts'
 
 const streamed = graph(
   [
@@ -30,16 +28,6 @@ function told({ context: { store } }: TestServer, job_key: number): unknown[] {
     .map(({ value }) => value)
 }
 
-/** Bytes of the largest page of what jobs remember. */
-function largestPage(data_dir: string): number {
-  const database = new Database(join(data_dir, 'svc.db'), { readonly: true })
-  try {
-    return database.prepare('select max(length(body)) from job_journal').pluck().get() as number
-  } finally {
-    database.close()
-  }
-}
-
 describe('values and changes that a job was sent', () => {
   test('lie in files of their own where they are large, and are there after a restart', async () => {
     const data_dir = temporaryFolder()
@@ -55,7 +43,7 @@ describe('values and changes that a job was sent', () => {
         await job.flushed()
         assert.equal(job.inlet?.pushInput('in', '1'), 'ok')
         await until('a firing', () => told(server, job.row.key).length === 1)
-        assert.ok(largestPage(data_dir) < long.length)
+        assert.ok(journalBytes(data_dir) < long.length)
       }
       await using server = await startGated({ data_dir })
       const { jobs } = server.context

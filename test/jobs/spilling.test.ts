@@ -40,7 +40,19 @@ import { FolderCopies, inFolder } from '../helpers/folder.ts'
 import { scaled } from '../helpers/scale.ts'
 import { temporaryFolder, until } from '../helpers/server.ts'
 import { openStore } from '../helpers/store.ts'
-import { coded, ended, type GatedServer, gated, history, OWNER, outputs, startGated, submit, words } from './kit.ts'
+import {
+  coded,
+  ended,
+  type GatedServer,
+  gated,
+  history,
+  journalBytes,
+  OWNER,
+  outputs,
+  startGated,
+  submit,
+  words,
+} from './kit.ts'
 
 /** What nobody may find in any file. */
 const MARK = 'the words of somebody, which are nobody else’s business. '
@@ -122,15 +134,6 @@ function rowsOf(data_dir: string): { content_key: string; job_key: number | null
   const db = new Database(join(data_dir, 'svc.db'), { readonly: true })
   try {
     return db.prepare('select * from spilled_value order by content_key').all() as never
-  } finally {
-    db.close()
-  }
-}
-
-function journalBytes(data_dir: string): number {
-  const db = new Database(join(data_dir, 'svc.db'), { readonly: true })
-  try {
-    return db.prepare('select ifnull(sum(length(body)), 0) from job_journal').pluck().get() as number
   } finally {
     db.close()
   }
