@@ -162,7 +162,7 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
     this.exclusive = !this.#options.concurrent
     this.user = userKey(row)
     this.workflow = scopedKey(row, row.workflow_id)
-    this.#known = parts.memory
+    if (parts.memory) this.#know(parts.memory)
     this.#told = parts.told ?? null
     this.#host = host
     this.#last = row.updated_at > row.created_at ? row.updated_at : row.created_at
@@ -194,6 +194,7 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
   }
 
   #know(stored: JobMemory): JobMemory {
+    if (this.#known === null) this.#counts.changedBefore(stored.updates)
     this.#known ??= stored
     if (this.#known.isAway) this.#known.bringBack(stored)
     return this.#known

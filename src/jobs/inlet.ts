@@ -1,6 +1,7 @@
 // Where a job takes what is sent to it, whether it runs already or waits for its turn. Each is judged as it comes, by what the job has taken and
 // what is on its way, and taken once it is stored.
 import type { PushResult, Underway } from '../engine/execution.ts'
+import type { NodeUpdate } from '../engine/journal.ts'
 import { sizeOf } from '../engine/measure.ts'
 import type { Command } from './commands.ts'
 import type { Entry } from './entry.ts'
@@ -59,18 +60,14 @@ export class Inlet {
     return 'ok'
   }
 
-  /** Whether so much more of changed properties is kept. */
-  hasRoomFor(properties: Record<string, unknown>): boolean {
-    return this.#counts.changed + sizeOf(properties) <= MOST_CHANGED
-  }
-
-  /** The names that are applied, to firings that have not begun when it is stored; null: no such node. */
-  updateProperties(node_id: string, properties: Record<string, unknown>): { applied: string[] } | null {
+  /** The names that are applied, to firings that have not begun when it is stored. `full`: no more changes of this job are kept. */
+  updateProperties(node_id: string, properties: Record<string, unknown>): string[] | 'unknown_node' | 'full' {
     const applied = this.#host.changeable(node_id, properties)
-    if (applied === null || applied.length === 0) return applied && { applied }
-    const weight = sizeOf(properties)
-    this.#counts.changed += weight
+    if (applied === null) return 'unknown_node'
+    if (applied.length === 0) return applied
     const values = Object.fromEntries(applied.map((name) => [name, properties[name]]))
+    const takeBack = this.#counts.change(values)
+    if (takeBack === null) return 'full'
     // It is the same entry each time, which may get a file, and says how many had begun when it was asked for last.
     const of = { node_id, from: 0 }
     const entry: Entry = ['update', of, values]
@@ -80,11 +77,9 @@ export class Inlet {
         return entry
       },
       apply: () => this.#host.receiver()?.updateProperties(node_id, values),
-      takeBack: () => {
-        this.#counts.changed -= weight
-      },
+      takeBack,
     })
-    return { applied }
+    return applied
   }
 
   /** Resolves when the last of what was sent here is stored and taken. @throws SERVICE_UNAVAILABLE where it cannot be */
@@ -105,10 +100,10 @@ export class Inlet {
   }
 }
 
-/** What is on its way to the inputs of one job. */
+/** What is on its way to the inputs of one job, and what its changes of properties weigh. */
 export class InputCounts {
-  /** About how many characters all changes of properties have had together. */
-  changed = 0
+  /** About how many characters all of its changes of properties have together. */
+  #changed = 0
   readonly #inputs = new Map<string, { values: number; weight: number; ends: number }>()
   #values = 0
   #weight = 0
@@ -131,6 +126,21 @@ export class InputCounts {
 
   end(name: string): () => void {
     return this.#add(name, 0, 0, 1)
+  }
+
+  /** Counts changed properties, unless what it gives is called; null: they are too much. */
+  change(properties: Record<string, unknown>): (() => void) | null {
+    const weight = sizeOf(properties)
+    if (this.#changed + weight > MOST_CHANGED) return null
+    this.#changed += weight
+    return () => {
+      this.#changed -= weight
+    }
+  }
+
+  /** Counts changes that were stored before the job was read. */
+  changedBefore(updates: readonly NodeUpdate[]): void {
+    for (const { properties } of updates) this.#changed += sizeOf(properties)
   }
 
   #add(name: string, values: number, weight: number, ends: number): () => void {

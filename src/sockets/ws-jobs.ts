@@ -27,7 +27,7 @@ type JobCommands = Pick<
 
 const FULL = 'For this input no more values are kept. Send the next ones once some were taken.'
 
-const CHANGED = 'The properties that were changed in this job are too large together: no more of them are kept.'
+const CHANGED = 'The changes of properties of this job are too large together. No more of them are kept.'
 
 type RunJobData = Parameters<JobCommands['run_job']>[0]['data']
 
@@ -118,11 +118,9 @@ export const jobCommands: JobCommands = {
     const job = living(connection, job_id)
     const inlet = job?.inlet
     if (!job || !inlet) return refuseInput(connection, job_id, request_id)
-    if (!inlet.hasRoomFor(properties))
-      return refuse(connection, 'not_running', job_id, request_id, { message: CHANGED })
-    const changed = inlet.updateProperties(node_id, properties)
-    if (changed === null) return refuse(connection, 'unknown_node', job_id, request_id)
-    const { applied } = changed
+    const applied = inlet.updateProperties(node_id, properties)
+    if (applied === 'full') return refuse(connection, 'not_running', job_id, request_id, { message: CHANGED })
+    if (applied === 'unknown_node') return refuse(connection, applied, job_id, request_id)
     const answer = { ...ack('The properties are changed.', job.row, request_id), applied }
     ackWhenStored(connection, job, inlet, answer)
   },

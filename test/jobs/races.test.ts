@@ -136,7 +136,7 @@ describe('a job that goes on', () => {
     await jobs.resume(OWNER, job.row.id, yes)
     const living = jobs.living(OWNER, job.row.id)
     assert.equal(living?.row.status, 'queued')
-    assert.deepEqual(living.inlet?.updateProperties('say', { a: 'B ' })?.applied, [])
+    assert.deepEqual(living.inlet?.updateProperties('say', { a: 'B ' }), [])
     const entry = await until('the firing', () => server.gate.waiting[0])
     entry.open()
     const row = await ended(server, job.row.id)

@@ -4,7 +4,9 @@ import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import type { ResultManifest } from '../../generated/types.ts'
 import { jobEventsOfType } from '../../src/db/job-events.ts'
+import type { ActiveJob } from '../../src/jobs/active-job.ts'
 import { graph, node, sink } from '../engine/kit.ts'
+import { inFolder } from '../helpers/folder.ts'
 import { type TestServer, temporaryFolder, until } from '../helpers/server.ts'
 import { gated, journalBytes, OWNER, outputs, startGated, submit } from './kit.ts'
 
@@ -28,6 +30,14 @@ function told({ context: { store } }: TestServer, job_key: number): unknown[] {
     .map(({ value }) => value)
 }
 
+/** A job once it runs, as after a restart. */
+function running({ context: { jobs } }: TestServer, id: string): Promise<ActiveJob> {
+  return until('the job to run', () => {
+    const living = jobs.living(OWNER, id)
+    return living?.row.status === 'running' && living
+  })
+}
+
 describe('values and changes that a job was sent', () => {
   test('lie in files of their own where they are large, and are there after a restart', async () => {
     const data_dir = temporaryFolder()
@@ -39,7 +49,7 @@ describe('values and changes that a job was sent', () => {
         const job = submit(server, { graph: streamed, fed: true })
         id = job.row.id
         await job.accepted()
-        assert.deepEqual(job.inlet?.updateProperties('t', { a: long })?.applied, ['a'])
+        assert.deepEqual(job.inlet?.updateProperties('t', { a: long }), ['a'])
         await job.flushed()
         assert.equal(job.inlet?.pushInput('in', '1'), 'ok')
         await until('a firing', () => told(server, job.row.key).length === 1)
@@ -47,10 +57,7 @@ describe('values and changes that a job was sent', () => {
       }
       await using server = await startGated({ data_dir })
       const { jobs } = server.context
-      const job = await until('the job to run', () => {
-        const living = jobs.living(OWNER, id)
-        return living?.row.status === 'running' && living
-      })
+      const job = await running(server, id)
       assert.equal(job.inlet?.pushInput('in', '2'), 'ok')
       assert.equal(job.inlet?.endInput('in'), 'ok')
       await job.settled()
@@ -63,18 +70,30 @@ describe('values and changes that a job was sent', () => {
     }
   })
 
-  test('have an end to what they weigh together', async () => {
-    await using server = await startGated()
-    const job = submit(server, { graph: streamed, fed: true })
-    await job.accepted()
-    const properties = { a: 'b'.repeat(15_000_000) }
-    for (const room of [true, true, false]) {
-      assert.equal(job.inlet?.hasRoomFor(properties), room)
-      if (room) job.inlet?.updateProperties('t', properties)
-    }
-    assert.equal(job.inlet?.endInput('in'), 'ok')
-    await job.settled()
-  })
+  test(
+    'have an end to what changes weigh together, also after a restart',
+    inFolder(async (data_dir) => {
+      const long = { a: 'b'.repeat(15_000_000) }
+      let id: string
+      {
+        await using server = await startGated({ data_dir })
+        const job = submit(server, { graph: streamed, fed: true })
+        id = job.row.id
+        await job.accepted()
+        const none = { other: long.a, of: long.a, these: long.a }
+        assert.deepEqual(job.inlet?.updateProperties('t', none), [])
+        for (const expected of [['a'], ['a'], 'full'])
+          assert.deepEqual(job.inlet?.updateProperties('t', long), expected)
+        await job.flushed()
+      }
+      await using server = await startGated({ data_dir })
+      const job = await running(server, id)
+      assert.equal(job.inlet?.updateProperties('t', long), 'full')
+      assert.deepEqual(job.inlet?.updateProperties('t', { a: 'c' }), ['a'])
+      assert.equal(job.inlet?.endInput('in'), 'ok')
+      await job.settled()
+    }),
+  )
 
   for (const busy of [false, true]) {
     test(`are there after a restart, ${busy ? 'while it waited for its turn' : 'while it ran'}`, async () => {
@@ -93,16 +112,13 @@ describe('values and changes that a job was sent', () => {
           // It holds for the firings that have not begun when it is stored.
           if (!busy) await until('three firings', () => told(server, job.row.key).length === 3)
           before = told(server, job.row.key).length
-          assert.deepEqual(job.inlet?.updateProperties('t', { a: 'b' })?.applied, ['a'])
+          assert.deepEqual(job.inlet?.updateProperties('t', { a: 'b' }), ['a'])
           for (const value of ['4', '5']) assert.equal(job.inlet?.pushInput('in', value), 'ok')
           await job.flushed()
         }
         await using server = await startGated({ data_dir })
         const { jobs } = server.context
-        const job = await until('the job to run', () => {
-          const living = jobs.living(OWNER, id)
-          return living?.row.status === 'running' && living
-        })
+        const job = await running(server, id)
         assert.equal(job.inlet?.pushInput('in', '6'), 'ok')
         assert.equal(job.inlet?.endInput('in'), 'ok')
         await job.settled()

@@ -143,6 +143,27 @@ describe('update_node_properties', () => {
     assert.equal((await change('say', { template: 'x' })).error, 'not_running')
   })
 
+  test('not_running, which says why, where the changes of a job are too large together', async () => {
+    await using client = await connect(bench.server)
+    const job_id = newId()
+    const nodes = [node('in', 'input.Any', { name: 'x', stream: true }), node('say', 'text.Concat', { a: 'a' })]
+    await running(
+      client,
+      job_id,
+      graph([...nodes, node('out', 'output.Output', { name: 'out' })], ['in.output->say.b', 'say.output->out.value']),
+    )
+    const change = (node_id: string, length: number) =>
+      client.ask('update_node_properties', { job_id, node_id, properties: { a: 'x'.repeat(length) } })
+    for (let time = 0; time < 2; time++) assert.deepEqual((await change('say', 15_000_000)).applied, ['a'])
+    const refused = await change('say', 15_000_000)
+    assert.deepEqual([refused.error, refused.code], ['not_running', 'CONFLICT'])
+    assert.match(String(refused.message), /too large together/)
+    assert.equal((await change('nobody', 15_000_000)).error, 'unknown_node')
+    assert.deepEqual((await change('say', 1)).applied, ['a'])
+    client.command('end_input_stream', { job_id, input: 'x' })
+    await client.collect(job_id)
+  })
+
   test('not_running for a job that there is not', async () => {
     await using client = await connect(bench.server)
     const refused = await client.ask('update_node_properties', { job_id: 'nobody', node_id: 'say', properties: {} })
