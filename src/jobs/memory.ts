@@ -446,7 +446,7 @@ const LEARN: { [Kind in Exclude<Entry[0], 'recovery'>]: Learner<Kind> } = {
   push: (memory, entry) => memory.inputs.push(entry),
   close: (memory, entry) => memory.inputs.push(entry),
   update: (memory, [, update, properties]) => {
-    memory.updates.push({ ...update, ...(properties ? { properties } : {}) } as NodeUpdate)
+    memory.updates.push(properties === undefined ? (update as NodeUpdate) : ({ ...update, properties } as NodeUpdate))
   },
   graph: (memory, [, workflow_id, body]) => memory.graphs.set(workflow_id, body as string | Later),
   use: (memory, [, use]) => memory.spending.add(use),

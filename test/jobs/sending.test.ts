@@ -71,6 +71,30 @@ describe('values and changes that a job was sent', () => {
   })
 
   test(
+    'are there after a restart where a former version stored the changed properties within the change',
+    inFolder(async (data_dir) => {
+      let id: string
+      {
+        await using server = await startGated({ data_dir })
+        const job = submit(server, { graph: streamed, fed: true })
+        id = job.row.id
+        await job.accepted()
+        assert.equal(job.inlet?.pushInput('in', '1'), 'ok')
+        await until('a firing', () => told(server, job.row.key).length === 1)
+        const update = { node_id: 't', from: 1, properties: { a: 'b' } }
+        await job.command({ entry: () => ['update', update], apply() {} })
+      }
+      await using server = await startGated({ data_dir })
+      const job = await running(server, id)
+      assert.equal(job.inlet?.pushInput('in', '2'), 'ok')
+      assert.equal(job.inlet?.endInput('in'), 'ok')
+      await job.settled()
+      const { row } = await server.context.jobs.get(OWNER, id)
+      assert.deepEqual(outputs(row), { out: ['a1', 'b2'], told: ['a1', 'b2'] })
+    }),
+  )
+
+  test(
     'have an end to what changes weigh together, also after a restart',
     inFolder(async (data_dir) => {
       const long = { a: 'b'.repeat(15_000_000) }
