@@ -16,6 +16,7 @@ import {
 import { keysOf, type Removed } from '../db/deleted-folders.ts'
 import type { Scope } from '../db/scope.ts'
 import type { Store, Tx } from '../db/store.ts'
+import { sha256 } from '../hashes.ts'
 import type { Platform } from '../platform.ts'
 import type { Contents } from './contents.ts'
 import { digestOf, uriOf } from './keys.ts'
@@ -88,7 +89,7 @@ export class Assets {
   prepare({ user_id, workspace_id }: Scope, bytes: Uint8Array, about: AssetAbout): PreparedAsset {
     const scope = { user_id, workspace_id }
     const digest = digestOf(bytes)
-    const id = about.place ? this.#placedId(contentAt(scope, about.place, digest)) : this.#platform.id('asset')
+    const id = about.place ? this.#placedId(scope, contentAt(scope, about.place, digest)) : this.#platform.id('asset')
     const { name = null, content_type, workflow_id, job_id, node_id } = about
     const row = storedRow(
       scope,
@@ -99,7 +100,10 @@ export class Assets {
     return { row, reference: referenceTo(row) }
   }
 
-  #placedId(content: string): string {
+  /** The same each time. A job that goes on names what a former version stored as it did before. */
+  #placedId(scope: Scope, content: string): string {
+    const former = `asset_${sha256(content).slice(0, 32)}`
+    if (this.findById(scope, former)) return former
     return `asset_${createHmac('sha256', this.#secret).update(content).digest('hex').slice(0, 32)}`
   }
 

@@ -114,6 +114,18 @@ describe('the same place in the outputs of a job', () => {
     assert.deepEqual(written(kit.assets.find(ADA, again.row.storage_key)), first.row)
   })
 
+  test('has the id that a former version gave it, so that a job that goes on names it as before', async () => {
+    await using kit = await openKit()
+    const prepare = (scope = ADA) => kit.assets.prepare(scope, bytesOf('x'), about({ place: PLACE }))
+    const prepared = prepare()
+    const { row } = prepared
+    const id = `asset_${sha256(contentAt(ADA, PLACE, row.sha256)).slice(0, 32)}`
+    const former = { ...row, id, storage_key: row.storage_key.replace(row.id, id) }
+    await kit.db.store.write((tx) => kit.assets.insert(tx, { ...prepared, row: former }))
+    assert.deepEqual([prepare().row.id, prepare().row.storage_key], [id, former.storage_key])
+    assert.notEqual(prepare(BOB).row.id, id)
+  })
+
   test('does not tell its owner the number of the job, which counts the jobs of all users', async () => {
     await using kit = await openKit()
     const { row } = kit.assets.prepare(ADA, bytesOf('x'), about({ place: PLACE }))
