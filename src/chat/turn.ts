@@ -16,7 +16,7 @@ import type { TimeSlices } from '../time-slices.ts'
 import { takeAll, unlessAborted } from './abortable.ts'
 import { append, contentText, type Said, unplaced } from './appending.ts'
 import { CallIds } from './call-ids.ts'
-import { Calls, type Outcome } from './calls.ts'
+import { Calls, NOT_OPEN, type Outcome } from './calls.ts'
 import { conversationSteps } from './conversation.ts'
 import { Drafts } from './drafts.ts'
 import { type ChatFrame, messageFrame } from './frames.ts'
@@ -62,6 +62,8 @@ export class Turn {
   #last: number
   #job_id: string | null = null
   #writing: Writing | null = null
+  /** Its last message is being stored. */
+  #isEnding = false
   #chosen: Chosen
 
   constructor(parts: TurnParts, of: TurnOf) {
@@ -229,9 +231,14 @@ export class Turn {
 
   /** Stores a message of the turn and tells it. `ends`: it is the last one. */
   #store(said: Said, ends: boolean, first?: ChatFrame): Promise<MessageTable> {
+    if (ends) this.#isEnding = true
     const text = contentText(this.#parts.slices, this.#of.owner, said.content)
     if (text === null || typeof text === 'string') return this.#storeWritten(said, text, ends, first)
-    return text.then((written) => this.#storeWritten(said, written, ends, first))
+    return text.then((written) => {
+      // The result of a call whose turn was ended meanwhile would stand behind that, or in the next turn.
+      if (this.#isEnding && !ends) throw new ServiceError('NOT_FOUND', { message: NOT_OPEN })
+      return this.#storeWritten(said, written, ends, first)
+    })
   }
 
   #storeWritten(said: Said, text: string | null, ends: boolean, first?: ChatFrame): Promise<MessageTable> {

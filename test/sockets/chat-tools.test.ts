@@ -2,10 +2,14 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { ChatMessage } from '../../generated/types.ts'
+import { type Scope, userKey } from '../../src/db/scope.ts'
+import { nextTurn, type Steps } from '../../src/time-slices.ts'
 import { type Bench, lines, messagesOf, newThread, startChat } from '../chat/kit.ts'
 import { until } from '../helpers/server.ts'
 import { type Client, connect, type Frame } from '../helpers/socket.ts'
 import { graph, greeting, node, stored } from './kit.ts'
+
+const OWNER: Scope = { user_id: '1', workspace_id: null }
 
 let bench: Bench
 before(async () => {
@@ -126,6 +130,35 @@ describe('tools of the client', () => {
     assert.equal((late.error as { code: string }).code, 'NOT_FOUND')
     more.end()
     await client.next({ type: 'turn_update', status: 'completed' })
+  })
+
+  test('a long result that is not written yet when its turn ends is no part of the thread', async () => {
+    await using client = await connect(bench.server)
+    const { chat, slices } = bench.server.context
+    const thread_id = await newThread(bench.server)
+    const led = await ask(client, thread_id, [tool('weather')])
+    led.give(call(0, 'weather', '{}', 'id-long'), call(1, 'weather', '{}', 'id-open'))
+    led.end('tool_calls')
+    const { tool_call_id } = await client.next({ type: 'tool_call_update' })
+    await client.next((frame) => frame.type === 'tool_call_update' && frame.tool_call_id !== tool_call_id)
+    let isFree = false
+    function* untilFree(): Steps<void> {
+      while (!isFree) yield
+    }
+    const busy = slices.run(userKey(OWNER), untilFree())
+    const result = 'x'.repeat(500_000)
+    const given = chat.turns.result(OWNER, thread_id, String(tool_call_id), { result, error: null })
+    const refused = assert.rejects(given, { code: 'NOT_FOUND' })
+    await nextTurn()
+    await chat.turns.interrupt(thread_id)
+    await client.next({ type: 'turn_update', status: 'interrupted' })
+    isFree = true
+    await busy
+    await refused
+    assert.deepEqual(
+      (await messagesOf(bench.server, thread_id)).map(({ role, status }) => `${role} ${status}`),
+      ['user completed', 'assistant completed', 'assistant interrupted'],
+    )
   })
 
   for (const id of ['call_0', 'functions.weather:0', 'x'.repeat(600), ''])
