@@ -124,3 +124,25 @@ test('the id of a node as a workflow is no door for others', async () => {
     assert.deepEqual([type, message], ['bad_input', `There is no workflow "${workflow_id}".`])
   }
 })
+
+test('an agent whose tools are too large together fails with what to do, and calls no model', async () => {
+  let asked = 0
+  const provider = agentProvider(() => {
+    asked++
+    return { say: ['done'] }
+  })
+  await using server = await startServer({ providers: [provider] })
+  const description = 'x'.repeat(130_000)
+  const id = await stored(server, graph([node('in', 'input.Any', { name: 'in', description })], []), 'Large')
+  const outcomeOf = async (count: number) => {
+    const row = await ended(server, submit(server, { graph: agent(Array(count).fill(`workflow/${id}`)) }).row.id)
+    return JSON.stringify([row.status, row.error && JSON.parse(row.error)])
+  }
+  assert.match(await outcomeOf(120), /^\["completed"/)
+  assert.equal(asked, 1)
+  assert.match(
+    await outcomeOf(128),
+    /^\["failed",.*have more than 16,000,000 characters together\. Give the agent fewer\./,
+  )
+  assert.equal(asked, 1)
+})
