@@ -9,8 +9,8 @@ import { ProviderError } from '../models/provider-error.ts'
 import type { TimeSlices } from '../time-slices.ts'
 import type { AnswerStream } from './answer-stream.ts'
 import { forwarded, withoutMark, withoutWish } from './forwarding.ts'
-import { passedText } from './one-meaning.ts'
 import { failureOf } from './told-failure.ts'
+import { unambiguousText } from './unambiguous-request.ts'
 
 /** An answer in OpenAI's form: the text of one JSON object, or a stream of events. */
 export interface Given {
@@ -43,7 +43,7 @@ export async function ask(
   streamed: boolean,
 ): Promise<UpstreamAnswer> {
   const { model, credential } = found
-  const raw = await passedText(asked, slices)
+  const raw = await unambiguousText(asked, slices)
   const body = forwarded(raw, { model: model.name, include_usage: streamed })
   const without = streamed ? { plain: () => withoutWish(raw, model.name) } : {}
   const answer = await upstream.send({ path, body, ...without, credential, signal })

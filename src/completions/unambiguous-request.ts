@@ -7,7 +7,7 @@ import { finish, type Steps, type TimeSlices } from '../time-slices.ts'
 import { withoutMark } from './forwarding.ts'
 import type { Json } from './json-values.ts'
 
-export interface Passed {
+export interface ForwardedRequest {
   readonly owner: Scope
   readonly body: object
   /** The text that the body was read from, in UTF-8; null where it was made here, or came in another encoding. */
@@ -25,13 +25,13 @@ const OTHER_LETTERS = /[^a-z0-9_]/
  * The text to pass on: that of the client, or one of the body that was read from it where a member comes twice.
  * @throws INVALID_REQUEST with the first name that is another one in other letters
  */
-export async function passedText(passed: Passed, slices: Pick<TimeSlices, 'run'>): Promise<Uint8Array> {
-  const { owner, raw } = passed
-  const steps = textSteps(passed)
+export async function unambiguousText(request: ForwardedRequest, slices: Pick<TimeSlices, 'run'>): Promise<Uint8Array> {
+  const { owner, raw } = request
+  const steps = textSteps(request)
   return raw && raw.length <= AT_ONCE ? finish(steps) : await slices.run(userKey(owner), steps)
 }
 
-function* textSteps({ body, raw }: Passed): Steps<Uint8Array> {
+function* textSteps({ body, raw }: ForwardedRequest): Steps<Uint8Array> {
   yield* refuseOtherLetters(body as Json)
   const isOnce = raw !== null && (yield* membersIn(withoutMark(raw))) === (yield* membersOf(body))
   return isOnce ? raw : Buffer.from(yield* jsonTextSteps(body))

@@ -1,7 +1,7 @@
 // Requests that go on to a server mean there what they mean here, whatever its parser makes of names that come twice or in other letters.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { passedText } from '../../src/completions/one-meaning.ts'
+import { unambiguousText } from '../../src/completions/unambiguous-request.ts'
 import { ServiceError } from '../../src/errors.ts'
 import { TimeSlices } from '../../src/time-slices.ts'
 import { asking, CHAT, MODEL, post, startGateway } from './kit.ts'
@@ -11,7 +11,7 @@ const LONG = 'x'.repeat(200_000)
 
 async function passed(text: string): Promise<string> {
   const body = JSON.parse(text) as object
-  return String(await passedText({ owner: OWNER, body, raw: Buffer.from(text) }, new TimeSlices()))
+  return String(await unambiguousText({ owner: OWNER, body, raw: Buffer.from(text) }, new TimeSlices()))
 }
 
 describe('a request that is passed on', () => {
