@@ -68,7 +68,7 @@ export class Inlet {
     const values = Object.fromEntries(applied.map((name) => [name, properties[name]]))
     const takeBack = this.#counts.change(values)
     if (takeBack === null) return 'full'
-    // It is the same entry each time, which may get a file, and says how many had begun when it was asked for last.
+    // The entry is one object, so that its file is found again. `from` is how many firings had begun when it was asked for last: at the commit.
     const of = { node_id, from: 0 }
     const entry: Entry = ['update', of, values]
     this.#sent = this.#host.command({
