@@ -67,8 +67,8 @@ export class TimeSlices {
   #promises = 0
   /** When the slice of this turn ends, in milliseconds of the monotonic clock. */
   #until = 0
-  /** When work that is done at once was first asked about in this turn, in the same milliseconds; null: it was not. */
-  #at_once: number | null = null
+  /** When `isTurnUsed` was first asked for in this turn, in the same milliseconds; null: it was not. */
+  #first_asked: number | null = null
   readonly #slice_ms: number
 
   /** Others have their turn after so many milliseconds of work. */
@@ -95,17 +95,17 @@ export class TimeSlices {
     return performance.now() >= this.#until
   }
 
-  /** Whether what is done as it comes, and at once, has had a slice's time in this turn of the event loop: what follows of it is to wait for a `turn`. */
-  get passed(): boolean {
+  /** Whether work that waits for no slice, such as telling followers, has taken the time of one in this turn of the event loop. More of it waits for a `turn`. */
+  get isTurnUsed(): boolean {
     const now = performance.now()
-    if (this.#at_once !== null) return now - this.#at_once >= this.#slice_ms
-    this.#at_once = now
-    setImmediate(this.#anew)
+    if (this.#first_asked !== null) return now - this.#first_asked >= this.#slice_ms
+    this.#first_asked = now
+    setImmediate(this.#nextTurnBegins)
     return false
   }
 
-  readonly #anew = (): void => {
-    this.#at_once = null
+  readonly #nextTurnBegins = (): void => {
+    this.#first_asked = null
   }
 
   /** For work that is no generator, which begins now. */

@@ -20,6 +20,17 @@ test('a next turn comes after what was due before, also for what is called by so
   assert.deepEqual(order, ['due', 'next turn'])
 })
 
+test('work that waits for no slice has the time of one in each turn', async () => {
+  const slices = new TimeSlices(4)
+  for (let turn = 0; turn < 2; turn++) {
+    assert.equal(slices.isTurnUsed, false)
+    const until = performance.now() + 5
+    while (performance.now() < until);
+    assert.equal(slices.isTurnUsed, true)
+    await nextTurn()
+  }
+})
+
 /** Takes so many steps of half a millisecond, and says in which turns of the event loop. */
 function* counted(steps: number, turn: () => number): Steps<number[]> {
   const turns = []

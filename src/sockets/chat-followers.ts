@@ -89,7 +89,7 @@ export class ChatFollowers {
     if (frame.type === 'resource_change') this.#forget(thread_id)
     if (followed.waiting) return enqueue(followed.waiting, frame)
     const { app, congested } = this.#connection
-    const late = crowded && app.reading.passed
+    const late = crowded && app.reading.isTurnUsed
     if (!congested && !late && !this.#connection.isLarge(frame)) return this.#connection.send(frame, true)
     followed.waiting = [frame]
     this.#pump(followed, late ? () => this.#time(followed) : async () => {})
@@ -156,7 +156,7 @@ export class ChatFollowers {
   /** Others who are told at the same time may have had all of this turn. */
   async #time(followed: Followed): Promise<void> {
     const { app, principal, closed } = this.#connection
-    while (app.reading.passed && !followed.stopped && !closed.aborted) await app.reading.turn(userKey(principal))
+    while (app.reading.isTurnUsed && !followed.stopped && !closed.aborted) await app.reading.turn(userKey(principal))
   }
 
   /** Looked at again right before a frame is sent: others that waited as well may have taken the room. */

@@ -172,7 +172,7 @@ export class Followers {
     const { reading } = connection.app
     for await (const item of items) {
       // Hundreds of sockets may follow the same job, and each is told all of it, or looks at all of it.
-      while (reading.passed && !signal.aborted) await reading.turn(userKey(row))
+      while (reading.isTurnUsed && !signal.aborted) await reading.turn(userKey(row))
       const release = heldEvent(connection, item.event)
       try {
         if (!item.frame && item.event instanceof LazyEvent) await item.event.make(connection.app.slices, userKey(row))

@@ -108,7 +108,7 @@ export class Subscriptions {
       try {
         for await (const item of app.events.follow(job.key, seen, signal)) {
           // Hundreds of sockets may be subscribed to the same job, of which they look at more than they are told.
-          while (app.reading.passed && !signal.aborted) await this.#room()
+          while (app.reading.isTurnUsed && !signal.aborted) await this.#room()
           if (!isEvent(item)) continue
           const isLarge = this.#isLarge(job, item)
           // Looked at again right before it is sent: others that waited as well may have taken the room. Large ones stand in a line, and wait there.
