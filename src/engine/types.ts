@@ -78,15 +78,21 @@ export function oneOf(...values: (string | number)[]): TypeMetadata {
   return { type: 'enum', optional: false, values, type_args: [], type_name: null }
 }
 
-/** A declared type has so many parts at most, and an enum so many values: comparing two of them must stay cheap. */
+/** A declared type has so many parts at most, and an enum so many values of so many characters: comparing two of them must stay cheap. */
 const MOST_PARTS = 16
 const MOST_VALUES = 256
+const LONGEST_VALUE = 2_000
+
+function isListed(values: unknown): values is unknown[] {
+  if (!Array.isArray(values) || values.length > MOST_VALUES) return false
+  return values.every((one) => typeof one !== 'string' || one.length <= LONGEST_VALUE)
+}
 
 function readPart(value: unknown, budget: { left: number }): TypeMetadata {
   if (typeof value !== 'object' || value === null || --budget.left < 0) return ANY
   const given = value as Partial<Record<keyof TypeMetadata, unknown>>
   if (typeof given.type !== 'string' || given.type === '') return ANY
-  const listed = Array.isArray(given.values) && given.values.length <= MOST_VALUES ? given.values : []
+  const listed = isListed(given.values) ? given.values : []
   return {
     type: given.type,
     optional: given.optional === true,
@@ -100,7 +106,7 @@ function readPart(value: unknown, budget: { left: number }): TypeMetadata {
 
 /**
  * Reads type metadata sent by a client; what is missing takes its neutral value, what is no type becomes any. So do parts beyond
- * the 16th; an enum of more than 256 values has none listed.
+ * the 16th; an enum of more than 256 values, or with one of more than 2,000 characters, has none listed.
  */
 export function readType(value: unknown): TypeMetadata {
   return readPart(value, { left: MOST_PARTS })

@@ -75,7 +75,9 @@ function testOf(type: TypeMetadata): Test {
   if (check === undefined) return () => true
   const own =
     containerTest(type) ??
-    (type.type === 'union' && type_args.length > 0 ? anyOf(type_args.map(testOf)) : withType(check, type))
+    (type.type === 'union' && type_args.length > 0
+      ? memberTest(type_args)
+      : (listedTest([type]) ?? withType(check, type)))
   return optional ? (value) => value === null || own(value) : own
 }
 
@@ -101,7 +103,23 @@ function withType(check: Check, type: TypeMetadata): Test {
   return check.length === 1 ? (check as Test) : (value) => check(value, type)
 }
 
-function anyOf(tests: readonly Test[]): Test {
+function isListed({ type, values }: TypeMetadata): boolean {
+  return type === 'enum' && values.length > 0
+}
+
+/** The test of several choices: looked up, however many values they list. Null where there are none. */
+function listedTest(types: readonly TypeMetadata[]): Test | null {
+  const listed = types.filter(isListed)
+  if (listed.length === 0) return null
+  const values = new Set<unknown>(listed.flatMap<unknown>((one) => (one.optional ? [null, ...one.values] : one.values)))
+  return (value) => values.has(value)
+}
+
+/** The test of a union. */
+function memberTest(members: readonly TypeMetadata[]): Test {
+  const listed = listedTest(members)
+  const tests = members.filter((one) => !isListed(one)).map(testOf)
+  if (listed) tests.unshift(listed)
   return (value) => {
     for (const fits of tests) if (fits(value)) return true
     return false
