@@ -17,6 +17,9 @@ const SMALL = 8
 /** What a number, a boolean, null, or the brackets of a container count. */
 const PLAIN = 8
 
+/** What a text in a container counts besides its characters: its quotes. Otherwise millions of empty ones would be nothing. */
+const QUOTES = 2
+
 // Bytes of memory, measured: what the engine takes for each besides what is inside. An empty object has room for four members.
 const SLOT = 8
 const LIST = 32
@@ -94,7 +97,7 @@ function insideOf(container: object, left: number): Measure {
         numbers++
         if ((child | 0) !== child) fractions++
       } else {
-        size += sizeOfPlain(child)
+        size += typeof child === 'string' ? QUOTES + child.length : PLAIN
         memory += memoryOfPlain(child)
       }
     }
@@ -185,7 +188,7 @@ export class MeasureSum {
   /** The measure is that of the member. */
   add({ depth, size, memory }: Measure, member: unknown): void {
     if (depth > this.#depth) this.#depth = depth
-    this.#size += size
+    this.#size += typeof member === 'string' ? QUOTES + size : size
     this.#members++
     if (typeof member !== 'number') this.#memory += memory
     else {

@@ -67,6 +67,11 @@ export function costOfPairs(a: unknown, b: unknown, each: number): number {
   return lengthOf(a) * lengthOf(b) * each
 }
 
+/** Of a list that is cut: each piece is a list of its own. */
+export function costOfChunks(list: unknown, size: unknown): number {
+  return lengthOf(list) * 2 + (lengthOf(list) / Number(size)) * UNIT
+}
+
 /** Of windows over a list, each with so many items. */
 export function costOfWindows(list: unknown, size: unknown): number {
   return lengthOf(list) * Number(size) * 20
@@ -112,11 +117,12 @@ export function costOfDates({ from, to, step, unit }: Inputs): number {
   return Number.isNaN(count) ? 0 : Math.min(count, MOST_DATES) * DATE
 }
 
-/** A character of what is written again and again. */
+/** A character of what is written again and again, and each time. */
 const WRITTEN = 2
+const TIME = 60
 
 export function costOfRepeat({ text, times, separator }: Inputs): number {
-  return (lengthOf(text) + lengthOf(separator)) * Number(times) * WRITTEN
+  return ((lengthOf(text) + lengthOf(separator)) * WRITTEN + TIME) * Number(times)
 }
 
 export function costOfPad({ text, length, fill }: Inputs): number {

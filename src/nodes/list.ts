@@ -1,6 +1,7 @@
 // list.*: making and taking apart of lists. None of them changes the list that it is given. What looks at the values of
 // items is in list-order.ts, what takes two lists or several items at once in list-parts.ts, statistics in statistics.ts.
 import { NodeError, type NodeType } from '../engine/node-type.ts'
+import { costOfChunks } from './costs.ts'
 import { conversion, option, output, required } from './define.ts'
 import { budget, guardList } from './limits.ts'
 import { equal, follow, pathParts } from './values.ts'
@@ -174,7 +175,7 @@ export const listNodes: NodeType[] = [
     title: 'Split into chunks',
     description: 'Cuts a list into lists of a given length; the last one may be shorter.',
     properties: [list(), option('size', 'int', 'Items per chunk.', { default: 10, min: 1 })],
-    cost: 2,
+    cost: ({ list, size }) => costOfChunks(list, size),
     outputs: [output('output', 'list[list[any]]')],
     run: ({ list, size }: { list: List; size: number }) => ({
       output: Array.from({ length: Math.ceil(list.length / size) }, (_, at) => list.slice(at * size, (at + 1) * size)),

@@ -1,7 +1,7 @@
 // text.Similarity: how alike two texts are, by characters. Edit distances come from fastest-levenshtein.
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
-import { costOfPairs } from './costs.ts'
+import { costOfPairs, lengthOf, UNIT } from './costs.ts'
 import { option, output, required } from './define.ts'
 import { similarityLibrary } from './libraries.ts'
 
@@ -141,7 +141,7 @@ export const similarityNodes: NodeType[] = [
       required('b', 'str', 'The other.'),
       option('method', oneOf(...(Object.keys(METHODS) as Method[])), 'How to compare.', { default: 'levenshtein' }),
     ],
-    cost: ({ a, b }) => costOfPairs(a, b, 0.5),
+    cost: ({ a, b }) => costOfPairs(a, b, 0.5) + (lengthOf(a) + lengthOf(b)) * UNIT,
     outputs: [output('score', 'float'), output('distance', 'int')],
     run: ({ a, b, method }: { a: string; b: string; method: Method }) => ({ ...likeness(a, b, method) }),
   },

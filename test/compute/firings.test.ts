@@ -162,6 +162,15 @@ describe('the estimate of what a firing takes', () => {
     )
   })
 
+  test('tells which values are many though they have few characters', () => {
+    for (const type of ['list.Sort', 'list.Unique', 'list.GroupBy'])
+      assert.equal(heavy(type, { list: Array(50_000).fill('') }), true, type)
+    assert.equal(heavy('list.Chunk', { list: Array(100_000).fill('0'), size: 1 }), true)
+    assert.equal(heavy('list.Chunk', { list: numbers(100_000), size: 1_000 }), false)
+    assert.equal(heavy('text.Repeat', { text: 'a', times: 1_000_000, separator: '' }), true)
+    assert.equal(heavy('text.Similarity', { a: letters(500_000), b: '' }), true)
+  })
+
   test('tells which patterns take long for a short text, or for none', () => {
     const matches = { text: letters(1_000), pattern: 'é.*b|é' }
     for (const type of ['regex.FindAll', 'regex.Replace', 'regex.Split']) assert.equal(heavy(type, matches), true)

@@ -114,6 +114,12 @@ const conditions: AttackOf = (share) => {
   return firing(`combining ${count} conditions`, 'logic.Combine', {}, 'conditions', digits(count))
 }
 
+/** Three characters each in the body, and no more than their quotes once they are read. */
+const emptyTexts: AttackOf = (share) => {
+  const count = sized(5_200_000, share)
+  return firing(`sorting ${count} empty texts`, 'list.Sort', {}, 'list', Array(count).fill(''))
+}
+
 const template: AttackOf = (share) => {
   const text = '{{#a}}{{/a}}'.repeat(sized(1_250_000, share))
   const name = `a template of ${(text.length / 1e6).toFixed(1)} MB`
@@ -138,6 +144,7 @@ export const values: readonly AttackOf[] = [
   sent,
   sentAsForm,
   conditions,
+  emptyTexts,
   template,
   pattern,
   queried,
