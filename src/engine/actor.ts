@@ -3,7 +3,7 @@ import { AggregateState } from './aggregate-state.ts'
 import { attempts } from './attempts.ts'
 import { type RegionDemand, StreamBound } from './demand.ts'
 import { ItemSource, isThenable } from './firing.ts'
-import { failureAmong, gather } from './gather.ts'
+import { failureAmong, gather, lookSteps } from './gather.ts'
 import { isHeavy, isSmall } from './heavy.ts'
 import { Join } from './join.ts'
 import { LoopState } from './loop-state.ts'
@@ -27,6 +27,9 @@ const BATCH = 64
 
 /** Milliseconds of a turn: a longer one is followed by shorter ones, one below half of it by longer ones. */
 const PACE = 2
+
+/** Work in slices fails where its run was told to end: then nothing is done with it. */
+const ended = () => {}
 
 export class Actor implements Member {
   readonly node: PlanNode
@@ -211,6 +214,13 @@ export class Actor implements Member {
     }
     this.#advance()
     if (this.node.readDepth === 0) this.#inputsEnded = true
+    const steps = lookSteps(this.node, this.#join)
+    if (steps) this.#after(this.#stage.context(this).inSlices(steps).catch(ended), () => this.#readOn())
+    else this.#readOn()
+  }
+
+  #readOn(): void {
+    if (this.#stage.stopped) return
     const inputs = this.#gather()
     if (inputs && !(inputs instanceof Failure)) this.#fire(inputs)
     else if (!this.#stage.stopped) this.#results.settle(inputs)

@@ -62,14 +62,23 @@ const MANY = 64
 /** The items of a list, or the values of a dict. */
 const itemsOf = (value: object): readonly unknown[] => (Array.isArray(value) ? value : Object.values(value))
 
+/** Whether the items of large lists and dicts are of a type, as it was found in steps. Nobody changes a value that was given. */
+const found = new WeakMap<object, Map<TypeMetadata, boolean>>()
+
+/** From now on `conforms` takes it as known whether all items of a list or dict are of a type. */
+export function rememberItems(container: object, type: TypeMetadata, fit: boolean): void {
+  found.set(container, (found.get(container) ?? new Map()).set(type, fit))
+}
+
 function allConform(container: object, type: TypeMetadata): boolean {
   if (type.type === 'any') return true
   const items = itemsOf(container)
-  return allFit(items, items.length < MANY ? (item) => conforms(item, type) : testOf(type))
+  if (items.length < MANY) return allFit(items, (item) => conforms(item, type))
+  return found.get(container)?.get(type) ?? allFit(items, testOf(type))
 }
 
 /** `conforms` for one type and many values: of millions of them it takes a tenth of the time. */
-function testOf(type: TypeMetadata): Test {
+export function testOf(type: TypeMetadata): Test {
   const { optional, type_args } = type
   const check = CHECKS[type.type]
   if (check === undefined) return () => true
@@ -85,16 +94,25 @@ type Test = (value: unknown) => boolean
 
 /** The test of lists and dicts, whose items are of one type; null for others. */
 function containerTest(type: TypeMetadata): Test | null {
-  if (type.type !== 'list' && type.type !== 'dict') return null
-  const isContainer: (value: unknown) => value is object = type.type === 'list' ? Array.isArray : isRecord
-  const item = argument(type, type.type === 'list' ? 0 : 1)
-  if (item.type === 'any') return isContainer
-  const fits = testOf(item)
-  return (value) => isContainer(value) && allFit(itemsOf(value), fits)
+  if (type.type === 'list') {
+    const fits = itemsTest(argument(type, 0))
+    return (value) => Array.isArray(value) && fits(value)
+  }
+  if (type.type !== 'dict') return null
+  const fits = itemsTest(argument(type, 1))
+  return (value) => isRecord(value) && fits(Object.values(value))
 }
 
+function itemsTest(item: TypeMetadata): (items: readonly unknown[]) => boolean {
+  if (item.type === 'any') return () => true
+  const fits = testOf(item)
+  return (items) => allFit(items, fits)
+}
+
+// By index: of millions of short lists an iterator takes more time than their items.
 function allFit(values: readonly unknown[], fits: Test): boolean {
-  for (const value of values) if (!fits(value)) return false
+  const { length } = values
+  for (let at = 0; at < length; at++) if (!fits(values[at])) return false
   return true
 }
 
@@ -115,13 +133,37 @@ function listedTest(types: readonly TypeMetadata[]): Test | null {
   return (value) => values.has(value)
 }
 
-/** The test of a union. */
+const MEDIA = new Set(['image', 'audio', 'video', 'document'])
+
+/** The test of a union. Each different member counts once; those of lists, of media and of other objects look at nothing else. */
 function memberTest(members: readonly TypeMetadata[]): Test {
-  const listed = listedTest(members)
-  const tests = members.filter((one) => !isListed(one)).map(testOf)
-  if (listed) tests.unshift(listed)
+  const isNullable = members.some(({ optional }) => optional)
+  const different = [...new Map(members.map((one) => [JSON.stringify(one), one])).values()]
+  const {
+    list,
+    media,
+    dict,
+    other = [],
+  } = Object.groupBy(
+    different.filter((one) => !isListed(one)),
+    ({ type }) => (MEDIA.has(type) ? 'media' : type === 'list' || type === 'dict' ? type : 'other'),
+  )
+  const listed = listedTest(different)
+  const isOther = anyOf([...(listed ? [listed] : []), ...other.map(testOf)])
+  const [isList, isDict] = [anyOf((list ?? []).map(testOf)), anyOf((dict ?? []).map(testOf))]
+  const names = new Set<unknown>(media?.map(({ type }) => type))
   return (value) => {
-    for (const fits of tests) if (fits(value)) return true
+    if (isOther(value)) return true
+    if (value === null) return isNullable
+    if (Array.isArray(value)) return isList(value)
+    return isRecord(value) && (names.has(value.type) || isDict(value))
+  }
+}
+
+function anyOf(tests: readonly Test[]): Test {
+  const { length } = tests
+  return (value) => {
+    for (let at = 0; at < length; at++) if (tests[at]!(value)) return true
     return false
   }
 }

@@ -1,6 +1,7 @@
 // Whether large values are of their type: looked at as small ones are.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { conformSteps, takesSteps } from '../../src/engine/conform-steps.ts'
 import { readType, t } from '../../src/engine/types.ts'
 import { conforms } from '../../src/engine/values.ts'
 import { takesLess } from '../helpers/patience.ts'
@@ -42,4 +43,38 @@ test('of many items each choice of a union counts', () => {
 test('a choice that has a very long value among its own lists none', () => {
   const lists = (value: string) => readType(choice(['a', value])).values.length
   assert.deepEqual([lists('b'.repeat(2_000)), lists('b'.repeat(2_001))], [2, 0])
+})
+
+test('of many items the members of a union are looked at once each, and only where they may fit', async () => {
+  const media = ['image', 'audio', 'video', 'document']
+  const type = readType({
+    type: 'list',
+    type_args: [{ type: 'union', type_args: [...media, ...media, ...media, 'dict'].map((name) => ({ type: name })) }],
+  })
+  const list = Array.from({ length: 1_000_000 }, () => ({}))
+  await takesLess(60, async () => assert.ok(conforms(list, type)))
+  for (const good of [{ type: 'audio' }, { a: 1 }]) assert.ok(conforms(many({}, good), type), String(good))
+  for (const bad of [[], 'a', 1, null]) assert.equal(conforms(many({}, bad), type), false, String(bad))
+  const nullable = readType({
+    type: 'list',
+    type_args: [{ type: 'union', type_args: [{ type: 'list', optional: true }, { type: 'str' }] }],
+  })
+  for (const good of [[], 'a', null]) assert.ok(conforms(many('a', good), nullable), String(good))
+  assert.equal(conforms(many('a', {}), nullable), false)
+})
+
+test('large values are looked into in steps, and what was found is known afterwards', () => {
+  const type = t('list[union[list[str],dict[str,list[float]]]]')
+  for (const last of [['a'], [1], { a: [1] }, { a: ['a'] }]) {
+    const value = [{ a: Array(20_000).fill(1.5) }, ...Array.from({ length: 20_000 }, () => ['a']), last]
+    const fits = conforms(value, type)
+    assert.ok(takesSteps(value, type))
+    assert.ok([...conformSteps(value, type)].length > 10)
+    assert.equal(conforms(value, type), fits)
+    // It is not looked at again.
+    value[1] = [1]
+    assert.equal(conforms(value, type), fits)
+  }
+  assert.equal(takesSteps([{ a: [1] }], type), false)
+  assert.equal(takesSteps(Array(20_000).fill(1), t('list[any]')), false)
 })

@@ -57,6 +57,19 @@ describe('law 22: which types fit', () => {
     assert.equal(await arriving('any', 'union[str,int]', [1]), 'failed')
   })
 
+  test('law 22: a large value is checked as a small one is, while others have their turns', async () => {
+    const type = 'list[union[list[str],list[float]]]'
+    const items = Array.from({ length: 400_000 }, () => [1.5])
+    let turns = 0
+    const turn = setInterval(() => turns++, 0)
+    assert.equal(await arriving('any', type, items), items)
+    clearInterval(turn)
+    assert.ok(turns > 2, String(turns))
+    assert.equal(await arriving('any', type, [...items, [true]]), 'failed')
+    assert.equal(await arriving('any', 'dict[str,list[str]]', { items: items.flat() }), 'failed')
+    assert.deepEqual(await arriving('any', 'list[dict[str,any]]', { a: items }), [{ a: items }])
+  })
+
   test('law 22: limits of a property hold for connected values too', async () => {
     const limited = testType('test.Limited', {
       properties: [{ name: 'value', type: t('int'), required: true, min: 1, max: 3 }],
