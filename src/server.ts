@@ -383,6 +383,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     },
     defaultsOf: (owner) => settings.runDefaults(owner),
     memory_limit: config.max_job_memory_bytes,
+    time_limit: config.job_timeout_seconds,
     shared_memory: new MemoryAccount(heapBytes(RUNS_PART_OF_HEAP)),
     servicesOf: (owner) =>
       services.of({

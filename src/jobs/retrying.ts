@@ -16,7 +16,7 @@ import { newRow, newSeed } from './new-job.ts'
 import { type CalledGraph, reuseSteps } from './reuse.ts'
 import type { Roster } from './roster.ts'
 import { isTerminal } from './states.ts'
-import { optionsOf } from './stored-options.ts'
+import { optionsOf, timeLimited } from './stored-options.ts'
 
 /**
  * What the new job is to be made of. What is much is read and taken over in time slices of the owner; it is discarded with the job's memory.
@@ -50,7 +50,7 @@ export async function retryOf(roster: Roster, scope: Scope, row: JobTable, key: 
       request_sha256: null,
       id: null,
       name: row.name,
-      options: optionsOf(row),
+      options: timeLimited(optionsOf(row), parts.time_limit),
       seed: same ? (row.seed ?? newSeed(roster.platform)) : newSeed(roster.platform),
     },
     roster.platform,

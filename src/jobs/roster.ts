@@ -49,6 +49,8 @@ export interface RosterParts {
   publisherOf: (owner: Scope) => Publisher
   /** In bytes, of the values that a job holds at once. */
   memory_limit: number
+  /** In seconds, of a new job, whatever its request says; null for none. */
+  time_limit: number | null
   /** What the runs of all jobs share. */
   shared_memory: SharedMemory
   /** What the nodes of an owner's jobs may use. */

@@ -30,6 +30,7 @@ import { type Answer, Resuming } from './resuming.ts'
 import { retryOf } from './retrying.ts'
 import { Roster, type RosterParts } from './roster.ts'
 import { isTerminal } from './states.ts'
+import { timeLimited } from './stored-options.ts'
 import { unconfirmed } from './unconfirmed.ts'
 import { waitingOf } from './waiting.ts'
 
@@ -207,7 +208,7 @@ export class JobService {
     const { platform } = this.#parts
     const { watched, name, job_id } = submission
     const of = { key: ++this.#lastKey, id: job_id, workflow_id, revision, compiled, inline: submission.graph !== null }
-    const options = optionsFor(submission, this.#parts.defaultsOf(scope))
+    const options = timeLimited(optionsFor(submission, this.#parts.defaultsOf(scope)), this.#parts.time_limit)
     const preflight = admission?.preflight ?? null
     const row = newRow(scope, { ...of, request_sha256, name, options, seed: newSeed(platform), preflight }, platform)
     const memory = JobMemory.fresh(this.#parts, row.key, submission.params)

@@ -39,6 +39,12 @@ export function optionsOf(row: JobTable): StoredOptions {
   return { ...DEFAULTS, ...options }
 }
 
+/** The same, with no more time than the operator leaves any job: `limit` seconds, or null for no limit. */
+export function timeLimited(options: StoredOptions, limit: number | null): StoredOptions {
+  if (limit === null) return options
+  return { ...options, timeout_seconds: Math.min(options.timeout_seconds ?? limit, limit) }
+}
+
 /** What tells the time of a job. */
 interface Times {
   readonly platform: { now(): number }

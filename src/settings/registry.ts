@@ -29,7 +29,7 @@ const LONGEST_TIMEOUT_SECONDS = 31_536_000
 const GROUP = 'Runs'
 const UNBOUNDED = { values: null, minimum: null, maximum: null }
 
-/** All settings by name, in order. `job_timeout_seconds` is the operator's limit for jobs that name none, or null. */
+/** All settings by name, in order. `job_timeout_seconds` is the operator's limit for all jobs, or null. */
 export function settingTypes(job_timeout_seconds: number | null): ReadonlyMap<string, SettingType> {
   const types: SettingType[] = [
     {

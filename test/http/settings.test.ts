@@ -5,10 +5,11 @@ import { describe, test } from 'node:test'
 import type { JobSnapshot, RunResult, Setting } from '../../generated/types.ts'
 import { createLog } from '../../src/log.ts'
 import { type Answer, call, type ErrorBody, refused } from '../helpers/http.ts'
-import { startServer, type TestServer, temporaryFolder } from '../helpers/server.ts'
+import { startServer, type TestServer, temporaryFolder, until } from '../helpers/server.ts'
 import { connect } from '../helpers/socket.ts'
 import { gated, startGated, submission } from '../jobs/kit.ts'
 import { LOCAL, OTHERS, settingsOf } from '../settings/kit.ts'
+import { created, slow } from './kit.ts'
 
 const DEFAULTS = {
   'jobs.concurrent': true,
@@ -225,6 +226,35 @@ describe('settings of runs', () => {
     assert.deepEqual([body.status, body.error?.type], ['failed', 'timed_out'])
     assert.match(JSON.stringify(await client.next({ type: 'job_update', status: 'failed' })), /1 second/)
     assert.equal(server.context.jobs.living(LOCAL, other.body.job_id)?.status, 'running')
+  })
+
+  test('the operator’s time limit ends runs whose requests say more, and retries of those that were begun without it', async () => {
+    const data_dir = temporaryFolder()
+    const limited = { data_dir, environment: { SVC_JOB_TIMEOUT_SECONDS: '1' } }
+    const longer = { params: {}, timeout_seconds: 600 }
+    const end = ({ body: { status, error } }: Answer<Pick<JobSnapshot, 'status' | 'error'>>) => [status, error?.type]
+    try {
+      let path: string
+      let job: string
+      {
+        await using server = await startServer({ data_dir })
+        path = `/api/workflows/${(await created(server, slow(4))).id}/run`
+        const { body } = await call<RunResult>(server, 'POST', path, { body: { ...longer, background: true } })
+        job = `/api/jobs/${body.job_id}`
+        await call(server, 'POST', `${job}/cancel`)
+        await until('its end', async () => (await call<JobSnapshot>(server, 'GET', job)).body.status === 'cancelled')
+      }
+      await using server = await startServer(limited)
+      assert.deepEqual(end(await call(server, 'POST', path, { body: longer })), ['failed', 'timed_out'])
+      const retry = `/api/jobs/${(await call<JobSnapshot>(server, 'POST', `${job}/retry`)).body.job_id}`
+      const ended = async () => {
+        const answer = await call<JobSnapshot>(server, 'GET', retry)
+        return ['completed', 'failed'].includes(answer.body.status) ? answer : null
+      }
+      assert.deepEqual(end(await until('the end of the retry', ended)), ['failed', 'timed_out'])
+    } finally {
+      rmSync(data_dir, { recursive: true, force: true })
+    }
   })
 
   test('jobs.concurrent: runs over the socket wait for each other, unless the command says it', async () => {
