@@ -202,10 +202,10 @@ const header = fc.oneof(
 
 const ODD_BODIES = ['{}', '[]', 'null', '""', '0', '{"__proto__":{}}', '{"params":{"__proto__":1}}', '{"a":1,"a":2}']
 
-/** JSON text, or null for no body at all. */
 /** Of conversations the parts of messages are that deep, with all the variants on the way. */
 const DEPTH = 8
 
+/** JSON text, or null for no body at all. */
 function bodies(operation: OperationInfo): fc.Arbitrary<string | null> {
   const { schema, examples = {} } = declared(operation).requestBody?.content['application/json'] ?? {}
   if (operation.body !== 'json' || schema === undefined) return fc.constant(null)
@@ -213,7 +213,7 @@ function bodies(operation: OperationInfo): fc.Arbitrary<string | null> {
     { weight: 10, arbitrary: valuesAround(schema, resolve, DEPTH).map((value) => JSON.stringify(value)) },
     { weight: 1, arbitrary: fc.constantFrom(null, ...ODD_BODIES) },
     // Of large bodies that are made by chance few are right all through.
-    ...Object.values(examples).map(({ value }) => ({ weight: 1, arbitrary: fc.constant(JSON.stringify(value)) })),
+    ...Object.values(examples).map(({ value }) => ({ weight: 3, arbitrary: fc.constant(JSON.stringify(value)) })),
   )
 }
 
