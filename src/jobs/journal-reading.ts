@@ -30,6 +30,7 @@ export function* eachPage(
       yield* each(deserialize(cipher.open(page.body, contextOf(job_key, page.page))), page)
       yield
     }
+    if (some.length < READ_AT_ONCE) break
   }
   if (store.read((tx) => journalLength(tx, job_key)) !== count) throw missing(job_key)
   return count
