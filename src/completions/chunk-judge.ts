@@ -94,26 +94,28 @@ export class ChunkJudge {
     }
     const chunk = parsed(data)
     if (chunk === null) return this.wrong('an event that is no JSON')
-    const failure = name === 'error' ? chunk : failureIn(chunk)
-    if (failure) {
-      this.#usage.add(chunk.usage)
-      this.#fault ??= new ToldFailure(failure, chunk.usage)
-      return null
-    }
-    return this.#shown(chunk, data)
+    return this.#told(chunk, data, name)
   }
 
-  /** What stands in the place of a chunk; null where it passes, or where it is at fault: with more choices or calls than there may be. */
-  #shown(chunk: Json, data: string): string | null {
+  /** The same of a chunk. It may be at fault by its choices, its calls or its count. */
+  #told(chunk: Json, data: string, name: string): string | null {
     try {
-      if (Array.isArray(chunk.choices)) guardChoices(chunk.choices.length)
-      const mended = mendedChunk(chunk)
-      return this.#look(chunk, mended, data) ?? this.#edited(chunk, mended, data)
+      const failure = name === 'error' ? chunk : failureIn(chunk)
+      if (!failure) return this.#shown(chunk, data)
+      this.#usage.add(chunk.usage)
+      this.#fault ??= new ToldFailure(failure, chunk.usage)
     } catch (cause) {
       if (!(cause instanceof Malformed)) throw cause
       this.#fault ??= cause
-      return null
     }
+    return null
+  }
+
+  /** What stands in the place of a chunk; null where it passes. @throws Malformed where it has more choices or calls than there may be, or a count without an end */
+  #shown(chunk: Json, data: string): string | null {
+    if (Array.isArray(chunk.choices)) guardChoices(chunk.choices.length)
+    const mended = mendedChunk(chunk)
+    return this.#look(chunk, mended, data) ?? this.#edited(chunk, mended, data)
   }
 
   /** At the end of the bytes, with what was read of an event: what the client still has to be told. @throws Malformed where it is cut off */

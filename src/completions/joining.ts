@@ -13,12 +13,14 @@ interface Choice {
 }
 
 export class JoinedChunks {
-  #head: Json = {}
+  /** Without a prototype, whose names would be taken for what was said. */
+  readonly #head: Json = Object.create(null) as Json
   #usage: unknown = null
   readonly #choices = new Map<unknown, Choice>()
 
   add({ choices, usage, object: _, ...head }: Json): void {
-    this.#head = { ...head, ...said(this.#head) }
+    // In place: a copy for each chunk would take the longer, the more was said before.
+    for (const [name, value] of Object.entries(head)) if (isMissing(this.#head[name])) this.#head[name] = value
     this.#usage = usage ?? this.#usage
     if (Array.isArray(choices)) for (const choice of choices) if (isRecord(choice)) this.#addChoice(choice)
   }
@@ -46,10 +48,6 @@ export class JoinedChunks {
       else choice.calls.set(call.index, call)
     }
   }
-}
-
-function said(given: Json): Json {
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => !isMissing(value)))
 }
 
 /** With what comes next: more of its texts and its lists, and what it did not say. */

@@ -17,7 +17,8 @@ const MOST_OTHERS = 16
 const MOST_HELD = 1_024
 /** So many texts are told of one answer; more than its choices and calls of tools have. */
 const MOST_TEXTS = 16_384
-const EVENT_END = /\r\n\r\n|\n\n|\r\r/g
+/** With empty lines that follow: they are nothing, and may be millions. */
+const EVENT_END = /(?:\r\n){2,}|\n{2,}|\r{2,}/g
 const LINE_END = /\r\n|\n|\r/
 /** In the place of an event that is nothing but a secret. */
 const COMMENT = ':\n\n'
@@ -188,6 +189,7 @@ function eventsIn(text: string): string[] {
 }
 
 function dataIn(event: string): string {
+  if (!event.includes('data')) return ''
   const lines = event.replace(/^\ufeff/, '').split(LINE_END)
   const data = lines.filter((line) => line.startsWith('data:'))
   return data.map((line) => line.slice('data:'.length)).join('\n')
@@ -195,6 +197,7 @@ function dataIn(event: string): string {
 
 /** Null where the data is none. */
 function objectIn(data: string): Json | null {
+  if (!data.includes('{')) return null
   try {
     const value: unknown = JSON.parse(data)
     return isRecord(value) ? value : null

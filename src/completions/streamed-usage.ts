@@ -1,8 +1,11 @@
 // What the chunks of a stream tell of its usage: some tell it once, some in each chunk, and some piece by piece. What was told stays told, whatever
 // poorer count comes later.
+import { Malformed } from '../models/checked.ts'
 import { type Counted, countedOf, countOf, usageWith } from './chunk-facts.ts'
 import { isMissing, isRecord, type Json, withFields } from './json-values.ts'
 
+/** Names in all counts of an answer: each count is looked at with all that was told before. */
+const MOST_NAMES = 100
 const COUNTS: readonly string[] = ['prompt_tokens', 'completion_tokens']
 
 export class StreamedUsage {
@@ -15,10 +18,12 @@ export class StreamedUsage {
     return countedOf(this.#told)
   }
 
-  /** Whether it is one: then it counts. */
+  /** Whether it is one: then it counts. @throws Malformed where it has names without end */
   add(usage: unknown): usage is Json {
     if (!isRecord(usage)) return false
-    this.#told = joined(this.#told ?? {}, usage)
+    const told = joined(this.#told ?? {}, usage)
+    if (Object.keys(told).length > MOST_NAMES) throw new Malformed('a count without an end')
+    this.#told = told
     return true
   }
 

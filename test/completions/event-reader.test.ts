@@ -28,6 +28,12 @@ interface Read {
   reader: EventReader
 }
 
+function readAll(events: readonly string[]): Pick<Read, 'reader'> {
+  const reader = new EventReader({ include_usage: false, complete: () => ({ input_tokens: 1, output_tokens: 1 }) })
+  reader.take(Buffer.from(stream(events)))
+  return { reader }
+}
+
 /** What comes of bytes that are split at some offsets, and of the end. */
 function read(bytes: Buffer, offsets: readonly number[], include_usage: boolean): Read {
   const reader: EventReader = new EventReader({
@@ -349,5 +355,10 @@ describe('a stream of chunks', () => {
     assert.ok(joined <= data.length, `${joined} bytes were joined of ${data.length}`)
     assert.deepEqual(concat(out), data)
     assert.ok(out.length < 2_000, `${out.length} pieces`)
+  })
+
+  test('is at fault where its counts have names without end', () => {
+    const { reader } = readAll(Array.from({ length: 200 }, (_, at) => chunk({}, { usage: { [`n${at}`]: 1 } })))
+    assert.match(String(reader.fault?.message), /a count without an end/)
   })
 })
