@@ -1,6 +1,7 @@
 // The body of an answer while it comes: pieces in their order, no more of them in memory than somebody reads, and let go of at any time.
 import { Readable, type Transform } from 'node:stream'
 import { createBrotliDecompress, createUnzip } from 'node:zlib'
+import type { TimeSlices } from '../time-slices.ts'
 import { UpstreamFailure, upstreamFailure } from './upstream-failure.ts'
 
 /** So many bytes wait for a reader before the server is not read any further, and so few before it is again. */
@@ -21,6 +22,9 @@ export interface Flow {
   abort(reason: Error): void
 }
 
+/** Where bodies wait for each other. */
+export type Turns = Pick<TimeSlices, 'passed' | 'turn'>
+
 type Step = IteratorResult<Uint8Array, undefined>
 
 /** To be read to its end, or let go of with `destroy` or `release`. */
@@ -35,6 +39,7 @@ export interface UpstreamBody extends AsyncIterable<Uint8Array> {
 
 export class ReplyBody implements UpstreamBody {
   readonly #flow: Flow
+  readonly #turns: Turns
   readonly #pieces: Uint8Array[] = []
   #waiting = 0
   #dropped = 0
@@ -42,9 +47,12 @@ export class ReplyBody implements UpstreamBody {
   #state: 'open' | 'dropped' | 'over' = 'open'
   #error: unknown = null
   #reader: PromiseWithResolvers<Step> | null = null
+  /** Whether it waits for its turn. */
+  #queued = false
 
-  constructor(flow: Flow) {
+  constructor(flow: Flow, turns: Turns) {
     this.#flow = flow
+    this.#turns = turns
   }
 
   push(piece: Uint8Array): void {
@@ -52,7 +60,7 @@ export class ReplyBody implements UpstreamBody {
     if (this.#state !== 'open') return
     this.#pieces.push(piece)
     this.#waiting += piece.length
-    if (this.#reader && this.#pieces.length === 1) queueMicrotask(() => this.#wake())
+    if (this.#reader && this.#pieces.length === 1) queueMicrotask(() => this.#wakeInTurn())
     if (this.#waiting < MOST_WAITING || this.#paused) return
     this.#paused = true
     this.#flow.pause()
@@ -80,11 +88,27 @@ export class ReplyBody implements UpstreamBody {
   }
 
   next(): Promise<Step> {
-    if (this.#pieces.length > 0) return Promise.resolve({ done: false, value: this.#taken() })
+    if (this.#pieces.length > 0) {
+      this.#reader ??= Promise.withResolvers()
+      const { promise } = this.#reader
+      this.#wakeInTurn()
+      return promise
+    }
     if (this.#error !== null) return Promise.reject(this.#error)
     if (this.#state !== 'open') return Promise.resolve({ done: true, value: undefined })
     this.#reader ??= Promise.withResolvers()
     return this.#reader.promise
+  }
+
+  /** A fast server brings megabytes in one turn of the event loop: whoever reads them must not hold up everybody else. */
+  #wakeInTurn(): void {
+    if (this.#queued) return
+    if (!this.#turns.passed) return this.#wake()
+    this.#queued = true
+    void this.#turns.turn('').then(() => {
+      this.#queued = false
+      this.#wake()
+    })
   }
 
   /** What a connection brings at once is one piece, in however many chunks it comes: whoever reads pays for each. */

@@ -1,6 +1,6 @@
 // One request to a server of models and its answer, as the library tells of them.
 import type { Dispatcher } from 'undici'
-import { decodedBody, ReplyBody, type UpstreamBody } from './upstream-body.ts'
+import { decodedBody, ReplyBody, type Turns, type UpstreamBody } from './upstream-body.ts'
 import { UpstreamFailure, upstreamFailure } from './upstream-failure.ts'
 import { readBefore } from './upstream-sockets.ts'
 
@@ -21,6 +21,7 @@ const AT_ONCE_MS = 1_000
 /** Ends within the turn in which its signal aborts: the connection is broken, and whoever waits is told the reason. */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #signal: AbortSignal
+  readonly #turns: Turns
   readonly #head = Promise.withResolvers<UpstreamReply>()
   readonly #aborted = () => this.#abort()
   #controller: Controller | null = null
@@ -28,8 +29,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #ended = false
   #started_at = Number.POSITIVE_INFINITY
 
-  constructor(signal: AbortSignal) {
+  constructor(signal: AbortSignal, turns: Turns) {
     this.#signal = signal
+    this.#turns = turns
     signal.addEventListener('abort', this.#aborted)
   }
 
@@ -61,14 +63,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseStart(controller: Controller, status: number, headers: Headers): void {
     if (status < 200) return
-    const body = new ReplyBody({
+    const flow = {
       pause: () => controller.pause(),
       resume: () => controller.resume(),
-      abort: (reason) => {
+      abort: (reason: Error) => {
         this.#over()
         controller.abort(reason)
       },
-    })
+    }
+    const body = new ReplyBody(flow, this.#turns)
     this.#body = body
     const header = (name: string) => {
       const value = headers[name]

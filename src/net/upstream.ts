@@ -2,6 +2,7 @@
 // followed. Connections are kept, for as many answers at once as anybody asks for.
 import { setTimeout } from 'node:timers/promises'
 import type { Pool } from 'undici'
+import { TimeSlices } from '../time-slices.ts'
 import type { OwnRequests } from './own-requests.ts'
 import { Exchange, type UpstreamReply } from './upstream-exchange.ts'
 import { UpstreamFailure } from './upstream-failure.ts'
@@ -53,6 +54,8 @@ export class UpstreamClient implements AsyncDisposable {
   readonly #times: UpstreamTimes
   readonly #own: OwnRequests | null
   readonly #pools = new Map<string, Pool>()
+  /** In which all answers are read. */
+  readonly #turns = new TimeSlices()
   #library: Promise<typeof import('undici')> | null = null
   #closed = false
 
@@ -96,7 +99,7 @@ export class UpstreamClient implements AsyncDisposable {
   async #exchange({ method, origin, path, headers, body, signal }: UpstreamCall): Promise<UpstreamReply> {
     const pool = this.#pools.get(origin) ?? (await this.#connectTo(origin))
     signal.throwIfAborted()
-    const exchange = new Exchange(signal)
+    const exchange = new Exchange(signal, this.#turns)
     // The library takes a Uint8Array, but looks long at it.
     const bytes =
       typeof body === 'string' || body === undefined
