@@ -26,7 +26,7 @@ import type { Measured, Measuring } from './measuring.ts'
 import { piecesOf, wholeOf } from './other-kind.ts'
 import { SafeEvents } from './secret-events.ts'
 import { withoutSecrets } from './secret-parts.ts'
-import { withoutSecretsIn } from './secret-texts.ts'
+import { safeTextSteps, withoutSecretsIn } from './secret-texts.ts'
 import { Telling } from './telling.ts'
 import { ask, type Given, type Upstreamed } from './upstreamed.ts'
 import { useOf } from './usage.ts'
@@ -195,10 +195,16 @@ export class Completions implements Answering {
       held?.[Symbol.dispose]()
       throw error
     }
-    const { platform } = this.#parts
-    const parts = { found, body, answer, platform, used }
+    const { platform, slices } = this.#parts
+    const owner = userKey(asked.owner)
+    const parts = { found, body, answer, platform, owner, slices, used }
     const redactor = this.#parts.redactorOf(asked.owner)
-    if (!body.stream) return { headers: {}, body: withoutSecretsIn(await wholeOf(parts), redactor) }
+    if (!body.stream) {
+      const given = await wholeOf(parts)
+      const isRead = !(given instanceof Uint8Array)
+      const text = isRead ? await slices.run(owner, safeTextSteps(given, redactor)) : withoutSecretsIn(given, redactor)
+      return { headers: {}, body: text }
+    }
     const failed = this.#failed(asked, call, measured)
     const events = new SafeEvents(piecesOf({ ...parts, failed }), redactor)
     return await this.#streamed(events, call, measured)

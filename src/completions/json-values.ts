@@ -1,7 +1,8 @@
 // Values that were JSON text, as they came from somebody: what they are, and the same values with something else in them. What has nothing else in it
 // is the value itself, so that whoever compares needs no more than `===`.
 import { Malformed } from '../models/checked.ts'
-import { jsonIn } from '../models/json-text.ts'
+import { jsonIn, jsonSteps } from '../models/json-text.ts'
+import type { Steps } from '../time-slices.ts'
 
 export type Json = Record<string, unknown>
 
@@ -25,7 +26,20 @@ export function objectIn(text: string): Json {
     const value = jsonIn(text)
     if (isRecord(value)) return value
   } catch {}
-  throw new Malformed('what is no JSON object')
+  throw noObject()
+}
+
+/** The same of a long text, in steps. */
+export function* objectSteps(bytes: Buffer): Steps<Json> {
+  try {
+    const value = yield* jsonSteps(bytes)
+    if (isRecord(value)) return value
+  } catch {}
+  throw noObject()
+}
+
+function noObject(): Malformed {
+  return new Malformed('what is no JSON object')
 }
 
 /** With these values in their fields; the object itself where it has them all. */

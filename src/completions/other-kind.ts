@@ -11,15 +11,15 @@ import { isRecord, type Json, objectIn } from './json-values.ts'
 import { mendedCompletion } from './mended.ts'
 import { Passing, type PassingParts } from './passing.ts'
 import { isStream } from './upstreamed.ts'
-import { LONGEST, whole } from './whole.ts'
+import { LONGEST, type WholeParts, whole } from './whole.ts'
 
-export interface KindParts extends Omit<PassingParts, 'failed'> {
+export interface KindParts extends Omit<PassingParts, 'failed'>, Pick<WholeParts, 'owner' | 'slices'> {
   readonly platform: Pick<Platform, 'id' | 'now'>
 }
 
-/** The bytes of a completion. @throws ProviderError; the signal's reason */
-export async function wholeOf(parts: KindParts): Promise<Uint8Array> {
-  return isStream(parts.answer) ? Buffer.from(JSON.stringify(await joined(parts))) : await whole(parts)
+/** The bytes of a completion, or one that is to be written anew. @throws ProviderError; the signal's reason */
+export async function wholeOf(parts: KindParts): Promise<Uint8Array | Json> {
+  return isStream(parts.answer) ? await joined(parts) : await whole(parts)
 }
 
 /** The events of a stream. */
@@ -40,7 +40,8 @@ class OnePiece implements Pieces {
   async next(): Promise<string | null> {
     if (this.#over) return null
     this.#over = true
-    const completion = objectIn(Buffer.from(await whole(this.#parts)).toString())
+    const given = await whole(this.#parts)
+    const completion = given instanceof Uint8Array ? objectIn(Buffer.from(given).toString()) : given
     return eventsOf(completion, this.#parts.body.stream_options?.include_usage === true)
   }
 

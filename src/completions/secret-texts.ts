@@ -1,7 +1,9 @@
 // Answers of servers as bytes, without secrets: what holds none passes byte by byte.
+import { jsonTextSteps } from '../json-steps.ts'
 import { setMember } from '../members.ts'
 import { withPlainEscapes } from '../redaction/plain-escapes.ts'
 import type { Redactor } from '../redaction/redactor.ts'
+import { finish, type Steps } from '../time-slices.ts'
 import { isJsonText, type TextPiece, textsOf, withoutTokens } from './choice-texts.ts'
 import { isRecord, type Json } from './json-values.ts'
 
@@ -32,19 +34,33 @@ function hasPieces(text: string): boolean {
   return LISTS.test(text) && LISTS.test(text)
 }
 
-/** Replaces, in place, secrets that are cut over several texts, or written by numbers in the arguments of a call; gives all pieces of those. */
+/** The JSON text of a completion that is written anew, in steps. */
+export function* safeTextSteps(completion: Json, redactor: Redactor): Steps<string> {
+  const replaced = yield* joinedSteps(completion, redactor)
+  const safe = yield* redactor.valueSteps(completion, VALUES)
+  return yield* jsonTextSteps(withoutTokens(safe, completion, replaced))
+}
+
 function joinedIn(completion: Json, redactor: Redactor): TextPiece[] {
+  return finish(joinedSteps(completion, redactor))
+}
+
+/** Replaces, in place, secrets that are cut over several texts, or written by numbers in the arguments of a call; gives all pieces of those. */
+function* joinedSteps(completion: Json, redactor: Redactor): Steps<TextPiece[]> {
   const texts = Map.groupBy(textsOf(completion), ({ key }) => key)
-  return [...texts].flatMap(([key, pieces]) => {
+  const replaced: TextPiece[] = []
+  for (const [key, pieces] of texts) {
     const isJson = isJsonText(key)
-    if (pieces.length === 1 && !isJson) return []
+    if (pieces.length === 1 && !isJson) continue
+    yield
     const given = pieces.map(({ text }) => text).join('')
     const joined = isJson ? withPlainEscapes(given) : given
-    const shown = withoutSecretsInValue(joined, redactor)
-    if (shown === joined) return []
+    const shown = yield* redactor.textSteps(joined, VALUES)
+    if (shown === joined) continue
     for (const [at, { holder, name }] of pieces.entries()) setMember(holder, name, at === 0 ? shown : '')
-    return pieces
-  })
+    for (const piece of pieces) replaced.push(piece)
+  }
+  return replaced
 }
 
 /** Bytes of JSON as a text. */

@@ -2,11 +2,13 @@
 // and whatever else the contract requires.
 import type { ChatCompletionRequest } from '../../generated/types.ts'
 import type { Found } from '../models/finding.ts'
+import { isLong } from '../models/json-text.ts'
 import { failureIn } from '../models/openai-events.ts'
 import type { UpstreamAnswer } from '../models/provider.ts'
-import { changesOf } from './changes.ts'
+import type { TimeSlices } from '../time-slices.ts'
+import { changesOf, OWN_TEXT } from './changes.ts'
 import { type Counted, countedOf, usageWith, writtenInMessage } from './chunk-facts.ts'
-import { isRecord, type Json, objectIn, withFields } from './json-values.ts'
+import { isRecord, type Json, objectIn, objectSteps, withFields, withItems } from './json-values.ts'
 import { edited } from './members.ts'
 import { type Mending, mendedCompletion, messagesOf } from './mended.ts'
 import { failureOf, ToldFailure } from './told-failure.ts'
@@ -21,23 +23,27 @@ export interface WholeParts {
   readonly body: ChatCompletionRequest
   readonly answer: UpstreamAnswer
   readonly platform: Mending['platform']
+  /** In whose turns long answers are read. */
+  readonly owner: string
+  readonly slices: Pick<TimeSlices, 'run'>
   /** Told once what was used; null: nothing. */
   used(counted: Counted | null): void
 }
 
 interface Read {
-  readonly bytes: Uint8Array
+  readonly bytes: Uint8Array | Json
   readonly counted: Counted
 }
 
-/** The bytes of a completion. @throws ProviderError; the signal's reason */
-export async function whole({ found, body, answer, platform, used }: WholeParts): Promise<Uint8Array> {
+/** The bytes of a completion, or the completion itself where they are many: it is to be written anew. @throws ProviderError; the signal's reason */
+export async function whole(parts: WholeParts): Promise<Uint8Array | Json> {
+  const { found, body, answer, platform, owner, slices, used } = parts
   const pieces: Uint8Array[] = []
   let counted: Counted | null = brokenOff(found, body, 0, null)
   try {
     await wholeAnswer(found, answer, LONGEST, (piece) => pieces.push(piece))
     const bytes = Buffer.concat(pieces)
-    const given = objectIn(bytes.toString())
+    const given = isLong(bytes) ? await slices.run(owner, objectSteps(bytes)) : objectIn(bytes.toString())
     const failure = failureIn(given)
     if (failure) {
       counted = paidFor(given, found, body)
@@ -71,8 +77,21 @@ function completion(bytes: Buffer, given: Json, way: Pick<WholeParts, 'found' | 
   const complete = completed(found, body, length, counted)
   const usage = usageWith(isRecord(given.usage) ? given.usage : {}, complete)
   const wanted = withFields(mended, { usage: isRecord(given.usage) ? withFields(given.usage, usage) : usage })
+  if (isLong(bytes)) return { bytes: withOwnTexts(wanted, given), counted: complete }
   if (wanted === given) return { bytes, counted: complete }
   return { bytes: edited(bytes, changesOf(bytes.toString('latin1'), given, wanted)), counted: complete }
+}
+
+/** With texts in the place of the arguments that are to be their own. */
+function withOwnTexts(wanted: Json, given: Json): Json {
+  const texts = (one: unknown, from: unknown): unknown => {
+    if (one === OWN_TEXT) return JSON.stringify(from)
+    if (one === from) return one
+    if (Array.isArray(one) && Array.isArray(from)) return withItems(one, (item, at) => texts(item, from[at]))
+    if (!isRecord(one) || !isRecord(from)) return one
+    return Object.fromEntries(Object.entries(one).map(([name, value]) => [name, texts(value, from[name])]))
+  }
+  return texts(wanted, given) as Json
 }
 
 /** Of all that it says, in bytes. It has been held against what a completion is. */

@@ -1,8 +1,17 @@
-// JSON texts of servers, which are read in one go while everybody else waits.
+// JSON texts of servers: short ones are read in one go, while everybody else waits, and long ones in steps.
+import { parseJsonInParts } from '../payloads/json-parts.ts'
+import type { Steps } from '../time-slices.ts'
 import { Malformed } from './checked.ts'
 
 /** Of objects and lists in one text: more than the log probabilities of the longest answer are. Each takes many times the two bytes that it may be written in. */
 export const MOST_NESTED = 1_000_000
+
+/** Of one object in a long text: the names of an object are listed in one go. */
+const MOST_NAMES = 50_000
+/** In bytes: what is longer is read in steps. */
+const AT_ONCE = 262_144
+/** Bytes that are looked at in one step. */
+const SOME = 65_536
 
 const BRACE = 0x7b
 const BRACKET = 0x5b
@@ -10,9 +19,29 @@ const BRACKET = 0x5b
 /** The value that a text is. Braces and brackets within its texts count as well. @throws SyntaxError; Malformed where it has too many objects and lists */
 export function jsonIn(text: string): unknown {
   // What is shorter has room for no more.
-  if (text.length > MOST_NESTED && nestedIn(text) > MOST_NESTED)
-    throw new Malformed(`JSON with more than ${MOST_NESTED} objects and lists`)
+  if (text.length > MOST_NESTED && nestedIn(text) > MOST_NESTED) throw tooNested()
   return JSON.parse(text)
+}
+
+/** Whether a text takes long to read, and to look through. */
+export function isLong(bytes: Uint8Array): boolean {
+  return bytes.length > AT_ONCE
+}
+
+/** As `jsonIn`, in steps where the text is long. */
+export function* jsonSteps(bytes: Buffer): Steps<unknown> {
+  if (!isLong(bytes)) return jsonIn(bytes.toString())
+  let count = 0
+  for (let at = 0; at < bytes.length; at += SOME) {
+    for (const byte of bytes.subarray(at, at + SOME)) if (byte === BRACE || byte === BRACKET) count++
+    if (count > MOST_NESTED) throw tooNested()
+    yield
+  }
+  return yield* parseJsonInParts(bytes, MOST_NAMES)
+}
+
+function tooNested(): Malformed {
+  return new Malformed(`JSON with more than ${MOST_NESTED} objects and lists`)
 }
 
 function nestedIn(text: string): number {

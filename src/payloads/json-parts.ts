@@ -25,13 +25,17 @@ KINDS[COMMA] = SEPARATOR
 KINDS[COLON] = NAMING
 KINDS[QUOTE] = QUOTING
 
-/** The value of JSON text in UTF-8, which is known to be JSON. */
-export function* parseJsonInParts(bytes: Buffer): Steps<unknown> {
-  const parts = new JsonParts(bytes)
+/**
+ * The value of JSON text in UTF-8, which is known to be JSON.
+ * @throws SyntaxError where it is cut off, where a part of it is none, and where an object has more than `most_names`
+ */
+export function* parseJsonInParts(bytes: Buffer, most_names = Number.POSITIVE_INFINITY): Steps<unknown> {
+  const parts = new JsonParts(bytes, most_names)
   for (let at = 0; at < bytes.length; ) {
     at = parts.scan(at, Math.min(at + PART, bytes.length))
     yield
   }
+  if (!parts.isWhole) throw new SyntaxError('JSON that is cut off')
   return parts.value
 }
 
@@ -46,12 +50,15 @@ interface LongText {
 
 class JsonParts {
   readonly #bytes: Buffer
+  readonly #most_names: number
   readonly #assembly = new Assembly()
   /** How many containers are open at the place that is scanned. */
   #depth = 0
   /** By depth: where the container begins, and where its present member does. */
   readonly #opened: number[] = [0]
   readonly #member: number[] = [0]
+  /** By depth: how many names the container has so far, if it is an object. */
+  readonly #names: number[] = [0]
   /** Where the part that is not parsed yet begins; null behind a container that was filled part by part. */
   #from: number | null = 0
   /** Where the last colon is that stands behind a key. */
@@ -63,8 +70,14 @@ class JsonParts {
   /** The present text, if it is a long one. */
   #long: LongText | null = null
 
-  constructor(bytes: Buffer) {
+  constructor(bytes: Buffer, most_names: number) {
     this.#bytes = bytes
+    this.#most_names = most_names
+  }
+
+  /** Whether all that was opened is closed. */
+  get isWhole(): boolean {
+    return this.#depth === 0 && !this.#quoted
   }
 
   get value(): unknown {
@@ -85,14 +98,22 @@ class JsonParts {
         this.#depth++
         this.#opened[this.#depth] = at
         this.#member[this.#depth] = at + 1
+        this.#names[this.#depth] = 0
       } else if (kind === CLOSING) this.#close(at)
       else if (kind === SEPARATOR) this.#separate(at)
-      else if (kind === NAMING) this.#named = at
+      else if (kind === NAMING) this.#name(at)
       at++
     }
     this.#cut(at)
     if (this.#quoted) this.#readText(at)
     return at
+  }
+
+  #name(at: number): void {
+    this.#named = at
+    const count = (this.#names[this.#depth] ?? 0) + 1
+    if (count > this.#most_names) throw new SyntaxError('an object with too many names')
+    this.#names[this.#depth] = count
   }
 
   #open(at: number): void {

@@ -11,6 +11,8 @@ const KEY = 'sk-fair-4711-9f8e7d6c5b4a3210'
 
 interface Answer {
   readonly name: string
+  /** 200 unless set. */
+  readonly status?: number
   readonly stream: boolean
   /** What comes between the first piece of the answer and its end. */
   readonly between: string
@@ -20,6 +22,8 @@ const chunk = (more: string) => `data: {"id":"a","choices":[{"index":0,"delta":{
 const END = 'data: {"id":"a","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
 const named = (count: number, more: (at: number) => string) =>
   Array.from({ length: count }, (_, at) => chunk(more(at))).join('')
+const whole = (content: string, more = '') =>
+  `{"choices":[{"index":0,"message":{"role":"assistant","content":${content}},"finish_reason":"stop"}]${more}}`
 const sized = (full: number) => Math.ceil(full * share(0.25))
 
 const answers: readonly Answer[] = [
@@ -30,23 +34,45 @@ const answers: readonly Answer[] = [
   { name: 'names', stream: false, between: named(sized(40_000), (at) => `,"n${at}":1`) },
 ]
 
-test('no stream of a server holds the event loop', async () => {
+const wholes: readonly Omit<Answer, 'stream'>[] = [
+  { name: 'one long text', between: whole(`"${'x'.repeat(sized(30_000_000))}"`) },
+  { name: 'escapes', between: whole(`"${'\\u00e9'.repeat(sized(5_000_000))}"`) },
+  { name: 'numbers', between: whole('"x"', `,"z":[${'1,'.repeat(sized(15_000_000))}1]`) },
+  {
+    name: 'names',
+    status: 502,
+    between: whole('"x"', `,"z":{${Array.from({ length: sized(2_000_000) }, (_, at) => `"k${at}":1`)}}`),
+  },
+]
+
+test('no stream of a server holds the event loop', () =>
+  held(answers, (text) => ({ type: 'text/event-stream', text: chunk('') + text + END })))
+
+test('no whole answer of a server holds the event loop', () =>
+  held(
+    wholes.map((one) => ({ ...one, stream: false })),
+    (text) => ({ type: 'application/json', text }),
+  ))
+
+/** Has a server give each answer. */
+async function held(given: readonly Answer[], written: (between: string) => { type: string; text: string }) {
   let text = ''
+  let type = ''
   const upstream = createServer((request, response) => {
     const isList = request.method === 'GET'
-    response.setHeader('Content-Type', isList ? 'application/json' : 'text/event-stream')
+    response.setHeader('Content-Type', isList ? 'application/json' : type)
     request.resume().once('end', () => response.end(isList ? '{"object":"list","data":[{"id":"m"}]}' : text))
   }).listen(0, '127.0.0.1')
   await once(upstream, 'listening')
   const { port } = upstream.address() as AddressInfo
   try {
     await using server = await startFair({ OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`, OPENAI_API_KEY: KEY })
-    for (const { name, stream, between } of answers) {
-      text = chunk('') + between + END
+    for (const { name, status = 200, stream, between } of given) {
+      ;({ text, type } = written(between))
       const body = JSON.stringify({ model: 'openai/m', messages: [{ role: 'user', content: 'a' }], stream })
       const attack: Attack = {
-        name: `a stream of ${name}`,
-        strike: (attacker) => attacker.expect(200, 'POST', '/v1/chat/completions', body),
+        name: `an answer of ${name}`,
+        strike: (attacker) => attacker.expect(status, 'POST', '/v1/chat/completions', body),
       }
       await holdsLittle(server, attack, LONGEST_HOLD)
     }
@@ -54,4 +80,4 @@ test('no stream of a server holds the event loop', async () => {
     upstream.closeAllConnections()
     upstream.close()
   }
-})
+}

@@ -125,3 +125,12 @@ test('a long list whose last items are longer, or that others follow, has its it
   assert.deepEqual(finish(parseJsonInParts(Buffer.from(JSON.stringify(value)))), value)
   assert.deepEqual(finish(decodeInParts(Buffer.from(encode(value)))), value)
 })
+
+test('text that is cut off is none, nor is an object with more names than it may have', () => {
+  const long = `{"list":[${'"text",'.repeat(20_000)}1],"names":{"a":1,"b":2,"c":3}}`
+  const read = (text: string, most?: number) => finish(parseJsonInParts(Buffer.from(text), most))
+  assert.throws(() => read(long.slice(0, -1)), SyntaxError)
+  assert.throws(() => read(long.slice(0, 100_000)), SyntaxError)
+  assert.throws(() => read(long, 2), SyntaxError)
+  assert.deepEqual(read(long, 3), JSON.parse(long))
+})
