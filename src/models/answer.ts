@@ -12,6 +12,7 @@ export interface AnswerParts {
   readonly owner: string | null
   readonly heard: NonNullable<ProviderContext['heard']>
   readonly written: NonNullable<ProviderContext['written']>
+  readonly read: NonNullable<ProviderContext['read']>
 }
 
 export class Answer {
@@ -24,12 +25,12 @@ export class Answer {
   constructor(
     { provider, credential }: Found,
     asked: CompletionRequest,
-    { signal, silence_ms, owner, heard, written }: AnswerParts,
+    { signal, silence_ms, owner, heard, written, read }: AnswerParts,
   ) {
     this.#provider = provider.name
     this.#signal = signal
     this.#silence_ms = patienceWith(provider, silence_ms)
-    const context = { credential, owner, signal: AbortSignal.any([signal, this.#stop.signal]), heard, written }
+    const context = { credential, owner, signal: AbortSignal.any([signal, this.#stop.signal]), heard, written, read }
     this.#parts = answering(provider, asked, context)
   }
 

@@ -1,6 +1,6 @@
 // JSON texts of servers: short ones are read in one go, while everybody else waits, and long ones in steps.
 import { parseJsonInParts } from '../payloads/json-parts.ts'
-import type { Steps } from '../time-slices.ts'
+import type { Steps, TimeSlices } from '../time-slices.ts'
 import { Malformed } from './checked.ts'
 
 /** Of objects and lists in one text: more than the log probabilities of the longest answer are. Each takes many times the two bytes that it may be written in. */
@@ -38,6 +38,11 @@ export function* jsonSteps(bytes: Buffer): Steps<unknown> {
     yield
   }
   return yield* parseJsonInParts(bytes, MOST_NAMES)
+}
+
+/** How the answers of one owner are read, the long ones in slices. */
+export function readingFor(owner: string, slices: Pick<TimeSlices, 'run'>): (text: Buffer) => Promise<unknown> {
+  return async (text) => (isLong(text) ? await slices.run(owner, jsonSteps(text)) : jsonIn(text.toString()))
 }
 
 function tooNested(): Malformed {

@@ -9,6 +9,7 @@ import { checkedVectors } from './checked.ts'
 import { type Customer, customerCalling } from './customer.ts'
 import { completionEstimate, embeddingEstimate } from './estimate.ts'
 import type { Found } from './finding.ts'
+import { readingFor } from './json-text.ts'
 import type { Listings } from './listings.ts'
 import { isFor } from './model-tasks.ts'
 import { findModel } from './naming.ts'
@@ -121,6 +122,7 @@ export class Models {
         owner: customer.owner,
         heard: (counted) => tally.hear(counted),
         written: this.#writing(customer),
+        read: readingFor(customer.owner ?? '', this.#slices),
       },
     )
     const told = (use: ModelUse) => {
@@ -183,7 +185,12 @@ export class Models {
     const patience = patienceWith(provider, this.#silence_ms)
     try {
       const given = await within(
-        provider.embed(asked, { credential, signal, written: this.#writing(customer) }),
+        provider.embed(asked, {
+          credential,
+          signal,
+          written: this.#writing(customer),
+          read: readingFor(customer.owner ?? '', this.#slices),
+        }),
         patience,
         signal,
       )

@@ -35,9 +35,13 @@ export class OpenAiAnswer {
     return this.#finish !== null
   }
 
-  /** The parts of one chunk of a stream, or of a whole answer: JSON text. @throws ProviderError; Malformed where it calls too many tools */
+  /** As `take`, of JSON text. */
   read(text: string): CompletionPart[] {
-    const body = parsed(text)
+    return this.take(parsed(text))
+  }
+
+  /** The parts of one chunk of a stream, or of a whole answer. @throws ProviderError; Malformed where it calls too many tools */
+  take(body: unknown): CompletionPart[] {
     if (!isRecord(body)) throw senseless(this.#asked, 'something that is no answer')
     const failure = failureIn(body)
     if (failure) throw errorInStream(this.#asked, JSON.stringify(failure))

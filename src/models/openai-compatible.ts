@@ -45,7 +45,7 @@ const MOST_BYTES = 134_217_728
 /** A list is read in one go, while everybody else waits. */
 const MOST_LIST_BYTES = 4_194_304
 
-type Call = Pick<ProviderContext, 'credential' | 'signal'>
+type Call = Pick<ProviderContext, 'credential' | 'signal' | 'read'>
 
 class OpenAiCompatible implements Provider {
   readonly kind = 'openai_compatible'
@@ -109,7 +109,7 @@ class OpenAiCompatible implements Provider {
     if (isStream(reply)) return yield* streamedParts(reply.body, who, context.heard)
     // It does not stream, or it is something else.
     const answer = new OpenAiAnswer(who, context.heard)
-    yield* answer.read(await this.#text(reply, context))
+    yield* answer.take(await this.#json(reply, context, this.#most_bytes, 'answer'))
     if (!answer.finished) throw senseless(who, 'something that is no answer')
     yield answer.end()
   }
@@ -160,17 +160,15 @@ class OpenAiCompatible implements Provider {
     throw error instanceof UpstreamFailure ? unanswered(who, error) : error
   }
 
-  async #text(reply: UpstreamReply, context: Call, most = this.#most_bytes): Promise<string> {
-    const bytes = await wholeBody(reply.body, most).catch((error) => this.#fail(error, this.#asked(context)))
-    return bytes.toString()
-  }
-
-  async #json(reply: UpstreamReply, context: Call, most = this.#most_bytes): Promise<unknown> {
-    const text = await this.#text(reply, context, most)
+  /** `what` it should be, for whoever reads that it is none. */
+  async #json(reply: UpstreamReply, context: Call, most = this.#most_bytes, what = 'JSON'): Promise<unknown> {
+    const { read = async (text) => jsonIn(text.toString()) } = context
+    const who = this.#asked(context)
+    const bytes = await wholeBody(reply.body, most).catch((error) => this.#fail(error, who))
     try {
-      return jsonIn(text)
+      return await read(bytes)
     } catch (cause) {
-      throw senseless(this.#asked(context), 'something that is no JSON', cause)
+      throw senseless(who, `something that is no ${what}`, cause)
     }
   }
 }

@@ -114,6 +114,8 @@ export interface ProviderContext {
   heard?(counted: Counted | null): void
   /** The JSON text of a request, of a long one made while others have their turns. Absent: it is made at once. */
   written?(request: object): string | Promise<string>
+  /** The value of a JSON text of an answer, a long one read while others have their turns. Absent: it is read at once. @throws SyntaxError, Malformed */
+  read?(text: Buffer): Promise<unknown>
 }
 
 /** By the provider's own count; zeros where it says nothing. */

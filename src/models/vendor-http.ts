@@ -4,6 +4,7 @@ import { retryAfterMs, type UpstreamClient } from '../net/upstream.ts'
 import { type UpstreamBody, wholeBody } from '../net/upstream-body.ts'
 import type { UpstreamReply } from '../net/upstream-exchange.ts'
 import { UpstreamFailure } from '../net/upstream-failure.ts'
+import { jsonIn } from './json-text.ts'
 import type { ProviderContext } from './provider.ts'
 import { ProviderError, type ProviderFault } from './provider-error.ts'
 import { safeWords } from './safe-words.ts'
@@ -52,7 +53,8 @@ export async function askJson(
   const reply = await ask(vendor, path, body, context)
   try {
     const most = body === null ? MOST_LIST_BYTES : MOST_BYTES
-    return JSON.parse((await wholeBody(reply.body, most)).toString('utf8')) as unknown
+    const { read = async (text) => jsonIn(text.toString()) } = context
+    return await read(await wholeBody(reply.body, most))
   } catch (cause) {
     context.signal.throwIfAborted()
     throw failureOf(vendor, cause)

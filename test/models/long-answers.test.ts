@@ -1,0 +1,50 @@
+// A long answer of a server of models is read in parts, between which others have their turns.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { customerWith } from '../../src/models/customer.ts'
+import { Listings } from '../../src/models/listings.ts'
+import { Models } from '../../src/models/models.ts'
+import { knownProviders } from '../../src/models/providers.ts'
+import { collected } from './kit.ts'
+import { answering, KEY, startAsking } from './openai-kit.ts'
+
+const LONGEST = 600_000
+const { signal } = new AbortController()
+
+function parsedAtOnce(calls: readonly { readonly arguments: readonly unknown[] }[]): number {
+  return Math.max(...calls.map(({ arguments: [text] }) => String(text).length))
+}
+
+async function asking(body: string, ask: (models: ReturnType<Models['of']>) => Promise<void>): Promise<void> {
+  await using it = await startAsking(answering({ body, content_type: 'application/json' }))
+  const models = new Models({ providers: knownProviders([it.provider]), listings: new Listings({ now: () => 0 }) })
+  await ask(models.of(customerWith(() => KEY)))
+}
+
+test('vectors', async (t) => {
+  const vector = Array.from({ length: 8_192 }, (_, at) => at / 7)
+  const data = Array.from({ length: 50 }, (_, index) => ({ object: 'embedding', index, embedding: vector }))
+  await asking(JSON.stringify({ object: 'list', data }), async (models) => {
+    const parse = t.mock.method(JSON, 'parse')
+    const body = { model: 'acme/text-embedding-3-small', input: data.map(() => 'a') }
+    const vectors = await models.embed({ body, signal })
+    assert.deepEqual(vectors[49], vector)
+    assert.equal(vectors.length, 50)
+    const longest = parsedAtOnce(parse.mock.calls)
+    assert.ok(longest < LONGEST, `${longest} characters at once`)
+  })
+})
+
+test('a completion that is no stream', async (t) => {
+  const message = { role: 'assistant', content: 'a line of text\n'.repeat(200_000) }
+  const completion = { choices: [{ index: 0, message, finish_reason: 'stop' }] }
+  await asking(JSON.stringify(completion), async (models) => {
+    const parse = t.mock.method(JSON, 'parse')
+    const body = { model: 'acme/gpt-4o', messages: [{ role: 'user' as const, content: 'a' }] }
+    const parts = await collected(models.complete({ body, signal }))
+    const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
+    assert.equal(text, message.content)
+    const longest = parsedAtOnce(parse.mock.calls)
+    assert.ok(longest < LONGEST, `${longest} characters at once`)
+  })
+})
