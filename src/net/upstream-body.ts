@@ -23,7 +23,7 @@ export interface Flow {
 }
 
 /** Where bodies wait for each other. */
-export type Turns = Pick<TimeSlices, 'passed' | 'turn'>
+export type Turns = Pick<TimeSlices, 'isTurnUsed' | 'turn'>
 
 type Step = IteratorResult<Uint8Array, undefined>
 
@@ -103,7 +103,7 @@ export class ReplyBody implements UpstreamBody {
   /** A fast server brings megabytes in one turn of the event loop: whoever reads them must not hold up everybody else. */
   #wakeInTurn(): void {
     if (this.#queued) return
-    if (!this.#turns.passed) return this.#wake()
+    if (!this.#turns.isTurnUsed) return this.#wake()
     this.#queued = true
     void this.#turns.turn('').then(() => {
       this.#queued = false
