@@ -164,6 +164,11 @@ function measuredWithin(value: unknown, deepest: number): Measure {
   return measureOf(value, deepest)
 }
 
+/** About how many characters of the text of a container a value takes in it. */
+export function sizeInside(value: unknown): number {
+  return typeof value === 'string' ? QUOTES + value.length : sizeOf(value)
+}
+
 /** How deep a value nests, and about how many characters it has as text. */
 export function measured(value: unknown): Measure {
   return measuredWithin(value, DEEPEST_VALUE)

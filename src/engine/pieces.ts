@@ -2,7 +2,7 @@
 // shared afterwards, but for what is small: that may be copied once for each piece.
 
 import { setMember } from '../members.ts'
-import { type Measure, MeasureSum, measured, sizeOf } from './measure.ts'
+import { type Measure, MeasureSum, measured, sizeInside, sizeOf } from './measure.ts'
 
 /** How large a piece is, in the units of measure.ts: it is cloned in a millisecond or two. */
 export const PIECE = 50_000
@@ -49,7 +49,7 @@ function* stepsOfItems(list: readonly unknown[], known: Map<object, number>): Ge
   let size = 0
   for (const item of list) {
     const large = isLarge(item)
-    if (!large) size += sizeOf(items[items.push(item) - 1])
+    if (!large) size += sizeInside(items[items.push(item) - 1])
     if (items.length > 0 && (large || size > PIECE)) {
       yield { op: ['items', items], size }
       items = []
@@ -68,7 +68,7 @@ function* stepsOfEntries(dict: Record<string, unknown>, known: Map<object, numbe
     const large = isLarge(value)
     if (!large) {
       entries.push([key, value])
-      size += key.length + sizeOf(value)
+      size += key.length + sizeInside(value)
     }
     if (entries.length > 0 && (large || size > PIECE)) {
       yield { op: ['entries', entries], size }

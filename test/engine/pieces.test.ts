@@ -69,4 +69,13 @@ describe('pieces', () => {
     assert.deepStrictEqual(made.items, items)
     assert.ok(pieces.length < 10)
   })
+
+  test('hold a bounded number of empty texts each', () => {
+    for (const value of [Array(200_000).fill(''), [Array(200_000).fill('')]]) {
+      const { value: made, pieces } = crossed(value)
+      assert.deepEqual(made, value)
+      const longest = Math.max(...pieces.flatMap((ops) => ops.map(([, of]) => (Array.isArray(of) ? of.length : 0))))
+      assert.ok(longest <= PIECE, String(longest))
+    }
+  })
 })
