@@ -1,5 +1,10 @@
 // Errors of the generated validators as problems: a JSON pointer and a sentence each.
+import { cut } from './engine/short.ts'
 import { MOST_PROBLEMS, type Problem } from './errors.ts'
+
+/** Characters of one name in a pointer, and of a place that a validator names: each of many problems says its own place, and a name may be as long as a body. */
+const LONGEST_NAME = 200
+const LONGEST_PLACE = 2_000
 
 /** What ajv says of one failed keyword. */
 export interface KeywordError {
@@ -39,7 +44,7 @@ function isMeant({ keyword, params, instancePath }: KeywordError, _at: number, a
 
 function problemOf({ instancePath, keyword, params, message }: KeywordError, base: string): Problem {
   const member = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty
-  const at = `${base}${instancePath}`
+  const at = `${base}${cut(instancePath, LONGEST_PLACE)}`
   const path = typeof member === 'string' ? pointer(at, member) : at
   return { path, message: SENTENCES[keyword]?.(params) ?? message ?? 'is not valid', code: keyword }
 }
@@ -55,9 +60,9 @@ const SENTENCES: Readonly<Record<string, (params: Record<string, unknown>) => st
   type: ({ type }) => `must be ${Array.isArray(type) ? type.join(' or ') : String(type).replaceAll(',', ' or ')}`,
 }
 
-/** Appends a member name to a JSON pointer (RFC 6901). */
+/** Appends a member name to a JSON pointer (RFC 6901), which is for readers: of a very long name it has the beginning. */
 export function pointer(base: string, name: string): string {
-  return `${base}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+  return `${base}/${cut(name, LONGEST_NAME).toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1')}`
 }
 
 /** Every text in a value, keys of records as well, that holds half a character: it would be stored as another text. `at` is the value's pointer. */

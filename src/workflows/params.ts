@@ -34,7 +34,7 @@ export function* eachParamProblem(
   const has = inputsText([...known])
   for (const name of Object.keys(params)) {
     if (known.has(name)) continue
-    const message = `The workflow has no input "${name}". ${has}`
+    const message = `The workflow has no input "${cut(name, LONGEST_NAME).toWellFormed()}". ${has}`
     yield { path: pointer(at, name), code: 'unknown_input', message }
   }
   for (const input of plan.inputs) yield* inputProblems(input, params, pointer(at, input.name))
