@@ -1,6 +1,7 @@
 // Errors of the generated validators as problems: a JSON pointer and a sentence each.
-import { cut } from './engine/short.ts'
+
 import { MOST_PROBLEMS, type Problem } from './errors.ts'
+import { cut } from './short.ts'
 
 /** Characters of one name in a pointer, and of a place that a validator names: each of many problems says its own place, and a name may be as long as a body. */
 const LONGEST_NAME = 200

@@ -25,6 +25,7 @@ const FLOORS: readonly (readonly string[])[] = [
     'secret-name.ts',
     'shares.ts',
     'shifting-map.ts',
+    'short.ts',
     'version.ts',
     'start-error.ts',
     'sync-folder.ts',

@@ -1,8 +1,9 @@
 // The sentences in which validation says what is wrong with handles, types and missing values. Whatever a graph brings with it is
 // cut short in them.
+
+import { cut, shortValue } from '../short.ts'
 import type { NodeProperty, NodeType } from './node-type.ts'
 import type { PlanNodeOutput } from './plan-parts.ts'
-import { cut, shortValue } from './short.ts'
 import type { Hints } from './suggest.ts'
 import type { TypeInfo } from './type-info.ts'
 import type { TypeMetadata } from './types.ts'

@@ -1,5 +1,5 @@
 // Whether a value is of a type, and how a value of one type becomes one of another on its way along an edge.
-import { shortValue } from './short.ts'
+import { shortValue } from '../short.ts'
 import { argument, type TypeMetadata, typeText } from './types.ts'
 
 /** Converts a value or throws `Mismatch`. */

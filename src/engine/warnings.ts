@@ -1,12 +1,13 @@
 // Last pass: what keeps no graph from running but is hardly meant. Slips in the names of properties and types, handles that can't be,
 // and nodes whose outputs reach nobody.
+
+import { shortValue } from '../short.ts'
 import { forEachStep, type Steps } from '../time-slices.ts'
 import { type DraftNode, FORBIDDEN, TYPE_KEYS } from './draft.ts'
 import type { GraphIssueCode } from './graph.ts'
 import type { Issues } from './issues.ts'
 import type { NodeType } from './node-type.ts'
 import { COMMON_PROPERTIES } from './policy.ts'
-import { shortValue } from './short.ts'
 import { Hints, hint } from './suggest.ts'
 import { isTypeName, TYPE_NAMES } from './types.ts'
 

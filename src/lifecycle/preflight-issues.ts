@@ -1,8 +1,8 @@
 // What is wrong with a run before it begins, as issues: the etag, the graph, the inputs. Bounded, however much is wrong.
 import type { PreflightIssue } from '../../generated/types.ts'
 import type { Plan } from '../engine/plan.ts'
-import { cut } from '../engine/short.ts'
 import type { Problem } from '../errors.ts'
+import { cut } from '../short.ts'
 import { eachParamProblem } from '../workflows/params.ts'
 import type { CompiledGraph } from '../workflows/plans.ts'
 import { shortId } from './preflight-names.ts'

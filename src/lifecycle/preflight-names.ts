@@ -1,6 +1,7 @@
 // Ids and names in what a preflight tells: no longer than the contract lets them be, however long their writer made them.
-import { cut } from '../engine/short.ts'
+
 import { sha256 } from '../hashes.ts'
+import { cut } from '../short.ts'
 
 /** Characters, as of every id of the contract. */
 const LONGEST = 512

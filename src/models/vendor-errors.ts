@@ -1,6 +1,7 @@
 // What a vendor says went wrong, or what went wrong on the way to it, in words that are safe to show.
-import { cut } from '../engine/short.ts'
+
 import { UpstreamFailure } from '../net/upstream-failure.ts'
+import { cut } from '../short.ts'
 import { ProviderError, type ProviderFault } from './provider-error.ts'
 import { safeWords } from './safe-words.ts'
 

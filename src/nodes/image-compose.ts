@@ -1,9 +1,9 @@
 // image.*: what is laid upon pictures, cut off them and added to them. The work is done apart, by the tasks of the same names in src/media.
 
 import { NodeError, type NodeProperty, type NodeType } from '../engine/node-type.ts'
-import { cut } from '../engine/short.ts'
 import { oneOf } from '../engine/types.ts'
 import { kindOf } from '../engine/values.ts'
+import { cut } from '../short.ts'
 import { option, output, required } from './define.ts'
 import { fileNeeds, fileOf, filesOf, worked } from './files.ts'
 import { AS_FILE, BACKGROUND, IMAGE, imageValue, type MadeImage, shaping } from './image.ts'

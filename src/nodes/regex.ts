@@ -3,7 +3,7 @@
 
 import type { RE2JS } from 're2js'
 import { NodeError, type NodeType } from '../engine/node-type.ts'
-import { cut } from '../engine/short.ts'
+import { cut } from '../short.ts'
 import { costOfMatches, costOfPattern } from './costs.ts'
 import { option, output, required } from './define.ts'
 import { regexLibrary } from './libraries.ts'

@@ -1,7 +1,7 @@
 // One call inside of QuickJS: a runtime and context of its own, the code as an asynchronous generator, and what it gives.
 // Runs in a worker. Nothing of Node is handed in but the console's lines and a clock that interrupts.
 import type { QuickJSContext, QuickJSHandle, QuickJSRuntime, QuickJSWASMModule } from 'quickjs-emscripten-core'
-import { cut } from '../engine/short.ts'
+import { cut } from '../short.ts'
 import { Fault, FILE, readFault, Thrown } from './faults.ts'
 import { jsonProblem } from './json.ts'
 import { LONGEST_ERROR, LONGEST_JSON, LONGEST_LINE, STACK_BYTES } from './limits.ts'

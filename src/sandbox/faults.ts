@@ -1,5 +1,5 @@
 // How a call can go wrong, and what is said of it: read from what the engine threw. Never a path or a stack of ours.
-import { cut } from '../engine/short.ts'
+import { cut } from '../short.ts'
 import { LONGEST_ERROR } from './limits.ts'
 import type { CallRequest, FaultType } from './protocol.ts'
 

@@ -1,11 +1,11 @@
 // Whether a workflow accepts the parameters it is given.
 import { givenParam } from '../engine/given.ts'
 import type { Plan, PlanInput } from '../engine/plan.ts'
-import { cut } from '../engine/short.ts'
 import { typeText } from '../engine/types.ts'
 import { conforms, kindOf } from '../engine/values.ts'
 import { MOST_PROBLEMS, type Problem } from '../errors.ts'
 import { pointer } from '../problems.ts'
+import { cut } from '../short.ts'
 
 /** So many of a workflow's inputs are named where one is not known, each with so many characters. */
 const MOST_NAMED = 20

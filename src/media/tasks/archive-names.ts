@@ -1,5 +1,5 @@
 // Names of files in archives. One that leads out of its folder, or means two files, is in nobody's honest archive.
-import { cut } from '../../engine/short.ts'
+import { cut } from '../../short.ts'
 import { MediaFault, type MediaFaultType } from '../fault.ts'
 
 /** In characters. */

@@ -1,5 +1,5 @@
 // The values of a chart's columns, read as numbers, times or names. Rows that lack one are left out.
-import { cut } from '../../engine/short.ts'
+import { cut } from '../../short.ts'
 import { MediaFault } from '../fault.ts'
 import { cleaned } from './image-text.ts'
 

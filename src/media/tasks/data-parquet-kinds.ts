@@ -1,5 +1,5 @@
 // What the columns of a table hold, as their values tell or as somebody says.
-import { cut } from '../../engine/short.ts'
+import { cut } from '../../short.ts'
 import { MediaFault } from '../fault.ts'
 import { cellOf, MOST_COLUMNS, type Row } from './data-limits.ts'
 

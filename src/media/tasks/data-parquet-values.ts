@@ -2,7 +2,7 @@
 
 import type { SchemaElement } from 'hyparquet'
 import { parseFloat16 } from 'hyparquet/src/convert.js'
-import { cut } from '../../engine/short.ts'
+import { cut } from '../../short.ts'
 import { MediaFault } from '../fault.ts'
 import { DEEPEST_CELL, MOST_TEXT, MOST_VALUES } from './data-limits.ts'
 import { damaged } from './data-parquet-pages.ts'

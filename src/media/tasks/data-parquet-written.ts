@@ -1,5 +1,5 @@
 // Values as Parquet has them. Nothing is rounded or guessed: what does not fit a column's type is refused.
-import { cut } from '../../engine/short.ts'
+import { cut } from '../../short.ts'
 import { MediaFault } from '../fault.ts'
 import { cellOf, type Row } from './data-limits.ts'
 import type { Kind } from './data-parquet-kinds.ts'

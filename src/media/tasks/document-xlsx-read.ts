@@ -2,7 +2,7 @@
 
 import { Parser } from 'htmlparser2'
 import { readSheet } from 'read-excel-file/universal'
-import { cut } from '../../engine/short.ts'
+import { cut } from '../../short.ts'
 import { MediaFault } from '../fault.ts'
 import type { Task } from '../serving.ts'
 import { damaged, guardText } from './document-limits.ts'

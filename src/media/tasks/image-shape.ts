@@ -1,7 +1,7 @@
 // What tasks on single pictures share: opening, writing, sizes, colours, and pixels as plain bytes.
 
 import sharp, { type Sharp } from 'sharp'
-import { cut } from '../../engine/short.ts'
+import { cut } from '../../short.ts'
 import { MediaFault } from '../fault.ts'
 import type { Made, Task } from '../serving.ts'
 import {
