@@ -2,11 +2,12 @@
 import { isLight, lightParts } from '../light-parts.ts'
 import type { Steps } from '../time-slices.ts'
 import { argument, type TypeMetadata } from './types.ts'
-import { conforms, rememberItems, testOf } from './values.ts'
+import { conforms, itemsOf, knowsItems, rememberItems, testOf } from './values.ts'
 
-/** Whether to tell if a value is of a type, or if a list with it alone is, takes long. */
+/** Whether to tell if a value is of a type, or if a list with it alone is, takes long. Not where it was found out before. */
 export function takesSteps(value: unknown, type: TypeMetadata): value is object {
-  return typeof value === 'object' && value !== null && itemTypes(value, type).length > 0 && !isLight(value)
+  if (typeof value !== 'object' || value === null) return false
+  return itemTypes(value, type).some((item) => !knowsItems(value, item)) && !isLight(value)
 }
 
 /** From then on `conforms` knows the items of a large list or dict. */
@@ -15,7 +16,7 @@ export function* conformSteps(value: object, type: TypeMetadata): Steps<void> {
 }
 
 function* itemSteps(container: object, type: TypeMetadata): Steps<void> {
-  const items = Array.isArray(container) ? container : Object.values(container)
+  const items = itemsOf(container)
   const test = testOf(type)
   let fit = true
   for (const { from, to, light } of lightParts(items.length, (at) => items[at])) {

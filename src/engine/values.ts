@@ -60,7 +60,7 @@ export function conforms(value: unknown, type: TypeMetadata): boolean {
 const MANY = 64
 
 /** The items of a list, or the values of a dict. */
-const itemsOf = (value: object): readonly unknown[] => (Array.isArray(value) ? value : Object.values(value))
+export const itemsOf = (value: object): readonly unknown[] => (Array.isArray(value) ? value : Object.values(value))
 
 /** Whether the items of large lists and dicts are of a type, as it was found in steps. Nobody changes a value that was given. */
 const found = new WeakMap<object, Map<TypeMetadata, boolean>>()
@@ -68,6 +68,11 @@ const found = new WeakMap<object, Map<TypeMetadata, boolean>>()
 /** From now on `conforms` takes it as known whether all items of a list or dict are of a type. */
 export function rememberItems(container: object, type: TypeMetadata, fit: boolean): void {
   found.set(container, (found.get(container) ?? new Map()).set(type, fit))
+}
+
+/** Whether that was found for them already. */
+export function knowsItems(container: object, type: TypeMetadata): boolean {
+  return found.get(container)?.has(type) ?? false
 }
 
 function allConform(container: object, type: TypeMetadata): boolean {
@@ -133,25 +138,23 @@ function listedTest(types: readonly TypeMetadata[]): Test | null {
   return (value) => values.has(value)
 }
 
-const MEDIA = new Set(['image', 'audio', 'video', 'document'])
-
 /** The test of a union. Each different member counts once; those of lists, of media and of other objects look at nothing else. */
 function memberTest(members: readonly TypeMetadata[]): Test {
   const isNullable = members.some(({ optional }) => optional)
   const different = [...new Map(members.map((one) => [JSON.stringify(one), one])).values()]
   const {
-    list,
-    media,
-    dict,
+    list = [],
+    files = [],
+    dict = [],
     other = [],
   } = Object.groupBy(
     different.filter((one) => !isListed(one)),
-    ({ type }) => (MEDIA.has(type) ? 'media' : type === 'list' || type === 'dict' ? type : 'other'),
+    ({ type }) => (CHECKS[type] === media ? 'files' : type === 'list' || type === 'dict' ? type : 'other'),
   )
   const listed = listedTest(different)
   const isOther = anyOf([...(listed ? [listed] : []), ...other.map(testOf)])
-  const [isList, isDict] = [anyOf((list ?? []).map(testOf)), anyOf((dict ?? []).map(testOf))]
-  const names = new Set<unknown>(media?.map(({ type }) => type))
+  const [isList, isDict] = [anyOf(list.map(testOf)), anyOf(dict.map(testOf))]
+  const names = new Set<unknown>(files.map(({ type }) => type))
   return (value) => {
     if (isOther(value)) return true
     if (value === null) return isNullable

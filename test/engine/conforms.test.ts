@@ -71,6 +71,7 @@ test('large values are looked into in steps, and what was found is known afterwa
     assert.ok(takesSteps(value, type))
     assert.ok([...conformSteps(value, type)].length > 10)
     assert.equal(conforms(value, type), fits)
+    assert.equal(takesSteps(value, type), false)
     // It is not looked at again.
     value[1] = [1]
     assert.equal(conforms(value, type), fits)
