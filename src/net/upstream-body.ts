@@ -88,16 +88,14 @@ export class ReplyBody implements UpstreamBody {
   }
 
   next(): Promise<Step> {
-    if (this.#pieces.length > 0) {
-      this.#reader ??= Promise.withResolvers()
-      const { promise } = this.#reader
-      this.#wakeInTurn()
-      return promise
+    if (this.#pieces.length === 0) {
+      if (this.#error !== null) return Promise.reject(this.#error)
+      if (this.#state !== 'open') return Promise.resolve({ done: true, value: undefined })
     }
-    if (this.#error !== null) return Promise.reject(this.#error)
-    if (this.#state !== 'open') return Promise.resolve({ done: true, value: undefined })
     this.#reader ??= Promise.withResolvers()
-    return this.#reader.promise
+    const { promise } = this.#reader
+    if (this.#pieces.length > 0) this.#wakeInTurn()
+    return promise
   }
 
   /** A fast server brings megabytes in one turn of the event loop: whoever reads them must not hold up everybody else. */
