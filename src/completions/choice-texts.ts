@@ -1,4 +1,6 @@
 // The texts of an answer's choices, in a chunk or whole. Each has a key, which names it within the answer: pieces with the same key are one text.
+import { isLight, lightParts } from '../light-parts.ts'
+import type { Steps } from '../time-slices.ts'
 import { isMissing, isRecord, type Json } from './json-values.ts'
 
 /** A piece of a text: where it stands, and what is shown in its place once that is known. */
@@ -21,16 +23,21 @@ const STEP = '\0'
 const NUMBER = /\0\[\d+/
 /** The text is JSON: of a call of a tool. */
 const ARGUMENTS = `${STEP}.arguments`
+const CALLS = `${STEP}.tool_calls`
 /** Other tokens that were likely: they are no text together. */
 const ALTERNATIVES = 'top_logprobs'
 const TOKENS = '.logprobs'
 
 /** The pieces of texts in all choices, in their order. */
-export function textsOf({ choices }: Json): TextPiece[] {
+export function* textsSteps({ choices }: Json): Steps<TextPiece[]> {
   const pieces: TextPiece[] = []
   if (!Array.isArray(choices)) return pieces
-  for (const [at, choice] of choices.entries())
-    if (isRecord(choice)) addMembers({ pieces, choice }, choice, `${choice.index ?? at}`, 0)
+  for (const [at, choice] of choices.entries()) {
+    if (!isRecord(choice)) continue
+    const key = `${choice.index ?? at}`
+    if (isLight(choice)) addMembers({ pieces, choice }, choice, key, 0)
+    else yield* addMembersSteps({ pieces, choice }, choice, key, 0)
+  }
   return pieces
 }
 
@@ -40,17 +47,77 @@ interface Walk {
 }
 
 function addMembers(walk: Walk, holder: Json, key: string, depth: number): void {
-  for (const name of Object.keys(holder))
-    if (name !== ALTERNATIVES) add(walk, holder, name, `${key}${STEP}.${name}`, depth)
+  for (const name of namesOf(holder)) add(walk, holder, name, memberKey(key, name), depth)
+}
+
+function* addMembersSteps(walk: Walk, holder: Json, key: string, depth: number): Steps<void> {
+  const names = namesOf(holder)
+  yield
+  yield* eachSteps(
+    names.length,
+    (at) => holder[names[at]!],
+    (at) => ({ walk, holder, name: names[at]!, key: memberKey(key, names[at]!), depth }),
+  )
+}
+
+function namesOf(holder: Json): string[] {
+  return Object.keys(holder).filter((name) => name !== ALTERNATIVES)
+}
+
+function memberKey(key: string, name: string): string {
+  return `${key}${STEP}.${name}`
 }
 
 /** The items of a list are one text, but for calls of tools, which have numbers. The names of calls are one: each piece of a name may be taken for a call. */
 function addItems(walk: Walk, list: unknown[], key: string, depth: number): void {
-  const areCalls = key.endsWith('.tool_calls')
-  for (const [at, item] of list.entries()) {
-    const number = areCalls ? ((isRecord(item) ? item.index : null) ?? at) : ''
-    add(walk, list, at, `${key}${STEP}[${number}`, depth)
+  for (const at of list.keys()) add(walk, list, at, itemKey(list, at, key), depth)
+}
+
+function* addItemsSteps(walk: Walk, list: unknown[], key: string, depth: number): Steps<void> {
+  yield* eachSteps(
+    list.length,
+    (at) => list[at],
+    (at) => ({ walk, holder: list, name: at, key: itemKey(list, at, key), depth }),
+  )
+}
+
+function itemKey(list: unknown[], at: number, key: string): string {
+  const item = list[at]
+  const number = key.endsWith(CALLS) ? ((isRecord(item) ? item.index : null) ?? at) : ''
+  return `${key}${STEP}[${number}`
+}
+
+interface Member {
+  readonly walk: Walk
+  readonly holder: TextPiece['holder']
+  readonly name: string | number
+  readonly key: string
+  readonly depth: number
+}
+
+/** Adds members of a large holder: light ones together, and heavy ones in steps of their own. */
+function* eachSteps(count: number, value: (at: number) => unknown, member: (at: number) => Member): Steps<void> {
+  for (const { from, to, light } of lightParts(count, value)) {
+    for (let at = from; at < to; at++) {
+      const { walk, holder, name, key, depth } = member(at)
+      if (light) add(walk, holder, name, key, depth)
+      else yield* addSteps(walk, holder, name, key, depth)
+    }
+    yield
   }
+}
+
+function* addSteps(
+  walk: Walk,
+  holder: TextPiece['holder'],
+  name: string | number,
+  key: string,
+  depth: number,
+): Steps<void> {
+  const value = (holder as Json)[name]
+  if (typeof value !== 'object' || depth === DEEPEST || isLight(value)) return add(walk, holder, name, key, depth)
+  if (Array.isArray(value)) yield* addItemsSteps(walk, value, key, depth + 1)
+  else yield* addMembersSteps(walk, value as Json, key, depth + 1)
 }
 
 function add({ pieces, choice }: Walk, holder: TextPiece['holder'], name: string | number, key: string, depth: number) {

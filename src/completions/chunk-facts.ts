@@ -1,7 +1,7 @@
 // What the chunks of a stream say, found in their text where that will do, and the events that are written in their place.
 import { MOST_COST } from '../models/checked.ts'
 import { jsonIn } from '../models/json-text.ts'
-import type { Json } from './json-values.ts'
+import { isRecord, type Json } from './json-values.ts'
 
 /** What the chunks of an answer say of it, as the first one said it. */
 export interface ChunkHead {
@@ -109,6 +109,12 @@ export function writtenIn(data: string): number {
   return 0
 }
 
+/** Of choices of a long chunk, whose content and arguments are texts. In characters. */
+export function writtenInTexts(choices: readonly unknown[]): number {
+  const deltas = choices.map((choice) => (isRecord(choice) && isRecord(choice.delta) ? choice.delta : {}))
+  return deltas.reduce((sum, delta) => sum + writtenInMessage(delta), 0)
+}
+
 /** Of several choices, or of one that is not as it came. In bytes of text. */
 export function writtenInChoices(choices: readonly unknown[]): number {
   return choices.reduce<number>((sum, one) => sum + writtenIn(Buffer.from(JSON.stringify(one)).toString('latin1')), 0)
@@ -138,12 +144,23 @@ export function writtenInMessage(message: Json): number {
   const { content, refusal, reasoning_content, reasoning, tool_calls, function_call, audio } = message
   const texts = [content, refusal, reasoning_content ?? reasoning].filter((one) => typeof one === 'string')
   // The text may come in parts.
-  const lists = [tool_calls, function_call, content].filter((one) => typeof one === 'object' && one !== null)
-  const listed = lists.reduce<number>((sum, one) => sum + (Array.isArray(one) && !one.length ? 0 : lengthOf(one)), 0)
+  const parts = Array.isArray(content) && content.length > 0 ? lengthOf(content) : 0
+  const calls = [...(Array.isArray(tool_calls) ? tool_calls : []), ...(isRecord(function_call) ? [function_call] : [])]
+  const listed = calls.reduce((sum, call) => sum + writtenInCall(call), parts)
   const { transcript, data } = (audio ?? {}) as Json
   const said = typeof transcript === 'string' ? transcript.length : 0
   const heard = said || (typeof data === 'string' ? Math.ceil(data.length / SOUND) : 0)
   return texts.reduce((sum, text) => sum + text.length, listed + heard)
+}
+
+/** A call of a tool, or of a function of old. Its arguments may be long. */
+function writtenInCall(call: unknown): number {
+  if (!isRecord(call)) return 0
+  const [name, body] = isRecord(call.function) ? ['function', call.function] : ['', call]
+  const { arguments: given } = body
+  if (typeof given !== 'string') return lengthOf(call)
+  const rest = { ...body, arguments: '' }
+  return given.length + lengthOf(name === '' ? rest : { ...call, [name]: rest })
 }
 
 function lengthOf(value: unknown): number {

@@ -1,7 +1,10 @@
 // What the events of a stream are, one after the other: chunks, which pass as they are, the count, the end, or what no client should see. It parses
 // next to nothing: there may be thousands of events a second.
+import { jsonTextSteps } from '../json-steps.ts'
 import { Malformed } from '../models/checked.ts'
+import { isLong } from '../models/json-text.ts'
 import { failureIn } from '../models/openai-events.ts'
+import type { Steps } from '../time-slices.ts'
 import { changesOf } from './changes.ts'
 import {
   type ChunkHead,
@@ -17,13 +20,15 @@ import {
   parsed,
   writtenIn,
   writtenInChoices,
+  writtenInTexts,
 } from './chunk-facts.ts'
-import { isText, type Json } from './json-values.ts'
+import { isText, type Json, objectSteps } from './json-values.ts'
 import { edited } from './members.ts'
 import { guardChoices, StreamedCalls } from './mended-calls.ts'
 import { finishIn, mendedChunk } from './mended-chunks.ts'
 import { StreamedUsage } from './streamed-usage.ts'
 import { ToldFailure } from './told-failure.ts'
+import { withTexts } from './with-texts.ts'
 
 const DONE = '[DONE]'
 
@@ -80,13 +85,24 @@ export class ChunkJudge {
     return null
   }
 
-  /** What stands in the place of an event with data; null where it passes, or where the stream is at fault. */
-  judge(data: string, name: string): string | null {
+  /** What stands in the place of an event with data; null where it passes, or where the stream is at fault. It takes one step, unless the event is long. */
+  *judge(data: string, name: string): Steps<string | null> {
     if (data === DONE) {
       const ending = this.#ending()
       return ending === DONE_EVENT ? null : ending
     }
     if (data[0] !== '{' || data.at(-1) !== '}') return this.wrong('an event that is no object')
+    try {
+      return isLong(data) ? yield* this.#judgeLong(data, name) : this.#judgeShort(data, name)
+    } catch (cause) {
+      if (!(cause instanceof Malformed)) throw cause
+      this.#fault ??= cause
+      return null
+    }
+  }
+
+  /** @throws Malformed */
+  #judgeShort(data: string, name: string): string | null {
     if (this.#isPlain(data, name)) {
       this.#length += writtenIn(data)
       if (isFinish(data)) this.#finished.add(0)
@@ -94,28 +110,37 @@ export class ChunkJudge {
     }
     const chunk = parsed(data)
     if (chunk === null) return this.wrong('an event that is no JSON')
-    return this.#told(chunk, data, name)
-  }
-
-  /** The same of a chunk. It may be at fault by its choices, its calls or its count. */
-  #told(chunk: Json, data: string, name: string): string | null {
-    try {
-      const failure = name === 'error' ? chunk : failureIn(chunk)
-      if (!failure) return this.#shown(chunk, data)
-      this.#usage.add(chunk.usage)
-      this.#fault ??= new ToldFailure(failure, chunk.usage)
-    } catch (cause) {
-      if (!(cause instanceof Malformed)) throw cause
-      this.#fault ??= cause
-    }
-    return null
-  }
-
-  /** What stands in the place of a chunk; null where it passes. @throws Malformed where it has more choices or calls than there may be, or a count without an end */
-  #shown(chunk: Json, data: string): string | null {
-    if (Array.isArray(chunk.choices)) guardChoices(chunk.choices.length)
+    this.#guard(chunk, name)
     const mended = mendedChunk(chunk)
-    return this.#look(chunk, mended, data) ?? this.#edited(chunk, mended, data)
+    const isMended = mended !== chunk
+    const shown = this.#look(chunk, mended, (choices) =>
+      isMended || choices.length > 1 ? writtenInChoices(choices) : writtenIn(data),
+    )
+    return shown === null ? this.#edited(chunk, mended, data) : textOf(shown)
+  }
+
+  /** The same of a long event, which is written anew where anything of it is not as it came. @throws Malformed */
+  *#judgeLong(data: string, name: string): Steps<string | null> {
+    const bytes = Buffer.from(data, 'latin1')
+    yield
+    const given = yield* objectSteps(bytes)
+    this.#guard(given, name)
+    const chunk = yield* withTexts(given, 'delta')
+    const mended = mendedChunk(chunk)
+    const looked = this.#look(chunk, mended, writtenInTexts)
+    if (looked === '') return looked
+    const shown = looked ?? this.#calls.mended(mended)
+    return shown === given ? null : `data: ${yield* jsonTextSteps(shown)}\n\n`
+  }
+
+  /** @throws Malformed where a chunk has more choices than there may be; ToldFailure where it says that the answer failed */
+  #guard(chunk: Json, name: string): void {
+    const failure = name === 'error' ? chunk : failureIn(chunk)
+    if (failure) {
+      this.#usage.add(chunk.usage)
+      throw new ToldFailure(failure, chunk.usage)
+    }
+    if (Array.isArray(chunk.choices)) guardChoices(chunk.choices.length)
   }
 
   /** At the end of the bytes, with what was read of an event: what the client still has to be told. @throws Malformed where it is cut off */
@@ -143,8 +168,11 @@ export class ChunkJudge {
     return this.#finished.size >= choices && [...this.#seen.keys()].every((index) => this.#finished.has(index))
   }
 
-  /** `mended` is the chunk with what its choices lack. */
-  #look(chunk: Json, mended: Json, data: string): string | null {
+  /**
+   * What is shown in the place of a chunk: nothing, or another chunk; null where the chunk is shown itself. `mended` is the chunk with what its choices lack, `writtenOf`
+   * how much they say. @throws Malformed where it has more choices than there may be, or a count without an end
+   */
+  #look(chunk: Json, mended: Json, writtenOf: (choices: readonly unknown[]) => number): Json | '' | null {
     const { usage } = chunk
     const isCounted = this.#usage.add(usage)
     // What is neither a chunk nor a count is for nobody here.
@@ -153,7 +181,7 @@ export class ChunkJudge {
     // What Azure sends before the answer has an empty head.
     if (!this.#begun) this.#head = headOf(chunk)
     this.#begun ||= choices.length > 0
-    this.#length += mended === chunk && choices.length < 2 ? writtenIn(data) : writtenInChoices(choices)
+    this.#length += writtenOf(choices)
     this.#lookAt(choices)
     if (!isCounted) return null
     if (choices.length > 0) {
@@ -163,11 +191,11 @@ export class ChunkJudge {
     return this.#parts.include_usage ? this.#counted(chunk, usage) : ''
   }
 
-  /** What stands in the place of a chunk that has a count and nothing else; null where it passes. */
-  #counted(chunk: Json, given: Json): string | null {
+  /** What is shown in the place of a chunk that has a count and nothing else; null where it is shown itself. */
+  #counted(chunk: Json, given: Json): Json | null {
     const usage = this.#usage.whole(given, this.#parts.complete(this.counted))
     this.#usage.show(usage)
-    return usage === given && Array.isArray(chunk.choices) ? null : this.#chunk({ ...chunk, choices: [], usage })
+    return usage === given && Array.isArray(chunk.choices) ? null : this.#headed({ ...chunk, choices: [], usage })
   }
 
   /** What stands in the place of a chunk whose choices or calls lack something; null where it passes. */
@@ -213,6 +241,14 @@ export class ChunkJudge {
   }
 
   #chunk(chunk: Json): string {
-    return eventOf({ ...this.#head, object: 'chat.completion.chunk', ...chunk })
+    return eventOf(this.#headed(chunk))
   }
+
+  #headed(chunk: Json): Json {
+    return { ...this.#head, object: 'chat.completion.chunk', ...chunk }
+  }
+}
+
+function textOf(shown: Json | ''): string {
+  return shown === '' ? '' : eventOf(shown)
 }

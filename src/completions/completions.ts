@@ -44,7 +44,7 @@ export interface CompletionsParts extends Omit<InlineTools, 'http' | 'signal' | 
   readonly platform: Platform
   readonly log: Log
   readonly measuring: Measuring
-  readonly slices: Pick<TimeSlices, 'run'>
+  readonly slices: Pick<TimeSlices, 'run' | 'begin'>
   /** Aborts when what is still open must come to its end. */
   readonly stopping: AbortSignal
 }
@@ -206,7 +206,7 @@ export class Completions implements Answering {
       return { headers: {}, body: text }
     }
     const failed = this.#failed(asked, call, measured)
-    const events = new SafeEvents(piecesOf({ ...parts, failed }), redactor)
+    const events = new SafeEvents(piecesOf({ ...parts, failed }), { redactor, owner, slices })
     return await this.#streamed(events, call, measured)
   }
 

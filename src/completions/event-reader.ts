@@ -1,7 +1,9 @@
 // Reads a stream of events on its way from a server that speaks OpenAI's protocol to the client: whole events go on as they came, byte by byte,
 // and lines mean what they mean to everybody who reads such streams (HTML, "Interpreting an event stream").
 import type { Malformed } from '../models/checked.ts'
+import { isLong } from '../models/json-text.ts'
 import { isSignOfLife } from '../models/openai-events.ts'
+import type { Steps } from '../time-slices.ts'
 import type { Counted } from './chunk-facts.ts'
 import { ChunkJudge, type ChunkJudgeParts } from './chunk-judge.ts'
 import { LineEnds } from './line-ends.ts'
@@ -59,8 +61,8 @@ export class EventReader {
     return this.#judge.fault
   }
 
-  /** What goes on to the client of the events that are whole now. */
-  take(bytes: Uint8Array): Uint8Array[] {
+  /** What goes on to the client of the events that are whole now. It takes one step, unless there is a long one among them. */
+  *take(bytes: Uint8Array): Steps<Uint8Array[]> {
     const text = latin1(bytes)
     const ends = new LineEnds(text)
     const out: Uint8Array[] = []
@@ -76,7 +78,8 @@ export class EventReader {
       this.#line = ''
       at = text[end] === '\r' && text[end + 1] === '\n' ? end + 2 : end + 1
       if (!isBlank) continue
-      const instead = this.#endEvent()
+      if (isLong(this.#data ?? '')) yield
+      const instead = yield* this.#endEvent()
       if (this.fault) break
       if (instead === null) out.push(...this.#release())
       else {
@@ -132,14 +135,14 @@ export class EventReader {
   }
 
   /** What stands in the place of the event; null where it passes. */
-  #endEvent(): string | null {
+  *#endEvent(): Steps<string | null> {
     const data = this.#data?.trim() ?? ''
     const name = this.#name
     const strange = this.#strange
     this.#data = null
     this.#name = ''
     this.#strange = false
-    if (data !== '') return isSignOfLife(name) ? COMMENT : this.#judge.judge(data, name)
+    if (data !== '') return isSignOfLife(name) ? COMMENT : yield* this.#judge.judge(data, name)
     // Without data it is nothing to its reader, and words of somebody if it has any.
     if (name === 'error') return this.#judge.wrong('an error without a word')
     return strange ? '' : null

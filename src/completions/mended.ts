@@ -2,6 +2,7 @@
 // without choices, or with a choice that has no message, is none.
 import { Malformed } from '../models/checked.ts'
 import type { Platform } from '../platform.ts'
+import { finish, mapStep, type Steps } from '../time-slices.ts'
 import { completionId } from './assembling.ts'
 import { isMissing, isRecord, isText, type Json, withFields, withItems } from './json-values.ts'
 import { guardAmount, mendedCall } from './mended-calls.ts'
@@ -66,15 +67,23 @@ function mendedMessage(message: Json, platform: Mending['platform']): Json {
 }
 
 /** What parts say as one text, and what they think as another, where the message does not say that elsewhere. */
-export function joined(parts: readonly unknown[], { reasoning_content, reasoning }: Json): Json {
-  const thoughts = parts.map((part) => (isRecord(part) ? textsIn(part.thinking) : '')).join('')
+export function joined(parts: readonly unknown[], message: Json): Json {
+  return finish(joinedSteps(parts, message))
+}
+
+/** The same in steps. */
+export function* joinedSteps(parts: readonly unknown[], { reasoning_content, reasoning }: Json): Steps<Json> {
+  const content = yield* textsIn(parts)
+  let thoughts = ''
+  for (const part of parts) if (isRecord(part) && part.thinking) thoughts += yield* textsIn(part.thinking)
   const isTold = thoughts === '' || !isMissing(reasoning_content ?? reasoning)
-  return { content: textsIn(parts), ...(isTold ? {} : { reasoning_content: thoughts }) }
+  return { content, ...(isTold ? {} : { reasoning_content: thoughts }) }
 }
 
 /** A text, or those of a list of parts. */
-function textsIn(given: unknown): string {
+function* textsIn(given: unknown): Steps<string> {
   if (typeof given === 'string') return given
   if (!Array.isArray(given)) return ''
-  return given.map((part) => (isRecord(part) && typeof part.text === 'string' ? part.text : '')).join('')
+  const textOf = (part: unknown) => (isRecord(part) && typeof part.text === 'string' ? part.text : '')
+  return (yield* mapStep(given, textOf)).join('')
 }

@@ -1,19 +1,23 @@
 // Answers of servers that speak OpenAI's protocol, whichever of their two kinds they are of: some servers stream what nobody wants in pieces, and some
 // know no streams.
+
+import { jsonTextSteps } from '../json-steps.ts'
 import { faultOf } from '../models/answer.ts'
 import { EventTexts } from '../models/event-texts.ts'
+import { isLong } from '../models/json-text.ts'
 import { ProviderError } from '../models/provider-error.ts'
 import type { Platform } from '../platform.ts'
+import type { Steps } from '../time-slices.ts'
 import type { Pieces } from './answer-stream.ts'
-import { DONE_EVENT, eventOf } from './chunk-facts.ts'
+import { DONE_EVENT } from './chunk-facts.ts'
 import { JoinedChunks } from './joining.ts'
-import { isRecord, type Json, objectIn } from './json-values.ts'
+import { isRecord, type Json, objectIn, objectSteps } from './json-values.ts'
 import { mendedCompletion } from './mended.ts'
 import { Passing, type PassingParts } from './passing.ts'
 import { isStream } from './upstreamed.ts'
 import { LONGEST, type WholeParts, whole } from './whole.ts'
 
-export interface KindParts extends Omit<PassingParts, 'failed'>, Pick<WholeParts, 'owner' | 'slices'> {
+export interface KindParts extends Omit<PassingParts, 'failed' | 'slices'>, Pick<WholeParts, 'slices'> {
   readonly platform: Pick<Platform, 'id' | 'now'>
 }
 
@@ -42,21 +46,24 @@ class OnePiece implements Pieces {
     this.#over = true
     const given = await whole(this.#parts)
     const completion = given instanceof Uint8Array ? objectIn(Buffer.from(given).toString()) : given
-    return eventsOf(completion, this.#parts.body.stream_options?.include_usage === true)
+    const { owner, slices, body } = this.#parts
+    return await slices.begin(owner, eventsOf(completion, body.stream_options?.include_usage === true))
   }
 
   close(): void {}
 }
 
 /** Of a completion that lacks nothing. */
-function eventsOf({ choices, usage, ...rest }: Json, include_usage: boolean): string {
+function* eventsOf({ choices, usage, ...rest }: Json, include_usage: boolean): Steps<string> {
   const head = { ...rest, object: 'chat.completion.chunk' }
   const chunks = (choices as Json[]).flatMap(({ message, finish_reason, ...choice }) => [
     { ...head, choices: [{ ...choice, delta: deltaOf(message as Json), finish_reason: null }] },
     { ...head, choices: [{ index: choice.index, delta: {}, finish_reason }] },
   ])
   const counts = include_usage ? [{ ...head, choices: [], usage }] : []
-  return [...chunks, ...counts].map(eventOf).join('') + DONE_EVENT
+  let events = ''
+  for (const chunk of [...chunks, ...counts]) events += `data: ${yield* jsonTextSteps(chunk)}\n\n`
+  return events + DONE_EVENT
 }
 
 /** Its calls with their numbers. */
@@ -76,7 +83,7 @@ async function joined(parts: KindParts): Promise<Json> {
   const wishing = { ...body, stream_options: { include_usage: true } }
   const passing = new Passing({ ...parts, body: wishing, failed }, platform.now)
   try {
-    const chunks = await joinedOf(passing, found.provider.name)
+    const chunks = await joinedOf(passing, parts)
     if (broken.length > 0) throw broken[0]
     return mendedCompletion(chunks.completion(), { platform, model: found.model.id })
   } catch (cause) {
@@ -87,15 +94,17 @@ async function joined(parts: KindParts): Promise<Json> {
 }
 
 /** @throws what the pieces throw, and what is wrong with them */
-async function joinedOf(pieces: Passing, provider: string): Promise<JoinedChunks> {
+async function joinedOf(pieces: Passing, { found, owner, slices }: KindParts): Promise<JoinedChunks> {
   const chunks = new JoinedChunks()
   const texts = new EventTexts()
   let length = 0
   for (let piece = await pieces.next(); piece !== null; piece = await pieces.next()) {
     length += piece.length
     if (length > LONGEST)
-      throw new ProviderError('too_large', `The provider "${provider}" gave more than ${LONGEST} bytes.`)
-    for (const data of texts.take(piece)) if (data.startsWith('{')) chunks.add(objectIn(data))
+      throw new ProviderError('too_large', `The provider "${found.provider.name}" gave more than ${LONGEST} bytes.`)
+    for (const data of texts.take(piece))
+      if (data.startsWith('{'))
+        chunks.add(isLong(data) ? await slices.run(owner, objectSteps(Buffer.from(data))) : objectIn(data))
   }
   return chunks
 }

@@ -2,6 +2,7 @@
 import type { ChatCompletionRequest } from '../../generated/types.ts'
 import type { Found } from '../models/finding.ts'
 import type { UpstreamAnswer } from '../models/provider.ts'
+import type { TimeSlices } from '../time-slices.ts'
 import type { Pieces } from './answer-stream.ts'
 import { type Counted, DONE_EVENT } from './chunk-facts.ts'
 import { EventReader } from './event-reader.ts'
@@ -12,6 +13,9 @@ export interface PassingParts {
   readonly found: Found
   readonly body: ChatCompletionRequest
   readonly answer: UpstreamAnswer
+  /** In whose turns long events are read. */
+  readonly owner: string
+  readonly slices: Pick<TimeSlices, 'begin'>
   /** Why nothing more comes. Gives what the client is told of it. */
   failed(error: unknown): string
   /** Told once what was used; null: nothing. */
@@ -91,13 +95,19 @@ export class Passing implements Pieces {
     try {
       const step = await this.#bytes.next()
       if (this.#over) return []
-      const pieces = step.done ? [Buffer.from(this.#reader.end())] : this.#reader.take(step.value)
+      const pieces = step.done ? [Buffer.from(this.#reader.end())] : await this.#take(step.value)
+      if (this.#over) return []
       if (this.#reader.fault) return [...pieces, ...this.#break(this.#reader.fault)]
       if (step.done || this.#reader.done) this.#end(step.done === true)
       return pieces
     } catch (error) {
       return this.#break(error)
     }
+  }
+
+  #take(bytes: Uint8Array): Promise<Uint8Array[]> {
+    const { owner, slices } = this.#parts
+    return slices.begin(owner, this.#reader.take(bytes))
   }
 
   /** The end was said, or is there: then the connection is of use to others. */

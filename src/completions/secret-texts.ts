@@ -1,10 +1,10 @@
 // Answers of servers as bytes, without secrets: what holds none passes byte by byte.
 import { jsonTextSteps } from '../json-steps.ts'
 import { setMember } from '../members.ts'
-import { withPlainEscapes } from '../redaction/plain-escapes.ts'
+import { plainEscapesSteps } from '../redaction/plain-escapes.ts'
 import type { Redactor } from '../redaction/redactor.ts'
-import { finish, type Steps } from '../time-slices.ts'
-import { isJsonText, type TextPiece, textsOf, withoutTokens } from './choice-texts.ts'
+import { finish, forEachStep, mapStep, type Steps } from '../time-slices.ts'
+import { isJsonText, type TextPiece, textsSteps, withoutTokens } from './choice-texts.ts'
 import { isRecord, type Json } from './json-values.ts'
 
 /** A character that is written by its number may be a part of what is looked for. */
@@ -12,7 +12,8 @@ const ESCAPED = '\\u00'
 const NUMBERED = /\\u([0-9a-f]{4})/gi
 /** Lists of objects and of texts. */
 const LISTS = /\[\s*[{"]/g
-const VALUES = { credentials: false } as const
+/** Of answers: words that look like credentials are left. */
+export const VALUES = { credentials: false } as const
 
 /** The JSON text of a completion; the same bytes where nothing is replaced in it. */
 export function withoutSecretsIn<Text extends string | Uint8Array>(given: Text, redactor: Redactor): Text | string {
@@ -47,20 +48,30 @@ function joinedIn(completion: Json, redactor: Redactor): TextPiece[] {
 
 /** Replaces, in place, secrets that are cut over several texts, or written by numbers in the arguments of a call; gives all pieces of those. */
 function* joinedSteps(completion: Json, redactor: Redactor): Steps<TextPiece[]> {
-  const texts = Map.groupBy(textsOf(completion), ({ key }) => key)
+  const texts = yield* byKey(yield* textsSteps(completion))
   const replaced: TextPiece[] = []
   for (const [key, pieces] of texts) {
     const isJson = isJsonText(key)
     if (pieces.length === 1 && !isJson) continue
     yield
-    const given = pieces.map(({ text }) => text).join('')
-    const joined = isJson ? withPlainEscapes(given) : given
+    const given = (yield* mapStep(pieces, ({ text }) => text)).join('')
+    const joined = isJson ? yield* plainEscapesSteps(given) : given
     const shown = yield* redactor.textSteps(joined, VALUES)
     if (shown === joined) continue
     for (const [at, { holder, name }] of pieces.entries()) setMember(holder, name, at === 0 ? shown : '')
     for (const piece of pieces) replaced.push(piece)
   }
   return replaced
+}
+
+function* byKey(pieces: readonly TextPiece[]): Steps<Map<string, TextPiece[]>> {
+  const texts = new Map<string, TextPiece[]>()
+  yield* forEachStep(pieces, (piece) => {
+    const known = texts.get(piece.key)
+    if (known) known.push(piece)
+    else texts.set(piece.key, [piece])
+  })
+  return texts
 }
 
 /** Bytes of JSON as a text. */

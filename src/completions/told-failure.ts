@@ -3,6 +3,7 @@ import { faultOf } from '../models/answer.ts'
 import { Malformed } from '../models/checked.ts'
 import type { Found } from '../models/finding.ts'
 import { errorInStream } from '../models/openai-errors.ts'
+import { errorText } from '../models/openai-told.ts'
 import type { ProviderError } from '../models/provider-error.ts'
 import { type Counted, countedOf } from './chunk-facts.ts'
 import type { Json } from './json-values.ts'
@@ -17,7 +18,7 @@ export class ToldFailure extends Malformed {
   /** `usage`: what stands beside it. */
   constructor(told: Readonly<Json>, usage?: unknown) {
     super('an error')
-    this.text = JSON.stringify(told)
+    this.text = errorText(told)
     const counted = countedOf(usage)
     this.counted = isCount(counted) ? counted : null
   }

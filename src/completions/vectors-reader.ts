@@ -7,8 +7,8 @@ import { isMissing, type Json, objectIn, withFields } from './json-values.ts'
 import { type Edit, edited } from './members.ts'
 import { ToldFailure } from './told-failure.ts'
 
-/** Of one vector, in bytes. */
-const LONGEST_VECTOR = 8_388_608
+/** Of one vector, in bytes: many times the longest that any model makes, and no more than is read in a moment. The same for what stands around all. */
+const LONGEST_VECTOR = 1_048_576
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c

@@ -6,14 +6,15 @@ import { isLong } from '../models/json-text.ts'
 import { failureIn } from '../models/openai-events.ts'
 import type { UpstreamAnswer } from '../models/provider.ts'
 import type { TimeSlices } from '../time-slices.ts'
-import { changesOf, OWN_TEXT } from './changes.ts'
+import { changesOf } from './changes.ts'
 import { type Counted, countedOf, usageWith, writtenInMessage } from './chunk-facts.ts'
-import { isRecord, type Json, objectIn, objectSteps, withFields, withItems } from './json-values.ts'
+import { isRecord, type Json, objectIn, objectSteps, withFields } from './json-values.ts'
 import { edited } from './members.ts'
 import { type Mending, mendedCompletion, messagesOf } from './mended.ts'
 import { failureOf, ToldFailure } from './told-failure.ts'
 import { wholeAnswer } from './upstreamed.ts'
 import { brokenOff, completed } from './usage.ts'
+import { withTexts } from './with-texts.ts'
 
 /** In bytes: more than any model writes, and no more than is read in a moment. */
 export const LONGEST = 33_554_432
@@ -25,7 +26,7 @@ export interface WholeParts {
   readonly platform: Mending['platform']
   /** In whose turns long answers are read. */
   readonly owner: string
-  readonly slices: Pick<TimeSlices, 'run'>
+  readonly slices: Pick<TimeSlices, 'run' | 'begin'>
   /** Told once what was used; null: nothing. */
   used(counted: Counted | null): void
 }
@@ -43,13 +44,15 @@ export async function whole(parts: WholeParts): Promise<Uint8Array | Json> {
   try {
     await wholeAnswer(found, answer, LONGEST, (piece) => pieces.push(piece))
     const bytes = Buffer.concat(pieces)
-    const given = isLong(bytes) ? await slices.run(owner, objectSteps(bytes)) : objectIn(bytes.toString())
+    const isSlow = isLong(bytes)
+    const given = isSlow ? await slices.run(owner, objectSteps(bytes)) : objectIn(bytes.toString())
     const failure = failureIn(given)
     if (failure) {
       counted = paidFor(given, found, body)
       throw new ToldFailure(failure)
     }
-    const read = completion(bytes, given, { found, body, platform })
+    const told = isSlow ? await slices.run(owner, withTexts(given, 'message')) : given
+    const read = completion(bytes, told, { found, body, platform })
     counted = read.counted
     return read.bytes
   } catch (cause) {
@@ -77,21 +80,9 @@ function completion(bytes: Buffer, given: Json, way: Pick<WholeParts, 'found' | 
   const complete = completed(found, body, length, counted)
   const usage = usageWith(isRecord(given.usage) ? given.usage : {}, complete)
   const wanted = withFields(mended, { usage: isRecord(given.usage) ? withFields(given.usage, usage) : usage })
-  if (isLong(bytes)) return { bytes: withOwnTexts(wanted, given), counted: complete }
+  if (isLong(bytes)) return { bytes: wanted, counted: complete }
   if (wanted === given) return { bytes, counted: complete }
   return { bytes: edited(bytes, changesOf(bytes.toString('latin1'), given, wanted)), counted: complete }
-}
-
-/** With texts in the place of the arguments that are to be their own. */
-function withOwnTexts(wanted: Json, given: Json): Json {
-  const texts = (one: unknown, from: unknown): unknown => {
-    if (one === OWN_TEXT) return JSON.stringify(from)
-    if (one === from) return one
-    if (Array.isArray(one) && Array.isArray(from)) return withItems(one, (item, at) => texts(item, from[at]))
-    if (!isRecord(one) || !isRecord(from)) return one
-    return Object.fromEntries(Object.entries(one).map(([name, value]) => [name, texts(value, from[name])]))
-  }
-  return texts(wanted, given) as Json
 }
 
 /** Of all that it says, in bytes. It has been held against what a completion is. */

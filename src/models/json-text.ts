@@ -23,9 +23,9 @@ export function jsonIn(text: string): unknown {
   return JSON.parse(text)
 }
 
-/** Whether a text takes long to read, and to look through. */
-export function isLong(bytes: Uint8Array): boolean {
-  return bytes.length > AT_ONCE
+/** Whether a text, or its bytes, takes long to read, and to look through. */
+export function isLong({ length }: { readonly length: number }): boolean {
+  return length > AT_ONCE
 }
 
 /** As `jsonIn`, in steps where the text is long. */
@@ -43,6 +43,11 @@ export function* jsonSteps(bytes: Buffer): Steps<unknown> {
 /** How the answers of one owner are read, the long ones in slices. */
 export function readingFor(owner: string, slices: Pick<TimeSlices, 'run'>): (text: Buffer) => Promise<unknown> {
   return async (text) => (isLong(text) ? await slices.run(owner, jsonSteps(text)) : jsonIn(text.toString()))
+}
+
+/** The value of the text of an event: a long one by `read`, where there is one. @throws SyntaxError; Malformed where it has too many objects and lists */
+export async function eventValue(text: string, read?: (text: Buffer) => Promise<unknown>): Promise<unknown> {
+  return read && isLong(text) ? await read(Buffer.from(text)) : jsonIn(text)
 }
 
 function tooNested(): Malformed {

@@ -1,8 +1,8 @@
 // The answer of a server that speaks OpenAI's protocol, from its chunks or as a whole, as parts. Only its first choice counts.
-import { jsonIn } from './json-text.ts'
 import { callPieces, ToolCalls } from './openai-calls.ts'
 import { type Asked, errorInStream, senseless } from './openai-errors.ts'
 import { failureIn } from './openai-events.ts'
+import { errorText } from './openai-told.ts'
 import type { CompletionPart, FinishReason, ProviderContext, Usage } from './provider.ts'
 
 const FINISHES: Readonly<Record<string, FinishReason>> = {
@@ -35,16 +35,11 @@ export class OpenAiAnswer {
     return this.#finish !== null
   }
 
-  /** As `take`, of JSON text. */
-  read(text: string): CompletionPart[] {
-    return this.take(parsed(text))
-  }
-
   /** The parts of one chunk of a stream, or of a whole answer. @throws ProviderError; Malformed where it calls too many tools */
   take(body: unknown): CompletionPart[] {
     if (!isRecord(body)) throw senseless(this.#asked, 'something that is no answer')
     const failure = failureIn(body)
-    if (failure) throw errorInStream(this.#asked, JSON.stringify(failure))
+    if (failure) throw errorInStream(this.#asked, errorText(failure))
     this.#count(body.usage)
     const choices = Array.isArray(body.choices) ? body.choices : []
     const choice: unknown = choices.find((one) => isRecord(one) && (one.index ?? 0) === 0)
@@ -90,14 +85,6 @@ export class OpenAiAnswer {
       cost: typeof cost === 'number' ? cost : this.#usage.cost,
     }
     this.#heard?.(this.#usage)
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return jsonIn(text)
-  } catch {
-    return null
   }
 }
 

@@ -106,7 +106,7 @@ class OpenAiCompatible implements Provider {
     const ways = { body: wishing, plain: () => written(plain) }
     const reply = await this.#wish.send(ways, (body) => this.#send('POST', '/chat/completions', body, context))
     const who = this.#asked(context)
-    if (isStream(reply)) return yield* streamedParts(reply.body, who, context.heard)
+    if (isStream(reply)) return yield* streamedParts(reply.body, who, context)
     // It does not stream, or it is something else.
     const answer = new OpenAiAnswer(who, context.heard)
     yield* answer.take(await this.#json(reply, context, this.#most_bytes, 'answer'))

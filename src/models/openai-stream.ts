@@ -2,6 +2,7 @@
 import { createParser } from 'eventsource-parser'
 import type { UpstreamBody } from '../net/upstream-body.ts'
 import { UpstreamFailure } from '../net/upstream-failure.ts'
+import { eventValue } from './json-text.ts'
 import { OpenAiAnswer } from './openai-answer.ts'
 import { type Asked, errorInStream, senseless, unanswered } from './openai-errors.ts'
 import { isSignOfLife } from './openai-events.ts'
@@ -21,7 +22,7 @@ const MOST_BETWEEN = 8_388_608
 export async function* streamedParts(
   body: UpstreamBody,
   asked: Asked,
-  heard?: ProviderContext['heard'],
+  { heard, read }: Pick<ProviderContext, 'heard' | 'read'> = {},
 ): AsyncGenerator<CompletionPart, void, void> {
   const answer = new OpenAiAnswer(asked, heard)
   let over = false
@@ -34,7 +35,7 @@ export async function* streamedParts(
         body.release()
         break
       }
-      yield* answer.read(data)
+      yield* answer.take(await eventValue(data, read).catch(() => null))
     }
     if (!over && !answer.finished) throw senseless(asked, 'an answer that breaks off')
     over = true
@@ -51,7 +52,7 @@ async function* events(body: UpstreamBody, asked: Asked): AsyncGenerator<Event, 
   const decoder = new TextDecoder()
   let between = 0
   for (;;) {
-    const step = await read(body, asked)
+    const step = await nextBytes(body, asked)
     // Some leave the last line without its end.
     const text = step === null ? `${decoder.decode()}\n\n` : decoder.decode(step, { stream: true })
     parser.feed(text)
@@ -66,7 +67,7 @@ async function* events(body: UpstreamBody, asked: Asked): AsyncGenerator<Event, 
 }
 
 /** Null at its end. */
-async function read(body: UpstreamBody, asked: Asked): Promise<Uint8Array | null> {
+async function nextBytes(body: UpstreamBody, asked: Asked): Promise<Uint8Array | null> {
   try {
     const step = await body.next()
     return step.done ? null : step.value

@@ -1,4 +1,5 @@
 // What servers that speak OpenAI's protocol say of a failure, in whichever form they say it.
+import { jsonTextWithin } from '../json-steps.ts'
 import { safeWords } from './safe-words.ts'
 
 export interface Told {
@@ -22,6 +23,8 @@ interface Words {
   readonly param: string | null
 }
 
+/** Of an error object, in bytes: what is longer says nothing to anybody. */
+const LONGEST = 1_048_576
 /** What is shown of it, in characters, and of a name. */
 const SHOWN = 500
 const SHOWN_NAME = 100
@@ -46,6 +49,7 @@ const NAMED: readonly RegExp[] = [
  * read, as JSON can write it in many ways.
  */
 export function toldIn(text: string, credential: string | null): Told {
+  if (text.length > LONGEST) return NOTHING
   const given = parsed(text)
   const body: unknown = Array.isArray(given) ? given[0] : given
   if (!isRecord(body)) return NOTHING
@@ -58,6 +62,11 @@ export function toldIn(text: string, credential: string | null): Told {
   const { param, ...rest } = named(error, credential)
   const place = words.param === null ? namedIn(message) : nameOf(words.param, credential)
   return { message: shortened(message), ...rest, param: param ?? place, own }
+}
+
+/** The JSON text of an error object, for `toldIn`. */
+export function errorText(told: Json): string {
+  return jsonTextWithin(told, LONGEST) ?? '{}'
 }
 
 function named({ param, code, type }: Json, credential: string | null): Pick<Told, 'param' | 'code' | 'type'> {

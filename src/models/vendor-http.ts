@@ -4,7 +4,7 @@ import { retryAfterMs, type UpstreamClient } from '../net/upstream.ts'
 import { type UpstreamBody, wholeBody } from '../net/upstream-body.ts'
 import type { UpstreamReply } from '../net/upstream-exchange.ts'
 import { UpstreamFailure } from '../net/upstream-failure.ts'
-import { jsonIn } from './json-text.ts'
+import { eventValue, jsonIn } from './json-text.ts'
 import type { ProviderContext } from './provider.ts'
 import { ProviderError, type ProviderFault } from './provider-error.ts'
 import { safeWords } from './safe-words.ts'
@@ -79,7 +79,7 @@ export async function* askEvents(
   let ended = false
   try {
     for await (const data of eventsOf(reply.body)) {
-      const event: unknown = JSON.parse(data)
+      const event = await eventValue(data, context.read)
       yield event
       ended = isLast(event)
       if (ended) break

@@ -1,6 +1,9 @@
 // JSON text whose letters and digits are written as themselves: `\u0073k-1` says what `sk-1` does (RFC 8259, section 7). Whoever looks for a secret in the
 // arguments of a call, which are JSON within a text, looks at this.
 
+import type { Steps } from '../time-slices.ts'
+import { LONG_TEXT } from './text-steps.ts'
+
 /** A piece of JSON text may end within an escape; the pair of backslashes before it is none. */
 const UNFINISHED = /(?<!\\)(?:\\\\)*(\\(?:u(?:0(?:0[2-7]?)?)?)?)$/
 const ESCAPE = /\\(?:u00([2-7][\da-fA-F])|.)/gs
@@ -14,6 +17,18 @@ export function withPlainEscapes(text: string): string {
     const character = code === undefined ? '' : String.fromCharCode(Number.parseInt(code, 16))
     return PLAIN.test(character) ? character : whole
   })
+}
+
+/** The same of a long text, in steps. */
+export function* plainEscapesSteps(text: string): Steps<string> {
+  if (!text.includes('\\u00')) return text
+  const plain = new PlainEscapes()
+  let told = ''
+  for (let at = 0; at < text.length; at += LONG_TEXT) {
+    told += plain.push(text.slice(at, at + LONG_TEXT))
+    yield
+  }
+  return told + plain.end()
 }
 
 /** The same of a text that comes in pieces. */

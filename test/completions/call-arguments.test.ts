@@ -9,10 +9,12 @@ import { withoutSecrets } from '../../src/completions/secret-parts.ts'
 import { withoutSecretsIn } from '../../src/completions/secret-texts.ts'
 import { SafeParts } from '../../src/models/safe-parts.ts'
 import { Redactor } from '../../src/redaction/redactor.ts'
+import { TimeSlices } from '../../src/time-slices.ts'
 import { scaled } from '../helpers/scale.ts'
 import { chunksIn } from './kit.ts'
 
 const KEY = 'sk-Planted/key+4711'
+const safety = { redactor: new Redactor([KEY]), owner: 'a', slices: new TimeSlices() }
 /** Fewer characters of it may have been guessed. */
 const TOLD = 13
 
@@ -58,7 +60,7 @@ const WAYS: Readonly<Record<string, Way>> = {
       const chunk = { id: 'x', choices: [{ index: 0, delta: { tool_calls: [{ index, ...body }] } }] }
       return `data: ${JSON.stringify(chunk)}\n\n`
     })
-    const events = new SafeEvents({ next: async () => left.shift() ?? null, close() {} }, new Redactor([KEY]))
+    const events = new SafeEvents({ next: async () => left.shift() ?? null, close() {} }, safety)
     let text = ''
     for (let piece = await events.next(); piece !== null; piece = await events.next()) text += piece
     return chunksIn(text).flatMap(({ choices }) =>

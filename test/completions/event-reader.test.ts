@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { EventReader } from '../../src/completions/event-reader.ts'
+import { finish as atOnce } from '../../src/time-slices.ts'
 
 const chunk = (delta: object, more: object = {}) =>
   JSON.stringify({
@@ -30,7 +31,7 @@ interface Read {
 
 function readAll(events: readonly string[]): Pick<Read, 'reader'> {
   const reader = new EventReader({ include_usage: false, complete: () => ({ input_tokens: 1, output_tokens: 1 }) })
-  reader.take(Buffer.from(stream(events)))
+  atOnce(reader.take(Buffer.from(stream(events))))
   return { reader }
 }
 
@@ -44,7 +45,8 @@ function read(bytes: Buffer, offsets: readonly number[], include_usage: boolean)
     }),
   })
   const out: Uint8Array[] = []
-  for (const [at, from] of [0, ...offsets].entries()) out.push(...reader.take(bytes.subarray(from, offsets[at])))
+  for (const [at, from] of [0, ...offsets].entries())
+    out.push(...atOnce(reader.take(bytes.subarray(from, offsets[at]))))
   if (!reader.done && !reader.fault) out.push(Buffer.from(reader.end()))
   return { text: Buffer.concat(out).toString(), reader }
 }
@@ -257,7 +259,7 @@ describe('a stream of chunks', () => {
       [[filters, texts[0]!], true],
     ] as const) {
       const reader = new EventReader({ include_usage: true, complete: () => ({ input_tokens: 1, output_tokens: 1 }) })
-      reader.take(Buffer.from(`: hello\n\n${stream(events)}`))
+      atOnce(reader.take(Buffer.from(`: hello\n\n${stream(events)}`)))
       assert.equal(reader.begun, begun, events.join())
     }
   })
@@ -265,7 +267,7 @@ describe('a stream of chunks', () => {
   test('is nothing where it only ends', () => {
     const reader = (given: string) => {
       const made = new EventReader({ include_usage: true, complete: () => ({ input_tokens: 1, output_tokens: 1 }) })
-      return [made.take(Buffer.from(given)), made] as const
+      return [atOnce(made.take(Buffer.from(given))), made] as const
     }
     const [out, only] = reader(stream(['[DONE]']))
     assert.deepEqual([out, only.done, only.fault?.name], [[], false, 'Malformed'])
@@ -281,7 +283,7 @@ describe('a stream of chunks', () => {
         choices,
         complete: () => ({ input_tokens: 1, output_tokens: 1 }),
       })
-      reader.take(Buffer.from(stream(events)))
+      atOnce(reader.take(Buffer.from(stream(events))))
       return reader.end()
     }
     const cut = { name: 'Malformed' }
@@ -302,7 +304,7 @@ describe('a stream of chunks', () => {
       { audio: { data: 'AAAA'.repeat(1_000) } },
     ]) {
       const reader = new EventReader({ include_usage: false, complete: () => ({ input_tokens: 1, output_tokens: 1 }) })
-      reader.take(Buffer.from(stream([texts[0]!, chunk(delta)])))
+      atOnce(reader.take(Buffer.from(stream([texts[0]!, chunk(delta)]))))
       assert.ok(reader.length > 0 && reader.length < 100, JSON.stringify(delta))
     }
   })
@@ -328,8 +330,8 @@ describe('a stream of chunks', () => {
   test('is at fault where an event does not end', () => {
     const reader = new EventReader({ include_usage: false, complete: () => ({ input_tokens: 1, output_tokens: 1 }) })
     const piece = Buffer.alloc(65_536, 'x')
-    assert.deepEqual(reader.take(Buffer.from('data: {')), [])
-    for (let mebibytes = 0; mebibytes <= 16; mebibytes += 1 / 16) reader.take(piece)
+    assert.deepEqual(atOnce(reader.take(Buffer.from('data: {'))), [])
+    for (let mebibytes = 0; mebibytes <= 16; mebibytes += 1 / 16) atOnce(reader.take(piece))
     assert.match(reader.fault!.message, /without an end/)
   })
 
@@ -337,7 +339,7 @@ describe('a stream of chunks', () => {
     // Searched again for a return from each line on, this would be eight trillion characters.
     const bytes = Buffer.concat([Buffer.from('\r'), Buffer.alloc(4_000_000, '\n')])
     const reader = new EventReader({ include_usage: false, complete: () => ({ input_tokens: 1, output_tokens: 1 }) })
-    assert.deepEqual(reader.take(bytes), [bytes])
+    assert.deepEqual(atOnce(reader.take(bytes)), [bytes])
     assert.equal(reader.fault, null)
   })
 
@@ -351,7 +353,7 @@ describe('a stream of chunks', () => {
     })
     const reader = new EventReader({ include_usage: false, complete: () => ({ input_tokens: 1, output_tokens: 1 }) })
     const out: Uint8Array[] = []
-    for (let at = 0; at < data.length; at++) out.push(...reader.take(data.subarray(at, at + 1)))
+    for (let at = 0; at < data.length; at++) out.push(...atOnce(reader.take(data.subarray(at, at + 1))))
     assert.ok(joined <= data.length, `${joined} bytes were joined of ${data.length}`)
     assert.deepEqual(concat(out), data)
     assert.ok(out.length < 2_000, `${out.length} pieces`)

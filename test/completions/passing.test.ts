@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import { Passing, type PassingParts } from '../../src/completions/passing.ts'
 import type { UpstreamAnswer } from '../../src/models/provider.ts'
 import { ProviderError } from '../../src/models/provider-error.ts'
+import { TimeSlices } from '../../src/time-slices.ts'
 import { pricedProvider } from '../helpers/priced-provider.ts'
 
 type Counted = Parameters<PassingParts['used']>[0]
@@ -38,6 +39,8 @@ async function watched(pieces: Brings, ms = 0): Promise<Watched> {
     found: { provider, model: model!, credential: null },
     body: { model: 'priced/small', messages: [{ role: 'user', content: 'hello out there' }] },
     answer,
+    owner: 'a',
+    slices: new TimeSlices(),
     failed: () => 'data: {"error":{}}\n\n',
     used: (counted) => void used.push(counted),
   }

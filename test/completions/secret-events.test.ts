@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { SafeEvents } from '../../src/completions/secret-events.ts'
 import { Redactor } from '../../src/redaction/redactor.ts'
+import { TimeSlices } from '../../src/time-slices.ts'
 import { scaled } from '../helpers/scale.ts'
 import { chunksIn } from './kit.ts'
 
@@ -42,9 +43,11 @@ function eventsOf(texts: readonly string[], field: string, played: readonly Turn
   })
 }
 
+const safety = { redactor: new Redactor([KEY]), owner: 'a', slices: new TimeSlices() }
+
 async function told(pieces: readonly string[]): Promise<string> {
   const left = [...pieces]
-  const events = new SafeEvents({ next: async () => left.shift() ?? null, close() {} }, new Redactor([KEY]))
+  const events = new SafeEvents({ next: async () => left.shift() ?? null, close() {} }, safety)
   let text = ''
   for (let piece = await events.next(); piece !== null; piece = await events.next()) text += piece
   return text

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { EventReader } from '../../src/completions/event-reader.ts'
+import { finish as atOnce } from '../../src/time-slices.ts'
 import { chunksIn } from './kit.ts'
 
 const HEAD = { id: 'x', object: 'chat.completion.chunk', created: 17, model: 'm' }
@@ -17,7 +18,8 @@ function read(bytes: Buffer, offsets: readonly number[], choices = 1): string {
   const complete = () => ({ input_tokens: 1, output_tokens: 1 })
   const reader = new EventReader({ include_usage: false, choices, complete })
   const out: Uint8Array[] = []
-  for (const [at, from] of [0, ...offsets].entries()) out.push(...reader.take(bytes.subarray(from, offsets[at])))
+  for (const [at, from] of [0, ...offsets].entries())
+    out.push(...atOnce(reader.take(bytes.subarray(from, offsets[at]))))
   if (!reader.done) out.push(Buffer.from(reader.end()))
   return Buffer.concat(out).toString()
 }

@@ -34,6 +34,21 @@ const answers: readonly Answer[] = [
   { name: 'names', stream: false, between: named(sized(40_000), (at) => `,"n${at}":1`) },
 ]
 
+/** One event of a stream, almost as long as an event may be. */
+const large = (delta: string, more = '') => `data: {"id":"a","choices":[{"index":0,"delta":${delta}}]${more}}\n\n`
+const events: readonly Answer[] = [
+  { name: 'one long text', between: large(`{"content":"${'x'.repeat(sized(16_000_000))}"}`) },
+  { name: 'a picture', between: large(`{"images":[{"url":"${'iVBO'.repeat(sized(4_000_000))}"}]}`) },
+  { name: 'escapes', between: large(`{"content":"${'\\u00e9'.repeat(sized(2_700_000))}"}`) },
+  { name: 'parts', between: large(`{"content":[${'{"text":"a"},'.repeat(sized(900_000))}{}]}`) },
+  { name: 'numbers', between: large('{"content":"x"}', `,"z":[${'1,'.repeat(sized(8_000_000))}1]`) },
+  { name: 'texts', between: large(`{"z":[${'"a",'.repeat(sized(4_000_000))}1]}`) },
+  { name: 'lines', between: `${'data: \n'.repeat(sized(2_500_000))}\n` },
+].flatMap(({ name, between }) => [
+  { name: `an event of ${name}`, stream: true, between },
+  { name: `an event of ${name} where no stream was asked for`, stream: false, between },
+])
+
 const wholes: readonly Omit<Answer, 'stream'>[] = [
   { name: 'one long text', between: whole(`"${'x'.repeat(sized(30_000_000))}"`) },
   { name: 'escapes', between: whole(`"${'\\u00e9'.repeat(sized(5_000_000))}"`) },
@@ -47,6 +62,9 @@ const wholes: readonly Omit<Answer, 'stream'>[] = [
 
 test('no stream of a server holds the event loop', () =>
   held(answers, (text) => ({ type: 'text/event-stream', text: chunk('') + text + END })))
+
+test('no event of a stream holds the event loop, however long', () =>
+  held(events, (text) => ({ type: 'text/event-stream', text: chunk('') + text + END })))
 
 test('no whole answer of a server holds the event loop', () =>
   held(

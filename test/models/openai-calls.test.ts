@@ -123,8 +123,10 @@ test('an answer for a node calls so many tools at most, whole or in one chunk', 
   for (const said of ['message', 'delta']) {
     const text = (count: number) =>
       JSON.stringify({ choices: [{ [said]: { tool_calls: Array(count).fill(fn('a', '{}')) } }] })
-    assert.equal(new OpenAiAnswer(asked, undefined).read(text(MOST_CALLS)).length, MOST_CALLS)
-    assert.throws(() => new OpenAiAnswer(asked, undefined).read(text(MOST_CALLS + 1)), { name: 'Malformed' })
+    assert.equal(new OpenAiAnswer(asked, undefined).take(JSON.parse(text(MOST_CALLS))).length, MOST_CALLS)
+    assert.throws(() => new OpenAiAnswer(asked, undefined).take(JSON.parse(text(MOST_CALLS + 1))), {
+      name: 'Malformed',
+    })
   }
 })
 

@@ -1,0 +1,167 @@
+// Long events of a stream, which are read in steps: what goes on of them is what would go on of a short one.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { EventReader } from '../../src/completions/event-reader.ts'
+import { SafeEvents } from '../../src/completions/secret-events.ts'
+import { safeTextSteps } from '../../src/completions/secret-texts.ts'
+import { Redactor } from '../../src/redaction/redactor.ts'
+import { finish as atOnce, TimeSlices } from '../../src/time-slices.ts'
+import { chunksIn } from './kit.ts'
+
+const KEY = 'sk-Planted/key+4711-9f8e7d6c5b4a/3210zyxw'
+const HEAD = { id: 'x', object: 'chat.completion.chunk', created: 17, model: 'm' }
+const BEGIN = { ...HEAD, choices: [{ index: 0, delta: { role: 'assistant', content: '' } }] }
+const END = { ...HEAD, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }
+const LONG = 'é'.repeat(300_000)
+const events = (chunks: readonly object[]) => chunks.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('')
+const called = (more: object) => ({ tool_calls: [{ index: 0, ...more }] })
+const redactor = new Redactor([KEY])
+
+interface Passed {
+  readonly chunks: ReturnType<typeof chunksIn>
+  readonly fault: string | null
+}
+
+/** What goes on of a chunk, and what is known behind it. `more`: what makes it long. */
+function passed(chunk: object, more: object): Passed {
+  const reader = new EventReader({ include_usage: true, complete: () => ({ input_tokens: 1, output_tokens: 1 }) })
+  const given = Buffer.from(`${events([BEGIN, { ...chunk, ...more }, END])}data: [DONE]\n\n`)
+  const out: Uint8Array[] = []
+  for (let at = 0; at < given.length; at += 65_536) out.push(...atOnce(reader.take(given.subarray(at, at + 65_536))))
+  const told = Buffer.concat(out)
+    .toString()
+    .replaceAll(/call_[0-9a-f]{32}/g, 'made')
+  return { chunks: chunksIn(told), fault: reader.fault?.message ?? null }
+}
+
+const delta = (given: object, index: number | null = 0) => ({ ...HEAD, choices: [{ index, delta: given }] })
+
+const CHUNKS: Readonly<Record<string, object>> = {
+  'a word': delta({ content: 'word' }),
+  'parts with thoughts': delta({
+    content: [
+      { type: 'text', text: 'a' },
+      { type: 'thinking', thinking: [{ text: 'b' }, { text: 'c' }] },
+      { text: 'd' },
+      null,
+    ],
+  }),
+  'no number': delta({ content: 'word' }, null),
+  'a call that lacks its id': delta(called({ function: { name: 'f', arguments: '{}' } })),
+  'a call with a value': delta(called({ id: 'c', function: { name: 'f', arguments: { a: [1, { b: null }] } } })),
+  'a call without arguments': delta(called({ id: 'c', type: 'function', function: { name: 'f' } })),
+  'a call of a custom tool': delta(called({ custom: { name: 'f', input: 'x' } })),
+  'a count': { ...HEAD, choices: [], usage: { prompt_tokens: 3, completion_tokens: 4 } },
+  'a count without choices': { ...HEAD, usage: { prompt_tokens: 3, completion_tokens: 4 } },
+  'a failure': { error: { message: 'overloaded', code: 529 } },
+  'nothing of an answer': { ...HEAD, object: 'other' },
+}
+
+describe('a long event', () => {
+  for (const [what, chunk] of Object.entries(CHUNKS))
+    test(`with ${what} goes on as a short one`, () => {
+      const short = passed(chunk, { long: null })
+      const { chunks, ...known } = passed(chunk, { long: LONG })
+      const shown = chunks.map((one) => ('long' in one ? { ...one, long: null } : one))
+      assert.deepEqual({ chunks: shown, ...known }, short)
+    })
+
+  test('in which nothing is missing passes byte by byte', () => {
+    const given = `${events([BEGIN, { ...delta({ content: LONG }), large: [1, 2] }, END])}data: [DONE]\n\n`
+    const odd = given.replace('[1,2]', '[1.0, 12345678901234567890]')
+    const reader = new EventReader({ include_usage: false, complete: () => ({ input_tokens: 1, output_tokens: 1 }) })
+    assert.equal(Buffer.concat(atOnce(reader.take(Buffer.from(odd)))).toString(), odd)
+    assert.equal(reader.length, LONG.length)
+  })
+
+  const bad: Readonly<Record<string, string>> = { 'no JSON': `{"a":${LONG}}`, 'no object': LONG }
+  for (const [what, data] of Object.entries(bad))
+    test(`with ${what} is a fault`, () => {
+      const reader = new EventReader({ include_usage: false, complete: () => ({ input_tokens: 1, output_tokens: 1 }) })
+      atOnce(reader.take(Buffer.from(`${events([BEGIN])}data: ${data}\n\n`)))
+      assert.ok(reader.fault)
+    })
+})
+
+/** What is shown of events that come one by one. */
+async function told(pieces: readonly string[]): Promise<string> {
+  const left = [...pieces]
+  const safety = { redactor, owner: 'a', slices: new TimeSlices() }
+  const safe = new SafeEvents({ next: async () => left.shift() ?? null, close() {} }, safety)
+  let text = ''
+  for (let piece = await safe.next(); piece !== null; piece = await safe.next())
+    text += typeof piece === 'string' ? piece : Buffer.from(piece).toString()
+  return text
+}
+
+const contentOf = (text: string, name = 'content') =>
+  chunksIn(text)
+    .map(({ choices: [choice] }) => choice.delta[name] ?? '')
+    .join('')
+
+describe('what a long event tells of a secret', () => {
+  test('is replaced in it, and where it is cut over it and its neighbours', async () => {
+    const cut = [KEY.slice(0, 30), KEY.slice(30)]
+    const pieces = [`${LONG}${KEY}${LONG}`, `a${cut[0]}`, `${cut[1]}${LONG}${cut[0]}`, `${cut[1]}b`]
+    const shown = await told(pieces.map((content) => events([delta({ content })])))
+    const content = contentOf(shown).replaceAll(LONG, '…')
+    assert.equal(content, '…[redacted]…a[redacted]…[redacted]b')
+  })
+
+  test('is replaced where no text is, and where it is written by numbers', async () => {
+    const numbers = [...KEY].map((one) => `\\u00${one.charCodeAt(0).toString(16)}`).join('')
+    const written = JSON.stringify(`{"k":"${numbers}"}`)
+    const call = `{"index":0,"function":{"name":"f","arguments":${written}}}`
+    const event = `event: chunk\ndata: {"id":"x","z":["${numbers}"],"long":"${LONG}","choices":[{"index":0,"delta":{"tool_calls":[${call}]}}]}\n\n`
+    const shown = await told([event])
+    assert.ok(shown.startsWith('event: chunk\ndata: {'))
+    const [chunk] = chunksIn(shown.replace('event: chunk\n', ''))
+    assert.deepEqual(
+      [chunk.z, chunk.long === LONG, chunk.choices[0].delta.tool_calls[0].function.arguments],
+      [['[redacted]'], true, '{"k":"[redacted]"}'],
+    )
+  })
+
+  test('leaves an event as it came that tells none', async () => {
+    const given = `${events([delta({ content: LONG })])}: comment\n\n${events([delta({ parts: Array.from({ length: 100_000 }, () => ({ text: 'a' })) })])}`
+    assert.equal(await told([given]), given)
+  })
+
+  test('does not let what waits for it grow without bound', async () => {
+    const held = Array.from({ length: 60 }, (_, at) =>
+      events([{ ...delta({ content: at === 0 ? KEY.slice(0, 20) : (KEY[19 + at] ?? '') }), long: LONG.repeat(2) }]),
+    )
+    const left = [...held]
+    let most = 0
+    const safe = new SafeEvents(
+      { next: async () => left.shift() ?? null, close() {} },
+      { redactor, owner: 'a', slices: new TimeSlices() },
+    )
+    for (let shown = 0, piece = await safe.next(); piece !== null; piece = await safe.next()) {
+      shown += piece.length
+      most = Math.max(most, (held.length - left.length) * held[0]!.length - shown)
+    }
+    assert.ok(most < 20_000_000, `${most}`)
+  })
+})
+
+test('a completion of very many texts is looked at in steps, and a secret over several is replaced', () => {
+  const parts = Array.from({ length: 200_000 }, (_, at) => ({
+    text: at === 70_000 ? KEY.slice(0, 9) : at === 70_001 ? KEY.slice(9) : 'a',
+  }))
+  const completion = { choices: [{ index: 0, message: { role: 'assistant', content: 'x', parts } }] }
+  const steps = safeTextSteps(completion, redactor)
+  let longest = 0
+  let count = 0
+  for (;;) {
+    const from = process.threadCpuUsage()
+    const step = steps.next()
+    const { user, system } = process.threadCpuUsage(from)
+    longest = Math.max(longest, user + system)
+    count++
+    if (!step.done) continue
+    assert.ok(!step.value.includes(KEY.slice(0, 9)) && step.value.includes('[redacted]'))
+    break
+  }
+  assert.ok(count > 100 && longest < 60_000, `${count} steps, the longest ${longest} µs`)
+})
