@@ -179,6 +179,11 @@ export class OwnerTurns {
     return this.#slices.isOver && performance.now() >= this.#first
   }
 
+  /** As of the slices: what waits for no slice has taken the time of one in this turn of the event loop. It is to wait for the `next` one. */
+  get areUsed(): boolean {
+    return this.#slices.isTurnUsed
+  }
+
   next(): Promise<void> {
     return this.#slices.turn(this.#owner)
   }

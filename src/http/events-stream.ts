@@ -62,6 +62,7 @@ export async function* eventStream(
       await parts.filled()
       // Whatever else happens in this turn goes into the same write.
       await setImmediate()
+      while (turns?.areUsed) await turns.next()
       const { ended } = parts
       const text = parts.take()
       if (text !== '') yield text
@@ -151,6 +152,8 @@ class Parts {
     let isLong = false
     try {
       for await (const item of items) {
+        // Thousands may read the events of one job, and each is told all of them.
+        while (this.#turns?.areUsed) await this.#turns.next()
         if (!isEvent(item)) continue
         if (item.sequence !== seen + 1) break
         seen = item.sequence
@@ -166,7 +169,6 @@ class Parts {
           isLong = true
         }
         held?.release()
-        // What is told as it happens waits for no turn.
         if (isLong && this.#turns?.over) await this.#turns.next()
         isLong = false
       }

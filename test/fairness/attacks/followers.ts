@@ -1,4 +1,4 @@
-// Many sockets of one user that are told the same: the events of one job, and the pieces of one answer.
+// Many sockets and event streams of one user that are told the same: the events of one job, and the pieces of one answer.
 import { once } from 'node:events'
 import type WebSocket from 'ws'
 import type { Graph } from '../../../src/engine/graph.ts'
@@ -9,6 +9,7 @@ import { sized } from './values.ts'
 /** At the same time: the system refuses more that wait to be taken. */
 const OPENED_AT_ONCE = 50
 const SOCKETS = 300
+const STREAMS = 1_000
 
 async function openSockets(attacker: User, count: number): Promise<WebSocket[]> {
   const open: WebSocket[] = []
@@ -117,4 +118,41 @@ const listening: AttackOf = (share) => {
   }
 }
 
-export const followers: readonly AttackOf[] = [watching, subscribing, listening]
+/** Opens an event stream, and resolves with what resolves at its end. */
+async function openStream(attacker: User, job_id: string): Promise<{ ended: Promise<unknown> }> {
+  const headers = { Accept: 'text/event-stream', Connection: 'close' }
+  const stream = await attacker.unread(`/api/jobs/${job_id}/events`, headers)
+  await once(stream, 'data')
+  stream.resume()
+  return { ended: once(stream, 'close') }
+}
+
+const streaming: AttackOf = (share) => {
+  const count = sized(STREAMS, share)
+  const to = sized(2_000, share)
+  let workflow_id = ''
+  return {
+    name: `a job of ${to} events that ${count} event streams tell`,
+    async prepare(attacker) {
+      workflow_id = await attacker.store(COUNTING)
+    },
+    async strike(attacker) {
+      const socket = await attacker.socket()
+      const job_id = `job-${crypto.randomUUID()}`
+      const accepted = heard(socket, 'accepted')
+      socket.send(command('run_job', { workflow_id, job_id, params: {} }))
+      await accepted
+      const open: { ended: Promise<unknown> }[] = []
+      while (open.length < count) {
+        const some = Math.min(OPENED_AT_ONCE, count - open.length)
+        open.push(...(await Promise.all(Array.from({ length: some }, () => openStream(attacker, job_id)))))
+      }
+      socket.send(command('stream_input', { job_id, input: 'in', value: to }))
+      socket.send(command('end_input_stream', { job_id, input: 'in' }))
+      await Promise.all(open.map(({ ended }) => ended))
+      await closed([socket])
+    },
+  }
+}
+
+export const followers: readonly AttackOf[] = [watching, subscribing, listening, streaming]
