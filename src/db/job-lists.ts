@@ -1,6 +1,6 @@
 // Which jobs a list shows: their keys, the newest first. Each status is read by itself, in the order of an index, and no further than asked.
 import { sql } from 'kysely'
-import type { JobTable, StoredStatus } from './schema.ts'
+import type { StoredStatus } from './schema.ts'
 import { owned, type Scope } from './scope.ts'
 import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
@@ -58,10 +58,10 @@ const countUnfinished = statement()((db) =>
 )
 
 /** The words are those of the index `job_unfinished_by_owner`. */
-const selectActive = statement<Scope>()((db, p) =>
+const selectActive = statement<Scope>('keys')((db, p) =>
   db
     .selectFrom('job')
-    .selectAll()
+    .select('key')
     .where('status', 'in', UNFINISHED)
     .where(sql<boolean>`status not in ('completed', 'failed', 'error', 'timed_out', 'cancelled')`)
     .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') })),
@@ -90,9 +90,10 @@ export function listedJobs(tx: Tx, { user_id, workspace_id }: Scope, filter: Job
   return keys.sort((a, b) => b - a).slice(0, limit)
 }
 
-/** The jobs of a scope that have not ended, the oldest first; those that are not listed elsewhere included. */
-export function activeJobs(tx: Tx, { user_id, workspace_id }: Scope): JobTable[] {
-  return tx.all(selectActive, { user_id, workspace_id }).sort((a, b) => a.key - b.key)
+/** The keys of a scope's jobs that have not ended, the oldest first; those that are not listed elsewhere included. */
+export function activeKeys(tx: Tx, { user_id, workspace_id }: Scope): number[] {
+  const rows = tx.all(selectActive, { user_id, workspace_id })
+  return rows.map(({ key }) => key).sort((a, b) => a - b)
 }
 
 /** How many jobs have not ended, by stored status; statuses without jobs are left out. */

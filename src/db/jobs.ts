@@ -65,11 +65,12 @@ const selectOwned = statement<Scope & { id: string }>()((db, p) =>
     .where('id', '=', p('id')),
 )
 
-const selectUnfinished = statement()((db) =>
+const selectUnrested = statement('keys')((db) =>
   db
     .selectFrom('job')
-    .selectAll()
+    .select('key')
     .where(sql<boolean>`status not in ('completed', 'failed', 'error', 'timed_out', 'cancelled')`)
+    .where('status', '<>', 'paused')
     .orderBy('key'),
 )
 
@@ -133,9 +134,9 @@ export function ownedJob(tx: Tx, scope: Scope, id: string): JobTable | undefined
   return tx.get(selectOwned, { id, user_id: scope.user_id, workspace_id: scope.workspace_id })
 }
 
-/** Every job that is not terminal, the oldest first. */
-export function unfinishedJobs(tx: Tx): JobTable[] {
-  return tx.all(selectUnfinished, {})
+/** The keys of all jobs that have not ended and wait for nothing outside, the oldest first. */
+export function unrestedKeys(tx: Tx): number[] {
+  return tx.all(selectUnrested, {}).map(({ key }) => key)
 }
 
 /** How far the history of a job has come that has not ended; undefined for one that has. */

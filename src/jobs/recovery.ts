@@ -1,7 +1,7 @@
 // What becomes of jobs that an earlier process left unfinished, or whose history could not be written for a while: queued ones wait again,
 // in their order; running ones go on from what they remember; those that were to be cancelled are.
 import type { ErrorCode } from '../../generated/errors.ts'
-import { jobByKey, unfinishedJobs } from '../db/jobs.ts'
+import { jobByKey, listedJobByKey, unrestedKeys } from '../db/jobs.ts'
 import type { JobTable, StoredStatus } from '../db/schema.ts'
 import { isDamage, ServiceError } from '../errors.ts'
 import type { ActiveJob } from './active-job.ts'
@@ -28,8 +28,9 @@ export interface Recovered {
   ended: number
 }
 
-type Fate = 'queue' | 'run' | 'end' | 'rest'
+type Fate = 'queue' | 'run' | 'end'
 
+/** Of jobs that rest, or have ended, there is nothing to take over. */
 const FATES: Readonly<Partial<Record<StoredStatus, Fate>>> = {
   scheduled: 'queue',
   pending: 'queue',
@@ -37,7 +38,6 @@ const FATES: Readonly<Partial<Record<StoredStatus, Fate>>> = {
   running: 'run',
   recovering: 'run',
   cancel_requested: 'end',
-  paused: 'rest',
 }
 
 export class Recovery {
@@ -62,9 +62,12 @@ export class Recovery {
     const waiting: ActiveJob[] = []
     const ended: Promise<void>[] = []
     const isWritable = this.#backoff.grant(1) > 0
-    for (const row of this.#roster.parts.store.read(unfinishedJobs)) {
-      const fate = FATES[row.status]
-      if (!fate || fate === 'rest') continue
+    const { store } = this.#roster.parts
+    // Each is read when its turn comes: all rows together may be more than memory has.
+    for (const key of store.read(unrestedKeys)) {
+      const row = store.read((tx) => listedJobByKey(tx, key))
+      const fate = row && FATES[row.status]
+      if (!fate) continue
       if (!isWritable) {
         this.lost(row.key)
         continue
@@ -174,7 +177,7 @@ export class Recovery {
       return null
     }
     const fate = FATES[row.status]
-    return fate && fate !== 'rest' ? { row, fate } : null
+    return fate ? { row, fate } : null
   }
 
   /** The same, as far as it can be stored now; what cannot is tried again later. */

@@ -4,8 +4,8 @@ import { setImmediate } from 'node:timers/promises'
 import type { JobSnapshot } from '../../generated/types.ts'
 import { keepParts } from '../db/graphs.ts'
 import { idempotentJob, keepIdempotencyKey } from '../db/idempotency.ts'
-import { activeJobs } from '../db/job-lists.ts'
-import { jobByKey, lastJobKey, ownedJob } from '../db/jobs.ts'
+import { activeKeys } from '../db/job-lists.ts'
+import { jobByKey, lastJobKey, listedJobByKey, ownedJob } from '../db/jobs.ts'
 import { metaValue, putMeta } from '../db/meta.ts'
 import type { JobTable } from '../db/schema.ts'
 import { type Scope, scopedKey, userKey } from '../db/scope.ts'
@@ -18,7 +18,7 @@ import { isLargeText } from '../events/lazy-event.ts'
 import { isLight } from '../light-parts.ts'
 import type { RunDefaults } from '../settings/registry.ts'
 import { ShiftingMap } from '../shifting-map.ts'
-import { nextTurn } from '../time-slices.ts'
+import { nextTurn, type Steps } from '../time-slices.ts'
 import { runnablePlan, summary } from '../workflows/invalid-graph.ts'
 import { paramProblems } from '../workflows/params.ts'
 import type { ActiveJob } from './active-job.ts'
@@ -48,6 +48,12 @@ export interface JobHandle {
   readonly row: JobTable
   readonly active: ActiveJob | null
 }
+
+/** What a list of all jobs tells of each. */
+export type ListedJob = Pick<
+  JobTable,
+  'key' | 'id' | 'workflow_id' | 'status' | 'last_sequence' | 'created_at' | 'started_at'
+>
 
 export interface JobServiceParts extends RosterParts {
   /** What an owner's runs are where their requests do not say it. */
@@ -398,9 +404,22 @@ export class JobService {
     return this.#parts.store.read((tx) => ownedJob(tx, scope, job_id)) !== undefined
   }
 
-  /** The caller's jobs that have not ended, the oldest first. */
-  listActive(scope: Scope): JobTable[] {
-    return this.#parts.store.read((tx) => activeJobs(tx, scope))
+  /**
+   * The caller's jobs that have not ended, the oldest first. Which ones is decided at once; each is told as it is when its turn comes, and left out where it
+   * has ended by then. Nothing is kept of what may be long in a row.
+   */
+  *listActive(scope: Scope): Steps<ListedJob[]> {
+    const { store } = this.#parts
+    const listed: ListedJob[] = []
+    for (const of of store.read((tx) => activeKeys(tx, scope))) {
+      const row = store.read((tx) => listedJobByKey(tx, of))
+      if (row && !isTerminal(row.status)) {
+        const { key, id, workflow_id, status, last_sequence, created_at, started_at } = row
+        listed.push({ key, id, workflow_id, status, last_sequence, created_at, started_at })
+      }
+      yield
+    }
+    return listed
   }
 
   snapshot({ row }: JobHandle): JobSnapshot {

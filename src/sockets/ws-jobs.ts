@@ -1,12 +1,14 @@
 // The job commands of `/ws`: run, watch, feed and end jobs. How a suspended one goes on is in a file of its own.
 import type { WsCommandHandlers } from '../../generated/messages.ts'
 import type { JobTable } from '../db/schema.ts'
+import { userKey } from '../db/scope.ts'
 import type { Graph } from '../engine/graph.ts'
 import { type ServiceError, toServiceError } from '../errors.ts'
-import { LARGE_ANSWER, weigh } from '../held-answers.ts'
+import { LARGE_ANSWER, unlessEnded, weigh } from '../held-answers.ts'
 import type { ActiveJob } from '../jobs/active-job.ts'
 import type { Submission } from '../jobs/service.ts'
 import { isTerminal, socketStatus } from '../jobs/states.ts'
+import type { Steps } from '../time-slices.ts'
 import { streamedProblems } from '../workflows/params.ts'
 import { ack, ackWhenStored, echo, end, isMissing, type Refusal, type RequestId, refuse, refuseNow } from './answers.ts'
 import { outputFrame, presentState } from './frames.ts'
@@ -79,15 +81,11 @@ export const jobCommands: JobCommands = {
   },
 
   async get_status({ data, request_id }, connection) {
-    const { app, principal } = connection
+    const { app, principal, reader } = connection
     const job_id = data?.job_id ?? null
     if (job_id !== null) return connection.send({ ...(await statusOf(connection, job_id)), ...echo(request_id) })
-    const jobs = app.jobs.listActive(principal).map((row) => ({
-      ...activeStatus(connection, row),
-      created_at: row.created_at,
-      started_at: row.started_at,
-    }))
-    connection.send({ type: 'status', jobs, ...echo(request_id) })
+    const jobs = await app.slices.begin(userKey(principal), unlessEnded(reader, activeStatuses(connection)))
+    await sendInSlices(connection, { type: 'status', jobs, ...echo(request_id) })
   },
 
   stream_input({ data, request_id }, connection) {
@@ -252,7 +250,18 @@ async function statusOf(connection: Peer, job_id: string): Promise<object> {
   }
 }
 
-function activeStatus(connection: Peer, row: JobTable) {
+/** Of all jobs that have not ended, of which there may be very many. */
+function* activeStatuses(connection: Peer): Steps<object[]> {
+  const statuses: object[] = []
+  for (const row of yield* connection.app.jobs.listActive(connection.principal)) {
+    const { created_at, started_at } = row
+    statuses.push({ ...activeStatus(connection, row), created_at, started_at })
+    yield
+  }
+  return statuses
+}
+
+function activeStatus(connection: Peer, row: Pick<JobTable, 'id' | 'workflow_id' | 'status' | 'last_sequence'>) {
   const { id: job_id, workflow_id, last_sequence } = row
   const active = living(connection, job_id)
   const queue_position = (active && connection.app.jobs.position(active)) || null

@@ -1,11 +1,12 @@
 // Workflows as models: an answer is the text output of an ordinary job, which ends as the job ends and does not end it.
+
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { WorkflowModels } from '../../src/completions/workflow-models.ts'
 import { userKey } from '../../src/db/scope.ts'
 import type { ServiceError } from '../../src/errors.ts'
 import { systemPlatform } from '../../src/platform.ts'
-import { TimeSlices } from '../../src/time-slices.ts'
+import { finish, TimeSlices } from '../../src/time-slices.ts'
 import { type PricedProvider, pricedProvider } from '../helpers/priced-provider.ts'
 import { startServer, type TestServer, until } from '../helpers/server.ts'
 import { gate } from '../http/kit.ts'
@@ -101,7 +102,7 @@ describe('the answer of a workflow', () => {
       const id = await stored(server, hello())
       const body = { ...says('Ada'), [field]: value }
       await assert.rejects(answer(server, id, body).next(), coded('INVALID_REQUEST', field))
-      assert.deepEqual(server.context.jobs.listActive(OWNER), [])
+      assert.deepEqual(finish(server.context.jobs.listActive(OWNER)), [])
     })
   }
 

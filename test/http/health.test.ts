@@ -1,9 +1,11 @@
 // Probes, the public configuration and the published documents.
+
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import type { ApiHealth, Health, RunResult, ServiceConfig } from '../../generated/types.ts'
 import { systemPlatform } from '../../src/platform.ts'
+import { finish } from '../../src/time-slices.ts'
 import { version } from '../../src/version.ts'
 import { call } from '../helpers/http.ts'
 import { startServer, until } from '../helpers/server.ts'
@@ -38,7 +40,7 @@ describe('probes', () => {
     const running = call<RunResult>(server, 'POST', `/api/workflows/${id}/run`, { body: {} })
     await until(
       'the job to run',
-      () => server.context.jobs.listActive({ user_id: '1', workspace_id: null }).length === 1,
+      () => finish(server.context.jobs.listActive({ user_id: '1', workspace_id: null })).length === 1,
     )
     const closed = server.close(10_000)
     const health = await call<Health>(server, 'GET', '/health')

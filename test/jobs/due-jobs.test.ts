@@ -1,4 +1,5 @@
 // Suspended jobs whose time has come: those that cannot go on keep no others waiting.
+
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,6 +12,7 @@ import { Alarm } from '../../src/jobs/alarm.ts'
 import { DueJobs } from '../../src/jobs/due-jobs.ts'
 import { SPILLED_FROM } from '../../src/jobs/spilled-values.ts'
 import { type Platform, systemPlatform } from '../../src/platform.ts'
+import { finish } from '../../src/time-slices.ts'
 import { graph, node, sink, source } from '../engine/kit.ts'
 import { closed } from '../helpers/closed-folder.ts'
 import { keptLog } from '../helpers/kept-log.ts'
@@ -62,7 +64,7 @@ describe('due jobs', () => {
         // One that runs, and one that waits for its turn: no more fit.
         for (let at = 0; at < 2; at++) submit(server, { graph: gated })
         const paused = (owner: Scope) =>
-          server.context.jobs.listActive(owner).filter(({ status }) => status === 'paused').length
+          finish(server.context.jobs.listActive(owner)).filter(({ status }) => status === 'paused').length
         for (let at = 0; at < MANY; at++) submit(server, { graph: delayed })
         await until('all to wait', () => paused(OWNER) === MANY)
         other = submit(server, { graph: delayed }, OTHER).row.id
@@ -75,7 +77,7 @@ describe('due jobs', () => {
         await until('the other one to end', async () => (await jobs.get(OTHER, other)).row.finished_at)
         assert.deepEqual(jobs.load, { running: 1, waiting: 1 })
         for (let at = 0; at < 2; at++) (await until('a firing', () => server.gate.waiting[0])).open()
-        await until('the first ones to go on when there is room', () => jobs.listActive(OWNER).length < MANY)
+        await until('the first ones to go on when there is room', () => finish(jobs.listActive(OWNER)).length < MANY)
       },
     )
   })

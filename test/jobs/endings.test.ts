@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import type { JobError } from '../../generated/types.ts'
+import { finish } from '../../src/time-slices.ts'
 import { mapType } from '../engine/kit.ts'
 import { withMoreTime } from '../helpers/patience.ts'
 import { temporaryFolder, until } from '../helpers/server.ts'
@@ -206,7 +207,7 @@ describe('drain', () => {
     await drained
     assert.equal(first.active!.row.status, 'completed')
     assert.deepEqual(
-      jobs.listActive(OWNER).map(({ id, status }) => [id, status]),
+      finish(jobs.listActive(OWNER)).map(({ id, status }) => [id, status]),
       [[second.row.id, 'queued']],
     )
   })

@@ -6,6 +6,7 @@ import Database from 'better-sqlite3'
 import { putMeta } from '../../src/db/meta.ts'
 import type { Store } from '../../src/db/store.ts'
 import { type Platform, systemPlatform } from '../../src/platform.ts'
+import { finish } from '../../src/time-slices.ts'
 import { cannotMount, fill, smallDisk } from '../db/kit.ts'
 import { graph, node, sink, source } from '../engine/kit.ts'
 import { keptLog } from '../helpers/kept-log.ts'
@@ -66,7 +67,7 @@ function told(lines: readonly string[]): number {
 }
 
 function active(server: GatedServer): number {
-  return server.context.jobs.listActive(OWNER).length
+  return finish(server.context.jobs.listActive(OWNER)).length
 }
 
 describe('jobs on a full disk', { skip: cannotMount }, () => {

@@ -43,7 +43,7 @@ describe('the database reads lists and sweeps', () => {
       /USING INDEX job_by_workflow \(user_id=\? AND <expr>=\? AND workflow_id=\? AND status=\? AND key<\?\)/,
     ],
     countUnfinished: [/USING COVERING INDEX job_unfinished_by_owner$/],
-    selectActive: [/USING INDEX job_unfinished_by_owner \(status=\? AND user_id=\? AND <expr>=\?\)/],
+    selectActive: [/USING COVERING INDEX job_unfinished_by_owner \(status=\? AND user_id=\? AND <expr>=\?\)/],
     selectFinished: [/USING (COVERING )?INDEX job_finished /],
     selectExpired: [/USING INDEX job_finished /],
     deleteOldKeys: [/USING PRIMARY KEY/, /LIST SUBQUERY/, /INDEX idempotency_key_by_age /],

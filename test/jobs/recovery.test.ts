@@ -10,6 +10,7 @@ import { jobByKey } from '../../src/db/jobs.ts'
 import type { StoredStatus } from '../../src/db/schema.ts'
 import { Store } from '../../src/db/store.ts'
 import { systemPlatform } from '../../src/platform.ts'
+import { finish } from '../../src/time-slices.ts'
 import { call } from '../helpers/http.ts'
 import { type ServingProcess, serve, storedJobs } from '../helpers/process.ts'
 import { scaled } from '../helpers/scale.ts'
@@ -137,7 +138,7 @@ describe('a server that was killed', () => {
       }
       await using server = await startServer({ data_dir })
       const { jobs } = server.context
-      await until('all to have ended', () => jobs.listActive(OWNER).every(({ status }) => status === 'paused'))
+      await until('all to have ended', () => finish(jobs.listActive(OWNER)).every(({ status }) => status === 'paused'))
       await jobs.cancel(OWNER, 'paused')
       for (const [id, more] of Object.entries(LEFT)) {
         const state = await stateOf(server, id)
@@ -180,7 +181,7 @@ describe('a job that cannot be read at a start', () => {
         db.close()
         const firing = await until('the firing, once more', () => server.gate.waiting[0])
         firing.open()
-        await until('its end', () => server.context.jobs.listActive(OWNER).length === 0)
+        await until('its end', () => finish(server.context.jobs.listActive(OWNER)).length === 0)
         const [row] = server.context.store.read((tx) => [jobByKey(tx, 1)])
         assert.equal(row?.status, 'completed')
       } finally {
@@ -218,7 +219,7 @@ describe('a job whose history cannot be written while others are read at a start
       saboteur.mend()
       await until('both to go on', () => server.gate.started === 2)
       for (const firing of [...server.gate.waiting]) firing.open()
-      await until('their ends', () => server.context.jobs.listActive(OWNER).length === 0)
+      await until('their ends', () => finish(server.context.jobs.listActive(OWNER)).length === 0)
     } finally {
       rmSync(data_dir, { recursive: true, force: true })
     }

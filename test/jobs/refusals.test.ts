@@ -9,6 +9,7 @@ import { lastJobKey } from '../../src/db/jobs.ts'
 import { NodeError } from '../../src/engine/node-error.ts'
 import type { ServiceError } from '../../src/errors.ts'
 import { submitJob } from '../../src/lifecycle/submissions.ts'
+import { finish } from '../../src/time-slices.ts'
 import { graph, mapType, node, output, sink, source, testType, value } from '../engine/kit.ts'
 import { type Answer, call, type ErrorBody } from '../helpers/http.ts'
 import { until } from '../helpers/server.ts'
@@ -32,7 +33,7 @@ describe('a run that is waited for, and is stored', () => {
     await using server = await startGated()
     const { id } = await workflow(server, gated)
     const answer = run(server, id)
-    const { id: job_id } = await until('its first commit', () => server.context.jobs.listActive(OWNER)[0])
+    const { id: job_id } = await until('its first commit', () => finish(server.context.jobs.listActive(OWNER))[0])
     const stopped = server.context.jobs.drain(0)
     assert.equal(await named(server, await answer), job_id)
     await stopped
@@ -46,7 +47,7 @@ describe('a run that is waited for, and is stored', () => {
     )
     const { id } = await workflow(server, delayed)
     const answer = run(server, id)
-    await until('the job to rest', () => server.context.jobs.listActive(OWNER)[0]?.status === 'paused')
+    await until('the job to rest', () => finish(server.context.jobs.listActive(OWNER))[0]?.status === 'paused')
     const stopped = server.context.jobs.drain(0)
     await named(server, await answer)
     await stopped
@@ -58,7 +59,7 @@ describe('a run that is waited for, and is stored', () => {
     const { id } = await workflow(server, gated)
     const answer = run(server, id)
     const gate = await until('the firing', () => server.gate.waiting[0])
-    await until('its first commit', () => server.context.jobs.listActive(OWNER)[0])
+    await until('its first commit', () => finish(server.context.jobs.listActive(OWNER))[0])
     saboteur.break()
     gate.open()
     const job_id = await named(server, await answer)

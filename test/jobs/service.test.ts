@@ -1,9 +1,11 @@
 // Jobs as their service keeps them: what a submission leaves behind, what a job shows at each stage, and who may have its id.
+
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { JobTable, StoredStatus } from '../../src/db/schema.ts'
 import { snapshotOf } from '../../src/jobs/snapshot.ts'
 import { publicStatus } from '../../src/jobs/states.ts'
+import { finish } from '../../src/time-slices.ts'
 import { graph, mapType, node, sink, source } from '../engine/kit.ts'
 import { until } from '../helpers/server.ts'
 import { jobRow } from '../helpers/store.ts'
@@ -101,7 +103,7 @@ describe('submit', () => {
       job = submit(server, { graph: plain })
     }
     assert.equal(job.terminal, true, 'it has run')
-    assert.deepEqual(server.context.jobs.listActive(OWNER), [])
+    assert.deepEqual(finish(server.context.jobs.listActive(OWNER)), [])
     assert.equal(job.feed.committed, 0)
     const { row } = await server.context.jobs.get(OWNER, job.row.id)
     assert.equal(row.status, 'completed')
@@ -118,7 +120,7 @@ describe('submit', () => {
       refused({ workflow_id: 'greeting', params: { nam: 'x', other: 1 } }),
       (error) => coded('INVALID_PARAMETERS')(error) && (error as { problems: unknown[] }).problems.length === 3,
     )
-    assert.deepEqual(jobs.listActive(OWNER), [])
+    assert.deepEqual(finish(jobs.listActive(OWNER)), [])
     assert.equal(submit(server, { graph: plain }).row.key, 1, 'none of them took a place')
   })
 
@@ -130,7 +132,7 @@ describe('submit', () => {
     assert.throws(() => jobs.submit(OWNER, submission({ graph: plain, job_id: 'mine' })), coded('QUEUE_FULL'))
     await Promise.all([first.accepted(), second.accepted()])
     assert.deepEqual(
-      jobs.listActive(OWNER).map((row) => row.id),
+      finish(jobs.listActive(OWNER)).map((row) => row.id),
       [first.row.id, second.row.id],
     )
     await until('the first to run', () => server.gate.waiting[0])
@@ -241,7 +243,7 @@ describe('a job id of the client’s choice', () => {
       await assert.rejects(server.context.jobs.cancel(stranger, id), coded('JOB_NOT_FOUND'))
       assert.equal(server.context.jobs.living(stranger, id), null)
     }
-    assert.deepEqual(server.context.jobs.listActive(stranger), [])
+    assert.deepEqual(finish(server.context.jobs.listActive(stranger)), [])
     assert.equal(job.status, 'running')
   })
 })

@@ -134,7 +134,28 @@ async function following(attacker: User, thread_id: string): Promise<void> {
   await once(socket, 'close')
 }
 
+const MESSAGE = 'x'.repeat(1_000_000)
+
+/** Asks for the states of jobs that show long messages to those whom they wait for. */
+const statuses: AttackOf = (share) => {
+  const count = sized(400, share)
+  const nodes = [
+    { id: 'ask', type: 'human.Approval', data: { message: MESSAGE } },
+    { id: 'out', type: 'output.Output', data: { name: 'out' } },
+  ]
+  const edges = [{ source: 'ask', sourceHandle: 'approved', target: 'out', targetHandle: 'value' }]
+  return {
+    name: `the states of ${count} suspended jobs with long messages`,
+    async prepare(attacker) {
+      const id = await attacker.store({ nodes, edges })
+      for (let at = 0; at < count; at++) await attacker.expect(200, 'POST', `/api/workflows/${id}/run`, '{}')
+    },
+    strike: (attacker) => attacker.frame(JSON.stringify({ command: 'get_status', request_id: 'r' })),
+  }
+}
+
 export const readings: readonly AttackOf[] = [
+  statuses,
   listing,
   thread,
   reading(
