@@ -43,6 +43,7 @@ import { Downloads } from './downloads/downloads.ts'
 import type { NodeRegistry } from './engine/node-type.ts'
 import { ServiceError } from './errors.ts'
 import { EventLog } from './events/log.ts'
+import { FollowedJobs } from './followed-jobs.ts'
 import { HeldAnswers, heldAtMost } from './held-answers.ts'
 import { createApp } from './http/app.ts'
 import { closeListener } from './http/closing.ts'
@@ -110,6 +111,8 @@ export interface Overrides {
   chat_limits?: Partial<ChatLimits>
   /** What answers may hold that wait for their readers, in bytes. */
   held_most?: number
+  /** How many jobs sockets may follow, all together. */
+  most_followed?: number
   /** How many events are kept of one job. */
   max_job_events?: number
   listener?: Partial<ListenerLimits>
@@ -462,6 +465,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     slices,
     reading,
     payloads,
+    followed: new FollowedJobs(overrides.most_followed),
     held: new HeldAnswers(log, { most: overrides.held_most ?? heldAtMost(config.max_body_bytes) }),
     redactor,
     cursors,

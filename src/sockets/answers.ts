@@ -44,11 +44,16 @@ export function refuseNow(connection: Peer, job_id: string, request_id: RequestI
   refuse(connection, 'unavailable', job_id, request_id, { code: error.code, message: error.publicMessage })
 }
 
+/** Whether a command may be carried out at another time. Nothing terminal is told of a job that is stored then. */
+export function isPassing({ code, status }: Pick<ServiceError, 'code' | 'status'>): boolean {
+  return status >= 500 || code === 'RATE_LIMITED'
+}
+
 /** What a command was to do to a job that is not stored, or is somebody else's, has failed for good. */
 export function isMissing({ app, principal }: Peer, job_id: string, { code, status }: ServiceError): boolean {
   if (code === 'JOB_NOT_FOUND' || code === 'JOB_EXPIRED') return true
   try {
-    return status >= 500 && code !== 'OUTCOME_UNKNOWN' && !app.jobs.isStored(principal, job_id)
+    return isPassing({ code, status }) && code !== 'OUTCOME_UNKNOWN' && !app.jobs.isStored(principal, job_id)
   } catch {
     // It may live: nothing is said that a client could take for its end.
     return false

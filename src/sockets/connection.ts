@@ -217,7 +217,7 @@ export class Connection {
 
   /** Whether so much waits to be sent that what is not durable is better dropped. */
   get congested(): boolean {
-    return this.#ws.bufferedAmount > HIGH_WATER_BYTES
+    return !this.closed.aborted && this.#ws.bufferedAmount > HIGH_WATER_BYTES
   }
 
   /** Waits until the peer has taken enough, with all that do: they go on in the order in which they came. */

@@ -8,6 +8,7 @@ import { LazyEvent } from '../events/lazy-event.ts'
 import type { JobFrame } from '../events/types.ts'
 import type { JobOptions } from '../jobs/service.ts'
 import { ShiftingMap } from '../shifting-map.ts'
+import { forEachStep } from '../time-slices.ts'
 import { frameOf } from './frames.ts'
 import { historyGoesOn } from './history-goes-on.ts'
 import { type FrameSender, heldEvent, OneAtATime } from './large-frames.ts'
@@ -40,6 +41,9 @@ interface Following {
 /** Of how many jobs a connection remembers what it was told; an older one is told everything again. */
 const REMEMBERED = 1_000
 
+/** How many are let go of in one step, when a socket has closed. */
+export const STOPPED_AT_ONCE = 16
+
 /** The socket that frames go to. */
 export interface Outlet extends FrameSender {
   readonly app: AppContext
@@ -57,6 +61,18 @@ export class Followers {
 
   constructor(connection: Outlet) {
     this.#connection = connection
+    // Each by itself takes little, and one socket may follow very many.
+    connection.closed.addEventListener('abort', () => {
+      void connection.app.reading.run(
+        connection.reader.owner,
+        forEachStep(this.#running.values(), ({ stop }) => stop.abort(), STOPPED_AT_ONCE),
+      )
+    })
+  }
+
+  /** @throws RATE_LIMITED where a job is not followed yet, and no more may be */
+  requirePlace(row: JobTable): void {
+    if (!this.#running.has(row.key)) this.#connection.app.followed.requirePlace(userKey(row))
   }
 
   /** Whether this connection will be told of the end of the caller's job of this id. */
@@ -89,13 +105,15 @@ export class Followers {
     this.stop(row.key)
     const stop = new AbortController()
     this.#running.set(row.key, { stop, job_id: row.id })
-    const connection = this.#connection
-    const signal = AbortSignal.any([stop.signal, connection.closed])
-    const pump = this.#followOn(row, detail, { after, feed, signal })
+    const { app, closed } = this.#connection
+    if (closed.aborted) stop.abort()
+    const leave = app.followed.count(userKey(row))
+    const pump = this.#followOn(row, detail, { after, feed, signal: stop.signal })
       .catch((thrown) => this.#failed(row, thrown))
       .finally(() => {
         if (this.#running.get(row.key)?.stop === stop) this.#running.delete(row.key)
         this.#pumps.delete(pump)
+        leave()
       })
     this.#pumps.add(pump)
   }

@@ -8,7 +8,8 @@ import { LazyEvent } from '../events/lazy-event.ts'
 import type { EventBody } from '../events/types.ts'
 import { type EventItem, type EventJob, isEvent } from '../jobs/event-text.ts'
 import { ShiftingMap } from '../shifting-map.ts'
-import type { Outlet } from './followers.ts'
+import { forEachStep } from '../time-slices.ts'
+import { type Outlet, STOPPED_AT_ONCE } from './followers.ts'
 import { historyGoesOn } from './history-goes-on.ts'
 import { heldEvent, OneAtATime } from './large-frames.ts'
 
@@ -27,6 +28,8 @@ interface Subscriber extends Outlet {
 interface Prepared {
   readonly job: SubscribedJob
   readonly after: number
+  /** Leaves its place among all that are followed. */
+  readonly leave: () => void
 }
 
 export class Subscriptions {
@@ -41,18 +44,27 @@ export class Subscriptions {
 
   constructor(connection: Subscriber) {
     this.#connection = connection
+    connection.closed.addEventListener('abort', () => {
+      void connection.app.reading.run(
+        connection.reader.owner,
+        forEachStep(this.#running.values(), (stop) => stop.abort(), STOPPED_AT_ONCE),
+      )
+    })
   }
 
   /**
    * Follows a job from the event `after` on as soon as `reply` was sent, in place of what was followed of it before.
-   * @throws RATE_LIMITED where the connection has as many subscriptions as it may have
+   * @throws RATE_LIMITED where the connection has as many subscriptions as it may have, or its user follows as many jobs as it may
    */
   prepare(reply: object, job: SubscribedJob, after: number): void {
     if (!this.#hasPlace(job.key)) {
       const message = `A socket is subscribed to ${MAX_SUBSCRIPTIONS} jobs at the most: let some end, or open another one.`
       throw new ServiceError('RATE_LIMITED', { message })
     }
-    this.#prepared.set(reply, { job, after })
+    const { app, principal } = this.#connection
+    const owner = userKey(principal)
+    if (!this.#running.has(job.key)) app.followed.requirePlace(owner)
+    this.#prepared.set(reply, { job, after, leave: app.followed.count(owner) })
   }
 
   /** The reply of a command was sent. */
@@ -65,6 +77,7 @@ export class Subscriptions {
 
   /** The reply of a command was not sent, and will not be: what was to begin then does not. */
   unsent(reply: unknown): void {
+    this.#prepared.get(reply as object)?.leave()
     this.#prepared.delete(reply as object)
   }
 
@@ -81,15 +94,17 @@ export class Subscriptions {
     await Promise.all(this.#pumps)
   }
 
-  #begin({ job, after }: Prepared): void {
+  #begin({ job, after, leave }: Prepared): void {
     this.#running.get(job.key)?.abort()
     const stop = new AbortController()
     this.#running.set(job.key, stop)
-    const pump = this.#pump(job, after, AbortSignal.any([stop.signal, this.#connection.closed]))
+    if (this.#connection.closed.aborted) stop.abort()
+    const pump = this.#pump(job, after, stop.signal)
       .catch((thrown) => this.#failed(job, thrown))
       .finally(() => {
         if (this.#running.get(job.key) === stop) this.#running.delete(job.key)
         this.#pumps.delete(pump)
+        leave()
       })
     this.#pumps.add(pump)
   }

@@ -10,7 +10,18 @@ import type { Submission } from '../jobs/service.ts'
 import { isTerminal, socketStatus } from '../jobs/states.ts'
 import type { Steps } from '../time-slices.ts'
 import { streamedProblems } from '../workflows/params.ts'
-import { ack, ackWhenStored, echo, end, isMissing, type Refusal, type RequestId, refuse, refuseNow } from './answers.ts'
+import {
+  ack,
+  ackWhenStored,
+  echo,
+  end,
+  isMissing,
+  isPassing,
+  type Refusal,
+  type RequestId,
+  refuse,
+  refuseNow,
+} from './answers.ts'
 import { outputFrame, presentState } from './frames.ts'
 import { sendInSlices } from './large-frames.ts'
 import { type ChangedOutput, changedOutputs } from './outputs.ts'
@@ -156,6 +167,7 @@ async function submit(connection: Peer, data: RunJobData, request_id: RequestId)
     const submission = submissionOf(data)
     const preparing = app.jobs.prepare(principal, submission)
     if (preparing) await preparing
+    app.followed.requirePlace(userKey(principal))
     return app.jobs.submit(principal, submission)
   } catch (thrown) {
     refuseRun(connection, { job_id, workflow_id }, request_id, toServiceError(thrown))
@@ -173,8 +185,7 @@ function refuseRun(
   if (job_id === null) end(connection, connection.app.platform.id('job'), workflow_id, error)
   else if (error.code === 'CONFLICT')
     refuse(connection, 'job_id_in_use', job_id, request_id, { message: error.message })
-  else if (error.status >= 500 && !isMissing(connection, job_id, error))
-    refuseNow(connection, job_id, request_id, error)
+  else if (isPassing(error) && !isMissing(connection, job_id, error)) refuseNow(connection, job_id, request_id, error)
   else end(connection, job_id, workflow_id, error)
 }
 
@@ -201,6 +212,7 @@ async function reconnect(connection: Peer, job_id: string, after_sequence: numbe
   const preparing = app.jobs.preparePlan(first.row)
   if (preparing) await preparing
   const { row, active } = preparing ? await app.jobs.get(principal, job_id) : first
+  if (!isTerminal(row.status)) followers.requirePlace(row)
   // What an earlier loop has not sent yet is told here.
   followers.stop(row.key)
   const { workflow_id, last_sequence } = row

@@ -14,6 +14,7 @@ export const resume_job: Handler = async ({ data, request_id }, connection) => {
   const release = followers.hold(job_id)
   try {
     const { row: before } = await app.jobs.get(principal, job_id)
+    followers.requirePlace(before)
     await app.jobs.resume(principal, job_id, { node_id, name, value, at: '/data' })
     connection.send(ack('The value is accepted.', before, request_id))
     if (!followers.followsId(job_id)) followers.follow(before, before.last_sequence)

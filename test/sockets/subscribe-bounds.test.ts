@@ -10,7 +10,7 @@ import { type Client, connect, type Frame } from '../helpers/socket.ts'
 import { jobRow, putJob } from '../helpers/store.ts'
 import { putEvents } from '../http/jobs-kit.ts'
 import type { GatedServer } from '../jobs/kit.ts'
-import { startPreview } from '../lifecycle/jobs-kit.ts'
+import { QUICK, startPreview } from '../lifecycle/jobs-kit.ts'
 
 const HIGH_WATER_BYTES = 8 * 1024 * 1024
 const AT = '2026-01-01T00:00:00.000Z'
@@ -172,5 +172,42 @@ describe('subscriptions', () => {
     assert.equal(own.context.events.followers, 0)
     const { error } = await client.ask('subscribe_job', { job_id: idOf(keys[0]!) })
     assert.equal(error, undefined)
+  })
+})
+
+describe('all sockets together', () => {
+  test('follow no more jobs than they may, in whatever way, until one of them closes', async () => {
+    await using own = await startPreview({ most_followed: 8 })
+    const keys = await suspended(own, 8)
+    const [first, second, third, fourth] = keys as [number, number, number, number]
+    await using client = await connect(own)
+    await using other = await connect(own)
+    await subscribeAll(client, [first, second, third], 1)
+    await followAll(other, [first, second, third])
+    const { error } = await client.ask('subscribe_job', { job_id: idOf(fourth) })
+    assert.equal((error as Frame).code, 'RATE_LIMITED')
+    other.command('reconnect_job', { job_id: idOf(fourth) })
+    const refused = await other.next({ error: 'unavailable', job_id: idOf(fourth) })
+    assert.equal(refused.code, 'RATE_LIMITED')
+    other.command('run_job', { job_id: 'another', graph: QUICK })
+    await other.next({ type: 'job_update', status: 'failed', job_id: 'another' })
+    // What is followed already needs no place, and whoever knows of a job is told of no end.
+    await followAll(other, [third])
+    other.command('run_job', { job_id: idOf(first), graph: QUICK })
+    await other.next({ error: 'unavailable', job_id: idOf(first) })
+    client.close()
+    await until('those of the other one alone', () => own.context.events.followers === 3)
+    await followAll(other, [fourth])
+  })
+
+  test('a socket that closes lets go of all that it follows', async () => {
+    await using own = await startPreview({ most_followed: 8 })
+    const keys = await suspended(own, 5)
+    for (let round = 0; round < 3; round++) {
+      await using client = await connect(own)
+      await followAll(client, keys)
+      client.close()
+      await until('nobody to follow', () => own.context.events.followers === 0)
+    }
   })
 })

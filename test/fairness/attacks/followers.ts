@@ -1,5 +1,6 @@
 // Many sockets and event streams of one user that are told the same: the events of one job, and the pieces of one answer.
 import { once } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
 import type WebSocket from 'ws'
 import type { Graph } from '../../../src/engine/graph.ts'
 import type { Attack, AttackOf } from '../kit.ts'
@@ -10,6 +11,9 @@ import { sized } from './values.ts'
 const OPENED_AT_ONCE = 50
 const SOCKETS = 300
 const STREAMS = 1_000
+/** As many commands as a socket may send in a second. All together follow no more jobs than one user may. */
+const FOLLOWED = 190
+const LEAVING = 75
 
 async function openSockets(attacker: User, count: number): Promise<WebSocket[]> {
   const open: WebSocket[] = []
@@ -155,4 +159,45 @@ const streaming: AttackOf = (share) => {
   }
 }
 
-export const followers: readonly AttackOf[] = [watching, subscribing, listening, streaming]
+/** A job that waits for ever. */
+const WAITING: Graph = {
+  nodes: [
+    { id: 'ask', type: 'human.Approval', data: {} },
+    { id: 'out', type: 'output.Output', data: { name: 'out' } },
+  ],
+  edges: [{ source: 'ask', sourceHandle: 'approved', target: 'out', targetHandle: 'value' }],
+}
+
+/** Resolves when a socket follows all of these jobs. */
+function followAll(socket: WebSocket, jobs: readonly string[]): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  let states = 0
+  socket.on('message', (data: Buffer) => {
+    if (data.includes('job_update') && ++states === jobs.length) resolve()
+  })
+  socket.once('close', (code) => reject(new Error(`a socket was closed with ${code}`)))
+  for (const job_id of jobs) socket.send(command('reconnect_job', { job_id }))
+  return promise
+}
+
+const leaving: AttackOf = () => {
+  const jobs: string[] = []
+  return {
+    name: `${LEAVING} sockets that follow ${FOLLOWED} jobs each and close at once`,
+    async prepare(attacker) {
+      const id = await attacker.store(WAITING)
+      while (jobs.length < FOLLOWED) {
+        const { text } = await attacker.expect(200, 'POST', `/api/workflows/${id}/run`, '{}')
+        jobs.push((JSON.parse(text) as { job_id: string }).job_id)
+      }
+    },
+    async strike(attacker) {
+      const open = await openSockets(attacker, LEAVING)
+      await Promise.all(open.map((socket) => followAll(socket, jobs)))
+      await closed(open)
+      await pause(500)
+    },
+  }
+}
+
+export const followers: readonly AttackOf[] = [watching, subscribing, listening, streaming, leaving]
