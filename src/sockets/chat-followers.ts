@@ -121,7 +121,7 @@ export class ChatFollowers {
     }
     for (const frame of so_far) {
       await this.#room(followed)
-      if (!followed.stopped) this.#connection.send(frame)
+      if (!followed.stopped) await this.#send(followed, frame)
     }
   }
 

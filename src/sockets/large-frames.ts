@@ -7,7 +7,7 @@ import { isLight, lightParts } from '../light-parts.ts'
 import type { Steps, TimeSlices } from '../time-slices.ts'
 import { encodeBinary, type Mode } from './codec.ts'
 
-/** Frames that have values of jobs, or messages of threads, in them; or all jobs. */
+/** Frames that have values of jobs, or messages of threads and pieces of them, in them; or all jobs. */
 const WITH_VALUES: ReadonlySet<unknown> = new Set([
   'output_update',
   'job_update',
@@ -16,6 +16,7 @@ const WITH_VALUES: ReadonlySet<unknown> = new Set([
   'tool_result_update',
   'rpc_response',
   'message',
+  'chunk',
   'status',
 ])
 

@@ -200,4 +200,68 @@ const leaving: AttackOf = () => {
   }
 }
 
+/** Gives pieces of a text, and waits then for longer than it is looked at. */
+const SPEAKING: Graph = {
+  nodes: [
+    { id: 'in', type: 'input.String', data: { name: 'text', value: '' } },
+    { id: 'numbers', type: 'control.Numbers', data: { from: 1, to: 14 } },
+    {
+      id: 'piece',
+      type: 'text.Template',
+      data: { template: `${'é\u0001"'.repeat(333_000)}{{value}}` },
+      dynamic_properties: { value: { type: 'float' } },
+    },
+    { id: 'wait', type: 'control.Delay', data: { seconds: 55 } },
+    { id: 'out', type: 'output.Output', data: { name: 'out' } },
+    { id: 'later', type: 'output.Output', data: { name: 'later' } },
+  ],
+  edges: [
+    { source: 'numbers', sourceHandle: 'item', target: 'piece', targetHandle: 'value' },
+    { source: 'piece', sourceHandle: 'output', target: 'out', targetHandle: 'value' },
+    { source: 'in', sourceHandle: 'output', target: 'wait', targetHandle: 'value' },
+    { source: 'wait', sourceHandle: 'output', target: 'later', targetHandle: 'value' },
+  ],
+}
+/** Bytes of its text as JSON, about. */
+const SPOKEN = 40_000_000
+
+/** Resolves when a socket has been told so many bytes. */
+function told(socket: WebSocket, bytes: number): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  let all = 0
+  socket.on('message', (data: Buffer) => {
+    all += data.length
+    if (all >= bytes) resolve()
+  })
+  socket.once('close', (code) => reject(new Error(`a socket was closed with ${code}`)))
+  return promise
+}
+
+export const resuming: AttackOf = () => {
+  let thread_id = ''
+  const open = async (attacker: User) => {
+    const socket = await attacker.socket()
+    socket.send(JSON.stringify({ command: 'set_mode', data: { mode: 'text' } }))
+    return { socket, spoken: told(socket, SPOKEN) }
+  }
+  return {
+    name: 'a long message under way that sockets come back to',
+    async prepare(attacker) {
+      const workflow_id = await attacker.store(SPEAKING)
+      const { text } = await attacker.expect(201, 'POST', '/api/threads', '{}')
+      thread_id = (JSON.parse(text) as { id: string }).id
+      const { socket, spoken } = await open(attacker)
+      socket.send(command('chat_message', { thread_id, workflow_id, content: 'Speak' }))
+      await spoken
+      await closed([socket])
+    },
+    async strike(attacker) {
+      const all = await Promise.all(Array.from({ length: 5 }, () => open(attacker)))
+      for (const { socket } of all) socket.send(command('resume_chat', { thread_id, after_sequence: 1 }))
+      await Promise.all(all.map(({ spoken }) => spoken))
+      await closed(all.map(({ socket }) => socket))
+    },
+  }
+}
+
 export const followers: readonly AttackOf[] = [watching, subscribing, listening, streaming, leaving]
