@@ -2,6 +2,7 @@
 // those are compared. Words come and go one by one, at a price that does not depend on how many there are.
 import { Crowd } from './crowd.ts'
 import { BEGINNING, Hashes, hashOf, LOOKS, type Parts, SHORTEST_WORD, summed } from './hashes.ts'
+import { LongWords } from './long-words.ts'
 import type { Word } from './word.ts'
 
 const GRAM = 4
@@ -20,8 +21,7 @@ const FEW = 4
 interface Beginning {
   /** Words of which no longer beginning is kept. */
   words: Word[] | Crowd
-  /** Long ones, of which nobody has many. */
-  readonly long: Word[]
+  readonly long: LongWords
   /** How many words have a longer beginning. */
   longer: number
   /** How many characters the longest of the words has, at most; null: nobody has asked since one came. */
@@ -88,7 +88,7 @@ export class Beginnings {
   firstIn(text: string): number {
     let first = text.length
     this.#look(text, (beginning, hashes, from) => {
-      const goesOn = from + longestOf(beginning) > text.length || mayGoOn(beginning, hashes, from)
+      const goesOn = from + longestOf(beginning) > text.length || beginning.long.mayGoOn(hashes, from)
       const stands = goesOn || longestAt(beginning, hashes, from) > 0
       if (stands) first = from
       return stands
@@ -134,7 +134,7 @@ export class Beginnings {
       const hash = hashOf(sum, length)
       let beginning = this.#beginnings.get(hash)
       if (!beginning) {
-        beginning = { words: [], long: [], longer: 0, longest: null }
+        beginning = { words: [], long: new LongWords(), longer: 0, longest: null }
         this.#beginnings.set(hash, beginning)
       }
       const last = word.length < (LOOKS[i + 1] ?? Number.POSITIVE_INFINITY)
@@ -169,12 +169,7 @@ export class Beginnings {
 type Found<Text> = (beginning: Beginning, text: Text, from: number) => boolean
 
 function sizeOf({ words, long }: Beginning): number {
-  return long.length + (Array.isArray(words) ? words.length : words.size)
-}
-
-/** Whether a long word may stand at a place that goes on behind the end of the text. */
-function mayGoOn({ long }: Beginning, text: Parts, from: number): boolean {
-  return long.some((word) => word.mayStandAt(text, from) && from + word.span.length > text.length)
+  return long.size + (Array.isArray(words) ? words.length : words.size)
 }
 
 function longestOf(beginning: Beginning): number {
@@ -185,7 +180,7 @@ function longestOf(beginning: Beginning): number {
 
 function enter(beginning: Beginning, word: Word): void {
   const { words, long } = beginning
-  if (word.isLong) return void long.push(word)
+  if (word.isLong) return long.add(word)
   beginning.longest = null
   if (!Array.isArray(words)) return words.add(word)
   words.push(word)
@@ -193,16 +188,13 @@ function enter(beginning: Beginning, word: Word): void {
 }
 
 function leave({ words, long }: Beginning, word: Word): void {
-  if (word.isLong) return void long.splice(long.indexOf(word), 1)
+  if (word.isLong) return long.remove(word)
   if (Array.isArray(words)) words.splice(words.indexOf(word), 1)
   else words.remove(word)
 }
 
 function longestAt({ words, long }: Beginning, text: Parts, from: number): number {
-  let longest = 0
-  for (const word of long)
-    if (word.mayStandAt(text, from) && word.span.length > longest && word.standsAt(text, from))
-      longest = word.span.length
+  let longest = long.size === 0 ? 0 : long.longestAt(text, from)
   if (!Array.isArray(words)) return Math.max(longest, words.longestAt(text, from))
   for (const word of words) if (word.span.length > longest && word.standsAt(text, from)) longest = word.span.length
   return longest

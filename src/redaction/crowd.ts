@@ -1,6 +1,6 @@
 // Words that begin alike, however many: finds the longest that stands at a place in steps whose number is the logarithm of theirs.
 import { Hashes, type Parts, roomFor, type Span, type Sums, spanOf } from './hashes.ts'
-import type { Word } from './word.ts'
+import { longestOf, type Word } from './word.ts'
 
 /** So few are compared one by one. */
 const FEW = 8
@@ -26,6 +26,8 @@ export class Crowd {
   readonly #words = new Set<Word>()
   #fresh = new Set<Word>()
   #gone = new Set<Word>()
+  /** Null: nobody has asked since a word came or went. */
+  #longest: number | null = null
   #lengths: readonly Span[] = []
   /** For each length: by the hash of so many characters. */
   #marks: Map<number, Link | null>[] = []
@@ -37,10 +39,12 @@ export class Crowd {
   add(word: Word): void {
     this.#words.add(word)
     this.#fresh.add(word)
+    this.#longest = null
   }
 
   remove(word: Word): void {
     this.#words.delete(word)
+    this.#longest = null
     if (!this.#fresh.delete(word)) this.#gone.add(word)
   }
 
@@ -50,9 +54,8 @@ export class Crowd {
 
   /** How many characters the longest word has. */
   get longest(): number {
-    let longest = 0
-    for (const { span } of this.#words) longest = Math.max(longest, span.length)
-    return longest
+    this.#longest ??= longestOf(this.#words)
+    return this.#longest
   }
 
   /** The length of the longest word that stands at a place; 0 for none. */
@@ -106,6 +109,7 @@ export class Crowd {
       let mark = marks.get(hash)
       if (mark === undefined) mark = this.#search(text, 0, low, middle - 1, known)
       if (span.length === form.length) {
+        word.know(span, hash)
         marks.set(hash, { word, length: span.length, shorter: mark })
         return
       }

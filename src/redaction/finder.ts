@@ -1,11 +1,15 @@
 // Finds secrets in texts, in all their forms. A secret belongs to an owner, or to the service as a whole.
+import type { Opening } from './alike-words.ts'
 import { Beginnings, join, type Range } from './beginnings.ts'
 import { secretWords } from './forms.ts'
 import type { HeldText } from './held.ts'
-import { type Opening, Openings } from './openings.ts'
+import { Openings } from './openings.ts'
 import type { TailSecrets } from './secret-tail.ts'
 import { replaced, type Secrets } from './secrets.ts'
 import type { Word } from './word.ts'
+
+/** Who has so many secrets is arranged for as they come: to arrange all of them at once would take long, in the middle of a look. */
+const MANY = 64
 
 /** A secret, and how often it was added for whom; null: for the service. */
 interface Known {
@@ -22,7 +26,7 @@ export class Finder {
   /** Whose secrets are which; those of an owner are arranged for looking when somebody looks for them alone. */
   readonly #owned = new Map<string | null, Set<Known>>()
   readonly #arranged = new Map<string, Beginnings>()
-  /** By owner, as far as somebody asked for them since the last change. */
+  /** By owner, as far as somebody asked for them. */
   readonly #openings = new Map<string | null, Openings>()
   #numeric = 0
 
@@ -37,11 +41,19 @@ export class Finder {
     const uses = known.uses.get(owner) ?? 0
     known.uses.set(owner, uses + 1)
     if (uses > 0) return
-    this.#openings.delete(owner)
     const owned = this.#owned.get(owner) ?? new Set()
     this.#owned.set(owner, owned.add(known))
+    for (const place of this.#placesOf(owner)) for (const written of withBeginnings(known)) place.add(...written)
+    if (owner === null || owned.size !== MANY) return
+    this.#of(owner)
+    this.#openingsOf(owner)
+  }
+
+  /** Where words of an owner are arranged. */
+  #placesOf(owner: string | null): (Beginnings | Openings)[] {
     const arranged = owner === null ? this.#service : this.#arranged.get(owner)
-    if (arranged) arrange(arranged, known)
+    const openings = this.#openings.get(owner)
+    return [...(arranged ? [arranged] : []), ...(openings ? [openings] : [])]
   }
 
   #enter(secret: string): Known {
@@ -72,12 +84,11 @@ export class Finder {
 
   #disown(known: Known, owner: string | null): void {
     const owned = this.#owned.get(owner)!
-    this.#openings.delete(owner)
     owned.delete(known)
-    const arranged = owner === null ? this.#service : this.#arranged.get(owner)
-    for (const [word, beginning] of arranged ? withBeginnings(known) : []) arranged?.remove(word, beginning)
+    for (const place of this.#placesOf(owner)) for (const written of withBeginnings(known)) place.remove(...written)
     if (owned.size > 0) return
     this.#owned.delete(owner)
+    this.#openings.delete(owner)
     if (owner !== null) this.#arranged.delete(owner)
   }
 
@@ -106,7 +117,8 @@ export class Finder {
     return {
       firstIn: (text) => this.#firstIn(text, owner),
       longestAt: (text, at) => this.#longestAt(text, at, owner),
-      opensAt: (text, at) => this.#opensAt(text, at, owner, waiting),
+      opensAt: (text, at, isLast) =>
+        this.#waitingFor(owner, waiting).some((one) => this.#openingsOf(one)?.opensAt(text, at, isLast) === true),
     }
   }
 
@@ -115,7 +127,7 @@ export class Finder {
     return {
       mayBegin: (text, at) => this.#mayBegin(text, at, owner),
       longestAt: (text, at) => this.#longestAt(text, at, owner),
-      openingAt: (text, at) => this.#openingAt(text, at, owner),
+      openingAt: (text, at, isLast) => this.#openingAt(text, at, isLast, owner),
       sharedAt: (text, at) => Math.max(0, ...this.#openingsFor(owner).map((openings) => openings.sharedAt(text, at))),
     }
   }
@@ -135,16 +147,15 @@ export class Finder {
     return this.#ofService().mayBegin(text, at) || this.#of(owner)?.mayBegin(text, at) === true
   }
 
-  #opensAt(text: HeldText, at: number, owner: string | null, waiting: 'all' | 'own'): boolean {
-    return this.#ownersFor(owner).some(
-      (one) => (waiting === 'all' || one !== null) && this.#openingsOf(one)?.opensAt(text, at) === true,
-    )
+  #waitingFor(owner: string | null, waiting: 'all' | 'own'): (string | null)[] {
+    if (waiting === 'own' && owner !== null) return [owner]
+    return this.#ownersFor(owner).filter((one) => waiting === 'all' || one !== null)
   }
 
-  #openingAt(text: HeldText, at: number, owner: string | null): Opening {
+  #openingAt(text: HeldText, at: number, isLast: boolean, owner: string | null): Opening {
     let opening: Opening = 'none'
     for (const openings of this.#openingsFor(owner)) {
-      const found = openings.openingAt(text, at)
+      const found = openings.openingAt(text, at, isLast)
       if (found === 'secret') return found
       if (found === 'guessable') opening = found
     }
@@ -169,7 +180,8 @@ export class Finder {
     const present = this.#openings.get(owner)
     const owned = this.#owned.get(owner)
     if (present || !owned) return present
-    const openings = new Openings([...owned].flatMap(withBeginnings), owner !== null)
+    const openings = new Openings(owner !== null)
+    for (const known of owned) arrange(openings, known)
     this.#openings.set(owner, openings)
     return openings
   }
@@ -196,7 +208,7 @@ function arrangedOf(owned: Iterable<Known>): Beginnings {
   return arranged
 }
 
-function arrange(arranged: Beginnings, known: Known): void {
+function arrange(arranged: Beginnings | Openings, known: Known): void {
   for (const [word, beginning] of withBeginnings(known)) arranged.add(word, beginning)
 }
 

@@ -1,9 +1,10 @@
 // Replaces secrets in a text of somebody else that comes in pieces, and holds back next to nothing: only what ends with so much of a secret that nobody
 // has guessed it. What comes before is told as it comes, whichever secrets there are, and kept in mind: when the rest follows, that is replaced.
+
+import type { Opening } from './alike-words.ts'
 import { join, type Range } from './beginnings.ts'
 import { SHORTEST_WORD } from './hashes.ts'
 import { HeldText } from './held.ts'
-import type { Opening } from './openings.ts'
 import type { Rest, Secrets } from './secrets.ts'
 import { LONGEST_THRESHOLD } from './threshold.ts'
 
@@ -11,8 +12,8 @@ import { LONGEST_THRESHOLD } from './threshold.ts'
 export interface TailSecrets extends Pick<Secrets, 'longestAt'> {
   /** False where none begins with the four characters at a place. */
   mayBegin(text: string, at: number): boolean
-  /** How much of a longer one the text is, from a place to its end. */
-  openingAt(text: HeldText, at: number): Opening
+  /** How much of a longer one the text is, from a place to its end. `isLast`: nothing follows by which it could be told. */
+  openingAt(text: HeldText, at: number, isLast: boolean): Opening
   /** How much of the text from a place on is the beginning of one. */
   sharedAt(text: HeldText, at: number): number
 }
@@ -119,7 +120,7 @@ export class SecretTail {
         if (at + shared === length) return this.#settle(at, length)
         this.#settled = null
       }
-      const opening = this.#secrets.openingAt(held, at)
+      const opening = this.#secrets.openingAt(held, at, rest !== 'more')
       if (opening === 'secret') {
         if (rest === 'more') return this.#wait(at, ranges)
         join(ranges, [at, length])

@@ -13,8 +13,8 @@ export interface Secrets {
   firstIn(text: string): number
   /** The length of the longest one that stands at a place; 0 for none. */
   longestAt(text: HeldText, at: number): number
-  /** Whether the text, from a place to its end, is the beginning of a longer one that it waits for. */
-  opensAt(text: HeldText, at: number): boolean
+  /** Whether the text, from a place to its end, is the beginning of a longer one that it waits for. `isLast`: nothing follows by which it could be told. */
+  opensAt(text: HeldText, at: number, isLast: boolean): boolean
 }
 
 /** From so many characters on a quick look at the whole piece is worth its price. */
@@ -70,7 +70,7 @@ export class SecretsInPieces {
     const first = piece.length < LONG_PIECE ? 0 : Math.min(this.#secrets.firstIn(piece), piece.length - BEGINNING + 1)
     for (let at = 0; at < length; at++) {
       if (at >= from) at = Math.max(at, from + first)
-      if (rest !== 'none' && this.#secrets.opensAt(this.#text, at)) {
+      if (rest !== 'none' && this.#secrets.opensAt(this.#text, at, rest !== 'more')) {
         if (rest === 'more') return at
         if (length - at >= SHORTEST_WORD) {
           join(ranges, [at, length])

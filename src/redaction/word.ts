@@ -7,12 +7,14 @@ import { guessableLength, prefixLength, thresholdOf } from './threshold.ts'
  * write takes fewer characters than the text has.
  */
 const LEVELS = [256, 1_024, 8_192] as const
-/** Words of more characters are long: of those of one owner, which have a mebibyte together, no more than a thousand. */
-const LONG = 1_056
+/** Each long word has more characters, however it is written. */
+export const HEAD = LEVELS[1]
 /** So many characters of a long word are far from all, however they are written. */
 const LITTLE = 64
 /** What is written behind a beginning does not change it, but for the last character. */
 const BEHIND = 32
+/** Words of more characters are long: of those of one owner, which have a mebibyte together, no more than a thousand. */
+const LONG = HEAD + BEHIND
 
 interface Level {
   readonly span: Span
@@ -46,6 +48,11 @@ export class Word {
     return this.#write(this.#text)
   }
 
+  /** Of what it is a form of. */
+  get source_length(): number {
+    return this.#text.length
+  }
+
   get span(): Span {
     return this.#span ?? this.#measured()
   }
@@ -64,6 +71,13 @@ export class Word {
       if (text.long(from, span) !== hash) return false
     }
     return true
+  }
+
+  /** The hash of the first `HEAD` characters of a long word. */
+  get head(): number {
+    const at = LEVELS.indexOf(HEAD)
+    this.#levels[at] ??= this.#level(HEAD)
+    return this.#levels[at].hash
   }
 
   #level(length: number): Level {
@@ -88,10 +102,7 @@ export class Word {
 
   /** Whether a text begins it that has fewer characters than it, by the text's sum. It may err: not even one in millions that do not begin it. */
   beginsWith(length: number, sum: number): boolean {
-    if (length <= BEGINNING) {
-      this.#opening ??= sumsOf(this.#beginning(BEGINNING))
-      return this.#opening[length] === sum
-    }
+    if (length <= BEGINNING) return this.openingSum(length) === sum
     if (!this.#areAll && (this.#sums === null || this.#sums.length <= length)) {
       const level = LEVELS.find((one) => length <= one) ?? Number.POSITIVE_INFINITY
       const beginning = this.#beginning(level)
@@ -99,6 +110,12 @@ export class Word {
       this.#sums = sumsOf(beginning)
     }
     return this.#sums![length] === sum
+  }
+
+  /** The sum of so many of its first characters, no more than `BEGINNING`. */
+  openingSum(length: number): number {
+    this.#opening ??= sumsOf(this.#beginning(BEGINNING))
+    return this.#opening[length]!
   }
 
   /** From so many characters on its beginning is no guess. */
@@ -131,12 +148,18 @@ export class Word {
     return low
   }
 
+  /** Remembers what `span` and `standsAt` need to know of its form, for who has it at hand. */
+  know(span: Span, hash: number): void {
+    this.#span = span
+    this.#hash = hash
+  }
+
   /** Once, and not before its beginning is met in a text. */
   #measured(): Span {
     const form = this.form()
-    this.#span = spanOf(form.length)
-    this.#hash = new Hashes(form).long(0, this.#span)
-    return this.#span
+    const span = spanOf(form.length)
+    this.know(span, new Hashes(form).long(0, span))
+    return span
   }
 }
 
@@ -144,4 +167,11 @@ function sumsOf(text: string): Int32Array {
   const sums = new Int32Array(text.length + 1)
   for (let at = 0; at < text.length; at++) sums[at + 1] = summed(sums[at]!, text.charCodeAt(at))
   return sums
+}
+
+/** How many characters the longest of some words has. */
+export function longestOf(words: Iterable<Word>): number {
+  let longest = 0
+  for (const { span } of words) longest = Math.max(longest, span.length)
+  return longest
 }

@@ -164,6 +164,19 @@ const secrets = reading('a run with a text that resembles secrets', async (attac
   return (user) => user.expect(200, 'POST', `/api/workflows/${id}/run`, body)
 })
 
+/** As many secrets as are kept, each long, and a text of what all of them begin with. */
+const longSecrets = reading('a run with a text of what long secrets begin with', async (attacker) => {
+  const beginning = 'a'.repeat(1_060)
+  for (let at = 0; at < 980; at++) {
+    const body = JSON.stringify({ value: `${beginning}${at + 100_000}` })
+    const { status, text } = await attacker.send('PUT', `/api/secrets/LONG_${at}`, body)
+    if (status >= 300) throw new Error(text)
+  }
+  const id = await attacker.store(passing(false))
+  const body = JSON.stringify({ params: { in: 'a'.repeat(20_000) } })
+  return (user) => user.expect(200, 'POST', `/api/workflows/${id}/run`, body)
+})
+
 export const many: readonly AttackOf[] = [
   preflights,
   interfaces,
@@ -176,4 +189,5 @@ export const many: readonly AttackOf[] = [
   models,
   properties,
   secrets,
+  longSecrets,
 ]

@@ -1,0 +1,97 @@
+// As many secrets as an owner may have, which begin alike: what a text costs in which their beginning stands again and again, and what they cost when they
+// come, one by one, in the middle of somebody's work.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { Redactor } from '../../src/redaction/redactor.ts'
+import { takesLess } from '../helpers/patience.ts'
+import { scaled } from '../helpers/scale.ts'
+
+const OWNER = 'owner'
+const MANY: Readonly<Record<string, (at: number) => string>> = {
+  long: (at) => `${'a'.repeat(1_060)}${at + 100_000}`,
+  'one within the other': (at) => 'a'.repeat(40 + at),
+  'that end otherwise': (at) => `${'a'.repeat(40 + at)}b`,
+  short: (at) => `${'a'.repeat(90)}${at + 100_000}`,
+}
+const TEXTS = ['a'.repeat(20_000), `${'a'.repeat(20_000)}c`, `${'a'.repeat(1_100)}c`.repeat(18)]
+
+function knownOf(secrets: readonly string[]): Redactor {
+  const known = new Redactor()
+  for (const secret of secrets) known.add(secret, OWNER)
+  return known.of(OWNER)
+}
+
+function inPieces(own: Redactor, text: string, size: number): string {
+  const pieces = own.secretsInPieces()
+  let told = ''
+  for (let at = 0; at < text.length; at += size) told += pieces.push(text.slice(at, at + size), 'more')
+  return told + pieces.push('', 'none')
+}
+
+for (const [how, secretOf] of Object.entries(MANY)) {
+  describe(`a thousand secrets that begin alike, ${how}`, () => {
+    const secrets = Array.from({ length: 980 }, (_, at) => secretOf(at))
+    const own = knownOf(secrets)
+
+    test('are found', () => {
+      for (const at of [0, 500, 979]) {
+        const text = `x ${secrets[at]} y`
+        assert.equal(own.text(text), 'x [redacted] y')
+        for (const size of [7, 100, 1_000]) assert.equal(inPieces(own, text, size), 'x [redacted] y')
+        const tail = own.secretTail()
+        assert.equal(tail.push(text.slice(0, 1_000)) + tail.push(text.slice(1_000)) + tail.end(), 'x [redacted] y')
+      }
+    })
+
+    test('are looked for soon where their beginning stands at each place', async () => {
+      for (const text of TEXTS) {
+        await takesLess(150, () => own.text(text))
+        await takesLess(150, () => own.secretsInPieces().push(text, 'more'))
+        await takesLess(150, () => inPieces(own, text, 1_000))
+        await takesLess(150, () => own.secretTail().push(text))
+      }
+    })
+  })
+}
+
+test('one secret more, of many that have many forms, changes little of what the next look takes', async () => {
+  const lines = (at: number) =>
+    Array.from({ length: 60 }, (_, line) => `"é${at}-${line}abcdefghijklmn`.slice(0, 17)).join('\n')
+  const known = new Redactor()
+  for (let at = 0; at < 1_000; at++) known.add(lines(at), OWNER)
+  const own = known.of(OWNER)
+  await takesLess(60, () => {
+    assert.equal(own.text(`x ${lines(7)} y`), 'x [redacted] y')
+    assert.equal(inPieces(own, `x ${lines(8)} y`, 50), 'x [redacted] y')
+  })
+  let at = 1_000
+  await takesLess(60, () => {
+    known.add(lines(++at), OWNER)
+    assert.equal(inPieces(own, `x ${lines(at)} y`, 50), 'x [redacted] y')
+    known.forget(lines(at), OWNER)
+    assert.equal(inPieces(own, `x ${lines(at).slice(0, 20)}`, 50), `x ${lines(at).slice(0, 20)}`)
+  })
+})
+
+test('texts in pieces are as the whole, where dozens begin with one another, come and go', () => {
+  const word = fc.tuple(fc.integer({ min: 8, max: 130 }), fc.constantFrom('', 'b', 'bb', '"é'))
+  const words = fc.uniqueArray(
+    word.map(([length, end]) => 'a'.repeat(length) + end),
+    { minLength: 40, maxLength: 120 },
+  )
+  const part = fc.tuple(fc.nat(140), fc.constantFrom('b', 'bb', ' ', 'c', '"é'))
+  const text = fc.array(part, { maxLength: 6 }).map((parts) => parts.map(([n, end]) => 'a'.repeat(n) + end).join(''))
+  fc.assert(
+    fc.property(words, text, fc.integer({ min: 1, max: 60 }), fc.nat(39), (secrets, whole, size, gone) => {
+      const known = new Redactor()
+      for (const secret of secrets) known.add(secret, OWNER)
+      const own = known.of(OWNER)
+      assert.equal(inPieces(own, whole, size), own.text(whole))
+      for (const secret of secrets.slice(0, gone)) known.forget(secret, OWNER)
+      assert.equal(inPieces(own, whole, size), knownOf(secrets.slice(gone)).text(whole))
+      assert.equal(own.text(whole), knownOf(secrets.slice(gone)).text(whole))
+    }),
+    { numRuns: scaled(100) },
+  )
+})
