@@ -3,6 +3,7 @@ import { NodeError } from '../engine/node-error.ts'
 import type { NodeContext, Outputs } from '../engine/node-type.ts'
 import type { OutgoingRequest } from '../engine/services.ts'
 import { kindOf } from '../engine/values.ts'
+import { guardUrl } from '../net/url-length.ts'
 import { type Answer, guardStatus } from './http-answer.ts'
 import { outgoing, type RequestInputs, sent } from './http-send.ts'
 import { shown } from './limits.ts'
@@ -30,7 +31,9 @@ function bad(text: string): NodeError {
   return new NodeError(text, 'bad_page')
 }
 
+/** @throws NodeError `bad_url` where the URL would be too long, before anybody writes it */
 function withParameter(url: URL, name: string, value: string): string {
+  guardUrl(`${name}=${value}`)
   const next = new URL(url)
   next.searchParams.set(name, value)
   return next.href
@@ -90,6 +93,7 @@ function itemsOf(content: unknown, path: string): readonly unknown[] {
 function requestFor(page: Page, first: OutgoingRequest, seen: Set<string>): OutgoingRequest | null {
   const next = NEXT[page.inputs.mode](page)
   if (next === null) return null
+  guardUrl(next)
   const url = new URL(next)
   url.hash = ''
   if (url.origin !== new URL(first.url).origin) {

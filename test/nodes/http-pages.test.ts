@@ -7,6 +7,7 @@ import { isRetrySafe } from '../../src/engine/metadata.ts'
 import { linkTo } from '../../src/nodes/link-header.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
 import { graph, node, sink } from '../engine/kit.ts'
+import { takesLess } from '../helpers/patience.ts'
 import { scaled } from '../helpers/scale.ts'
 import { bodyOf, httpServer } from '../net/servers.ts'
 import { runHttp } from './http-run.ts'
@@ -167,6 +168,16 @@ describe('http.Pages', () => {
     const away = serving(() => [[1], { link: '<http://127.0.0.1:1/>; rel=next' }])
     const found = await read(away.handle, {})
     assert.deepEqual([found.error, /another server/.test(found.message)], ['bad_page', true])
+  })
+
+  test('whose URL would be too long are refused before anybody writes it', async () => {
+    const cursors = ['é'.repeat(4_900_000), `http://127.0.0.1/?${'é'.repeat(4_900_000)}`]
+    const { asked, handle } = serving(({ pathname }) => [{ items: [], next: cursors[Number(pathname.slice(1))] }])
+    const data = { mode: 'cursor', items_path: 'items' }
+    for (const path of ['/0', '/1']) {
+      await takesLess(500, async () => assert.equal((await read(handle, data, path)).error, 'bad_url'))
+    }
+    assert.equal(asked.filter((url) => url.includes('cursor')).length, 0)
   })
 
   test('on a server that a redirect led to do not get what was written for the first', async () => {
