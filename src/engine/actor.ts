@@ -7,6 +7,7 @@ import { failureAmong, gather, lookSteps, lookStepsOf } from './gather.ts'
 import { isHeavy, isSmall } from './heavy.ts'
 import { Join } from './join.ts'
 import { LoopState } from './loop-state.ts'
+import { memoryOf } from './measure.ts'
 import type { Memo } from './memo.ts'
 import type { Inputs, NodeContext, Outputs, RunResult } from './node-type.ts'
 import type { Result } from './outbox.ts'
@@ -391,7 +392,18 @@ export class Actor implements Member {
   #runPrepared(prepared: Inputs | Promise<Inputs>, context: NodeContext): RunResult {
     if (isThenable(prepared)) return prepared.then((inputs) => this.#runPrepared(inputs, context)) as Promise<Outputs>
     const { type } = this.node
-    return this.#apart && isHeavy(type, prepared) ? this.#compute(prepared, context) : type.run!(prepared, context)
+    return this.#apart && isHeavy(type, prepared) ? this.#computeHeld(prepared, context) : type.run!(prepared, context)
+  }
+
+  /** What was prepared is no value of an edge, and waits for its turn to be computed. */
+  async #computeHeld(prepared: Inputs, context: NodeContext): Promise<Outputs> {
+    const bytes = memoryOf(prepared)
+    context.hold(bytes)
+    try {
+      return await this.#compute(prepared, context)
+    } finally {
+      context.hold(-bytes)
+    }
   }
 
   #compute(inputs: Inputs, { run, signal }: NodeContext): Promise<Outputs> {

@@ -1,6 +1,7 @@
 // What node code sees of the run: its context. After the run is over it speaks to nobody.
 import type { Steps } from '../time-slices.ts'
 import type { Clock } from './clock.ts'
+import type { HeldValues } from './held-values.ts'
 import type { Memo } from './memo.ts'
 import {
   type Chunk,
@@ -30,6 +31,7 @@ export interface ContextHost {
   readonly random: () => number
   readonly services: NodeServices
   readonly slice: Slice
+  readonly held: HeldValues
   callWorkflow(
     node: ObservedNode,
     workflow_id: string,
@@ -116,6 +118,10 @@ export class FiringContext implements NodeContext {
 
   inSlices<T>(steps: Steps<T>): Promise<T> {
     return this.#host.slice.work(steps, this.signal)
+  }
+
+  hold(bytes: number): void {
+    if (!this.#host.settled) this.#host.held.changeBytes(bytes)
   }
 
   random(): number {

@@ -91,6 +91,10 @@ export class HeldValues {
     this.#budget.add(size)
   }
 
+  changeBytes(bytes: number): void {
+    this.change(bytes / BYTES)
+  }
+
   /** `size` is that of the value. */
   add(value: unknown, size: number): void {
     if (size >= LARGE && typeof value === 'object' && value !== null) {

@@ -122,6 +122,8 @@ export interface NodeContext {
    * follows from a firing's inputs alone is better done apart (`NodeType.cost`). Rejects with the signal's reason where that aborts.
    */
   inSlices<T>(steps: Steps<T>): Promise<T>
+  /** Counts so many bytes more, or less, among what the run holds: of what its firing takes in from outside. It ends where that is too much. */
+  hold(bytes: number): void
   /** A number from 0 (inclusive) to 1: the same ones where the firing is run again. */
   random(): number
   log(severity: LogSeverity, content: string): void

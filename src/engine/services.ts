@@ -108,6 +108,8 @@ export interface OutgoingRequest {
   /** Whether the body was made with one of them, in whatever form. Then it is sent to no other origin. */
   readonly secret_body: boolean
   readonly signal: AbortSignal
+  /** Told how many bytes of the answer are in memory more, or less: none any more once it has come, or has failed. */
+  held?(bytes: number): void
 }
 
 export interface IncomingResponse {

@@ -2,6 +2,7 @@
 import { pipeline, Readable, type Transform } from 'node:stream'
 import { createBrotliDecompress, createUnzip } from 'node:zlib'
 import { NodeError } from '../engine/node-error.ts'
+import { type Steps, TimeSlices } from '../time-slices.ts'
 
 /** What is asked for in Accept-Encoding. */
 export const ENCODINGS = 'gzip, br'
@@ -12,6 +13,9 @@ const DECODERS: Readonly<Record<string, () => Transform>> = {
   deflate: createUnzip,
   br: createBrotliDecompress,
 }
+
+/** The bodies of all answers are put together in one slice of each turn. */
+const slices = new TimeSlices()
 
 /** A body that was packed more often than this is meant to do harm. */
 const MOST_LAYERS = 2
@@ -49,11 +53,16 @@ async function* rest(first: Uint8Array, pieces: AsyncIterator<Uint8Array>): Asyn
 
 /**
  * The whole body. Throws NodeError `too_large` as soon as there is more of it than `max_bytes`, counted after decompression.
- * The stream is closed in any case.
+ * The stream is closed in any case. `held` is told of what is in memory until then.
  */
-export async function readBody(body: Readable, encodings: readonly string[], max_bytes: number): Promise<Uint8Array> {
+export async function readBody(
+  body: Readable,
+  encodings: readonly string[],
+  max_bytes: number,
+  held: (bytes: number) => void = () => {},
+): Promise<Uint8Array> {
   try {
-    return await gather(await decoded(body, decoders(encodings)), max_bytes)
+    return await gather(await decoded(body, decoders(encodings)), max_bytes, held)
   } finally {
     body.on('error', () => {})
     body.destroy()
@@ -70,13 +79,34 @@ async function decoded(body: Readable, steps: readonly Transform[]): Promise<Rea
   return steps.reduce(connect, Readable.from(rest(first.value, pieces)))
 }
 
-async function gather(pieces: AsyncIterable<Uint8Array>, max_bytes: number): Promise<Uint8Array> {
+async function gather(
+  pieces: AsyncIterable<Uint8Array>,
+  max_bytes: number,
+  held: (bytes: number) => void,
+): Promise<Uint8Array> {
   const kept: Uint8Array[] = []
   let length = 0
-  for await (const piece of pieces) {
-    length += piece.length
-    if (length > max_bytes) throw tooLarge(max_bytes)
-    kept.push(piece)
+  try {
+    for await (const piece of pieces) {
+      length += piece.length
+      held(piece.length)
+      if (length > max_bytes) throw tooLarge(max_bytes)
+      kept.push(piece)
+    }
+    return await slices.begin('', joined(kept, length))
+  } finally {
+    held(-length)
   }
-  return Buffer.concat(kept, length)
+}
+
+/** Many bodies may end in one turn of the event loop. */
+function* joined(pieces: readonly Uint8Array[], length: number): Steps<Uint8Array> {
+  const whole = Buffer.allocUnsafeSlow(length)
+  let at = 0
+  for (const piece of pieces) {
+    whole.set(piece, at)
+    at += piece.length
+    yield
+  }
+  return whole
 }

@@ -112,7 +112,7 @@ class GuardedHttp implements OutgoingClient {
         // The library itself heeds the signal only once it is connected.
         const answer = await limit.race(this.#exchange(hop, sending))
         const location = request.max_redirects > 0 ? locationOf(answer.status, answer.headers) : null
-        if (location === null) return await received(answer, hop, request.max_bytes)
+        if (location === null) return await received(answer, hop, request)
         await discard(answer, limit.signal)
         if (redirects === request.max_redirects) throw tooManyRedirects(hop.target.shown, redirects)
         const target = targetOf(location, hop.target.url, this.#allow, mask)
@@ -207,7 +207,7 @@ async function discard({ body }: Answer, signal: AbortSignal): Promise<void> {
   }
 }
 
-async function received(answer: Answer, hop: Hop, max_bytes: number): Promise<IncomingResponse> {
+async function received(answer: Answer, hop: Hop, { max_bytes, held }: OutgoingRequest): Promise<IncomingResponse> {
   const { status, headers } = answer
   const empty = hop.method === 'HEAD' || status === 204 || status === 304
   const encodings = empty ? [] : encodingsOf(headers.get('content-encoding') ?? '')
@@ -215,7 +215,7 @@ async function received(answer: Answer, hop: Hop, max_bytes: number): Promise<In
     answer.body.on('error', () => {}).destroy()
     throw tooLarge(max_bytes)
   }
-  const body = await readBody(answer.body, encodings, max_bytes)
+  const body = await readBody(answer.body, encodings, max_bytes, held)
   // They say how the body was sent, not what it is now.
   if (encodings.length > 0) for (const name of ['content-encoding', 'content-length']) headers.delete(name)
   return { status, headers: Object.fromEntries(headers), body, url: hop.target.url.href }

@@ -6,7 +6,7 @@ import type { IncomingResponse } from '../engine/services.ts'
 import { type AnswerMask, answerMask, type Mask, strictMask } from '../net/mask.ts'
 import { guardJsonText } from './json-size.ts'
 import { httpLibrary } from './libraries.ts'
-import { guardDepth, guardInside, guardText } from './limits.ts'
+import { guardDepth, guardInside, guardText, LONGEST_TEXT } from './limits.ts'
 
 /** An answer, and the secrets in the request that it answers. */
 export interface Answer {
@@ -22,8 +22,9 @@ const CHARSET = /;\s{0,8}charset\s{0,8}=\s{0,8}"?([\w.:-]{1,40})/i
 /** How many bytes of a failure are looked at, and how many of its characters are shown. */
 const EXCERPT_BYTES = 65_536
 const EXCERPT = 200
-/** Of longer JSON not even the text is made. */
+/** Of longer JSON not even the text is made, and of longer text, which in any charset has more characters than a node gives. */
 const MOST_JSON_BYTES = 10_000_000
+const MOST_TEXT_BYTES = 4 * LONGEST_TEXT
 
 function mediaType(response: IncomingResponse): string {
   const [type] = (response.headers['content-type'] ?? '').split(';', 1)
@@ -62,15 +63,22 @@ function parsed(text: string): unknown {
   }
 }
 
-function tooLargeJson(): NodeError {
-  const text = `The answer has more than ${MOST_JSON_BYTES.toLocaleString('en')} bytes of JSON, the most that is read.`
-  return new NodeError(`${text} Ask for less of it, page by page if the server can.`, 'too_large')
+function guardBytes(length: number, most: number, what: string): void {
+  if (length <= most) return
+  const text = `The answer has more than ${most.toLocaleString('en')} bytes of ${what}, the most that is read.`
+  throw new NodeError(`${text} Ask for less of it, page by page if the server can.`, 'too_large')
 }
+
+/** Throws NodeError `too_large` where reading a body could only end so. */
+const GUARDS = {
+  json: (length) => guardBytes(length, MOST_JSON_BYTES, 'JSON'),
+  text: (length) => guardBytes(length, MOST_TEXT_BYTES, 'text'),
+  base64: (length) => guardText(Math.ceil(length / 3) * 4),
+} satisfies Record<string, (length: number) => void>
 
 const READERS = {
   json: (response, mask) => {
     if (response.body.length === 0) return null
-    if (response.body.length > MOST_JSON_BYTES) throw tooLargeJson()
     const value = parsed(decoded(response))
     guardDepth(value)
     guardInside(value)
@@ -81,10 +89,7 @@ const READERS = {
     guardText(text.length)
     return mask.text(text)
   },
-  base64: (response, mask) => {
-    guardText(Math.ceil(response.body.length / 3) * 4)
-    return Buffer.from(mask.bytes(response.body)).toString('base64')
-  },
+  base64: (response, mask) => Buffer.from(mask.bytes(response.body)).toString('base64'),
 } satisfies Record<string, Reader>
 
 export type ResponseType = 'auto' | keyof typeof READERS
@@ -102,9 +107,11 @@ export interface UnreadAnswer extends Answer, Inputs {
   readonly kind: keyof typeof READERS
 }
 
-/** An answer that is to be read by the type asked for. */
+/** An answer that is to be read by the type asked for. @throws NodeError `too_large` where it is too large for that */
 export function unread(answer: Answer, type: ResponseType): UnreadAnswer {
-  return { ...answer, kind: type === 'auto' ? kindOfAnswer(answer.response) : type }
+  const kind = type === 'auto' ? kindOfAnswer(answer.response) : type
+  GUARDS[kind](answer.response.body.length)
+  return { ...answer, kind }
 }
 
 /** Nanoseconds for each byte of a body: of JSON, of what is masked, and of text in the slowest charset. */

@@ -75,6 +75,7 @@ export async function outgoing(inputs: RequestInputs, context: NodeContext): Pro
     secrets: secrets.values,
     secret_body: secrets.isIn('body'),
     signal: context.signal,
+    held: (bytes) => context.hold(bytes),
   }
 }
 

@@ -49,7 +49,7 @@ const requestProperties: readonly NodeProperty[] = [
   option(
     'max_bytes',
     'int',
-    'The longest body of an answer, in bytes after decompression. Of JSON no more than 10 MB are read.',
+    'The longest body of an answer, in bytes after decompression. Of JSON no more than 10 MB are read, and of text 40 MB.',
     {
       default: 10 * MEGABYTE,
       min: 1,

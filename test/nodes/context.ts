@@ -13,6 +13,7 @@ export const context: NodeContext = {
   signal: new AbortController().signal,
   clock: { now: () => 0, sleep: async () => {} },
   inSlices: async (steps) => finish(steps),
+  hold: () => {},
   random: () => 0,
   services: noServices,
   log: () => {},
