@@ -18,13 +18,22 @@ export interface LoadableFile {
   read(range: ByteRange): Promise<Readable | null>
 }
 
-/** All bytes of a file, or null where it was removed meanwhile. @throws NodeError `too_large`, `data_damaged` */
-export async function loadedFrom(file: LoadableFile, max_bytes: number): Promise<LoadedAsset | null> {
+/** All bytes of a file, or null where it was removed meanwhile; `held` as of AssetAccess. @throws NodeError `too_large`, `data_damaged` */
+export async function loadedFrom(
+  file: LoadableFile,
+  max_bytes: number,
+  held: (bytes: number) => void = () => {},
+): Promise<LoadedAsset | null> {
   const { name, content_type, size } = file
   if (size > max_bytes)
     throw new NodeError(`The file has ${size} bytes, more than the ${max_bytes} that may be loaded.`, 'too_large')
-  const stream = await file.read({ start: 0, length: size })
-  return stream && { bytes: await verified(stream, file), content_type, name }
+  held(size)
+  try {
+    const stream = await file.read({ start: 0, length: size })
+    return stream && { bytes: await verified(stream, file), content_type, name }
+  } finally {
+    held(-size)
+  }
 }
 
 /** All bytes of a stream, which have the digest of the file. Each piece is put in its place as it comes: to join a hundred megabytes takes long. */

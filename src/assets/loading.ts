@@ -13,11 +13,11 @@ const SCHEME = 'asset://'
 /** What the nodes of one owner's runs may load. `ownUrl` gives where this server is reached: addresses there mean the same with it and without. */
 export function assetAccess(files: Files, owner: Scope, ownUrl: () => string): Pick<AssetAccess, 'load'> {
   return {
-    async load(reference, max_bytes) {
+    async load(reference, max_bytes, held) {
       const place = placeOf(reference, ownUrl().replace(/\/+$/, ''))
       if (place === null) throw new NodeError(`${shown(reference)} is not the address of an asset.`, 'bad_reference')
       const file = await fileAt(place, files, owner)
-      const loaded = file && (await loadedFrom(file, max_bytes))
+      const loaded = file && (await loadedFrom(file, max_bytes, held))
       if (!loaded) throw 'key' in place && isTemporary(place.key) ? notFound(reference, PASSED) : notFound(reference)
       return loaded
     },

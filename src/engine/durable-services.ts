@@ -86,7 +86,7 @@ export class DurableServices implements NodeServices {
 /** Files may lie in a bucket, so that loading one is a request as well. The list comes from the database. */
 function durableAssets(assets: AssetAccess, once: Once): AssetAccess {
   return {
-    load: (reference, max_bytes) => once(() => assets.load(reference, max_bytes)),
+    load: (reference, max_bytes, held) => once(() => assets.load(reference, max_bytes, held)),
     save: (asset) => once(() => assets.save(asset)),
     list: (query, signal) => assets.list(query, signal),
   }

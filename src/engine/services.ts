@@ -262,10 +262,11 @@ export interface AssetQuery {
 export interface AssetAccess {
   /**
    * A file of whoever runs the workflow, an asset or a temporary upload: `asset://<id>`, or `/api/storage/<key>`. Or one that comes with the
-   * service, and is everybody's: `/api/assets/packages/<path>`.
+   * service, and is everybody's: `/api/assets/packages/<path>`. `held` is told how many bytes of it are in memory more, or less: none any more
+   * once it has come, or has failed.
    * @throws NodeError `bad_reference`, `asset_not_found`, also for one that is somebody else's or past its time, `too_large`, `unavailable`
    */
-  load(reference: string, max_bytes: number): Promise<LoadedAsset>
+  load(reference: string, max_bytes: number, held?: (bytes: number) => void): Promise<LoadedAsset>
   /** Keeps an asset, which is committed when it settles. @throws NodeError `folder_not_found`, `unavailable` */
   save(asset: AssetToSave): Promise<AssetValue>
   /** The newest first, without folders. @throws NodeError `folder_not_found`, `unavailable`, and the signal's reason */

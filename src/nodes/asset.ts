@@ -2,6 +2,7 @@
 import { NodeError, type NodeFacts, type NodeNeed, type NodeType } from '../engine/node-type.ts'
 import type { Steps } from '../time-slices.ts'
 import { option, output, required } from './define.ts'
+import { loaded, whileHeld } from './holding.ts'
 import { guardText } from './limits.ts'
 
 const MEGABYTE = 1_000_000
@@ -36,8 +37,9 @@ export const assetNodes: NodeType[] = [
       const reference = referenceOf(asset)
       if (reference === null)
         throw new NodeError('The asset is neither an address nor an object with a uri or an asset_id.', 'bad_reference')
-      const { bytes, content_type } = await context.services.assets.load(reference, max_bytes)
-      return { bytes, text: await context.inSlices(textOf(bytes, content_type)) }
+      const { bytes, content_type } = await loaded(reference, max_bytes, context)
+      const reading = () => context.inSlices(textOf(bytes, content_type))
+      return { bytes, text: await whileHeld(bytes.length, context, reading) }
     },
   },
 ]

@@ -4,6 +4,7 @@ import { NodeError } from '../engine/node-error.ts'
 import type { Inputs, NodeContext, NodeFacts, NodeNeed } from '../engine/node-type.ts'
 import type { ModelMessage } from '../engine/services.ts'
 import { referenceOf } from './asset.ts'
+import { loaded } from './holding.ts'
 
 const MOST_IMAGES = 50
 /** In bytes. */
@@ -93,7 +94,7 @@ class Loading {
     if (image instanceof Uint8Array) return image
     const reference = referenceOf(image)
     if (reference === null) throw this.#unreadable()
-    if (isStored(reference)) return (await this.#context.services.assets.load(reference, LARGEST_IMAGE)).bytes
+    if (isStored(reference)) return (await loaded(reference, LARGEST_IMAGE, this.#context)).bytes
     if (/^https?:/i.test(reference)) return await this.#fetch(reference)
     const [, base64] = /^data:[^,]{0,200};base64,([A-Za-z0-9+/=\s]*)$/.exec(reference) ?? []
     if (base64 === undefined) throw this.#unreadable()
@@ -102,9 +103,10 @@ class Loading {
 
   async #fetch(url: string): Promise<Uint8Array> {
     const { signal, services } = this.#context
+    const held = (bytes: number) => this.#context.hold(bytes)
     const limits = { timeout_ms: FETCH_MS, max_bytes: LARGEST_IMAGE, max_redirects: REDIRECTS }
     const nothing = { headers: {}, body: null, secrets: [], secret_body: false }
-    const { status, body } = await services.http.send({ method: 'GET', url, ...nothing, ...limits, signal })
+    const { status, body } = await services.http.send({ method: 'GET', url, ...nothing, ...limits, signal, held })
     if (status === 200) return body
     throw new NodeError(`Picture ${this.#count} could not be fetched: its server answers ${status}.`, 'bad_response')
   }

@@ -2,6 +2,7 @@
 import { type NodeContext, NodeError, type NodeFacts, type NodeNeed, type NodeType } from '../engine/node-type.ts'
 import type { MediaResult } from '../engine/services.ts'
 import { referenceOf } from './asset.ts'
+import { loaded, whileHeld } from './holding.ts'
 
 /** In bytes: of one file that a node works on, and of all of one firing. */
 export const LARGEST_FILE = 100_000_000
@@ -19,14 +20,14 @@ export interface TakenFile {
  * messages: "The image".
  * @throws NodeError `bad_input`, `too_large`, `asset_not_found`, `bad_reference`
  */
-export async function fileOf(value: unknown, what: string, { services }: NodeContext): Promise<TakenFile> {
+export async function fileOf(value: unknown, what: string, context: NodeContext): Promise<TakenFile> {
   const given = bytesOf(value)
   if (given) {
     if (given.bytes.length > LARGEST_FILE) throw tooLarge(what)
     return given
   }
   const reference = referenceOf(value)
-  if (reference !== null) return services.assets.load(reference, LARGEST_FILE)
+  if (reference !== null) return loaded(reference, LARGEST_FILE, context)
   throw new NodeError(
     `${what} is neither bytes nor the address of a file (asset://<id>, /api/storage/<key>, /api/assets/packages/<path>).`,
     'bad_input',
@@ -44,7 +45,7 @@ export async function filesOf(values: readonly unknown[], what: string, context:
   const taken: TakenFile[] = []
   let bytes = 0
   for (const [index, value] of values.entries()) {
-    const file = await fileOf(value, `${what} ${index + 1}`, context)
+    const file = await whileHeld(bytes, context, () => fileOf(value, `${what} ${index + 1}`, context))
     bytes += file.bytes.length
     if (bytes > LARGEST_FILE) throw tooLarge('All files together')
     taken.push(file)
@@ -73,10 +74,13 @@ export function worked(
   task: string,
   files: readonly TakenFile[],
   params: Record<string, unknown>,
-  { services, run, signal }: NodeContext,
+  context: NodeContext,
 ): Promise<MediaResult> {
+  const { services, run, signal } = context
   const { media, owner } = services
-  return media.run({ task, files: files.map(({ bytes }) => bytes), params, owner, run, signal })
+  const given = files.map(({ bytes }) => bytes)
+  const length = given.reduce((sum, bytes) => sum + bytes.length, 0)
+  return whileHeld(length, context, () => media.run({ task, files: given, params, owner, run, signal }))
 }
 
 /** The assets among a node's own values of these properties, which may be lists of them. */
