@@ -16,6 +16,8 @@ export interface Hop {
 type Secrets = Pick<OutgoingRequest, 'secrets' | 'secret_body'>
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+/** Of a longer body, in characters or bytes, nobody says whether it holds a secret: to look through ten megabytes takes long. */
+const MOST_SEARCHED = 1_000_000
 /** Names of headers that hold credentials, whatever their values look like. */
 const CREDENTIALS = /auth|cookie|token|secret|session|signature|password|key/
 
@@ -54,6 +56,10 @@ export function redirected(hop: Hop, status: number, target: Target, { secrets, 
   const kept = asGet ? new Map([...hop.headers].filter(([name]) => !name.startsWith('content-'))) : hop.headers
   const method = asGet ? 'GET' : hop.method
   if (url.origin === target.url.origin) return { method, target, headers: kept, body }
+  if (body !== null && secrets.length > 0 && body.length > MOST_SEARCHED) {
+    const text = `"${shown}" sends the request on to "${target.shown}", and its body is too long to be looked through for secrets.`
+    throw refused(`${text} Use the final URL.`)
+  }
   const holdsSecret = secretSearch(secrets)
   if (body !== null && (secret_body || holdsSecret(body))) {
     throw refused(

@@ -267,6 +267,23 @@ describe('redirects', () => {
     assert.doesNotMatch(arrived[0]!, /Basic/)
   })
 
+  test('to another origin take no long body along that may hold a secret', async () => {
+    const arrived: number[] = []
+    await using other = await httpServer(async (asked, response) => {
+      arrived.push((await bodyOf(asked)).length)
+      response.end()
+    })
+    await using server = await redirecting(307, () => `${other.url}/end`)
+    await using http = localHttp()
+    const secret = `${'a'.repeat(40)}b`
+    const long = { method: 'POST', body: 'a'.repeat(9_600_000) }
+    const error = await errorOf(http.send(request(server.url, { ...long, secrets: [secret] })))
+    assert.deepEqual([error.type, /too long to be looked through/.test(error.message)], ['redirect_refused', true])
+    await http.send(request(server.url, long))
+    await http.send(request(server.url, { method: 'POST', body: 'a'.repeat(1_000_000), secrets: [secret] }))
+    assert.deepEqual(arrived, [9_600_000, 1_000_000])
+  })
+
   test('are followed as often as allowed', async () => {
     await using server = await redirecting(302, (path) => (path === '/3' ? '/end' : `/${Number(path.slice(1)) + 1}`))
     await using http = localHttp()
