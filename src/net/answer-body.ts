@@ -2,7 +2,8 @@
 import { pipeline, Readable, type Transform } from 'node:stream'
 import { createBrotliDecompress, createUnzip } from 'node:zlib'
 import { NodeError } from '../engine/node-error.ts'
-import { type Steps, TimeSlices } from '../time-slices.ts'
+import type { Steps } from '../time-slices.ts'
+import { slices } from './slices.ts'
 
 /** What is asked for in Accept-Encoding. */
 export const ENCODINGS = 'gzip, br'
@@ -13,9 +14,6 @@ const DECODERS: Readonly<Record<string, () => Transform>> = {
   deflate: createUnzip,
   br: createBrotliDecompress,
 }
-
-/** The bodies of all answers are put together in one slice of each turn. */
-const slices = new TimeSlices()
 
 /** A body that was packed more often than this is meant to do harm. */
 const MOST_LAYERS = 2

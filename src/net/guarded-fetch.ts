@@ -2,6 +2,7 @@
 import type { Readable } from 'node:stream'
 import type { Agent } from 'undici'
 import { NodeError } from '../engine/node-error.ts'
+import { finish } from '../time-slices.ts'
 import { AllowList, bareHost } from './allow.ts'
 import { failure } from './failures.ts'
 import { guardedAgent } from './guarded-agent.ts'
@@ -80,7 +81,7 @@ export class GuardedFetch implements AsyncDisposable {
         if (redirects === MOST_REDIRECTS)
           throw new NodeError('The request was sent on too often.', 'too_many_redirects')
         const target = targetOf(location, hop.target.url, this.#allow, mask)
-        hop = redirected(hop, answer.status, target, { secrets, secret_body: false })
+        hop = finish(redirected(hop, answer.status, target, { secrets, secret_body: false }))
       }
     } catch (error) {
       pace.end()

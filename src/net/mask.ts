@@ -2,10 +2,15 @@
 // They are found as those of users are: one pattern of all forms of long secrets would be too long, and an error about it would hold them.
 import { Finder } from '../redaction/finder.ts'
 import { SHORTEST_SECRET, shortForms } from '../redaction/forms.ts'
+import { Redactor } from '../redaction/redactor.ts'
+import type { Steps } from '../time-slices.ts'
 
 const MASK = '***'
 /** Characters of one pattern: from some hundred thousand on there may be none. */
 const LONGEST_PATTERN = 65_536
+/** Characters that are looked at in one step, and of those behind them as many as the longest form of a short secret has. */
+const PIECE = 65_536
+const LONGEST_SHORT = 1_024
 
 export type Mask = (text: string) => string
 
@@ -85,6 +90,21 @@ export function secretSearch(secrets: readonly string[]): (content: string | Uin
     const text = typeof content === 'string' ? content : latin1(content)
     return mask(text) !== text
   }
+}
+
+/** The same of long content, in steps. */
+export function* secretSteps(secrets: readonly string[], content: string | Uint8Array): Steps<boolean> {
+  const all = asBytes(secrets).filter((secret) => secret !== '')
+  if (all.length === 0) return false
+  const text = typeof content === 'string' ? content : latin1(content)
+  if ((yield* new Redactor(all).textSteps(text, { credentials: false })) !== text) return true
+  const mask = shortMask(all.filter((secret) => !isLong(secret)))
+  for (let at = 0; at < text.length; at += PIECE) {
+    const piece = text.slice(at, at + PIECE + LONGEST_SHORT)
+    if (mask(piece) !== piece) return true
+    yield
+  }
+  return false
 }
 
 /** Secrets in what a server answered, each replaced that has 8 characters or more: too much else looks like shorter ones. */

@@ -15,6 +15,7 @@ import { type Mask, strictMask } from './mask.ts'
 import { type Lookup, nameLookup } from './name-lookup.ts'
 import type { OwnRequests } from './own-requests.ts'
 import { type Hop, locationOf, redirected } from './redirects.ts'
+import { slices } from './slices.ts'
 import { type Target, targetOf } from './target.ts'
 import { TimeLimit } from './time-limit.ts'
 
@@ -116,7 +117,7 @@ class GuardedHttp implements OutgoingClient {
         await discard(answer, limit.signal)
         if (redirects === request.max_redirects) throw tooManyRedirects(hop.target.shown, redirects)
         const target = targetOf(location, hop.target.url, this.#allow, mask)
-        hop = redirected(hop, answer.status, target, request)
+        hop = await slices.begin(sending.owner, redirected(hop, answer.status, target, request))
       }
     } catch (error) {
       throw this.#told(error, sending, hop.target)

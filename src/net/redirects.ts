@@ -1,8 +1,9 @@
 // What becomes of a request that is sent elsewhere: RFC 9110 §15.4, and what must not follow to another origin.
 import { NodeError } from '../engine/node-error.ts'
 import type { OutgoingRequest } from '../engine/services.ts'
+import type { Steps } from '../time-slices.ts'
 import type { Headers } from './headers.ts'
-import { secretSearch } from './mask.ts'
+import { secretSearch, secretSteps } from './mask.ts'
 import type { Target } from './target.ts'
 
 /** One request on its way, before and after each redirect. */
@@ -16,8 +17,6 @@ export interface Hop {
 type Secrets = Pick<OutgoingRequest, 'secrets' | 'secret_body'>
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
-/** Of a longer body, in characters or bytes, nobody says whether it holds a secret: to look through ten megabytes takes long. */
-const MOST_SEARCHED = 1_000_000
 /** Names of headers that hold credentials, whatever their values look like. */
 const CREDENTIALS = /auth|cookie|token|secret|session|signature|password|key/
 
@@ -42,10 +41,10 @@ function refused(text: string): NodeError {
 }
 
 /**
- * The request as it is sent on. On another origin it goes without credentials and secrets.
+ * The request as it is sent on, made in steps as its body may be long. On another origin it goes without credentials and secrets.
  * @throws NodeError `redirect_refused` where it may not follow
  */
-export function redirected(hop: Hop, status: number, target: Target, { secrets, secret_body }: Secrets): Hop {
+export function* redirected(hop: Hop, status: number, target: Target, { secrets, secret_body }: Secrets): Steps<Hop> {
   const { shown, url } = hop.target
   if (url.protocol === 'https:' && target.url.protocol === 'http:') {
     throw refused(`"${shown}" sends the request on to an http URL, where anyone could read it. Use the final URL.`)
@@ -56,15 +55,10 @@ export function redirected(hop: Hop, status: number, target: Target, { secrets, 
   const kept = asGet ? new Map([...hop.headers].filter(([name]) => !name.startsWith('content-'))) : hop.headers
   const method = asGet ? 'GET' : hop.method
   if (url.origin === target.url.origin) return { method, target, headers: kept, body }
-  if (body !== null && secrets.length > 0 && body.length > MOST_SEARCHED) {
-    const text = `"${shown}" sends the request on to "${target.shown}", and its body is too long to be looked through for secrets.`
-    throw refused(`${text} Use the final URL.`)
-  }
-  const holdsSecret = secretSearch(secrets)
-  if (body !== null && (secret_body || holdsSecret(body))) {
+  if (body !== null && (secret_body || (yield* secretSteps(secrets, body)))) {
     throw refused(
       `"${shown}" sends the request on to "${target.shown}", and its body holds a secret. Use the final URL.`,
     )
   }
-  return { method, target, headers: withoutCredentials(kept, holdsSecret), body }
+  return { method, target, headers: withoutCredentials(kept, secretSearch(secrets)), body }
 }
