@@ -3,7 +3,7 @@ import { AggregateState } from './aggregate-state.ts'
 import { attempts } from './attempts.ts'
 import { type RegionDemand, StreamBound } from './demand.ts'
 import { ItemSource, isThenable } from './firing.ts'
-import { failureAmong, gather, lookSteps, lookStepsOf } from './gather.ts'
+import { failureAmong, gather, lookSteps } from './gather.ts'
 import { isHeavy, isSmall } from './heavy.ts'
 import { Join } from './join.ts'
 import { LoopState } from './loop-state.ts'
@@ -180,9 +180,8 @@ export class Actor implements Member {
   }
 
   #progress(): boolean {
-    if (this.#preparing) return false
-    if (this.#weave?.busy) return this.full === 0 && (this.#weave.advance() || this.#looksIntoSides())
-    if (this.#loop?.open) return this.#looksIntoSides() || this.#loop.advance()
+    if (this.#weave?.busy) return this.full === 0 && this.#weave.advance()
+    if (this.#loop?.open) return this.#loop.advance()
     if (this.#inputsEnded || !this.#join.ready || this.#pushing || !this.#results.hasRoom) return false
     if (this.#weave && !this.#sides!.ready) return false
     if (!this.#tasks.mayBegin()) return false
@@ -216,21 +215,9 @@ export class Actor implements Member {
     }
     this.#advance()
     if (this.node.readDepth === 0) this.#inputsEnded = true
-    this.#looked(() => this.#readOn())
-  }
-
-  /** Goes on when large values of the present path have been looked into. */
-  #looked(goOn: () => void): void {
     const steps = lookSteps(this.node, this.#join)
-    if (steps) this.#after(this.#stage.context(this).inSlices(steps).catch(ended), goOn)
-    else goOn()
-  }
-
-  /** Whether it looks into large values that wait at its sides first. */
-  #looksIntoSides(): boolean {
-    const steps = lookStepsOf(this.#sides!.all)
-    if (steps) this.#after(this.#stage.context(this).inSlices(steps).catch(ended), () => {})
-    return steps !== null
+    if (steps) this.#after(this.#stage.context(this).inSlices(steps).catch(ended), () => this.#readOn())
+    else this.#readOn()
   }
 
   #readOn(): void {
@@ -249,11 +236,6 @@ export class Actor implements Member {
     }
     this.#advance()
     if (this.node.depth === 0) this.#inputsEnded = true
-    this.#looked(() => this.#beginWeave(weave))
-  }
-
-  #beginWeave(weave: WeaveState): void {
-    if (this.#stage.stopped) return
     const inputs = weave.skipped ? failureAmong(this.node, this.#join) : this.#gather()
     if (this.#stage.stopped) return
     if (inputs && !(inputs instanceof Failure)) this.#begin()
@@ -269,12 +251,8 @@ export class Actor implements Member {
     }
     if (end) this.#join.hold()
     else this.#advance()
-    this.#tasks.place!.whole = true
-    this.#looked(() => this.#beginAggregate(aggregate, end))
-  }
-
-  #beginAggregate(aggregate: AggregateState, end: End | null): void {
-    if (this.#stage.stopped) return
+    const place = this.#tasks.place!
+    place.whole = true
     if (!aggregate.begun) {
       const inputs = end?.skipped ? failureAmong(this.node, this.#join) : this.#gather()
       if (inputs && !(inputs instanceof Failure)) this.#begin()

@@ -1,10 +1,9 @@
 // The inputs of one firing, out of what its join holds for the present path.
 import type { Steps } from '../time-slices.ts'
 import { conformSteps, takesSteps } from './conform-steps.ts'
-import type { Inbox } from './inbox.ts'
 import type { Join } from './join.ts'
 import type { Inputs } from './node-type.ts'
-import type { PlanNode, PlanSlot } from './plan-parts.ts'
+import type { PlanNode } from './plan-parts.ts'
 import { coerced } from './results.ts'
 import { Failure, NOTHING } from './tokens.ts'
 import type { TypeMetadata } from './types.ts'
@@ -34,35 +33,19 @@ export function gather(node: PlanNode, join: Join, constants: Inputs): Inputs | 
   return skipped || (nothing > 0 && nothing === connected) ? null : inputs
 }
 
-/** What is to be done before the values of the present path are taken, in steps, as large ones have to be looked into; null where there are none. */
+/** What is to be done before `gather`, in steps, as large values of the present path have to be looked into; null where there are none. */
 export function lookSteps({ slots, joined }: PlanNode, join: Join): Steps<void> | null {
-  const large: Large[] = []
+  const large: (readonly [object, TypeMetadata])[] = []
   for (const at of joined) {
-    const slot = slots[at]!
+    const { coerce, type, aggregate } = slots[at]!
+    if (coerce === null || aggregate) continue
     const token = join.token(at)
-    if (isLarge(slot, token)) large.push([token, slot.type])
+    if (takesSteps(token, type)) large.push([token, type])
   }
   return large.length === 0 ? null : looking(large)
 }
 
-/** The same of what waits in inboxes: of the first value of each. */
-export function lookStepsOf(inboxes: readonly Inbox[]): Steps<void> | null {
-  const large: Large[] = []
-  for (const inbox of inboxes) {
-    const token = inbox.peek()
-    if (isLarge(inbox.slot, token)) large.push([token, inbox.slot.type])
-  }
-  return large.length === 0 ? null : looking(large)
-}
-
-type Large = readonly [value: object, type: TypeMetadata]
-
-/** Whether a value has to be looked into, in steps, before a slot takes it. */
-export function isLarge({ coerce, type }: PlanSlot, token: unknown): token is object {
-  return coerce !== null && takesSteps(token, type)
-}
-
-function* looking(large: readonly Large[]): Steps<void> {
+function* looking(large: readonly (readonly [object, TypeMetadata])[]): Steps<void> {
   for (const [value, type] of large) yield* conformSteps(value, type)
 }
 

@@ -1,6 +1,5 @@
 // The weave of one node in one run: the firing that reads whole streams, each at its own pace, and gives items of its own.
 import { ItemSource } from './firing.ts'
-import { isLarge } from './gather.ts'
 import type { Inbox } from './inbox.ts'
 import { KeptItems } from './kept-items.ts'
 import { type Inputs, type Outputs, STREAM_END, Want, type Weave } from './node-type.ts'
@@ -77,7 +76,7 @@ export class WeaveState {
     return this.#tasks.attempt((context) => this.#node.type.weave!(inputs, context))
   }
 
-  /** Goes on as far as its streams allow. False: it has to wait, if only for somebody to look into a large value. */
+  /** Goes on as far as its streams allow. False: it has to wait. */
   advance(): boolean {
     for (let left = BATCH; left > 0; left--) {
       if (this.#source.size > 0) return true
@@ -151,7 +150,6 @@ export class WeaveState {
 
   #next(inbox: Inbox): unknown {
     while (inbox.size > 0) {
-      if (isLarge(inbox.slot, inbox.peek())) return WAIT
       const token = this.#sides.take(inbox)
       if (token instanceof End) {
         this.#ended.add(inbox)
