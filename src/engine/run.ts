@@ -233,11 +233,14 @@ export class Run implements Stage, ContextHost, Halting, Parker {
   landed(heldPlace: boolean, settle: () => void): void {
     this.#flight.end(heldPlace)
     if (heldPlace) this.#options.budget.giveBack()
+    // A firing that goes on in this is not under way yet, and may give up its place: nobody asks meanwhile whether the run is over.
+    this.#working = true
     try {
       settle()
     } catch (fault) {
       this.breakDown(fault)
     }
+    this.#working = false
     this.#work()
     this.#options.budget.wakeWaiting()
   }

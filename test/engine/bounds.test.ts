@@ -195,6 +195,41 @@ describe('firings in flight', () => {
     assert.equal(gate.started, 40)
   })
 
+  test('a firing that calls a workflow, once a large value was looked into, is not taken for the end of the run', async () => {
+    const large = mapType('test.Large', () => Array.from({ length: 20_000 }, () => [1]))
+    const slow = testType('test.Slow', {
+      properties: [value],
+      outputs: [output],
+      run: async (inputs) => ({ output: inputs.value }),
+    })
+    const calling = testType('test.Calling', {
+      properties: [value, { name: 'with', type: t('list[list[int]]'), required: true }],
+      outputs: [output],
+      run: (_inputs, context) => context.callWorkflow('inner', {}),
+    })
+    const of = graph(
+      [
+        source('in', 1),
+        node('large', 'test.Large'),
+        node('one', 'test.Slow'),
+        node('two', 'test.Slow'),
+        node('call', 'test.Calling'),
+        sink('out'),
+      ],
+      [
+        'in.output->large.value',
+        'in.output->one.value',
+        'in.output->two.value',
+        'two.output->call.value',
+        'large.output->call.with',
+        'call.output->out.value',
+      ],
+    )
+    const inner = planOf(graph([source('in', 2), sink('output')], ['in.output->output.value']))
+    const options = { concurrency: 1, loadPlan: async () => inner }
+    assert.deepEqual(await outputs(of, withTypes(large, slow, calling), options), { out: [2] })
+  })
+
   test('synchronous work goes on while no place for asynchronous work is free', async () => {
     const gate = new Gate()
     const of = graph(
