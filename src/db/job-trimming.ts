@@ -50,11 +50,15 @@ const deleteBelow = statement<Range>()((db, p) =>
   db.deleteFrom('job_event').where('job_key', '=', p('key')).where('sequence', '<', p('below')),
 )
 
-const selectFirst = statement<{ key: number }>()((db, p) =>
+/** The payloads are not read for that. */
+const selectSizes = statement<Range & { limit: number }>('keys')((db, p) =>
   db
     .selectFrom('job_event')
-    .select((eb) => eb.fn.min('sequence').as('sequence'))
-    .where('job_key', '=', p('key')),
+    .select(({ fn }) => ['sequence', fn<number>('octet_length', ['payload']).as('bytes')])
+    .where('job_key', '=', p('key'))
+    .where('sequence', '<', p('below'))
+    .orderBy('sequence')
+    .limit(p('limit')),
 )
 
 const selectNodes = statement<{ key: number }>()((db, p) =>
@@ -73,28 +77,46 @@ const selectOutputs = statement<{ key: number }>()((db, p) =>
     .where('type', '=', sql.lit('output_update')),
 )
 
-/** How many events go at once. */
+/** How many events go at once, and how many bytes of them, if more than one does: a megabyte takes 6 ms, for its checksum and to be counted. */
 const CHUNK = 512
+const CHUNK_BYTES = 262_144
+/** Bytes that go with however little that is added. */
+const LEAST_BYTES = 1_000_000
+
+/** How much of a history there is. */
+export interface Amount {
+  readonly events: number
+  readonly bytes: number
+}
 
 /**
- * Removes the events of a job below a sequence, the oldest first: `least` of them at any rate, so that a history does not grow, and of a
- * longer one, which was kept before there was a bound, as many as there is time for.
+ * Removes the events of a job below a sequence, the oldest first: as many as are added, or of large ones as many bytes, so that a history does not take more room,
+ * and of a longer one as many as there is time for. One that began with large events may be longer for a while.
  */
-export function trimEvents(tx: Tx, key: number, below: number, least: number, more: More): void {
-  let removed = 0
-  for (let from = firstOf(tx, key); from < below && (removed < least || more()); ) {
-    const next = Math.min(from + CHUNK, below)
-    const range = { key, below: next }
+export function trimEvents(tx: Tx, key: number, below: number, added: Amount, more: More): void {
+  const most_bytes = Math.max(added.bytes, LEAST_BYTES)
+  for (let events = 0, bytes = 0; (events < added.events && bytes < most_bytes) || more(); ) {
+    const chunk = firstChunk(tx, key, below)
+    if (chunk === null) return
+    const range = { key, below: chunk.below }
     tx.run(countNodes, range)
     tx.run(countOutputs, range)
     tx.run(deleteBelow, range)
-    removed += next - from
-    from = next
+    events += chunk.events
+    bytes += chunk.bytes
   }
 }
 
-function firstOf(tx: Tx, key: number): number {
-  return tx.get(selectFirst, { key })?.sequence ?? Number.MAX_SAFE_INTEGER
+/** The events that go next; null where there are none below the sequence. */
+function firstChunk(tx: Tx, key: number, below: number): (Amount & { below: number }) | null {
+  let [events, bytes, last] = [0, 0, 0]
+  for (const row of tx.all(selectSizes, { key, below, limit: CHUNK })) {
+    if (events > 0 && bytes + row.bytes > CHUNK_BYTES) break
+    events++
+    bytes += row.bytes
+    last = row.sequence
+  }
+  return events === 0 ? null : { events, bytes, below: last + 1 }
 }
 
 /** Each status of a node that was removed from the history. */

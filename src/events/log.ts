@@ -109,7 +109,7 @@ export class EventLog {
         if (!mark) return
         const rows = feed.staged(mark).flatMap((item) => (item.event === null ? [] : [toRow(feed.job_key, item)]))
         insertJobEvents(tx, rows)
-        if (feed.trims) this.#trim(tx, feed.job_key, mark.sequence, rows.length)
+        if (feed.trims) this.#trim(tx, feed.job_key, mark.sequence, rows)
         end = mark.end
       },
       (error) => {
@@ -124,9 +124,11 @@ export class EventLog {
   }
 
   /** What is older than the events that are kept goes in the transaction that adds to them. */
-  #trim(tx: Tx, job_key: number, sequence: number, added: number): void {
+  #trim(tx: Tx, job_key: number, sequence: number, rows: readonly JobEventTable[]): void {
     const below = sequence - this.#max_events + 1
-    if (below > 1 && added > 0) trimEvents(tx, job_key, below, added, within(TRIM_MS))
+    if (below <= 1 || rows.length === 0) return
+    const bytes = rows.reduce((sum, { payload }) => sum + Buffer.byteLength(payload), 0)
+    trimEvents(tx, job_key, below, { events: rows.length, bytes }, within(TRIM_MS))
   }
 
   /** Forgets the feed of a job whose history could not be written. Its followers get SERVICE_UNAVAILABLE. */

@@ -261,7 +261,7 @@ describe('a damaged event', () => {
       )
       db.close()
       await using store = await Store.open(path)
-      const trim = (below: number) => store.write((tx) => trimEvents(tx, 1, below, 1, () => true))
+      const trim = (below: number) => store.write((tx) => trimEvents(tx, 1, below, { events: 1, bytes: 0 }, () => true))
       await trim(2)
       await assert.rejects(trim(4), { code: 'DATA_DAMAGED' })
       assert.deepEqual(

@@ -131,14 +131,34 @@ describe('a history that grows beyond its bound', () => {
       putEvents(tx, 1, 3_000)
     })
     const first = () => store.read((tx) => firstEvent(tx, 1))
-    await store.write((tx) => trimEvents(tx, 1, 2_991, 5, () => false))
+    await store.write((tx) => trimEvents(tx, 1, 2_991, { events: 5, bytes: 0 }, () => false))
     assert.equal(first(), 513)
-    await store.write((tx) => trimEvents(tx, 1, 2_991, 5, () => true))
+    await store.write((tx) => trimEvents(tx, 1, 2_991, { events: 5, bytes: 0 }, () => true))
     assert.equal(first(), 2_991)
     assert.equal(store.read((tx) => jobEventsAfter(tx, 1, 0, 100)).length, 10)
     assert.deepEqual(
       store.read((tx) => trimmedOutputs(tx, 1)),
       [{ output_name: 'out', count: 2_989 }],
+    )
+  })
+
+  test('goes by its room where it began with large events: as many bytes go as are added, a megabyte at least', async () => {
+    await using test = await openStore()
+    const { store } = test
+    await store.write((tx) => {
+      putJob(tx, jobRow(1, { status: 'running', last_sequence: 41 }))
+      putEvents(tx, 1, 41, 0, 300_000)
+    })
+    const first = () => store.read((tx) => firstEvent(tx, 1))
+    const trim = (bytes: number) => store.write((tx) => trimEvents(tx, 1, 42, { events: 40, bytes }, () => false))
+    await trim(2_000)
+    assert.equal(first(), 6)
+    await trim(3_000_000)
+    assert.equal(first(), 16)
+    while (first() !== null) await trim(0)
+    assert.deepEqual(
+      store.read((tx) => trimmedOutputs(tx, 1)),
+      [{ output_name: 'out', count: 40 }],
     )
   })
 })
