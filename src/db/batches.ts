@@ -35,6 +35,24 @@ export function firstRows<P, R extends object>(
 }
 
 /**
+ * Whether a statement gives as many rows as its limit, or rows of more bytes than `most_bytes`. No more are looked at than tell it: each look reads the row whole,
+ * whatever is asked of it.
+ */
+export function isBeyond<P extends { readonly limit: number }>(
+  tx: Tx,
+  statement: Statement<P, { bytes: number }>,
+  params: P,
+  most_bytes: number,
+): boolean {
+  let read = 0
+  const rows = tx.upTo(statement, params, ({ bytes }) => {
+    read += bytes
+    return read > most_bytes
+  })
+  return rows.length === params.limit || read > most_bytes
+}
+
+/**
  * Rows of one owner that are removed one by one, in the order of their numbers. One of them may have megabytes, and each look at it reads all of them:
  * only to remove it by its whole key takes no more than that.
  */

@@ -1,5 +1,6 @@
 // Rows of job events. Only the event log writes them, and nothing changes them.
 import { sql } from 'kysely'
+import { isBeyond } from './batches.ts'
 import { checksumOf } from './checksum.ts'
 import type { JobEventTable } from './schema.ts'
 import { builder, isSoundRow, type Statement, statement } from './statement.ts'
@@ -73,7 +74,7 @@ const countOutputs = statement<{ job_key: number }>()((db, p) =>
     .groupBy('output_name'),
 )
 
-/** The payloads are not read for that. */
+/** Each row that is looked at is read whole, whatever is asked of it. */
 const selectSizes = statement<{ job_key: number; limit: number }>('keys')((db, p) =>
   db
     .selectFrom('job_event')
@@ -82,9 +83,9 @@ const selectSizes = statement<{ job_key: number; limit: number }>('keys')((db, p
     .limit(p('limit')),
 )
 
-/** How many bytes the payload of each of at most `limit` events of a job has. */
-export function jobEventSizes(tx: Tx, job_key: number, limit: number): number[] {
-  return tx.all(selectSizes, { job_key, limit }).map(({ bytes }) => bytes)
+/** Whether a job has more events than `most`, or more bytes in their payloads than `most_bytes`. */
+export function hasEventsBeyond(tx: Tx, job_key: number, most: number, most_bytes: number): boolean {
+  return isBeyond(tx, selectSizes, { job_key, limit: most + 1 }, most_bytes)
 }
 
 /** Each status that a node of the job is known to have had. */

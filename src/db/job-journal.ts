@@ -1,4 +1,5 @@
 // Pages of what jobs remember of their runs. They are written once and read together, when a job goes on after an interruption.
+import { isBeyond } from './batches.ts'
 import type { JobJournalTable } from './schema.ts'
 import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
@@ -43,9 +44,9 @@ export function journalPages(tx: Tx, job_key: number, from = 0, limit = -1): Job
   return tx.all(selectSome, { job_key, from, limit })
 }
 
-/** How many bytes each of at most `limit` pages of a job has. */
-export function journalSizes(tx: Tx, job_key: number, limit: number): number[] {
-  return tx.all(selectSizes, { job_key, limit }).map(({ bytes }) => bytes)
+/** Whether a job has more pages than `most`, or more bytes in them than `most_bytes`. */
+export function hasPagesBeyond(tx: Tx, job_key: number, most: number, most_bytes: number): boolean {
+  return isBeyond(tx, selectSizes, { job_key, limit: most + 1 }, most_bytes)
 }
 
 /** How many pages a job has, by the number of the last one. */

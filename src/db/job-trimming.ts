@@ -50,7 +50,7 @@ const deleteBelow = statement<Range>()((db, p) =>
   db.deleteFrom('job_event').where('job_key', '=', p('key')).where('sequence', '<', p('below')),
 )
 
-/** The payloads are not read for that. */
+/** Each row that is looked at is read whole, whatever is asked of it. */
 const selectSizes = statement<Range & { limit: number }>('keys')((db, p) =>
   db
     .selectFrom('job_event')
@@ -109,14 +109,15 @@ export function trimEvents(tx: Tx, key: number, below: number, added: Amount, mo
 
 /** The events that go next; null where there are none below the sequence. */
 function firstChunk(tx: Tx, key: number, below: number): (Amount & { below: number }) | null {
-  let [events, bytes, last] = [0, 0, 0]
-  for (const row of tx.all(selectSizes, { key, below, limit: CHUNK })) {
-    if (events > 0 && bytes + row.bytes > CHUNK_BYTES) break
-    events++
-    bytes += row.bytes
-    last = row.sequence
-  }
-  return events === 0 ? null : { events, bytes, below: last + 1 }
+  let [bytes, read] = [0, 0]
+  const rows = tx.upTo(selectSizes, { key, below, limit: CHUNK }, (row) => {
+    read += row.bytes
+    return read > CHUNK_BYTES
+  })
+  const whole = read > CHUNK_BYTES && rows.length > 1 ? rows.slice(0, -1) : rows
+  for (const row of whole) bytes += row.bytes
+  const last = whole.at(-1)
+  return last ? { events: whole.length, bytes, below: last.sequence + 1 } : null
 }
 
 /** Each status of a node that was removed from the history. */

@@ -1,6 +1,6 @@
 // Reads what stored jobs remember. A small memory is read when it is needed. A large one is read before, in time slices of the job's owner.
-import { jobEventSizes } from '../db/job-events.ts'
-import { journalSizes } from '../db/job-journal.ts'
+import { hasEventsBeyond } from '../db/job-events.ts'
+import { hasPagesBeyond } from '../db/job-journal.ts'
 import type { JobTable } from '../db/schema.ts'
 import { userKey } from '../db/scope.ts'
 import { hasSpilledValues } from '../db/spilled-values.ts'
@@ -55,15 +55,12 @@ export class Memories {
 
   /** Whether reading the memory takes long. False where the database cannot be read: the read itself fails with the reason. */
   isLarge({ key }: Pick<JobTable, 'key'>): boolean {
-    return this.#isTrue((tx) => {
-      if (hasSpilledValues(tx, key)) return true
-      return exceeds(journalSizes(tx, key, MOST_PAGES + 1), MOST_PAGES, MOST_BYTES)
-    })
+    return this.#isTrue((tx) => hasSpilledValues(tx, key) || hasPagesBeyond(tx, key, MOST_PAGES, MOST_BYTES))
   }
 
   /** Whether reading what the history says takes long, however small the memory is. */
   #hasLongHistory({ key }: JobTable): boolean {
-    return this.#isTrue((tx) => exceeds(jobEventSizes(tx, key, MOST_EVENTS + 1), MOST_EVENTS, MOST_EVENT_BYTES))
+    return this.#isTrue((tx) => hasEventsBeyond(tx, key, MOST_EVENTS, MOST_EVENT_BYTES))
   }
 
   /** False also where the database cannot be read. */
@@ -162,9 +159,4 @@ export class Memories {
       return new Map()
     }
   }
-}
-
-/** Whether there are more sizes than `most`, or together more than `most_bytes`. */
-function exceeds(sizes: readonly number[], most: number, most_bytes: number): boolean {
-  return sizes.length > most || sizes.reduce((sum, bytes) => sum + bytes, 0) > most_bytes
 }

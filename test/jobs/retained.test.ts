@@ -5,11 +5,12 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { checkDatabase } from '../../src/db/check.ts'
-import { jobEventsAfter, toldOutputs } from '../../src/db/job-events.ts'
+import { hasEventsBeyond, jobEventsAfter, toldOutputs } from '../../src/db/job-events.ts'
 import { firstEvent } from '../../src/db/job-removal.ts'
 import { trimEvents, trimmedNodes, trimmedOutputs } from '../../src/db/job-trimming.ts'
 import { jobByKey } from '../../src/db/jobs.ts'
 import type { JobTable } from '../../src/db/schema.ts'
+import type { Tx } from '../../src/db/store.ts'
 import { graph, node, sink, source } from '../engine/kit.ts'
 import { call } from '../helpers/http.ts'
 import { type TestServer, temporaryFolder, until } from '../helpers/server.ts'
@@ -160,5 +161,27 @@ describe('a history that grows beyond its bound', () => {
       store.read((tx) => trimmedOutputs(tx, 1)),
       [{ output_name: 'out', count: 40 }],
     )
+  })
+
+  test('is known to be long by the first of its events where they are large: each that is looked at is read whole', async () => {
+    await using test = await openStore()
+    const { store } = test
+    await store.write((tx) => {
+      putJob(tx, jobRow(1, { status: 'running', last_sequence: 41 }))
+      putEvents(tx, 1, 41, 0, 300_000)
+    })
+    const looked = (most: number, most_bytes: number) =>
+      store.read((tx) => {
+        let rows = 0
+        const upTo: Tx['upTo'] = (statement, params, isEnough) =>
+          tx.upTo(statement, params, (row) => {
+            rows++
+            return isEnough(row)
+          })
+        return [hasEventsBeyond({ ...tx, upTo }, 1, most, most_bytes), rows]
+      })
+    assert.deepEqual(looked(1_000, 1_000_000), [true, 5])
+    assert.deepEqual(looked(10, 10_000_000), [true, 11])
+    assert.deepEqual(looked(41, 20_000_000), [false, 41])
   })
 })
