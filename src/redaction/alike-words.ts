@@ -2,7 +2,7 @@
 // beginning has, which there are; a text that has more of them waits for the longest, and is compared when nothing follows.
 import { BEGINNING, LOOKS } from './hashes.ts'
 import type { HeldText } from './held.ts'
-import { longestOf, type Word } from './word.ts'
+import { longestOf, longestSource, mostOf, type Word } from './word.ts'
 
 /** What a text ends with: nothing of a word; so little of one that anybody may have guessed it; or more. */
 export type Opening = 'none' | 'guessable' | 'secret'
@@ -10,11 +10,13 @@ export type Opening = 'none' | 'guessable' | 'secret'
 const FEW = 32
 /** Of more none is written: each may be the one, and may have as many characters as it can. */
 const MOST_WRITTEN = 2_000
-/** So many characters stand for one at most, in JSON in JSON in JSON and in URLs. */
-const MOST_GROWTH = 9
+/** The same of words that are forms of so many characters together. */
+const MOST_CHARACTERS = 2_500_000
 
 export class AlikeWords {
   readonly #words = new Set<Word>()
+  /** Of all that they are forms of. */
+  #characters = 0
   /** Whether they are told about to their owner alone. */
   readonly #areOwn: boolean
   /** How many characters the longest of many has; null: nobody has asked since one came or went. */
@@ -32,11 +34,13 @@ export class AlikeWords {
 
   add(word: Word): void {
     this.#words.add(word)
+    this.#characters += word.source_length
     this.#change()
   }
 
   remove(word: Word): void {
     this.#words.delete(word)
+    this.#characters -= word.source_length
     this.#change()
   }
 
@@ -45,7 +49,7 @@ export class AlikeWords {
     const left = text.length - at
     const sum = text.sum(at, left)
     // What the service has is not more than an operator sets.
-    const isCompared = this.#words.size <= (isLast ? MOST_WRITTEN : FEW)
+    const isCompared = isLast ? !this.#areTooMany : this.#words.size <= FEW
     if (this.#areOwn && !isCompared) return this.#openingOfMany(left, sum)
     let opening: Opening = 'none'
     for (const word of this.#words) {
@@ -63,24 +67,22 @@ export class AlikeWords {
     return most
   }
 
+  get #areTooMany(): boolean {
+    return this.#words.size > MOST_WRITTEN || this.#characters > MOST_CHARACTERS
+  }
+
   #openingOfMany(left: number, sum: number): Opening {
     // So little may begin much else.
-    if (left < LOOKS[1] && this.#words.size > MOST_WRITTEN) return 'guessable'
-    if (left >= BEGINNING || this.#words.size > MOST_WRITTEN) return left < this.#most() ? 'secret' : 'none'
+    if (left < LOOKS[1] && this.#areTooMany) return 'guessable'
+    if (left >= BEGINNING || this.#areTooMany) return left < this.#most() ? 'secret' : 'none'
     const threshold = this.#thresholdsAt(left).get(sum)
     if (threshold === undefined) return 'none'
     return left >= threshold ? 'secret' : 'guessable'
   }
 
   #most(): number {
-    this.#longest ??= this.#words.size > MOST_WRITTEN ? this.#mostPossible() : longestOf(this.#words)
+    this.#longest ??= this.#areTooMany ? mostOf(longestSource(this.#words)) : longestOf(this.#words)
     return this.#longest
-  }
-
-  #mostPossible(): number {
-    let most = 0
-    for (const { source_length } of this.#words) most = Math.max(most, source_length)
-    return MOST_GROWTH * most
   }
 
   #thresholdsAt(left: number): ReadonlyMap<number, number> {

@@ -1,36 +1,37 @@
-// Words that begin alike, however many: finds the longest that stands at a place in steps whose number is the logarithm of theirs.
-import { Hashes, type Parts, roomFor, type Span, type Sums, spanOf } from './hashes.ts'
+// Words that begin alike, however many: finds the longest that stands at a place in steps whose number is the logarithm of their length. They are written
+// and arranged as they come, one by one.
+import { type Parts, type Span, spanOf, stagesOf } from './hashes.ts'
 import { longestOf, type Word } from './word.ts'
 
-/** So few are compared one by one. */
-const FEW = 8
-
-/** A word, and the longest one that it begins with. */
-interface Link {
-  readonly word: Word
-  readonly length: number
-  readonly shorter: Link | null
+/** A beginning of some words. */
+interface Mark {
+  /** How many words have left it. */
+  uses: number
+  /** How many words end with it. */
+  ends: number
+  /** The length of the longest word that it begins with and that is shorter, as it was when `seen` was the number of changes. */
+  shorter: number
+  seen: number
 }
 
-interface Formed {
-  readonly word: Word
-  readonly form: string
+/** All marks of one length, by their hashes. */
+interface Stage {
+  readonly span: Span
+  readonly marks: Map<number, Mark>
 }
 
 /**
- * Binary search on lengths (M. Waldvogel and others, Scalable high speed IP routing lookups, 1997): a word leaves a mark at each length at which the
- * search has to go on to longer ones. A mark knows the longest word that ends there or before. Words that come and go are looked at one by
- * one until they are too many; then the marks are made anew.
+ * Binary search on lengths (M. Waldvogel and others, Scalable high speed IP routing lookups, 1997), bit by bit: a word leaves a mark at each stage of its
+ * length, whatever other words there are. What is longest below a mark is found when a text has it, and kept until a word comes or goes.
  */
 export class Crowd {
   readonly #words = new Set<Word>()
-  #fresh = new Set<Word>()
-  #gone = new Set<Word>()
+  readonly #stages = new Map<number, Stage>()
+  /** The highest bit of the lengths of words that have come. */
+  #highest = 0
+  #changes = 0
   /** Null: nobody has asked since a word came or went. */
   #longest: number | null = null
-  #lengths: readonly Span[] = []
-  /** For each length: by the hash of so many characters. */
-  #marks: Map<number, Link | null>[] = []
 
   constructor(words: Iterable<Word>) {
     for (const word of words) this.add(word)
@@ -38,14 +39,29 @@ export class Crowd {
 
   add(word: Word): void {
     this.#words.add(word)
-    this.#fresh.add(word)
-    this.#longest = null
+    this.#change()
+    const { stages } = word
+    const lengths = stagesOf(word.span.length)
+    this.#highest = Math.max(this.#highest, lengths[0]!)
+    for (const [at, length] of lengths.entries()) {
+      const mark = this.#markOf(length, stages[at]!)
+      mark.uses++
+      if (length === word.span.length) mark.ends++
+    }
   }
 
   remove(word: Word): void {
     this.#words.delete(word)
-    this.#longest = null
-    if (!this.#fresh.delete(word)) this.#gone.add(word)
+    this.#change()
+    const { stages } = word
+    for (const [at, length] of stagesOf(word.span.length).entries()) {
+      const { marks } = this.#stages.get(length)!
+      const mark = marks.get(stages[at]!)!
+      mark.uses--
+      if (length === word.span.length) mark.ends--
+      if (mark.uses === 0) marks.delete(stages[at]!)
+      if (marks.size === 0) this.#stages.delete(length)
+    }
   }
 
   get size(): number {
@@ -60,62 +76,42 @@ export class Crowd {
 
   /** The length of the longest word that stands at a place; 0 for none. */
   longestAt(text: Parts, from: number): number {
-    if (this.#fresh.size + this.#gone.size > FEW + 2 * Math.sqrt(this.#words.size)) this.#arrange()
-    let link = this.#search(text, from, 0, this.#lengths.length - 1, null)
-    while (link && this.#gone.has(link.word)) link = link.shorter
-    let longest = link?.length ?? 0
-    for (const word of this.#fresh)
-      if (word.span.length > longest && word.standsAt(text, from)) longest = word.span.length
+    const passed: Mark[] = []
+    let longest = 0
+    for (let most = text.length - from; ; ) {
+      const [length, mark] = this.#lastMark(text, from, most)
+      if (mark === null) break
+      longest = mark.ends > 0 ? length : mark.shorter
+      if (mark.ends > 0 || mark.seen === this.#changes) break
+      passed.push(mark)
+      longest = 0
+      most = length - 1
+    }
+    for (const mark of passed) Object.assign(mark, { shorter: longest, seen: this.#changes })
     return longest
   }
 
-  #search(text: Parts, from: number, first: number, last: number, known: Link | null): Link | null {
-    let [low, high, found] = [first, last, known]
-    while (low <= high) {
-      const middle = (low + high) >>> 1
-      const span = this.#lengths[middle]!
-      const mark = from + span.length <= text.length ? this.#marks[middle]!.get(text.long(from, span)) : undefined
-      if (mark === undefined) high = middle - 1
-      else [low, found] = [middle + 1, mark]
+  /** The longest mark that stands at a place and has at most so many characters: no word that stands there is longer. */
+  #lastMark(text: Parts, from: number, most: number): [length: number, mark: Mark | null] {
+    let [length, last]: [number, Mark | null] = [0, null]
+    for (let bit = this.#highest; bit > 0; bit >>>= 1) {
+      const stage = length + bit > most ? undefined : this.#stages.get(length + bit)
+      const mark = stage?.marks.get(text.long(from, stage.span))
+      if (mark) [length, last] = [length + bit, mark]
     }
-    return found
+    return [length, last]
   }
 
-  #arrange(): void {
-    this.#fresh = new Set()
-    this.#gone = new Set()
-    const forms = [...this.#words].map((word): Formed => ({ word, form: word.form() }))
-    const lengths = new Set(forms.map(({ form }) => form.length))
-    this.#lengths = [...lengths].sort((a, b) => a - b).map(spanOf)
-    this.#marks = this.#lengths.map(() => new Map())
-    // Shorter words first: a mark asks for those that end before it.
-    const room = roomFor(this.#lengths.at(-1)?.length ?? 0)
-    for (const formed of forms.sort((a, b) => a.form.length - b.form.length)) this.#enter(formed, room)
+  #markOf(length: number, hash: number): Mark {
+    const stage = this.#stages.get(length) ?? { span: spanOf(length), marks: new Map<number, Mark>() }
+    this.#stages.set(length, stage)
+    const mark = stage.marks.get(hash) ?? { uses: 0, ends: 0, shorter: 0, seen: -1 }
+    stage.marks.set(hash, mark)
+    return mark
   }
 
-  #enter({ word, form }: Formed, room: Sums): void {
-    const text = new Hashes(form, room)
-    let [low, high] = [0, this.#lengths.length - 1]
-    let known: Link | null = null
-    for (;;) {
-      const middle = (low + high) >>> 1
-      const span = this.#lengths[middle]!
-      if (span.length > form.length) {
-        high = middle - 1
-        continue
-      }
-      const marks = this.#marks[middle]!
-      const hash = text.long(0, span)
-      let mark = marks.get(hash)
-      if (mark === undefined) mark = this.#search(text, 0, low, middle - 1, known)
-      if (span.length === form.length) {
-        word.know(span, hash)
-        marks.set(hash, { word, length: span.length, shorter: mark })
-        return
-      }
-      marks.set(hash, mark)
-      known = mark
-      low = middle + 1
-    }
+  #change(): void {
+    this.#longest = null
+    this.#changes++
   }
 }

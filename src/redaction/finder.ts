@@ -9,7 +9,7 @@ import { replaced, type Secrets } from './secrets.ts'
 import type { Word } from './word.ts'
 
 /** Who has so many secrets is arranged for as they come: to arrange all of them at once would take long, in the middle of a look. */
-const MANY = 64
+const MANY = 16
 
 /** A secret, and how often it was added for whom; null: for the service. */
 interface Known {

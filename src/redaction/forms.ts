@@ -99,6 +99,15 @@ const twice =
   (text) =>
     inJson(write(text))
 
+/** Keeps what it wrote last: the ways of JSON in JSON begin with those of JSON. */
+function remembered(write: Write): Write {
+  let [last, written] = ['', '']
+  return (text) => {
+    if (text !== last) [last, written] = [text, write(text)]
+    return written
+  }
+}
+
 const inLowerCase: Write = (text) => text.toLowerCase()
 /** As a label of a host name (RFC 5891): those of other alphabets are written in ASCII. Most texts are none. */
 const inHost: Write = (text) => {
@@ -128,8 +137,8 @@ const BEFORE = ['', '\0', '\0\0'] as const
 const BASE64 = (['base64', 'base64url'] as const).flatMap((alphabet) =>
   ([null, 0, 1, 2] as const).map((before) => inBase64(alphabet, before)),
 )
-const JSON_ONCE = [inJson, inAscii, slashed(inJson), slashed(inAscii), inUpperAscii, inDotNet]
-const JSON_TWICE = JSON_ONCE.map(twice)
+const JSON_ONCE = [inJson, inAscii, slashed(inJson), slashed(inAscii), inUpperAscii, inDotNet].map(remembered)
+const JSON_TWICE = JSON_ONCE.map(twice).map(remembered)
 const JSON_THRICE = JSON_TWICE.map(twice)
 const URLS = [inUrl, inQuery, inForm]
 

@@ -48,14 +48,11 @@ export interface Parts {
 export class Hashes implements Parts {
   readonly length: number
   readonly #text: string
-  readonly #room: Sums | null
   /** Of each beginning of the text; made when the first long part is asked for. */
   #sums: Sums | null = null
 
-  /** `room`: for the sums, where many texts are looked at one after the other; of their length and one more. */
-  constructor(text: string, room: Sums | null = null) {
+  constructor(text: string) {
     this.#text = text
-    this.#room = room
     this.length = text.length
   }
 
@@ -77,7 +74,7 @@ export class Hashes implements Parts {
   }
 
   #allSums(): Sums {
-    const all = this.#room ?? roomFor(this.length)
+    const all = roomFor(this.length)
     addSums(all, 0, this.#text)
     return all
   }
@@ -99,7 +96,7 @@ export function addSums({ sums, otherSums }: Sums, from: number, text: string): 
   for (let at = 0; at < text.length; at++) {
     const char = text.charCodeAt(at)
     sum = summed(sum, char)
-    other = (Math.imul(other, OTHER_BASE) + char) | 0
+    other = otherSummed(other, char)
     sums[from + at + 1] = sum
     otherSums[from + at + 1] = other
   }
@@ -110,8 +107,33 @@ export function shortPart({ sums }: Sums, from: number, length: number): number 
 }
 
 export function longPart({ sums, otherSums }: Sums, from: number, { length, power, otherPower }: Span): number {
-  const high = part(sums, from, length, power) >>> 12
-  return high * 2 ** 32 + (part(otherSums, from, length, otherPower) >>> 0)
+  return longHash(part(sums, from, length, power), part(otherSums, from, length, otherPower))
+}
+
+function longHash(sum: number, other: number): number {
+  return (sum >>> 12) * 2 ** 32 + (other >>> 0)
+}
+
+/** The numbers that are made of the highest bits of a length, the least first: of 22 they are 16, 20 and 22. */
+export function stagesOf(length: number): number[] {
+  const stages: number[] = []
+  for (let left = length; left > 0; left &= left - 1) stages.push(left)
+  return stages.reverse()
+}
+
+/** The long hashes of the beginnings of a text that have so many characters, in order; nothing else is kept of it. */
+export function beginningHashes(text: string, lengths: readonly number[]): Float64Array {
+  const hashes = new Float64Array(lengths.length)
+  let [sum, other, at] = [0, 0, 0]
+  for (let i = 0; i < lengths.length; i++) {
+    for (const length = lengths[i]!; at < length; at++) {
+      const char = text.charCodeAt(at)
+      sum = summed(sum, char)
+      other = otherSummed(other, char)
+    }
+    hashes[i] = longHash(sum, other)
+  }
+  return hashes
 }
 
 /** The sum of a part of any length, as `summed` makes it of its characters. */
@@ -126,6 +148,10 @@ function part(sums: Int32Array, from: number, length: number, power: number): nu
 /** The sum of a text with one more character. */
 export function summed(sum: number, char: number): number {
   return (Math.imul(sum, BASE) + char) | 0
+}
+
+function otherSummed(sum: number, char: number): number {
+  return (Math.imul(sum, OTHER_BASE) + char) | 0
 }
 
 /** The hash of a part of so many characters, out of its sum: a small integer, which maps are fastest with. The high bits, which depend on most characters, get a part in the low ones. */

@@ -1,19 +1,19 @@
 // One form of one secret. What is kept of it beside the secret are numbers, since all its forms together are many times as long.
-import { BEGINNING, Hashes, type Parts, type Span, spanOf, summed } from './hashes.ts'
+import { BEGINNING, beginningHashes, Hashes, type Parts, type Span, spanOf, stagesOf, summed } from './hashes.ts'
 import { guessableLength, prefixLength, thresholdOf } from './threshold.ts'
 
 /**
  * So much of a long form is compared, one after the other, before all of it is written: to be compared with more, a text has to hold as much. No way to
  * write takes fewer characters than the text has.
  */
-const LEVELS = [256, 1_024, 8_192] as const
+const LEVELS = [256, 1_024, 4_096, 16_384] as const
 /** Each long word has more characters, however it is written. */
-export const HEAD = LEVELS[1]
+export const HEAD = LEVELS[2]
 /** So many characters of a long word are far from all, however they are written. */
 const LITTLE = 64
 /** What is written behind a beginning does not change it, but for the last character. */
 const BEHIND = 32
-/** Words of more characters are long: of those of one owner, which have a mebibyte together, no more than a thousand. */
+/** Words of more characters are long: of those of one owner, which have a mebibyte together, no more than some hundred secrets. */
 const LONG = HEAD + BEHIND
 
 interface Level {
@@ -28,6 +28,7 @@ export class Word {
   readonly #isPart: boolean
   #span: Span | null = null
   #hash = 0
+  #stages: Float64Array | null = null
   /** The sums of its beginnings up to `BEGINNING`, and up to as many as were asked for: made when a text ends with one that is so long. */
   #opening: Int32Array | null = null
   #sums: Int32Array | null = null
@@ -148,18 +149,26 @@ export class Word {
     return low
   }
 
-  /** Remembers what `span` and `standsAt` need to know of its form, for who has it at hand. */
-  know(span: Span, hash: number): void {
-    this.#span = span
-    this.#hash = hash
+  /** The hashes of its beginnings that have as many characters as the stages of its length: the last is its own. Written once. */
+  get stages(): Float64Array {
+    this.#stages ??= this.#staged()
+    return this.#stages
+  }
+
+  #staged(): Float64Array {
+    const form = this.form()
+    const stages = beginningHashes(form, stagesOf(form.length))
+    this.#span = spanOf(form.length)
+    this.#hash = stages.at(-1)!
+    return stages
   }
 
   /** Once, and not before its beginning is met in a text. */
   #measured(): Span {
     const form = this.form()
-    const span = spanOf(form.length)
-    this.know(span, new Hashes(form).long(0, span))
-    return span
+    this.#span = spanOf(form.length)
+    this.#hash = new Hashes(form).long(0, this.#span)
+    return this.#span
   }
 }
 
@@ -167,6 +176,21 @@ function sumsOf(text: string): Int32Array {
   const sums = new Int32Array(text.length + 1)
   for (let at = 0; at < text.length; at++) sums[at + 1] = summed(sums[at]!, text.charCodeAt(at))
   return sums
+}
+
+/** How many characters the longest has of what some words are forms of. */
+export function longestSource(words: Iterable<Word>): number {
+  let longest = 0
+  for (const { source_length } of words) longest = Math.max(longest, source_length)
+  return longest
+}
+
+/** So many characters stand for one at most, in JSON in JSON in JSON and in URLs. */
+const MOST_GROWTH = 9
+
+/** How many characters a word may have, at the most, that is a form of so many. */
+export function mostOf(source_length: number): number {
+  return MOST_GROWTH * source_length
 }
 
 /** How many characters the longest of some words has. */

@@ -95,3 +95,37 @@ test('texts in pieces are as the whole, where dozens begin with one another, com
     { numRuns: scaled(100) },
   )
 })
+
+/** With characters that each way of JSON writes otherwise. */
+const VARIED = '"\n/é&'
+
+for (const [count, plain, length] of [
+  [400, 1_020, 1_045],
+  [40, 1_100, 8_100],
+  [6, 1_100, 65_000],
+  [12, 60_000, 65_000],
+] as const) {
+  test(`${count} secrets of ${length} characters that begin alike are not written at the first text with their first ${plain}`, async () => {
+    const varied = VARIED.repeat((length - plain) / VARIED.length)
+    const secretOf = (at: number) => `${'a'.repeat(plain)}${varied}${at + 1_000}é\n`
+    const secrets = Array.from({ length: count }, (_, at) => secretOf(at))
+    // Only the first look counts, and there are several rounds.
+    const all = Array.from({ length: 4 }, () => knownOf(secrets))
+    await takesLess(150, () => {
+      const own = all.pop()!
+      for (const text of ['a'.repeat(plain), `x ${secretOf(5)} y`]) {
+        assert.ok(inPieces(own, text, text.length).length <= text.length)
+        assert.ok(own.text(text).length <= text.length)
+      }
+    })
+  })
+}
+
+test('of too many long secrets that begin alike a text hides all that may be one, and nothing where it has less of their beginning', () => {
+  const secrets = Array.from({ length: 12 }, (_, at) => `${'a'.repeat(5_000)}${VARIED.repeat(10_000)}${at}`)
+  const own = knownOf(secrets)
+  assert.equal(own.text(`x ${secrets[7]}`), 'x [redacted]')
+  assert.equal(own.text(`x ${JSON.stringify(secrets[7]).slice(1, -1)}`), 'x [redacted]')
+  assert.equal(own.text(`x ${'a'.repeat(4_090)} y`), `x ${'a'.repeat(4_090)} y`)
+  assert.equal(own.text(`x ${'a'.repeat(4_100)} y`), 'x [redacted]')
+})
