@@ -16,22 +16,32 @@ type Bounds = Pick<ChatLimits, 'sent_messages' | 'sent_size'>
 type Reader = Pick<Store, 'read'>
 
 /**
- * The conversation so far, in steps. Instructions are always part of it, of very many the newest. Meanwhile messages may only be added behind it, or the thread
+ * The conversation so far, in steps. Instructions are always part of it, of very many or very long ones the newest. Meanwhile messages may only be added behind it, or the thread
  * be deleted.
  */
 export function* conversationSteps(store: Reader, thread_key: number, bounds: Bounds): Steps<ChatMessage[]> {
   const rows = yield* newest(store, thread_key, bounds)
-  const instructions = yield* instructionsOf(store, thread_key, rows[0]?.sequence ?? 1)
+  const instructions = yield* instructionsOf(store, thread_key, rows[0]?.sequence ?? 1, bounds)
   return yield* paired([...instructions, ...rows])
 }
 
-/** The newest instructions before a sequence, in their order. */
-function* instructionsOf(store: Reader, thread_key: number, first: number): Steps<MessageTable[]> {
+/** The newest instructions before a sequence that fit, in their order; the last one in any case. */
+function* instructionsOf(
+  store: Reader,
+  thread_key: number,
+  first: number,
+  { sent_size }: Bounds,
+): Steps<MessageTable[]> {
   const found: MessageTable[] = []
+  let size = 0
   for (let before = first; before > 1 && found.length < MOST_INSTRUCTIONS; before = found.at(-1)!.sequence) {
     const page = store.read((tx) => instructionsBefore(tx, thread_key, before, MOST_INSTRUCTIONS - found.length))
     if (page.length === 0) break
-    found.push(...page)
+    for (const row of page) {
+      size += messageSize(row)
+      if (size > sent_size && found.length > 0) return found.reverse()
+      found.push(row)
+    }
     yield
   }
   return found.reverse()

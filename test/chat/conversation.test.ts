@@ -107,3 +107,15 @@ test('of more instructions than are sent, the newest are', async () => {
     [...said.slice(30).map(({ content }) => content), 'question'],
   )
 })
+
+test('of instructions that are too long together, the newest that fit are sent, and the last one in any case', async () => {
+  await using opened = await openStore()
+  const said = Array.from({ length: 5 }, (_, at): Said => ({ role: 'system', content: `${at}`.repeat(100) }))
+  const key = await opened.store.write((tx) => fill(tx, [...said, { role: 'user', content: 'question' }]))
+  const sent = (sent_size: number) => {
+    const messages = finish(conversationSteps(opened.store, key, { sent_messages: 1, sent_size }))
+    return messages.map(({ content }) => (content as string)[0])
+  }
+  assert.deepEqual(sent(250), ['3', '4', 'q'])
+  assert.deepEqual(sent(20), ['4', 'q'])
+})
