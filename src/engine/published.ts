@@ -1,10 +1,10 @@
 // What one run hands out: the values of its output nodes, by name, and how much they are together.
-import { sizeOf } from './measure.ts'
+import { extraBytesOf, sizeOf } from './measure.ts'
 import { NodeError } from './node-type.ts'
 import type { Plan } from './plan.ts'
 
-/** About how many characters the outputs of a run may have together: they are kept, stored and sent. */
-const LARGEST_OUTPUTS = 128_000_000
+/** About how many bytes the outputs of a run may have together, as UTF-8: the result of a job is one row, which is written and read at once, in up to 0.2 s. */
+const LARGEST_OUTPUTS = 32_000_000
 
 export class Published {
   readonly #outputs: Map<string, unknown[]>
@@ -17,10 +17,10 @@ export class Published {
   /** Counts a value before it is handed out, and gives about how many characters it has. @throws NodeError `too_large` */
   weigh(value: unknown): number {
     const size = sizeOf(value)
-    this.#weight += size
+    this.#weight += size + extraBytesOf(value)
     if (this.#weight <= LARGEST_OUTPUTS) return size
-    const text = `The outputs of the workflow have more than ${LARGEST_OUTPUTS / 1_000_000} million characters together.`
-    throw new NodeError(`${text} Hand out less, or parts of it in several runs.`, 'too_large')
+    const text = `The outputs of the workflow have more than ${LARGEST_OUTPUTS / 1_000_000} million bytes together.`
+    throw new NodeError(`${text} Hand out less, parts of it in several runs, or files.`, 'too_large')
   }
 
   add(name: string, value: unknown): void {

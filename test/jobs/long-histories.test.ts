@@ -7,7 +7,7 @@ import { until } from '../helpers/server.ts'
 import { ended, OWNER, startGated, submit } from './kit.ts'
 
 const TEXT = 'x'.repeat(900_000)
-const COUNT = 60
+const COUNT = 35
 
 /** Nothing of its firing is remembered: it comes out the same again. */
 const many = testType('test.Many', {
@@ -28,7 +28,7 @@ const of = graph(
   ['many.item->out.value', 'in.output->ask.value', 'ask.approved->yes.value'],
 )
 
-test('a job with a history of 54 MB goes on without a long turn of the event loop', async () => {
+test('a job with a history of 31 MB goes on without a long turn of the event loop', async () => {
   await using server = await startGated({ types: [many] })
   const { jobs } = server.context
   await belowInSome(80, async () => {
