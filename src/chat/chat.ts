@@ -3,13 +3,14 @@ import { messagesAfter } from '../db/messages.ts'
 import type { MessageTable } from '../db/schema.ts'
 import type { Scope } from '../db/scope.ts'
 import { ownedThread } from '../db/threads.ts'
+import { Places } from '../workers/places.ts'
 import { ThreadLanes } from './lanes.ts'
 import { CHAT_LIMITS, type ChatLimits } from './limits.ts'
 import { Listeners } from './listeners.ts'
 import { Threads } from './threads.ts'
 import { Turns, type TurnsParts } from './turns.ts'
 
-export interface ChatParts extends Omit<TurnsParts, 'lanes' | 'listeners' | 'limits'> {
+export interface ChatParts extends Omit<TurnsParts, 'lanes' | 'listeners' | 'limits' | 'long_turns'> {
   readonly limits?: Partial<ChatLimits> | undefined
 }
 
@@ -22,7 +23,8 @@ export class Chat {
 
   constructor(parts: ChatParts) {
     const limits = { ...CHAT_LIMITS, ...parts.limits }
-    const shared = { ...parts, limits, lanes: this.#lanes, listeners: this.#listeners }
+    const long_turns = new Places(limits.long_turns)
+    const shared = { ...parts, limits, long_turns, lanes: this.#lanes, listeners: this.#listeners }
     this.#store = parts.store
     this.turns = new Turns(shared)
     this.threads = new Threads({ ...shared, turns: this.turns })

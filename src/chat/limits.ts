@@ -23,6 +23,11 @@ export interface ChatLimits {
   /** What a model is sent of a thread, in messages and in characters. */
   readonly sent_messages: number
   readonly sent_size: number
+  /**
+   * How many turns of all users ask models at a time where their threads are more than twice that size: of these the last exchange and the last instruction
+   * are sent in any case, and each may be as long as a message.
+   */
+  readonly long_turns: number
 }
 
 export const CHAT_LIMITS: ChatLimits = {
@@ -38,4 +43,5 @@ export const CHAT_LIMITS: ChatLimits = {
   draft_characters: 4_096,
   sent_messages: 1_000,
   sent_size: 2_000_000,
+  long_turns: 8,
 }

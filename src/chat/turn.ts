@@ -5,7 +5,7 @@ import type { Answering, AnswerPart } from '../completions/answering.ts'
 import type { MessageTable } from '../db/schema.ts'
 import { type Scope, userKey } from '../db/scope.ts'
 import type { Store, Tx } from '../db/store.ts'
-import { clearDrafts, deleteTurn, type TurnState } from '../db/threads.ts'
+import { clearDrafts, deleteTurn, type TurnState, threadByKey } from '../db/threads.ts'
 import type { ModelUse } from '../engine/services.ts'
 import { Slice } from '../engine/slice.ts'
 import { errorBodies, ServiceError, toServiceError } from '../errors.ts'
@@ -13,6 +13,7 @@ import { type Log, logFailure } from '../log.ts'
 import type { Platform } from '../platform.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 import type { TimeSlices } from '../time-slices.ts'
+import type { Places } from '../workers/places.ts'
 import { takeAll, unlessAborted } from './abortable.ts'
 import { append, contentText, type Said, unplaced } from './appending.ts'
 import { CallIds } from './call-ids.ts'
@@ -38,6 +39,8 @@ export interface TurnParts {
   readonly completions: Answering
   readonly choices: ChoiceParts
   readonly limits: ChatLimits
+  /** For turns of long threads, each of which holds what it sends. */
+  readonly long_turns: Places
 }
 
 export interface TurnOf {
@@ -146,10 +149,28 @@ export class Turn {
     }
   }
 
-  /** Has the next message written, to its end. */
+  /** Has the next message written, to its end. In a long thread it waits until few others do. */
   async #write(last: boolean): Promise<Writing> {
-    const { thread, redactor, id } = this.#of
     this.#stop.signal.throwIfAborted()
+    if (!this.#isLong) return await this.#written(last)
+    const { long_turns } = this.#parts
+    const owner = userKey(this.#of.owner)
+    await long_turns.turn(owner, this.#stop.signal)
+    try {
+      return await this.#written(last)
+    } finally {
+      long_turns.giveBack(owner)
+    }
+  }
+
+  get #isLong(): boolean {
+    const { store, limits } = this.#parts
+    const thread = store.read((tx) => threadByKey(tx, this.#of.thread.key))
+    return (thread?.size ?? 0) > 2 * limits.sent_size
+  }
+
+  async #written(last: boolean): Promise<Writing> {
+    const { thread, redactor, id } = this.#of
     const writing = new Writing({ thread_id: thread.id, turn_id: id, sequence: this.#last + 1 }, redactor)
     this.#writing = writing
     let body: ChatCompletionRequest | null = await this.#request(last)

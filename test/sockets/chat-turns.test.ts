@@ -103,6 +103,34 @@ test('messages that are sent at once have no more turns than one after the other
   assert.equal((await client.next(ended(threads[0]!))).status, 'interrupted')
 })
 
+test('of long threads few ask a model at a time, and the others when these have their answers', async () => {
+  await using small = await startChat({ chat_limits: { long_turns: 2, sent_size: 100 } })
+  await using client = await connect(small.server)
+  const begin = async (content: string) => {
+    const thread_id = await newThread(small.server)
+    client.command('chat_message', { thread_id, content, model: 'led/model' })
+    await client.next({ type: 'turn_update', thread_id, status: 'running' })
+    return thread_id
+  }
+  const long = 'x'.repeat(300)
+  await begin(`1${long}`)
+  await begin(`2${long}`)
+  const third = await begin(`3${long}`)
+  const fourth = await begin(`4${long}`)
+  await begin('short')
+  const asked = () => small.led.answers.map(({ request }) => String(request.messages.at(-1)?.content).slice(0, 5))
+  await small.led.answer(2)
+  assert.deepEqual(asked(), ['1xxxx', '2xxxx', 'short'])
+  // One that waits is stopped as any other, and leaves its place in the line.
+  client.command('stop', { thread_id: third })
+  assert.equal((await client.next(ended(third))).status, 'interrupted')
+  small.led.answers[0]!.end()
+  await small.led.answer(3)
+  assert.equal(asked()[3], '4xxxx')
+  for (const led of small.led.answers) if (!led.ended) led.end()
+  assert.equal((await client.next(ended(fourth))).status, 'completed')
+})
+
 describe('stop', () => {
   test('ends messages that wait behind a turn as well, and nothing that is sent later', async () => {
     await using client = await connect(bench.server)
