@@ -55,3 +55,16 @@ export function deeperThan(value: unknown, levels: number): boolean {
   if (levels === 0) return true
   return Object.values(value).some((member) => deeperThan(member, levels - 1))
 }
+
+/** In characters, of all calls of tools that a model makes at once: they are read in one go. Honest answers are hardly as long as a whole. */
+export const LONGEST_ARGUMENTS = 500_000
+
+/** How many of the calls, from the first on, have room for their arguments. */
+export function fittingCalls(args: readonly string[]): number {
+  let left = LONGEST_ARGUMENTS
+  const beyond = args.findIndex((text) => {
+    left -= text.length
+    return left < 0
+  })
+  return beyond < 0 ? args.length : beyond
+}

@@ -88,10 +88,10 @@ export class Calls {
     return { type: 'tool_call_update', thread_id, turn_id, tool_call_id: id, name, arguments: shown, executor }
   }
 
-  async #byServer({ name, args }: Asked, signal: AbortSignal): Promise<Outcome> {
+  async #byServer({ name, args, lack }: Asked, signal: AbortSignal): Promise<Outcome> {
     const tool = this.#parts.tools.server(name)
     if (!tool) return failed(`There is no tool "${name}".`)
-    if (args === null) return failed('The arguments are no JSON object.')
+    if (args === null) return failed(lack)
     const late = AbortSignal.timeout(this.#parts.tool_ms)
     try {
       const { result, job_id } = await unlessAborted(tool.call(args, AbortSignal.any([signal, late])), signal)
@@ -109,7 +109,7 @@ export class Calls {
   async #byClient(asked: Asked, frame: ChatToolCallFrame, signal: AbortSignal): Promise<void> {
     if (asked.args === null) {
       this.#parts.tell(frame)
-      return this.#settle(asked, asked.name, failed('The arguments are no JSON object.'))
+      return this.#settle(asked, asked.name, failed(asked.lack))
     }
     const open: Open = { frame, outcome: Promise.withResolvers(), stored: Promise.withResolvers() }
     open.stored.promise.catch(() => {})

@@ -3,7 +3,7 @@ import type { ChatTool, ToolCall } from '../../generated/types.ts'
 import type { Scope } from '../db/scope.ts'
 import { measuredSteps, sizeOf } from '../engine/measure.ts'
 import { type Problem, ServiceError } from '../errors.ts'
-import { deeperThan, MAX_DEPTH } from '../json.ts'
+import { deeperThan, fittingCalls, LONGEST_ARGUMENTS, MAX_DEPTH } from '../json.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 import type { Steps } from '../time-slices.ts'
 import type { ServerTool, ToolBox } from './tool-box.ts'
@@ -109,13 +109,30 @@ export function renamed(call: ToolCall, id: string, redactor: Redactor): ToolCal
 export interface Asked {
   readonly id: string
   readonly name: string
-  /** Null where they are no JSON object. */
+  /** Null where there are none that can be used, for the reason that `lack` tells. */
   readonly args: Record<string, unknown> | null
+  readonly lack: string
 }
 
-export function askedOf(call: ToolCall): Asked {
-  if (call.type === 'custom') return { id: call.id, name: call.custom.name, args: { input: call.custom.input } }
-  return { id: call.id, name: call.function.name, args: objectOf(call.function.arguments) }
+const NO_OBJECT = 'The arguments are no JSON object.'
+const TOO_LONG = `At most ${LONGEST_ARGUMENTS.toLocaleString('en')} characters of arguments are read in one turn.`
+
+/** What the calls of one message ask for. */
+export function askedOf(calls: readonly ToolCall[]): Asked[] {
+  const fitting = fittingCalls(calls.map(writtenOf))
+  return calls.map((call, at) => {
+    const fits = at < fitting
+    const args = fits ? argumentsOf(call) : null
+    return { id: call.id, name: nameOf(call), args, lack: fits ? NO_OBJECT : TOO_LONG }
+  })
+}
+
+function writtenOf(call: ToolCall): string {
+  return call.type === 'custom' ? call.custom.input : call.function.arguments
+}
+
+function argumentsOf(call: ToolCall): Asked['args'] {
+  return call.type === 'custom' ? { input: call.custom.input } : objectOf(call.function.arguments)
 }
 
 /** How many levels of arguments a frame has room for. */

@@ -145,7 +145,7 @@ export class Turn {
       if (calls.some((call) => nameOf(call) === '')) throw wrong('The model called a tool without a name.')
       const tool_calls = this.#of.redactor.value(calls)
       await this.#store({ role: 'assistant', content: content === '' ? null : content, tool_calls, ...origin }, false)
-      await this.#calls.carryOut(calls.map(askedOf), this.#stop.signal)
+      await this.#calls.carryOut(askedOf(calls), this.#stop.signal)
     }
   }
 

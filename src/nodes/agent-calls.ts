@@ -2,14 +2,24 @@
 // in an attempt before this one and may have taken effect.
 import { steadyTime } from '../engine/clock.ts'
 import type { NodeContext, Step } from '../engine/node-type.ts'
+import { fittingCalls, LONGEST_ARGUMENTS } from '../json.ts'
 import type { Used } from './agent-limits.ts'
 import { Deadline, keptTime } from './agent-time.ts'
-import { type AgentTool, argumentsOf, LOST, resultOf, type ToolCall, type ToolResult } from './agent-tools.ts'
+import {
+  type AgentTool,
+  type Arguments,
+  argumentsOf,
+  LOST,
+  resultOf,
+  type ToolCall,
+  type ToolResult,
+} from './agent-tools.ts'
 import type { Wasted } from './agent-wasted.ts'
 
 /** Calls of one turn beyond these are refused: no honest one has more. */
 const MOST_CALLS = 64
 const TOO_MANY = `At most ${MOST_CALLS} calls are carried out in one turn.`
+const TOO_LONG = `At most ${LONGEST_ARGUMENTS.toLocaleString('en')} characters of arguments are read in one turn.`
 
 export interface CallInputs {
   readonly parallel: boolean
@@ -37,6 +47,8 @@ interface Place {
   readonly name: string
   /** Which of the calls of its turn it is. */
   readonly at: number
+  /** Whether there is room for its arguments, and for those of the calls before it. */
+  readonly fits: boolean
   readonly deadline: Deadline
   /** Takes what it came to, where it was made just now. */
   readonly fresh: Called[]
@@ -57,7 +69,9 @@ export class ToolCalls {
     used.ms += before
     using deadline = new Deadline(context, name, used.msLeft)
     const fresh: Called[] = []
-    const one = (call: ToolCall, at: number) => this.#make(call, { name: `call ${turn}.${at}`, at, deadline, fresh })
+    const fitting = fittingCalls(calls.map((call) => call.arguments))
+    const one = (call: ToolCall, at: number) =>
+      this.#make(call, { name: `call ${turn}.${at}`, at, fits: at < fitting, deadline, fresh })
     const begun = steadyTime(context.clock)
     try {
       const results: CallStep[] = []
@@ -81,15 +95,16 @@ export class ToolCalls {
   async #make(call: ToolCall, place: Place): Promise<CallStep> {
     const { context } = this.#parts
     context.signal.throwIfAborted()
-    if (isLost(context, place.name)) return this.#lost(call, place.name)
+    if (isLost(context, place.name)) return this.#lost(call, place)
     using step = await context.step(place.name)
     if (step.known) return { ...call, ...(step.known.value as Called) }
     place.deadline.signal.throwIfAborted()
-    context.tool({ ...toldOf(call), kind: 'call', arguments: argumentsOf(call) })
+    const args = readOf(call, place)
+    tellCall(context, call, args)
     // What it waits for people is no time of its own.
     const time = () => steadyTime(context.clock) - place.deadline.rested
     const begun = time()
-    const outcome = await this.#outcome(call, place, step)
+    const outcome = await this.#outcome(call, args, place, step)
     const called: Called = { ...outcome, ms: Math.max(0, time() - begun) }
     await step.end(called)
     place.fresh.push(called)
@@ -97,7 +112,12 @@ export class ToolCalls {
     return { ...call, ...called }
   }
 
-  async #outcome(call: ToolCall, { name, at, deadline: { signal } }: Place, step: Step): Promise<ToolResult> {
+  async #outcome(
+    call: ToolCall,
+    args: Arguments,
+    { name, at, deadline: { signal } }: Place,
+    step: Step,
+  ): Promise<ToolResult> {
     const { inputs, context, tools } = this.#parts
     if (at >= MOST_CALLS) return { result: null, error: TOO_MANY }
     const { redact } = context.services
@@ -105,17 +125,26 @@ export class ToolCalls {
       signal.throwIfAborted()
       if (!context.kept(markOf(name))) await context.keep(markOf(name), true)
     }
-    return resultOf(tools, call, step, { longest: inputs.max_result_characters, redact, signal, begins })
+    return resultOf(tools, call, step, { args, longest: inputs.max_result_characters, redact, signal, begins })
   }
 
   /** Its step ends as it begins: a process that dies leaves none behind that a later one would take for a call to go on with. */
-  async #lost(call: ToolCall, name: string): Promise<CallStep> {
+  async #lost(call: ToolCall, place: Place): Promise<CallStep> {
     const { context } = this.#parts
-    context.tool({ ...toldOf(call), kind: 'call', arguments: argumentsOf(call) })
-    await context.keep(name, { ...LOST, ms: 0 } satisfies Called)
+    tellCall(context, call, readOf(call, place))
+    await context.keep(place.name, { ...LOST, ms: 0 } satisfies Called)
     context.tool({ ...toldOf(call), kind: 'result', ...LOST })
     return { ...call, ...LOST, ms: 0 }
   }
+}
+
+function readOf(call: ToolCall, { fits }: Place): Arguments {
+  return fits ? argumentsOf(call) : { error: TOO_LONG }
+}
+
+/** Tells people who watch: nothing of arguments that are none. */
+function tellCall(context: NodeContext, call: ToolCall, args: Arguments): void {
+  context.tool({ ...toldOf(call), kind: 'call', arguments: 'given' in args ? args.given : {} })
 }
 
 function toldOf({ id, name }: ToolCall): { readonly tool_call_id: string; readonly name: string } {

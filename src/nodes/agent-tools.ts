@@ -87,31 +87,24 @@ function freeName(made: string, taken: Set<string>): string {
   return name
 }
 
-/** The arguments as an object, for people who watch; empty where they are none. */
-export function argumentsOf(call: ToolCall): Record<string, unknown> {
-  try {
-    const given: unknown = JSON.parse(call.arguments === '' ? '{}' : call.arguments)
-    return typeof given === 'object' && given !== null && !Array.isArray(given)
-      ? (given as Record<string, unknown>)
-      : {}
-  } catch {
-    return {}
-  }
-}
+/** What the arguments of a call are as an object, or why they are none. */
+export type Arguments = { readonly given: Readonly<Record<string, unknown>> } | { readonly error: string }
 
-/** @throws NodeError `bad_arguments` */
-function checkedArguments(call: ToolCall): Record<string, unknown> {
+/** In one go: `fittingCalls` says which calls may be read. */
+export function argumentsOf(call: ToolCall): Arguments {
   let given: unknown
   try {
     given = JSON.parse(call.arguments === '' ? '{}' : call.arguments)
   } catch {
-    throw new NodeError('The arguments are no JSON.', 'bad_arguments')
+    return { error: 'The arguments are no JSON.' }
   }
-  if (typeof given === 'object' && given !== null && !Array.isArray(given)) return given as Record<string, unknown>
-  throw new NodeError('The arguments are no JSON object.', 'bad_arguments')
+  if (typeof given === 'object' && given !== null && !Array.isArray(given))
+    return { given: given as Record<string, unknown> }
+  return { error: 'The arguments are no JSON object.' }
 }
 
 export interface CallBounds {
+  readonly args: Arguments
   /** The most characters of the result. */
   readonly longest: number
   redact(text: string): string
@@ -125,12 +118,13 @@ export async function resultOf(
   tools: ReadonlyMap<string, AgentTool>,
   call: ToolCall,
   step: Step,
-  { longest, redact, signal, begins }: CallBounds,
+  { args, longest, redact, signal, begins }: CallBounds,
 ): Promise<ToolResult> {
   try {
     const tool = tools.get(call.name)
     if (!tool) throw new NodeError(`There is no tool "${call.name}". There are: ${[...tools.keys()].join(', ')}.`)
-    const { workflow_id, params, repeatable } = tool.call(checkedArguments(call))
+    if ('error' in args) throw new NodeError(args.error, 'bad_arguments')
+    const { workflow_id, params, repeatable } = tool.call(args.given)
     if (!repeatable) await begins()
     const outputs = await withoutItsId(workflow_id, step.callWorkflow(workflow_id, params, signal))
     const values = Object.values(outputs)

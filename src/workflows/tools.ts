@@ -21,6 +21,8 @@ const LONGEST_NAME = 64
 const LONGEST_DESCRIPTION = 1_000
 /** Of a node that has none but those that its graph names. */
 const OUTPUT = 'output'
+/** Of a call of a node type, each of which becomes an input of the workflow that is made for the call. */
+const MOST_ARGUMENTS = 100
 const ANY_OUTPUT = ` As a tool it has one output: \`return {${OUTPUT}: …}\`.`
 
 type Given = Readonly<Record<string, unknown>>
@@ -146,6 +148,8 @@ function nodeCall(type: NodeType, data: Given, args: Given, connected: boolean):
   checkNames(args, (name) => known.has(name) || (supports_dynamic_inputs === true && !Object.hasOwn(data, name)))
   // Null says that there is none, as models like to.
   const given = Object.keys(args).filter((name) => args[name] !== null)
+  if (given.length > MOST_ARGUMENTS)
+    throw new NodeError(`There are more than ${MOST_ARGUMENTS} arguments.`, 'bad_arguments')
   const lacking = open.find(({ name, required }) => required && !given.includes(name))
   if (lacking) throw new NodeError(`The argument "${lacking.name}" is missing.`, 'bad_arguments')
   const names = givesAny(type) ? { outputs: [], any: [OUTPUT] } : { outputs: outputs.map(({ name }) => name) }

@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { type Attack, holdsLittle, share, startFair } from './kit.ts'
+import type { User } from './user.ts'
 
 /** Milliseconds of the processor. */
 const LONGEST_HOLD = 100
@@ -72,8 +73,45 @@ test('no whole answer of a server holds the event loop', () =>
     (text) => ({ type: 'application/json', text }),
   ))
 
+/** An agent whose model calls a tool. */
+const agent = {
+  nodes: [
+    {
+      id: 'agent',
+      type: 'agent.Run',
+      data: { model: 'openai/m', prompt: 'Go', tools: ['text.Template'], max_failures: 1, max_steps: 2 },
+    },
+  ],
+  edges: [],
+}
+const numbered = (count: number) => Array.from({ length: count }, (_, at) => `"k${at}":1`).join()
+const called = (index: number, args: string) => {
+  const call = { index, id: `c${index}`, type: 'function', function: { name: 'text_Template', arguments: args } }
+  return `data: ${JSON.stringify({ id: 'a', choices: [{ index: 0, delta: { tool_calls: [call] } }] })}\n\n`
+}
+const calls: readonly Answer[] = [
+  { name: 'names', between: called(0, `{"template":{${numbered(sized(800_000))}}}`) },
+  { name: 'lists', between: called(0, `{"template":[${'[],'.repeat(sized(3_000_000))}1]}`) },
+  { name: 'many arguments', between: called(0, `{"template":"a",${numbered(sized(160_000))}}`) },
+  {
+    name: 'many calls',
+    between: Array.from({ length: 64 }, (_, at) => called(at, `{"template":{${numbered(sized(12_000))}}}`)).join(''),
+  },
+].map((one) => ({ ...one, stream: true }))
+
+test('no arguments that a model writes hold the event loop', () =>
+  held(
+    calls,
+    (text) => ({ type: 'text/event-stream', text: chunk('') + text + END }),
+    async (attacker) => attacker.expect(200, 'POST', `/api/workflows/${await attacker.store(agent)}/run`, '{}'),
+  ))
+
 /** Has a server give each answer. */
-async function held(given: readonly Answer[], written: (between: string) => { type: string; text: string }) {
+async function held(
+  given: readonly Answer[],
+  written: (between: string) => { type: string; text: string },
+  ask?: (attacker: User) => Promise<unknown>,
+) {
   let text = ''
   let type = ''
   const upstream = createServer((request, response) => {
@@ -90,7 +128,7 @@ async function held(given: readonly Answer[], written: (between: string) => { ty
       const body = JSON.stringify({ model: 'openai/m', messages: [{ role: 'user', content: 'a' }], stream })
       const attack: Attack = {
         name: `an answer of ${name}`,
-        strike: (attacker) => attacker.expect(status, 'POST', '/v1/chat/completions', body),
+        strike: ask ?? ((attacker) => attacker.expect(status, 'POST', '/v1/chat/completions', body)),
       }
       await holdsLittle(server, attack, LONGEST_HOLD)
     }

@@ -198,6 +198,25 @@ describe('agent.Run', () => {
     assert.equal(outputs.answer, 'well')
   })
 
+  test('reads no more arguments than fit into one turn, and gives a node no more than a hundred', async () => {
+    const half = { value: 1, more: 'x'.repeat(300_000) }
+    const named = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`n${at}`, 1]))
+    const template = (more: object) => call({ template: '{{ n1 }}', ...more }, 'text_Template')
+    const { n0: _, ...less } = named
+    const { provider } = await ran(
+      [{ calls: [template(named), template(less), call(half), call(half), call({ value: 1 })] }, { say: ['well'] }],
+      { tools: ['test.Double', 'text.Template'] },
+    )
+    const beyond = 'Error: At most 500,000 characters of arguments are read in one turn.'
+    assert.deepEqual(toolTexts(provider.requests[1]!), [
+      'Error: There are more than 100 arguments.',
+      '1',
+      'Error: There is no argument "more".',
+      beyond,
+      beyond,
+    ])
+  })
+
   test('fails after so many turns in a row whose calls all failed', async () => {
     const one = await ran((turn) => (turn === 1 ? { calls: [call({ value: 1 }), call({})] } : { calls: [call({})] }))
     assert.equal(

@@ -246,6 +246,20 @@ describe('tools of the client', () => {
     await client.next(ended)
   })
 
+  test('of arguments no more are read than fit into one turn', async () => {
+    await using client = await connect(bench.server)
+    const thread_id = await newThread(bench.server)
+    const led = await ask(client, thread_id, [tool('weather')])
+    const after = next()
+    led.give(call(0, 'weather', JSON.stringify({ a: 'x'.repeat(500_000) })), call(1, 'weather', '{}'))
+    led.end('tool_calls')
+    const more = await after
+    const beyond = 'tool: Error: At most 500,000 characters of arguments are read in one turn.'
+    assert.deepEqual(roles(more.request.messages.slice(-2)), [beyond, beyond])
+    more.end()
+    await client.next(ended)
+  })
+
   test('a model that calls for ever is asked a last time without tools, and fails where it calls on', async () => {
     await using client = await connect(bench.server)
     const thread_id = await newThread(bench.server)
