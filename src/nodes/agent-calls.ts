@@ -21,6 +21,9 @@ const MOST_CALLS = 64
 const TOO_MANY = `At most ${MOST_CALLS} calls are carried out in one turn.`
 const TOO_LONG = `At most ${LONGEST_ARGUMENTS.toLocaleString('en')} characters of arguments are read in one turn.`
 
+/** Characters of the results of one turn: they are sent together. */
+const LONGEST_RESULTS = 4_000_000
+
 export interface CallInputs {
   readonly parallel: boolean
   readonly max_result_characters: number
@@ -49,6 +52,8 @@ interface Place {
   readonly at: number
   /** Whether there is room for its arguments, and for those of the calls before it. */
   readonly fits: boolean
+  /** The most characters of its result. */
+  readonly longest: number
   readonly deadline: Deadline
   /** Takes what it came to, where it was made just now. */
   readonly fresh: Called[]
@@ -70,8 +75,12 @@ export class ToolCalls {
     using deadline = new Deadline(context, name, used.msLeft)
     const fresh: Called[] = []
     const fitting = fittingCalls(calls.map((call) => call.arguments))
+    const longest = Math.min(
+      inputs.max_result_characters,
+      Math.floor(LONGEST_RESULTS / Math.min(calls.length, MOST_CALLS)),
+    )
     const one = (call: ToolCall, at: number) =>
-      this.#make(call, { name: `call ${turn}.${at}`, at, fits: at < fitting, deadline, fresh })
+      this.#make(call, { name: `call ${turn}.${at}`, at, fits: at < fitting, longest, deadline, fresh })
     const begun = steadyTime(context.clock)
     try {
       const results: CallStep[] = []
@@ -115,17 +124,17 @@ export class ToolCalls {
   async #outcome(
     call: ToolCall,
     args: Arguments,
-    { name, at, deadline: { signal } }: Place,
+    { name, at, longest, deadline: { signal } }: Place,
     step: Step,
   ): Promise<ToolResult> {
-    const { inputs, context, tools } = this.#parts
+    const { context, tools } = this.#parts
     if (at >= MOST_CALLS) return { result: null, error: TOO_MANY }
     const { redact } = context.services
     const begins = async () => {
       signal.throwIfAborted()
       if (!context.kept(markOf(name))) await context.keep(markOf(name), true)
     }
-    return resultOf(tools, call, step, { args, longest: inputs.max_result_characters, redact, signal, begins })
+    return resultOf(tools, call, step, { args, longest, redact, signal, begins })
   }
 
   /** Its step ends as it begins: a process that dies leaves none behind that a later one would take for a call to go on with. */

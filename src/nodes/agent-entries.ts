@@ -1,11 +1,16 @@
 // The entries of an agent's list of tools, as its author writes them.
+import { sizeOf } from '../engine/measure.ts'
 import { type KnownTypes, NodeError, type NodeFacts, type NodeProblem } from '../engine/node-type.ts'
 import type { ToolTarget } from '../engine/services.ts'
+import { isLight } from '../light-parts.ts'
 import { toolTypeWith } from './tool-types.ts'
 
 export const MOST_TOOLS = 128
 export const TOO_MANY = `There are more than ${MOST_TOOLS} tools.`
 const WORKFLOW = 'workflow/'
+/** In characters, about: each call of a tool makes a workflow with its data. */
+const LARGEST_DATA = 100_000
+const TOO_HEAVY = `has more than ${LARGEST_DATA.toLocaleString('en')} characters of data. Make it a workflow that has them`
 /** The property that has them. */
 export const TOOLS = 'tools'
 /** How names of node types look, and no id of a workflow. */
@@ -37,8 +42,9 @@ export function entryOf(given: unknown, at: number): Entry {
 
 function dataOf({ data }: Entry, at: number): Entry {
   if (data === undefined || data === null) return {}
-  if (typeof data === 'object' && !Array.isArray(data)) return data as Entry
-  throw badTool(at, 'must have an object as its data')
+  if (typeof data !== 'object' || Array.isArray(data)) throw badTool(at, 'must have an object as its data')
+  if (!isLight(data) || sizeOf(data) > LARGEST_DATA) throw badTool(at, TOO_HEAVY)
+  return data as Entry
 }
 
 /** The name that an entry gives its tool, or null; then it joins the ones that are `taken`. @throws NodeError `bad_input` */

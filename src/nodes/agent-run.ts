@@ -19,6 +19,10 @@ export interface AgentInputs extends Sampling, Limits, CallInputs {
 
 const LAST_TURN = 'You have no turns left in which you could call tools. Answer now, with what you know.'
 
+/** In characters: all of it is sent with each turn. */
+const LONGEST = 16_000_000
+const TOO_LONG = `The conversation of the agent has more than ${LONGEST.toLocaleString('en')} characters. Lower max_result_characters.`
+
 export async function* runAgent(inputs: AgentInputs, context: NodeContext): AsyncGenerator<Outputs, Outputs, unknown> {
   const tools = await agentTools(inputs.tools, context)
   const agent = new Agent(inputs, context, tools, await illustrated(conversation(inputs), inputs, context))
@@ -37,6 +41,8 @@ class Agent {
   /** Those of all calls so far. */
   readonly #ids = new Set<string>()
   readonly #steps: Record<string, unknown>[] = []
+  /** Characters of what was said and called, and of the results. */
+  #length = 0
   /** Turns in a row all of whose calls failed. */
   #failures = 0
 
@@ -71,6 +77,7 @@ class Agent {
       for (const [at, { id }] of turn.calls.entries())
         this.#messages.push({ role: 'tool', tool_call_id: id, content: textOf(results[at]!) })
       this.#judge(results)
+      this.#measure(turn, results)
     }
   }
 
@@ -131,6 +138,12 @@ class Agent {
     if (this.#failures < max_failures) return
     const times = this.#failures === 1 ? 'once' : `${this.#failures} times in a row`
     throw new NodeError(`The tools of the agent failed ${times}: ${results.at(-1)!.error}`, 'tool_failed')
+  }
+
+  #measure({ text }: Turn, results: readonly CallStep[]): void {
+    this.#length += text.length
+    for (const call of results) this.#length += call.arguments.length + textOf(call).length
+    if (this.#length > LONGEST) throw new Final(TOO_LONG, 'too_large')
   }
 
   #outputs({ text, finish_reason }: Turn): Outputs {

@@ -198,6 +198,26 @@ describe('agent.Run', () => {
     assert.equal(outputs.answer, 'well')
   })
 
+  test('takes no tool with much data, which each call would write anew', async () => {
+    const tool = (separator: string) => ({ node_type: 'text.Join', data: { separator }, name: 'join' })
+    const { provider } = await ran([{ calls: [call({ list: ['a', 'b'] }, 'join')] }, {}], {
+      tools: [tool('-'.repeat(90_000))],
+    })
+    assert.ok(toolTexts(provider.requests[1]!)[0]!.length > 20_000)
+    await assert.rejects(ran([{}], { tools: [tool('-'.repeat(110_000))] }), /more than 100,000 characters of data/)
+  })
+
+  test('gives the results of one turn no more than four million characters, and all turns no more than sixteen', async () => {
+    const long = testType('test.Long', { outputs: [output], run: () => ({ output: 'x'.repeat(1_000_000) }) })
+    const data = { tools: ['test.Long'], max_result_characters: 1_000_000, max_steps: 100 }
+    const eight = { calls: Array.from({ length: 8 }, () => call({}, 'test_Long')) }
+    const one = await ran(() => eight, data, { types: [long] })
+    const texts = toolTexts(one.provider.requests[1]!)
+    assert.ok(texts.every((text) => text.startsWith('x'.repeat(500_000)) && text.length < 500_100))
+    assert.match(failed(one), /^too_large: The conversation of the agent has more than 16,000,000 characters\./)
+    assert.equal(one.provider.requests.length, 4)
+  })
+
   test('reads no more arguments than fit into one turn, and gives a node no more than a hundred', async () => {
     const half = { value: 1, more: 'x'.repeat(300_000) }
     const named = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`n${at}`, 1]))
