@@ -39,6 +39,10 @@ type Message<Role> = Extract<ChatMessage, { role: Role }>
 /** Under this name a call carries arguments that are no JSON object, as a model wrote them. */
 export const INVALID = 'INVALID_JSON'
 
+/** In characters, of all calls of a conversation: they are read in one go, and written again. Hardly a model has room for more. */
+const LONGEST_ARGUMENTS = 750_000
+const TOO_LONG = `takes no more than ${LONGEST_ARGUMENTS.toLocaleString('en')} characters of arguments in a conversation`
+
 /** @throws ProviderError `unsupported` with the place of what `provider` cannot be told */
 export function conversationOf(messages: readonly ChatMessage[], provider: string): Conversation {
   const reader = new Reader(provider)
@@ -52,6 +56,8 @@ class Reader {
   readonly #provider: string
   /** Names of tools by the ids of calls. */
   readonly #called = new Map<string, string>()
+  /** Characters of arguments so far. */
+  #arguments = 0
 
   constructor(provider: string) {
     this.#provider = provider
@@ -96,6 +102,8 @@ class Reader {
   #call(call: NonNullable<Message<'assistant'>['tool_calls']>[number], place: string): Call {
     if (call.type !== 'function') throw notTaken(this.#provider, place, 'takes calls of functions alone')
     const { name, arguments: written } = call.function
+    this.#arguments += written.length
+    if (this.#arguments > LONGEST_ARGUMENTS) throw notTaken(this.#provider, `${place}.function.arguments`, TOO_LONG)
     this.#called.set(call.id, name)
     return { type: 'call', id: call.id, name, input: inputOf(written) }
   }
