@@ -20,6 +20,8 @@ export interface Script {
   readonly run?: object
   /** Ends the code wherever it is. */
   readonly signal: AbortSignal
+  /** Reads what it gives, where that is long; without it all is read in one go. As `NodeContext` has it. */
+  inSlices?<T>(steps: Steps<T>): Promise<T>
   /** A line that the code wrote to its console. */
   log(severity: 'debug' | 'info' | 'warning' | 'error', content: string): void
 }

@@ -61,6 +61,7 @@ export const codeNodes: NodeType[] = [
         owner,
         run: context.run,
         signal: context.signal,
+        inSlices: (steps) => context.inSlices(steps),
         log: (severity, content) => context.log(severity, content),
       }
       return context.streams ? (sandbox.stream(script) satisfies OutputStream) : sandbox.call(script)

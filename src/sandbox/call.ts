@@ -170,13 +170,14 @@ export class Call implements Listener {
     })
   }
 
-  #answerOne({ resolve, reject }: Asking): void {
+  #answerOne(asking: Asking): void {
+    const { resolve, reject } = asking
     try {
       const json = this.#items.shift()
       if (json !== undefined) {
         this.#taken.items++
         this.#taken.characters += json.length
-        return resolve({ done: false, value: outputsOf(json) })
+        return this.#give(asking, json, false)
       }
       const ending = this.#ending!
       if ('error' in ending) {
@@ -184,10 +185,17 @@ export class Call implements Listener {
         return reject(ending.error)
       }
       this.#ending = { json: null }
-      resolve({ done: true, value: ending.json === null ? {} : outputsOf(ending.json) })
+      if (ending.json === null) resolve({ done: true, value: {} })
+      else this.#give(asking, ending.json, true)
     } catch (error) {
       reject(error)
     }
+  }
+
+  #give({ resolve, reject }: Asking, json: string, done: boolean): void {
+    const value = outputsOf(json, this.#script.inSlices)
+    if (value instanceof Promise) value.then((read) => resolve({ done, value: read }), reject)
+    else resolve({ done, value })
   }
 
   #tell(): void {

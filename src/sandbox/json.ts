@@ -1,6 +1,10 @@
 // Values on their way into the sandbox and out of it: checked on either side, and JSON text in between.
-import { isTooDeep, sizeOf, TOO_DEEP, tooManyKeys } from '../engine/measure.ts'
+import { isTooDeep, measuredSteps, sizeOf, TOO_DEEP, tooManyKeys } from '../engine/measure.ts'
 import { NodeError } from '../engine/node-error.ts'
+import type { Outputs } from '../engine/node-type.ts'
+import type { Script } from '../engine/services.ts'
+import { parseJsonInParts } from '../payloads/json-parts.ts'
+import type { Steps } from '../time-slices.ts'
 import { LONGEST_JSON, MOST_VALUES } from './limits.ts'
 
 // Written when they are needed: writing the first number of a language takes longer than the rest of this file's start.
@@ -72,10 +76,15 @@ export function jsonProblem(text: string): string | null {
   return sizeOf(value) === Number.POSITIVE_INFINITY ? tooManyKeys() : null
 }
 
-/** Outputs by name, or an item. The text has been checked by the worker. */
-export function outputsOf(text: unknown): Record<string, unknown> {
+/** In characters: a longer text is read in steps. */
+const LONG = 65_536
+
+/** Outputs by name, or an item. The text has been checked by the worker. A long one is read `inSlices`, where there are any. */
+export function outputsOf(text: unknown, inSlices?: Script['inSlices']): Outputs | Promise<Outputs> {
   if (typeof text !== 'string' || text.length > LONGEST_JSON) {
     throw new NodeError(`What the code gave is ${tooLong()}.`, 'code_output')
   }
-  return JSON.parse(text) as Record<string, unknown>
+  if (!inSlices || text.length <= LONG) return JSON.parse(text) as Outputs
+  // The engine asks how large it is next: what was measured is known.
+  return inSlices(measuredSteps(parseJsonInParts(Buffer.from(text)) as Steps<Outputs>))
 }

@@ -87,4 +87,24 @@ const numbers: AttackOf = (share) => {
   return running(`a stream of ${said(to)} numbers`, chain, '', 16)
 }
 
-export const nodes: readonly AttackOf[] = [patterns, frequencies, groups, uniques, lines, csv, numbers]
+/** What code gives comes out of its worker as text, which the main thread reads. */
+const named: AttackOf = (share) => {
+  const count = Math.max(60_000, sized(90_000, share))
+  const code = `const made = (name) => Object.fromEntries(Array.from({length: ${count}}, (_, at) => [name + at, at]));
+    return {a: ['a', 'b', 'c'].map(made)}`
+  const data = { code, time_limit_ms: 10_000, memory_limit_mb: 256 }
+  let id = ''
+  return {
+    name: `code that gives three objects of ${said(count)} names`,
+    async prepare(attacker) {
+      const node = { id: 'code', type: 'code.JavaScript', data, dynamic_outputs: { a: { type: 'any' } } }
+      id = await attacker.store({ nodes: [node], edges: [] })
+    },
+    async strike(attacker) {
+      const { text } = await attacker.expect(200, 'POST', `/api/workflows/${id}/run`, '{}')
+      if (!text.includes('"completed"')) throw new Error(text.slice(0, 300))
+    },
+  }
+}
+
+export const nodes: readonly AttackOf[] = [patterns, frequencies, groups, uniques, lines, csv, numbers, named]
