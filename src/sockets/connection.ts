@@ -66,6 +66,8 @@ export class Connection {
   #mode: Mode = 'binary'
   readonly #room: MessageRoom
   readonly #inbox: Incoming[] = []
+  /** What the last ping brought that is not answered yet. */
+  #ping: Buffer | null = null
   /** How many have stopped the reading and not gone on. */
   #pauses = 0
   #taking = false
@@ -101,11 +103,7 @@ export class Connection {
     wire.prependListener('data', (piece: Buffer) => this.#room.came(piece.length))
     const keepAlive = new KeepAlive({ ws, wire }, (frame) => this.send(frame), app.platform, times)
     ws.on('message', (data, binary) => this.#receive(data, binary))
-    // A peer that does not read gets no more of them: they would pile up. It may be answered the last ping alone (RFC 6455, section 5.5.3).
-    ws.on('ping', (data) => {
-      this.#room.control(data.length)
-      if (!this.congested) ws.pong(data)
-    })
+    ws.on('ping', (data) => this.#pinged(data))
     ws.on('pong', (data) => this.#room.control(data.length))
     ws.on('error', (error) => app.log.debug({ err: error }, 'a socket failed'))
     ws.once('close', () => {
@@ -263,6 +261,21 @@ export class Connection {
     const late = setTimeout(() => this.#ws.terminate(), this.#times.goodbye_ms)
     this.#ws.once('close', () => clearTimeout(late))
     this.#ws.close(code, reason)
+  }
+
+  /**
+   * Of the pings of one turn of the event loop only the last is answered (RFC 6455, section 5.5.3): thousands of them come in one packet. A peer that does
+   * not read gets no more answers: they would pile up.
+   */
+  #pinged(data: Buffer): void {
+    this.#room.control(data.length)
+    if (this.#ping === null) setImmediate(() => this.#pong())
+    this.#ping = data
+  }
+
+  #pong(): void {
+    if (!this.congested) this.#ws.pong(this.#ping!)
+    this.#ping = null
   }
 
   #receive(data: RawData, binary: boolean): void {
