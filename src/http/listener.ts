@@ -8,6 +8,7 @@ import { UploadPace } from '../net/upload-pace.ts'
 import { Exchanges } from './broken.ts'
 import { watchConnections } from './closing.ts'
 import { boundConnections, type ConnectionLimits } from './connections.ts'
+import { gatherChunks } from './gathered-chunks.ts'
 import { letAsk } from './going-on.ts'
 
 // An `import` of this module reads all that it exports, among it the WebSocket of the platform: tens of milliseconds.
@@ -60,6 +61,7 @@ export function createListener(
   const exchanges: Exchanges = new Exchanges(server)
   excuse(server, pace, exchanges)
   letAsk(server)
+  gatherChunks(server)
   // Nobody has to mind an expectation that it does not know (RFC 9110, section 10.1.1). Node would refuse it before anybody was
   // counted, and go on reading.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))

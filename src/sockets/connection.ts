@@ -9,6 +9,7 @@ import { measuredSteps } from '../engine/measure.ts'
 import { Slice } from '../engine/slice.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
 import { LARGE_ANSWER, type Reader, weigh } from '../held-answers.ts'
+import { ReadingTurn } from '../net/reading-turn.ts'
 import { decodeFrame, InvalidFrame, mayBeIllFormed } from '../payloads/frames.ts'
 import { parseJsonInParts } from '../payloads/json-parts.ts'
 import { decodeInParts } from '../payloads/message-pack-parts.ts'
@@ -37,6 +38,8 @@ const POLICY_VIOLATION = 1008
 /** RFC 6455, section 7.4.1, and the registry it founded. */
 const TRY_AGAIN_LATER = 1013
 const RATE_WINDOW_MS = 1_000
+
+const reading = new ReadingTurn()
 
 type Message = Record<string, unknown>
 
@@ -101,6 +104,10 @@ export class Connection {
     })
     // Before the library, which may find the end of a message in it.
     wire.prependListener('data', (piece: Buffer) => this.#room.came(piece.length))
+    // Behind the library, which takes it apart.
+    const line = { pause: () => this.#pause(), resume: () => this.#resume() }
+    reading.add(line)
+    wire.on('data', () => reading.took(line))
     const keepAlive = new KeepAlive({ ws, wire }, (frame) => this.send(frame), app.platform, times)
     ws.on('message', (data, binary) => this.#receive(data, binary))
     ws.on('ping', (data) => this.#pinged(data))
@@ -108,6 +115,7 @@ export class Connection {
     ws.on('error', (error) => app.log.debug({ err: error }, 'a socket failed'))
     ws.once('close', () => {
       keepAlive.stop()
+      reading.remove(line)
       this.#room.ended()()
       this.reader.end()
       this.#closed.abort()

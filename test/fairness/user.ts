@@ -105,14 +105,17 @@ export class User {
 
   /**
    * Sends the same request on so many connections, which were opened before, and gives the statuses of the answers. The server sleeps meanwhile, and finds
-   * all of them at once.
+   * all of them at once. `by_letters`: each letter of the body is a chunk.
    */
-  async burst(path: string, count: number, body?: string): Promise<number[]> {
+  async burst(path: string, count: number, body?: string, by_letters = false): Promise<number[]> {
     const { hostname, port, host } = new URL(this.url)
     const head = [`Host: ${host}`, `Authorization: Bearer ${this.#token}`, 'Connection: close']
-    if (body !== undefined) head.push('Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`)
+    if (body !== undefined) head.push('Content-Type: application/json')
+    if (by_letters) head.push('Transfer-Encoding: chunked')
+    else if (body !== undefined) head.push(`Content-Length: ${Buffer.byteLength(body)}`)
+    const sent = by_letters ? `${(body ?? '').replace(/./gs, '1\r\n$&\r\n')}0\r\n\r\n` : (body ?? '')
     const method = body === undefined ? 'GET' : 'POST'
-    const text = `${[`${method} ${path} HTTP/1.1`, ...head].join('\r\n')}\r\n\r\n${body ?? ''}`
+    const text = `${[`${method} ${path} HTTP/1.1`, ...head].join('\r\n')}\r\n\r\n${sent}`
     const open = Array.from({ length: count }, async () => {
       const socket = connect(Number(port), hostname)
       await once(socket, 'connect')

@@ -1,4 +1,5 @@
 // Small frames and small requests, many at once: each of them costs little.
+import type { Socket } from 'node:net'
 import type WebSocket from 'ws'
 import type { AttackOf } from '../kit.ts'
 
@@ -44,6 +45,31 @@ const commands =
 const states = commands('get_status', 200, () => ({ command: 'get_status', data: {} }))
 const inventories = commands('list_nodes', 5, (at) => ({ command: 'list_nodes', request_id: `r${at}`, data: {} }))
 
+/** Frames of no data, as many as fit into so many bytes, which go out at once on each of many sockets. */
+const flood =
+  (what: string, frame: readonly number[]): AttackOf =>
+  (share) => {
+    const count = sized(100, Math.min(1, 2 * share))
+    const bytes = Buffer.concat(Array.from({ length: Math.floor(300_000 / frame.length) }, () => Buffer.from(frame)))
+    return {
+      name: `${bytes.length} bytes of ${what} on each of ${count} sockets`,
+      async strike(attacker) {
+        const open = await Promise.all(Array.from({ length: count }, () => attacker.socket()))
+        const answers = open.map((socket) => answered(socket, 1))
+        for (const socket of open) {
+          ;(socket as unknown as { readonly _socket: Socket })._socket.write(bytes)
+          socket.send('{"command":"ping"}')
+        }
+        await Promise.all(answers)
+        for (const socket of open) socket.terminate()
+      },
+    }
+  }
+
+/** With a mask of zeros (RFC 6455, section 5.2). */
+const PING = [0x89, 0x80, 0, 0, 0, 0]
+const PONG = [0x8a, 0x80, 0, 0, 0, 0]
+
 /** Requests that come before the answers to those before them: as many as may wait on a connection. */
 const pipelined: AttackOf = (share) => {
   const count = sized(100, Math.min(1, 2 * share))
@@ -57,13 +83,13 @@ const CONNECTIONS = 300
 
 /** The same request on many connections at once. */
 const burst =
-  (what: string, status: number, path: string, body?: string): AttackOf =>
+  (what: string, status: number, path: string, body?: string, by_letters = false): AttackOf =>
   (share) => {
     const count = sized(CONNECTIONS, Math.min(1, 5 * share))
     return {
       name: `${count} connections at once that each ask for ${what}`,
       async strike(attacker) {
-        const others = (await attacker.burst(path, count, body)).filter((one) => one !== status)
+        const others = (await attacker.burst(path, count, body, by_letters)).filter((one) => one !== status)
         if (others.length > 0) throw new Error(`answered ${others}`)
       },
     }
@@ -76,6 +102,9 @@ export const frames: readonly AttackOf[] = [
   states,
   inventories,
   pipelined,
+  flood('pings', PING),
+  flood('pongs', PONG),
+  burst('a run with a body in chunks of a byte each', 400, '/api/workflows/greeting/run', ' '.repeat(5_000), true),
   burst('all node types', 200, '/api/nodes/metadata'),
   burst(`a run with ${objects.length} bytes of objects`, 422, '/api/workflows/greeting/run', objects),
 ]
