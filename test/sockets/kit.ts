@@ -80,12 +80,14 @@ const burst = testType('test.Burst', {
     { name: 'count', type: t('int'), default: 1 },
     { name: 'size', type: t('int'), default: 1 },
     { name: 'at_once', type: t('int'), default: 16 },
+    { name: 'chunks', type: t('int'), default: 1 },
   ],
   outputs: [{ name: 'item', type: t('str'), stream: true }],
-  async *run({ count, size, at_once }: Record<'count' | 'size' | 'at_once', number>, context: NodeContext) {
+  async *run(given: Record<'count' | 'size' | 'at_once' | 'chunks', number>, context: NodeContext) {
+    const { count, size, at_once, chunks } = given
     for (let at = 0; at < count; at++) {
       const text = `${at}:`.padEnd(size, 'x')
-      context.chunk(text)
+      for (let told = 0; told < chunks; told++) context.chunk(text)
       context.progress(at + 1, count)
       context.log('info', `item ${at}`)
       yield { item: text }
@@ -196,10 +198,10 @@ export function streamed(type = 'input.Any'): Graph {
   )
 }
 
-/** `count` texts of `size` characters, as a stream. */
-export function flood(count: number, size: number, at_once = 16): Graph {
+/** `count` texts of `size` characters, as a stream, each told in a chunk before, or in several. */
+export function flood(count: number, size: number, at_once = 16, chunks = 1): Graph {
   return graph(
-    [node('burst', 'test.Burst', { count, size, at_once }), node('out', 'output.Output', { name: 'out' })],
+    [node('burst', 'test.Burst', { count, size, at_once, chunks }), node('out', 'output.Output', { name: 'out' })],
     ['burst.item->out.value'],
   )
 }

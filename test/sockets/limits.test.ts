@@ -54,11 +54,11 @@ describe('a client that does not read', () => {
     await using bench = await startBench()
     await using slow = await connect(bench.server)
     await using quick = await connect(bench.server)
-    const [job_id, count] = [newId(), 600]
+    const [job_id, count] = [newId(), 480]
     const before = keptBytes()
     slow.ws.pause()
     // Enough to fill the buffers on the way and the high-water mark several times.
-    slow.command('run_job', { job_id, graph: flood(count, 64 * 1024) })
+    slow.command('run_job', { job_id, graph: flood(count, 64 * 1024, 16, 2) })
     await until('the job', async () => (await quick.ask('get_status', { job_id })).status === 'completed')
     await until('the server to keep little', () => keptBytes() - before < MOST_KEPT)
     slow.ws.resume()
@@ -70,7 +70,7 @@ describe('a client that does not read', () => {
       [...Array(count).keys()],
     )
     const chunks = frames.filter((frame) => frame.type === 'chunk').length
-    assert.ok(chunks < count, `${chunks} chunks came through`)
+    assert.ok(chunks < 2 * count, `${chunks} chunks came through`)
     assert.equal(frames.at(-1)?.status, 'completed')
   })
 
@@ -80,7 +80,7 @@ describe('a client that does not read', () => {
     await using quick = await connect(bench.server)
     const job_id = newId()
     slow.ws.pause()
-    slow.command('run_job', { job_id, graph: flood(600, 64 * 1024) })
+    slow.command('run_job', { job_id, graph: flood(480, 64 * 1024) })
     await until('the job', async () => (await quick.ask('get_status', { job_id })).status === 'completed')
     await quick.settled()
     slow.ws.resume()

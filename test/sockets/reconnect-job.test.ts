@@ -175,7 +175,7 @@ describe('reconnect_job', () => {
   test('after the end, while a slow reader is still being told of it: no append and no end comes twice', async () => {
     await using slow = await connect(bench.server)
     await using quick = await connect(bench.server)
-    const [job_id, count, size] = [newId(), 600, 64 * 1024]
+    const [job_id, count, size] = [newId(), 480, 64 * 1024]
     slow.ws.pause()
     slow.command('run_job', { job_id, graph: flood(count, size) })
     await until('the job', async () => (await quick.ask('get_status', { job_id })).status === 'completed')
