@@ -1,8 +1,7 @@
 // The entries of an agent's list of tools, as its author writes them.
-import { sizeOf } from '../engine/measure.ts'
+import { isLongerAsJson } from '../engine/measure.ts'
 import { type KnownTypes, NodeError, type NodeFacts, type NodeProblem } from '../engine/node-type.ts'
 import type { ToolTarget } from '../engine/services.ts'
-import { isLight } from '../light-parts.ts'
 import { toolTypeWith } from './tool-types.ts'
 
 export const MOST_TOOLS = 128
@@ -43,7 +42,7 @@ export function entryOf(given: unknown, at: number): Entry {
 function dataOf({ data }: Entry, at: number): Entry {
   if (data === undefined || data === null) return {}
   if (typeof data !== 'object' || Array.isArray(data)) throw badTool(at, 'must have an object as its data')
-  if (!isLight(data) || sizeOf(data) > LARGEST_DATA) throw badTool(at, TOO_HEAVY)
+  if (isLongerAsJson(data, LARGEST_DATA)) throw badTool(at, TOO_HEAVY)
   return data as Entry
 }
 
