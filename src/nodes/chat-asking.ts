@@ -10,6 +10,8 @@ import { guardDepth } from './limits.ts'
 /** How much of a wrong answer is shown to the model, and of why it is wrong to whoever reads the error. */
 const SHOWN_ANSWER = 20_000
 const SHOWN_WHY = 500
+/** In characters: an object is read in one go, and no model writes as much at once. */
+const LONGEST_OBJECT = 500_000
 
 export interface Question<Value> {
   readonly sampling: Sampling
@@ -98,6 +100,8 @@ export function objectIn(text: string): Record<string, unknown> {
 }
 
 function read(text: string): unknown {
+  if (text.length > LONGEST_OBJECT)
+    throw new Unfit(`It has more than ${LONGEST_OBJECT.toLocaleString('en')} characters of JSON.`)
   try {
     guardJsonText(text)
     const value: unknown = JSON.parse(text)

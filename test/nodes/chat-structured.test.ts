@@ -142,6 +142,13 @@ describe('chat.Structured', () => {
     assert.match(String(cut), /fits: It was cut off at its limit of tokens\. It is no JSON object\.$/)
   })
 
+  test('reads no object that is longer than any model writes, as it would hold up everybody', async () => {
+    const object = (length: number) => `{"name": "${'x'.repeat(length - 12)}"}`
+    const given = async (length: number) => (await asked([`So: ${object(length)}`], { repairs: 0 })).failure
+    assert.equal(await given(500_000), '')
+    assert.match(await given(500_001), /fits: It has more than 500,000 characters of JSON\.$/)
+  })
+
   test('never takes what is no object for one', async () => {
     const texts = fc.oneof(fc.string(), fc.json(), fc.constantFrom('{', '}{', '{}}', '{"a":', '[{"name": "x"}]'))
     const property = fc.asyncProperty(texts, async (answer) => {
