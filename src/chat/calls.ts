@@ -1,5 +1,6 @@
 // The calls of tools that one answer asks for: carried out side by side, by the server or by the client, each result stored as it comes.
 import type { ChatToolCallFrame } from '../../generated/types.ts'
+import { isLongerAsJson } from '../engine/measure.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
 import { type Log, logFailure } from '../log.ts'
 import type { Redactor } from '../redaction/redactor.ts'
@@ -159,6 +160,8 @@ function unsettled(text: string, { job_id }: ServiceError): Outcome {
 
 function bounded(outcome: Outcome): Outcome {
   const { result, error, job_id = null } = outcome
-  if (error !== null || contentOf(result ?? null).length <= LONGEST_RESULT) return outcome
+  // Of a very long one no text is made.
+  const isLong = isLongerAsJson(result ?? null, LONGEST_RESULT) || contentOf(result ?? null).length > LONGEST_RESULT
+  if (error !== null || !isLong) return outcome
   return { ...failed(`The result has more than ${LONGEST_RESULT} characters.`), job_id }
 }

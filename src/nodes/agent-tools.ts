@@ -148,15 +148,40 @@ async function withoutItsId<T>(workflow_id: string, call: Promise<T>): Promise<T
   }
 }
 
-/** A value as the text that a model reads. Who cuts a secret into two hides it from those who look for it. */
+/** Characters that are looked at behind what is shown: who cuts a secret into two hides it from those who look for it, and no secret is longer. */
+const BEHIND = 262_144
+
+/** A value as the text that a model reads. Of a long one little more is looked at than is shown. */
 function shortened(value: unknown, longest: number, redact: (text: string) => string): string {
-  const whole = typeof value === 'string' ? value : (JSON.stringify(value, plain) ?? 'null')
+  const most = longest + BEHIND
+  const whole = typeof value === 'string' ? value.slice(0, most + 1) : beginningOf(value, most + 1)
   if (whole.length <= longest) return whole
+  const isCut = whole.length > most
   const text = redact(whole)
-  if (text.length <= longest) return text
-  return `${text.slice(0, longest)}… (shortened: the first ${longest} of ${text.length} characters)`
+  if (!isCut && text.length <= longest) return text
+  const shown = text.slice(0, isCut ? Math.min(longest, Math.max(0, text.length - BEHIND)) : longest)
+  const all = isCut ? `more than ${most}` : text.length
+  return `${shown}… (shortened: the first ${shown.length} of ${all} characters)`
 }
 
-function plain(_key: string, value: unknown): unknown {
-  return value instanceof Uint8Array ? `(${value.length} bytes)` : value
+/** The beginning of a value's JSON text: all of it, or so many characters and a few more. Bytes are told by their number. */
+function beginningOf(value: unknown, most: number): string {
+  let left = most
+  const begun = (one: unknown): unknown => {
+    if (one instanceof Uint8Array) return begun(`(${one.length} bytes)`)
+    if (typeof one !== 'object' || one === null) {
+      const text = typeof one === 'string' ? one.slice(0, left) : one
+      left -= typeof text === 'string' ? text.length + 2 : 1
+      return text
+    }
+    left -= 2
+    const members: [string, unknown][] = []
+    for (const name in one) {
+      if (left <= 0) break
+      left -= Array.isArray(one) ? 0 : name.length + 3
+      members.push([name, begun((one as Record<string, unknown>)[name])])
+    }
+    return Array.isArray(one) ? members.map(([, member]) => member) : Object.fromEntries(members)
+  }
+  return JSON.stringify(begun(value)) ?? 'null'
 }

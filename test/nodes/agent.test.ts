@@ -256,6 +256,31 @@ describe('agent.Run', () => {
     )
   })
 
+  test('looks at little more of a very long result than it sends', async () => {
+    const results: Record<string, unknown> = {
+      numbers: Array(3_000_000).fill(1),
+      text: 'x'.repeat(20_000_000),
+      rows: Array.from({ length: 300_000 }, (_, at) => ({ [`k${at}`]: [at] })),
+      file: { bytes: new Uint8Array(5_000_000), name: 'a', more: Array(400_000).fill('b') },
+      bytes: new Uint8Array(5_000_000),
+    }
+    const given: Record<string, string> = {}
+    for (const [name, value] of Object.entries(results)) {
+      const long = testType('test.Long', { outputs: [output], run: () => ({ output: value }) })
+      const data = { tools: ['test.Long'], max_result_characters: 100 }
+      const { provider } = await ran([{ calls: [call({}, 'test_Long')] }, {}], data, { types: [long] })
+      given[name] = toolTexts(provider.requests[1]!)[0]!
+    }
+    const cut = '… (shortened: the first 100 of more than 262244 characters)'
+    assert.deepEqual(given, {
+      numbers: `[${'1,'.repeat(49)}1${cut}`,
+      text: `${'x'.repeat(100)}${cut}`,
+      rows: `${JSON.stringify((results.rows as object[]).slice(0, 10)).slice(0, 100)}${cut}`,
+      file: `${`{"bytes":"(5000000 bytes)","name":"a","more":[${'"b",'.repeat(30)}`.slice(0, 100)}${cut}`,
+      bytes: '"(5000000 bytes)"',
+    })
+  })
+
   test('may call no tool in its last turn, and fails where it does', async () => {
     const polite = await ran((turn) => (turn < 2 ? { calls: [call({ value: 1 })] } : { say: ['enough'] }), {
       max_steps: 3,
