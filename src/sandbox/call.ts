@@ -2,7 +2,8 @@
 // pauses has no place to run until it gets one again. A call settles once; what a worker says later is not heard.
 import { NodeError } from '../engine/node-error.ts'
 import type { Script } from '../engine/services.ts'
-import { inputsJson, outputsOf } from './json.ts'
+import { isLight } from '../light-parts.ts'
+import { inputsJson, inputsJsonSteps, outputsOf } from './json.ts'
 import { AHEAD_ITEMS, LARGEST_MEMORY_LIMIT_MB, LONGEST_CODE, LONGEST_TIME_LIMIT_MS, MOST_LINES } from './limits.ts'
 import type { Listener } from './member.ts'
 import type { Lease, Pool } from './pool.ts'
@@ -26,12 +27,16 @@ const NOBODY = ''
 /** After this many items the worker is told that they were taken, even if more lie ready. */
 const TELL_AFTER = AHEAD_ITEMS / 2
 
-function requestOf(script: Script, streams: boolean): CallRequest {
+/** Large inputs are written in the turns of the run. @throws NodeError */
+function inputsOf({ inputs, inSlices }: Script): string | Promise<string> {
+  return inSlices && !isLight(inputs) ? inSlices(inputsJsonSteps(inputs)) : inputsJson(inputs)
+}
+
+function requestOf(script: Script, inputs: string, streams: boolean): CallRequest {
   const { code, seed } = script
   if (code.length > LONGEST_CODE) {
     throw new NodeError(`The code has more than ${LONGEST_CODE.toLocaleString('en')} characters.`, 'too_large')
   }
-  const inputs = inputsJson(script.inputs)
   const time_limit_ms = Math.min(script.time_limit_ms, LONGEST_TIME_LIMIT_MS)
   const memory_limit_mb = Math.min(script.memory_limit_mb, LARGEST_MEMORY_LIMIT_MB)
   return { kind: 'call', code, inputs, seed, time_limit_ms, memory_limit_mb, streams }
@@ -62,7 +67,9 @@ export class Call implements Listener {
     const { signal } = this.#script
     try {
       signal.throwIfAborted()
-      const request = requestOf(this.#script, streams)
+      const inputs = inputsOf(this.#script)
+      const request = requestOf(this.#script, typeof inputs === 'string' ? inputs : await inputs, streams)
+      if (this.#ending) return
       const { owner = NOBODY, run } = this.#script
       const lease = await this.#pool.take({ owner, run, memory_limit_mb: request.memory_limit_mb, signal })
       if (this.#ending) return this.#pool.give(lease, true)

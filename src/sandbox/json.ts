@@ -3,6 +3,8 @@ import { isTooDeep, measuredSteps, sizeOf, TOO_DEEP, tooManyKeys } from '../engi
 import { NodeError } from '../engine/node-error.ts'
 import type { Outputs } from '../engine/node-type.ts'
 import type { Script } from '../engine/services.ts'
+import { jsonTextSteps } from '../json-steps.ts'
+import { isLight, lightParts } from '../light-parts.ts'
 import { parseJsonInParts } from '../payloads/json-parts.ts'
 import type { Steps } from '../time-slices.ts'
 import { LONGEST_JSON, MOST_VALUES } from './limits.ts'
@@ -43,7 +45,37 @@ export function inputsJson(inputs: Readonly<Record<string, unknown>>): string {
     if (isTooDeep(value)) throw new NodeError(`The input "${name.slice(0, 60)}" is ${TOO_DEEP}.`, 'too_deep')
     count += checkInput(name, value, MOST_VALUES - count)
   }
-  const text = JSON.stringify(inputs)
+  return guardLength(JSON.stringify(inputs))
+}
+
+/** The same of large inputs, in steps. */
+export function* inputsJsonSteps(inputs: Readonly<Record<string, unknown>>): Steps<string> {
+  let count = 0
+  for (const [name, value] of Object.entries(inputs)) {
+    if (isTooDeep(value)) throw new NodeError(`The input "${name.slice(0, 60)}" is ${TOO_DEEP}.`, 'too_deep')
+    count += yield* checkSteps(name, value, MOST_VALUES - count)
+  }
+  return guardLength(yield* jsonTextSteps(inputs))
+}
+
+/** As `checkInput`. */
+function* checkSteps(name: string, value: unknown, left: number): Steps<number> {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || isLight(value))
+    return checkInput(name, value, left)
+  const inside: readonly unknown[] = Array.isArray(value) ? value : Object.values(value)
+  let count = 1
+  yield
+  for (const { from, to, light } of lightParts(inside.length, (at) => inside[at])) {
+    for (let at = from; at < to; at++) {
+      const inner = inside[at]
+      count += light ? checkInput(name, inner, left - count) : yield* checkSteps(name, inner, left - count)
+    }
+    yield
+  }
+  return count
+}
+
+function guardLength(text: string): string {
   if (text.length > LONGEST_JSON) throw new NodeError(`The inputs of the code are ${tooLong()}.`, 'too_large')
   return text
 }
