@@ -22,6 +22,7 @@ import type { CompiledGraph } from '../workflows/plans.ts'
 import type { Command } from './commands.ts'
 import { EarlyInputs } from './early-inputs.ts'
 import {
+  ASKS_TOO_MUCH,
   CANCELLED,
   CANCELLED_BEFORE_START,
   damaged,
@@ -53,7 +54,7 @@ import { terminate } from './terminal.ts'
 import type { TextStream } from './text-chunks.ts'
 import { Told } from './told.ts'
 import type { UnreadableJobs } from './unreadable-jobs.ts'
-import { soonest, storedWaiting } from './waiting.ts'
+import { asksTooMuch, soonest, storedWaiting } from './waiting.ts'
 import { type Extra, JobWriter } from './writer.ts'
 
 export interface ActiveJobParts {
@@ -596,6 +597,7 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
   #suspend(waiting: readonly Waiting[]): void {
     const { row } = this
     if (row.status === 'cancel_requested') return this.#finish(CANCELLED)
+    if (asksTooMuch(waiting)) return this.#finishAs(ASKS_TOO_MUCH)
     const stored = storedWaiting(waiting, (value) => this.#publisher.redact(value))
     const wakes = [soonest(stored), this.#deadline].filter((time) => time !== null)
     if (this.#deadline !== null) this.#host.deadlines.set(row.key, this.#deadline)

@@ -27,6 +27,14 @@ export function unwritable(node_id: string, output_name: string): Ending {
   return { trigger: 'fail', error: { message, type: 'result_too_large', node_id, retryable: false }, completed: false }
 }
 
+/** What it waits for cannot be kept: it is one row, which is written and read at once. */
+export const ASKS_TOO_MUCH: Ending = failure(
+  'fail',
+  'too_large',
+  'What the job waits for has more than 4 million characters. Ask with shorter messages, or in several runs.',
+  false,
+)
+
 /** The job cannot go on after an interruption. */
 export function interrupted(message: string): Ending {
   return failure('fail', 'interrupted', message, true)

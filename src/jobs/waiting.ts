@@ -2,6 +2,7 @@
 import type { WaitingFor } from '../../generated/types.ts'
 import type { JobTable } from '../db/schema.ts'
 import type { Waiting, WaitRequest } from '../engine/journal.ts'
+import { isLongerAsJson } from '../engine/measure.ts'
 import { type Problem, ServiceError } from '../errors.ts'
 
 /**
@@ -18,6 +19,15 @@ export interface StoredWaiting extends WaitingFor {
 export interface Whom {
   readonly node_id: string | null
   readonly name: string | null
+}
+
+/** In characters, of all messages, names and schemas of one job: they are shown together. */
+const MOST_ASKED = 4_000_000
+
+/** Whether all that is asked is more than a job may wait for at a time. */
+export function asksTooMuch(waiting: readonly Waiting[]): boolean {
+  const asked = waiting.map(({ request: { name, message, schema } }) => [name, message, schema])
+  return isLongerAsJson(asked, MOST_ASKED)
 }
 
 /** The list as the row keeps it. */

@@ -53,6 +53,27 @@ function costly(): object {
   return { properties, unevaluatedProperties: false }
 }
 
+test('a job that asks more than one row can keep fails, and says why', async () => {
+  await using server = await startGated()
+  const asking = (count: number) =>
+    graph(
+      [
+        node('numbers', 'control.Numbers', { from: 1, to: count }),
+        node('ask', 'human.Approval', { message: 'x'.repeat(990_000) }),
+        sink('yes'),
+      ],
+      ['numbers.item->ask.value', 'ask.approved->yes.value'],
+    )
+  const four = submit(server, { graph: asking(4) })
+  await four.settled()
+  assert.equal((await suspended(server, four.row.id)).length, 4)
+  const five = submit(server, { graph: asking(5) })
+  await five.settled()
+  const row = await ended(server, five.row.id)
+  assert.deepEqual([row.status, row.waiting], ['failed', null])
+  assert.match(String(row.error), /"message":"What the job waits for has more than 4 million characters/)
+})
+
 describe('a job that waits for a person', () => {
   for (const [value, given] of [
     [true, { yes: 'x' }],
