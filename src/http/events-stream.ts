@@ -62,7 +62,7 @@ export async function* eventStream(
       await parts.filled()
       // Whatever else happens in this turn goes into the same write.
       await setImmediate()
-      while (turns?.areUsed) await turns.next()
+      while (turns?.areUsed && !parts.isLong) await turns.next()
       const { ended } = parts
       const text = parts.take()
       if (text !== '') yield text
@@ -152,8 +152,6 @@ class Parts {
     let isLong = false
     try {
       for await (const item of items) {
-        // Thousands may read the events of one job, and each is told all of them.
-        while (this.#turns?.areUsed) await this.#turns.next()
         if (!isEvent(item)) continue
         if (item.sequence !== seen + 1) break
         seen = item.sequence
@@ -169,13 +167,19 @@ class Parts {
           isLong = true
         }
         held?.release()
-        if (isLong && this.#turns?.over) await this.#turns.next()
+        // Thousands may read the events of one job, and each is told all of them.
+        if (isLong ? this.#turns?.over : this.#turns?.areUsed) await this.#turns!.next()
         isLong = false
       }
       this.#end(null)
     } catch (error) {
       this.#end(error)
     }
+  }
+
+  /** Whether it is a part of a long event: while it waits, it counts among what is held for its reader. */
+  get isLong(): boolean {
+    return this.#text.length >= LARGEST_PART
   }
 
   addIfEmpty(text: string): void {
