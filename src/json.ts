@@ -57,7 +57,11 @@ export function deeperThan(value: unknown, levels: number): boolean {
 }
 
 /** In characters, of all calls of tools that a model makes at once: they are read in one go. Honest answers are hardly as long as a whole. */
-export const LONGEST_ARGUMENTS = 500_000
+const LONGEST_ARGUMENTS = 500_000
+
+/** What is said of calls beyond. Written when it is needed: the first number of a language takes long to write. */
+export const argumentsTooLong = () =>
+  `At most ${LONGEST_ARGUMENTS.toLocaleString('en')} characters of arguments are read in one turn.`
 
 /** How many of the calls, from the first on, have room for their arguments. */
 export function fittingCalls(args: readonly string[]): number {

@@ -3,7 +3,7 @@ import type { ChatTool, ToolCall } from '../../generated/types.ts'
 import type { Scope } from '../db/scope.ts'
 import { measuredSteps, sizeOf } from '../engine/measure.ts'
 import { type Problem, ServiceError } from '../errors.ts'
-import { deeperThan, fittingCalls, LONGEST_ARGUMENTS, MAX_DEPTH } from '../json.ts'
+import { argumentsTooLong, deeperThan, fittingCalls, MAX_DEPTH } from '../json.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 import type { Steps } from '../time-slices.ts'
 import type { ServerTool, ToolBox } from './tool-box.ts'
@@ -115,7 +115,6 @@ export interface Asked {
 }
 
 const NO_OBJECT = 'The arguments are no JSON object.'
-const TOO_LONG = `At most ${LONGEST_ARGUMENTS.toLocaleString('en')} characters of arguments are read in one turn.`
 
 /** What the calls of one message ask for. */
 export function askedOf(calls: readonly ToolCall[]): Asked[] {
@@ -123,7 +122,7 @@ export function askedOf(calls: readonly ToolCall[]): Asked[] {
   return calls.map((call, at) => {
     const fits = at < fitting
     const args = fits ? argumentsOf(call) : null
-    return { id: call.id, name: nameOf(call), args, lack: fits ? NO_OBJECT : TOO_LONG }
+    return { id: call.id, name: nameOf(call), args, lack: fits ? NO_OBJECT : argumentsTooLong() }
   })
 }
 

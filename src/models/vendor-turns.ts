@@ -41,7 +41,9 @@ export const INVALID = 'INVALID_JSON'
 
 /** In characters, of all calls of a conversation: they are read in one go, and written again. Hardly a model has room for more. */
 const LONGEST_ARGUMENTS = 750_000
-const TOO_LONG = `takes no more than ${LONGEST_ARGUMENTS.toLocaleString('en')} characters of arguments in a conversation`
+// Written when it is needed: the first number of a language takes long to write.
+const tooLong = () =>
+  `takes no more than ${LONGEST_ARGUMENTS.toLocaleString('en')} characters of arguments in a conversation`
 
 /** @throws ProviderError `unsupported` with the place of what `provider` cannot be told */
 export function conversationOf(messages: readonly ChatMessage[], provider: string): Conversation {
@@ -103,7 +105,7 @@ class Reader {
     if (call.type !== 'function') throw notTaken(this.#provider, place, 'takes calls of functions alone')
     const { name, arguments: written } = call.function
     this.#arguments += written.length
-    if (this.#arguments > LONGEST_ARGUMENTS) throw notTaken(this.#provider, `${place}.function.arguments`, TOO_LONG)
+    if (this.#arguments > LONGEST_ARGUMENTS) throw notTaken(this.#provider, `${place}.function.arguments`, tooLong())
     this.#called.set(call.id, name)
     return { type: 'call', id: call.id, name, input: inputOf(written) }
   }

@@ -2,7 +2,7 @@
 // in an attempt before this one and may have taken effect.
 import { steadyTime } from '../engine/clock.ts'
 import type { NodeContext, Step } from '../engine/node-type.ts'
-import { fittingCalls, LONGEST_ARGUMENTS } from '../json.ts'
+import { argumentsTooLong, fittingCalls } from '../json.ts'
 import type { Used } from './agent-limits.ts'
 import { Deadline, keptTime } from './agent-time.ts'
 import {
@@ -19,7 +19,6 @@ import type { Wasted } from './agent-wasted.ts'
 /** Calls of one turn beyond these are refused: no honest one has more. */
 const MOST_CALLS = 64
 const TOO_MANY = `At most ${MOST_CALLS} calls are carried out in one turn.`
-const TOO_LONG = `At most ${LONGEST_ARGUMENTS.toLocaleString('en')} characters of arguments are read in one turn.`
 
 /** Characters of the results of one turn: they are sent together. */
 const LONGEST_RESULTS = 4_000_000
@@ -148,7 +147,7 @@ export class ToolCalls {
 }
 
 function readOf(call: ToolCall, { fits }: Place): Arguments {
-  return fits ? argumentsOf(call) : { error: TOO_LONG }
+  return fits ? argumentsOf(call) : { error: argumentsTooLong() }
 }
 
 /** Tells people who watch: nothing of arguments that are none. */

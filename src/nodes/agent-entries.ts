@@ -9,7 +9,9 @@ export const TOO_MANY = `There are more than ${MOST_TOOLS} tools.`
 const WORKFLOW = 'workflow/'
 /** In characters, about: each call of a tool makes a workflow with its data. */
 const LARGEST_DATA = 100_000
-const TOO_HEAVY = `has more than ${LARGEST_DATA.toLocaleString('en')} characters of data. Make it a workflow that has them`
+// Written when it is needed: the first number of a language takes long to write.
+const tooHeavy = () =>
+  `has more than ${LARGEST_DATA.toLocaleString('en')} characters of data. Make it a workflow that has them`
 /** The property that has them. */
 export const TOOLS = 'tools'
 /** How names of node types look, and no id of a workflow. */
@@ -42,7 +44,7 @@ export function entryOf(given: unknown, at: number): Entry {
 function dataOf({ data }: Entry, at: number): Entry {
   if (data === undefined || data === null) return {}
   if (typeof data !== 'object' || Array.isArray(data)) throw badTool(at, 'must have an object as its data')
-  if (isLongerAsJson(data, LARGEST_DATA)) throw badTool(at, TOO_HEAVY)
+  if (isLongerAsJson(data, LARGEST_DATA)) throw badTool(at, tooHeavy())
   return data as Entry
 }
 

@@ -21,7 +21,9 @@ const LAST_TURN = 'You have no turns left in which you could call tools. Answer 
 
 /** In characters: all of it is sent with each turn. */
 const LONGEST = 16_000_000
-const TOO_LONG = `The conversation of the agent has more than ${LONGEST.toLocaleString('en')} characters. Lower max_result_characters.`
+// Written when it is needed: the first number of a language takes long to write.
+const tooLong = () =>
+  `The conversation of the agent has more than ${LONGEST.toLocaleString('en')} characters. Lower max_result_characters.`
 
 export async function* runAgent(inputs: AgentInputs, context: NodeContext): AsyncGenerator<Outputs, Outputs, unknown> {
   const tools = await agentTools(inputs.tools, context)
@@ -143,7 +145,7 @@ class Agent {
   #measure({ text }: Turn, results: readonly CallStep[]): void {
     this.#length += text.length
     for (const call of results) this.#length += call.arguments.length + textOf(call).length
-    if (this.#length > LONGEST) throw new Final(TOO_LONG, 'too_large')
+    if (this.#length > LONGEST) throw new Final(tooLong(), 'too_large')
   }
 
   #outputs({ text, finish_reason }: Turn): Outputs {
