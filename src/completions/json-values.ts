@@ -1,7 +1,7 @@
 // Values that were JSON text, as they came from somebody: what they are, and the same values with something else in them. What has nothing else in it
 // is the value itself, so that whoever compares needs no more than `===`.
 import { Malformed } from '../models/checked.ts'
-import { jsonIn, jsonSteps } from '../models/json-text.ts'
+import { isLong, jsonIn, jsonSteps } from '../models/json-text.ts'
 import type { Steps } from '../time-slices.ts'
 
 export type Json = Record<string, unknown>
@@ -36,6 +36,11 @@ export function* objectSteps(bytes: Buffer): Steps<Json> {
     if (isRecord(value)) return value
   } catch {}
   throw noObject()
+}
+
+/** As `objectIn`, in steps where the text is long. */
+export function* objectInSteps(text: string): Steps<Json> {
+  return isLong(text) ? yield* objectSteps(Buffer.from(text)) : objectIn(text)
 }
 
 function noObject(): Malformed {

@@ -4,14 +4,13 @@
 import { jsonTextSteps } from '../json-steps.ts'
 import { faultOf } from '../models/answer.ts'
 import { EventTexts } from '../models/event-texts.ts'
-import { isLong } from '../models/json-text.ts'
 import { ProviderError } from '../models/provider-error.ts'
 import type { Platform } from '../platform.ts'
 import type { Steps } from '../time-slices.ts'
 import type { Pieces } from './answer-stream.ts'
 import { DONE_EVENT } from './chunk-facts.ts'
 import { JoinedChunks } from './joining.ts'
-import { isRecord, type Json, objectIn, objectSteps } from './json-values.ts'
+import { isRecord, type Json, objectIn, objectInSteps } from './json-values.ts'
 import { mendedCompletion } from './mended.ts'
 import { Passing, type PassingParts } from './passing.ts'
 import { isStream } from './upstreamed.ts'
@@ -103,8 +102,7 @@ async function joinedOf(pieces: Passing, { found, owner, slices }: KindParts): P
     if (length > LONGEST)
       throw new ProviderError('too_large', `The provider "${found.provider.name}" gave more than ${LONGEST} bytes.`)
     for (const data of texts.take(piece))
-      if (data.startsWith('{'))
-        chunks.add(isLong(data) ? await slices.run(owner, objectSteps(Buffer.from(data))) : objectIn(data))
+      if (data.startsWith('{')) chunks.add(await slices.begin(owner, objectInSteps(data)))
   }
   return chunks
 }

@@ -10,7 +10,7 @@ import type { Pieces } from './answer-stream.ts'
 import { AnswerText } from './answer-text.ts'
 import { choiceWith, isJsonText, type TextPiece, textsSteps, withoutTokens } from './choice-texts.ts'
 import { eventOf } from './chunk-facts.ts'
-import { type Json, objectSteps, objectIn as parsedObject } from './json-values.ts'
+import { type Json, objectInSteps } from './json-values.ts'
 import { LineEnds } from './line-ends.ts'
 import { holdsSecret, mayHideSecret, textOf, VALUES, withoutSecretsInValue } from './secret-texts.ts'
 import { WordEvents } from './word-events.ts'
@@ -254,7 +254,7 @@ function* dataIn(event: string): Steps<string> {
 function* objectIn(data: string): Steps<Json | null> {
   if (!data.includes('{')) return null
   try {
-    return isLong(data) ? yield* objectSteps(Buffer.from(data)) : parsedObject(data)
+    return yield* objectInSteps(data)
   } catch {
     return null
   }
