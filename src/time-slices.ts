@@ -21,6 +21,17 @@ export function* forEachStep<T>(items: Iterable<T>, each: (item: T) => void, som
   }
 }
 
+/** Fills `whole` with pieces, one behind the other, each in a step of its own. */
+export function* joinSteps<Bytes extends Uint8Array>(pieces: readonly Uint8Array[], whole: Bytes): Steps<Bytes> {
+  let at = 0
+  for (const piece of pieces) {
+    whole.set(piece, at)
+    at += piece.length
+    yield
+  }
+  return whole
+}
+
 /** As `map`, some items to a step. */
 export function* mapStep<T, To>(items: readonly T[], each: (item: T, at: number) => To): Steps<To[]> {
   const made: To[] = []

@@ -3,7 +3,7 @@
 import { DefaultSerializer, Deserializer } from 'node:v8'
 import { isLight, lightParts } from './light-parts.ts'
 import { setMember } from './members.ts'
-import { finish, type Steps } from './time-slices.ts'
+import { finish, joinSteps, type Steps } from './time-slices.ts'
 
 const VIEWS = [
   Uint8Array,
@@ -89,14 +89,7 @@ export function* bytesSteps(value: unknown): Steps<Uint8Array<ArrayBuffer>> {
     length += part.length
     yield
   }
-  const bytes = new Uint8Array(length)
-  let at = 0
-  for (const part of parts) {
-    bytes.set(part, at)
-    at += part.length
-    yield
-  }
-  return bytes
+  return yield* joinSteps(parts, new Uint8Array(length))
 }
 
 function numberAsBytes(number: bigint): Buffer {

@@ -2,7 +2,7 @@
 import { pipeline, Readable, type Transform } from 'node:stream'
 import { createBrotliDecompress, createUnzip } from 'node:zlib'
 import { NodeError } from '../engine/node-error.ts'
-import type { Steps } from '../time-slices.ts'
+import { joinSteps } from '../time-slices.ts'
 import { slices } from './slices.ts'
 
 /** What is asked for in Accept-Encoding. */
@@ -91,20 +91,9 @@ async function gather(
       if (length > max_bytes) throw tooLarge(max_bytes)
       kept.push(piece)
     }
-    return await slices.begin('', joined(kept, length))
+    // Many bodies may end in one turn of the event loop.
+    return await slices.begin('', joinSteps(kept, Buffer.allocUnsafeSlow(length)))
   } finally {
     held(-length)
   }
-}
-
-/** Many bodies may end in one turn of the event loop. */
-function* joined(pieces: readonly Uint8Array[], length: number): Steps<Uint8Array> {
-  const whole = Buffer.allocUnsafeSlow(length)
-  let at = 0
-  for (const piece of pieces) {
-    whole.set(piece, at)
-    at += piece.length
-    yield
-  }
-  return whole
 }
