@@ -42,11 +42,21 @@ interface Following {
 const REMEMBERED = 1_000
 
 /** How many are let go of in one step, when a socket has closed. */
-export const STOPPED_AT_ONCE = 16
+const STOPPED_AT_ONCE = 16
 
 /** The socket that frames go to. */
 export interface Outlet extends FrameSender {
   readonly app: AppContext
+}
+
+/** Stops all that a socket follows when it has closed, in steps: each by itself takes little, and one socket may follow very many. */
+export function whenClosed<T>(
+  { app, closed, reader }: Outlet,
+  running: () => Iterable<T>,
+  stop: (one: T) => void,
+): void {
+  const stopAll = () => void app.reading.run(reader.owner, forEachStep(running(), stop, STOPPED_AT_ONCE))
+  closed.addEventListener('abort', stopAll)
 }
 
 export class Followers {
@@ -61,13 +71,11 @@ export class Followers {
 
   constructor(connection: Outlet) {
     this.#connection = connection
-    // Each by itself takes little, and one socket may follow very many.
-    connection.closed.addEventListener('abort', () => {
-      void connection.app.reading.run(
-        connection.reader.owner,
-        forEachStep(this.#running.values(), ({ stop }) => stop.abort(), STOPPED_AT_ONCE),
-      )
-    })
+    whenClosed(
+      connection,
+      () => this.#running.values(),
+      ({ stop }) => stop.abort(),
+    )
   }
 
   /** @throws RATE_LIMITED where a job is not followed yet, and no more may be */

@@ -8,8 +8,7 @@ import { LazyEvent } from '../events/lazy-event.ts'
 import type { EventBody } from '../events/types.ts'
 import { type EventItem, type EventJob, isEvent } from '../jobs/event-text.ts'
 import { ShiftingMap } from '../shifting-map.ts'
-import { forEachStep } from '../time-slices.ts'
-import { type Outlet, STOPPED_AT_ONCE } from './followers.ts'
+import { type Outlet, whenClosed } from './followers.ts'
 import { historyGoesOn } from './history-goes-on.ts'
 import { heldEvent, OneAtATime } from './large-frames.ts'
 
@@ -44,12 +43,11 @@ export class Subscriptions {
 
   constructor(connection: Subscriber) {
     this.#connection = connection
-    connection.closed.addEventListener('abort', () => {
-      void connection.app.reading.run(
-        connection.reader.owner,
-        forEachStep(this.#running.values(), (stop) => stop.abort(), STOPPED_AT_ONCE),
-      )
-    })
+    whenClosed(
+      connection,
+      () => this.#running.values(),
+      (stop) => stop.abort(),
+    )
   }
 
   /**
