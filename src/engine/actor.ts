@@ -22,6 +22,7 @@ import { Sides } from './sides.ts'
 import { Tasks } from './tasks.ts'
 import { type End, Failure } from './tokens.ts'
 import { WeaveState } from './weave-state.ts'
+import { whileHeld } from './while-held.ts'
 
 /** How many steps an actor takes at most before it lets others have their turn. */
 const BATCH = 64
@@ -374,14 +375,8 @@ export class Actor implements Member {
   }
 
   /** What was prepared is no value of an edge, and waits for its turn to be computed. */
-  async #computeHeld(prepared: Inputs, context: NodeContext): Promise<Outputs> {
-    const bytes = memoryOf(prepared)
-    context.hold(bytes)
-    try {
-      return await this.#compute(prepared, context)
-    } finally {
-      context.hold(-bytes)
-    }
+  #computeHeld(prepared: Inputs, context: NodeContext): Promise<Outputs> {
+    return whileHeld(memoryOf(prepared), context, () => this.#compute(prepared, context))
   }
 
   #compute(inputs: Inputs, { run, signal }: NodeContext): Promise<Outputs> {

@@ -1,8 +1,9 @@
 // asset.*: files of whoever runs the workflow. Where they are and who may read them is the business of the host.
 import { NodeError, type NodeFacts, type NodeNeed, type NodeType } from '../engine/node-type.ts'
+import { whileHeld } from '../engine/while-held.ts'
 import type { Steps } from '../time-slices.ts'
 import { option, output, required } from './define.ts'
-import { loaded, whileHeld } from './holding.ts'
+import { loaded } from './holding.ts'
 import { guardText } from './limits.ts'
 
 const MEGABYTE = 1_000_000

@@ -1,8 +1,9 @@
 // Files as nodes take and give them: by bytes, by an address, or as a media value that has either; and the work on them that is done apart.
 import { type NodeContext, NodeError, type NodeFacts, type NodeNeed, type NodeType } from '../engine/node-type.ts'
 import type { MediaResult } from '../engine/services.ts'
+import { whileHeld } from '../engine/while-held.ts'
 import { referenceOf } from './asset.ts'
-import { loaded, whileHeld } from './holding.ts'
+import { loaded } from './holding.ts'
 
 /** In bytes: of one file that a node works on, and of all of one firing. */
 export const LARGEST_FILE = 100_000_000
