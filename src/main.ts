@@ -147,4 +147,6 @@ endWithLauncher()
 // Without a listener, a reader that has gone would end the process with a stack.
 for (const output of [process.stdout, process.stderr]) output.on('error', () => {})
 process.exitCode = await main(process.argv.slice(2))
+// Node gives signals their default back before it takes itself apart: a second one would be the end of the process there, without its exit code.
+process.once('beforeExit', () => process.exit())
 setTimeout(() => process.exit(), LINGER_MS).unref()

@@ -190,6 +190,14 @@ describe('svc run that does not complete', () => {
     assert.match(stderr, /^cancelled: /m)
   })
 
+  test('cancelled by a signal that comes again while the process ends: 130', async () => {
+    await using running = runProcess(SVC, ['run', file('slow.json', delayed(1, 3_600))])
+    await until('the run to wait', () => running.stderr().includes('each (For each) done'))
+    const again = setInterval(() => running.kill('SIGINT'), 1)
+    const { code, signal } = await running.ended().finally(() => clearInterval(again))
+    assert.deepEqual([code, signal], [130, null])
+  })
+
   test('wrong settings: every one, and 1', async () => {
     const { code, stderr } = await svc(['run', 'greeting'], { SVC_LOG_LEVEL: 'loud', SVC_MAX_BODY_BYTES: '1' })
     assert.equal(code, 1)
