@@ -18,6 +18,8 @@ interface Known {
   readonly uses: Map<string | null, number>
 }
 
+type Written = readonly [word: Word, beginning: string]
+
 export class Finder {
   readonly #known = new Map<string, Known>()
   readonly #all = new Beginnings()
@@ -37,13 +39,18 @@ export class Finder {
 
   /** `secret` has at least 8 characters. Each `add` counts. */
   add(secret: string, owner: string | null): void {
-    const known = this.#known.get(secret) ?? this.#enter(secret)
-    const uses = known.uses.get(owner) ?? 0
-    known.uses.set(owner, uses + 1)
-    if (uses > 0) return
+    const present = this.#known.get(secret)
+    const uses = present?.uses.get(owner) ?? 0
+    if (uses > 0) {
+      present!.uses.set(owner, uses + 1)
+      return
+    }
+    const words = present ? withBeginnings(present) : secretWords(secret)
+    const known = present ?? this.#enter(secret, words)
+    known.uses.set(owner, 1)
     const owned = this.#owned.get(owner) ?? new Set()
     this.#owned.set(owner, owned.add(known))
-    for (const place of this.#placesOf(owner)) for (const written of withBeginnings(known)) place.add(...written)
+    for (const place of this.#placesOf(owner)) for (const written of words) place.add(...written)
     if (owner === null || owned.size !== MANY) return
     this.#of(owner)
     this.#openingsOf(owner)
@@ -56,8 +63,7 @@ export class Finder {
     return [...(arranged ? [arranged] : []), ...(openings ? [openings] : [])]
   }
 
-  #enter(secret: string): Known {
-    const words = secretWords(secret)
+  #enter(secret: string, words: readonly Written[]): Known {
     const known: Known = { secret, words: words.map(([word]) => word), uses: new Map() }
     this.#known.set(secret, known)
     for (const [word, beginning] of words) this.#all.add(word, beginning)
@@ -85,7 +91,8 @@ export class Finder {
   #disown(known: Known, owner: string | null): void {
     const owned = this.#owned.get(owner)!
     owned.delete(known)
-    for (const place of this.#placesOf(owner)) for (const written of withBeginnings(known)) place.remove(...written)
+    const words = withBeginnings(known)
+    for (const place of this.#placesOf(owner)) for (const written of words) place.remove(...written)
     if (owned.size > 0) return
     this.#owned.delete(owner)
     this.#openings.delete(owner)
@@ -213,7 +220,7 @@ function arrange(arranged: Beginnings | Openings, known: Known): void {
 }
 
 /** They are made again from the secret: kept, they would take much more room than the words, and each word would have to be written as a whole. */
-function withBeginnings({ secret, words }: Known): (readonly [word: Word, beginning: string])[] {
+function withBeginnings({ secret, words }: Known): Written[] {
   return secretWords(secret).map(([, beginning], at) => [words[at]!, beginning])
 }
 
