@@ -9,8 +9,9 @@ import type { ChatLimits } from './limits.ts'
 const PAGE = 100
 /** That stand before the exchanges that are sent. */
 const MOST_INSTRUCTIONS = 100
-/** For calls of a turn that was cut before they ended. */
-const NO_RESULT = 'Error: the call was interrupted before it gave a result.'
+/** For calls of a turn that was cut before they ended. What they had begun goes on: a workflow is a job of its own, which no cut ends. */
+const NO_RESULT =
+  'Error: the call was interrupted before it gave a result. It may have taken effect, or still do so. Find out what came of it before you make it again.'
 
 type Bounds = Pick<ChatLimits, 'sent_messages' | 'sent_size'>
 type Reader = Pick<Store, 'read'>

@@ -4,30 +4,41 @@ import { rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { json } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { checkDatabase } from '../../src/db/check.ts'
-import { serve } from '../helpers/process.ts'
+import { graph, node, sink } from '../engine/kit.ts'
+import { inFolder } from '../helpers/folder.ts'
+import { serve, storedJobs } from '../helpers/process.ts'
 import { temporaryFolder, until } from '../helpers/server.ts'
 import { connect } from '../helpers/socket.ts'
+import { stored } from '../models/kit.ts'
 import { lines, messagesOf, newThread, startChat } from './kit.ts'
 
-/** A server of models that writes words for ever, in OpenAI's protocol. */
+/** A server of models that writes words for ever, in OpenAI's protocol; or calls the first tool that it is given. */
 async function endless(): Promise<AsyncDisposable & { url: string }> {
   const server = createServer((request, response) => {
     if (request.url?.endsWith('/models')) {
       response.setHeader('Content-Type', 'application/json')
       return response.end(JSON.stringify({ object: 'list', data: [{ id: 'words', object: 'model' }] }))
     }
-    request.resume()
     response.setHeader('Content-Type', 'text/event-stream')
-    let count = 0
-    const timer = setInterval(() => {
-      const delta = { content: `word${++count} ` }
+    const write = (delta: object, finish_reason: string | null = null) => {
       const chunk = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'words' }
-      response.write(`data: ${JSON.stringify({ ...chunk, choices: [{ index: 0, delta, finish_reason: null }] })}\n\n`)
-    }, 5)
-    response.on('close', () => clearInterval(timer))
+      response.write(`data: ${JSON.stringify({ ...chunk, choices: [{ index: 0, delta, finish_reason }] })}\n\n`)
+    }
+    json(request).then((body) => {
+      const name = (body as { tools?: { function: { name: string } }[] }).tools?.[0]?.function.name
+      if (name !== undefined) {
+        write({ tool_calls: [{ index: 0, id: 'c1', type: 'function', function: { name, arguments: '{}' } }] })
+        write({}, 'tool_calls')
+        return response.end('data: [DONE]\n\n')
+      }
+      let count = 0
+      const timer = setInterval(() => write({ content: `word${++count} ` }), 5)
+      response.on('close', () => clearInterval(timer))
+    })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
@@ -91,6 +102,35 @@ describe('a turn', () => {
       rmSync(data_dir, { recursive: true, force: true })
     }
   })
+
+  test(
+    'whose tool a killed server was running tells the model that the call may have taken effect: its job goes on',
+    inFolder(async (data_dir) => {
+      await using model = await endless()
+      let thread_id: string
+      {
+        await using server = await serve(data_dir, { SVC_MODEL_SERVERS: `endless=${model.url}` })
+        const nodes = [node('wait', 'control.Delay', { seconds: 1, value: 'done' }), sink('out')]
+        const tools = [`workflow/${await stored(server, graph(nodes, ['wait.output->out.value']))}`]
+        thread_id = await newThread(server)
+        await using client = await connect(server)
+        client.command('chat_message', { thread_id, content: 'Do it', model: 'endless/words', tools })
+        await until('the job of the tool', () => storedJobs(data_dir, 'running') === 1)
+        server.kill('SIGKILL')
+        await server.ended()
+      }
+      await using bench = await startChat({ data_dir })
+      await until('its end', () => storedJobs(data_dir, 'completed') === 1)
+      await using client = await connect(bench.server)
+      client.command('chat_message', { thread_id, content: 'Did you?', model: 'led/model' })
+      const { messages } = (await bench.led.answer(0)).request
+      assert.deepEqual(
+        messages.map(({ role }) => role),
+        ['user', 'assistant', 'tool', 'user'],
+      )
+      assert.match(String(messages[2]!.content), /may have taken effect, or still do so\. Find out .* before/)
+    }),
+  )
 
   test('that runs when the server ends is stored as interrupted, and its followers are told', async () => {
     const data_dir = temporaryFolder()

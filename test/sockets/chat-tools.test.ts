@@ -123,7 +123,7 @@ describe('tools of the client', () => {
     assert.deepEqual(roles(more.request.messages), [
       'user: How is the weather?',
       'assistant: null',
-      'tool: Error: the call was interrupted before it gave a result.',
+      'tool: Error: the call was interrupted before it gave a result. It may have taken effect, or still do so. Find out what came of it before you make it again.',
       'user: Never mind',
     ])
     const late = await client.ask('tool_result', { thread_id, tool_call_id, result: 1 })
