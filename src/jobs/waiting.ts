@@ -21,13 +21,15 @@ export interface Whom {
   readonly name: string | null
 }
 
-/** In characters, of all messages, names and schemas of one job: they are shown together. */
+/**
+ * In characters, of everything that one job waits for: messages and schemas, and for each firing its name, in which those of the calls are that it is
+ * in. It is one column of a row, which is written, read and shown at once.
+ */
 const MOST_ASKED = 4_000_000
 
 /** Whether all that is asked is more than a job may wait for at a time. */
 export function asksTooMuch(waiting: readonly Waiting[]): boolean {
-  const asked = waiting.map(({ request: { name, message, schema } }) => [name, message, schema])
-  return isLongerAsJson(asked, MOST_ASKED)
+  return isLongerAsJson(waiting, MOST_ASKED)
 }
 
 /** The list as the row keeps it. */

@@ -74,6 +74,23 @@ test('a job that asks more than one row can keep fails, and says why', async () 
   assert.match(String(row.error), /"message":"What the job waits for has more than 4 million characters/)
 })
 
+test('names of firings count among what one row can keep', async () => {
+  await using server = await startGated()
+  const asking = (count: number) =>
+    graph(
+      Array.from({ length: count }, (_, at) => node(`${'a'.repeat(500)}${at}`, 'human.Approval', {})),
+      [],
+    )
+  const some = submit(server, { graph: asking(100) })
+  await some.settled()
+  assert.equal((await suspended(server, some.row.id)).length, 100)
+  const many = submit(server, { graph: asking(4_000) })
+  await many.settled()
+  const row = await ended(server, many.row.id)
+  assert.deepEqual([row.status, row.waiting], ['failed', null])
+  assert.match(String(row.error), /"message":"What the job waits for has more than 4 million characters/)
+})
+
 describe('a job that waits for a person', () => {
   for (const [value, given] of [
     [true, { yes: 'x' }],
