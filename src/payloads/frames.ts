@@ -1,7 +1,9 @@
 // How frames are read: one MessagePack map in a binary frame, or one JSON object in a text frame.
 import { decode, ExtensionCodec } from '@msgpack/msgpack'
+import type { Problem } from '../errors.ts'
 import { MAX_DEPTH } from '../json.ts'
-import { BrokenFrame, binaryDeeperThan, MOST_VALUES, TooManyValues, textDeeperThan } from './nesting.ts'
+import { illFormedTexts } from '../problems.ts'
+import { BrokenFrame, binaryDeeperThan, MOST_VALUES, TooManyValues, textDeeperThan, textsAreUtf8 } from './nesting.ts'
 
 /** Thrown for a frame that cannot be read; the message may be shown. */
 export class InvalidFrame extends Error {}
@@ -42,17 +44,20 @@ export function decodeFrame(data: Uint8Array, binary: boolean): unknown {
   return binary ? decodeBinary(data) : decodeText(data)
 }
 
-/** Whether a text in a frame may hold half a character: in JSON only an escape can make one, in MessagePack the bytes of one. */
-export function mayBeIllFormed(data: Buffer, binary: boolean): boolean {
-  if (!binary) return data.includes('\\ud') || data.includes('\\uD')
-  for (let at = data.indexOf(SURROGATE); at >= 0; at = data.indexOf(SURROGATE, at + 1)) {
-    if (data[at + 1]! >= 0xa0) return true
-  }
-  return false
+/** What is wrong with the texts of a frame, which was read as `message`: each would be stored as another text. */
+export function illFormedIn(message: unknown, data: Buffer, binary: boolean): Problem[] {
+  if (!mayBeIllFormed(data, binary)) return []
+  const problems = illFormedTexts(message, '')
+  // What the decoder has put in the place of other bytes than UTF-8 cannot be told from what somebody wrote.
+  return binary && problems.length === 0 ? [NOT_UTF8] : problems
 }
 
-/** The first of the three bytes that a surrogate would have in UTF-8; the second is 0xa0 or more. */
-const SURROGATE = 0xed
+const NOT_UTF8: Problem = { path: '', message: 'has a text that is not UTF-8' }
+
+/** In JSON only an escape can make half a character, in MessagePack only bytes that are not UTF-8. */
+export function mayBeIllFormed(data: Buffer, binary: boolean): boolean {
+  return binary ? !textsAreUtf8(data) : data.includes('\\ud') || data.includes('\\uD')
+}
 
 /** The value of MessagePack that is known to be no deeper than it may be. */
 export function decodeMessagePack(data: Uint8Array): unknown {

@@ -6,7 +6,7 @@ import { deeperThan, MAX_DEPTH } from '../json.ts'
 import { MOST_KEYS } from '../most-keys.ts'
 import { illFormedTexts, problemsOf } from '../problems.ts'
 import { contentsOf, jsonContents } from './contents.ts'
-import { decodeFrame, InvalidFrame, mayBeIllFormed } from './frames.ts'
+import { decodeFrame, InvalidFrame, illFormedIn, mayBeIllFormed } from './frames.ts'
 
 export type Request =
   | { readonly kind: 'body'; readonly operation: string; readonly bytes: Uint8Array }
@@ -79,7 +79,7 @@ export function judgeFrame({ channel, binary, bytes }: Request & { kind: 'frame'
     throw error
   }
   const head = headOf(message)
-  const ill_formed = mayBeIllFormed(data, binary) ? someIllFormed(message, '') : []
+  const ill_formed = illFormedIn(message, data, binary).slice(0, MOST_PROBLEMS + 1)
   return { kind: 'message', head, problems: commandProblems(channel, message), ill_formed, memory_bytes }
 }
 

@@ -1,5 +1,7 @@
-// How deep a frame is nested, found on its bytes before anything is built from them. A decoder believes the lengths that a
-// frame claims, so that a hundred bytes can ask for gigabytes of arrays: what passes here is no larger than it looks.
+// How deep a frame is nested, and whether its texts are UTF-8, found on its bytes. Before anything is built from them: a decoder believes the lengths
+// that a frame claims, so that a hundred bytes can ask for gigabytes of arrays. What passes here is no larger than it looks.
+
+import { isUtf8 } from 'node:buffer'
 
 /** Thrown where MessagePack ends before what it announces, or has a head byte that means nothing. */
 export class BrokenFrame extends Error {}
@@ -56,6 +58,26 @@ export function binaryDeeperThan(data: Uint8Array, levels: number): boolean {
   return false
 }
 
+/** Whether all texts of MessagePack are UTF-8, keys as well: of others the decoder makes some other text. It is known to be whole. */
+export function textsAreUtf8(data: Uint8Array): boolean {
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
+  for (let at = 0; at < data.length; ) {
+    const { next } = itemAt(view, at)
+    let from = textAt(data, at) ?? next
+    while (from < next && data[from]! < BEYOND_ASCII) from++
+    if (from < next && !isUtf8(data.subarray(from, next))) return false
+    at = next
+  }
+  return true
+}
+
+/** Where the bytes of the text begin that is at a place; null where it is none. */
+function textAt(data: Uint8Array, at: number): number | null {
+  const head = data[at]!
+  if (head >= STRING && head < NIL) return at + 1
+  return head >= STRING_8 && head <= STRING_32 ? at + 1 + 2 ** (head - STRING_8) : null
+}
+
 export interface Item {
   /** Where the next item begins; for a container its first member. */
   next: number
@@ -63,10 +85,13 @@ export interface Item {
   members: number | null
 }
 
+const BEYOND_ASCII = 0x80
 const MAP = 0x80
 const ARRAY = 0x90
 const STRING = 0xa0
 const NIL = 0xc0
+const STRING_8 = 0xd9
+const STRING_32 = 0xdb
 const ARRAY_16 = 0xdc
 const MAP_16 = 0xde
 const NEGATIVE = 0xe0

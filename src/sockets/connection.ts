@@ -10,11 +10,10 @@ import { Slice } from '../engine/slice.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
 import { LARGE_ANSWER, type Reader, weigh } from '../held-answers.ts'
 import { ReadingTurn } from '../net/reading-turn.ts'
-import { decodeFrame, InvalidFrame, mayBeIllFormed } from '../payloads/frames.ts'
+import { decodeFrame, InvalidFrame, illFormedIn } from '../payloads/frames.ts'
 import { parseJsonInParts } from '../payloads/json-parts.ts'
 import { decodeInParts } from '../payloads/message-pack-parts.ts'
 import { LARGE_PAYLOAD } from '../payloads/payload-judge.ts'
-import { illFormedTexts } from '../problems.ts'
 import { Asking } from './asking.ts'
 import { withoutValues } from './bare.ts'
 import type { Channel } from './channel.ts'
@@ -325,7 +324,7 @@ export class Connection {
     try {
       this.#requireText(binary)
       const message = decodeFrame(data, binary)
-      dispatch(this.#channel, this, message, () => (mayBeIllFormed(data, binary) ? illFormedTexts(message, '') : []))
+      dispatch(this.#channel, this, message, () => illFormedIn(message, data, binary))
     } catch (error) {
       this.#refuse(error)
     }

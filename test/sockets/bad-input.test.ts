@@ -137,6 +137,30 @@ describe('commands that are wrong', () => {
     })
   })
 
+  test('invalid_command: a text of MessagePack that is not UTF-8, however long, keys as well', async () => {
+    const LETTERS = 'abc'
+    /** Bytes that decoders make some text of: Latin-1, a character that is cut off, too long a form, half a character in such a form. */
+    const wrong = [[0xe9], [0xff, 0xfe], [0xe2, 0x82], [0xc0, 0x80], [0xf0, 0x8d, 0xa0, 0x80], [0xed, 0xa0, 0x80]]
+    await besideJob(async (client, running) => {
+      for (const bytes of wrong)
+        for (const filler of ['', 'x'.repeat(300), 'x'.repeat(300_000)])
+          for (const value of [[filler, LETTERS], { [LETTERS]: filler }]) {
+            const frame = Buffer.from(encode({ command: 'stream_input', data: { job_id: running, input: 'x', value } }))
+            const at = frame.indexOf(Buffer.of(0xa0 + LETTERS.length, ...Buffer.from(LETTERS)))
+            const text = Buffer.of(0xa0 + bytes.length, ...bytes)
+            client.sendRaw(Buffer.concat([frame.subarray(0, at), text, frame.subarray(at + 1 + LETTERS.length)]))
+            assert.equal((await client.next({ error: 'invalid_command' })).job_id, running)
+          }
+      const long = Buffer.from(
+        encode({ command: 'get_node', data: { node_type: 'x'.repeat(300) }, request_id: 'long' }),
+      )
+      long[long.indexOf('xxx') + 100] = 0xe9
+      client.sendRaw(long)
+      const { error } = (await client.next({ request_id: 'long' })) as { error: Frame }
+      assert.match(String(error.message), /not UTF-8/)
+    })
+  })
+
   test('invalid_command: wrong data of a job command, with every problem and the job id that it named', async () => {
     await besideJob(async (client, job_id) => {
       const wrong: [object, string[]][] = [
