@@ -1,6 +1,7 @@
 // Frames of the socket, in both encodings: MessagePack in binary frames, JSON in text frames.
 import { decode, decodeTimestampExtension, ExtensionCodec, encode } from '@msgpack/msgpack'
 import type { SocketEncoding } from '../../generated/types.ts'
+import { withAnyKeys } from './any-keys.ts'
 import { sendable } from './errors.ts'
 import { isRecord, jsonText, type UnknownRecord } from './values.ts'
 
@@ -26,9 +27,13 @@ export function encodeFrame(frame: UnknownRecord, encoding: SocketEncoding): Uin
 /** A frame as it came, in whichever encoding; null for what no client can read. */
 export function decodeFrame(data: Uint8Array | string): UnknownRecord | null {
   try {
-    const frame: unknown = typeof data === 'string' ? JSON.parse(data) : decode(data, { extensionCodec: extensions })
+    const frame: unknown = typeof data === 'string' ? JSON.parse(data) : decodeMessagePack(data)
     return isRecord(frame) ? frame : null
   } catch {
     return null
   }
+}
+
+function decodeMessagePack(data: Uint8Array): unknown {
+  return withAnyKeys((options) => decode(data, { ...options, extensionCodec: extensions }))
 }

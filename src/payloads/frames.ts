@@ -1,5 +1,6 @@
 // How frames are read: one MessagePack map in a binary frame, or one JSON object in a text frame.
-import { decode, ExtensionCodec } from '@msgpack/msgpack'
+import { DecodeError, decode, ExtensionCodec } from '@msgpack/msgpack'
+import { withAnyKeys } from '../client/any-keys.ts'
 import type { Problem } from '../errors.ts'
 import { MAX_DEPTH } from '../json.ts'
 import { illFormedTexts } from '../problems.ts'
@@ -61,7 +62,7 @@ export function mayBeIllFormed(data: Buffer, binary: boolean): boolean {
 
 /** The value of MessagePack that is known to be no deeper than it may be. */
 export function decodeMessagePack(data: Uint8Array): unknown {
-  return decode(data, { extensionCodec: extensions })
+  return withAnyKeys((options) => decode(data, { ...options, extensionCodec: extensions }))
 }
 
 function decodeBinary(data: Uint8Array): unknown {
@@ -71,7 +72,7 @@ function decodeBinary(data: Uint8Array): unknown {
   } catch (error) {
     if (error instanceof InvalidFrame) throw error
     if (error instanceof TooManyValues) throw new InvalidFrame(TOO_MANY)
-    const why = error instanceof BrokenFrame ? `: ${error.message}` : ''
+    const why = error instanceof BrokenFrame || error instanceof DecodeError ? `: ${error.message}` : ''
     throw new InvalidFrame(`the frame is not MessagePack${why}`)
   }
 }

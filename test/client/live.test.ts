@@ -4,6 +4,7 @@ import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { createClient, JobError } from '../../src/client/node.ts'
 import type { JobEvent } from '../../src/client/public.ts'
+import { canonicalJson } from '../../src/json.ts'
 import { temporaryFolder, until } from '../helpers/server.ts'
 import { gated, graph, node, startBench, stored } from '../sockets/kit.ts'
 import { caught, sequences } from './kit.ts'
@@ -12,6 +13,10 @@ import { caught, sequences } from './kit.ts'
 const failing = graph(
   [node('in', 'input.Any', { name: 'x' }), node('fail', 'test.Fail'), node('out', 'output.Output', { name: 'out' })],
   ['in.output->fail.value', 'fail.output->out.value'],
+)
+const passing = graph(
+  [node('in', 'input.Any', { name: 'x' }), node('out', 'output.Output', { name: 'out' })],
+  ['in.output->out.value'],
 )
 /** Waits for a value from outside. */
 const suspended = graph(
@@ -28,6 +33,14 @@ for (const [door, environment] of [
       await using bench = await startBench({ environment })
       await using client = createClient({ url: bench.server.url })
       assert.deepEqual(await client.run('greeting', { name: 'Ada' }), { greeting: 'Hello, Ada!' })
+    })
+
+    test('a value with a member that is called __proto__ comes back as it was given', async () => {
+      await using bench = await startBench({ environment })
+      await using client = createClient({ url: bench.server.url })
+      const value = JSON.parse('{"__proto__":{"a":1},"list":[{"__proto__":[2]}]}') as object
+      const outputs = await client.run(await stored(bench.server, passing), { x: value })
+      assert.equal(canonicalJson(outputs), canonicalJson({ out: value }))
     })
 
     test('a job is followed, attached to, and read twice', async () => {

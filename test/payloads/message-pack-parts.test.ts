@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { encode } from '@msgpack/msgpack'
 import fc from 'fast-check'
+import { canonicalJson } from '../../src/json.ts'
 import { decodeMessagePack } from '../../src/payloads/frames.ts'
 import { decodeInParts } from '../../src/payloads/message-pack-parts.ts'
 import { finish } from '../../src/time-slices.ts'
@@ -56,6 +57,15 @@ describe(`MessagePack in parts (seed ${seed})`, () => {
     const twice = [0x84, 0xa1, 0x61, ...long, 7, ...long, 0xa1, 0x61, 0x91, ...long, 0xa1, 0x62, 0xc0]
     same(Uint8Array.from(twice))
     same(Uint8Array.from([0x82, 7, 0x91, ...long, 7, 0x81, 0xa1, 0x61, ...long]))
+  })
+
+  test('a key that is called __proto__ is a key as any other, in small values and in large ones', () => {
+    const one = { ['__proto__']: { a: 1 }, tutorial: 2 }
+    for (const value of [one, [one, 'x'.repeat(20_000), one], { ['__proto__']: Array(20_000).fill(one) }]) {
+      const data = Buffer.from(encode(value))
+      assert.equal(canonicalJson(decodeMessagePack(data)), canonicalJson(value))
+      assert.equal(canonicalJson(finish(decodeInParts(data))), canonicalJson(value))
+    }
   })
 
   test('no step is long', () => {
