@@ -213,9 +213,17 @@ export function insertWorkflowVersion(tx: Tx, row: WorkflowVersionTable): void {
   tx.run(insertVersion, row)
 }
 
-/** At most `limit` versions with a revision below `before`, newest first; -1 for all. */
+/** Characters of versions that are read at once, with as many as a short one counts for: its row takes time as well. */
+const READ_AT_ONCE = 65_536
+const SHORT_VERSION = 256
+
+/** At most `limit` versions with a revision below `before`, the newest first. They come some at a time; none: there are no more. Damaged ones are left out, and hide none behind them. */
 export function workflowVersions(tx: Tx, workflow_id: string, before: number, limit: number): WorkflowVersionTable[] {
-  return tx.all(selectVersions, { workflow_id, before, limit })
+  let left = READ_AT_ONCE
+  return tx.upTo(selectVersions, { workflow_id, before, limit }, (row) => {
+    left -= row.description.length + SHORT_VERSION
+    return left <= 0 && tx.isSound('workflow_version', row)
+  })
 }
 
 /** Adds a share link; an existing one stays as it is. */

@@ -2,13 +2,15 @@
 
 import type { WorkflowsHandlers } from '../../generated/operations.ts'
 import type { Workflow, WorkflowVersion } from '../../generated/types.ts'
+import type { AppContext } from '../context.ts'
 import { type Scope, userKey } from '../db/scope.ts'
 import { ServiceError } from '../errors.ts'
 import { jsonWith } from '../json.ts'
-import { nextTurn, type TimeSlices } from '../time-slices.ts'
+import { nextTurn } from '../time-slices.ts'
 import { exampleListItem, exampleRecord } from '../workflows/examples.ts'
 import { inputSchema, outputSchema } from '../workflows/interface.ts'
-import type { Revised, StoredVersion } from '../workflows/service.ts'
+import type { Revised } from '../workflows/service.ts'
+import type { ListedVersion } from '../workflows/versions.ts'
 import { nextLink } from './links.ts'
 import { jsonText } from './reply.ts'
 import type { RequestContext } from './request.ts'
@@ -59,11 +61,11 @@ export const workflows: WorkflowsHandlers<RequestContext> = {
     return { status: 200, body: await app.workflows.interface(principal, path.id) }
   },
 
-  listWorkflowVersions({ path, query }, { app, principal }) {
-    const { versions, next } = app.workflows.versions(principal, path.id, query)
+  async listWorkflowVersions({ path, query }, { app, principal }) {
+    const { versions, next } = await app.workflows.versions(principal, path.id, query)
     const headers = nextLink(`/api/workflows/${path.id}/versions`, query, next)
     if (query.fields === 'full')
-      return { ...jsonText<WorkflowVersion[], 200>(200, withGraphs(versions, app.reading, principal)), headers }
+      return { ...jsonText<WorkflowVersion[], 200>(200, withGraphs(versions, app, principal)), headers }
     return { status: 200, body: versions.map(({ version }) => version), headers }
   },
 
@@ -106,14 +108,14 @@ function found(workflow: Revised<Workflow>) {
 
 /** Versions with their graphs, of which one at a time is in memory: all together may be very long. */
 async function* withGraphs(
-  versions: readonly StoredVersion[],
-  reading: TimeSlices,
+  versions: readonly ListedVersion[],
+  { workflows, reading }: Pick<AppContext, 'workflows' | 'reading'>,
   scope: Scope,
 ): AsyncGenerator<string> {
   const turns = reading.turnsOf(userKey(scope))
-  for (const [at, { version, graphText }] of versions.entries()) {
+  for (const [at, listed] of versions.entries()) {
     if (turns.over) await turns.next()
-    yield `${at === 0 ? '[' : ','}${jsonWith(version, 'graph', graphText())}`
+    yield `${at === 0 ? '[' : ','}${jsonWith(listed.version, 'graph', workflows.graphTextOf(listed))}`
   }
   yield versions.length === 0 ? '[]' : ']'
 }

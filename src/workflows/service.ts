@@ -8,7 +8,6 @@ import type {
   WorkflowInterface,
   WorkflowListItem,
   WorkflowShare,
-  WorkflowVersion,
 } from '../../generated/types.ts'
 import { decodeNumber, encodeNumber } from '../cursor.ts'
 import { within } from '../db/batches.ts'
@@ -27,8 +26,9 @@ import { Heads } from './heads.ts'
 import { interfaceSteps } from './interface.ts'
 import { type ListRequest, pageSteps, type WorkflowPage } from './pages.ts'
 import { type CompiledGraph, isLargeGraph, type Plans } from './plans.ts'
-import { recordSteps, workflowListItem, workflowVersion } from './records.ts'
+import { recordSteps, workflowListItem } from './records.ts'
 import { toolGraph } from './tool-graph.ts'
+import { type ListedVersion, versionSteps } from './versions.ts'
 
 /** A record with the revision of its row, which HTTP shows as `ETag`. */
 export interface Revised<T> {
@@ -47,12 +47,6 @@ export interface RunnableWorkflow {
 export interface VersionsRequest {
   limit?: number | null | undefined
   cursor?: string | null | undefined
-}
-
-export interface StoredVersion {
-  readonly version: WorkflowVersion
-  /** The JSON text of its graph, which may be large. */
-  graphText(): string
 }
 
 /** Bytes of JSON text, as the contract has it. */
@@ -210,21 +204,22 @@ export class WorkflowService {
   }
 
   /** A page of versions, newest first; all of them unless `limit` is given. */
-  versions(
+  async versions(
     scope: Scope,
     id: string,
     { limit, cursor }: VersionsRequest,
-  ): { versions: StoredVersion[]; next: string | null } {
+  ): Promise<{ versions: ListedVersion[]; next: string | null }> {
     const row = this.#owned(scope, id)
     const before = decodeNumber(cursor) ?? Number.MAX_SAFE_INTEGER
-    const wanted = limit ? limit + 1 : -1
-    const found = this.#store.read((tx) => rows.workflowVersions(tx, row.id, before, wanted))
-    const page = limit ? found.slice(0, limit) : found
-    const versions = page.map((version) => ({
-      version: workflowVersion(version),
-      graphText: () => this.#plans.textOf(version.graph_sha256),
-    }))
-    return { versions, next: found.length > page.length ? encodeNumber(page.at(-1)!.revision) : null }
+    const steps = versionSteps(this.#store, row.id, before, limit ? limit + 1 : Number.POSITIVE_INFINITY)
+    const found = await this.#plans.slices.begin(userKey(scope), steps)
+    const versions = limit ? found.slice(0, limit) : found
+    return { versions, next: found.length > versions.length ? encodeNumber(versions.at(-1)!.version.version) : null }
+  }
+
+  /** The JSON text of the graph of a version, which may be large. */
+  graphTextOf({ graph_sha256 }: ListedVersion): string {
+    return this.#plans.textOf(graph_sha256)
   }
 
   /**

@@ -49,7 +49,7 @@ function putVersions(tx: Tx, id: string, from: number, to: number, size: number)
 const deleteWorkflow = (tx: Tx, id: string, more: () => boolean) =>
   workflows.deleteWorkflow(tx, workflows.ownedWorkflow(tx, OWNER, id)!, more)
 
-const versionsOf = (store: Store, id: string) => store.read((tx) => workflows.workflowVersions(tx, id, 1e9, -1).length)
+const versionsOf = (store: Store, id: string) => store.read((tx) => workflows.workflowVersions(tx, id, 1e9, 1e9).length)
 
 function putThread(tx: Tx, id: string, size: number, messages = MESSAGES): number {
   const length = size * messages

@@ -267,7 +267,7 @@ describe('rows of workflows', () => {
       undefined,
     )
     assert.deepEqual(
-      store.read((tx) => workflows.workflowVersions(tx, 'a', 99, -1)),
+      store.read((tx) => workflows.workflowVersions(tx, 'a', 99, 99)),
       [],
     )
   })

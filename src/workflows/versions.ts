@@ -1,0 +1,33 @@
+// The versions of a workflow, the newest first. There may be very many, and each has a description that may be long: they are read in steps, and only what lists
+// show of them is kept.
+import type { WorkflowVersion } from '../../generated/types.ts'
+import type { Store } from '../db/store.ts'
+import { workflowVersions } from '../db/workflows.ts'
+import type { Steps } from '../time-slices.ts'
+import { workflowVersion } from './records.ts'
+
+/** Rows that one step asks for: all may be wanted, which is no number that the database knows. */
+const MOST_ROWS = 1_000
+
+export interface ListedVersion {
+  readonly version: WorkflowVersion
+  readonly graph_sha256: string
+}
+
+/** At most `most` versions with a revision below `before`. */
+export function* versionSteps(
+  store: Pick<Store, 'read'>,
+  workflow_id: string,
+  before: number,
+  most: number,
+): Steps<ListedVersion[]> {
+  const listed: ListedVersion[] = []
+  for (let below = before; listed.length < most; below = listed.at(-1)!.version.version) {
+    const limit = Math.min(most - listed.length, MOST_ROWS)
+    const rows = store.read((tx) => workflowVersions(tx, workflow_id, below, limit))
+    if (rows.length === 0) break
+    for (const row of rows) listed.push({ version: workflowVersion(row), graph_sha256: row.graph_sha256 })
+    yield
+  }
+  return listed
+}
