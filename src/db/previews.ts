@@ -66,12 +66,22 @@ const selectUnseenById = statement<{ id: string }>()((db, p) =>
     .where('content_key', 'is not', null),
 )
 
+/** Rows of one content that are looked at for what is known of it: there may be very many of which nothing is, and each has metadata that are read to tell. */
+const MOST_TWINS = 8
+
 // A row of which nothing came to be known is no twin: what failed may have failed for a reason that is over.
 const selectTwin = statement<{ content_key: string; content_type: string }>()((db, p) =>
   db
     .selectFrom('asset')
     .select(['thumb_key', 'metadata'])
-    .where('content_key', '=', p('content_key'))
+    .where('key', 'in', (eb) =>
+      eb
+        .selectFrom('asset')
+        .select('key')
+        .where('content_key', '=', p('content_key'))
+        .orderBy('key')
+        .limit(sql.lit(MOST_TWINS)),
+    )
     .where('content_type', '=', p('content_type'))
     .where('previewed', '=', sql<1>`1`)
     .where(sql<boolean>`iif(json_valid(metadata), json_type(metadata, '$.found'), null) is not null`)
@@ -124,7 +134,7 @@ export function unseenAsset(tx: Tx, id: string): Unseen | undefined {
   return tx.get(selectUnseenById, { id })
 }
 
-/** Another asset of the same owner with the same bytes, of which something is known. */
+/** Another asset of the same owner with the same bytes, of which something is known: one of the oldest, which are looked at first. */
 export function seenTwin(tx: Tx, { content_key, content_type }: Unseen): Seen | undefined {
   return tx.get(selectTwin, { content_key, content_type })
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { foundOf, metadataOf, ownMetadata, withOwn } from '../../src/assets/metadata.ts'
-import { insertAsset } from '../../src/db/assets.ts'
+import { deleteAsset, insertAsset } from '../../src/db/assets.ts'
 import { keepSeen, nextUnseen, seenTwin, unseenAssets, usersWithUnseen } from '../../src/db/previews.ts'
 import { userKey } from '../../src/db/scope.ts'
 import type { Tx } from '../../src/db/store.ts'
@@ -138,7 +138,7 @@ test('what is left is found by an index, and so is content that was seen before'
     'SEARCH asset USING INDEX asset_to_preview (user_id>?)',
     'SEARCH asset USING INDEX asset_to_preview (user_id=? AND rowid>?)',
     'SEARCH asset USING INDEX asset_to_preview (user_id=? AND rowid>?)',
-    'SEARCH asset USING INDEX asset_by_content (content_key=?)',
+    'SEARCH asset USING INTEGER PRIMARY KEY (rowid=?); LIST SUBQUERY 1; SEARCH asset USING COVERING INDEX asset_by_content (content_key=?)',
   ])
 })
 
@@ -161,6 +161,26 @@ describe('content that was seen before', () => {
     assert.equal(kit.files().kept.length, 2)
     await kit.assets.remove(ADA, second!.storage_key)
     assert.deepEqual(kit.files(), { kept: [], incoming: [] })
+  })
+
+  test('is sought among few of the assets that have it: each may have long metadata', async () => {
+    await using kit = await openKit()
+    const [file] = await pictures(1)
+    const first = await kept(kit, file!)
+    const { store } = kit.db
+    const more = (count: number, metadata: string, from: number) =>
+      store.write((tx) => {
+        for (let at = from; at < from + count; at++)
+          insertAsset(tx, { ...first, id: `more_${at}`, storage_key: `ada/more_${at}`, metadata, previewed: 1 })
+      })
+    const twin = () => store.read((tx) => seenTwin(tx, { ...first, key: 0, content_key: first.content_key! }))
+    await more(6, '{}', 0)
+    await more(1, '{"found":{}}', 6)
+    assert.equal(twin()?.metadata, '{"found":{}}')
+    await store.write((tx) => deleteAsset(tx, ADA, 'ada/more_6'))
+    await more(300, JSON.stringify({ text: 'x'.repeat(60_000) }), 7)
+    await more(1, '{"found":{}}', 307)
+    assert.equal(twin(), undefined)
   })
 })
 
