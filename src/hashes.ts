@@ -3,10 +3,8 @@ import { createHash } from 'node:crypto'
 import { canonicalJson } from './json.ts'
 import { definedKeys, endOfPiece, LONG_TEXT } from './json-steps.ts'
 import { isLight } from './light-parts.ts'
+import { compared, sortedSteps } from './sorting.ts'
 import type { Steps } from './time-slices.ts'
-
-/** How many keys are sorted at once. */
-const SORTED = 8_192
 
 /** SHA-256 of a text as 64 lower-case hexadecimal characters. */
 export function sha256(text: string): string {
@@ -29,27 +27,13 @@ function* writeCanonical(value: unknown, write: (part: string) => void): Steps<v
     return write(']')
   }
   const record = value as Record<string, unknown>
-  const keys = yield* sortedInSteps(definedKeys(record))
+  const keys = yield* sortedSteps(definedKeys(record), compared)
   write('{')
   for (let at = 0; at < keys.length; at++) {
     write(`${at > 0 ? ',' : ''}${JSON.stringify(keys[at])}:`)
     yield* writeCanonical(record[keys[at]!], write)
   }
   write('}')
-}
-
-/** The same order as `sort()`. */
-function* sortedInSteps(keys: string[]): Steps<string[]> {
-  if (keys.length <= SORTED) return keys.sort()
-  const middle = keys.length >> 1
-  const [low, high] = [yield* sortedInSteps(keys.slice(0, middle)), yield* sortedInSteps(keys.slice(middle))]
-  const sorted: string[] = []
-  for (let [i, j] = [0, 0]; i < low.length || j < high.length; ) {
-    if (j >= high.length || (i < low.length && low[i]! <= high[j]!)) sorted.push(low[i++]!)
-    else sorted.push(high[j++]!)
-    if (sorted.length % SORTED === 0) yield
-  }
-  return sorted
 }
 
 /** `sha256(canonicalJson(value))` in steps. */

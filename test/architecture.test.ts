@@ -32,7 +32,7 @@ const FLOORS: readonly (readonly string[])[] = [
     'thread-priority.ts',
     'time-slices.ts',
   ],
-  ['json-steps.ts', 'value-parts.ts'],
+  ['json-steps.ts', 'sorting.ts', 'value-parts.ts'],
   ['hashes.ts'],
   ['redaction', 'vault'],
   ['log.ts'],

@@ -60,7 +60,7 @@ export class WorkflowFaces {
     const turns = this.#reading.turnsOf(userKey(owner))
     for (const workflow of workflows) {
       const known = workflow.etag === null ? undefined : this.#isModel.get(workflow.etag)
-      if (known === undefined && turns.over) await turns.next()
+      if (turns.over) await turns.next()
       if (known ?? this.#look(owner, workflow)) found.push(workflow)
     }
     return found

@@ -1,14 +1,15 @@
 // Workflows as models: which of an owner's workflows and of the bundled examples are, and how a conversation becomes an ordinary job whose text output is the answer.
 // The job belongs to its owner, not to the request: it runs on when nobody listens any more.
 import type { ChatCompletionRequest, WorkflowListItem } from '../../generated/types.ts'
-import { NOBODY, type Scope } from '../db/scope.ts'
+import { NOBODY, type Scope, userKey } from '../db/scope.ts'
 import type { Plan } from '../engine/plan.ts'
 import { ServiceError } from '../errors.ts'
 import type { JobService, Submission } from '../jobs/service.ts'
 import { meantBy } from '../models/meant.ts'
 import type { Calling } from '../models/models.ts'
 import { refuseUnsupported } from '../models/supported.ts'
-import type { TimeSlices } from '../time-slices.ts'
+import { compared, sortedSteps } from '../sorting.ts'
+import { mapStep, type Steps, type TimeSlices } from '../time-slices.ts'
 import { runnablePlan } from '../workflows/invalid-graph.ts'
 import type { RunnableWorkflow, WorkflowService } from '../workflows/service.ts'
 import type { AnswerPart } from './answering.ts'
@@ -56,8 +57,9 @@ export class WorkflowModels {
   async list(owner: Scope): Promise<WorkflowModel[]> {
     const { workflows } = await this.#parts.workflows.list(owner, {})
     const found = await this.#faces.models(owner, workflows)
+    const own = await this.#parts.reading.begin(userKey(owner), ownModels(found))
     this.#examples ??= this.#listExamples()
-    return [...found.map(ownModel).sort((a, b) => (a.id < b.id ? -1 : 1)), ...(await this.#examples)]
+    return [...own, ...(await this.#examples)]
   }
 
   /** What a conversation with this workflow would be with. @throws ServiceError MODEL_NOT_FOUND */
@@ -132,6 +134,11 @@ export class WorkflowModels {
     const ids = [...workflows.examples().map(({ id }) => id), ...workflows.recentIds(owner, MOST_LOOKED_AT)]
     return meantBy(workflow_id, ids, (id) => WORKFLOW + id)
   }
+}
+
+/** By id. */
+function* ownModels(workflows: readonly WorkflowListItem[]): Steps<WorkflowModel[]> {
+  return yield* sortedSteps(yield* mapStep(workflows, ownModel), (a, b) => compared(a.id, b.id))
 }
 
 function ownModel({ id, name, etag, created_at }: WorkflowListItem): WorkflowModel {

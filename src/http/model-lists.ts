@@ -1,11 +1,14 @@
 // Operations of the tag `models` that list: what can be named in a completion, and what is known about it.
 import type { ModelsHandlers } from '../../generated/operations.ts'
-import type { ModelProvider, Model as OpenAiModel, ProviderModel, ProviderModelList } from '../../generated/types.ts'
+import type { ModelProvider, Model as OpenAiModel, ProviderModel } from '../../generated/types.ts'
 import { serviceErrorOf } from '../completions/errors.ts'
 import { WORKFLOW, type WorkflowModel } from '../completions/workflow-models.ts'
-import { compared, type Listed } from '../models/catalogue.ts'
+import { userKey } from '../db/scope.ts'
+import type { Listed } from '../models/catalogue.ts'
 import type { Model, ModelPrice } from '../models/provider.ts'
 import { ProviderError } from '../models/provider-error.ts'
+import { compared, sortedSteps } from '../sorting.ts'
+import { forEachStep, mapStep, type Steps } from '../time-slices.ts'
 import { listedModels } from './listed-models.ts'
 import type { RequestContext } from './request.ts'
 
@@ -26,12 +29,11 @@ export const modelLists: Lists = {
       listedModels(app, principal, signal),
       app.workflow_models.list(principal),
     ])
-    const data = [
-      ...listed.flatMap(({ provider, models }) =>
-        models.filter(isUsable).map((model) => openAiModel(model.id, model.created ?? 0, provider.name)),
-      ),
-      ...workflows.map(({ id, created }) => openAiModel(id, created, WORKFLOWS.provider)),
-    ]
+    const provided = listed.flatMap(({ provider, models }) =>
+      models.filter(isUsable).map((model) => openAiModel(model.id, model.created ?? 0, provider.name)),
+    )
+    const own = mapStep(workflows, ({ id, created }) => openAiModel(id, created, WORKFLOWS.provider))
+    const data = [...provided, ...(await app.reading.begin(userKey(principal), own))]
     return { status: 200, body: { object: 'list', data } }
   },
 
@@ -57,18 +59,26 @@ export const modelLists: Lists = {
       isWorkflows ? app.workflow_models.list(principal) : [],
     ])
     const providers = [...listed.map(modelProvider), ...(isWorkflows ? [WORKFLOWS] : [])]
-    const models = [
-      ...listed.flatMap(({ provider, models }) => models.map((model) => providerModel(provider.name, model))),
-      ...workflows.map(workflowModel),
-    ]
-    return {
-      status: 200,
-      body: {
-        providers: providers.sort((a, b) => compared(a.provider, b.provider)),
-        models: models.filter(askedBy(query.task ?? null, query.q ?? null)).sort((a, b) => compared(a.id, b.id)),
-      },
-    }
+    const asked = providerModels(listed, workflows, askedBy(query.task ?? null, query.q ?? null))
+    const models = await app.reading.begin(userKey(principal), asked)
+    return { status: 200, body: { providers: providers.sort((a, b) => compared(a.provider, b.provider)), models } }
   },
+}
+
+/** Those that are asked for, by id. An owner may have very many workflows. */
+function* providerModels(
+  listed: readonly Listed[],
+  workflows: readonly WorkflowModel[],
+  isAsked: (model: ProviderModel) => boolean,
+): Steps<ProviderModel[]> {
+  const found: ProviderModel[] = []
+  const add = (model: ProviderModel) => {
+    if (isAsked(model)) found.push(model)
+  }
+  for (const { provider, models } of listed)
+    yield* forEachStep(models, (model) => add(providerModel(provider.name, model)))
+  yield* forEachStep(workflows, (workflow) => add(workflowModel(workflow)))
+  return yield* sortedSteps(found, (a, b) => compared(a.id, b.id))
 }
 
 /** Clients of OpenAI's take whatever is listed for what answers. */
@@ -129,6 +139,6 @@ function workflowModel({ id, name }: WorkflowModel): ProviderModel {
 
 function askedBy(task: ProviderModel['tasks'][number] | null, q: string | null) {
   const part = q?.toLowerCase() ?? ''
-  return ({ id, name, tasks }: ProviderModelList['models'][number]): boolean =>
+  return ({ id, name, tasks }: ProviderModel): boolean =>
     (task === null || tasks.includes(task)) && (id.toLowerCase().includes(part) || name.toLowerCase().includes(part))
 }

@@ -1,9 +1,9 @@
 // What a run would cost, as far as that is known: each call of a model by the model's prices, and how sure that is.
 import type { PreflightCost } from '../../generated/types.ts'
 import type { Model, ModelPrice } from '../models/provider.ts'
+import { compared } from '../sorting.ts'
 import type { Family, Unit } from './preflight-calls.ts'
 import type { Firings } from './preflight-firings.ts'
-import { compared } from './preflight-requirements.ts'
 
 /** Tokens that an answer is taken to have where the node sets no limit, unless the model gives fewer at most. */
 export const ASSUMED_OUTPUT_TOKENS = 1_000

@@ -1,5 +1,6 @@
 // What a run requires, merged: each thing once, blocking if any of its uses is.
 import type { PreflightRequirement } from '../../generated/types.ts'
+import { compared } from '../sorting.ts'
 import { shortId, shortName } from './preflight-names.ts'
 
 export type Requirement = PreflightRequirement
@@ -76,8 +77,4 @@ function merged(one: Requirement, other: Requirement): Requirement {
 
 function nodesOf({ details }: Requirement): string[] {
   return (details?.node_ids as string[] | undefined) ?? []
-}
-
-export function compared(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
 }

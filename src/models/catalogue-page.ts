@@ -4,7 +4,8 @@ import type { ModelCatalog, ModelCatalogEntry } from '../../generated/types.ts'
 import { ServiceError } from '../errors.ts'
 import { sha256 } from '../hashes.ts'
 import { canonicalJson } from '../json.ts'
-import { compared, type Listed } from './catalogue.ts'
+import { compared } from '../sorting.ts'
+import type { Listed } from './catalogue.ts'
 import type { Model, ProviderKind } from './provider.ts'
 
 export interface CatalogueQuery {

@@ -1,6 +1,7 @@
 // What every provider has for one caller, asked at once and for a bounded time: its models, or why it gives none. Nothing of what a provider
 // said goes into a reason, unless it is a ProviderError, whose words are ours.
 import type { Log } from '../log.ts'
+import { compared } from '../sorting.ts'
 import type { Customer } from './customer.ts'
 import { credentialOf } from './finding.ts'
 import type { Listings } from './listings.ts'
@@ -69,10 +70,4 @@ function reasonOf({ name }: Provider, error: unknown): string {
   if (error instanceof ProviderError) return error.message
   if (error instanceof Silence) return `The provider "${name}" did not answer in time.`
   return `The provider "${name}" did not list its models.`
-}
-
-/** By code units: the same order everywhere. */
-export function compared(a: string, b: string): number {
-  if (a === b) return 0
-  return a < b ? -1 : 1
 }
