@@ -17,6 +17,7 @@ import { deletedFrame, messageFrame } from './frames.ts'
 import type { ThreadLanes } from './lanes.ts'
 import type { ChatLimits } from './limits.ts'
 import type { Listeners } from './listeners.ts'
+import { threadSteps } from './listing.ts'
 import { messageSteps } from './reading.ts'
 import { threadRecord } from './records.ts'
 import { type Redacting, redacted } from './redacting.ts'
@@ -24,7 +25,7 @@ import { NO_THREAD, type Turns } from './turns.ts'
 
 export interface ThreadsParts {
   readonly store: Store
-  readonly slices: Pick<TimeSlices, 'run'>
+  readonly slices: Pick<TimeSlices, 'run' | 'begin'>
   readonly platform: Platform
   readonly limits: ChatLimits
   readonly turns: Turns
@@ -67,12 +68,12 @@ export class Threads {
     this.#parts = parts
   }
 
-  list(owner: Scope, { q, limit, cursor }: ListRequest): Page<Thread> {
+  async list(owner: Scope, { q, limit, cursor }: ListRequest): Promise<Page<Thread>> {
     const wanted = limit ?? THREADS
     const moment = decodeMoment(cursor)
     const after = moment && { spoken_at: moment.at, id: moment.id }
-    const filter = { q, after, limit: wanted + 1 }
-    const found = this.#parts.store.read((tx) => rows.listThreads(tx, owner, filter))
+    const { store, slices } = this.#parts
+    const found = await slices.begin(userKey(owner), threadSteps(store, owner, { q, after, limit: wanted + 1 }))
     const page = found.slice(0, wanted)
     return {
       items: page.map((row) => this.#record(row)),

@@ -33,7 +33,7 @@ const TRIES = 4
 export interface TurnParts {
   readonly store: Store
   /** Reads and redacts long messages in time slices of their users. */
-  readonly slices: Pick<TimeSlices, 'run'>
+  readonly slices: Pick<TimeSlices, 'run' | 'begin'>
   readonly platform: Platform
   readonly log: Log
   readonly completions: Answering

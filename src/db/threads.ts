@@ -1,10 +1,9 @@
 // Rows of threads, and of the turns that are under way in them. One statement per function; messages have a file of their own.
 import { sql } from 'kysely'
 import { dropNumbered, firstRows, type More, type Numbered } from './batches.ts'
-import { folded } from './folding.ts'
 import type { DraftTable, ThreadTable, TurnTable } from './schema.ts'
 import { ifOwned, NOBODY, owned, type Scope } from './scope.ts'
-import { builder, statement } from './statement.ts'
+import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
 
 const insert = statement<Omit<ThreadTable, 'key'>>()((db, p) =>
@@ -79,6 +78,19 @@ const MESSAGES: Numbered = {
     db.deleteFrom('message').where('thread_key', '=', p('key')).where('sequence', '=', p('number')),
   ),
 }
+
+const selectBehind = statement<Scope & ThreadCursor>()((db, p) =>
+  db
+    .selectFrom('thread')
+    .selectAll()
+    .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') }))
+    .where(sql<boolean>`(spoken_at, id) < (${p('spoken_at')}, ${p('id')})`)
+    .orderBy('spoken_at', 'desc')
+    .orderBy('id', 'desc'),
+)
+
+/** The statement of lists, for a test of how the database reads it. */
+export const THREAD_LIST_STATEMENT = selectBehind
 
 const insertTurn = statement<TurnTable>()((db, p) =>
   db.insertInto('turn').values({
@@ -225,30 +237,19 @@ export function deleteTurn(tx: Tx, thread_key: number): void {
 }
 
 /** Where a page of threads begins: after the row with these values. */
-export interface ThreadCursor {
-  spoken_at: string
-  id: string
-}
+export type ThreadCursor = Pick<ThreadTable, 'spoken_at' | 'id'>
 
-export interface ThreadFilter {
-  /** Part of the title, in any case. */
-  q?: string | null | undefined
-  after?: ThreadCursor | null | undefined
-  limit: number
-}
+/** No time is greater. */
+const BEFORE_ALL: ThreadCursor = { spoken_at: '~', id: '' }
 
-/** Threads of the scope, the one with the newest message first. */
-export function listThreads(tx: Tx, scope: Scope, { q, after, limit }: ThreadFilter): ThreadTable[] {
-  let query = builder
-    .selectFrom('thread')
-    .selectAll()
-    .where((eb) =>
-      owned(eb, { user_id: sql<string>`${scope.user_id}`, workspace_id: sql<string | null>`${scope.workspace_id}` }),
-    )
-    .orderBy('spoken_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(limit)
-  if (q) query = query.where(sql<boolean>`contains_text(ifnull(title, ''), ${folded(q)})`)
-  if (after) query = query.where(sql<boolean>`(spoken_at, id) < (${after.spoken_at}, ${after.id})`)
-  return tx.select(query)
+/** Threads of the scope behind a place, the one with the newest message first: at most `limit`, and none where there are no more. */
+export function threadsBehind(
+  tx: Tx,
+  { user_id, workspace_id }: Scope,
+  after: ThreadCursor | null,
+  limit: number,
+): ThreadTable[] {
+  const { spoken_at, id } = after ?? BEFORE_ALL
+  const params = { user_id, workspace_id, spoken_at, id }
+  return firstRows(tx, { table: 'thread', statement: selectBehind, params }, limit)
 }

@@ -4,8 +4,8 @@ import { nextLink } from './links.ts'
 import type { RequestContext } from './request.ts'
 
 export const threads: ThreadsHandlers<RequestContext> = {
-  listThreads({ query }, { app, principal }) {
-    const { items, next } = app.chat.threads.list(principal, query)
+  async listThreads({ query }, { app, principal }) {
+    const { items, next } = await app.chat.threads.list(principal, query)
     return { status: 200, body: items, headers: nextLink('/api/threads', query, next) }
   },
 
