@@ -69,6 +69,18 @@ const selectNodes = statement<{ key: number }>()((db, p) =>
     .where('type', '=', sql.lit('node_status')),
 )
 
+const selectNodesBehind = statement<{ key: number; node_id: string; status: string; limit: number }>()((db, p) =>
+  db
+    .selectFrom('job_trimmed')
+    .select(['name as node_id', 'status'])
+    .where('job_key', '=', p('key'))
+    .where('type', '=', sql.lit('node_status'))
+    .where(sql<boolean>`(name, status) > (${p('node_id')}, ${p('status')})`)
+    .orderBy('name')
+    .orderBy('status')
+    .limit(p('limit')),
+)
+
 const selectOutputs = statement<{ key: number }>()((db, p) =>
   db
     .selectFrom('job_trimmed')
@@ -123,6 +135,16 @@ function firstChunk(tx: Tx, key: number, below: number): (Amount & { below: numb
 /** Each status of a node that was removed from the history. */
 export function trimmedNodes(tx: Tx, key: number): { node_id: string; status: string }[] {
   return tx.all(selectNodes, { key }).map(({ node_id, status }) => ({ node_id, status }))
+}
+
+/** Of these at most `limit` behind one of them; none where there are no more. There are some for each node of a graph that may have very many. */
+export function trimmedNodesBehind(
+  tx: Tx,
+  key: number,
+  { node_id, status }: { readonly node_id: string; readonly status: string },
+  limit: number,
+): { node_id: string; status: string }[] {
+  return tx.all(selectNodesBehind, { key, node_id, status, limit })
 }
 
 /** How many values of each output were removed from the history. */

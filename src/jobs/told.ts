@@ -1,13 +1,16 @@
 // What the history of a job says already, or has said in what was removed of it, so that a run that goes on after an interruption tells nothing twice. Nodes have one event for each
 // status; the values of one output come in the same order in every run.
 import { jobEventsOfType, toldNodes, toldOutputs } from '../db/job-events.ts'
-import { trimmedNodes, trimmedOutputs } from '../db/job-trimming.ts'
+import { trimmedNodes, trimmedNodesBehind, trimmedOutputs } from '../db/job-trimming.ts'
 import type { JobEventTable } from '../db/schema.ts'
 import type { Store } from '../db/store.ts'
 import { forEachStep, type Steps } from '../time-slices.ts'
 
 /** The name of an output stands in front of its value, which may be large. */
 const IN_FRONT = /^\{"output_name":("(?:[^"\\]|\\.)*")/
+
+/** Nodes that one step reads. */
+const TRIMMED_AT_ONCE = 256
 
 export class Told {
   readonly #nodes: ReadonlySet<string>
@@ -24,32 +27,24 @@ export class Told {
   }
 
   static of(store: Store, job_key: number): Told {
-    return Told.#from(
-      store.read((tx) => [...toldNodes(tx, job_key), ...trimmedNodes(tx, job_key)]),
-      store.read((tx) => [...toldOutputs(tx, job_key), ...trimmedOutputs(tx, job_key)]),
-    )
+    const nodes = store.read((tx) => [...toldNodes(tx, job_key), ...trimmedNodes(tx, job_key)])
+    const outputs = store.read((tx) => [...toldOutputs(tx, job_key), ...trimmedOutputs(tx, job_key)])
+    return new Told(new Set(nodes.map(({ node_id, status }) => nodeKey(node_id, status))), countsOf(outputs))
   }
 
   /** `of` in steps, while nothing of the job runs. @throws DATA_DAMAGED where an event is */
   static *steps(store: Store, job_key: number): Steps<Told> {
-    const nodes = store.read((tx) => trimmedNodes(tx, job_key))
+    const nodes = new Set<string>()
     const outputs = store.read((tx) => trimmedOutputs(tx, job_key))
+    yield* eachTrimmedNode(store, job_key, ({ node_id, status }) => nodes.add(nodeKey(node_id, status)))
     yield* eachEvent(store, job_key, 'node_status', (payload) => {
-      nodes.push(JSON.parse(payload) as { node_id: string; status: string })
+      const { node_id, status } = JSON.parse(payload) as { node_id: string; status: string }
+      nodes.add(nodeKey(node_id, status))
     })
     yield* eachEvent(store, job_key, 'output_update', (payload) => {
       outputs.push({ output_name: outputOf(payload), count: 1 })
     })
-    return Told.#from(nodes, outputs)
-  }
-
-  static #from(
-    nodes: readonly { readonly node_id: string; readonly status: string }[],
-    outputs: readonly { readonly output_name: string; readonly count: number }[],
-  ): Told {
-    const counts = new Map<string, number>()
-    for (const { output_name, count } of outputs) counts.set(output_name, (counts.get(output_name) ?? 0) + count)
-    return new Told(new Set(nodes.map(({ node_id, status }) => nodeKey(node_id, status))), counts)
+    return new Told(nodes, countsOf(outputs))
   }
 
   /** Whether the history says that the node has this status. */
@@ -65,6 +60,12 @@ export class Told {
   }
 }
 
+function countsOf(outputs: readonly { readonly output_name: string; readonly count: number }[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const { output_name, count } of outputs) counts.set(output_name, (counts.get(output_name) ?? 0) + count)
+  return counts
+}
+
 function nodeKey(node_id: string, status: string): string {
   return `${status} ${node_id}`
 }
@@ -73,6 +74,19 @@ function outputOf(payload: string): string {
   const found = IN_FRONT.exec(payload)
   if (found) return JSON.parse(found[1]!) as string
   return (JSON.parse(payload) as { output_name: string }).output_name
+}
+
+function* eachTrimmedNode(
+  store: Store,
+  job_key: number,
+  each: (node: { readonly node_id: string; readonly status: string }) => void,
+): Steps<void> {
+  for (let last = { node_id: '', status: '' }; ; yield) {
+    const some = store.read((tx) => trimmedNodesBehind(tx, job_key, last, TRIMMED_AT_ONCE))
+    if (some.length === 0) return
+    for (const node of some) each(node)
+    last = some.at(-1)!
+  }
 }
 
 function* eachEvent(store: Store, job_key: number, type: string, each: (payload: string) => void): Steps<void> {
