@@ -28,8 +28,8 @@ interface Stretch {
 
 /** Rows that each way looks at first; twice as many in each round that follows. */
 const FIRST_LOOK = 128
-/** Rows that are looked at for one page, by all ways together: a name of marks alone takes 50 µs. */
-const MOST_EXAMINED = 3_000
+/** Rows that are looked at for one page, by all ways together. */
+const MOST_EXAMINED = 6_000
 /** Keys that a search by name spans at first. Most are other owners', which cost nothing. */
 const FIRST_SPAN = 65_536
 const WIDER = 8
