@@ -18,6 +18,7 @@ interface Known {
   readonly uses: Map<string | null, number>
 }
 
+/** A form of a secret, with its beginning. */
 type Written = readonly [word: Word, beginning: string]
 
 export class Finder {
@@ -66,7 +67,7 @@ export class Finder {
   #enter(secret: string, words: readonly Written[]): Known {
     const known: Known = { secret, words: words.map(([word]) => word), uses: new Map() }
     this.#known.set(secret, known)
-    for (const [word, beginning] of words) this.#all.add(word, beginning)
+    for (const written of words) this.#all.add(...written)
     if (isNumeric(secret)) this.#numeric++
     return known
   }
@@ -81,17 +82,17 @@ export class Finder {
       return
     }
     known.uses.delete(owner)
-    this.#disown(known, owner)
+    const words = withBeginnings(known)
+    this.#disown(known, words, owner)
     if (known.uses.size > 0) return
     this.#known.delete(secret)
-    for (const [word, beginning] of withBeginnings(known)) this.#all.remove(word, beginning)
+    for (const written of words) this.#all.remove(...written)
     if (isNumeric(secret)) this.#numeric--
   }
 
-  #disown(known: Known, owner: string | null): void {
+  #disown(known: Known, words: readonly Written[], owner: string | null): void {
     const owned = this.#owned.get(owner)!
     owned.delete(known)
-    const words = withBeginnings(known)
     for (const place of this.#placesOf(owner)) for (const written of words) place.remove(...written)
     if (owned.size > 0) return
     this.#owned.delete(owner)
