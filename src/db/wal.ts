@@ -147,7 +147,8 @@ export class WalKeeper implements Disposable {
     const { pages, copied } = this.#state()
     this.#seen = found?.pages ?? pages
     const held = found !== null && found.copied < found.pages
-    this.#tell(held)
+    // A pass that another connection kept from looking says nothing of readers.
+    if (found !== null) this.#tell(held)
     const excess = pages - this.#limit * TURN
     const full = pages >= this.#limit
     if (found === null || held || pages === copied || excess < 0) return

@@ -1,9 +1,12 @@
 // The write-ahead log: a thread copies it away while commits go on, it stays small, and what goes wrong with it is told.
 import assert from 'node:assert/strict'
 import { existsSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { Worker } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import { codeOf, faultOf } from '../../src/db/faults.ts'
 import { LogCopier } from '../../src/db/log-copier.ts'
@@ -49,6 +52,18 @@ function readerOf(path: string): Database.Database {
   reader.exec('begin')
   reader.prepare('select count(*) from job').get()
   return reader
+}
+
+/** Another connection, which waits `ms` for readers to let it copy all of the log: nobody else can copy meanwhile. */
+async function copyFully(path: string, ms: number): Promise<void> {
+  const source = `
+    const { workerData: [library, path, ms] } = require('node:worker_threads')
+    const db = require(library)(path, { timeout: ms })
+    db.pragma('wal_checkpoint(FULL)')
+    db.close()`
+  const library = createRequire(import.meta.url).resolve('better-sqlite3')
+  const worker = new Worker(source, { eval: true, workerData: [library, path, ms] })
+  await new Promise((resolve) => worker.once('exit', resolve))
 }
 
 describe('the write-ahead log', () => {
@@ -104,6 +119,25 @@ describe('the write-ahead log', () => {
       await until('an empty log', () => wal() === 0)
       assert.equal(lines.filter(({ level }) => level >= 40).length, 1)
       await store.write(putting(61))
+    }),
+  )
+
+  test(
+    'tells once of a reader, also where another connection keeps passes from looking',
+    atPath(async (path) => {
+      const { log, lines } = memoryLog()
+      await using opened = await open(path, { wal: LIMITS, log })
+      const { store } = opened
+      await store.write(putting(1))
+      const reader = readerOf(path)
+      for (let key = 2; key <= 60; key++) await store.write(putting(key, 32 * KIB))
+      const told = () => lines.filter(({ msg }) => /another program has been reading/.test(msg)).length
+      await until('the warning', () => told() > 0)
+      await copyFully(path, 300)
+      // Passes that look again.
+      for (let round = 0; round < 20; round++) await setTimeout(LIMITS.look_every_ms)
+      reader.close()
+      assert.equal(told(), 1)
     }),
   )
 
