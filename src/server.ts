@@ -353,7 +353,17 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
   const files = new Files(assets, objects, temporary)
   const cursors = new SealedCursors(vault.cipher('cursors'))
   const folder_removals = new FolderRemovals({ store, contents, log })
-  const library = new Library({ store, contents, files, platform, previews, signatures, cursors, folder_removals })
+  const library = new Library({
+    store,
+    slices,
+    contents,
+    files,
+    platform,
+    previews,
+    signatures,
+    cursors,
+    folder_removals,
+  })
   const registry = overrides.registry ?? builtinNodes
   const events = new EventLog(store, (job_key) => storedSnapshot(store, job_key), overrides.max_job_events)
   // A search of a large index takes a second or two: what its owner asks for meanwhile does not wait for it.
@@ -393,7 +403,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
         owner: userKey(owner),
         secret: (name) => secrets.value(owner, name),
         customer: customerOf(owner),
-        assets: { ...assetsOf(owner), ...shelfOf({ store, contents, platform, previews }, owner) },
+        assets: { ...assetsOf(owner), ...shelfOf({ store, slices, contents, platform, previews }, owner) },
         vectors: new Vectors(owner, { store, platform, slices: vector_slices }),
         tools: toolAccess({ registry, workflow: workflowsOf(workflows, owner, registry) }),
         redact: (text) => redactor.of(scopedKey(owner)).text(text),

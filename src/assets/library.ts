@@ -2,15 +2,16 @@
 // not exist. What jobs make is written by assets.ts, and bytes are found by files.ts.
 import type { Asset, AssetPage, UpdateAssetRequest } from '../../generated/types.ts'
 import { changeAsset, liesWithin } from '../db/asset-changes.ts'
-import { listedRows } from '../db/asset-search.ts'
+import { rowSteps } from '../db/asset-search.ts'
 import { ownedAssetById } from '../db/assets.ts'
 import { deleteAssetTree, keysOf } from '../db/deleted-folders.ts'
 import type { AssetTable } from '../db/schema.ts'
-import type { Scope } from '../db/scope.ts'
+import { type Scope, userKey } from '../db/scope.ts'
 import type { Store, Tx } from '../db/store.ts'
 import { ServiceError } from '../errors.ts'
 import type { Platform } from '../platform.ts'
 import type { SealedCursors } from '../sealed-cursors.ts'
+import type { TimeSlices } from '../time-slices.ts'
 import type { Contents } from './contents.ts'
 import type { Files, FoundFile } from './files.ts'
 import type { FolderRemovals } from './folder-removals.ts'
@@ -25,6 +26,7 @@ import type { Signatures } from './signatures.ts'
 
 export interface LibraryParts {
   readonly store: Store
+  readonly slices: Pick<TimeSlices, 'begin'>
   readonly contents: Contents
   readonly files: Files
   readonly platform: Platform
@@ -61,15 +63,16 @@ export class Library {
   }
 
   /** @throws INVALID_REQUEST for a cursor of another list */
-  list(owner: Scope, request: ListRequest): AssetPage {
+  async list(owner: Scope, request: ListRequest): Promise<AssetPage> {
+    const { store, slices, cursors } = this.#parts
     const filter = filterOf(request)
-    const before = this.#parts.cursors.open(owner, listName(filter), request.cursor, request.cursor_at)
+    const before = cursors.open(owner, listName(filter), request.cursor, request.cursor_at)
     const wanted = pageSize(request)
-    const { rows, reached } = this.#parts.store.read((tx) => listedRows(tx, owner, filter, before, wanted + 1))
+    const { rows, reached } = await slices.begin(userKey(owner), rowSteps(store, owner, filter, before, wanted + 1))
     const shown = rows.slice(0, wanted)
     // Where there is one more it begins the next page; where the search, or what it found, is enough for one page, the next one goes on.
     const from = rows.length > wanted ? shown.at(-1)!.key : reached
-    const next = from === 0 ? null : this.#parts.cursors.seal(owner, listName(filter), from)
+    const next = from === 0 ? null : cursors.seal(owner, listName(filter), from)
     return { assets: shown.map((row) => assetRecord(row)), next }
   }
 

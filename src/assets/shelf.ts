@@ -1,8 +1,9 @@
 // What the nodes of a job put among the assets of whoever the job belongs to, and look up there. Bytes are on disk before their row is committed.
 import { setImmediate } from 'node:timers/promises'
-import { listedRows } from '../db/asset-search.ts'
+import { type ListedRows, rowSteps } from '../db/asset-search.ts'
 import { insertAsset, ownedAssetById } from '../db/assets.ts'
 import type { AssetTable, JobTable } from '../db/schema.ts'
+import { userKey } from '../db/scope.ts'
 import type { Store, Tx } from '../db/store.ts'
 import { NodeError } from '../engine/node-error.ts'
 import type { AssetAccess, AssetQuery, AssetToSave, AssetValue } from '../engine/services.ts'
@@ -10,6 +11,7 @@ import { ServiceError } from '../errors.ts'
 import { sha256 } from '../hashes.ts'
 import type { Platform } from '../platform.ts'
 import { cut } from '../short.ts'
+import type { TimeSlices } from '../time-slices.ts'
 import { kindOf } from './content-type.ts'
 import type { Contents } from './contents.ts'
 import { uriOf } from './keys.ts'
@@ -20,6 +22,7 @@ import { storedRow } from './rows.ts'
 
 export interface ShelfParts {
   readonly store: Store
+  readonly slices: Pick<TimeSlices, 'begin'>
   readonly contents: Contents
   readonly platform: Pick<Platform, 'timestamp'>
   /** Looks at what is new. */
@@ -31,7 +34,7 @@ export type ShelfOwner = Pick<JobTable, 'user_id' | 'workspace_id' | 'id' | 'wor
 
 /** Another owner's folder is missing as one that never was. */
 export function shelfOf(parts: ShelfParts, job: ShelfOwner): Pick<AssetAccess, 'save' | 'list'> {
-  return { save: (asset) => save(parts, job, asset), list: (query, signal) => list(parts.store, job, query, signal) }
+  return { save: (asset) => save(parts, job, asset), list: (query, signal) => list(parts, job, query, signal) }
 }
 
 async function save({ store, contents, platform, previews }: ShelfParts, job: ShelfOwner, asset: AssetToSave) {
@@ -74,14 +77,19 @@ function idOf({ user_id, workspace_id, id }: ShelfOwner, once: string, digest: s
   return `asset_${sha256(JSON.stringify(['saved', user_id, workspace_id, id, once, digest])).slice(0, 32)}`
 }
 
-async function list(store: Store, job: ShelfOwner, query: AssetQuery, signal: AbortSignal): Promise<AssetValue[]> {
+async function list(
+  { store, slices }: ShelfParts,
+  job: ShelfOwner,
+  query: AssetQuery,
+  signal: AbortSignal,
+): Promise<AssetValue[]> {
   const { folder, content_type, name, limit } = query
   const filter = filterOf({ parent_id: folder, content_type, q: name })
   store.read((tx) => folderId(tx, job, folder))
   const values: AssetValue[] = []
   for (let before: number | null = null; before !== 0 && values.length < limit; ) {
     const wanted: number = limit - values.length
-    const found = store.read((tx) => listedRows(tx, job, filter, before, wanted))
+    const found: ListedRows = await slices.begin(userKey(job), rowSteps(store, job, filter, before, wanted))
     values.push(...found.rows.filter(({ storage_key }) => storage_key !== null).map(assetValue))
     before = found.reached
     await setImmediate()

@@ -1,10 +1,11 @@
 // How a page of a list of assets is found: by all indexes that can find it, side by side, so that none of them has to be the right one.
+import type { Steps } from '../time-slices.ts'
 import { ASSET_LIST_STATEMENTS, type AssetFilter, assetsByKeys, type Indexed } from './asset-lists.ts'
 import { DeletedFolders } from './deleted-folders.ts'
 import { nameQuery } from './name-grams.ts'
 import type { AssetTable } from './schema.ts'
 import type { Scope } from './scope.ts'
-import type { Tx } from './store.ts'
+import type { Store, Tx } from './store.ts'
 
 /** A stretch of the list: the keys in it, the newest first, and the lowest key that was looked at; 0 at the end of the list. */
 export interface Listed {
@@ -13,13 +14,19 @@ export interface Listed {
 }
 
 /** The rows of such a stretch. */
-interface ListedRows {
+export interface ListedRows {
   readonly rows: readonly AssetTable[]
   readonly reached: number
 }
 
 /** Looks on from a key downwards, at about so many rows. `round` counts from 0. */
-type Way = (tx: Tx, before: number, examined: number, round: number) => Stretch
+interface Look {
+  readonly before: number
+  readonly examined: number
+  readonly round: number
+}
+
+type Way = (tx: Tx, look: Look) => Stretch
 
 interface Stretch {
   readonly rows: readonly { key: number; parent_id: string | null }[]
@@ -28,6 +35,8 @@ interface Stretch {
 
 /** Rows that each way looks at first; twice as many in each round that follows. */
 const FIRST_LOOK = 128
+/** Rows that each way looks at in one step, at most. */
+const MOST_AT_ONCE = 512
 /** Rows that are looked at for one page, by all ways together. */
 const MOST_EXAMINED = 6_000
 /** Keys that a search by name spans at first. Most are other owners', which cost nothing. */
@@ -41,37 +50,47 @@ const READ_AT_ONCE = 16
 /**
  * The keys of at most `limit` assets below the key `before`, or from the newest one on. They may be fewer, or none, before the end of the list: then there are more from
  * `reached` on downwards. Of several filters nobody knows which one leaves the fewest rows, so all ways go side by side, and the one that comes
- * furthest is followed.
+ * furthest is followed. A step is one look of each way: names of many combining marks take up to 50 µs a row.
  */
-export function listedAssets(tx: Tx, scope: Scope, filter: AssetFilter, before: number | null, limit: number): Listed {
-  const ways = waysOf(scope, filter)
-  const deleted = new DeletedFolders(tx, scope)
-  const keys: number[] = []
-  let examined = ways.length === 1 ? Math.max(limit, FIRST_LOOK) : FIRST_LOOK
-  const top = before ?? (tx.get(ASSET_LIST_STATEMENTS.selectLast, {})?.key ?? 0) + 1
-  for (let reached = top, left = MOST_EXAMINED, round = 0; ; round++) {
-    const looks = ways.map((way) => way(tx, reached, examined, round))
-    const furthest = looks.reduce((one, other) => (other.reached < one.reached ? other : one))
-    for (const { key, parent_id } of furthest.rows) if (!deleted.holds(parent_id)) keys.push(key)
-    reached = furthest.reached
-    if (keys.length > limit) return { keys: keys.slice(0, limit), reached: keys[limit - 1]! }
-    left -= examined * ways.length
-    if (keys.length === limit || reached === 0 || left <= 0) return { keys, reached }
-    examined = Math.min(2 * examined, Math.ceil(left / ways.length))
-  }
-}
-
-/**
- * The rows of `listedAssets`: fewer where their metadata are long, but never none for that. Then there are more from `reached` on downwards.
- */
-export function listedRows(
-  tx: Tx,
+export function* keySteps(
+  store: Pick<Store, 'read'>,
   scope: Scope,
   filter: AssetFilter,
   before: number | null,
   limit: number,
-): ListedRows {
-  const { keys, reached } = listedAssets(tx, scope, filter, before, limit)
+): Steps<Listed> {
+  const ways = waysOf(scope, filter)
+  const keys: number[] = []
+  let examined = ways.length === 1 ? Math.min(Math.max(limit, FIRST_LOOK), MOST_AT_ONCE) : FIRST_LOOK
+  let reached = before ?? store.read(keyAbove)
+  for (let left = MOST_EXAMINED, round = 0; ; round++) {
+    const found = store.read((tx) => furthestLook(tx, scope, ways, { before: reached, examined, round }))
+    keys.push(...found.keys)
+    reached = found.reached
+    if (keys.length > limit) return { keys: keys.slice(0, limit), reached: keys[limit - 1]! }
+    left -= examined * ways.length
+    if (keys.length === limit || reached === 0 || left <= 0) return { keys, reached }
+    examined = Math.min(2 * examined, MOST_AT_ONCE, Math.ceil(left / ways.length))
+    yield
+  }
+}
+
+/**
+ * The rows of `keySteps`: fewer where their metadata are long, but never none for that. Then there are more from `reached` on downwards. Rows that
+ * were deleted meanwhile are left out.
+ */
+export function* rowSteps(
+  store: Pick<Store, 'read'>,
+  scope: Scope,
+  filter: AssetFilter,
+  before: number | null,
+  limit: number,
+): Steps<ListedRows> {
+  const listed = yield* keySteps(store, scope, filter, before, limit)
+  return store.read((tx) => listedRows(tx, listed))
+}
+
+function listedRows(tx: Tx, { keys, reached }: Listed): ListedRows {
   const rows: AssetTable[] = []
   let length = 0
   for (let at = 0; at < keys.length; at += READ_AT_ONCE)
@@ -81,6 +100,19 @@ export function listedRows(
       rows.push(row)
     }
   return { rows, reached }
+}
+
+/** A key above that of the newest asset. */
+function keyAbove(tx: Tx): number {
+  return (tx.get(ASSET_LIST_STATEMENTS.selectLast, {})?.key ?? 0) + 1
+}
+
+/** What the way that comes furthest finds, without what was deleted with a folder. */
+function furthestLook(tx: Tx, scope: Scope, ways: readonly Way[], look: Look): Listed {
+  const deleted = new DeletedFolders(tx, scope)
+  const looks = ways.map((way) => way(tx, look))
+  const { rows, reached } = looks.reduce((one, other) => (other.reached < one.reached ? other : one))
+  return { keys: rows.filter(({ parent_id }) => !deleted.holds(parent_id)).map(({ key }) => key), reached }
 }
 
 const STATEMENTS: Readonly<Record<Indexed, typeof ASSET_LIST_STATEMENTS.byFolder>> = {
@@ -94,17 +126,17 @@ const STATEMENTS: Readonly<Record<Indexed, typeof ASSET_LIST_STATEMENTS.byFolder
 function waysOf({ user_id, workspace_id }: Scope, filter: AssetFilter): Way[] {
   const used = (Object.keys(STATEMENTS) as Indexed[]).filter((name) => filter[name] !== null)
   const statements = used.length > 0 ? used.map((name) => STATEMENTS[name]) : [ASSET_LIST_STATEMENTS.byOwner]
-  const look = { user_id, workspace_id, ...filter, query: '', from: 0 }
+  const asked = { user_id, workspace_id, ...filter, query: '', from: 0 }
   const ways = statements.map(
     (walk): Way =>
-      (tx, before, examined) =>
-        stretch(tx.all(walk, { ...look, before, examined }), examined, 0),
+      (tx, { before, examined }) =>
+        stretch(tx.all(walk, { ...asked, before, examined }), examined, 0),
   )
   const query = filter.part === null ? null : nameQuery({ user_id, workspace_id }, filter.part)
   if (query === null) return ways
-  const named: Way = (tx, before, examined, round) => {
+  const named: Way = (tx, { before, examined, round }) => {
     const from = Math.max(0, before - FIRST_SPAN * WIDER ** round)
-    return stretch(tx.all(ASSET_LIST_STATEMENTS.byName, { ...look, query, before, from, examined }), examined, from)
+    return stretch(tx.all(ASSET_LIST_STATEMENTS.byName, { ...asked, query, before, from, examined }), examined, from)
   }
   return [...ways, named]
 }

@@ -11,8 +11,8 @@ import { tellingLater } from './room.ts'
 export const assets: AssetsHandlers<RequestContext> = {
   ...packagesOfAssets,
 
-  listAssets({ query }, { app, principal }) {
-    return { status: 200, body: app.library.list(principal, query) }
+  async listAssets({ query }, { app, principal }) {
+    return { status: 200, body: await app.library.list(principal, query) }
   },
 
   async createAsset(_request, { app, principal, incoming }) {

@@ -122,7 +122,7 @@ describe('deleteAsset', () => {
     assert.equal((await change(top, { parent_id: last })).status, 409)
     assert.equal((await remove(top)).status, 204)
     assert.equal((await call(server, 'GET', `/api/assets/${last}`)).status, 404)
-    assert.equal(library.list(owner, { q: 'deep' }).assets.length, 0)
+    assert.equal((await library.list(owner, { q: 'deep' })).assets.length, 0)
   })
 
   test('a download that has begun goes on to its end', async () => {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
+import type { AssetPage } from '../../generated/types.ts'
 import { checkDatabase } from '../../src/db/check.ts'
 import type { Scope } from '../../src/db/scope.ts'
 import { ServiceError } from '../../src/errors.ts'
@@ -162,42 +163,42 @@ async function run(one: Operation): Promise<void> {
   return one.kind === 'delete' ? remove(person, items, one) : make(person, items, one)
 }
 
-function listed({ scope }: Person, filter: object, page_size: number): string[] {
+async function listed({ scope }: Person, filter: object, page_size: number): Promise<string[]> {
   const ids: string[] = []
   for (let cursor: string | null | undefined; cursor !== null; ) {
-    const page = server.context.library.list(scope, { ...filter, page_size, cursor })
+    const page: AssetPage = await server.context.library.list(scope, { ...filter, page_size, cursor })
     ids.push(...page.assets.map(({ id }) => id))
     cursor = page.next
   }
   return ids
 }
 
-function holds(person: Person): void {
+async function holds(person: Person): Promise<void> {
   const newest = person.items.toReversed()
   const ids = (fits: (item: Item) => boolean) => newest.filter(fits).map(({ id }) => id)
   assert.deepEqual(
-    listed(person, {}, 3),
+    await listed(person, {}, 3),
     ids(() => true),
   )
   assert.deepEqual(
-    listed(person, { parent_id: 'root' }, 2),
+    await listed(person, { parent_id: 'root' }, 2),
     ids(({ parent }) => parent === null),
   )
   assert.deepEqual(
-    listed(person, { content_type: 'folder' }, 5),
+    await listed(person, { content_type: 'folder' }, 5),
     ids(({ folder }) => folder),
   )
   for (const q of ['sea', 'a', '海辺の', 'day AT'])
     assert.deepEqual(
-      listed(person, { q }, 4),
+      await listed(person, { q }, 4),
       ids(({ name }) => name.toLowerCase().includes(q.toLowerCase())),
     )
   for (const { id } of person.items.filter(({ folder }) => folder).slice(0, 3)) {
     assert.deepEqual(
-      listed(person, { parent_id: id, q: 'x' }, 1),
+      await listed(person, { parent_id: id, q: 'x' }, 1),
       ids((one) => one.parent === id && one.name.includes('x')),
     )
-    assert.deepEqual(listed(otherOf(person), { parent_id: id }, 1), [])
+    assert.deepEqual(await listed(otherOf(person), { parent_id: id }, 1), [])
   }
 }
 
@@ -212,7 +213,7 @@ describe('random operations of two people', () => {
         })
         people = [person('ada'), person('bob')]
         for (const one of operations) await run(one)
-        for (const one of people) holds(one)
+        for (const one of people) await holds(one)
         for (const { items, scope } of people)
           for (const { id, folder, content, name, parent } of items) {
             const asset = server.context.library.get(scope, id)
@@ -236,7 +237,7 @@ describe('random operations of two people', () => {
     assert.equal(storedFiles(server).length, contents[0]!.size + contents[1]!.size)
     for (const { scope, items } of people)
       for (const { id, parent } of items) if (parent === null) await library.delete(scope, id)
-    for (const one of people) assert.deepEqual(listed(one, {}, 100), [])
+    for (const one of people) assert.deepEqual(await listed(one, {}, 100), [])
     assert.deepEqual(storedFiles(server), [])
   }
 })
