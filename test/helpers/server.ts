@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type Config, type Environment, readConfig } from '../../src/config.ts'
 import type { AppContext } from '../../src/context.ts'
 import { createLog } from '../../src/log.ts'
-import { createServer, type Overrides } from '../../src/server.ts'
+import { createServer, type Overrides, type RunningServer } from '../../src/server.ts'
 import { giveKey } from './key.ts'
 import { giveDatabase } from './migrated.ts'
 import { PATIENCE_MS } from './patience.ts'
@@ -26,20 +26,14 @@ export interface TestSettings extends Overrides {
 
 /** `await using server = await startServer()`. Logs are silent unless a log is handed in. */
 export async function startServer(settings: TestSettings = {}): Promise<TestServer> {
-  const { environment = {}, config, data_dir = temporaryFolder(), ...overrides } = settings
-  if (environment.SECRETS_MASTER_KEY === undefined) giveKey(data_dir)
-  if (settings.data_dir === undefined) await giveDatabase(join(data_dir, 'svc.db'))
-  const surroundings = { SVC_DATA_DIR: data_dir, SVC_PROBE_LOCAL_MODELS: 'off', ...environment }
-  const read = readConfig(surroundings, { host: '127.0.0.1', port: 0 })
+  const { data_dir = temporaryFolder() } = settings
   const clean = () => {
     if (settings.data_dir === undefined) rmSync(data_dir, { recursive: true, force: true })
   }
-  const server = await createServer({ ...read, ...config }, { log: createLog('silent'), ...overrides }).catch(
-    (error) => {
-      clean()
-      throw error
-    },
-  )
+  const server = await started(data_dir, settings).catch((error) => {
+    clean()
+    throw error
+  })
   return {
     url: server.url,
     data_dir,
@@ -50,6 +44,16 @@ export async function startServer(settings: TestSettings = {}): Promise<TestServ
       clean()
     },
   }
+}
+
+/** Starts it on a data folder, which gets a database unless it was handed in. */
+async function started(data_dir: string, settings: TestSettings): Promise<RunningServer> {
+  const { environment = {}, config, data_dir: kept, ...overrides } = settings
+  if (environment.SECRETS_MASTER_KEY === undefined) giveKey(data_dir)
+  if (kept === undefined) await giveDatabase(join(data_dir, 'svc.db'))
+  const surroundings = { SVC_DATA_DIR: data_dir, SVC_PROBE_LOCAL_MODELS: 'off', ...environment }
+  const read = readConfig(surroundings, { host: '127.0.0.1', port: 0 })
+  return createServer({ ...read, ...config }, { log: createLog('silent'), ...overrides })
 }
 
 /** A new empty folder; whoever makes one removes it. */
