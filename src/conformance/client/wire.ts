@@ -1,5 +1,6 @@
 // How frames travel between the reference server and a client, and how they are shown in transcripts.
 import { decode, encode } from '@msgpack/msgpack'
+import { withAnyKeys } from '../../client/any-keys.ts'
 
 export type Fields = Record<string, unknown>
 
@@ -17,7 +18,7 @@ export function encodeFrame(frame: Fields, mode: Mode): Uint8Array | string {
 /** The frame, or null where it cannot be read or is no map. */
 export function decodeFrame(data: Buffer, binary: boolean): Fields | null {
   try {
-    const value = binary ? decode(data) : JSON.parse(data.toString('utf8'))
+    const value = binary ? withAnyKeys((options) => decode(data, options)) : JSON.parse(data.toString('utf8'))
     return isFields(value) ? value : null
   } catch {
     return null

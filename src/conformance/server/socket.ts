@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import { decode, ExtData, ExtensionCodec, encode } from '@msgpack/msgpack'
 import WebSocket from 'ws'
+import { withAnyKeys } from '../../client/any-keys.ts'
 import { bytesOf, whyOf } from './exchange.ts'
 import type { JsonMap } from './json.ts'
 import type { Target } from './target.ts'
@@ -125,7 +126,9 @@ export class Socket implements Disposable {
 function readFrame(data: Buffer, binary: boolean): Frame {
   const codec = new Plain()
   try {
-    const body = binary ? decode(data, { extensionCodec: codec }) : JSON.parse(data.toString())
+    const body = binary
+      ? withAnyKeys((options) => decode(data, { ...options, extensionCodec: codec }))
+      : JSON.parse(data.toString())
     if (typeof body !== 'object' || body === null || Array.isArray(body)) {
       return { binary, body: {}, fault: 'is not one map' }
     }
