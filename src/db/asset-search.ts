@@ -19,13 +19,14 @@ export interface ListedRows {
   readonly reached: number
 }
 
-/** Looks on from a key downwards, at about so many rows. `round` counts from 0. */
+/** From the key `before` on downwards, at about `examined` rows. `round` counts from 0. */
 interface Look {
   readonly before: number
   readonly examined: number
   readonly round: number
 }
 
+/** Looks through one index. */
 type Way = (tx: Tx, look: Look) => Stretch
 
 interface Stretch {

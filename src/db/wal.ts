@@ -146,12 +146,13 @@ export class WalKeeper implements Disposable {
   #passed(found: Copied | null, last: boolean): void {
     const { pages, copied } = this.#state()
     this.#seen = found?.pages ?? pages
-    const held = found !== null && found.copied < found.pages
     // A pass that another connection kept from looking says nothing of readers.
-    if (found !== null) this.#tell(held)
+    if (found === null) return
+    const held = found.copied < found.pages
+    this.#tell(held)
     const excess = pages - this.#limit * TURN
     const full = pages >= this.#limit
-    if (found === null || held || pages === copied || excess < 0) return
+    if (held || pages === copied || excess < 0) return
     // Somebody could not wait, or the disk was slow. It is tried again after some more, but not for ever.
     if (last && full) this.#copyHere()
     if (last) return
