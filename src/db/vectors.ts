@@ -125,7 +125,7 @@ const upsert = statement<Omit<VectorEntryTable, 'key'>>()((db, p) =>
 const scan = statement<{ index_key: number; after: number; limit: number }>()((db, p) =>
   db
     .selectFrom('vector_entry')
-    .select(['key', 'metadata', 'vector'])
+    .select(['key', 'bytes', 'metadata', 'vector'])
     .where('index_key', '=', p('index_key'))
     .where('key', '>', p('after'))
     .orderBy('key')
@@ -135,7 +135,7 @@ const scan = statement<{ index_key: number; after: number; limit: number }>()((d
 const found = statement<{ index_key: number; key: number }>()((db, p) =>
   db
     .selectFrom('vector_entry')
-    .select(['id', 'metadata', 'vector', 'text'])
+    .select(['id', 'bytes', 'metadata', 'vector', 'text'])
     .where('index_key', '=', p('index_key'))
     .where('key', '=', p('key')),
 )
@@ -221,8 +221,16 @@ export function putVectorEntry(tx: Tx, row: Omit<VectorEntryTable, 'key'>): void
   tx.run(upsert, row)
 }
 
+/** About how many bytes of entries are read at once: each is read whole, to be verified, and one may have a hundred thousand times as many as the next. */
+const READ_AT_ONCE = 1_000_000
+
+/** Fewer than there may be where they are large; none: there are no more. */
 export function vectorPage(tx: Tx, page: Page): Pick<VectorEntryTable, 'key' | 'metadata' | 'vector'>[] {
-  return tx.all(scan, page)
+  let read = 0
+  return tx.upTo(scan, page, ({ bytes }) => {
+    read += bytes
+    return read >= READ_AT_ONCE
+  })
 }
 
 /** What is told of an entry that was found; undefined where it is gone since. */
@@ -230,7 +238,7 @@ export function vectorEntry(
   tx: Tx,
   index_key: number,
   key: number,
-): Pick<VectorEntryTable, 'id' | 'metadata' | 'vector' | 'text'> | undefined {
+): Pick<VectorEntryTable, 'id' | 'bytes' | 'metadata' | 'vector' | 'text'> | undefined {
   return tx.get(found, { index_key, key })
 }
 

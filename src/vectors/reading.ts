@@ -5,9 +5,8 @@ import type { Store, Tx } from '../db/store.ts'
 import * as rows from '../db/vectors.ts'
 import type { Steps, TimeSlices } from '../time-slices.ts'
 
-/** Entries that are fetched at once, and about how many bytes these may have. */
+/** Entries that are fetched at once, at most. */
 const FETCHED_AT_ONCE = 200
-const BYTES_AT_ONCE = 1_000_000
 /** After so many fetches other work of the same owner has its turn. */
 const FETCHES = 20
 
@@ -30,12 +29,9 @@ export function isThere(tx: Tx, owner: Scope, { key, name, dimensions, created_a
 
 export class Reading {
   readonly #options: ReadingOptions
-  readonly #limit: number
 
   constructor(options: ReadingOptions) {
     this.#options = options
-    const { count, bytes } = options.index
-    this.#limit = Math.max(1, Math.min(FETCHED_AT_ONCE, Math.floor((BYTES_AT_ONCE * count) / Math.max(bytes, 1))))
   }
 
   /** Has each entry looked at, the oldest first. It ends early where the index is gone. @throws the signal's reason */
@@ -50,7 +46,7 @@ export class Reading {
 
   /** Looks at some entries; the key of the last one where there may be more. */
   *#some(after: number, look: (entry: Scanned) => void): Steps<number | null> {
-    const page = { index_key: this.#options.index.key, limit: this.#limit }
+    const page = { index_key: this.#options.index.key, limit: FETCHED_AT_ONCE }
     let last = after
     for (let fetches = 0; fetches < FETCHES; fetches++) {
       const entries = this.#read((tx) => rows.vectorPage(tx, { ...page, after: last })) ?? []
@@ -58,7 +54,7 @@ export class Reading {
         look(entry)
         yield
       }
-      if (entries.length < page.limit) return null
+      if (entries.length === 0) return null
       last = entries.at(-1)!.key
     }
     return last

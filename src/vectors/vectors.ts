@@ -30,7 +30,7 @@ const MOST_ENTRIES = 500_000
 /** Of all entries of one owner: two gigabytes. */
 const MOST_BYTES = 2 * 1024 ** 3
 
-/** Entries that are written, or removed, in one unit, and about how many bytes are written in one. */
+/** Entries that are written, or removed, in one unit, and about how many bytes these may have. */
 const WRITTEN_AT_ONCE = 200
 const BYTES_AT_ONCE = 1_000_000
 
@@ -41,6 +41,12 @@ export interface VectorsOptions {
   readonly most_bytes?: number
   /** What searching and writing of all owners take turns in. */
   readonly slices?: TimeSlices
+}
+
+/** An entry that was to be removed, and its bytes; 0 where there is none any more. */
+interface Looked {
+  readonly bytes: number
+  readonly is_removed: boolean
 }
 
 export class Vectors implements VectorAccess {
@@ -107,7 +113,10 @@ export class Vectors implements VectorAccess {
     if (!row) return 0
     if (which === null) return await this.#drop(row, signal)
     if (!Array.isArray(which)) return await this.#removeMet(row, filterOf(which as VectorFilter), signal)
-    const take = (tx: Tx, id: string) => rows.deleteVectorEntry(tx, row.key, { id })
+    const take = (tx: Tx, id: string): Looked => {
+      const [bytes] = rows.deleteVectorEntry(tx, row.key, { id })
+      return { bytes: bytes ?? 0, is_removed: bytes !== undefined }
+    }
     return await this.#removeEach(row, which as readonly string[], take, signal)
   }
 
@@ -117,9 +126,11 @@ export class Vectors implements VectorAccess {
       if (meets(metadata)) met.push(key)
     })
     // Another entry may have its key since, or it other metadata.
-    const take = (tx: Tx, key: number) => {
+    const take = (tx: Tx, key: number): Looked => {
       const now = rows.vectorEntry(tx, row.key, key)
-      return now && meets(now.metadata) ? rows.deleteVectorEntry(tx, row.key, { key }) : []
+      const is_removed = now !== undefined && meets(now.metadata)
+      if (is_removed) rows.deleteVectorEntry(tx, row.key, { key })
+      return { bytes: now?.bytes ?? 0, is_removed }
     }
     return await this.#removeEach(row, met, take, signal)
   }
@@ -127,14 +138,19 @@ export class Vectors implements VectorAccess {
   async #removeEach<Which>(
     row: VectorIndexTable,
     all: readonly Which[],
-    take: (tx: Tx, one: Which) => number[],
+    take: (tx: Tx, one: Which) => Looked,
     signal: AbortSignal,
   ): Promise<number> {
     let removed = 0
-    for (let from = 0; from < all.length; from += WRITTEN_AT_ONCE) {
+    for (let from = 0, to = 0; from < all.length; from = to) {
       signal.throwIfAborted()
-      const some = all.slice(from, from + WRITTEN_AT_ONCE)
-      removed += await this.#taken(row, (tx) => some.flatMap((one) => take(tx, one)))
+      removed += await this.#taken(row, (tx) => {
+        const some = lookedAt(all, from, (one) => take(tx, one))
+        to = from + some.length
+        return some.flatMap(({ bytes, is_removed }) => (is_removed ? [bytes] : []))
+      })
+      // The index is gone.
+      if (to === from) break
     }
     return removed
   }
@@ -237,4 +253,15 @@ function* rowsFrom(entries: readonly VectorEntry[], from: number): Steps<Row[]> 
     yield
   }
   return made
+}
+
+/** What comes of looking at those from a place on that are looked at in one unit. */
+function lookedAt<Which>(all: readonly Which[], from: number, look: (one: Which) => Looked): Looked[] {
+  const looked: Looked[] = []
+  for (let bytes = 0; from + looked.length < all.length && looked.length < WRITTEN_AT_ONCE && bytes < BYTES_AT_ONCE; ) {
+    const one = look(all[from + looked.length]!)
+    looked.push(one)
+    bytes += one.bytes
+  }
+  return looked
 }

@@ -1,0 +1,62 @@
+// Entries that are as long as one may be, next to very many short ones: they are few on the average, and many at their place.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Vectors } from '../../src/vectors/vectors.ts'
+import { longestTurn } from '../helpers/loop.ts'
+import { openStore } from '../helpers/store.ts'
+import { entry, never, vectorsOf } from './kit.ts'
+
+const SHORT = 20_000
+const LONG = 200
+/** Milliseconds; far below what reading all long ones takes. */
+const LONGEST_TURN = 150
+
+const label = '漢'.repeat(15_900)
+const text = '漢'.repeat(100_000)
+
+async function fill(vectors: Vectors, short: number): Promise<void> {
+  const short_ones = Array.from({ length: short }, (_, at) => entry(`short ${at}`, [1]))
+  const long_ones = Array.from({ length: LONG }, (_, at) => entry(`long ${at}`, [1], { text, metadata: { label } }))
+  await vectors.put('i', [...short_ones, ...long_ones], null, never)
+}
+
+async function holdsLittle(work: () => Promise<void>): Promise<void> {
+  const held = await longestTurn(work)
+  assert.ok(held < LONGEST_TURN, `held for ${Math.round(held)} ms`)
+}
+
+describe('long entries', () => {
+  test('are looked at a few at a time by a search, whatever is before them', async () => {
+    await using opened = await openStore()
+    const vectors = vectorsOf(opened.store)
+    await fill(vectors, SHORT)
+    await holdsLittle(async () => {
+      const query = {
+        index: 'i',
+        vector: [1],
+        model: null,
+        top_k: 3,
+        min_score: null,
+        filter: { label },
+        signal: never,
+      }
+      const found = await vectors.search(query)
+      assert.deepEqual(
+        found.map(({ id }) => id),
+        ['long 0', 'long 1', 'long 2'],
+      )
+    })
+  })
+
+  test('are removed a few at a time by a filter, and by their ids', async () => {
+    await using opened = await openStore()
+    const vectors = vectorsOf(opened.store)
+    await fill(vectors, 1)
+    await holdsLittle(async () => {
+      assert.equal(await vectors.remove('i', ['long 0', 'none', 'long 1', 'long 2'], never), 3)
+      assert.equal(await vectors.remove('i', { label }, never), LONG - 3)
+    })
+    assert.equal((await vectors.info('i'))!.count, 1)
+    assert.equal(await vectors.remove('none', { label }, never), 0)
+  })
+})
