@@ -1,13 +1,16 @@
 // Vectors of texts in OpenAI's form: as a server gives them that speaks its protocol, or of what another provider gives.
 import type { CreateEmbeddingRequest, EmbeddingList } from '../../generated/types.ts'
+import { userKey } from '../db/scope.ts'
 import type { ModelUse } from '../engine/services.ts'
 import { ServiceError } from '../errors.ts'
+import { jsonInSlices } from '../json-steps.ts'
 import { customerCalling } from '../models/customer.ts'
 import { embeddingEstimate } from '../models/estimate.ts'
 import type { Found } from '../models/finding.ts'
 import type { Models } from '../models/models.ts'
 import { embeddingUse } from '../models/tally.ts'
 import type { Redactor } from '../redaction/redactor.ts'
+import type { Steps } from '../time-slices.ts'
 import { type Counted, countedOf } from './chunk-facts.ts'
 import { isRecord, isText, type Json, withFields } from './json-values.ts'
 import { holdsSecret, mayHideSecret, withoutSecretsInValue } from './secret-texts.ts'
@@ -26,7 +29,7 @@ interface Wanted extends Omit<Upstreamed<CreateEmbeddingRequest>, 'upstream'> {
 /** @throws ServiceError, ProviderError; the signal's reason */
 export async function embeddings(models: Models, wanted: Wanted): Promise<Given> {
   const { upstream } = wanted.found.provider
-  const body = upstream ? await passed({ ...wanted, upstream }) : JSON.stringify(await made(models, wanted))
+  const body = upstream ? await passed({ ...wanted, upstream }) : await textOf(models, wanted)
   return { headers: {}, body }
 }
 
@@ -102,7 +105,12 @@ function textsOf(input: CreateEmbeddingRequest['input']): string[] {
 /** What providers that speak another protocol honour. */
 const HONOURED: readonly string[] = ['model', 'input', 'dimensions', 'encoding_format', 'user']
 
-async function made(models: Models, { asked, found, customer, signal }: Wanted): Promise<EmbeddingList> {
+/** Two thousand vectors of thousands of numbers are a hundred million characters. */
+async function textOf(models: Models, wanted: Wanted): Promise<string> {
+  return jsonInSlices(wanted.slices, userKey(wanted.asked.owner), await made(models, wanted))
+}
+
+async function made(models: Models, { asked, found, customer, signal, slices }: Wanted): Promise<EmbeddingList> {
   const { body } = asked
   const { model, input, dimensions, encoding_format } = body
   const unknown = Object.keys(body).find((name) => !HONOURED.includes(name) && body[name] !== null)
@@ -115,12 +123,17 @@ async function made(models: Models, { asked, found, customer, signal }: Wanted):
   }
   const asks = { model, input: texts, ...(dimensions ? { dimensions } : {}) }
   const vectors = await models.embed({ body: asks, signal, used }, customer)
-  const data = vectors.map((vector, index) => ({
-    object: 'embedding' as const,
-    index,
-    embedding: encoding_format === 'base64' ? base64(vector) : [...vector],
-  }))
+  const data = await slices.run(userKey(asked.owner), dataSteps(vectors, encoding_format === 'base64'))
   return { object: 'list', data, model, usage: { prompt_tokens: input_tokens, total_tokens: input_tokens } }
+}
+
+function* dataSteps(vectors: readonly (readonly number[])[], as_text: boolean): Steps<EmbeddingList['data']> {
+  const data: EmbeddingList['data'] = []
+  for (const [index, vector] of vectors.entries()) {
+    data.push({ object: 'embedding', index, embedding: as_text ? base64(vector) : [...vector] })
+    yield
+  }
+  return data
 }
 
 function refused(param: string, message: string): ServiceError {

@@ -1,0 +1,36 @@
+// Very many long vectors of a provider that speaks another protocol are written down in turns with the work of others.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { EmbeddingList } from '../../generated/types.ts'
+import { embeddings } from '../../src/completions/embeddings.ts'
+import { TimeSlices } from '../../src/time-slices.ts'
+import { longestTurn } from '../helpers/loop.ts'
+
+const COUNT = 2048
+const DIMENSIONS = 1024
+/** Milliseconds; far below what writing all of them takes. The text is put together at once. */
+const LONGEST_TURN = 60
+
+const vectors = Array.from({ length: COUNT }, (_, at) => Array.from({ length: DIMENSIONS }, (_, of) => (at - of) / 3))
+const slices = new TimeSlices()
+
+for (const encoding_format of ['float', 'base64'] as const)
+  test(`as ${encoding_format}`, async () => {
+    const body = { model: 'm/n', input: ['x'], encoding_format }
+    const asked = { owner: { user_id: '1', workspace_id: null }, body, raw: null }
+    const wanted = { asked, found: { provider: { name: 'm' } }, slices }
+    let text = ''
+    const held = await longestTurn(async () => {
+      const given = await embeddings({ embed: async () => vectors } as never, wanted as never)
+      text = given.body as string
+    })
+    assert.ok(held < LONGEST_TURN, `held for ${Math.round(held)} ms`)
+    const { data } = JSON.parse(text) as EmbeddingList
+    assert.deepEqual(
+      data.map(({ index }) => index),
+      vectors.map((_, at) => at),
+    )
+    const last = data.at(-1)!.embedding
+    if (typeof last !== 'string') return assert.deepEqual(last, vectors.at(-1))
+    assert.deepEqual(Buffer.from(last, 'base64'), Buffer.from(Float32Array.from(vectors.at(-1)!).buffer))
+  })
