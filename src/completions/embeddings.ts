@@ -53,7 +53,8 @@ async function passed(way: Wanted & Upstreamed<CreateEmbeddingRequest>): Promise
     await wholeAnswer(found, answer, LONGEST_LIST, (bytes) => reader.take(bytes))
     const given = reader.end()
     use = counting(found, own, countedOf(given.usage))
-    return reader.bytes(given, withoutSecretsInValue(owed(given, found, use.input_tokens), redactor))
+    const wanted = withoutSecretsInValue(owed(given, found, use.input_tokens), redactor)
+    return await way.slices.run(userKey(asked.owner), reader.bytes(given, wanted))
   } catch (cause) {
     if (cause instanceof ToldFailure) use = cause.counted && counting(found, own, cause.counted)
     throw failureOf(found, cause)

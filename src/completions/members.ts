@@ -64,6 +64,11 @@ export function itemsOf(text: string, from = 0): Place[] | null {
 
 /** `edits` in order, none within another. */
 export function edited(bytes: Uint8Array, edits: readonly Edit[]): Buffer {
+  return Buffer.concat(editedPieces(bytes, edits))
+}
+
+/** The same, not put together. */
+export function editedPieces(bytes: Uint8Array, edits: readonly Edit[]): Uint8Array[] {
   const pieces: Uint8Array[] = []
   let at = 0
   for (const { start, end, text } of edits) {
@@ -71,7 +76,7 @@ export function edited(bytes: Uint8Array, edits: readonly Edit[]): Buffer {
     at = end
   }
   pieces.push(bytes.subarray(at))
-  return Buffer.concat(pieces)
+  return pieces
 }
 
 function keyOf(quoted: string): string {

@@ -2,9 +2,10 @@
 // turns in between, and what stands around them when all of it is there.
 import { Malformed } from '../models/checked.ts'
 import { failureIn } from '../models/openai-events.ts'
+import { joinSteps, type Steps } from '../time-slices.ts'
 import { changesOf } from './changes.ts'
 import { isMissing, type Json, objectIn, withFields } from './json-values.ts'
-import { type Edit, edited } from './members.ts'
+import { type Edit, edited, editedPieces } from './members.ts'
 import { ToldFailure } from './told-failure.ts'
 
 /** Of one vector, in bytes: many times the longest that any model makes, and no more than is read in a moment. The same for what stands around all. */
@@ -102,29 +103,26 @@ export class VectorsReader {
   }
 
   /** All that was taken, with what its vectors lack, and with `wanted` in the place of what stands around them. */
-  bytes(given: Json, wanted: Json): Uint8Array {
+  *bytes(given: Json, wanted: Json): Steps<Uint8Array> {
     const { length } = this.#pieces
-    const whole = length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces)
+    const whole = length === 1 ? this.#pieces[0]! : yield* joined(this.#pieces)
     const text = Buffer.concat(this.#around)
-    if (this.#safety.isIn(text.toString())) return this.#written(whole, wanted)
+    if (this.#safety.isIn(text.toString())) return yield* joined(this.#written(whole, wanted))
     const around = given === wanted ? [] : changesOf(text.toString('latin1'), given, wanted)
     const inside = this.#cuts.flatMap(({ start, edits }) => edits.map((edit) => moved(edit, (at) => start + at)))
     const edits = [...around.map((edit) => moved(edit, (at) => this.#placeOf(at))), ...inside]
-    return edits.length === 0
-      ? whole
-      : edited(
-          whole,
-          edits.sort((a, b) => a.start - b.start),
-        )
+    if (edits.length === 0) return whole
+    edits.sort((a, b) => a.start - b.start)
+    return yield* joined(editedPieces(whole, edits))
   }
 
   /** With what stands around the vectors written anew: a member that comes twice may hold what its last value does not. */
-  #written(whole: Uint8Array, { data: _, ...around }: Json): Uint8Array {
+  #written(whole: Uint8Array, { data: _, ...around }: Json): Uint8Array[] {
     const pieces: Uint8Array[] = []
     for (const { start, length, edits } of this.#cuts)
       pieces.push(Buffer.from(pieces.length === 0 ? '' : ','), edited(whole.subarray(start, start + length), edits))
     const head = JSON.stringify(around).slice(0, -1)
-    return Buffer.concat([Buffer.from(`${head}${head === '{' ? '' : ','}"data":[`), ...pieces, Buffer.from(']}')])
+    return [Buffer.from(`${head}${head === '{' ? '' : ','}"data":[`), ...pieces, Buffer.from(']}')]
   }
 
   #inText(code: number): void {
@@ -188,6 +186,12 @@ export class VectorsReader {
   #placeOf(at: number): number {
     return this.#cuts.reduce((place, cut) => (cut.at < at ? place + cut.length - 1 : place), at)
   }
+}
+
+/** A hundred megabytes: others have their turns between the pieces. */
+function joined(pieces: readonly Uint8Array[]): Steps<Uint8Array> {
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
+  return joinSteps(pieces, Buffer.allocUnsafeSlow(length))
 }
 
 function moved({ text, start, end }: Edit, place: (at: number) => number): Edit {
