@@ -349,7 +349,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     secret: vault.signingKey('temporary'),
     most_bytes: config.max_temporary_bytes_per_user,
   })
-  const objects = new StoredObjects(store, contents, platform)
+  const objects = new StoredObjects(store, contents, platform, temporary.quota)
   const files = new Files(assets, objects, temporary)
   const cursors = new SealedCursors(vault.cipher('cursors'))
   const folder_removals = new FolderRemovals({ store, contents, log })

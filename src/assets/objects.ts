@@ -13,6 +13,8 @@ import type { Contents } from './contents.ts'
 import { isTemporary } from './keys.ts'
 import type { ByteRange, Received, Source } from './object-store.ts'
 import { TEMPORARY_HOURS } from './temporary.ts'
+import type { TemporaryQuota } from './temporary-quota.ts'
+import { keptRow } from './temporary-rows.ts'
 import { thumbnailed, thumbStorageKey } from './thumbs.ts'
 
 export interface KeptObject {
@@ -32,15 +34,20 @@ export interface GivenObject {
 /** Throws where what is there now, if anything, is not what the caller expects. */
 export type Judge = (present: ObjectTable | null) => void
 
+/** Hears what comes and goes of temporary ones. */
+type Counts = Pick<TemporaryQuota, 'kept' | 'freed'>
+
 export class StoredObjects {
   readonly #store: Store
   readonly #contents: Contents
   readonly #platform: Pick<Platform, 'now'>
+  readonly #quota: Counts
 
-  constructor(store: Store, contents: Contents, platform: Pick<Platform, 'now'>) {
+  constructor(store: Store, contents: Contents, platform: Pick<Platform, 'now'>, quota: Counts) {
     this.#store = store
     this.#contents = contents
     this.#platform = platform
+    this.#quota = quota
   }
 
   /** The object under a key, or null where there is none of this scope, or its time is over. */
@@ -82,10 +89,12 @@ export class StoredObjects {
       const replaced = this.#alive(before)
       const row = this.#row(scope, storage_key, { content_key, content_type }, received, replaced)
       putObject(tx, row)
-      return { row, replaced: replaced !== null, left: before ? [before.content_key] : [] }
+      return { row, replaced, left: before ? [before.content_key] : [] }
     })
-    await this.#contents.discard(stored.left)
-    return stored
+    const { row, replaced, left } = stored
+    this.#count(replaced, row)
+    await this.#contents.discard(left)
+    return { row, replaced: replaced !== null }
   }
 
   /**
@@ -98,7 +107,13 @@ export class StoredObjects {
       if (before) deleteObject(tx, scope, storage_key)
       return before
     })
+    this.#count(this.#alive(removed), null)
     if (removed) await this.#contents.discard([removed.content_key])
+  }
+
+  #count(gone: ObjectTable | null, come: ObjectTable | null): void {
+    if (gone && gone.expires_at !== null) this.#quota.freed(gone.user_id, keptRow(gone))
+    if (come && come.expires_at !== null) this.#quota.kept(come.user_id, keptRow(come))
   }
 
   /** Removes what is past its time, at most `limit` at once, until nothing is left of it. Gives how many it removed. */

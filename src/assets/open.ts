@@ -2,15 +2,15 @@
 import { join } from 'node:path'
 import type { BucketSettings } from '../config/storage.ts'
 import type { Store } from '../db/store.ts'
-import { temporaryUse } from '../db/temporary-use.ts'
 import type { Log } from '../log.ts'
 import type { Platform } from '../platform.ts'
 import { LocalStore } from './local-store.ts'
 import type { ObjectStore } from './object-store.ts'
 import { SpooledStore } from './spooled-store.ts'
 import { TemporaryStore } from './temporary.ts'
-import { filesOfUser, temporaryFolder } from './temporary-keys.ts'
-import { TemporaryQuota } from './temporary-quota.ts'
+import { filesOfUser } from './temporary-keys.ts'
+import { type KeptBytes, TemporaryQuota } from './temporary-quota.ts'
+import { rowsOfUser } from './temporary-rows.ts'
 
 /** Where the objects of a server are. Each store holds nothing else. */
 export interface ObjectStores extends AsyncDisposable {
@@ -65,8 +65,10 @@ export function openTemporary(objects: ObjectStore, options: TemporaryOptions): 
   const quota = new TemporaryQuota({
     limit,
     now: platform.now,
-    files: (user_id) => filesOfUser(objects, user_id),
-    rows: (user_id, now) => store.read((tx) => temporaryUse(tx, temporaryFolder(user_id), now)),
+    async *files(user_id): AsyncGenerator<KeptBytes> {
+      yield* filesOfUser(objects, user_id)
+      yield* rowsOfUser(store, user_id)
+    },
   })
   return new TemporaryStore({ objects, quota, platform, secret })
 }

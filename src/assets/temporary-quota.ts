@@ -1,12 +1,12 @@
 // How many bytes the temporary files of one user may take together, in all workspaces. Those that are being written count as well. Nothing of it
-// is stored: what a user keeps is counted when it is first asked for, from the store and from rows.
+// is stored: what a user keeps is counted when it is first asked for, from the store and from rows, and kept count of from then on.
 import { ServiceError } from '../errors.ts'
 import { ExpiringBytes } from './expiring-bytes.ts'
 
 /** A file that is kept. */
 export interface KeptBytes {
   readonly key: string
-  /** As the store has them. */
+  /** As the store or the row has them. */
   readonly bytes: number
   /** Milliseconds since the epoch. */
   readonly expires_at: number
@@ -17,10 +17,8 @@ export interface QuotaParts {
   readonly limit: number
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  /** What the temporary store keeps of a user. */
+  /** What the temporary store and rows of objects keep of a user. There may be very many: they come a few at a time. */
   files(user_id: string): AsyncIterable<KeptBytes>
-  /** What rows of objects keep of a user that is not past its time: their bytes, and when the first of them goes, in milliseconds since the epoch. */
-  rows(user_id: string, now: number): { readonly bytes: number; readonly next_at: number | null }
 }
 
 /** Room for one file while it is written. Dispose of it once the file is counted otherwise, or has come to nothing: the room is given back. */
@@ -36,10 +34,7 @@ const DOUBTED_MS = 60_000
 const NEVER = Number.POSITIVE_INFINITY
 
 interface Account {
-  /** Files of the temporary store. */
   kept: ExpiringBytes
-  /** At most so many bytes of rows; null before anybody asks. To ask looks at each row of the user, so it is done again only where these would be too many. */
-  rows: number | null
   in_flight: number
   /** Reservations, and those who wait for one. */
   open: number
@@ -53,8 +48,8 @@ interface Account {
 }
 
 /**
- * Of a file of the temporary store: `using room = await quota.reserve(user_id)`, write `room.of(source)`, then `kept`. Of an object with a row and a
- * time of expiry: the same without `kept`, since its row counts from its commit on; one that is replaced counts until then.
+ * `using room = await quota.reserve(user_id)`, write `room.of(source)`, then `kept`: for a file of the temporary store once it is there, for an object
+ * with a row and a time of expiry once that is committed, before anything else happens. One that is replaced counts until then, and is `freed`.
  */
 export class TemporaryQuota {
   readonly #parts: QuotaParts
@@ -73,15 +68,15 @@ export class TemporaryQuota {
     account.open += 1
     try {
       if (this.#parts.limit > 0) await this.#counted(user_id, account)
-      this.#guard(user_id, account, { own: 0, more: at_least })
-      return this.#reservation(user_id, account)
+      this.#guard(account, { own: 0, more: at_least })
+      return this.#reservation(account)
     } catch (error) {
       account.open -= 1
       throw error
     }
   }
 
-  /** Counts a file of the temporary store that is there from now on. `again`: it may have been there before. */
+  /** Counts a file that is there from now on. `again`: it may have been there before. */
   kept(user_id: string, { key, bytes, expires_at }: KeptBytes, again = false): void {
     const account = this.#accounts.get(user_id)
     if (!account?.counted) return
@@ -91,7 +86,7 @@ export class TemporaryQuota {
     if (again) account.doubtful = true
   }
 
-  /** Counts a file of the temporary store out that was removed before its time. */
+  /** Counts a file out that was removed before its time. */
   freed(user_id: string, { bytes, expires_at }: KeptBytes): void {
     const account = this.#accounts.get(user_id)
     if (!account?.counted) return
@@ -111,7 +106,7 @@ export class TemporaryQuota {
   #of(user_id: string): Account {
     let account = this.#accounts.get(user_id)
     if (!account) {
-      const empty = { kept: new ExpiringBytes(), rows: null, in_flight: 0, open: 0 }
+      const empty = { kept: new ExpiringBytes(), in_flight: 0, open: 0 }
       account = { ...empty, counted: null, counted_at: 0, doubtful: false, counting: null }
       this.#accounts.set(user_id, account)
     }
@@ -140,7 +135,7 @@ export class TemporaryQuota {
     }
   }
 
-  #reservation(user_id: string, account: Account): Reservation {
+  #reservation(account: Account): Reservation {
     let [taken, open] = [0, 1]
     const give = () => {
       account.in_flight -= taken
@@ -150,15 +145,13 @@ export class TemporaryQuota {
       account.in_flight += bytes
       taken += bytes
       try {
-        this.#guard(user_id, account, { own: taken, more: 0 })
+        this.#guard(account, { own: taken, more: 0 })
       } catch (error) {
         give()
         throw error
       }
     }
     const end = () => {
-      // What was reserved may have a row by now.
-      if (account.rows !== null) account.rows += taken
       give()
       account.open -= open
       open = 0
@@ -167,19 +160,12 @@ export class TemporaryQuota {
   }
 
   /** @throws TEMPORARY_QUOTA_EXCEEDED where there are too many with `more` of them; `own` are those of whoever asks */
-  #guard(user_id: string, account: Account, { own, more }: { own: number; more: number }): void {
-    const { limit, now, rows } = this.#parts
+  #guard(account: Account, { own, more }: { own: number; more: number }): void {
+    const { limit, now } = this.#parts
     if (limit === 0) return
     const at = now()
-    account.rows ??= rows(user_id, at).bytes
-    const others = account.kept.bytes(at) + account.in_flight
-    if (others + account.rows + more <= limit) return
-    // Some may have gone since.
-    const { bytes, next_at } = rows(user_id, at)
-    account.rows = bytes
-    const used = others + bytes
-    const next = Math.min(account.kept.next_at, next_at ?? NEVER)
-    if (used + more > limit) throw exceeded(used - own, limit, at, next)
+    const used = account.kept.bytes(at) + account.in_flight
+    if (used + more > limit) throw exceeded(used - own, limit, at, account.kept.next_at)
   }
 }
 

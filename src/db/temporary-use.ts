@@ -1,25 +1,27 @@
-// What the temporary objects of a user take, in all workspaces: the sum of one range of their keys. One statement.
+// What the temporary objects of a user take, in all workspaces: the rows of one range of keys, a page at a time, because there may be a million.
+import { sql } from 'kysely'
+import type { ObjectTable } from './schema.ts'
 import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
 
-const select = statement<{ from: string; to: string; now: string }>()((db, p) =>
+export type TemporaryRow = Pick<ObjectTable, 'storage_key' | 'workspace_id' | 'size' | 'expires_at'>
+
+type Place = Pick<TemporaryRow, 'storage_key' | 'workspace_id'>
+
+/** The words are those of the index `object_by_key`. */
+const select = statement<{ key: string; workspace: string; to: string; limit: number }>()((db, p) =>
   db
     .selectFrom('object')
-    .select((eb) => [
-      eb.fn.coalesce(eb.fn.sum<number>('size'), eb.lit(0)).as('bytes'),
-      eb.fn.min<string | null>('expires_at').as('next'),
-    ])
-    .where('storage_key', '>=', p('from'))
+    .select(['storage_key', 'workspace_id', 'size', 'expires_at'])
+    .where(sql<boolean>`(storage_key, ifnull(workspace_id, '')) > (${p('key')}, ${p('workspace')})`)
     .where('storage_key', '<', p('to'))
-    .where('expires_at', '>', p('now')),
+    .orderBy('storage_key')
+    .orderBy(sql`ifnull(workspace_id, '')`)
+    .limit(p('limit')),
 )
 
-/**
- * The bytes of the objects below `folder`, which ends with a slash, that are not past their time, and when the first of them is: in milliseconds
- * since the epoch as `now` is; null where there are none.
- */
-export function temporaryUse(tx: Tx, folder: string, now: number): { bytes: number; next_at: number | null } {
+/** At most `limit` objects below `folder`, which ends with a slash, past their time or not: the first ones, or those behind `after`. */
+export function temporaryRows(tx: Tx, folder: string, after: Place | null, limit: number): TemporaryRow[] {
   const to = `${folder.slice(0, -1)}0`
-  const { bytes, next } = tx.get(select, { from: folder, to, now: new Date(now).toISOString() })!
-  return { bytes: Number(bytes), next_at: next === null ? null : Date.parse(next) }
+  return tx.all(select, { key: after?.storage_key ?? folder, workspace: after?.workspace_id ?? '', to, limit })
 }

@@ -23,17 +23,14 @@ interface Kit {
   platform: Clock
   temporary: TemporaryStore
   quota: TemporaryQuota
-  /** What rows of objects take, for everybody. */
-  rows: { bytes: number; next_at: number | null }
 }
 
 function open(root: string, platform = clock()): Kit {
   const objects = new LocalStore(root, platform.now)
-  const rows = { bytes: 0, next_at: null }
   const files = (user_id: string) => filesOfUser(objects, user_id)
-  const quota = new TemporaryQuota({ limit: LIMIT, now: platform.now, files, rows: () => rows })
+  const quota = new TemporaryQuota({ limit: LIMIT, now: platform.now, files })
   const secret = new Uint8Array(32)
-  return { platform, quota, rows, temporary: new TemporaryStore({ objects, quota, platform, secret }) }
+  return { platform, quota, temporary: new TemporaryStore({ objects, quota, platform, secret }) }
 }
 
 const withStore = (run: (kit: Kit, root: string) => Promise<void>) =>
@@ -190,12 +187,7 @@ describe('the quota of a user', () => {
     async function* files() {
       if (there) yield { ...file, expires_at: file.expires_at + 1 }
     }
-    const quota = new TemporaryQuota({
-      limit: LIMIT,
-      now: platform.now,
-      files,
-      rows: () => ({ bytes: 0, next_at: null }),
-    })
+    const quota = new TemporaryQuota({ limit: LIMIT, now: platform.now, files })
     await assert.rejects(quota.reserve('ada', 1), exceeded)
     there = false
     quota.freed('ada', file)
@@ -228,49 +220,11 @@ describe('the quota of a user', () => {
   )
 
   test(
-    'counts objects with rows, as they are now',
-    withStore(async (kit) => {
-      Object.assign(kit.rows, { bytes: 70_000, next_at: kit.platform.ms + MINUTE })
-      assert.equal(await left(kit), 30_000)
-      const wrong = await put(kit, 30_000).catch((error: ServiceError) => error)
-      assert.ok(wrong instanceof ServiceError && exceeded(wrong))
-      assert.equal(wrong.headers['Retry-After'], '60')
-      using room = await kit.quota.reserve('ada')
-      room.take(30_000)
-      kit.rows.bytes = 0
-      room.take(70_000)
-      assert.throws(() => room.take(1), exceeded)
-      // It has given all back.
-      assert.equal(await left(kit), LIMIT)
-    }),
-  )
-
-  test('looks at rows again only where they may be too many', async () => {
-    let [looks, bytes] = [0, 10]
-    const rows = () => {
-      looks++
-      return { bytes, next_at: null }
-    }
-    const quota = new TemporaryQuota({ limit: 100, now: Date.now, files: async function* () {}, rows })
-    for (let at = 0; at < 9; at++) {
-      using room = await quota.reserve('ada')
-      room.take(10)
-      bytes += 10
-    }
-    assert.equal(looks, 1)
-    await assert.rejects(quota.reserve('ada', 1), exceeded)
-    assert.equal(looks, 2)
-    bytes = 0
-    using _ = await quota.reserve('ada', 100)
-    assert.equal(looks, 3)
-  })
-
-  test(
     'is none where the limit is 0',
     inFolder(async (folder) => {
       const objects = new LocalStore(join(folder, 'x'), Date.now)
       const never = () => assert.fail('nothing is counted')
-      const quota = new TemporaryQuota({ limit: 0, now: Date.now, files: never, rows: never })
+      const quota = new TemporaryQuota({ limit: 0, now: Date.now, files: never })
       using room = await quota.reserve('ada', Number.MAX_SAFE_INTEGER)
       room.take(Number.MAX_SAFE_INTEGER)
       assert.deepEqual(await objects.list(null, 1), [])
@@ -286,7 +240,7 @@ describe('the quota of a user', () => {
         yield* filesOfUser(objects, user_id)
         if (broken) throw new Error('the disk does not answer')
       }
-      const quota = new TemporaryQuota({ limit: 10, now: Date.now, files, rows: () => ({ bytes: 0, next_at: null }) })
+      const quota = new TemporaryQuota({ limit: 10, now: Date.now, files })
       await assert.rejects(quota.reserve('ada'), /does not answer/)
       broken = false
       using room = await quota.reserve('ada')

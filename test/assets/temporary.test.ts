@@ -33,7 +33,7 @@ interface Options {
 function open(root: string, { platform = clock(), secret = new Uint8Array(32), limit = 0 }: Options = {}): Kit {
   const objects = new LocalStore(root, platform.now)
   const files = (user_id: string) => filesOfUser(objects, user_id)
-  const quota = new TemporaryQuota({ limit, now: platform.now, files, rows: () => ({ bytes: 0, next_at: null }) })
+  const quota = new TemporaryQuota({ limit, now: platform.now, files })
   const temporary = new TemporaryStore({ objects, quota, platform, secret })
   return { root, platform, temporary, files: () => filesOf(root) }
 }

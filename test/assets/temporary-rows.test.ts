@@ -1,0 +1,98 @@
+// Temporary objects that have rows count for their user's quota: as they are now, without a look at all of them for each upload.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { keySegment } from '../../src/assets/keys.ts'
+import { rowsOfUser } from '../../src/assets/temporary-rows.ts'
+import { putObject } from '../../src/db/objects.ts'
+import type { ObjectTable } from '../../src/db/schema.ts'
+import type { Scope } from '../../src/db/scope.ts'
+import type { Store } from '../../src/db/store.ts'
+import { ServiceError } from '../../src/errors.ts'
+import { startServer, type TestServer } from '../helpers/server.ts'
+
+const ADA = { user_id: 'ada', workspace_id: null }
+const LIMIT = 1_000
+const DAY_MS = 86_400_000
+const config = { max_temporary_bytes_per_user: LIMIT }
+
+const keyOf = (name: string, { user_id }: Scope = ADA) => `temp/${keySegment(user_id)}/${name}`
+const exceeded = (error: unknown) => error instanceof ServiceError && error.code === 'TEMPORARY_QUOTA_EXCEEDED'
+
+function rowOf(name: string, scope: Scope, size = 1): ObjectTable {
+  const [now, later] = [0, DAY_MS].map((ms) => new Date(Date.now() + ms).toISOString()) as [string, string]
+  const content = { content_key: `content/${name}`, content_type: 'text/plain', sha256: '0'.repeat(64), size }
+  return { storage_key: keyOf(name, scope), ...scope, ...content, expires_at: later, created_at: now, updated_at: now }
+}
+
+/** Writes rows without their bytes. */
+const writeRows = (store: Store, rows: readonly ObjectTable[]) =>
+  store.write((tx) => {
+    for (const row of rows) putObject(tx, row)
+  })
+
+async function put({ context }: TestServer, name: string, bytes: number, scope: Scope = ADA): Promise<void> {
+  using room = await context.temporary.quota.reserve(scope.user_id)
+  async function* source() {
+    yield Buffer.alloc(bytes)
+  }
+  const given = { bytes: room.of(source()), content_type: null, sha256: null }
+  await context.objects.put(scope, keyOf(name, scope), given, () => {})
+}
+
+const remove = ({ context }: TestServer, name: string) => context.objects.remove(ADA, keyOf(name), () => {})
+
+async function used({ context }: TestServer, user_id = 'ada'): Promise<number> {
+  const error = await context.temporary.quota.reserve(user_id, LIMIT + 1).catch((thrown: ServiceError) => thrown)
+  assert.ok(exceeded(error))
+  return Number(/take (\d+) of/.exec((error as ServiceError).message)![1])
+}
+
+test('objects count from their commit on, once each, until they are replaced or removed', async () => {
+  await using server = await startServer({ config })
+  await put(server, 'a', 300)
+  await put(server, 'a', 200, { ...ADA, workspace_id: 'w' })
+  assert.equal(await used(server), 500)
+  await put(server, 'a', 100)
+  assert.equal(await used(server), 300)
+  await put(server, 'b', 600)
+  await assert.rejects(put(server, 'c', 101), exceeded)
+  await remove(server, 'b')
+  await remove(server, 'b')
+  assert.equal(await used(server), 300)
+  assert.equal(await used(server, 'bob'), 0)
+})
+
+test('objects that were there before are counted, those that come meanwhile once', async () => {
+  await using server = await startServer({ config })
+  const { store } = server.context
+  await writeRows(store, [
+    rowOf('a', ADA, 100),
+    rowOf('a', { ...ADA, workspace_id: 'w' }, 50),
+    rowOf('a', { ...ADA, user_id: 'adam' }, 700),
+    ...Array.from({ length: 700 }, (_, at) => rowOf(`of many ${at}`, ADA)),
+  ])
+  await Promise.all([used(server), put(server, 'z', 10), put(server, 'A', 20)])
+  assert.equal(await used(server), 880)
+})
+
+test('to count them takes turns, and is done once', async () => {
+  await using server = await startServer({ config })
+  const { store } = server.context
+  await writeRows(store, [...Array.from({ length: 5_000 }, (_, at) => rowOf(`of many ${at}`, ADA, 0))])
+  let turns = 0
+  const counting = setInterval(() => turns++, 0)
+  let rows = 0
+  for await (const _ of rowsOfUser(store, 'ada')) rows++
+  assert.equal(rows, 5_000)
+  assert.ok(turns > 2, String(turns))
+  clearInterval(counting)
+  await used(server)
+  const { read } = store
+  let reads = 0
+  store.read = (unit) => {
+    reads++
+    return read.call(store, unit) as never
+  }
+  for (let at = 0; at < 20; at++) await used(server)
+  assert.equal(reads, 0)
+})
