@@ -21,12 +21,13 @@ export async function googleEmbeddings(
   for (let from = 0; from < texts.length; from += MOST_AT_ONCE) {
     const some = texts.slice(from, from + MOST_AT_ONCE)
     const answer = await askBatch(vendor, request, some, context)
-    vectors.push(...vectorsIn(answer, some.length, vendor.name))
+    const given = vectorsIn(answer, some.length, vendor.name)
+    // A vector that was shortened is no longer of length 1 as OpenAI's are.
+    vectors.push(...(request.dimensions == null ? given : given.map(ofLengthOne)))
     const count = field(field(answer, 'usageMetadata'), 'promptTokenCount')
     input_tokens += Number.isSafeInteger(count) && (count as number) > 0 ? (count as number) : 0
   }
-  // A vector that was shortened is no longer of length 1 as OpenAI's are.
-  return { vectors: request.dimensions == null ? vectors : vectors.map(ofLengthOne), input_tokens }
+  return { vectors, input_tokens }
 }
 
 function textsOf(request: EmbeddingRequest, provider: string): string[] {

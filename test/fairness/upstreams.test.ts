@@ -106,6 +106,33 @@ test('no arguments that a model writes hold the event loop', () =>
     async (attacker) => attacker.expect(200, 'POST', `/api/workflows/${await attacker.store(agent)}/run`, '{}'),
   ))
 
+/** As text and as bytes, of a provider that does not speak OpenAI's protocol. */
+test('no number of vectors holds the event loop', async () => {
+  const texts = Array.from({ length: sized(2_048) }, (_, at) => `text ${at}`)
+  const values = JSON.stringify(Array.from({ length: 3_072 }, (_, at) => Math.fround(Math.sin(at))))
+  const upstream = createServer(async (request, response) => {
+    const asked = Buffer.concat(await request.toArray()).toString()
+    response.setHeader('Content-Type', 'application/json')
+    if (request.method === 'GET')
+      return response.end('{"models":[{"name":"models/m","supportedGenerationMethods":["embedContent"]}]}')
+    const { requests } = JSON.parse(asked) as { requests: readonly unknown[] }
+    response.end(`{"embeddings":[${requests.map(() => `{"values":${values}}`)}]}`)
+  }).listen(0, '127.0.0.1')
+  await once(upstream, 'listening')
+  const { port } = upstream.address() as AddressInfo
+  try {
+    await using server = await startFair({ GOOGLE_GEMINI_BASE_URL: `http://127.0.0.1:${port}`, GEMINI_API_KEY: KEY })
+    for (const encoding_format of ['float', 'base64']) {
+      const body = JSON.stringify({ model: 'google/m', input: texts, encoding_format, dimensions: 3_072 })
+      const strike = (attacker: User) => attacker.expect(200, 'POST', '/v1/embeddings', body)
+      await holdsLittle(server, { name: `${texts.length} vectors as ${encoding_format}`, strike }, LONGEST_HOLD)
+    }
+  } finally {
+    upstream.closeAllConnections()
+    upstream.close()
+  }
+})
+
 /** Has a server give each answer. */
 async function held(
   given: readonly Answer[],
