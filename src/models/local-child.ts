@@ -22,7 +22,11 @@ export type Asked =
   | { readonly kind: 'complete'; readonly request: LocalRequest }
   | { readonly kind: 'embed'; readonly inputs: readonly string[] }
 /** What comes in answer, before its end. */
-export type LocalNews = Extract<FromLocal, { kind: 'part' | 'vectors' }>
+export type LocalNews = Extract<FromLocal, { kind: 'part' | 'vector' | 'embedded' }>
+
+function isNews(message: FromLocal): message is LocalNews {
+  return message.kind === 'part' || message.kind === 'vector' || message.kind === 'embedded'
+}
 
 /** Follows the name of the model. */
 export const DAMAGED = 'cannot be used: it is damaged, or of a kind that the runtime does not know'
@@ -111,7 +115,7 @@ export class LocalChild {
         const news = await this.#next(inbox)
         answered = news.kind === 'done' || news.kind === 'refused'
         if (news.kind === 'refused') throw this.#refusal(news)
-        return news.kind === 'part' || news.kind === 'vectors' ? news : null
+        return isNews(news) ? news : null
       },
       close: async () => {
         if (!answered && !this.over) await this.#stopped(inbox)

@@ -80,7 +80,8 @@ function take(message: ToLocal): Promise<void> | void {
   if (message.kind === 'stop') return work.get(id)?.abort()
   if (message.kind === 'embed') {
     return answer(id, async (loaded, signal) => {
-      say({ kind: 'vectors', id, ...(await loaded.embed(message.inputs, signal)) })
+      const give = (vector: readonly number[]) => say({ kind: 'vector', id, vector })
+      say({ kind: 'embedded', id, input_tokens: await loaded.embed(message.inputs, give, signal) })
     })
   }
   return answer(id, (loaded, signal) =>

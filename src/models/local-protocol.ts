@@ -30,16 +30,14 @@ export type ToLocal =
   /** The work of this id is to end; it is answered as if it had come to its end. */
   | { readonly kind: 'stop'; readonly id: number }
 
-export interface LocalVectors {
-  readonly vectors: readonly (readonly number[])[]
-  readonly input_tokens: number
-}
-
 export type FromLocal =
   | { readonly kind: 'loaded' }
   | { readonly kind: 'unloadable'; readonly reason: 'memory' | 'file' | 'runtime'; readonly detail: string }
   | { readonly kind: 'part'; readonly id: number; readonly part: CompletionPart }
-  | ({ readonly kind: 'vectors'; readonly id: number } & LocalVectors)
+  /** Of the next text: a message of all of them may have millions of numbers. */
+  | { readonly kind: 'vector'; readonly id: number; readonly vector: readonly number[] }
+  /** After the vectors of all texts. */
+  | { readonly kind: 'embedded'; readonly id: number; readonly input_tokens: number }
   /** The last that is said of it. `what` follows the name of the model. */
   | {
       readonly kind: 'refused'

@@ -1,6 +1,6 @@
 // One model, loaded, in a process of its own: answers one request after the other.
 import { availableParallelism } from 'node:os'
-import type { LocalRequest, LocalTurn, LocalVectors } from './local-protocol.ts'
+import type { LocalRequest, LocalTurn } from './local-protocol.ts'
 import type {
   Llama,
   LlamaChat,
@@ -100,19 +100,22 @@ export class LocalSession {
     if (!signal.aborted) give({ type: 'end', usage, finish_reason })
   }
 
-  /** @throws TooLong; what the runtime throws; the signal's reason */
-  async embed(inputs: readonly string[], signal: AbortSignal): Promise<LocalVectors> {
+  /** Gives the vector of each text, and at last how many tokens all have. @throws TooLong; what the runtime throws; the signal's reason */
+  async embed(
+    inputs: readonly string[],
+    give: (vector: readonly number[]) => void,
+    signal: AbortSignal,
+  ): Promise<number> {
     this.#vectors ??= await this.#model.createEmbeddingContext(this.#size)
     const counts = inputs.map((text) => this.#model.tokenize(text).length)
     const longest = Math.max(...counts)
     if (longest > this.#size.contextSize.max)
       throw new TooLong(`takes ${this.#size.contextSize.max} tokens, and not ${longest}`)
-    const vectors: (readonly number[])[] = []
     for (const text of inputs) {
       signal.throwIfAborted()
-      vectors.push([...(await this.#vectors.getEmbeddingFor(text)).vector])
+      give([...(await this.#vectors.getEmbeddingFor(text)).vector])
     }
-    return { vectors, input_tokens: counts.reduce((sum, count) => sum + count, 0) }
+    return counts.reduce((sum, count) => sum + count, 0)
   }
 
   async #conversation() {

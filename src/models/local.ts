@@ -92,8 +92,11 @@ export function localProvider({
     async embed(asked: EmbeddingRequest, { owner, signal }: ProviderContext): Promise<Embeddings> {
       const runner = await find(asked.model)
       const inputs = textsOf(asked)
-      for await (const news of runner.ask({ kind: 'embed', inputs }, owner ?? NOBODY, signal))
-        if (news.kind === 'vectors') return news
+      const vectors: (readonly number[])[] = []
+      for await (const news of runner.ask({ kind: 'embed', inputs }, owner ?? NOBODY, signal)) {
+        if (news.kind === 'vector') vectors.push(news.vector)
+        if (news.kind === 'embedded') return { vectors, input_tokens: news.input_tokens }
+      }
       throw new ProviderError('failed', `The provider "${NAME}" gave no vectors.`)
     },
     countTokens: (text) => Math.ceil(text.length / CHARACTERS_OF_TOKEN),

@@ -1,0 +1,49 @@
+// Vectors of local models, by a package that stands in for the one that makes them: very many hold up nobody.
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { localProvider } from '../../src/models/local.ts'
+import { inFolder } from '../helpers/folder.ts'
+import { longestTurn } from '../helpers/loop.ts'
+import { belowInSome } from '../helpers/patience.ts'
+import { tinyModel } from '../helpers/tiny-model.ts'
+
+/** Of each text: how many letters it has, and numbers as long as those of a model. */
+const PACKAGE = `
+const numbers = Array.from({ length: 4095 }, (_, at) => Math.fround(Math.sin(at)))
+const model = {
+  trainContextSize: 512,
+  tokenize: (text) => [...text],
+  createEmbeddingContext: async () => ({ getEmbeddingFor: async ({ length }) => ({ vector: [length, ...numbers] }) }),
+}
+export class InsufficientMemoryError extends Error {}
+export const getLlama = async () => ({ cpuMathCores: 1, loadModel: async () => model })
+`
+const TEXTS = 512
+/** Milliseconds of the processor. */
+const LONGEST_HOLD = 40
+
+test(
+  'no number of vectors of a local model holds the event loop, and each is that of its text',
+  inFolder(async (folder) => {
+    const place = join(folder, 'node_modules/node-llama-cpp')
+    mkdirSync(place, { recursive: true })
+    writeFileSync(join(place, 'package.json'), '{"version": "3.22.1", "type": "module", "main": "index.js"}')
+    writeFileSync(join(place, 'index.js'), PACKAGE)
+    writeFileSync(join(folder, 'm.gguf'), tinyModel({ pooling: 2 }))
+    using provider = localProvider({ models_dir: folder, runtime_dir: folder, beside: [] })
+    const input = Array.from({ length: TEXTS }, (_, at) => 'x'.repeat(1 + (at % 300)))
+    const { signal } = new AbortController()
+    const ask = async () => {
+      const { vectors, input_tokens } = await provider.embed!({ model: 'm', input }, { credential: null, signal })
+      assert.deepEqual(
+        vectors.map(([first]) => first),
+        input.map(({ length }) => length),
+      )
+      assert.equal(input_tokens, input.join('').length)
+    }
+    await ask()
+    await belowInSome(LONGEST_HOLD, () => longestTurn(ask))
+  }),
+)
