@@ -7,6 +7,10 @@ type Format = NonNullable<CompletionRequest['response_format']>
 
 const PARAM = 'response_format'
 const MOST_DEPTH = 64
+/** Schemas, values and names in a schema. All of them are looked at at once, and no grammar of more is of any use. */
+const MOST_PARTS = 10_000
+/** There are no more in JSON. */
+const MOST_TYPES = 7
 
 /** What may stand in a schema and is kept to, or says nothing of the value. */
 const KNOWN = new Set([
@@ -38,23 +42,32 @@ export function localSchema(format: Format | null): object | 'any' | null {
   if (format === null || format.type === 'text') return null
   if (format.type === 'json_object') return 'any'
   const { schema } = format.json_schema
-  const place = { path: `${PARAM}.json_schema.schema`, depth: 0, defined: new Set<string>() }
+  const place = { path: `${PARAM}.json_schema.schema`, depth: 0, defined: null, left: { parts: MOST_PARTS } }
   return schema ? runtimeSchema(schema, place) : 'any'
 }
 
 interface Place {
   readonly path: string
   readonly depth: number
-  /** Names of definitions that may be referred to. */
-  readonly defined: ReadonlySet<string>
+  /** What may be referred to. */
+  readonly defined: Defined | null
+  /** How many more there may be in all of the schema. */
+  readonly left: { parts: number }
+}
+
+/** Definitions by name, and those around them. */
+interface Defined {
+  readonly here: Record<string, unknown>
+  readonly around: Defined | null
 }
 
 function runtimeSchema(schema: unknown, place: Place): object {
   if (!isRecord(schema) || place.depth > MOST_DEPTH) throw unsupported(place.path)
+  count(1, place)
   for (const key of Object.keys(schema)) if (!KNOWN.has(key)) throw unsupported(`${place.path}.${key.slice(0, 64)}`)
   const { $schema, title, description, $defs = {}, ...said } = schema
   if (!isRecord($defs)) throw unsupported(`${place.path}.$defs`)
-  const within = { ...place, defined: new Set([...place.defined, ...Object.keys($defs)]) }
+  const within = { ...place, defined: { here: $defs, around: place.defined } }
   const definitions = each($defs, below(within, '$defs'))
   return { ...oneValue(said, within), ...(Object.keys(definitions).length === 0 ? {} : { $defs: definitions }) }
 }
@@ -68,9 +81,11 @@ function oneValue(said: Record<string, unknown>, place: Place): object {
       throw unsupported(`${place.path}.${keys.find((key) => !/^(\$ref|anyOf|oneOf)$/.test(key)) ?? keys[1]}`)
     return $ref === undefined ? { oneOf: variants(oneOf, place) } : { $ref: reference($ref, place) }
   }
+  if (Array.isArray(type) && type.length > MOST_TYPES) throw unsupported(`${place.path}.type`)
   const literals = said.enum ?? (said.const === undefined ? undefined : [said.const])
   if (literals !== undefined) {
     if (!Array.isArray(literals) || literals.length === 0 || !literals.every(isLiteral)) throw unsupported(place.path)
+    count(literals.length, place)
     const kinds = type === undefined ? null : [type].flat()
     const fits = (value: unknown) => kinds === null || kinds.some((kind) => isOfKind(value, kind))
     if (!literals.every(fits)) throw unsupported(`${place.path}.type`)
@@ -133,8 +148,13 @@ function variants(given: unknown, place: Place): object[] {
 
 function reference(given: unknown, { path, defined }: Place): string {
   const name = String(given).startsWith(DEFINED) ? String(given).slice(DEFINED.length) : null
-  if (name === null || !defined.has(name)) throw unsupported(`${path}.$ref`)
+  if (name === null || !isDefined(name, defined)) throw unsupported(`${path}.$ref`)
   return String(given)
+}
+
+function isDefined(name: string, defined: Defined | null): boolean {
+  for (let one = defined; one; one = one.around) if (Object.hasOwn(one.here, name)) return true
+  return false
 }
 
 function each(given: unknown, place: Place): Record<string, object> {
@@ -142,8 +162,8 @@ function each(given: unknown, place: Place): Record<string, object> {
   return Object.fromEntries(Object.entries(given).map(([name, one]) => [name, runtimeSchema(one, below(place, name))]))
 }
 
-function below({ path, depth, defined }: Place, key: string): Place {
-  return { path: `${path}.${key.slice(0, 64)}`, depth: depth + 1, defined }
+function below(place: Place, key: string): Place {
+  return { ...place, path: `${place.path}.${key.slice(0, 64)}`, depth: place.depth + 1 }
 }
 
 function isOfKind(value: unknown, kind: unknown): boolean {
@@ -156,15 +176,24 @@ function isLiteral(value: unknown): boolean {
 }
 
 /** The runtime writes every property, which is good for those that may be left out as well; one that it does not know of it never writes. */
-function requireAll(properties: unknown, required: unknown, { path }: Place): void {
+function requireAll(properties: unknown, required: unknown, place: Place): void {
   if (required === undefined) return
+  if (Array.isArray(required)) count(required.length, place)
   const known = isRecord(properties) ? properties : {}
   const missing = !Array.isArray(required) || required.some((name) => !Object.hasOwn(known, String(name)))
-  if (missing) throw unsupported(`${path}.required`)
+  if (missing) throw unsupported(`${place.path}.required`)
 }
 
 function unsupported(param: string): ProviderError {
   return new ProviderError('unsupported', 'Local models cannot be made to keep to this part of the schema.', { param })
+}
+
+/** @throws ProviderError `unsupported` where there are too many together */
+function count(parts: number, { left }: Place): void {
+  left.parts -= parts
+  if (left.parts >= 0) return
+  const text = `Local models cannot be made to keep to a schema of more than ${MOST_PARTS.toLocaleString('en')} parts.`
+  throw new ProviderError('unsupported', text, { param: `${PARAM}.json_schema.schema` })
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -217,6 +217,26 @@ test('schemas become what the runtime keeps to', () => {
   )
 })
 
+test('schemas of very many parts are refused, or take no time', async () => {
+  const named = (count: number, one: object) =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`n${at}`, one]))
+  const any = { type: 'null' }
+  const known = { type: 'object', properties: named(3_000, any), $defs: named(3_000, any) }
+  await takesLess(1_000, () => assert.deepEqual(schemaOf(known), known))
+  const words = Array.from({ length: 500_000 }, () => 'a')
+  for (const [schema, message] of [
+    [{ ...any, $defs: named(100_000, any) }, /more than 10,000 parts/],
+    [{ type: ['object', 'null'], properties: named(5_000, any), required: Object.keys(named(5_000, any)) }, /10,000/],
+    [{ anyOf: words.map(() => any) }, /10,000/],
+    [{ enum: words }, /10,000/],
+    [{ enum: ['a'], type: [...words, 'string'] }, /this part of the schema/],
+    [Array.from({ length: 30 }).reduce((of: object) => ({ type: ['array', 'array'], items: of }), any), /10,000/],
+  ] as const)
+    await takesLess(1_000, () =>
+      assert.throws(() => schemaOf(schema as Record<string, unknown>), { fault: 'unsupported', message }),
+    )
+})
+
 test('what it would pass over is refused, with its place', () => {
   const at = 'response_format.json_schema.schema'
   for (const [schema, place] of [
