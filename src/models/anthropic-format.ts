@@ -22,6 +22,9 @@ const UNHELD: readonly string[] = [
 const BY_NAME: readonly string[] = ['properties', '$defs', 'definitions']
 const LISTS: readonly string[] = ['anyOf', 'allOf', 'oneOf', 'prefixItems']
 const SINGLE: readonly string[] = ['items']
+/** Schemas in a schema: all of them are looked at at once, and no model is held to so many. */
+const MOST_PARTS = 10_000
+const tooMany = () => `takes no schema of more than ${MOST_PARTS.toLocaleString('en')} parts`
 
 /** @throws ProviderError `unsupported` */
 export function answerFormat(
@@ -35,28 +38,35 @@ export function answerFormat(
   if (!structured) throw notTaken(provider, 'response_format', 'holds no answer of this model to a schema')
   const { schema } = format.json_schema
   if (!schema) throw notTaken(provider, 'response_format', 'needs the schema of the answer')
-  return { type: 'json_schema', schema: closed(schema) }
+  let parts = 0
+  const count = () => {
+    if (++parts > MOST_PARTS) throw notTaken(provider, 'response_format', tooMany())
+  }
+  return { type: 'json_schema', schema: closed(schema, count) }
 }
 
 /** An object has no keys but those that are named; whatever the schema allows more, such an answer satisfies it. */
-function closed(schema: Json): Json {
+function closed(schema: Json, count: () => void): Json {
+  count()
   const kept: Json = {}
   const told: string[] = []
   for (const [key, value] of Object.entries(schema)) {
     if (UNHELD.includes(key) || (key === 'minItems' && Number(value) > 1)) told.push(`${key}: ${JSON.stringify(value)}`)
-    else kept[key] = closedAt(key, value)
+    else kept[key] = closedAt(key, value, count)
   }
   if ('properties' in schema && !('additionalProperties' in schema)) kept.additionalProperties = false
   if (told.length > 0) kept.description = [schema.description, `(${told.join(', ')})`].filter(Boolean).join(' ')
   return kept
 }
 
-function closedAt(key: string, value: unknown): unknown {
-  if (SINGLE.includes(key) && isObject(value)) return closed(value)
+function closedAt(key: string, value: unknown, count: () => void): unknown {
+  if (SINGLE.includes(key) && isObject(value)) return closed(value, count)
   if (LISTS.includes(key) && Array.isArray(value))
-    return value.map((one: unknown) => (isObject(one) ? closed(one) : one))
+    return value.map((one: unknown) => (isObject(one) ? closed(one, count) : one))
   if (!BY_NAME.includes(key) || !isObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, isObject(one) ? closed(one) : one]))
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [name, isObject(one) ? closed(one, count) : one]),
+  )
 }
 
 function isObject(value: unknown): value is Json {

@@ -4,6 +4,8 @@ export class ToolNames {
   readonly #pattern: RegExp
   readonly #outward = new Map<string, string>()
   readonly #inward = new Map<string, string>()
+  /** Of names that are written alike: the number that the next one tries first. */
+  readonly #numbers = new Map<string, number>()
 
   /** `pattern` matches names that the vendor takes: of letters, digits, `_` and `-`, among others, and at most 64 characters are never too many. */
   constructor(pattern: RegExp, names: Iterable<string>) {
@@ -33,7 +35,9 @@ export class ToolNames {
     const plain = `_${name.replaceAll(/[^a-zA-Z0-9_-]/g, '_')}`.slice(0, 58)
     const bare = this.#pattern.test(plain.slice(1)) ? plain.slice(1) : plain
     let written = bare
-    for (let number = 2; this.#inward.has(written); number++) written = `${bare}_${number}`
+    let number = this.#numbers.get(bare) ?? 2
+    while (this.#inward.has(written)) written = `${bare}_${number++}`
+    this.#numbers.set(bare, number)
     return written
   }
 }

@@ -39,6 +39,11 @@ type Message<Role> = Extract<ChatMessage, { role: Role }>
 /** Under this name a call carries arguments that are no JSON object, as a model wrote them. */
 export const INVALID = 'INVALID_JSON'
 
+/** In a conversation: names are found for all calls, and all that is in it is written again in one go. */
+const MOST_CALLS = 10_000
+const MOST_PARTS = 100_000
+const tooMany = (most: number, what: string) =>
+  `takes no more than ${most.toLocaleString('en')} ${what} in a conversation`
 /** In characters, of all calls of a conversation: they are read in one go, and written again. Hardly a model has room for more. */
 const LONGEST_ARGUMENTS = 750_000
 // Written when it is needed: the first number of a language takes long to write.
@@ -58,6 +63,8 @@ class Reader {
   readonly #provider: string
   /** Names of tools by the ids of calls. */
   readonly #called = new Map<string, string>()
+  #calls = 0
+  #parts = 0
   /** Characters of arguments so far. */
   #arguments = 0
 
@@ -68,6 +75,8 @@ class Reader {
   read(message: ChatMessage, place: string): void {
     if (message.role !== 'tool' && message.role !== 'function' && message.name != null)
       throw notTaken(this.#provider, `${place}.name`, 'takes no names of those who speak')
+    if (Array.isArray(message.content)) this.#parts += message.content.length
+    if (this.#parts > MOST_PARTS) throw notTaken(this.#provider, `${place}.content`, tooMany(MOST_PARTS, 'parts'))
     const readers: { readonly [role: string]: () => void } = {
       system: () => this.#instructions(message as Message<'system'>),
       developer: () => this.#instructions(message as Message<'developer'>),
@@ -104,6 +113,7 @@ class Reader {
   #call(call: NonNullable<Message<'assistant'>['tool_calls']>[number], place: string): Call {
     if (call.type !== 'function') throw notTaken(this.#provider, place, 'takes calls of functions alone')
     const { name, arguments: written } = call.function
+    if (++this.#calls > MOST_CALLS) throw notTaken(this.#provider, place, tooMany(MOST_CALLS, 'calls'))
     this.#arguments += written.length
     if (this.#arguments > LONGEST_ARGUMENTS) throw notTaken(this.#provider, `${place}.function.arguments`, tooLong())
     this.#called.set(call.id, name)

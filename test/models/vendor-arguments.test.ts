@@ -1,6 +1,7 @@
-// Vendors with protocols of their own get arguments of calls as values, which are read in one go: there is an end to them.
+// Vendors with protocols of their own get requests that are written anew in one go: there is an end to calls, their arguments, and schemas.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { answerFormat } from '../../src/models/anthropic-format.ts'
 import { conversationOf } from '../../src/models/vendor-turns.ts'
 
 const calling = (count: number, length: number) => [
@@ -19,5 +20,38 @@ test('a conversation may have 750,000 characters of arguments, however many call
   assert.throws(() => conversationOf(calling(8, 100_000), 'up'), {
     param: 'messages[8].tool_calls[0].function.arguments',
     message: 'The provider "up" takes no more than 750,000 characters of arguments in a conversation.',
+  })
+})
+
+test('a conversation may have 10,000 calls', () => {
+  assert.equal(conversationOf(calling(10_000, 1), 'up').turns[1]!.items.length, 10_000)
+  assert.throws(() => conversationOf(calling(10_001, 1), 'up'), {
+    param: 'messages[10001].tool_calls[0]',
+    message: 'The provider "up" takes no more than 10,000 calls in a conversation.',
+  })
+})
+
+test('a conversation may have 100,000 parts of messages', () => {
+  const saying = (count: number) => {
+    const content = Array.from({ length: 10_000 }, () => ({ type: 'text' as const, text: 'a' }))
+    return Array.from({ length: count }, () => ({ role: 'user' as const, content }))
+  }
+  assert.equal(conversationOf(saying(10), 'up').turns[0]!.items.length, 100_000)
+  assert.throws(() => conversationOf(saying(11), 'up'), {
+    param: 'messages[10].content',
+    message: 'The provider "up" takes no more than 100,000 parts in a conversation.',
+  })
+})
+
+test('the schema of an answer may have 10,000 parts', () => {
+  const asking = (count: number) => {
+    const schema = { anyOf: Array.from({ length: count }, () => ({ type: 'string', maxLength: 1 })) }
+    return answerFormat({ type: 'json_schema', json_schema: { name: 'x', schema } }, true, 'up')
+  }
+  const { schema } = asking(9_999) as { schema: { anyOf: unknown[] } }
+  assert.deepEqual(schema.anyOf.at(-1), { type: 'string', description: '(maxLength: 1)' })
+  assert.throws(() => asking(10_000), {
+    param: 'response_format',
+    message: 'The provider "up" takes no schema of more than 10,000 parts.',
   })
 })

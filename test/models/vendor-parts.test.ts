@@ -13,6 +13,7 @@ import { UpstreamClient } from '../../src/net/upstream.ts'
 import { UpstreamFailure, type UpstreamFault } from '../../src/net/upstream-failure.ts'
 import { startAnthropic } from '../helpers/anthropic-upstream.ts'
 import { startGoogle } from '../helpers/google-upstream.ts'
+import { takesLess } from '../helpers/patience.ts'
 import { startVendor } from '../helpers/vendor-upstream.ts'
 import { blames, GOOGLE_KEY, KEY, partsOf, requestOf } from './vendor-kit.ts'
 
@@ -41,6 +42,17 @@ test('names of tools are such that a vendor takes, no two are one, and each is r
         )
       }),
     )
+})
+
+test('very many names that are written alike take no time', async () => {
+  const all = Array.from({ length: 10_000 }, (_, at) => `${String.fromCodePoint(0x4e00 + at)}!`)
+  await takesLess(500, () => {
+    const names = new ToolNames(/^[a-zA-Z0-9_-]{1,64}$/, ['___2', ...all])
+    assert.deepEqual(
+      [...all.slice(0, 3), ...all.slice(-1)].map((one) => names.out(one)),
+      ['__', '___3', '___4', '___10001'],
+    )
+  })
 })
 
 test('addresses have the version of the protocol once', () => {
