@@ -38,29 +38,31 @@ export function mediaOf(
 
 function imageOf({ image_url: { url, detail } }: ImagePart, place: string, provider: string): Media {
   if (!UNTOLD.has(detail)) throw notTaken(provider, `${place}.image_url.detail`, 'looks at pictures as it likes')
-  return inline(url, null, place, notTaken(provider, `${place}.image_url.url`, 'takes pictures as data: URLs alone'))
+  const wrong = () => notTaken(provider, `${place}.image_url.url`, 'takes pictures as data: URLs alone')
+  return inline(url, null, place, wrong)
 }
 
 function fileOf({ file: { file_data, file_id, filename } }: FilePart, place: string, provider: string): Media {
   if (file_id != null) throw notTaken(provider, `${place}.file.file_id`, 'knows no files by their ids')
-  const wrong = notTaken(provider, `${place}.file.file_data`, 'takes files as data: URLs alone')
+  const wrong = () => notTaken(provider, `${place}.file.file_data`, 'takes files as data: URLs alone')
   return inline(file_data ?? '', filename ?? null, place, wrong)
 }
 
-function inline(url: string, name: string | null, place: string, wrong: ProviderError): Media {
+/** `wrong` makes an error, which takes time. */
+function inline(url: string, name: string | null, place: string, wrong: () => ProviderError): Media {
   const head = DATA.exec(url)
-  if (!head) throw wrong
+  if (!head) throw wrong()
   const [{ length }, media_type, parameters] = head as unknown as [string, string, string]
   const rest = url.slice(length)
   const data = /;base64$/i.test(parameters) ? rest : decoded(rest, wrong).toString('base64')
   return { type: 'media', media_type: media_type.toLowerCase() || 'text/plain', data, name, place }
 }
 
-function decoded(text: string, wrong: ProviderError): Buffer {
+function decoded(text: string, wrong: () => ProviderError): Buffer {
   try {
     return Buffer.from(decodeURIComponent(text))
   } catch {
-    throw wrong
+    throw wrong()
   }
 }
 

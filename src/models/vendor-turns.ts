@@ -41,7 +41,7 @@ export const INVALID = 'INVALID_JSON'
 
 /** In a conversation: names are found for all calls, and all that is in it is written again in one go. */
 const MOST_CALLS = 10_000
-const MOST_PARTS = 100_000
+const MOST_PARTS = 50_000
 const tooMany = (most: number, what: string) =>
   `takes no more than ${most.toLocaleString('en')} ${what} in a conversation`
 /** In characters, of all calls of a conversation: they are read in one go, and written again. Hardly a model has room for more. */

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answerFormat } from '../../src/models/anthropic-format.ts'
 import { conversationOf } from '../../src/models/vendor-turns.ts'
+import { takesLess } from '../helpers/patience.ts'
 
 const calling = (count: number, length: number) => [
   { role: 'user' as const, content: 'Go' },
@@ -31,15 +32,24 @@ test('a conversation may have 10,000 calls', () => {
   })
 })
 
-test('a conversation may have 100,000 parts of messages', () => {
+test('a conversation may have 50,000 parts of messages', () => {
   const saying = (count: number) => {
     const content = Array.from({ length: 10_000 }, () => ({ type: 'text' as const, text: 'a' }))
     return Array.from({ length: count }, () => ({ role: 'user' as const, content }))
   }
-  assert.equal(conversationOf(saying(10), 'up').turns[0]!.items.length, 100_000)
-  assert.throws(() => conversationOf(saying(11), 'up'), {
-    param: 'messages[10].content',
-    message: 'The provider "up" takes no more than 100,000 parts in a conversation.',
+  assert.equal(conversationOf(saying(5), 'up').turns[0]!.items.length, 50_000)
+  assert.throws(() => conversationOf(saying(6), 'up'), {
+    param: 'messages[5].content',
+    message: 'The provider "up" takes no more than 50,000 parts in a conversation.',
+  })
+})
+
+test('very many pictures take no time', async () => {
+  const part = { type: 'image_url' as const, image_url: { url: 'data:image/png;base64,iVBO' } }
+  const content = Array.from({ length: 50_000 }, () => part)
+  await takesLess(150, () => {
+    const { items } = conversationOf([{ role: 'user', content }], 'up').turns[0]!
+    assert.deepEqual(items.at(-1), { ...items[0], place: 'messages[0].content[49999]' })
   })
 })
 
