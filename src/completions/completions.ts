@@ -148,8 +148,8 @@ export class Completions implements Answering {
     refuseContradictions(body)
     const customer = this.#parts.customerOf(owner)
     const found = await this.#parts.models.find(body.model, customer, signal)
-    const { httpOf, assetsOf } = this.#parts
-    const tools = { http: httpOf(owner), assetsOf, signal, model: found.model }
+    const { httpOf, assetsOf, slices } = this.#parts
+    const tools = { http: httpOf(owner), assetsOf, signal, slices, model: found.model }
     return { found, customer, body: await inlined(body, owner, tools) }
   }
 

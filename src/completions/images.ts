@@ -1,11 +1,12 @@
 // Pictures, sounds and files in conversations: addresses become what stands there, as `data:` URLs, so that providers get bytes and fetch nothing
 // themselves. What the caller sent inline is looked at and left as it is. Where things are fetched and how much of them is in media-parts.ts.
 import type { ChatCompletionRequest } from '../../generated/types.ts'
-import type { Scope } from '../db/scope.ts'
+import { type Scope, userKey } from '../db/scope.ts'
 import { NodeError } from '../engine/node-error.ts'
 import type { AssetAccess, OutgoingHttp } from '../engine/services.ts'
 import { ServiceError } from '../errors.ts'
 import type { Modality, Model } from '../models/provider.ts'
+import type { Steps, TimeSlices } from '../time-slices.ts'
 import { type LoadedPart, type Loading, Media } from './media-parts.ts'
 
 export interface InlineTools {
@@ -14,8 +15,10 @@ export interface InlineTools {
   /** What the owner may load. */
   assetsOf(owner: Scope): Pick<AssetAccess, 'load'>
   readonly signal: AbortSignal
+  /** In which parts are looked at: a request may have very many. */
+  readonly slices: Pick<TimeSlices, 'begin'>
   /** The model that is asked, where that is known. */
-  readonly model?: Pick<Model, 'id' | 'modalities'> | null
+  readonly model?: LookedAt
   /** Milliseconds for one picture, where a test does not want to wait. */
   readonly fetch_ms?: number
 }
@@ -52,9 +55,6 @@ export async function inlined(
   owner: Scope,
   tools: InlineTools,
 ): Promise<ChatCompletionRequest> {
-  const places = placesOf(body)
-  if (places.length === 0) return body
-  for (const place of places) guardModality(place, tools.model ?? null)
   const stop = new AbortController()
   const { http, signal, fetch_ms } = tools
   const media = new Media({
@@ -63,38 +63,47 @@ export async function inlined(
     signal: AbortSignal.any([signal, stop.signal]),
     ...(fetch_ms === undefined ? {} : { fetch_ms }),
   })
-  const loadings = places.flatMap((place) => {
-    const loading = told(place, () => media.loading(place.type, place.value))
-    return loading ? [{ place, loading }] : []
-  })
-  const over = loadings[MOST_LOADED]
-  if (over) throw refused(over.place, `At most ${MOST_LOADED} pictures and files are fetched for one request.`)
+  const loadings = await tools.slices.begin(userKey(owner), soughtSteps(body, media, tools.model ?? null))
   const loaded = await inTurns(loadings, stop)
   return loaded.size === 0 ? body : withLoaded(body, loaded)
 }
 
-function placesOf({ messages }: ChatCompletionRequest): Place[] {
-  return messages.flatMap(({ content }, message) =>
-    Array.isArray(content) ? content.flatMap((part, index) => placeOf(part, message, index)) : [],
-  )
+/** What is to be fetched or loaded. @throws ServiceError INVALID_REQUEST with the first place of what cannot be sent */
+function* soughtSteps({ messages }: ChatCompletionRequest, media: Media, model: LookedAt): Steps<Sought[]> {
+  const sought: Sought[] = []
+  for (const [message, { content }] of messages.entries()) {
+    for (const [index, part] of Array.isArray(content) ? content.entries() : []) {
+      const place = placeOf(part, message, index)
+      if (!place) continue
+      guardModality(place, model)
+      const loading = told(place, () => media.loading(place.type, place.value))
+      if (loading) sought.push({ place, loading })
+      if (sought.length > MOST_LOADED)
+        throw refused(place, `At most ${MOST_LOADED} pictures and files are fetched for one request.`)
+      yield
+    }
+  }
+  return sought
 }
 
-function placeOf(part: { readonly type: string }, message: number, index: number): Place[] {
+function placeOf(part: { readonly type: string }, message: number, index: number): Place | null {
   const type = part.type as Place['type']
-  if (!Object.hasOwn(KEYS, type)) return []
+  if (!Object.hasOwn(KEYS, type)) return null
   const key = KEYS[type]
   const value = (part as unknown as Record<string, Record<string, unknown> | undefined>)[type]?.[key]
-  if (typeof value !== 'string') return []
-  return [{ message, part: index, type, key, value, param: `messages[${message}].content[${index}].${type}.${key}` }]
+  if (typeof value !== 'string') return null
+  return { message, part: index, type, key, value, param: `messages[${message}].content[${index}].${type}.${key}` }
 }
 
 /** A list that is empty says nothing. */
-function guardModality(place: Place, model: InlineTools['model']): void {
+function guardModality(place: Place, model: LookedAt): void {
   const { modality, what } = TAKEN[place.type]
   const known = model?.modalities ?? []
   if (known.length === 0 || known.includes(modality)) return
   throw refused(place, `The model "${model!.id}" takes no ${what}.`)
 }
+
+type LookedAt = Pick<Model, 'id' | 'modalities'> | null
 
 interface Sought {
   readonly place: Place

@@ -8,6 +8,9 @@ import { type InlineTools, inlined } from '../../src/completions/images.ts'
 import type { Scope } from '../../src/db/scope.ts'
 import type { ServiceError } from '../../src/errors.ts'
 import { createOutgoingHttp } from '../../src/net/outgoing-http.ts'
+import { TimeSlices } from '../../src/time-slices.ts'
+import { longestTurn } from '../helpers/loop.ts'
+import { belowInSome } from '../helpers/patience.ts'
 import { startServer, type TestServer } from '../helpers/server.ts'
 import { ME, stored } from '../http/storage-kit.ts'
 import { given } from '../http/uploads-kit.ts'
@@ -71,6 +74,7 @@ function tools(more: Partial<InlineTools> = {}): InlineTools {
     http,
     assetsOf: (owner) => assetAccess(files, owner, () => server.url),
     signal: new AbortController().signal,
+    slices: new TimeSlices(),
     ...more,
   }
 }
@@ -279,4 +283,18 @@ describe('a model that says what it takes', () => {
     for (const modalities of [['text', 'image'], []] as const)
       assert.deepEqual(await shown(picture(`${web.url}/picture`), model(modalities)), picture(PNG_URL))
   })
+})
+
+test('very many pictures hold up nobody, and of very many addresses few are looked at', async () => {
+  const many = (url: string) => showing(...Array.from({ length: 100_000 }, () => picture(url)))
+  const inline = many(PNG_URL)
+  await belowInSome(50, () =>
+    longestTurn(async () => {
+      assert.equal(await inlined(inline, ME, tools()), inline)
+    }),
+  )
+  const links = many('http://a.test/')
+  await belowInSome(50, () =>
+    longestTurn(() => assert.rejects(inlined(links, ME, tools()), { param: 'messages[1].content[51].image_url.url' })),
+  )
 })
