@@ -153,8 +153,10 @@ function requireRow(tx: Tx, owner: Scope, id: string): AssetTable {
 }
 
 function refuseCycle(tx: Tx, { id, content_type }: AssetTable, parent_id: string | null): void {
-  if (content_type === FOLDER && parent_id !== null && liesWithin(tx, parent_id, id))
-    throw new ServiceError('CONFLICT', {
-      message: 'A folder cannot be moved into itself, or into a folder that it holds.',
-    })
+  const within = content_type === FOLDER && parent_id !== null && liesWithin(tx, parent_id, id)
+  if (within === false) return
+  const message = within
+    ? 'A folder cannot be moved into itself, or into a folder that it holds.'
+    : 'No folder can be moved so deep.'
+  throw new ServiceError('CONFLICT', { message })
 }

@@ -1,4 +1,5 @@
 // Changes to assets, and the folders that hold them. One statement per function.
+import { sql } from 'kysely'
 import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
 
@@ -17,26 +18,30 @@ const update = statement<ChangedAsset>()((db, p) =>
     .where('id', '=', p('id')),
 )
 
-/** The folders from one up to the top level. */
-const selectAbove = statement<{ id: string; folder_id: string }>()((db, p) =>
+/** Of the folders from one up to the top level, or over so many levels, the one that is looked for, or else the last one where there are more. */
+const selectAbove = statement<{ id: string; folder_id: string; levels: number }>()((db, p) =>
   db
-    .withRecursive('above(id, parent_id)', (qc) =>
+    .withRecursive('above(id, parent_id, level)', (qc) =>
       qc
         .selectFrom('asset')
-        .select(['id', 'parent_id'])
+        .select(['id', 'parent_id', sql<number>`1`.as('level')])
         .where('id', '=', p('folder_id'))
         .unionAll(
           qc
             .selectFrom('asset')
             .innerJoin('above', 'above.parent_id', 'asset.id')
-            .select(['asset.id', 'asset.parent_id']),
+            .select(['asset.id', 'asset.parent_id', sql<number>`above.level + 1`.as('level')])
+            .where(sql<boolean>`above.level < ${p('levels')}`),
         ),
     )
     .selectFrom('above')
     .select('id')
-    .where('id', '=', p('id'))
+    .where(sql<boolean>`(id = ${p('id')} or level = ${p('levels')})`)
     .limit(1),
 )
+
+/** So many folders may lie in each other where one is moved into the last of them: each takes a microsecond to be looked at. */
+const MOST_LEVELS = 20_000
 
 /** The statements of folders, for tests of how the database follows them. */
 export const FOLDER_STATEMENTS = { selectAbove }
@@ -46,7 +51,9 @@ export function changeAsset(tx: Tx, changed: ChangedAsset): void {
   tx.run(update, changed)
 }
 
-/** Whether a folder is the asset of this id, or lies in it, however deep. */
-export function liesWithin(tx: Tx, folder_id: string, id: string): boolean {
-  return tx.get(selectAbove, { folder_id, id }) !== undefined
+/** Whether a folder is the asset of this id, or lies in it; null where it lies so deep that nobody looks. */
+export function liesWithin(tx: Tx, folder_id: string, id: string): boolean | null {
+  const found = tx.get(selectAbove, { folder_id, id, levels: MOST_LEVELS })
+  if (found === undefined) return false
+  return found.id === id ? true : null
 }

@@ -31,19 +31,18 @@ const selectParent = statement<{ id: string }>()((db, p) =>
   db.selectFrom('asset').select('parent_id').where('id', '=', p('id')),
 )
 
-/** A folder, and all that it lies in up to the top level, or to one that was deleted: its row is gone. */
-const selectWay = statement<DeletedFolderTable>()((db, p) =>
+/** A folder, and all that it lies in up to the top level, or to one that was deleted, whose row is gone; of those above it at most `levels`. */
+const selectWay = statement<DeletedFolderTable & { levels: number }>()((db, p) =>
   db
-    .withRecursive('way(id)', (qc) =>
-      qc
-        .selectNoFrom(sql<string>`${p('id')}`.as('id'))
-        .union(
-          qc
-            .selectFrom('asset')
-            .innerJoin('way', 'way.id', 'asset.id')
-            .select(sql<string>`asset.parent_id`.as('id'))
-            .where('asset.parent_id', 'is not', null),
-        ),
+    .withRecursive('way(id, level)', (qc) =>
+      qc.selectNoFrom([sql<string>`${p('id')}`.as('id'), sql<number>`0`.as('level')]).unionAll(
+        qc
+          .selectFrom('asset')
+          .innerJoin('way', 'way.id', 'asset.id')
+          .select([sql<string>`asset.parent_id`.as('id'), sql<number>`way.level + 1`.as('level')])
+          .where('asset.parent_id', 'is not', null)
+          .where(sql<boolean>`way.level < ${p('levels')}`),
+      ),
     )
     .selectFrom('way')
     .select([
@@ -101,6 +100,8 @@ const AT_ONCE_MS = 5
 
 /** So many levels are looked at one by one, most of which are known already; those above them at once. */
 const NEAR = 64
+/** At most so many above them in one unit of work: each takes some microseconds. */
+const FAR = 10_000
 
 /** Tells of places in the tree of one owner whether they lie below a folder that was deleted. It is valid within one unit of work. */
 export class DeletedFolders {
@@ -108,13 +109,18 @@ export class DeletedFolders {
   readonly #owner: Owner
   readonly #known = new Map<string, boolean>()
   #any: boolean | null = null
+  /** How many levels may still be looked at far above. */
+  #left = FAR
 
   constructor(tx: Tx, scope: Scope) {
     this.#tx = tx
     this.#owner = ownerOf(scope)
   }
 
-  /** Whether what lies in the folder `parent_id` (null: at the top level) was deleted with it, or with one above it. */
+  /**
+   * Whether what lies in the folder `parent_id` (null: at the top level) was deleted with it, or with one above it. Of what lies deeper than anybody's
+   * folders do nobody looks so far: as long as anything of its owner is being removed, it counts as deleted.
+   */
   holds(parent_id: string | null): boolean {
     if (parent_id === null) return false
     this.#any ??= this.#tx.get(selectAny, this.#owner) !== undefined
@@ -135,7 +141,11 @@ export class DeletedFolders {
 
   /** The same of all that a folder lies in, in one statement: trees may be very deep. */
   #isFarDeleted(id: string, way: string[]): boolean {
-    const far = this.#tx.all(selectWay, { ...this.#owner, id })
+    if (this.#left <= 0) return true
+    const far = this.#tx.all(selectWay, { ...this.#owner, id, levels: this.#left })
+    this.#left -= far.length
+    // There are more than it looked at.
+    if (this.#left < 0) return true
     for (const one of far) way.push(one.id)
     return far.some(({ deleted }) => deleted === 1)
   }

@@ -1,14 +1,16 @@
 // Folders within folders, very many levels deep: what was deleted with one far above is not shown, and to look takes few statements.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { insertAsset, type NewAsset } from '../../src/db/assets.ts'
-import { DeletedFolders, deleteAssetTree } from '../../src/db/deleted-folders.ts'
+import { liesWithin } from '../../src/db/asset-changes.ts'
+import { insertAsset, type NewAsset, ownedAssetById } from '../../src/db/assets.ts'
+import { DeletedFolders, deleteAssetTree, removeDeleted } from '../../src/db/deleted-folders.ts'
 import type { Tx } from '../../src/db/store.ts'
 import { openStore } from '../helpers/store.ts'
 
 const owner = { user_id: 'ada', workspace_id: null }
 const AT = '2026-01-01T00:00:00.000Z'
 const LEVELS = 2_000
+const TOO_DEEP = 25_000
 
 function folder(id: string, parent_id: string | null): NewAsset {
   const none = { sha256: null, storage_key: null, content_key: null, thumb_key: null }
@@ -56,4 +58,34 @@ test('a place very deep in folders lies in a deleted one or not, which few state
       assert.ok(asked.count() <= before + 1, 'what is above was found with it')
     }
   })
+})
+
+test('a place too deep to look at counts as deleted while anything of its owner is removed, and no folder is moved there', async () => {
+  await using opened = await openStore()
+  const { store } = opened
+  const deepest = `deep${TOO_DEEP - 1}`
+  await store.write((tx) => {
+    for (let at = 0; at < TOO_DEEP; at++) insertAsset(tx, folder(`deep${at}`, at === 0 ? null : `deep${at - 1}`))
+    for (const id of ['other', 'gone']) insertAsset(tx, folder(id, null))
+    for (let at = 0; at < 5_000; at++) insertAsset(tx, folder(`held${at}`, 'gone'))
+  })
+  store.read((tx) => {
+    assert.ok(ownedAssetById(tx, owner, deepest))
+    assert.equal(liesWithin(tx, deepest, 'other'), null)
+    assert.equal(liesWithin(tx, deepest, deepest), true)
+    assert.equal(liesWithin(tx, 'deep1000', 'deep0'), true)
+    assert.equal(liesWithin(tx, 'deep1000', 'deep1001'), false)
+  })
+  const { done } = await store.write((tx) => deleteAssetTree(tx, owner, 'gone'))
+  assert.equal(done, false)
+  store.read((tx) => {
+    const began = process.cpuUsage()
+    assert.equal(ownedAssetById(tx, owner, deepest), undefined)
+    const { user, system } = process.cpuUsage(began)
+    assert.ok(user + system < 100_000, `${user + system} µs of the processor`)
+    assert.ok(ownedAssetById(tx, owner, 'deep2000'))
+    assert.ok(ownedAssetById(tx, owner, 'other'))
+  })
+  while (!(await store.write((tx) => removeDeleted(tx, () => true))).done);
+  store.read((tx) => assert.ok(ownedAssetById(tx, owner, deepest)))
 })
