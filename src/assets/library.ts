@@ -157,6 +157,6 @@ function refuseCycle(tx: Tx, { id, content_type }: AssetTable, parent_id: string
   if (within === false) return
   const message = within
     ? 'A folder cannot be moved into itself, or into a folder that it holds.'
-    : 'No folder can be moved so deep.'
+    : 'A folder cannot be moved into one that lies below more than 20,000 others.'
   throw new ServiceError('CONFLICT', { message })
 }
