@@ -108,12 +108,17 @@ function keyAbove(tx: Tx): number {
   return (tx.get(ASSET_LIST_STATEMENTS.selectLast, {})?.key ?? 0) + 1
 }
 
-/** What the way that comes furthest finds, without what was deleted with a folder. */
+/** What the way that comes furthest finds, without what was deleted with a folder. It ends early where to tell that takes long. */
 function furthestLook(tx: Tx, scope: Scope, ways: readonly Way[], look: Look): Listed {
-  const deleted = new DeletedFolders(tx, scope)
   const looks = ways.map((way) => way(tx, look))
   const { rows, reached } = looks.reduce((one, other) => (other.reached < one.reached ? other : one))
-  return { keys: rows.filter(({ parent_id }) => !deleted.holds(parent_id)).map(({ key }) => key), reached }
+  const deleted = new DeletedFolders(tx, scope)
+  const keys: number[] = []
+  for (const { key, parent_id } of rows) {
+    if (!deleted.holds(parent_id)) keys.push(key)
+    if (deleted.tired) return { keys, reached: key }
+  }
+  return { keys, reached }
 }
 
 const STATEMENTS: Readonly<Record<Indexed, typeof ASSET_LIST_STATEMENTS.byFolder>> = {

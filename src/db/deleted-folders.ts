@@ -100,8 +100,10 @@ const AT_ONCE_MS = 5
 
 /** So many levels are looked at one by one, most of which are known already; those above them at once. */
 const NEAR = 64
-/** At most so many above them in one unit of work: each takes some microseconds. */
+/** At most so many above them: each takes some microseconds. */
 const FAR = 10_000
+/** After so many levels, known ones apart, whoever looks at many places lets others have their turn. */
+const TIRING = 2_000
 
 /** Tells of places in the tree of one owner whether they lie below a folder that was deleted. It is valid within one unit of work. */
 export class DeletedFolders {
@@ -109,12 +111,16 @@ export class DeletedFolders {
   readonly #owner: Owner
   readonly #known = new Map<string, boolean>()
   #any: boolean | null = null
-  /** How many levels may still be looked at far above. */
-  #left = FAR
+  #looked = 0
 
   constructor(tx: Tx, scope: Scope) {
     this.#tx = tx
     this.#owner = ownerOf(scope)
+  }
+
+  /** Whether so many levels were looked at that the rest should be left to another unit of work. */
+  get tired(): boolean {
+    return this.#looked > TIRING
   }
 
   /**
@@ -135,19 +141,17 @@ export class DeletedFolders {
       if (above === null) found ??= false
       else id = above
     }
+    this.#looked += way.length
     for (const id of way) this.#known.set(id, found)
     return found
   }
 
   /** The same of all that a folder lies in, in one statement: trees may be very deep. */
   #isFarDeleted(id: string, way: string[]): boolean {
-    if (this.#left <= 0) return true
-    const far = this.#tx.all(selectWay, { ...this.#owner, id, levels: this.#left })
-    this.#left -= far.length
-    // There are more than it looked at.
-    if (this.#left < 0) return true
+    const far = this.#tx.all(selectWay, { ...this.#owner, id, levels: FAR })
     for (const one of far) way.push(one.id)
-    return far.some(({ deleted }) => deleted === 1)
+    // There are more than it looked at.
+    return far.length > FAR || far.some(({ deleted }) => deleted === 1)
   }
 
   #isDeleted(id: string): boolean {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { liesWithin } from '../../src/db/asset-changes.ts'
+import { keySteps } from '../../src/db/asset-search.ts'
 import { insertAsset, type NewAsset, ownedAssetById } from '../../src/db/assets.ts'
 import { DeletedFolders, deleteAssetTree, removeDeleted } from '../../src/db/deleted-folders.ts'
 import type { Tx } from '../../src/db/store.ts'
@@ -88,4 +89,42 @@ test('a place too deep to look at counts as deleted while anything of its owner 
   })
   while (!(await store.write((tx) => removeDeleted(tx, () => true))).done);
   store.read((tx) => assert.ok(ownedAssetById(tx, owner, deepest)))
+})
+
+/** Folders within folders, so many of each, with a file in the last one of each branch. */
+const BRANCHES = 300
+const DEEP = 100
+
+test('a page of files in very many branches is looked for in steps, and leaves none of them out', async () => {
+  await using opened = await openStore()
+  const { store } = opened
+  await store.write((tx) => {
+    for (let branch = 0; branch < BRANCHES; branch++)
+      for (let at = 0; at < DEEP; at++)
+        insertAsset(tx, folder(`${branch} ${at}`, at === 0 ? null : `${branch} ${at - 1}`))
+    insertAsset(tx, folder('gone', null))
+    for (let at = 0; at < 5_000; at++) insertAsset(tx, folder(`held${at}`, 'gone'))
+    for (let branch = 0; branch < BRANCHES; branch++)
+      insertAsset(tx, { ...folder(`file${branch}`, `${branch} ${DEEP - 1}`), content_type: 'text/plain' })
+  })
+  await store.write((tx) => deleteAssetTree(tx, owner, 'gone'))
+  const filter = { folder: null, essence: 'text/plain', family: null, workflow_id: null, job_id: null, part: null }
+  const found: number[] = []
+  let most = 0
+  const watched = <Result>(unit: (tx: Tx) => Result) =>
+    store.read((tx) => {
+      const asked = counted(tx)
+      const given = unit(asked.tx)
+      most = Math.max(most, asked.count())
+      return given
+    })
+  for (let before: number | null = null; before !== 0; ) {
+    const steps = keySteps({ read: watched } as typeof store, owner, filter, before, BRANCHES)
+    let step = steps.next()
+    while (!step.done) step = steps.next()
+    found.push(...step.value.keys)
+    before = step.value.reached
+  }
+  assert.equal(found.length, BRANCHES)
+  assert.ok(most < 6_000, `${most} statements in one unit of work`)
 })
