@@ -62,10 +62,14 @@ function isLong(secret: string): boolean {
   return secret.length >= SHORTEST_SECRET
 }
 
-/** For what is shown of a request in a message: every secret is replaced, however short. */
+/**
+ * For what is shown of a request in a message: every secret is replaced, however short, also where its bytes are read as what they are not: headers have
+ * a character for each byte, and servers name charsets that their answers are not in.
+ */
 export function strictMask(secrets: readonly string[]): Mask {
-  const short = secrets.filter((secret) => secret !== '' && !isLong(secret))
-  const long = secrets.filter(isLong)
+  const all = asBytes(secrets)
+  const short = all.filter((secret) => secret !== '' && !isLong(secret))
+  const long = all.filter(isLong)
   if (short.length === 0 && long.length === 0) return (text) => text
   return whenCalled(() => {
     const [longOnes, shortOnes] = [longMask(long), shortMask(short)]
@@ -78,14 +82,21 @@ function latin1(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
 }
 
-/** The secrets as texts have them and as their bytes do. */
+/** What decoders read where a charset is called Latin-1 (WHATWG Encoding). */
+const WINDOWS = new TextDecoder('windows-1252')
+
+/** The secrets as texts have them and as their bytes do, read by one character for each. */
 function asBytes(secrets: readonly string[]): string[] {
-  return secrets.flatMap((secret) => [secret, latin1(Buffer.from(secret))])
+  const all = secrets.flatMap((secret) => {
+    const bytes = Buffer.from(secret)
+    return [secret, latin1(bytes), WINDOWS.decode(bytes)]
+  })
+  return [...new Set(all)]
 }
 
 /** Whether a text, or bytes, hold any of the secrets in one of their forms. To be made once for all that is looked at. */
 export function secretSearch(secrets: readonly string[]): (content: string | Uint8Array) => boolean {
-  const mask = strictMask(asBytes(secrets))
+  const mask = strictMask(secrets)
   return (content) => {
     const text = typeof content === 'string' ? content : latin1(content)
     return mask(text) !== text
@@ -118,7 +129,6 @@ export interface AnswerMask {
 export function answerMask(secrets: readonly string[]): AnswerMask {
   const long = secrets.filter(isLong)
   const text = strictMask(long)
-  const inBytes = strictMask(asBytes(long))
   const numbers = new Set(long.map(Number).filter((number) => Number.isFinite(number) && number !== 0))
   return {
     text,
@@ -129,6 +139,6 @@ export function answerMask(secrets: readonly string[]): AnswerMask {
       const masked = numbers.has(value) ? MASK : text(written)
       return masked === written ? value : masked
     },
-    bytes: (value) => (long.length === 0 ? value : Buffer.from(inBytes(latin1(value)), 'latin1')),
+    bytes: (value) => (long.length === 0 ? value : Buffer.from(text(latin1(value)), 'latin1')),
   }
 }

@@ -280,6 +280,25 @@ describe('secrets', () => {
     assert.ok(!headers.told.includes('ey-12345'))
   })
 
+  test('come back masked where their bytes are read as another charset', async () => {
+    const wide = 'clÉ-ü-12345'
+    await using server = await httpServer(async (asked, response) => {
+      const bytes = await bodyOf(asked)
+      response.setHeader('x-back', bytes.toString('latin1'))
+      response.setHeader('content-type', 'text/plain; charset=iso-8859-1')
+      response.writeHead(Number(asked.url!.slice(1))).end(bytes)
+    })
+    const answered = (status: number) => {
+      const data = { url: `${server.url}/${status}`, method: 'POST', body: 'a {{secret:WIDE}} b' }
+      return runHttp(graph([node('n', 'http.Request', data)], []), { secrets: { WIDE: wide } })
+    }
+    const { result } = await answered(200)
+    assert.deepEqual([result.body, (result.headers as Record<string, string>)['x-back']], ['a *** b', 'a *** b'])
+    const { outcome } = await answered(400)
+    assert.ok(outcome.status === 'failed')
+    assert.match(outcome.error.message, /answered 400 Bad Request: a \*\*\* b$/)
+  })
+
   test('come back masked from bytes, from credentials, and as numbers', async () => {
     const wide = 'clé/"k+12345'
     const texts: RequestListener = async (asked, response) => response.end(`\xff${(await bodyOf(asked)).toString()}`)
