@@ -15,6 +15,7 @@ const FLOORS: readonly (readonly string[])[] = [
     'amounts.ts',
     'cuts.ts',
     'errors.ts',
+    'json-mistake.ts',
     'json.ts',
     'light-parts.ts',
     'members.ts',

@@ -1,6 +1,7 @@
 // json.*: values as JSON text and back.
 import { DEEPEST_VALUE } from '../engine/measure.ts'
 import { NodeError, type NodeType } from '../engine/node-type.ts'
+import { jsonMistake, jsonReason } from '../json-mistake.ts'
 import { conversion, option, output, required } from './define.ts'
 import { guardJsonText } from './json-size.ts'
 import { guardDepth } from './limits.ts'
@@ -11,10 +12,17 @@ function read(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    const why = error instanceof Error ? error.message : 'it has no JSON form'
-    // The reason quotes the text, with its line breaks.
-    throw new NodeError(`The text is no JSON: ${why.replaceAll(/\s+/g, ' ')}`, 'not_json')
+    throw new NodeError(`The text is no JSON: ${whyNoJson(text, error)}`, 'not_json')
   }
+}
+
+/** Of longer texts the place is not looked for, which takes as long as to read them twenty times. */
+const LONGEST_PLACED = 1_000_000
+
+function whyNoJson(text: string, error: unknown): string {
+  if (text.length > LONGEST_PLACED) return jsonReason(error)
+  const { reason, line, column } = jsonMistake(text, error)
+  return `${reason} (line ${line}, column ${column})`
 }
 
 function parse(text: string): unknown {

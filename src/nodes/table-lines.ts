@@ -1,6 +1,7 @@
 // data.ParseJsonLines and data.FormatJsonLines: tables as JSON Lines, one row on each line (jsonlines.org).
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
+import { jsonReason } from '../json-mistake.ts'
 import { option, output, required } from './define.ts'
 import { JsonSize } from './json-size.ts'
 import { guardDepth, guardList, guardText } from './limits.ts'
@@ -17,7 +18,7 @@ function readLine(line: string, size: JsonSize): Row | string {
   try {
     return JSON.parse(line) as Row
   } catch (error) {
-    return error instanceof Error ? `no JSON: ${error.message}` : 'no JSON'
+    return `no JSON: ${jsonReason(error)}`
   }
 }
 
