@@ -1,6 +1,7 @@
 // Patterns of dates, such as `dd.MM.yyyy HH:mm`: written and read by the same table of date-symbols.ts. Text stands in
 // single quotes. Reading goes once from left to right and never back.
 import { NodeError } from '../engine/node-type.ts'
+import { cut } from '../short.ts'
 import { FIELDS, type Field, type Found } from './date-symbols.ts'
 import type { Words } from './date-words.ts'
 import { shown } from './limits.ts'
@@ -46,7 +47,8 @@ export function readPattern(text: string, pattern: string, words: Words): Found 
   const found: Found = {}
   let at = 0
   const fail = (wanted: string) => {
-    const there = at < text.length ? `"${text.slice(at, at + 10)}" at position ${at + 1}` : 'its end'
+    // The sign of the cut lets what is left of a secret be found.
+    const there = at < text.length ? `"${cut(text.slice(at), 10)}" at position ${at + 1}` : 'its end'
     return new NodeError(`"${shown(text)}" does not fit the pattern: ${wanted}, not ${there}.`, 'bad_date')
   }
   for (const piece of piecesOf(pattern)) {

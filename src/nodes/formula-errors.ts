@@ -1,5 +1,6 @@
 // What is said of formulas that can't be read, also to those who write another language.
 import { NodeError } from '../engine/node-type.ts'
+import { cut } from '../short.ts'
 
 /** What people of other languages write, and what is said for it here. */
 const ELSEWHERE: readonly [RegExp, string][] = [
@@ -17,7 +18,8 @@ const ELSEWHERE: readonly [RegExp, string][] = [
 /** What is said where a formula can't be read on. */
 export function wrong(text: string, at: number): NodeError {
   const rest = text.slice(at, at + 10)
-  const what = at < text.length ? `"${rest}" at position ${at + 1}` : 'its end'
+  // The sign of the cut lets what is left of a secret be found.
+  const what = at < text.length ? `"${cut(text.slice(at), 10)}" at position ${at + 1}` : 'its end'
   // Of "<>", the first half was an operator.
   const from = rest.startsWith('>') && text[at - 1] === '<' ? `<${rest}` : rest
   const advice = ELSEWHERE.find(([form]) => form.test(from))?.[1]

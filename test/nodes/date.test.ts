@@ -139,6 +139,7 @@ describe('a date is read by a pattern', () => {
     ['2024-1x', 'yyyy-MM', /"MM" was expected, not "1x" at position 6/],
     ['2024 ', 'yyyy-MM', /"-" was expected, not its end/],
     ['2024-01-01', 'yyyy-MM', /the end was expected, not "-01" at position 8/],
+    ['2024-01-01T00:00:00', 'yyyy-MM', /the end was expected, not "-01T00:00:…" at position 8/],
     ['2024-02-30', 'yyyy-MM-dd', /bad_date: .* there is no such day/],
     ['2024 13 PM', 'yyyy hh a', /no clock shows 13/],
     ['12:00', 'HH:mm', /bad_pattern: The pattern has no year/],

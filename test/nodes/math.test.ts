@@ -50,6 +50,7 @@ describe('math.Formula', () => {
     ['1 $ 2', /didn't expect "\$ 2" at position 3/],
     ['(1', /didn't expect its end/],
     ['1 2', /didn't expect "2" at position 3/],
+    ['1 23456789012', /didn't expect "2345678901…" at position 3/],
     ['foo(1)', /calls "foo", which is no function/],
     ['sqr(4)', /Did you mean "sqrt"/],
     ['average(4)', /"average", which is no function\. There are abs, sign, sqrt/],
