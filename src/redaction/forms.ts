@@ -141,14 +141,29 @@ const JSON_ONCE = [inJson, inAscii, slashed(inJson), slashed(inAscii), inUpperAs
 const JSON_TWICE = JSON_ONCE.map(twice).map(remembered)
 const JSON_THRICE = JSON_TWICE.map(twice)
 const URLS = [inUrl, inQuery, inForm]
+/** As a URL in a URL writes it: where to go on after a login. */
+const inUrlTwice =
+  (write: Write): Write =>
+  (text) =>
+    inUrl(write(text))
 
 /**
  * A text as it is, as JSON writes it, as JSON in JSON does (with one level more than texts need, so that a JSON text that holds them can
- * be looked at as well), as URLs write it (RFC 3986, and forms), and as base64 (RFC 4648 §4, §5) at any place among other bytes, such as those
+ * be looked at as well), as URLs write it (RFC 3986, and forms) and URLs in URLs, and as base64 (RFC 4648 §4, §5) at any place among other bytes, such as those
  * of a user's name before it (RFC 7617). In lower case as well, which is how host names come back.
  */
 const HOSTS = [inLowerCase, inHost]
-const WRITES = [asItIs, ...JSON_ONCE, ...JSON_TWICE, ...JSON_THRICE, ...URLS, ...URLS.map(lower), ...BASE64, ...HOSTS]
+const IN_URLS = [...URLS, ...URLS.map(lower)]
+const WRITES = [
+  asItIs,
+  ...JSON_ONCE,
+  ...JSON_TWICE,
+  ...JSON_THRICE,
+  ...IN_URLS,
+  ...IN_URLS.map(inUrlTwice),
+  ...BASE64,
+  ...HOSTS,
+]
 const asJson: ReadonlySet<Write> = new Set([...JSON_ONCE, ...JSON_TWICE, ...JSON_THRICE])
 const WRITES_OF_PLAIN = [asItIs, ...BASE64, inLowerCase]
 const WRITES_OF_SHORT = [asItIs, ...JSON_ONCE, ...URLS, ...URLS.map(lower)]

@@ -185,8 +185,8 @@ export function longestSource(words: Iterable<Word>): number {
   return longest
 }
 
-/** So many characters stand for one at most, in JSON in JSON in JSON and in URLs. */
-const MOST_GROWTH = 9
+/** So many characters stand for one at most: in URLs in URLs, for one of three bytes. */
+const MOST_GROWTH = 15
 
 /** How many characters a word may have, at the most, that is a form of so many. */
 export function mostOf(source_length: number): number {

@@ -30,6 +30,10 @@ const WRITINGS: Readonly<Record<string, [form: (secret: string) => string, aroun
   'as JSON': [inJson, (form) => `{"a":"${form}"}`],
   'as JSON in JSON': [(secret) => inJson(inJson(secret)), (form) => `"{\\"a\\":\\"${form}\\"}"`],
   'in a URL': [encodeURIComponent, (form) => `https://a.example/?q=${form}&b`],
+  'in a URL in a URL': [
+    (secret) => encodeURIComponent(encodeURIComponent(secret)),
+    (form) => `/login?next=%2Fx%3Fq%3D${form}%26b`,
+  ],
   'in a form': [(secret) => new URLSearchParams({ a: secret }).toString().slice(2), (form) => `a=${form}&b=1`],
   'as base64': [base64, (form) => `data:text/plain;base64,${form}`],
   'as base64url': [(secret) => Buffer.from(secret).toString('base64url'), (form) => `"${form}"`],
