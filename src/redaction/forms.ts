@@ -38,14 +38,25 @@ function wholes(secret: string): Set<string> {
 const URL_START = /^[a-z][a-z0-9+.-]*:\/\//i
 const BOILERPLATE = /^-----(?:BEGIN|END) [^-]*-----$/
 
-/** Lines, as a key may be shown line by line; of a URL, what is sent and logged of it (WHATWG URL). */
+/** Lines, as a key may be shown line by line; of a URL, what is sent and logged of it (WHATWG URL), its credentials as a header has them (RFC 7617) as well. */
 function parts(secret: string): Set<string> {
   const bare = secret.trim()
   const found = bare.includes('\n') ? bare.split(/\r?\n/, 2 * MOST_LINES).map((line) => line.trim()) : []
   const lines = found.filter((line) => line.length >= SHORTEST_PART && !BOILERPLATE.test(line)).slice(0, MOST_LINES)
   const url = URL_START.test(bare) ? URL.parse(bare) : null
-  const sent = url ? [url.href, url.pathname, url.search] : []
+  const sent = url ? [url.href, url.pathname, url.search, ...credentials(url)] : []
   return new Set([...lines, ...sent.filter((text) => text.length >= SHORTEST_PART && text !== secret)])
+}
+
+/** The password, or the name where there is none, as of a token; and both as they are sent. */
+function credentials({ username, password }: URL): string[] {
+  try {
+    const [name, word] = [decodeURIComponent(username), decodeURIComponent(password)]
+    return [word || name, Buffer.from(`${name}:${word}`).toString('base64')]
+  } catch {
+    // No request is made with such a URL.
+    return []
+  }
 }
 
 /** What a beginning of a form is made of: no way to write takes fewer characters than the text has. */

@@ -303,6 +303,19 @@ describe('a known secret', () => {
     assert.equal(known.text(around), around)
   })
 
+  test('that is a URL is found by its password, and by a name without one, and as they are sent', () => {
+    const known = new Redactor([
+      'https://bot:Some%2Blong-Pass_word@a.example/x',
+      'https://tok_0123456789abcdef@a.example/y',
+    ])
+    const shown = '(bot:Some+long-Pass_word) (tok_0123456789abcdef)'
+    assert.equal(known.text(shown), '(bot:[redacted]) ([redacted])')
+    for (const pair of ['bot:Some+long-Pass_word', 'tok_0123456789abcdef:'])
+      assert.equal(known.text(`(${base64(pair)})`), '([redacted])')
+    const short = new Redactor(['https://anonymous:postgres@a.example', 'https://%ff:some-long-password@a.example'])
+    assert.equal(short.text('anonymous postgres'), 'anonymous postgres', 'too much else looks like them')
+  })
+
   test('that is put into a URL is found as the URL is sent', () => {
     const known = new Redactor(["it's a/secret", 'HTTPS://Hooks.Example/services/T0/B0/xyz 1?key=of%20mine and more'])
     assert.equal(known.text("?a=it%27s%20a%2Fsecret&b=it's%20a%2fsecret"), '?a=[redacted]&b=[redacted]')
