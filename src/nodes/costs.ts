@@ -2,6 +2,7 @@
 // are estimates, rather too high than too low; no result hangs on them. Those of tables are in table-costs.ts.
 import { sizeOf } from '../engine/measure.ts'
 import type { Inputs } from '../engine/node-type.ts'
+import { LONGEST_DATE } from './moments.ts'
 
 /** What a unit of the size of other inputs costs. */
 export const UNIT = 100
@@ -20,15 +21,18 @@ const FORMULA_STEP = 15
 
 const REPEAT = /\{(\d+)(?:,(\d*))?\}/g
 
-/** About how many instructions a pattern has. What is repeated several times over has at most 1,000 of them for each character. */
+/**
+ * About how many instructions a pattern has: an empty one has the end, which is found everywhere. What is repeated several times over has at most
+ * 1,000 of them for each character.
+ */
 function sizeOfPattern(pattern: string): number {
-  let size = pattern.length
+  let size = Math.max(1, pattern.length)
   if (size > COUNTED) return size
   for (const { 1: least, 2: most, index } of pattern.matchAll(REPEAT)) {
     const times = Math.max(Number(least), Number(most ?? 0))
     size += pattern[index - 1] === ')' ? size * times : times
   }
-  return Math.min(size, pattern.length * 1_000)
+  return Math.min(size, Math.max(1, pattern.length) * 1_000)
 }
 
 /** Where a class ends with a letter that is no plain one. Where case counts for nothing, the forms of all letters up to it are looked for. */
@@ -112,9 +116,12 @@ const DATE = 20_000
 const MOST_DATES = 20_000
 
 export function costOfDates({ from, to, step, unit }: Inputs): number {
+  // A longer text is no date, of which `Date.parse` would read all.
+  if (lengthOf(from) > LONGEST_DATE || lengthOf(to) > LONGEST_DATE) return 0
   const between = Date.parse(String(to)) - Date.parse(String(from))
   const count = Math.abs(between) / ((SPANS[String(unit)] ?? LONGER_SPAN) * Math.max(1, Math.abs(Number(step))))
-  return Number.isNaN(count) ? 0 : Math.min(count, MOST_DATES) * DATE
+  // Some dates are none to `Date.parse`, such as those with a leap second.
+  return (Number.isNaN(count) ? MOST_DATES : Math.min(count, MOST_DATES)) * DATE
 }
 
 /** A character of what is written again and again, and each time. */

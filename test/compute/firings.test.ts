@@ -8,6 +8,7 @@ import { noServices } from '../../src/engine/services.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
 import { graph, node, outputs, run, sink, source, start, until } from '../engine/kit.ts'
 import { MemoryJournal, type Record } from '../engine/memory-journal.ts'
+import { takesLess } from '../helpers/patience.ts'
 import { compute, inputsOf, SLOW } from './kit.ts'
 
 after(() => compute[Symbol.asyncDispose]())
@@ -156,6 +157,8 @@ describe('the estimate of what a firing takes', () => {
     assert.equal(heavy('text.Diff', { a: 'a\n'.repeat(2_000), b: 'b\n'.repeat(2_000) }), true)
     assert.equal(heavy('list.Calculate', { list: numbers(1_000), formula: Array(500).fill('x').join('+') }), true)
     assert.equal(heavy('date.Range', { from: '2000-01-01', to: '2040-01-01' }), true)
+    for (const from of ['2016-12-31T23:59:60Z', '2016-12-31T00:00:00,5'])
+      assert.equal(heavy('date.Range', { from, to: '2030-01-01' }), true, from)
     assert.equal(
       heavy('data.Join', { left: numbers(1_000).map((k) => ({ k })), right: numbers(1_000).map((k) => ({ k })) }),
       true,
@@ -176,6 +179,8 @@ describe('the estimate of what a firing takes', () => {
     for (const type of ['regex.FindAll', 'regex.Replace', 'regex.Split']) assert.equal(heavy(type, matches), true)
     assert.equal(heavy('regex.FindAll', { text: letters(200), pattern: '\\w+' }), false)
     assert.equal(heavy('regex.Match', matches), false)
+    const everywhere = { text: letters(50_000), pattern: '' }
+    for (const type of ['regex.FindAll', 'regex.Replace', 'regex.Split']) assert.equal(heavy(type, everywhere), true)
     for (const end of ['\u{10ffff}', '\\x{10ffff}']) {
       const pattern = `[a-${end}]`.repeat(50)
       assert.equal(heavy('regex.Match', { text: 'a', pattern, ignore_case: true }), true)
@@ -254,6 +259,11 @@ describe('the estimate of what a firing takes', () => {
     const inner = Object.fromEntries(items.map((at) => [`c${at}`, 1]))
     assert.equal(heavy('dict.Flatten', { dict: { ['k'.repeat(10_000)]: inner } }), true)
     assert.equal(heavy('dict.Flatten', { dict: { [`k`.repeat(2_000)]: { a: Array(1_000).fill('') } } }), true)
+  })
+
+  test('does not read a long text as a date', async () => {
+    const [from, to] = ['![', '[!'].map((unit) => unit.repeat(5_000_000))
+    await takesLess(50, () => assert.equal(heavy('date.Range', { from, to }), false))
   })
 
   test('leaves what is small where it is', () => {
