@@ -2,7 +2,7 @@
 // are estimates, rather too high than too low; no result hangs on them. Those of tables are in table-costs.ts.
 import { sizeOf } from '../engine/measure.ts'
 import type { Inputs } from '../engine/node-type.ts'
-import { LONGEST_DATE } from './moments.ts'
+import { readDate } from './moments.ts'
 
 /** What a unit of the size of other inputs costs. */
 export const UNIT = 100
@@ -115,13 +115,19 @@ const LONGER_SPAN = 28 * DAY
 const DATE = 20_000
 const MOST_DATES = 20_000
 
-export function costOfDates({ from, to, step, unit }: Inputs): number {
-  // A longer text is no date, of which `Date.parse` would read all.
-  if (lengthOf(from) > LONGEST_DATE || lengthOf(to) > LONGEST_DATE) return 0
-  const between = Date.parse(String(to)) - Date.parse(String(from))
+/** Not by `Date.parse`, which reads long texts to their end, and no leap second. */
+function momentOf(date: unknown, zone: unknown): number {
+  try {
+    return readDate(String(date), String(zone)).epochMilliseconds
+  } catch {
+    return Number.NaN
+  }
+}
+
+export function costOfDates({ from, to, step, unit, zone }: Inputs): number {
+  const between = momentOf(to, zone) - momentOf(from, zone)
   const count = Math.abs(between) / ((SPANS[String(unit)] ?? LONGER_SPAN) * Math.max(1, Math.abs(Number(step))))
-  // Some dates are none to `Date.parse`, such as those with a leap second.
-  return (Number.isNaN(count) ? MOST_DATES : Math.min(count, MOST_DATES)) * DATE
+  return Number.isNaN(count) ? 0 : Math.min(count, MOST_DATES) * DATE
 }
 
 /** A character of what is written again and again, and each time. */

@@ -12,7 +12,7 @@ export type Moment = Temporal.ZonedDateTime
 
 export const LAST_YEAR = 9999
 /** In characters: more than any zone or date has, so that nobody looks through a book for one. */
-export const LONGEST_DATE = 100
+const LONGEST = 100
 const NANOSECONDS_PER_MINUTE = 60e9
 const SECOND = 1_000_000_000n
 /** In milliseconds, as the moments below. */
@@ -34,7 +34,7 @@ function unknownZone(zone: string): NodeError {
 }
 
 const readZone = memo((zone: string): string => {
-  if (zone.length > LONGEST_DATE) throw unknownZone(zone)
+  if (zone.length > LONGEST) throw unknownZone(zone)
   // "Z" is what dates say; an offset's sign makes it one, and every other name is looked up.
   if (/^(z|utc|gmt)?$/i.test(zone)) return 'UTC'
   try {
@@ -133,7 +133,7 @@ export function atOffset(local: number, nanoseconds: number, minutes: number, zo
  * It is looked at in `zone`, or else at its own offset. A leap second is the second before it. Throws NodeError.
  */
 export function readDate(text: string, zone = ''): Moment {
-  const trimmed = text.length > LONGEST_DATE ? '' : text.trim()
+  const trimmed = text.length > LONGEST ? '' : text.trim()
   const [, date, time = '00:00', seconds = '00', fraction = '', offset] = DATE.exec(trimmed) ?? []
   if (date === undefined) throw unreadable(text)
   const written = `${date}T${time}:${seconds === '60' ? '59' : seconds}`
