@@ -33,11 +33,11 @@ export function* joinSteps<Bytes extends Uint8Array>(pieces: readonly Uint8Array
 }
 
 /** As `map`, some items to a step. */
-export function* mapStep<T, To>(items: readonly T[], each: (item: T, at: number) => To): Steps<To[]> {
+export function* mapStep<T, To>(items: readonly T[], each: (item: T, at: number) => To, some = SOME): Steps<To[]> {
   const made: To[] = []
   for (let at = 0; at < items.length; at++) {
     made.push(each(items[at]!, at))
-    if (at % SOME === SOME - 1) yield
+    if (at % some === some - 1) yield
   }
   return made
 }

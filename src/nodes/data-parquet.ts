@@ -3,7 +3,7 @@ import type { NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
 import { option, output } from './define.ts'
 import { fileNeeds, fileOf, worked } from './files.ts'
-import { columnSteps, guardCells, guardNames, type Row, readRows, rowsProperty } from './rows.ts'
+import { columnSteps, guardCells, guardNameSteps, type Row, readRows, rowsProperty } from './rows.ts'
 import { type CellTable, FILE, nameProperty, rowSteps, tableFile } from './table-files.ts'
 
 type Writing = { rows: Row[]; columns: string[] | null; types: object; compression: string; name: string }
@@ -43,7 +43,7 @@ export const dataParquetNodes: NodeType[] = [
     needs: fileNeeds('file'),
     async run({ file, max_rows, ...params }, context) {
       const taken = await fileOf(file, 'The file', context)
-      guardNames((params.columns as string[] | null) ?? [])
+      await context.inSlices(guardNameSteps((params.columns as string[] | null) ?? []))
       const { value } = await worked('data.readParquet', [taken], { ...params, most_rows: max_rows ?? null }, context)
       const table = value as CellTable & { rows: number }
       return { rows: await context.inSlices(rowSteps(table)), columns: table.columns, row_count: table.rows }
@@ -64,7 +64,7 @@ export const dataParquetNodes: NodeType[] = [
     async run(inputs, context) {
       const { rows, types, compression, name, ...given } = inputs as Writing
       const columns = given.columns ?? (await context.inSlices(columnSteps(readRows(rows))))
-      guardNames(columns)
+      await context.inSlices(guardNameSteps(columns))
       guardCells(rows.length, columns.length)
       const params = { rows: readRows(rows), columns, types, compression }
       const { files } = await worked('data.writeParquet', [], params, context)

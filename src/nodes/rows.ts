@@ -47,6 +47,10 @@ const LOOKED_AT = 4_096
 
 /** As `columnsOf`, for the main thread: each row may have very many columns of its own. */
 export function* columnSteps(rows: readonly Row[]): Steps<string[]> {
+  return [...(yield* differentColumns(rows))]
+}
+
+function* differentColumns(rows: readonly Row[]): Steps<Set<string>> {
   const columns = new Set<string>()
   const spend = budget()
   let looked = 0
@@ -60,7 +64,7 @@ export function* columnSteps(rows: readonly Row[]): Steps<string[]> {
     }
     guardList(columns.size, 'The table would have', 'columns')
   }
-  return [...columns]
+  return columns
 }
 
 /** Throws NodeError `unknown_column` where no row has a column that is asked for. A table without rows has any. */
@@ -73,9 +77,11 @@ export function* guardColumnSteps(rows: readonly Row[], wanted: Iterable<string>
   const [first] = rows
   if (first === undefined) return
   let all: Set<string> | null = null
+  let looked = 0
   for (const column of wanted) {
+    if (++looked % LOOKED_AT === 0) yield
     if (Object.hasOwn(first, column)) continue
-    all ??= new Set(yield* columnSteps(rows))
+    all ??= yield* differentColumns(rows)
     if (all.has(column)) continue
     const text = `No row has a column "${shown(column)}".${hint(shown(column), all)}`
     throw new NodeError(text, 'unknown_column')
@@ -93,10 +99,16 @@ export function guardCells(rows: number, columns: number): void {
 
 /** Throws NodeError where two columns of a table would have the same name, or one has an endless one. */
 export function guardNames(names: readonly string[]): void {
+  finish(guardNameSteps(names))
+}
+
+/** As `guardNames`, for the main thread. */
+export function* guardNameSteps(names: readonly string[]): Steps<void> {
   const seen = new Set<string>()
   for (const name of names) {
     guardKey(name)
     if (seen.has(name)) throw new NodeError(`Two columns would be called "${shown(name)}".`, 'duplicate_column')
     seen.add(name)
+    if (seen.size % LOOKED_AT === 0) yield
   }
 }

@@ -4,7 +4,8 @@ import { test } from 'node:test'
 import { isHeavy } from '../../src/engine/heavy.ts'
 import { sizeOf } from '../../src/engine/measure.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
-import { columnSteps, columnsOf, guardColumnSteps, type Row } from '../../src/nodes/rows.ts'
+import { columnSteps, columnsOf, guardColumnSteps, guardNameSteps, type Row } from '../../src/nodes/rows.ts'
+import { rowSteps } from '../../src/nodes/table-files.ts'
 import type { Steps } from '../../src/time-slices.ts'
 import { context } from './context.ts'
 
@@ -32,11 +33,32 @@ test('columns are found in steps, the same as at once', () => {
   const last = `c${3 * COLUMNS - 1}`
   assert.ok(counted(guardColumnSteps(rows, [last])).count > 30)
   assert.throws(() => counted(guardColumnSteps(rows, ['none'])), { type: 'unknown_column' })
+  assert.ok(counted(guardColumnSteps(rows, value)).count > 60)
 })
 
-for (const [node_type, inputs] of [
-  ['chart.Histogram', { x: 'none' }],
-  ['document.WriteXlsx', { columns: ['none'], sheet: 'Sheet1', header: true, name: 'table' }],
+test('names are told apart in steps', () => {
+  const names = columnsOf(wide(3))
+  const { count } = counted(guardNameSteps(names))
+  assert.ok(count > 30, `${count} steps`)
+  assert.throws(() => counted(guardNameSteps([...names, 'c0'])), { type: 'duplicate_column' })
+})
+
+test('rows are made of cells in steps, however wide they are', () => {
+  const columns = columnsOf(wide(1)).slice(0, 5_000)
+  const cells = Array.from({ length: 200 }, () => Array(columns.length).fill(1))
+  const { value, count } = counted(rowSteps({ columns, cells }))
+  assert.equal(value.length, 200)
+  // One to make each row, and one to measure it.
+  assert.ok(count >= 2 * 200, `${count} steps`)
+})
+
+const TWICE = columnsOf(wide(3)).concat('c0')
+
+for (const [node_type, inputs, type] of [
+  ['chart.Histogram', { x: 'none' }, 'unknown_column'],
+  ['document.WriteXlsx', { columns: ['none'], sheet: 'Sheet1', header: true, name: 'table' }, 'unknown_column'],
+  ['data.WriteParquet', { columns: TWICE, types: {}, name: 'table' }, 'duplicate_column'],
+  ['data.ReadParquet', { file: new Uint8Array(), columns: TWICE }, 'duplicate_column'],
 ] as const)
   test(`${node_type} looks at columns in the time slices of its run`, async () => {
     let taken = 0
@@ -48,7 +70,7 @@ for (const [node_type, inputs] of [
       }
     }
     const run = builtinNodes.get(node_type)!.run!({ rows: wide(3), ...inputs }, { ...context, inSlices })
-    await assert.rejects(run as Promise<unknown>, { type: 'unknown_column' })
+    await assert.rejects(run as Promise<unknown>, { type })
     assert.ok(taken > 30, `${taken} steps`)
   })
 
