@@ -55,8 +55,9 @@ function written(value: unknown): Cell {
   return text
 }
 
-/** So many cells are made in one step. */
+/** So many cells, or characters of them, are made in one step: of a list its JSON is written. */
 const SOME_CELLS = 256
+const SOME_CHARACTERS = LONGEST_CELL
 
 function* cellSteps(rows: readonly Row[], columns: readonly string[], header: boolean): Steps<Cell[][]> {
   const count = rows.length + (header ? 1 : 0)
@@ -71,11 +72,14 @@ function* cellSteps(rows: readonly Row[], columns: readonly string[], header: bo
   }
   const cells: Cell[][] = header ? [columns.map(within)] : []
   let made = 0
+  let before = length
   for (const row of rows) {
     const line: Cell[] = []
     for (const column of columns) {
       line.push(within(cell(row, column)))
-      if (++made % SOME_CELLS === 0) yield
+      if (++made % SOME_CELLS !== 0 && length - before < SOME_CHARACTERS) continue
+      before = length
+      yield
     }
     cells.push(line)
   }

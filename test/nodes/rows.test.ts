@@ -74,6 +74,22 @@ for (const [node_type, inputs, type] of [
     assert.ok(taken > 30, `${taken} steps`)
   })
 
+test('document.WriteXlsx writes long cells in the time slices of its run', async () => {
+  let taken = 0
+  const inSlices = async <T>(steps: Steps<T>): Promise<T> => {
+    const { value, count } = counted(steps)
+    taken += count
+    return value
+  }
+  const long = Array(10_000).fill([])
+  const rows = [Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`c${at}`, long]))]
+  const inputs = { rows, columns: [], sheet: 'Sheet1', header: true, name: 'table' }
+  const run = builtinNodes.get('document.WriteXlsx')!.run!(inputs, { ...context, inSlices })
+  // There is nobody to write the file.
+  await assert.rejects(run as Promise<unknown>, { type: 'unavailable' })
+  assert.ok(taken >= 100, `${taken} steps`)
+})
+
 test('the estimate for data.Filter looks at no columns of a large table', () => {
   let looks = 0
   const rows = wide(1)
