@@ -8,6 +8,9 @@ export interface CredentialSource {
   value(owner: Scope, name: string): string | null
 }
 
+/** So many secrets are looked for: more than anybody has. */
+const MOST_SECRETS = 2_000
+
 /** A value, null where there is none, false where it is stored and cannot be read. */
 type Seen = string | null | false
 
@@ -31,6 +34,7 @@ export class Credentials {
   }
 
   requirement(name: string, details: Record<string, unknown>): Requirement {
+    if (this.#seen.size >= MOST_SECRETS && !this.#seen.has(name)) return others()
     const seen = this.#look(name)
     const common = { kind: 'credential', id: name, name: `Secret ${name}`, blocking: true, details } as const
     if (seen === null) return { ...common, status: 'missing', message: this.#cure(name) }
@@ -57,4 +61,9 @@ export class Credentials {
       throw error
     }
   }
+}
+
+function others(): Requirement {
+  const message = `The run needs more than ${MOST_SECRETS} secrets: the others were not looked for.`
+  return { kind: 'credential', id: 'others', name: 'Further secrets', status: 'unknown', blocking: true, message }
 }

@@ -75,9 +75,10 @@ function lengthOf(content: unknown): number {
   return content.reduce((sum: number, part: Part) => sum + String(part.text ?? '').length, 0)
 }
 
-function messageProblem({ role, content, ...rest }: Record<string, unknown>, which: string): string | null {
+function messageProblem(message: Record<string, unknown>, which: string): string | null {
+  const { role, content } = message
   if (typeof role !== 'string' || !ROLES.includes(role)) return `${which} must have the role ${ROLES.join(', ')}.`
-  const more = Object.keys(rest).length
+  const more = Object.keys(message).filter((key) => !KEYS.includes(key)).length
   if (more > 0) return `${which} may have ${KEYS.join(' and ')} only, and has ${more} more.`
   if (typeof content === 'string') return null
   if (!Array.isArray(content) || content.length === 0)

@@ -141,9 +141,20 @@ function secretInHost(): NodeError {
 /** Properties in which secrets are put. */
 const FILLED = ['url', 'query', 'headers', 'body'] as const
 
+/** So many names are told, and so many placeholders looked at: nobody has as many secrets, and no preflight looks for as many. */
+const MOST_NAMES = 5_000
+const MOST_PLACEHOLDERS = 10_000
+
 /** The secrets that are written in a node itself. */
 export function secretNeeds({ data, isConnected }: NodeFacts): NodeNeed[] {
-  const texts = FILLED.filter((name) => !isConnected(name)).map((name) => JSON.stringify(data[name]) ?? '')
-  const names = texts.flatMap((text) => [...text.matchAll(PLACEHOLDER)].map((match) => match[1]!))
-  return [...new Set(names)].map((name) => ({ kind: 'credential', name }))
+  const names = new Set<string>()
+  let looked = 0
+  for (const property of FILLED) {
+    if (isConnected(property)) continue
+    for (const [, name] of (JSON.stringify(data[property]) ?? '').matchAll(PLACEHOLDER)) {
+      if (++looked > MOST_PLACEHOLDERS || names.size === MOST_NAMES) break
+      names.add(name!)
+    }
+  }
+  return [...names].map((name) => ({ kind: 'credential', name }))
 }

@@ -5,8 +5,10 @@ import { errorIssue, Issues, warningIssue } from '../../src/lifecycle/preflight-
 import { References } from '../../src/lifecycle/preflight-references.ts'
 import { type Requirement, Requirements, told } from '../../src/lifecycle/preflight-requirements.ts'
 import { Turns } from '../../src/lifecycle/preflight-turns.ts'
+import { builtinNodes } from '../../src/nodes/registry.ts'
 import { TimeSlices } from '../../src/time-slices.ts'
 import { graph, node } from '../engine/kit.ts'
+import { takesLess } from '../helpers/patience.ts'
 import { startServer, type TestServer } from '../helpers/server.ts'
 import { stored } from '../sockets/kit.ts'
 import { calling, preflightOf, requirement } from './preflight-kit.ts'
@@ -74,6 +76,29 @@ describe('issues', () => {
     const issues = new Issues()
     for (let at = 0; at < 3; at++) issues.add(errorIssue('e', 'the same', 'node', 'pin'))
     assert.equal(issues.told().length, 1)
+  })
+})
+
+describe('secrets', () => {
+  const placeholders = (count: number) => Array.from({ length: count }, (_, at) => `{{secret:s${at}}}`).join('')
+  const sending = (id: string, body: string) => node(id, 'http.Request', { url: 'http://a.test', method: 'POST', body })
+
+  test('that a node names without end are looked for up to a bound, and told as one beyond it', async () => {
+    const nodes = [sending('a', placeholders(200_000)), sending('b', '{{secret:s1}}')]
+    const { requirements, runnable } = await preflightOf(server, graph(nodes, []), { level: 'availability' })
+    assert.equal(requirements.length, 2_001)
+    assert.equal(runnable, false)
+    const others = requirements.find(({ id }) => id === 'others')
+    assert.equal(others?.message, 'The run needs more than 2000 secrets: the others were not looked for.')
+    assert.deepEqual(requirements.find(({ id }) => id === 's1')?.details, { node_ids: ['a', 'b'] })
+  })
+
+  test('of one name that a node names without end take little time', async () => {
+    const { needs } = builtinNodes.get('http.Request')!
+    const data = { url: '{{secret:x}}'.repeat(1_000_000), query: null, headers: null, body: null }
+    await takesLess(200, () =>
+      assert.deepEqual(needs!({ node_id: 'a', data, isConnected: () => false }), [{ kind: 'credential', name: 'x' }]),
+    )
   })
 })
 
