@@ -84,13 +84,15 @@ export function worked(
   return whileHeld(length, context, () => media.run({ task, files: given, params, owner, run, signal }))
 }
 
-/** The assets among a node's own values of these properties, which may be lists of them. */
+/** The assets among a node's own values of these properties, which may be lists of them: of a longer one than any firing takes, the first. */
 export function fileNeeds(...properties: readonly string[]): (facts: NodeFacts) => NodeNeed[] {
   return ({ data, isConnected }) =>
     properties.flatMap((property) => {
       const value = data[property]
       if (isConnected(property) || value === null || value === undefined || bytesOf(value)) return []
-      return [value].flat().map((one): NodeNeed => ({ kind: 'asset', reference: referenceOf(one) ?? '' }))
+      return (Array.isArray(value) ? value.slice(0, MOST_FILES) : [value]).map(
+        (one): NodeNeed => ({ kind: 'asset', reference: referenceOf(one) ?? '' }),
+      )
     })
 }
 

@@ -102,6 +102,13 @@ describe('secrets', () => {
   })
 })
 
+test('of a list of files no more are looked at than a firing takes', () => {
+  const files = Array.from({ length: 100_000 }, (_, at) => `asset://${at}`)
+  const data = { files, names: null }
+  const found = builtinNodes.get('archive.Zip')!.needs!({ node_id: 'a', data, isConnected: () => false })
+  assert.deepEqual([found.length, found[99]], [100, { kind: 'asset', reference: 'asset://99' }])
+})
+
 describe('references', () => {
   const found = async (text: string) => {
     const references = new References('', new Turns(new TimeSlices(), 'one', AbortSignal.timeout(60_000)))
