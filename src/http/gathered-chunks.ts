@@ -1,12 +1,15 @@
-// Bodies in chunks of a few bytes each. Node hands over every chunk by itself, and what reads a body costs about the same for a chunk of one byte as for one
-// of thousands: small ones are put together first, those that come in one turn of the event loop.
+// Bodies in pieces of a few bytes each, be they chunks or packets. Node hands over every one by itself, and to read and to keep a piece of one byte costs about
+// the same as one of thousands: small ones are put together first.
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { type Line, ReadingTurn } from '../net/reading-turn.ts'
+import { isPlain } from './plain-body.ts'
 
-/** Bytes. Larger chunks are handed on as they come. */
+/** Bytes. Larger pieces are handed on as they come, and small ones when they have so many together. */
 const SMALL = 1_024
-/** How many small chunks are put together at most. Then nothing more is read in this turn. */
+/** How long small ones wait for others, in milliseconds. */
+const WAIT_MS = 100
+/** How many small pieces are put together at most. Then nothing more is read in this turn. */
 const MANY = 1_024
 /** After so many it is looked how long they took. */
 const LOOK = 64
@@ -14,7 +17,7 @@ const LOOK = 64
 const reading = new ReadingTurn()
 const lines = new WeakMap<Socket, SocketLine>()
 
-/** Has small chunks of bodies put together, whoever reads them, and connections wait for their turn to be read. To be called before anybody reads requests. */
+/** Has small pieces of bodies put together, whoever reads them, and connections wait for their turn to be read. To be called before anybody reads requests. */
 export function gatherChunks(server: Server): void {
   server.on('connection', (socket) => {
     const line = new SocketLine(socket)
@@ -31,17 +34,28 @@ export function gatherChunks(server: Server): void {
   })
   server.prependListener('request', (request: IncomingMessage) => {
     const line = lines.get(request.socket)
-    if (line && request.headers['transfer-encoding'] !== undefined) gather(request, line)
+    if (line && mayHoldMany(request)) gather(request, line)
   })
+}
+
+/** Whether a body may come in very many pieces that somebody keeps. A plain one is put together by whoever reads it. */
+function mayHoldMany(request: IncomingMessage): boolean {
+  const { headers } = request
+  if (headers['transfer-encoding'] !== undefined) return true
+  return Number(headers['content-length'] ?? 0) > SMALL && !isPlain(request)
 }
 
 function gather(request: IncomingMessage, line: Line): void {
   const push = request.push.bind(request)
   let chunks: Buffer[] = []
+  let bytes = 0
+  let timer: NodeJS.Timeout | undefined
   const handOn = (): void => {
+    clearTimeout(timer)
     if (chunks.length === 0 || request.destroyed) return
     const all = Buffer.concat(chunks)
     chunks = []
+    bytes = 0
     push(all)
   }
   request.push = (chunk: Buffer | null) => {
@@ -49,8 +63,12 @@ function gather(request: IncomingMessage, line: Line): void {
       handOn()
       return push(chunk)
     }
-    if (chunks.length === 0) setImmediate(handOn)
+    if (chunks.length === 0) timer = setTimeout(handOn, WAIT_MS)
     chunks.push(chunk)
+    const isEnough = bytes < SMALL && bytes + chunk.length >= SMALL
+    bytes += chunk.length
+    // Not before the end of this turn: more of them may be here already.
+    if (isEnough) setImmediate(handOn)
     if (chunks.length % LOOK === 0) reading.took(line)
     // False has Node read nothing more from the connection until something is handed on.
     return chunks.length < MANY

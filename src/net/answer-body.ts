@@ -3,6 +3,7 @@ import { pipeline, Readable, type Transform } from 'node:stream'
 import { createBrotliDecompress, createUnzip } from 'node:zlib'
 import { NodeError } from '../engine/node-error.ts'
 import { finish, joinSteps } from '../time-slices.ts'
+import { KeptPieces } from './kept-pieces.ts'
 import { slices } from './slices.ts'
 
 /** What is asked for in Accept-Encoding. */
@@ -85,16 +86,16 @@ async function gather(
   max_bytes: number,
   held: (bytes: number) => void,
 ): Promise<Uint8Array> {
-  const kept: Uint8Array[] = []
+  const kept = new KeptPieces()
   let length = 0
   try {
     for await (const piece of pieces) {
       length += piece.length
       held(piece.length)
       if (length > max_bytes) throw tooLarge(max_bytes)
-      kept.push(piece)
+      kept.add(piece)
     }
-    const joined = joinSteps(kept, Buffer.allocUnsafeSlow(length))
+    const joined = joinSteps(kept.all(), Buffer.allocUnsafeSlow(length))
     // Many bodies may end in one turn of the event loop, so that none of the long ones begins before its slice.
     return length <= SHORT ? finish(joined) : await slices.run('', joined)
   } finally {

@@ -2,6 +2,7 @@
 import { Readable, type Transform } from 'node:stream'
 import { createBrotliDecompress, createUnzip } from 'node:zlib'
 import type { TimeSlices } from '../time-slices.ts'
+import { KeptPieces } from './kept-pieces.ts'
 import { UpstreamFailure, upstreamFailure } from './upstream-failure.ts'
 
 /** So many bytes wait for a reader before the server is not read any further, and so few before it is again. */
@@ -222,7 +223,7 @@ function isOurs(error: unknown): boolean {
 
 /** The whole body. @throws UpstreamFailure `too_large` where it has more bytes than `most`; as `next` */
 export async function wholeBody(body: UpstreamBody, most: number): Promise<Buffer> {
-  const pieces: Uint8Array[] = []
+  const kept = new KeptPieces()
   let length = 0
   for (let step = await body.next(); !step.done; step = await body.next()) {
     length += step.value.length
@@ -230,8 +231,9 @@ export async function wholeBody(body: UpstreamBody, most: number): Promise<Buffe
       body.destroy()
       throw new UpstreamFailure('too_large', `sent an answer of more than ${most.toLocaleString('en')} bytes`)
     }
-    pieces.push(step.value)
+    kept.add(step.value)
   }
+  const pieces = kept.all()
   return pieces.length === 1
     ? Buffer.from(pieces[0]!.buffer, pieces[0]!.byteOffset, length)
     : Buffer.concat(pieces, length)
