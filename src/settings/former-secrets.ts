@@ -12,6 +12,9 @@ const OF_ONE: FormerBounds = { characters: 1_048_576, values: 10_000 }
 /** How much of those of all owners, where there are more than some dozens who replace as many as they may. */
 const OF_ALL: FormerBounds = { characters: 67_108_864, values: 50_000 }
 
+/** So many go in one turn of the event loop: each takes up to half a millisecond, and a long value may take the room of thousands of short ones. */
+const DROPPED_AT_ONCE = 8
+
 interface Former {
   readonly owner: string
   readonly value: string
@@ -47,6 +50,9 @@ export class FormerSecrets {
   readonly #bounds: FormerBounds
   readonly #all = new Formers()
   readonly #owners = new Map<string, { formers: Formers; byValue: Map<string, Former> }>()
+  /** Who may have more than the bounds of one allow. */
+  readonly #full = new Set<string>()
+  #isDropping = false
 
   constructor(redactor: Redactor, bounds = OF_ALL) {
     this.#redactor = redactor
@@ -70,8 +76,32 @@ export class FormerSecrets {
     this.#all.add(former)
     if (before) this.#drop(before)
     byValue.set(value, former)
-    for (let old = formers.surplus(OF_ONE); old; old = formers.surplus(OF_ONE)) this.#drop(old)
-    for (let old = this.#all.surplus(this.#bounds); old; old = this.#all.surplus(this.#bounds)) this.#drop(old)
+    this.#full.add(owner)
+    this.#dropSome()
+  }
+
+  /** The oldest beyond the bounds; the rest of them in the turns that follow. */
+  #dropSome(): void {
+    for (let left = DROPPED_AT_ONCE; left > 0; left--) {
+      const old = this.#surplus()
+      if (!old) return
+      this.#drop(old)
+    }
+    if (this.#isDropping) return
+    this.#isDropping = true
+    setImmediate(() => {
+      this.#isDropping = false
+      this.#dropSome()
+    })
+  }
+
+  #surplus(): Former | undefined {
+    for (const owner of this.#full) {
+      const old = this.#owners.get(owner)?.formers.surplus(OF_ONE)
+      if (old) return old
+      this.#full.delete(owner)
+    }
+    return this.#all.surplus(this.#bounds)
   }
 
   #drop(former: Former): void {

@@ -15,8 +15,8 @@ import { secretPurposes } from '../../src/settings/purposes.ts'
 import { Secrets } from '../../src/settings/secrets.ts'
 import { testType, withTypes } from '../engine/kit.ts'
 import { pricedProvider } from '../helpers/priced-provider.ts'
-import { leastProcessorMs } from '../helpers/processor.ts'
-import { startServer, temporaryFolder } from '../helpers/server.ts'
+import { leastProcessorMs, processorMs } from '../helpers/processor.ts'
+import { startServer, temporaryFolder, until } from '../helpers/server.ts'
 import { LOCAL, OTHERS } from './kit.ts'
 
 describe('after a restart', () => {
@@ -171,6 +171,28 @@ describe('former values', () => {
     assert.equal(redactor.text(large(29)), '[redacted]')
     assert.equal(redactor.text(large(0)), large(0))
     assert.equal(redactor.text('value-of-two'), '[redacted]')
+  })
+
+  test('of which a long one takes the room of very many hold nobody up while these go', async () => {
+    const redactor = new Redactor()
+    const former = new FormerSecrets(redactor)
+    const retire = (value: string) => {
+      redactor.add(value, scopedKey(one))
+      former.add(one, value)
+    }
+    const short = (i: number) => `${i}"\\\n<"\\\n<`.slice(0, 12)
+    for (let i = 1000; i < 4000; i++) retire(short(i))
+    const long = (i: number) => `${i}-`.repeat(30_000).slice(0, 65_000)
+    let longest = 0
+    for (let i = 10; i < 27; i++)
+      longest = Math.max(
+        longest,
+        processorMs(() => retire(long(i))),
+      )
+    assert.ok(longest < 100, `${longest} ms`)
+    await until('the short ones to go', () => redactor.text(short(3999)) === short(3999))
+    assert.equal(redactor.text(long(26)), '[redacted]')
+    assert.equal(redactor.text(long(11)), '[redacted]', 'of the long ones as many as there is room for')
   })
 
   test('are remembered up to a bound for all owners together, the oldest of all going first', () => {
