@@ -79,8 +79,7 @@ export class Vectors implements VectorAccess {
     for (let from = 0; from < entries.length; ) {
       signal.throwIfAborted()
       const some = await this.#slices.run(userKey(this.#owner), rowsFrom(entries, from))
-      await this.#write((tx) => this.#put(tx, name, some, model))
-      from += some.length
+      from += await this.#write((tx) => this.#put(tx, name, some, model))
     }
   }
 
@@ -163,17 +162,22 @@ export class Vectors implements VectorAccess {
     return this.#store.read((tx) => rows.vectorIndex(tx, this.#owner, name))
   }
 
-  #put(tx: Tx, name: string, entries: readonly Row[], model: string | null): void {
+  /** How many it wrote: fewer where those that they replace are large, since each of these is read whole. */
+  #put(tx: Tx, name: string, entries: readonly Row[], model: string | null): number {
     const { length } = entries[0]!.vector
     const index = rows.vectorIndex(tx, this.#owner, name) ?? this.#create(tx, name, length / 4, model)
     guardModel(index, model)
     let { count, bytes } = index
+    let [written, replaced] = [0, 0]
     for (const entry of entries) {
+      if (replaced >= BYTES_AT_ONCE) break
       guardLength(index, entry.vector.length / 4)
       const before = rows.vectorEntryBytes(tx, index.key, entry.id)
       rows.putVectorEntry(tx, { index_key: index.key, ...entry })
       if (before === undefined) count++
       bytes += entry.bytes - (before ?? 0)
+      replaced += before ?? 0
+      written++
     }
     if (count > this.#limits.most_entries)
       throw full(`The index "${name}" would have more than`, this.#limits.most_entries, 'entries')
@@ -187,6 +191,7 @@ export class Vectors implements VectorAccess {
       bytes,
       updated_at: this.#platform.timestamp(),
     })
+    return written
   }
 
   #create(tx: Tx, name: string, dimensions: number, model: string | null): VectorIndexTable {

@@ -20,6 +20,12 @@ async function fill(vectors: Vectors, short: number): Promise<void> {
   await vectors.put('i', [...short_ones, ...long_ones], null, never)
 }
 
+/** Writes short entries in the places of the long ones. */
+async function fillShortly(vectors: Vectors): Promise<void> {
+  const entries = Array.from({ length: LONG }, (_, at) => entry(`long ${at}`, [1], { metadata: { label: 'short' } }))
+  await vectors.put('i', entries, null, never)
+}
+
 async function holdsLittle(work: () => Promise<void>): Promise<void> {
   const held = await longestTurn(work)
   assert.ok(held < LONGEST_TURN, `held for ${Math.round(held)} ms`)
@@ -46,6 +52,16 @@ describe('long entries', () => {
         ['long 0', 'long 1', 'long 2'],
       )
     })
+  })
+
+  test('are replaced a few at a time by short ones', async () => {
+    await using opened = await openStore()
+    const vectors = vectorsOf(opened.store)
+    await fill(vectors, 1)
+    await holdsLittle(() => fillShortly(vectors))
+    const { count } = (await vectors.info('i'))!
+    assert.equal(count, LONG + 1)
+    assert.equal(await vectors.remove('i', { label: 'short' }, never), LONG)
   })
 
   test('are removed a few at a time by a filter, and by their ids', async () => {
