@@ -32,7 +32,8 @@ export function rowOf({ id, vector, text, metadata }: VectorEntry): Row {
   if (json === null || json.length > LONGEST_METADATA)
     throw tooLong(`As JSON the metadata of the entry "${id}"`, LONGEST_METADATA)
   const kept = bytesOf(unit(vector))
-  return { id, vector: kept, text, metadata: json, bytes: kept.length + json.length + id.length + (text?.length ?? 0) }
+  const bytes = [id, json, text ?? ''].reduce((sum, one) => sum + Buffer.byteLength(one), kept.length)
+  return { id, vector: kept, text, metadata: json, bytes }
 }
 
 function within(text: string, most: number, what: string): string {

@@ -316,5 +316,8 @@ describe('what cannot be kept', () => {
     await assert.rejects(full.put('j', [entry('c', [1, 0], { text })], null, never), refused('too_large', /200 bytes/))
     assert.equal(await full.info('j'), null)
     assert.equal((await full.info('i'))!.count, 2)
+    // Of which the database takes three bytes for each character.
+    const wide = entry('c', [1, 0], { text: '漢'.repeat(60) })
+    await assert.rejects(full.put('j', [wide], null, never), refused('too_large', /200 bytes/))
   })
 })
