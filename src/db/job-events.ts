@@ -6,7 +6,7 @@ import type { JobEventTable } from './schema.ts'
 import { builder, isSoundRow, type Statement, statement } from './statement.ts'
 import type { Tx } from './store.ts'
 
-/** How many events of one type are read at once. */
+/** How many events are looked at, or read of one type, at once. */
 const OF_TYPE = 1_000
 
 /** Rows that one statement inserts, the most first: each of eight costs two thirds of one alone. */
@@ -53,6 +53,27 @@ const selectTypeAfter = statement<{ job_key: number; type: string; after: number
     .where('type', '=', p('type'))
     .orderBy('sequence')
     .limit(p('limit') as never),
+)
+
+const selectReach = statement<{ job_key: number; after: number; limit: number }>('keys')((db, p) =>
+  db
+    .selectFrom('job_event')
+    .select(({ fn }) => ['sequence', fn<number>('octet_length', ['payload']).as('bytes')])
+    .where('job_key', '=', p('job_key'))
+    .where('sequence', '>', p('after'))
+    .orderBy('sequence')
+    .limit(p('limit')),
+)
+
+const selectTypeBetween = statement<{ job_key: number; type: string; after: number; to: number }>()((db, p) =>
+  db
+    .selectFrom('job_event')
+    .selectAll()
+    .where('job_key', '=', p('job_key'))
+    .where('sequence', '>', p('after'))
+    .where('sequence', '<=', p('to'))
+    .where('type', '=', p('type'))
+    .orderBy('sequence'),
 )
 
 const selectNodes = statement<{ job_key: number }>()((db, p) =>
@@ -117,9 +138,24 @@ export function jobEventsAfter(tx: Tx, job_key: number, after: number, limit: nu
   return tx.upTo(selectAfter, { job_key, after, limit }, enough())
 }
 
-/** The first events of one type with a sequence greater than `after`, in order; none where there are no more. */
+/** The first events of one type with a sequence greater than `after`, in order; none where there are no more. All that stand between them are looked at. */
 export function jobEventsOfType(tx: Tx, job_key: number, type: string, after: number): JobEventTable[] {
   return tx.upTo(selectTypeAfter, { job_key, type, after, limit: OF_TYPE }, enough())
+}
+
+/** Up to which event a history may be looked at in one go, from behind `after` on; null where there is none. Each that is looked at is read whole, of whatever type it is. */
+export function reachAfter(tx: Tx, job_key: number, after: number): number | null {
+  let left = READ_AT_ONCE
+  const rows = tx.upTo(selectReach, { job_key, after, limit: OF_TYPE }, ({ bytes }) => {
+    left -= bytes
+    return left <= 0
+  })
+  return rows.at(-1)?.sequence ?? null
+}
+
+/** The events of one type behind `after` and up to `to`, in order. `reachAfter` says how far that may be. */
+export function jobEventsBetween(tx: Tx, job_key: number, type: string, after: number, to: number): JobEventTable[] {
+  return tx.all(selectTypeBetween, { job_key, type, after, to })
 }
 
 function enough(): (row: JobEventTable) => boolean {

@@ -1,8 +1,7 @@
 // What the history of a job says already, or has said in what was removed of it, so that a run that goes on after an interruption tells nothing twice. Nodes have one event for each
 // status; the values of one output come in the same order in every run.
-import { jobEventsOfType, toldNodes, toldOutputs } from '../db/job-events.ts'
+import { jobEventsBetween, reachAfter, toldNodes, toldOutputs } from '../db/job-events.ts'
 import { trimmedNodes, trimmedNodesBehind, trimmedOutputs } from '../db/job-trimming.ts'
-import type { JobEventTable } from '../db/schema.ts'
 import type { Store } from '../db/store.ts'
 import { forEachStep, type Steps } from '../time-slices.ts'
 
@@ -90,9 +89,12 @@ function* eachTrimmedNode(
 }
 
 function* eachEvent(store: Store, job_key: number, type: string, each: (payload: string) => void): Steps<void> {
-  const next = (after: number): JobEventTable[] => store.read((tx) => jobEventsOfType(tx, job_key, type, after))
-  for (let some = next(0); some.length > 0; some = next(some.at(-1)!.sequence)) {
-    yield* forEachStep(some, ({ payload }) => each(payload))
+  for (let after = 0; ; yield) {
+    const to = store.read((tx) => reachAfter(tx, job_key, after))
+    if (to === null) return
     yield
+    const some = store.read((tx) => jobEventsBetween(tx, job_key, type, after, to))
+    yield* forEachStep(some, ({ payload }) => each(payload))
+    after = to
   }
 }

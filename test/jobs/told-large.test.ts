@@ -1,0 +1,36 @@
+// What a history says is read step by step, however large the events are that stand between those that are asked for.
+import assert from 'node:assert/strict'
+import { dirname } from 'node:path'
+import { test } from 'node:test'
+import { insertJobEvent } from '../../src/db/job-events.ts'
+import { Told } from '../../src/jobs/told.ts'
+import { TimeSlices } from '../../src/time-slices.ts'
+import { emptyLog, longestTurn } from '../helpers/loop.ts'
+import { openStore } from '../helpers/store.ts'
+
+const EVENTS = 100
+const SIZE = 4_000_000
+/** Milliseconds; far below what reading all events takes. */
+const LONGEST_TURN = 75
+
+test('what a history of large outputs says of nodes is read in steps', async () => {
+  await using opened = await openStore()
+  const { store } = opened
+  const put = (sequence: number, type: string, payload: object) =>
+    store.write((tx) =>
+      insertJobEvent(tx, { job_key: 1, sequence, type, payload: JSON.stringify(payload), created_at: '2026' }),
+    )
+  await put(1, 'node_status', { node_id: 'first', status: 'running' })
+  for (let at = 2; at <= EVENTS; at++) await put(at, 'output_update', { output_name: 'o', value: 'x'.repeat(SIZE) })
+  await put(EVENTS + 1, 'node_status', { node_id: 'last', status: 'completed' })
+  emptyLog({ data_dir: dirname(opened.path) })
+  let told = Told.nothing()
+  const held = await longestTurn(async () => {
+    told = await new TimeSlices().run('user', Told.steps(store, 1))
+  })
+  assert.ok(held < LONGEST_TURN, `held for ${Math.round(held)} ms`)
+  assert.ok(told.node('first', 'running') && told.node('last', 'completed'))
+  let outputs = 0
+  while (told.output('o')) outputs++
+  assert.equal(outputs, EVENTS - 1)
+})
