@@ -12,6 +12,8 @@ export class Reach {
   readonly #behind = new Map<number, Behind>()
   /** By node, and by how many indices count, the beginnings of the paths that are reached. */
   readonly #reached = new Map<number, Map<number, Set<string>>>()
+  /** The same with the shorter beginnings of each, so that nobody looks through all of them. */
+  readonly #within = new Map<number, Map<number, Set<string>>>()
 
   constructor(plan: Plan) {
     this.#plan = plan
@@ -22,9 +24,8 @@ export class Reach {
     const index = this.#plan.indexById.get(node_id)
     if (index === undefined) return
     for (const [node, shared] of this.#behindOf(index)) {
-      const byShared = this.#reached.get(node) ?? new Map<number, Set<string>>()
-      this.#reached.set(node, byShared)
-      byShared.set(shared, (byShared.get(shared) ?? new Set()).add(beginning(path, shared)))
+      addTo(this.#reached, node, shared, beginning(path, shared))
+      for (let length = shared; length >= 0; length--) addTo(this.#within, node, length, beginning(path, length))
     }
   }
 
@@ -37,12 +38,12 @@ export class Reach {
   meets({ node_id, path }: Place): boolean {
     const index = this.#plan.indexById.get(node_id)
     if (index === undefined) return false
-    return [...this.#behindOf(index)].some(([node, shared]) =>
-      [...(this.#reached.get(node) ?? [])].some(([length, paths]) => {
-        const both = Math.min(shared, length)
-        return [...paths].some((one) => beginning(one, both) === beginning(path, both))
-      }),
-    )
+    for (const [node, shared] of this.#behindOf(index)) {
+      if (this.#within.get(node)?.get(shared)?.has(beginning(path, shared))) return true
+      for (const [length, paths] of this.#reached.get(node) ?? [])
+        if (length < shared && paths.has(beginning(path, length))) return true
+    }
+    return false
   }
 
   #behindOf(index: number): Behind {
@@ -69,6 +70,12 @@ function behindOf({ nodes }: Plan, origin: number): Behind {
     }
   }
   return behind
+}
+
+function addTo(all: Map<number, Map<number, Set<string>>>, node: number, length: number, path: string): void {
+  const byLength = all.get(node) ?? new Map<number, Set<string>>()
+  all.set(node, byLength)
+  byLength.set(length, (byLength.get(length) ?? new Set()).add(path))
 }
 
 function beginning(path: string, indices: number): string {

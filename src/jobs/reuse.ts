@@ -36,7 +36,13 @@ export function* reuseSteps(
   called: readonly CalledGraph[],
 ): Steps<(firing: string) => Reuse> {
   const firings = yield* mapStep([...known], ([firing, one]): Firing => ({ name: readFiring(firing), known: one }))
-  const runs = new Runs(known, firings, plan, called)
+  const byScope = new Map<string, Firing[]>()
+  yield* forEachStep(firings, (one) => {
+    const some = byScope.get(one.name.scope)
+    if (some) some.push(one)
+    else byScope.set(one.name.scope, [one])
+  })
+  const runs = new Runs(known, byScope, yield* fatesSteps(byScope.get(OWN) ?? [], plan), called)
   const reuse = new Map<string, Reuse>()
   yield* forEachStep(firings, ({ name, known }) => {
     const fate = runs.fateOf(name)
@@ -58,24 +64,27 @@ function inTheWay({ node_id, caller }: FiringName): ServiceError {
   return new ServiceError('CONFLICT', { message: `Node "${node_id}"${where} ${why}. The workflow can be run anew.` })
 }
 
+/** The scope of the job's own graph. */
+const OWN = ''
+
 /** The runs that a job consists of, by their scopes: that of its own graph, and those of the workflows called. */
 class Runs {
-  readonly #plan: Plan
   readonly #called: readonly CalledGraph[]
   readonly #known: ReadonlyMap<string, KnownFiring>
   readonly #byScope: ReadonlyMap<string, Firing[]>
-  readonly #fates = new Map<string, Fates>()
+  readonly #fates: Map<string, Fates>
 
+  /** `own`: the fates in the job's own graph. */
   constructor(
     known: ReadonlyMap<string, KnownFiring>,
-    firings: readonly Firing[],
-    plan: Plan,
+    byScope: ReadonlyMap<string, Firing[]>,
+    own: Fates,
     called: readonly CalledGraph[],
   ) {
-    this.#plan = plan
     this.#called = called
     this.#known = known
-    this.#byScope = Map.groupBy(firings, ({ name }) => name.scope)
+    this.#byScope = byScope
+    this.#fates = new Map([[OWN, own]])
   }
 
   fateOf(name: FiringName): Fate {
@@ -85,9 +94,8 @@ class Runs {
   }
 
   #fatesIn({ scope, caller }: FiringName): Fates {
-    const firings = this.#byScope.get(scope) ?? []
-    if (caller === null) return fatesOf(firings, this.#plan)
-    const fate = this.#fateCalled(firings, caller, scope)
+    // Of the job's own graph they are known from the beginning.
+    const fate = this.#fateCalled(this.#byScope.get(scope) ?? [], caller!, scope)
     return () => fate
   }
 
@@ -107,27 +115,34 @@ class Runs {
   }
 }
 
-/** In the job's own graph. */
-function fatesOf(firings: readonly Firing[], plan: Plan): Fates {
+/** In the job's own graph. Much may lie behind one firing, so that each is a step. */
+function* fatesSteps(firings: readonly Firing[], plan: Plan): Steps<Fates> {
   const fates = new Map<string, Fate>()
   const reach = new Reach(plan)
   const begin = ({ name, known }: Firing): void => {
     fates.set(name.firing, 'again')
     if (known.items.length > 0) reach.add(name)
   }
-  for (const one of firings) if (beginsAgain(one, plan)) begin(one)
+  const again = yield* chosenSteps(firings, (one) => beginsAgain(one, plan))
+  yield* forEachStep(again, begin, 1)
   if (fates.size === 0) return () => 'all'
   // What nobody wanted any more may be wanted now, where something behind it comes out differently.
-  let unwanted = firings.filter(({ known }) => known.end && 'unwanted' in known.end)
+  let unwanted = yield* chosenSteps(firings, ({ known }) => known.end !== null && 'unwanted' in known.end)
   for (let before = -1; before !== unwanted.length; ) {
     before = unwanted.length
-    for (const one of unwanted.filter(({ name }) => reach.meets(name))) {
-      if (repeats(one, plan)) fates.set(one.name.firing, 'begun')
-      else begin(one)
-    }
-    unwanted = unwanted.filter(({ name }) => !fates.has(name.firing))
+    const met = yield* chosenSteps(unwanted, ({ name }) => reach.meets(name), 1)
+    const wanted = (one: Firing) => (repeats(one, plan) ? void fates.set(one.name.firing, 'begun') : begin(one))
+    yield* forEachStep(met, wanted, 1)
+    unwanted = yield* chosenSteps(unwanted, ({ name }) => !fates.has(name.firing))
   }
   return (name) => (reach.has(name) ? 'again' : (fates.get(name.firing) ?? 'all'))
+}
+
+/** As `filter`, some firings to a step. */
+function* chosenSteps(firings: readonly Firing[], isChosen: (one: Firing) => boolean, some?: number): Steps<Firing[]> {
+  const chosen: Firing[] = []
+  yield* forEachStep(firings, (one) => void (isChosen(one) && chosen.push(one)), some)
+  return chosen
 }
 
 /** Whether its stream, some items of which had come, begins again and may be another one. */
