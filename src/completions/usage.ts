@@ -4,6 +4,7 @@ import type { ModelUse } from '../engine/services.ts'
 import type { Found } from '../models/finding.ts'
 import { textOf } from '../models/message-text.ts'
 import { costOf } from '../models/prices.ts'
+import type { Provider } from '../models/provider.ts'
 import { guessedTokens, tokensOf } from '../models/tokens.ts'
 import type { Counted } from './chunk-facts.ts'
 
@@ -15,10 +16,19 @@ export function completed(
   counted: Counted | null,
 ): Counted {
   return {
-    input_tokens: counted?.input_tokens || tokensOf(provider, messages.map(textOf).join('\n')) || 1,
+    input_tokens: counted?.input_tokens || sentTokens(provider, messages) || 1,
     output_tokens: counted?.output_tokens || guessedTokens(length),
     ...(counted?.cost === undefined ? {} : { cost: counted.cost }),
   }
+}
+
+/** By the messages of a request, which goes to one provider: a stream may ask for it with each of very many events, and it takes long to count. */
+const sent = new WeakMap<object, number>()
+
+function sentTokens(provider: Provider, messages: ChatCompletionRequest['messages']): number {
+  const tokens = sent.get(messages) ?? tokensOf(provider, messages.map(textOf).join('\n'))
+  sent.set(messages, tokens)
+  return tokens
 }
 
 /** The same of an answer that is not all there: the last count, and the last cost, may be older than what was written last. */

@@ -2,13 +2,17 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Passing, type PassingParts } from '../../src/completions/passing.ts'
-import type { UpstreamAnswer } from '../../src/models/provider.ts'
+import type { Provider, UpstreamAnswer } from '../../src/models/provider.ts'
 import { ProviderError } from '../../src/models/provider-error.ts'
 import { TimeSlices } from '../../src/time-slices.ts'
 import { pricedProvider } from '../helpers/priced-provider.ts'
 
 type Counted = Parameters<PassingParts['used']>[0]
 type Brings = readonly (string | Error)[]
+
+interface StreamOptions {
+  readonly include_usage: boolean
+}
 
 interface Watched {
   readonly passing: Passing
@@ -21,8 +25,9 @@ const chunk = (content: string, completion_tokens: number) =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }], usage: { prompt_tokens: 7, completion_tokens } })}\n\n`
 
 /** A stream that brings these pieces, each of which may take a while, and then hangs. */
-async function watched(pieces: Brings, ms = 0): Promise<Watched> {
-  const provider = pricedProvider()
+async function watched(pieces: Brings, ms = 0, more: Partial<Provider & StreamOptions> = {}): Promise<Watched> {
+  const { include_usage = false, ...known } = more
+  const provider = { ...pricedProvider(), ...known }
   const [model] = await provider.models({ credential: null, signal: new AbortController().signal })
   const left = [...pieces]
   const used: Counted[] = []
@@ -37,7 +42,11 @@ async function watched(pieces: Brings, ms = 0): Promise<Watched> {
   const answer: UpstreamAnswer = { status: 200, content_type: 'text/event-stream', body }
   const parts: PassingParts = {
     found: { provider, model: model!, credential: null },
-    body: { model: 'priced/small', messages: [{ role: 'user', content: 'hello out there' }] },
+    body: {
+      model: 'priced/small',
+      messages: [{ role: 'user', content: 'hello out there' }],
+      stream_options: { include_usage },
+    },
     answer,
     owner: 'a',
     slices: new TimeSlices(),
@@ -128,4 +137,17 @@ describe('an answer that is handed on, and that its client leaves', () => {
     assert.deepEqual(await left(chunk('one', 40)), [{ input_tokens: 7, output_tokens: 40 }])
     assert.deepEqual(await left(chunk('one', 1), chunk('x'.repeat(400), 1)), [{ input_tokens: 7, output_tokens: 101 }])
   })
+})
+
+test('what was sent is counted once, however many counts of a stream lack it', async () => {
+  let looks = 0
+  const countTokens = (text: string) => {
+    looks++
+    return text.length
+  }
+  const first = 'data: {"choices":[{"index":0,"delta":{"content":"one"}}]}\n\n'
+  const counts = 'data: {"choices":[],"usage":{"completion_tokens":1}}\n\n'.repeat(100)
+  const { passing, used } = await watched([first, counts, 'data: [DONE]\n\n'], 0, { countTokens, include_usage: true })
+  for (let piece = await passing.next(); piece !== null; ) piece = await passing.next()
+  assert.deepEqual([looks, used], [1, [{ input_tokens: 15, output_tokens: 1 }]])
 })
