@@ -27,6 +27,11 @@ const CALLS = `${STEP}.tool_calls`
 /** Other tokens that were likely: they are no text together. */
 const ALTERNATIVES = 'top_logprobs'
 const TOKENS = '.logprobs'
+/** Of a key, in characters, and of a step that is taken into one: keys are kept, and a server may nest names without end in each other. */
+const LONGEST_KEY = 256
+const LONGEST_STEP = 64
+/** What begins the keys of all that is farther away. No text of an answer is. */
+const FAR = `${STEP}far`
 
 /** The pieces of texts in all choices, in their order. */
 export function* textsSteps({ choices }: Json): Steps<TextPiece[]> {
@@ -34,7 +39,7 @@ export function* textsSteps({ choices }: Json): Steps<TextPiece[]> {
   if (!Array.isArray(choices)) return pieces
   for (const [at, choice] of choices.entries()) {
     if (!isRecord(choice)) continue
-    const key = `${choice.index ?? at}`
+    const key = `${numberOf(choice) ?? at}`
     if (isLight(choice)) addMembers({ pieces, choice }, choice, key, 0)
     else yield* addMembersSteps({ pieces, choice }, choice, key, 0)
   }
@@ -65,7 +70,12 @@ function namesOf(holder: Json): string[] {
 }
 
 function memberKey(key: string, name: string): string {
-  return `${key}${STEP}.${name}`
+  return longer(key, `.${name}`)
+}
+
+function longer(key: string, step: string): string {
+  const own = `${key}${STEP}${step}`
+  return own.length <= LONGEST_KEY ? own : `${FAR}${STEP}${step.slice(0, LONGEST_STEP)}`
 }
 
 /** The items of a list are one text, but for calls of tools, which have numbers. The names of calls are one: each piece of a name may be taken for a call. */
@@ -82,9 +92,12 @@ function* addItemsSteps(walk: Walk, list: unknown[], key: string, depth: number)
 }
 
 function itemKey(list: unknown[], at: number, key: string): string {
-  const item = list[at]
-  const number = key.endsWith(CALLS) ? ((isRecord(item) ? item.index : null) ?? at) : ''
-  return `${key}${STEP}[${number}`
+  return longer(key, `[${key.endsWith(CALLS) ? (numberOf(list[at]) ?? at) : ''}`)
+}
+
+/** Null where it has none: any other value may be of any size. */
+function numberOf(item: unknown): number | null {
+  return isRecord(item) && typeof item.index === 'number' ? item.index : null
 }
 
 interface Member {
@@ -135,8 +148,9 @@ export function isJsonText(key: string): boolean {
   return key.endsWith(ARGUMENTS)
 }
 
-/** A choice that has nothing but a text; null where the text is none of its own, as those of tokens. */
+/** A choice that has nothing but a text; null where the text is none of its own, as those of tokens, or of no place in particular. */
 export function choiceWith(key: string, text: string): Json | null {
+  if (key.startsWith(FAR)) return null
   const [index, ...steps] = key.split(STEP)
   if (steps[0] === TOKENS) return null
   const value = steps.reduceRight<unknown>(within, text)
