@@ -1,4 +1,5 @@
 // The chunks of a stream joined to the one completion that they are pieces of, for whoever did not ask for a stream.
+import { forEachStep, type Steps } from '../time-slices.ts'
 import { isMissing, isRecord, type Json } from './json-values.ts'
 
 /** What a piece says again, in the place of more of it. */
@@ -18,13 +19,6 @@ export class JoinedChunks {
   #usage: unknown = null
   readonly #choices = new Map<unknown, Choice>()
 
-  add({ choices, usage, object: _, ...head }: Json): void {
-    // In place: a copy for each chunk would take the longer, the more was said before.
-    for (const [name, value] of Object.entries(head)) if (isMissing(this.#head[name])) this.#head[name] = value
-    this.#usage = usage ?? this.#usage
-    if (Array.isArray(choices)) for (const choice of choices) if (isRecord(choice)) this.#addChoice(choice)
-  }
-
   /** Of all chunks so far. It may lack what they lacked. */
   completion(): Json {
     const choices = [...this.#choices.values()].map(({ rest, message, calls }) => {
@@ -34,32 +28,46 @@ export class JoinedChunks {
     return { ...this.#head, object: 'chat.completion', choices, usage: this.#usage }
   }
 
-  #addChoice({ delta, index, finish_reason, ...rest }: Json): void {
+  *add({ choices, usage, object: _, ...head }: Json): Steps<void> {
+    // In place: a copy for each chunk would take the longer, the more was said before.
+    for (const [name, value] of Object.entries(head)) if (isMissing(this.#head[name])) this.#head[name] = value
+    this.#usage = usage ?? this.#usage
+    if (Array.isArray(choices)) for (const choice of choices) if (isRecord(choice)) yield* this.#addChoice(choice)
+  }
+
+  *#addChoice({ delta, index, finish_reason, ...rest }: Json): Steps<void> {
     const choice: Choice = this.#choices.get(index) ?? { rest: { index }, message: {}, calls: new Map() }
     this.#choices.set(index, choice)
-    extend(choice.rest, rest)
+    yield* extend(choice.rest, rest)
     if (!isMissing(finish_reason)) choice.rest.finish_reason = finish_reason
     const { tool_calls: calls, ...message } = isRecord(delta) ? delta : {}
-    extend(choice.message, message)
+    yield* extend(choice.message, message)
     for (const call of Array.isArray(calls) ? calls : []) {
       if (!isRecord(call)) continue
       const known = choice.calls.get(call.index)
-      if (known) extend(known, call)
+      if (known) yield* extend(known, call)
       else choice.calls.set(call.index, call)
     }
   }
 }
 
+/** So many names are looked at in each step. */
+const SOME = 256
+
 /** With what comes next: more of its texts and its lists, and what it did not say. */
-function extend(before: Json, given: Json): void {
-  for (const [name, value] of Object.entries(given)) {
+function* extend(before: Json, given: Json): Steps<void> {
+  for (const [at, name] of Object.keys(given).entries()) {
     const known = before[name]
+    const value = given[name]
+    if (at % SOME === SOME - 1) yield
     // Plain objects have no other name that is not theirs.
     if (name === '__proto__' || (isMissing(value) && known !== undefined)) continue
     if (isMissing(known)) before[name] = value
-    else if (Array.isArray(known) && Array.isArray(value)) for (const item of value) known.push(item)
-    else if (isRecord(known) && isRecord(value)) extend(known, value)
-    else if (typeof known === 'string' && typeof value === 'string')
+    else if (Array.isArray(known) && Array.isArray(value)) yield* forEachStep(value, (item) => known.push(item))
+    else if (isRecord(known) && isRecord(value)) {
+      yield
+      yield* extend(known, value)
+    } else if (typeof known === 'string' && typeof value === 'string')
       before[name] = ONCE.has(name) ? known : known + value
     else before[name] = value
   }

@@ -101,8 +101,11 @@ async function joinedOf(pieces: Passing, { found, owner, slices }: KindParts): P
     length += piece.length
     if (length > LONGEST)
       throw new ProviderError('too_large', `The provider "${found.provider.name}" gave more than ${LONGEST} bytes.`)
-    for (const data of texts.take(piece))
-      if (data.startsWith('{')) chunks.add(await slices.begin(owner, objectInSteps(data)))
+    for (const data of texts.take(piece)) if (data.startsWith('{')) await slices.begin(owner, addSteps(chunks, data))
   }
   return chunks
+}
+
+function* addSteps(chunks: JoinedChunks, data: string): Steps<void> {
+  yield* chunks.add(yield* objectInSteps(data))
 }

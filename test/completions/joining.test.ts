@@ -1,0 +1,23 @@
+// Chunks of a stream, joined to one completion.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { JoinedChunks } from '../../src/completions/joining.ts'
+import { finish as atOnce } from '../../src/time-slices.ts'
+
+const chunk = (z: unknown) => ({ id: 'a', choices: [{ index: 0, delta: { content: 'x', z } }] })
+const record = (from: number, count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${from + at}`, at]))
+
+test('lists and records go on with what comes next, in steps where that is much', () => {
+  const chunks = new JoinedChunks()
+  atOnce(chunks.add(chunk({ list: [0], of: { a: record(0, 3) } })))
+  const steps = chunks.add(
+    chunk({ list: Array.from({ length: 100_000 }, (_, at) => at), of: { a: record(3, 100_000) } }),
+  )
+  let count = 0
+  while (!steps.next().done) count++
+  assert.ok(count > 700, `${count} steps`)
+  const [choice] = chunks.completion().choices as { message: { content: string; z: { list: unknown[]; of: object } } }[]
+  const { content, z } = choice!.message
+  assert.deepEqual([content, z.list.length, z.of], ['xx', 100_001, { a: { ...record(0, 3), ...record(3, 100_000) } }])
+})
