@@ -1,5 +1,6 @@
 // What the chunks of a stream tell of its usage: some tell it once, some in each chunk, and some piece by piece. What was told stays told, whatever
 // poorer count comes later.
+import { isLight } from '../light-parts.ts'
 import { Malformed } from '../models/checked.ts'
 import { type Counted, countedOf, countOf, usageWith } from './chunk-facts.ts'
 import { isMissing, isRecord, type Json, withFields } from './json-values.ts'
@@ -18,9 +19,10 @@ export class StreamedUsage {
     return countedOf(this.#told)
   }
 
-  /** Whether it is one: then it counts. @throws Malformed where it has names without end */
+  /** Whether it is one: then it counts. @throws Malformed where it has names, or values, without end: all that was told is kept, and told again */
   add(usage: unknown): usage is Json {
     if (!isRecord(usage)) return false
+    if (!isLight(usage)) throw new Malformed('a count without an end')
     const told = joined(this.#told ?? {}, usage)
     if (Object.keys(told).length > MOST_NAMES) throw new Malformed('a count without an end')
     this.#told = told

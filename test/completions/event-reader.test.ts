@@ -363,4 +363,11 @@ describe('a stream of chunks', () => {
     const { reader } = readAll(Array.from({ length: 200 }, (_, at) => chunk({}, { usage: { [`n${at}`]: 1 } })))
     assert.match(String(reader.fault?.message), /a count without an end/)
   })
+
+  test('is at fault where a count has values without end', () => {
+    const { reader } = readAll([
+      chunk({}, { usage: { prompt_tokens: 1, more: Array.from({ length: 10_000 }, () => ({})) } }),
+    ])
+    assert.match(String(reader.fault?.message), /a count without an end/)
+  })
 })
