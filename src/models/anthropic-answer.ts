@@ -1,5 +1,6 @@
 // One answer of Anthropic's Messages API as it is streamed: its events, read as parts. Events and blocks that are not known mean nothing here.
 import type { Thoughts } from './anthropic-request.ts'
+import { Malformed } from './checked.ts'
 import type { CompletionPart, Counted, FinishReason } from './provider.ts'
 import type { ProviderError, ProviderFault } from './provider-error.ts'
 import { field, toldIn, type VendorFault } from './vendor-errors.ts'
@@ -48,12 +49,17 @@ type Block =
   | { readonly type: 'thinking'; thinking: string; signature: string }
   | { readonly type: 'redacted_thinking'; readonly data: string }
 
+/** In characters, of what is kept of an answer's blocks, each of which takes some itself: more than any answer may have. */
+const MOST_KEPT = 16_777_216
+const BLOCK = 100
+
 const COUNTS = ['input_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens', 'output_tokens'] as const
 
 export class AnthropicAnswer {
   readonly #reading: Reading
   /** By their place in the answer. Texts are not among them. */
-  readonly #blocks = new Map<unknown, Block>()
+  readonly #blocks = new Map<number | null, Block>()
+  #kept = 0
   readonly #counts: Record<(typeof COUNTS)[number], number> = {
     input_tokens: 0,
     cache_creation_input_tokens: 0,
@@ -70,13 +76,15 @@ export class AnthropicAnswer {
     this.#reading = reading
   }
 
-  /** @throws ProviderError where the event is an error */
+  /** @throws ProviderError where the event is an error; Malformed where blocks have no end */
   read(event: unknown): CompletionPart[] {
+    const index = field(event, 'index')
+    const place = typeof index === 'number' ? index : null
     const readers: Readonly<Record<string, () => CompletionPart[]>> = {
       message_start: () => this.#count(field(field(event, 'message'), 'usage')),
-      content_block_start: () => this.#start(field(event, 'index'), field(event, 'content_block')),
-      content_block_delta: () => this.#delta(field(event, 'index'), field(event, 'delta')),
-      content_block_stop: () => this.#stop(field(event, 'index')),
+      content_block_start: () => this.#start(place, field(event, 'content_block')),
+      content_block_delta: () => this.#delta(place, field(event, 'delta')),
+      content_block_stop: () => this.#stop(place),
       message_delta: () => this.#ending(field(event, 'delta'), field(event, 'usage')),
       error: () => this.#fail(event),
     }
@@ -105,7 +113,7 @@ export class AnthropicAnswer {
     return []
   }
 
-  #start(place: unknown, block: unknown): CompletionPart[] {
+  #start(place: number | null, block: unknown): CompletionPart[] {
     const [type, text] = [field(block, 'type'), field(block, 'text')]
     if (type === 'thinking') {
       const thinking = textOf(field(block, 'thinking'))
@@ -123,15 +131,26 @@ export class AnthropicAnswer {
     return type === 'tool_use' ? this.#call(place, block) : []
   }
 
-  #thinks(place: unknown, block: Block): void {
-    this.#blocks.set(place, block)
+  #thinks(place: number | null, block: Block): void {
+    this.#begin(place, block)
     if (!this.#spoke) this.#leading.push(block)
   }
 
-  #call(place: unknown, block: unknown): CompletionPart[] {
+  #begin(place: number | null, block: Block): void {
+    this.#blocks.set(place, block)
+    this.#keep(BLOCK)
+    for (const text of Object.values(block)) if (typeof text === 'string') this.#keep(text.length)
+  }
+
+  #keep(length: number): void {
+    this.#kept += length
+    if (this.#kept > MOST_KEPT) throw new Malformed('blocks without an end')
+  }
+
+  #call(place: number | null, block: unknown): CompletionPart[] {
     const [id, name, input] = [field(block, 'id'), field(block, 'name'), field(block, 'input')]
     const index = this.#calls++
-    this.#blocks.set(place, { type: 'tool_use', index, input: JSON.stringify(input ?? {}), written: false })
+    this.#begin(place, { type: 'tool_use', index, input: JSON.stringify(input ?? {}), written: false })
     if (index === 0 && typeof id === 'string' && this.#leading.length > 0)
       this.#reading.thought(
         id,
@@ -141,16 +160,18 @@ export class AnthropicAnswer {
     return [{ type: 'tool_call', index, id: textOf(id), name: this.#reading.names.back(textOf(name)), arguments: '' }]
   }
 
-  #delta(place: unknown, delta: unknown): CompletionPart[] {
+  #delta(place: number | null, delta: unknown): CompletionPart[] {
     const block = this.#blocks.get(place)
     const text = (name: string) => textOf(field(delta, name))
     const readers: Readonly<Record<string, () => CompletionPart[]>> = {
       text_delta: () => [{ type: 'text', text: text('text') }],
       thinking_delta: () => {
+        this.#keep(text('thinking').length)
         if (block?.type === 'thinking') block.thinking += text('thinking')
         return [{ type: 'thinking', text: text('thinking') }]
       },
       signature_delta: () => {
+        this.#keep(text('signature').length)
         if (block?.type === 'thinking') block.signature += text('signature')
         return []
       },
@@ -165,7 +186,7 @@ export class AnthropicAnswer {
   }
 
   /** A call whose arguments did not come in pieces has them from its start. */
-  #stop(place: unknown): CompletionPart[] {
+  #stop(place: number | null): CompletionPart[] {
     const block = this.#blocks.get(place)
     this.#blocks.delete(place)
     if (block?.type !== 'tool_use' || block.written) return []

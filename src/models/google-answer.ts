@@ -1,4 +1,5 @@
 // One answer of the Gemini API as it is streamed: its chunks, read as parts. What is not known in them means nothing here.
+import { Malformed } from './checked.ts'
 import type { Sealed } from './google-request.ts'
 import type { CompletionPart, Counted, FinishReason } from './provider.ts'
 import type { ProviderError, ProviderFault } from './provider-error.ts'
@@ -18,6 +19,9 @@ const FINISHES: Readonly<Record<string, FinishReason>> = {
   IMAGE_PROHIBITED_CONTENT: 'content_filter',
   IMAGE_RECITATION: 'content_filter',
 }
+
+/** In one chunk: they are read and told in one go. Chunks have a few. */
+const MOST_PARTS = 10_000
 
 /** The model went wrong itself: what there is of an answer is of no use. */
 const FAILED = /^(?:MALFORMED_|UNEXPECTED_TOOL_CALL|TOO_MANY_TOOL_CALLS|MISSING_THOUGHT_SIGNATURE)/
@@ -68,7 +72,7 @@ export class GoogleAnswer {
     this.#reading = reading
   }
 
-  /** @throws ProviderError where the chunk is an error, or says that the model failed */
+  /** @throws ProviderError where the chunk is an error, or says that the model failed; Malformed where it has parts without end */
   read(chunk: unknown): CompletionPart[] {
     if (field(chunk, 'error') !== undefined) {
       const told = toldIn(chunk)
@@ -79,7 +83,9 @@ export class GoogleAnswer {
     const candidates = field(chunk, 'candidates')
     const candidate: unknown = Array.isArray(candidates) ? candidates[0] : null
     const parts = field(field(candidate, 'content'), 'parts')
-    const read = Array.isArray(parts) ? parts.flatMap((part: unknown) => this.#part(part)) : []
+    const given: readonly unknown[] = Array.isArray(parts) ? parts : []
+    if (given.length > MOST_PARTS) throw new Malformed(`more than ${MOST_PARTS} parts in one chunk`)
+    const read = given.flatMap((part) => this.#part(part))
     this.#ending(field(candidate, 'finishReason'))
     return read
   }
