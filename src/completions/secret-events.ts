@@ -20,6 +20,8 @@ const MOST_OTHERS = 16
 /** And so many in all, of so many characters. */
 const MOST_HELD = 1_024
 const MOST_HELD_LENGTH = 16_777_216
+/** As many characters count for each text in them, which may be empty. */
+const TEXT_LENGTH = 16
 /** So many texts are told of one answer; more than its choices and calls of tools have. */
 const MOST_TEXTS = 16_384
 /** With empty lines that follow: they are nothing, and may be millions. */
@@ -126,7 +128,7 @@ export class SafeEvents implements Pieces {
       if (isLong(event)) yield
     }
     this.#held.push({ event, chunk, pieces, isSuspect })
-    this.#held_length += event.length
+    this.#held_length += lengthOf(event, pieces)
     if (chunk && !isSuspect && !isLong(event)) this.#words.learn(event, pieces, (key) => this.#textOf(key))
     this.#others = pieces.some(isWaiting) ? 0 : this.#others + 1
     if (this.#others > MOST_OTHERS || this.#held.length > MOST_HELD || this.#held_length > MOST_HELD_LENGTH)
@@ -149,7 +151,7 @@ export class SafeEvents implements Pieces {
     if (this.#held.length === 0) this.#others = 0
     let released = ''
     for (const held of ready) {
-      this.#held_length -= held.event.length
+      this.#held_length -= lengthOf(held.event, held.pieces)
       released += yield* this.#shown(held)
     }
     return released
@@ -218,6 +220,10 @@ export class SafeEvents implements Pieces {
     this.#texts.set(key, text)
     return text
   }
+}
+
+function lengthOf(event: string, pieces: readonly TextPiece[]): number {
+  return event.length + TEXT_LENGTH * pieces.length
 }
 
 function isWaiting({ shown }: TextPiece): boolean {

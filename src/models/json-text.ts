@@ -6,6 +6,9 @@ import { Malformed } from './checked.ts'
 /** Of objects and lists in one text: more than the log probabilities of the longest answer are. Each takes many times the two bytes that it may be written in. */
 export const MOST_NESTED = 1_000_000
 
+/** Of texts and names in one long text, which may be written in three bytes each: as many as objects of log probabilities have. */
+export const MOST_TEXTS = 2_000_000
+
 /** Of one object in a long text: the names of an object are listed in one go. */
 const MOST_NAMES = 50_000
 /** In bytes: what is longer is read in steps. */
@@ -15,6 +18,8 @@ const SOME = 65_536
 
 const BRACE = 0x7b
 const BRACKET = 0x5b
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
 
 /** The value that a text is. Braces and brackets within its texts count as well. @throws SyntaxError; Malformed where it has too many objects and lists */
 export function jsonIn(text: string): unknown {
@@ -28,13 +33,21 @@ export function isLong({ length }: { readonly length: number }): boolean {
   return length > AT_ONCE
 }
 
-/** As `jsonIn`, in steps where the text is long. */
+/** As `jsonIn`, in steps where the text is long. @throws Malformed where that has too many texts as well */
 export function* jsonSteps(bytes: Buffer): Steps<unknown> {
   if (!isLong(bytes)) return jsonIn(bytes.toString())
-  let count = 0
+  let nested = 0
+  let quotes = 0
+  let before = 0
   for (let at = 0; at < bytes.length; at += SOME) {
-    for (const byte of bytes.subarray(at, at + SOME)) if (byte === BRACE || byte === BRACKET) count++
-    if (count > MOST_NESTED) throw tooNested()
+    for (const byte of bytes.subarray(at, at + SOME)) {
+      if (byte === BRACE || byte === BRACKET) nested++
+      // Those within texts are escaped.
+      else if (byte === QUOTE && before !== BACKSLASH) quotes++
+      before = byte
+    }
+    if (nested > MOST_NESTED) throw tooNested()
+    if (quotes > 2 * MOST_TEXTS) throw new Malformed(`JSON with more than ${MOST_TEXTS} texts`)
     yield
   }
   return yield* parseJsonInParts(bytes, MOST_NAMES)

@@ -43,7 +43,7 @@ const events: readonly Answer[] = [
   { name: 'escapes', between: large(`{"content":"${'\\u00e9'.repeat(sized(2_700_000))}"}`) },
   { name: 'parts', between: large(`{"content":[${'{"text":"a"},'.repeat(sized(900_000))}{}]}`) },
   { name: 'numbers', between: large('{"content":"x"}', `,"z":[${'1,'.repeat(sized(8_000_000))}1]`) },
-  { name: 'texts', between: large(`{"z":[${'"a",'.repeat(sized(4_000_000))}1]}`) },
+  { name: 'texts', between: large(`{"z":[${'"a",'.repeat(sized(1_900_000))}1]}`) },
   { name: 'lines', between: `${'data: \n'.repeat(sized(2_500_000))}\n` },
 ].flatMap(({ name, between }) => [
   { name: `an event of ${name}`, stream: true, between },
