@@ -1,11 +1,15 @@
 // The calls of tools in an answer, from servers that number and name their pieces in their own ways, or not at all.
 import { randomUUID } from 'node:crypto'
+import { jsonTextWithin } from '../json-steps.ts'
 import { Malformed, MOST_CALLS } from './checked.ts'
 import type { ToolCallPart } from './provider.ts'
 import { WholeObject } from './whole-object.ts'
 
 /** Of the ids and names of an answer's calls together, in characters: they are kept, to tell one call from another. */
 const MOST_KEPT = 1_048_576
+/** Of arguments that are values and no text, in bytes, and of those of an answer together, in characters: they are written in one go. */
+const LONGEST_VALUE = 1_048_576
+const MOST_VALUES = 4_194_304
 
 interface Call {
   /** The server's own. */
@@ -40,6 +44,8 @@ export class ToolCalls {
   readonly #numbers = new Map<number, number>()
   readonly #ids = new Map<string, number>()
   #kept = 0
+  /** Characters of arguments that were values. */
+  #written = 0
 
   get any(): boolean {
     return this.#calls.length > 0
@@ -48,7 +54,7 @@ export class ToolCalls {
   /** A piece of `tool_calls` of a delta or a message; null where it is none. @throws Malformed where there are too many of them */
   read(given: unknown): ToolCallPart | null {
     if (!isRecord(given)) return null
-    const piece = pieceOf(given)
+    const piece = this.#pieceOf(given)
     const { id, name, text } = piece
     const known = this.#find(piece)
     const index = known ?? this.#begin(piece)
@@ -59,6 +65,26 @@ export class ToolCalls {
     if (named.name) call.name = this.#keep(named.name)
     call.object.add(text)
     return { type: 'tool_call', index, ...custom, ...first, ...named, arguments: text }
+  }
+
+  #pieceOf(given: Readonly<Record<string, unknown>>): Piece {
+    const body = isRecord(given.function) ? given.function : isRecord(given.custom) ? given.custom : {}
+    return {
+      number: Number.isSafeInteger(given.index) ? (given.index as number) : null,
+      id: textOf(given.id),
+      name: textOf(body.name),
+      text: this.#argumentsOf(body.arguments ?? body.input),
+    }
+  }
+
+  /** JSON text; some send the value itself. */
+  #argumentsOf(value: unknown): string {
+    if (typeof value === 'string') return value
+    if (!isRecord(value)) return ''
+    const text = jsonTextWithin(value, LONGEST_VALUE)
+    this.#written += text?.length ?? 0
+    if (text === null || this.#written > MOST_VALUES) throw new Malformed('calls of tools with endless arguments')
+    return text
   }
 
   /** Which of the calls a piece goes on with; null: it is the first of another one. */
@@ -92,24 +118,8 @@ export class ToolCalls {
   }
 }
 
-function pieceOf(given: Readonly<Record<string, unknown>>): Piece {
-  const body = isRecord(given.function) ? given.function : isRecord(given.custom) ? given.custom : {}
-  return {
-    number: Number.isSafeInteger(given.index) ? (given.index as number) : null,
-    id: textOf(given.id),
-    name: textOf(body.name),
-    text: argumentsOf(body.arguments ?? body.input),
-  }
-}
-
 function textOf(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null
-}
-
-/** JSON text; some send the value itself. */
-function argumentsOf(value: unknown): string {
-  if (typeof value === 'string') return value
-  return isRecord(value) ? JSON.stringify(value) : ''
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

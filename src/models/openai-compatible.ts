@@ -42,6 +42,8 @@ export interface OpenAiOptions {
 
 /** 2,048 vectors of 3,072 numbers in JSON, and some more. */
 const MOST_BYTES = 134_217_728
+/** Of a whole answer: more than any model writes. */
+const MOST_ANSWER_BYTES = 33_554_432
 /** A list is read in one go, while everybody else waits. */
 const MOST_LIST_BYTES = 4_194_304
 
@@ -109,7 +111,8 @@ class OpenAiCompatible implements Provider {
     if (isStream(reply)) return yield* streamedParts(reply.body, who, context)
     // It does not stream, or it is something else.
     const answer = new OpenAiAnswer(who, context.heard)
-    yield* answer.take(await this.#json(reply, context, this.#most_bytes, 'answer'))
+    const most_bytes = Math.min(this.#most_bytes, MOST_ANSWER_BYTES)
+    yield* answer.take(await this.#json(reply, context, most_bytes, 'answer'))
     if (!answer.finished) throw senseless(who, 'something that is no answer')
     yield answer.end()
   }

@@ -155,3 +155,14 @@ describe('an object in pieces', () => {
       assert.equal(isWhole([text]), false, text)
   })
 })
+
+test('arguments that are values have an end, in one call and in all', () => {
+  const call = (index: number, length: number) => ({
+    index,
+    function: { name: 'f', arguments: { a: 'x'.repeat(length) } },
+  })
+  assert.throws(() => new ToolCalls().read(call(0, 1_100_000)), { name: 'Malformed' })
+  const calls = new ToolCalls()
+  for (let at = 0; at < 4; at++) assert.equal(calls.read(call(at, 1_000_000))?.arguments.length, 1_000_008)
+  assert.throws(() => calls.read(call(4, 1_000_000)), { name: 'Malformed' })
+})
