@@ -1,10 +1,16 @@
 // Vectors as OpenAI's protocol has them.
+import { Malformed } from './checked.ts'
 import type { Embeddings } from './provider.ts'
 
-/** In the order of the inputs; null where it is none. */
+/** Of all vectors of one answer, which are read in one go: 2,048 of 4,096 numbers. */
+const MOST_NUMBERS = 8_388_608
+
+/** In the order of the inputs; null where it is none. @throws Malformed where they have more numbers than there may be */
 export function embeddingsOf(body: unknown): Embeddings | null {
   const { data, usage } = (body ?? {}) as { data?: unknown; usage?: { prompt_tokens?: unknown } }
   if (!Array.isArray(data)) return null
+  const numbers = data.reduce((sum: number, one) => sum + numbersIn(one?.embedding), 0)
+  if (numbers > MOST_NUMBERS) throw new Malformed(`vectors of more than ${MOST_NUMBERS} numbers`)
   const given = data.map((one, at) => ({ at: Number(one?.index ?? at), vector: vectorOf(one?.embedding) }))
   const counted = usage?.prompt_tokens
   return {
@@ -13,10 +19,17 @@ export function embeddingsOf(body: unknown): Embeddings | null {
   }
 }
 
+function numbersIn(embedding: unknown): number {
+  if (typeof embedding === 'string') return (embedding.length * 3) / 16
+  return Array.isArray(embedding) ? embedding.length : 0
+}
+
 /** Numbers, or 32-bit floats in base64; what is neither is found out by whoever checks vectors. */
 function vectorOf(embedding: unknown): readonly number[] {
   if (typeof embedding !== 'string') return embedding as readonly number[]
   const bytes = Buffer.from(embedding, 'base64')
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
-  return Array.from({ length: Math.floor(bytes.length / 4) }, (_, index) => view.getFloat32(index * 4, true))
+  const numbers: number[] = []
+  for (let at = 0; at + 4 <= bytes.length; at += 4) numbers.push(view.getFloat32(at, true))
+  return numbers
 }
