@@ -47,38 +47,60 @@ export function* mediaSteps(
   return { value: yield* replacedSteps(value, walk), found: walk.found }
 }
 
-/** A large value is taken apart, but for an object that is media itself. */
+/** A large value is taken apart, and so is one that may hold files: each of them is written in a step of its own. */
 function* replacedSteps(value: unknown, walk: Walk): Steps<unknown> {
-  if (typeof value !== 'object' || value === null || isLight(value) || !isPlainContainer(value)) {
+  if (!isContainer(value) || isDoneAtOnce(value, walk)) {
     const made = replaced(value, walk)
     yield
     return made
   }
-  if (!Array.isArray(value)) noteAsset(value as Record<string, unknown>, walk)
-  const keys = Array.isArray(value) ? null : Object.keys(value)
-  let copy: Record<string | number, unknown> | null = null
+  if (Array.isArray(value)) return yield* membersSteps(value, walk)
+  const record = value as Record<string, unknown>
+  const about = ofMediaObject(record, walk)
+  if (about === null) noteAsset(record, walk)
   yield
+  return about === null
+    ? yield* membersSteps(record, walk)
+    : { ...(yield* membersSteps(othersOf(record, about), walk)), ...about }
+}
+
+/** What the members of a container, which is no media itself, become. */
+function* membersSteps<Container extends object>(value: Container, walk: Walk): Steps<Container> {
+  const keys = Array.isArray(value) ? null : Object.keys(value)
   const members = value as Readonly<Record<string | number, unknown>>
   const keyAt = (at: number) => (keys ? keys[at]! : at)
-  for (const part of lightParts(keys?.length ?? (value as unknown[]).length, (at) => members[keyAt(at)])) {
+  let copy: Record<string | number, unknown> | null = null
+  for (const part of lightParts(keys?.length ?? (value as unknown as unknown[]).length, (at) => members[keyAt(at)])) {
     for (let place = part.from; place < part.to; place++) {
       const key = keyAt(place)
       walk.path.push(key)
-      const member = part.light ? replaced(members[key], walk) : yield* replacedSteps(members[key], walk)
+      const at_once = part.light && isDoneAtOnce(members[key], walk)
+      const member = at_once ? replaced(members[key], walk) : yield* replacedSteps(members[key], walk)
       walk.path.pop()
       if (member === members[key]) continue
-      copy ??= (keys ? { ...members } : [...(value as unknown[])]) as Record<string | number, unknown>
+      copy ??= (keys ? { ...members } : [...(value as unknown as unknown[])]) as Record<string | number, unknown>
       setMember(copy, key, member)
     }
     yield
   }
-  return copy ?? value
+  return (copy ?? value) as Container
 }
 
-function isPlainContainer(value: object): boolean {
-  return (
-    !(value instanceof Uint8Array) && (Array.isArray(value) || !MEDIA_TYPES.has((value as { type?: unknown }).type))
-  )
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !(value instanceof Uint8Array)
+}
+
+function isDoneAtOnce(value: unknown, { largest_inline }: MediaOptions): boolean {
+  return isLight(value) && !mayHoldFiles(value, largest_inline)
+}
+
+/** Whether there are bytes in a light value, or texts that may be encoded content. */
+function mayHoldFiles(value: unknown, largest_inline: number): boolean {
+  if (typeof value === 'string') return value.length > largest_inline
+  if (typeof value !== 'object' || value === null) return false
+  if (value instanceof Uint8Array) return true
+  for (const key in value) if (mayHoldFiles((value as Record<string, unknown>)[key], largest_inline)) return true
+  return false
 }
 
 function replaced(value: unknown, walk: Walk): unknown {
@@ -87,8 +109,8 @@ function replaced(value: unknown, walk: Walk): unknown {
   if (value instanceof Uint8Array) return reference(value, null, null, walk)
   if (Array.isArray(value)) return ofList(value, walk)
   const record = value as Record<string, unknown>
-  const media = ofMediaObject(record, walk)
-  if (media) return media
+  const about = ofMediaObject(record, walk)
+  if (about) return { ...ofRecord(othersOf(record, about), walk), ...about }
   noteAsset(record, walk)
   return ofRecord(record, walk)
 }
@@ -148,6 +170,7 @@ const MEDIA_TYPES: ReadonlySet<unknown> = new Set<Kind>([
 const CONTENT = ['data', 'uri'] as const
 const CLAIMS = ['content_type', 'mime_type', 'mimeType', 'contentType'] as const
 
+/** What stands in the place of the content of media, and of what is claimed of it; null for other objects. */
 function ofMediaObject(record: Record<string, unknown>, walk: Walk): Record<string, unknown> | null {
   const { type, name } = record
   if (!MEDIA_TYPES.has(type)) return null
@@ -155,10 +178,14 @@ function ofMediaObject(record: Record<string, unknown>, walk: Walk): Record<stri
   if (content === null) return null
   const claim = CLAIMS.map((key) => record[key]).find((one) => typeof one === 'string') ?? content.content_type
   const about = reference(content.bytes, claim as string | null, typeof name === 'string' ? name : null, walk)
-  const dropped: readonly string[] = [...CONTENT, ...CLAIMS, ...Object.keys(about)]
-  const others = Object.fromEntries(Object.entries(record).filter(([key]) => !dropped.includes(key)))
-  const kind = about.type === 'file' ? type : about.type
-  return { ...ofRecord(others, walk), ...about, type: kind }
+  return { ...about, type: about.type === 'file' ? type : about.type }
+}
+
+/** The members of media that stay, each at the path where it was. */
+function othersOf(record: Record<string, unknown>, about: Record<string, unknown>): Record<string, unknown> {
+  const others = { ...record }
+  for (const key of [...CONTENT, ...CLAIMS, ...Object.keys(about)]) delete others[key]
+  return others
 }
 
 interface Content {
@@ -193,12 +220,29 @@ function dataUrl(text: string, largest_inline: number): Content | null {
 
 /** The bytes of padded base64 in either alphabet, in lines or not; null for other texts. */
 function fromBase64(text: string): Uint8Array | null {
-  const line = /[\r\n]/.test(text) ? text.replace(/[\r\n]+/g, '') : text
-  if (line.length === 0 || line.length % 4 !== 0) return null
-  const padding = line.endsWith('==') ? 2 : line.endsWith('=') ? 1 : 0
-  const bytes = Buffer.from(line, 'base64')
-  // Characters of no alphabet are skipped: some are missing then.
-  return bytes.length === (line.length / 4) * 3 - padding ? bytes : null
+  const length = text.length - lineBreaks(text)
+  if (length === 0 || length % 4 !== 0) return null
+  const end = text
+    .trimEnd()
+    .slice(-LONGEST_END)
+    .replace(/[\r\n]+/g, '')
+  const padding = end.endsWith('==') ? 2 : end.endsWith('=') ? 1 : 0
+  const bytes = Buffer.from(text, 'base64')
+  // Characters of no alphabet are skipped: where they are more than the ends of lines, some are missing.
+  return bytes.length === (length / 4) * 3 - padding ? bytes : null
+}
+
+/** Characters at the end of base64 that are looked at for what it is padded with. */
+const LONGEST_END = 16
+
+/** Each is counted, and none taken out: there may be one behind every letter. */
+function lineBreaks(text: string): number {
+  let count = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === 10 || code === 13) count++
+  }
+  return count
 }
 
 function reference(bytes: Uint8Array, claim: string | null, name: string | null, walk: Walk): Record<string, unknown> {

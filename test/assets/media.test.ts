@@ -4,8 +4,9 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { AssetReference } from '../../generated/types.ts'
 import { contentTypeOf } from '../../src/assets/content-type.ts'
+import { cleanName } from '../../src/assets/file-name.ts'
 import { digestOf } from '../../src/assets/keys.ts'
-import { type FoundMedia, mediaByReference, type Path } from '../../src/assets/media.ts'
+import { type FoundMedia, mediaByReference, mediaSteps, type Path } from '../../src/assets/media.ts'
 import { scaled } from '../helpers/scale.ts'
 
 const LIMIT = 16_384
@@ -176,4 +177,59 @@ test('every path that is told leads to its reference, and no bytes are left', ()
     }),
     { numRuns: scaled(200) },
   )
+})
+
+describe('in steps', () => {
+  /** The most files that are kept, and ids that are looked up, in one step. */
+  function most(value: unknown): { kept: number; asked: number; value: unknown } {
+    let [kept, asked] = [0, 0]
+    const seen = { kept: 0, asked: 0 }
+    const steps = mediaSteps(value, {
+      largest_inline: LIMIT,
+      persist: (bytes, claim) => {
+        kept++
+        return referTo(bytes, claim)
+      },
+      known: () => {
+        asked++
+        return null
+      },
+    })
+    for (;;) {
+      const step = steps.next()
+      seen.kept = Math.max(seen.kept, kept)
+      seen.asked = Math.max(seen.asked, asked)
+      kept = 0
+      asked = 0
+      if (step.done) return { ...seen, value: step.value.value }
+    }
+  }
+
+  test('each file is kept by itself, however small it is and wherever it lies', () => {
+    const files = Array.from({ length: 100 }, (_, at) => new Uint8Array([at]))
+    const texts = files.map(() => dataUrl('image/png', PNG))
+    for (const value of [
+      files,
+      [files],
+      { a: files },
+      { type: 'file', list: files },
+      { type: 'image', data: BLOB, texts },
+    ]) {
+      const stepped = most(value)
+      assert.equal(stepped.kept, 1)
+      assert.deepEqual(stepped.value, run(value).value)
+    }
+  })
+
+  test('few ids are looked up at once, in media as elsewhere', () => {
+    const list = Array.from({ length: 10_000 }, () => ({ asset_id: 'a', uri: 'b' }))
+    assert.ok(most({ type: 'file', list }).asked < 2_000)
+  })
+})
+
+test('a claimed name is cut before it is looked at', () => {
+  const began = process.cpuUsage().user
+  assert.equal(cleanName(`a/b${'\u007f'.repeat(4)}c${'d\u007f'.repeat(4_000_000)}`).slice(0, 8), 'b cd d d')
+  assert.equal(cleanName('/'.repeat(8_000_000)), '')
+  assert.ok(process.cpuUsage().user - began < 400_000)
 })
