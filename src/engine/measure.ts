@@ -14,7 +14,7 @@ export const LARGEST_VALUE = 256_000_000
 /** A container with more inside of it is looked into only once. */
 const SMALL = 8
 
-/** What a number, a boolean, null, or the brackets of a container count. */
+/** What a number, a boolean, null, or the brackets of a container count, and bytes besides what they are: there may be millions without any. */
 const PLAIN = 8
 
 /** What a text in a container counts besides its characters: its quotes. Otherwise millions of empty ones would be nothing. */
@@ -32,6 +32,7 @@ const MEMBERS = 16
 const MANY_KEYS = 1_000
 const TABLE_ENTRY = 64
 const TEXT = 24
+const BYTES = 128
 /** For each character: some take one byte, others two. */
 const CHARACTER = 2
 /** A number that is no small integer, where it is not in a list of numbers alone. */
@@ -113,7 +114,8 @@ function insideOf(container: object, left: number): Measure {
 
 /** The depth is Infinity as soon as it shows to be more than `left`. */
 function measureOf(container: object, left: number): Measure {
-  if (ArrayBuffer.isView(container)) return { depth: 0, size: container.byteLength, memory: container.byteLength }
+  if (ArrayBuffer.isView(container))
+    return { depth: 0, size: PLAIN + container.byteLength, memory: BYTES + container.byteLength }
   if (left === 0) return TOO_DEEP_TO_TELL
   looked++
   const found = known.get(container)
@@ -254,6 +256,12 @@ function extraBytesOfText(text: string): number {
   if (text.length > SHORT_TEXT) return Buffer.byteLength(text) - text.length
   for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) > 127) return Buffer.byteLength(text) - text.length
   return 0
+}
+
+/** Whether there are bytes in a list or dict. */
+export function holdsBytes(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return false
+  return Object.values(value).some((member) => ArrayBuffer.isView(member) || holdsBytes(member))
 }
 
 /** About how many bytes of memory a list or dict takes; what is shared counts each time. */

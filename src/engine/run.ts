@@ -15,6 +15,7 @@ import { Flight } from './flight.ts'
 import { HeldValues, weightOf } from './held-values.ts'
 import type { Inbox } from './inbox.ts'
 import type { HeldFailure, NodeUpdate, Waiting, WaitRequest } from './journal.ts'
+import { holdsBytes } from './measure.ts'
 import type { Memo } from './memo.ts'
 import type { Memory } from './memory.ts'
 import { type Inputs, type Interrupted, type NodeContext, NodeError, type Outputs } from './node-type.ts'
@@ -39,7 +40,7 @@ type State = 'running' | 'failing' | 'cancelling' | 'suspending' | 'settled'
 const WEIGHT = 256_000_000
 const LEAST_WEIGHT = 100_000
 
-/** In characters, about: an output value of that size may take time to be shown. */
+/** In characters, about: an output value of that size may take time to be shown. So may one that holds bytes: each of them is written to a file. */
 const LARGE_OUTPUT = 100_000
 
 const NO_NODE: ObservedNode = { node_id: '', node_name: '', node_type: '' }
@@ -297,7 +298,8 @@ export class Run implements Stage, ContextHost, Halting, Parker {
   /** Counts what the run hands out, and has a large value made ready; null where it is. @throws NodeError where it is too much */
   prepareOutput({ node }: Member, value: unknown): Promise<void> | null {
     const size = this.#published.weigh(value)
-    return size < LARGE_OUTPUT ? null : (this.observer.prepareOutput?.(node.observed, node.output!.name, value) ?? null)
+    if (size < LARGE_OUTPUT && !holdsBytes(value)) return null
+    return this.observer.prepareOutput?.(node.observed, node.output!.name, value) ?? null
   }
 
   publish({ node }: Member, value: unknown): void {

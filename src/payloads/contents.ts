@@ -16,6 +16,7 @@ const SLOT = 8
 const OBJECT = 56
 const LIST = 48
 const TEXT = 24
+const BYTES = 128
 const FRACTION = 16
 /** A key that no object before had: its text, and what the engine keeps of the shapes that have it. */
 const NEW_KEY = 112
@@ -153,10 +154,12 @@ interface Level {
 }
 
 const [STRING, NIL, STRING_8, STRING_32] = [0xa0, 0xc0, 0xd9, 0xdb]
+const [BYTES_8, BYTES_32] = [0xc4, 0xc6]
 const [FLOAT_32, FLOAT_64, INT_64] = [0xca, 0xcb, 0xd3]
 
 const isList = (head: number) => (head & 0xf0) === 0x90 || head === 0xdc || head === 0xdd
 const isText = (head: number) => (head >= STRING && head < NIL) || (head >= STRING_8 && head <= STRING_32)
+const isBytes = (head: number) => head >= BYTES_8 && head <= BYTES_32
 
 /** The contents of MessagePack that is no deeper than it may be. @throws BrokenFrame */
 export function messagePackContents(data: Uint8Array): Contents {
@@ -195,6 +198,7 @@ function memoryOf(data: Uint8Array, at: number, { next, members }: Item): number
   const head = data[at]!
   if (members !== null) return SLOT + (isList(head) ? LIST : OBJECT)
   if (isText(head)) return SLOT + TEXT + next - at
+  if (isBytes(head)) return SLOT + BYTES + next - at
   return (
     SLOT + (head >= FLOAT_32 && head <= INT_64 ? FRACTION : 0) + (head === FLOAT_64 ? 0 : Math.max(0, next - at - 9))
   )
