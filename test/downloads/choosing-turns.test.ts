@@ -1,0 +1,18 @@
+// A repository with very many files of very deep paths: others have their turns while they are judged.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { chosen } from '../../src/downloads/choosing.ts'
+import { filesIn } from '../../src/downloads/hub-list.ts'
+
+test('others have their turns while the files of a large repository are judged', async () => {
+  const siblings = Array.from({ length: 2_000 }, (_, at) => {
+    return { rfilename: `${'a/'.repeat(500)}${at}`, size: 1, blobId: 'a'.repeat(40) }
+  })
+  let turns = 0
+  const counting = setInterval(() => turns++, 1)
+  const wanted = { repo_id: 'r', path: null, model_type: 'm', allow: null, ignore: [] }
+  const files = await chosen(filesIn({ siblings }, 'r'), wanted, new AbortController().signal)
+  clearInterval(counting)
+  assert.equal(files.length, 2_000)
+  assert.ok(turns >= 5, `${turns} turns`)
+})
