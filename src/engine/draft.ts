@@ -65,6 +65,9 @@ export function declaresType(entry: unknown): boolean {
   return named && Object.keys(entry).every((key) => TYPE_KEYS.has(key))
 }
 
+/** So many declared types to a step: one may list thousands of values. */
+const FEW = 16
+
 /** The inputs that a node declares beyond its type's properties, each with its type. */
 export function dynamicInputs(node: GraphNode, type: NodeType, info: TypeInfo): Map<string, TypeMetadata> {
   return finish(dynamicInputSteps(node, type, info))
@@ -73,11 +76,15 @@ export function dynamicInputs(node: GraphNode, type: NodeType, info: TypeInfo): 
 function* dynamicInputSteps(node: GraphNode, type: NodeType, info: TypeInfo): Steps<Map<string, TypeMetadata>> {
   const entries = (type.supports_dynamic_inputs && node.dynamic_properties) || {}
   const inputs = new Map<string, TypeMetadata>()
-  yield* forEachStep(Object.keys(entries), (name) => {
-    const entry = entries[name]
-    if (name === FORBIDDEN || info.properties.has(name)) return
-    inputs.set(name, dynamicType(type, declaresType(entry) ? readType(entry) : ANY))
-  })
+  yield* forEachStep(
+    Object.keys(entries),
+    (name) => {
+      const entry = entries[name]
+      if (name === FORBIDDEN || info.properties.has(name)) return
+      inputs.set(name, dynamicType(type, declaresType(entry) ? readType(entry) : ANY))
+    },
+    FEW,
+  )
   return inputs
 }
 
@@ -99,10 +106,14 @@ function* outputsOf(node: GraphNode, type: NodeType, info: TypeInfo): Steps<Read
   const dynamic = type.supports_dynamic_outputs ? Object.entries(node.dynamic_outputs ?? {}) : []
   if (dynamic.length === 0) return info.outputs
   const outputs = new Map(info.outputs)
-  yield* forEachStep(dynamic, ([name, entry]) => {
-    if (name === FORBIDDEN || outputs.has(name)) return
-    outputs.set(name, { type: readType(entry), stream: opensStream(entry, type) })
-  })
+  yield* forEachStep(
+    dynamic,
+    ([name, entry]) => {
+      if (name === FORBIDDEN || outputs.has(name)) return
+      outputs.set(name, { type: readType(entry), stream: opensStream(entry, type) })
+    },
+    FEW,
+  )
   return outputs
 }
 

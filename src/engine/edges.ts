@@ -1,6 +1,6 @@
 // The other half of the first pass: each edge's ends and handles, and whether what it carries fits. What the nodes are, draft.ts says.
 
-import { forEachStep, type Steps } from '../time-slices.ts'
+import type { Steps } from '../time-slices.ts'
 import { Conversions } from './conversions.ts'
 import { type Draft, type DraftEdge, type DraftNode, dynamicType, FORBIDDEN, issue, resolveNodes } from './draft.ts'
 import type { Graph, GraphEdge } from './graph.ts'
@@ -87,7 +87,9 @@ function* resolveEdges(graph: Graph, byId: Map<string, DraftNode | null>, report
   const { issues } = report
   const ids = new Set<string>()
   const fed = new Map<DraftNode, Set<string>>()
-  yield* forEachStep(graph.edges, (edge) => {
+  // Two types with very many values may take a millisecond or two to compare: each edge is a step.
+  for (const edge of graph.edges) {
+    yield
     const ends = endsOf(edge, byId, report)
     const id = edge.id ?? `${edge.source}:${edge.sourceHandle ?? ''}->${edge.target}:${edge.targetHandle ?? ''}`
     if (edge.id && ids.has(edge.id)) {
@@ -99,7 +101,7 @@ function* resolveEdges(graph: Graph, byId: Map<string, DraftNode | null>, report
     const control = edge.edge_type === 'control'
     if (!control) byId.get(edge.target)?.meant.add(edge.targetHandle ?? '')
     const draft = control ? controlEdge(edge, ends, id) : dataEdge(edge, ends, id, report)
-    if (!draft) return
+    if (!draft) continue
     const place = draft.input === null ? `${draft.source.index} ${draft.handle ?? ''}` : `= ${draft.input}`
     const places = fed.get(draft.target) ?? new Set()
     fed.set(draft.target, places)
@@ -107,12 +109,12 @@ function* resolveEdges(graph: Graph, byId: Map<string, DraftNode | null>, report
       const text =
         draft.input === null ? 'the same control edge twice' : `more than one edge into input "${draft.input}"`
       issues.push(issue('fan_in', `Node "${draft.target.id}" has ${text}.`, draft.target.id, draft.input))
-      return
+      continue
     }
     places.add(place)
     draft.source.outgoing.push(draft)
     draft.target.incoming.push(draft)
-  })
+  }
 }
 
 /** The nodes of known type with the edges between them, and all issues found on the way. */

@@ -36,8 +36,11 @@ interface Found {
   readonly types: KnownTypes
 }
 
+/** Two types of very many values may take milliseconds to compare: each edge is a step. */
+const EACH = 1
+
 function slotsOf(node: DraftNode, constants: Constants, scopes: readonly NodeScope[]): Steps<PlanSlot[]> {
-  return mapStep(node.incoming, (edge, index): PlanSlot => {
+  const slotOf = (edge: DraftEdge, index: number): PlanSlot => {
     const property = edge.input === null ? undefined : node.info.properties.get(edge.input)
     const coerce = coercion(edge.sourceType, edge.targetType)
     return {
@@ -52,7 +55,8 @@ function slotsOf(node: DraftNode, constants: Constants, scopes: readonly NodeSco
       aggregate: property?.aggregate === true,
       catches: property?.catches === true,
     }
-  })
+  }
+  return mapStep(node.incoming, slotOf, EACH)
 }
 
 function* portsOf(node: DraftNode, { slotIndex, beforeCatch }: Found): Steps<PlanPort[]> {

@@ -33,6 +33,16 @@ test('of many items a choice among many values is looked up', async () => {
   assert.equal(conforms([...list, 'm256'], type), false)
 })
 
+test('a list of few lists of many items takes no longer than its items, whatever their choices list', async () => {
+  const values = (from: string) => Array.from({ length: 255 }, (_, at) => `${from}${at}`.padEnd(2_000, 'z'))
+  const choices = Array.from('abcdefghijklm', (from) => choice([...values(from), from]))
+  const list = (inner: unknown) => ({ type: 'list', type_args: [inner] })
+  const type = readType(list(list({ type: 'union', type_args: choices })))
+  const lists = Array.from({ length: 60 }, () => Array(64).fill('m'))
+  await takesLess(100, () => assert.ok(conforms(lists, type)))
+  assert.equal(conforms([...lists, Array(64).fill('n')], type), false)
+})
+
 test('of many items each choice of a union counts', () => {
   const members = [choice(['a', 1], true), choice(['b']), { type: 'float' }, { type: 'list' }]
   const type = readType({ type: 'list', type_args: [{ type: 'union', type_args: members }] })

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { nearest } from '../../src/engine/suggest.ts'
-import { fits, oneOf, readType, t, typeText } from '../../src/engine/types.ts'
+import { fits, oneOf, readType, type TypeMetadata, t, typeText } from '../../src/engine/types.ts'
 import { bounded, check, coercion, conforms, kindOf, Mismatch } from '../../src/engine/values.ts'
+import { takesLess } from '../helpers/patience.ts'
 
 describe('types', () => {
   test('the shorthand reads and writes the same', () => {
@@ -27,6 +28,22 @@ describe('types', () => {
   test('metadata of clients is read whatever is missing', () => {
     assert.deepEqual(readType({ type: 'list', type_args: [{ type: 'int' }], values: null }), t('list[int]'))
     for (const nothing of [null, {}, 'str', 5, { type: '' }]) assert.equal(readType(nothing).type, 'any')
+  })
+
+  test('two types that list very many values are compared in little time', async () => {
+    const choice = (from: number, last: number) => oneOf(...Array.from({ length: 255 }, (_, at) => from + at), last)
+    const union = (members: TypeMetadata[]) => readType({ type: 'union', type_args: members })
+    // Only the last value of each member is in the other type, and only in its last member.
+    const source = union(Array.from({ length: 15 }, (_, at) => choice(1_000 * (1 + at), 0)))
+    const target = union(Array.from({ length: 15 }, (_, at) => choice(50_000 + 1_000 * at, at === 14 ? 0 : 1)))
+    const again = (work: () => unknown) => {
+      for (let times = 0; times < 20; times++) work()
+    }
+    await takesLess(120, () => again(() => assert.ok(fits(source, target))))
+    // All values of each member but the last one are in each member of the other type.
+    const inner = union(Array.from({ length: 15 }, () => choice(0, 300)))
+    const outer = union(Array.from({ length: 15 }, () => choice(0, 301)))
+    await takesLess(120, () => again(() => assert.ok(coercion(inner, outer))))
   })
 
   const FITTING: [string, string][] = [

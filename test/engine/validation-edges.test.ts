@@ -1,11 +1,21 @@
 // What can be wrong between a graph's nodes: edges, handles, types, cycles and streams.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { compileSteps } from '../../src/engine/plan.ts'
 import { ANY } from '../../src/engine/types.ts'
 import { errors, found, only } from './issues.ts'
 import { control, edge, graph, mapType, node, output, sink, source, testType, withTypes } from './kit.ts'
 
 describe('edges', () => {
+  test('each is a step of its own: two large types take long to compare', () => {
+    const names = Array.from({ length: 100 }, (_, at) => `out_${at}`)
+    const of = graph(
+      [source('in', 1), ...names.map((name) => node(name, 'output.Output', { name }))],
+      names.map((name) => `in.output->${name}.value`),
+    )
+    assert.ok([...compileSteps(of, withTypes())].length > 2 * names.length)
+  })
+
   test('an end that is no node', () => {
     const out = node('out', 'output.Output', { name: 'o', value: 1 })
     const issue = only(graph([out], ['ghost.output->out.value']), 'dangling_edge')
