@@ -1,6 +1,7 @@
 // The streamed inputs of one run: values that come from outside, waiting for their node.
 import { ItemSource } from './firing.ts'
 import { givenParam } from './given.ts'
+import { weightOf } from './held-values.ts'
 import { sizeOf } from './measure.ts'
 import type { Plan } from './plan.ts'
 import type { PlanNode } from './plan-parts.ts'
@@ -13,6 +14,18 @@ export interface Feed {
   readonly node: PlanNode
   readonly handle: string
   readonly source: ItemSource
+  /** Whether its whole stream was given with the params. */
+  readonly given: boolean
+}
+
+/** Whether nothing more comes from outside. */
+export function hasEnded({ given, source }: Feed): boolean {
+  return given || source.ended
+}
+
+/** A list of millions is neither copied nor judged before its items are asked for. */
+function* itemsOf(values: readonly unknown[], node: PlanNode, handle: string) {
+  for (const value of values) yield { [handle]: paramValue(node, value) }
 }
 
 /** How many pushed values wait for their node, and about how many characters they may have together. */
@@ -62,19 +75,18 @@ export class Feeds {
       if (!input.stream) continue
       const node = plan.nodes[plan.indexById.get(input.node_id)!]!
       const handle = [...node.outputs.keys()][0]!
-      const feed: Feed = { node, handle, source: new ItemSource(null, false) }
-      this.#feeds.set(input.name, feed)
       const given = givenParam(input, params)
-      if (!given) continue
-      for (const value of Array.isArray(given.value) ? given.value : [given.value])
-        feed.source.push({ [handle]: value })
-      feed.source.ended = true
+      const values = given && (Array.isArray(given.value) ? given.value : [given.value])
+      const source = values ? new ItemSource(itemsOf(values, node, handle), true) : new ItemSource(null, false)
+      // The run holds them to its end.
+      if (values) source.weight = weightOf(values)
+      this.#feeds.set(input.name, { node, handle, source, given: values !== null })
     }
   }
 
   /** Whether a stream may still get values from outside. */
   get open(): boolean {
-    return [...this.#feeds.values()].some((feed) => !feed.source.ended)
+    return [...this.#feeds.values()].some((feed) => !hasEnded(feed))
   }
 
   /** The items of a streamed input node, each found good. Throws NodeError for one that isn't. */
@@ -94,7 +106,7 @@ export class Feeds {
   judgePush(name: string, value: unknown, handle: string | undefined, underway: Underway): PushResult {
     const feed = this.find(name, handle)
     if (typeof feed === 'string') return feed
-    if (feed.source.ended || underway.ended) return 'not_running'
+    if (hasEnded(feed) || underway.ended) return 'not_running'
     return isFull(feed, value, underway) ? 'full' : 'ok'
   }
 

@@ -9,7 +9,7 @@ import { RunRegions } from './demand.ts'
 import { DurableServices } from './durable-services.ts'
 import { reportToken } from './edge-report.ts'
 import { Failures } from './failures.ts'
-import { endOf, type Feed, Feeds, type PushResult, pushInto, takeInto, type Underway } from './feeds.ts'
+import { endOf, type Feed, Feeds, hasEnded, type PushResult, pushInto, takeInto, type Underway } from './feeds.ts'
 import type { ItemSource } from './firing.ts'
 import { Flight } from './flight.ts'
 import { HeldValues, weightOf } from './held-values.ts'
@@ -443,7 +443,7 @@ export class Run implements Stage, ContextHost, Halting, Parker {
     if (this.stopped) return 'not_running'
     const feed = this.#feeds.find(name, handle)
     if (typeof feed === 'string') return feed
-    if (feed.source.ended) return whenEnded
+    if (hasEnded(feed)) return whenEnded
     const result = change(feed)
     this.schedule(this.#actor(feed.node.index))
     this.#scheduler.later(this.#drain)

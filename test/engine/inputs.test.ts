@@ -1,8 +1,10 @@
 // Laws of params, streamed inputs and changes of properties while a run goes on.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { memoryOf } from '../../src/engine/measure.ts'
 import { silentObserver } from '../../src/engine/observer.ts'
 import { newRun } from '../../src/engine/sub-workflow.ts'
+import { takesLess } from '../helpers/patience.ts'
 import { Gate, graph, node, outputs, planOf, run, sink, source, start, until, withTypes } from './kit.ts'
 
 const echo = (type: string, data: Record<string, unknown> = {}) =>
@@ -15,6 +17,15 @@ const streamed = (type = 'input.Any') =>
   )
 
 describe('params', () => {
+  test('a list of millions for a streamed input is taken item by item', async () => {
+    const plan = planOf(streamed())
+    const list = Array(3_000_000).fill(1)
+    // Whoever brings a value has measured it.
+    memoryOf(list)
+    const options = { params: { x: list }, signal: AbortSignal.abort(), observer: silentObserver }
+    await takesLess(20, () => newRun(plan, options))
+  })
+
   test('a param comes before the own value of its input', async () => {
     assert.deepEqual(await outputs(echo('input.String', { value: 'own' }), withTypes(), { params: { x: 'given' } }), {
       out: ['given'],
