@@ -40,6 +40,9 @@ type State = 'running' | 'failing' | 'cancelling' | 'suspending' | 'settled'
 const WEIGHT = 256_000_000
 const LEAST_WEIGHT = 100_000
 
+/** So many nodes are made before it is looked at the time. */
+const SOME = 64
+
 /** In characters, about: an output value of that size may take time to be shown. So may one that holds bytes: each of them is written to a file. */
 const LARGE_OUTPUT = 100_000
 
@@ -76,6 +79,8 @@ export class Run implements Stage, ContextHost, Halting, Parker {
   #waiting: Waiting[] | null = null
   #services: NodeServices | null = null
   #begun = false
+  /** How many of the nodes without inputs have had themselves scheduled. */
+  #roots = 0
   #working = false
   #outcome: Outcome | null = null
   #done: PromiseWithResolvers<Outcome> | null = null
@@ -120,7 +125,6 @@ export class Run implements Stage, ContextHost, Halting, Parker {
     }
     signal.addEventListener('abort', this.#abort)
     if (timeLimit !== null) this.#aborter.limitTime(timeLimit, () => this.#timeOut(timeLimit))
-    for (const root of this.#plan.roots) this.schedule(this.#actor(root))
     this.#work()
   }
 
@@ -454,12 +458,23 @@ export class Run implements Stage, ContextHost, Halting, Parker {
     if (this.#working || this.#state === 'settled') return
     this.#working = true
     try {
-      if (!this.stopped && this.#scheduler.work(() => this.stopped)) this.#scheduler.later(this.#drain)
+      if (!this.stopped && (this.#beginRoots() || this.#scheduler.work(() => this.stopped)))
+        this.#scheduler.later(this.#drain)
     } catch (fault) {
       this.breakDown(fault)
     }
     this.#working = false
     this.#endIfOver()
+  }
+
+  /** Schedules the nodes without inputs, as far as the slice goes: very many take long to make. True: there are more. */
+  #beginRoots(): boolean {
+    const { roots } = this.#plan
+    while (this.#begun && this.#roots < roots.length) {
+      this.schedule(this.#actor(roots[this.#roots++]!))
+      if (this.#roots % SOME === 0 && this.slice.passed(performance.now())) return this.#roots < roots.length
+    }
+    return false
   }
 
   /** The engine itself, or an observer, threw: the run can't be trusted to go on. */

@@ -7,6 +7,7 @@ import { execute } from '../../src/engine/execution.ts'
 import { silentObserver } from '../../src/engine/observer.ts'
 import { ANY, t } from '../../src/engine/types.ts'
 import { countListeners } from '../helpers/listeners.ts'
+import { takesLess } from '../helpers/patience.ts'
 import {
   Counter,
   edge,
@@ -31,6 +32,23 @@ import {
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
+
+describe('the begin of a run', () => {
+  test('very many nodes without inputs begin in slices', async () => {
+    const plan = planOf(
+      graph(
+        Array.from({ length: 300_000 }, (_, at) => source(`n${at}`, at)),
+        [],
+      ),
+    )
+    const controller = new AbortController()
+    const options = { params: {}, signal: controller.signal, observer: silentObserver }
+    await takesLess(100, () => execute(plan, options))
+    const { done } = execute(plan, options)
+    assert.equal((await done).status, 'completed')
+    controller.abort()
+  })
+})
 
 describe('inboxes', () => {
   test('a fast producer waits for a slow consumer', async () => {
