@@ -3,11 +3,14 @@
 import { parentPort } from 'node:worker_threads'
 import { Ajv2020, type AnySchemaObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import { RE2JS } from 're2js'
+import { cut } from '../short.ts'
 import { valueFrom } from '../value-parts.ts'
 import type { FromSchemaWorker, ToSchemaWorker, Verdict } from './schemas.ts'
 
 /** How many problems are told. */
 const MOST_PROBLEMS = 20
+/** In characters, of the place of each: a name in it may be as long as a request. */
+const LONGEST_PLACE = 2_000
 
 /** The compiler tells patterns apart by their texts, and takes one that it has again: those of its own schemas are among them. */
 const linearPattern = Object.assign(
@@ -34,7 +37,7 @@ function compiled(schema: AnySchemaObject): ValidateFunction {
 
 function problemsOf({ errors }: ValidateFunction) {
   return (errors ?? []).slice(0, MOST_PROBLEMS).map(({ instancePath, message }) => ({
-    path: instancePath,
+    path: cut(instancePath, LONGEST_PLACE),
     message: message ?? 'does not fit the schema',
   }))
 }

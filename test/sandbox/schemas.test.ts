@@ -31,6 +31,16 @@ const NOT_KNOWN: Record<string, unknown>[] = [
   { additionalProperties: { type: 'x' } },
 ]
 
+describe('a value', () => {
+  test('that is wrong below a very long name is told with the beginning of it', async () => {
+    const schema = { additionalProperties: { type: 'array', items: { type: 'string' } } }
+    const verdict = await new Schemas().check(schema, { ['k'.repeat(1_000_000)]: [1, 2] })
+    assert.ok(verdict.kind === 'unfit')
+    assert.equal(verdict.problems.length, 2)
+    for (const { path } of verdict.problems) assert.ok(path.startsWith('/kkk') && path.length <= 2_001)
+  })
+})
+
 describe('a schema', () => {
   test('that is seen to be unusable is so for the compiler, and one that is usable is never refused at sight', async () => {
     const schemas = new Schemas()
