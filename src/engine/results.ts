@@ -4,7 +4,7 @@ import { type Excess, excessOf, LARGEST_VALUE, TOO_DEEP, tooManyKeys } from './m
 import { type Inputs, NodeError, type Outputs, Wait } from './node-type.ts'
 import type { PlanNode, PlanSlot } from './plan-parts.ts'
 import { hint } from './suggest.ts'
-import { typeText } from './types.ts'
+import { typeLabel } from './type-label.ts'
 import { conformsAtTop, kindOf, Mismatch } from './values.ts'
 
 function isRecord(value: unknown): value is Outputs {
@@ -28,7 +28,7 @@ function checkHandles(node: PlanNode, values: Outputs, stream: boolean): void {
       )
     }
     if (value !== undefined && !conformsAtTop(value, output.type)) {
-      throw bad(node, `gave ${kindOf(value)} on "${handle}", which is ${typeText(output.type)}.`)
+      throw bad(node, `gave ${kindOf(value)} on "${handle}", which is ${typeLabel(output.type)}.`)
     }
     const excess = excessOf(value, LARGEST_VALUE)
     if (excess)

@@ -1,16 +1,15 @@
 // The sentences in which validation says what is wrong with handles, types and missing values. Whatever a graph brings with it is
 // cut short in them.
 
-import { cut, shortValue } from '../short.ts'
+import { shortValue } from '../short.ts'
 import type { NodeProperty, NodeType } from './node-type.ts'
 import type { PlanNodeOutput } from './plan-parts.ts'
 import type { Hints } from './suggest.ts'
 import type { TypeInfo } from './type-info.ts'
+import { few, typeLabel } from './type-label.ts'
 import type { TypeMetadata } from './types.ts'
 
-const LONGEST_LABEL = 120
 const LONGEST_SENTENCE = 120
-const MOST_VALUES = 8
 
 /** What is said of a node: its id, its type and its pins. */
 interface Named {
@@ -28,23 +27,6 @@ interface Misfit {
   readonly input: string | null
   readonly sourceType: TypeMetadata
   readonly targetType: TypeMetadata
-}
-
-function few<T>(list: readonly T[], text: (one: T) => string): string[] {
-  const shown = list.slice(0, MOST_VALUES).map(text)
-  return list.length > shown.length ? [...shown, '…'] : shown
-}
-
-function label(type: TypeMetadata, depth: number): string {
-  const inner = (one: TypeMetadata) => (depth < 4 ? label(one, depth + 1) : '…')
-  const args = type.type_args.length > 0 ? `[${few(type.type_args, inner).join(', ')}]` : ''
-  const values = type.type === 'enum' && type.values.length > 0 ? `(${few(type.values, shortValue).join(' | ')})` : ''
-  return `${cut(type.type, 40)}${args}${values}${type.optional ? '?' : ''}`
-}
-
-/** The shorthand of a type, as in `typeText`, but never too long for a message. */
-export function typeLabel(type: TypeMetadata): string {
-  return cut(label(type, 0), LONGEST_LABEL)
 }
 
 /** Of an edge whose output doesn't fit its input. */

@@ -1,6 +1,7 @@
 // Whether a value is of a type, and how a value of one type becomes one of another on its way along an edge.
 import { shortValue } from '../short.ts'
-import { argument, listing, type TypeMetadata, typeText } from './types.ts'
+import { typeLabel } from './type-label.ts'
+import { argument, listing, type TypeMetadata } from './types.ts'
 
 /** Converts a value or throws `Mismatch`. */
 export type Coerce = (value: unknown) => unknown
@@ -216,10 +217,10 @@ export function check(type: TypeMetadata): Coerce {
   return (value) => {
     if (conforms(value, type)) return value
     if (type.type === 'list' && !Array.isArray(value) && conforms(value, argument(type, 0))) return [value]
-    if (type.type === 'enum') throw new Mismatch(`expected ${typeText(type)}, got ${chosen(value)}`)
+    if (type.type === 'enum') throw new Mismatch(`expected ${typeLabel(type)}, got ${chosen(value)}`)
     const kind = kindOf(value)
     const deep = kind === type.type && (kind === 'list' || kind === 'dict')
-    throw new Mismatch(`expected ${typeText(type)}, got ${deep ? `a ${kind} with other values in it` : kind}`)
+    throw new Mismatch(`expected ${typeLabel(type)}, got ${deep ? `a ${kind} with other values in it` : kind}`)
   }
 }
 

@@ -1,7 +1,7 @@
 // Whether a workflow accepts the parameters it is given.
 import { givenParam } from '../engine/given.ts'
 import type { Plan, PlanInput } from '../engine/plan.ts'
-import { typeText } from '../engine/types.ts'
+import { typeLabel } from '../engine/type-label.ts'
 import { conforms, kindOf } from '../engine/values.ts'
 import { MOST_PROBLEMS, type Problem } from '../errors.ts'
 import { pointer } from '../problems.ts'
@@ -52,7 +52,7 @@ export function inputProblems(input: PlanInput, params: Readonly<Record<string, 
   if (!given) {
     if (!input.required) return []
     return [
-      { path, code: 'missing_input', message: `The input "${input.name}" (${typeText(input.type)}) is required.` },
+      { path, code: 'missing_input', message: `The input "${input.name}" (${typeLabel(input.type)}) is required.` },
     ]
   }
   if (!input.stream || !Array.isArray(given.value)) return valueProblems(input, given.value, path)
@@ -66,7 +66,7 @@ export function inputProblems(input: PlanInput, params: Readonly<Record<string, 
 
 function valueProblems(input: PlanInput, value: unknown, path: string): Problem[] {
   if (!conforms(value, input.type)) {
-    const message = `The input "${input.name}" takes ${typeText(input.type)}, and the value is ${kindOf(value)}.`
+    const message = `The input "${input.name}" takes ${typeLabel(input.type)}, and the value is ${kindOf(value)}.`
     return [{ path, code: 'input_type_mismatch', message }]
   }
   if (typeof value !== 'number') return []
