@@ -26,6 +26,7 @@ import { Lanes } from './lanes.ts'
 import { encoded, isLargeFrame, OneAtATime } from './large-frames.ts'
 import { MessageRoom } from './message-room.ts'
 import { Subscriptions } from './subscriptions.ts'
+import { UnderWay } from './under-way.ts'
 
 /** Above this many bytes in the outbound buffer provisional frames are dropped, followers wait, and nothing more is read. */
 const HIGH_WATER_BYTES = 8 * 1024 * 1024
@@ -67,6 +68,7 @@ export class Connection {
   readonly #closed = new AbortController()
   #mode: Mode = 'binary'
   readonly #room: MessageRoom
+  readonly #under_way = new UnderWay()
   readonly #inbox: Incoming[] = []
   /** What the last ping brought that is not answered yet. */
   #ping: Buffer | null = null
@@ -308,6 +310,7 @@ export class Connection {
       }
       next.leave()
       await this.#answersGone()
+      if (this.#under_way.full) await this.#less()
     }
     this.#taking = false
   }
@@ -324,7 +327,8 @@ export class Connection {
     try {
       this.#requireText(binary)
       const message = decodeFrame(data, binary)
-      dispatch(this.#channel, this, message, () => illFormedIn(message, data, binary))
+      const work = dispatch(this.#channel, this, message, () => illFormedIn(message, data, binary))
+      if (work) this.#under_way.add(data.length, work)
     } catch (error) {
       this.#refuse(error)
     }
@@ -389,6 +393,13 @@ export class Connection {
   async #turn(): Promise<void> {
     this.#pause()
     await this.#slice.turn()
+    this.#resume()
+  }
+
+  /** Waits until some commands are carried out: others would only wait in memory for their turn. */
+  async #less(): Promise<void> {
+    this.#pause()
+    await this.#under_way.less()
     this.#resume()
   }
 

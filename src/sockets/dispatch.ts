@@ -14,18 +14,18 @@ import { forbidden, type JobCommand, refuseJob } from './scopes.ts'
 type Message = Record<string, unknown>
 type Handler = (message: never, connection: Peer, late?: AbortSignal) => unknown
 
-/** Carries out one message. `illFormed` gives the problems of its texts. Nothing that it says closes the socket. */
+/** Carries out one message. `illFormed` gives the problems of its texts. Nothing that it says closes the socket. Gives what `carry` does, null for what is refused. */
 export function dispatch(
   channel: Channel,
   connection: Peer,
   message: unknown,
   illFormed: () => readonly Problem[],
-): void {
+): Promise<void> | null {
   const info = accepted(channel, connection, message, (command) => {
     const validate = channel.validators[command]!
     return validate(message) ? illFormed() : problemsOf(validate.errors ?? [])
   })
-  if (info) carry(channel, connection, message as Message, info)
+  return info && carry(channel, connection, message as Message, info)
 }
 
 /**
@@ -57,15 +57,19 @@ export function accepted(
   return found.length === 0 ? info : refuse(() => invalidCommand(connection, message, info.kind, found))
 }
 
-/** Carries out a command that `accepted` accepts, after those that name the same job. */
-export function carry(channel: Channel, connection: Peer, message: Message, info: CommandInfo): void {
+/**
+ * Carries out a command that `accepted` accepts, after those that name the same job. Gives its end; null for one that takes as long as its
+ * model does: of those a connection has few.
+ */
+export function carry(channel: Channel, connection: Peer, message: Message, info: CommandInfo): Promise<void> | null {
   const handler = (channel.handlers as Readonly<Record<string, Handler>>)[info.command]!
   // What is done to a thread waits for its turn there, and not here: `stop` goes before what waits.
-  connection.lanes.run(jobIdOf(message), () => {
+  const ended = connection.lanes.run(jobIdOf(message), () => {
     const error = forbidden(connection.principal, info)
     if (error) return refuseCommand(connection, message, info, error)
     return info.kind === 'rpc' ? answerRpc(connection, message, handler) : carryOut(connection, message, info, handler)
   })
+  return info.command === commandManifest.ws.inference.command ? null : ended
 }
 
 /** What is implemented, and with the preview what is planned and can be tried. */
