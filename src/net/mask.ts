@@ -85,13 +85,15 @@ function latin1(bytes: Uint8Array): string {
 /** What decoders read where a charset is called Latin-1 (WHATWG Encoding). */
 const WINDOWS = new TextDecoder('windows-1252')
 
-/** The secrets as texts have them and as their bytes do, read by one character for each. */
+const IS_ASCII = /^[\x00-\x7f]*$/
+
+/** The secrets as texts have them and as their bytes do, read by one character for each: those of ASCII are the same. */
 function asBytes(secrets: readonly string[]): string[] {
-  const all = secrets.flatMap((secret) => {
+  return secrets.flatMap((secret) => {
+    if (IS_ASCII.test(secret)) return [secret]
     const bytes = Buffer.from(secret)
-    return [secret, latin1(bytes), WINDOWS.decode(bytes)]
+    return [...new Set([secret, latin1(bytes), WINDOWS.decode(bytes)])]
   })
-  return [...new Set(all)]
 }
 
 /** Whether a text, or bytes, hold any of the secrets in one of their forms. To be made once for all that is looked at. */

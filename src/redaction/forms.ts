@@ -165,16 +165,10 @@ const inUrlTwice =
  */
 const HOSTS = [inLowerCase, inHost]
 const IN_URLS = [...URLS, ...URLS.map(lower)]
-const WRITES = [
-  asItIs,
-  ...JSON_ONCE,
-  ...JSON_TWICE,
-  ...JSON_THRICE,
-  ...IN_URLS,
-  ...IN_URLS.map(inUrlTwice),
-  ...BASE64,
-  ...HOSTS,
-]
+const WRITES = [asItIs, ...JSON_ONCE, ...JSON_TWICE, ...JSON_THRICE, ...IN_URLS, ...BASE64, ...HOSTS]
+const WRITES_WITH_URLS_IN_URLS = [...WRITES, ...IN_URLS.map(inUrlTwice)]
+/** In characters. No URL within a URL has a longer secret. */
+const LONGEST_IN_URLS = 4_096
 const asJson: ReadonlySet<Write> = new Set([...JSON_ONCE, ...JSON_TWICE, ...JSON_THRICE])
 const WRITES_OF_PLAIN = [asItIs, ...BASE64, inLowerCase]
 const WRITES_OF_SHORT = [asItIs, ...JSON_ONCE, ...URLS, ...URLS.map(lower)]
@@ -190,5 +184,6 @@ export function shortForms(secret: string): string[] {
 const PLAIN = /^[\w.-]*$/
 
 function writesOf(text: string): readonly Write[] {
-  return PLAIN.test(text) ? WRITES_OF_PLAIN : WRITES
+  if (PLAIN.test(text)) return WRITES_OF_PLAIN
+  return text.length <= LONGEST_IN_URLS ? WRITES_WITH_URLS_IN_URLS : WRITES
 }
