@@ -85,7 +85,7 @@ function latin1(bytes: Uint8Array): string {
 /** What decoders read where a charset is called Latin-1 (WHATWG Encoding). */
 const WINDOWS = new TextDecoder('windows-1252')
 
-const IS_ASCII = /^[\x00-\x7f]*$/
+const IS_ASCII = /^\p{ASCII}*$/u
 
 /** The secrets as texts have them and as their bytes do, read by one character for each: those of ASCII are the same. */
 function asBytes(secrets: readonly string[]): string[] {
