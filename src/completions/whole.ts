@@ -5,6 +5,7 @@ import type { Found } from '../models/finding.ts'
 import { isLong } from '../models/json-text.ts'
 import { failureIn } from '../models/openai-events.ts'
 import type { UpstreamAnswer } from '../models/provider.ts'
+import { KeptPieces } from '../net/kept-pieces.ts'
 import type { TimeSlices } from '../time-slices.ts'
 import { changesOf } from './changes.ts'
 import { type Counted, countedOf, usageWith, writtenInMessage } from './chunk-facts.ts'
@@ -39,11 +40,11 @@ interface Read {
 /** The bytes of a completion, or the completion itself where they are many: it is to be written anew. @throws ProviderError; the signal's reason */
 export async function whole(parts: WholeParts): Promise<Uint8Array | Json> {
   const { found, body, answer, platform, owner, slices, used } = parts
-  const pieces: Uint8Array[] = []
+  const kept = new KeptPieces()
   let counted: Counted | null = brokenOff(found, body, 0, null)
   try {
-    await wholeAnswer(found, answer, LONGEST, (piece) => pieces.push(piece))
-    const bytes = Buffer.concat(pieces)
+    await wholeAnswer(found, answer, LONGEST, (piece) => kept.add(piece))
+    const bytes = Buffer.concat(kept.all())
     const isSlow = isLong(bytes)
     const given = isSlow ? await slices.run(owner, objectSteps(bytes)) : objectIn(bytes.toString())
     const failure = failureIn(given)

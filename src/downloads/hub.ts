@@ -1,6 +1,7 @@
 // What a model hub has, and where: the list of a repository's files with their digests, and their bytes.
 import { NodeError } from '../engine/node-error.ts'
 import type { Fetched, GuardedFetch } from '../net/guarded-fetch.ts'
+import { KeptPieces } from '../net/kept-pieces.ts'
 import { DownloadFault } from './fault.ts'
 import type { ListedFile } from './hub-file.ts'
 import { filesIn } from './hub-list.ts'
@@ -116,15 +117,15 @@ function startOf(answer: Fetched, from: number): number {
 }
 
 async function whole(answer: Fetched): Promise<unknown> {
-  const pieces: Uint8Array[] = []
+  const kept = new KeptPieces()
   let size = 0
   for await (const piece of told(answer.body)) {
     size += piece.length
     if (size > MOST_LIST_BYTES) throw new DownloadFault('The list of files that the hub gave is too long.')
-    pieces.push(piece)
+    kept.add(piece)
   }
   try {
-    return JSON.parse(Buffer.concat(pieces).toString('utf8'))
+    return JSON.parse(Buffer.concat(kept.all()).toString('utf8'))
   } catch (cause) {
     throw new DownloadFault('The hub gave no list of files.', { passing: true, cause })
   }
