@@ -1,7 +1,7 @@
 // The assets of callers: listed, read, made, changed and deleted, in folders. Whatever belongs to another owner is the same NOT_FOUND as what does
 // not exist. What jobs make is written by assets.ts, and bytes are found by files.ts.
 import type { Asset, AssetPage, UpdateAssetRequest } from '../../generated/types.ts'
-import { changeAsset, liesWithin } from '../db/asset-changes.ts'
+import { changeAsset, liesWithin, MOST_LEVELS } from '../db/asset-changes.ts'
 import { rowSteps } from '../db/asset-search.ts'
 import { ownedAssetById } from '../db/assets.ts'
 import { deleteAssetTree, keysOf } from '../db/deleted-folders.ts'
@@ -157,6 +157,6 @@ function refuseCycle(tx: Tx, { id, content_type }: AssetTable, parent_id: string
   if (within === false) return
   const message = within
     ? 'A folder cannot be moved into itself, or into a folder that it holds.'
-    : 'A folder cannot be moved into one that lies below more than 20,000 others.'
+    : `A folder cannot be moved into one that lies below more than ${MOST_LEVELS.toLocaleString('en')} others.`
   throw new ServiceError('CONFLICT', { message })
 }

@@ -41,7 +41,7 @@ const selectAbove = statement<{ id: string; folder_id: string; levels: number }>
 )
 
 /** So many folders may lie in each other where one is moved into the last of them: each takes a microsecond to be looked at. */
-const MOST_LEVELS = 20_000
+export const MOST_LEVELS = 20_000
 
 /** The statements of folders, for tests of how the database follows them. */
 export const FOLDER_STATEMENTS = { selectAbove }
