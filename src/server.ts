@@ -466,7 +466,14 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     () => temporary.sweep(FILES_SWEPT, stopping),
     () => parts.spilled.sweep(),
   ]
-  const retention = new Retention({ store, platform, log, job_days: config.job_retention_days, fileSweeps })
+  const retention = new Retention({
+    store,
+    platform,
+    log,
+    job_days: config.job_retention_days,
+    early_keys: jobs.early_keys,
+    fileSweeps,
+  })
   const started_at = platform.now()
   const known = {
     config,

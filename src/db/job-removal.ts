@@ -62,6 +62,8 @@ const deleteJournal = statement<{ key: number }>()((db, p) =>
   db.deleteFrom('job_journal').where('job_key', '=', p('key')),
 )
 
+const NONE: ReadonlySet<number> = new Set()
+
 /** Values of a job that one statement releases. */
 const CHUNK_VALUES = 64
 
@@ -102,6 +104,15 @@ export function removeJournal(tx: Tx, key: number, bytes: number): number {
   return released
 }
 
+/** Has all that is stored of a job removed by `dropDoomed`, unless it is spared before. */
+export function doom(tx: Tx, key: number): void {
+  tx.run(insertDoomed, { key })
+}
+
+export function spare(tx: Tx, key: number): void {
+  tx.run(deleteDoomed, { key })
+}
+
 /** True when nothing is left. */
 function dropTraces(tx: Tx, key: number, more: More): boolean {
   return dropEvents(tx, key, more) && dropJournal(tx, key, more)
@@ -118,21 +129,25 @@ function dropJournal(tx: Tx, key: number, more: More): boolean {
   return dropNumbered(tx, PAGES, key, more)
 }
 
-/** Removes what removed jobs left, and journals of jobs that have completed, as long as there is time; true when nothing is left of any. */
-export function dropDoomed(tx: Tx, more: More): boolean {
-  for (let doomed = firstDoomed(tx); doomed; doomed = firstDoomed(tx)) {
+/**
+ * Removes what removed jobs left, and journals of jobs that have completed, as long as there is time; true when nothing is left of any but those with
+ * the keys of `except`.
+ */
+export function dropDoomed(tx: Tx, more: More, except: ReadonlySet<number> = NONE): boolean {
+  for (let doomed = firstDoomed(tx, except); doomed; doomed = firstDoomed(tx, except)) {
     const key = doomed.job_key
     const drop = tx.get(selectKept, { key }) ? dropJournal : dropTraces
     if (!drop(tx, key, more)) return false
-    tx.run(deleteDoomed, { key })
+    spare(tx, key)
     if (!more()) return false
   }
   return true
 }
 
 /** A damaged row stays, and does not keep those behind it. */
-function firstDoomed(tx: Tx): JobDoomedTable | undefined {
-  return firstRows(tx, { table: 'job_doomed', statement: selectDoomed, params: {} }, 1).at(0)
+function firstDoomed(tx: Tx, except: ReadonlySet<number>): JobDoomedTable | undefined {
+  const doomed = { table: 'job_doomed', statement: selectDoomed, params: {} } as const
+  return firstRows(tx, doomed, 1, ({ job_key }) => !except.has(job_key)).at(0)
 }
 
 /** The sequence of the first event that is still stored; null where none is. */

@@ -291,13 +291,19 @@ export class JobMemory {
     return this.#staged.length
   }
 
+  /** How many of the staged entries, from the first on, one transaction should write. */
+  get due(): number {
+    return this.#spilling.fitting(this.#staged)
+  }
+
   /**
-   * Gives what is staged, or `sent` by commands, and large files of its own; null: nothing is that has none yet, so that all of it may be written.
-   * It rejects with what `signal` was aborted with, or what the file system throws; nothing is left of the files then.
+   * Gives what is large of the first `entries` of what is staged, or was `sent` by commands, files of its own; null: nothing is that has none yet, so that
+   * all of it may be written. It rejects with what `signal` was aborted with, or what the file system throws; nothing is left of the files then.
    */
-  spill(signal: AbortSignal, sent: readonly Entry[] = []): Promise<void> | null {
+  spill(signal: AbortSignal, sent: readonly Entry[] = [], entries = this.staged): Promise<void> | null {
     if (!this.readable) return null
-    const spilled = this.#spilling.spill(this.#pages === 0 ? this.#params : null, [...this.#staged, ...sent], signal)
+    const params = this.#pages === 0 ? this.#params : null
+    const spilled = this.#spilling.spill(params, [...this.#staged.slice(0, entries), ...sent], signal)
     if (spilled) this.#has_files = true
     return spilled
   }

@@ -97,6 +97,8 @@ export interface NewJob {
   preflight?: string | null
 }
 
+export const FIRST_ATTEMPT = 1
+
 /** The row of a job that has just been admitted. */
 export function newRow(scope: Scope, of: NewJob, platform: Platform): JobTable {
   const now = platform.timestamp()
@@ -113,7 +115,7 @@ export function newRow(scope: Scope, of: NewJob, platform: Platform): JobTable {
     status: 'pending',
     request_sha256: of.request_sha256,
     options: JSON.stringify(of.options),
-    attempt: 1,
+    attempt: FIRST_ATTEMPT,
     last_sequence: 0,
     error: null,
     result: null,

@@ -17,6 +17,8 @@ export interface RetentionParts {
   readonly store: Store
   readonly platform: Platform
   readonly log: Log
+  /** Keys of jobs that are about to be stored: what is stored of them already stays. */
+  readonly early_keys: ReadonlySet<number>
   /** How many days a job is kept after its end. */
   readonly job_days: number
   /** Each removes some of the files of one kind that nobody needs any more. Where one fails, the others go on. */
@@ -112,17 +114,18 @@ export class Retention implements AsyncDisposable {
   }
 
   #sweeps(): Sweep[] {
-    const { store, platform, job_days } = this.#parts
+    const { store, platform, job_days, early_keys } = this.#parts
     const now = platform.now()
     const daysAgo = (days: number) => new Date(now - days * DAY_MS).toISOString()
     const present = new Date(now).toISOString()
     const keysBefore = new Date(now - IDEMPOTENCY_RETENTION_SECONDS * 1_000).toISOString()
+    const dropLeft: Sweep = (tx, more) => dropDoomed(tx, more, early_keys)
     return [
-      dropDoomed,
+      dropLeft,
       (tx, more) => sweepEvents(tx, daysAgo(EVENT_DAYS), more),
       (tx, more) => sweepJobs(tx, daysAgo(job_days), present, more),
       // What the jobs left that had too much for their batch.
-      dropDoomed,
+      dropLeft,
       dropDisownedWorkflows,
       dropDisownedThreads,
       // Where rows are damaged, the parts may be those of one of them.

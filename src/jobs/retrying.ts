@@ -8,6 +8,7 @@ import { finish, forEachStep, type Steps } from '../time-slices.ts'
 import { runnablePlan } from '../workflows/invalid-graph.ts'
 import type { CompiledGraph } from '../workflows/plans.ts'
 import type { ActiveJobParts } from './active-job.ts'
+import type { EarlyPagesOfJob } from './early-pages.ts'
 import type { Entry } from './entry.ts'
 import { Later } from './later.ts'
 import { JobMemory } from './memory.ts'
@@ -19,11 +20,16 @@ import { isTerminal } from './states.ts'
 import { optionsOf, timeLimited } from './stored-options.ts'
 
 /**
- * What the new job is to be made of. What is much is read and taken over in time slices of the owner; it is discarded with the job's memory.
+ * What the new job is to be made of. What is much is read and taken over in time slices of the owner, and written a part at a time.
  * @throws JOB_NOT_TERMINAL; CONFLICT for a completed job, for one whose inputs or values are gone, and where something that had finished would run
  * again and must not run twice; WORKFLOW_NOT_FOUND, INVALID_WORKFLOW_GRAPH; SERVICE_UNAVAILABLE where the disk takes or gives nothing now
  */
-export async function retryOf(roster: Roster, scope: Scope, row: JobTable, key: number): Promise<ActiveJobParts> {
+export async function retryOf(
+  roster: Roster,
+  scope: Scope,
+  row: JobTable,
+  early: EarlyPagesOfJob,
+): Promise<ActiveJobParts> {
   if (!isTerminal(row.status)) throw new ServiceError('JOB_NOT_TERMINAL')
   if (row.status === 'completed') throw new ServiceError('CONFLICT', { message: 'The job has completed: run it anew.' })
   const { parts } = roster
@@ -33,16 +39,17 @@ export async function retryOf(roster: Roster, scope: Scope, row: JobTable, key: 
   if (!old) throw new ServiceError('CONFLICT', { message: 'The inputs of the job are not kept any more: run it anew.' })
   const { compiled, revision, same } = graphNow(roster, scope, row)
   const plan = runnablePlan(compiled)
-  const memory = JobMemory.fresh(parts, key, old.params)
+  const memory = JobMemory.fresh(parts, early.job_key, old.params)
   if (same)
     await readable(roster, row, async () => {
       const called = await calledGraphs(roster, scope, old)
       await done(takeOver(memory, reusable(old, plan, called)))
     })
+  await early.write(memory)
   const fresh = newRow(
     scope,
     {
-      key,
+      key: early.job_key,
       workflow_id: row.workflow_id,
       revision,
       compiled,

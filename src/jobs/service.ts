@@ -22,6 +22,7 @@ import { nextTurn, type Steps } from '../time-slices.ts'
 import { runnablePlan, summary } from '../workflows/invalid-graph.ts'
 import { paramProblems } from '../workflows/params.ts'
 import type { ActiveJob } from './active-job.ts'
+import { EarlyPages } from './early-pages.ts'
 import { JobMemory } from './memory.ts'
 import { newRow, newSeed, optionsFor, requestHash, requestHashSteps, type Submission } from './new-job.ts'
 import type { Outlook } from './queue.ts'
@@ -66,6 +67,7 @@ export class JobService {
   readonly #recovery: Recovery
   readonly #resuming: Resuming
   readonly #stopping = new AbortController()
+  readonly #early: EarlyPages
   /** Jobs by idempotency key until both are stored. */
   readonly #keys = new ShiftingMap<string, { job: ActiveJob; request_sha256: string }>()
   /** Of requests that were hashed before. */
@@ -83,9 +85,15 @@ export class JobService {
       },
       damaged: (job_key) => this.#recovery.damaged(job_key),
     })
+    this.#early = new EarlyPages(parts.store, this.#stopping.signal)
     this.#recovery = new Recovery(this.#roster)
     this.#resuming = new Resuming(this.#roster)
     this.#lastKey = parts.store.read(lastJobKey)
+  }
+
+  /** Keys of jobs that are about to be stored: what is stored of them already must stay. */
+  get early_keys(): ReadonlySet<number> {
+    return this.#early.keys
   }
 
   /** Takes over what an earlier process left unfinished; none of it runs before `open`. */
@@ -357,9 +365,10 @@ export class JobService {
     const { row } = await this.get(scope, job_id)
     await this.preparePlan(row)
     await this.#parts.workflows.prepare(scope, row.workflow_id)
-    const parts = await retryOf(this.#roster, scope, row, ++this.#lastKey)
+    using early = this.#early.of(++this.#lastKey)
+    const parts = await retryOf(this.#roster, scope, row, early)
     const job = this.#roster.make(parts)
-    this.#admit(job)
+    this.#admit(job, () => early.keepWith(job))
     await job.accepted()
     return this.#afterCommit(job)
   }

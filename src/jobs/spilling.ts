@@ -21,6 +21,8 @@ export function contextOf(job_key: number, page: number): string {
 
 /** About how many characters of values a page holds: what is sealed at once must not hold up the process. */
 const PAGE_WEIGHT = 4_000_000
+/** How many entries one transaction should write, where there are more. */
+const MOST_AT_ONCE = 10_000
 /** What an entry counts besides its value, which stands last. */
 const ENTRY_WEIGHT = 32
 
@@ -164,9 +166,21 @@ export class Spilling {
         weight = 0
       }
       pages.at(-1)!.push(entry)
-      weight += ENTRY_WEIGHT + (this.#files.has(entry) ? 0 : sizeOf(entry.at(-1)))
+      weight += this.#weightOf(entry)
     }
     return pages
+  }
+
+  #weightOf(entry: Entry): number {
+    return ENTRY_WEIGHT + (this.#files.has(entry) ? 0 : sizeOf(entry.at(-1)))
+  }
+
+  /** How many of the entries, from the first on, one transaction should write: a page, or a little more. */
+  fitting(entries: readonly Entry[]): number {
+    let count = 0
+    for (let weight = 0; count < entries.length && count < MOST_AT_ONCE && weight < PAGE_WEIGHT; count++)
+      weight += this.#weightOf(entries[count]!)
+    return count
   }
 }
 

@@ -207,6 +207,7 @@ describe('retention', () => {
         platform,
         log: createLog('silent'),
         job_days: 30,
+        early_keys: new Set<number>(),
         fileSweeps: [],
       }
       await using retention = new Retention(parts)
@@ -306,7 +307,14 @@ describe('retention', () => {
     }
     const log = createLog('error', undefined, { write: (line) => void said.push(line) })
     const fileSweeps = ['near', 'far', 'temporary'].map(sweep)
-    await using retention = new Retention({ ...opened, platform: systemPlatform(), log, job_days: 30, fileSweeps })
+    await using retention = new Retention({
+      ...opened,
+      platform: systemPlatform(),
+      log,
+      job_days: 30,
+      early_keys: new Set(),
+      fileSweeps,
+    })
     await retention.sweep()
     assert.deepEqual(swept, ['near', 'far', 'temporary'])
     assert.equal(said.length, 1)

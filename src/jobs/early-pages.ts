@@ -1,0 +1,80 @@
+// What a job remembers before it is stored: a retry may take over more than one transaction should write, and goes on with all of it or is refused.
+// It is written a part at a time. Its pages are doomed until the transaction that stores the job itself, so that what a crash or a full disk leaves
+// of them is removed like what removed jobs leave.
+import { doom, spare } from '../db/job-removal.ts'
+import type { Store } from '../db/store.ts'
+import { ServiceError } from '../errors.ts'
+import type { ActiveJob } from './active-job.ts'
+import type { JobMemory } from './memory.ts'
+import { FIRST_ATTEMPT } from './new-job.ts'
+
+/** Early pages of all jobs that are about to be stored. */
+export class EarlyPages {
+  readonly #store: Store
+  readonly #signal: AbortSignal
+  readonly #keys = new Set<number>()
+
+  /** `signal` aborts what waits for the disk. */
+  constructor(store: Store, signal: AbortSignal) {
+    this.#store = store
+    this.#signal = signal
+  }
+
+  /** Keys of jobs whose pages are not to be removed now, though they are doomed. */
+  get keys(): ReadonlySet<number> {
+    return this.#keys
+  }
+
+  of(job_key: number): EarlyPagesOfJob {
+    return new EarlyPagesOfJob(this.#store, this.#signal, this.#keys, job_key)
+  }
+}
+
+/** Those of one job. When they are disposed of and the job is not stored, they may be removed. */
+export class EarlyPagesOfJob implements Disposable {
+  readonly job_key: number
+  readonly #store: Store
+  readonly #signal: AbortSignal
+  readonly #keys: Set<number>
+
+  constructor(store: Store, signal: AbortSignal, keys: Set<number>, job_key: number) {
+    this.#store = store
+    this.#signal = signal
+    this.#keys = keys
+    this.job_key = job_key
+  }
+
+  /**
+   * Writes what is staged, but for as much as one transaction may write together with the job.
+   * @throws SERVICE_UNAVAILABLE where the disk takes it not; nothing is left staged then
+   */
+  async write(memory: JobMemory): Promise<void> {
+    try {
+      while (memory.due < memory.staged) await this.#writePart(memory)
+    } catch (cause) {
+      memory.discard()
+      throw cause instanceof ServiceError ? cause : new ServiceError('SERVICE_UNAVAILABLE', { cause })
+    }
+  }
+
+  async #writePart(memory: JobMemory): Promise<void> {
+    this.#signal.throwIfAborted()
+    const { due } = memory
+    this.#keys.add(this.job_key)
+    await memory.spill(this.#signal, [], due)
+    await this.#store.write((tx) => {
+      doom(tx, this.job_key)
+      memory.write(tx, FIRST_ATTEMPT, due)
+    })
+    memory.written()
+  }
+
+  /** Has the pages kept from the transaction on that stores the job. */
+  keepWith(job: ActiveJob): void {
+    if (this.#keys.has(this.job_key)) job.write((tx) => spare(tx, this.job_key))
+  }
+
+  [Symbol.dispose](): void {
+    this.#keys.delete(this.job_key)
+  }
+}
