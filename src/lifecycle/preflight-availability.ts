@@ -4,9 +4,10 @@ import type { Scope } from '../db/scope.ts'
 import type { Log } from '../log.ts'
 import type { Called, Payer } from '../models/payer.ts'
 import { keyCure } from '../models/provider-error.ts'
+import { forEachStep, type Steps } from '../time-slices.ts'
 import { type AssetSource, requireAssets } from './preflight-assets.ts'
-import type { Family } from './preflight-calls.ts'
-import { type CallsOf, costOf, type ModelCall } from './preflight-cost.ts'
+import type { Family, Unit } from './preflight-calls.ts'
+import { type CallsOf, costSteps, type ModelCall } from './preflight-cost.ts'
 import { type CredentialSource, Credentials } from './preflight-credentials.ts'
 import type { Inputs } from './preflight-issues.ts'
 import type { ModelNeed } from './preflight-model.ts'
@@ -51,10 +52,9 @@ export async function availabilityOf(tools: AvailabilityTools, asked: Asked): Pr
   const nodes = await needsOf(family, turns)
   const credentials = new Credentials(tools.credentials, owner)
   const models = new ModelLook(tools, new Credentials(tools.provider_credentials, owner, keyCure), turns)
-  const needed = nodes.flatMap(modelNeeds)
   await Promise.all([
-    models.ask(needed),
-    requireRuntimes(tools, nodes, into),
+    models.ask(nodes.flatMap(modelNeeds)),
+    requireRuntimes(tools, nodes, into, turns),
     referencesOf(tools, asked, nodes).then((found) =>
       requireAssets({ source: tools.assets, log: tools.log, turns }, owner, found, into),
     ),
@@ -65,18 +65,14 @@ export async function availabilityOf(tools: AvailabilityTools, asked: Asked): Pr
   }
   const target = targetRequirement(asked.target)
   if (target) into.add(target)
-  const cost = costOf(
-    family,
-    callsOf(nodes, (need) => models.call(need)),
-  )
   const operators = paidByOperator(tools, owner, models)
-  const operators_cost = needed.every(operators)
-    ? cost
-    : costOf(
-        family,
-        callsOf(nodes, (need) => (operators(need) ? models.call(need) : null)),
-      )
-  return { ...told(into.sorted()), cost, operators_cost }
+  const calls = await turns.run(callSteps(nodes, (need) => ({ ...models.call(need), is_operators: operators(need) })))
+  const callsOf: CallsOf<Call> = (unit, id) => calls.get(unit)?.get(id) ?? []
+  const operatorsOf: CallsOf = (unit, id) => callsOf(unit, id).filter(({ is_operators }) => is_operators)
+  const cost = await turns.run(costSteps(family, callsOf))
+  const operators_cost = await turns.run(costSteps(family, operatorsOf))
+  const sorted = await turns.run(into.sorted())
+  return { ...(await turns.run(told(sorted))), cost, operators_cost }
 }
 
 /** Of a call that nobody knows yet: it may be. */
@@ -87,13 +83,22 @@ function paidByOperator({ budgets }: AvailabilityTools, owner: Scope, models: Mo
   }
 }
 
-/** `callOf` gives null for a call that does not count. */
-function callsOf(nodes: readonly Needy[], callOf: (need: ModelNeed) => ModelCall | null): CallsOf {
-  const units = Map.groupBy(nodes, ({ unit }) => unit)
-  const needs = new Map(
-    [...units].map(([unit, own]) => [unit, new Map(own.map((node) => [node.view.id, modelNeeds(node)]))]),
-  )
-  return (unit, id) => (needs.get(unit)?.get(id) ?? []).flatMap((need) => callOf(need) ?? [])
+interface Call extends ModelCall {
+  /** Whether the operator may pay it. */
+  readonly is_operators: boolean
+}
+
+/** By unit and id: what the nodes call. */
+function* callSteps(
+  nodes: readonly Needy[],
+  callOf: (need: ModelNeed) => Call,
+): Steps<Map<Unit, Map<string, readonly Call[]>>> {
+  const units = new Map<Unit, Map<string, readonly Call[]>>()
+  yield* forEachStep(nodes, (node) => {
+    const calls = units.get(node.unit) ?? new Map<string, readonly Call[]>()
+    units.set(node.unit, calls.set(node.view.id, modelNeeds(node).map(callOf)))
+  })
+  return units
 }
 
 function modelNeeds({ needs }: Needy): ModelNeed[] {
@@ -140,6 +145,7 @@ async function requireRuntimes(
   { runtimes, probes }: AvailabilityTools,
   nodes: readonly Needy[],
   into: Requirements,
+  turns: Turns,
 ): Promise<void> {
   const needed = nodes.flatMap(({ view, place }) =>
     (view.type?.required_runtimes ?? []).map((name) => ({ name, place })),
@@ -148,7 +154,10 @@ async function requireRuntimes(
     const runtime = runtimes.get(name)
     const common = { kind: 'runtime', id: name, name: runtime?.title ?? name, blocking: true } as const
     const found = await stateOf(runtime, (one) => probes.runtime(one))
-    for (const { place } of uses) into.add({ ...common, ...found, details: { node_ids: [place] } })
+    for (const { place } of uses) {
+      if (turns.over) await turns.next()
+      into.add({ ...common, ...found, details: { node_ids: [place] } })
+    }
   })
   await Promise.all(looks)
 }

@@ -11,13 +11,13 @@ import { meantTool } from '../workflows/meant-tool.ts'
 import type { CompiledGraph } from '../workflows/plans.ts'
 import type { WorkflowService } from '../workflows/service.ts'
 import { errorIssue, type Inputs, type Issues, warningIssue } from './preflight-issues.ts'
-import { factsOf, type NodeView, nodeViews, toolView } from './preflight-nodes.ts'
+import { factsOf, type NodeView, nodeViewSteps, toolView } from './preflight-nodes.ts'
 import {
   CALL,
   type Callee,
-  calleeOf,
+  calleeSteps,
   checkPassed,
-  coveredIn,
+  coveredSteps,
   givenBy,
   givenIn,
   keyOf,
@@ -82,8 +82,9 @@ class Explorer {
 
   async explore(): Promise<Family> {
     const { workflow_id, compiled, inputs } = this.#run
-    const callee = this.#keep(workflow_id, compiled)
-    const root = this.#unit('', callee, givenIn(inputs), coveredIn(inputs, callee))
+    const callee = await this.#keep(workflow_id, compiled)
+    const covered = await this.#turns.run(coveredSteps(inputs, callee))
+    const root = this.#unit('', callee, givenIn(inputs), covered)
     await this.#follow(root, null)
     if (root.height > DEEPEST_CALL) {
       const text = `Workflows call each other more than ${DEEPEST_CALL} deep.`
@@ -94,8 +95,9 @@ class Explorer {
     return { root, units }
   }
 
-  #keep(workflow_id: string, compiled: CompiledGraph): Callee {
-    const callee = calleeOf(workflow_id, compiled, nodeViews(compiled, this.#tools.registry))
+  async #keep(workflow_id: string, compiled: CompiledGraph): Promise<Callee> {
+    const views = await this.#turns.run(nodeViewSteps(compiled, this.#tools.registry))
+    const callee = await this.#turns.run(calleeSteps(workflow_id, compiled, views))
     this.#callees.set(workflow_id, callee)
     return callee
   }

@@ -1,7 +1,8 @@
 // What a run would cost, as far as that is known: each call of a model by the model's prices, and how sure that is.
 import type { PreflightCost } from '../../generated/types.ts'
 import type { Model, ModelPrice } from '../models/provider.ts'
-import { compared } from '../sorting.ts'
+import { compared, sortedSteps } from '../sorting.ts'
+import { forEachStep, mapStep, type Steps } from '../time-slices.ts'
 import type { Family, Unit } from './preflight-calls.ts'
 import type { Firings } from './preflight-firings.ts'
 
@@ -12,6 +13,9 @@ const MILLION = 1_000_000
 const DIGITS = 12
 /** Workflows that call each other many times over cost more than numbers can say: that is as good as not known. */
 const MOST_AMOUNT = 1e100
+
+/** So many nodes are reckoned at once. */
+const SOME = 256
 
 /** One call of a model by one firing of a node. */
 export interface ModelCall {
@@ -24,7 +28,7 @@ export interface ModelCall {
 }
 
 /** The calls of each node of a unit, by the node's id. */
-export type CallsOf = (unit: Unit, node_id: string) => readonly ModelCall[]
+export type CallsOf<Call extends ModelCall = ModelCall> = (unit: Unit, node_id: string) => readonly Call[]
 
 /** What something costs. Free things cost nothing known; `unknown` may cost anything. */
 interface Cost {
@@ -38,26 +42,26 @@ const FREE: Cost = { amounts: new Map(), exact: true, unknown: false }
 const UNKNOWN: Cost = { amounts: new Map(), exact: false, unknown: true }
 
 /** Null where nothing that is known of the run costs anything, and nothing is unknown. */
-export function costOf({ root }: Family, callsOf: CallsOf): PreflightCost | null {
-  const units = new Map<Unit, Cost>()
-  const nodes = root.views.map(({ id, firings }) => {
-    const cost = repeated(nodeCost(root, id, callsOf, units), firings)
-    return { id, cost: root.recursive ? repeated(cost, 'unknown') : cost }
+export function* costSteps({ root }: Family, callsOf: CallsOf): Steps<PreflightCost | null> {
+  const costs = yield* nodeCosts(root, callsOf, new Map())
+  const nodes = yield* mapStep(costs, (cost) => (root.recursive ? repeated(cost, 'unknown') : cost))
+  const currency = yield* commonest(nodes)
+  const unknown = new Set<string>()
+  const known = { count: 0, amount: 0, exact: true }
+  yield* forEachStep(nodes.entries(), ([at, { amounts, exact, unknown: may_cost_more }]) => {
+    const amount = currency === null ? undefined : amounts.get(currency)
+    if (may_cost_more || amounts.size > (amount === undefined ? 0 : 1)) unknown.add(root.views[at]!.id)
+    if (amount === undefined) return
+    known.count++
+    known.amount += amount
+    known.exact &&= exact
   })
-  const currency = commonest(nodes.map(({ cost }) => cost))
-  const unknown = nodes.filter(({ cost }) => cost.unknown || [...cost.amounts.keys()].some((one) => one !== currency))
-  const known = nodes.filter(({ cost }) => currency !== null && cost.amounts.has(currency))
-  if (unknown.length === 0 && known.length === 0) return null
-  const amount = known.reduce((sum, { cost }) => sum + cost.amounts.get(currency!)!, 0)
+  if (unknown.size === 0 && known.count === 0) return null
   return {
-    amount: known.length === 0 ? null : Number(amount.toPrecision(DIGITS)),
-    currency: known.length === 0 ? null : currency,
-    confidence: confidence(
-      known.length,
-      unknown.length,
-      known.every(({ cost }) => cost.exact),
-    ),
-    unknown_cost_nodes: [...new Set(unknown.map(({ id }) => id))].sort(compared),
+    amount: known.count === 0 ? null : Number(known.amount.toPrecision(DIGITS)),
+    currency: known.count === 0 ? null : currency,
+    confidence: confidence(known.count, unknown.size, known.exact),
+    unknown_cost_nodes: yield* sortedSteps([...unknown], compared),
     approval_required: false,
   }
 }
@@ -67,31 +71,40 @@ function confidence(known: number, unknown: number, exact: boolean): PreflightCo
   return exact ? 'exact' : 'estimated'
 }
 
+/** Of all firings of each node. */
+function* nodeCosts(unit: Unit, callsOf: CallsOf, units: Map<Unit, Cost>): Steps<Cost[]> {
+  const costs: Cost[] = []
+  for (const { id, firings } of unit.views) {
+    costs.push(repeated(yield* nodeCost(unit, id, callsOf, units), firings))
+    if (costs.length % SOME === 0) yield
+  }
+  return costs
+}
+
 /** Of one firing. What a called workflow costs is reckoned once, however often it is called. */
-function nodeCost(unit: Unit, id: string, callsOf: CallsOf, units: Map<Unit, Cost>): Cost {
+function* nodeCost(unit: Unit, id: string, callsOf: CallsOf, units: Map<Unit, Cost>): Steps<Cost> {
   const own = callsOf(unit, id).map(callCost)
   const tools = unit.tools.get(id)
   if (tools !== undefined && tools.length > 0) {
     // At least one turn; how many more there are, and of which tools, its model decides.
-    const used = tools.map((tool) => (tool === null ? UNKNOWN : unitCost(tool, callsOf, units)))
+    const used: Cost[] = []
+    for (const tool of tools) used.push(tool === null ? UNKNOWN : yield* unitCost(tool, callsOf, units))
     return sum([...own, repeated(sum([...own, ...used]), 'unknown')])
   }
   const called = unit.calls.get(id)
   if (called === undefined) return sum(own)
-  return sum([...own, called === null ? UNKNOWN : unitCost(called, callsOf, units)])
+  return sum([...own, called === null ? UNKNOWN : yield* unitCost(called, callsOf, units)])
 }
 
-function unitCost(unit: Unit, callsOf: CallsOf, units: Map<Unit, Cost>): Cost {
+function* unitCost(unit: Unit, callsOf: CallsOf, units: Map<Unit, Cost>): Steps<Cost> {
   const known = units.get(unit)
   if (known) return known
   // Whoever enters a circle may run all of it. What is called inside is counted with its own nodes.
   const members = unit.recursive ? unit.cycle : [unit]
   for (const member of members) units.set(member, FREE)
-  const once = sum(
-    members.flatMap((member) =>
-      member.views.map(({ id, firings }) => repeated(nodeCost(member, id, callsOf, units), firings)),
-    ),
-  )
+  const costs: Cost[] = []
+  for (const member of members) for (const cost of yield* nodeCosts(member, callsOf, units)) costs.push(cost)
+  const once = sum(costs)
   const cost = unit.recursive ? repeated(once, 'unknown') : once
   for (const member of members) units.set(member, cost)
   return cost
@@ -134,11 +147,11 @@ function isFree(price: ModelPrice): boolean {
 }
 
 /** Amounts of different currencies are not added: that of the most nodes is told, the others count as not known. */
-function commonest(costs: readonly Cost[]): string | null {
+function* commonest(costs: readonly Cost[]): Steps<string | null> {
   const counts = new Map<string, number>()
-  for (const { amounts } of costs) {
+  yield* forEachStep(costs, ({ amounts }) => {
     for (const currency of amounts.keys()) counts.set(currency, (counts.get(currency) ?? 0) + 1)
-  }
+  })
   const [first] = [...counts].sort(([a, x], [b, y]) => y - x || compared(a, b))
   return first?.[0] ?? null
 }

@@ -1,14 +1,15 @@
 // How often the nodes of a plan fire in a run that completes, as far as the plan alone tells. Only what is certain is said to be certain.
 import type { Plan, PlanNode, PlanPort } from '../engine/plan-parts.ts'
+import { forEachStep, mapStep, type Steps } from '../time-slices.ts'
 
 /** `once`: in every run that completes. `perhaps`: that often, less or more. `unknown`: as often as a stream has items. */
 export type Firings = 'once' | 'perhaps' | 'unknown'
 
 /** By the node's index. */
-export function firingsOf(plan: Plan): Firings[] {
-  const skippable = skippableNodes(plan)
-  const cut = cutNodes(plan)
-  return plan.nodes.map((node) => {
+export function* firingSteps(plan: Plan): Steps<Firings[]> {
+  const skippable = yield* skippableNodes(plan)
+  const cut = yield* cutNodes(plan)
+  return yield* mapStep(plan.nodes, (node) => {
     if (node.depth > 0) return 'unknown'
     const sure = !skippable.has(node.index) && !cut.has(node.index) && !node.leadsToCatch
     return sure && (node.policy?.attempts ?? 1) === 1 ? 'once' : 'perhaps'
@@ -16,7 +17,7 @@ export function firingsOf(plan: Plan): Firings[] {
 }
 
 /** What an edge brings that may bring nothing reaches further: into nodes that need it, and those that get nothing else. */
-function skippableNodes({ nodes }: Plan): ReadonlySet<number> {
+function* skippableNodes({ nodes }: Plan): Steps<ReadonlySet<number>> {
   const found = new Set<number>()
   const lacking = nodes.map(() => 0)
   const lackOf = ({ targets }: PlanPort): void => {
@@ -36,9 +37,9 @@ function skippableNodes({ nodes }: Plan): ReadonlySet<number> {
       lackOf(port)
     }
   }
-  for (const node of nodes) tell(node, false)
+  yield* forEachStep(nodes, (node) => tell(node, false))
   // A set hands out what is added to it while it is read.
-  for (const index of found) tell(nodes[index]!, true)
+  yield* forEachStep(found, (index) => tell(nodes[index]!, true))
   return found
 }
 
@@ -48,12 +49,14 @@ function isSure({ type, leadsToCatch }: PlanNode, { name }: PlanPort): boolean {
 }
 
 /** A weave may want no more of what it is made from, before that has begun. */
-function cutNodes({ nodes }: Plan): ReadonlySet<number> {
-  const found = new Set(nodes.filter(({ type }) => type.weave).flatMap(sourcesOf))
-  for (const index of found) for (const source of sourcesOf(nodes[index]!)) found.add(source)
+function* cutNodes({ nodes }: Plan): Steps<ReadonlySet<number>> {
+  const found = new Set<number>()
+  const add = (node: PlanNode): void => {
+    for (const { source } of node.slots) found.add(source)
+  }
+  yield* forEachStep(nodes, (node) => {
+    if (node.type.weave) add(node)
+  })
+  yield* forEachStep(found, (index) => add(nodes[index]!))
   return found
-}
-
-function sourcesOf({ slots }: PlanNode): number[] {
-  return slots.map(({ source }) => source)
 }

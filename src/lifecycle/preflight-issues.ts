@@ -1,9 +1,10 @@
 // What is wrong with a run before it begins, as issues: the etag, the graph, the inputs. Bounded, however much is wrong.
 import type { PreflightIssue } from '../../generated/types.ts'
-import type { Plan } from '../engine/plan.ts'
 import type { Problem } from '../errors.ts'
+import { pointer } from '../problems.ts'
 import { cut } from '../short.ts'
-import { eachParamProblem } from '../workflows/params.ts'
+import { forEachStep, type Steps } from '../time-slices.ts'
+import { inputProblems, unknownInputs } from '../workflows/params.ts'
 import type { CompiledGraph } from '../workflows/plans.ts'
 import { shortId } from './preflight-names.ts'
 
@@ -39,31 +40,31 @@ export function etagIssues({ etag }: CompiledGraph, seen: string | null): Prefli
   return [errorIssue('workflow_etag_mismatch', 'The workflow is another one than that of this etag. Read it again.')]
 }
 
-export function* graphIssues({ issues }: CompiledGraph): Generator<PreflightIssue> {
-  for (const issue of issues) yield { ...issue, code: `graph_${issue.code}` }
+export function* addGraphIssues({ issues }: CompiledGraph, into: Issues): Steps<void> {
+  yield* forEachStep(issues, (issue) => into.add({ ...issue, code: `graph_${issue.code}` }))
 }
 
 /** A graph that cannot run takes no inputs: then there is nothing to hold them against. */
-export function* inputIssues({ plan }: CompiledGraph, inputs: Inputs): Generator<PreflightIssue> {
+export function* addInputIssues({ plan }: CompiledGraph, inputs: Inputs, into: Issues): Steps<void> {
   if (plan === null) return
-  const nodes = new Map(plan.inputs.map(({ name, node_id }) => [name, node_id]))
-  const unknown = Object.keys(inputs).filter((name) => !nodes.has(name))
-  for (const problem of eachParamProblem(plan, withFew(plan, inputs, unknown), '')) yield inputIssue(problem, nodes)
+  const names = new Set<string>()
+  yield* forEachStep(plan.inputs, ({ name }) => names.add(name))
+  const unknown: string[] = []
+  yield* forEachStep(Object.keys(inputs), (name) => {
+    if (!names.has(name)) unknown.push(name)
+  })
+  for (const [at, problem] of unknownInputs(plan, unknown.slice(0, MOST_UNKNOWN), '').entries())
+    into.add(inputIssue(problem, null, unknown[at]!))
+  yield* forEachStep(plan.inputs, (input) => {
+    const { name, node_id } = input
+    for (const problem of inputProblems(input, inputs, pointer('', name))) into.add(inputIssue(problem, node_id, name))
+  })
   const left = unknown.length - MOST_UNKNOWN
-  if (left > 0) yield errorIssue('unknown_input', `There are ${left} more inputs that the workflow does not have.`)
+  if (left > 0) into.add(errorIssue('unknown_input', `There are ${left} more inputs that the workflow does not have.`))
 }
 
-/** The inputs that the workflow has, and a few of those that it does not have. */
-function withFew(plan: Plan, inputs: Inputs, unknown: readonly string[]): Inputs {
-  if (unknown.length <= MOST_UNKNOWN) return inputs
-  const names = plan.inputs.map(({ name }) => name).filter((name) => Object.hasOwn(inputs, name))
-  return Object.fromEntries([...names, ...unknown.slice(0, MOST_UNKNOWN)].map((name) => [name, inputs[name]]))
-}
-
-function inputIssue({ path, code, message }: Problem, nodes: ReadonlyMap<string, string>): PreflightIssue {
-  // The path is the pointer of one member: `/` and its name.
-  const name = path.slice(1).replaceAll('~1', '/').replaceAll('~0', '~')
-  return errorIssue(code ?? 'input_type_mismatch', message, nodes.get(name) ?? null, name)
+function inputIssue({ code, message }: Problem, node_id: string | null, name: string): PreflightIssue {
+  return errorIssue(code ?? 'input_type_mismatch', message, node_id, name)
 }
 
 /** The issues of one preflight: each once, errors never left out for warnings, and no more than somebody reads. The others are counted. */

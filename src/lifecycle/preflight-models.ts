@@ -29,23 +29,29 @@ const NO_ANSWER: Readonly<Record<Exclude<Looked<unknown>['kind'], 'known'>, stri
 
 /** The models of one preflight. `ask` looks at each provider once, all at the same time; the rest reads what came of it. */
 export class ModelLook {
-  readonly #tools: ModelTools
+  readonly #providers: Providers
+  readonly #probes: Probes
   readonly #credentials: Credentials
   readonly #seen = new Map<string, Seen>()
   readonly #prompts: PromptTokens
+  readonly #turns: OwnerTurns
 
-  constructor(tools: ModelTools, credentials: Credentials, turns: OwnerTurns) {
-    this.#tools = tools
+  constructor({ providers, probes }: ModelTools, credentials: Credentials, turns: OwnerTurns) {
+    this.#providers = providers.known()
+    this.#probes = probes
     this.#credentials = credentials
     this.#prompts = new PromptTokens(turns)
+    this.#turns = turns
   }
 
   async ask(needs: readonly ModelNeed[]): Promise<void> {
     const ids = [...new Set(needs.flatMap(({ model }) => (model ? [model] : [])))]
     await this.#askFor(ids, false)
-    const unlisted = ids.filter(
-      (id) => !this.#candidates(id).some(({ name }) => this.#listed(this.#seen.get(name), id)),
-    )
+    const unlisted: string[] = []
+    for (const id of ids) {
+      if (this.#turns.over) await this.#turns.next()
+      if (!this.#candidates(id).some(({ name }) => this.#listed(this.#seen.get(name), id))) unlisted.push(id)
+    }
     await this.#askFor(unlisted, true)
     await this.#count(needs)
   }
@@ -54,6 +60,7 @@ export class ModelLook {
   async #askFor(ids: readonly string[], urgent: boolean): Promise<void> {
     const sought = new Map<Provider, string[]>()
     for (const id of ids) {
+      if (this.#turns.over) await this.#turns.next()
       for (const provider of this.#candidates(id)) {
         // One that gave no list just now is not asked once more.
         if (urgent && !this.#seen.get(provider.name)?.models) continue
@@ -68,14 +75,13 @@ export class ModelLook {
 
   /** A name without a provider may be any provider's. */
   #candidates(id: string): readonly Provider[] {
-    const { providers } = this.#tools
-    const named = providers.named(id)
+    const named = this.#providers.named(id)
     if (named) return [named.provider]
-    return id.includes('/') ? [] : providers.all()
+    return id.includes('/') ? [] : this.#providers.all()
   }
 
   #nameOf(id: string): string {
-    return this.#tools.providers.named(id)?.name ?? id
+    return this.#providers.named(id)?.name ?? id
   }
 
   async #look(provider: Provider, sought: readonly string[]): Promise<Seen> {
@@ -84,7 +90,7 @@ export class ModelLook {
       const message = `It needs the secret ${provider.credential}. ${keyCure(provider.credential)}`
       return { provider, status: 'unavailable', message, models: null }
     }
-    const looked = await this.#tools.probes.models(provider, credential, sought)
+    const looked = await this.#probes.models(provider, credential, sought)
     if (looked.kind === 'known') return { provider, status: 'available', message: null, models: looked.value }
     if (looked.kind === 'unavailable') return { provider, status: looked.kind, message: looked.message, models: null }
     return { provider, status: 'unknown', message: NO_ANSWER[looked.kind], models: null }
@@ -93,6 +99,7 @@ export class ModelLook {
   /** What is sent to models that charge for it. */
   async #count(needs: readonly ModelNeed[]): Promise<void> {
     for (const { model: id, prompt } of needs) {
+      if (this.#turns.over) await this.#turns.next()
       const seen = id ? this.#of(id) : null
       const price = seen && this.#listed(seen, id!)?.price
       if (price && price.per_million_input_tokens > 0 && prompt !== null)
@@ -125,8 +132,7 @@ export class ModelLook {
     if (slash > 0) {
       const id = model.slice(0, slash)
       const message =
-        workflowInPlace(model) ??
-        `This server has no such provider.${meantProvider(model, this.#tools.providers.all())}`
+        workflowInPlace(model) ?? `This server has no such provider.${meantProvider(model, this.#providers.all())}`
       into.add({ kind: 'provider', id, name: id, status: 'missing', blocking: true, message, details })
     }
     into.add({ kind: 'model', id: model, name: model, blocking: true, details, ...this.#whyUnknown(model) })
@@ -145,9 +151,9 @@ export class ModelLook {
 
   /** The provider that an id means. A bare name is the default provider's, or that of the only one that lists it. */
   #of(id: string): Seen | null {
-    const named = this.#tools.providers.named(id)
+    const named = this.#providers.named(id)
     if (named) return this.#seen.get(named.provider.name) ?? null
-    const standing = this.#tools.providers.standard
+    const standing = this.#providers.standard
     const seen = standing?.unlisted && !id.includes('/') ? this.#seen.get(standing.name) : undefined
     const own = seen && seen.status !== 'unavailable' ? seen : null
     // It is asked itself where it gives no list, or nobody has it in one.
@@ -162,7 +168,7 @@ export class ModelLook {
   #listing(id: string): readonly Seen[] {
     const all = this.#candidates(id).flatMap(({ name }) => this.#seen.get(name) ?? [])
     const listing = all.filter((seen) => this.#listed(seen, id))
-    const standard = listing.filter(({ provider }) => provider === this.#tools.providers.all()[0])
+    const standard = listing.filter(({ provider }) => provider === this.#providers.all()[0])
     const exactly = listing.filter((seen) => this.#listed(seen, id)!.name === id)
     return [standard, exactly].find(({ length }) => length > 0) ?? listing
   }

@@ -7,8 +7,9 @@ import type { Plan, PlanInput } from '../engine/plan.ts'
 import { typeInfo } from '../engine/type-info.ts'
 import { ANY } from '../engine/types.ts'
 import { type Coerce, check } from '../engine/values.ts'
+import { forEachStep, mapStep, type Steps } from '../time-slices.ts'
 import type { CompiledGraph } from '../workflows/plans.ts'
-import { type Firings, firingsOf } from './preflight-firings.ts'
+import { type Firings, firingSteps } from './preflight-firings.ts'
 
 export interface NodeView {
   readonly id: string
@@ -24,12 +25,27 @@ export interface NodeView {
 }
 
 const known = new WeakMap<CompiledGraph, readonly NodeView[]>()
+/** Those that are being made: all preflights of a graph go on with the same in their turns. */
+const making = new WeakMap<CompiledGraph, Steps<void>>()
 
 /** Looked up once for each compiled graph: they are kept as long as it is. */
-export function nodeViews(compiled: CompiledGraph, registry: NodeRegistry): readonly NodeView[] {
-  const views = known.get(compiled) ?? (compiled.plan ? planned(compiled.plan) : drafted(compiled, registry))
-  known.set(compiled, views)
-  return views
+export function* nodeViewSteps(compiled: CompiledGraph, registry: NodeRegistry): Steps<readonly NodeView[]> {
+  for (;;) {
+    const views = known.get(compiled)
+    if (views) return views
+    const steps = making.get(compiled) ?? keptSteps(compiled, registry)
+    making.set(compiled, steps)
+    steps.next()
+    yield
+  }
+}
+
+function* keptSteps(compiled: CompiledGraph, registry: NodeRegistry): Steps<void> {
+  try {
+    known.set(compiled, yield* compiled.plan ? planned(compiled.plan) : drafted(compiled, registry))
+  } finally {
+    making.delete(compiled)
+  }
 }
 
 /** `given`: where the value of a property comes from an input of the run alone, it counts as the node's own. */
@@ -80,9 +96,9 @@ function passedInput(name: string): PlanInput {
   return { node_id: name, name, description: '', type: ANY, required: true, default: null, stream: false }
 }
 
-function planned(plan: Plan): NodeView[] {
-  const firings = firingsOf(plan)
-  return plan.nodes.map((node): NodeView => {
+function* planned(plan: Plan): Steps<NodeView[]> {
+  const firings = yield* firingSteps(plan)
+  return yield* mapStep(plan.nodes, (node): NodeView => {
     const slots = node.slots.flatMap((slot) => (slot.name === null ? [] : [{ ...slot, name: slot.name }]))
     const connected = new Set(slots.map(({ name }) => name))
     const inputs = slots.flatMap(({ name, source }) => {
@@ -101,12 +117,16 @@ function planned(plan: Plan): NodeView[] {
   })
 }
 
-function drafted({ graph }: CompiledGraph, registry: NodeRegistry): NodeView[] {
-  const fed = Map.groupBy(graph.edges, ({ target }) => target)
-  return graph.nodes.map((node): NodeView => {
-    const handles = (fed.get(node.id) ?? []).map(({ targetHandle }) => targetHandle ?? '')
+const NOT_FED: ReadonlySet<string> = new Set()
+
+function* drafted({ graph }: CompiledGraph, registry: NodeRegistry): Steps<NodeView[]> {
+  const fed = new Map<string, Set<string>>()
+  yield* forEachStep(graph.edges, ({ target, targetHandle }) => {
+    fed.set(target, (fed.get(target) ?? new Set()).add(targetHandle ?? ''))
+  })
+  return yield* mapStep(graph.nodes, (node): NodeView => {
     const type = registry.get(node.type)
-    const connected = new Set(handles)
+    const connected = fed.get(node.id) ?? NOT_FED
     return {
       id: node.id,
       node_type: node.type,

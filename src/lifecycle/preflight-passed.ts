@@ -2,6 +2,7 @@
 import { givenParam } from '../engine/given.ts'
 import type { PlanInput } from '../engine/plan.ts'
 import { ANY } from '../engine/types.ts'
+import { forEachStep, type Steps } from '../time-slices.ts'
 import { inputProblems } from '../workflows/params.ts'
 import type { CompiledGraph } from '../workflows/plans.ts'
 import { errorIssue, type Inputs, type Issues } from './preflight-issues.ts'
@@ -23,18 +24,24 @@ export interface Callee {
   readonly telling: ReadonlyMap<string, number>
 }
 
-export function calleeOf(workflow_id: string, { plan, issues }: CompiledGraph, views: readonly NodeView[]): Callee {
-  const inputs = plan && new Map(plan.inputs.map((input) => [input.name, input]))
-  const needy = views.filter(({ type, node_type }) => type?.needs || node_type === CALL)
-  const names = new Set(needy.flatMap(({ given }) => [...given.values()].map(({ name }) => name)))
-  return {
-    workflow_id,
-    views,
-    fault: issues.find(({ severity }) => severity === 'error')?.message ?? null,
-    inputs,
-    required: plan ? plan.inputs.filter(({ required }) => required).map(({ name }) => name) : [],
-    telling: new Map([...names].map((name, at) => [name, at])),
-  }
+export function* calleeSteps(
+  workflow_id: string,
+  { plan, issues }: CompiledGraph,
+  views: readonly NodeView[],
+): Steps<Callee> {
+  const inputs = new Map<string, PlanInput>()
+  const required: string[] = []
+  yield* forEachStep(plan?.inputs ?? [], (input) => {
+    inputs.set(input.name, input)
+    if (input.required) required.push(input.name)
+  })
+  const telling = new Map<string, number>()
+  yield* forEachStep(views, ({ type, node_type, given }) => {
+    if (!type?.needs && node_type !== CALL) return
+    for (const { name } of given.values()) if (!telling.has(name)) telling.set(name, telling.size)
+  })
+  const fault = issues.find(({ severity }) => severity === 'error')?.message ?? null
+  return { workflow_id, views, fault, inputs: plan && inputs, required, telling }
 }
 
 /** By input. Nothing stands for what comes along an edge, and nobody knows before the run. */
@@ -65,13 +72,14 @@ export function givenIn(inputs: Inputs): (input: PlanInput) => unknown {
 }
 
 /** The inputs whose own value a run does not use. */
-export function coveredIn(inputs: Inputs, { views }: Callee): Set<string> {
-  const named = views.filter(({ type }) => type?.role === 'input')
-  const covered = named.flatMap(({ type, data }) => {
-    const input = { name: String(data.name), type: type?.outputs[0]?.type ?? ANY, stream: false }
-    return givenParam(input, inputs) ? [input.name] : []
+export function* coveredSteps(inputs: Inputs, { views }: Callee): Steps<Set<string>> {
+  const covered = new Set<string>()
+  yield* forEachStep(views, ({ type, data }) => {
+    if (type?.role !== 'input') return
+    const input = { name: String(data.name), type: type.outputs[0]?.type ?? ANY, stream: false }
+    if (givenParam(input, inputs)) covered.add(input.name)
   })
-  return new Set(covered)
+  return covered
 }
 
 /** A text that is the same for all calls from which the same is to be told. `numbers` has one for each value that was met. */

@@ -1,6 +1,7 @@
 // What a run requires, merged: each thing once, blocking if any of its uses is.
 import type { PreflightRequirement } from '../../generated/types.ts'
-import { compared } from '../sorting.ts'
+import { compared, sortedSteps } from '../sorting.ts'
+import { forEachStep, type Steps } from '../time-slices.ts'
 import { shortId, shortName } from './preflight-names.ts'
 
 export type Requirement = PreflightRequirement
@@ -34,23 +35,30 @@ export class Requirements {
   }
 
   /** Sorted by kind and id, as texts are compared by their code units: the same in every locale. */
-  sorted(): Requirement[] {
-    return [...this.#all.values()].sort((a, b) => compared(a.kind, b.kind) || compared(a.id, b.id))
+  sorted(): Steps<Requirement[]> {
+    return sortedSteps([...this.#all.values()], (a, b) => compared(a.kind, b.kind) || compared(a.id, b.id))
   }
 }
 
 /** As many as there is room for, in their order; those that are not met go before the others. */
-export function told(all: readonly Requirement[], most = MOST_TOLD): Told {
-  if (all.reduce((sum, one) => sum + lengthOf(one), 0) <= most) return { requirements: [...all], left: 0, unmet: false }
+export function* told(all: readonly Requirement[], most = MOST_TOLD): Steps<Told> {
   const kept = new Set<Requirement>()
   let room = most
-  for (const one of [...all.filter((each) => !isMet(each)), ...all.filter(isMet)]) {
-    room -= lengthOf(one)
-    if (room < 0) break
-    kept.add(one)
+  for (const met of [false, true]) {
+    yield* forEachStep(all, (one) => {
+      if (isMet(one) !== met) return
+      // After the first one for which there is no room there is none for others.
+      room -= lengthOf(one)
+      if (room >= 0) kept.add(one)
+    })
   }
-  const others = all.filter((one) => !kept.has(one))
-  return { requirements: all.filter((one) => kept.has(one)), left: others.length, unmet: !others.every(isMet) }
+  const requirements: Requirement[] = []
+  let unmet = false
+  yield* forEachStep(all, (one) => {
+    if (kept.has(one)) requirements.push(one)
+    else if (!isMet(one)) unmet = true
+  })
+  return { requirements, left: all.length - requirements.length, unmet }
 }
 
 function lengthOf(requirement: Requirement): number {

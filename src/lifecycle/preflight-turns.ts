@@ -1,6 +1,6 @@
 // Turns of the event loop: a preflight may look at very much, and others have theirs in between. It ends where nobody waits for it any more.
 import { ServiceError } from '../errors.ts'
-import { OwnerTurns, type TimeSlices } from '../time-slices.ts'
+import { OwnerTurns, type Steps, type TimeSlices } from '../time-slices.ts'
 
 export class Turns extends OwnerTurns {
   readonly #signal: AbortSignal
@@ -14,5 +14,14 @@ export class Turns extends OwnerTurns {
   override async next(): Promise<void> {
     await super.next()
     if (this.#signal.aborted) throw new ServiceError('SERVICE_UNAVAILABLE')
+  }
+
+  /** Does the work in these turns. @throws as `next` */
+  async run<T>(steps: Steps<T>): Promise<T> {
+    for (;;) {
+      if (this.over) await this.next()
+      const step = steps.next()
+      if (step.done) return step.value
+    }
   }
 }

@@ -10,12 +10,12 @@ import { type Availability, type AvailabilityTools, availabilityOf } from './pre
 import { budgetIssues } from './preflight-budget.ts'
 import { exploreCalls } from './preflight-calls.ts'
 import {
+  addGraphIssues,
+  addInputIssues,
   errorIssue,
   etagIssues,
-  graphIssues,
   type Inputs,
   Issues,
-  inputIssues,
   warningIssue,
 } from './preflight-issues.ts'
 import { isMet } from './preflight-requirements.ts'
@@ -95,7 +95,9 @@ export class Preflight {
     const { owner, found, level, inputs, target } = check
     using _ = this.#tools.workflows.hold(found.compiled)
     const [issues, turns] = [new Issues(), new Turns(this.#tools.reading, userKey(owner), signal)]
-    this.#addOwn(check, issues)
+    issues.addAll(etagIssues(found.compiled, check.etag))
+    await turns.run(addGraphIssues(found.compiled, issues))
+    await turns.run(addInputIssues(found.compiled, inputs, issues))
     const family = await exploreCalls(this.#tools, { owner, inputs, ...found }, issues, turns)
     const asked = { owner, family, inputs, target, turns }
     const available = level === 'static' ? NOT_LOOKED_AT : await availabilityOf(this.#tools, asked)
@@ -113,12 +115,6 @@ export class Preflight {
       requirements: available.requirements,
       cost: available.cost,
     }
-  }
-
-  #addOwn({ found: { compiled }, etag, inputs }: Check, issues: Issues): void {
-    issues.addAll(etagIssues(compiled, etag))
-    issues.addAll(graphIssues(compiled))
-    issues.addAll(inputIssues(compiled, inputs))
   }
 
   #targetIssues({ owner, found, target }: Check): PreflightIssue[] {

@@ -19,10 +19,16 @@ export function namesOf(name: string): readonly string[] {
   return name === '' ? [] : [name, `${name}${LATEST}`]
 }
 
+/** By list, which never changes: its models by their names, of two with the same name the first one. A run may name very many. */
+const byName = new WeakMap<readonly Model[], ReadonlyMap<string, Model>>()
+
 /** The model that a list has under the best of its names. */
 export function listedAs(models: readonly Model[] | null, name: string): Model | null {
+  if (models === null) return null
+  const named = byName.get(models) ?? new Map(models.toReversed().map((model) => [model.name, model]))
+  byName.set(models, named)
   for (const one of namesOf(name)) {
-    const found = models?.find((model) => model.name === one)
+    const found = named.get(one)
     if (found) return found
   }
   return null

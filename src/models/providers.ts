@@ -41,6 +41,11 @@ export class Providers implements Disposable {
     return this.#first === null ? null : (this.#byName.get(this.#first) ?? null)
   }
 
+  /** Those that there are now: others may be found while somebody looks at them. */
+  known(): Providers {
+    return new Providers(this.all(), this.#first)
+  }
+
   get(name: string): Provider | undefined {
     return this.#byName.get(name)
   }

@@ -16,28 +16,23 @@ const LONGEST_NAME = 80
  * pointer of the record itself.
  */
 export function paramProblems(plan: Plan, params: Readonly<Record<string, unknown>>, at: string): Problem[] {
-  const problems: Problem[] = []
-  for (const problem of eachParamProblem(plan, params, at)) {
-    problems.push(problem)
+  const known = new Set(plan.inputs.map((input) => input.name))
+  const unknown = Object.keys(params).filter((name) => !known.has(name))
+  const problems = unknownInputs(plan, unknown.slice(0, MOST_PROBLEMS + 1), at)
+  for (const input of plan.inputs) {
     if (problems.length > MOST_PROBLEMS) break
+    problems.push(...inputProblems(input, params, pointer(at, input.name)))
   }
-  return problems
+  return problems.slice(0, MOST_PROBLEMS + 1)
 }
 
-/** Every such problem, but of the values of one stream no more than an error lists and one more. */
-export function* eachParamProblem(
-  plan: Plan,
-  params: Readonly<Record<string, unknown>>,
-  at: string,
-): Generator<Problem, undefined> {
-  const known = new Set(plan.inputs.map((input) => input.name))
-  const has = inputsText([...known])
-  for (const name of Object.keys(params)) {
-    if (known.has(name)) continue
+/** The problems with names that no input has. */
+export function unknownInputs(plan: Plan, names: readonly string[], at: string): Problem[] {
+  const has = inputsText(plan.inputs)
+  return names.map((name) => {
     const message = `The workflow has no input "${cut(name, LONGEST_NAME).toWellFormed()}". ${has}`
-    yield { path: pointer(at, name), code: 'unknown_input', message }
-  }
-  for (const input of plan.inputs) yield* inputProblems(input, params, pointer(at, input.name))
+    return { path: pointer(at, name), code: 'unknown_input', message }
+  })
 }
 
 /** Every problem with one value for a streamed input; none where there is no such input. `at` is the pointer of the value. */
@@ -80,9 +75,9 @@ function valueProblems(input: PlanInput, value: unknown, path: string): Problem[
 }
 
 /** It stands in the message of each name that is not known, so it is never long. */
-function inputsText(known: readonly string[]): string {
+function inputsText(known: readonly PlanInput[]): string {
   if (known.length === 0) return 'It has no inputs.'
-  const named = known.slice(0, MOST_NAMED).map((one) => `"${cut(one, LONGEST_NAME)}"`)
+  const named = known.slice(0, MOST_NAMED).map(({ name }) => `"${cut(name, LONGEST_NAME)}"`)
   const left = known.length - named.length
   return `Its inputs are ${named.join(', ')}${left > 0 ? ` and ${left} more` : ''}.`
 }

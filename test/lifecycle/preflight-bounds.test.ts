@@ -6,7 +6,7 @@ import { References } from '../../src/lifecycle/preflight-references.ts'
 import { type Requirement, Requirements, told } from '../../src/lifecycle/preflight-requirements.ts'
 import { Turns } from '../../src/lifecycle/preflight-turns.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
-import { TimeSlices } from '../../src/time-slices.ts'
+import { finish, TimeSlices } from '../../src/time-slices.ts'
 import { graph, node } from '../engine/kit.ts'
 import { takesLess } from '../helpers/patience.ts'
 import { startServer, type TestServer } from '../helpers/server.ts'
@@ -150,7 +150,7 @@ describe('requirements', () => {
   const merged = (...all: Requirement[]) => {
     const into = new Requirements()
     for (const each of all) into.add(each)
-    return into.sorted()
+    return finish(into.sorted())
   }
 
   test('of two that differ the worse counts, in any order, and either may block', () => {
@@ -195,7 +195,7 @@ describe('requirements', () => {
   test('are left out where there is no room, those that are met before the others', () => {
     const all = ['a', 'b', 'c', 'd'].map((id) => one({ id, status: id > 'b' ? 'missing' : 'available' }))
     const idsOf = (most: number) => {
-      const { requirements, left, unmet } = told(all, most)
+      const { requirements, left, unmet } = finish(told(all, most))
       return [requirements.map(({ id }) => id).join(''), left, unmet]
     }
     assert.deepEqual(idsOf(10_000), ['abcd', 0, false])

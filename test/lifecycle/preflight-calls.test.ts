@@ -5,8 +5,9 @@ import type { Graph } from '../../src/engine/graph.ts'
 import { exploreCalls } from '../../src/lifecycle/preflight-calls.ts'
 import { preflightFailed } from '../../src/lifecycle/preflight-failed.ts'
 import { Issues } from '../../src/lifecycle/preflight-issues.ts'
+import { nodeViewSteps } from '../../src/lifecycle/preflight-nodes.ts'
 import { Turns } from '../../src/lifecycle/preflight-turns.ts'
-import { TimeSlices } from '../../src/time-slices.ts'
+import { finish, TimeSlices } from '../../src/time-slices.ts'
 import { graph, node } from '../engine/kit.ts'
 import { dollars, pricedProvider } from '../helpers/priced-provider.ts'
 import { startServer, type TestServer } from '../helpers/server.ts'
@@ -158,6 +159,20 @@ test('whoever enters a circle may run all of it: what any of it costs is not kno
   assert.deepEqual([cost?.confidence, cost?.unknown_cost_nodes], ['unknown', ['a', 'b', 'c']])
   const inside = await preflight(server, { workflow_id: third, level: 'availability' })
   assert.deepEqual([inside.cost?.confidence, inside.cost?.unknown_cost_nodes], ['unknown', ['call']])
+})
+
+test('the nodes of a large graph are looked at once, however many preflights look at the same time', async () => {
+  const { workflows, registry } = server.context
+  const large = graph(
+    Array.from({ length: 1_000 }, (_, at) => node(`n${at}`, 'constant.String', { value: 'x' })),
+    [],
+  )
+  const { compiled } = workflows.runnable(ME, await stored(server, large))
+  const [one, other] = [nodeViewSteps(compiled, registry), nodeViewSteps(compiled, registry)]
+  one.next()
+  const views = finish(other)
+  assert.equal(views.length, 1_000)
+  assert.equal(finish(one), views)
 })
 
 describe('looking ends', () => {

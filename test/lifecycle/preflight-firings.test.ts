@@ -6,7 +6,8 @@ import { execute } from '../../src/engine/execution.ts'
 import type { Graph } from '../../src/engine/graph.ts'
 import type { NodeRegistry } from '../../src/engine/node-type.ts'
 import type { Plan } from '../../src/engine/plan.ts'
-import { firingsOf } from '../../src/lifecycle/preflight-firings.ts'
+import { firingSteps } from '../../src/lifecycle/preflight-firings.ts'
+import { finish } from '../../src/time-slices.ts'
 import { control, edge, graph, node, planOf, Recorder, source } from '../engine/kit.ts'
 import { Builder, recipes } from '../engine/random-graphs.ts'
 import { MIXES } from '../engine/random-mixes.ts'
@@ -27,7 +28,7 @@ function marked(registry: NodeRegistry): NodeRegistry {
 }
 
 function sureNodes(plan: Plan): string[] {
-  const firings = firingsOf(plan)
+  const firings = finish(firingSteps(plan))
   return plan.nodes.filter(({ index }) => firings[index] === 'once').map(({ observed }) => observed.node_id)
 }
 
@@ -61,7 +62,7 @@ describe('in random graphs', () => {
 })
 
 const chat = (id: string) => node(id, 'chat.Complete', { model: 'm', prompt: 'x' })
-const told = (of: Graph, id: string) => firingsOf(planOf(of))[planOf(of).indexById.get(id)!]
+const told = (of: Graph, id: string) => finish(firingSteps(planOf(of)))[planOf(of).indexById.get(id)!]
 
 describe('once', () => {
   test('fires what begins a run, and what is behind nodes that give all, streams that were gathered included', () => {

@@ -12,7 +12,7 @@ import { Models } from '../../src/models/models.ts'
 import type { Model } from '../../src/models/provider.ts'
 import { Providers } from '../../src/models/providers.ts'
 import { Redactor } from '../../src/redaction/redactor.ts'
-import { TimeSlices } from '../../src/time-slices.ts'
+import { finish, TimeSlices } from '../../src/time-slices.ts'
 import { dollars, type PricedProvider, pricedProvider } from '../helpers/priced-provider.ts'
 import { collected } from '../models/kit.ts'
 
@@ -35,9 +35,14 @@ function probesOf(limits: { models_ms?: number; runtimes_ms?: number } = {}) {
   return { clock, lines, listings, probes: new Probes({ listings, log, limits: more }) }
 }
 
-async function requirementsOf(provider: PricedProvider, probes: Probes, model = 'priced/small'): Promise<string[]> {
+async function requirementsOf(
+  provider: PricedProvider,
+  probes: Probes,
+  model = 'priced/small',
+  providers = new Providers([provider]),
+): Promise<string[]> {
   const look = new ModelLook(
-    { providers: new Providers([provider]), probes },
+    { providers, probes },
     new Credentials({ value: () => null }, ME),
     new TimeSlices().turnsOf('one'),
   )
@@ -45,7 +50,7 @@ async function requirementsOf(provider: PricedProvider, probes: Probes, model = 
   const into = new Requirements()
   await look.ask([need])
   look.require(need, 'node', into)
-  return into.sorted().map(({ id, status, message }) => `${id} ${status} ${message ?? '-'}`)
+  return finish(into.sorted()).map(({ id, status, message }) => `${id} ${status} ${message ?? '-'}`)
 }
 
 describe('a look with a limit', () => {
@@ -194,6 +199,19 @@ describe('the models of a provider', () => {
     clock.ms += 5_000
     const looked = (await probes.models(provider, null)) as { kind: string; value: readonly Model[] }
     assert.deepEqual([looked.kind, looked.value.length], ['known', 2])
+  })
+
+  test('are those of the providers that there are when it begins', async () => {
+    const { probes } = probesOf()
+    const providers = new Providers([])
+    const listing = () => {
+      // It is found while another one is asked.
+      if (!providers.get('later')) providers.add(pricedProvider({ name: 'later' }))
+    }
+    const priced = pricedProvider({ listing })
+    providers.add(priced)
+    const told = await requirementsOf(priced, probes, 'nowhere', providers)
+    assert.deepEqual(told, ['nowhere missing No provider of this server lists it.'])
   })
 
   test('are asked of several providers at the same time', async () => {

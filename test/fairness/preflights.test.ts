@@ -1,0 +1,46 @@
+// Preflights of large graphs hold up nobody: one whose every node names another model, and one that is all inputs.
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import type { GraphNode } from '../../src/engine/graph.ts'
+import { type FairServer, holdsLittle, share, startFair } from './kit.ts'
+
+/** Milliseconds of the processor: a slice, and garbage. */
+const LONGEST_HOLD = 75
+/** At its full size as many as a graph may have. */
+const NODES = 100_000 * share(0.5)
+/** As a server has that passes on those of others. */
+const MODELS = 1_000
+
+async function preflightHoldsLittle(
+  server: FairServer,
+  level: string,
+  node: (at: number) => Pick<GraphNode, 'type' | 'data'>,
+): Promise<void> {
+  const nodes = Array.from({ length: NODES }, (_, at): GraphNode => ({ id: `n${at}`, ...node(at) }))
+  const workflow_id = await server.attacker.store({ nodes, edges: [] })
+  const body = JSON.stringify({ workflow_id, level })
+  const name = `a preflight of ${NODES} nodes at the level ${level}`
+  const strike = () => server.attacker.expect(200, 'POST', '/api/sdk/v1/preflight', body)
+  await holdsLittle(server, { name, strike }, LONGEST_HOLD)
+}
+
+test('no preflight of very many nodes holds the event loop', async () => {
+  const data = Array.from({ length: MODELS }, (_, at) => ({ id: `model${at}`, object: 'model' }))
+  const upstream = createServer((_, response) => {
+    response.setHeader('Content-Type', 'application/json').end(JSON.stringify({ object: 'list', data }))
+  }).listen(0, '127.0.0.1')
+  await once(upstream, 'listening')
+  const { port } = upstream.address() as AddressInfo
+  try {
+    await using server = await startFair({ SVC_MODEL_SERVERS: `many=http://127.0.0.1:${port}/v1` })
+    await preflightHoldsLittle(server, 'availability', (at) => {
+      return { type: 'chat.Complete', data: { model: `many/m${at}`, prompt: 'a' } }
+    })
+    await preflightHoldsLittle(server, 'static', (at) => ({ type: 'input.String', data: { name: `n${at}` } }))
+  } finally {
+    upstream.close()
+    upstream.closeAllConnections()
+  }
+})
