@@ -28,11 +28,11 @@ export function kept(
   const { services, node_id } = context
   // The same ones where the firing is run again: then it is the same asset.
   const once = `${context.random()} ${context.random()}`
-  const named = services.redact(name) || file.name
+  const shown = (text: string | null) => text && services.redact(text)
   return services.assets.save({
     bytes: file.bytes,
-    name: named,
-    content_type: content_type ?? file.content_type,
+    name: shown(name || file.name),
+    content_type: shown(content_type ?? file.content_type),
     folder,
     node_id,
     once,

@@ -90,6 +90,10 @@ describe('asset.Save', () => {
       '[secret].txt',
       TEXT,
     ])
+    const data = { data: Buffer.from('bytes'), content_type: 'image/hunter2', name: 'hunter2.png' }
+    assert.deepEqual(brief(await saved({ data })), ['bytes', '[secret].png', 'image/[secret]'])
+    const told = await saved({ data, content_type: 'text/x-hunter2' })
+    assert.equal(told.content_type, 'text/x-[secret]')
   })
 
   test('refuses what is no file', async () => {
