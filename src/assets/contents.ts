@@ -18,7 +18,7 @@ export interface Swept {
 }
 
 /** Bytes without a row are kept for so long: somebody may be about to commit one. */
-const GRACE_MS = 3_600_000
+export const GRACE_MS = 3_600_000
 /** Contents that are looked at before others get their turn. */
 const IN_A_TURN = 32
 

@@ -1,7 +1,7 @@
 // Objects: rows of what callers put under keys of their own, with their bytes among the contents of users. Each workspace of a user has its own
 // under the same key. What a key may be used for is said by keys.ts; what a condition is, by whoever asks.
 import type { Readable } from 'node:stream'
-import { ownedAsset, ownedAssetById } from '../db/assets.ts'
+import { contentInUse, ownedAsset, ownedAssetById } from '../db/assets.ts'
 import { deleteExpiredObjects, deleteObject, ownedObject, putObject } from '../db/objects.ts'
 import type { ObjectTable } from '../db/schema.ts'
 import type { Scope } from '../db/scope.ts'
@@ -9,7 +9,7 @@ import type { Store, Tx } from '../db/store.ts'
 import { ServiceError } from '../errors.ts'
 import type { Platform } from '../platform.ts'
 import { contentTypeOf } from './content-type.ts'
-import type { Contents } from './contents.ts'
+import { type Contents, GRACE_MS } from './contents.ts'
 import { isTemporary } from './keys.ts'
 import type { ByteRange, Received, Source } from './object-store.ts'
 import { TEMPORARY_HOURS } from './temporary.ts'
@@ -35,7 +35,7 @@ export interface GivenObject {
 export type Judge = (present: ObjectTable | null) => void
 
 /** Hears what comes and goes of temporary ones. */
-type Counts = Pick<TemporaryQuota, 'kept' | 'freed'>
+type Counts = Pick<TemporaryQuota, 'kept' | 'freed' | 'left'>
 
 export class StoredObjects {
   readonly #store: Store
@@ -89,11 +89,11 @@ export class StoredObjects {
       const replaced = this.#alive(before)
       const row = this.#row(scope, storage_key, { content_key, content_type }, received, replaced)
       putObject(tx, row)
-      return { row, replaced, left: before ? [before.content_key] : [] }
+      return { row, replaced, left: this.#unneeded(tx, before) }
     })
     const { row, replaced, left } = stored
     this.#count(replaced, row)
-    await this.#contents.discard(left)
+    await this.#discard(left)
     return { row, replaced: replaced !== null }
   }
 
@@ -102,13 +102,25 @@ export class StoredObjects {
    * @throws as `check`
    */
   async remove(scope: Scope, storage_key: string, judge: Judge): Promise<void> {
-    const removed = await this.#store.write((tx) => {
+    const { removed, left } = await this.#store.write((tx) => {
       const before = this.#judged(tx, scope, storage_key, judge)
       if (before) deleteObject(tx, scope, storage_key)
-      return before
+      return { removed: before, left: this.#unneeded(tx, before) }
     })
     this.#count(this.#alive(removed), null)
-    if (removed) await this.#contents.discard([removed.content_key])
+    await this.#discard(left)
+  }
+
+  /** What was under a key, where nothing else needs its bytes. */
+  #unneeded(tx: Tx, before: ObjectTable | undefined): ObjectTable | null {
+    return before && !contentInUse(tx, before.content_key) ? before : null
+  }
+
+  async #discard(left: ObjectTable | null): Promise<void> {
+    if (!left) return
+    const { user_id, size, updated_at, expires_at } = left
+    if (expires_at !== null) this.#quota.left(user_id, size, Date.parse(updated_at) + GRACE_MS)
+    await this.#contents.discard([left.content_key])
   }
 
   #count(gone: ObjectTable | null, come: ObjectTable | null): void {

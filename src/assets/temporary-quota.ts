@@ -35,6 +35,8 @@ const NEVER = Number.POSITIVE_INFINITY
 
 interface Account {
   kept: ExpiringBytes
+  /** What was replaced or removed and still lies on the disk: it may take as much again. No count finds it. */
+  readonly left: ExpiringBytes
   in_flight: number
   /** Reservations, and those who wait for one. */
   open: number
@@ -96,17 +98,22 @@ export class TemporaryQuota {
     if (missed || account.counting) account.doubtful = true
   }
 
+  /** Counts bytes that nothing needs any more, for as long as they still lie on the disk. */
+  left(user_id: string, bytes: number, removed_at: number): void {
+    if (removed_at > this.#parts.now()) this.#of(user_id).left.add(bytes, removed_at)
+  }
+
   /** Forgets users who keep nothing. */
   tidy(): void {
     const now = this.#parts.now()
-    for (const [user_id, { kept, open, counting }] of this.#accounts)
-      if (open === 0 && counting === null && kept.bytes(now) === 0) this.#accounts.delete(user_id)
+    for (const [user_id, { kept, left, open, counting }] of this.#accounts)
+      if (open === 0 && counting === null && kept.bytes(now) + left.bytes(now) === 0) this.#accounts.delete(user_id)
   }
 
   #of(user_id: string): Account {
     let account = this.#accounts.get(user_id)
     if (!account) {
-      const empty = { kept: new ExpiringBytes(), in_flight: 0, open: 0 }
+      const empty = { kept: new ExpiringBytes(), left: new ExpiringBytes(), in_flight: 0, open: 0 }
       account = { ...empty, counted: null, counted_at: 0, doubtful: false, counting: null }
       this.#accounts.set(user_id, account)
     }
@@ -164,8 +171,10 @@ export class TemporaryQuota {
     const { limit, now } = this.#parts
     if (limit === 0) return
     const at = now()
-    const used = account.kept.bytes(at) + account.in_flight
-    if (used + more > limit) throw exceeded(used - own, limit, at, account.kept.next_at)
+    const { kept, left, in_flight } = account
+    const used = kept.bytes(at) + in_flight
+    if (used + more > limit) throw exceeded(taken(used - own, limit), at, kept.next_at)
+    if (left.bytes(at) > limit) throw exceeded(stillThere(left.bytes(at), limit), at, left.next_at)
   }
 }
 
@@ -176,8 +185,15 @@ async function* taking(source: AsyncIterable<Uint8Array>, take: (bytes: number) 
   }
 }
 
-function exceeded(used: number, limit: number, now: number, next_at: number): ServiceError {
-  const state = `Your temporary files take ${used} of ${limit} bytes, other uploads under way included`
+function taken(used: number, limit: number): string {
+  return `Your temporary files take ${used} of ${limit} bytes, other uploads under way included`
+}
+
+function stillThere(bytes: number, limit: number): string {
+  return `Temporary files that you replaced or deleted still take ${bytes} bytes, more than ${limit}`
+}
+
+function exceeded(state: string, now: number, next_at: number): ServiceError {
   const code = 'TEMPORARY_QUOTA_EXCEEDED'
   if (next_at === NEVER) return new ServiceError(code, { message: `${state}.` })
   const message = `${state}; the first of them go at ${new Date(next_at).toISOString()}.`

@@ -8,6 +8,7 @@ import type { ObjectTable } from '../../src/db/schema.ts'
 import type { Scope } from '../../src/db/scope.ts'
 import type { Store } from '../../src/db/store.ts'
 import { ServiceError } from '../../src/errors.ts'
+import { systemPlatform } from '../../src/platform.ts'
 import { startServer, type TestServer } from '../helpers/server.ts'
 
 const ADA = { user_id: 'ada', workspace_id: null }
@@ -30,10 +31,16 @@ const writeRows = (store: Store, rows: readonly ObjectTable[]) =>
     for (const row of rows) putObject(tx, row)
   })
 
-async function put({ context }: TestServer, name: string, bytes: number, scope: Scope = ADA): Promise<void> {
+async function put(
+  { context }: TestServer,
+  name: string,
+  bytes: number,
+  scope: Scope = ADA,
+  content = 0,
+): Promise<void> {
   using room = await context.temporary.quota.reserve(scope.user_id)
   async function* source() {
-    yield Buffer.alloc(bytes)
+    yield Buffer.alloc(bytes, content)
   }
   const given = { bytes: room.of(source()), content_type: null, sha256: null }
   await context.objects.put(scope, keyOf(name, scope), given, () => {})
@@ -95,4 +102,21 @@ test('to count them takes turns, and is done once', async () => {
   }
   for (let at = 0; at < 20; at++) await used(server)
   assert.equal(reads, 0)
+})
+
+test('what is replaced or removed within the hour has as much room again, until it is gone from the disk', async () => {
+  let now = Date.now()
+  await using server = await startServer({ config, platform: { ...systemPlatform(), now: () => now } })
+  for (let at = 0; at < 2; at++) await put(server, 'a', 400, ADA, at)
+  await remove(server, 'a')
+  // The same content once more is what lies there already.
+  for (let at = 0; at < 4; at++) await put(server, 'b', 400, ADA, 9)
+  await put(server, 'b', 300, ADA, 10)
+  await assert.rejects(put(server, 'c', 1), (error: ServiceError) => {
+    assert.match(error.message, /^Temporary files that you replaced or deleted still take 1200 bytes, more than 1000; /)
+    return exceeded(error)
+  })
+  await put(server, 'c', 1, { ...ADA, user_id: 'bob' })
+  now += 3_700_000
+  await put(server, 'c', 1)
 })
