@@ -5,6 +5,9 @@ import { hasRoom } from '../shares.ts'
 
 /** With fewer places there are no shares: one user may take them all. */
 const FEWEST_SHARED = 8
+/** So many jobs are told their places in one turn, and the next ones after a pause: thousands may wait, and each may be followed. */
+const TOLD_AT_ONCE = 32
+const TELLING_PAUSE_MS = 20
 
 /** What decides whether a job may run now. */
 interface Claim {
@@ -47,6 +50,11 @@ export class Queue {
   readonly #waitingOf = new Map<string, number>()
   /** How many wait, by user. */
   readonly #waitingUsers = new Map<string, number>()
+  /** From here on places are to be told; infinite where all are. */
+  #untold = Number.POSITIVE_INFINITY
+  /** The first place that has changed behind the back of those who are told now. */
+  #changed = Number.POSITIVE_INFINITY
+  #telling: NodeJS.Timeout | null = null
   #closed = false
   #admitting = false
   #again = false
@@ -184,8 +192,23 @@ export class Queue {
     add(this.#waitingUsers, job!.user, -1)
   }
 
+  /** Places that change while others are told wait for the end of that: who is at the end of a long queue is told as well. */
   #announce(from: number): void {
-    for (let at = from; at < this.#waiting.length; at++) this.#waiting[at]!.moved(at + 1)
+    this.#changed = Math.min(this.#changed, from)
+    if (this.#telling === null) this.#tell()
+  }
+
+  #tell(): void {
+    this.#telling = null
+    if (this.#untold === Number.POSITIVE_INFINITY) {
+      this.#untold = this.#changed
+      this.#changed = Number.POSITIVE_INFINITY
+    }
+    const end = Math.min(this.#untold + TOLD_AT_ONCE, this.#waiting.length)
+    for (let at = this.#untold; at < end; at++) this.#waiting[at]?.moved(at + 1)
+    this.#untold = end < this.#waiting.length ? end : Number.POSITIVE_INFINITY
+    if (Math.min(this.#untold, this.#changed) === Number.POSITIVE_INFINITY || this.#closed) return
+    this.#telling = setTimeout(() => this.#tell(), TELLING_PAUSE_MS).unref()
   }
 
   #occupy(job: Contender): boolean {

@@ -44,6 +44,25 @@ function submit(queue: Queue, job: Job): 'runs' | 'waits' {
 const isFull = (error: unknown) => error instanceof ServiceError && error.code === 'QUEUE_FULL'
 
 describe('queue', () => {
+  test('of very many who wait a few are told their places at once, and all of them one after the other', (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const queue = new Queue({ ...WIDE, running: 1, waiting: 4_000 })
+    const jobs = Array.from({ length: 1_000 }, (_, at) => new Job(String(at), at % 2 ? 'x' : 'y', String(at)))
+    for (const job of jobs) submit(queue, job)
+    const told = () => jobs.reduce((sum, { positions }) => sum + positions.length, 0)
+    queue.leave(jobs[1]!)
+    assert.ok(told() < 50, String(told()))
+    // More leave before all have been told, and those at the end are told nevertheless.
+    queue.leave(jobs[2]!)
+    t.mock.timers.tick(20)
+    assert.ok(told() < 100, String(told()))
+    for (let at = 0; at < 100; at++) t.mock.timers.tick(20)
+    const last = jobs.filter((job) => queue.position(job) > 0)
+    assert.ok(last.length > 500)
+    for (const job of last) assert.equal(job.positions.at(-1), queue.position(job))
+    assert.ok(told() < 2_000)
+  })
+
   test('the limit over all jobs', () => {
     const queue = new Queue({ ...WIDE, running: 2 })
     const [a, b, c] = [new Job('a', 'x'), new Job('b', 'y'), new Job('c', 'z')] as const
