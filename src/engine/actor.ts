@@ -27,8 +27,11 @@ import { whileHeld } from './while-held.ts'
 /** How many steps an actor takes at most before it lets others have their turn. */
 const BATCH = 64
 
-/** Milliseconds of a turn: a longer one is followed by shorter ones, one below half of it by longer ones. */
+/** Milliseconds of a turn: a longer one ends, and is followed by shorter ones; one below half of it is followed by longer ones. */
 const PACE = 2
+
+/** How many steps are taken between two looks at the time. */
+const UNLOOKED = 4
 
 /** Work in slices fails where its run was told to end: then nothing is done with it. */
 const ended = () => {}
@@ -112,10 +115,14 @@ export class Actor implements Member {
     this.#loop?.skipEcho()
   }
 
-  turn(): void {
+  turn(began: number): void {
     if (this.#relieved && this.unwanted) this.#relieve()
     this.#relieved = false
-    for (let left = this.#batch; left > 0; left--) if (!this.#step()) return
+    for (let left = this.#batch; left > 0; left--) {
+      if (!this.#step()) return
+      // What came so far may have been small, and what comes now large.
+      if (left % UNLOOKED === 0 && performance.now() - began > PACE) break
+    }
     if (!this.closed) this.#stage.schedule(this)
   }
 

@@ -35,8 +35,8 @@ export interface Performer {
   /** A consumer's inbox drops what comes, or hears again. */
   deafened(): void
   heard(): void
-  /** Works until it has to wait, or for one batch. */
-  turn(): void
+  /** Works until it has to wait, for one batch, or for some milliseconds after `began`, which is of the monotonic clock. */
+  turn(began: number): void
   /** How long its last turn took, in milliseconds. */
   paced(ms: number): void
   /** Replaces own values for firings not yet begun. Gives how many have begun. */

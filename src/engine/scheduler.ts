@@ -91,7 +91,7 @@ export class Scheduler {
     if (slice.passed(this.time)) return true
     for (let performer = this.#next(); performer; performer = this.#next()) {
       performer.queued = false
-      performer.turn()
+      performer.turn(this.time)
       if (over()) return false
       performer.region?.leave()
       const now = performance.now()
