@@ -706,7 +706,14 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
   #largeValues(): LargeValues {
     const { plan, user: owner } = this
     const { slices } = this.#host
-    this.#large ??= new LargeValues({ plan, publication: this.#publication, publisher: this.#publisher, slices, owner })
+    this.#large ??= new LargeValues({
+      plan,
+      publication: this.#publication,
+      publisher: this.#publisher,
+      slices,
+      owner,
+      writeEarly: (extras) => this.#writer.writeEarly(extras),
+    })
     return this.#large
   }
 

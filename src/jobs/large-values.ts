@@ -1,11 +1,12 @@
-// The large values of one job, made ready to be shown in time slices of its owner: secrets are replaced, media stored, and their JSON texts known
-// before they are told. What is small is made ready when it is told.
+// The large values of one job, made ready to be shown in time slices of its owner: secrets are replaced, media stored with most of their rows, and
+// their JSON texts known before they are told. What is small is made ready when it is told.
 import { sizeOf } from '../engine/measure.ts'
 import type { Plan } from '../engine/plan.ts'
 import { learnText } from '../json-steps.ts'
 import type { Steps, TimeSlices } from '../time-slices.ts'
 import { outputValues } from './manifest.ts'
 import type { Publication, Publisher, ReadyValue } from './publication.ts'
+import type { Extra } from './writer.ts'
 
 /** Characters, about: a result with larger parameters and outputs is made ready before the job ends. */
 const LARGE_RESULT = 100_000
@@ -27,6 +28,8 @@ export interface LargeValuesHost {
   readonly publisher: Publisher
   readonly slices: TimeSlices
   readonly owner: string
+  /** Writes rows of a value before it is told, and gives those that are to be written with it. */
+  writeEarly(extras: readonly Extra[]): Promise<readonly Extra[]>
 }
 
 export class LargeValues {
@@ -44,8 +47,9 @@ export class LargeValues {
     const { publication, slices, owner } = this.#host
     this.#values ??= new Map()
     try {
-      const ready = await slices.run(owner, publication.readySteps(node_id, output_name, value))
-      this.#values.set(output_name, { ready })
+      const { stored, shown } = await slices.run(owner, publication.readySteps(node_id, output_name, value))
+      const extras = await this.#host.writeEarly(stored.extras)
+      this.#values.set(output_name, { ready: { stored: { ...stored, extras }, shown } })
     } catch (error) {
       this.#values.set(output_name, { error })
     }

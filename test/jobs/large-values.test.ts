@@ -28,7 +28,14 @@ test('the texts of parameters and outputs are known, also where a value is one l
   const publication = new Publication({} as JobTable, plan, publisher)
   publication.add('node', 'text', text)
   publication.add('node', 'list', { text })
-  const large = new LargeValues({ plan, publication, publisher, slices: new TimeSlices(), owner: 'owner' })
+  const large = new LargeValues({
+    plan,
+    publication,
+    publisher,
+    slices: new TimeSlices(),
+    owner: 'owner',
+    writeEarly: async (extras) => extras,
+  })
   await large.prepareResult({ in: text })
   const { inputs, outputs } = large.result!
   assert.deepEqual([inputs, outputs], [{ in: text }, { text, list: [{ text }] }])

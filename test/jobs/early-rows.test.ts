@@ -1,0 +1,95 @@
+// The rows of many files that one value has are written in parts before the value is told.
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import Database from 'better-sqlite3'
+import type { ResultManifest } from '../../generated/types.ts'
+import type { NodeType } from '../../src/engine/node-type.ts'
+import { graph, mapType, node, sink, source } from '../engine/kit.ts'
+import { call } from '../helpers/http.ts'
+import { type TestServer, temporaryFolder } from '../helpers/server.ts'
+import { ended, OWNER, startGated, submit } from './kit.ts'
+
+const FILES = 450
+/** What one transaction may write of them. */
+const AT_ONCE = 100
+
+/** Gives files that differ each time it fires: what it gave is remembered. */
+const files: NodeType = {
+  ...mapType('test.Files', () =>
+    Array.from({ length: FILES }, (_, at) => Buffer.from(`file ${at} of ${crypto.randomUUID()}`)),
+  ),
+  effect: true,
+}
+const giving = graph(
+  [source('in', 'x'), node('files', 'test.Files'), sink('out')],
+  ['in.output->files.value', 'files.output->out.value'],
+)
+
+/** How many rows of assets each transaction of a server writes from now on. `first` is called after the first one that writes any. */
+function counted({ context: { assets } }: TestServer, first = () => {}): number[] {
+  const counts: number[] = []
+  const insert = assets.insert.bind(assets)
+  let count = 0
+  assets.insert = (...row) => {
+    // A transaction is written in one go.
+    if (count++ === 0)
+      queueMicrotask(() => {
+        if (counts.push(count) === 1) first()
+        count = 0
+      })
+    insert(...row)
+  }
+  return counts
+}
+
+async function assetsOf(server: TestServer, job_id: string): Promise<number> {
+  const { body } = await call<{ assets: unknown[] }>(server, 'GET', `/api/assets?job_id=${job_id}&page_size=500`)
+  return body.assets.length
+}
+
+test('the rows of many files are written in parts, and each file is listed', async () => {
+  await using server = await startGated({ types: [files] })
+  const counts = counted(server)
+  const job = submit(server, { graph: giving })
+  await job.settled()
+  assert.equal(job.row.status, 'completed', String(job.row.error))
+  assert.ok(Math.max(...counts) <= AT_ONCE, String(counts))
+  assert.equal((JSON.parse(job.row.result!) as ResultManifest).assets.length, FILES)
+  assert.equal(await assetsOf(server, job.row.id), FILES)
+})
+
+test('a value that cannot be told after its rows were written has the same ones when the job goes on', async () => {
+  const data_dir = temporaryFolder()
+  try {
+    let id: string
+    {
+      await using server = await startGated({ types: [files], data_dir })
+      const db = new Database(join(data_dir, 'svc.db'))
+      db.exec(`create trigger broken before insert on job_event when new.type = 'output_update'
+        begin select raise(abort, 'the disk is gone'); end`)
+      const job = submit(server, { graph: giving })
+      await job.settled().catch(() => {})
+      id = job.row.id
+      assert.equal(await assetsOf(server, id), 4 * AT_ONCE)
+      db.exec('drop trigger broken')
+      db.close()
+    }
+    await using server = await startGated({ types: [files], data_dir })
+    const row = await ended(server, id)
+    assert.equal(row.status, 'completed', String(row.error))
+    assert.equal(await assetsOf(server, id), FILES)
+  } finally {
+    rmSync(data_dir, { recursive: true, force: true })
+  }
+})
+
+test('a job that is cancelled meanwhile ends, and no more rows are written', async () => {
+  await using server = await startGated({ types: [files] })
+  const counts = counted(server, () => void server.context.jobs.cancel(OWNER, job.row.id))
+  const job = submit(server, { graph: giving })
+  await job.settled()
+  assert.equal(job.row.status, 'cancelled')
+  assert.ok(counts.length < FILES / AT_ONCE, String(counts))
+})
