@@ -23,7 +23,7 @@ export const UNWRITABLE: Ending = failure('fail', 'result_too_large', 'The resul
 
 /** A value that cannot be stored. */
 export function unwritable(node_id: string, output_name: string): Ending {
-  const message = `A value of the output "${output_name}" cannot be stored: it is too large or nested too deeply.`
+  const message = `A value of the output "${output_name}" cannot be stored: it is too large, has too many files or is nested too deeply.`
   return { trigger: 'fail', error: { message, type: 'result_too_large', node_id, retryable: false }, completed: false }
 }
 

@@ -2,6 +2,8 @@
 import { type Assets, referenceTo } from '../assets/assets.ts'
 import { type MediaOptions, mediaByReference, mediaSteps } from '../assets/media.ts'
 import type { TemporaryStore } from '../assets/temporary.ts'
+import { NodeError } from '../engine/node-error.ts'
+import { MOST_FILES } from '../most-files.ts'
 import { RedactedItems } from '../redaction/items.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 import { RedactedStream } from '../redaction/stream.ts'
@@ -43,16 +45,18 @@ export function publisherWith(redactor: Redactor, stores: Stores): Publisher {
   }
 }
 
-/** How the media of a value is stored, and what is to be written with it. */
+/** How the media of a value is stored, and what is to be written with it. `persist` throws where the value has too many files. */
 function storing(
   redactor: Redactor,
   { assets, temporary }: Stores,
   { row, node_id, output_name, ordinal }: PublishedPlace,
 ): { options: MediaOptions; extras: readonly Extra[] } {
   const extras: Extra[] = []
+  let files = 0
   const options: MediaOptions = {
     largest_inline: LARGEST_INLINE,
     persist(bytes, content_type, path, name) {
+      if (++files > MOST_FILES) throw new NodeError('A value has too many files.', 'too_large')
       const place = { job_key: row.key, output_name, ordinal, path: [...path] }
       const shown = redactor.value({ content_type, name })
       if (optionsOf(row).asset_persistence === 'temporary') return temporary.keep(row, bytes, place, shown)

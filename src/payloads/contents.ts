@@ -2,7 +2,7 @@
 // in it has more keys than any may have.
 import { MOST_KEYS } from '../most-keys.ts'
 import { pointer } from '../problems.ts'
-import { BrokenFrame, type Item, itemAt } from './nesting.ts'
+import { BrokenFrame, type Item, isBytes, itemAt } from './nesting.ts'
 
 export interface Contents {
   /** About how many bytes of memory the value takes. */
@@ -154,12 +154,10 @@ interface Level {
 }
 
 const [STRING, NIL, STRING_8, STRING_32] = [0xa0, 0xc0, 0xd9, 0xdb]
-const [BYTES_8, BYTES_32] = [0xc4, 0xc6]
 const [FLOAT_32, FLOAT_64, INT_64] = [0xca, 0xcb, 0xd3]
 
 const isList = (head: number) => (head & 0xf0) === 0x90 || head === 0xdc || head === 0xdd
 const isText = (head: number) => (head >= STRING && head < NIL) || (head >= STRING_8 && head <= STRING_32)
-const isBytes = (head: number) => head >= BYTES_8 && head <= BYTES_32
 
 /** The contents of MessagePack that is no deeper than it may be. @throws BrokenFrame */
 export function messagePackContents(data: Uint8Array): Contents {

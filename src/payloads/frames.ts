@@ -4,7 +4,7 @@ import { withAnyKeys } from '../client/any-keys.ts'
 import type { Problem } from '../errors.ts'
 import { MAX_DEPTH } from '../json.ts'
 import { illFormedTexts } from '../problems.ts'
-import { BrokenFrame, binaryDeeperThan, MOST_VALUES, TooManyValues, textDeeperThan, textsAreUtf8 } from './nesting.ts'
+import { BrokenFrame, binaryDeeperThan, TooMany, textDeeperThan, textsAreUtf8 } from './nesting.ts'
 
 /** Thrown for a frame that cannot be read; the message may be shown. */
 export class InvalidFrame extends Error {}
@@ -71,7 +71,7 @@ function decodeBinary(data: Uint8Array): unknown {
     return decodeMessagePack(data)
   } catch (error) {
     if (error instanceof InvalidFrame) throw error
-    if (error instanceof TooManyValues) throw new InvalidFrame(TOO_MANY)
+    if (error instanceof TooMany) throw new InvalidFrame(`the frame has more than ${error.message}`)
     const why = error instanceof BrokenFrame || error instanceof DecodeError ? `: ${error.message}` : ''
     throw new InvalidFrame(`the frame is not MessagePack${why}`)
   }
@@ -85,8 +85,6 @@ function decodeText(data: Uint8Array): unknown {
     throw new InvalidFrame('the frame is not JSON')
   }
 }
-
-const TOO_MANY = `the frame has more than ${MOST_VALUES.toLocaleString('en')} values`
 
 function tooDeep(): InvalidFrame {
   return new InvalidFrame(`the frame is nested deeper than ${MAX_DEPTH} levels`)

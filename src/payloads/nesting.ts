@@ -2,15 +2,16 @@
 // that a frame claims, so that a hundred bytes can ask for gigabytes of arrays. What passes here is no larger than it looks.
 
 import { isUtf8 } from 'node:buffer'
+import { MOST_FILES } from '../most-files.ts'
 
 /** Thrown where MessagePack ends before what it announces, or has a head byte that means nothing. */
 export class BrokenFrame extends Error {}
 
-/** Thrown where MessagePack has more values than a frame may have. */
-export class TooManyValues extends Error {}
+/** Thrown where MessagePack has more values, or byte strings, than a frame may have; the message says which. */
+export class TooMany extends Error {}
 
 /** As many values as JSON of 32 MiB can have. In MessagePack a byte is enough for one, and a list of them takes eight times as much memory. */
-export const MOST_VALUES = 16_777_216
+const MOST_VALUES = 16_777_216
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
@@ -33,21 +34,23 @@ export function textDeeperThan(data: Uint8Array, levels: number): boolean {
 
 /**
  * Whether MessagePack goes deeper than `levels`. Bytes behind the first item are the decoder's business.
- * @throws BrokenFrame, TooManyValues
+ * @throws BrokenFrame, TooMany
  */
 export function binaryDeeperThan(data: Uint8Array, levels: number): boolean {
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
   /** How many items are to come at each level. */
   const left = [1]
   let values = 0
+  let files = 0
   for (let at = 0; left.length > 0; ) {
     if (left.at(-1) === 0) {
       left.pop()
       continue
     }
     left[left.length - 1]!--
-    if (++values > MOST_VALUES) throw new TooManyValues()
+    if (++values > MOST_VALUES) throw tooMany(MOST_VALUES, 'values')
     const { next, members } = itemAt(view, at)
+    if (isBytes(data[at]!) && ++files > MOST_FILES) throw tooMany(MOST_FILES, 'byte strings')
     // Every member takes a byte at least.
     if (next + (members ?? 0) > data.length) throw new BrokenFrame('the frame ends too early')
     at = next
@@ -56,6 +59,11 @@ export function binaryDeeperThan(data: Uint8Array, levels: number): boolean {
     left.push(members)
   }
   return false
+}
+
+/** The number is written when it is needed: the first one of a language takes long to write. */
+function tooMany(most: number, what: string): TooMany {
+  return new TooMany(`${most.toLocaleString('en')} ${what}`)
 }
 
 /** Whether all texts of MessagePack are UTF-8, keys as well: of others the decoder makes some other text. It is known to be whole. */
@@ -78,6 +86,9 @@ function textAt(data: Uint8Array, at: number): number | null {
   return head >= STRING_8 && head <= STRING_32 ? at + 1 + 2 ** (head - STRING_8) : null
 }
 
+/** Whether a head is that of a byte string. */
+export const isBytes = (head: number) => head >= BYTES_8 && head <= BYTES_32
+
 export interface Item {
   /** Where the next item begins; for a container its first member. */
   next: number
@@ -90,6 +101,8 @@ const MAP = 0x80
 const ARRAY = 0x90
 const STRING = 0xa0
 const NIL = 0xc0
+const BYTES_8 = 0xc4
+const BYTES_32 = 0xc6
 const STRING_8 = 0xd9
 const STRING_32 = 0xdb
 const ARRAY_16 = 0xdc

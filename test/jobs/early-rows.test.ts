@@ -5,7 +5,12 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import Database from 'better-sqlite3'
 import type { ResultManifest } from '../../generated/types.ts'
+import type { Assets, PreparedAsset } from '../../src/assets/assets.ts'
+import type { TemporaryStore } from '../../src/assets/temporary.ts'
+import type { JobTable } from '../../src/db/schema.ts'
 import type { NodeType } from '../../src/engine/node-type.ts'
+import { publisherWith } from '../../src/jobs/publisher.ts'
+import { Redactor } from '../../src/redaction/redactor.ts'
 import { graph, mapType, node, sink, source } from '../engine/kit.ts'
 import { call } from '../helpers/http.ts'
 import { type TestServer, temporaryFolder } from '../helpers/server.ts'
@@ -48,6 +53,19 @@ async function assetsOf(server: TestServer, job_id: string): Promise<number> {
   const { body } = await call<{ assets: unknown[] }>(server, 'GET', `/api/assets?job_id=${job_id}&page_size=500`)
   return body.assets.length
 }
+
+test('a value with too many files is refused', () => {
+  const prepare = () => ({ reference: { content_type: 'text/plain' } }) as unknown as PreparedAsset
+  const { store } = publisherWith(new Redactor([]), {
+    assets: { prepare } as unknown as Assets,
+    temporary: {} as TemporaryStore,
+  })
+  const row = { options: '{}' } as JobTable
+  const of = (count: number) =>
+    store(Array(count).fill(Buffer.of(1)), { row, node_id: 'n', output_name: 'out', ordinal: 0 })
+  assert.equal(of(10_000).extras.length, 10_000)
+  assert.throws(() => of(10_001), { type: 'too_large', message: 'A value has too many files.' })
+})
 
 test('the rows of many files are written in parts, and each file is listed', async () => {
   await using server = await startGated({ types: [files] })

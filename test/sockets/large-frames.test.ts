@@ -60,6 +60,18 @@ describe('a large frame', () => {
     assert.deepEqual([error, message], ['invalid_frame', 'the frame has more than 16,777,216 values'])
   })
 
+  test('of too many byte strings is refused, however short it is', async () => {
+    await using server = await startServer()
+    await using socket = await connect(server)
+    const bins = (count: number) =>
+      Buffer.concat([Buffer.of(0xdd, 0, 0, count >> 8, count & 0xff), Buffer.alloc(2 * count)])
+    const empty = (count: number) => bins(count).fill(Buffer.of(0xc4, 0), 5)
+    const { error, message } = await answerTo(socket, empty(10_001))
+    assert.deepEqual([error, message], ['invalid_frame', 'the frame has more than 10,000 byte strings'])
+    const { message: of_few } = await answerTo(socket, empty(10_000))
+    assert.doesNotMatch(String(of_few), /byte strings/)
+  })
+
   test('with too many keys in one object is refused', async () => {
     await using server = await startServer()
     await using socket = await connect(server)
