@@ -45,7 +45,7 @@ export function publisherWith(redactor: Redactor, stores: Stores): Publisher {
   }
 }
 
-/** How the media of a value is stored, and what is to be written with it. `persist` throws where the value has too many files. */
+/** How the media of a value is stored, and what is to be written with it. They throw where the value has too many files. */
 function storing(
   redactor: Redactor,
   { assets, temporary }: Stores,
@@ -53,10 +53,13 @@ function storing(
 ): { options: MediaOptions; extras: readonly Extra[] } {
   const extras: Extra[] = []
   let files = 0
+  const countFile = () => {
+    if (++files > MOST_FILES) throw new NodeError('A value has too many files.', 'too_large')
+  }
   const options: MediaOptions = {
     largest_inline: LARGEST_INLINE,
     persist(bytes, content_type, path, name) {
-      if (++files > MOST_FILES) throw new NodeError('A value has too many files.', 'too_large')
+      countFile()
       const place = { job_key: row.key, output_name, ordinal, path: [...path] }
       const shown = redactor.value({ content_type, name })
       if (optionsOf(row).asset_persistence === 'temporary') return temporary.keep(row, bytes, place, shown)
@@ -68,7 +71,9 @@ function storing(
     known(asset_id, uri) {
       const asset = assets.findById(row, asset_id)
       const reference = asset && referenceTo(asset)
-      return reference?.uri === uri ? { ...reference, name: redactor.value(reference.name) } : null
+      if (reference?.uri !== uri) return null
+      countFile()
+      return { ...reference, name: redactor.value(reference.name) }
     },
   }
   return { options, extras }

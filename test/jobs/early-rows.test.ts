@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import Database from 'better-sqlite3'
 import type { ResultManifest } from '../../generated/types.ts'
-import type { Assets, PreparedAsset } from '../../src/assets/assets.ts'
+import type { Assets } from '../../src/assets/assets.ts'
 import type { TemporaryStore } from '../../src/assets/temporary.ts'
 import type { JobTable } from '../../src/db/schema.ts'
 import type { NodeType } from '../../src/engine/node-type.ts'
@@ -54,17 +54,21 @@ async function assetsOf(server: TestServer, job_id: string): Promise<number> {
   return body.assets.length
 }
 
-test('a value with too many files is refused', () => {
-  const prepare = () => ({ reference: { content_type: 'text/plain' } }) as unknown as PreparedAsset
+test('a value with too many files, or with too many assets, is refused', () => {
+  const prepare = () => ({ reference: { content_type: 'text/plain' } })
+  const findById = () => ({ storage_key: 'k' })
   const { store } = publisherWith(new Redactor([]), {
-    assets: { prepare } as unknown as Assets,
+    assets: { prepare, findById } as unknown as Assets,
     temporary: {} as TemporaryStore,
   })
-  const row = { options: '{}' } as JobTable
-  const of = (count: number) =>
-    store(Array(count).fill(Buffer.of(1)), { row, node_id: 'n', output_name: 'out', ordinal: 0 })
-  assert.equal(of(10_000).extras.length, 10_000)
-  assert.throws(() => of(10_001), { type: 'too_large', message: 'A value has too many files.' })
+  const place = { row: { options: '{}' } as JobTable, node_id: 'n', output_name: 'out', ordinal: 0 }
+  for (const file of [Buffer.of(1), { asset_id: 'a', uri: '/api/storage/k' }]) {
+    assert.equal(store(Array(10_000).fill(file), place).found.length, 10_000)
+    assert.throws(() => store(Array(10_001).fill(file), place), {
+      type: 'too_large',
+      message: 'A value has too many files.',
+    })
+  }
 })
 
 test('the rows of many files are written in parts, and each file is listed', async () => {
