@@ -308,6 +308,8 @@ export interface VectorQuery {
   readonly min_score: number | null
   readonly filter: VectorFilter
   readonly signal: AbortSignal
+  /** Told how many bytes of what was found are in memory more, or less: none any more when it has come or failed. */
+  held?(bytes: number): void
 }
 
 export interface VectorMatch {

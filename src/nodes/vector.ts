@@ -43,7 +43,8 @@ async function search(inputs: SearchInputs, context: NodeContext): Promise<Outpu
   const made = inputs.vector ? null : await embedded([query], { model, dimensions }, context)
   const vector = inputs.vector ?? made!.vectors[0]!
   const by = made ? (made.usage.model as string) : model === '' ? null : model
-  const matches = await services.vectors.search({ index, vector, model: by, top_k, min_score, filter, signal })
+  const held = (bytes: number) => context.hold(bytes)
+  const matches = await services.vectors.search({ index, vector, model: by, top_k, min_score, filter, signal, held })
   const texts = matches.flatMap(({ text }) => (text === null ? [] : [text]))
   return { matches, texts, ...(made ? { usage: made.usage } : {}) }
 }

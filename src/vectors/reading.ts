@@ -39,7 +39,7 @@ export class Reading {
     for (let after: number | null = 0; after !== null; ) after = await this.#inTurns(this.#some(after, look))
   }
 
-  /** What is told of these entries, in their order, as they are by now; those that are gone are left out. */
+  /** What is told of these entries, in their order, as they are by now; those that are gone are left out. @throws the signal's reason */
   found<Told>(keys: readonly number[], tell: (entry: Found) => Told | null): Promise<Told[]> {
     return this.#inTurns(this.#told(keys, tell))
   }
@@ -62,8 +62,11 @@ export class Reading {
 
   *#told<Told>(keys: readonly number[], tell: (entry: Found) => Told | null): Steps<Told[]> {
     const told: Told[] = []
+    const { index, signal } = this.#options
     for (const key of keys) {
-      const entry = this.#read((tx) => rows.vectorEntry(tx, this.#options.index.key, key))
+      // Where too much was found, the run ends.
+      signal.throwIfAborted()
+      const entry = this.#read((tx) => rows.vectorEntry(tx, index.key, key))
       const one = entry ? tell(entry) : null
       if (one !== null) told.push(one)
       yield

@@ -4,6 +4,7 @@ import type { VectorIndexTable } from '../db/schema.ts'
 import { type Scope, userKey } from '../db/scope.ts'
 import type { Store, Tx } from '../db/store.ts'
 import * as rows from '../db/vectors.ts'
+import { memoryOf } from '../engine/measure.ts'
 import { NodeError } from '../engine/node-error.ts'
 import type {
   VectorAccess,
@@ -83,7 +84,8 @@ export class Vectors implements VectorAccess {
     }
   }
 
-  async search({ index, vector, model, top_k, min_score, filter, signal }: VectorQuery): Promise<VectorMatch[]> {
+  async search(query: VectorQuery): Promise<VectorMatch[]> {
+    const { index, vector, model, top_k, min_score, filter, signal } = query
     signal.throwIfAborted()
     const row = this.#row(checkedName(index))
     if (!row) throw new NodeError(`There is no index "${index}" of vectors.`, 'index_not_found')
@@ -99,10 +101,12 @@ export class Vectors implements VectorAccess {
       if (meets(one.metadata)) nearest.offer(one.key, score(one.vector))
     })
     const keys = nearest.all().map(({ key }) => key)
+    using counted = new CountedMatches(query)
     // Judged again by what they are by now: another entry may have its key since.
     const matches = await reading.found(keys, ({ id, vector: kept, text, metadata }): VectorMatch | null => {
       const now = score(kept)
-      return now >= least && meets(metadata) ? { id, score: now, text, metadata: JSON.parse(metadata) } : null
+      if (now < least || !meets(metadata)) return null
+      return counted.add({ id, score: now, text, metadata: JSON.parse(metadata) })
     })
     return matches.sort((a, b) => b.score - a.score)
   }
@@ -243,6 +247,30 @@ export class Vectors implements VectorAccess {
       }
       return removed.length
     })
+  }
+}
+
+/** The memory of what a search has found, told until it is disposed of. */
+class CountedMatches implements Disposable {
+  readonly #query: VectorQuery
+  #bytes = 0
+
+  constructor(query: VectorQuery) {
+    this.#query = query
+  }
+
+  add(match: VectorMatch): VectorMatch {
+    this.#change(memoryOf(match))
+    return match
+  }
+
+  #change(bytes: number): void {
+    this.#bytes += bytes
+    this.#query.held?.(bytes)
+  }
+
+  [Symbol.dispose](): void {
+    this.#change(-this.#bytes)
   }
 }
 

@@ -54,6 +54,30 @@ describe('long entries', () => {
     })
   })
 
+  test('count among what a run holds until a search has found them all', async () => {
+    await using opened = await openStore()
+    const vectors = vectorsOf(opened.store)
+    await fill(vectors, 1)
+    const query = { index: 'i', vector: [1], model: null, top_k: LONG, min_score: null, filter: { label } }
+    let [now, most] = [0, 0]
+    const held = (bytes: number) => {
+      now += bytes
+      most = Math.max(most, now)
+    }
+    await vectors.search({ ...query, signal: never, held })
+    assert.ok(most > LONG * 2 * text.length, `${most} bytes`)
+    assert.equal(now, 0)
+    const outgrown = new AbortController()
+    const limited = (bytes: number) => {
+      held(bytes)
+      if (now > 1_000_000) outgrown.abort(new Error('too much'))
+    }
+    most = 0
+    await assert.rejects(vectors.search({ ...query, signal: outgrown.signal, held: limited }), /too much/)
+    assert.ok(most < 2_000_000, `${most} bytes`)
+    assert.equal(now, 0)
+  })
+
   test('are replaced a few at a time by short ones', async () => {
     await using opened = await openStore()
     const vectors = vectorsOf(opened.store)
