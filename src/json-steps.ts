@@ -185,6 +185,11 @@ export function jsonTextWithin(value: unknown, most_bytes: number): string | nul
   return Buffer.byteLength(text) > most_bytes ? null : text
 }
 
+/** The JSON text of a long text, which nothing remembers as `learnText` does; null for other values. */
+export function* longTextSteps(value: unknown): Steps<string | null> {
+  return typeof value === 'string' && value.length > LONG_TEXT ? yield* textSteps(value) : null
+}
+
 /** `jsonText` in steps. */
 export function* textSteps(value: unknown): Steps<string> {
   const parts: string[] = []

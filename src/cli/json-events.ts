@@ -31,7 +31,9 @@ export function jsonEvents(workflow_id: string, output: Output, { log_level, kno
     append: (_event: unknown, frame: object | null) => frame && write(frame),
     provisional: (frame: () => object) => write(frame()),
     toldNode: () => false,
-    publish: (_node_id: string, _output_name: string, value: unknown) => [{ value, asset: null, extras: [] }],
+    publish: (_node_id: string, _output_name: string, value: unknown) => [
+      { value, asset: null, extras: [], text: null },
+    ],
     publishRest: () => [],
     redact: <T>(value: T) => value,
     redactMessage: (text: string) => text,

@@ -1,9 +1,17 @@
 // Events as they are stored. A terminal event holds no snapshot: the row never changes after it, so the snapshot is made of the row.
 import type { JobEventTable } from '../db/schema.ts'
-import { jsonText } from '../json.ts'
+import { jsonText, jsonWith } from '../json.ts'
 import { knownText, textAround } from '../json-steps.ts'
 import { type EndSnapshot, isLargeText, JobEnd, LazyEvent, StoredOutput } from './lazy-event.ts'
 import type { EventBody } from './types.ts'
+
+/** JSON texts of the values of events, where these are long texts. */
+const valueTexts = new WeakMap<EventBody, string>()
+
+/** Remembers the JSON text of the value of an event, which is one long text. */
+export function keepValueText(event: EventBody, text: string): void {
+  valueTexts.set(event, text)
+}
 
 /** The JSON text that is stored of an event. @throws what the writer throws */
 export function payloadOf(event: EventBody): string {
@@ -18,6 +26,8 @@ export function eventText(event: EventBody): string {
 }
 
 function written(event: EventBody, members: object): string {
+  const text = valueTexts.get(event)
+  if (text !== undefined) return jsonWith({ ...members, value: undefined }, 'value', text)
   return event.type === 'output_update' && knownText(event.value) !== undefined
     ? textAround(members, 1)
     : jsonText(members)

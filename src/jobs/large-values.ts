@@ -47,9 +47,9 @@ export class LargeValues {
     const { publication, slices, owner } = this.#host
     this.#values ??= new Map()
     try {
-      const { stored, shown } = await slices.run(owner, publication.readySteps(node_id, output_name, value))
-      const extras = await this.#host.writeEarly(stored.extras)
-      this.#values.set(output_name, { ready: { stored: { ...stored, extras }, shown } })
+      const ready = await slices.run(owner, publication.readySteps(node_id, output_name, value))
+      const extras = await this.#host.writeEarly(ready.stored.extras)
+      this.#values.set(output_name, { ready: { ...ready, stored: { ...ready.stored, extras } } })
     } catch (error) {
       this.#values.set(output_name, { error })
     }

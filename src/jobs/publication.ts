@@ -4,7 +4,7 @@ import type { AssetReference, ManifestAsset } from '../../generated/types.ts'
 import type { JobTable } from '../db/schema.ts'
 import { sizeOf } from '../engine/measure.ts'
 import type { Plan } from '../engine/plan.ts'
-import { learnText } from '../json-steps.ts'
+import { learnText, longTextSteps } from '../json-steps.ts'
 import type { Steps } from '../time-slices.ts'
 import type { TextStream } from './text-chunks.ts'
 import type { Extra } from './writer.ts'
@@ -63,6 +63,8 @@ export interface Publisher {
 export interface ReadyValue {
   readonly stored: StoredValue
   readonly shown: unknown
+  /** The JSON text of what is shown, where that is one long text. */
+  readonly text: string | null
 }
 
 export interface Published {
@@ -70,6 +72,8 @@ export interface Published {
   /** Where the value is an asset as a whole. */
   readonly asset: AssetReference | null
   readonly extras: readonly Extra[]
+  /** The JSON text of the value, where it is one long text and was made before. */
+  readonly text: string | null
 }
 
 export class Publication {
@@ -104,7 +108,8 @@ export class Publication {
     const { ordinal } = place
     const { value: stored, found, extras } = ready?.stored ?? this.#publisher.store(value, place)
     this.weight += sizeOf(stored)
-    if (texts && typeof stored === 'string' && found.length === 0) return this.#shown(output_name, texts.push(stored))
+    if (texts && typeof stored === 'string' && found.length === 0)
+      return this.#shown(output_name, texts.push(stored), ready)
     const before = this.end(output_name)
     const shown = ready ? ready.shown : this.#publisher.redact(stored)
     const prefix = texts ? [ordinal] : []
@@ -113,16 +118,17 @@ export class Publication {
       this.assets.push({ output_name, path: [...prefix, ...this.#publisher.redact(path)], asset })
     list.push(shown)
     const whole = found.find(({ path }) => path.length === 0)
-    return [...before, { value: shown, asset: whole?.asset ?? null, extras }]
+    return [...before, { value: shown, asset: whole?.asset ?? null, extras, text: ready?.text ?? null }]
   }
 
   /** Makes the next value of an output ready for `add`. Until then no other value of the output is added. */
   *readySteps(node_id: string, output_name: string, value: unknown): Steps<ReadyValue> {
     const stored = yield* this.#publisher.storeSteps(value, this.#placeOf(node_id, output_name))
-    if (this.#streams.has(output_name) && typeof stored.value === 'string') return { stored, shown: stored.value }
+    if (this.#streams.has(output_name) && typeof stored.value === 'string')
+      return { stored, shown: stored.value, text: yield* longTextSteps(stored.value) }
     const shown = yield* this.#publisher.redactSteps(stored.value)
     yield* learnText(shown)
-    return { stored, shown }
+    return { stored, shown, text: yield* longTextSteps(shown) }
   }
 
   /** Where the next value of an output belongs. */
@@ -137,8 +143,10 @@ export class Publication {
     return this.#shown(output_name, (whole ? texts?.end() : texts?.cut()) ?? [])
   }
 
-  #shown(output_name: string, texts: readonly string[]): Published[] {
+  /** `ready`: the last text that came, which may be told as it is. */
+  #shown(output_name: string, texts: readonly string[], ready: ReadyValue | null = null): Published[] {
     this.#lists.get(output_name)!.push(...texts)
-    return texts.map((value) => ({ value, asset: null, extras: [] }))
+    const textOf = (value: string) => (value === ready?.shown ? ready.text : null)
+    return texts.map((value) => ({ value, asset: null, extras: [], text: textOf(value) }))
   }
 }

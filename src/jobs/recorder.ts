@@ -4,6 +4,7 @@ import type { Chunk, Outputs, ToolTold } from '../engine/node-type.ts'
 import type { NodeStatus, NodeUpdateDetail, ObservedNode, RunObserver } from '../engine/observer.ts'
 import { type TypeMetadata, typeText } from '../engine/types.ts'
 import { ServiceError } from '../errors.ts'
+import { keepValueText } from '../events/stored.ts'
 import type { EventBody, JobFrame } from '../events/types.ts'
 import { type Log, logNodeFailure } from '../log.ts'
 import type { ToldOutput } from './entry.ts'
@@ -88,7 +89,7 @@ export function recorder(job: Sink, log: Log): Recorder {
     node_name: job.redact(node_name),
     node_type,
   })
-  const toldOf = ({ node, output_name, type }: Output, { value: shown, asset }: Published): ToldOutput => {
+  const toldOf = ({ node, output_name, type }: Output, { value: shown, asset, text }: Published): ToldOutput => {
     const what = { value: shown as never, ...(asset ? { asset } : {}) }
     const frame = {
       type: 'output_update',
@@ -100,7 +101,9 @@ export function recorder(job: Sink, log: Log): Recorder {
       value: shown,
       disposition: 'append',
     } as JobFrame
-    return [{ type: 'output_update', output_name, ...what }, frame]
+    const event: EventBody = { type: 'output_update', output_name, ...what }
+    if (text !== null) keepValueText(event, text)
+    return [event, frame]
   }
   const tellOutput = (output: Output, published: readonly Published[]) => {
     for (const one of published) job.append(...toldOf(output, one))

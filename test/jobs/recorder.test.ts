@@ -15,7 +15,7 @@ const job = {
   append() {},
   provisional() {},
   toldNode: () => false,
-  publish: (_node_id: string, _output_name: string, value: unknown) => [{ value, asset: null, extras: [] }],
+  publish: (_node_id: string, _output_name: string, value: unknown) => [{ value, asset: null, extras: [], text: null }],
   publishRest: () => [],
   redact: <T>(value: T) => value,
   redactMessage: (text: string) => text,
