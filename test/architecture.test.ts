@@ -20,6 +20,7 @@ const FLOORS: readonly (readonly string[])[] = [
     'light-parts.ts',
     'members.ts',
     'metrics.ts',
+    'most-files.ts',
     'most-keys.ts',
     'owner-lines.ts',
     'platform.ts',
