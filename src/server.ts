@@ -113,6 +113,8 @@ export interface Overrides {
   held_most?: number
   /** How many jobs sockets may follow, all together. */
   most_followed?: number
+  /** The memory of what runs hold, in the place of a part of the heap. */
+  shared_memory?: MemoryAccount
   /** How many events are kept of one job. */
   max_job_events?: number
   listener?: Partial<ListenerLimits>
@@ -397,7 +399,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     defaultsOf: (owner) => settings.runDefaults(owner),
     memory_limit: config.max_job_memory_bytes,
     time_limit: config.job_timeout_seconds,
-    shared_memory: new MemoryAccount(heapBytes(RUNS_PART_OF_HEAP)),
+    shared_memory: overrides.shared_memory ?? new MemoryAccount(heapBytes(RUNS_PART_OF_HEAP)),
     servicesOf: (owner) =>
       services.of({
         owner: userKey(owner),

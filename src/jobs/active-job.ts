@@ -40,7 +40,7 @@ import { jobFrame } from './job-frame.ts'
 import { JobRun } from './job-run.ts'
 import { isLargeResult, LargeValues } from './large-values.ts'
 import { Later } from './later.ts'
-import type { Memories } from './memories.ts'
+import { type Memories, UNREADABLE } from './memories.ts'
 import type { JobMemory } from './memory.ts'
 import { momentaryFault, UnreadableNow } from './momentary.ts'
 import { Publication, type Published, type Publisher } from './publication.ts'
@@ -71,8 +71,6 @@ export interface ActiveJobParts {
   /** Whether its submitter will follow it from the start. */
   watched: boolean
 }
-
-const UNREADABLE = 'What the job needs to go on cannot be read.'
 
 /** Why the history of a job could not be written: it may be later; it cannot, but the job can be ended; or not even that. */
 export type Loss = 'for_now' | 'damaged' | 'for_good'
@@ -365,15 +363,20 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
 
   /** It has waited, and what it remembers is much. Meanwhile it may have ended, or been taken away. */
   async #admitAfter(reading: Promise<Disposable>): Promise<void> {
-    using _ = await reading
-    const read = this.#host.memories.take(this.row)
-    if (read) {
-      this.#know(read.memory)
-      this.#told ??= read.told
+    try {
+      using _ = await reading
+      const read = this.#host.memories.take(this.row)
+      if (read) {
+        this.#know(read.memory)
+        this.#told ??= read.told
+      }
+      this.#isPrepared = true
+    } catch (cause) {
+      // There is no room for it: it goes on later.
+      if (!this.terminal) this.#writer.lose(cause)
     }
-    this.#isPrepared = true
     this.#isAdmitted = true
-    if (!this.#writer.deciding) this.#decided()
+    if (this.#writer.closed || !this.#writer.deciding) this.#decided()
   }
 
   /**
@@ -386,6 +389,11 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
     if (this.#isAdmitted || this.#isPrepared || this.#done || !this.#writer.idle) return
     this.#earlyInputs()
     known.putAway()
+  }
+
+  /** What it remembers counts no more: this process has done with it. */
+  letGo(): void {
+    this.#known?.letGo()
   }
 
   /** Its place in the queue has changed: said, not stored. One that was interrupted is shown as running while it waits, and has no place. */
@@ -414,8 +422,9 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
   /** Reads what it goes on from. False: that cannot be read; the job has ended, or is tried again later. */
   #canGoOn(): boolean {
     try {
-      if (!this.memory.readable) {
-        this.end(interrupted(UNREADABLE))
+      const { fault } = this.memory
+      if (fault !== null) {
+        this.end(interrupted(fault))
         return false
       }
       this.#told ??= this.row.started_at === null ? Told.nothing() : this.#host.told(this.row)
@@ -816,8 +825,7 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
   #lost(cause: unknown): void {
     const { key, id: job_id } = this.row
     if (cause instanceof UnreadableNow) this.#host.unreadable.failed(this.row, cause)
-    else if (cause instanceof NoRoom)
-      this.#host.log.info({ job_id }, 'a job waits for memory for the graph of a workflow that it calls')
+    else if (cause instanceof NoRoom) this.#host.log.info({ job_id }, 'a job waits for memory')
     else if (this.#host.isFirstLoss(key))
       logFailure(this.#host.log, toServiceError(cause), { job_id }, 'the history of a job could not be written')
     this.#run?.abort()

@@ -15,8 +15,9 @@ import type {
 } from '../engine/journal.ts'
 import type { Outputs } from '../engine/node-type.ts'
 import type { RunError } from '../engine/observer.ts'
-import { forEachStep, type Steps } from '../time-slices.ts'
+import { forEachStep, mapStep, type Steps } from '../time-slices.ts'
 import type { Entry, ToldOutput } from './entry.ts'
+import { entryBytes, type FiringMemory, firingBytes, isOfFiring, measuring } from './firing-memory.ts'
 import { eachPage } from './journal-reading.ts'
 import { contentsOf, Later, type Params, paramsSteps } from './later.ts'
 import { Spending } from './spending.ts'
@@ -31,6 +32,8 @@ interface Known {
   end: FiringEnd | Later | null
   wait: WaitRequest | null
   answer: { value: unknown } | null
+  /** How many bytes of it count. */
+  bytes: number
 }
 
 /** What is known of a firing, whatever its values are. */
@@ -39,12 +42,27 @@ export type KnownFiring = Omit<Remembered, 'items' | 'end'> & {
   readonly end: object | null
 }
 
+/** Most firings have no items and no steps: those have these in common, to which nothing is ever added. */
+const NO_ITEMS: Known['items'] = []
+const NO_STEPS: Known['steps'] = new Map()
+
 function unknown(): Known {
-  return { started: false, attempts: null, items: [], steps: new Map(), end: null, wait: null, answer: null }
+  const [items, steps] = [NO_ITEMS, NO_STEPS]
+  return { started: false, attempts: null, items, steps, end: null, wait: null, answer: null, bytes: 0 }
+}
+
+function addItem(known: Known, item: Outputs): void {
+  if (known.items === NO_ITEMS) known.items = [item]
+  else known.items.push(item)
+}
+
+function setStep(known: Known, name: string, step: RememberedStep): void {
+  if (known.steps === NO_STEPS) known.steps = new Map()
+  known.steps.set(name, step)
 }
 
 /** With the values that lie in files. @throws Error where one of them cannot be read */
-function remembered({ items, steps, end, answer, ...rest }: Known): Remembered {
+function remembered({ items, steps, end, answer, bytes: _, ...rest }: Known): Remembered {
   const whole = ([name, step]: [string, RememberedStep]): [string, RememberedStep] => [
     name,
     { ...step, end: step.end && { value: Later.now(step.end.value) } },
@@ -76,8 +94,8 @@ function* readValues(known: Known): Steps<void> {
 
 /** What a firing that goes on was asked for: `readValues` may have brought much of it into memory. */
 function forgetValues(known: Known): void {
-  known.items = []
-  known.steps = new Map()
+  known.items = NO_ITEMS
+  known.steps = NO_STEPS
   if (known.answer) known.answer = { value: null }
 }
 
@@ -104,9 +122,11 @@ const LITTLE = 1_024
 
 const NOTHING_WRITTEN: Writing = { entries: 0, sent: [], pages: 0, bytes: 0, forgets: false, released: false }
 
-export class JobMemory {
+export class JobMemory implements Disposable {
   readonly #tools: MemoryTools
   readonly #job_key: number
+  /** Where what is known of firings counts; null: it does not. */
+  #counts: FiringMemory | null
   #params: Params
   readonly #known = new Map<string, Known>()
   /** What it was sent, in order. */
@@ -118,7 +138,8 @@ export class JobMemory {
   readonly failures = new Map<string, RunError>()
   /** What the job has used of models. */
   readonly spending = new Spending()
-  readable = true
+  /** Why it cannot be known; null: it is. */
+  fault: string | null = null
   readonly #spilling: Spilling
   #staged: Entry[] = []
   /**
@@ -142,36 +163,63 @@ export class JobMemory {
   /** How often it went on after an interruption and had nothing to remember until the next one. */
   idle_recoveries = 0
 
-  private constructor(tools: MemoryTools, job_key: number, params: Params) {
+  private constructor(tools: MemoryTools, job_key: number, params: Params, counts: FiringMemory | null = null) {
     this.#tools = tools
+    this.#counts = counts
     this.#job_key = job_key
     this.#params = params
     this.#spilling = new Spilling(tools, job_key)
   }
 
-  /** The memory of a job that has not begun. */
-  static fresh(tools: MemoryTools, job_key: number, params: Params): JobMemory {
-    return new JobMemory(tools, job_key, params)
+  /** The memory of a job that has not begun. What it takes over of firings `counts`. */
+  static fresh(tools: MemoryTools, job_key: number, params: Params, counts: FiringMemory | null = null): JobMemory {
+    return new JobMemory(tools, job_key, params, counts)
   }
 
-  /** The memory of a job whose own cannot be read: it is empty, and nothing is written. */
-  static unreadable(tools: MemoryTools, job_key: number): JobMemory {
+  /** The memory of a job whose own cannot be read, or is too much: it is empty, and nothing is written. */
+  static unreadable(tools: MemoryTools, job_key: number, fault: string): JobMemory {
     const memory = new JobMemory(tools, job_key, {})
-    memory.readable = false
+    memory.fault = fault
     return memory
+  }
+
+  get readable(): boolean {
+    return this.fault === null
   }
 
   /**
    * The memory of a stored job, or null where there is none.
-   * @throws VaultError where it was written under another key; Error where the file of a large value that is needed at once cannot be read
+   * @throws VaultError where it was written under another key; Error where the file of a large value that is needed at once cannot be read; NoRoom and
+   * TooMuchRemembered where `counts` has no room for it
    */
-  static *loadSteps(store: Store, tools: MemoryTools, job_key: number): Steps<JobMemory | null> {
+  static *loadSteps(
+    store: Store,
+    tools: MemoryTools,
+    job_key: number,
+    counts: FiringMemory | null = null,
+  ): Steps<JobMemory | null> {
+    try {
+      const loaded = yield* JobMemory.#loadAll(store, tools, job_key, counts)
+      counts?.settle()
+      return loaded
+    } catch (error) {
+      counts?.release()
+      throw error
+    }
+  }
+
+  static *#loadAll(
+    store: Store,
+    tools: MemoryTools,
+    job_key: number,
+    counts: FiringMemory | null,
+  ): Steps<JobMemory | null> {
     const { spilled } = tools
     let memory: JobMemory | null = null
     let bytes = 0
     const pages = yield* eachPage(store, tools, job_key, function* (content, page) {
       bytes += page.body.length
-      if (memory === null) memory = new JobMemory(tools, job_key, yield* paramsSteps(content, spilled))
+      if (memory === null) memory = new JobMemory(tools, job_key, yield* paramsSteps(content, spilled), counts)
       else yield* memory.#learnSteps(contentsOf(content, spilled))
     })
     const loaded = memory as JobMemory | null
@@ -185,11 +233,12 @@ export class JobMemory {
 
   /** Whether it is all that is stored: in between steps more may have been written, or all removed. */
   isWhole(tx: Tx): boolean {
-    return journalLength(tx, this.#job_key) === this.#pages
+    return !this.readable || journalLength(tx, this.#job_key) === this.#pages
   }
 
   /** What a job was sent is needed at once, other values are read when they are asked for. */
   *#learnSteps(entries: readonly Entry[]): Steps<void> {
+    if (this.#counts) for (const steps of yield* mapStep(entries, measuring)) if (steps) yield* steps
     yield* forEachStep(entries, (entry) => this.#learn(entry))
     for (let at = this.#sent_read; at < this.inputs.length; at++) {
       const [kind, name, value] = this.inputs[at]!
@@ -222,6 +271,8 @@ export class JobMemory {
     const whole = remembered(known)
     if (known.end) this.#known.delete(firing)
     else forgetValues(known)
+    this.#counts?.give(known.bytes)
+    known.bytes = 0
     return whole
   }
 
@@ -245,6 +296,7 @@ export class JobMemory {
   /** Lets go of all that it knows, which is stored: the job waits, maybe for long. */
   putAway(): void {
     this.#away = true
+    this.letGo()
     this.#params = {}
     this.inputs.length = 0
     this.updates.length = 0
@@ -255,9 +307,20 @@ export class JobMemory {
     this.rest = []
   }
 
+  /** What it knows counts no more: nobody will ask for it. */
+  letGo(): void {
+    this.#counts?.release()
+    this.#counts = null
+  }
+
+  [Symbol.dispose](): void {
+    this.letGo()
+  }
+
   /** Knows again what is `stored`, as it was read. */
   bringBack(stored: JobMemory): void {
     this.#away = false
+    this.#counts = stored.#counts
     this.#params = stored.#params
     for (const input of stored.inputs) this.inputs.push(input)
     for (const update of stored.updates) this.updates.push(update)
@@ -266,14 +329,15 @@ export class JobMemory {
     for (const [scope, error] of stored.failures) this.failures.set(scope, error)
     for (const use of stored.spending.uses) this.spending.add(use)
     this.rest = stored.rest
-    this.readable = stored.readable
+    this.fault = stored.fault
   }
 
   /** Firings that wait for nothing but time, and have not been told that it has passed. */
   get delays(): { firing: string; until: number }[] {
-    return [...this.#known].flatMap(([firing, { wait, answer, end }]) =>
-      wait?.until != null && !answer && !end ? [{ firing, until: wait.until }] : [],
-    )
+    const delays: { firing: string; until: number }[] = []
+    for (const [firing, { wait, answer, end }] of this.#known)
+      if (wait?.until != null && !answer && !end) delays.push({ firing, until: wait.until })
+    return delays
   }
 
   /** Keeps an entry, to be written with the next commit. */
@@ -348,6 +412,7 @@ export class JobMemory {
 
   /** The job is not taken in: nothing that is staged will be written. */
   discard(): void {
+    this.letGo()
     this.#spilling.drop(this.#staged.splice(0))
   }
 
@@ -363,10 +428,14 @@ export class JobMemory {
 
   /**
    * What a new run of the same graph takes over: what it was given and sent, of firings what `reuse` says, the graphs that are the `same`, and
-   * what was used of models. Large values stay where they lie until they are staged there.
+   * what was used of models. Large values stay where they lie until they are staged there. Of each firing it lets go then.
    */
   *reusable(reuse: (firing: string) => Reuse, same: (workflow_id: string) => boolean): Generator<Entry> {
-    for (const [firing, known] of this.#known) yield* reusableOf(firing, known, reuse(firing))
+    for (const [firing, known] of this.#known) {
+      this.#known.delete(firing)
+      this.#counts?.give(known.bytes)
+      yield* reusableOf(firing, known, reuse(firing))
+    }
     yield* this.inputs
     for (const { properties, ...of } of this.updates) yield ['update', of, properties]
     for (const [workflow_id, body] of this.graphs) if (same(workflow_id)) yield ['graph', workflow_id, body]
@@ -379,6 +448,15 @@ export class JobMemory {
     return known
   }
 
+  /** @throws NoRoom, TooMuchRemembered */
+  #count(counts: FiringMemory, entry: Entry): void {
+    if (!isOfFiring(entry)) return
+    const known = this.#of(entry[1])
+    const bytes = entryBytes(entry) + (known.bytes === 0 ? firingBytes(entry[1]) : 0)
+    known.bytes += bytes
+    counts.take(bytes)
+  }
+
   #learn(entry: Entry): void {
     if (this.#away) return
     if (entry[0] === 'recovery') {
@@ -386,6 +464,7 @@ export class JobMemory {
       return
     }
     this.idle_recoveries = 0
+    if (this.#counts && !this.#begun) this.#count(this.#counts, entry)
     LEARN[entry[0]](this, entry as never, (firing) => this.#of(firing))
   }
 }
@@ -427,20 +506,20 @@ const LEARN: { [Kind in Exclude<Entry[0], 'recovery'>]: Learner<Kind> } = {
     Object.assign(known, { started: false, attempts })
   },
   step: (_, [, firing, name, step], of) => {
-    of(firing).steps.set(name, { ...step, end: null })
+    setStep(of(firing), name, { ...step, end: null })
   },
   done: (_, [, firing, name, value], of) => {
-    const { steps } = of(firing)
-    steps.set(name, { ...steps.get(name)!, end: { value } })
+    const known = of(firing)
+    setStep(known, name, { ...known.steps.get(name)!, end: { value } })
   },
   item: (_, [, firing, item], of) => {
-    of(firing).items.push(item)
+    addItem(of(firing), item)
   },
   end: (_, [, firing, end], of) => {
     const known = of(firing)
     known.end = end
     // Nobody asks for them any more.
-    known.steps.clear()
+    known.steps = NO_STEPS
   },
   wait: (_, [, firing, request], of) => {
     of(firing).wait = request

@@ -4,6 +4,7 @@ import type { ErrorCode } from '../../generated/errors.ts'
 import { jobByKey, listedJobByKey, unrestedKeys } from '../db/jobs.ts'
 import type { JobTable, StoredStatus } from '../db/schema.ts'
 import { isDamage, ServiceError } from '../errors.ts'
+import { NoRoom } from '../payloads/memory-account.ts'
 import type { ActiveJob } from './active-job.ts'
 import { CANCELLED, interrupted } from './endings.ts'
 import { UnreadableNow } from './momentary.ts'
@@ -98,7 +99,8 @@ export class Recovery {
       return this.#takeOver(row, fate, orderly)
     } catch (err) {
       // The log knows of a file that cannot be read.
-      if (!(err instanceof UnreadableNow))
+      if (err instanceof NoRoom) this.#roster.log.info({ job_id: row.id }, 'a job waits for memory')
+      else if (!(err instanceof UnreadableNow))
         this.#roster.parts.log.error({ err, job_id: row.id }, 'a job of an earlier process cannot go on')
       if (!isDamage(err)) this.lost(row.key)
       return null

@@ -22,7 +22,8 @@ import { optionsOf, timeLimited } from './stored-options.ts'
 /**
  * What the new job is to be made of. What is much is read and taken over in time slices of the owner, and written a part at a time.
  * @throws JOB_NOT_TERMINAL; CONFLICT for a completed job, for one whose inputs or values are gone, and where something that had finished would run
- * again and must not run twice; WORKFLOW_NOT_FOUND, INVALID_WORKFLOW_GRAPH; SERVICE_UNAVAILABLE where the disk takes or gives nothing now
+ * again and must not run twice, or the job remembers too much; WORKFLOW_NOT_FOUND, INVALID_WORKFLOW_GRAPH; SERVICE_UNAVAILABLE where the disk takes or
+ * gives nothing now; NoRoom
  */
 export async function retryOf(
   roster: Roster,
@@ -35,11 +36,11 @@ export async function retryOf(
   const { parts } = roster
   const isLarge = roster.memories.isLarge(row)
   const done = <T>(steps: Steps<T>) => (isLarge ? roster.slices.run(userKey(scope), steps) : finish(steps))
-  const old = await readable(roster, row, () => done(JobMemory.loadSteps(parts.store, parts, row.key)))
+  using old = await readable(roster, row, () => done(roster.memories.loadSteps(row)))
   if (!old) throw new ServiceError('CONFLICT', { message: 'The inputs of the job are not kept any more: run it anew.' })
   const { compiled, revision, same } = graphNow(roster, scope, row)
   const plan = runnablePlan(compiled)
-  const memory = JobMemory.fresh(parts, early.job_key, old.params)
+  const memory = JobMemory.fresh(parts, early.job_key, old.params, roster.memories.countsOf(scope))
   if (same)
     await readable(roster, row, async () => {
       const called = await calledGraphs(roster, scope, old)

@@ -3,7 +3,7 @@
 import type { NodeType } from '../engine/node-type.ts'
 import type { Plan } from '../engine/plan.ts'
 import { ServiceError } from '../errors.ts'
-import { forEachStep, mapStep, type Steps } from '../time-slices.ts'
+import { forEachStep, type Steps } from '../time-slices.ts'
 import { callOf, type FiringName, readFiring } from './firing-names.ts'
 import type { KnownFiring, Reuse } from './memory.ts'
 import { Reach } from './reach.ts'
@@ -35,7 +35,8 @@ export function* reuseSteps(
   plan: Plan,
   called: readonly CalledGraph[],
 ): Steps<(firing: string) => Reuse> {
-  const firings = yield* mapStep([...known], ([firing, one]): Firing => ({ name: readFiring(firing), known: one }))
+  const firings: Firing[] = []
+  yield* forEachStep(known, ([firing, one]) => void firings.push({ name: readFiring(firing), known: one }))
   const byScope = new Map<string, Firing[]>()
   yield* forEachStep(firings, (one) => {
     const some = byScope.get(one.name.scope)

@@ -20,6 +20,7 @@ import { runnablePlan } from '../workflows/invalid-graph.ts'
 import type { CompiledGraph, Plans } from '../workflows/plans.ts'
 import type { WorkflowService } from '../workflows/service.ts'
 import { ActiveJob, type ActiveJobParts, type JobHost, type Loss } from './active-job.ts'
+import type { FiringAccount } from './firing-memory.ts'
 import { GraphMemory, isSmallGraph } from './graph-memory.ts'
 import { Memories } from './memories.ts'
 import { momentaryFault } from './momentary.ts'
@@ -52,7 +53,7 @@ export interface RosterParts {
   /** In seconds, of a new job, whatever its request says; null for none. */
   time_limit: number | null
   /** What the runs of all jobs share. */
-  shared_memory: SharedMemory
+  shared_memory: SharedMemory & FiringAccount
   /** What the nodes of an owner's jobs may use. */
   servicesOf: (job: JobTable) => NodeServices
   /** What holds a job to what it may cost, by what it has paid in a currency so far. Absent: nothing does. */
@@ -159,7 +160,7 @@ export class Roster implements JobHost {
     return unlessDamaged(() => this.parts.plans.prepareStored(userKey(row), row.graph_sha256), null)
   }
 
-  /** As `preparePlan`, and reads what the job remembers where that is much, for `adopt`, until it is disposed of. */
+  /** As `preparePlan`, and reads what the job remembers where that is much, for `adopt`, until it is disposed of. It rejects with NoRoom where there is none for that. */
   prepare(row: JobTable): Promise<Disposable | null> | null {
     const compiling = this.preparePlan(row)
     const reading = this.memories.prepare(row)
@@ -168,9 +169,9 @@ export class Roster implements JobHost {
 
   async #prepareBoth(compiling: Promise<unknown>, reading: Promise<Disposable> | null): Promise<Disposable | null> {
     const [compiled, read] = await Promise.allSettled([compiling, reading])
-    const disposable = read.status === 'fulfilled' ? read.value : null
-    if (compiled.status === 'fulfilled') return disposable
-    disposable?.[Symbol.dispose]()
+    if (read.status === 'rejected') throw read.reason
+    if (compiled.status === 'fulfilled') return read.value
+    read.value?.[Symbol.dispose]()
     throw compiled.reason
   }
 
@@ -274,6 +275,7 @@ export class Roster implements JobHost {
     // Only one whose history could not be written still waits.
     this.queue.leave(job)
     this.#graphs.release(job)
+    job.letGo()
     if (this.#active.get(job.row.key) === job) {
       this.#active.delete(job.row.key)
       this.#byId.delete(scopedKey(job.row, job.row.id))

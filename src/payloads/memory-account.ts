@@ -40,12 +40,17 @@ export class MemoryAccount {
     this.#patience_ms = patience_ms
   }
 
+  /** How many bytes one owner may hold at the most, while nobody else holds any. */
+  get largest(): number {
+    return this.#shares.limit * (1 - RESERVE)
+  }
+
   /**
    * Takes memory for a value that is about to be made, and gives what gives it back, once.
    * @throws REQUEST_TOO_LARGE where there never is so much, in the words of `refusal`; NoRoom where there is not for too long
    */
   async take(owner: string, bytes: number, refusal = TOO_MANY): Promise<() => void> {
-    if (bytes > this.#shares.limit * (1 - RESERVE)) throw new ServiceError('REQUEST_TOO_LARGE', { message: refusal })
+    if (bytes > this.largest) throw new ServiceError('REQUEST_TOO_LARGE', { message: refusal })
     if (!this.#shares.hasRoom(owner, bytes)) for (const giveBack of this.#spare) giveBack()
     const isNext = !this.#waiting.some((waiter) => waiter.owner === owner)
     if (!isNext || !this.#shares.hasRoom(owner, bytes)) await this.#turn(owner, bytes)
