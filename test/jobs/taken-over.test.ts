@@ -5,6 +5,7 @@ import { describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { putMeta } from '../../src/db/meta.ts'
+import type { Store } from '../../src/db/store.ts'
 import { NodeError, type NodeType } from '../../src/engine/node-type.ts'
 import type { ServiceError } from '../../src/errors.ts'
 import { cannotMount, fill, smallDisk } from '../db/kit.ts'
@@ -95,17 +96,34 @@ function opened(data_dir: string): Disposable & { readonly db: Database.Database
   return { db, [Symbol.dispose]: () => void db.close() }
 }
 
-/** Tries the job again, and does `during` when some of what it takes over is written. */
+function takes({ context }: GatedServer, text: string): Promise<boolean> {
+  const written = context.store.write((tx) => putMeta(tx, 'filler', text))
+  return written.then(
+    () => true,
+    () => false,
+  )
+}
+
+/** Tries the job again, and does `during` between the first part that is written of what it takes over and the next one. */
 async function retried(server: GatedServer, job_id: string, during: () => Promise<void> | void): Promise<string> {
-  let over = false
-  const retry = server.context.jobs.retry(OWNER, job_id).finally(() => {
-    over = true
-  })
-  await until('a part to be written', () => over || rowsOf(server.data_dir).job_journal > 1)
-  assert.ok(!over, 'the whole was written at once')
-  assert.deepEqual({ ...rowsOf(server.data_dir), job_journal: 0 }, { job: 1, job_journal: 0, job_doomed: 1 })
-  await during()
-  return (await retry).row.id
+  const { store, jobs } = server.context
+  const write: Store['write'] = store.write.bind(store)
+  let left = 2
+  store.write = async (unit) => {
+    if (--left === 0) {
+      store.write = write
+      assert.deepEqual({ ...rowsOf(server.data_dir), job_journal: 0 }, { job: 1, job_journal: 0, job_doomed: 1 })
+      await during()
+    }
+    return write(unit)
+  }
+  try {
+    const { row } = await jobs.retry(OWNER, job_id)
+    return row.id
+  } finally {
+    store.write = write
+    assert.ok(left <= 0, 'the whole was written at once')
+  }
 }
 
 describe('a retry that takes over more than is written at once', () => {
@@ -171,21 +189,16 @@ describe('a retry that takes over more than is written at once', () => {
       reader.db.exec('begin')
       reader.db.prepare('select count(*) from job').get()
       let filled: Disposable | null = null
-      const refused = retried(server, old, () => {
+      const refused = retried(server, old, async () => {
         filled = fill(server.data_dir)
+        // The log may have room of its own.
+        while (await takes(server, 'x'.repeat(50_000)));
       })
       await assert.rejects(refused, (error: ServiceError) => coded('SERVICE_UNAVAILABLE')(error))
       filled![Symbol.dispose]()
     }
-    const { store, retention } = server.context
-    await until('the disk to take something', () =>
-      store
-        .write((tx) => putMeta(tx, 'filler', 'x'))
-        .then(
-          () => true,
-          () => false,
-        ),
-    )
+    const { retention } = server.context
+    await until('the disk to take something', () => takes(server, 'x'))
     await retention.sweep()
     assert.deepEqual(rowsOf(server.data_dir), { job: 1, job_journal: 0, job_doomed: 0 })
     const { row } = await server.context.jobs.retry(OWNER, old)
