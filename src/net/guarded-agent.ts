@@ -6,6 +6,7 @@ import { type AllowList, bareHost } from './allow.ts'
 import { MOST_CONNECTIONS } from './connections.ts'
 import type { Lookup } from './name-lookup.ts'
 import type { OwnRequests } from './own-requests.ts'
+import { readInTurns } from './read-in-turns.ts'
 import { RefusedAddress } from './target.ts'
 
 /** Of a name with more addresses than this, the rest is not tried. */
@@ -89,6 +90,7 @@ function guardedConnector(
       if (error) return callback(error, null)
       const address = socket.remoteAddress
       if (address === undefined || allow.permits(host, port, address)) {
+        readInTurns(socket)
         connected(socket)
         return callback(null, socket)
       }

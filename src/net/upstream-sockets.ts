@@ -1,15 +1,17 @@
 // Connections to servers of models, and what came over them before they broke: of one that was kept nobody may have read the last request.
 import type { buildConnector } from 'undici'
+import { readInTurns } from './read-in-turns.ts'
 
 const read = new WeakMap<object, number>()
 
-/** Connects as the library does. */
+/** Connects as the library does, which is to read in turns. */
 export function watched(connector: buildConnector.connector): buildConnector.connector {
   return (options, done) =>
     connector(options, (...[error, socket]) => {
       if (error) return done(error, null)
       // It is told before the library, which hands the same error on.
       socket.on('error', (failure) => read.set(failure, socket.bytesRead))
+      readInTurns(socket)
       done(null, socket)
     })
 }
