@@ -5,6 +5,7 @@ import { finish, type Steps } from '../time-slices.ts'
 import { textOf } from './message-text.ts'
 import type { CompletionPart, CompletionRequest, Model, Provider, ProviderContext } from './provider.ts'
 import { refuseUnsupported } from './supported.ts'
+import { notTaken } from './vendor-refusals.ts'
 
 const echo: Model = {
   id: 'builtin/echo',
@@ -59,10 +60,21 @@ function lastOfUser(messages: CompletionRequest['messages']): string {
 /** Without any choice, there is nothing that those of chance could change. */
 const HONOURED = { fields: ['max_completion_tokens', 'max_tokens', 'stop', 'seed', 'temperature', 'top_p'] }
 
-/** The text before the first of what ends it. */
-function stopped(text: string, stop: CompletionRequest['stop']): string {
-  const ends = [stop ?? []].flat().map((end) => text.indexOf(end))
-  return text.slice(0, Math.min(text.length, ...ends.filter((at) => at >= 0)))
+/** Of a text that ends the answer, in characters. The search for a longer one may compare each place of a message with all of it. */
+const LONGEST_STOP = 200
+
+/** The text before the first of what ends it. Each is sought in a turn of its own: the text may be long. */
+async function stopped(text: string, stop: CompletionRequest['stop'], signal: AbortSignal): Promise<string> {
+  let first = text.length
+  for (const end of [stop ?? []].flat()) {
+    if (end.length > LONGEST_STOP)
+      throw notTaken('builtin', 'stop', `takes no text of more than ${LONGEST_STOP} characters that ends the answer`)
+    await setImmediate()
+    signal.throwIfAborted()
+    const at = text.indexOf(end)
+    if (at >= 0) first = Math.min(first, at)
+  }
+  return text.slice(0, first)
 }
 
 async function* complete(
@@ -74,7 +86,7 @@ async function* complete(
   const most = max_completion_tokens ?? max_tokens
   let given = 0
   let cut = false
-  for (const text of pieces(stopped(lastOfUser(messages), stop))) {
+  for (const text of pieces(await stopped(lastOfUser(messages), stop, signal))) {
     cut = given === most
     if (cut) break
     if (given % PIECES_AT_ONCE === 0) await setImmediate()

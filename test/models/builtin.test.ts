@@ -50,6 +50,23 @@ describe('builtin/echo', () => {
     })
   })
 
+  test('seeks what ends an answer without holding the event loop', async () => {
+    const stop = Array.from({ length: 16 }, (_, at) => `${'a'.repeat(180 + at)}b`)
+    const asked = (ends: string[]) =>
+      collected(
+        builtinProvider.complete(
+          { model: 'echo', messages: [says('a '.repeat(10) + 'a'.repeat(4_000_000))], max_tokens: 1, stop: ends },
+          { credential: null, signal: never },
+        ),
+      )
+    await leavesLoopFree(async () => async () => {
+      assert.equal(textOf(await asked(stop)), 'a')
+    })
+    // It would be compared with every part of the message.
+    const endless = `${'a'.repeat(100)}b${'a'.repeat(100)}`
+    await assert.rejects(asked([endless]), { fault: 'unsupported', param: 'stop', message: /more than 200 characters/ })
+  })
+
   test('stops at the limit, and only there', async () => {
     const end = (output_tokens: number, finish_reason: string) => ({
       type: 'end',
