@@ -1,5 +1,6 @@
 // Who may come in: the client that has been given the token of the scenario.
 import type { IncomingMessage } from 'node:http'
+import { urlOf } from './routes.ts'
 import type { Production } from './scenario.ts'
 
 /** How often a token that is refused may come. */
@@ -8,7 +9,7 @@ const MOST_REFUSALS = 8
 function tokenOf(request: IncomingMessage): string | null {
   const { authorization } = request.headers
   if (authorization !== undefined) return /^Bearer (.+)$/i.exec(authorization)?.[1] ?? null
-  return new URL(`http://server${request.url}`).searchParams.get('api_key')
+  return urlOf(request.url!).searchParams.get('api_key')
 }
 
 /** Whether the request has a token that is good. Clients of other scenarios are refused, and decide nothing. */

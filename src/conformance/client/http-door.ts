@@ -5,7 +5,7 @@ import { HttpCall } from './call.ts'
 import { partsOf } from './multipart.ts'
 import { receive } from './reception.ts'
 import { refusal, sdkError } from './records.ts'
-import { type Asked, route } from './routes.ts'
+import { type Asked, route, urlOf } from './routes.ts'
 import { decoration, type Production } from './scenario.ts'
 import type { Fields } from './wire.ts'
 
@@ -70,7 +70,7 @@ function jsonOf(bytes: Buffer): unknown {
 function dataOf({ name, data }: Asked, { headers, url }: IncomingMessage, bytes: Buffer): Fields {
   if (name === 'uploadTemporaryAsset') return uploadData(headers['content-type'] ?? '', bytes)
   if (name !== 'followJobEvents') return data
-  const after_sequence = headers['last-event-id'] ?? new URL(`http://server${url}`).searchParams.get('after_sequence')
+  const after_sequence = headers['last-event-id'] ?? urlOf(url!).searchParams.get('after_sequence')
   return { ...data, after_sequence }
 }
 

@@ -6,6 +6,7 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import { isAdmitted } from './admission.ts'
 import { Connection } from './connection.ts'
 import { serve } from './http-door.ts'
+import { urlOf } from './routes.ts'
 import { decoration, type Production } from './scenario.ts'
 import { receiveFrame } from './socket-door.ts'
 import type { Stage } from './stage.ts'
@@ -86,7 +87,7 @@ function mayOpen(request: IncomingMessage, socket: Duplex, production: Productio
 }
 
 function refusalOf(request: IncomingMessage, production: Production, entry: number): number | null {
-  if (new URL(`http://server${request.url}`).pathname !== '/ws') return 404
+  if (urlOf(request.url!).pathname !== '/ws') return 404
   if (!isAdmitted(request, production, entry)) return 401
   return production.scenario.play.upgrade?.(production.stage) ?? null
 }

@@ -43,9 +43,14 @@ function match(path: string, actual: readonly string[]): Fields | null {
   return parameters
 }
 
+/** Where the target of a request leads. Clients send any: one that is no path, such as `*:99999`, leads where nothing is. */
+export function urlOf(target: string): URL {
+  return URL.parse(`http://server${target}`) ?? new URL('http://server/no-path')
+}
+
 /** What is asked for, or null where the contract has no such path. `body`: the JSON of the request. */
 export function route(method: string, target: string, body: unknown): Asked | null {
-  const { pathname } = new URL(`http://server${target}`)
+  const { pathname } = urlOf(target)
   const actual = decoded(pathname.replace(/\/$/, ''))
   for (const { method: wanted, path, name } of ROUTES) {
     const parameters = method === wanted && actual ? match(path, actual) : null
