@@ -121,7 +121,7 @@ export class Actor implements Member {
     for (let left = this.#batch; left > 0; left--) {
       if (!this.#step()) return
       // What came so far may have been small, and what comes now large.
-      if (left % UNLOOKED === 0 && performance.now() - began > PACE) break
+      if (this.#mayBeHeavy && left % UNLOOKED === 0 && performance.now() - began > PACE) break
     }
     if (!this.closed) this.#stage.schedule(this)
   }
