@@ -87,6 +87,22 @@ const numbers: AttackOf = (share) => {
   return running(`a stream of ${said(to)} numbers`, chain, '', 16)
 }
 
+/** Many firings that are nearly free, and then many each of which is just short of running apart. */
+const growing: AttackOf = (share) => {
+  const page = '<p><b>a</b><a href="b">c</a>'.repeat(235)
+  const some = [...listOf(600, () => 'a'), ...listOf(130, () => page)]
+  const count = sized(6, share)
+  const chain: Link[] = [
+    INPUT,
+    ['text.Lines', {}],
+    ['control.ForEach', {}, 'list', 'item'],
+    ['text.HtmlToMarkdown', {}, 'html'],
+    ['control.Count', {}, 'item'],
+  ]
+  const lines = listOf(count, () => some).flat()
+  return running(`${said(lines.length)} texts that grow suddenly`, chain, lines.join('\n'), 1)
+}
+
 /** What code gives comes out of its worker as text, which the main thread reads. */
 const named: AttackOf = (share) => {
   const count = Math.max(60_000, sized(90_000, share))
@@ -107,4 +123,4 @@ const named: AttackOf = (share) => {
   }
 }
 
-export const nodes: readonly AttackOf[] = [patterns, frequencies, groups, uniques, lines, csv, numbers, named]
+export const nodes: readonly AttackOf[] = [patterns, frequencies, groups, uniques, lines, csv, numbers, growing, named]
