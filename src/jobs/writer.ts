@@ -266,8 +266,9 @@ export class JobWriter {
       keepGraph(tx, unstored.sha256, unstored.body)
       insertJob(tx, row)
     }
-    this.#writeMemory(tx, cover, sent)
+    // One of them has the pages of a retry kept, which is not to undo that they are forgotten.
     for (const extra of this.#extras.slice(0, cover.extras)) extra(tx)
+    this.#writeMemory(tx, cover, sent)
     return cover.mark
   }
 

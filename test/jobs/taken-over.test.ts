@@ -126,6 +126,21 @@ async function retried(server: GatedServer, job_id: string, during: () => Promis
   }
 }
 
+/** Does `work` while others write so much that everything waits for many of their transactions. */
+async function behindOthers<T>({ context: { store } }: GatedServer, work: () => Promise<T>): Promise<T> {
+  let over = false
+  const write = async () => {
+    while (!over) await store.write(() => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 6))
+  }
+  const others = Array.from({ length: 20 }, write)
+  try {
+    return await work()
+  } finally {
+    over = true
+    await Promise.all(others)
+  }
+}
+
 describe('a retry that takes over more than is written at once', () => {
   test(
     'runs nothing again; what a kill leaves of it before it is stored is removed',
@@ -176,6 +191,18 @@ describe('a retry that takes over more than is written at once', () => {
       assert.equal(world.runs, COUNT)
     }),
   )
+
+  test('leaves nothing of it where it completes before others have let it be stored', async () => {
+    const world = new World()
+    await using server = await startGated({ types: world.types })
+    const old = await failed(server)
+    world.cut = null
+    const fresh = await behindOthers(server, () => server.context.jobs.retry(OWNER, old))
+    assert.equal(fresh.row.status, 'completed')
+    await server.context.retention.sweep()
+    assert.deepEqual(rowsOf(server.data_dir), { job: 2, job_journal: 0, job_doomed: 0 })
+    assert.equal(world.runs, COUNT)
+  })
 
   test('stores nothing where the disk is full, and can be tried again', { skip: cannotMount }, async () => {
     using disk = smallDisk(DISK_BYTES)
