@@ -45,12 +45,13 @@ export class EarlyPagesOfJob implements Disposable {
   }
 
   /**
-   * Writes what is staged, but for as much as one transaction may write together with the job.
+   * Writes what is staged, unless it is as little as one transaction may write together with the job. The memory lets go of what is written: it is to
+   * be read when all is.
    * @throws SERVICE_UNAVAILABLE where the disk takes it not; nothing is left staged then
    */
   async write(memory: JobMemory): Promise<void> {
     try {
-      while (memory.due < memory.staged) await this.#writePart(memory)
+      while (memory.isAway ? memory.staged > 0 : memory.due < memory.staged) await this.#writePart(memory)
     } catch (cause) {
       memory.discard()
       throw cause instanceof ServiceError ? cause : new ServiceError('SERVICE_UNAVAILABLE', { cause })
@@ -67,6 +68,7 @@ export class EarlyPagesOfJob implements Disposable {
       memory.write(tx, FIRST_ATTEMPT, due)
     })
     memory.written()
+    memory.putAway()
   }
 
   /** Has the pages kept from the transaction on that stores the job. */

@@ -1,33 +1,44 @@
-// Large values as pages name them, before they are read: most are read when they are asked for, and some never.
-import type { Steps } from '../time-slices.ts'
+// Values that are not in memory: most are read when they are asked for, and some never.
+import { finish, type Steps } from '../time-slices.ts'
 import type { Entry } from './entry.ts'
 import type { SpilledValue, SpilledValues } from './spilled-values.ts'
 
 export type Params = Readonly<Record<string, unknown>>
 
-/** A value that lies in its file. */
+/** Where a value lies. */
+export interface Place {
+  /** Gives it a file of its own for another job of the same owner; null: it lies in a page. @throws Error where its file is missing */
+  readonly file: { takenOver(): SpilledValue } | null
+  readSteps(): Steps<unknown>
+}
+
+/** A value that lies in a file, or in its page. */
 export class Later {
-  readonly #values: SpilledValues
-  readonly #file: SpilledValue
+  readonly #place: Place
 
-  constructor(values: SpilledValues, file: SpilledValue) {
-    this.#values = values
-    this.#file = file
+  constructor(place: Place) {
+    this.#place = place
   }
 
-  /** A file of its own for another job of the same owner. @throws Error where this one is missing */
-  takenOver(): SpilledValue {
-    return this.#values.takeOver(this.#file)
+  static inFile(values: SpilledValues, file: SpilledValue): Later {
+    return new Later({
+      file: { takenOver: () => values.takeOver(file) },
+      readSteps: () => values.readSteps(file),
+    })
   }
 
-  /** A value, read where it lies in a file. @throws Error where that is missing, or not what was written */
+  get file(): Place['file'] {
+    return this.#place.file
+  }
+
+  /** A value, read where it lies elsewhere. @throws Error where that is missing, or not what was written */
   static now<T>(value: T): Exclude<T, Later> {
-    return (value instanceof Later ? value.#values.read(value.#file) : value) as Exclude<T, Later>
+    return (value instanceof Later ? finish(value.#place.readSteps()) : value) as Exclude<T, Later>
   }
 
   /** `now` in steps. */
   static *read<T>(value: T): Steps<Exclude<T, Later>> {
-    return (value instanceof Later ? yield* value.#values.readSteps(value.#file) : value) as Exclude<T, Later>
+    return (value instanceof Later ? yield* value.#place.readSteps() : value) as Exclude<T, Later>
   }
 }
 
@@ -48,6 +59,6 @@ export function contentsOf(page: unknown, values: SpilledValues): readonly Entry
   const { entries, files } = page as SpilledPage
   return entries.map((entry, at) => {
     const file = files.get(at)
-    return (file ? entry.with(-1, new Later(values, file)) : entry) as unknown as Entry
+    return (file ? entry.with(-1, Later.inFile(values, file)) : entry) as unknown as Entry
   })
 }

@@ -20,6 +20,7 @@ import type { Entry, ToldOutput } from './entry.ts'
 import { entryBytes, type FiringMemory, firingBytes, isOfFiring, measuring } from './firing-memory.ts'
 import { eachPage } from './journal-reading.ts'
 import { contentsOf, Later, type Params, paramsSteps } from './later.ts'
+import { PageValues } from './page-values.ts'
 import { Spending } from './spending.ts'
 import { type MemoryTools, Spilling } from './spilling.ts'
 
@@ -215,12 +216,13 @@ export class JobMemory implements Disposable {
     counts: FiringMemory | null,
   ): Steps<JobMemory | null> {
     const { spilled } = tools
+    const values = new PageValues(store, tools, job_key)
     let memory: JobMemory | null = null
     let bytes = 0
     const pages = yield* eachPage(store, tools, job_key, function* (content, page) {
       bytes += page.body.length
       if (memory === null) memory = new JobMemory(tools, job_key, yield* paramsSteps(content, spilled), counts)
-      else yield* memory.#learnSteps(contentsOf(content, spilled))
+      else yield* memory.#learnSteps(yield* values.known(page.page, page.body.length, contentsOf(content, spilled)))
     })
     const loaded = memory as JobMemory | null
     if (loaded) {
@@ -340,14 +342,15 @@ export class JobMemory implements Disposable {
     return delays
   }
 
-  /** Keeps an entry, to be written with the next commit. */
-  stage(entry: Entry): void {
+  /** Keeps an entry, to be written with the next commit. Gives about how many characters it has in its page. */
+  stage(entry: Entry): number {
     const staged = this.#spilling.bounded(entry)
     this.#staged.push(staged)
     // What it was sent is needed at once.
     const known = entry[0] === 'push' || entry[0] === 'update' ? entry : this.#spilling.known(staged)
     if (!this.#begun || LEARNT_ALWAYS.has(entry[0])) this.#learn(known)
     else if (entry[0] === 'end') this.#known.get(entry[1])?.steps.clear()
+    return this.#spilling.weightOf(staged)
   }
 
   /** How many entries are staged. */

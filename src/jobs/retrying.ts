@@ -4,7 +4,7 @@ import type { JobTable } from '../db/schema.ts'
 import { type Scope, userKey } from '../db/scope.ts'
 import type { Plan } from '../engine/plan.ts'
 import { ServiceError } from '../errors.ts'
-import { finish, forEachStep, type Steps } from '../time-slices.ts'
+import { finish, type Steps } from '../time-slices.ts'
 import { runnablePlan } from '../workflows/invalid-graph.ts'
 import type { CompiledGraph } from '../workflows/plans.ts'
 import type { ActiveJobParts } from './active-job.ts'
@@ -16,6 +16,7 @@ import { momentaryFault } from './momentary.ts'
 import { newRow, newSeed } from './new-job.ts'
 import { type CalledGraph, reuseSteps } from './reuse.ts'
 import type { Roster } from './roster.ts'
+import { MOST_AT_ONCE, PAGE_WEIGHT } from './spilling.ts'
 import { isTerminal } from './states.ts'
 import { optionsOf, timeLimited } from './stored-options.ts'
 
@@ -44,9 +45,10 @@ export async function retryOf(
   if (same)
     await readable(roster, row, async () => {
       const called = await calledGraphs(roster, scope, old)
-      await done(takeOver(memory, reusable(old, plan, called)))
+      const entries = await done(reusable(old, plan, called))
+      const readAgain = () => JobMemory.loadSteps(parts.store, parts, early.job_key, roster.memories.countsOf(scope))
+      await takeOver(memory, entries[Symbol.iterator](), early, done, readAgain)
     })
-  await early.write(memory)
   const fresh = newRow(
     scope,
     {
@@ -83,14 +85,42 @@ async function readable<T>({ log }: Roster, { id }: JobTable, read: () => T | Pr
 /** Entries, each of which may be a file that gets a further name. */
 const TAKEN_AT_ONCE = 32
 
-/** Of large values all or none. @throws CONFLICT, and Error where the file of one is missing */
-function* takeOver(memory: JobMemory, entries: Steps<Iterable<Entry>>): Steps<void> {
+/** All or nothing, and never much of it in memory. @throws SERVICE_UNAVAILABLE, and Error where a value is missing */
+async function takeOver(
+  memory: JobMemory,
+  entries: Iterator<Entry>,
+  early: EarlyPagesOfJob,
+  done: <T>(steps: Steps<T>) => T | Promise<T>,
+  readAgain: () => Steps<JobMemory | null>,
+): Promise<void> {
   try {
-    yield* forEachStep(yield* entries, (entry) => memory.stage(entry), TAKEN_AT_ONCE)
+    for (let isMore = true; isMore; ) {
+      isMore = await done(stageSome(memory, entries))
+      await early.write(memory)
+    }
+    if (memory.isAway) memory.bringBack((await done(readAgain()))!)
   } catch (error) {
     memory.discard()
     throw error
   }
+}
+
+/** Stages about as much as one transaction should write; whether there is more. */
+function* stageSome(memory: JobMemory, entries: Iterator<Entry>): Steps<boolean> {
+  for (let count = 1, weight = 0; weight < PAGE_WEIGHT && count <= MOST_AT_ONCE; count++) {
+    const next = entries.next()
+    if (next.done) return false
+    weight += memory.stage(yield* outOfPage(next.value))
+    if (count % TAKEN_AT_ONCE === 0) yield
+  }
+  return true
+}
+
+/** The same entry, with its value where that lies in a page of another job. */
+function* outOfPage(entry: Entry): Steps<Entry> {
+  const value: unknown = entry.at(-1)
+  if (!(value instanceof Later) || value.file) return entry
+  return (entry as readonly unknown[]).with(-1, yield* Later.read(value)) as unknown as Entry
 }
 
 /** The workflow as it is now, or the graph that came with the job. `same`: it means what it meant then. */

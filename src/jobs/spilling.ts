@@ -20,9 +20,9 @@ export function contextOf(job_key: number, page: number): string {
 }
 
 /** About how many characters of values a page holds: what is sealed at once must not hold up the process. */
-const PAGE_WEIGHT = 4_000_000
+export const PAGE_WEIGHT = 4_000_000
 /** How many entries one transaction should write, where there are more. */
-const MOST_AT_ONCE = 10_000
+export const MOST_AT_ONCE = 10_000
 /** What an entry counts besides its value, which stands last. */
 const ENTRY_WEIGHT = 32
 
@@ -72,7 +72,7 @@ export class Spilling {
   bounded(entry: Entry): Entry {
     if (!OF_VALUES.has(entry[0])) return entry
     const value: unknown = entry.at(-1)
-    if (value instanceof Later) return this.#takeOver(entry, value)
+    if (value instanceof Later && value.file) return this.#takeOver(entry, value.file)
     const size = sizeOf(value)
     if (size < SPILLED_FROM) return entry
     this.#waiting += size
@@ -83,9 +83,9 @@ export class Spilling {
     return bare
   }
 
-  #takeOver(entry: Entry, value: Later): Entry {
+  #takeOver(entry: Entry, { takenOver }: { takenOver(): SpilledValue }): Entry {
     const bare = without(entry)
-    const file = value.takenOver()
+    const file = takenOver()
     this.#files.set(bare, file)
     this.#takenOver.push(file)
     return bare
@@ -94,7 +94,7 @@ export class Spilling {
   /** What is to be known of an entry that is staged: its value may be one that lies in its file. */
   known(staged: Entry): Entry {
     const file = this.#files.get(staged)
-    return file && OF_VALUES.has(staged[0]) ? withValue(staged, new Later(this.#tools.spilled, file)) : staged
+    return file && OF_VALUES.has(staged[0]) ? withValue(staged, Later.inFile(this.#tools.spilled, file)) : staged
   }
 
   /** Entries wait no more: they are written, or nobody needs them. */
@@ -166,12 +166,13 @@ export class Spilling {
         weight = 0
       }
       pages.at(-1)!.push(entry)
-      weight += this.#weightOf(entry)
+      weight += this.weightOf(entry)
     }
     return pages
   }
 
-  #weightOf(entry: Entry): number {
+  /** About how many characters it has in its page. */
+  weightOf(entry: Entry): number {
     return ENTRY_WEIGHT + (this.#files.has(entry) ? 0 : sizeOf(entry.at(-1)))
   }
 
@@ -179,7 +180,7 @@ export class Spilling {
   fitting(entries: readonly Entry[]): number {
     let count = 0
     for (let weight = 0; count < entries.length && count < MOST_AT_ONCE && weight < PAGE_WEIGHT; count++)
-      weight += this.#weightOf(entries[count]!)
+      weight += this.weightOf(entries[count]!)
     return count
   }
 }
