@@ -10,6 +10,15 @@ import { paramValue } from './results.ts'
 /** `full`: too much waits already; try again once some of it was taken. */
 export type PushResult = 'ok' | 'full' | 'unknown_input' | 'not_a_stream' | 'not_running'
 
+/** A pushed value that is read when its node takes it. */
+export class Unread {
+  readonly read: () => unknown
+
+  constructor(read: () => unknown) {
+    this.read = read
+  }
+}
+
 export interface Feed {
   readonly node: PlanNode
   readonly handle: string
@@ -92,7 +101,9 @@ export class Feeds {
   /** The items of a streamed input node, each found good. Throws NodeError for one that isn't. */
   sourceOf(node: PlanNode): ItemSource {
     const feed = this.#feeds.get(node.input!.name)!
-    feed.source.judge = (item) => ({ [feed.handle]: paramValue(node, item[feed.handle]) })
+    feed.source.judge = ({ [feed.handle]: value }) => ({
+      [feed.handle]: paramValue(node, value instanceof Unread ? value.read() : value),
+    })
     return feed.source
   }
 

@@ -280,6 +280,14 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
     }
   }
 
+  #readSent(value: Later): unknown {
+    try {
+      return Later.now(value)
+    } catch (cause) {
+      throw this.#unreadable(cause)
+    }
+  }
+
   #unreadable(cause: unknown): unknown {
     const momentary = momentaryFault(cause)
     if (momentary) {
@@ -454,6 +462,7 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
       memory_limit: this.#host.memory_limit,
       shared_memory: this.#host.shared_memory,
       journal: this,
+      readSent: (value) => this.#readSent(value),
       fed: this.#options.fed,
       deadline: this.#deadline,
       now: () => this.#host.platform.now(),

@@ -7,6 +7,7 @@ import { sizeOf } from '../engine/measure.ts'
 import type { Plan, PlanInput } from '../engine/plan.ts'
 import { changeable } from '../engine/updates.ts'
 import type { Receiver } from './inlet.ts'
+import { Later } from './later.ts'
 
 /** How many values are kept, and about how many characters they may have together. */
 export const KEPT_VALUES = 1_024
@@ -52,7 +53,7 @@ export class EarlyInputs implements Receiver {
   }
 
   takeInput(_name: string, value: unknown): void {
-    this.#weight += sizeOf(value)
+    this.#weight += value instanceof Later ? value.size : sizeOf(value)
     this.#values++
   }
 

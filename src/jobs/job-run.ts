@@ -1,12 +1,14 @@
 // One run of a job: the engine with the job's memory behind it, its time limit, and the delays that end while it goes on.
 import { systemClock } from '../engine/clock.ts'
 import type { Execution, Outcome } from '../engine/execution.ts'
+import { Unread } from '../engine/feeds.ts'
 import type { SharedMemory } from '../engine/held-values.ts'
 import type { RunObserver } from '../engine/observer.ts'
 import type { Plan } from '../engine/plan.ts'
 import type { NodeServices } from '../engine/services.ts'
 import { newRun } from '../engine/sub-workflow.ts'
 import { JobJournal, type JournalHost } from './firing-names.ts'
+import { Later } from './later.ts'
 import type { JobMemory } from './memory.ts'
 
 /** A longer wait is taken in steps. */
@@ -23,6 +25,8 @@ export interface RunParts {
   /** What the runs of all jobs share. */
   shared_memory: SharedMemory
   journal: JournalHost
+  /** Reads a value that it was sent. */
+  readonly readSent: (value: Later) => unknown
   /** Whether values may be sent to its streamed inputs. */
   fed: boolean
   /** When its time is over, by `steady`; or null. */
@@ -71,7 +75,7 @@ export class JobRun {
     const { plan, memory, fed, deadline, overdue, journal } = this.#parts
     // What was sent before is there before the first node fires.
     for (const input of memory.inputs) {
-      if (input[0] === 'push') this.#run.pushInput(input[1], input[2])
+      if (input[0] === 'push') this.#run.pushInput(input[1], this.#unread(input[2]))
       else this.#run.endInput(input[1])
     }
     const { delays } = memory
@@ -83,6 +87,10 @@ export class JobRun {
     if (!fed) for (const input of plan.inputs) if (input.stream) this.#run.endInput(input.name)
     if (this.#run.outcome) this.#ended(this.#run.outcome)
     else void this.#run.done.then((outcome) => this.#ended(outcome))
+  }
+
+  #unread(value: unknown): unknown {
+    return value instanceof Later ? new Unread(() => this.#parts.readSent(value)) : value
   }
 
   abort(): void {

@@ -7,6 +7,8 @@ export type Params = Readonly<Record<string, unknown>>
 
 /** Where a value lies. */
 export interface Place {
+  /** About how many characters or bytes it has. */
+  readonly size: number
   /** Gives it a file of its own for another job of the same owner; null: it lies in a page. @throws Error where its file is missing */
   readonly file: { takenOver(): SpilledValue } | null
   readSteps(): Steps<unknown>
@@ -22,9 +24,14 @@ export class Later {
 
   static inFile(values: SpilledValues, file: SpilledValue): Later {
     return new Later({
+      size: file.size,
       file: { takenOver: () => values.takeOver(file) },
       readSteps: () => values.readSteps(file),
     })
+  }
+
+  get size(): number {
+    return this.#place.size
   }
 
   get file(): Place['file'] {

@@ -121,6 +121,9 @@ interface Writing {
 /** Bytes in pages: what takes more is much for one of ten thousand jobs that wait. In memory, small values take about twenty times as much. */
 const LITTLE = 1_024
 
+/** About how many bytes of large values that a job was sent are read with it. */
+const MOST_SENT = 16_777_216
+
 const NOTHING_WRITTEN: Writing = { entries: 0, sent: [], pages: 0, bytes: 0, forgets: false, released: false }
 
 export class JobMemory implements Disposable {
@@ -157,6 +160,8 @@ export class JobMemory implements Disposable {
   #away = false
   /** How many of the inputs have their values, while it is loaded. */
   #sent_read = 0
+  /** Of those that lie in files, in bytes. */
+  #sent_bytes = 0
   /** The same of the changes of properties. */
   #updates_read = 0
   /** What is to be told of outputs where it ends while it waits. */
@@ -238,19 +243,26 @@ export class JobMemory implements Disposable {
     return !this.readable || journalLength(tx, this.#job_key) === this.#pages
   }
 
-  /** What a job was sent is needed at once, other values are read when they are asked for. */
+  /** Some of what a job was sent is needed at once, other values are read when they are asked for. */
   *#learnSteps(entries: readonly Entry[]): Steps<void> {
     if (this.#counts) for (const steps of yield* mapStep(entries, measuring)) if (steps) yield* steps
     yield* forEachStep(entries, (entry) => this.#learn(entry))
     for (let at = this.#sent_read; at < this.inputs.length; at++) {
       const [kind, name, value] = this.inputs[at]!
-      if (kind === 'push') this.inputs[at] = ['push', name, yield* Later.read(value)]
+      if (kind === 'push' && !this.#isLeft(value)) this.inputs[at] = ['push', name, yield* Later.read(value)]
     }
     this.#sent_read = this.inputs.length
     for (; this.#updates_read < this.updates.length; this.#updates_read++) {
       const { properties, ...of } = this.updates[this.#updates_read]!
       this.updates[this.#updates_read] = { ...of, properties: yield* Later.read(properties) }
     }
+  }
+
+  /** Whether a value that it was sent is read only when its node takes it: there may be more of them than memory has. */
+  #isLeft(value: unknown): boolean {
+    if (!(value instanceof Later)) return false
+    if (value.file) this.#sent_bytes += value.size
+    return !value.file || this.#sent_bytes > MOST_SENT
   }
 
   get params(): Params {
@@ -346,8 +358,9 @@ export class JobMemory implements Disposable {
   stage(entry: Entry): number {
     const staged = this.#spilling.bounded(entry)
     this.#staged.push(staged)
-    // What it was sent is needed at once.
-    const known = entry[0] === 'push' || entry[0] === 'update' ? entry : this.#spilling.known(staged)
+    // What it was sent is needed at once, but for what another job has left in files.
+    const isSent = (entry[0] === 'push' || entry[0] === 'update') && !(entry.at(-1) instanceof Later)
+    const known = isSent ? entry : this.#spilling.known(staged)
     if (!this.#begun || LEARNT_ALWAYS.has(entry[0])) this.#learn(known)
     else if (entry[0] === 'end') this.#known.get(entry[1])?.steps.clear()
     return this.#spilling.weightOf(staged)

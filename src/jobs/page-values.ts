@@ -18,8 +18,8 @@ const RECENT_PAGES = 3
 /** Entries that are measured in one step. */
 const MEASURED_AT_ONCE = 16
 
-/** What is needed at once, as what a job was sent, is not among them. */
-const LEFT: ReadonlySet<Entry[0]> = new Set<Entry[0]>(['done', 'item', 'end', 'answer'])
+/** What is needed at once, as changes of properties, is not among them. */
+const LEFT: ReadonlySet<Entry[0]> = new Set<Entry[0]>(['done', 'item', 'end', 'answer', 'push'])
 
 export class PageValues {
   readonly #store: Store
@@ -43,8 +43,9 @@ export class PageValues {
 
   #without(entry: Entry, page: number, at: number): Entry {
     const value: unknown = entry.at(-1)
-    if (!LEFT.has(entry[0]) || value instanceof Later || sizeOf(value) < LEFT_FROM) return entry
-    const later = new Later({ file: null, readSteps: () => this.#readSteps(page, at) })
+    const size = !LEFT.has(entry[0]) || value instanceof Later ? 0 : sizeOf(value)
+    if (size < LEFT_FROM) return entry
+    const later = new Later({ size, file: null, readSteps: () => this.#readSteps(page, at) })
     return (entry as readonly unknown[]).with(-1, later) as unknown as Entry
   }
 

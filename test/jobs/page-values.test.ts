@@ -69,6 +69,20 @@ test('a job that remembers very much has little of it in memory, and finds each 
     }
   }))
 
+test('what a job was sent in great number is left where it lies, in pages and in files', () =>
+  withTools(async (store, tools) => {
+    const memory = JobMemory.fresh(tools, KEY, {})
+    const long = (at: number) => textOf(at).repeat(at % 2 === 0 ? 1 : 3)
+    for (const at of all) memory.stage(['push', 'in', long(at)])
+    await memory.spill(AbortSignal.timeout(60_000))
+    await store.write((tx) => memory.write(tx, 1, memory.staged))
+    const { inputs } = finish(JobMemory.loadSteps(store, tools, KEY))!
+    const values = inputs.map(([, , value]) => value)
+    const inMemory = values.filter((value) => !(value instanceof Later))
+    assert.ok(inMemory.length > 0 && inMemory.length < 60, `${inMemory.length} values are in memory`)
+    for (const [at, value] of values.entries()) assert.ok(Later.now(value) === long(at), `value ${at}`)
+  }))
+
 test('a value whose page is gone meanwhile is missing, and not taken for another one', () =>
   withTools(async (store, tools) => {
     await written(store, tools)

@@ -5,10 +5,10 @@ import { describe, test } from 'node:test'
 import type { ResultManifest } from '../../generated/types.ts'
 import { jobEventsOfType } from '../../src/db/job-events.ts'
 import type { ActiveJob } from '../../src/jobs/active-job.ts'
-import { graph, node, sink } from '../engine/kit.ts'
+import { value as given, graph, node, output, sink, testType } from '../engine/kit.ts'
 import { inFolder } from '../helpers/folder.ts'
 import { type TestServer, temporaryFolder, until } from '../helpers/server.ts'
-import { gated, journalBytes, OWNER, outputs, startGated, submit } from './kit.ts'
+import { ended, gated, journalBytes, OWNER, outputs, startGated, submit } from './kit.ts'
 
 const streamed = graph(
   [
@@ -39,6 +39,51 @@ function running({ context: { jobs } }: TestServer, id: string): Promise<ActiveJ
 }
 
 describe('values and changes that a job was sent', () => {
+  test('are all there after a restart, in their order, where they are too many to be in memory, and in a retry', async () => {
+    const data_dir = temporaryFolder()
+    const counted = graph(
+      [
+        node('in', 'input.String', { name: 'in', stream: true }),
+        node('hash', 'test.Ends'),
+        node('all', 'control.Collect'),
+        sink('out'),
+      ],
+      ['in.output->hash.value', 'hash.output->all.item', 'all.list->out.value'],
+    )
+    const ends = (text: string) => `${text.slice(0, 3)}${text.length}`
+    const types = [
+      testType('test.Ends', {
+        properties: [given],
+        outputs: [output],
+        run: ({ value }) => ({ output: ends(String(value)) }),
+      }),
+    ]
+    const values = Array.from({ length: 90 }, (_, at) => `${at + 100}${'x'.repeat(at % 2 === 0 ? 200_000 : 500_000)}`)
+    try {
+      let id: string
+      {
+        await using server = await startGated({ data_dir, types })
+        const job = submit(server, { graph: counted, fed: true })
+        id = job.row.id
+        await job.accepted()
+        for (const text of values) {
+          await until('it to be taken', () => job.inlet?.pushInput('in', text) === 'ok')
+          await job.flushed()
+        }
+      }
+      await using server = await startGated({ data_dir, types })
+      const job = await running(server, id)
+      await job.cancel()
+      await ended(server, id)
+      const { row } = await server.context.jobs.retry(OWNER, id)
+      const retried = await running(server, row.id)
+      assert.equal(retried.inlet?.endInput('in'), 'ok')
+      assert.deepEqual(outputs(await ended(server, row.id)), { out: values.map(ends) })
+    } finally {
+      rmSync(data_dir, { recursive: true, force: true })
+    }
+  })
+
   test('lie in files of their own where they are large, and are there after a restart', async () => {
     const data_dir = temporaryFolder()
     const long = 'b'.repeat(300_000)
