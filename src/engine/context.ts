@@ -2,6 +2,7 @@
 import type { Steps } from '../time-slices.ts'
 import type { Clock } from './clock.ts'
 import type { HeldValues } from './held-values.ts'
+import { Unread } from './journal.ts'
 import type { Memo } from './memo.ts'
 import {
   type Chunk,
@@ -189,7 +190,7 @@ export class FiringContext implements NodeContext {
   }
 
   get given(): readonly Outputs[] {
-    return this.#memo?.known ?? []
+    return (this.#memo?.known ?? []).map(Unread.now<Outputs>)
   }
 
   #call(

@@ -2,6 +2,7 @@
 import { ItemSource } from './firing.ts'
 import { givenParam } from './given.ts'
 import { weightOf } from './held-values.ts'
+import { Unread } from './journal.ts'
 import { sizeOf } from './measure.ts'
 import type { Plan } from './plan.ts'
 import type { PlanNode } from './plan-parts.ts'
@@ -9,15 +10,6 @@ import { paramValue } from './results.ts'
 
 /** `full`: too much waits already; try again once some of it was taken. */
 export type PushResult = 'ok' | 'full' | 'unknown_input' | 'not_a_stream' | 'not_running'
-
-/** A pushed value that is read when its node takes it. */
-export class Unread {
-  readonly read: () => unknown
-
-  constructor(read: () => unknown) {
-    this.read = read
-  }
-}
 
 export interface Feed {
   readonly node: PlanNode
@@ -102,7 +94,7 @@ export class Feeds {
   sourceOf(node: PlanNode): ItemSource {
     const feed = this.#feeds.get(node.input!.name)!
     feed.source.judge = ({ [feed.handle]: value }) => ({
-      [feed.handle]: paramValue(node, value instanceof Unread ? value.read() : value),
+      [feed.handle]: paramValue(node, Unread.now(value)),
     })
     return feed.source
   }

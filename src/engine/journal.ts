@@ -46,14 +46,29 @@ export interface RememberedStep {
   readonly end: { readonly value: unknown } | null
 }
 
+/** A value that is not in memory: it is read when it is taken. */
+export class Unread {
+  readonly #read: () => unknown
+
+  /** @throws what `read` throws, when the value is taken */
+  constructor(read: () => unknown) {
+    this.#read = read
+  }
+
+  /** A value, read where it is not in memory. */
+  static now<T>(value: T | Unread): T {
+    return value instanceof Unread ? (value.#read() as T) : value
+  }
+}
+
 /** What is known of a firing from before an interruption. */
 export interface Remembered {
   /** Its start was recorded: its node is not safe to run again. */
   readonly started: boolean
   /** Its attempts that had failed; null: none had. */
   readonly attempts: FailedAttempts | null
-  /** The items of its stream that had come, in order. */
-  readonly items: readonly Outputs[]
+  /** The items of its stream that had come, in order: together they may be more than memory has. */
+  readonly items: readonly (Outputs | Unread)[]
   /** By name. */
   readonly steps: ReadonlyMap<string, RememberedStep>
   /** How it ended; null where it had not. */

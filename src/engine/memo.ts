@@ -60,7 +60,7 @@ export class Memo implements Site, Brittle, FiringMemory, AttemptMemory, StepKee
   /** It may not any more: what it gave before was not remembered. */
   sealed = false
   /** The items that its stream gave before an interruption. */
-  known: readonly Outputs[] = []
+  known: Remembered['items'] = []
   /** The steps that it had taken before an interruption. */
   knownSteps: ReadonlyMap<string, RememberedStep> = NO_STEPS
   /** Its attempts that failed, those before an interruption included. */

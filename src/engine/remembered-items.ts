@@ -1,7 +1,7 @@
 // The items of one firing as they come: each is remembered before it goes out, and those that had come before an interruption take the
 // place of the first ones of a stream that is opened anew.
 import type { ItemSource } from './firing.ts'
-import type { FiringEnd } from './journal.ts'
+import { type FiringEnd, type Remembered, Unread } from './journal.ts'
 import type { Interrupted, Outputs } from './node-type.ts'
 import type { PlanNode } from './plan-parts.ts'
 import { checkedItem, checkedOutputs } from './results.ts'
@@ -12,7 +12,7 @@ interface Keeper {
   readonly node: PlanNode
   /** Whether what it gives is remembered. */
   readonly keeps: boolean
-  readonly known: readonly Outputs[]
+  readonly known: Remembered['items']
   /** Whether it begins behind the known items by itself. */
   readonly resumes: boolean
   sealed: boolean
@@ -37,10 +37,10 @@ class Steps {
 
   /** The next known item, or null after the last one. */
   known(): Step | null {
-    const value = this.#keeper.known[this.#given]
-    if (value === undefined) return null
+    const item = this.#keeper.known[this.#given]
+    if (item === undefined) return null
     this.#given++
-    return { done: false, value }
+    return { done: false, value: Unread.now(item) }
   }
 
   /** Whether the stream's own next item has gone out before. */
@@ -50,7 +50,8 @@ class Steps {
 
   /** Compares an item with the one that went out in its place. @throws Interrupted */
   pass(step: Step): void {
-    const same = !step.done && sameValue(checkedItem(this.#keeper.node, step.value), this.#keeper.known[this.#passed])
+    const { node, known } = this.#keeper
+    const same = !step.done && sameValue(checkedItem(node, step.value), Unread.now(known[this.#passed]))
     if (!same) throw this.#keeper.interrupted()
     this.#passed++
   }

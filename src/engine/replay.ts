@@ -1,7 +1,7 @@
 // A firing of which something is known from before an interruption: it comes out as it had, waits on, or may not run again.
 import { UNTRIED } from './attempts.ts'
 import { ItemSource } from './firing.ts'
-import type { FiringEnd, Remembered } from './journal.ts'
+import { type FiringEnd, type Remembered, Unread } from './journal.ts'
 import type { Memo } from './memo.ts'
 import type { Outputs } from './node-type.ts'
 import type { ResultsWindow } from './results-window.ts'
@@ -30,9 +30,11 @@ export function replay(memo: Memo, known: Remembered, results: ResultsWindow, ta
   return true
 }
 
-function replayEnd(end: FiringEnd, items: readonly Outputs[], results: ResultsWindow, tasks: Tasks): void {
+function replayEnd(end: FiringEnd, items: Remembered['items'], results: ResultsWindow, tasks: Tasks): void {
   const source = new ItemSource(null, false)
-  for (const item of items) source.push(item)
+  // Those that are not in memory weigh nothing.
+  for (const item of items) source.push(item as Outputs)
+  source.judge = Unread.now
   if ('unwanted' in end) {
     results.open(source)
     return

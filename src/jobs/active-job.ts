@@ -274,13 +274,13 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
    */
   recall(firing: string): Remembered | null {
     try {
-      return this.memory.recall(firing)
+      return this.memory.recall(firing, (value) => this.#readLater(value))
     } catch (cause) {
       throw this.#unreadable(cause)
     }
   }
 
-  #readSent(value: Later): unknown {
+  #readLater(value: Later): unknown {
     try {
       return Later.now(value)
     } catch (cause) {
@@ -462,7 +462,7 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
       memory_limit: this.#host.memory_limit,
       shared_memory: this.#host.shared_memory,
       journal: this,
-      readSent: (value) => this.#readSent(value),
+      readSent: (value) => this.#readLater(value),
       fed: this.#options.fed,
       deadline: this.#deadline,
       now: () => this.#host.platform.now(),

@@ -1,8 +1,8 @@
 // One run of a job: the engine with the job's memory behind it, its time limit, and the delays that end while it goes on.
 import { systemClock } from '../engine/clock.ts'
 import type { Execution, Outcome } from '../engine/execution.ts'
-import { Unread } from '../engine/feeds.ts'
 import type { SharedMemory } from '../engine/held-values.ts'
+import { Unread } from '../engine/journal.ts'
 import type { RunObserver } from '../engine/observer.ts'
 import type { Plan } from '../engine/plan.ts'
 import type { NodeServices } from '../engine/services.ts'

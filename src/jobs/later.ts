@@ -49,6 +49,20 @@ export class Later {
   }
 }
 
+/** About how many bytes of large values of one kind are read before they are asked for. */
+const MOST_READ = 16_777_216
+
+/** Which of the values of one kind, in their order, are read only when they are taken: there may be more of them than memory has. */
+export class LeftUnread {
+  #read = 0
+
+  has(value: unknown): boolean {
+    if (!(value instanceof Later)) return false
+    if (value.file) this.#read += value.size
+    return !value.file || this.#read > MOST_READ
+  }
+}
+
 /** A page some of whose entries have their values, which stand last, in files: by their places in the list. */
 export interface SpilledPage {
   readonly entries: readonly (readonly unknown[])[]

@@ -5,13 +5,14 @@ import { journalLength } from '../db/job-journal.ts'
 import { removeJournal } from '../db/job-removal.ts'
 import { hasSpilledValues } from '../db/spilled-values.ts'
 import type { Store, Tx } from '../db/store.ts'
-import type {
-  FailedAttempts,
-  FiringEnd,
-  NodeUpdate,
-  Remembered,
-  RememberedStep,
-  WaitRequest,
+import {
+  type FailedAttempts,
+  type FiringEnd,
+  type NodeUpdate,
+  type Remembered,
+  type RememberedStep,
+  Unread,
+  type WaitRequest,
 } from '../engine/journal.ts'
 import type { Outputs } from '../engine/node-type.ts'
 import type { RunError } from '../engine/observer.ts'
@@ -19,7 +20,7 @@ import { forEachStep, mapStep, type Steps } from '../time-slices.ts'
 import type { Entry, ToldOutput } from './entry.ts'
 import { entryBytes, type FiringMemory, firingBytes, isOfFiring, measuring } from './firing-memory.ts'
 import { eachPage } from './journal-reading.ts'
-import { contentsOf, Later, type Params, paramsSteps } from './later.ts'
+import { contentsOf, Later, LeftUnread, type Params, paramsSteps } from './later.ts'
 import { PageValues } from './page-values.ts'
 import { Spending } from './spending.ts'
 import { type MemoryTools, Spilling } from './spilling.ts'
@@ -62,15 +63,18 @@ function setStep(known: Known, name: string, step: RememberedStep): void {
   known.steps.set(name, step)
 }
 
-/** With the values that lie in files. @throws Error where one of them cannot be read */
-function remembered({ items, steps, end, answer, bytes: _, ...rest }: Known): Remembered {
+/** With the values that lie elsewhere, but for items of which there are many. @throws Error where one of them cannot be read */
+function remembered(
+  { items, steps, end, answer, bytes: _, ...rest }: Known,
+  read: (value: Later) => unknown,
+): Remembered {
   const whole = ([name, step]: [string, RememberedStep]): [string, RememberedStep] => [
     name,
     { ...step, end: step.end && { value: Later.now(step.end.value) } },
   ]
   return {
     ...rest,
-    items: items.map((item) => Later.now(item)),
+    items: items.map((item) => (item instanceof Later ? new Unread(() => read(item)) : item)),
     steps: new Map([...steps].map(whole)),
     end: Later.now(end),
     answer: answer && { value: Later.now(answer.value) },
@@ -83,10 +87,11 @@ function liesInFiles({ items, steps, end, answer }: Known): boolean {
   return false
 }
 
-/** In place of the files, their values. */
+/** In place of what lies elsewhere, its value; some of the items alone, as `LeftUnread` says. */
 function* readValues(known: Known): Steps<void> {
   const { items, steps, answer } = known
-  for (let at = 0; at < items.length; at++) items[at] = yield* Later.read(items[at]!)
+  const left = new LeftUnread()
+  for (let at = 0; at < items.length; at++) if (!left.has(items[at])) items[at] = yield* Later.read(items[at]!)
   for (const [name, step] of steps)
     if (step.end) steps.set(name, { ...step, end: { value: yield* Later.read(step.end.value) } })
   if (answer) known.answer = { value: yield* Later.read(answer.value) }
@@ -120,9 +125,6 @@ interface Writing {
 
 /** Bytes in pages: what takes more is much for one of ten thousand jobs that wait. In memory, small values take about twenty times as much. */
 const LITTLE = 1_024
-
-/** About how many bytes of large values that a job was sent are read with it. */
-const MOST_SENT = 16_777_216
 
 const NOTHING_WRITTEN: Writing = { entries: 0, sent: [], pages: 0, bytes: 0, forgets: false, released: false }
 
@@ -160,8 +162,7 @@ export class JobMemory implements Disposable {
   #away = false
   /** How many of the inputs have their values, while it is loaded. */
   #sent_read = 0
-  /** Of those that lie in files, in bytes. */
-  #sent_bytes = 0
+  readonly #sent_left = new LeftUnread()
   /** The same of the changes of properties. */
   #updates_read = 0
   /** What is to be told of outputs where it ends while it waits. */
@@ -249,20 +250,13 @@ export class JobMemory implements Disposable {
     yield* forEachStep(entries, (entry) => this.#learn(entry))
     for (let at = this.#sent_read; at < this.inputs.length; at++) {
       const [kind, name, value] = this.inputs[at]!
-      if (kind === 'push' && !this.#isLeft(value)) this.inputs[at] = ['push', name, yield* Later.read(value)]
+      if (kind === 'push' && !this.#sent_left.has(value)) this.inputs[at] = ['push', name, yield* Later.read(value)]
     }
     this.#sent_read = this.inputs.length
     for (; this.#updates_read < this.updates.length; this.#updates_read++) {
       const { properties, ...of } = this.updates[this.#updates_read]!
       this.updates[this.#updates_read] = { ...of, properties: yield* Later.read(properties) }
     }
-  }
-
-  /** Whether a value that it was sent is read only when its node takes it: there may be more of them than memory has. */
-  #isLeft(value: unknown): boolean {
-    if (!(value instanceof Later)) return false
-    if (value.file) this.#sent_bytes += value.size
-    return !value.file || this.#sent_bytes > MOST_SENT
   }
 
   get params(): Params {
@@ -276,13 +270,13 @@ export class JobMemory implements Disposable {
   }
 
   /**
-   * What is known of a firing. It is asked for once, so that its values are let go of.
+   * What is known of a firing. It is asked for once, so that its values are let go of. Items that are taken later are given by `read`.
    * @throws Error where the file of a large value cannot be read
    */
-  recall(firing: string): Remembered | null {
+  recall(firing: string, read: (value: Later) => unknown = Later.now): Remembered | null {
     const known = this.#known.get(firing)
     if (!known) return null
-    const whole = remembered(known)
+    const whole = remembered(known, read)
     if (known.end) this.#known.delete(firing)
     else forgetValues(known)
     this.#counts?.give(known.bytes)

@@ -82,9 +82,14 @@ export class Queue {
     return this.#hasPlace(job) ? 'wait' : 'full'
   }
 
+  /** @throws QUEUE_FULL where a job like this would find no place now */
+  requirePlace(job: Claim): void {
+    if (this.outlook(job) === 'full') throw full()
+  }
+
   /** Puts a job at the end. @throws QUEUE_FULL where there is no place, or the user has its share of them */
   wait(job: Contender): void {
-    if (!this.#hasPlace(job)) throw new ServiceError('QUEUE_FULL', { headers: { 'Retry-After': '5' } })
+    if (!this.#hasPlace(job)) throw full()
     this.#append(job)
   }
 
@@ -227,6 +232,10 @@ export class Queue {
       ofWorkflow < (job.exclusive ? 1 : this.#limits.running_per_workflow)
     )
   }
+}
+
+function full(): ServiceError {
+  return new ServiceError('QUEUE_FULL', { headers: { 'Retry-After': '5' } })
 }
 
 function add(counts: Map<string, number>, key: string, by: number): void {

@@ -1,7 +1,7 @@
 // Tries a job that failed or was cancelled again, as a new job. Where its graph still means the same, what had finished is taken over; reuse.ts
 // says how much of it. Workflows that it calls are those of now: a call that had not ended begins again where one of them has changed.
 import type { JobTable } from '../db/schema.ts'
-import { type Scope, userKey } from '../db/scope.ts'
+import { type Scope, scopedKey, userKey } from '../db/scope.ts'
 import type { Plan } from '../engine/plan.ts'
 import { ServiceError } from '../errors.ts'
 import { finish, type Steps } from '../time-slices.ts'
@@ -24,7 +24,7 @@ import { optionsOf, timeLimited } from './stored-options.ts'
  * What the new job is to be made of. What is much is read and taken over in time slices of the owner, and written a part at a time.
  * @throws JOB_NOT_TERMINAL; CONFLICT for a completed job, for one whose inputs or values are gone, and where something that had finished would run
  * again and must not run twice, or the job remembers too much; WORKFLOW_NOT_FOUND, INVALID_WORKFLOW_GRAPH; SERVICE_UNAVAILABLE where the disk takes or
- * gives nothing now; NoRoom
+ * gives nothing now; QUEUE_FULL, NoRoom
  */
 export async function retryOf(
   roster: Roster,
@@ -34,6 +34,9 @@ export async function retryOf(
 ): Promise<ActiveJobParts> {
   if (!isTerminal(row.status)) throw new ServiceError('JOB_NOT_TERMINAL')
   if (row.status === 'completed') throw new ServiceError('CONFLICT', { message: 'The job has completed: run it anew.' })
+  // What it takes over is written before it enters the queue.
+  const [user, workflow] = [userKey(scope), scopedKey(scope, row.workflow_id)]
+  roster.queue.requirePlace({ user, workflow, exclusive: !optionsOf(row).concurrent })
   const { parts } = roster
   const isLarge = roster.memories.isLarge(row)
   const done = <T>(steps: Steps<T>) => (isLarge ? roster.slices.run(userKey(scope), steps) : finish(steps))

@@ -2,8 +2,11 @@
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { removeJournal } from '../../src/db/job-removal.ts'
 import type { Store } from '../../src/db/store.ts'
+import { Unread } from '../../src/engine/journal.ts'
+import type { NodeType, Outputs } from '../../src/engine/node-type.ts'
 import { Later } from '../../src/jobs/later.ts'
 import { JobMemory } from '../../src/jobs/memory.ts'
 import { SpilledValues } from '../../src/jobs/spilled-values.ts'
@@ -11,8 +14,12 @@ import type { MemoryTools } from '../../src/jobs/spilling.ts'
 import { systemPlatform } from '../../src/platform.ts'
 import { finish } from '../../src/time-slices.ts'
 import { Vault } from '../../src/vault/vault.ts'
-import { temporaryFolder } from '../helpers/server.ts'
+import { graph, item, node, output, sink, testType, value } from '../engine/kit.ts'
+import { inFolder } from '../helpers/folder.ts'
+import { PATIENCE_MS } from '../helpers/patience.ts'
+import { temporaryFolder, until } from '../helpers/server.ts'
 import { openStore } from '../helpers/store.ts'
+import { ended, outputs, startGated, submit } from './kit.ts'
 
 const KEY = 7
 const COUNT = 100
@@ -65,7 +72,7 @@ test('a job that remembers very much has little of it in memory, and finds each 
       const { items, end, steps: known, answer } = memory.recall(nameOf(at))!
       const output = textOf(at)
       const expected = [{ output }, { outputs: { output } }, output, output][at % 4]
-      assert.deepEqual([items[0], end, known.get('step')?.end?.value, answer?.value][at % 4], expected)
+      assert.deepEqual([Unread.now(items[0]), end, known.get('step')?.end?.value, answer?.value][at % 4], expected)
     }
   }))
 
@@ -82,6 +89,80 @@ test('what a job was sent in great number is left where it lies, in pages and in
     assert.ok(inMemory.length > 0 && inMemory.length < 60, `${inMemory.length} values are in memory`)
     for (const [at, value] of values.entries()) assert.ok(Later.now(value) === long(at), `value ${at}`)
   }))
+
+test('of the items of one stream most are left where they lie, in pages and in files', () =>
+  withTools(async (store, tools) => {
+    const memory = JobMemory.fresh(tools, KEY, {})
+    const long = (at: number) => textOf(at).repeat(at % 2 === 0 ? 1 : 3)
+    for (const at of all) memory.stage(['item', '', { output: long(at) }])
+    await memory.spill(AbortSignal.timeout(60_000))
+    await store.write((tx) => memory.write(tx, 1, memory.staged))
+    const loaded = finish(JobMemory.loadSteps(store, tools, KEY))!
+    finish(loaded.readSteps('')!)
+    const { items } = loaded.recall('')!
+    const inMemory = items.filter((value) => !(value instanceof Unread))
+    assert.ok(inMemory.length > 0 && inMemory.length < 60, `${inMemory.length} items are in memory`)
+    for (const [at, item] of items.entries()) assert.ok(Unread.now(item).output === long(at), `item ${at}`)
+  }))
+
+/** Texts of a stream that hangs before the text `hangs_at`, each of which is worked on once; `end` comes when all have been. */
+class Texts {
+  hangs_at: number
+  runs = 0
+
+  constructor(hangs_at: number) {
+    this.hangs_at = hangs_at
+  }
+
+  async *#items(signal: AbortSignal): AsyncGenerator<Outputs> {
+    for (const at of all) {
+      await pause(1)
+      if (at === this.hangs_at) await pause(PATIENCE_MS, null, { signal })
+      yield { item: textOf(at) }
+    }
+    if (this.hangs_at === COUNT) await pause(PATIENCE_MS, null, { signal })
+  }
+
+  get types(): NodeType[] {
+    const work = async (text: unknown) => {
+      this.runs++
+      await pause(1)
+      return { output: (text as string).split(' ')[0] }
+    }
+    return [
+      testType('test.Texts', { outputs: [item], repeats: true, run: (_, { signal }) => this.#items(signal) }),
+      testType('test.Work', {
+        properties: [value],
+        outputs: [output],
+        retry_safe: false,
+        run: ({ value: text }) => work(text),
+      }),
+    ]
+  }
+}
+
+const TEXTS = graph(
+  [node('texts', 'test.Texts'), node('work', 'test.Work'), node('list', 'control.Collect'), sink('out')],
+  ['texts.item->work.value', 'work.output->list.item', 'list.list->out.value'],
+)
+
+for (const hangs_at of [60, COUNT])
+  test(`a job goes on behind the ${hangs_at} items of a stream that it had, which are more than it keeps in memory`, () =>
+    inFolder(async (data_dir) => {
+      const texts = new Texts(hangs_at)
+      let id = ''
+      {
+        await using server = await startGated({ data_dir, types: texts.types })
+        const job = submit(server, { graph: TEXTS })
+        id = job.row.id
+        await until('all that come to be worked on', () => texts.runs === hangs_at)
+        await job.flushed()
+      }
+      texts.hangs_at = -1
+      await using server = await startGated({ data_dir, types: texts.types })
+      assert.deepEqual(outputs(await ended(server, id)), { out: all.map(String) })
+      assert.equal(texts.runs, COUNT)
+    })())
 
 test('a value whose page is gone meanwhile is missing, and not taken for another one', () =>
   withTools(async (store, tools) => {

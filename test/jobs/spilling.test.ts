@@ -26,6 +26,7 @@ import { jobByKey } from '../../src/db/jobs.ts'
 import { isSpilledValue, releaseSpilledValues } from '../../src/db/spilled-values.ts'
 import { Store } from '../../src/db/store.ts'
 import type { Graph } from '../../src/engine/graph.ts'
+import { Unread } from '../../src/engine/journal.ts'
 import { NodeError, type NodeType } from '../../src/engine/node-type.ts'
 import { JobMemory } from '../../src/jobs/memory.ts'
 import { deleteJob } from '../../src/jobs/reads.ts'
@@ -703,7 +704,7 @@ describe('what waits to be written', () => {
       await write(second)
       writeFileSync(before!, bytes)
       for (const memory of [second, finish(JobMemory.loadSteps(store, tools, 8))!]) {
-        assert.deepEqual(memory.recall('"a"')?.items, [{ output: BYTES }])
+        assert.deepEqual(memory.recall('"a"')?.items.map(Unread.now), [{ output: BYTES }])
         assert.deepEqual(memory.recall('"b"')?.end, { outputs: { output: LONE } })
         assert.deepEqual(memory.recall('"c"')?.steps.get('step')?.end, { value: BYTES })
         assert.deepEqual(memory.recall('"d"')?.answer, { value: [BYTES] })
