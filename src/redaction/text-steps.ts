@@ -107,12 +107,14 @@ function mayCut(text: string, at: number): boolean {
 /** Whether a place may be in the value of a cookie, which goes on to the end of its line, or to a quote or a backslash. */
 function isInCookie(text: string, at: number): boolean {
   if (/[\r\n]/.test(text.charAt(at))) return false
-  const before = text.slice(Math.max(0, at - LONGEST_BEGINNING), at)
+  const from = Math.max(0, at - LONGEST_BEGINNING)
+  const before = text.slice(from, at)
   const line = Math.max(before.lastIndexOf('\r'), before.lastIndexOf('\n'))
   const quote = Math.max(before.lastIndexOf('"'), before.lastIndexOf('\\'))
   if (line < 0 && quote < 0) return true
-  // A line may end between the name and the value.
-  return /cookie/i.test(before.slice(Math.max(0, quote + 1, line - 2 * AROUND)))
+  // A line may end between the name and the value: the name may stand before the characters that were looked at.
+  const value = quote < 0 ? 0 : from + quote + 1
+  return /cookie/i.test(text.slice(Math.max(value, from + line - 2 * AROUND), at))
 }
 
 /** Whether nothing that is replaced begins before `to`, nor at it, where the text need have no break. */

@@ -47,6 +47,15 @@ test('a text is the same in steps', () => {
   )
 })
 
+test('a cookie whose name stands just before what is looked at of a long text is replaced whole', () => {
+  // The place of the cut moves over the name.
+  for (let before = 0; before < 40; before++) {
+    const text = `${'cGFzc3dvcmQ='.repeat(5_400)}${'='.repeat(before)}Cookie:\n x ${'lorem ipsum '.repeat(3_000)}plain`
+    const options = { names: true }
+    assert.equal(finish(redactor.textSteps(text, options)), redactor.text(text, options), `${before}`)
+  }
+})
+
 test('a long text of one line, with or without white space, is taken apart for what stands under telling names too', () => {
   const lines = ['x', 'eyJh', 'lorem ipsum ', '{"a":1,"token":"abc"},', '{"a":1,"cookie":"abc"},']
   for (const line of lines) {
