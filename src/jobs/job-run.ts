@@ -2,7 +2,6 @@
 import { systemClock } from '../engine/clock.ts'
 import type { Execution, Outcome } from '../engine/execution.ts'
 import type { SharedMemory } from '../engine/held-values.ts'
-import { Unread } from '../engine/journal.ts'
 import type { RunObserver } from '../engine/observer.ts'
 import type { Plan } from '../engine/plan.ts'
 import type { NodeServices } from '../engine/services.ts'
@@ -75,7 +74,7 @@ export class JobRun {
     const { plan, memory, fed, deadline, overdue, journal } = this.#parts
     // What was sent before is there before the first node fires.
     for (const input of memory.inputs) {
-      if (input[0] === 'push') this.#run.pushInput(input[1], this.#unread(input[2]))
+      if (input[0] === 'push') this.#run.pushInput(input[1], Later.unread(input[2], this.#parts.readSent))
       else this.#run.endInput(input[1])
     }
     const { delays } = memory
@@ -87,10 +86,6 @@ export class JobRun {
     if (!fed) for (const input of plan.inputs) if (input.stream) this.#run.endInput(input.name)
     if (this.#run.outcome) this.#ended(this.#run.outcome)
     else void this.#run.done.then((outcome) => this.#ended(outcome))
-  }
-
-  #unread(value: unknown): unknown {
-    return value instanceof Later ? new Unread(() => this.#parts.readSent(value)) : value
   }
 
   abort(): void {

@@ -1,4 +1,5 @@
 // Values that are not in memory: most are read when they are asked for, and some never.
+import { Unread } from '../engine/journal.ts'
 import { finish, type Steps } from '../time-slices.ts'
 import type { Entry } from './entry.ts'
 import type { SpilledValue, SpilledValues } from './spilled-values.ts'
@@ -41,6 +42,11 @@ export class Later {
   /** A value, read where it lies elsewhere. @throws Error where that is missing, or not what was written */
   static now<T>(value: T): Exclude<T, Later> {
     return (value instanceof Later ? finish(value.#place.readSteps()) : value) as Exclude<T, Later>
+  }
+
+  /** A value as a run takes it: one that lies elsewhere is given by `read` when it is taken. */
+  static unread<T>(value: T, read: (value: Later) => unknown): Exclude<T, Later> | Unread {
+    return value instanceof Later ? new Unread(() => read(value)) : (value as Exclude<T, Later>)
   }
 
   /** `now` in steps. */

@@ -5,14 +5,13 @@ import { journalLength } from '../db/job-journal.ts'
 import { removeJournal } from '../db/job-removal.ts'
 import { hasSpilledValues } from '../db/spilled-values.ts'
 import type { Store, Tx } from '../db/store.ts'
-import {
-  type FailedAttempts,
-  type FiringEnd,
-  type NodeUpdate,
-  type Remembered,
-  type RememberedStep,
-  Unread,
-  type WaitRequest,
+import type {
+  FailedAttempts,
+  FiringEnd,
+  NodeUpdate,
+  Remembered,
+  RememberedStep,
+  WaitRequest,
 } from '../engine/journal.ts'
 import type { Outputs } from '../engine/node-type.ts'
 import type { RunError } from '../engine/observer.ts'
@@ -74,7 +73,7 @@ function remembered(
   ]
   return {
     ...rest,
-    items: items.map((item) => (item instanceof Later ? new Unread(() => read(item)) : item)),
+    items: items.map((item) => Later.unread(item, read)),
     steps: new Map([...steps].map(whole)),
     end: Later.now(end),
     answer: answer && { value: Later.now(answer.value) },

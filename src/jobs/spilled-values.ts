@@ -6,7 +6,7 @@ import { forgetSpilledValue, insertSpilledValue, isSpilledValue, releasedValues 
 import type { Store, Tx } from '../db/store.ts'
 import { measuredSteps } from '../engine/measure.ts'
 import type { Platform } from '../platform.ts'
-import { finish, type Steps } from '../time-slices.ts'
+import { type Steps } from '../time-slices.ts'
 import { partsOf, valueSteps } from '../value-parts.ts'
 import { newContentKey, openContentSteps, sealedPieces } from '../vault/single-use.ts'
 import { SpilledFiles, type WrittenFile } from './spilled-files.ts'
@@ -109,12 +109,7 @@ export class SpilledValues implements AsyncDisposable {
     insertSpilledValue(tx, { content_key, job_key, size, sha256 })
   }
 
-  /** A value as it was kept. @throws Error where its file is missing, or not what was written */
-  read(value: SpilledValue): unknown {
-    return finish(this.readSteps(value))
-  }
-
-  /** `read` in steps. The value is measured then. */
+  /** A value as it was kept; it is measured then. @throws Error where its file is missing, or not what was written */
   *readSteps({ content_key, secret, size }: SpilledValue): Steps<unknown> {
     const sealed = yield* this.#files.readSteps(content_key, size)
     return yield* measuredSteps(valueSteps(yield* openContentSteps(secret, sealed)))
