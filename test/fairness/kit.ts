@@ -9,7 +9,7 @@ import { startIdentityProvider } from '../helpers/identity-provider.ts'
 import { giveDatabase } from '../helpers/migrated.ts'
 import { inMostRounds } from '../helpers/patience.ts'
 import { runProcess, type ServingProcess, serve } from '../helpers/process.ts'
-import { slowness } from '../helpers/processor.ts'
+import { mostMs } from '../helpers/processor.ts'
 import { temporaryFolder, until } from '../helpers/server.ts'
 import { asElsewhere } from './elsewhere.ts'
 import { type ProbeName, type Probes, probesOf } from './probes.ts'
@@ -202,7 +202,7 @@ const MOST_WRITTEN = 8_000_000 * SCALE
 /** Fails where attacks hold the main thread for `longest` milliseconds of the processor or more, or write too much at once. */
 export function checkHolds(what: string, { held, written }: Figures, longest: number): void {
   // Where the machine is slow at the moment, so is the server.
-  const most = held < longest ? longest : longest * slowness()
+  const most = mostMs(held, longest)
   assert.ok(held < most, `${what}: held for ${held} of ${Math.round(most)} ms of the processor`)
   assert.ok(written < MOST_WRITTEN, `${what}: ${written} bytes written in one turn of the event loop`)
 }

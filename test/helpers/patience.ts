@@ -1,6 +1,6 @@
 // What tests do about machines that are busy with other things: they wait long, give more time, and count only their own work.
 import assert from 'node:assert/strict'
-import { slowness } from './processor.ts'
+import { mostMs, settledMs } from './processor.ts'
 
 /** How long a test waits for what must come, in milliseconds. It says when to give up, and nothing about how fast the service is. */
 export const PATIENCE_MS = 60_000
@@ -50,14 +50,6 @@ export async function inMostRounds(attempt: () => Promise<void>): Promise<void> 
   }
 }
 
-/** Milliseconds of the processor that `work` takes on this thread. */
-async function processorTime(work: () => unknown): Promise<number> {
-  const before = process.threadCpuUsage()
-  await work()
-  const { user, system } = process.threadCpuUsage(before)
-  return (user + system) / 1000
-}
-
 /**
  * Fails where `work` takes `limit_ms` milliseconds or more in each of some rounds. Only processor time of this thread counts: a machine that others
  * keep busy makes everything late, and nothing more work. Where even that is slower, since others use the caches and the memory, the bare work
@@ -65,10 +57,9 @@ async function processorTime(work: () => unknown): Promise<number> {
  */
 export async function takesLess(limit_ms: number, work: () => unknown): Promise<void> {
   const found: string[] = []
-  while (found.length < 2 * ROUNDS) {
-    const took = await processorTime(work)
-    if (took < limit_ms) return
-    const limit = limit_ms * slowness()
+  while (found.length < ROUNDS) {
+    const took = await settledMs(work)
+    const limit = mostMs(took, limit_ms)
     if (took < limit) return
     found.push(`${Math.round(took)} of ${Math.round(limit)}`)
   }

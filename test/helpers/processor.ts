@@ -1,11 +1,22 @@
 // What work costs, whatever else the machine and the process do meanwhile.
 
+function sinceMs(before: NodeJS.CpuUsage): number {
+  const { user, system } = process.threadCpuUsage(before)
+  return (user + system) / 1000
+}
+
 /** The processor time that synchronous work takes of the thread that does it, in milliseconds. */
 export function processorMs(work: () => void): number {
   const before = process.threadCpuUsage()
   work()
-  const { user, system } = process.threadCpuUsage(before)
-  return (user + system) / 1000
+  return sinceMs(before)
+}
+
+/** The processor time of this thread until work has settled, in milliseconds. */
+export async function settledMs(work: () => unknown): Promise<number> {
+  const before = process.threadCpuUsage()
+  await work()
+  return sinceMs(before)
 }
 
 /** Bare work beside which other work is measured: it makes many small objects, a text of them, and objects of the text. */
@@ -20,6 +31,11 @@ const BARE_MS = 24
 /** How many times as long as on that machine work takes now, such as where others use the same caches and memory: 1 at the least. */
 export function slowness(): number {
   return Math.max(1, Math.min(processorMs(bareWork), processorMs(bareWork)) / BARE_MS)
+}
+
+/** What work that took `took` may take, by what it may take on a quiet machine; both in milliseconds. */
+export function mostMs(took: number, limit: number): number {
+  return took < limit ? limit : limit * slowness()
 }
 
 /** How often work is measured at the most: neighbours that share caches and cores make it dearer for a while. */
