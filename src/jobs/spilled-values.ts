@@ -6,7 +6,7 @@ import { forgetSpilledValue, insertSpilledValue, isSpilledValue, releasedValues 
 import type { Store, Tx } from '../db/store.ts'
 import { measuredSteps } from '../engine/measure.ts'
 import type { Platform } from '../platform.ts'
-import { type Steps } from '../time-slices.ts'
+import type { Steps } from '../time-slices.ts'
 import { partsOf, valueSteps } from '../value-parts.ts'
 import { newContentKey, openContentSteps, sealedPieces } from '../vault/single-use.ts'
 import { SpilledFiles, type WrittenFile } from './spilled-files.ts'
