@@ -12,7 +12,7 @@ export const DEEPEST_VALUE = 64
 export const LARGEST_VALUE = 256_000_000
 
 /** A container with more inside of it is looked into only once. */
-const SMALL = 8
+const SMALL = 64
 
 /** What a number, a boolean, null, or the brackets of a container count, and bytes besides what they are: there may be millions without any. */
 const PLAIN = 8

@@ -1,6 +1,7 @@
 // The libraries, and the larger modules of Node, that few workflows need. Each is read when a node first uses it, because reading them all takes longer than
 // the rest of a start; and at once, because synchronous nodes stay synchronous.
 import { createRequire } from 'node:module'
+import { withValuesOnKeys } from './values-on-keys.ts'
 
 const require = createRequire(import.meta.url)
 
@@ -22,5 +23,7 @@ export const httpLibrary = lazily((): typeof import('node:http') => require('nod
 export const markdownLibrary = lazily((): MarkdownIt => require('markdown-it'))
 export const regexLibrary = lazily((): typeof import('re2js') => require('re2js'))
 export const similarityLibrary = lazily((): typeof import('fastest-levenshtein') => require('fastest-levenshtein'))
-export const temporalLibrary = lazily((): typeof import('temporal-polyfill') => require('temporal-polyfill'))
+export const temporalLibrary = lazily(() =>
+  withValuesOnKeys((): typeof import('temporal-polyfill') => require('temporal-polyfill')),
+)
 export const zlibLibrary = lazily((): typeof import('node:zlib') => require('node:zlib'))

@@ -5,6 +5,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { measured, measuredSteps, memoryOf } from '../../src/engine/measure.ts'
 import { finish } from '../../src/time-slices.ts'
+import { putIntoWeakMaps } from '../helpers/weak-maps.ts'
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
@@ -60,3 +61,14 @@ for (const [name, make] of Object.entries(VALUES))
 function* steps<T>(value: T): Generator<undefined, T, undefined> {
   return value
 }
+
+// The collector looks through all of them while everybody waits.
+test('of a list of small values only the list is remembered', async () => {
+  const type = () => ({ type: 'str', optional: false, values: null, type_args: [] })
+  const inputs = list((at) => ({ name: `in${at}`, label: '', type: type(), required: false, default: '', limits: [] }))
+  const put = await putIntoWeakMaps(() => {
+    measured(inputs)
+    measured(inputs)
+  })
+  assert.equal(put, 1)
+})

@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import { builtinNodes } from '../../src/nodes/registry.ts'
 import { takesLess } from '../helpers/patience.ts'
 import { scaled } from '../helpers/scale.ts'
+import { putIntoWeakMaps } from '../helpers/weak-maps.ts'
 import { fire, outputOf } from './fire.ts'
 
 const LEAP = '2024-02-29T10:00:00Z'
@@ -200,4 +202,28 @@ test('a moment stays the same in every zone, and comes back out of a pattern', a
     assert.equal(Date.parse((await outputOf('date.Parse', { text, format, zone })) as string), Math.trunc(epoch))
   })
   await fc.assert(property, { numRuns: scaled(100) })
+})
+
+// The collector looks through all of them while everybody waits, and a stream may make millions of dates.
+test('dates are in no WeakMap', async () => {
+  const zone = 'Europe/Berlin'
+  const inputs: Record<string, Record<string, unknown>> = {
+    'date.FromUnix': { value: 1, unit: 'second', zone },
+    'date.Parse': { text: '2024-02-29 10:00', format: '', zone, locale: 'en', default: null },
+    'date.Format': { date: LEAP, format: 'long', zone, locale: 'de' },
+    'date.Parts': { date: LEAP, zone },
+    'date.InZone': { date: LEAP, zone },
+    'date.Add': { date: LEAP, years: 0, months: 1, weeks: 0, days: 0, hours: 0, minutes: 0, seconds: 0, zone },
+    'date.Difference': { from: LEAP, to: '2025-02-28T10:00:00Z', unit: 'month', zone },
+    'date.Period': { date: LEAP, unit: 'week', week_start: 'monday', zone },
+    'date.Compare': { a: LEAP, op: '<', b: LEAP },
+  }
+  const runs = Object.entries(inputs).map(([name, given]) => {
+    const run = builtinNodes.get(name)!.run as unknown as (given: Record<string, unknown>) => unknown
+    return () => run(given)
+  })
+  const all = () => runs.map((run) => run())
+  all()
+  const put = await putIntoWeakMaps(all)
+  assert.equal(put, 0)
 })

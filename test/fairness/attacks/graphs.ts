@@ -66,6 +66,21 @@ const reads: AttackOf = (share) => {
   }
 }
 
+/** Each of its nodes is an input, and stands in the interface. */
+const inputs: AttackOf = (share) => {
+  const count = sized(100_000, share)
+  let id = ''
+  return {
+    name: `the interface of ${count.toLocaleString('en')} inputs`,
+    side_by_side: 4,
+    async prepare(attacker) {
+      const node = (at: number) => ({ id: `n${at}`, type: 'input.String', data: { name: `in${at}`, value: '' } })
+      id = await attacker.store({ nodes: Array.from({ length: count }, (_, at) => node(at)), edges: [] })
+    },
+    strike: (attacker) => attacker.expect(200, 'GET', `/api/workflows/${id}/interface`),
+  }
+}
+
 export const runs: AttackOf = (share) => {
   const count = sized(100_000, share)
   let id = ''
@@ -93,4 +108,4 @@ const calls: AttackOf = (share) => {
   }
 }
 
-export const graphs: readonly AttackOf[] = [chains, tangles, reads, runs, calls]
+export const graphs: readonly AttackOf[] = [chains, tangles, reads, inputs, runs, calls]

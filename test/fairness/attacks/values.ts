@@ -4,6 +4,7 @@ import { encode } from '@msgpack/msgpack'
 import type { Graph } from '../../../src/engine/graph.ts'
 import type { Attack, AttackOf } from '../kit.ts'
 import type { User } from '../user.ts'
+import { running } from './nodes.ts'
 
 export const sized = (full: number, share: number) => Math.max(2, Math.floor(full * share))
 
@@ -137,6 +138,13 @@ const queried: AttackOf = (share) => {
   return firing(`a query of ${table.length} rows`, 'data.Query', data, 'tables', { t: table })
 }
 
+/** As many as a stream may make one by one: each is an object of the library of dates for a moment. */
+const dates: AttackOf = (share) => {
+  const to = sized(500_000, share)
+  const numbers = ['control.Numbers', { to }, '', 'item'] as const
+  return running(`a stream of ${to} dates`, [numbers, ['date.FromUnix', {}, 'value']], '', 1)
+}
+
 export const values: readonly AttackOf[] = [
   params,
   line,
@@ -148,4 +156,5 @@ export const values: readonly AttackOf[] = [
   template,
   pattern,
   queried,
+  dates,
 ]

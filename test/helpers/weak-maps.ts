@@ -1,0 +1,17 @@
+// How much is put into the WeakMaps of this process.
+
+/** How many times anything was put into a WeakMap while `work` was done. */
+export async function putIntoWeakMaps(work: () => unknown): Promise<number> {
+  const { set } = WeakMap.prototype
+  let count = 0
+  WeakMap.prototype.set = function <Key extends WeakKey, Value>(this: WeakMap<Key, Value>, key: Key, value: Value) {
+    count++
+    return set.call(this, key, value) as WeakMap<Key, Value>
+  }
+  try {
+    await work()
+  } finally {
+    WeakMap.prototype.set = set
+  }
+  return count
+}
