@@ -3,6 +3,7 @@ import { constants } from 'node:fs'
 import { chmod, copyFile, mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { syncFile } from '../db/snapshot.ts'
+import { syncFolder } from '../sync-folder.ts'
 import { digestOfFile } from './check-files.ts'
 import { CommandError, EXIT } from './terminal.ts'
 import { printable } from './text.ts'
@@ -75,6 +76,13 @@ export async function writeManifest(folder: string, manifest: Manifest): Promise
   const path = join(folder, MANIFEST)
   await writeFile(path, `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o600 })
   syncFile(path)
+}
+
+/** Waits until the disk has the names in a folder and in all that are in it. */
+export async function syncFolders(folder: string): Promise<void> {
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true }))
+    if (entry.isDirectory()) syncFolder(join(entry.parentPath, entry.name))
+  syncFolder(folder)
 }
 
 /** Whether a folder is a backup, as far as its manifest's name tells. */

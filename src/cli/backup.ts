@@ -19,6 +19,7 @@ import {
   JOURNAL,
   type Manifest,
   OBJECTS,
+  syncFolders,
   TREES,
   writeManifest,
 } from './backup-folder.ts'
@@ -151,11 +152,17 @@ function mayLack(lacks: readonly Lack[], target: string, incomplete: boolean): v
   throw new CommandError(EXIT.failed, `the backup would not be whole; ${advice}`, lacks)
 }
 
-/** The old backup goes when the new one is whole. */
+/** The old backup goes when the new one is whole and on the disk. */
 async function putInPlace(incoming: string, target: string): Promise<void> {
+  await syncFolders(incoming)
   const old = existsSync(target) ? `${incoming}-old` : null
   if (old !== null) await rename(target, old)
-  await rename(incoming, target)
+  try {
+    await rename(incoming, target)
+  } catch (error) {
+    if (old !== null) await rename(old, target)
+    throw error
+  }
   syncFile(dirname(target))
   if (old !== null) await rm(old, { recursive: true })
 }

@@ -19,6 +19,7 @@ import {
   type Manifest,
   OBJECTS,
   readManifest,
+  syncFolders,
   TREES,
 } from './backup-folder.ts'
 import { freeEnding, keyAdvice } from './former.ts'
@@ -103,6 +104,7 @@ async function gather(source: string, manifest: Manifest, stage: string, place: 
  * since it may be all that says so.
  */
 async function closeTo(stage: string, incoming: string): Promise<void> {
+  await syncFolders(incoming)
   await mkdir(stage, { recursive: true, mode: 0o700 })
   syncFile(dirname(stage))
   for (const name of await readdir(stage)) await rm(join(stage, name), { recursive: true, force: true })
