@@ -38,6 +38,30 @@ test(
 )
 
 test(
+  'the files and folders of a restored backup are synced before servers may see them',
+  { skip, timeout: 60_000 },
+  inFolder(async (folder) => {
+    const data = join(folder, 'data')
+    const restored = join(folder, 'restored')
+    await soundFolder(data)
+    const backup = join(folder, 'backup')
+    const trace = join(folder, 'trace')
+    assert.equal((await traced(['backup', backup], { SVC_DATA_DIR: data }, trace)).code, 0)
+    const { code, calls } = await traced(['restore', backup], { SVC_DATA_DIR: restored }, trace)
+    assert.equal(code, 0)
+    const named = namingOf(join(restored, 'restoring', 'objects'), calls)
+    const incoming = /"([^"]*)\/objects", /.exec(named.text)?.[1]
+    assert.ok(incoming, 'they had another name before')
+    const paths = foldersOf(join(backup, 'objects')).map((path) => `/objects${path}`)
+    assert.ok(paths.length > 2, 'it has folders of assets')
+    assert.deepEqual(
+      [...paths, '/svc.db'].filter((path) => !syncsOf(incoming + path, calls).some(({ ends }) => ends < named.begins)),
+      [],
+    )
+  }),
+)
+
+test(
   'a backup that cannot get its name leaves the one that had it before',
   { skip, timeout: 60_000 },
   inFolder(async (folder) => {
