@@ -15,6 +15,7 @@ import {
 import { platform } from 'node:os'
 import { dirname, join } from 'node:path'
 import { StartError } from '../start-error.ts'
+import { syncFolder } from '../sync-folder.ts'
 
 /** What SECRETS_MASTER_KEY and the file hold has at least so many characters. */
 export const SHORTEST_KEY = 16
@@ -114,17 +115,6 @@ export function moveKeyFile(from: string, to: string): void {
 export function removeKeyFile(path: string): void {
   rmSync(path, { force: true })
   syncFolder(dirname(path))
-}
-
-function syncFolder(path: string): void {
-  // Windows has no such thing, and needs none.
-  if (platform() === 'win32') return
-  const folder = openSync(path, 'r')
-  try {
-    fsyncSync(folder)
-  } finally {
-    closeSync(folder)
-  }
 }
 
 function codeOf(error: unknown): string {
