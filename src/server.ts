@@ -144,7 +144,7 @@ export async function createServer(config: Config, overrides: Overrides = {}): P
   try {
     const folder = owned.use(openDataFolder(config.data_dir, owner))
     const elsewhere = config.database_url?.slice('sqlite:'.length) ?? null
-    if (elsewhere !== null && elsewhere !== ':memory:') owned.use(ownDatabase(elsewhere, owner))
+    if (elsewhere !== null && elsewhere !== ':memory:') owned.use(ownDatabase(elsewhere, owner, folder))
     return await startIn(owned, elsewhere ?? folder.database, config, overrides, folder.warning)
   } catch (error) {
     owned.dispose()

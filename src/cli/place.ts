@@ -46,8 +46,8 @@ export function existingPlace(config: Stored): Place {
 export function ownPlace(place: Place, owner: string): Disposable {
   const owned = new DisposableStack()
   try {
-    const { database } = owned.use(openDataFolder(place.folder, owner, { restoring: true }))
-    if (place.database !== database) owned.use(ownDatabase(place.database, owner))
+    const folder = owned.use(openDataFolder(place.folder, owner, { restoring: true }))
+    owned.use(ownDatabase(place.database, owner, folder))
     return owned
   } catch (error) {
     owned.dispose()

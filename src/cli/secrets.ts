@@ -20,7 +20,7 @@ export async function secrets(args: readonly string[], terminal: Terminal, confi
   const elsewhere = config.database_url?.slice('sqlite:'.length) ?? null
   const path = elsewhere ?? folder.database
   if (!existsSync(path)) throw new StartError(`there is no database ${path}; check SVC_DATA_DIR and SVC_DATABASE_URL`)
-  if (elsewhere !== null) owned.use(ownDatabase(elsewhere, OWNER))
+  if (elsewhere !== null) owned.use(ownDatabase(elsewhere, OWNER, folder))
   await using store = await Store.open(path)
   const keys = { present: config.secrets_master_key, next: config.secrets_master_key_new }
   const rotation = await rotate(store, folder.path, keys, terminal.stop)

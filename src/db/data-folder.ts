@@ -6,11 +6,12 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { StartError } from '../start-error.ts'
 import { type Connection, connect } from './connection.ts'
 import { codeOf } from './faults.ts'
@@ -71,22 +72,24 @@ export interface Opening {
 }
 
 /**
- * Makes the folder where it is missing and takes its lock. `owner` is what another process is told (`pid 17, 127.0.0.1:7777`).
- * @throws StartError when the folder cannot be written, belongs to a living process, or was left by an interrupted restore
+ * Makes the folder where it is missing and takes its lock, and that of the database in it. `owner` is what another process is told
+ * (`pid 17, 127.0.0.1:7777`).
+ * @throws StartError when the folder cannot be written, it or its database belongs to a living process, or a restore was interrupted in it
  */
 export function openDataFolder(path: string, owner: string, opening: Opening = {}): DataFolder {
   const { restoring = false, setting = 'SVC_DATA_DIR' } = opening
   makeFolder(path, setting)
-  const lock = own(`the data folder ${path}`, join(path, 'lock'), join(path, 'owner'), owner, setting)
-  if (!restoring && existsSync(restoringFolder(path))) {
-    lock[Symbol.dispose]()
-    throw new StartError(`a restore into the data folder ${path} was interrupted; run "svc restore DIR" again`)
-  }
   const database = join(path, 'svc.db')
+  using locks = new DisposableStack()
+  locks.use(own(`the data folder ${path}`, join(path, 'lock'), join(path, 'owner'), owner, setting))
+  locks.use(lockDatabase(database, owner, setting))
+  if (!restoring && existsSync(restoringFolder(path)))
+    throw new StartError(`a restore into the data folder ${path} was interrupted; run "svc restore DIR" again`)
   for (const name of namesIn(path)) if (isOwn(name)) keepPrivate(join(path, name))
   keepBesidePrivate(database)
   const warning = openFolderWarning(path)
-  return { path, database, warning, [Symbol.dispose]: () => lock[Symbol.dispose]() }
+  const held = locks.move()
+  return { path, database, warning, [Symbol.dispose]: () => held.dispose() }
 }
 
 /** Folders of the service in the data folder. Each file in them is made for its owner alone; of what was copied there that may not be true. */
@@ -104,13 +107,28 @@ function openFolderWarning(path: string): string | null {
 }
 
 /**
- * Takes the lock of a database file that lies outside the data folder.
+ * Takes the lock of a database file, unless it is the one in `folder`, which has it already.
  * @throws StartError when it cannot be written or belongs to a living process
  */
-export function ownDatabase(path: string, owner: string): Disposable {
-  const lock = own(`the database ${path}`, `${path}.lock`, `${path}.owner`, owner, 'SVC_DATABASE_URL')
+export function ownDatabase(path: string, owner: string, folder: DataFolder): Disposable {
+  const isHeld = realPath(path) === realPath(folder.database)
+  const lock = isHeld ? new DisposableStack() : lockDatabase(path, owner, 'SVC_DATABASE_URL')
   keepBesidePrivate(path)
   return lock
+}
+
+function lockDatabase(path: string, owner: string, setting: string): Disposable {
+  const real = realPath(path)
+  return own(`the database ${path}`, `${real}.lock`, `${real}.owner`, owner, setting)
+}
+
+/** One for all paths that lead to a file by links, also where it is not there yet. Links in place of the file itself need not lead anywhere. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return dirname(path) === path ? path : join(realPath(dirname(path)), basename(path))
+  }
 }
 
 function makeFolder(path: string, setting: string): void {

@@ -419,7 +419,7 @@ describe('svc restore', () => {
     const { code, stderr } = await restore(data, kept)
     assert.equal(code, 1)
     assert.match(stderr, /^the backup needs [\d,]+ bytes at \S+restore-incoming, and [\d,]+ of them are not free\n$/)
-    assert.deepEqual(readdirSync(data), ['lock'])
+    assert.deepEqual(readdirSync(data), ['lock', 'svc.db.lock'])
   })
 
   test('needs no room for the files of assets that are there, and takes them only as they were backed up', {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -182,7 +182,8 @@ describe('a database outside the data folder', () => {
         writeFileSync(join(folder, name), '')
         chmodSync(join(folder, name), 0o644)
       }
-      using _owned = ownDatabase(join(folder, 'x.db'), 'the first')
+      using data = openDataFolder(join(folder, 'data'), 'the first')
+      using _owned = ownDatabase(join(folder, 'x.db'), 'the first', data)
       assert.deepEqual(
         openEntries(folder)
           .map((name) => basename(name))
@@ -196,10 +197,55 @@ describe('a database outside the data folder', () => {
     'has one owner as well, who is named',
     inFolder((folder) => {
       const path = join(folder, 'shared.db')
-      using _first = ownDatabase(path, 'process 17')
+      using first = openDataFolder(join(folder, 'first'), 'process 17')
+      using second = openDataFolder(join(folder, 'second'), 'process 18')
+      using _owned = ownDatabase(path, 'process 17', first)
       assert.throws(
-        () => ownDatabase(path, 'process 18'),
+        () => ownDatabase(path, 'process 18', second),
         /the database .*shared\.db belongs to a running server \(process 17\); stop it, or choose another with SVC_DATABASE_URL/,
+      )
+    }),
+  )
+
+  test(
+    'has one owner by whatever links it is named',
+    { skip: process.platform === 'win32' },
+    inFolder((folder) => {
+      const path = join(folder, 'disk', 'shared.db')
+      using first = openDataFolder(join(folder, 'first'), 'process 17')
+      using second = openDataFolder(join(folder, 'second'), 'process 18')
+      mkdirSync(join(folder, 'disk'))
+      symlinkSync(join(folder, 'disk'), join(folder, 'link'))
+      using _owned = ownDatabase(join(folder, 'link', 'shared.db'), 'process 17', first)
+      assert.throws(() => ownDatabase(path, 'process 18', second), /belongs to a running server \(process 17\)/)
+      writeFileSync(path, '')
+      symlinkSync(path, join(folder, 'linked.db'))
+      assert.throws(() => ownDatabase(join(folder, 'linked.db'), 'process 18', second), /\(process 17\)/)
+    }),
+  )
+
+  test(
+    'may be that of the data folder, and belongs to no server with another folder then',
+    inFolder((folder) => {
+      using first = openDataFolder(join(folder, 'first'), 'process 17')
+      using second = openDataFolder(join(folder, 'second'), 'process 18')
+      using _owned = ownDatabase(first.database, 'process 17', first)
+      assert.throws(
+        () => ownDatabase(first.database, 'process 18', second),
+        /the database .*svc\.db belongs to a running server \(process 17\)/,
+      )
+    }),
+  )
+
+  test(
+    'keeps others from the data folder whose it is',
+    inFolder((folder) => {
+      using first = openDataFolder(join(folder, 'first'), 'process 17')
+      mkdirSync(join(folder, 'second'))
+      using _owned = ownDatabase(join(folder, 'second', 'svc.db'), 'process 17', first)
+      refused(
+        join(folder, 'second'),
+        /the database .*svc\.db belongs to a running server \(process 17\); .* SVC_DATA_DIR/,
       )
     }),
   )
