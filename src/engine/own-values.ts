@@ -8,33 +8,55 @@ import { applicable } from './updates.ts'
 export class OwnValues {
   readonly #node: PlanNode
   #values: Inputs
+  /** Changes that no firing has taken yet: there may be thousands between two of them, and the node may have very many values. */
+  #changes: Map<string, unknown> | null = null
   /** How many firings have begun: how many paths were read. */
   #begun = 0
-  /** Changes from before an interruption whose firing has not come yet. */
-  #updates: readonly NodeUpdate[]
+  /** Changes from before an interruption, in the order of the firings that they hold from. */
+  readonly #updates: NodeUpdate[]
+  /** How many of them hold already. */
+  #due = 0
 
   constructor(node: PlanNode, updates: readonly NodeUpdate[]) {
     this.#node = node
     this.#values = node.constants
-    this.#updates = updates
+    this.#updates = updates.toSorted((a, b) => a.from - b.from)
   }
 
   /** The values of the firing that begins. */
   next(): Inputs {
-    if (this.#updates.length > 0) this.#catchUp()
+    this.#catchUp()
     this.#begun++
+    if (this.#changes) this.#values = { ...this.#values, ...Object.fromEntries(this.#changes) }
+    this.#changes = null
     return this.#values
   }
 
-  /** Changes some for firings not yet begun. Gives how many have begun. */
+  /** Changes some for firings not yet begun, those of before an interruption included. Gives how many have begun. */
   update(values: Inputs): number {
-    this.#values = { ...this.#values, ...values }
-    return this.#begun
+    this.#catchUp()
+    const last = this.#due < this.#updates.length ? this.#updates.at(-1)! : null
+    if (last === null) this.#change(values)
+    else if (Object.keys(values).length > 0) this.#updates.push({ ...last, properties: values })
+    return last?.from ?? this.#begun
   }
 
+  #change(values: Inputs): void {
+    for (const name of Object.keys(values)) {
+      this.#changes ??= new Map()
+      this.#changes.set(name, values[name])
+    }
+  }
+
+  /** Of changes that were kept the last one of each value is all that counts. */
   #catchUp(): void {
-    const due = this.#updates.filter(({ from }) => from <= this.#begun)
-    for (const { properties } of due) this.update(applicable(this.#node, properties))
-    if (due.length > 0) this.#updates = this.#updates.filter(({ from }) => from > this.#begun)
+    if (this.#due === this.#updates.length) return
+    const due = new Map<string, unknown>()
+    for (; this.#due < this.#updates.length; this.#due++) {
+      const { from, properties } = this.#updates[this.#due]!
+      if (from > this.#begun) break
+      for (const name of Object.keys(properties)) due.set(name, properties[name])
+    }
+    if (due.size > 0) this.#change(applicable(this.#node, Object.fromEntries(due)))
   }
 }

@@ -46,6 +46,8 @@ const SOME = 64
 /** In characters, about: an output value of that size may take time to be shown. So may one that holds bytes: each of them is written to a file. */
 const LARGE_OUTPUT = 100_000
 
+const NO_UPDATES: readonly NodeUpdate[] = []
+
 const NO_NODE: ObservedNode = { node_id: '', node_name: '', node_type: '' }
 
 export class Run implements Stage, ContextHost, Halting, Parker {
@@ -66,6 +68,8 @@ export class Run implements Stage, ContextHost, Halting, Parker {
   readonly #actors: (Performer | undefined)[]
   readonly #scheduler: Scheduler
   readonly #feeds: Feeds
+  /** Those of each node that has some. */
+  readonly #updates: ReadonlyMap<string, readonly NodeUpdate[]>
   readonly #published: Published
   readonly #flight = new Flight()
   readonly #failures: Failures
@@ -104,6 +108,7 @@ export class Run implements Stage, ContextHost, Halting, Parker {
     this.#feeds = new Feeds(plan, options.params)
     this.#published = new Published(plan)
     this.#actors = new Array(plan.nodes.length)
+    this.#updates = Map.groupBy(options.updates, ({ node_id }) => node_id)
     this.regions = plan.regions && new RunRegions(plan.regions, (member) => this.schedule(member as Performer))
     this.#scheduler = new Scheduler((node) => this.#actor(node), options.budget)
     this.#open = plan.nodes.length
@@ -283,8 +288,7 @@ export class Run implements Stage, ContextHost, Halting, Parker {
   }
 
   updatesFor({ node }: Member): readonly NodeUpdate[] {
-    const { updates } = this.#options
-    return updates.length === 0 ? updates : updates.filter(({ node_id }) => node_id === node.observed.node_id)
+    return this.#updates.get(node.observed.node_id) ?? NO_UPDATES
   }
 
   inputsFor(performer: Member, constants: Inputs): Inputs {

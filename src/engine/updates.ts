@@ -14,6 +14,16 @@ export interface Updated {
 /** What belongs to the graph's interface, or is read once before anything else. */
 const FIXED = { input: new Set(['name', 'value', 'stream']), output: new Set(['name']) }
 
+/** A node may have very many edges, and be changed very often. */
+const connections = new WeakMap<PlanNode, ReadonlySet<string | null>>()
+
+/** The inputs of a node that edges feed. */
+function connectedOf(node: PlanNode): ReadonlySet<string | null> {
+  const connected = connections.get(node) ?? new Set(node.slots.map((slot) => slot.name))
+  connections.set(node, connected)
+  return connected
+}
+
 /** The names of the given properties that apply; null: no such node. */
 export function changeable(
   plan: Plan,
@@ -26,7 +36,7 @@ export function changeable(
 
 /** The given properties that apply, converted as the node takes them. */
 export function applicable(node: PlanNode, properties: Readonly<Record<string, unknown>>): Inputs {
-  const connected = new Set(node.slots.map((slot) => slot.name))
+  const connected = connectedOf(node)
   const { properties: declared } = typeInfo(node.type)
   const applied: Inputs = {}
   for (const [name, value] of Object.entries(properties)) {

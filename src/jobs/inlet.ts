@@ -31,6 +31,8 @@ export interface InletHost {
 
 /** About how many characters all changes of properties of one job may have together, as the values that wait for an input. */
 const MOST_CHANGED = 32 * 1024 * 1024
+/** What each change counts besides its values: it is kept until the job ends, and takes a few hundred bytes. */
+const EACH_CHANGE = 100
 
 export class Inlet {
   readonly #host: InletHost
@@ -100,6 +102,8 @@ export class Inlet {
   }
 }
 
+const weightOf = (properties: Readonly<Record<string, unknown>>): number => EACH_CHANGE + sizeOf(properties)
+
 /** What is on its way to the inputs of one job, and what its changes of properties weigh. */
 export class InputCounts {
   /** About how many characters all of its changes of properties have together. */
@@ -130,7 +134,7 @@ export class InputCounts {
 
   /** Counts changed properties, unless what it gives is called; null: they are too much. */
   change(properties: Record<string, unknown>): (() => void) | null {
-    const weight = sizeOf(properties)
+    const weight = weightOf(properties)
     if (this.#changed + weight > MOST_CHANGED) return null
     this.#changed += weight
     return () => {
@@ -140,7 +144,7 @@ export class InputCounts {
 
   /** Counts changes that were stored before the job was read. */
   changedBefore(updates: readonly NodeUpdate[]): void {
-    for (const { properties } of updates) this.#changed += sizeOf(properties)
+    for (const { properties } of updates) this.#changed += weightOf(properties)
   }
 
   #add(name: string, values: number, weight: number, ends: number): () => void {

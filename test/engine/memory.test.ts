@@ -330,4 +330,29 @@ describe('changes of properties', () => {
     assert.equal(gate.started, 3)
     assert.ok(again.execution.updateProperties('say', { b: 'late' })!.from > 3)
   })
+
+  test('that come after an interruption hold behind those of before it', async () => {
+    const gate = new Gate()
+    const of = graph(
+      [
+        node('each', 'control.ForEach', { list: ['a', 'b', 'c'] }),
+        node('gate', 'test.Gate'),
+        node('say', 'text.Concat', { b: 'old' }),
+        sink('out'),
+      ],
+      ['each.item->gate.value', 'gate.output->say.a', 'say.output->out.value'],
+    )
+    const cases: [number, string[]][] = [
+      [0, ['alate', 'blate', 'clate']],
+      [2, ['aold', 'bold', 'clate']],
+    ]
+    for (const [from, out] of cases) {
+      const updates = [{ node_id: 'say', from, properties: { b: 'new' } }]
+      const { execution } = start(of, withTypes(gate.type), { journal: new MemoryJournal().open(), updates })
+      await until(() => gate.waiting.length === 3)
+      assert.deepEqual(execution.updateProperties('say', { b: 'late' }), { applied: ['b'], from })
+      while (gate.waiting.length > 0) gate.waiting[0]!.open()
+      assert.deepEqual(await execution.done, completed(out))
+    }
+  })
 })

@@ -1,6 +1,7 @@
 // Small frames and small requests, many at once: each of them costs little.
 import type { Socket } from 'node:net'
 import type WebSocket from 'ws'
+import type { Graph } from '../../../src/engine/graph.ts'
 import type { AttackOf } from '../kit.ts'
 
 const sized = (full: number, share: number) => Math.max(1, Math.floor(full * share))
@@ -44,6 +45,54 @@ const commands =
 
 const states = commands('get_status', 200, () => ({ command: 'get_status', data: {} }))
 const inventories = commands('list_nodes', 5, (at) => ({ command: 'list_nodes', request_id: `r${at}`, data: {} }))
+
+/** A node that waits for its stream, with so many own values. */
+function waitingNode(count: number): Graph {
+  const names = Array.from({ length: count }, (_, at) => `k${at}`)
+  return {
+    nodes: [
+      { id: 'in', type: 'input.String', data: { name: 'in', stream: true } },
+      {
+        id: 'prompt',
+        type: 'prompt.Template',
+        data: Object.fromEntries(names.map((name) => [name, 1])),
+        dynamic_properties: Object.fromEntries(names.map((name) => [name, { type: 'int' }])),
+      },
+      { id: 'out', type: 'output.Output', data: { name: 'out' } },
+    ],
+    edges: [
+      { source: 'in', sourceHandle: 'output', target: 'prompt', targetHandle: 'template' },
+      { source: 'prompt', sourceHandle: 'prompt', target: 'out', targetHandle: 'value' },
+    ],
+  }
+}
+
+const changes: AttackOf = (share) => {
+  const count = sized(20_000, share)
+  let workflow_id = ''
+  return {
+    name: `${FRAMES} changes of a node with ${count} values`,
+    async prepare(attacker) {
+      workflow_id = await attacker.store(waitingNode(count))
+    },
+    async strike(attacker) {
+      const socket = await attacker.socket()
+      const job_id = `job-${crypto.randomUUID()}`
+      const send = (command: string, data: object) => socket.send(JSON.stringify({ command, data }))
+      const accepted = answered(socket, 1)
+      send('run_job', { job_id, workflow_id })
+      await accepted
+      const changed = answered(socket, FRAMES)
+      for (let at = 0; at < FRAMES; at++)
+        send('update_node_properties', { job_id, node_id: 'prompt', properties: { k0: at } })
+      await changed
+      const cancelled = answered(socket, 1)
+      send('cancel_job', { job_id })
+      await cancelled
+      socket.terminate()
+    },
+  }
+}
 
 /** Frames of no data, as many as fit into so many bytes, which go out at once on each of many sockets. */
 const flood =
@@ -102,6 +151,7 @@ export const frames: readonly AttackOf[] = [
   states,
   inventories,
   pipelined,
+  changes,
   flood('pings', PING),
   flood('pongs', PONG),
   burst('a run with a body in chunks of a byte each', 400, '/api/workflows/greeting/run', ' '.repeat(5_000), true),
