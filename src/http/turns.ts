@@ -24,12 +24,32 @@ export function inTurn(): RequestHandler {
     })
     go()
   }
+  const refusals = new WeakMap<Socket, (() => void)[]>()
+  const refuseOne = (socket: Socket) => {
+    const line = refusals.get(socket)!
+    line.shift()!()
+    if (line.length > 0 && socket.writable) setImmediate(refuseOne, socket)
+    else {
+      refusals.delete(socket)
+      socket.resume()
+    }
+  }
+  // One packet may bring thousands of them: each has its own turn of the event loop as well, and nothing more is read until then.
+  const refuse = (socket: Socket, go: () => void) => {
+    const line = refusals.get(socket)
+    if (line) line.push(go)
+    else {
+      refusals.set(socket, [go])
+      socket.pause()
+      setImmediate(refuseOne, socket)
+    }
+  }
   return ({ socket }, response, next) => {
     // Behind the last answer of a connection nothing is done (RFC 9112, section 9.6): nobody could be told of it.
     if (!socket.writable) return
     const waiting = lines.get(socket)
-    if (waiting && waiting.length >= MOST_WAITING) throw tooMany()
-    if (waiting) waiting.push(() => begin(socket, response, next))
+    if (waiting && waiting.length >= MOST_WAITING) refuse(socket, () => next(tooMany()))
+    else if (waiting) waiting.push(() => begin(socket, response, next))
     else {
       lines.set(socket, [])
       begin(socket, response, next)

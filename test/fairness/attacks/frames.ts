@@ -128,6 +128,15 @@ const pipelined: AttackOf = (share) => {
   }
 }
 
+/** As many as one packet has room for: all but the first hundred are refused. */
+const refused: AttackOf = (share) => {
+  const count = sized(1_800, Math.min(1, 2 * share))
+  return {
+    name: `${count} requests of no caller in one packet`,
+    strike: (attacker) => attacker.pipelined('/health', count, true),
+  }
+}
+
 const CONNECTIONS = 300
 
 /** The same request on many connections at once. */
@@ -151,6 +160,7 @@ export const frames: readonly AttackOf[] = [
   states,
   inventories,
   pipelined,
+  refused,
   changes,
   flood('pings', PING),
   flood('pongs', PONG),
