@@ -23,10 +23,11 @@ describe('SVC_DURABILITY', () => {
       const { log, lines } = memoryLog()
       await using _server = await startServer({ log, data_dir, environment: { SVC_DURABILITY: setting } })
       const levels = new Map(watched.opened.map((db) => [db.name, db.pragma('synchronous', { simple: true })]))
-      // The lock holds no data: it stays as it is.
+      // The locks hold no data: they stay as they are.
       assert.deepEqual([...levels].sort(), [
         [join(data_dir, 'lock'), 2],
         [join(data_dir, 'svc.db'), level],
+        [join(data_dir, 'svc.db.lock'), 2],
       ])
       const risks = lines.filter(({ msg }) => /SVC_DURABILITY is normal: a power cut may take back/.test(msg))
       assert.equal(risks.length, warned ? 1 : 0)

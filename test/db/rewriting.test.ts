@@ -198,7 +198,8 @@ describe('a database that cannot shrink', () => {
         db.close()
         assert.equal((await started(path)).shrinks, true)
         assert.deepEqual(
-          readdirSync(folder).filter((name) => name.startsWith('svc.db')),
+          // A process that is killed leaves its lock file, which holds nothing then.
+          readdirSync(folder).filter((name) => name.startsWith('svc.db') && !/\.(lock|owner)$/.test(name)),
           ['svc.db'],
         )
         for (const file of [path, `${path}-wal`, `${path}-shm`, markPath(path)]) rmSync(file, { force: true })
