@@ -49,6 +49,7 @@ import { createApp } from './http/app.ts'
 import { closeListener } from './http/closing.ts'
 import { createListener, type ListenerLimits } from './http/listener.ts'
 import { readTarget } from './http/target.ts'
+import { inTurn } from './http/turns.ts'
 import { commitMetrics, endMetrics, jobMetrics } from './jobs/metrics.ts'
 import { publisherWith } from './jobs/publisher.ts'
 import { Retention } from './jobs/retention.ts'
@@ -221,7 +222,10 @@ async function startIn(
     if (cut > 0) log.info({ turns: cut }, 'turns that an earlier process left unfinished are stored as interrupted')
     const gateway = new Gateway(context, overrides.socket_times)
     const { app, warmUp } = createApp(context, overrides)
-    http.on('request', (request, response) => app(readTarget(request), response))
+    http.on(
+      'request',
+      inTurn((request, response) => app(readTarget(request), response)),
+    )
     http.on('upgrade', (request, socket, head) => gateway.upgrade(request, socket, head))
     state.url = await listen(http, config)
     const own_port = (http.address() as AddressInfo).port

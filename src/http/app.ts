@@ -26,7 +26,7 @@ import { secure, showAnywhere } from './security.ts'
 import { servedOperations, switchedOff } from './served.ts'
 import { bySignature, takesSignature } from './signed.ts'
 import { signpostOf } from './signposts.ts'
-import { inTurn } from './turns.ts'
+import { refuseTooMany } from './turns.ts'
 import { closeIfUnread } from './unread.ts'
 import { createValidators, type Validators, type ValidRequest } from './validate.ts'
 
@@ -73,7 +73,7 @@ export function createApp(
   const claims = claimFinder(served)
   app.use(begin(context))
   app.use(limit(context.limiter, claims, factsOf))
-  app.use(inTurn())
+  app.use(refuseTooMany)
   app.use(preflight(context.config, claims, factsOf))
   for (const operations of byPath(served.filter(isPublic))) mount(app, operations, tools)
   const admit = bySignature(context, (response) => {

@@ -34,7 +34,10 @@ export function gatherChunks(server: Server): void {
   })
   server.prependListener('request', (request: IncomingMessage) => {
     const line = lines.get(request.socket)
-    if (line && mayHoldMany(request)) gather(request, line)
+    if (!line) return
+    // A packet may hold thousands of requests.
+    reading.took(line)
+    if (mayHoldMany(request)) gather(request, line)
   })
 }
 
