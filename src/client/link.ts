@@ -6,6 +6,12 @@ import type { Settings } from './settings.ts'
 import type { Socket, SocketEnd } from './socket.ts'
 import type { UnknownRecord } from './values.ts'
 
+interface Unsent {
+  /** Null once it was withdrawn. */
+  data: Uint8Array | string | null
+  readonly onSent: (() => void) | undefined
+}
+
 export class Link {
   /** Whether the server has answered a request on it: it took the credential. */
   proved = false
@@ -21,7 +27,7 @@ export class Link {
   #onEnd: ((end: SocketEnd) => void) | null = null
   #heard = performance.now()
   #sent: number[] = []
-  #unsent: (Uint8Array | string)[] = []
+  #unsent: Unsent[] = []
   #pace: ReturnType<typeof setTimeout> | null = null
 
   constructor(socket: Socket, { encoding, times, messages_per_second }: Settings) {
@@ -36,11 +42,19 @@ export class Link {
     if (encoding === 'json-text') this.send({ command: 'set_mode', data: { mode: 'text' } })
   }
 
-  /** Sends a frame, in its turn where there are many. @throws ServiceError where the connection is gone, or the frame cannot be sent */
-  send(frame: UnknownRecord): void {
+  /**
+   * Sends a frame, in its turn where there are many, and calls `onSent` when it leaves.
+   * @returns a function that withdraws the frame, as long as it has not left
+   * @throws ServiceError where the connection is gone, or the frame cannot be sent
+   */
+  send(frame: UnknownRecord, onSent?: () => void): () => void {
     if (this.end) throw networkError('The connection is gone.')
-    this.#unsent.push(encodeFrame(frame, this.#encoding))
+    const unsent: Unsent = { data: encodeFrame(frame, this.#encoding), onSent }
+    this.#unsent.push(unsent)
     this.#flush()
+    return () => {
+      unsent.data = null
+    }
   }
 
   /** What a message holds; null for one that cannot be read. */
@@ -99,8 +113,11 @@ export class Link {
     const now = performance.now()
     this.#sent = this.#sent.filter((at) => now - at < 1_000)
     while (this.#unsent.length > 0 && this.#sent.length < this.#most) {
+      const { data, onSent } = this.#unsent.shift()!
+      if (data === null) continue
       this.#sent.push(now)
-      this.#socket.send(this.#unsent.shift()!)
+      onSent?.()
+      this.#socket.send(data)
     }
     if (this.#unsent.length === 0) return
     this.#pace = setTimeout(

@@ -45,8 +45,7 @@ export class Rpc {
       for (let attempt = 1; ; attempt++) {
         const link = await connection.link(signal)
         try {
-          flight?.sent()
-          return await this.askOn(link, command, data, signal)
+          return await this.askOn(link, command, data, signal, flight)
         } catch (error) {
           if (!isLost(error)) flight?.refused()
           if (isUnauthenticated(error) && (await connection.reject(link))) continue
@@ -60,17 +59,19 @@ export class Rpc {
     }
   }
 
-  /** Sends a command once. A reply that comes later, or a second one, is nobody's. */
+  /** Sends a command once; one that nobody waits for any more does not leave. A reply that comes later, or a second one, is nobody's. */
   async askOn<C extends WsRpcCommand>(
     link: Link,
     command: C,
     data: WsCommandData[C],
     signal?: AbortSignal,
+    flight?: Flight,
   ): Promise<WsRpcResults[C]> {
     signal?.throwIfAborted()
     const request_id = uuid()
     const { request_ms } = this.#settings.times
     let leave = () => {}
+    let withdraw = () => {}
     try {
       return await new Promise<WsRpcResults[C]>((resolve, reject) => {
         const abort = () => reject(signal!.reason)
@@ -85,10 +86,11 @@ export class Rpc {
           signal?.removeEventListener('abort', abort)
         }
         this.#pending.set(request_id, { link, resolve: (result) => resolve(result as WsRpcResults[C]), reject })
-        link.send({ command, data, request_id })
+        withdraw = link.send({ command, data, request_id }, () => flight?.sent())
       })
     } finally {
       this.#pending.delete(request_id)
+      withdraw()
       leave()
     }
   }

@@ -117,6 +117,27 @@ describe('a submission that is given up on its way', () => {
     assert.equal(server.named('submit_job').length, 0)
   })
 
+  test('is not sent where it waited for its turn', async () => {
+    await using server = await startScripted({})
+    await using client = fastClient(server, { messages_per_second: 1 })
+    const abort = new AbortController()
+    const told: string[] = []
+    const options = { signal: abort.signal, workflow_etag: 'etag-1' }
+    const first = client.submit('greet', {}, options)
+    const second = client.submit('greet', {}, { ...options, onAccepted: (job_id) => told.push(job_id) })
+    const third = client.submit('greet', {}, options)
+    await first
+    abort.abort(reason)
+    await assert.rejects(second, reason)
+    await assert.rejects(third, reason)
+    await client.rpc('get_node', { node_type: 'x' }, { signal: AbortSignal.timeout(1_200) }).catch(() => {})
+    assert.deepEqual(
+      server.commands.map(({ command }) => command),
+      ['submit_job', 'get_node'],
+    )
+    assert.deepEqual(told, [])
+  })
+
   test('over HTTP is cancelled as well, and not sent again after a refusal', async () => {
     for (const refused of [false, true]) {
       const held: (() => void)[] = []
