@@ -117,7 +117,7 @@ export class Connection {
         if (this.#holders > 0) await sleep(this.#delay(failures), signal)
       } catch (error) {
         if (signal.aborted) continue
-        if (!(error instanceof ServiceError && error.retryable)) {
+        if (!(error instanceof ServiceError && error.retryable) || this.#isTooLong(error)) {
           this.#refuse(error)
           break
         }
@@ -126,6 +126,11 @@ export class Connection {
       }
     }
     this.#running = false
+  }
+
+  /** Whether the server asks to wait longer than the settings allow. */
+  #isTooLong({ retry_after_ms }: ServiceError): boolean {
+    return (retry_after_ms ?? 0) > this.#parts.settings.times.retry_after_ms
   }
 
   #delay(failures: number): number {
@@ -159,7 +164,7 @@ export class Connection {
   /** One attempt, or two where the first finds that the token has to be renewed. */
   async #open(signal: AbortSignal): Promise<Link> {
     const { tokens, probe } = this.#parts
-    const token = await unlessAborted(tokens.current(), signal)
+    const token = await tokens.current(signal)
     const opened = await handshake(this.#parts, token, signal)
     if (opened instanceof Link) return opened
     if (opened.blind) await probe()

@@ -78,7 +78,7 @@ export class HttpDoor implements Door {
     const { signal: either, done } = anyOf(signal, stuck.signal)
     let timer: ReturnType<typeof setTimeout> | undefined
     try {
-      const response = await this.#http.send(this.#request(job_id, before, either))
+      const response = await this.#begin(job_id, before, either)
       if (!response.ok) throw await errorOfResponse(response)
       if (response.status === 204) await this.#snapshotInstead(job_id, history, signal)
       const keepRetry = (ms: number) => {
@@ -99,6 +99,21 @@ export class HttpDoor implements Door {
       done()
     }
     return history.last > before
+  }
+
+  /** The answer, unless it takes so long that the connection counts as dead. `follow` is who tries again. */
+  async #begin(job_id: string, after: number, signal: AbortSignal): Promise<Response> {
+    const { silence_ms } = this.#settings.times
+    const dead = new AbortController()
+    const end = () => dead.abort(networkError('The stream of events did not begin.'))
+    const timer = setTimeout(end, silence_ms)
+    const { signal: either, done } = anyOf(signal, dead.signal)
+    try {
+      return await this.#http.authorized(this.#request(job_id, after, either))
+    } finally {
+      clearTimeout(timer)
+      done()
+    }
   }
 
   #request(job_id: string, after: number, signal: AbortSignal): Request {

@@ -60,12 +60,13 @@ export class Http {
 
   /** Sends a request with the credential, and once more with a new one where it is refused. */
   async authorized(request: Request, flight?: Flight): Promise<Response> {
-    const token = await this.#tokens.current()
+    const { signal } = request
+    const token = await this.#tokens.current(signal)
     const response = await this.#once(request, token, flight)
     if (response.status !== 401 || !this.#tokens.renewable || isOneWay(request)) return response
     await response.body?.cancel()
-    await this.#tokens.renew(token)
-    return this.#once(request, await this.#tokens.current(), flight)
+    await unlessAborted(this.#tokens.renew(token), signal)
+    return this.#once(request, await this.#tokens.current(signal), flight)
   }
 
   async #once(request: Request, token: string | null, flight?: Flight): Promise<Response> {

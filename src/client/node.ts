@@ -10,7 +10,7 @@ export type * from './public.ts'
 
 /**
  * A client of the service at `options.url`. It connects when it first has to, and lets go of an idle connection.
- * @throws TypeError where the url is none of HTTP
+ * @throws TypeError where the url is none of HTTP, or holds a password
  */
 export function createClient(options: ClientOptions): Client {
   return new Client(options, { open: openNodeSocket, send: uploadByStream })

@@ -71,13 +71,16 @@ export interface Settings {
   readonly times: ClientTimes
 }
 
-/** @throws TypeError where `url` is none of HTTP */
+/** @throws TypeError where `url` is none of HTTP, or holds a password */
 export function settingsOf(options: ClientOptions): Settings {
   const { token, encoding, messages_per_second, fetch, backoff, times } = options
   const url = String(options.url)
-  const { protocol } = new URL(url)
+  const { protocol, username, password } = new URL(url)
+  // A URL may hold a password, so that no message repeats it.
+  if (username !== '' || password !== '')
+    throw new TypeError('the url of a service holds no user and no password: give a token')
   if (protocol !== 'http:' && protocol !== 'https:')
-    throw new TypeError(`the url of a service is http or https: ${url}`)
+    throw new TypeError(`the url of a service is http or https, and not ${protocol}`)
   return {
     url: url.replace(/\/+$/, ''),
     token: token ?? null,

@@ -1,6 +1,7 @@
 // The credential of the caller: asked for when it is first needed, and once more when it is refused.
 import { argumentError } from './errors.ts'
 import type { Settings } from './settings.ts'
+import { unlessAborted } from './waiting.ts'
 
 export class Tokens {
   readonly #source: Settings['token']
@@ -15,10 +16,10 @@ export class Tokens {
     return typeof this.#source === 'function'
   }
 
-  /** The present token; null where there is none. Rejects as the function does that is to give one. */
-  current(): Promise<string | null> {
+  /** The present token; null where there is none. Rejects as the function does that is to give one, or with the reason of the signal. */
+  current(signal?: AbortSignal): Promise<string | null> {
     this.#current ??= this.#ask()
-    return this.#current
+    return unlessAborted(this.#current, signal)
   }
 
   /** Asks anew, unless somebody has done so since `refused` was given. */

@@ -6,7 +6,7 @@ import { delayAfter, type Settings } from './settings.ts'
 import type { Tokens } from './tokens.ts'
 import { sourceOf, type UploadSource } from './upload-source.ts'
 import { isRecord } from './values.ts'
-import { anyOf, sleep } from './waiting.ts'
+import { anyOf, sleep, unlessAborted } from './waiting.ts'
 
 export interface UploadProgress {
   /** Bytes of the file that were handed to the network. */
@@ -74,7 +74,7 @@ async function uploaded(file: Upload, { settings, tokens, send }: UploadParts): 
   let renewed = !tokens.renewable
   for (let attempt = 1; ; attempt++) {
     file.signal.throwIfAborted()
-    const token = await tokens.current()
+    const token = await tokens.current(file.signal)
     const { status, headers, body } = await send(file, token).catch((cause: unknown) => {
       file.signal.throwIfAborted()
       throw networkError('The upload did not arrive, or its answer did not.', cause)
@@ -85,7 +85,7 @@ async function uploaded(file: Upload, { settings, tokens, send }: UploadParts): 
     const error = errorOfBody(status, body, headers)
     if (status === 401 && !renewed) {
       renewed = true
-      await tokens.renew(token)
+      await unlessAborted(tokens.renew(token), file.signal)
       if (file.source instanceof Blob) continue
     }
     if (!mayRepeat(file, error, settings) || attempt >= settings.backoff.attempts) throw error

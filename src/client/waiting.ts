@@ -1,9 +1,12 @@
 // Waiting that can be given up: for a time, for a promise, for a bell.
 
+/** The longest time that a timer takes: a longer one would end at once. */
+const LONGEST_MS = 2_147_483_647
+
 /** Resolves after `ms`; rejects with the signal's reason where that comes first. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return within(undefined, signal, (resolve) => {
-    const timer = setTimeout(resolve, ms)
+    const timer = setTimeout(resolve, Math.min(ms, LONGEST_MS))
     return () => clearTimeout(timer)
   })
 }

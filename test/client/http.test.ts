@@ -208,6 +208,24 @@ describe('a request', () => {
     await assert.rejects(client.capabilities({ signal: AbortSignal.abort(reason) }), reason)
   })
 
+  test('is given up by its signal and its time also where the token does not come', async () => {
+    await using server = await startScripted({})
+    const token = () => new Promise<string>(() => {})
+    await using client = fastClient(server, { token, times: { request_ms: 30 } })
+    const aborted = () => AbortSignal.timeout(20)
+    await assert.rejects(client.http.GET('/api/jobs', { signal: aborted() }), { name: 'TimeoutError' })
+    await assert.rejects(client.upload(new Uint8Array(1), { signal: aborted() }), { name: 'TimeoutError' })
+    assert.equal((await caught(client.capabilities())).code, 'TIMEOUT')
+  })
+
+  test('never goes to a url with a password, which no message repeats', () => {
+    for (const url of ['http://user:geheim@127.0.0.1:1', 'ftp://user:geheim@127.0.0.1:1'])
+      assert.throws(
+        () => fastClient({ url }),
+        (error) => error instanceof TypeError && !error.message.includes('geheim'),
+      )
+  })
+
   test('has its time', async () => {
     await using server = await startScripted({ http: () => true })
     await using client = fastClient(server, { times: { request_ms: 30 } })
@@ -369,6 +387,20 @@ describe('a job of a server without the lifecycle’s own', () => {
     })
     await using client = fastClient(server, { times: { silence_ms: 30 } })
     assert.deepEqual(await sequences(client.job('job_1')), [1, 2])
+  })
+
+  test('comes back from a stream that never begins, and gives it up in the end', async () => {
+    let answers = 1
+    await using server = await startScripted({
+      jobs: 'disabled',
+      http: routes({
+        [EVENTS]: (response, count) => (count > answers ? events(response, historyOf(2), false) : 'no answer'),
+      }),
+    })
+    await using client = fastClient(server, { times: { silence_ms: 30, give_up_ms: 200 } })
+    assert.deepEqual(await sequences(client.job('job_1')), [1, 2])
+    answers = Number.POSITIVE_INFINITY
+    assert.equal((await caught(client.job('job_1').result)).code, 'NETWORK_ERROR')
   })
 
   test('that does not exist is an error, for every reader', async () => {

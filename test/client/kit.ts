@@ -34,6 +34,8 @@ export interface Script {
   jobs?: 'available' | 'disabled'
   /** The status that refuses an upgrade; null lets it in. */
   upgrade?: (request: IncomingMessage, count: number) => number | null
+  /** Seconds that a refused upgrade asks to wait. */
+  retry_after?: number
   opened?: (peer: Peer) => void
   /** By command; those of the lifecycle that are not here have an answer of their own. */
   commands?: Readonly<Record<string, (peer: Peer, command: Command) => void>>
@@ -111,7 +113,9 @@ export async function startScripted(script: Script): Promise<Scripted> {
   const sockets = new WebSocketServer({ noServer: true })
   server.on('upgrade', (request, socket, head) => {
     const status = script.upgrade?.(request, ++upgrades) ?? null
-    if (status !== null) return socket.end(`HTTP/1.1 ${status} No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`)
+    const wait = script.retry_after === undefined ? '' : `Retry-After: ${script.retry_after}\r\n`
+    const rest = `${wait}Content-Length: 0\r\nConnection: close\r\n\r\n`
+    if (status !== null) return socket.end(`HTTP/1.1 ${status} No\r\n${rest}`)
     sockets.handleUpgrade(request, socket, head, (ws) => {
       const peer = new Peer(ws, peers.length)
       peers.push(peer)

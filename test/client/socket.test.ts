@@ -388,6 +388,23 @@ describe('a socket', () => {
     assert.ok(performance.now() - start >= 35)
   })
 
+  test('is not held back by a Retry-After that is too long', async () => {
+    for (const retry_after of [3_600, 99_999_999_999]) {
+      let upgrades = 0
+      const upgrade = () => {
+        upgrades++
+        return 503
+      }
+      await using server = await startScripted({ retry_after, upgrade })
+      await using client = fastClient(server)
+      const signal = AbortSignal.timeout(5_000)
+      const failed = await caught(client.rpc('get_node', { node_type: 'x' }, { signal }))
+      assert.deepEqual([failed.code, failed.retry_after_ms], ['SERVICE_UNAVAILABLE', retry_after * 1_000])
+      assert.equal((await caught(client.job('job_1').wait({ signal }))).code, 'SERVICE_UNAVAILABLE')
+      assert.equal(upgrades, 2)
+    }
+  })
+
   test('does not send more in a second than it may', async () => {
     await using server = await startScripted({ commands: { get_node: (peer, command) => peer.answer(command, {}) } })
     await using client = fastClient(server, { messages_per_second: 20 })
