@@ -130,6 +130,24 @@ function explain(error: unknown, command: CommandName | null = null): number {
 }
 
 /**
+ * Says so where standard output takes no more, as on a full disk: what a command wrote is not whole then, so that its exit code must not be 0.
+ * A reader that has gone, as `head` does, has what it wants, and a server goes on without.
+ */
+function guardOutput(): void {
+  let isTold = false
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (isTold || error.code === 'EPIPE' || process.argv[2] === 'serve') return
+    isTold = true
+    console.error(`svc: standard output cannot be written: ${error.message}`)
+    process.once('exit', (code) => {
+      if (code === 0) process.exitCode = 1
+    })
+  })
+  // Without a listener, a reader that has gone would end the process with a stack.
+  process.stderr.on('error', () => {})
+}
+
+/**
  * Has this process end as by SIGTERM once its launcher is gone: without it no signal would arrive. The launcher leaves a mark and a channel; a process
  * that was started without it has one of them at most.
  */
@@ -144,8 +162,7 @@ function endWithLauncher(): void {
 }
 
 endWithLauncher()
-// Without a listener, a reader that has gone would end the process with a stack.
-for (const output of [process.stdout, process.stderr]) output.on('error', () => {})
+guardOutput()
 process.exitCode = await main(process.argv.slice(2))
 // Node gives signals their default back before it takes itself apart: a second one would be the end of the process there, without its exit code.
 process.once('beforeExit', () => process.exit())
