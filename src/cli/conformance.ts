@@ -50,9 +50,9 @@ async function server(args: readonly string[], terminal: Terminal): Promise<numb
   }
   const report = await judgeServer(options).catch((error) => {
     if (!(error instanceof Unreachable)) throw error
-    throw new CommandError(EXIT.usage, `nobody answers at ${options.url}: ${error.message}`)
+    throw new CommandError(EXIT.usage, `nobody answers at ${shownUrl(options.url)}: ${error.message}`)
   })
-  await deliver(reportText(report, format), values.output, terminal)
+  await deliver(reportText({ ...report, url: shownUrl(report.url) }, format), values.output, terminal)
   if (terminal.stop.aborted) return stopCode(terminal.stop)
   return counts(report).fail === 0 ? EXIT.completed : EXIT.failed
 }
@@ -74,7 +74,17 @@ function httpUrl(given: string | undefined): string {
   if (given === undefined) throw new UsageError('--url is missing')
   const url = URL.canParse(given) ? new URL(given) : null
   if (url && /^https?:$/.test(url.protocol)) return url.href
-  throw new UsageError(`--url takes an address with http:// or https://, and is "${given}"`)
+  // What stands before an @ may be a password.
+  const is = given.includes('@') ? '' : `, and is "${given}"`
+  throw new UsageError(`--url takes an address with http:// or https://${is}`)
+}
+
+/** The URL without its user and password: reports and messages are read by others. */
+function shownUrl(url: string): string {
+  const shown = new URL(url)
+  shown.username = ''
+  shown.password = ''
+  return shown.href
 }
 
 function seconds(given: string): number {

@@ -141,6 +141,19 @@ describe('svc conformance server', () => {
     })
   }
 
+  test('says nothing of a password in the address', async () => {
+    await using server = await startMinimal({})
+    const secret = (url: string) => url.replace('://', '://user:geheim@')
+    const { text } = await run(['--url', secret(server.url)], AbortSignal.abort('SIGINT'))
+    assert.ok(text.includes(`${server.url}/: 0 passed`), text)
+    assert.ok(!text.includes('geheim'))
+    for (const url of [secret((await gone()).url), 'ftp://user:geheim@x'])
+      await assert.rejects(
+        run(['--url', url]),
+        (error) => error instanceof CommandError && !error.message.includes('geheim'),
+      )
+  })
+
   test('gives 2 where nobody answers', async () => {
     const { url } = await gone()
     await assert.rejects(run(['--url', url]), (error) => {
