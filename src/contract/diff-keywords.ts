@@ -8,6 +8,8 @@ type DiffSchema = (place: Place, old: Json | undefined, next: Json | undefined) 
 const LOWER = new Set(['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'])
 const UPPER = new Set(['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'])
 const FORMS = new Set(['pattern', 'format', 'multipleOf'])
+/** Conditions that a value has to keep besides. */
+const CONDITIONS = new Set(['not', 'if', 'then', 'else'])
 const SCHEMAS = new Set(['items', 'propertyNames'])
 const IGNORED = new Set(['deprecated'])
 
@@ -35,7 +37,9 @@ function diffKeyword(place: Place, key: string, old: Json | undefined, next: Jso
   // An absent property means something else now; what is sent says nothing of defaults.
   if (key === 'default')
     return place.direction === 'request' ? note(place, 'risky', 'default-changed', message) : undefined
-  note(place, 'risky', 'keyword-changed', message)
+  // Whether another condition refuses what the old one took cannot be told; where it is gone, nothing more is refused.
+  const refuses = CONDITIONS.has(key) && next !== undefined && place.direction === 'request'
+  note(place, refuses ? 'breaking' : 'risky', 'keyword-changed', message)
 }
 
 function diffBound(place: Place, key: string, old: Json | undefined, next: Json | undefined, message: string): void {

@@ -215,6 +215,32 @@ export const schemaCases: readonly Case[] = cases([
     inSchema(TOLD, (whole) => put(whole, 'not', { required: ['x'] })),
   ],
   [
+    'a request has a condition',
+    'breaking',
+    'keyword-changed',
+    inSchema(ASKED, (whole) => put(whole, 'not', { required: ['background'] })),
+  ],
+  [
+    'a request has to keep another condition',
+    'breaking',
+    'keyword-changed',
+    inSchema(ASKED, (whole) => Object.assign(whole, { if: { required: ['params'] }, else: { required: ['name'] } })),
+    inSchema(ASKED, (whole) => Object.assign(whole, { if: { required: ['params'] }, else: {} })),
+  ],
+  [
+    'a request has no condition any more',
+    'risky',
+    'keyword-changed',
+    inSchema(ASKED, (whole) => void delete whole.not),
+    inSchema(ASKED, (whole) => put(whole, 'not', { required: ['background'] })),
+  ],
+  [
+    'a property of a request is refused',
+    'breaking',
+    'keyword-changed',
+    inSchema(ASKED, (whole) => put(at(whole, 'properties'), 'background', false)),
+  ],
+  [
     'bytes are written otherwise',
     'breaking',
     'encoding-changed',
