@@ -7,6 +7,8 @@ import { decodeFrame, encodeFrame, type Fields, type Mode } from './wire.ts'
 const FLUSH_MS = 15
 
 export interface ConnectionEvents {
+  /** Counts what has come; false where it is too much. */
+  take(bytes: number, where: string): boolean
   frame(connection: Connection, frame: Fields, entry: number): void
   /** A frame that cannot be read. */
   unreadable(connection: Connection, entry: number): void
@@ -90,6 +92,7 @@ export class Connection {
   }
 
   #receive(data: Buffer, binary: boolean, events: ConnectionEvents): void {
+    if (!events.take(data.byteLength, this.where)) return this.end()
     const frame = decodeFrame(data, binary)
     const what = `${binary ? 'binary' : 'text'} frame`
     const content = frame ?? `${data.byteLength} bytes that cannot be read`

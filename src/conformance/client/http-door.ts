@@ -1,5 +1,6 @@
 // HTTP requests of the client: those of the lifecycle profile become calls.
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { isTooDeep } from '../nesting.ts'
 import { isAdmitted } from './admission.ts'
 import { HttpCall } from './call.ts'
 import { partsOf } from './multipart.ts'
@@ -7,6 +8,7 @@ import { receive } from './reception.ts'
 import { refusal, sdkError } from './records.ts'
 import { type Asked, route, urlOf } from './routes.ts'
 import { decoration, type Production } from './scenario.ts'
+import type { Stage } from './stage.ts'
 import type { Fields } from './wire.ts'
 
 /** Clients in pages of any origin may take part. */
@@ -27,8 +29,9 @@ export async function serve(
   if (request.method === 'OPTIONS') return void response.writeHead(204).end()
   const { stage, scenario } = production
   const { transcript } = stage
-  const bytes = await bodyOf(request)
-  if (bytes === null) return
+  const { socket } = request
+  const bytes = await bodyOf(request, stage, where)
+  if (bytes === null) return void socket.destroy()
   const upload = request.headers['content-type']?.startsWith('multipart/') ?? false
   const body = upload ? `${bytes.byteLength} bytes` : jsonOf(bytes)
   const entry = transcript.add('from_client', where, `${request.method} ${request.url}`, body)
@@ -47,11 +50,14 @@ export async function serve(
   receive(new HttpCall(asked.name, dataOf(asked, request, bytes), place), stage, scenario)
 }
 
-/** The body, or null where the client has gone in the middle of it. */
-async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
+/** The body, or null where the client has gone in the middle of it or sends too much. */
+async function bodyOf(request: IncomingMessage, stage: Stage, where: string): Promise<Buffer | null> {
   const chunks: Buffer[] = []
   try {
-    for await (const chunk of request) chunks.push(chunk as Buffer)
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      if (!stage.take(chunk.byteLength, where)) return null
+      chunks.push(chunk)
+    }
     return Buffer.concat(chunks)
   } catch {
     return null
@@ -61,7 +67,8 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
 function jsonOf(bytes: Buffer): unknown {
   if (bytes.byteLength === 0) return undefined
   try {
-    return JSON.parse(bytes.toString('utf8'))
+    const value = JSON.parse(bytes.toString('utf8'))
+    return isTooDeep(value) ? `${bytes.byteLength} bytes that are nested too deep` : value
   } catch {
     return bytes.toString('utf8')
   }

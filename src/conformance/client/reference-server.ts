@@ -51,6 +51,7 @@ export async function openServer(production: Production, port: number): Promise<
 function welcomeTo(production: Production): (ws: WebSocket) => void {
   const { stage, scenario } = production
   const events = {
+    take: (bytes: number, where: string) => stage.take(bytes, where),
     frame: receiveFrame(stage, scenario),
     unreadable: (_: Connection, entry: number) => stage.violate('the client sent a frame that cannot be read', entry),
     pong: (connection: Connection) => scenario.play.pong?.(connection, stage),

@@ -44,6 +44,9 @@ export interface StageOptions {
   readonly changed: () => void
 }
 
+/** The most bytes that a client may send in a scenario, for the transcript keeps them. */
+const MOST_BYTES = 64 * 1024 * 1024
+
 const REPORT_LIFE: Life = [status('accepted'), status('running'), completed(null)]
 
 export class Stage {
@@ -76,6 +79,7 @@ export class Stage {
   firstAnswer: () => void = () => {}
   /** For the script's own counts. */
   readonly counts = new Map<string, number>()
+  #taken = 0
   readonly #options: StageOptions
   readonly #timers = new Set<NodeJS.Timeout>()
 
@@ -116,6 +120,17 @@ export class Stage {
     this.violation = { reason, entry }
     this.transcript.note(`violation: ${reason}`)
     this.#options.changed()
+  }
+
+  /** Counts what the client has sent; false where that is too much, which breaks the rules as well. */
+  take(bytes: number, where: string): boolean {
+    this.#taken += bytes
+    if (this.#taken <= MOST_BYTES) return true
+    if (!this.violation) {
+      const entry = this.transcript.add('from_client', where, 'more than is taken')
+      this.violate(`the client sent more than ${MOST_BYTES} bytes`, entry)
+    }
+    return false
   }
 
   reported(report: Report): void {

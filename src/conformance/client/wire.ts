@@ -1,6 +1,7 @@
 // How frames travel between the reference server and a client, and how they are shown in transcripts.
 import { decode, encode } from '@msgpack/msgpack'
 import { withAnyKeys } from '../../client/any-keys.ts'
+import { isTooDeep } from '../nesting.ts'
 
 export type Fields = Record<string, unknown>
 
@@ -15,11 +16,11 @@ export function encodeFrame(frame: Fields, mode: Mode): Uint8Array | string {
   return mode === 'text' ? JSON.stringify(frame) : encode(frame)
 }
 
-/** The frame, or null where it cannot be read or is no map. */
+/** The frame, or null where it cannot be read, is nested too deep or is no map. */
 export function decodeFrame(data: Buffer, binary: boolean): Fields | null {
   try {
     const value = binary ? withAnyKeys((options) => decode(data, options)) : JSON.parse(data.toString('utf8'))
-    return isFields(value) ? value : null
+    return isFields(value) && !isTooDeep(value) ? value : null
   } catch {
     return null
   }

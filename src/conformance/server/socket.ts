@@ -3,7 +3,8 @@ import type { IncomingMessage } from 'node:http'
 import { decode, ExtData, ExtensionCodec, encode } from '@msgpack/msgpack'
 import WebSocket from 'ws'
 import { withAnyKeys } from '../../client/any-keys.ts'
-import { bytesOf, whyOf } from './exchange.ts'
+import { isTooDeep } from '../nesting.ts'
+import { bytesOf, MOST_BYTES, whyOf } from './exchange.ts'
 import type { JsonMap } from './json.ts'
 import type { Target } from './target.ts'
 import { Violation } from './verdicts.ts'
@@ -45,14 +46,13 @@ export class Socket implements Disposable {
   /** Rings whenever a frame has come or the socket has closed. */
   #bells: (() => void)[] = []
   #closed: number | null = null
+  /** Why the suite has ended the socket, or null. */
+  #surplus: string | null = null
 
-  constructor(ws: WebSocket, timeout_ms: number) {
+  constructor(ws: WebSocket, { timeout_ms, take }: { timeout_ms: number; take: (bytes: number) => void }) {
     this.#ws = ws
     this.timeout_ms = timeout_ms
-    ws.on('message', (data: Buffer, binary: boolean) => {
-      this.frames.push(readFrame(data, binary))
-      this.#ring()
-    })
+    ws.on('message', (data: Buffer, binary: boolean) => this.#receive(data, binary, take))
     ws.on('ping', () => {
       this.pings++
     })
@@ -61,6 +61,18 @@ export class Socket implements Disposable {
       this.#closed = code
       this.#ring()
     })
+  }
+
+  /** Keeps a frame; a socket that sends too many for that ends. */
+  #receive(data: Buffer, binary: boolean, take: (bytes: number) => void): void {
+    try {
+      take(data.byteLength)
+    } catch (error) {
+      this.#surplus ??= (error as Error).message
+      return this.#ws.terminate()
+    }
+    this.frames.push(readFrame(data, binary))
+    this.#ring()
   }
 
   get closed(): number | null {
@@ -100,7 +112,8 @@ export class Socket implements Disposable {
 
   #vain(what: string): Violation {
     const last = this.frames.slice(-5).map(({ body }) => body)
-    const why = this.#closed === null ? `within ${this.timeout_ms} ms` : `before the socket closed (${this.#closed})`
+    const end = this.#surplus ?? this.#closed
+    const why = end === null ? `within ${this.timeout_ms} ms` : `before the socket closed (${end})`
     return new Violation([{ finding: `${what} did not come ${why}`, answer: { last_frames: last } }])
   }
 
@@ -132,6 +145,7 @@ function readFrame(data: Buffer, binary: boolean): Frame {
     if (typeof body !== 'object' || body === null || Array.isArray(body)) {
       return { binary, body: {}, fault: 'is not one map' }
     }
+    if (isTooDeep(body)) return { binary, body: {}, fault: 'is nested too deep' }
     const fault = codec.faults.length > 0 ? `has the MessagePack extension ${codec.faults[0]}` : null
     return { binary, body: body as JsonMap, fault }
   } catch (error) {
@@ -155,11 +169,12 @@ export function openSocket(
   url.search = query
   const own: Record<string, string> = target.token === null ? {} : { Authorization: `Bearer ${target.token}` }
   if (target.stop.aborted) return Promise.reject(whyOf(target.stop))
-  const ws = new WebSocket(url, { headers: { ...(headers ?? own) }, handshakeTimeout: target.timeout_ms })
+  const limits = { handshakeTimeout: target.timeout_ms, maxPayload: MOST_BYTES }
+  const ws = new WebSocket(url, { headers: { ...(headers ?? own) }, ...limits })
   const end = () => ws.terminate()
   target.stop.addEventListener('abort', end)
   ws.once('close', () => target.stop.removeEventListener('abort', end))
-  const socket = new Socket(ws, target.timeout_ms)
+  const socket = new Socket(ws, { timeout_ms: target.timeout_ms, take: (bytes) => target.take(bytes) })
   return new Promise((resolve, reject) => {
     ws.once('open', () => resolve({ socket }))
     ws.once('unexpected-response', (request, incoming) => {

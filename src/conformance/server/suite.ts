@@ -71,11 +71,25 @@ async function judge(trial: Trial, id: ServerRequirementId): Promise<Pick<Judged
   } catch (error) {
     if (error instanceof Unreachable) throw error
     if (error instanceof Skip) return { verdict: 'skipped', reason: error.message, evidence: [] }
-    return { verdict: 'fail', reason: (error as Error).message, evidence: evidenceOf(error) }
+    const evidence = evidenceOf(error).map(clipped)
+    return { verdict: 'fail', reason: (error as Error).message.slice(0, LONGEST), evidence }
   }
 }
 
 /** Whatever else goes wrong on the way is the server's doing as well: an answer cut off, a socket that closes. */
 function evidenceOf(error: unknown): readonly Evidence[] {
   return error instanceof Violation ? error.evidence : [{ finding: String((error as Error).stack ?? error) }]
+}
+
+/** The most characters of one finding, request or answer in a report. */
+const LONGEST = 20_000
+
+function clipped({ finding, request, answer }: Evidence): Evidence {
+  return { finding: finding.slice(0, LONGEST), request: clippedValue(request), answer: clippedValue(answer) }
+}
+
+/** The value, or the beginning of its JSON where that is long. */
+function clippedValue(value: unknown): unknown {
+  const text = JSON.stringify(value) ?? ''
+  return text.length <= LONGEST ? value : `${text.slice(0, LONGEST)}…`
 }

@@ -2,6 +2,7 @@
 import { type IncomingHttpHeaders, type IncomingMessage, Agent as PlainAgent } from 'node:http'
 import { Agent as SecureAgent } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isTooDeep } from '../nesting.ts'
 import { bytesOf, exchange } from './exchange.ts'
 import { blocks, type ServerSentEvent } from './server-sent-events.ts'
 import { Stopped, Unreachable } from './verdicts.ts'
@@ -26,13 +27,16 @@ export interface Answer {
   text: string
   /** The bytes, for what is not text. */
   bytes: Buffer
-  /** Parsed where it claims to be JSON; undefined where that fails or it does not. */
+  /** Parsed where it claims to be JSON; undefined where that fails, where it is nested too deep, and where it does not. */
   body: unknown
 }
 
 /** Seconds that a rate limit may make the suite wait, and how often in a row. */
 const LONGEST_WAIT = 120
 const MOST_WAITS = 3
+/** The most bytes of all answers and frames together, which are kept until the end; each counts as a few hundred more than it has. */
+const MOST_IN_ALL = 128 * 1024 * 1024
+const OVERHEAD = 200
 /** A stream of events lasts as long as its job, which may be waited for several times. */
 const STREAM_TIMES = 4
 
@@ -55,6 +59,9 @@ export class Target implements Disposable {
   readonly answers: Answer[] = []
   readonly #agent: PlainAgent
   #reached = false
+  #taken = 0
+  /** Whether it is worth waiting where the server asks for that. */
+  #patient = true
   #serial = 0
 
   constructor({ url, token, timeout_ms, stop }: TargetOptions) {
@@ -71,7 +78,10 @@ export class Target implements Disposable {
     for (let times = 0; ; times++) {
       const answer = await this.#sendOnce(method, path, asked)
       const wait = Number(answer.headers['retry-after'])
-      if (answer.status !== 429 || !(wait >= 0 && wait <= LONGEST_WAIT) || times === MOST_WAITS) return answer
+      if (answer.status !== 429 || !(wait >= 0 && wait <= LONGEST_WAIT) || !this.#patient) return answer
+      // Who refuses even then would be waited for with every other request as well.
+      if (times === MOST_WAITS) this.#patient = false
+      if (!this.#patient) return answer
       await sleep(wait * 1_000, null, { signal: this.stop })
     }
   }
@@ -81,8 +91,21 @@ export class Target implements Disposable {
     const answer = await this.#exchange(method, path, headers, payload, this.timeout_ms, async (incoming) =>
       read(method, path, headers, asked, incoming, await bytesOf(incoming)),
     )
+    this.take(answer.bytes.byteLength)
     this.answers.push(answer)
     return answer
+  }
+
+  /** Counts what has come and is kept. @throws where that is too much */
+  take(bytes: number): void {
+    this.#taken += bytes + OVERHEAD
+    if (this.#taken > MOST_IN_ALL) throw new Error(`answers and frames of more than ${MOST_IN_ALL} bytes together`)
+  }
+
+  /** Gives up what is kept, so that there is room for the answers of the removal. */
+  forget(): void {
+    this.answers.length = 0
+    this.#taken = 0
   }
 
   /** Follows server-sent events until the stream ends or `enough` says so. */
@@ -95,6 +118,7 @@ export class Target implements Disposable {
     return this.#exchange('GET', path, all, null, this.timeout_ms * STREAM_TIMES, async (incoming) => {
       const events: ServerSentEvent[] = []
       for await (const event of blocks(incoming)) {
+        this.take(event.data.length)
         events.push(event)
         if (enough(event)) break
       }
@@ -121,6 +145,7 @@ export class Target implements Disposable {
     ms: number,
     read: (incoming: IncomingMessage) => Promise<Read>,
   ): Promise<Read> {
+    this.take(0)
     const { hostname, port, protocol } = this.url
     const host = hostname.replace(/^\[|\]$/g, '')
     const where = { secure: protocol === 'https:', host, port, path: this.#path(path), agent: this.#agent }
@@ -175,7 +200,8 @@ export function isJson(headers: IncomingHttpHeaders): boolean {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text)
+    const value = JSON.parse(text)
+    return isTooDeep(value) ? undefined : value
   } catch {
     return undefined
   }

@@ -166,6 +166,7 @@ export class Trial implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     const removal = removalOf(this.target.stop)
     this.target.stop = removal.stop
+    this.target.forget()
     for (const id of this.jobs) await this.#remove(id).catch(() => {})
     for (const clean of this.cleanups.splice(0).reverse()) await clean().catch(() => {})
     for (const socket of this.sockets) socket[Symbol.dispose]()

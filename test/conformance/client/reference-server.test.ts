@@ -1,6 +1,7 @@
 // The doors of the reference server: frames, paths and multipart bodies, read strictly.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { request } from 'node:http'
 import { describe, test } from 'node:test'
 import WebSocket from 'ws'
 import { partsOf } from '../../../src/conformance/client/multipart.ts'
@@ -49,6 +50,27 @@ function asking(method: string, path: string, body?: unknown): Driver {
   }
 }
 
+/** Posts this, once or again and again as long as it is taken. */
+function posting(path: string, piece: string | Buffer, endless = false): Driver {
+  return async ({ url, token }) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const sent = request(`${url}${path}`, { method: 'POST', headers })
+    const over = new Promise((resolve) => sent.on('close', resolve))
+    sent.on('error', () => {})
+    sent.on('response', (answer) => answer.resume())
+    const more = () => {
+      while (!sent.destroyed && sent.write(piece));
+    }
+    if (endless) more()
+    if (endless) sent.on('drain', more)
+    else sent.end(piece)
+    await over
+    return 'done'
+  }
+}
+
+const DEEP = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
+
 const SUBMISSION = {
   client_request_id: 'one',
   idempotency_key: 'one',
@@ -91,12 +113,20 @@ describe('the reference server', () => {
       ['{"command":["x"]}', /there is no command/],
       ['{}', /neither a command nor a type/],
       ['[1]', /cannot be read/],
+      [`{"command":"submit_job","request_id":"1","data":${DEEP}}`, /cannot be read/],
       [Buffer.from([0xc1, 0xff]), /cannot be read/],
     ] as const) {
       const { verdict, reason: given } = await play('restart', sending(data), 20_000)
       assert.equal(verdict, 'fail', String(data))
       assert.match(given ?? '', reason)
     }
+  })
+
+  test('stands a body that is nested too deep, and one that never ends', async () => {
+    const deep = await play('run-without-key-once', posting('/api/sdk/v1/preflight', DEEP), 20_000)
+    assert.ok(deep.transcript.some(({ content }) => /bytes that are nested too deep/.test(String(content))))
+    const endless = await play('restart', posting('/api/sdk/v1/preflight', Buffer.alloc(1024 * 1024), true), 60_000)
+    assert.deepEqual([endless.verdict, endless.reason], ['fail', 'the client sent more than 67108864 bytes'])
   })
 
   test('finds parameters in paths however they are encoded, and nothing in others', () => {

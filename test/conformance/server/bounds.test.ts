@@ -5,7 +5,8 @@ import { createServer, type RequestListener, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { describe, test } from 'node:test'
-import { WebSocketServer } from 'ws'
+import { type WebSocket, WebSocketServer } from 'ws'
+import { FORMATS, reportText } from '../../../src/conformance/report.ts'
 import { judgeServer } from '../../../src/conformance/server/suite.ts'
 import { Target } from '../../../src/conformance/server/target.ts'
 import { Stopped, Unreachable } from '../../../src/conformance/server/verdicts.ts'
@@ -15,7 +16,7 @@ const LONG_MS = 600_000
 const NEVER = new AbortController().signal
 
 /** A server of its own that answers as it is told; `asked` rings at the first request that is no document. */
-async function serving(answer: RequestListener, upgrade: 'silent' | 'dripping' = 'silent') {
+async function serving(answer: RequestListener, upgrade: 'silent' | 'dripping' | 'chatty' = 'silent') {
   const first = Promise.withResolvers<void>()
   const server = createServer((request, response) => {
     answer(request, response)
@@ -25,6 +26,7 @@ async function serving(answer: RequestListener, upgrade: 'silent' | 'dripping' =
   server.on('upgrade', (request, socket, head) => {
     if (upgrade === 'silent')
       sockets.handleUpgrade(request, socket, head, (ws) => ws.on('message', () => first.resolve()))
+    else if (upgrade === 'chatty') sockets.handleUpgrade(request, socket, head, chatter)
     else dripRefusal(socket)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -48,6 +50,14 @@ function drip(response: ServerResponse, type: string, piece: string): void {
   response.writeHead(200, { 'Content-Type': type })
   const timer = setInterval(() => response.write(piece), 20)
   response.on('close', () => clearInterval(timer))
+}
+
+/** Frames without end, as fast as they are taken. */
+function chatter(ws: WebSocket): void {
+  const frame = JSON.stringify({ text: 'x'.repeat(8 * 1024 * 1024) })
+  const more = () => void (ws.readyState === ws.OPEN && ws.send(frame, more))
+  ws.on('error', () => {})
+  more()
 }
 
 function dripRefusal(socket: Duplex): void {
@@ -111,6 +121,50 @@ test('an answer without measure is cut off', async () => {
   })
   using target = new Target({ url: server.url, token: null, timeout_ms: LONG_MS, stop: NEVER })
   await assert.rejects(target.send('GET', '/'), /an answer of more than \d+ bytes/)
+})
+
+test('answers without measure in all are not kept', async () => {
+  const piece = JSON.stringify({ text: 'x'.repeat(24 * 1024 * 1024) })
+  await using server = await serving((_request, response) => {
+    response.writeHead(200, { 'Content-Type': 'application/json' }).end(piece)
+  })
+  using target = new Target({ url: server.url, token: null, timeout_ms: LONG_MS, stop: NEVER })
+  for (let times = 0; times < 5; times++) await target.send('GET', '/')
+  await assert.rejects(target.send('GET', '/'), /answers and frames of more than \d+ bytes together/)
+  await assert.rejects(target.send('GET', '/'), /answers and frames of more than \d+ bytes together/)
+  target.forget()
+  assert.equal((await target.send('GET', '/')).status, 200)
+})
+
+test('a socket that says too much is left', async () => {
+  await using server = await serving(dripping, 'chatty')
+  const { requirements } = await judging(server.url, 'server.socket.messagepack-first', LONG_MS)
+  assert.match(String(requirements[0]!.reason), /answers and frames of more than \d+ bytes together/)
+})
+
+test('an answer that is nested too deep is none, and the report can be written', async () => {
+  const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+  await using server = await serving(({ url }, response) => {
+    if (isDocument(url)) response.writeHead(404).end()
+    else response.writeHead(200, { 'Content-Type': 'application/json' }).end(deep)
+  })
+  const report = await judging(server.url, 'server.capabilities.record', LONG_MS)
+  assert.deepEqual(
+    report.requirements.map(({ verdict }) => verdict),
+    ['fail'],
+  )
+  for (const format of FORMATS) assert.ok(reportText(report, format).length < 100_000)
+})
+
+test('a server that asks to wait for ever is waited for once', async () => {
+  let asked = 0
+  await using server = await serving((_request, response) => {
+    asked++
+    response.writeHead(429, { 'Retry-After': '0' }).end()
+  })
+  using target = new Target({ url: server.url, token: null, timeout_ms: LONG_MS, stop: NEVER })
+  for (let times = 0; times < 5; times++) assert.equal((await target.send('GET', '/')).status, 429)
+  assert.equal(asked, 4 + 4)
 })
 
 describe('a judgement that is stopped', () => {

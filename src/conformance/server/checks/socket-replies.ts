@@ -22,6 +22,22 @@ export async function modeIs(socket: Socket, mode: 'text' | 'binary', binary: bo
   )
 }
 
+/** Every frame of every socket, those of jobs as well, has the encoding that was acknowledged last before it. */
+export async function encodingsKept(t: Trial): Promise<void> {
+  await completedRun(t).catch(() => {})
+  const findings = new Findings()
+  for (const { frames } of t.sockets) {
+    let binary = true
+    for (const frame of frames) {
+      const finding = `a frame is ${frame.binary ? 'binary' : 'text'} where the mode is ${binary ? 'binary' : 'text'}`
+      findings.see(frame.binary === binary, () => ({ finding, answer: frame.body }))
+      const { mode, type } = frame.body
+      if (type === undefined && (mode === 'text' || mode === 'binary')) binary = mode === 'binary'
+    }
+  }
+  findings.settle('no frame was seen')
+}
+
 export function everyFrame(fault: (frame: Socket['frames'][number]) => string | null) {
   return async (t: Trial) => {
     await rpcResults(t).catch(() => {})

@@ -7,7 +7,7 @@ import { errorFault, frameFault, rpcs } from './commands.ts'
 import { keepAlive } from './keep-alive.ts'
 import { oneReply } from './one-reply.ts'
 import { inputChecks } from './socket-input.ts'
-import { everyFrame, invalidData, modeIs, rpcResults } from './socket-replies.ts'
+import { encodingsKept, everyFrame, invalidData, modeIs, rpcResults } from './socket-replies.ts'
 
 export const socketChecks: ChecksOf<'socket'> = {
   'server.socket.messagepack-first': async (t) => {
@@ -25,6 +25,7 @@ export const socketChecks: ChecksOf<'socket'> = {
     await modeIs(socket, 'binary', false)
     await socket.settled()
     expect(socket.frames.at(-1)!.binary, 'after the mode binary a frame is text')
+    await encodingsKept(t)
   },
   'server.socket.both-encodings-in': async (t) => {
     const socket = await t.socket()

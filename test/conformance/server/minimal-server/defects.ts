@@ -131,6 +131,7 @@ export const DEFECTS = {
   'never-queues': 'submission.queued',
   'text-first': 'socket.messagepack-first',
   'mode-acknowledged-in-it': 'socket.set-mode',
+  'events-in-messagepack': 'socket.set-mode',
   'messagepack-times': 'socket.plain-messagepack',
   'two-replies': 'socket.one-reply',
   'reply-of-another': 'socket.one-reply',

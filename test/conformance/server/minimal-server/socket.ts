@@ -82,7 +82,8 @@ export class Peer {
 
   #send(frame: Doc): void {
     const binary = this.#service.has('messagepack-times') ? withTimes(frame) : frame
-    this.#ws.send(this.#text ? JSON.stringify(frame) : encode(binary))
+    const stuck = this.#service.has('events-in-messagepack') && frame.type === 'job_event'
+    this.#ws.send(this.#text && !stuck ? JSON.stringify(frame) : encode(binary))
   }
 
   async #receive(data: Buffer, binary: boolean): Promise<void> {
