@@ -21,7 +21,7 @@ export function inTurn(serve: Serve): Serve {
   const lines = new WeakMap<Socket, (() => void)[]>()
   const goOn = (socket: Socket, line: (() => void)[]) => {
     const next = socket.writable ? line.shift() : undefined
-    if (line.length === MOST_WAITING) socket.resume()
+    if (line.length === MOST_WAITING) readOn(socket)
     if (next) next()
     else lines.delete(socket)
   }
@@ -46,10 +46,24 @@ export function inTurn(serve: Serve): Serve {
     }
     if (line.length >= MOST_WAITING) {
       Object.assign(request, { [IS_ONE_TOO_MANY]: true } satisfies Marked)
-      socket.pause()
+      hold(socket)
     }
     line.push(() => begin(request, response, line))
   }
+}
+
+/**
+ * Reads nothing more from a connection until `readOn`. To pause it is not enough: Node resumes it itself behind each request that it has read, unless it
+ * has paused it itself, as it does where too many answers wait to be sent. This is the mark that it makes then.
+ */
+function hold(socket: Socket & { _paused?: boolean }): void {
+  socket._paused = true
+  socket.pause()
+}
+
+/** As Node reads on when answers have been sent. */
+function readOn(socket: Socket): void {
+  socket.emit('drain')
 }
 
 /** Refuses requests that came when too many waited, with RATE_LIMITED, when their turn has come. */
