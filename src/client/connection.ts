@@ -2,7 +2,7 @@
 import { closedError, refusedError, ServiceError } from './errors.ts'
 import { failedUpgrade, type HandshakeParts, handshake } from './handshake.ts'
 import { Link } from './link.ts'
-import { delayAfter } from './settings.ts'
+import { asksTooLong, delayAfter } from './settings.ts'
 import type { SocketEnd } from './socket.ts'
 import type { Tokens } from './tokens.ts'
 import { sleep, unlessAborted } from './waiting.ts'
@@ -117,7 +117,7 @@ export class Connection {
         if (this.#holders > 0) await sleep(this.#delay(failures), signal)
       } catch (error) {
         if (signal.aborted) continue
-        if (!(error instanceof ServiceError && error.retryable) || this.#isTooLong(error)) {
+        if (!(error instanceof ServiceError && error.retryable) || asksTooLong(error, this.#parts.settings.times)) {
           this.#refuse(error)
           break
         }
@@ -126,11 +126,6 @@ export class Connection {
       }
     }
     this.#running = false
-  }
-
-  /** Whether the server asks to wait longer than the settings allow. */
-  #isTooLong({ retry_after_ms }: ServiceError): boolean {
-    return (retry_after_ms ?? 0) > this.#parts.settings.times.retry_after_ms
   }
 
   #delay(failures: number): number {

@@ -4,7 +4,7 @@ import type { paths } from '../../generated/types.ts'
 import { errorOfBody, errorOfResponse } from './error-answer.ts'
 import { argumentError, invalidAnswer, networkError, ServiceError, timeoutError } from './errors.ts'
 import type { Flight } from './flight.ts'
-import { delayAfter, type Settings } from './settings.ts'
+import { asksTooLong, delayAfter, type Settings } from './settings.ts'
 import type { Tokens } from './tokens.ts'
 import { isRecord, jsonText } from './values.ts'
 import { anyOf, sleep, unlessAborted } from './waiting.ts'
@@ -48,7 +48,7 @@ export class Http {
         error = await errorOfResponse(response.clone())
         // A refusal by a limit is one before anything was done.
         if (!error.retryable || !(safe || error.status === 429)) return response
-        if ((error.retry_after_ms ?? 0) > times.retry_after_ms) return response
+        if (asksTooLong(error, times)) return response
       } catch (cause) {
         request.signal.throwIfAborted()
         if (!(cause instanceof ServiceError) || last || !(safe || wasNotSent(cause))) throw cause

@@ -1,5 +1,6 @@
 // What a client is told when it is made, and what it goes by where it is told nothing.
 import type { SocketEncoding } from '../../generated/types.ts'
+import type { ServiceError } from './errors.ts'
 
 /** How long to wait between attempts: `base_ms · factor^n`, at most `max_ms`, of which a random half is taken off. */
 export interface Backoff {
@@ -90,6 +91,11 @@ export function settingsOf(options: ClientOptions): Settings {
     backoff: { ...BACKOFF, ...backoff },
     times: { ...TIMES, ...times },
   }
+}
+
+/** Whether a server asks to wait longer than the settings allow. */
+export function asksTooLong({ retry_after_ms }: Pick<ServiceError, 'retry_after_ms'>, times: ClientTimes): boolean {
+  return (retry_after_ms ?? 0) > times.retry_after_ms
 }
 
 /** How long to wait after the attempt number `failures` (0 for the first) failed, in milliseconds. */

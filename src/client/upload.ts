@@ -2,7 +2,7 @@
 import type { TemporaryAssetUpload } from '../../generated/types.ts'
 import { errorOfBody } from './error-answer.ts'
 import { invalidAnswer, networkError, type ServiceError } from './errors.ts'
-import { delayAfter, type Settings } from './settings.ts'
+import { asksTooLong, delayAfter, type Settings } from './settings.ts'
 import type { Tokens } from './tokens.ts'
 import { sourceOf, type UploadSource } from './upload-source.ts'
 import { isRecord } from './values.ts'
@@ -93,8 +93,8 @@ async function uploaded(file: Upload, { settings, tokens, send }: UploadParts): 
   }
 }
 
-function mayRepeat({ source }: Upload, { status, retry_after_ms }: ServiceError, { times }: Settings): boolean {
-  return source instanceof Blob && status === 429 && (retry_after_ms ?? 0) <= times.retry_after_ms
+function mayRepeat({ source }: Upload, error: ServiceError, { times }: Settings): boolean {
+  return source instanceof Blob && error.status === 429 && !asksTooLong(error, times)
 }
 
 function fileOf(

@@ -80,8 +80,10 @@ export class Target implements Disposable {
       const wait = Number(answer.headers['retry-after'])
       if (answer.status !== 429 || !(wait >= 0 && wait <= LONGEST_WAIT) || !this.#patient) return answer
       // Who refuses even then would be waited for with every other request as well.
-      if (times === MOST_WAITS) this.#patient = false
-      if (!this.#patient) return answer
+      if (times === MOST_WAITS) {
+        this.#patient = false
+        return answer
+      }
       await sleep(wait * 1_000, null, { signal: this.stop })
     }
   }
