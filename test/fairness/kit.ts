@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { startIdentityProvider } from '../helpers/identity-provider.ts'
 import { giveDatabase } from '../helpers/migrated.ts'
 import { inMostRounds } from '../helpers/patience.ts'
-import { runProcess, type ServingProcess, serve } from '../helpers/process.ts'
+import { type RunningProcess, runProcess, type ServingProcess, serve } from '../helpers/process.ts'
 import { mostMs } from '../helpers/processor.ts'
 import { temporaryFolder, until } from '../helpers/server.ts'
 import { asElsewhere } from './elsewhere.ts'
@@ -45,14 +45,17 @@ export interface Answers {
 }
 
 /** Milliseconds. */
-export interface Figures {
+export interface Holds {
   /** The longest time for which the server's main thread worked without a turn of the event loop: processor time. */
   readonly held: number
   /** The same with the time for which it waited for the disk, such as for the commit of a transaction. */
   readonly held_with_disk: number
   /** The most bytes that the main thread wrote to files without a turn of the event loop. */
   readonly written: number
-  /** Another user's answers. */
+}
+
+export interface Figures extends Holds {
+  /** Another user's answers, in milliseconds. */
   readonly answers: Readonly<Record<ProbeName, Answers>>
   /** How often the attack was made. */
   readonly strikes: number
@@ -74,6 +77,8 @@ export interface Under {
 
 export interface FairServer extends AsyncDisposable {
   readonly attacker: User
+  /** Makes the attack once, while nobody else asks for anything. */
+  holdsOf(attack: Attack): Promise<Holds>
   /** Makes the attacks side by side until `enough`, each at least once, and measures another user's answers meanwhile. */
   under(attacks: readonly Attack[], enough: (passed_ms: number) => boolean, options?: Under): Promise<Figures>
 }
@@ -100,8 +105,13 @@ export async function startFair(environment: Readonly<Record<string, string>> = 
   const token = await idp.token({ sub: 'victim' })
   const probes = await probesOf(new User(server.url, token))
   const scene = { server, attacker, token, probes, prepared: new WeakSet<Attack>() }
+  // Whatever is done once in a process is done before anything is measured.
+  await using prober = await startProber(scene)
+  prober.kill('SIGTERM')
+  await prober.ended()
   return {
     attacker,
+    holdsOf: (attack) => heldAlone(scene, attack),
     under: (attacks, enough, options = {}) => measured(scene, attacks, enough, options),
     async [Symbol.asyncDispose]() {
       await server[Symbol.asyncDispose]()
@@ -120,19 +130,39 @@ interface Scene {
   readonly prepared: WeakSet<Attack>
 }
 
+/** The user who is not attacking, once it is warm. */
+async function startProber({ server, token, probes }: Scene): Promise<RunningProcess> {
+  const prober = runProcess(script('prober.ts'), [server.url, token, JSON.stringify(probes)])
+  await until('the prober', () => prober.stdout().includes('ready') || failed(prober.stderr()))
+  return prober
+}
+
+async function prepare({ attacker, prepared }: Scene, attack: Attack): Promise<void> {
+  if (prepared.has(attack)) return
+  prepared.add(attack)
+  await attack.prepare?.(attacker)
+}
+
+/** What the last strike holds up may come a little after its answer. */
+const AFTERWARDS_MS = 20
+
+async function heldAlone(scene: Scene, attack: Attack): Promise<Holds> {
+  await prepare(scene, attack)
+  await longestHold(scene.server)
+  await Promise.all(Array.from({ length: attack.side_by_side ?? 1 }, () => attack.strike(scene.attacker)))
+  await pause(AFTERWARDS_MS)
+  return await longestHold(scene.server)
+}
+
 async function measured(
-  { server, attacker, token, probes, prepared }: Scene,
+  scene: Scene,
   attacks: readonly Attack[],
   enough: (passed_ms: number) => boolean,
   { refusals_count = false, from_elsewhere = false }: Under,
 ): Promise<Figures> {
-  for (const attack of attacks) {
-    if (prepared.has(attack)) continue
-    prepared.add(attack)
-    await attack.prepare?.(attacker)
-  }
-  await using prober = runProcess(script('prober.ts'), [server.url, token, JSON.stringify(probes)])
-  await until('the prober', () => prober.stdout().includes('ready') || failed(prober.stderr()))
+  const { server, attacker } = scene
+  for (const attack of attacks) await prepare(scene, attack)
+  await using prober = await startProber(scene)
   using _ = from_elsewhere ? asElsewhere() : null
   await longestHold(server)
   const from = performance.now()
@@ -157,8 +187,7 @@ async function measured(
     while (!enough(performance.now() - from)) await pause(OVER_LOOK_MS)
   }
   await (refusals_count ? Promise.race([all, over()]) : all)
-  // What the last strike holds up is seen by answers that come after it.
-  await pause(20)
+  await pause(AFTERWARDS_MS)
   const holds = await longestHold(server)
   prober.kill('SIGTERM')
   const { stdout, stderr } = await prober.ended()
@@ -188,7 +217,7 @@ function failed(text: string): false {
 const HOLD = /longest hold ([\d.]+) ms, ([\d.]+) ms with the disk, (\d+) bytes/g
 
 /** The longest hold since it was last asked for. */
-async function longestHold(server: ServingProcess): Promise<Pick<Figures, 'held' | 'held_with_disk' | 'written'>> {
+async function longestHold(server: ServingProcess): Promise<Holds> {
   const seen = () => [...server.stderr().matchAll(HOLD)]
   const before = seen().length
   server.kill('SIGUSR2')
@@ -200,7 +229,7 @@ async function longestHold(server: ServingProcess): Promise<Pick<Figures, 'held'
 const MOST_WRITTEN = 8_000_000 * SCALE
 
 /** Fails where attacks hold the main thread for `longest` milliseconds of the processor or more, or write too much at once. */
-export function checkHolds(what: string, { held, written }: Figures, longest: number): void {
+export function checkHolds(what: string, { held, written }: Holds, longest: number): void {
   // Where the machine is slow at the moment, so is the server.
   const most = mostMs(held, longest)
   assert.ok(held < most, `${what}: held for ${held} of ${Math.round(most)} ms of the processor`)
@@ -209,7 +238,7 @@ export function checkHolds(what: string, { held, written }: Figures, longest: nu
 
 /** Makes an attack once in each of some rounds. In most of them it may hold the main thread for less than `longest` milliseconds. */
 export async function holdsLittle(server: FairServer, attack: Attack, longest: number): Promise<void> {
-  await inMostRounds(async () => checkHolds(attack.name, await server.under([attack], () => true), longest))
+  await inMostRounds(async () => checkHolds(attack.name, await server.holdsOf(attack), longest))
 }
 
 /** The aim for the worst answer of a small request of another user. */
