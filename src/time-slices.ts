@@ -101,6 +101,16 @@ export class TimeSlices {
     })
   }
 
+  /** Does the work at once where that takes no longer than a slice; else the rest of it as `run` does. */
+  doNow<T>(owner: string, steps: Steps<T>): T | Promise<T> {
+    const until = performance.now() + this.#slice_ms
+    do {
+      const step = steps.next()
+      if (step.done) return step.value
+    } while (performance.now() < until)
+    return this.run(owner, steps)
+  }
+
   /** Whether the slice of this turn is over, or none has begun. */
   get isOver(): boolean {
     return performance.now() >= this.#until

@@ -64,6 +64,8 @@ export class Actor implements Member {
   #inputsEnded = false
   /** What was read last is not taken in yet: its value is made ready to be told, or what is known of its firing is read. */
   #preparing = false
+  /** Whether the stage was asked to make the result ready. */
+  #isResultReady = false
   #batch = 1
   /** How many of its consumers' inboxes drop what comes. */
   #deaf = 0
@@ -446,10 +448,20 @@ export class Actor implements Member {
 
   #closeIfDone(): void {
     if (!this.#inputsEnded || this.#openSide || this.#preparing || !this.#results.empty || this.#stage.stopped) return
+    const preparing = this.#prepareResult()
+    // It comes back here.
+    if (preparing) return this.#after(preparing, () => {})
     this.closed = true
     this.#join.clear()
     // The ends that come back to a loop are no news to it.
     if (this.#loop) this.#sides!.reportEnd()
     this.#stage.finished(this, this.#fired, this.#results.last)
+  }
+
+  /** Null where there is nothing to wait for, or no longer. */
+  #prepareResult(): Promise<void> | null {
+    if (!this.#fired || this.#isResultReady) return null
+    this.#isResultReady = true
+    return this.#stage.prepareResult(this, this.#results.last)
   }
 }

@@ -34,6 +34,11 @@ export interface RunObserver {
    * nothing else of the node in between. Where it rejects, `output` throws.
    */
   prepareOutput?(node: ObservedNode, output_name: string, value: unknown): Promise<void> | null
+  /**
+   * Makes a large result of a node ready, so that `nodeUpdated` takes little time; null where that is not needed. It comes before `completed`, and
+   * nothing else of the node in between. It does not reject.
+   */
+  prepareResult?(node: ObservedNode, detail: NodeUpdateDetail): Promise<void> | null
   /** One value of an output node: the only one, or the next item of its stream. */
   output(node: ObservedNode, output_name: string, value: unknown, type: TypeMetadata): void
   /** The output node is closed: no further value comes. */

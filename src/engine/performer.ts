@@ -132,5 +132,7 @@ export interface Stage extends InboxHost {
   fail(performer: Member, error: unknown, path: Path): Failure | null
   /** The failure that was held before an interruption. */
   failAgain(performer: Member, failure: HeldFailure): Failure
+  /** Has a large result made ready for `finished`; null where it is ready. */
+  prepareResult(performer: Member, result: Outputs): Promise<void> | null
   finished(performer: Member, fired: boolean, result: Outputs): void
 }

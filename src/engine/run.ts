@@ -317,6 +317,11 @@ export class Run implements Stage, ContextHost, Halting, Parker {
     this.observer.output(node.observed, name, value, type)
   }
 
+  prepareResult({ node, failed }: Member, result: Outputs): Promise<void> | null {
+    if (failed !== null) return null
+    return this.observer.prepareResult?.(node.observed, { result, streamed: node.streamed }) ?? null
+  }
+
   finished({ node, failed }: Member, fired: boolean, result: Outputs): void {
     this.#open--
     this.#actors[node.index] = CLOSED

@@ -758,6 +758,11 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
     return this.#publisher.redact(value)
   }
 
+  /** As `redact`, of what is large: in time slices where it takes long, and at once otherwise. */
+  redactLarge<T>(value: T): T | Promise<T> {
+    return this.#host.slices.doNow(this.user, this.#publisher.redactSteps(value))
+  }
+
   redactMessage(text: string): string {
     return this.#publisher.redactMessage(text)
   }

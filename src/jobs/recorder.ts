@@ -24,6 +24,8 @@ interface Sink {
   /** The same where an output has no further value. `whole`: it came to its end, and was not cut. */
   publishRest(output_name: string, whole: boolean): readonly Published[]
   redact<T>(value: T): T
+  /** As `redact`, of what is large: in time slices where it takes long, and at once otherwise. */
+  redactLarge?<T>(value: T): T | Promise<T>
   /** For a message, which may quote texts and cut them. */
   redactMessage(text: string): string
   /** For the pieces of one text. */
@@ -35,6 +37,8 @@ interface Sink {
 
 /** About how many characters the result of a node may have to be shown in its frame: the outputs of the job come whole. */
 const LARGEST_RESULT = 1_000_000
+/** Of more characters the secrets are replaced before it is told. */
+const LARGE_RESULT = 16_384
 
 const EVENT_STATUS: Readonly<Record<NodeStatus, 'running' | 'completed' | 'failed' | 'skipped'>> = {
   running: 'running',
@@ -84,6 +88,7 @@ export function recorder(job: Sink, log: Log): Recorder {
   const of = { job_id, workflow_id }
   const chunks = new TextChunks(() => job.textStream())
   const outputs = new Map<string, Output>()
+  const results = new ReadyResults(job)
   const named = ({ node_id, node_name, node_type }: ObservedNode) => ({
     node_id,
     node_name: job.redact(node_name),
@@ -134,8 +139,9 @@ export function recorder(job: Sink, log: Log): Recorder {
     nodeUpdated(node, status, detail) {
       const { node_id, node_type } = node
       if (status !== 'running') close(node_id, status !== 'error')
+      const ready = results.take(node_id)
       if (job.toldNode(node_id, EVENT_STATUS[status])) return
-      const result = detail ? resultOf(detail) : null
+      const result = ready ?? job.redact(detail ? resultOf(detail) : null)
       const error = detail?.error === undefined ? {} : { error: job.redactMessage(detail.error) }
       job.append({ type: 'node_status', node_id, node_type, status: EVENT_STATUS[status], progress: null, ...error }, {
         type: 'node_update',
@@ -143,8 +149,12 @@ export function recorder(job: Sink, log: Log): Recorder {
         ...named(node),
         status,
         ...error,
-        result: job.redact(result),
+        result,
       } as JobFrame)
+    },
+    prepareResult({ node_id }, detail) {
+      const result = job.toldNode(node_id, EVENT_STATUS.completed) ? null : resultOf(detail)
+      return result && sizeOf(result) > LARGE_RESULT ? results.prepare(node_id, result) : null
     },
     prepareOutput: ({ node_id }, output_name, value) => job.preparePublish?.(node_id, output_name, value) ?? null,
     output(node, output_name, value, type) {
@@ -179,6 +189,32 @@ export function recorder(job: Sink, log: Log): Recorder {
       const redact = (text: string) => job.redactMessage(text)
       logNodeFailure(log, cause, told, { job_id, node_id, node_type }, redact)
     },
+  }
+}
+
+/** Results of nodes as they may be shown, by node, until they are told. */
+class ReadyResults {
+  readonly #job: Pick<Sink, 'redactLarge'>
+  readonly #ready = new Map<string, Outputs>()
+
+  constructor(job: Pick<Sink, 'redactLarge'>) {
+    this.#job = job
+  }
+
+  /** Null where it is ready at once. What goes wrong does so again when the result is told. */
+  prepare(node_id: string, result: Outputs): Promise<void> | null {
+    const shown = this.#job.redactLarge?.(result)
+    if (shown === undefined) return null
+    const keep = (one: Outputs) => void this.#ready.set(node_id, one)
+    if (shown instanceof Promise) return shown.then(keep, () => {})
+    keep(shown)
+    return null
+  }
+
+  take(node_id: string): Outputs | null {
+    const found = this.#ready.get(node_id) ?? null
+    this.#ready.delete(node_id)
+    return found
   }
 }
 

@@ -5,7 +5,7 @@ import type { Steps } from '../time-slices.ts'
 import { isHeaderName, isTellingName } from './credentials.ts'
 import type { RedactionOptions } from './options.ts'
 import { MARK } from './shapes.ts'
-import { LONG_TEXT } from './text-steps.ts'
+import { LOOKED_AT } from './text-steps.ts'
 
 /** What is nested deeper is not looked at, and so is not shown. */
 const DEEPEST = 500
@@ -28,6 +28,8 @@ export class Walk {
   readonly #met = new Map<object, unknown>()
   /** Those that are taken apart. */
   readonly #heavy = new Map<object, unknown>()
+  /** Characters of texts that were looked at in this step. */
+  #looked = 0
 
   constructor(redactor: TextRedactor, numeric: boolean, options: RedactionOptions) {
     this.#redactor = redactor
@@ -36,7 +38,7 @@ export class Walk {
   }
 
   value(value: unknown, depth: number): unknown {
-    if (typeof value === 'string') return this.#redactor.text(value, this.#options)
+    if (typeof value === 'string') return this.#text(value)
     if (typeof value === 'number') return this.#number(value)
     if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value
     const met = this.#met.get(value)
@@ -49,13 +51,13 @@ export class Walk {
   }
 
   /**
-   * As `value`: what is light is looked at in one step, what is not is taken apart. Light values that were met are forgotten after each step: a map of
+   * As `value`: what is light and has few characters is looked at in one step, what is not is taken apart. Light values that were met are forgotten after each step: a map of
    * all of a large value takes long to grow.
    */
   *steps(value: unknown, depth: number): Steps<unknown> {
-    if (typeof value === 'string' && value.length > LONG_TEXT)
+    if (typeof value === 'string' && value.length > LOOKED_AT)
       return yield* this.#redactor.textSteps(value, this.#options)
-    if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || isLight(value)) {
+    if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || isQuick(value)) {
       const redacted = this.value(value, depth)
       yield* this.#stepEnd()
       return redacted
@@ -71,8 +73,14 @@ export class Walk {
     return redacted
   }
 
+  #text(text: string): string {
+    this.#looked += text.length
+    return this.#redactor.text(text, this.#options)
+  }
+
   *#stepEnd(): Steps<void> {
     this.#met.clear()
+    this.#looked = 0
     yield
   }
 
@@ -82,9 +90,10 @@ export class Walk {
       for (let at = part.from; at < part.to; at++) {
         const item = this.#follows(list, at)
           ? MARK
-          : part.light
+          : part.light && isShort(list[at])
             ? this.value(list[at], depth + 1)
             : yield* this.steps(list[at], depth + 1)
+        if (this.#looked > LOOKED_AT) yield* this.#stepEnd()
         if (redacted === null && !Object.is(item, list[at])) redacted = list.slice(0, at)
         redacted?.push(item)
       }
@@ -104,9 +113,10 @@ export class Walk {
         const value = record[key]
         const shown = this.#isHidden(key, value, isNamed)
           ? MARK
-          : part.light
+          : part.light && isShort(value)
             ? this.value(value, depth + 1)
             : yield* this.steps(value, depth + 1)
+        if (this.#looked > LOOKED_AT) yield* this.#stepEnd()
         const name = this.#name(key)
         if (redacted === null && (name !== key || !Object.is(shown, value)))
           redacted = yield* copySteps(record, keys, at)
@@ -160,6 +170,27 @@ export class Walk {
 }
 
 type Fields = Record<string, unknown>
+
+function isQuick(value: object): boolean {
+  return isLight(value) && isShort(value)
+}
+
+/** Whether the texts in a light value have few characters together. */
+function isShort(value: unknown): boolean {
+  return charactersLeft(value, LOOKED_AT) >= 0
+}
+
+/** What is left of so many characters behind the texts in a light value, its keys included; negative as soon as there is nothing left. */
+function charactersLeft(value: unknown, most: number): number {
+  if (typeof value === 'string') return most - value.length
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return most
+  let left = most
+  for (const key in value) {
+    left = charactersLeft((value as Fields)[key], Array.isArray(value) ? left : left - key.length)
+    if (left < 0) break
+  }
+  return left
+}
 
 /** Such as `{"name": "Cookie", "value": …}`. */
 function holdsNamed({ name, key }: Fields): boolean {

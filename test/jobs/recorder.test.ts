@@ -64,3 +64,31 @@ for (const code of ['SERVICE_UNAVAILABLE', 'OUTCOME_UNKNOWN'] as const)
     }, 'http://intranet.example/')
     assert.deepEqual(found, [])
   })
+
+test('a large result is told once its secrets are replaced, which may take longer than a turn', async () => {
+  const text = 'a'.repeat(20_000)
+  const frames: unknown[] = []
+  const slow = {
+    ...job,
+    append: (_event: unknown, frame: unknown) => void frames.push(frame),
+    redactLarge: async <T>(value: T): Promise<T> => {
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      frames.push('replaced')
+      return JSON.parse(JSON.stringify(value).replace(text, '[redacted]')) as T
+    },
+  }
+  const of = graph(
+    [node('large', 'constant.String', { value: text }), node('small', 'constant.String', { value: 'b' })],
+    [],
+  )
+  const observer = recorder(slow, { error() {}, warn() {} } as unknown as Log)
+  const { signal } = new AbortController()
+  const outcome = await execute(planOf(of), { params: {}, signal, observer, services: noServices }).done
+  assert.equal(outcome.status, 'completed')
+  const told = frames.flatMap((frame) => {
+    if (typeof frame === 'string') return [frame]
+    const { node_id, status, result } = frame as { node_id: string; status: string; result: unknown }
+    return status === 'completed' ? [[node_id, result]] : []
+  })
+  assert.deepEqual(told, [['small', { output: 'b' }], 'replaced', ['large', { output: '[redacted]' }]])
+})

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Redactor } from '../../src/redaction/redactor.ts'
-import { LONG_TEXT } from '../../src/redaction/text-steps.ts'
+import { LONG_TEXT, LOOKED_AT } from '../../src/redaction/text-steps.ts'
 import { finish } from '../../src/time-slices.ts'
 import { scaled } from '../helpers/scale.ts'
 
@@ -115,4 +115,14 @@ test('a large value that holds itself is cut there', () => {
   const list: unknown[] = Array.from({ length: 10_000 }, (_, at) => at)
   list.push(list)
   assert.equal(finish(redactor.valueSteps(list)).at(-1), '[redacted]')
+})
+
+test('of texts few characters are looked at in one step, wherever in a value they stand', () => {
+  const text = 'lorem ipsum '.repeat(10_000)
+  const part = 'lorem ipsum '.repeat(100)
+  for (const value of [text, { text }, [[text]], { a: { b: [text] } }, Array.from({ length: 100 }, () => ({ part }))]) {
+    let steps = 0
+    for (const _ of redactor.valueSteps(value)) steps++
+    assert.ok(steps >= 120_000 / LOOKED_AT, `${steps} steps for ${JSON.stringify(value).slice(0, 40)}`)
+  }
 })
