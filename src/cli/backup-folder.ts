@@ -55,6 +55,18 @@ export async function filesBelow(folder: string): Promise<string[]> {
     .sort()
 }
 
+/**
+ * Copies a file unless all of it is there already: its name says which content it has. A file of a journal has its name while it is written, so that an
+ * earlier copy may be the beginning of it.
+ */
+export async function copyMissing(from: string, to: string): Promise<void> {
+  const sizeOf = async (path: string) => (await stat(path).catch(nullWhereMissing))?.size ?? null
+  const copied = await sizeOf(to)
+  // A file that has gone meanwhile keeps its copy: the copied rows may name it.
+  if (copied !== null && [copied, null].includes(await sizeOf(from))) return
+  await copyWhole(from, to)
+}
+
 /** Copies a file with its time, for its owner alone, and syncs it; false where it has gone meanwhile. */
 export async function copyWhole(from: string, to: string): Promise<boolean> {
   await mkdir(dirname(to), { recursive: true, mode: 0o700 })
@@ -135,6 +147,11 @@ export async function* differencesFrom({ files }: Manifest, folder: string): Asy
     else if (found.size !== expected.size || found.sha256 !== expected.sha256)
       yield `${expected.path} is not what was backed up`
   }
+}
+
+function nullWhereMissing(error: unknown): null {
+  if (isMissing(error)) return null
+  throw error
 }
 
 function isMissing(error: unknown): boolean {

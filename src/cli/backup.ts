@@ -11,7 +11,7 @@ import { version } from '../version.ts'
 import { readArguments } from './arguments.ts'
 import {
   type BackupFile,
-  copyWhole,
+  copyMissing,
   DATABASE,
   fileOf,
   filesBelow,
@@ -123,9 +123,7 @@ async function copyFiles(place: Place, folder: string, holder: Holder): Promise<
   for (const tree of TREES)
     for (const path of await filesBelow(place[tree])) {
       holder.touch()
-      const to = join(folder, tree, path)
-      // One that is there already has the same content: its name says so.
-      if (!existsSync(to)) await copyWhole(join(place[tree], path), to)
+      await copyMissing(join(place[tree], path), join(folder, tree, path))
     }
 }
 

@@ -547,6 +547,31 @@ describe('the files of large values', () => {
   )
 
   test(
+    'are whole in a backup that began while one was being written',
+    inFolder(async (folder) => {
+      const [data_dir, target] = [join(folder, 'data'), join(folder, 'backup')]
+      await using server = await startGated({ data_dir, types: new Makers().types })
+      await toGate(server, through('picture'), { long: LONE })
+      const [path] = filesOf(data_dir)
+      const bytes = readFileSync(path!)
+      writeFileSync(path!, bytes.subarray(0, bytes.length / 2))
+      // They are copied after it, so that there is time before the database is.
+      const others = join(journalFolder(data_dir), 'zz')
+      mkdirSync(others)
+      for (let other = 0; other < 300; other++) writeFileSync(join(others, `${other}`), '')
+      const making = command(backup, [target], { SVC_DATA_DIR: data_dir })
+      const name = path!.slice(data_dir.length)
+      const isCopied = () =>
+        readdirSync(folder).some((one) => /partial/.test(one) && existsSync(join(folder, one, name)))
+      await until('a copy of its beginning', isCopied)
+      writeFileSync(path!, bytes)
+      const { code, stderr } = await making
+      assert.equal(code, 0, stderr)
+      assert.deepEqual(readFileSync(join(target, name)), bytes)
+    }),
+  )
+
+  test(
     'that the disk does not take stop the job, which goes on when it does',
     inFolder(async (data_dir) => {
       const makers = new Makers()
