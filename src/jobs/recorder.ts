@@ -141,7 +141,7 @@ export function recorder(job: Sink, log: Log): Recorder {
       if (status !== 'running') close(node_id, status !== 'error')
       const ready = results.take(node_id)
       if (job.toldNode(node_id, EVENT_STATUS[status])) return
-      const result = ready ?? job.redact(detail ? resultOf(detail) : null)
+      const result = status === 'completed' && ready ? ready : job.redact(detail ? resultOf(detail) : null)
       const error = detail?.error === undefined ? {} : { error: job.redactMessage(detail.error) }
       job.append({ type: 'node_status', node_id, node_type, status: EVENT_STATUS[status], progress: null, ...error }, {
         type: 'node_update',
