@@ -1,5 +1,7 @@
 // One run of a plan, as its host sees it.
+
 import type { PushResult, Underway } from './feeds.ts'
+import type { Inputs } from './node-type.ts'
 import type { Outcome } from './observer.ts'
 import type { Plan } from './plan.ts'
 import { type ExecuteOptions, newRun } from './sub-workflow.ts'
@@ -28,6 +30,8 @@ export interface Execution {
   takeInput(name: string, value: unknown): void
   /** Changes values of a node for firings not yet begun, and tells how many have begun, also where it changes none; null: no such node. */
   updateProperties(node_id: string, properties: Record<string, unknown>): Updated | null
+  /** The same with values that `changeable` gave for it. */
+  takeProperties(node_id: string, values: Inputs): number
   /** Gives a firing that waits what it waits for. False: none of that name waits, or the run has stopped. */
   answer(firing: string, value: unknown): boolean
 }

@@ -32,7 +32,7 @@ import { Scheduler } from './scheduler.ts'
 import type { ComputeAccess, NodeServices } from './services.ts'
 import type { Slice } from './slice.ts'
 import type { Failure } from './tokens.ts'
-import { applicable, type Updated } from './updates.ts'
+import { changeable, type Updated } from './updates.ts'
 
 type State = 'running' | 'failing' | 'cancelling' | 'suspending' | 'settled'
 
@@ -180,11 +180,14 @@ export class Run implements Stage, ContextHost, Halting, Parker {
   }
 
   updateProperties(node_id: string, properties: Record<string, unknown>): Updated | null {
-    const index = this.#plan.indexById.get(node_id)
-    if (index === undefined) return null
-    const applied = applicable(this.#plan.nodes[index]!, properties)
-    const from = this.#actor(index).update(applied)
+    const applied = changeable(this.#plan, node_id, properties)
+    if (applied === null) return null
+    const from = this.takeProperties(node_id, applied)
     return { applied: Object.keys(applied), from }
+  }
+
+  takeProperties(node_id: string, values: Inputs): number {
+    return this.#actor(this.#plan.indexById.get(node_id)!).update(values)
   }
 
   // — what its nodes ask —

@@ -24,14 +24,10 @@ function connectedOf(node: PlanNode): ReadonlySet<string | null> {
   return connected
 }
 
-/** The names of the given properties that apply; null: no such node. */
-export function changeable(
-  plan: Plan,
-  node_id: string,
-  properties: Readonly<Record<string, unknown>>,
-): string[] | null {
+/** The given properties that apply, converted; null: no such node. */
+export function changeable(plan: Plan, node_id: string, properties: Readonly<Record<string, unknown>>): Inputs | null {
   const node = plan.nodes[plan.indexById.get(node_id) ?? -1]
-  return node ? Object.keys(applicable(node, properties)) : null
+  return node ? applicable(node, properties) : null
 }
 
 /** The given properties that apply, converted as the node takes them. */

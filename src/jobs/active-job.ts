@@ -6,6 +6,7 @@ import { type Scope, scopedKey, userKey } from '../db/scope.ts'
 import type { Execution, Outcome, Underway } from '../engine/execution.ts'
 import type { SharedMemory } from '../engine/held-values.ts'
 import type { Remembered, Waiting } from '../engine/journal.ts'
+import type { Inputs } from '../engine/node-type.ts'
 import type { RunError } from '../engine/observer.ts'
 import type { Plan } from '../engine/plan.ts'
 import type { Hold, ModelUse, NodeServices } from '../engine/services.ts'
@@ -240,12 +241,12 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
     return this.#run ? this.#counts.of(name) : this.#counts.all(name)
   }
 
-  changeable(node_id: string, properties: Record<string, unknown>): string[] | null {
+  changeable(node_id: string, properties: Record<string, unknown>): Inputs | null {
     return this.#run ? changeable(this.plan, node_id, properties) : this.#earlyInputs().changeable(node_id, properties)
   }
 
   begun(node_id: string): number {
-    return this.#execution?.updateProperties(node_id, {})?.from ?? 0
+    return this.#execution?.takeProperties(node_id, {}) ?? 0
   }
 
   command(command: Command): Promise<void> {

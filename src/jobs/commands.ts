@@ -4,6 +4,8 @@ import type { Feed, FeedMark } from '../events/feed.ts'
 import type { Entry } from './entry.ts'
 
 export interface Command {
+  /** About how many characters the job takes with it; absent: hardly any. */
+  readonly weight?: number
   /** What the journal is to keep of it, as of the moment of the commit; null: nothing. A large value is asked for before as well. */
   entry(): Entry | null
   /** Changes row and history, in the commit. */
@@ -13,6 +15,9 @@ export interface Command {
   /** It could not be stored: row and history are as they were before. */
   takeBack?(): void
 }
+
+/** One commit has commands of about so many characters together: the job takes all of them in one turn of the event loop. */
+const MOST_TAKEN = 500_000
 
 interface Pending {
   readonly command: Command
@@ -58,9 +63,21 @@ export class Commands {
     return promise
   }
 
-  /** What they give to the journal, as far as that is known now. */
-  get entries(): Entry[] {
-    return this.#pending.map(({ command }) => command.entry()).filter((entry) => entry !== null)
+  /** How many of them, from the first on, one commit should store. All, where one changes row and history: what comes after that may find the job ended. */
+  get due(): number {
+    if (this.keptAlone < this.#pending.length) return this.#pending.length
+    let taken = 0
+    const beyond = this.#pending.findIndex(({ command: { weight = 0 } }, at) => {
+      taken += weight
+      return at > 0 && taken > MOST_TAKEN
+    })
+    return beyond < 0 ? this.#pending.length : beyond
+  }
+
+  /** What the first `count` give to the journal, as far as that is known now. */
+  entries(count: number): Entry[] {
+    const first = this.#pending.slice(0, count)
+    return first.map(({ command }) => command.entry()).filter((entry) => entry !== null)
   }
 
   /** How many of them, from the first on, change nothing but the journal. */

@@ -4,6 +4,7 @@
 import type { PushResult, Underway } from '../engine/execution.ts'
 import { givenParam } from '../engine/given.ts'
 import { sizeOf } from '../engine/measure.ts'
+import type { Inputs } from '../engine/node-type.ts'
 import type { Plan, PlanInput } from '../engine/plan.ts'
 import { changeable } from '../engine/updates.ts'
 import type { Receiver } from './inlet.ts'
@@ -62,10 +63,10 @@ export class EarlyInputs implements Receiver {
   }
 
   /** The run finds them in what the job remembers. */
-  updateProperties(): void {}
+  takeProperties(): void {}
 
-  /** The names that may be changed; null: no such node. */
-  changeable(node_id: string, properties: Record<string, unknown>): string[] | null {
+  /** What may be changed, converted; null: no such node. */
+  changeable(node_id: string, properties: Record<string, unknown>): Inputs | null {
     // What fired before must come out the same when it is done again, and how much that is only a run can tell.
     return this.#begun ? changeable(this.#plan, node_id, {}) : changeable(this.#plan, node_id, properties)
   }

@@ -3,6 +3,7 @@
 import type { PushResult, Underway } from '../engine/execution.ts'
 import type { NodeUpdate } from '../engine/journal.ts'
 import { sizeOf } from '../engine/measure.ts'
+import type { Inputs } from '../engine/node-type.ts'
 import type { Command } from './commands.ts'
 import type { Entry } from './entry.ts'
 
@@ -12,7 +13,7 @@ export interface Receiver {
   judgeEnd(name: string, handle: string | undefined): PushResult
   takeInput(name: string, value: unknown): void
   endInput(name: string): void
-  updateProperties(node_id: string, properties: Record<string, unknown>): void
+  takeProperties(node_id: string, values: Inputs): unknown
 }
 
 export interface InletHost {
@@ -20,8 +21,8 @@ export interface InletHost {
   receiver(): Receiver | null
   /** What is on its way to an input, as the receiver counts it. */
   underway(name: string): Underway
-  /** The names that may be changed; null: no such node. */
-  changeable(node_id: string, properties: Record<string, unknown>): string[] | null
+  /** What may be changed, converted; null: no such node. */
+  changeable(node_id: string, properties: Record<string, unknown>): Inputs | null
   /** How many firings of a node have begun. */
   begun(node_id: string): number
   command(command: Command): Promise<void>
@@ -64,21 +65,24 @@ export class Inlet {
 
   /** The names that are applied, to firings that have not begun when it is stored. `full`: no more changes of this job are kept. */
   updateProperties(node_id: string, properties: Record<string, unknown>): string[] | 'unknown_node' | 'full' {
-    const applied = this.#host.changeable(node_id, properties)
-    if (applied === null) return 'unknown_node'
+    const changed = this.#host.changeable(node_id, properties)
+    if (changed === null) return 'unknown_node'
+    const applied = Object.keys(changed)
     if (applied.length === 0) return applied
-    const values = Object.fromEntries(applied.map((name) => [name, properties[name]]))
-    const takeBack = this.#counts.change(values)
+    const values = valuesOf(properties, applied)
+    const weight = weightOf(values)
+    const takeBack = this.#counts.change(weight)
     if (takeBack === null) return 'full'
     // The entry is one object, so that its file is found again. `from` is how many firings had begun when it was asked for last: at the commit.
     const of = { node_id, from: 0 }
     const entry: Entry = ['update', of, values]
     this.#sent = this.#host.command({
+      weight,
       entry: () => {
         of.from = this.#host.begun(node_id)
         return entry
       },
-      apply: () => this.#host.receiver()?.updateProperties(node_id, values),
+      apply: () => this.#host.receiver()?.takeProperties(node_id, changed),
       takeBack,
     })
     return applied
@@ -102,7 +106,14 @@ export class Inlet {
   }
 }
 
-const weightOf = (properties: Readonly<Record<string, unknown>>): number => EACH_CHANGE + sizeOf(properties)
+/** What a change of properties counts. */
+export const weightOf = (properties: Readonly<Record<string, unknown>>): number => EACH_CHANGE + sizeOf(properties)
+
+/** Those of the given names. Where that is all of them they are as they came: how large that is is known already. */
+function valuesOf(properties: Record<string, unknown>, names: readonly string[]): Record<string, unknown> {
+  if (names.length === Object.keys(properties).length) return properties
+  return Object.fromEntries(names.map((name) => [name, properties[name]]))
+}
 
 /** What is on its way to the inputs of one job, and what its changes of properties weigh. */
 export class InputCounts {
@@ -132,9 +143,8 @@ export class InputCounts {
     return this.#add(name, 0, 0, 1)
   }
 
-  /** Counts changed properties, unless what it gives is called; null: they are too much. */
-  change(properties: Record<string, unknown>): (() => void) | null {
-    const weight = weightOf(properties)
+  /** Counts changed properties by their weight, unless what it gives is called; null: they are too much. */
+  change(weight: number): (() => void) | null {
     if (this.#changed + weight > MOST_CHANGED) return null
     this.#changed += weight
     return () => {

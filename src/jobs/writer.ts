@@ -246,17 +246,20 @@ export class JobWriter {
     const { mark } = this.feed
     row.last_sequence = mark.sequence
     const entries = this.#staged
-    return { row, mark, entries, extras: this.#extras.length, pending: this.#pending.length, commands }
+    // Whoever waits for all of it waits for commands that are left as well.
+    const pending = this.#dueCommands < this.#commands.waiting ? 0 : this.#pending.length
+    return { row, mark, entries, extras: this.#extras.length, pending, commands }
   }
 
   #writeAll(tx: Tx, fixed: Cover | null): FeedMark | null {
     // Whoever waited for this has been told that it is not stored.
     if (this.#closed) return null
     if (!fixed && this.#parts.row.status !== 'completed' && this.#spill()) return null
-    const sent = this.#commands.stage(fixed ? fixed.commands : this.#commands.waiting)
+    const commands = fixed ? fixed.commands : this.#dueCommands
+    const sent = this.#commands.stage(commands)
     // Only what was staged before this moment is written; what comes later asks for a commit of its own.
     this.#committing = fixed !== null
-    const cover = fixed ?? this.#coverAll(this.#commands.waiting)
+    const cover = fixed ?? this.#coverAll(commands)
     const { row } = cover
     this.#covers = cover
     const { unstored } = this.#parts
@@ -284,17 +287,23 @@ export class JobWriter {
     return sent.length > 0 ? this.#parts.memory() : this.#parts.known()
   }
 
+  /** How many commands the next commit stores. Behind one in which the job ends nothing more is written. */
+  get #dueCommands(): number {
+    return isTerminal(this.#parts.row.status) ? this.#commands.waiting : this.#commands.due
+  }
+
   /** Whether large values have to be on disk first. The row goes on changing meanwhile. */
   #spill(): boolean {
     // The unit of a commit may run again.
     if (this.#spilling) return true
     const abort = new AbortController()
-    const { entries } = this.#commands
+    const due = this.#dueCommands
+    const entries = this.#commands.entries(due)
     const spilled = this.#memoryFor(entries)?.spill(abort.signal, entries)
     if (!spilled) return false
     this.#spilling = abort
     // What a command changes of row and history waits for the next commit.
-    const cover = this.#coverAll(this.#commands.keptAlone)
+    const cover = this.#coverAll(Math.min(due, this.#commands.keptAlone))
     const fixed = { ...cover, row: { ...cover.row } }
     spilled.then(
       () => this.#goOn(fixed, null),
@@ -325,7 +334,7 @@ export class JobWriter {
     this.#extras.splice(0, this.#covers.extras)
     for (const { resolve } of this.#pending.splice(0, this.#covers.pending)) resolve()
     this.#commands.apply()
-    if (this.#committing) this.#next()
+    if (this.#committing || this.#commands.waiting > 0) this.#next()
     this.#waiters.wake()
     this.#host.committed()
     this.#host.decided()
@@ -355,7 +364,7 @@ export class JobWriter {
     return left === 0 && this.feed.sequence === this.feed.committed
   }
 
-  /** After large values went to disk, or commands were refused: what came meanwhile. */
+  /** After large values went to disk, some commands were stored, or others refused: what is left, and what came meanwhile. */
   #next(): void {
     this.#committing = false
     if (this.#pending.length > 0 || !this.#hasNothing) this.#commitSoon()

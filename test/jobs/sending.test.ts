@@ -140,6 +140,27 @@ describe('values and changes that a job was sent', () => {
   )
 
   test(
+    'that are large are taken some at a time, and all of them are stored',
+    inFolder(async (data_dir) => {
+      await using server = await startGated({ data_dir })
+      const job = submit(server, { graph: streamed, fed: true })
+      await job.accepted()
+      let turn = 0
+      const counting = setInterval(() => turn++, 0)
+      const turns = new Set<number>()
+      const inlet = job.inlet!
+      const all = Array.from({ length: 12 }, (_, at) => {
+        assert.deepEqual(inlet.updateProperties('t', { a: `${at}`.repeat(200_000) }), ['a'])
+        return inlet.stored().then(() => turns.add(turn))
+      })
+      await job.flushed()
+      await Promise.all(all)
+      clearInterval(counting)
+      assert.ok(turns.size > 2, `${turns.size}`)
+    }),
+  )
+
+  test(
     'have an end to what changes weigh together, also after a restart',
     inFolder(async (data_dir) => {
       const long = { a: 'b'.repeat(15_000_000) }

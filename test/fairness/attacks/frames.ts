@@ -67,32 +67,40 @@ function waitingNode(count: number): Graph {
   }
 }
 
-const changes: AttackOf = (share) => {
-  const count = sized(20_000, share)
-  let workflow_id = ''
-  return {
-    name: `${FRAMES} changes of a node with ${count} values`,
-    async prepare(attacker) {
-      workflow_id = await attacker.store(waitingNode(count))
-    },
-    async strike(attacker) {
-      const socket = await attacker.socket()
-      const job_id = `job-${crypto.randomUUID()}`
-      const send = (command: string, data: object) => socket.send(JSON.stringify({ command, data }))
-      const accepted = answered(socket, 1)
-      send('run_job', { job_id, workflow_id })
-      await accepted
-      const changed = answered(socket, FRAMES)
-      for (let at = 0; at < FRAMES; at++)
-        send('update_node_properties', { job_id, node_id: 'prompt', properties: { k0: at } })
-      await changed
-      const cancelled = answered(socket, 1)
-      send('cancel_job', { job_id })
-      await cancelled
-      socket.terminate()
-    },
+/** Changes of a node with many values: of one of them, or of all. */
+const changes =
+  (what: string, values: number, changed: number): AttackOf =>
+  (share) => {
+    const count = sized(values, share)
+    const names = Array.from({ length: Math.min(changed, count) }, (_, at) => `k${at}`)
+    let workflow_id = ''
+    return {
+      name: `${FRAMES} changes of ${what} of a node with ${count} values`,
+      async prepare(attacker) {
+        workflow_id = await attacker.store(waitingNode(count))
+      },
+      async strike(attacker) {
+        const socket = await attacker.socket()
+        const job_id = `job-${crypto.randomUUID()}`
+        const send = (command: string, data: object) => socket.send(JSON.stringify({ command, data }))
+        const accepted = answered(socket, 1)
+        send('run_job', { job_id, workflow_id })
+        await accepted
+        const changed = answered(socket, FRAMES)
+        for (let at = 0; at < FRAMES; at++)
+          send('update_node_properties', {
+            job_id,
+            node_id: 'prompt',
+            properties: Object.fromEntries(names.map((name) => [name, at])),
+          })
+        await changed
+        const cancelled = answered(socket, 1)
+        send('cancel_job', { job_id })
+        await cancelled
+        socket.terminate()
+      },
+    }
   }
-}
 
 /** Frames of no data, as many as fit into so many bytes, which go out at once on each of many sockets. */
 const flood =
@@ -161,7 +169,8 @@ export const frames: readonly AttackOf[] = [
   inventories,
   pipelined,
   refused,
-  changes,
+  changes('one', 20_000, 1),
+  changes('all', 20_000, Number.POSITIVE_INFINITY),
   flood('pings', PING),
   flood('pongs', PONG),
   burst('a run with a body in chunks of a byte each', 400, '/api/workflows/greeting/run', ' '.repeat(5_000), true),
