@@ -85,7 +85,7 @@ test('a large result is told once its secrets are replaced, which may take longe
   const { signal } = new AbortController()
   const outcome = await execute(planOf(of), { params: {}, signal, observer, services: noServices }).done
   assert.equal(outcome.status, 'completed')
-  const told = frames.flatMap((frame) => {
+  const told = frames.flatMap((frame): unknown[] => {
     if (typeof frame === 'string') return [frame]
     const { node_id, status, result } = frame as { node_id: string; status: string; result: unknown }
     return status === 'completed' ? [[node_id, result]] : []
