@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { startIdentityProvider } from '../helpers/identity-provider.ts'
 import { giveDatabase } from '../helpers/migrated.ts'
-import { inMostRounds } from '../helpers/patience.ts'
+import { inMostRounds, PATIENCE_MS } from '../helpers/patience.ts'
 import { type RunningProcess, runProcess, type ServingProcess, serve } from '../helpers/process.ts'
 import { mostMs } from '../helpers/processor.ts'
 import { temporaryFolder, until } from '../helpers/server.ts'
@@ -180,9 +180,7 @@ async function measured(
       strikes++
     } while (!enough(performance.now() - from))
   }
-  const all = Promise.all(
-    attacks.flatMap((one) => Array.from({ length: one.side_by_side ?? 1 }, () => strikeAgain(one))),
-  )
+  const all = allOf(attacks.flatMap((one) => Array.from({ length: one.side_by_side ?? 1 }, () => strikeAgain(one))))
   const over = async () => {
     while (!enough(performance.now() - from)) await pause(OVER_LOOK_MS)
   }
@@ -201,6 +199,14 @@ async function measured(
     refusals: new Map(refusals),
     most_memory: mostMemory(server),
   }
+}
+
+/** Waits for all of them also where one fails: what is left of a round would be load in the next one. */
+async function allOf(strikes: readonly Promise<void>[]): Promise<void> {
+  await Promise.all(strikes).catch(async (error) => {
+    await Promise.race([Promise.allSettled(strikes), pause(PATIENCE_MS, null, { ref: false })])
+    throw error
+  })
 }
 
 function mostMemory({ pid }: ServingProcess): number {

@@ -103,12 +103,12 @@ const growing: AttackOf = (share) => {
   return running(`${said(lines.length)} texts that grow suddenly`, chain, lines.join('\n'), 1)
 }
 
-/** What code gives comes out of its worker as text, which the main thread reads. */
+/** What code gives comes out of its worker as text, which the main thread reads. It has its time beside all other attacks, too. */
 const named: AttackOf = (share) => {
   const count = Math.max(60_000, sized(90_000, share))
   const code = `const made = (name) => Object.fromEntries(Array.from({length: ${count}}, (_, at) => [name + at, at]));
     return {a: ['a', 'b', 'c'].map(made)}`
-  const data = { code, time_limit_ms: 10_000, memory_limit_mb: 256 }
+  const data = { code, time_limit_ms: 60_000, memory_limit_mb: 256 }
   let id = ''
   return {
     name: `code that gives three objects of ${said(count)} names`,
