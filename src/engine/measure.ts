@@ -8,6 +8,9 @@ import type { Steps } from '../time-slices.ts'
 /** How many lists and dicts may lie inside each other; as many as a frame may bring. */
 export const DEEPEST_VALUE = 64
 
+/** So many containers inside each other are looked into: a value that is as deep as it may be lies in records, such as that of the outputs of a node. */
+const LOOKED_INTO = DEEPEST_VALUE + 8
+
 /** In characters, about: what a value may be as text, where everything that is shared is written out. */
 export const LARGEST_VALUE = 256_000_000
 
@@ -130,7 +133,7 @@ function measureOf(container: object, left: number): Measure {
 /** Makes a value, and measures it in steps, so that nobody has to look into it again. */
 export function* measuredSteps<T>(steps: Steps<T>): Steps<T> {
   const value = yield* steps
-  yield* measureWithin(value, DEEPEST_VALUE)
+  yield* measureWithin(value, LOOKED_INTO)
   return value
 }
 
@@ -173,12 +176,12 @@ export function sizeInside(value: unknown): number {
 
 /** How deep a value nests, and about how many characters it has as text. */
 export function measured(value: unknown): Measure {
-  return measuredWithin(value, DEEPEST_VALUE)
+  return measuredWithin(value, LOOKED_INTO)
 }
 
 /** As `memoryOf`, in steps: few where it was measured before. */
 export function* memorySteps(container: object): Steps<number> {
-  return (yield* measureWithin(container, DEEPEST_VALUE)).memory
+  return (yield* measureWithin(container, LOOKED_INTO)).memory
 }
 
 /** Adds up the measures of what is inside of one container, for whoever puts it together in pieces. */
@@ -230,13 +233,13 @@ export class MeasureSum {
 /** Whether a value nests deeper than any may. Costs nothing for what is neither list nor dict. */
 export function isTooDeep(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
-  return measureOf(value, DEEPEST_VALUE).depth > DEEPEST_VALUE
+  return measureOf(value, LOOKED_INTO).depth > DEEPEST_VALUE
 }
 
 /** About how many characters a value has as text; what is shared counts each time. */
 export function sizeOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return sizeOfPlain(value)
-  return measureOf(value, DEEPEST_VALUE).size
+  return measureOf(value, LOOKED_INTO).size
 }
 
 /** Of a longer text the engine itself counts the bytes. */
@@ -266,7 +269,7 @@ export function holdsBytes(value: unknown): boolean {
 
 /** About how many bytes of memory a list or dict takes; what is shared counts each time. */
 export function memoryOf(container: object): number {
-  return measureOf(container, DEEPEST_VALUE).memory
+  return measureOf(container, LOOKED_INTO).memory
 }
 
 export type Excess = 'too_deep' | 'too_large' | 'too_many_keys'
@@ -274,7 +277,7 @@ export type Excess = 'too_deep' | 'too_large' | 'too_many_keys'
 /** What is wrong with a value that nests too deep, holds a dict with too many keys, or is larger than it may be; null where nothing is. Looks at it once. */
 export function excessOf(value: unknown, largest: number): Excess | null {
   if (typeof value !== 'object' || value === null) return sizeOfPlain(value) > largest ? 'too_large' : null
-  const { depth, size } = measureOf(value, DEEPEST_VALUE)
+  const { depth, size } = measureOf(value, LOOKED_INTO)
   if (depth > DEEPEST_VALUE) return 'too_deep'
   if (size === Number.POSITIVE_INFINITY) return 'too_many_keys'
   return size > largest ? 'too_large' : null
