@@ -1,5 +1,4 @@
 // One run of a plan, as its host sees it.
-
 import type { PushResult, Underway } from './feeds.ts'
 import type { Inputs } from './node-type.ts'
 import type { Outcome } from './observer.ts'

@@ -153,8 +153,9 @@ export function recorder(job: Sink, log: Log): Recorder {
       } as JobFrame)
     },
     prepareResult({ node_id }, detail) {
-      const result = job.toldNode(node_id, EVENT_STATUS.completed) ? null : resultOf(detail)
-      return result && sizeOf(result) > LARGE_RESULT ? results.prepare(node_id, result) : null
+      if (sizeOf(detail.result) <= LARGE_RESULT || job.toldNode(node_id, EVENT_STATUS.completed)) return null
+      const result = resultOf(detail)
+      return result && results.prepare(node_id, result)
     },
     prepareOutput: ({ node_id }, output_name, value) => job.preparePublish?.(node_id, output_name, value) ?? null,
     output(node, output_name, value, type) {

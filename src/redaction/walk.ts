@@ -51,8 +51,8 @@ export class Walk {
   }
 
   /**
-   * As `value`: what is light and has few characters is looked at in one step, what is not is taken apart. Light values that were met are forgotten after each step: a map of
-   * all of a large value takes long to grow.
+   * As `value`: what is light and has few characters is looked at in one step, what is not is taken apart. Light values that were met are forgotten
+   * after each step: a map of all of a large value takes long to grow.
    */
   *steps(value: unknown, depth: number): Steps<unknown> {
     if (typeof value === 'string' && value.length > LOOKED_AT)

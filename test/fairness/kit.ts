@@ -149,7 +149,7 @@ const AFTERWARDS_MS = 20
 async function heldAlone(scene: Scene, attack: Attack): Promise<Holds> {
   await prepare(scene, attack)
   await longestHold(scene.server)
-  await Promise.all(Array.from({ length: attack.side_by_side ?? 1 }, () => attack.strike(scene.attacker)))
+  await allOf(sideBySide(attack, () => attack.strike(scene.attacker)))
   await pause(AFTERWARDS_MS)
   return await longestHold(scene.server)
 }
@@ -180,7 +180,7 @@ async function measured(
       strikes++
     } while (!enough(performance.now() - from))
   }
-  const all = allOf(attacks.flatMap((one) => Array.from({ length: one.side_by_side ?? 1 }, () => strikeAgain(one))))
+  const all = allOf(attacks.flatMap((one) => sideBySide(one, () => strikeAgain(one))))
   const over = async () => {
     while (!enough(performance.now() - from)) await pause(OVER_LOOK_MS)
   }
@@ -201,8 +201,12 @@ async function measured(
   }
 }
 
+function sideBySide<T>({ side_by_side = 1 }: Attack, strike: () => Promise<T>): Promise<T>[] {
+  return Array.from({ length: side_by_side }, strike)
+}
+
 /** Waits for all of them also where one fails: what is left of a round would be load in the next one. */
-async function allOf(strikes: readonly Promise<void>[]): Promise<void> {
+async function allOf(strikes: readonly Promise<unknown>[]): Promise<void> {
   await Promise.all(strikes).catch(async (error) => {
     await Promise.race([Promise.allSettled(strikes), pause(PATIENCE_MS, null, { ref: false })])
     throw error
