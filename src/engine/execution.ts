@@ -4,13 +4,11 @@ import type { Inputs } from './node-type.ts'
 import type { Outcome } from './observer.ts'
 import type { Plan } from './plan.ts'
 import { type ExecuteOptions, newRun } from './sub-workflow.ts'
-import type { Updated } from './updates.ts'
 
 export type { PushResult, Underway } from './feeds.ts'
 export type { FiringEnd, Journal, NodeUpdate, Remembered, Waiting, WaitRequest } from './journal.ts'
 export type { Outcome, RunObserver } from './observer.ts'
 export type { ExecuteOptions } from './sub-workflow.ts'
-export type { Updated } from './updates.ts'
 
 export interface Execution {
   /** Resolves with the outcome; never rejects. */
@@ -27,9 +25,7 @@ export interface Execution {
   judgeEnd(name: string, handle: string | undefined): PushResult
   /** Appends a value that was judged before, however much waits; without effect where the stream has ended. */
   takeInput(name: string, value: unknown): void
-  /** Changes values of a node for firings not yet begun, and tells how many have begun, also where it changes none; null: no such node. */
-  updateProperties(node_id: string, properties: Record<string, unknown>): Updated | null
-  /** The same with values that `changeable` gave for it. */
+  /** Changes values of a node, which `changeable` gave, for firings not yet begun. Gives the number of those that have begun, also where it changes none. */
   takeProperties(node_id: string, values: Inputs): number
   /** Gives a firing that waits what it waits for. False: none of that name waits, or the run has stopped. */
   answer(firing: string, value: unknown): boolean

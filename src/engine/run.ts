@@ -32,7 +32,6 @@ import { Scheduler } from './scheduler.ts'
 import type { ComputeAccess, NodeServices } from './services.ts'
 import type { Slice } from './slice.ts'
 import type { Failure } from './tokens.ts'
-import { changeable, type Updated } from './updates.ts'
 
 type State = 'running' | 'failing' | 'cancelling' | 'suspending' | 'settled'
 
@@ -177,13 +176,6 @@ export class Run implements Stage, ContextHost, Halting, Parker {
 
   answer(firing: string, value: unknown): boolean {
     return !this.stopped && this.memory?.parking?.answer(firing, value) === true
-  }
-
-  updateProperties(node_id: string, properties: Record<string, unknown>): Updated | null {
-    const applied = changeable(this.#plan, node_id, properties)
-    if (applied === null) return null
-    const from = this.takeProperties(node_id, applied)
-    return { applied: Object.keys(applied), from }
   }
 
   takeProperties(node_id: string, values: Inputs): number {

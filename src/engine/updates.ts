@@ -5,12 +5,6 @@ import type { Plan } from './plan.ts'
 import type { PlanNode } from './plan-parts.ts'
 import { typeInfo } from './type-info.ts'
 
-/** The names that were applied, and how many firings of the node had begun before: from that one on, counted from 0, they hold. */
-export interface Updated {
-  applied: string[]
-  from: number
-}
-
 /** What belongs to the graph's interface, or is read once before anything else. */
 const FIXED = { input: new Set(['name', 'value', 'stream']), output: new Set(['name']) }
 

@@ -5,7 +5,7 @@ import { memoryOf } from '../../src/engine/measure.ts'
 import { silentObserver } from '../../src/engine/observer.ts'
 import { newRun } from '../../src/engine/sub-workflow.ts'
 import { takesLess } from '../helpers/patience.ts'
-import { Gate, graph, node, outputs, planOf, run, sink, source, start, until, withTypes } from './kit.ts'
+import { Gate, graph, node, outputs, planOf, run, sink, source, start, until, update, withTypes } from './kit.ts'
 
 const echo = (type: string, data: Record<string, unknown> = {}) =>
   graph([node('in', type, { name: 'x', ...data }), sink('out')], ['in.output->out.value'])
@@ -150,11 +150,12 @@ describe('changes of properties', () => {
       ],
       ['in.output->each.list', 'each.item->slow.value', 'slow.output->say.v', 'say.output->out.value'],
     )
-    const { execution, observer } = start(of, withTypes(gate.type))
+    const started = start(of, withTypes(gate.type))
+    const { execution, observer } = started
     await until(() => gate.waiting.length === 2)
     gate.waiting[0]!.open()
     await until(() => observer.named('output').length === 1)
-    assert.deepEqual(execution.updateProperties('say', { template: 'new {{v}}' })?.applied, ['template'])
+    assert.deepEqual(update(started, 'say', { template: 'new {{v}}' })?.applied, ['template'])
     gate.waiting[0]!.open()
     assert.deepEqual(await execution.done, { status: 'completed', outputs: { out: ['old 1', 'new 2'] } })
   })
@@ -164,12 +165,12 @@ describe('changes of properties', () => {
       [node('in', 'input.Any', { name: 'x', stream: true }), node('say', 'text.Concat'), sink('out')],
       ['in.output->say.a', 'say.output->out.value'],
     )
-    const { execution } = start(of)
-    assert.deepEqual(execution.updateProperties('say', { a: 'x', b: 'y', c: 'z' })?.applied, ['b'])
-    assert.deepEqual(execution.updateProperties('say', { b: 5 })?.applied, [])
-    assert.deepEqual(execution.updateProperties('out', { name: 'other' })?.applied, [])
-    assert.deepEqual(execution.updateProperties('in', { name: 'y', value: 1, stream: false })?.applied, [])
-    assert.equal(execution.updateProperties('nobody', { a: 1 }), null)
+    const started = start(of)
+    assert.deepEqual(update(started, 'say', { a: 'x', b: 'y', c: 'z' })?.applied, ['b'])
+    assert.deepEqual(update(started, 'say', { b: 5 })?.applied, [])
+    assert.deepEqual(update(started, 'out', { name: 'other' })?.applied, [])
+    assert.deepEqual(update(started, 'in', { name: 'y', value: 1, stream: false })?.applied, [])
+    assert.equal(update(started, 'nobody', { a: 1 }), null)
   })
 })
 

@@ -7,6 +7,7 @@ import type { NodeRegistry, NodeType } from '../../src/engine/node-type.ts'
 import type { RunObserver } from '../../src/engine/observer.ts'
 import { compileGraph, type Plan } from '../../src/engine/plan.ts'
 import { ANY, t } from '../../src/engine/types.ts'
+import { changeable } from '../../src/engine/updates.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
 import { PATIENCE_MS } from '../helpers/patience.ts'
 
@@ -97,6 +98,7 @@ export class Recorder implements RunObserver {
 }
 
 export interface Started {
+  plan: Plan
   execution: Execution
   observer: Recorder
   abort: AbortController
@@ -110,7 +112,18 @@ export function start(
   const observer = new Recorder()
   const abort = new AbortController()
   const plan = planOf(of, registry)
-  return { execution: execute(plan, { params: {}, signal: abort.signal, observer, ...options }), observer, abort }
+  const execution = execute(plan, { params: {}, signal: abort.signal, observer, ...options })
+  return { plan, execution, observer, abort }
+}
+
+/** The names of the properties that were applied, and the first firing that has them, counted from 0; null: no such node. */
+export function update(
+  { plan, execution }: Pick<Started, 'plan' | 'execution'>,
+  node_id: string,
+  properties: Record<string, unknown>,
+): { applied: string[]; from: number } | null {
+  const values = changeable(plan, node_id, properties)
+  return values && { applied: Object.keys(values), from: execution.takeProperties(node_id, values) }
 }
 
 export async function run(

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { until } from './kit.ts'
+import { until, update } from './kit.ts'
 import { Builder, recipes } from './random-graphs.ts'
 import { MIXES } from './random-mixes.ts'
 import { expectedOf, holds, limits, scale, tried } from './random-verdict.ts'
@@ -44,14 +44,15 @@ describe('changes of properties', () => {
         const ids = builder.nodes.filter(({ publishes }) => publishes === null).map(({ id }) => id)
         const changed = new Set<string>()
         let change: (by: string, at: number) => void = () => {}
-        const { execution, ledger, observer } = tried(builder, limit, (trial) => {
-          trial.ledger.onFire = () => change('firing', trial.ledger.total)
+        const trial = tried(builder, limit, ({ ledger }) => {
+          ledger.onFire = () => change('firing', ledger.total)
         })
+        const { execution, ledger, observer } = trial
         change = (by, at) => {
           for (const one of list) {
             if (one.by !== by || one.at !== at) continue
             const id = one.node === 0 ? 'none' : ids[one.node % ids.length]!
-            const names = execution.updateProperties(id, one.properties)?.applied ?? null
+            const names = update(trial, id, one.properties)?.applied ?? null
             assert.equal(names === null, !shape.nodes.has(id) || execution.outcome !== null)
             if (names && names.length > 0) changed.add(id)
             for (const name of names ?? []) assert.ok(Object.hasOwn(one.properties, name))

@@ -5,7 +5,21 @@ import type { Execution, Outcome } from '../../src/engine/execution.ts'
 import type { Graph } from '../../src/engine/graph.ts'
 import type { Journal } from '../../src/engine/journal.ts'
 import { type Inputs, NodeError, type NodeType } from '../../src/engine/node-type.ts'
-import { Gate, graph, item, node, output, sink, source, start, testType, until, value, withTypes } from './kit.ts'
+import {
+  Gate,
+  graph,
+  item,
+  node,
+  output,
+  sink,
+  source,
+  start,
+  testType,
+  until,
+  update,
+  value,
+  withTypes,
+} from './kit.ts'
 import { MemoryJournal } from './memory-journal.ts'
 
 /** A type that counts how often its code began. */
@@ -314,12 +328,13 @@ describe('changes of properties', () => {
     )
     of.nodes[0]!.data = { list: ['a', 'b', 'c'] }
     const journal = new MemoryJournal()
-    const { execution } = remembered(of, [gate.type], journal)
+    const started = remembered(of, [gate.type], journal)
+    const { execution } = started
     await until(() => gate.waiting.length === 3)
     gate.waiting[0]!.open()
     await until(() => journal.size === 1)
     await new Promise((go) => setImmediate(go))
-    const updated = execution.updateProperties('say', { b: 'new' })
+    const updated = update(started, 'say', { b: 'new' })
     assert.deepEqual(updated, { applied: ['b'], from: 1 })
     while (gate.waiting.length > 0) gate.waiting[0]!.open()
     const out = ['aold', 'bnew', 'cnew']
@@ -328,7 +343,7 @@ describe('changes of properties', () => {
     const again = start(of, withTypes(gate.type), { journal: journal.open(), updates })
     assert.deepEqual(await again.execution.done, completed(out))
     assert.equal(gate.started, 3)
-    assert.ok(again.execution.updateProperties('say', { b: 'late' })!.from > 3)
+    assert.ok(update(again, 'say', { b: 'late' })!.from > 3)
   })
 
   test('that come after an interruption hold behind those of before it', async () => {
@@ -348,9 +363,10 @@ describe('changes of properties', () => {
     ]
     for (const [from, out] of cases) {
       const updates = [{ node_id: 'say', from, properties: { b: 'new' } }]
-      const { execution } = start(of, withTypes(gate.type), { journal: new MemoryJournal().open(), updates })
+      const started = start(of, withTypes(gate.type), { journal: new MemoryJournal().open(), updates })
+      const { execution } = started
       await until(() => gate.waiting.length === 3)
-      assert.deepEqual(execution.updateProperties('say', { b: 'late' }), { applied: ['b'], from })
+      assert.deepEqual(update(started, 'say', { b: 'late' }), { applied: ['b'], from })
       while (gate.waiting.length > 0) gate.waiting[0]!.open()
       assert.deepEqual(await execution.done, completed(out))
     }

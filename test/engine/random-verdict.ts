@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import fc from 'fast-check'
 import { type ExecuteOptions, type Execution, execute, type Outcome } from '../../src/engine/execution.ts'
+import type { Plan } from '../../src/engine/plan.ts'
 import { planOf, Recorder, until } from './kit.ts'
 import type { Builder } from './random-graphs.ts'
 import { Ledger, registryFor } from './random-types.ts'
@@ -19,6 +20,7 @@ export interface Trial {
   builder: Builder
   ledger: Ledger
   observer: Recorder
+  plan: Plan
   execution: Execution
   abort: AbortController
 }
@@ -27,13 +29,13 @@ export interface Trial {
 export function tried(
   builder: Builder,
   options: Partial<ExecuteOptions>,
-  prepare: (trial: Omit<Trial, 'execution'>) => void = () => {},
+  prepare: (trial: Omit<Trial, 'plan' | 'execution'>) => void = () => {},
 ): Trial {
   const [ledger, observer, abort] = [new Ledger(), new Recorder(), new AbortController()]
   prepare({ builder, ledger, observer, abort })
   const plan = planOf(builder.graph(), registryFor(ledger))
   const execution = execute(plan, { params: {}, signal: abort.signal, observer, random: () => 0.5, ...options })
-  return { builder, ledger, observer, execution, abort }
+  return { builder, ledger, observer, plan, execution, abort }
 }
 
 export interface Expected {
