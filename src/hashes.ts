@@ -1,7 +1,7 @@
 // SHA-256 of texts and of values, at once or in steps.
 import { createHash } from 'node:crypto'
 import { canonicalJson } from './json.ts'
-import { definedKeys, endOfPiece, LONG_TEXT } from './json-steps.ts'
+import { definedKeys, endOfPiece, LONG_TEXT, writeText } from './json-steps.ts'
 import { isLight } from './light-parts.ts'
 import { compared, sortedSteps } from './sorting.ts'
 import type { Steps } from './time-slices.ts'
@@ -13,6 +13,7 @@ export function sha256(text: string): string {
 
 /** Writes `canonicalJson` of a value in parts. */
 function* writeCanonical(value: unknown, write: (part: string) => void): Steps<void> {
+  if (typeof value === 'string' && value.length > LONG_TEXT) return yield* writeText(value, write)
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array || isLight(value)) {
     write(canonicalJson(value))
     yield

@@ -104,7 +104,8 @@ function memberOf(of: Container, keys: readonly string[] | null, at: number | st
   return (of as Record<string, unknown>)[keys ? keys[at as number]! : at]
 }
 
-function* writeText(text: string, write: (part: string) => void): Steps<void> {
+/** Writes a long text as `JSON.stringify` does, in parts. */
+export function* writeText(text: string, write: (part: string) => void): Steps<void> {
   write('"')
   for (let at = 0; at < text.length; ) {
     const to = endOfPiece(text, at)

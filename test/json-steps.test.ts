@@ -4,7 +4,15 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { canonicalHashSteps, sha256, textHashSteps } from '../src/hashes.ts'
 import { canonicalJson, jsonText } from '../src/json.ts'
-import { jsonTextParts, jsonTextSteps, keepText, knownText, learnText, textSteps } from '../src/json-steps.ts'
+import {
+  jsonTextParts,
+  jsonTextSteps,
+  keepText,
+  knownText,
+  LONG_TEXT,
+  learnText,
+  textSteps,
+} from '../src/json-steps.ts'
 import { isLight } from '../src/light-parts.ts'
 import { finish } from '../src/time-slices.ts'
 import { scaled } from './helpers/scale.ts'
@@ -68,6 +76,16 @@ describe(`JSON in steps (seed ${seed})`, () => {
       const text = 'x'.repeat(shift) + '😀'.repeat(300_000)
       assert.equal(finish(textHashSteps(text)), sha256(text))
     }
+  })
+
+  test('takes a long text apart, also where each of its characters is written as six', () => {
+    const text = '\u001f'.repeat(3_000_000)
+    const steps = canonicalHashSteps({ text })
+    let taken = 0
+    let last = steps.next()
+    for (; !last.done; last = steps.next()) taken++
+    assert.equal(last.value, sha256(canonicalJson({ text })))
+    assert.ok(taken >= text.length / LONG_TEXT, `${taken} steps`)
   })
 
   test('is written in its own way where the text with bytes in base64 is known', () => {

@@ -781,7 +781,7 @@ export interface components {
             workflow_id: components["schemas"]["OpaqueId"];
             /** @description The etag of the graph that ran, or null for an inline graph. */
             workflow_revision: string | null;
-            /** @description The values of the workflow's inputs, by name. Bytes and encoded media above 16 KiB are told by `{type, content_type, size, sha256}`. */
+            /** @description The values of the workflow's inputs, by name. Bytes and encoded media above 16 KiB are told by `{type, content_type, size, sha256}`. So is an input whose JSON text, with those of the inputs before it, has more than a million bytes: by the size and the digest of that text, as `application/json`. */
             inputs: {
                 [key: string]: components["schemas"]["JsonValue"];
             };

@@ -2,10 +2,11 @@
 // their JSON texts known before they are told. What is small is made ready when it is told.
 import { sizeOf } from '../engine/measure.ts'
 import type { Plan } from '../engine/plan.ts'
-import { learnText } from '../json-steps.ts'
+import { knownText, learnText } from '../json-steps.ts'
 import type { Steps, TimeSlices } from '../time-slices.ts'
 import { outputValues } from './manifest.ts'
-import type { Publication, Publisher, ReadyValue } from './publication.ts'
+import { largeDescribedSteps } from './provenance.ts'
+import { checkTexts, type Publication, type Publisher, type ReadyValue } from './publication.ts'
 import type { Extra } from './writer.ts'
 
 /** Characters, about: a result with larger parameters and outputs is made ready before the job ends. */
@@ -64,19 +65,21 @@ export class LargeValues {
     return found.ready
   }
 
-  /** Makes the result ready. No value is published from then on. */
+  /** Makes the result ready. No value is published from then on. @throws NodeError where the outputs are larger than they may be together */
   async prepareResult(params: ReadyResult['inputs']): Promise<void> {
     const { plan, publication, slices, owner } = this.#host
     this.#result = await slices.run(owner, this.#resultSteps(params, outputValues(plan, publication.lists)))
   }
 
   *#resultSteps(params: ReadyResult['inputs'], outputs: ReadyResult['outputs']): Steps<ReadyResult> {
-    const inputs = yield* this.#host.publisher.provenanceSteps(params)
+    const inputs = yield* largeDescribedSteps(yield* this.#host.publisher.provenanceSteps(params))
     yield* learnText(inputs)
     const values = Object.values(outputs)
     for (const value of values) yield* learnText(value)
     // Of a text by itself nothing is known.
-    if (values.some((value) => typeof value === 'string')) yield* learnText(outputs)
+    const holdsTexts = values.some((value) => typeof value === 'string')
+    if (holdsTexts) yield* learnText(outputs)
+    checkTexts((holdsTexts ? [outputs] : values).map(knownText))
     return { inputs, outputs }
   }
 

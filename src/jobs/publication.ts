@@ -3,8 +3,10 @@
 import type { AssetReference, ManifestAsset } from '../../generated/types.ts'
 import type { JobTable } from '../db/schema.ts'
 import { sizeOf } from '../engine/measure.ts'
+import { NodeError } from '../engine/node-error.ts'
 import type { Plan } from '../engine/plan.ts'
-import { learnText, longTextSteps } from '../json-steps.ts'
+import { LARGEST_OUTPUTS } from '../engine/published.ts'
+import { knownText, learnText, longTextSteps } from '../json-steps.ts'
 import type { Steps } from '../time-slices.ts'
 import type { TextStream } from './text-chunks.ts'
 import type { Extra } from './writer.ts'
@@ -76,6 +78,16 @@ export interface Published {
   readonly text: string | null
 }
 
+/**
+ * Looks whether the JSON texts of large values fit into one row. The engine counts characters, of which JSON may write six for one.
+ * @throws NodeError `too_large`
+ */
+export function checkTexts(texts: readonly (string | null | undefined)[]): void {
+  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text ?? ''), 0)
+  if (bytes > LARGEST_OUTPUTS)
+    throw new NodeError(`The JSON of outputs has ${bytes} bytes, more than ${LARGEST_OUTPUTS}.`, 'too_large')
+}
+
 export class Publication {
   readonly #row: JobTable
   readonly #publisher: Publisher
@@ -121,14 +133,15 @@ export class Publication {
     return [...before, { value: shown, asset: whole?.asset ?? null, extras, text: ready?.text ?? null }]
   }
 
-  /** Makes the next value of an output ready for `add`. Until then no other value of the output is added. */
+  /** Makes the next value of an output ready for `add`. Until then no other value of the output is added. @throws NodeError where it is too large */
   *readySteps(node_id: string, output_name: string, value: unknown): Steps<ReadyValue> {
     const stored = yield* this.#publisher.storeSteps(value, this.#placeOf(node_id, output_name))
-    if (this.#streams.has(output_name) && typeof stored.value === 'string')
-      return { stored, shown: stored.value, text: yield* longTextSteps(stored.value) }
-    const shown = yield* this.#publisher.redactSteps(stored.value)
+    const isStreamed = this.#streams.has(output_name) && typeof stored.value === 'string'
+    const shown = isStreamed ? stored.value : yield* this.#publisher.redactSteps(stored.value)
     yield* learnText(shown)
-    return { stored, shown, text: yield* longTextSteps(shown) }
+    const text = yield* longTextSteps(shown)
+    checkTexts([text ?? knownText(shown)])
+    return { stored, shown, text }
   }
 
   /** Where the next value of an output belongs. */

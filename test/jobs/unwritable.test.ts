@@ -179,6 +179,26 @@ describe('a history that cannot be written', () => {
     })
   }
 
+  for (const [what, lengths, node_id] of [
+    ['an output fails its job at its node', [5_400_000], 'out0'],
+    ['outputs together fail their job', [2_700_000, 2_700_000], null],
+  ] as const) {
+    test(`${what}, where the JSON of its characters has more bytes than one row may have`, async () => {
+      await using server = await startGated({
+        types: lengths.map((length, at) => mapType(`test.Huge${at}`, () => '\u001f'.repeat(length))),
+      })
+      const graph = of(
+        [source('in', 'x'), ...lengths.flatMap((_, at) => [node(`huge${at}`, `test.Huge${at}`), sink(`out${at}`)])],
+        lengths.flatMap((_, at) => [`in.output->huge${at}.value`, `huge${at}.output->out${at}.value`]),
+      )
+      const job = submit(server, { graph })
+      await job.settled()
+      const error = JSON.parse(job.row.error!) as JobError
+      assert.deepEqual([job.row.status, error.type, error.node_id], ['failed', 'result_too_large', node_id])
+      await submit(server, { graph: plain }).settled()
+    })
+  }
+
   test('an output nested deeper than the writer goes fails its own job alone, over HTTP as well', async () => {
     const deep = () => {
       let value: unknown = 1

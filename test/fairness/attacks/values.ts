@@ -145,10 +145,33 @@ const dates: AttackOf = (share) => {
   return running(`a stream of ${to} dates`, [numbers, ['date.FromUnix', {}, 'value']], '', 1)
 }
 
+/** One byte in a frame, and six in JSON. */
+const CONTROL = '\u001f'
+
+/** As parameters, and in the graph. The job ends with an output that is too large. */
+const controls: AttackOf = (share) => {
+  const length = sized(15_000_000, share)
+  const given = { in: Array(Math.ceil(length / 4)).fill(`a${CONTROL}`) }
+  const own = passing(false)
+  Object.assign(own.nodes[0]!.data!, { value: CONTROL.repeat(length) })
+  const runs = [
+    { graph: passing(false), params: given },
+    { graph: own, params: {} },
+  ]
+  return {
+    name: `runs of ${(length / 1e6).toFixed(1)} MB of control characters`,
+    async strike(attacker) {
+      for (const run of runs)
+        await conversation(attacker, (job_id) => [{ command: 'run_job', data: { job_id, ...run } }])
+    },
+  }
+}
+
 export const values: readonly AttackOf[] = [
   params,
   line,
   pushed,
+  controls,
   sent,
   sentAsForm,
   conditions,
