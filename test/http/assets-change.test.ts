@@ -323,19 +323,31 @@ describe('forms that make no asset', () => {
     ])
   })
 
-  test('a form that breaks off anywhere: 400 or silence, and nothing is left', async () => {
+  const broken = form(field('name', 'cut.txt'), `${partHead()}${'x'.repeat(5_000)}\r\n`)
+
+  test('a form that breaks off anywhere: 400, and nothing is left', async () => {
     const before = [storedFiles(server), await rows()]
-    const { headers, raw } = form(field('name', 'cut.txt'), `${partHead()}${'x'.repeat(5_000)}\r\n`)
+    const { headers, raw } = broken
     for (let end = 0; end < raw.length - 4; end += Math.ceil(raw.length / 40))
       await refused(server, ...post({ headers, raw: raw.subarray(0, end) }), [400, 'invalid_request'])
-    for (const end of [10, 200, 3_000, raw.length - 3]) await cut(raw.subarray(0, end), raw.length)
     await until('the last of it to be gone', () => storedFiles(server).length === (before[0] as string[]).length)
     assert.deepEqual([storedFiles(server), await rows()], before)
   })
 
+  test('a form whose connection is cut leaves nothing', async () => {
+    await using own = await startServer()
+    const before = storedFiles(own)
+    const { raw } = broken
+    for (const end of [10, 200, 3_000, raw.length - 3]) await cut(own, raw.subarray(0, end), raw.length)
+    // It has read what came before this request, and whatever it was doing with that has ended when it is closed.
+    await call(own, 'GET', '/health')
+    await own.close()
+    assert.deepEqual(storedFiles(own), before)
+  })
+
   /** Sends the beginning of a body of `length` bytes, and hangs up. */
-  function cut(bytes: Buffer, length: number): Promise<void> {
-    const { hostname, port } = new URL(server.url)
+  function cut({ url }: TestServer, bytes: Buffer, length: number): Promise<void> {
+    const { hostname, port } = new URL(url)
     return new Promise((resolve) => {
       const headers = { 'Content-Type': FORM_TYPE, 'Content-Length': length }
       const outgoing = send({ host: hostname, port, method: 'POST', path: '/api/assets', headers, agent: false })
