@@ -5,7 +5,7 @@ import { Finder } from './finder.ts'
 import { SHORTEST_SECRET } from './forms.ts'
 import type { RedactionOptions } from './options.ts'
 import { SecretTail } from './secret-tail.ts'
-import { SecretsInPieces } from './secrets.ts'
+import { type Rest, SecretsInPieces } from './secrets.ts'
 import { MARK } from './shapes.ts'
 import { textSteps } from './text-steps.ts'
 import { Walk } from './walk.ts'
@@ -65,9 +65,12 @@ export class Redactor {
   message(text: string): string {
     const parts = this.text(text).split(CUT)
     if (this.#owner === null || parts.length === 1) return parts.join(CUT)
-    return parts
-      .map((part, at) => this.secretsInPieces().push(part, at < parts.length - 1 ? 'missing' : 'none'))
-      .join(CUT)
+    return parts.map((part, at) => this.#part(part, at < parts.length - 1 ? 'missing' : 'none')).join(CUT)
+  }
+
+  /** What is shorter than any secret tells none. */
+  #part(part: string, rest: Rest): string {
+    return part.length < SHORTEST_SECRET ? part : this.secretsInPieces().push(part, rest)
   }
 
   /**

@@ -3,6 +3,7 @@
 import { NodeError } from '../engine/node-error.ts'
 import type { Script } from '../engine/services.ts'
 import { isLight } from '../light-parts.ts'
+import { finish, type Steps } from '../time-slices.ts'
 import { inputsJson, inputsJsonSteps, outputsOf } from './json.ts'
 import { AHEAD_ITEMS, LARGEST_MEMORY_LIMIT_MB, LONGEST_CODE, LONGEST_TIME_LIMIT_MS, MOST_LINES } from './limits.ts'
 import type { Listener } from './member.ts'
@@ -10,6 +11,7 @@ import type { Lease, Pool } from './pool.ts'
 import type { CallRequest, FromWorker } from './protocol.ts'
 
 type Record_ = Record<string, unknown>
+type Line = FromWorker & { kind: 'log' }
 type Ending = { readonly json: string | null } | { readonly error: unknown }
 
 interface Asking {
@@ -48,6 +50,9 @@ export class Call implements Listener {
   readonly #abort = () => this.fail(this.#script.signal.reason)
   #lease: Lease | null = null
   #lines = 0
+  /** Lines that are not in the log yet. Secrets are looked for in each, so that thousands of lines take long. */
+  #unlogged: Line[] = []
+  #isLogging = false
   /** JSON of items that nobody has asked for yet, and what was taken without the worker being told. */
   #items: string[] = []
   #taken = { items: 0, characters: 0 }
@@ -56,6 +61,8 @@ export class Call implements Listener {
   /** It has asked for a place to go on. */
   #resuming = false
   #ending: Ending | null = null
+  /** Whether the worker may take another call, once it has said that this one is over. */
+  #healthy: boolean | null = null
   readonly #asking: Asking[] = []
 
   constructor(script: Script, pool: Pool) {
@@ -92,6 +99,7 @@ export class Call implements Listener {
   /** Nobody wants the rest. */
   leave(): void {
     this.#items = []
+    this.#unlogged = []
     if (this.#ending) return
     const lease = this.#lease
     this.#settle({ json: null })
@@ -101,10 +109,17 @@ export class Call implements Listener {
   }
 
   fail(error: unknown): void {
-    if (this.#ending) return
+    if (this.#isOver) return
     this.#items = []
+    this.#unlogged = []
+    this.#ending = null
     this.#settle({ error })
     this.#giveBack(false)
+  }
+
+  /** It has ended, and all of its lines are in the log. */
+  get #isOver(): boolean {
+    return this.#ending !== null && this.#unlogged.length === 0
   }
 
   lost(error: NodeError): void {
@@ -113,13 +128,10 @@ export class Call implements Listener {
   }
 
   heard(message: Exclude<FromWorker, { kind: 'ready' }>): void {
-    if (message.kind === 'end') {
-      this.#settle({ json: message.json })
-      this.#giveBack(!message.spent)
-    } else if (message.kind === 'fault') {
-      this.#settle({ error: new NodeError(String(message.message), message.type) })
-      this.#giveBack(!message.spent)
-    } else if (this.#ending) return
+    if (message.kind === 'end') this.#end({ json: message.json }, message.spent)
+    else if (message.kind === 'fault')
+      this.#end({ error: new NodeError(String(message.message), message.type) }, message.spent)
+    else if (this.#ending) return
     else if (message.kind === 'log') this.#log(message)
     else {
       if (message.kind === 'item') this.#items.push(message.json)
@@ -134,19 +146,41 @@ export class Call implements Listener {
     else this.fail(new NodeError(BUSY, 'code_busy'))
   }
 
-  #log({ severity, content }: FromWorker & { kind: 'log' }): void {
+  #log(line: Line): void {
     if (++this.#lines > MOST_LINES + 1) return
+    this.#unlogged.push(line)
+    if (!this.#isLogging) void this.#logAll()
+  }
+
+  /** Logs the lines in the turns of the run, in their order. */
+  async #logAll(): Promise<void> {
+    const { inSlices = async (steps) => finish(steps) } = this.#script
+    this.#isLogging = true
     try {
-      this.#script.log(severity, content)
+      while (this.#unlogged.length > 0) await inSlices(this.#logSteps())
     } catch (error) {
       this.fail(error)
     }
+    this.#isLogging = false
+    this.#answer()
+  }
+
+  *#logSteps(): Steps<void> {
+    for (let line = this.#unlogged[0]; line; line = this.#unlogged[0]) {
+      this.#script.log(line.severity, line.content)
+      this.#unlogged.shift()
+      yield
+    }
+  }
+
+  /** The worker is given back when its lines are in the log, so that no more lines wait than the workers have said. */
+  #end(ending: Ending, spent: boolean): void {
+    this.#healthy = !spent
+    this.#settle(ending)
   }
 
   #settle(ending: Ending): void {
-    if (this.#ending) return
-    this.#ending = ending
-    this.#script.signal.removeEventListener('abort', this.#abort)
+    this.#ending ??= ending
     this.#answer()
   }
 
@@ -156,8 +190,15 @@ export class Call implements Listener {
     if (lease) this.#pool.give(lease, healthy)
   }
 
+  #finish(): void {
+    this.#script.signal.removeEventListener('abort', this.#abort)
+    if (this.#healthy !== null) this.#giveBack(this.#healthy)
+  }
+
   /** Hands out what there is to those who ask, in their order. */
   #answer(): void {
+    if (this.#unlogged.length > 0) return
+    if (this.#ending) this.#finish()
     while (this.#asking.length > 0 && (this.#items.length > 0 || this.#ending)) this.#answerOne(this.#asking.shift()!)
     if (this.#ending || !this.#lease) return
     const many = this.#taken.items >= TELL_AFTER

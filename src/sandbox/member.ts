@@ -120,6 +120,7 @@ export class Member implements IdleWorker {
     if (message.kind === 'ready') this.#begun(message.thread)
     if (message.kind === 'waiting') this.#idle()
     else if (message.kind === 'ready' || message.kind === 'item') this.#watch()
+    else if (message.kind === 'end' || message.kind === 'fault') this.#unwatch()
     if (message.kind !== 'ready') this.#listener?.heard(message)
   }
 

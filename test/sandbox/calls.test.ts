@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { DEEPEST_VALUE } from '../../src/engine/measure.ts'
 import { LONGEST_JSON, LONGEST_LINE, MOST_LINES, MOST_VALUES } from '../../src/sandbox/limits.ts'
 import { createSandbox } from '../../src/sandbox/sandbox.ts'
+import type { Steps } from '../../src/time-slices.ts'
 import { scaled } from '../helpers/scale.ts'
 import { call, failure, script } from './kit.ts'
 
@@ -18,6 +19,18 @@ async function lines(code: string): Promise<string[]> {
   await call(sandbox, code, { log: (severity, content) => seen.push(`${severity} ${content}`) })
   return seen
 }
+
+/** Each step is a turn of the event loop. */
+const inTurns =
+  (stepped = () => {}) =>
+  async <T>(steps: Steps<T>): Promise<T> => {
+    for (;;) {
+      const { done, value } = steps.next()
+      if (done) return value
+      stepped()
+      await new Promise(setImmediate)
+    }
+  }
 
 describe('inputs', () => {
   test('are variables by name, and all of them lie in inputs', async () => {
@@ -246,6 +259,38 @@ describe('the console', () => {
       script("console.log('begun'); for (;;);", { signal: controller.signal, log: () => controller.abort() }),
     )
     await assert.rejects(running, { name: 'AbortError' })
+  })
+
+  test('is written line by line in the turns of the run, before the result is given', async () => {
+    const perStep: number[] = []
+    let count = 0
+    const code = 'for (let i = 0; i < 100; i++) console.log(i); return { a: 1 }'
+    const result = await call(sandbox, code, { log: () => count++, inSlices: inTurns(() => perStep.push(count)) })
+    assert.deepEqual([result, count], [{ a: 1 }, 100])
+    assert.deepEqual(
+      perStep.slice(0, 100),
+      Array.from({ length: 100 }, (_, at) => at + 1),
+    )
+  })
+
+  test('ends with its signal, also while lines of code that has ended wait for their turn', async () => {
+    const controller = new AbortController()
+    let count = 0
+    const log = () => {
+      if (++count === 10) controller.abort()
+    }
+    const code = 'for (let i = 0; i < 100; i++) console.log(i); return {}'
+    const running = call(sandbox, code, { log, signal: controller.signal, inSlices: inTurns() })
+    await assert.rejects(running, { name: 'AbortError' })
+    assert.equal(count, 10)
+    assert.deepEqual(await run('return { a: 2 }'), { a: 2 })
+  })
+
+  test('that cannot be written fails the call', async () => {
+    const log = () => assert.fail('no room')
+    const running = call(sandbox, 'console.log(1); return {}', { log, inSlices: inTurns() })
+    await assert.rejects(running, /no room/)
+    assert.deepEqual(await run('return { a: 2 }'), { a: 2 })
   })
 })
 

@@ -71,4 +71,33 @@ const inTwoWorkspaces =
     }
   }
 
-export const workers: readonly AttackOf[] = [pdfs, loops, hoarding, inTwoWorkspaces(pdfs), inTwoWorkspaces(loops)]
+/** A run that its user follows, whose code writes as many and as long lines as are kept: in each of their parts a secret may have been cut. */
+const lines: AttackOf = (share) => {
+  const count = sized(1_000, share, 60)
+  const code = `for (let i = 0; i < ${count}; i++) console.log('abcdefgh…'.repeat(1111))`
+  let id = ''
+  return {
+    name: `code that writes ${count} long lines`,
+    async prepare(attacker) {
+      id = await attacker.store(one('code.JavaScript', { code }))
+    },
+    async strike(attacker) {
+      const socket = await attacker.socket()
+      const ended = new Promise<void>((resolve, reject) => {
+        socket.on('message', (data) => /job_update.{1,200}(?:completed|failed)/s.test(String(data)) && resolve())
+        socket.once('close', (code) => reject(new Error(`the socket ended with ${code}`)))
+      })
+      socket.send(JSON.stringify({ command: 'run_job', data: { workflow_id: id } }))
+      await ended.finally(() => socket.terminate())
+    },
+  }
+}
+
+export const workers: readonly AttackOf[] = [
+  pdfs,
+  loops,
+  hoarding,
+  lines,
+  inTwoWorkspaces(pdfs),
+  inTwoWorkspaces(loops),
+]
