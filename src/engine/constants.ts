@@ -1,6 +1,7 @@
 // Fourth pass: the values that a node brings itself — its data, its dynamic properties, its type's defaults.
 import { forEachStep, type Steps } from '../time-slices.ts'
 import { type DraftNode, declaresType, issue } from './draft.ts'
+import type { GraphIssue } from './graph.ts'
 import type { Issues } from './issues.ts'
 import type { KnownTypes, NodeProperty } from './node-type.ts'
 import { nearest } from './suggest.ts'
@@ -13,6 +14,9 @@ export interface Constants {
   /** Inputs without a value of their own that must not do without one. */
   required: ReadonlySet<string>
 }
+
+/** How many dynamic inputs a node may have: each firing names all of them, and takes long to do so where there are more. */
+export const MOST_DYNAMIC_INPUTS = 20_000
 
 /** So many edges into unknown inputs of a node are looked at. */
 const MOST_STRAYS = 20
@@ -113,6 +117,12 @@ function judgeTogether({ id, type, meant }: DraftNode, { values }: Constants, ty
   if (problem) issues.push(issue(problem.code, `Node "${id}": ${problem.message}`, id, problem.property))
 }
 
+function tooManyInputs({ id, dynamic }: DraftNode): GraphIssue {
+  const [count, most] = [dynamic.size, MOST_DYNAMIC_INPUTS].map((of) => of.toLocaleString('en'))
+  const text = `Node "${id}" has ${count} dynamic inputs; ${most} are the most. Give it a list or a dict of values.`
+  return issue('too_many_inputs', text, id)
+}
+
 /** A node's own values. Those of unconnected inputs are checked; stale ones under an edge are left out. */
 export function* constantsOf(node: DraftNode, types: KnownTypes, issues: Issues): Steps<Constants> {
   const connected = new Set<string>()
@@ -120,7 +130,8 @@ export function* constantsOf(node: DraftNode, types: KnownTypes, issues: Issues)
   const constants: Constants = { values: { ...node.info.defaults }, required: new Set() }
   const before = issues.errors
   propertyValues(node, connected, constants, issues)
-  if (node.dynamic.size > 0) yield* dynamicValues(node, connected, constants, issues)
+  if (node.dynamic.size > MOST_DYNAMIC_INPUTS) issues.push(tooManyInputs(node))
+  else if (node.dynamic.size > 0) yield* dynamicValues(node, connected, constants, issues)
   if (issues.errors === before) judgeTogether(node, constants, types, issues)
   return constants
 }

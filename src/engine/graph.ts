@@ -45,6 +45,7 @@ export type GraphIssueCode =
   | 'fan_in'
   | 'illegal_cycle'
   | 'incomparable_scopes'
+  | 'too_many_inputs'
   | 'empty_graph'
   | 'unknown_property'
   | 'unknown_name'

@@ -1,12 +1,20 @@
 // Everything that can be wrong with a graph is found before anything runs and all at once; what each thing is, the files beside this one say.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Graph, GraphIssueCode } from '../../src/engine/graph.ts'
+import { MOST_DYNAMIC_INPUTS } from '../../src/engine/constants.ts'
+import type { Graph, GraphIssueCode, GraphNode } from '../../src/engine/graph.ts'
 import { compileGraph } from '../../src/engine/plan.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
 import { processorMs } from '../helpers/processor.ts'
 import { errors, found } from './issues.ts'
 import { control, edge, graph, node, sink, source } from './kit.ts'
+
+/** A node that declares so many inputs. */
+function manyInputs(count: number): GraphNode {
+  const names = Array.from({ length: count }, (_, at) => `k${at}`)
+  const dynamic_properties = Object.fromEntries(names.map((name) => [name, 1]))
+  return node('n', 'text.Template', { template: '' }, { dynamic_properties })
+}
 
 /** The least graph for each thing that can be wrong. */
 const WRONG: Readonly<Record<GraphIssueCode, Graph>> = {
@@ -20,6 +28,7 @@ const WRONG: Readonly<Record<GraphIssueCode, Graph>> = {
   fan_in: graph([source('n', 1), sink('out')], ['n.output->out.value', 'n.output->out.value']),
   illegal_cycle: graph([source('n', 1)], [control('n', 'n')]),
   incomparable_scopes: graph([source('n', 1), node('all', 'control.Collect')], ['n.output->all.item']),
+  too_many_inputs: graph([manyInputs(MOST_DYNAMIC_INPUTS + 1)], []),
   empty_graph: graph([], []),
   unknown_property: graph([node('n', 'text.Join', { list: [], seperator: ',' })], []),
   unknown_name: graph([node('n', 'text.Template', { template: '{{who}}' })], []),
@@ -40,6 +49,14 @@ test('each code by itself, with a message that ends', () => {
     )
     assert.match(all[0]!.message, /^[A-Z].*[.?]$/)
   }
+})
+
+test('a node has as many inputs as it may, declared or made by edges, and none more', () => {
+  const most = manyInputs(MOST_DYNAMIC_INPUTS)
+  assert.deepEqual(found(graph([most], [])), [])
+  const [issue, ...others] = found(graph([source('in', 1), most], ['in.output->n.more']))
+  assert.deepEqual([issue?.code, issue?.node_id, others], ['too_many_inputs', 'n', []])
+  assert.match(issue!.message, /has 20,001 dynamic inputs; 20,000 are the most/)
 })
 
 describe('as a whole', () => {

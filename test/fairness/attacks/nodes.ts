@@ -1,5 +1,6 @@
 // Workflows whose nodes have much to do: patterns, long texts, long lists and long streams. The nodes themselves are good: what they
 // are given is large, and their results are counted, so that answers stay small.
+import { MOST_DYNAMIC_INPUTS } from '../../../src/engine/constants.ts'
 import type { Graph } from '../../../src/engine/graph.ts'
 import type { Attack, AttackOf } from '../kit.ts'
 
@@ -123,4 +124,40 @@ const named: AttackOf = (share) => {
   }
 }
 
-export const nodes: readonly AttackOf[] = [patterns, frequencies, groups, uniques, lines, csv, numbers, growing, named]
+/** Each firing of a node is given all of its inputs by their names. */
+const given: AttackOf = (share) => {
+  const count = sized(MOST_DYNAMIC_INPUTS, share)
+  const names = listOf(count, (at) => `k${at}`)
+  const node = {
+    id: 'code',
+    type: 'code.JavaScript',
+    data: { code: 'return {}', ...Object.fromEntries(names.slice(1).map((name) => [name, 1])) },
+    dynamic_properties: Object.fromEntries(names.map((name) => [name, { type: 'any' }])),
+  }
+  const numbers = { id: 'numbers', type: 'control.Numbers', data: { to: 10 } }
+  const edges = [{ source: 'numbers', sourceHandle: 'item', target: 'code', targetHandle: 'k0' }]
+  let id = ''
+  return {
+    name: `a stream through code with ${said(count)} inputs`,
+    async prepare(attacker) {
+      id = await attacker.store({ nodes: [numbers, node], edges })
+    },
+    async strike(attacker) {
+      const { text } = await attacker.expect(200, 'POST', `/api/workflows/${id}/run`, '{}')
+      if (!text.includes('"completed"')) throw new Error(text.slice(0, 300))
+    },
+  }
+}
+
+export const nodes: readonly AttackOf[] = [
+  patterns,
+  frequencies,
+  groups,
+  uniques,
+  lines,
+  csv,
+  numbers,
+  growing,
+  named,
+  given,
+]
