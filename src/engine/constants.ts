@@ -18,6 +18,9 @@ export interface Constants {
 /** How many dynamic inputs a node may have: each firing names all of them, and takes long to do so where there are more. */
 export const MOST_DYNAMIC_INPUTS = 20_000
 
+/** How many outputs a node may have: what a firing gives is looked through for all of them at once. */
+export const MOST_OUTPUTS = 20_000
+
 /** So many edges into unknown inputs of a node are looked at. */
 const MOST_STRAYS = 20
 
@@ -123,6 +126,12 @@ function tooManyInputs({ id, dynamic }: DraftNode): GraphIssue {
   return issue('too_many_inputs', text, id)
 }
 
+function tooManyOutputs({ id, outputs }: DraftNode): GraphIssue {
+  const [count, most] = [outputs.size, MOST_OUTPUTS].map((of) => of.toLocaleString('en'))
+  const text = `Node "${id}" has ${count} outputs; ${most} are the most. Let it give a list or a dict of values.`
+  return issue('too_many_outputs', text, id)
+}
+
 /** A node's own values. Those of unconnected inputs are checked; stale ones under an edge are left out. */
 export function* constantsOf(node: DraftNode, types: KnownTypes, issues: Issues): Steps<Constants> {
   const connected = new Set<string>()
@@ -130,6 +139,7 @@ export function* constantsOf(node: DraftNode, types: KnownTypes, issues: Issues)
   const constants: Constants = { values: { ...node.info.defaults }, required: new Set() }
   const before = issues.errors
   propertyValues(node, connected, constants, issues)
+  if (node.outputs.size > MOST_OUTPUTS) issues.push(tooManyOutputs(node))
   if (node.dynamic.size > MOST_DYNAMIC_INPUTS) issues.push(tooManyInputs(node))
   else if (node.dynamic.size > 0) yield* dynamicValues(node, connected, constants, issues)
   if (issues.errors === before) judgeTogether(node, constants, types, issues)

@@ -46,6 +46,7 @@ export type GraphIssueCode =
   | 'illegal_cycle'
   | 'incomparable_scopes'
   | 'too_many_inputs'
+  | 'too_many_outputs'
   | 'empty_graph'
   | 'unknown_property'
   | 'unknown_name'

@@ -1,7 +1,7 @@
 // Everything that can be wrong with a graph is found before anything runs and all at once; what each thing is, the files beside this one say.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { MOST_DYNAMIC_INPUTS } from '../../src/engine/constants.ts'
+import { MOST_DYNAMIC_INPUTS, MOST_OUTPUTS } from '../../src/engine/constants.ts'
 import type { Graph, GraphIssueCode, GraphNode } from '../../src/engine/graph.ts'
 import { compileGraph } from '../../src/engine/plan.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
@@ -14,6 +14,13 @@ function manyInputs(count: number): GraphNode {
   const names = Array.from({ length: count }, (_, at) => `k${at}`)
   const dynamic_properties = Object.fromEntries(names.map((name) => [name, 1]))
   return node('n', 'text.Template', { template: '' }, { dynamic_properties })
+}
+
+/** A node that declares so many outputs. */
+function manyOutputs(count: number): GraphNode {
+  const names = Array.from({ length: count }, (_, at) => `k${at}`)
+  const dynamic_outputs = Object.fromEntries(names.map((name) => [name, { type: 'any' }]))
+  return node('n', 'code.JavaScript', { code: 'return {}' }, { dynamic_outputs })
 }
 
 /** The least graph for each thing that can be wrong. */
@@ -29,6 +36,7 @@ const WRONG: Readonly<Record<GraphIssueCode, Graph>> = {
   illegal_cycle: graph([source('n', 1)], [control('n', 'n')]),
   incomparable_scopes: graph([source('n', 1), node('all', 'control.Collect')], ['n.output->all.item']),
   too_many_inputs: graph([manyInputs(MOST_DYNAMIC_INPUTS + 1)], []),
+  too_many_outputs: graph([manyOutputs(MOST_OUTPUTS + 1)], []),
   empty_graph: graph([], []),
   unknown_property: graph([node('n', 'text.Join', { list: [], seperator: ',' })], []),
   unknown_name: graph([node('n', 'text.Template', { template: '{{who}}' })], []),
@@ -57,6 +65,10 @@ test('a node has as many inputs as it may, declared or made by edges, and none m
   const [issue, ...others] = found(graph([source('in', 1), most], ['in.output->n.more']))
   assert.deepEqual([issue?.code, issue?.node_id, others], ['too_many_inputs', 'n', []])
   assert.match(issue!.message, /has 20,001 dynamic inputs; 20,000 are the most/)
+})
+
+test('a node has as many outputs as it may', () => {
+  assert.deepEqual(found(graph([manyOutputs(MOST_OUTPUTS)], [])), [])
 })
 
 describe('as a whole', () => {
