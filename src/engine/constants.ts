@@ -121,15 +121,17 @@ function judgeTogether({ id, type, meant }: DraftNode, { values }: Constants, ty
 }
 
 function tooManyInputs({ id, dynamic }: DraftNode): GraphIssue {
-  const [count, most] = [dynamic.size, MOST_DYNAMIC_INPUTS].map((of) => of.toLocaleString('en'))
-  const text = `Node "${id}" has ${count} dynamic inputs; ${most} are the most. Give it a list or a dict of values.`
+  const text = `${tooMany(id, dynamic.size, 'dynamic inputs', MOST_DYNAMIC_INPUTS)} Give it a list or a dict of values.`
   return issue('too_many_inputs', text, id)
 }
 
 function tooManyOutputs({ id, outputs }: DraftNode): GraphIssue {
-  const [count, most] = [outputs.size, MOST_OUTPUTS].map((of) => of.toLocaleString('en'))
-  const text = `Node "${id}" has ${count} outputs; ${most} are the most. Let it give a list or a dict of values.`
+  const text = `${tooMany(id, outputs.size, 'outputs', MOST_OUTPUTS)} Let it give a list or a dict of values.`
   return issue('too_many_outputs', text, id)
+}
+
+function tooMany(id: string, count: number, what: string, most: number): string {
+  return `Node "${id}" has ${count.toLocaleString('en')} ${what}; ${most.toLocaleString('en')} are the most.`
 }
 
 /** A node's own values. Those of unconnected inputs are checked; stale ones under an edge are left out. */
