@@ -31,8 +31,8 @@ import {
   endingOf,
   interrupted,
   timedOut,
-  UNWRITABLE,
-  unwritable,
+  unwritableResult,
+  unwritableValue,
 } from './endings.ts'
 import type { Entry } from './entry.ts'
 import type { JournalHost } from './firing-names.ts'
@@ -599,7 +599,7 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
       await this.#writer.written().catch(() => {})
     } catch (cause) {
       this.#logUnwritten(cause)
-      this.#broken ??= UNWRITABLE
+      this.#broken ??= unwritableResult(cause)
     }
   }
 
@@ -650,7 +650,7 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
       // A result beyond what one text can hold, for example. Nothing of it has been staged.
       Object.assign(this.row, before)
       this.#logUnwritten(cause)
-      this.#finish(UNWRITABLE)
+      this.#finish(unwritableResult(cause))
     }
   }
 
@@ -773,8 +773,8 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
   }
 
   /** A value of an output cannot be stored: the job fails there, whatever else its run says. */
-  unwritable(node_id: string, output_name: string): void {
-    this.#broken ??= unwritable(node_id, output_name)
+  unwritable(node_id: string, output_name: string, cause: unknown): void {
+    this.#broken ??= unwritableValue(node_id, output_name, cause)
   }
 
   #status(

@@ -1,6 +1,7 @@
 // The ways a job ends: the trigger that ends it, and what it leaves.
 import type { JobError } from '../../generated/types.ts'
 import type { Outcome } from '../engine/execution.ts'
+import { NodeError } from '../engine/node-error.ts'
 import type { Trigger } from './states.ts'
 
 export interface Ending {
@@ -18,13 +19,23 @@ export const CANCELLED: Ending = { trigger: 'settle', error: null, completed: fa
 
 export const CANCELLED_BEFORE_START: Ending = { ...CANCELLED, trigger: 'cancel' }
 
-/** A result beyond what one text can hold. */
-export const UNWRITABLE: Ending = failure('fail', 'result_too_large', 'The result of the job is too large.', false)
+/** A result that cannot be stored, for a cause that its owner may be told or not. */
+export function unwritableResult(cause: unknown): Ending {
+  return tooLarge(null, told(cause) ?? 'The result of the job is too large.')
+}
 
-/** A value that cannot be stored. */
-export function unwritable(node_id: string, output_name: string): Ending {
-  const message = `A value of the output "${output_name}" cannot be stored: it is too large, has too many files or is nested too deeply.`
+/** A value of an output that cannot be stored. */
+export function unwritableValue(node_id: string, output_name: string, cause: unknown): Ending {
+  const why = told(cause) ?? 'It is too large, has too many files or is nested too deeply.'
+  return tooLarge(node_id, `A value of the output "${output_name}" cannot be stored. ${why}`)
+}
+
+function tooLarge(node_id: string | null, message: string): Ending {
   return { trigger: 'fail', error: { message, type: 'result_too_large', node_id, retryable: false }, completed: false }
+}
+
+function told(cause: unknown): string | null {
+  return cause instanceof NodeError ? cause.message : null
 }
 
 /** What it waits for cannot be kept: it is one row, which is written and read at once. */

@@ -78,14 +78,25 @@ export interface Published {
   readonly text: string | null
 }
 
-/**
- * Looks whether the JSON texts of large values fit into one row. The engine counts characters, of which JSON may write six for one.
- * @throws NodeError `too_large`
- */
-export function checkTexts(texts: readonly (string | null | undefined)[]): void {
+/** In bytes, of one value: what a body of a request brings in by default may be handed out. Its event is one row, and to write a megabyte takes 8 to 12 ms, in which nobody else is served. */
+const LARGEST_JSON = 16_777_216
+
+/** Looks whether the JSON text of a large value fits into one row. @throws NodeError `too_large` */
+function checkText(text: string | null | undefined): void {
+  checkBytes(Buffer.byteLength(text ?? ''), 'an output', LARGEST_JSON)
+}
+
+/** Looks whether the JSON texts of outputs fit into one result. @throws NodeError `too_large` */
+export function checkTexts(texts: readonly (string | undefined)[]): void {
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text ?? ''), 0)
-  if (bytes > LARGEST_OUTPUTS)
-    throw new NodeError(`The JSON of outputs has ${bytes} bytes, more than ${LARGEST_OUTPUTS}.`, 'too_large')
+  checkBytes(bytes, 'all outputs', LARGEST_OUTPUTS)
+}
+
+/** The engine counts characters, of which JSON may write six for one, and media, which become files. */
+function checkBytes(bytes: number, of: string, most: number): void {
+  if (bytes <= most) return
+  const text = `The JSON of ${of} has ${bytes.toLocaleString('en')} bytes, more than ${most.toLocaleString('en')}.`
+  throw new NodeError(`${text} Hand out less, parts of it in several runs, or files.`, 'too_large')
 }
 
 export class Publication {
@@ -140,7 +151,7 @@ export class Publication {
     const shown = isStreamed ? stored.value : yield* this.#publisher.redactSteps(stored.value)
     yield* learnText(shown)
     const text = yield* longTextSteps(shown)
-    checkTexts([text ?? knownText(shown)])
+    checkText(text ?? knownText(shown))
     return { stored, shown, text }
   }
 

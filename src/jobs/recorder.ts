@@ -30,7 +30,7 @@ interface Sink {
   redactMessage(text: string): string
   /** For the pieces of one text. */
   textStream(): TextStream
-  unwritable(node_id: string, output_name: string): void
+  unwritable(node_id: string, output_name: string, cause: unknown): void
   /** As of `RunObserver`. */
   backlog?(): Promise<void> | null
 }
@@ -164,7 +164,7 @@ export function recorder(job: Sink, log: Log): Recorder {
       try {
         tellOutput(output, job.publish(node.node_id, output_name, value))
       } catch (cause) {
-        job.unwritable(node.node_id, output_name)
+        job.unwritable(node.node_id, output_name, cause)
         throw cause
       }
     },

@@ -179,9 +179,19 @@ describe('a history that cannot be written', () => {
     })
   }
 
-  for (const [what, lengths, node_id] of [
-    ['an output fails its job at its node', [5_400_000], 'out0'],
-    ['outputs together fail their job', [2_700_000, 2_700_000], null],
+  for (const [what, lengths, node_id, message] of [
+    [
+      'an output fails its job at its node',
+      [2_800_000],
+      'out0',
+      /^A value of the output "out0" cannot be stored\. The JSON of an output has 16,800,002 bytes, more than 16,777,216\. Hand /,
+    ],
+    [
+      'outputs together fail their job',
+      [2_700_000, 2_700_000],
+      null,
+      /^The JSON of all outputs has 32,4\d\d,\d{3} bytes, more than 32,000,000\. Hand /,
+    ],
   ] as const) {
     test(`${what}, where the JSON of its characters has more bytes than one row may have`, async () => {
       await using server = await startGated({
@@ -195,6 +205,7 @@ describe('a history that cannot be written', () => {
       await job.settled()
       const error = JSON.parse(job.row.error!) as JobError
       assert.deepEqual([job.row.status, error.type, error.node_id], ['failed', 'result_too_large', node_id])
+      assert.match(error.message, message)
       await submit(server, { graph: plain }).settled()
     })
   }

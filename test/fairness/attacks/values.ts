@@ -148,7 +148,7 @@ const dates: AttackOf = (share) => {
 /** One byte in a frame, and six in JSON. */
 const CONTROL = '\u001f'
 
-/** As parameters, and in the graph. At its full size it is more than an output may be, by a little. */
+/** As parameters, and in the graph. At half its full size it is more than an output may be, by a little. */
 const controls: AttackOf = (share) => {
   const length = sized(12_000_000, share)
   const given = { in: Array(Math.ceil(length / 4)).fill(`a${CONTROL}`) }
