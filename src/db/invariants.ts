@@ -16,6 +16,10 @@ const gone = (key: string) => `${key} not in (select key from job) and ${key} no
 const GRAPH_TEXT = `iif(parts is null, body,
   (select ifnull(string_agg(graph_part.body, '' order by at), '') from graph_part where graph_part.sha256 = graph.sha256))`
 
+/** The text of a large result lies in parts. */
+const JOB_RESULT = `iif(result_parts is null, result,
+  (select ifnull(string_agg(result_part.body, '' order by at), '') from result_part where job_key = key and at < result_parts))`
+
 export const INVARIANTS: readonly Invariant[] = [
   {
     name: 'the events that a job still has follow each other without a gap',
@@ -63,6 +67,13 @@ export const INVARIANTS: readonly Invariant[] = [
   {
     name: 'every graph is what its digest says',
     sql: `select 'graph ' || sha256 || ' has another digest' from graph where sha256(${GRAPH_TEXT}) <> sha256`,
+  },
+  {
+    name: 'a result has its parts, and they belong to jobs',
+    sql: `select 'job ' || id || ' has ' || count(at) || ' of ' || result_parts || ' parts of its result' from job
+        left join result_part on job_key = key and at < result_parts where result_parts is not null group by key having count(at) <> result_parts
+      union all select 'job #' || job_key || ' does not exist and has ' || count(*) || ' parts of a result' from result_part
+        where ${gone('job_key')} group by job_key`,
   },
   {
     name: 'events belong to jobs',
@@ -170,7 +181,7 @@ export const INVARIANTS: readonly Invariant[] = [
   {
     name: 'what is JSON can be read',
     sql: `select 'job ' || id || ' holds a text that is no JSON' from job where not json_valid(options)
-        or not ifnull(json_valid(error), 1) or not ifnull(json_valid(result), 1) or not ifnull(json_valid(waiting), 1)
+        or not ifnull(json_valid(error), 1) or not ifnull(json_valid(${JOB_RESULT}), 1) or not ifnull(json_valid(waiting), 1)
         or not ifnull(json_valid(preflight), 1)
       union all select ${jobOf('job_key')} || ' has an event ' || sequence || ' that is no JSON' from job_event
         where not json_valid(payload)

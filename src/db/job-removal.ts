@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import { dropNumbered, firstNumber, firstRows, type More, type Numbered } from './batches.ts'
 import { dropUnusedGraph } from './graphs.ts'
 import { keepRemovedKey } from './jobs.ts'
+import { dropResultParts } from './results.ts'
 import type { JobDoomedTable, JobTable } from './schema.ts'
 import { releaseSpilledValues } from './spilled-values.ts'
 import { statement } from './statement.ts'
@@ -115,7 +116,7 @@ export function spare(tx: Tx, key: number): void {
 
 /** True when nothing is left. */
 function dropTraces(tx: Tx, key: number, more: More): boolean {
-  return dropEvents(tx, key, more) && dropJournal(tx, key, more)
+  return dropEvents(tx, key, more) && dropResultParts(tx, key, more) && dropJournal(tx, key, more)
 }
 
 /** Removes the events of a job from the first on, at least some, and as many as there is time for; true when none is left. */

@@ -1,6 +1,7 @@
 // Rows of jobs and their inputs. One statement per function.
 import { sql } from 'kysely'
 import { metaValue, putMeta } from './meta.ts'
+import { withoutParts, withParts, withSoundParts } from './results.ts'
 import type { JobTable } from './schema.ts'
 import { owned, type Scope } from './scope.ts'
 import { checksumOfRow, statement } from './statement.ts'
@@ -32,6 +33,7 @@ const insert = statement<JobTable>()((db, p) =>
     waiting: p('waiting'),
     wake_at: p('wake_at'),
     preflight: p('preflight'),
+    result_parts: p('result_parts'),
   }),
 )
 
@@ -46,6 +48,7 @@ const update = statement<JobTable>()((db, p) =>
       last_sequence: p('last_sequence'),
       error: p('error'),
       result: p('result'),
+      result_parts: p('result_parts'),
       updated_at: p('updated_at'),
       started_at: p('started_at'),
       finished_at: p('finished_at'),
@@ -118,20 +121,21 @@ const selectLastKey = statement()((db) =>
 )
 
 export function insertJob(tx: Tx, row: JobTable): void {
-  tx.run(insert, row)
+  tx.run(insert, withoutParts(row))
 }
 
 /** Writes the columns that change while a job lives; false when the row belongs to a later attempt. */
 export function updateJob(tx: Tx, row: JobTable): boolean {
-  return tx.run(update, row) === 1
+  return tx.run(update, withoutParts(row)) === 1
 }
 
 /**
  * The job of this id, if it belongs to the scope. Ids are the choice of clients, and those of different owners may be the same.
- * @throws DATA_DAMAGED where it is damaged; also where that is its owner or its id, so that it is not found by them
+ * @throws DATA_DAMAGED where it or a part of its result is damaged; also where that is its owner or its id, so that it is not found by them
  */
 export function ownedJob(tx: Tx, scope: Scope, id: string): JobTable | undefined {
-  return tx.get(selectOwned, { id, user_id: scope.user_id, workspace_id: scope.workspace_id })
+  const row = tx.get(selectOwned, { id, user_id: scope.user_id, workspace_id: scope.workspace_id })
+  return row && withParts(tx, row)
 }
 
 /** The keys of all jobs that have not ended and wait for nothing outside, the oldest first. */
@@ -145,12 +149,14 @@ export function livingJob(tx: Tx, key: number): { last_sequence: number } | unde
 }
 
 export function jobByKey(tx: Tx, key: number): JobTable | undefined {
-  return tx.get(selectByKey, { key })
+  const row = tx.get(selectByKey, { key })
+  return row && withParts(tx, row)
 }
 
 /** The same for a list: a damaged one is left out. */
 export function listedJobByKey(tx: Tx, key: number): JobTable | undefined {
-  return tx.all(selectByKey, { key })[0]
+  const [row] = tx.all(selectByKey, { key })
+  return row && withSoundParts(tx, row)
 }
 
 /** A suspended job that is to be seen to, as far as it is looked at before its row is read: that may be damaged. */

@@ -7,7 +7,11 @@ import { COVERED, type Table, TextBytes } from './checksum.ts'
 const LONG = 65_536
 
 /** The column of a table whose texts may be long. All columns of such a table are covered by its checksum. */
-const COLUMNS: { readonly [T in Table]?: string } = { job: 'result', job_event: 'payload' }
+const COLUMNS: { readonly [T in Table]?: string } = {
+  job: 'result',
+  result_part: 'body',
+  job_event: 'payload',
+}
 
 /** The column of rows of this table that may come as bytes; null where none does. */
 export function longTextOf(table: Table | null): string | null {

@@ -24,6 +24,7 @@ import { unfinishedByOwner } from './migrations/0017-unfinished-by-owner.ts'
 import { previewsByUser } from './migrations/0018-previews-by-user.ts'
 import { graphParts } from './migrations/0019-graph-parts.ts'
 import { ownKeys } from './migrations/0020-own-keys.ts'
+import { resultParts } from './migrations/0021-result-parts.ts'
 
 /** In order; a name, once released, never changes. */
 const migrations = (progress: Progress): Readonly<Record<string, Migration>> => ({
@@ -47,6 +48,7 @@ const migrations = (progress: Progress): Readonly<Record<string, Migration>> => 
   '0018-previews-by-user': previewsByUser,
   '0019-graph-parts': graphParts,
   '0020-own-keys': ownKeys,
+  '0021-result-parts': resultParts,
 })
 
 const NAMES = Object.keys(migrations(() => {}))

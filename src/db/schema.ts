@@ -97,6 +97,16 @@ export interface JobTable {
   wake_at: number | null
   /** The preflight that admitted it, as JSON text with secrets replaced; null where it needed none. */
   preflight: string | null
+  /** In how many parts the text of a large result lies; null: it is whole. A row in memory has all of it in both cases. */
+  result_parts: number | null
+}
+
+/** A piece of the text of a large result. It is written before the row of the job counts it. */
+export interface ResultPartTable {
+  job_key: number
+  /** From 0 on. */
+  at: number
+  body: string
 }
 
 /** What a job needs to run and nobody is ever served, encrypted: page 0 has its parameters, the others what its run remembers. */
@@ -384,6 +394,7 @@ export interface Tables {
   graph: Checked<GraphTable>
   graph_part: Checked<GraphPartTable>
   job: Checked<JobTable>
+  result_part: Checked<ResultPartTable>
   job_journal: Checked<JobJournalTable>
   spilled_value: Checked<SpilledValueTable>
   idempotency_key: Checked<IdempotencyKeyTable>

@@ -41,6 +41,7 @@ export class Feed {
   readonly #first: number
   #sequence: number
   #committed: number
+  #staged_length = 0
   #ended = false
   #abandoned = false
   #expected: boolean
@@ -63,6 +64,11 @@ export class Feed {
   /** The last sequence that a follower may see. */
   get committed(): number {
     return this.#committed
+  }
+
+  /** How many characters the texts of events have that wait for a commit. */
+  get staged_length(): number {
+    return this.#staged_length
   }
 
   /** Whether the terminal event has been committed: nothing follows. */
@@ -93,6 +99,7 @@ export class Feed {
   append(event: EventBody, frame: JobFrame | null, timestamp: string): void {
     const payload = payloadOf(event)
     this.#sequence++
+    this.#staged_length += payload.length
     this.#items.push({ sequence: this.#sequence, event, frame, timestamp, payload })
   }
 
@@ -110,14 +117,17 @@ export class Feed {
   }
 
   /** What waits for a commit, up to a mark. */
-  staged({ end }: FeedMark): readonly StagedItem[] {
+  staged({ end }: Pick<FeedMark, 'end'>): readonly StagedItem[] {
     return this.#items.slice(this.#visible - this.#base, end - this.#base)
   }
 
   /** Makes everything below `end` visible: its events have been committed. So are frames behind it that wait for no event. */
   commit(end: number): void {
     while (end < this.#end && this.#items[end - this.#base]!.sequence === null) end++
-    for (let at = this.#visible; at < end; at++) this.#items[at - this.#base]!.payload = null
+    for (const item of this.staged({ end })) {
+      this.#staged_length -= item.payload?.length ?? 0
+      item.payload = null
+    }
     for (let at = end; at > this.#visible; at--) {
       const item = this.#items[at - 1 - this.#base]!
       if (item.sequence === null) continue
@@ -137,6 +147,7 @@ export class Feed {
 
   /** Drops what is staged, all or what was staged after a mark: the history goes on in another way. */
   cut({ end, sequence }: FeedMark = { end: this.#visible, sequence: this.#committed }): void {
+    for (const { payload } of this.#items.slice(end - this.#base)) this.#staged_length -= payload?.length ?? 0
     this.#items.length = end - this.#base
     this.#sequence = sequence
   }

@@ -1,6 +1,6 @@
 // One job while this process has it: it moves through states by the table, and stages every change with its event. Who may run when is the
 // service's business, what happens inside of a run the engine's, and writing it down the writer's.
-import type { JobStatus } from '../../generated/types.ts'
+import type { JobStatus, ResultManifest } from '../../generated/types.ts'
 import type { JobTable } from '../db/schema.ts'
 import { type Scope, scopedKey, userKey } from '../db/scope.ts'
 import type { Execution, Outcome, Underway } from '../engine/execution.ts'
@@ -39,8 +39,9 @@ import type { JournalHost } from './firing-names.ts'
 import { Inlet, type InletHost, InputCounts, type Receiver } from './inlet.ts'
 import { jobFrame } from './job-frame.ts'
 import { JobRun } from './job-run.ts'
-import { isLargeResult, LargeValues } from './large-values.ts'
+import { isLargeResult, type LargeParts, LargeValues } from './large-values.ts'
 import { Later } from './later.ts'
+import { buildManifest } from './manifest.ts'
 import { type Memories, UNREADABLE } from './memories.ts'
 import type { JobMemory } from './memory.ts'
 import { momentaryFault, UnreadableNow } from './momentary.ts'
@@ -732,8 +733,23 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
       slices,
       owner,
       writeEarly: (extras) => this.#writer.writeEarly(extras),
+      manifest: (large) => this.#manifestOf(large),
+      writeResult: (parts) => this.#writer.writeResult(parts),
     })
     return this.#large
+  }
+
+  #manifestOf(large: LargeParts): ResultManifest {
+    const { row, plan } = this
+    const { spending } = this.memory
+    return buildManifest({
+      row,
+      plan,
+      publication: this.#publication,
+      spending,
+      ...large,
+      completed_at: this.#timestamp(),
+    })
   }
 
   /** The same where no value follows. */

@@ -1,8 +1,10 @@
 // The large values of one job, made ready to be shown in time slices of its owner: secrets are replaced, media stored with most of their rows, and
 // their JSON texts known before they are told. What is small is made ready when it is told.
+import type { ResultManifest } from '../../generated/types.ts'
+import { cuts } from '../cuts.ts'
 import { sizeOf } from '../engine/measure.ts'
 import type { Plan } from '../engine/plan.ts'
-import { knownText, learnText } from '../json-steps.ts'
+import { knownText, learnText, textAround } from '../json-steps.ts'
 import type { Steps, TimeSlices } from '../time-slices.ts'
 import { outputValues } from './manifest.ts'
 import { largeDescribedSteps } from './provenance.ts'
@@ -13,14 +15,25 @@ import type { Extra } from './writer.ts'
 const LARGE_RESULT = 100_000
 
 /** Whether a result with these parameters and outputs is to be made ready before the job ends. */
-export function isLargeResult({ weight }: Publication, params: ReadyResult['inputs']): boolean {
+export function isLargeResult({ weight }: Publication, params: LargeParts['inputs']): boolean {
   return weight + sizeOf(params) >= LARGE_RESULT
 }
 
+/** Characters of one part of a result. To write and commit a megabyte takes 8 to 12 ms. */
+const PART = 1_000_000
+
 /** The large parts of a result, whose JSON texts are known. */
-export interface ReadyResult {
+export interface LargeParts {
   readonly inputs: Readonly<Record<string, unknown>>
   readonly outputs: Readonly<Record<string, unknown>>
+}
+
+/** A result before its job ends. */
+export interface ReadyResult {
+  readonly outputs: LargeParts['outputs']
+  /** Its manifest as JSON text, and in how many parts that is stored already; null: it goes into the row of the job. */
+  readonly text: string
+  readonly parts: number | null
 }
 
 export interface LargeValuesHost {
@@ -31,6 +44,10 @@ export interface LargeValuesHost {
   readonly owner: string
   /** Writes rows of a value before it is told, and gives those that are to be written with it. */
   writeEarly(extras: readonly Extra[]): Promise<readonly Extra[]>
+  /** The manifest of a result, as of now. */
+  manifest(large: LargeParts): ResultManifest
+  /** Stores a text in parts. */
+  writeResult(parts: readonly string[]): Promise<void>
 }
 
 export class LargeValues {
@@ -66,12 +83,16 @@ export class LargeValues {
   }
 
   /** Makes the result ready. No value is published from then on. @throws NodeError where the outputs are larger than they may be together */
-  async prepareResult(params: ReadyResult['inputs']): Promise<void> {
+  async prepareResult(params: LargeParts['inputs']): Promise<void> {
     const { plan, publication, slices, owner } = this.#host
-    this.#result = await slices.run(owner, this.#resultSteps(params, outputValues(plan, publication.lists)))
+    const large = await slices.run(owner, this.#resultSteps(params, outputValues(plan, publication.lists)))
+    const text = textAround(this.#host.manifest(large))
+    const parts = text.length <= PART ? null : cuts(text, PART)
+    if (parts) await this.#host.writeResult(parts)
+    this.#result = { outputs: large.outputs, text, parts: parts?.length ?? null }
   }
 
-  *#resultSteps(params: ReadyResult['inputs'], outputs: ReadyResult['outputs']): Steps<ReadyResult> {
+  *#resultSteps(params: LargeParts['inputs'], outputs: LargeParts['outputs']): Steps<LargeParts> {
     const inputs = yield* largeDescribedSteps(yield* this.#host.publisher.provenanceSteps(params))
     yield* learnText(inputs)
     const values = Object.values(outputs)

@@ -38,7 +38,7 @@ export interface ManifestParts {
   readonly plan: Plan
   readonly publication: Publication
   /** The values of the outputs where they were put together before. */
-  readonly outputs: Readonly<Record<string, unknown>> | undefined
+  readonly outputs?: Readonly<Record<string, unknown>>
   /** The parameters as provenance shows them. */
   readonly inputs: Readonly<Record<string, unknown>>
   readonly spending: Spending

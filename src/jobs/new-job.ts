@@ -127,6 +127,7 @@ export function newRow(scope: Scope, of: NewJob, platform: Platform): JobTable {
     waiting: null,
     wake_at: null,
     preflight: of.preflight ?? null,
+    result_parts: null,
   }
 }
 

@@ -1,10 +1,10 @@
 // The end of a job: what its row says from then on, and the event and frame that tell it.
+import type { ResultManifest } from '../../generated/types.ts'
 import type { JobTable } from '../db/schema.ts'
 import type { Plan } from '../engine/plan.ts'
 import { JobEnd } from '../events/lazy-event.ts'
 import type { EventBody, JobFrame } from '../events/types.ts'
 import { jsonText } from '../json.ts'
-import { textAround } from '../json-steps.ts'
 import type { Ending } from './endings.ts'
 import { jobFrame } from './job-frame.ts'
 import type { ReadyResult } from './large-values.ts'
@@ -12,7 +12,6 @@ import { buildManifest } from './manifest.ts'
 import type { JobMemory } from './memory.ts'
 import type { Publication, Publisher } from './publication.ts'
 import { endSnapshot } from './snapshot.ts'
-import type { Spending } from './spending.ts'
 import { moved, publicStatus } from './states.ts'
 
 export interface EndingJob {
@@ -22,7 +21,7 @@ export interface EndingJob {
   readonly publisher: Publisher
   /** Asked for only where there is a result. */
   readonly memory: () => JobMemory
-  /** What was made ready of a large result. */
+  /** A large result, made ready before. */
   readonly ready: ReadyResult | null
   /** The sequence of the terminal event. */
   readonly sequence: number
@@ -35,21 +34,19 @@ export function terminate(
   job: EndingJob,
   { trigger, error, completed }: Ending,
 ): { event: EventBody; frame: JobFrame } {
-  const { row, plan, publication, publisher, ready, now } = job
+  const { row, publication, publisher, ready, now } = job
   // An id names its node to the reader of the workflow; whoever makes it a secret has shown it there.
   const message = error && publisher.redactMessage(error.message)
   const told = error && { ...publisher.redact(error), message: message!, node_id: error.node_id }
-  const manifest = completed
-    ? buildManifest({ row, plan, publication, ...shownOf(job), outputs: ready?.outputs, completed_at: now })
-    : null
-  const result = manifest && (ready ? textAround(manifest) : jsonText(manifest))
+  const result = completed ? (ready ?? { text: jsonText(manifestOf(job)), parts: null }) : null
   row.status = moved(row.status, trigger)
   row.updated_at = now
   row.finished_at = now
   row.waiting = null
   row.wake_at = null
   row.error = told && JSON.stringify(told)
-  row.result = result
+  row.result = result?.text ?? null
+  row.result_parts = result?.parts ?? null
   // The snapshot inside the event counts the event itself.
   row.last_sequence = job.sequence
   const frame = jobFrame(row, {
@@ -60,10 +57,9 @@ export function terminate(
   return { event: new JobEnd(publicStatus(row.status) as JobEnd['status'], endSnapshot(row)) as EventBody, frame }
 }
 
-/** What the result shows of what the job remembers. */
-function shownOf({ memory, publisher, ready }: EndingJob): { inputs: Record<string, unknown>; spending: Spending } {
+function manifestOf({ row, plan, publication, publisher, memory, now }: EndingJob): ResultManifest {
   const { params, spending } = memory()
-  return { inputs: ready?.inputs ?? publisher.provenance(params), spending }
+  return buildManifest({ row, plan, publication, inputs: publisher.provenance(params), spending, completed_at: now })
 }
 
 /** Seconds from start to end; 0 for a job that never started. */

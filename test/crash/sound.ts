@@ -65,6 +65,7 @@ function snapshot(last_sequence: number, more: object): JobSnapshot {
     updated_at,
     started_at: time(1),
     preflight: null,
+    result_parts: null,
   }
   return { ...fixed, ...none, last_sequence, ...more } as unknown as JobSnapshot
 }

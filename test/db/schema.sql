@@ -53,7 +53,7 @@ CREATE TABLE "graph" ("sha256" text not null primary key, "body" text not null, 
 CREATE TABLE graph_part (sha256 text not null, at integer not null, body text not null, checksum integer,
     primary key (sha256, at)) strict;
 CREATE TABLE "idempotency_key" ("user_id" text not null, "workspace" text not null, "key" text not null, "request_sha256" text not null, "job_key" integer not null, "created_at" text not null, checksum integer, constraint "idempotency_key_key" primary key ("user_id", "workspace", "key")) strict, without rowid;
-CREATE TABLE "job" ("key" integer not null primary key, "id" text not null, "user_id" text not null, "workspace_id" text, "workflow_id" text not null, "workflow_etag" text, "workflow_revision" integer, "graph_sha256" text not null references "graph" ("sha256"), "name" text, "status" text not null, "request_sha256" text, "options" text not null, "attempt" integer not null, "last_sequence" integer not null, "error" text, "result" text, "created_at" text not null, "updated_at" text not null, "started_at" text, "finished_at" text, "seed" integer, "waiting" text, "wake_at" integer, preflight text, checksum integer) strict;
+CREATE TABLE "job" ("key" integer not null primary key, "id" text not null, "user_id" text not null, "workspace_id" text, "workflow_id" text not null, "workflow_etag" text, "workflow_revision" integer, "graph_sha256" text not null references "graph" ("sha256"), "name" text, "status" text not null, "request_sha256" text, "options" text not null, "attempt" integer not null, "last_sequence" integer not null, "error" text, "result" text, "created_at" text not null, "updated_at" text not null, "started_at" text, "finished_at" text, "seed" integer, "waiting" text, "wake_at" integer, preflight text, checksum integer, result_parts integer) strict;
 CREATE TABLE job_doomed (job_key integer not null primary key, checksum integer) strict;
 CREATE TABLE "job_event" (job_key integer not null, sequence integer not null, type text not null,
     payload text not null, created_at text not null, checksum integer, primary key (job_key, sequence)) strict, without rowid;
@@ -77,6 +77,8 @@ CREATE TABLE model_spending (day text not null, user_id text not null, workspace
 CREATE TABLE object (storage_key text not null, user_id text not null, workspace_id text, content_key text not null,
     content_type text not null, size integer not null, sha256 text not null, expires_at text, created_at text not null,
     updated_at text not null, checksum integer) strict;
+CREATE TABLE result_part (job_key integer not null, at integer not null, body text not null, checksum integer,
+    primary key (job_key, at)) strict;
 CREATE TABLE spilled_value (content_key text primary key, job_key integer, size integer not null, sha256 text not null, checksum integer)
     strict, without rowid;
 CREATE TABLE sqlite_sequence(name,seq);

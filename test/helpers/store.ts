@@ -68,6 +68,7 @@ export function jobRow(key: number, more: Partial<JobTable> = {}): JobTable {
     waiting: null,
     wake_at: null,
     preflight: null,
+    result_parts: null,
     ...more,
   }
 }

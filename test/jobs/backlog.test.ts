@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { graph, node, sink } from '../engine/kit.ts'
+import { Feed } from '../../src/events/feed.ts'
+import type { EventBody, JobFrame } from '../../src/events/types.ts'
+import { graph, node, sink, source } from '../engine/kit.ts'
 import { startServer, until } from '../helpers/server.ts'
-import { ended, history, submit } from './kit.ts'
+import { ended, history, outputs, submit } from './kit.ts'
 
 const COUNT = 5_000
 /** As many events as wait for a commit at most, and those that one more turn of a node tells. */
@@ -29,6 +31,47 @@ test('a run waits where too much of its history is not written, and goes on afte
   for (const goOn of held) goOn()
   await ended(server, row.id)
   assert.equal((await history(server, row)).filter(({ type }) => type === 'output_update').length, COUNT)
+})
+
+test('a run waits as well where few events have much text', async () => {
+  await using server = await startServer()
+  const { events } = server.context
+  const commit = events.commit.bind(events)
+  const held: (() => void)[] = []
+  events.commit = (...of) => void held.push(() => commit(...of))
+  const list = Array.from({ length: 40 }, (_, at) => `${at} `.padEnd(100_000, '.'))
+  const each = graph(
+    [source('in', list), node('each', 'control.ForEach'), sink('out')],
+    ['in.output->each.list', 'each.item->out.value'],
+  )
+  const { row, feed } = submit(server, { graph: each })
+  await until('a full history', () => feed.staged_length >= 1_000_000)
+  for (let turns = 0; turns < 100; turns++) await nextTurn()
+  assert.ok(feed.staged_length < 1_300_000, `${feed.staged_length} characters`)
+  events.commit = commit
+  for (const goOn of held) goOn()
+  const { result } = await ended(server, row.id)
+  assert.deepEqual(outputs({ result }), { out: list })
+  assert.equal(feed.staged_length, 0)
+})
+
+test('what is staged is counted until it is committed or cut off', () => {
+  const feed = new Feed(1, 0, true)
+  const append = (value: string) => feed.append({ type: 'output_update', value } as EventBody, null, '')
+  append('a'.repeat(1_000))
+  const first = feed.staged_length
+  assert.ok(first > 1_000)
+  feed.provisional({} as JobFrame, '')
+  const { mark } = feed
+  append('b')
+  assert.ok(feed.staged_length > first)
+  feed.cut(mark)
+  assert.equal(feed.staged_length, first)
+  append('c'.repeat(2_000))
+  feed.commit(mark.end)
+  assert.ok(feed.staged_length > 2_000 && feed.staged_length < 2_000 + first - 900)
+  feed.cut()
+  assert.equal(feed.staged_length, 0)
 })
 
 test('a run that waits for its history can be cancelled, and tells no more', async () => {

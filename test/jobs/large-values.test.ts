@@ -1,6 +1,7 @@
 // The texts of large results are made before their jobs end.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { ResultManifest } from '../../generated/types.ts'
 import type { Assets } from '../../src/assets/assets.ts'
 import type { TemporaryStore } from '../../src/assets/temporary.ts'
 import type { JobTable } from '../../src/db/schema.ts'
@@ -10,7 +11,7 @@ import { LargeValues } from '../../src/jobs/large-values.ts'
 import { Publication } from '../../src/jobs/publication.ts'
 import { publisherWith } from '../../src/jobs/publisher.ts'
 import { jsonText } from '../../src/json.ts'
-import { knownText, textAround } from '../../src/json-steps.ts'
+import { knownText } from '../../src/json-steps.ts'
 import { Redactor } from '../../src/redaction/redactor.ts'
 import { TimeSlices } from '../../src/time-slices.ts'
 
@@ -21,8 +22,18 @@ function largeValues(plan: Plan) {
   const publisher = publisherWith(new Redactor([]), NO_STORES)
   const publication = new Publication({} as JobTable, plan, publisher)
   const slices = new TimeSlices()
-  const writeEarly = async <T>(extras: T) => extras
-  return { publication, large: new LargeValues({ plan, publication, publisher, slices, owner: 'owner', writeEarly }) }
+  const stored: (readonly string[])[] = []
+  const large = new LargeValues({
+    plan,
+    publication,
+    publisher,
+    slices,
+    owner: 'owner',
+    writeEarly: async (extras) => extras,
+    manifest: ({ inputs, outputs }) => ({ outputs, provenance: { inputs } }) as unknown as ResultManifest,
+    writeResult: async (parts) => void stored.push(parts),
+  })
+  return { publication, large, stored }
 }
 
 test('the texts of parameters and outputs are known, also where a value is one long text', async () => {
@@ -33,32 +44,35 @@ test('the texts of parameters and outputs are known, also where a value is one l
       { name: 'list', stream: true },
     ],
   } as unknown as Plan
-  const { publication, large } = largeValues(plan)
+  const { publication, large, stored } = largeValues(plan)
   publication.add('node', 'text', text)
   publication.add('node', 'list', { text })
   await large.prepareResult({ in: text })
-  const { inputs, outputs } = large.result!
-  assert.deepEqual([inputs, outputs], [{ in: text }, { text, list: [{ text }] }])
-  for (const part of [inputs, outputs]) assert.equal(knownText(part), jsonText(part))
-  assert.equal(textAround({ outputs, provenance: { inputs } }), jsonText({ outputs, provenance: { inputs } }))
+  const result = large.result!
+  assert.deepEqual(result.outputs, { text, list: [{ text }] })
+  assert.equal(knownText(result.outputs), jsonText(result.outputs))
+  assert.equal(result.text, jsonText({ outputs: result.outputs, provenance: { inputs: { in: text } } }))
+  // Of more than a million characters, parts are stored.
+  assert.deepEqual([result.parts, stored.map((parts) => parts.join(''))], [2, [result.text]])
 })
 
 test('of parameters as much is repeated as fits, and the others are told by the size and the digest of their JSON', async () => {
-  const { large } = largeValues({ outputs: [] } as unknown as Plan)
+  const { large, stored } = largeValues({ outputs: [] } as unknown as Plan)
   const [text, list] = ['"'.repeat(400_000), Array(200_000).fill(1)]
   await large.prepareResult({ first: text, second: text, third: list, ['__proto__']: 1 })
   const described = (value: unknown) => {
     const json = JSON.stringify(value)
     return { type: 'document', content_type: 'application/json', size: json.length, sha256: sha256(json) }
   }
-  const { inputs } = large.result!
-  assert.deepEqual(Object.entries(inputs), [
+  const shown = [
     ['first', text],
     ['second', described(text)],
     ['third', described(list)],
     ['__proto__', 1],
-  ])
-  assert.equal(knownText(inputs), jsonText(inputs))
+  ]
+  const inputs = `{${shown.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',')}}`
+  assert.equal(large.result!.text, `{"outputs":{},"provenance":{"inputs":${inputs}}}`)
+  assert.deepEqual([large.result!.parts, stored], [null, []])
 })
 
 test('an output is refused whose JSON has more bytes than one row may have, alone or with the others', async () => {

@@ -145,6 +145,42 @@ const dates: AttackOf = (share) => {
   return running(`a stream of ${to} dates`, [numbers, ['date.FromUnix', {}, 'value']], '', 1)
 }
 
+/** Texts of a list, each of which goes to two streams: a result of twice as much. */
+const streamed: AttackOf = (share) => {
+  const list = Array.from({ length: sized(240, share) }, () => 'x'.repeat(64_000))
+  const body = JSON.stringify({ params: { list } })
+  const edge = (source: string, sourceHandle: string, target: string, targetHandle: string) => ({
+    source,
+    sourceHandle,
+    target,
+    targetHandle,
+  })
+  const graph: Graph = {
+    nodes: [
+      { id: 'in', type: 'input.List', data: { name: 'list' } },
+      { id: 'each', type: 'control.ForEach', data: {} },
+      { id: 'a', type: 'output.Output', data: { name: 'a' } },
+      { id: 'b', type: 'output.Output', data: { name: 'b' } },
+    ],
+    edges: [
+      edge('in', 'output', 'each', 'list'),
+      edge('each', 'item', 'a', 'value'),
+      edge('each', 'item', 'b', 'value'),
+    ],
+  }
+  let id = ''
+  return {
+    name: `streams of ${((2 * body.length) / 1e6).toFixed(1)} MB`,
+    async prepare(attacker) {
+      id = await attacker.store(graph)
+    },
+    async strike(attacker) {
+      const { text } = await attacker.expect(200, 'POST', `/api/workflows/${id}/run`, body)
+      if (!/"status":"completed"/.test(text.slice(0, 300))) throw new Error(text.slice(-500))
+    },
+  }
+}
+
 /** One byte in a frame, and six in JSON. */
 const CONTROL = '\u001f'
 
@@ -171,6 +207,7 @@ export const values: readonly AttackOf[] = [
   params,
   line,
   pushed,
+  streamed,
   controls,
   sent,
   sentAsForm,

@@ -1,0 +1,18 @@
+// The result of a job that is large lies in parts, so that no statement writes all of it.
+import { type Kysely, sql } from 'kysely'
+import type { Migration } from 'kysely/migration'
+
+const STATEMENTS = [
+  // Null: the result is whole, as that of each job before was. So the checksums of those that are there stay right.
+  'alter table job add column result_parts integer',
+  `create table result_part (job_key integer not null, at integer not null, body text not null, checksum integer,
+    primary key (job_key, at)) strict`,
+]
+
+async function up(db: Kysely<unknown>): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    for (const statement of STATEMENTS) await sql.raw(statement).execute(tx)
+  })
+}
+
+export const resultParts: Migration = { up }
