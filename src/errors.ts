@@ -65,6 +65,11 @@ export class ServiceError extends Error {
   }
 }
 
+/** Whether an error says that something cannot be had for now. */
+export function isUnavailable(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === 'SERVICE_UNAVAILABLE'
+}
+
 /** Whether something is not read, or not written, because what is stored is damaged: it stays so. */
 export function isDamage(error: unknown): boolean {
   return error instanceof ServiceError && error.code === 'DATA_DAMAGED'

@@ -154,6 +154,10 @@ export class LocalStore implements ObjectStore {
     return keys
   }
 
+  listHere(after: string | null, limit: number): Promise<string[]> {
+    return this.list(after, limit)
+  }
+
   #pathOf(key: string): string {
     if (!isKey(key)) throw new TypeError(`not a key: ${JSON.stringify(key)}`)
     return join(this.#objects, ...key.split('/'))

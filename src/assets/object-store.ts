@@ -61,4 +61,6 @@ export interface ObjectStore {
   delete(key: string, put_since?: number): Promise<boolean>
   /** At most `limit` keys behind `after`, in the order of their bytes. */
   list(after: string | null, limit: number): Promise<string[]>
+  /** As `list`, of the objects that lie on this machine: those elsewhere are not asked for. */
+  listHere(after: string | null, limit: number): Promise<string[]>
 }

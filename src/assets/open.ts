@@ -66,8 +66,9 @@ export function openTemporary(objects: ObjectStore, options: TemporaryOptions): 
     limit,
     now: platform.now,
     async *files(user_id): AsyncGenerator<KeptBytes> {
-      yield* filesOfUser(objects, user_id)
+      // Rows are there whatever becomes of a bucket.
       yield* rowsOfUser(store, user_id)
+      yield* filesOfUser(objects, user_id)
     },
   })
   return new TemporaryStore({ objects, quota, platform, secret })

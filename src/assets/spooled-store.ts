@@ -157,6 +157,10 @@ export class SpooledStore implements ObjectStore, AsyncDisposable {
     return [...new Set([...here, ...there])].sort(compareKeys).slice(0, Math.max(0, limit))
   }
 
+  listHere(after: string | null, limit: number): Promise<string[]> {
+    return this.#spool.list(after, limit)
+  }
+
   /** What is under way gets a few seconds, and what is broken off then as many to clear up. What is left goes up after the next start. */
   async [Symbol.asyncDispose](): Promise<void> {
     const patience_ms = this.#options.times?.close_ms ?? CLOSE_MS

@@ -1,6 +1,6 @@
 // How many bytes the temporary files of one user may take together, in all workspaces. Those that are being written count as well. Nothing of it
 // is stored: what a user keeps is counted when it is first asked for, from the store and from rows, and kept count of from then on.
-import { ServiceError } from '../errors.ts'
+import { isUnavailable, ServiceError } from '../errors.ts'
 import { ExpiringBytes } from './expiring-bytes.ts'
 
 /** A file that is kept. */
@@ -17,7 +17,10 @@ export interface QuotaParts {
   readonly limit: number
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  /** What the temporary store and rows of objects keep of a user. There may be very many: they come a few at a time. */
+  /**
+   * What the temporary store and rows of objects keep of a user. There may be very many: they come a few at a time. Where some cannot be told for
+   * now, the others come, and then it throws SERVICE_UNAVAILABLE.
+   */
   files(user_id: string): AsyncIterable<KeptBytes>
 }
 
@@ -29,7 +32,7 @@ export interface Reservation extends Disposable {
   of(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array>
 }
 
-/** How long a count is believed that may have one file twice. */
+/** How long a count is believed that may have one file twice, or may lack some. */
 const DOUBTED_MS = 60_000
 const NEVER = Number.POSITIVE_INFINITY
 
@@ -43,8 +46,10 @@ interface Account {
   /** Settles when what is kept has been counted; null before anybody asks. */
   counted: Promise<void> | null
   counted_at: number
-  /** Whether something may be counted twice. */
+  /** Whether something may be counted twice, or is missing. */
   doubtful: boolean
+  /** Whether the last count could not be told of all files: nobody waits for the next one. */
+  outage: boolean
   /** A count that is under way, and the keys of files that it need not find. */
   counting: { readonly kept: ExpiringBytes; readonly known: Set<string> } | null
 }
@@ -63,7 +68,8 @@ export class TemporaryQuota {
 
   /**
    * Room for a file of a user. `at_least` are bytes that are announced: where these have no room now, they are refused before any is read.
-   * @throws TEMPORARY_QUOTA_EXCEEDED, and what the store throws while what is kept is counted
+   * While the bucket of the store cannot be used, what was counted before counts, or else what lies on this machine.
+   * @throws TEMPORARY_QUOTA_EXCEEDED, and what else the store throws while what is kept is counted
    */
   async reserve(user_id: string, at_least = 0): Promise<Reservation> {
     const account = this.#of(user_id)
@@ -114,7 +120,7 @@ export class TemporaryQuota {
     let account = this.#accounts.get(user_id)
     if (!account) {
       const empty = { kept: new ExpiringBytes(), left: new ExpiringBytes(), in_flight: 0, open: 0 }
-      account = { ...empty, counted: null, counted_at: 0, doubtful: false, counting: null }
+      account = { ...empty, counted: null, counted_at: 0, doubtful: false, outage: false, counting: null }
       this.#accounts.set(user_id, account)
     }
     return account
@@ -122,23 +128,38 @@ export class TemporaryQuota {
 
   #counted(user_id: string, account: Account): Promise<void> {
     const old = account.doubtful && this.#parts.now() - account.counted_at >= DOUBTED_MS
-    if (!account.counted || (old && account.counting === null))
-      account.counted = this.#count(user_id, account).catch((error) => {
-        account.counted = null
-        throw error
-      })
+    if (account.counted && !(old && account.counting === null)) return account.counted
+    const counting = this.#count(user_id, account).catch((error) => {
+      account.counted = null
+      throw error
+    })
+    if (!account.counted || !account.outage) account.counted = counting
+    else counting.catch(() => {})
     return account.counted
   }
 
   async #count(user_id: string, account: Account): Promise<void> {
+    const isFirst = account.counted === null
     const counting = { kept: new ExpiringBytes(), known: new Set<string>() }
     Object.assign(account, { counting, doubtful: false, counted_at: this.#parts.now() })
     try {
-      for await (const { key, bytes, expires_at } of this.#parts.files(user_id))
-        if (!counting.known.has(key)) counting.kept.add(bytes, expires_at)
-      account.kept = counting.kept
+      account.outage = !(await this.#countFiles(user_id, counting))
+      if (isFirst || !account.outage) account.kept = counting.kept
+      if (account.outage) account.doubtful = true
     } finally {
       account.counting = null
+    }
+  }
+
+  /** Whether all files could be told. */
+  async #countFiles(user_id: string, { kept, known }: NonNullable<Account['counting']>): Promise<boolean> {
+    try {
+      for await (const { key, bytes, expires_at } of this.#parts.files(user_id))
+        if (!known.has(key)) kept.add(bytes, expires_at)
+      return true
+    } catch (error) {
+      if (isUnavailable(error)) return false
+      throw error
     }
   }
 

@@ -8,6 +8,7 @@ import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { Bucket } from '../../src/assets/s3/bucket.ts'
 import { SpooledStore, type SpoolOptions } from '../../src/assets/spooled-store.ts'
+import { filesOfUser, objectKey } from '../../src/assets/temporary-keys.ts'
 import type { BucketSettings } from '../../src/config/storage.ts'
 import { ServiceError } from '../../src/errors.ts'
 import { StartError } from '../../src/start-error.ts'
@@ -57,6 +58,18 @@ async function openStore(more: Partial<SpoolOptions> = {}, settings: BucketSetti
 async function close(store: SpooledStore): Promise<void> {
   opened.delete(store)
   await store[Symbol.asyncDispose]()
+}
+
+/** What of a user is counted, in the order of the keys, and what that ended with. */
+async function counted(store: SpooledStore): Promise<[string[], string | null]> {
+  const keys: string[] = []
+  try {
+    for await (const { key } of filesOfUser(store, 'ada')) keys.push(key)
+    return [keys.sort(), null]
+  } catch (error) {
+    assert.ok(error instanceof ServiceError)
+    return [keys.sort(), error.code]
+  }
 }
 
 function nameOfFolder(): string {
@@ -425,6 +438,25 @@ describe('an outage', () => {
     assert.equal(told(40).length, 2, told(40).join())
     assert.equal(told(30).filter((msg) => msg.includes('can be used again')).length, 1)
     assert.ok(!logged.lines.join().includes(CREDENTIALS.secret_access_key))
+  })
+
+  test('leaves to be counted what a user keeps here', async () => {
+    const [far, near, late] = ['a', 'b', 'c'].map((sign) => objectKey('ada', sign.repeat(48)))
+    const store = await openStore()
+    await store.put(far!, bytesOf('far'))
+    await movedAway(store)
+    assert.deepEqual(await counted(store), [[far], null])
+    const outage: Fault = { answer: { status: 503, code: 'SlowDown' } }
+    server.fault = () => outage
+    await store.put(near!, bytesOf('near'))
+    await store.put(late!, bytesOf('late'))
+    await store.put(objectKey('bob', 'd'.repeat(48)), bytesOf('of bob'))
+    assert.deepEqual(await counted(store), [[near, late], 'SERVICE_UNAVAILABLE'])
+    // It begins when the list is there.
+    server.fault = ({ method }) => (method === 'GET' ? null : outage)
+    assert.deepEqual(await counted(store), [[near, late], 'SERVICE_UNAVAILABLE'])
+    server.fault = () => null
+    assert.deepEqual(await counted(store), [[far, near, late], null])
   })
 
   test('in which nothing is answered holds up no removal', async () => {

@@ -249,6 +249,50 @@ describe('the quota of a user', () => {
     }),
   )
 
+  test('goes on while some files cannot be told: by what was counted before, or by those that can', async () => {
+    const platform = clock()
+    const expires_at = platform.ms + 24 * HOUR
+    const [here, far] = [
+      { key: 'here', bytes: 30_000, expires_at },
+      { key: 'far', bytes: 20_000, expires_at },
+    ]
+    let outage: Promise<never> | null = null
+    const fail = () => Promise.reject(new ServiceError('SERVICE_UNAVAILABLE'))
+    async function* files() {
+      yield here
+      if (outage) await outage
+      yield far
+    }
+    const quota = new TemporaryQuota({ limit: LIMIT, now: platform.now, files })
+    const used = async (user_id: string) => {
+      const wrong = await quota.reserve(user_id, LIMIT + 1).catch((error: ServiceError) => error)
+      assert.ok(wrong instanceof ServiceError && exceeded(wrong), String(wrong))
+      return Number(/take (\d+) of/.exec(wrong.message)![1])
+    }
+    assert.equal(await used('ada'), 50_000)
+    outage = fail()
+    // Nobody knows what of this was counted.
+    quota.kept('ada', here, true)
+    platform.ms += MINUTE
+    assert.equal(await used('ada'), 80_000)
+    assert.equal(await used('bob'), 30_000)
+    const kept = { key: 'new', bytes: 5_000, expires_at }
+    quota.kept('bob', kept)
+    assert.equal(await used('bob'), 35_000)
+    // Nobody waits for an answer to the question that found none before.
+    const silence = Promise.withResolvers<never>()
+    outage = silence.promise
+    platform.ms += MINUTE
+    for (const user_id of ['bob', 'bob']) assert.equal(await used(user_id), 35_000)
+    silence.reject(new ServiceError('SERVICE_UNAVAILABLE'))
+    outage = null
+    await new Promise(setImmediate)
+    platform.ms += MINUTE
+    for (const user_id of ['ada', 'bob']) await used(user_id)
+    await new Promise(setImmediate)
+    for (const user_id of ['ada', 'bob']) assert.equal(await used(user_id), 50_000)
+  })
+
   test('is what is on disk, whatever is done in whatever order', async () => {
     type Step = { do: 'put' | 'keep' | 'remove' | 'wait' | 'sweep' | 'restart'; user: 'ada' | 'bob'; bytes: number }
     const step = fc.record<Step>({
