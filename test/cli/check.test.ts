@@ -142,6 +142,10 @@ const BREAKS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'every graph is what its digest says': {
     "update graph set body = '[]'": 'graph [0-9a-f]{64} has another digest',
   },
+  'a result has its parts, and they belong to jobs': {
+    'update job set result_parts = 2 where key = 7': 'job job_7 has 0 of 2 parts of its result',
+    "insert into result_part values (999, 0, 'x', null)": 'job #999 does not exist and has 1 parts of a result',
+  },
   'events belong to jobs': {
     "insert into job_event values (999, 1, 'x', '{}', 'z', null)": 'job #999 does not exist and has 1 events',
   },
