@@ -195,7 +195,7 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
   }
 
   #know(stored: JobMemory): JobMemory {
-    if (this.#known === null) this.#counts.changedBefore(stored.updates)
+    if (this.#known === null) this.#counts.changedBefore(stored.updates_weight)
     this.#known ??= stored
     if (this.#known.isAway) this.#known.bringBack(stored)
     return this.#known

@@ -1,7 +1,6 @@
 // Where a job takes what is sent to it, whether it runs already or waits for its turn. Each is judged as it comes, by what the job has taken and
 // what is on its way, and taken once it is stored.
 import type { PushResult, Underway } from '../engine/execution.ts'
-import type { NodeUpdate } from '../engine/journal.ts'
 import { sizeOf } from '../engine/measure.ts'
 import type { Inputs } from '../engine/node-type.ts'
 import type { Command } from './commands.ts'
@@ -152,9 +151,9 @@ export class InputCounts {
     }
   }
 
-  /** Counts changes that were stored before the job was read. */
-  changedBefore(updates: readonly NodeUpdate[]): void {
-    for (const { properties } of updates) this.#changed += weightOf(properties)
+  /** Counts changes that were stored before the job was read, by their weight. */
+  changedBefore(weight: number): void {
+    this.#changed += weight
   }
 
   #add(name: string, values: number, weight: number, ends: number): () => void {

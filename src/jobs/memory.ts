@@ -18,6 +18,8 @@ import type { RunError } from '../engine/observer.ts'
 import { forEachStep, mapStep, type Steps } from '../time-slices.ts'
 import type { Entry, ToldOutput } from './entry.ts'
 import { entryBytes, type FiringMemory, firingBytes, isOfFiring, measuring } from './firing-memory.ts'
+import { weightOf } from './inlet.ts'
+import { JoinedUpdates } from './joined-updates.ts'
 import { eachPage } from './journal-reading.ts'
 import { contentsOf, Later, LeftUnread, type Params, paramsSteps } from './later.ts'
 import { PageValues } from './page-values.ts'
@@ -162,8 +164,9 @@ export class JobMemory implements Disposable {
   /** How many of the inputs have their values, while it is loaded. */
   #sent_read = 0
   readonly #sent_left = new LeftUnread()
-  /** The same of the changes of properties. */
+  /** How many changes of properties those are that were read. */
   #updates_read = 0
+  readonly #joined_updates = new JoinedUpdates(this.updates)
   /** What is to be told of outputs where it ends while it waits. */
   rest: readonly ToldOutput[] = []
   /** How often it went on after an interruption and had nothing to remember until the next one. */
@@ -252,10 +255,17 @@ export class JobMemory implements Disposable {
       if (kind === 'push' && !this.#sent_left.has(value)) this.inputs[at] = ['push', name, yield* Later.read(value)]
     }
     this.#sent_read = this.inputs.length
-    for (; this.#updates_read < this.updates.length; this.#updates_read++) {
-      const { properties, ...of } = this.updates[this.#updates_read]!
-      this.updates[this.#updates_read] = { ...of, properties: yield* Later.read(properties) }
+    for (const { properties, ...of } of this.updates.splice(this.#updates_read)) {
+      this.#joined_updates.add({ ...of, properties: yield* Later.read(properties) })
+      yield
     }
+    this.#updates_read = this.updates.length
+  }
+
+  /** What the changes of properties weigh that it was read with, or has got since. */
+  get updates_weight(): number {
+    const since = this.updates.slice(this.#updates_read)
+    return since.reduce((sum, { properties }) => sum + weightOf(properties), this.#joined_updates.weight)
   }
 
   get params(): Params {

@@ -1,20 +1,28 @@
-// Jobs that remember large values hold up nobody when they go on, or are tried again.
+// Jobs that remember large values, or very many changes of properties, hold up nobody when they go on, or are tried again.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inSomeRound } from '../helpers/patience.ts'
-import { remembered } from './attacks/remembered.ts'
-import { share, startFair } from './kit.ts'
+import { changed, largeValues } from './attacks/remembered.ts'
+import { holdsLittle, share, startFair } from './kit.ts'
 
 /** Milliseconds of the processor: slices, statements with the whole text of a value, and garbage. */
 const LONGEST_HOLD = 75
 
 test('no job that remembers large values holds the event loop when it goes on', async () => {
   await using server = await startFair()
-  for (const of of remembered) {
+  for (const of of largeValues) {
     const attack = of(share(1))
     await inSomeRound(async () => {
       const { held } = await server.holdsOf(attack)
       assert.ok(held < LONGEST_HOLD, `${attack.name}: held for ${held} ms`)
     })
   }
+})
+
+/** The same, with reading pages of many names. */
+const LONGEST_HOLD_OF_NAMES = 150
+
+test('no job whose properties were changed very often holds the event loop when it goes on', async () => {
+  await using server = await startFair()
+  await holdsLittle(server, changed(share(1)), LONGEST_HOLD_OF_NAMES)
 })

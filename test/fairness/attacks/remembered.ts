@@ -1,4 +1,5 @@
 // Jobs that remember large values and go on: after an answer, and once more from where they were cancelled.
+import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Graph } from '../../../src/engine/graph.ts'
 import type { AttackOf } from '../kit.ts'
@@ -40,6 +41,15 @@ async function reaching(attacker: User, job_id: string, status: string): Promise
   }
 }
 
+/** Tries a job again, and gives the id of the new one when that waits. */
+async function triedAgain(attacker: User, old: string): Promise<string> {
+  const { text } = await attacker.send('POST', `/api/jobs/${old}/retry`)
+  const job_id = /"job_id":"(job[^"]+)"/.exec(text)?.[1]
+  if (!job_id) throw new Error(text.slice(0, 300))
+  await reaching(attacker, job_id, 'suspended')
+  return job_id
+}
+
 const MEGABYTE = 1_000_000
 
 const resumed: AttackOf = (share) => {
@@ -75,13 +85,75 @@ const retried: AttackOf = (share) => {
       await attacker.expect(200, 'POST', `/api/jobs/${old}/cancel`)
     },
     async strike(attacker) {
-      const { text } = await attacker.send('POST', `/api/jobs/${old}/retry`)
-      const job_id = /"job_id":"(job[^"]+)"/.exec(text)?.[1]
-      if (!job_id) throw new Error(text.slice(0, 300))
-      await reaching(attacker, job_id, 'suspended')
+      const job_id = await triedAgain(attacker, old)
       await attacker.expect(200, 'POST', `/api/jobs/${job_id}/cancel`)
     },
   }
 }
 
-export const remembered: readonly AttackOf[] = [resumed, retried]
+/** A node that fires once a value is given, which is waited for as soon as its name has come. */
+function changedWhileWaiting(names: readonly string[]): Graph {
+  return {
+    nodes: [
+      { id: 'in', type: 'input.String', data: { name: 'in', stream: true } },
+      { id: 'wait', type: 'control.WaitFor', data: {} },
+      {
+        id: 'prompt',
+        type: 'prompt.Template',
+        data: Object.fromEntries(names.map((name) => [name, 1])),
+        dynamic_properties: Object.fromEntries(names.map((name) => [name, { type: 'int' }])),
+      },
+      { id: 'out', type: 'output.Output', data: { name: 'out' } },
+    ],
+    edges: [
+      { source: 'in', sourceHandle: 'output', target: 'wait', targetHandle: 'name' },
+      { source: 'wait', sourceHandle: 'value', target: 'prompt', targetHandle: 'template' },
+      { source: 'prompt', sourceHandle: 'prompt', target: 'out', targetHandle: 'value' },
+    ],
+  }
+}
+
+const CHANGES = 150
+
+/** Runs a job whose node is changed again and again before it fires, and gives the job's id when it waits. */
+async function changedJob(attacker: User, workflow_id: string, names: readonly string[]): Promise<string> {
+  const socket = await attacker.socket()
+  const job_id = `job-${crypto.randomUUID()}`
+  const send = async (command: string, data: object) => {
+    const answer = once(socket, 'message')
+    socket.send(JSON.stringify({ command, data: { job_id, ...data } }))
+    await answer
+  }
+  await send('run_job', { workflow_id })
+  for (let at = 0; at < CHANGES; at++) {
+    const properties = Object.fromEntries(names.map((name) => [name, at]))
+    await send('update_node_properties', { node_id: 'prompt', properties })
+  }
+  await send('stream_input', { input: 'in', value: 'wait' })
+  await send('end_input_stream', { input: 'in' })
+  await reaching(attacker, job_id, 'suspended')
+  socket.terminate()
+  return job_id
+}
+
+/** All of the changes hold for the same firing. */
+export const changed: AttackOf = (share) => {
+  const names = Array.from({ length: sized(20_000, share) }, (_, at) => at.toString(36))
+  let old = ''
+  return {
+    name: `going on with a job whose ${names.length} values were changed ${CHANGES} times`,
+    async prepare(attacker) {
+      old = await changedJob(attacker, await attacker.store(changedWhileWaiting(names)), names)
+      await attacker.expect(200, 'POST', `/api/jobs/${old}/cancel`)
+    },
+    async strike(attacker) {
+      const job_id = await triedAgain(attacker, old)
+      await attacker.expect(200, 'POST', `/api/jobs/${job_id}/resume`, '{"value":"Say {{ 0 }}"}')
+      await reaching(attacker, job_id, 'completed')
+    },
+  }
+}
+
+export const largeValues: readonly AttackOf[] = [resumed, retried]
+
+export const remembered: readonly AttackOf[] = [...largeValues, changed]
