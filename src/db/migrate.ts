@@ -1,6 +1,6 @@
 // Brings a database to the present schema, with Kysely's migrator on the store's own connection.
 import type Database from 'better-sqlite3'
-import { Kysely, SqliteDialect } from 'kysely'
+import { Kysely, SqliteAdapter, SqliteDialect } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import { StartError } from '../start-error.ts'
 import { defineChecksums } from './checksum.ts'
@@ -53,6 +53,29 @@ const migrations = (progress: Progress): Readonly<Record<string, Migration>> => 
 
 const NAMES = Object.keys(migrations(() => {}))
 
+/** It goes over all rows, in transactions of its own, and goes on where it was interrupted. The others are made whole or not at all, with the note that they were. */
+const IN_STEPS = '0016-checksums'
+
+/** SQLite takes changes of the schema back with their transaction, which Kysely does not count on. */
+class TransactionalAdapter extends SqliteAdapter {
+  override get supportsTransactionalDdl(): boolean {
+    return true
+  }
+}
+
+class TransactionalDialect extends SqliteDialect {
+  override createAdapter(): SqliteAdapter {
+    return new TransactionalAdapter()
+  }
+}
+
+/** The last migration of each transaction on the way to `to`. */
+function stagesTo(to: string): string[] {
+  const [inSteps, last] = [NAMES.indexOf(IN_STEPS), NAMES.indexOf(to)]
+  const stages = new Set([inSteps - 1, inSteps, last].map((at) => Math.min(at, last)))
+  return [...stages].map((at) => NAMES[at]!)
+}
+
 export interface MigrateOptions {
   /** The last migration to make, the newest by default. */
   readonly to?: string
@@ -61,7 +84,7 @@ export interface MigrateOptions {
 }
 
 /**
- * Brings it to the present schema, or to that of an earlier migration.
+ * Brings it to the present schema, or to that of an earlier migration. Wherever it is interrupted, the next one goes on.
  * @throws StartError when the database was written by a newer version
  */
 export async function migrate(db: Database.Database, options: MigrateOptions = {}): Promise<void> {
@@ -76,12 +99,13 @@ export async function migrate(db: Database.Database, options: MigrateOptions = {
   if (applied.includes(to)) return
   defineChecksums(db)
   // The migrator closes nothing of ours: the connection is handed in, and stays the store's.
-  const kysely = new Kysely<unknown>({ dialect: new SqliteDialect({ database: db }) })
-  const { error } = await new Migrator({
-    db: kysely,
-    provider: { getMigrations: async () => migrations(progress) },
-  }).migrateTo(to)
-  if (error) throw error
+  const kysely = new Kysely<unknown>({ dialect: new TransactionalDialect({ database: db }) })
+  const migrator = new Migrator({ db: kysely, provider: { getMigrations: async () => migrations(progress) } })
+  for (const stage of stagesTo(to)) {
+    if (applied.includes(stage)) continue
+    const { error } = await migrator.migrateTo(stage, { disableTransactions: stage === IN_STEPS })
+    if (error) throw error
+  }
 }
 
 /** The names of all migrations, in order. */

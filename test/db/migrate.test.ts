@@ -17,6 +17,7 @@ import Database from 'better-sqlite3'
 import { isSound } from '../../src/db/checksum.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { nameGrams, nameQuery } from '../../src/db/name-grams.ts'
+import { schemaOf } from '../../src/db/open.ts'
 import { statement } from '../../src/db/statement.ts'
 import { Store } from '../../src/db/store.ts'
 import { draftedText } from '../../src/db/threads.ts'
@@ -38,6 +39,28 @@ async function refused(path: string, message: RegExp): Promise<void> {
 }
 
 const ASSETS = statement('keys')((db) => db.selectFrom('asset').select(['key', 'id', 'previewed']).orderBy('key'))
+
+function inMemory() {
+  const db = new Database(':memory:')
+  db.function('name_grams', { deterministic: true }, nameGrams)
+  return Object.assign(db, { [Symbol.dispose]: () => db.close() })
+}
+
+/** The same database, whose statements all fail behind the first ones that change something: nothing of a killed process goes on. */
+function killedBehind(db: Database.Database, statements: number) {
+  const error = new Error('killed')
+  let left = statements
+  const killed = new Proxy(db, {
+    get(target, name) {
+      if (name !== 'prepare') return Reflect.get(target, name).bind?.(target) ?? Reflect.get(target, name)
+      return (text: string) => {
+        if (left < 0 || (/^(create|alter|drop|insert|update|delete|commit)/i.test(text) && left-- === 0)) throw error
+        return target.prepare(text)
+      }
+    },
+  })
+  return { db: killed, error }
+}
 
 /** A database as the migrations up to one left it. */
 async function databaseAt(migration: string) {
@@ -132,6 +155,22 @@ describe('migrations', () => {
       assert.deepEqual(rows.filter((row) => !isSound(table, row)).slice(0, 1), [])
     }
     after.close()
+  })
+
+  test('one that is killed goes on at the next start, wherever it was', async () => {
+    // Behind every fourth statement: all of them take half a minute.
+    for (let statements = 0, interrupted = true; interrupted; statements += 4) {
+      using db = inMemory()
+      const kill = killedBehind(db, statements)
+      interrupted = await migrate(kill.db).then(
+        () => false,
+        (error) => error === kill.error || Promise.reject(error),
+      )
+      // What was begun is lost with the process.
+      if (db.inTransaction) db.exec('rollback')
+      await migrate(db)
+      assert.equal(schemaOf(db), readFileSync(DUMP, 'utf8'), `killed behind ${statements} statements`)
+    }
   })
 
   test('one from a newer version is named and refused, and not changed', async () => {

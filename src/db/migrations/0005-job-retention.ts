@@ -3,13 +3,11 @@ import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 
 async function up(db: Kysely<unknown>): Promise<void> {
-  await db.transaction().execute(async (tx) => {
-    await indexLists(tx)
-    await freeTraces(tx)
-    await createDoomed(tx)
-    await createPositions(tx)
-    await sql`create index if not exists idempotency_key_by_job on idempotency_key (job_key)`.execute(tx)
-  })
+  await indexLists(db)
+  await freeTraces(db)
+  await createDoomed(db)
+  await createPositions(db)
+  await sql`create index if not exists idempotency_key_by_job on idempotency_key (job_key)`.execute(db)
 }
 
 /** Each status is read by itself and in order, so that no filter makes a list look at jobs that it does not show. */
