@@ -8,6 +8,7 @@ import { harmless } from './cli/text.ts'
 import { modeLine } from './config/mode.ts'
 import { ConfigError, readConfig } from './config.ts'
 import type { Log } from './log.ts'
+import { machinePlatform } from './platform.ts'
 import { StartError } from './start-error.ts'
 import { lowerHelpers } from './thread-priority.ts'
 import { version } from './version.ts'
@@ -72,7 +73,10 @@ async function serve(args: readonly string[]): Promise<number> {
   const warnings = gatherWarnings()
   const { createServer } = await import('./server.ts')
   await lowerHelpers()
-  const server = await createServer(config, { owner: `process ${process.pid}, ${listen.host}:${listen.port}` })
+  const server = await createServer(config, {
+    owner: `process ${process.pid}, ${listen.host}:${listen.port}`,
+    platform: machinePlatform(() => process.hrtime()),
+  })
   console.log(`svc ${version} listens on ${server.url}\n${modeLine(config)}`)
   warnings.writeTo(server.context.log)
   await signalled()

@@ -1,11 +1,14 @@
 // What the outside world gives: time, ids, randomness. A test hands in its own.
 import { randomBytes, randomFillSync, randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 
 export interface Platform {
   /** Milliseconds since the epoch. */
   now(): number
   /** Milliseconds that have passed since some moment, which no change of the machine's clock touches; `performance.now()` where it is absent. */
   elapsed?(): number
+  /** Names the start of the machine that `elapsed` counts from in each of its processes. Null or absent: it counts from some moment of the process. */
+  readonly boot?: string | null
   /** The present as an RFC 3339 string in UTC with milliseconds. */
   timestamp(): string
   /** A new opaque id, `<prefix>_<32 hexadecimal characters>`, of which 80 bits are random. */
@@ -36,6 +39,24 @@ export function systemPlatform(): Platform {
     // each, a job among a million costs twice as much to write as the first one.
     id: (prefix) => `${prefix}_${Date.now().toString(16).padStart(12, '0')}${randomTail()}`,
     secret: secrets(),
+  }
+}
+
+/** The same with `monotonic`, in seconds and nanoseconds: the clock that on Linux all processes since the start of the machine share. */
+export function machinePlatform(monotonic: () => [number, number]): Platform {
+  const elapsed = () => {
+    const [seconds, nanoseconds] = monotonic()
+    return seconds * 1_000 + nanoseconds / 1_000_000
+  }
+  return { ...systemPlatform(), elapsed, boot: boot() }
+}
+
+/** What Linux calls the start of the machine; null elsewhere. */
+function boot(): string | null {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
+  } catch {
+    return null
   }
 }
 

@@ -695,6 +695,8 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
   /** Stages a durable event, to be committed in this turn of the event loop together with the row. */
   append(event: EventBody, frame: JobFrame | null): void {
     this.#writer.append(event, frame)
+    // The next process says no earlier time. Of a job that has ended the row is told already.
+    if (!this.terminal) this.row.updated_at = this.#last
     if (frame) this.#messages++
   }
 

@@ -9,7 +9,7 @@ import { DEFAULTS, optionsOf, steadyDeadline } from '../../src/jobs/stored-optio
 import { systemPlatform } from '../../src/platform.ts'
 import { graph, node, sink, source } from '../engine/kit.ts'
 import { temporaryFolder, until } from '../helpers/server.ts'
-import { jobRow } from '../helpers/store.ts'
+import { jobRow, openStore } from '../helpers/store.ts'
 import { type GatedServer, gated, OWNER, startGated, submit } from './kit.ts'
 
 const HOUR = 3_600_000
@@ -23,6 +23,11 @@ const delayed = graph(
 const long = graph(
   [source('in', 'x'), node('wait', 'control.Delay', { seconds: 36_000 }), sink('out')],
   ['in.output->wait.value', 'wait.output->out.value'],
+)
+
+const gatedTwice = graph(
+  [source('in', 'x'), node('one', 'test.Gate'), node('two', 'test.Gate'), sink('out')],
+  ['in.output->one.value', 'one.output->two.value', 'two.output->out.value'],
 )
 
 /** A machine whose clock and whose time the test turns. */
@@ -147,6 +152,54 @@ describe('a clock that is set', () => {
     assert.equal(clock.now(), START + 11_000)
     await until('it to be kept', () => store.read((tx) => metaValue(tx, 'clock_offset_ms')) === String(HOUR - 11_000))
     assert.equal(new SteadyClock(store, platform).now(), START + 11_000)
+  })
+
+  for (const [how, change] of [
+    ['back', -5 * HOUR],
+    ['forward', 5 * HOUR],
+  ] as const)
+    test(`${how} right before a kill, or while nothing runs, changes no delay where the machine has not been started anew`, async () => {
+      const { turned, platform } = machine()
+      await using opened = await openStore()
+      const { store } = opened
+      const started = { ...platform, boot: 'a start of the machine' }
+      const clock = new SteadyClock(store, started)
+      clock.keep()
+      await until('it to be kept', () => store.read((tx) => metaValue(tx, 'clock_boot')) !== null)
+      turned.wall += change
+      turned.passed += 2_000
+      assert.equal(new SteadyClock(store, started).now(), START + 2_000)
+      // Another start of the machine knows nothing of that, and neither does a clock that is behind.
+      assert.equal(new SteadyClock(store, { ...platform, boot: 'another' }).now(), turned.wall)
+      turned.passed = -1
+      assert.equal(new SteadyClock(store, started).now(), turned.wall)
+    })
+
+  test('back while nothing runs gives no event of a job an earlier time than the one before it', async () => {
+    const { turned, platform } = machine()
+    const data_dir = temporaryFolder()
+    const pass = () => {
+      turned.wall += 1_000
+    }
+    try {
+      let id = ''
+      {
+        await using server = await startGated({ data_dir, platform })
+        const job = submit(server, { graph: gatedTwice })
+        id = job.row.id
+        await reaches(server, id, 'running')
+        pass()
+        ;(await until('a gate', () => server.gate.waiting[0])).open()
+        await until('the second gate', async () => server.gate.waiting.length === 1 && server.gate.waiting[0])
+      }
+      turned.wall -= HOUR
+      await using server = await startGated({ data_dir, platform })
+      ;(await until('a gate', () => server.gate.waiting[0])).open()
+      await reaches(server, id, 'completed')
+      await inOrder(server, id)
+    } finally {
+      rmSync(data_dir, { recursive: true, force: true })
+    }
   })
 
   test('makes the limit of a job that an older version began no longer at each look', () => {
