@@ -10,9 +10,7 @@ const STATEMENTS = [
 ]
 
 async function up(db: Kysely<unknown>): Promise<void> {
-  await db.transaction().execute(async (tx) => {
-    for (const statement of STATEMENTS) await sql.raw(statement).execute(tx)
-  })
+  for (const statement of STATEMENTS) await sql.raw(statement).execute(db)
 }
 
 export const resultParts: Migration = { up }
