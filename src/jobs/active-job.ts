@@ -599,6 +599,8 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
       // What was told before gets a commit of its own: with a large result in the same one, both take twice as long.
       await this.#writer.written().catch(() => {})
     } catch (cause) {
+      // The job has left this process, which the log knows where it is a failure. It goes on later.
+      if (this.#writer.closed) return
       this.#logUnwritten(cause)
       this.#broken ??= unwritableResult(cause)
     }

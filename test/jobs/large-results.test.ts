@@ -10,6 +10,7 @@ import type { Graph } from '../../src/engine/graph.ts'
 import { graph, mapType, node, sink, source } from '../engine/kit.ts'
 import { inFolder } from '../helpers/folder.ts'
 import { call } from '../helpers/http.ts'
+import { keptLog } from '../helpers/kept-log.ts'
 import { startServer, until } from '../helpers/server.ts'
 import { ended, history, outputs, startGated, submit, words } from './kit.ts'
 
@@ -87,6 +88,36 @@ describe('a large result', () => {
       const told = (await history(server, row)).map(words)
       assert.equal(told.filter((word) => word === 'end completed').length, 1)
       assert.deepEqual(await checkDatabase(join(data_dir, 'svc.db')), [])
+    }),
+  )
+
+  test(
+    'of a job that the server leaves between its parts is no failure: the next process goes on',
+    inFolder(async (data_dir) => {
+      const { log, lines } = keptLog()
+      const first = await startGated({ data_dir, types: [large], log })
+      const job = submit(first, { graph: twice })
+      const held = await until('the gate', () => first.gate.waiting[0])
+      const { store } = first.context
+      const write = store.writeThen.bind(store)
+      const left = Promise.withResolvers<void>()
+      store.writeThen = (unit, done) =>
+        write(unit, (error, result) => {
+          if (stored(data_dir).parts === 2) {
+            job.detach()
+            left.resolve()
+          }
+          done(error, result)
+        })
+      held.open('x')
+      await left.promise
+      await first.close(0)
+      assert.deepEqual(stored(data_dir), { parts: 2, counted: null })
+      assert.ok(!lines.join('').includes('could not be written'), lines.join(''))
+      await using server = await startGated({ data_dir, types: [large] })
+      const row = await ended(server, job.row.id)
+      assert.deepEqual([row.status, outputs(row)], ['completed', { a: TEXT, b: TEXT }])
+      assert.equal(stored(data_dir).parts, stored(data_dir).counted)
     }),
   )
 })
