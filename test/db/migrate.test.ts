@@ -173,6 +173,19 @@ describe('migrations', () => {
     }
   })
 
+  for (const [migration, index] of [
+    ['0016-checksums', 'job_unfinished_by_status'],
+    ['0017-unfinished-by-owner', 'asset_to_preview'],
+  ] as const)
+    test(`one goes on that an older build was killed in while it made the index in the place of ${index}`, async () => {
+      using db = inMemory()
+      await migrate(db, { to: migration })
+      // It had no transaction: the old index was gone before the new one was there.
+      db.exec(`drop index ${index}`)
+      await migrate(db)
+      assert.equal(schemaOf(db), readFileSync(DUMP, 'utf8'))
+    })
+
   test('one from a newer version is named and refused, and not changed', async () => {
     await using opened = await openStore()
     await opened.store[Symbol.asyncDispose]()

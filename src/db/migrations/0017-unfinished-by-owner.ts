@@ -3,8 +3,8 @@ import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 
 async function up(db: Kysely<unknown>): Promise<void> {
-  await sql`drop index job_unfinished_by_status`.execute(db)
-  await sql`create index job_unfinished_by_owner on job (status, user_id, ifnull(workspace_id, ''))
+  await sql`drop index if exists job_unfinished_by_status`.execute(db)
+  await sql`create index if not exists job_unfinished_by_owner on job (status, user_id, ifnull(workspace_id, ''))
     where status not in ('completed', 'failed', 'error', 'timed_out', 'cancelled')`.execute(db)
 }
 
