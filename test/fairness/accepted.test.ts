@@ -7,7 +7,7 @@ import { holdsLittle, share, startFair } from './kit.ts'
 const LONGEST_HOLD = 75
 
 for (const of of accepted) {
-  const attack = of(share(0.2))
+  const attack = of(share(0.1))
   test(`${attack.name}: the event loop has its turns`, async () => {
     await using server = await startFair({ SVC_WS_RATE_LIMIT_DISABLED: '1', SVC_ENABLE_SDK_LIFECYCLE_PREVIEW: '1' })
     await holdsLittle(server, attack, LONGEST_HOLD)

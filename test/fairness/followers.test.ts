@@ -8,7 +8,7 @@ const LONGEST_HOLD = 75
 
 test('no number of sockets that are told the same holds the event loop', async () => {
   await using server = await startFair({ SVC_ENABLE_SDK_LIFECYCLE_PREVIEW: '1' })
-  for (const of of followers) await holdsLittle(server, of(share(0.4)), LONGEST_HOLD)
+  for (const of of followers) await holdsLittle(server, of(share(0.2)), LONGEST_HOLD)
 })
 
 /** Milliseconds of the processor: the bytes of a frame of 47 MB are copied at once. */

@@ -9,7 +9,7 @@ const LONGEST_HOLD = 75
 test('no number of small frames or requests holds the event loop', async () => {
   await using server = await startFair({ SVC_WS_RATE_LIMIT_DISABLED: '1' })
   for (const of of frames) {
-    const attack = of(share(0.2))
+    const attack = of(share(0.1))
     await holdsLittle(server, attack, LONGEST_HOLD)
   }
 })

@@ -8,5 +8,5 @@ const LONGEST_HOLD = 75
 
 test('no forty readers at once hold the event loop', async () => {
   await using server = await startFair({ SVC_ENABLE_SDK_LIFECYCLE_PREVIEW: '1', SVC_WS_RATE_LIMIT_DISABLED: '1' })
-  for (const of of many) await holdsLittle(server, of(share(0.1)), LONGEST_HOLD)
+  for (const of of many) await holdsLittle(server, of(share(0.05)), LONGEST_HOLD)
 })

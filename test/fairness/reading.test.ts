@@ -9,7 +9,7 @@ const LONGEST_HOLD = 125
 test('no large value that is read again holds the event loop', async () => {
   await using server = await startFair({ SVC_ENABLE_SDK_LIFECYCLE_PREVIEW: '1' })
   for (const of of readings) {
-    const attack = of(share(0.5))
+    const attack = of(share(0.25))
     await holdsLittle(server, attack, LONGEST_HOLD)
   }
 })

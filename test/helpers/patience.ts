@@ -36,11 +36,11 @@ export async function inSomeRound(attempt: () => Promise<void>): Promise<void> {
 const MOST = 3
 
 /**
- * Runs `attempt` until it has passed in three rounds or failed in three, the last error being told: the middle of five rounds counts. For what a busy
- * machine spoils now and then, and a defect in most rounds.
+ * Runs `attempt` until it has passed in the first two rounds, or in three, or has failed in three, the last error being told: where the first two do not
+ * agree, the middle of five counts. For what a busy machine spoils now and then, and a defect in most rounds.
  */
 export async function inMostRounds(attempt: () => Promise<void>): Promise<void> {
-  for (let [passed, failed] = [0, 0]; passed < MOST; ) {
+  for (let [passed, failed] = [0, 0]; passed < MOST && passed - failed < 2; ) {
     try {
       await attempt()
       passed++

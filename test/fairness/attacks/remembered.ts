@@ -1,5 +1,4 @@
 // Jobs that remember large values and go on: after an answer, and once more from where they were cancelled.
-import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Graph } from '../../../src/engine/graph.ts'
 import type { AttackOf } from '../kit.ts'
@@ -119,18 +118,25 @@ const CHANGES = 150
 async function changedJob(attacker: User, workflow_id: string, names: readonly string[]): Promise<string> {
   const socket = await attacker.socket()
   const job_id = `job-${crypto.randomUUID()}`
-  const send = async (command: string, data: object) => {
-    const answer = once(socket, 'message')
-    socket.send(JSON.stringify({ command, data: { job_id, ...data } }))
-    await answer
+  const send = (command: string, data: object) => {
+    const request_id = crypto.randomUUID()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    // Frames of the job come in between.
+    socket.on('message', function hear(frame: Buffer) {
+      if (!frame.includes(request_id)) return
+      socket.off('message', hear)
+      resolve()
+    })
+    socket.send(JSON.stringify({ command, request_id, data: { job_id, ...data } }))
+    return promise
   }
   await send('run_job', { workflow_id })
   for (let at = 0; at < CHANGES; at++) {
     const properties = Object.fromEntries(names.map((name) => [name, at]))
     await send('update_node_properties', { node_id: 'prompt', properties })
   }
-  await send('stream_input', { input: 'in', value: 'wait' })
-  await send('end_input_stream', { input: 'in' })
+  // At once: a job that waits for an answer takes no end of its input.
+  await Promise.all([send('stream_input', { input: 'in', value: 'wait' }), send('end_input_stream', { input: 'in' })])
   await reaching(attacker, job_id, 'suspended')
   socket.terminate()
   return job_id
