@@ -1,123 +1,68 @@
-// Results of more than a million characters are written in parts before their jobs end, and come out whole.
+// A large result, and events with large values, read the same through every door.
 import assert from 'node:assert/strict'
-import { cpSync, existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import Database from 'better-sqlite3'
-import type { JobSnapshot, ResultManifest } from '../../generated/types.ts'
-import { checkDatabase } from '../../src/db/check.ts'
-import type { Graph } from '../../src/engine/graph.ts'
-import { graph, mapType, node, sink, source } from '../engine/kit.ts'
-import { inFolder } from '../helpers/folder.ts'
+import { encode } from '@msgpack/msgpack'
+import type { JobEvent, JobSnapshot } from '../../generated/types.ts'
 import { call } from '../helpers/http.ts'
-import { keptLog } from '../helpers/kept-log.ts'
-import { startServer, until } from '../helpers/server.ts'
-import { ended, history, outputs, startGated, submit, words } from './kit.ts'
+import { startServer, type TestServer } from '../helpers/server.ts'
+import { connect } from '../helpers/socket.ts'
+import { EventClient } from '../http/events-kit.ts'
+import { ended, plain, submit } from './kit.ts'
 
-const TEXT = 'é"\u001f𝄞'.repeat(300_000)
-const large = mapType('test.Large', () => TEXT)
+/** In it are names that are numbers, which come first however they were written, and characters of every length. */
+const value = Array.from({ length: 10_000 }, (_, at) => ({ name: `row ${at} é€😀`, 7: [at, { 1: null, b: at / 3 }] }))
 
-/** Two outputs of some megabytes behind a gate. */
-const twice: Graph = graph(
-  [source('in', 'x'), node('gate', 'test.Gate'), node('large', 'test.Large'), sink('a'), sink('b')],
-  ['in.output->gate.value', 'gate.output->large.value', 'large.output->a.value', 'large.output->b.value'],
-)
-
-/** How many parts are stored, and how many a row counts. */
-function stored(data_dir: string): { parts: number; counted: number | null } {
-  const db = new Database(join(data_dir, 'svc.db'), { readonly: true })
-  try {
-    const of = (sql: string) => db.prepare(sql).pluck().get() as number | null
-    return { parts: of('select count(*) from result_part')!, counted: of('select sum(result_parts) from job') }
-  } finally {
-    db.close()
-  }
+async function ending(server: TestServer): Promise<string> {
+  const { row } = submit(server, { graph: plain, params: { in: value } })
+  assert.equal((await ended(server, row.id)).status, 'completed')
+  return row.id
 }
 
 describe('a large result', () => {
-  test(
-    'is the same to whoever asks, also after a restart, and goes with its job',
-    inFolder(async (data_dir) => {
-      const first = await startGated({ data_dir, types: [large] })
-      const job = submit(first, { graph: twice })
-      const held = await until('the gate', () => first.gate.waiting[0])
-      held.open('x')
-      await job.settled()
-      assert.deepEqual(outputs(job.row), { a: TEXT, b: TEXT })
-      const { parts, counted } = stored(data_dir)
-      assert.deepEqual([parts, parts > 2], [counted, true])
-      await first.close(0)
-      await using server = await startServer({ data_dir })
-      const { body } = await call<JobSnapshot>(server, 'GET', `/api/jobs/${job.row.id}`)
-      assert.deepEqual(body.result, JSON.parse(job.row.result!) as ResultManifest)
-      assert.ok(body.result!.completed_at <= body.finished_at!)
-      assert.deepEqual((await history(server, job.row)).map(words).at(-1), 'end completed')
-      const list = await call<JobSnapshot[]>(server, 'GET', '/api/jobs')
-      assert.deepEqual(list.body[0]?.result, body.result)
-      assert.equal((await call(server, 'DELETE', `/api/jobs/${job.row.id}`)).status, 204)
-      await server.context.retention.sweep()
-      assert.deepEqual(stored(data_dir), { parts: 0, counted: null })
-    }),
-  )
+  test('is the same in the state of its job, in lists, in events and in their stream', async () => {
+    await using server = await startServer()
+    const id = await ending(server)
+    const state = await call<JobSnapshot>(server, 'GET', `/api/jobs/${id}`)
+    assert.deepEqual(state.body.result?.outputs, { out: value })
+    assert.equal(state.text.length > 800_000, true)
+    const list = await call<JobSnapshot[]>(server, 'GET', '/api/jobs')
+    assert.equal(list.text, `[${state.text}]`)
 
-  test(
-    'comes out whole where the server is killed between its parts, and the job ends once',
-    inFolder(async (folder) => {
-      const [before, data_dir] = [join(folder, 'before'), join(folder, 'killed')]
-      const first = await startGated({ data_dir: before, types: [large] })
-      const job = submit(first, { graph: twice })
-      const held = await until('the gate', () => first.gate.waiting[0])
-      const { store } = first.context
-      const write = store.writeThen.bind(store)
-      store.writeThen = (unit, done) =>
-        write(unit, (error, result) => {
-          // What a kill in this moment leaves.
-          if (!existsSync(data_dir) && stored(before).parts > 1) cpSync(before, data_dir, { recursive: true })
-          done(error, result)
-        })
-      held.open('x')
-      await job.settled()
-      await first.close(0)
-      assert.deepEqual([stored(data_dir), stored(before).counted], [{ parts: 2, counted: null }, stored(before).parts])
-      assert.deepEqual(await checkDatabase(join(data_dir, 'svc.db')), [])
-      await using server = await startGated({ data_dir, types: [large] })
-      const row = await ended(server, job.row.id)
-      assert.deepEqual([row.status, outputs(row)], ['completed', { a: TEXT, b: TEXT }])
-      const { parts, counted } = stored(data_dir)
-      assert.equal(parts, counted)
-      const told = (await history(server, row)).map(words)
-      assert.equal(told.filter((word) => word === 'end completed').length, 1)
-      assert.deepEqual(await checkDatabase(join(data_dir, 'svc.db')), [])
-    }),
-  )
+    const accept = { headers: { Accept: 'application/json' } }
+    const events = await call<JobEvent[]>(server, 'GET', `/api/jobs/${id}/events`, accept)
+    const output = events.body.find(({ type }) => type === 'output_update')
+    assert.deepEqual(output && 'value' in output && output.value, value)
+    const end = events.body.at(-1)!
+    assert.deepEqual(end.type === 'job_terminal' && [end.status, end.snapshot], ['completed', state.body])
 
-  test(
-    'of a job that the server leaves between its parts is no failure: the next process goes on',
-    inFolder(async (data_dir) => {
-      const { log, lines } = keptLog()
-      const first = await startGated({ data_dir, types: [large], log })
-      const job = submit(first, { graph: twice })
-      const held = await until('the gate', () => first.gate.waiting[0])
-      const { store } = first.context
-      const write = store.writeThen.bind(store)
-      const left = Promise.withResolvers<void>()
-      store.writeThen = (unit, done) =>
-        write(unit, (error, result) => {
-          if (stored(data_dir).parts === 2) {
-            job.detach()
-            left.resolve()
-          }
-          done(error, result)
-        })
-      held.open('x')
-      await left.promise
-      await first.close(0)
-      assert.deepEqual(stored(data_dir), { parts: 2, counted: null })
-      assert.ok(!lines.join('').includes('could not be written'), lines.join(''))
-      await using server = await startGated({ data_dir, types: [large] })
-      const row = await ended(server, job.row.id)
-      assert.deepEqual([row.status, outputs(row)], ['completed', { a: TEXT, b: TEXT }])
-      assert.equal(stored(data_dir).parts, stored(data_dir).counted)
-    }),
-  )
+    await using client = await EventClient.open(server, `/api/jobs/${id}/events`, { Accept: 'text/event-stream' })
+    assert.deepEqual(await client.end(), events.body)
+  })
+
+  test('is the same in the frames of commands, in both encodings', async () => {
+    await using server = await startServer({ config: { sdk_lifecycle_preview: true } })
+    const id = await ending(server)
+    const state = (await call<JobSnapshot>(server, 'GET', `/api/jobs/${id}`)).body
+    for (const mode of ['binary', 'text'] as const) {
+      await using socket = await connect(server)
+      if (mode === 'text') socket.command('set_mode', { mode })
+      socket.command('reconnect_job', { job_id: id })
+      const update = await socket.next({ type: 'job_update' })
+      assert.deepEqual(update.result, { outputs: { out: [value] } })
+      assert.deepEqual((await socket.next({ type: 'output_update' })).value, value)
+      socket.sendRaw(encode({ command: 'subscribe_job', request_id: 'r', data: { job_id: id } }))
+      const reply = await socket.next({ type: 'rpc_response' })
+      assert.deepEqual((reply.result as { snapshot: unknown }).snapshot, state)
+      const end = await socket.next(({ event }) => (event as { type?: string } | undefined)?.type === 'job_terminal')
+      assert.deepEqual((end.event as { snapshot: unknown }).snapshot, state)
+    }
+  })
+
+  test('is counted without being sent where only the head is asked for', async () => {
+    await using server = await startServer()
+    const id = await ending(server)
+    const { text } = await call(server, 'GET', `/api/jobs/${id}`)
+    const head = await fetch(`${server.url}/api/jobs/${id}`, { method: 'HEAD' })
+    assert.deepEqual([head.headers.get('content-length'), await head.text()], [String(Buffer.byteLength(text)), ''])
+  })
 })
