@@ -1,5 +1,5 @@
 // The procedure with its settings, stores and clock in hand, as the doors use it.
-import { ServiceError } from '../errors.ts'
+import { isUnavailable } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Platform } from '../platform.ts'
 import { clientOf, isLoopbackAddress } from './client.ts'
@@ -34,7 +34,7 @@ export function createGate(
       return principalOf(facts, settings, tokens, platform.now())
     } catch (error) {
       // A database that cannot be read says nothing about a token.
-      if (error instanceof ServiceError && error.code === 'SERVICE_UNAVAILABLE') return UNAVAILABLE
+      if (isUnavailable(error)) return UNAVAILABLE
       throw error
     }
   }

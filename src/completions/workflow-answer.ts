@@ -3,7 +3,7 @@ import type { JobError } from '../../generated/types.ts'
 import type { JobTable } from '../db/schema.ts'
 import { type Scope, userKey } from '../db/scope.ts'
 import type { ModelUse } from '../engine/services.ts'
-import { ServiceError } from '../errors.ts'
+import { isUnavailable, ServiceError } from '../errors.ts'
 import { StoredOutput } from '../events/lazy-event.ts'
 import type { EventLog } from '../events/log.ts'
 import type { EventBody } from '../events/types.ts'
@@ -54,8 +54,7 @@ export async function* answerOf(
     yield* answerParts(following, asked, calling)
   } catch (thrown) {
     // The job goes on, or was stored at least: asked again, it would run twice.
-    const isLost = thrown instanceof ServiceError && thrown.code === 'SERVICE_UNAVAILABLE'
-    throw isLost ? unconfirmedAnswer(asked.active.row.id, thrown) : thrown
+    throw isUnavailable(thrown) ? unconfirmedAnswer(asked.active.row.id, thrown) : thrown
   }
 }
 

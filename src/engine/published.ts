@@ -3,7 +3,7 @@ import { extraBytesOf, sizeOf } from './measure.ts'
 import { NodeError } from './node-type.ts'
 import type { Plan } from './plan.ts'
 
-/** About how many bytes the outputs of a run may have together, as UTF-8: the result of a job is one row, which is written and read at once. */
+/** About how many bytes the outputs of a run may have together, as UTF-8: the result of a job is read at once. */
 export const LARGEST_OUTPUTS = 32_000_000
 
 export class Published {

@@ -11,8 +11,14 @@ export interface Ending {
   readonly completed: boolean
 }
 
-function failure(trigger: Trigger, type: string, message: string, retryable: boolean): Ending {
-  return { trigger, error: { message, type, node_id: null, retryable }, completed: false }
+function failure(
+  trigger: Trigger,
+  type: string,
+  message: string,
+  retryable: boolean,
+  node_id: string | null = null,
+): Ending {
+  return { trigger, error: { message, type, node_id, retryable }, completed: false }
 }
 
 export const CANCELLED: Ending = { trigger: 'settle', error: null, completed: false }
@@ -21,17 +27,14 @@ export const CANCELLED_BEFORE_START: Ending = { ...CANCELLED, trigger: 'cancel' 
 
 /** A result that cannot be stored, for a cause that its owner may be told or not. */
 export function unwritableResult(cause: unknown): Ending {
-  return tooLarge(null, told(cause) ?? 'The result of the job is too large.')
+  return failure('fail', 'result_too_large', told(cause) ?? 'The result of the job is too large.', false)
 }
 
 /** A value of an output that cannot be stored. */
 export function unwritableValue(node_id: string, output_name: string, cause: unknown): Ending {
   const why = told(cause) ?? 'It is too large, has too many files or is nested too deeply.'
-  return tooLarge(node_id, `A value of the output "${output_name}" cannot be stored. ${why}`)
-}
-
-function tooLarge(node_id: string | null, message: string): Ending {
-  return { trigger: 'fail', error: { message, type: 'result_too_large', node_id, retryable: false }, completed: false }
+  const message = `A value of the output "${output_name}" cannot be stored. ${why}`
+  return failure('fail', 'result_too_large', message, false, node_id)
 }
 
 function told(cause: unknown): string | null {
@@ -70,6 +73,5 @@ export function endingOf(outcome: Exclude<Outcome, { status: 'suspended' }>): En
   const { message, type } = outcome.error
   // What fails the run as a whole has no node.
   const node_id = outcome.error.node_id === '' ? null : outcome.error.node_id
-  const retryable = RETRYABLE.has(type)
-  return { trigger: 'fail', error: { message, type, node_id, retryable }, completed: false }
+  return failure('fail', type, message, RETRYABLE.has(type), node_id)
 }
