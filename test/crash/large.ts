@@ -41,6 +41,18 @@ export const LARGE_GRAPHS = {
     out('each_out', 's.body'),
     out('list', 'whole.output'),
   ),
+  /** All that it gives together is more than one row takes. */
+  giving: joined(
+    AT,
+    of([node('items', 'input.List', { name: 'items' }), node('each', 'control.ForEach')], ['items.output->each.list']),
+    call('big', 'GET', 'each.item'),
+    of([node('all', 'control.Collect')], ['big.body->all.item']),
+    digest('sum', 'big.body'),
+    call('s', 'GET', 'sum.output'),
+    out('each_out', 's.body'),
+    out('large', 'big.body'),
+    out('list', 'all.list'),
+  ),
   /** One that a job was given, and one that it has made, wait with it for a person. */
   keeping: joined(
     AT,
@@ -103,6 +115,10 @@ export const LARGE_EXPECTED: Readonly<Record<LargeKind, (asked: Asked, calls: An
   piling: ({ items }, { get }) => {
     const all = items.map((item) => largeOf(get('big', item)))
     return { each_out: all.map((big) => get('s', sha256(big))), list: sha256(all.join('')) }
+  },
+  giving: ({ items }, { get }) => {
+    const list = items.map((item) => largeOf(get('big', item)))
+    return { each_out: list.map((big) => get('s', sha256(big))), large: list, list }
   },
   keeping: ({ params, answer }, { get, post }) => {
     const big = largeOf(get('big'))

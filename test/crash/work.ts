@@ -43,13 +43,14 @@ export const SHARES: Readonly<Record<KindName, number>> = {
   spinning: 1,
   passing: 2,
   piling: 1,
+  giving: 1,
   keeping: 1,
   stumbling: 2,
   saving: 1,
 }
 
 /** Outputs that are streams. */
-export const STREAMS: ReadonlySet<string> = new Set(['each_out', 'picks', 'echo'])
+export const STREAMS: ReadonlySet<string> = new Set(['each_out', 'picks', 'echo', 'large'])
 
 /** Kinds without a call that must not be made twice: a kill never makes them fail. */
 export const SAFE_KINDS: ReadonlySet<KindName> = new Set([
@@ -60,6 +61,7 @@ export const SAFE_KINDS: ReadonlySet<KindName> = new Set([
   'coded',
   'fed',
   'piling',
+  'giving',
   'saving',
 ])
 

@@ -55,6 +55,7 @@ const WAYS = {
     kills.some(({ at }) => calls.some(({ begun_at }) => begun_at < at) && calls.some(({ begun_at }) => begun_at > at)),
   'a large value was read back after a kill': (one) =>
     one.work !== null && isLarge(one.work.kind) && completed(one) && wentOn(one),
+  'a result in several parts was given': (one) => one.work?.kind === 'giving' && completed(one),
   'a retry took over a large value': (one) => one.work?.kind === 'stumbling' && one.retry_of !== null && completed(one),
   'an asset was kept by a job': ({ work, saved }) => work?.kind === 'saving' && saved.length > 0,
   'a retry reused what had finished': (one) =>
