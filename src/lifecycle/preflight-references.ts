@@ -16,6 +16,24 @@ export const PLACES: readonly string[] = [SCHEME, STORAGE, PACKAGES]
 /** Inside of a longer text. What stands before it must not make it a part of another address. */
 const INSIDE = /(?<![\w.:/~%-])(?:asset:\/\/|\/api\/(?:storage|assets\/packages)\/)[\w.~%/-]{1,2048}/g
 
+/** What comes after the last value. */
+const END = Symbol('end')
+
+type Members = Readonly<Record<string | number, unknown>>
+
+/** A list or a record whose members are looked at, and which of them is the next. */
+type Container =
+  | { readonly of: readonly unknown[]; readonly keys: null; at: number }
+  | { readonly of: Members; readonly keys: readonly string[]; at: number }
+
+/** Goes into a list or a record. */
+function enter(value: unknown, open: Container[]): void {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return
+  if (Array.isArray(value)) open.push({ of: value, keys: null, at: 0 })
+  // Of very many members the pairs take longer than the keys.
+  else open.push({ of: value as Members, keys: Object.keys(value), at: 0 })
+}
+
 /** The references of one run, each once; true where a run cannot do without it. */
 export class References {
   readonly found = new Map<string, boolean>()
@@ -41,27 +59,32 @@ export class References {
 
   /** Finds all in a value. It is walked without recursion: it may be nested as deep as its writer liked. */
   async collect(value: unknown): Promise<void> {
-    const open: unknown[] = [value]
-    while (open.length > 0) {
+    const open: Container[] = []
+    for (let one = value; ; one = this.#next(open)) {
       if (++this.#seen % VALUES_AT_ONCE === 0 && this.#turns.over) await this.#turns.next()
-      const one = open.pop()
-      if (typeof one !== 'string') this.#look(one, open)
+      if (one === END) return
+      if (typeof one !== 'string') enter(one, open)
       else if (PLACES.some((place) => one.includes(place))) await this.#text(one)
     }
   }
 
-  #look(value: unknown, open: unknown[]): void {
-    if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return
-    if (Array.isArray(value)) {
-      for (const item of value) open.push(item)
-      return
-    }
-    // Of very many members the pairs take longer than the keys.
-    for (const key of Object.keys(value)) {
-      const member: unknown = (value as Record<string, unknown>)[key]
-      if (key !== 'asset_id' || typeof member !== 'string') open.push(member)
-      else if (member !== '') this.add(member.startsWith(SCHEME) ? member : `${SCHEME}${member}`)
-    }
+  /** The next member of the innermost container. Members are taken one at a time: a list may have millions, which take long to be copied. */
+  #next(open: Container[]): unknown {
+    const innermost = open.at(-1)
+    if (!innermost) return END
+    const count = innermost.keys === null ? innermost.of.length : innermost.keys.length
+    if (innermost.at < count) return this.#member(innermost, innermost.at++)
+    open.pop()
+    return null
+  }
+
+  #member({ of, keys }: Container, at: number): unknown {
+    if (keys === null) return of[at]
+    const key = keys[at]!
+    const member = of[key]
+    if (key !== 'asset_id' || typeof member !== 'string') return member
+    if (member !== '') this.add(member.startsWith(SCHEME) ? member : `${SCHEME}${member}`)
+    return null
   }
 
   /** A text that is nothing but a reference stands for its asset. One that mentions some may be meant as a text: it is no reason not to run. */

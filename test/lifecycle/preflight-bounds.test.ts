@@ -128,6 +128,28 @@ describe('references', () => {
     assert.deepEqual(await found('See asset://a.b-c.-. and asset://d--, too'), ['asset://a.b-c', 'asset://d'])
   })
 
+  test('in a list of very many values are looked for in turns, and no more values are read before each', async () => {
+    let read = 0
+    let most = 0
+    const list = new Proxy(Array<string>(50_000).fill('a'), {
+      get(of, name, receiver) {
+        most = Math.max(most, ++read)
+        return Reflect.get(of, name, receiver) as unknown
+      },
+    })
+    const turns = new Turns(new TimeSlices(), 'one', AbortSignal.timeout(60_000))
+    const asked = Object.defineProperty(turns, 'over', {
+      get() {
+        read = 0
+        return false
+      },
+    })
+    const references = new References('', asked)
+    await references.collect({ list, after: [{ asset_id: 'one' }, 'asset://two'] })
+    assert.ok(most < 5_000, `${most} reads in one turn`)
+    assert.deepEqual([...references.found.keys()], ['asset://one', 'asset://two'])
+  })
+
   test('inside of a long text leave their turns to others, and end where nobody waits any more', async () => {
     const gone = new AbortController()
     const references = new References('', new Turns(new TimeSlices(), 'one', gone.signal))
