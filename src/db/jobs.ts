@@ -134,8 +134,13 @@ export function updateJob(tx: Tx, row: JobTable): boolean {
  * @throws DATA_DAMAGED where it or a part of its result is damaged; also where that is its owner or its id, so that it is not found by them
  */
 export function ownedJob(tx: Tx, scope: Scope, id: string): JobTable | undefined {
-  const row = tx.get(selectOwned, { id, user_id: scope.user_id, workspace_id: scope.workspace_id })
+  const row = ownedJobWithoutResult(tx, scope, id)
   return row && withParts(tx, row)
+}
+
+/** The same for callers that do not need the result: a large one lies in parts, which take long to read and are left out. */
+export function ownedJobWithoutResult(tx: Tx, { user_id, workspace_id }: Scope, id: string): JobTable | undefined {
+  return tx.get(selectOwned, { id, user_id, workspace_id })
 }
 
 /** The keys of all jobs that have not ended and wait for nothing outside, the oldest first. */

@@ -5,7 +5,7 @@ import type { JobSnapshot } from '../../generated/types.ts'
 import { keepParts } from '../db/graphs.ts'
 import { idempotentJob, keepIdempotencyKey } from '../db/idempotency.ts'
 import { activeKeys } from '../db/job-lists.ts'
-import { jobByKey, lastJobKey, listedJobByKey, ownedJob } from '../db/jobs.ts'
+import { jobByKey, lastJobKey, listedJobByKey, ownedJob, ownedJobWithoutResult } from '../db/jobs.ts'
 import { metaValue, putMeta } from '../db/meta.ts'
 import type { JobTable } from '../db/schema.ts'
 import { type Scope, scopedKey, userKey } from '../db/scope.ts'
@@ -404,13 +404,13 @@ export class JobService {
   /** Whether the caller's job of this id is to go on as soon as its history can be written. @throws SERVICE_UNAVAILABLE */
   awaitsRecovery(scope: Scope, job_id: string): boolean {
     if (this.living(scope, job_id)) return false
-    const row = this.#parts.store.read((tx) => ownedJob(tx, scope, job_id))
+    const row = this.#parts.store.read((tx) => ownedJobWithoutResult(tx, scope, job_id))
     return row !== undefined && row.status !== 'paused' && !isTerminal(row.status)
   }
 
   /** Whether the caller's job of this id is stored. @throws SERVICE_UNAVAILABLE where that cannot be read */
   isStored(scope: Scope, job_id: string): boolean {
-    return this.#parts.store.read((tx) => ownedJob(tx, scope, job_id)) !== undefined
+    return this.#parts.store.read((tx) => ownedJobWithoutResult(tx, scope, job_id)) !== undefined
   }
 
   /**

@@ -33,7 +33,7 @@ export async function changedOutputs(
   told: number,
   reader?: Reader,
 ): Promise<ChangedOutput[]> {
-  if (outputEvents(app, row, told).length === 0) return []
+  if (told >= row.last_sequence) return []
   await app.jobs.preparePlan(row)
   const steps = changedSteps(app, row, told, streamsOf(app.jobs.planOf(row)))
   return app.slices.run(userKey(row), unlessEnded(reader, measuredSteps(steps)))
@@ -49,6 +49,9 @@ function* changedSteps(
   told: number,
   streams: ReadonlySet<string>,
 ): Steps<ChangedOutput[]> {
+  // Events with large values take long to read, and are read in the turns of their owner.
+  if (outputEvents(app, row, told).length === 0) return []
+  yield
   const changed = new Set<string>()
   const values = new Map<string, unknown[]>()
   let seen = 0
@@ -63,6 +66,7 @@ function* changedSteps(
       else values.set(output_name, [item])
       seen = sequence
     }
+    yield
   }
   // Asked for last: the history may have been trimmed meanwhile.
   for (const { output_name } of app.store.read((tx) => trimmedOutputs(tx, row.key))) changed.delete(output_name)

@@ -61,6 +61,35 @@ describe('a result in parts', () => {
   )
 
   test(
+    'is not read by callers that only ask whether there is the job',
+    inFolder(async (data_dir) => {
+      await using server = await startGated({ data_dir, types: [large] })
+      const job = submit(server, { graph: twice })
+      const held = await until('the gate', () => server.gate.waiting[0])
+      held.open('x')
+      await job.settled()
+      const { store, jobs } = server.context
+      let longest = 0
+      const read = store.read.bind(store)
+      store.read = (unit) =>
+        read((tx) => {
+          const found = unit(tx)
+          const { result } = (found ?? {}) as { result?: unknown }
+          if (typeof result === 'string') longest = Math.max(longest, result.length)
+          return found
+        })
+      assert.ok((await jobs.get(job.row, job.row.id)).row.result)
+      assert.ok(longest > TEXT.length)
+      longest = 0
+      assert.equal(jobs.isStored(job.row, job.row.id), true)
+      assert.equal(jobs.isStored(job.row, 'another'), false)
+      assert.equal(jobs.awaitsRecovery(job.row, job.row.id), false)
+      const another = (await call(server, 'GET', '/api/jobs/another')).status
+      assert.deepEqual([longest, another], [0, 404])
+    }),
+  )
+
+  test(
     'comes out whole where the server is killed between its parts, and the job ends once',
     inFolder(async (folder) => {
       const [before, data_dir] = [join(folder, 'before'), join(folder, 'killed')]
