@@ -1,6 +1,6 @@
 // Which values are so small that work on them is done at once, and the members of large ones in parts that are.
 
-/** What a part weighs at most, in values; a text counts one more for each of so many characters. */
+/** What a part weighs at most, in values; a text, or a name, counts one more for each of so many characters. */
 const PART = 4_096
 const CHARACTERS = 64
 
@@ -15,7 +15,7 @@ function left(value: unknown, budget: number): number {
     return budget
   }
   for (const key in value) {
-    budget = left((value as Record<string, unknown>)[key], budget)
+    budget = left((value as Record<string, unknown>)[key], budget - Math.floor(key.length / CHARACTERS))
     if (budget < 0) break
   }
   return budget

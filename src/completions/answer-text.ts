@@ -34,7 +34,7 @@ export class AnswerText {
     const { text } = piece
     for (let at = 0; at === 0 || at < text.length; at += LONG_TEXT) {
       if (at > 0) yield
-      this.#take(text.slice(at, at + LONG_TEXT))
+      yield* this.#take(text.slice(at, at + LONG_TEXT))
     }
     if (this.#tail.waiting === 0 && !this.#plain?.waiting) this.letGo()
   }
@@ -52,10 +52,10 @@ export class AnswerText {
     this.#given = ''
   }
 
-  #take(text: string): void {
+  *#take(text: string): Steps<void> {
     const given = this.#plain ? this.#plain.push(text) : text
     this.#given += given
-    this.#shown += this.#tail.push(given)
+    this.#shown += yield* this.#tail.pushSteps(given)
   }
 
   /** Nothing follows. Gives what is shown behind all pieces. */

@@ -25,7 +25,7 @@ import { type InlineTools, inlined } from './images.ts'
 import type { Measured, Measuring } from './measuring.ts'
 import { piecesOf, wholeOf } from './other-kind.ts'
 import { SafeEvents } from './secret-events.ts'
-import { withoutSecrets } from './secret-parts.ts'
+import { type Looking, withoutSecrets } from './secret-parts.ts'
 import { safeTextSteps, withoutSecretsIn } from './secret-texts.ts'
 import { Telling } from './telling.ts'
 import { ask, type Given, type Upstreamed } from './upstreamed.ts'
@@ -44,7 +44,7 @@ export interface CompletionsParts extends Omit<InlineTools, 'http' | 'signal' | 
   readonly platform: Platform
   readonly log: Log
   readonly measuring: Measuring
-  readonly slices: Pick<TimeSlices, 'run' | 'begin'>
+  readonly slices: Pick<TimeSlices, 'run' | 'begin' | 'turnsOf'>
   /** Aborts when what is still open must come to its end. */
   readonly stopping: AbortSignal
 }
@@ -91,7 +91,11 @@ export class Completions implements Answering {
 
   /** The same without secrets, for callers that hand the parts on as they come. */
   safeAnswer(owner: Scope, body: ChatCompletionRequest, calling: Calling): AsyncGenerator<AnswerPart, void, void> {
-    return withoutSecrets(this.answer(owner, body, calling), this.#parts.redactorOf(owner))
+    return withoutSecrets(this.answer(owner, body, calling), this.#looking(owner))
+  }
+
+  #looking(owner: Scope): Looking {
+    return { redactor: this.#parts.redactorOf(owner), slices: this.#parts.slices, user: userKey(owner) }
   }
 
   /** In OpenAI's form, whole or streamed. @throws ServiceError; the reason of `gone` */
@@ -113,7 +117,7 @@ export class Completions implements Answering {
       const way = { asked: { ...asked, body: known.body, raw }, found, customer, signal: call.signal, slices }
       if (upstream) return await this.#pass({ ...way, upstream }, call, measured)
       const told = withServiceErrors(this.#parts.models.ask(found, known.body, customer, { signal: call.signal }))
-      const parts = withoutSecrets(told, this.#parts.redactorOf(owner))
+      const parts = withoutSecrets(told, this.#looking(owner))
       return await this.#tell({ asked, parts, model: found.model.id }, call, measured)
     })
   }

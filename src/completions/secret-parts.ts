@@ -1,17 +1,30 @@
 // The parts of an answer without secrets: servers may repeat the key that they were asked with, and models what a user keeps secret.
 import { argumentsText, CallNames, type PiecedText } from '../redaction/call-texts.ts'
 import type { Redactor } from '../redaction/redactor.ts'
+import { finish, type OwnerTurns, type Steps, type TimeSlices } from '../time-slices.ts'
 import type { AnswerPart } from './answering.ts'
 
 type TextPart = Extract<AnswerPart, { type: 'text' | 'thinking' | 'refusal' }>
 type CallPart = Extract<AnswerPart, { type: 'tool_call' }>
 
+/** A part of more characters is looked through in time slices: where very many secrets begin as it does, each character takes microseconds. */
+const LONG_PART = 1_024
+
+/** In whose time the parts are looked through. */
+export interface Looking {
+  readonly redactor: Redactor
+  readonly slices: Pick<TimeSlices, 'run' | 'turnsOf'>
+  /** Whose turns these are. */
+  readonly user: string
+}
+
 /** The same parts, those in which nothing is replaced as they came. What may begin a secret waits for the next part of its text. */
 export async function* withoutSecrets(
   parts: AsyncGenerator<AnswerPart, void, void>,
-  redactor: Redactor,
+  { redactor, slices, user }: Looking,
 ): AsyncGenerator<AnswerPart, void, void> {
   const texts = new Texts(redactor)
+  const turns = slices.turnsOf(user)
   let isOver = false
   try {
     for await (const part of parts) {
@@ -19,7 +32,8 @@ export async function* withoutSecrets(
         isOver = true
         yield* texts.rest()
       }
-      const shown = texts.shown(part)
+      const isLong = lengthOf(part) > LONG_PART
+      const shown = isLong ? await slices.run(user, texts.shownSteps(part)) : await shownSoon(texts, part, turns)
       if (shown) yield shown
     }
   } catch (error) {
@@ -27,6 +41,17 @@ export async function* withoutSecrets(
     throw error
   }
   if (!isOver) yield* texts.rest()
+}
+
+/** Short parts may be many in one turn of the event loop: once they have taken their time of it, the next ones wait. */
+async function shownSoon(texts: Texts, part: AnswerPart, turns: OwnerTurns): Promise<AnswerPart | null> {
+  if (lengthOf(part) > 0 && turns.areUsed) await turns.next()
+  return finish(texts.shownSteps(part))
+}
+
+function lengthOf(part: AnswerPart): number {
+  if (part.type === 'job' || part.type === 'end') return 0
+  return part.type === 'tool_call' ? part.arguments.length : part.text.length
 }
 
 /** The texts of one answer: one of each kind, and one for the arguments of each call. */
@@ -41,10 +66,10 @@ class Texts {
   }
 
   /** Null where all of a part waits. */
-  shown(part: AnswerPart): AnswerPart | null {
+  *shownSteps(part: AnswerPart): Steps<AnswerPart | null> {
     if (part.type === 'job' || part.type === 'end') return part
-    if (part.type === 'tool_call') return this.#shownCall(part)
-    const text = this.#tail(part.type, part).push(part.text)
+    if (part.type === 'tool_call') return yield* this.#shownCall(part)
+    const text = yield* this.#tail(part.type, part).pushSteps(part.text)
     if (text === part.text) return part
     return text === '' ? null : { ...part, text }
   }
@@ -59,8 +84,8 @@ class Texts {
     this.#tails.clear()
   }
 
-  #shownCall(part: CallPart): CallPart {
-    const text = this.#tail(`call ${part.index}`, part).push(part.arguments)
+  *#shownCall(part: CallPart): Steps<CallPart> {
+    const text = yield* this.#tail(`call ${part.index}`, part).pushSteps(part.arguments)
     const whole = this.#redactor.value({ id: part.id, name: part.name }, { credentials: false })
     const { id } = whole
     const name = whole.name === undefined ? undefined : this.#names.shown(whole.name)

@@ -4,7 +4,7 @@ import { PlainEscapes } from './plain-escapes.ts'
 import type { SecretTail } from './secret-tail.ts'
 
 /** A text that comes in pieces. */
-export type PiecedText = Pick<SecretTail, 'push' | 'end'>
+export type PiecedText = Pick<SecretTail, 'push' | 'pushSteps' | 'end'>
 
 /** The arguments of one call. `isCustom`: they are no JSON. */
 export function argumentsText(tail: SecretTail, isCustom: boolean): PiecedText {
@@ -12,6 +12,7 @@ export function argumentsText(tail: SecretTail, isCustom: boolean): PiecedText {
   const plain = new PlainEscapes()
   return {
     push: (piece) => tail.push(plain.push(piece)),
+    pushSteps: (piece) => tail.pushSteps(plain.push(piece)),
     end: () => tail.push(plain.end()) + tail.end(),
   }
 }

@@ -1,6 +1,7 @@
 // Replaces secrets in a text of somebody else that comes in pieces, and holds back next to nothing: only what ends with so much of a secret that nobody
 // has guessed it. What comes before is told as it comes, whichever secrets there are, and kept in mind: when the rest follows, that is replaced.
 
+import { finish, type Steps } from '../time-slices.ts'
 import type { Opening } from './alike-words.ts'
 import { join, type Range } from './beginnings.ts'
 import { SHORTEST_WORD } from './hashes.ts'
@@ -22,6 +23,8 @@ export interface TailSecrets extends Pick<Secrets, 'longestAt'> {
 const UNSEEN = 3
 /** So many places at which a secret may have begun are kept in mind: texts have one or two, unless a secret repeats itself. */
 const MOST_PLACES = 64
+/** So many places are looked at in one step: where very many secrets begin as a text does, each takes microseconds. */
+const LOOKED_AT_ONCE = 512
 
 export class SecretTail {
   readonly #secrets: TailSecrets
@@ -58,8 +61,13 @@ export class SecretTail {
 
   /** Takes a piece, and gives what may be told now. */
   push(piece: string): string {
+    return finish(this.pushSteps(piece))
+  }
+
+  /** As `push`, for a long piece. The next one comes when all steps are done. */
+  *pushSteps(piece: string): Steps<string> {
     const text = this.#text + piece
-    if (this.#held !== null || this.#mayBeginIn(text)) return this.#look(piece, 'more')
+    if (this.#held !== null || this.#mayBeginIn(text)) return yield* this.#look(piece, 'more')
     this.#text = text.slice(-UNSEEN)
     this.#told = this.#text.length
     this.#isMarked &&= piece === ''
@@ -71,7 +79,7 @@ export class SecretTail {
    * the text goes on all the same, what follows of that secret is left out.
    */
   end(): string {
-    return this.waiting === 0 ? '' : this.#look('', 'missing')
+    return this.waiting === 0 ? '' : finish(this.#look('', 'missing'))
   }
 
   #mayBeginIn(text: string): boolean {
@@ -80,13 +88,13 @@ export class SecretTail {
     return false
   }
 
-  #look(piece: string, rest: Rest): string {
+  *#look(piece: string, rest: Rest): Steps<string> {
     if (this.#held === null) this.#next = 0
     const held = this.#held ?? heldOf(this.#text)
     held.append(piece)
     const text = this.#text + piece
     const ranges: Range[] = []
-    const decided = this.#decided(held, text, rest, ranges)
+    const decided = yield* this.#decided(held, text, rest, ranges)
     const shown = this.#shown(text, decided, ranges)
     this.#keep(held, text, Math.max(decided, this.#told))
     return shown
@@ -105,7 +113,7 @@ export class SecretTail {
   }
 
   /** How much of the text is decided; adds the secrets in it to the ranges. */
-  #decided(held: HeldText, text: string, rest: Rest, ranges: Range[]): number {
+  *#decided(held: HeldText, text: string, rest: Rest, ranges: Range[]): Steps<number> {
     const { length } = text
     const known = this.#places.filter((place) => place < this.#next)
     const places: number[] = []
@@ -113,6 +121,7 @@ export class SecretTail {
     for (let turn = 0, at = 0; ; turn++) {
       at = turn < known.length ? known[turn]! : this.#next + turn - known.length
       if (at + UNSEEN >= length) break
+      if (turn % LOOKED_AT_ONCE === LOOKED_AT_ONCE - 1) yield
       if (turn >= known.length && !this.#secrets.mayBegin(text, at)) continue
       if (at === this.#settled) {
         const shared = this.#secrets.sharedAt(held, at)

@@ -133,6 +133,7 @@ export class Walk {
   }
 
   #name(key: string): string {
+    this.#looked += key.length
     return this.#redactor.text(key, { credentials: this.#options.credentials ?? true })
   }
 

@@ -51,7 +51,12 @@ const WAYS: Readonly<Record<string, Way>> = {
       yield* calls.map(partOf)
     }
     const told: AnswerPart[] = []
-    for await (const part of withoutSecrets(parts(), new Redactor([KEY]))) told.push(part)
+    for await (const part of withoutSecrets(parts(), {
+      redactor: new Redactor([KEY]),
+      slices: new TimeSlices(),
+      user: 'user',
+    }))
+      told.push(part)
     return told as Call[]
   },
   'as events': async (calls) => {

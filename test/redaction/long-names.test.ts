@@ -1,0 +1,85 @@
+// What a look takes at once where an owner has as many secrets as there may be, which begin alike: names of members and answers of models are looked
+// through in small steps, as long texts are.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { AnswerPart } from '../../src/completions/answering.ts'
+import { withoutSecrets } from '../../src/completions/secret-parts.ts'
+import { isLight } from '../../src/light-parts.ts'
+import { Redactor } from '../../src/redaction/redactor.ts'
+import { finish, type Steps, TimeSlices } from '../../src/time-slices.ts'
+
+const OWNER = 'owner'
+const secretOf = (at: number) => `${'ab'.repeat(20)}${String(at).padStart(4, '0')}`
+
+function known(): Redactor {
+  const redactor = new Redactor()
+  for (let at = 0; at < 10; at++) redactor.add(secretOf(at), OWNER)
+  return redactor.of(OWNER)
+}
+
+/** How many steps there are, and what they give. */
+function counted<T>(steps: Steps<T>): [count: number, value: T] {
+  for (let count = 1; ; count++) {
+    const step = steps.next()
+    if (step.done) return [count, step.value]
+  }
+}
+
+describe('names of members', () => {
+  const names = Object.fromEntries(Array.from({ length: 3_000 }, (_, at) => [`${'ab'.repeat(150)}${at}`, at]))
+
+  test('count as texts do', () => {
+    assert.equal(isLight(names), false)
+    assert.equal(isLight({ [secretOf(1)]: 1 }), true)
+  })
+
+  test('are looked through in steps', () => {
+    const [steps, value] = counted(known().valueSteps({ ...names, [secretOf(3)]: 'of a secret' }))
+    assert.ok(steps > 30, `${steps} steps`)
+    assert.equal((value as Record<string, unknown>)['[redacted]'], 'of a secret')
+  })
+})
+
+describe('an answer', () => {
+  const text = `${'ab'.repeat(32_000)} and so on`
+
+  test('is looked through in steps where secrets begin at each place of it', () => {
+    const [steps, told] = counted(
+      known()
+        .secretTail()
+        .pushSteps(`${text} ${secretOf(7)} ${text}`),
+    )
+    assert.ok(steps > 100, `${steps} steps`)
+    assert.equal(told.length, 2 * text.length + '  [redacted]'.length)
+    assert.equal(
+      told,
+      finish(
+        known()
+          .secretTail()
+          .pushSteps(`${text} ${secretOf(7)} ${text}`),
+      ),
+    )
+  })
+
+  test('leaves others their turns, in one part or in many', async () => {
+    for (const length of [text.length, 100]) {
+      const slices = new TimeSlices(0)
+      let turns = 0
+      const count = () => {
+        turns++
+        immediate = setImmediate(count)
+      }
+      let immediate = setImmediate(count)
+      let told = ''
+      for await (const part of withoutSecrets(partsOf(text, length), { redactor: known(), slices, user: OWNER }))
+        if (part.type === 'text') told += part.text
+      clearImmediate(immediate)
+      assert.equal(told, text)
+      assert.ok(turns > 50, `${turns} turns`)
+    }
+  })
+})
+
+async function* partsOf(text: string, length: number): AsyncGenerator<AnswerPart, void, void> {
+  for (let at = 0; at < text.length; at += length) yield { type: 'text', text: text.slice(at, at + length) }
+}
