@@ -371,7 +371,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     folder_removals,
   })
   const registry = overrides.registry ?? builtinNodes
-  const events = new EventLog(store, (job_key) => storedSnapshot(store, job_key), overrides.max_job_events)
+  const events = new EventLog(store, (job_key) => storedSnapshot({ store, slices }, job_key), overrides.max_job_events)
   // A search of a large index takes a second or two: what its owner asks for meanwhile does not wait for it.
   const vector_slices = new TimeSlices()
   // Nor does whoever reads what others wrote.

@@ -1,6 +1,6 @@
 // What a caller names when an asset is made or moved: folders, workflows, jobs, other assets. What is not the caller's is missing like what does not exist.
 import { ownedAssetById } from '../db/assets.ts'
-import { ownedJobWithoutResult } from '../db/jobs.ts'
+import { ownedJob } from '../db/jobs.ts'
 import type { AssetTable } from '../db/schema.ts'
 import type { Scope } from '../db/scope.ts'
 import type { Tx } from '../db/store.ts'
@@ -26,7 +26,7 @@ export function folderOf(tx: Tx, owner: Scope, parent_id: string): string | null
 /** @throws NOT_FOUND */
 function requireMakers(tx: Tx, owner: Scope, { workflow_id, job_id }: MakingRequest): void {
   if (workflow_id && !ownedWorkflow(tx, owner, workflow_id)) throw missing('workflow_id', 'There is no such workflow.')
-  if (job_id && !ownedJobWithoutResult(tx, owner, job_id)) throw missing('job_id', 'There is no such job.')
+  if (job_id && !ownedJob(tx, owner, job_id)) throw missing('job_id', 'There is no such job.')
 }
 
 export interface Place {

@@ -39,7 +39,7 @@ const TIMEOUT_SECONDS = 600
 
 export interface WorkflowToolParts {
   readonly workflows: WorkflowService
-  readonly jobs: Pick<JobService, 'submit' | 'outcome'>
+  readonly jobs: Pick<JobService, 'submit' | 'outcome' | 'resultText'>
   readonly slices: TimeSlices
 }
 
@@ -91,7 +91,7 @@ async function run(
   if (!active) throw new Error('a new job is always active')
   await active.accepted()
   const row = await jobs.outcome(active, signal)
-  const manifest = await resultOf(slices, row)
+  const manifest = await resultOf({ jobs, slices }, row)
   if (manifest) return { result: allOutputs(active.plan, manifest.outputs), job_id: row.id }
   const why = row.error === null ? `is ${publicStatus(row.status)}` : (JSON.parse(row.error) as Error).message
   throw new ServiceError('CONFLICT', { message: `The run ${row.id} of the workflow gave no result: ${why}` })

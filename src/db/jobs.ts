@@ -1,7 +1,7 @@
 // Rows of jobs and their inputs. One statement per function.
 import { sql } from 'kysely'
 import { metaValue, putMeta } from './meta.ts'
-import { withoutParts, withParts, withSoundParts } from './results.ts'
+import { withoutParts } from './results.ts'
 import type { JobTable } from './schema.ts'
 import { owned, type Scope } from './scope.ts'
 import { checksumOfRow, statement } from './statement.ts'
@@ -130,16 +130,11 @@ export function updateJob(tx: Tx, row: JobTable): boolean {
 }
 
 /**
- * The job of this id, if it belongs to the scope. Ids are the choice of clients, and those of different owners may be the same.
- * @throws DATA_DAMAGED where it or a part of its result is damaged; also where that is its owner or its id, so that it is not found by them
+ * The job of this id, if it belongs to the scope. Ids are the choice of clients, and those of different owners may be the same. A result in parts is not read
+ * with it, as nowhere here: `resultSteps` does that.
+ * @throws DATA_DAMAGED where it is damaged; also where that is its owner or its id, so that it is not found by them
  */
-export function ownedJob(tx: Tx, scope: Scope, id: string): JobTable | undefined {
-  const row = ownedJobWithoutResult(tx, scope, id)
-  return row && withParts(tx, row)
-}
-
-/** The same for callers that do not need the result: a large one lies in parts, which take long to read and are left out. */
-export function ownedJobWithoutResult(tx: Tx, { user_id, workspace_id }: Scope, id: string): JobTable | undefined {
+export function ownedJob(tx: Tx, { user_id, workspace_id }: Scope, id: string): JobTable | undefined {
   return tx.get(selectOwned, { id, user_id, workspace_id })
 }
 
@@ -154,14 +149,12 @@ export function livingJob(tx: Tx, key: number): { last_sequence: number } | unde
 }
 
 export function jobByKey(tx: Tx, key: number): JobTable | undefined {
-  const row = tx.get(selectByKey, { key })
-  return row && withParts(tx, row)
+  return tx.get(selectByKey, { key })
 }
 
 /** The same for a list: a damaged one is left out. */
 export function listedJobByKey(tx: Tx, key: number): JobTable | undefined {
-  const [row] = tx.all(selectByKey, { key })
-  return row && withSoundParts(tx, row)
+  return tx.all(selectByKey, { key })[0]
 }
 
 /** A suspended job that is to be seen to, as far as it is looked at before its row is read: that may be damaged. */

@@ -1,22 +1,22 @@
 // The result of a job that is large lies in parts, each written in a transaction of its own before the row of the job counts them: in one they would hold up
 // everybody. What an attempt has left that did not come so far is written over by the next one, or goes with the job.
+import type { Steps } from '../time-slices.ts'
 import { dropNumbered, type More, type Numbered } from './batches.ts'
 import { DamagedRow } from './damaged-row.ts'
 import type { JobTable, ResultPartTable } from './schema.ts'
 import { statement } from './statement.ts'
-import type { Tx } from './store.ts'
+import type { Store, Tx } from './store.ts'
 
 const put = statement<ResultPartTable>()((db, p) =>
   db.replaceInto('result_part').values({ job_key: p('job_key'), at: p('at'), body: p('body') }),
 )
 
-const select = statement<{ job_key: number; below: number }>()((db, p) =>
-  db
-    .selectFrom('result_part')
-    .selectAll()
-    .where('job_key', '=', p('job_key'))
-    .where('at', '<', p('below'))
-    .orderBy('at'),
+const select = statement<{ job_key: number; at: number }>()((db, p) =>
+  db.selectFrom('result_part').selectAll().where('job_key', '=', p('job_key')).where('at', '=', p('at')),
+)
+
+const selectJob = statement<{ key: number }>()((db, p) =>
+  db.selectFrom('job').select('key').where('key', '=', p('key')),
 )
 
 const PARTS: Numbered = {
@@ -41,20 +41,35 @@ export function withoutParts(row: JobTable): JobTable {
   return row.result_parts === null ? row : { ...row, result: '' }
 }
 
-/** A stored row with its whole result. @throws DamagedRow where a part of it is missing */
-export function withParts(tx: Tx, row: JobTable): JobTable {
-  const whole = withSoundParts(tx, row)
-  if (!whole) throw new DamagedRow('result_part', { job_key: row.key })
-  return whole
+/** A row and its result. One that lies in parts is the empty text in a row that was read. */
+export type ResultRow = Pick<JobTable, 'key' | 'result' | 'result_parts'>
+
+/** Whether the result of a row lies in parts that are not read. */
+export function isUnread({ result, result_parts }: ResultRow): boolean {
+  return result_parts !== null && result === ''
 }
 
-/** The same, or undefined where a part is missing. */
-export function withSoundParts(tx: Tx, row: JobTable): JobTable | undefined {
-  const { key, result_parts } = row
-  if (result_parts === null) return row
-  const parts = tx.all(select, { job_key: key, below: result_parts })
-  if (parts.length !== result_parts) return undefined
-  return { ...row, result: parts.map(({ body }) => body).join('') }
+/**
+ * The text of the result of a row, of which each part is read in a step of its own: many take long. Undefined where its job was removed meanwhile.
+ * @throws DATA_DAMAGED where a part is damaged, or missing
+ */
+export function* resultSteps(store: Store, row: ResultRow): Steps<string | null | undefined> {
+  if (!isUnread(row)) return row.result
+  const bodies: string[] = []
+  for (let at = 0; at < row.result_parts!; at++) {
+    const part = store.read((tx) => partOf(tx, row.key, at))
+    if (!part) return undefined
+    bodies.push(part.body)
+    yield
+  }
+  return bodies.join('')
+}
+
+/** Undefined where its job was removed. */
+function partOf(tx: Tx, job_key: number, at: number): ResultPartTable | undefined {
+  const part = tx.get(select, { job_key, at })
+  if (!part && tx.get(selectJob, { key: job_key })) throw new DamagedRow('result_part', { job_key, at })
+  return part
 }
 
 /** Removes the parts of a removed job, at least some, and as many as there is time for; true when none is left. */

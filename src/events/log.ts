@@ -161,7 +161,8 @@ export class EventLog {
         for (const one of items) {
           if (one.sequence !== null && one.sequence <= seen) continue
           // Made only now: a result may be large, and a slow reader not come so far for long.
-          const item = 'job_key' in one ? this.#storedItems.of(one) : one
+          const made = 'job_key' in one ? this.#storedItems.of(one) : one
+          const item = made instanceof Promise ? await made : made
           if (!item) return
           if (item.event instanceof LazyEvent && item.event.isLarge) {
             // To read it has taken its time.

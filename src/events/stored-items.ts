@@ -1,12 +1,15 @@
 // Stored events as items of a history, made one by one when they are asked for.
 import type { JobEventTable } from '../db/schema.ts'
 import type { FeedItem } from './feed.ts'
-import { eventOf, type SnapshotOf } from './stored.ts'
+import { endOf, eventOf, type SnapshotOf } from './stored.ts'
+import type { EventBody } from './types.ts'
 
 /** Those who read the end of one job at the same time share it: its result may be large. */
 export class StoredItems {
   readonly #snapshotOf: SnapshotOf
   readonly #ends = new Map<number, WeakRef<FeedItem>>()
+  /** The ends that are being read. */
+  readonly #reading = new Map<number, Promise<FeedItem | null>>()
   readonly #dropped = new FinalizationRegistry<number>((job_key) => {
     if (!this.#ends.get(job_key)?.deref()) this.#ends.delete(job_key)
   })
@@ -15,20 +18,30 @@ export class StoredItems {
     this.#snapshotOf = snapshotOf
   }
 
-  /** Null where it is the end of a job that was removed meanwhile. */
-  of(row: JobEventTable): FeedItem | null {
-    if (row.type !== 'job_terminal') return this.#made(row)
-    const known = this.#ends.get(row.job_key)?.deref()
-    if (known) return known
-    const made = this.#made(row)
-    if (!made) return null
-    this.#ends.set(row.job_key, new WeakRef(made))
-    this.#dropped.register(made, row.job_key)
-    return made
+  /** The item of an event. That of the end of a job may have to be read, and is null where the job was removed meanwhile. */
+  of(row: JobEventTable): FeedItem | Promise<FeedItem | null> {
+    return row.type === 'job_terminal' ? this.#end(row) : itemOf(row, eventOf(row))
   }
 
-  #made(row: JobEventTable): FeedItem | null {
-    const event = eventOf(row, this.#snapshotOf)
-    return event && { sequence: row.sequence, event, frame: null, timestamp: row.created_at }
+  #end(row: JobEventTable): FeedItem | Promise<FeedItem | null> {
+    const { job_key } = row
+    const known = this.#ends.get(job_key)?.deref() ?? this.#reading.get(job_key)
+    if (known) return known
+    const reading = this.#read(row).finally(() => this.#reading.delete(job_key))
+    this.#reading.set(job_key, reading)
+    return reading
   }
+
+  async #read(row: JobEventTable): Promise<FeedItem | null> {
+    const event = await endOf(row, this.#snapshotOf)
+    if (!event) return null
+    const item = itemOf(row, event)
+    this.#ends.set(row.job_key, new WeakRef(item))
+    this.#dropped.register(item, row.job_key)
+    return item
+  }
+}
+
+function itemOf(row: JobEventTable, event: EventBody): FeedItem {
+  return { sequence: row.sequence, event, frame: null, timestamp: row.created_at }
 }

@@ -34,14 +34,18 @@ function written(event: EventBody, members: object): string {
 }
 
 /** Gives the snapshot of a job that has ended; null when it was removed. */
-export type SnapshotOf = (job_key: number) => EndSnapshot | null
+export type SnapshotOf = (job_key: number) => Promise<EndSnapshot | null>
 
-/** A stored event, or null where it is the end of a job that was removed meanwhile. */
-export function eventOf(row: JobEventTable, snapshotOf: SnapshotOf): EventBody | null {
+/** A stored event but for the end of a job. */
+export function eventOf(row: JobEventTable): EventBody {
   if (row.type === 'output_update' && isLargeText(row.payload)) return new StoredOutput(row.payload) as EventBody
-  const rest = JSON.parse(row.payload) as object
   // The type first, as writers have it: an event reads the same live and later.
-  if (row.type !== 'job_terminal') return { type: row.type, ...rest } as EventBody
-  const snapshot = snapshotOf(row.job_key)
-  return snapshot && (new JobEnd((rest as JobEnd).status, snapshot) as EventBody)
+  return { type: row.type, ...(JSON.parse(row.payload) as object) } as EventBody
+}
+
+/** The stored end of a job, or null where that was removed meanwhile. */
+export async function endOf(row: JobEventTable, snapshotOf: SnapshotOf): Promise<EventBody | null> {
+  const { status } = JSON.parse(row.payload) as JobEnd
+  const snapshot = await snapshotOf(row.job_key)
+  return snapshot && (new JobEnd(status, snapshot) as EventBody)
 }

@@ -46,7 +46,7 @@ export const jobs: JobsHandlers<RequestContext> = {
   async retryJob({ path }, { app, principal }) {
     const handle = await app.jobs.retry(principal, path.id)
     const headers = { Location: `/api/jobs/${handle.row.id}` }
-    return { ...jsonText<JobSnapshot, 202>(202, jobText(app.jobs, handle)), headers }
+    return { ...jsonText<JobSnapshot, 202>(202, await jobText(app.jobs, handle)), headers }
   },
 
   async followJobEvents({ path, query, headers }, context) {
@@ -77,7 +77,7 @@ export const jobs: JobsHandlers<RequestContext> = {
   },
 }
 
-/** What is needed of a job to follow it: its row holds the whole result, and whoever reads may take long. */
+/** What is needed of a job to follow it: its row may hold a large result, and whoever reads may take long. */
 async function followed(app: AppContext, principal: Scope, job_id: string, after: number) {
   const { row } = await app.jobs.get(principal, job_id)
   if (replayAfter(app.store, row, after) === 'expired') throw new ServiceError('REPLAY_EXPIRED')
@@ -85,6 +85,6 @@ async function followed(app: AppContext, principal: Scope, job_id: string, after
   return { job: { id, workflow_id, workspace_id }, key, last_sequence, ended: isTerminal(status) }
 }
 
-function snapshot(app: AppContext, handle: JobHandle) {
-  return jsonText<JobSnapshot, 200>(200, jobText(app.jobs, handle))
+async function snapshot(app: AppContext, handle: JobHandle) {
+  return jsonText<JobSnapshot, 200>(200, await jobText(app.jobs, handle))
 }

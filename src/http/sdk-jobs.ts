@@ -17,13 +17,13 @@ export const sdkJobs: Jobs = {
   },
 
   async getJobSnapshot({ path }, { app, principal }) {
-    return jsonText<JobSnapshot, 200>(200, jobText(app.jobs, await app.jobs.get(principal, path.job_id)))
+    return jsonText<JobSnapshot, 200>(200, await jobText(app.jobs, await app.jobs.get(principal, path.job_id)))
   },
 
   async requestJobCancellation({ path }, { app, principal }) {
     const handle = await app.jobs.cancel(principal, path.job_id)
     // Its result, which may be large, goes out as it is stored.
     const { snapshot: _, ...rest } = await cancellation(app, { ...handle, row: { ...handle.row, result: null } })
-    return jsonText<CancelJobResponse, 200>(200, jsonWith(rest, 'snapshot', jobText(app.jobs, handle)))
+    return jsonText<CancelJobResponse, 200>(200, jsonWith(rest, 'snapshot', await jobText(app.jobs, handle)))
   },
 }

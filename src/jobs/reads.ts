@@ -5,10 +5,11 @@ import { within } from '../db/batches.ts'
 import { listedJobs } from '../db/job-lists.ts'
 import { removeJob } from '../db/job-removal.ts'
 import { listedJobByKey } from '../db/jobs.ts'
+import { resultSteps } from '../db/results.ts'
 import type { JobTable } from '../db/schema.ts'
 import { type Scope, userKey } from '../db/scope.ts'
 import type { Store } from '../db/store.ts'
-import { ServiceError } from '../errors.ts'
+import { isDamage, ServiceError } from '../errors.ts'
 import { isLargeText, snapshotText } from '../events/lazy-event.ts'
 import type { Reader } from '../held-answers.ts'
 import type { SealedCursors } from '../sealed-cursors.ts'
@@ -92,30 +93,45 @@ function* someSnapshots({ store, jobs }: Parts, scope: Scope, list: Listing): St
   while (list.left.length > 0 && text.length < PART) {
     const key = list.left.shift()!
     const row = store.read((tx) => listedJobByKey(tx, key))
-    // To read it has taken its time.
-    if (isLargeText(row?.result)) yield
     if (!row || !list.statuses.has(row.status)) continue
+    const result = yield* listedResultSteps(store, row)
+    if (result === undefined) continue
     const separator = list.told++ === 0 ? '' : ','
-    text += separator + jobText(jobs, { row, active: jobs.living(scope, row.id) })
+    text += separator + textOf(jobs, { row, active: jobs.living(scope, row.id) }, result)
     yield
   }
   return text
 }
 
+/** The text of a result; undefined where it is damaged, or its job was removed meanwhile: a list leaves it out. */
+function* listedResultSteps(store: Store, row: JobTable): Steps<string | null | undefined> {
+  // To read it has taken its time.
+  if (isLargeText(row.result)) yield
+  try {
+    return yield* resultSteps(store, row)
+  } catch (error) {
+    if (isDamage(error)) return undefined
+    throw error
+  }
+}
+
 /** The state of a job. A large result is parsed in time slices of its owner, for the reader that asks. */
 export async function jobSnapshot(
-  { jobs, slices }: { readonly jobs: Pick<JobService, 'snapshot'>; readonly slices: TimeSlices },
-  { row, active }: JobHandle,
+  parts: { readonly jobs: Pick<JobService, 'snapshot' | 'resultText'>; readonly slices: TimeSlices },
+  handle: JobHandle,
   reader?: Reader,
 ): Promise<JobSnapshot> {
-  const rest = jobs.snapshot({ row: { ...row, result: null }, active })
-  return { ...rest, result: await resultOf(slices, row, reader) } as JobSnapshot
+  const rest = parts.jobs.snapshot(handle)
+  return { ...rest, result: await resultOf(parts, handle.row, reader) } as JobSnapshot
 }
 
 /** The state of a job as JSON text. */
-export function jobText(jobs: Pick<JobService, 'snapshot'>, { row, active }: JobHandle): string {
-  const { result: _, ...rest } = jobs.snapshot({ row: { ...row, result: null }, active })
-  return snapshotText({ rest, result: row.result })
+export async function jobText(jobs: Pick<JobService, 'snapshot' | 'resultText'>, handle: JobHandle): Promise<string> {
+  return textOf(jobs, handle, await jobs.resultText(handle.row))
+}
+
+function textOf(jobs: Pick<JobService, 'snapshot'>, handle: JobHandle, result: string | null): string {
+  return snapshotText({ rest: jobs.snapshot(handle), result })
 }
 
 /**

@@ -230,7 +230,7 @@ export class Roster implements JobHost {
     return runnablePlan(this.parts.plans.stored(row.graph_sha256))
   }
 
-  snapshot(row: JobTable): JobSnapshot {
+  snapshot(row: JobTable): Omit<JobSnapshot, 'result'> {
     return snapshotOf(row, () => {
       const job = this.#active.get(row.key)
       return (job && this.queue.position(job)) || 1

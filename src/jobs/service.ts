@@ -5,8 +5,9 @@ import type { JobSnapshot } from '../../generated/types.ts'
 import { keepParts } from '../db/graphs.ts'
 import { idempotentJob, keepIdempotencyKey } from '../db/idempotency.ts'
 import { activeKeys } from '../db/job-lists.ts'
-import { jobByKey, lastJobKey, listedJobByKey, ownedJob, ownedJobWithoutResult } from '../db/jobs.ts'
+import { jobByKey, lastJobKey, listedJobByKey, ownedJob } from '../db/jobs.ts'
 import { metaValue, putMeta } from '../db/meta.ts'
+import { isUnread, type ResultRow, resultSteps } from '../db/results.ts'
 import type { JobTable } from '../db/schema.ts'
 import { type Scope, scopedKey, userKey } from '../db/scope.ts'
 import type { Tx } from '../db/store.ts'
@@ -374,14 +375,15 @@ export class JobService {
   }
 
   /**
-   * The row of a job once it has ended, or waits for a person or an event; the passing of time is waited for.
+   * The row of a job, with its whole result, once it has ended, or waits for a person or an event; the passing of time is waited for.
    * @throws OUTCOME_UNKNOWN where the job is stored, and the server stops before that, its history cannot be written, or `signal` aborts;
    * SERVICE_UNAVAILABLE where the job is not stored
    */
   async outcome(job: ActiveJob, signal: AbortSignal): Promise<JobTable> {
     await job.settled()
     try {
-      return await this.#rested(job.row, AbortSignal.any([signal, this.#stopping.signal]))
+      const row = await this.#rested(job.row, AbortSignal.any([signal, this.#stopping.signal]))
+      return isUnread(row) ? { ...row, result: await this.resultText(row) } : row
     } catch (error) {
       throw unconfirmed(job.row.id, error)
     }
@@ -404,13 +406,13 @@ export class JobService {
   /** Whether the caller's job of this id is to go on as soon as its history can be written. @throws SERVICE_UNAVAILABLE */
   awaitsRecovery(scope: Scope, job_id: string): boolean {
     if (this.living(scope, job_id)) return false
-    const row = this.#parts.store.read((tx) => ownedJobWithoutResult(tx, scope, job_id))
+    const row = this.#parts.store.read((tx) => ownedJob(tx, scope, job_id))
     return row !== undefined && row.status !== 'paused' && !isTerminal(row.status)
   }
 
   /** Whether the caller's job of this id is stored. @throws SERVICE_UNAVAILABLE where that cannot be read */
   isStored(scope: Scope, job_id: string): boolean {
-    return this.#parts.store.read((tx) => ownedJobWithoutResult(tx, scope, job_id)) !== undefined
+    return this.#parts.store.read((tx) => ownedJob(tx, scope, job_id)) !== undefined
   }
 
   /**
@@ -431,8 +433,17 @@ export class JobService {
     return listed
   }
 
-  snapshot({ row }: JobHandle): JobSnapshot {
+  /** The state of a job but for its result. */
+  snapshot({ row }: JobHandle): Omit<JobSnapshot, 'result'> {
     return this.#roster.snapshot(row)
+  }
+
+  /** The text of the result of a row, a large one read in time slices of its owner. @throws JOB_NOT_FOUND where the job was removed meanwhile */
+  async resultText(row: ResultRow & Scope): Promise<string | null> {
+    if (!isUnread(row)) return row.result
+    const text = await this.#parts.plans.slices.run(userKey(row), resultSteps(this.#parts.store, row))
+    if (text === undefined) throw new ServiceError('JOB_NOT_FOUND')
+    return text
   }
 
   /** Removes the files of what jobs remembered that are gone. */

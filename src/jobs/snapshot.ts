@@ -1,6 +1,7 @@
 // The authoritative state of a job, as the lifecycle profile describes it.
 import type { JobError, JobSnapshot, PreflightSummary, ResultManifest } from '../../generated/types.ts'
 import { jobByKey } from '../db/jobs.ts'
+import { isUnread, resultSteps } from '../db/results.ts'
 import type { JobTable } from '../db/schema.ts'
 import { userKey } from '../db/scope.ts'
 import type { Store } from '../db/store.ts'
@@ -11,8 +12,8 @@ import type { TimeSlices } from '../time-slices.ts'
 import { publicStatus } from './states.ts'
 import { shownWaiting } from './waiting.ts'
 
-/** The snapshot of a row. `queue_position` is asked for only where the job is queued. */
-export function snapshotOf(row: JobTable, queue_position: () => number): JobSnapshot {
+/** The snapshot of a row but for its result. `queue_position` is asked for only where the job is queued. */
+export function snapshotOf(row: JobTable, queue_position: () => number): Omit<JobSnapshot, 'result'> {
   const status = publicStatus(row.status)
   return {
     version: 1,
@@ -30,14 +31,22 @@ export function snapshotOf(row: JobTable, queue_position: () => number): JobSnap
     preflight: row.preflight === null ? null : (JSON.parse(row.preflight) as PreflightSummary),
     error: row.error === null ? null : (JSON.parse(row.error) as JobError),
     waiting: status === 'suspended' ? shownWaiting(row) : [],
-    result: row.result === null ? null : (JSON.parse(row.result) as ResultManifest),
     // One variant per status: the row's columns agree with its status, which the compiler cannot see.
-  } as JobSnapshot
+  } as Omit<JobSnapshot, 'result'>
 }
 
-/** The result that a row holds, parsed in time slices of its owner where it is large. Of a text that waits for that, the reader that asks is told. */
-export async function resultOf(slices: TimeSlices, row: JobTable, reader?: Reader): Promise<ResultManifest | null> {
-  const { result } = row
+interface ResultParts {
+  readonly jobs: { resultText(row: JobTable): Promise<string | null> }
+  readonly slices: TimeSlices
+}
+
+/** The result of a row, read and parsed in time slices of its owner where it is large. Of a text that waits for that, the reader that asks is told. */
+export async function resultOf(
+  { jobs, slices }: ResultParts,
+  row: JobTable,
+  reader?: Reader,
+): Promise<ResultManifest | null> {
+  const result = await jobs.resultText(row)
   if (result === null) return null
   if (!isLargeText(result)) return JSON.parse(result) as ResultManifest
   const release = reader?.hold(bytesOf(result))
@@ -48,14 +57,18 @@ export async function resultOf(slices: TimeSlices, row: JobTable, reader?: Reade
   }
 }
 
-/** The snapshot of a row that says how its job has ended. */
-export function endSnapshot(row: JobTable): EndSnapshot {
-  const { result: _, ...rest } = snapshotOf({ ...row, result: null }, () => 1)
-  return { rest, result: row.result }
+/** The snapshot of a row that says how its job has ended, with the text of its result. */
+export function endSnapshot(row: JobTable, result: string | null): EndSnapshot {
+  return { rest: snapshotOf(row, () => 1), result }
 }
 
 /** The snapshot of a stored job that has ended; null when it was removed. */
-export function storedSnapshot(store: Store, job_key: number): EndSnapshot | null {
+export async function storedSnapshot(
+  { store, slices }: { readonly store: Store; readonly slices: TimeSlices },
+  job_key: number,
+): Promise<EndSnapshot | null> {
   const row = store.read((tx) => jobByKey(tx, job_key))
-  return row ? endSnapshot(row) : null
+  if (!row) return null
+  const result = isUnread(row) ? await slices.run(userKey(row), resultSteps(store, row)) : row.result
+  return result === undefined ? null : endSnapshot(row, result)
 }

@@ -54,7 +54,10 @@ export function terminate(
     ...(completed ? { result: { outputs: publication.lists } } : {}),
     duration: duration(row),
   })
-  return { event: new JobEnd(publicStatus(row.status) as JobEnd['status'], endSnapshot(row)) as EventBody, frame }
+  return {
+    event: new JobEnd(publicStatus(row.status) as JobEnd['status'], endSnapshot(row, row.result)) as EventBody,
+    frame,
+  }
 }
 
 function manifestOf({ row, plan, publication, publisher, memory, now }: EndingJob): ResultManifest {

@@ -62,7 +62,7 @@ export async function submitJob(
     // Nothing is acknowledged that is not stored.
     if (handle.active) await stored(handle.active, door.signal)
     const { row } = handle
-    const snapshot = parts.jobs.snapshot({ ...handle, row: { ...row, result: null } })
+    const snapshot = parts.jobs.snapshot(handle)
     const { job_id, status, queue_position, preflight } = snapshot
     parts.log.info({ client_request_id, job_id, duplicate }, 'a job was submitted')
     return {

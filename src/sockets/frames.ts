@@ -38,7 +38,7 @@ export async function presentState(
   app: AppContext,
   { queue_position, reader }: { readonly queue_position?: number; readonly reader?: Reader } = {},
 ): Promise<JobFrame> {
-  const result = await resultOf(app.slices, row, reader)
+  const result = await resultOf(app, row, reader)
   if (result !== null) await app.jobs.preparePlan(row)
   return jobUpdate(row, result, app, queue_position)
 }

@@ -6,11 +6,12 @@ import { checkDatabase } from '../../src/db/check.ts'
 import { defineChecksums } from '../../src/db/checksum.ts'
 import { dropDoomed, removeJob } from '../../src/db/job-removal.ts'
 import { jobByKey, listedJobByKey, ownedJob, updateJob } from '../../src/db/jobs.ts'
-import { putResultPart } from '../../src/db/results.ts'
+import { dropResultParts, putResultPart, resultSteps } from '../../src/db/results.ts'
 import type { JobTable } from '../../src/db/schema.ts'
 import { statement } from '../../src/db/statement.ts'
 import type { Store } from '../../src/db/store.ts'
 import type { Statements } from '../../src/db/tx.ts'
+import { finish } from '../../src/time-slices.ts'
 import { jobRow, openStore, putJob } from '../helpers/store.ts'
 
 const AT = '2026-01-01T00:00:00.000Z'
@@ -21,7 +22,13 @@ const WHOLE = PIECES.join('')
 const COUNT = statement('keys')((db) => db.selectFrom('result_part').select(['job_key', 'at']))
 
 const left = (store: Store) => store.read((tx) => tx.all(COUNT, {})).length
-const read = (store: Store, key = 1) => store.read((tx) => jobByKey(tx, key))
+
+/** A row with its whole result. */
+function read(store: Store, key = 1): JobTable | undefined {
+  const row = store.read((tx) => jobByKey(tx, key))
+  const result = row && finish(resultSteps(store, row))
+  return row && result !== undefined ? { ...row, result } : undefined
+}
 
 function ended(key: number, more: Partial<JobTable> = {}): JobTable {
   const row = {
@@ -57,9 +64,33 @@ describe('a result in parts', () => {
     })
     assert.ok(bytes < 1_000)
     const rows = store.read((tx) => [jobByKey(tx, 1), listedJobByKey(tx, 1), ownedJob(tx, OWNER, 'job_1')])
-    for (const row of rows) assert.deepEqual([row?.result, row?.result_parts], [WHOLE, PIECES.length])
+    for (const row of rows) assert.equal(finish(resultSteps(store, row!)), WHOLE)
     assert.deepEqual(await findings(path), [])
     assert.equal(read(await opened.reopen())?.result, WHOLE)
+  })
+
+  test('is read a part at a time, and is nothing once its job was removed', async () => {
+    await using opened = await openStore()
+    const { store } = opened
+    const row = ended(1, { result: 'abc', result_parts: 3 })
+    await putParts(store, 1, ['a', 'b', 'c'])
+    await store.write((tx) => putJob(tx, row))
+    const stored = () => store.read((tx) => jobByKey(tx, 1))!
+    assert.equal(stored().result, '')
+    assert.equal(finish(resultSteps(store, row)), 'abc', 'the row has it')
+    const steps = resultSteps(store, stored())
+    assert.deepEqual(
+      [1, 2, 3].map(() => steps.next().done),
+      [false, false, false],
+    )
+    assert.deepEqual(steps.next(), { done: true, value: 'abc' })
+    const late = resultSteps(store, stored())
+    late.next()
+    await store.write((tx) => dropResultParts(tx, 1, () => true))
+    assert.throws(() => finish(late), { code: 'DATA_DAMAGED' })
+    const gone = resultSteps(store, stored())
+    await store.write((tx) => removeJob(tx, row, () => true))
+    assert.equal(finish(gone), undefined)
   })
 
   test('has nothing of what an attempt before left', async () => {
@@ -106,14 +137,7 @@ describe('a result in parts', () => {
       db.exec(damage)
       db.close()
       if (damage.startsWith('delete from job')) assert.equal(read(store), undefined)
-      else {
-        assert.throws(() => read(store), { code: 'DATA_DAMAGED' })
-        assert.throws(() => store.read((tx) => ownedJob(tx, OWNER, 'job_1')), { code: 'DATA_DAMAGED' })
-        assert.equal(
-          store.read((tx) => listedJobByKey(tx, 1)),
-          undefined,
-        )
-      }
+      else assert.throws(() => read(store), { code: 'DATA_DAMAGED' })
       const texts = await findings(path)
       assert.ok(
         texts.some((text) => finding.test(text)),

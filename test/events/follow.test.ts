@@ -392,7 +392,7 @@ describe('the end of following', () => {
     let made = 0
     const log = new EventLog(opened.store, () => {
       made++
-      return {} as never
+      return Promise.resolve({} as never)
     })
     await opened.store.write((tx) => putEnded(tx, 1))
     const readers = [1, 2].map(() => log.follow(1, 0, new AbortController().signal))
@@ -406,7 +406,7 @@ describe('the end of following', () => {
 
   test('the history of a job that was removed meanwhile ends before its end', async () => {
     await using opened = await openStore()
-    const log = new EventLog(opened.store, () => null)
+    const log = new EventLog(opened.store, async () => null)
     await opened.store.write((tx) => putEnded(tx, 1))
     const items = await collect(log.follow(1, 0, new AbortController().signal))
     assert.deepEqual(

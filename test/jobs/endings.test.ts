@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import type { JobError } from '../../generated/types.ts'
+import { jobSnapshot } from '../../src/jobs/reads.ts'
 import { finish } from '../../src/time-slices.ts'
 import { mapType } from '../engine/kit.ts'
 import { withMoreTime } from '../helpers/patience.ts'
@@ -101,8 +102,8 @@ describe('cancel', () => {
       if (status === 'failed') entry.fail(new Error('no'))
       if (status === 'cancelled') await jobs.cancel(OWNER, job.row.id)
       await job.settled()
-      const before = jobs.snapshot(await jobs.get(OWNER, job.row.id))
-      const after = jobs.snapshot(await jobs.cancel(OWNER, job.row.id))
+      const before = await jobSnapshot(server.context, await jobs.get(OWNER, job.row.id))
+      const after = await jobSnapshot(server.context, await jobs.cancel(OWNER, job.row.id))
       assert.equal(before.status, status)
       assert.deepEqual(after, before)
       valid('JobSnapshot', after)
@@ -158,7 +159,7 @@ describe('time limits', () => {
       node_id: null,
       retryable: true,
     })
-    valid('JobSnapshot', server.context.jobs.snapshot(await server.context.jobs.get(OWNER, job.row.id)))
+    valid('JobSnapshot', await jobSnapshot(server.context, await server.context.jobs.get(OWNER, job.row.id)))
   })
 
   test('the server’s own limit holds where the request has none', async () => {

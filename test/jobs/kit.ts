@@ -85,7 +85,7 @@ export function submit({ context }: TestServer, more: Partial<Submission>, scope
 export function ended({ context: { jobs } }: TestServer, id: string): Promise<JobTable> {
   return until('its end', async () => {
     const { row } = await jobs.get(OWNER, id)
-    return row.finished_at !== null && row
+    return row.finished_at !== null && { ...row, result: await jobs.resultText(row) }
   })
 }
 

@@ -9,6 +9,7 @@ import { insertJobEvent } from '../../src/db/job-events.ts'
 import { jobByKey } from '../../src/db/jobs.ts'
 import type { StoredStatus } from '../../src/db/schema.ts'
 import { Store } from '../../src/db/store.ts'
+import { jobSnapshot } from '../../src/jobs/reads.ts'
 import { systemPlatform } from '../../src/platform.ts'
 import { finish } from '../../src/time-slices.ts'
 import { call } from '../helpers/http.ts'
@@ -40,7 +41,7 @@ async function createDelayed(server: ServingProcess): Promise<string> {
 
 async function stateOf(server: TestServer, id: string) {
   const handle = await server.context.jobs.get(OWNER, id)
-  valid('JobSnapshot', server.context.jobs.snapshot(handle))
+  valid('JobSnapshot', await jobSnapshot(server.context, handle))
   return { ...handle.row, words: (await history(server, handle.row)).map(words) }
 }
 

@@ -6,7 +6,9 @@ import { describe, test } from 'node:test'
 import Database from 'better-sqlite3'
 import type { JobSnapshot, ResultManifest } from '../../generated/types.ts'
 import { checkDatabase } from '../../src/db/check.ts'
+import { defineChecksums } from '../../src/db/checksum.ts'
 import type { Graph } from '../../src/engine/graph.ts'
+import { jobText } from '../../src/jobs/reads.ts'
 import { graph, mapType, node, sink, source } from '../engine/kit.ts'
 import { inFolder } from '../helpers/folder.ts'
 import { call } from '../helpers/http.ts'
@@ -61,7 +63,29 @@ describe('a result in parts', () => {
   )
 
   test(
-    'is not read by callers that only ask whether there is the job',
+    'of which a part is missing is an error for who asks for it, and no entry of a list; its job can be deleted',
+    inFolder(async (data_dir) => {
+      await using server = await startGated({ data_dir, types: [large] })
+      const job = submit(server, { graph: twice })
+      const held = await until('the gate', () => server.gate.waiting[0])
+      held.open('x')
+      await job.settled()
+      const db = new Database(join(data_dir, 'svc.db'))
+      defineChecksums(db)
+      db.exec('delete from result_part where at = 1')
+      db.close()
+      const path = `/api/jobs/${job.row.id}`
+      const { status, body } = await call<{ error: { type: string } }>(server, 'GET', path)
+      assert.deepEqual([status, body.error.type], [500, 'data_damaged'])
+      assert.deepEqual((await call(server, 'GET', '/api/jobs')).body, [])
+      await assert.rejects(history(server, job.row), { code: 'DATA_DAMAGED' })
+      assert.equal((await call(server, 'DELETE', path)).status, 204)
+      assert.equal((await call(server, 'GET', path)).status, 404)
+    }),
+  )
+
+  test(
+    'is read for those who show it, and not for those who ask for something else of its job',
     inFolder(async (data_dir) => {
       await using server = await startGated({ data_dir, types: [large] })
       const job = submit(server, { graph: twice })
@@ -69,23 +93,24 @@ describe('a result in parts', () => {
       held.open('x')
       await job.settled()
       const { store, jobs } = server.context
-      let longest = 0
+      let parts = 0
       const read = store.read.bind(store)
       store.read = (unit) =>
         read((tx) => {
           const found = unit(tx)
-          const { result } = (found ?? {}) as { result?: unknown }
-          if (typeof result === 'string') longest = Math.max(longest, result.length)
+          const { body } = (found ?? {}) as { body?: unknown }
+          if (typeof body === 'string') parts++
           return found
         })
-      assert.ok((await jobs.get(job.row, job.row.id)).row.result)
-      assert.ok(longest > TEXT.length)
-      longest = 0
+      const handle = await jobs.get(job.row, job.row.id)
+      assert.equal(parts, 0)
+      const text = await jobText(jobs, handle)
+      assert.deepEqual([parts, text.includes('"result":{')], [job.row.result_parts, true])
       assert.equal(jobs.isStored(job.row, job.row.id), true)
       assert.equal(jobs.isStored(job.row, 'another'), false)
       assert.equal(jobs.awaitsRecovery(job.row, job.row.id), false)
       const another = (await call(server, 'GET', '/api/jobs/another')).status
-      assert.deepEqual([longest, another], [0, 404])
+      assert.deepEqual([parts, another], [job.row.result_parts, 404])
     }),
   )
 

@@ -4,6 +4,7 @@ import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import type { WaitingFor } from '../../generated/types.ts'
 import type { Problem, ServiceError } from '../../src/errors.ts'
+import { jobSnapshot } from '../../src/jobs/reads.ts'
 import { graph, node, sink, source } from '../engine/kit.ts'
 import { longestTurn } from '../helpers/loop.ts'
 import { withMoreTime } from '../helpers/patience.ts'
@@ -26,10 +27,10 @@ const answer = (value: unknown, more: { node_id?: string; name?: string } = {}) 
   at: '/body',
 })
 
-async function suspended({ context: { jobs } }: TestServer, id: string): Promise<WaitingFor[]> {
+async function suspended({ context }: TestServer, id: string): Promise<WaitingFor[]> {
   return until('the job to wait', async () => {
-    const handle = await jobs.get(OWNER, id)
-    const snapshot = jobs.snapshot(handle)
+    const handle = await context.jobs.get(OWNER, id)
+    const snapshot = await jobSnapshot(context, handle)
     valid('JobSnapshot', snapshot)
     return snapshot.status === 'suspended' && handle.active === null && snapshot.waiting
   })
@@ -179,7 +180,7 @@ describe('a value for a job that waits', () => {
     const { jobs } = server.context
     const job = submit(server, { graph: awaited(schema) })
     await suspended(server, job.row.id)
-    const before = jobs.snapshot(await jobs.get(OWNER, job.row.id))
+    const before = await jobSnapshot(server.context, await jobs.get(OWNER, job.row.id))
     await assert.rejects(jobs.resume(OWNER, job.row.id, answer({ age: 0 })), (error) => {
       coded('INVALID_PARAMETERS')(error)
       assert.deepEqual((error as { problems: unknown }).problems, [
@@ -187,7 +188,7 @@ describe('a value for a job that waits', () => {
       ])
       return true
     })
-    assert.deepEqual(jobs.snapshot(await jobs.get(OWNER, job.row.id)), before)
+    assert.deepEqual(await jobSnapshot(server.context, await jobs.get(OWNER, job.row.id)), before)
     await jobs.resume(OWNER, job.row.id, answer({ age: 3 }))
     assert.deepEqual(outputs(await ended(server, job.row.id)), { out: { age: 3 } })
   })

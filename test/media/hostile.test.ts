@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import sharp from 'sharp'
 import type { JobSnapshot } from '../../generated/types.ts'
+import { jobSnapshot } from '../../src/jobs/reads.ts'
 import { graph, node, sink } from '../engine/kit.ts'
 import { call } from '../helpers/http.ts'
 import { startServer, type TestServer } from '../helpers/server.ts'
@@ -26,8 +27,8 @@ async function ran(type: string, property: string, file: string): Promise<JobSna
     graph: graph([node('n', type, { [property]: file }), sink('out')], [`n.${handle}->out.value`]),
   })
   await job.settled()
-  const { jobs } = server.context
-  return jobs.snapshot(await jobs.get(OWNER, job.row.id))
+  const { context } = server
+  return jobSnapshot(context, await context.jobs.get(OWNER, job.row.id))
 }
 
 async function healthy(): Promise<void> {

@@ -8,6 +8,7 @@ import type { Asset, AssetPage, JobSnapshot, TemporaryAssetUpload } from '../../
 import type { Scope } from '../../src/db/scope.ts'
 import type { NodeError, NodeType, OutputStream, Outputs } from '../../src/engine/node-type.ts'
 import { type AssetQuery, type AssetToSave, type AssetValue, noServices } from '../../src/engine/services.ts'
+import { jobSnapshot } from '../../src/jobs/reads.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
 import { cannotMount, memoryLog, smallDisk } from '../db/kit.ts'
 import { graph, node, sink, withTypes } from '../engine/kit.ts'
@@ -176,7 +177,7 @@ async function ran(server: TestServer, made: ReturnType<typeof graph>, owner = O
   const { jobs } = server.context
   const job = jobs.submit(owner, submission({ graph: made, job_id: id })).active!
   await job.settled()
-  return jobs.snapshot(await jobs.get(owner, id))
+  return jobSnapshot(server.context, await jobs.get(owner, id))
 }
 
 const saving = (data: Record<string, unknown>) =>
@@ -297,7 +298,7 @@ describe('a job that saves', () => {
     await using again = await startServer({ registry, data_dir: server.data_dir })
     const { jobs } = again.context
     const snapshot = await until('its end', async () => {
-      const now = jobs.snapshot(await jobs.get(OWNER, 'job'))
+      const now = await jobSnapshot(again.context, await jobs.get(OWNER, 'job'))
       return now.status === 'completed' ? now : null
     })
     assert.equal((outputOf(snapshot) as AssetValue).asset_id, before!.id)

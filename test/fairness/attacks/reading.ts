@@ -1,6 +1,7 @@
 // Large values of a job that has ended, read again: its state, its events, and the lists that it is in.
 import { once } from 'node:events'
 import { encode } from '@msgpack/msgpack'
+import type { Graph } from '../../../src/engine/graph.ts'
 import type { Attack, AttackOf } from '../kit.ts'
 import type { User } from '../user.ts'
 import { passing, rows, sized } from './values.ts'
@@ -83,6 +84,33 @@ const foreign = (what: string, path: (job_id: string) => string): AttackOf => {
       },
       strike: (attacker) => attacker.expect(200, 'GET', path(job_id), undefined, { Accept: 'application/json' }),
     }
+  }
+}
+
+/** How many ask at the same time for a result that lies in parts, as far as the server holds so many answers. */
+const ASKING = 12
+
+/** Two outputs of the same value. */
+function twice(): Graph {
+  const { nodes, edges } = passing(false)
+  const [edge] = edges
+  const other = { id: 'other', type: 'output.Output', data: { name: 'other' } }
+  return { nodes: [...nodes, other], edges: [...edges, { ...edge!, target: 'other' }] }
+}
+
+const inParts: AttackOf = (share) => {
+  const count = sized(3_600_000, share)
+  const body = JSON.stringify({ params: { in: Array(count).fill('a') } })
+  let job_id = ''
+  return {
+    name: `${ASKING} times the state of a job with two lists of ${count} short texts`,
+    side_by_side: ASKING,
+    async prepare(attacker) {
+      const id = await attacker.store(twice())
+      const { text } = await attacker.expect(200, 'POST', `/api/workflows/${id}/run`, body)
+      job_id = /"job_id":"([^"]+)"/.exec(text.slice(0, 300))![1]!
+    },
+    strike: (attacker) => attacker.send('GET', `/api/jobs/${job_id}`).catch(() => {}),
   }
 }
 
@@ -175,6 +203,7 @@ export const readings: readonly AttackOf[] = [
     get(() => '/api/jobs'),
     4,
   ),
+  inParts,
   foreign('a list', () => '/api/jobs?limit=3'),
   foreign('the events', (job_id) => `/api/jobs/${job_id}/events`),
   ...commands,
