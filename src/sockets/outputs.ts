@@ -34,6 +34,9 @@ export async function changedOutputs(
   reader?: Reader,
 ): Promise<ChangedOutput[]> {
   if (told >= row.last_sequence) return []
+  // Events with large values take long to read, and are read in the turns of their owner.
+  await app.slices.turn(userKey(row))
+  if (outputEvents(app, row, told).length === 0) return []
   await app.jobs.preparePlan(row)
   const steps = changedSteps(app, row, told, streamsOf(app.jobs.planOf(row)))
   return app.slices.run(userKey(row), unlessEnded(reader, measuredSteps(steps)))
@@ -49,9 +52,6 @@ function* changedSteps(
   told: number,
   streams: ReadonlySet<string>,
 ): Steps<ChangedOutput[]> {
-  // Events with large values take long to read, and are read in the turns of their owner.
-  if (outputEvents(app, row, told).length === 0) return []
-  yield
   const changed = new Set<string>()
   const values = new Map<string, unknown[]>()
   let seen = 0
