@@ -42,7 +42,7 @@ export function withoutParts(row: JobTable): JobTable {
 }
 
 /** A row and its result. One that lies in parts is the empty text in a row that was read. */
-export type ResultRow = Pick<JobTable, 'key' | 'result' | 'result_parts'>
+type ResultRow = Pick<JobTable, 'key' | 'result' | 'result_parts'>
 
 /** Whether the result of a row lies in parts that are not read. */
 export function isUnread({ result, result_parts }: ResultRow): boolean {

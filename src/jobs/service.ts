@@ -7,7 +7,7 @@ import { idempotentJob, keepIdempotencyKey } from '../db/idempotency.ts'
 import { activeKeys } from '../db/job-lists.ts'
 import { jobByKey, lastJobKey, listedJobByKey, ownedJob } from '../db/jobs.ts'
 import { metaValue, putMeta } from '../db/meta.ts'
-import { isUnread, type ResultRow, resultSteps } from '../db/results.ts'
+import { isUnread } from '../db/results.ts'
 import type { JobTable } from '../db/schema.ts'
 import { type Scope, scopedKey, userKey } from '../db/scope.ts'
 import type { Tx } from '../db/store.ts'
@@ -31,6 +31,7 @@ import { type Recovered, Recovery } from './recovery.ts'
 import { type Answer, Resuming } from './resuming.ts'
 import { retryOf } from './retrying.ts'
 import { Roster, type RosterParts } from './roster.ts'
+import { resultTextOf } from './snapshot.ts'
 import { isTerminal } from './states.ts'
 import { timeLimited } from './stored-options.ts'
 import { unconfirmed } from './unconfirmed.ts'
@@ -439,9 +440,9 @@ export class JobService {
   }
 
   /** The text of the result of a row, a large one read in time slices of its owner. @throws JOB_NOT_FOUND where the job was removed meanwhile */
-  async resultText(row: ResultRow & Scope): Promise<string | null> {
-    if (!isUnread(row)) return row.result
-    const text = await this.#parts.plans.slices.run(userKey(row), resultSteps(this.#parts.store, row))
+  async resultText(row: JobTable): Promise<string | null> {
+    const { store, plans } = this.#parts
+    const text = await resultTextOf({ store, slices: plans.slices }, row)
     if (text === undefined) throw new ServiceError('JOB_NOT_FOUND')
     return text
   }

@@ -62,13 +62,20 @@ export function endSnapshot(row: JobTable, result: string | null): EndSnapshot {
   return { rest: snapshotOf(row, () => 1), result }
 }
 
+interface Stored {
+  readonly store: Store
+  readonly slices: Pick<TimeSlices, 'run'>
+}
+
+/** The text of the result of a row, a large one read in time slices of its owner. Undefined where the job was removed meanwhile. */
+export async function resultTextOf({ store, slices }: Stored, row: JobTable): Promise<string | null | undefined> {
+  return isUnread(row) ? slices.run(userKey(row), resultSteps(store, row)) : row.result
+}
+
 /** The snapshot of a stored job that has ended; null when it was removed. */
-export async function storedSnapshot(
-  { store, slices }: { readonly store: Store; readonly slices: TimeSlices },
-  job_key: number,
-): Promise<EndSnapshot | null> {
-  const row = store.read((tx) => jobByKey(tx, job_key))
+export async function storedSnapshot(stored: Stored, job_key: number): Promise<EndSnapshot | null> {
+  const row = stored.store.read((tx) => jobByKey(tx, job_key))
   if (!row) return null
-  const result = isUnread(row) ? await slices.run(userKey(row), resultSteps(store, row)) : row.result
+  const result = await resultTextOf(stored, row)
   return result === undefined ? null : endSnapshot(row, result)
 }
