@@ -1,0 +1,30 @@
+// Coming back to jobs whose graphs this version cannot run.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { graph, node } from '../engine/kit.ts'
+import { inFolder } from '../helpers/folder.ts'
+import { startServer } from '../helpers/server.ts'
+import { connect } from '../helpers/socket.ts'
+import { startGated, submit } from '../jobs/kit.ts'
+
+test(
+  'the end of a job that has no outputs is told where a type of its nodes is gone',
+  inFolder(async (data_dir) => {
+    const first = await startGated({ data_dir })
+    const job = submit(first, { graph: graph([node('gate', 'test.Gate', { value: 'x' })], []) })
+    await job.accepted()
+    await first.context.jobs.cancel(job.row, job.row.id)
+    await job.settled()
+    await first.close(0)
+    await using server = await startServer({ data_dir })
+    await using client = await connect(server)
+    client.command('reconnect_job', { job_id: job.row.id })
+    await client.settledFor(job.row.id)
+    const frames = client.frames.map(({ type, error, status }) => [type ?? error, status])
+    assert.deepEqual(frames, [
+      ['job_resumed', 'cancelled'],
+      ['job_update', 'cancelled'],
+      ['status', 'cancelled'],
+    ])
+  }),
+)
