@@ -24,6 +24,7 @@ import {
   writeManifest,
 } from './backup-folder.ts'
 import { FILE_CHECKS } from './check-files.ts'
+import { failureOf } from './failure.ts'
 import { copyLacking } from './far-copies.ts'
 import { FarFiles } from './far-files.ts'
 import { Holder } from './holder.ts'
@@ -57,7 +58,7 @@ export async function backup(args: readonly string[], terminal: Terminal, config
     return EXIT.completed
   } catch (error) {
     await rm(incoming, { recursive: true, force: true })
-    throw failure(error)
+    throw failureOf('the backup', error)
   }
 }
 
@@ -163,13 +164,6 @@ async function putInPlace(incoming: string, target: string): Promise<void> {
   }
   syncFile(dirname(target))
   if (old !== null) await rm(old, { recursive: true })
-}
-
-function failure(error: unknown): unknown {
-  const { code, message } = error as NodeJS.ErrnoException
-  if (error instanceof CommandError || code === undefined) return error
-  const advice = /^SQLITE_(CORRUPT|NOTADB)/.test(code) ? '; see what "svc check" finds' : ''
-  return new CommandError(EXIT.failed, `the backup failed: ${message} (${code})${advice}`)
 }
 
 function told(target: string, { files }: Manifest, lacks: readonly Lack[]): string {

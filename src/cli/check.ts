@@ -6,6 +6,7 @@ import { type Loss, lossOf, withAdvice } from '../db/loss.ts'
 import { spaceOf } from '../db/space.ts'
 import { readArguments } from './arguments.ts'
 import { FILE_CHECKS } from './check-files.ts'
+import { failureOf } from './failure.ts'
 import { existingPlace, ownPlace, type Place, placeOf } from './place.ts'
 import { EXIT, print, type Terminal } from './terminal.ts'
 import { counted, grouped, harmless, printable } from './text.ts'
@@ -24,7 +25,7 @@ export async function check(args: readonly string[], terminal: Terminal, config:
   else if (loss !== null) findings.push({ check: 'acknowledged commits', text: withAdvice(loss) })
   // There is nothing else to look at, and that is said.
   const isThere = loss?.database !== 'missing'
-  if (isThere) findings.push(...(await findingsIn(existingPlace(config))))
+  if (isThere) findings.push(...(await found(existingPlace(config))))
   lines.push(...findings.map(({ check, text }) => `${check}: ${text}`))
   const shown = printable(place.database)
   if (findings.length > 0) lines.push(`${shown} is not sound: ${counted(findings.length, 'finding')}`)
@@ -34,6 +35,14 @@ export async function check(args: readonly string[], terminal: Terminal, config:
     )
   await print(terminal.stdout, `${lines.map(harmless).join('\n')}\n`)
   return findings.length === 0 ? EXIT.completed : EXIT.failed
+}
+
+async function found(place: Place): Promise<Finding[]> {
+  try {
+    return await findingsIn(place)
+  } catch (error) {
+    throw failureOf('the check', error)
+  }
 }
 
 async function findingsIn(place: Place): Promise<Finding[]> {

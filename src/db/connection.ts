@@ -1,7 +1,5 @@
 // Connections to SQLite. Every one that the service opens is opened here, so that each is as durable as the setting says.
 import { channel } from 'node:diagnostics_channel'
-import { statSync } from 'node:fs'
-import { pathToFileURL } from 'node:url'
 import Database from 'better-sqlite3'
 import { keepDatabasePrivate } from './private-files.ts'
 
@@ -45,10 +43,7 @@ export function connect(path: string, options: ConnectionOptions = {}): Connecti
   }
 }
 
-/**
- * Opens a database that is only looked at, also one that a server is writing, and one in a folder that cannot be written.
- * Throws what SQLite says.
- */
+/** Opens a database that is only looked at, also one that a server is writing. Its folder has to be writable: SQLite makes files beside it. Throws what SQLite says. */
 export function connectForReading(path: string): Connection {
   const db = connect(path, { readonly: true })
   try {
@@ -56,10 +51,6 @@ export function connectForReading(path: string): Connection {
     return db
   } catch (error) {
     db.close()
-    // To read it, SQLite makes a file beside it. Where it may not, nobody writes either, and none is needed.
-    const code = (error as { code?: unknown }).code
-    if (code !== 'SQLITE_CANTOPEN' && code !== 'SQLITE_READONLY_DIRECTORY') throw error
-    if (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size) throw error
-    return connect(`${pathToFileURL(path).href}?immutable=1`, { readonly: true })
+    throw error
   }
 }

@@ -392,9 +392,27 @@ describe('svc check', () => {
     )
   })
 
-  test('works in a folder that cannot be written', { skip: cannotMount }, async () => {
-    using view = readOnlyView(sound)
+  test('works in a folder that cannot be written, where the files that SQLite makes are there already', {
+    skip: cannotMount,
+  }, async () => {
+    const path = copy()
+    const other = new Database(join(path, 'svc.db'))
+    other.pragma('user_version')
+    using view = readOnlyView(path)
     assert.equal((await check(view.path)).code, 0)
+    other.close()
+  })
+
+  test('says what to do where SQLite would have to make files in such a folder', { skip: cannotMount }, async () => {
+    const path = copy()
+    for (const end of ['-wal', '-shm']) rmSync(join(path, `svc.db${end}`), { force: true })
+    using view = readOnlyView(path)
+    const { code, stdout, stderr } = await svc(['check'], { SVC_DATA_DIR: view.path })
+    assert.deepEqual([code, stdout], [1, ''])
+    assert.equal(
+      stderr,
+      'svc: the check failed: unable to open database file (SQLITE_CANTOPEN); SQLite makes files beside the database that it reads: copy the data folder to a place where you may write\n',
+    )
   })
 
   test('changes nothing', async () => {
