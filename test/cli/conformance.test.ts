@@ -1,6 +1,9 @@
 // `svc conformance server`: arguments, reports in each format, and exit codes.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { describe, test } from 'node:test'
@@ -48,6 +51,29 @@ describe('svc conformance server', () => {
     assert.match(text, /^ {8}answer: .*"protocol_version":1,/m)
     assert.doesNotMatch(text, /a token/)
   })
+
+  for (const format of ['text', 'json', 'junit'])
+    test(`tells no token that the server repeats, as ${format}`, async () => {
+      const [token, other] = ['a token/of "the caller"', 'another+token of somebody else']
+      const server = createServer(({ headers: { authorization = '' } }, response) => {
+        response.writeHead(500, { 'Content-Type': 'application/json', ETag: encodeURIComponent(authorization) })
+        const [, given = ''] = /^Bearer (.*)$/.exec(authorization) ?? []
+        response.end(JSON.stringify({ [given]: [`${given} and ${encodeURIComponent(given)}`] }))
+      }).listen(0, '127.0.0.1')
+      try {
+        await once(server, 'listening')
+        const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+        const only = ['--only', 'server.claims', '--only', 'server.access', '--format', format]
+        const { code, text } = await run(['--url', url, '--token', token, '--other-token', other, ...only])
+        assert.equal(code, 1)
+        assert.match(text, /\[redacted\] and \[redacted\]/)
+        for (const secret of ['of "the', 'of \\\\"the', 'of &quot;the', 'the%20caller', 'the caller', 'of somebody'])
+          assert.ok(!text.includes(secret), secret)
+      } finally {
+        server.closeAllConnections()
+        server.close()
+      }
+    })
 
   test('says why something could not be judged', async () => {
     const { code, text } = await judged([], ['--only', 'server.submission.duplicate'])

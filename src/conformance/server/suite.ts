@@ -4,6 +4,7 @@ import type { ConformanceReport, Judged } from '../report.ts'
 import { silentSocket } from './checks/keep-alive.ts'
 import { keptSocket } from './checks/one-reply.ts'
 import { serverChecks } from './checks.ts'
+import { type Hiding, hiding } from './credentials.ts'
 import { Trial, type TrialOptions } from './trial.ts'
 import { type Evidence, Skip, Stopped, Unreachable, Violation } from './verdicts.ts'
 
@@ -34,13 +35,14 @@ function means(name: string, id: string): boolean {
 export async function judgeServer(options: SuiteOptions): Promise<ConformanceReport> {
   const ids = selected(options.only)
   const requirements: Judged[] = []
+  const hide = hiding([options.token, options.given?.other_token ?? null])
   const report = { suite: 'server' as const, url: options.url, profile: options.profile, requirements }
   await using trial = await begun(options)
   if (trial === null) return report
   for (const id of ids) await LAST[id]?.(trial).catch(() => {})
   for (const requirement of inOrder(ids)) {
     const started = performance.now()
-    const verdict = await judge(trial, requirement.id)
+    const verdict = await judge(trial, requirement.id, hide)
     // What is interrupted says nothing of the server.
     if (options.stop?.aborted) break
     const ms = Math.round(performance.now() - started)
@@ -64,15 +66,20 @@ async function begun(options: SuiteOptions): Promise<Trial | null> {
   })
 }
 
-async function judge(trial: Trial, id: ServerRequirementId): Promise<Pick<Judged, 'verdict' | 'reason' | 'evidence'>> {
+async function judge(
+  trial: Trial,
+  id: ServerRequirementId,
+  hide: Hiding,
+): Promise<Pick<Judged, 'verdict' | 'reason' | 'evidence'>> {
   try {
     await serverChecks[id](trial)
     return { verdict: 'pass', reason: null, evidence: [] }
   } catch (error) {
     if (error instanceof Unreachable) throw error
-    if (error instanceof Skip) return { verdict: 'skipped', reason: error.message, evidence: [] }
-    const evidence = evidenceOf(error).map(clipped)
-    return { verdict: 'fail', reason: (error as Error).message.slice(0, LONGEST), evidence }
+    if (error instanceof Skip) return { verdict: 'skipped', reason: hide.text(error.message), evidence: [] }
+    // What is cut first may end within a credential.
+    const evidence = evidenceOf(error).map(hide.evidence).map(clipped)
+    return { verdict: 'fail', reason: hide.text((error as Error).message).slice(0, LONGEST), evidence }
   }
 }
 
