@@ -2,6 +2,7 @@
 import { AggregateState } from './aggregate-state.ts'
 import { attempts } from './attempts.ts'
 import { type RegionDemand, StreamBound } from './demand.ts'
+import { extraBytesSteps, takesExtraSteps } from './extra-bytes.ts'
 import { ItemSource, isThenable } from './firing.ts'
 import { failureAmong, gather, lookSteps } from './gather.ts'
 import { isHeavy, isSmall } from './heavy.ts'
@@ -414,10 +415,24 @@ export class Actor implements Member {
     else this.#results.settle(items)
   }
 
+  /** Whatever takes long to weigh is looked into in steps before. */
   #publish(value: unknown): void {
-    let preparing: Promise<void> | null
     try {
       checkedPublic(this.node, value)
+    } catch (error) {
+      this.#tasks.fail(error)
+      return
+    }
+    if (!takesExtraSteps(value)) return this.#prepare(value)
+    const looking = this.#stage.context(this).inSlices(extraBytesSteps(value))
+    this.#after(looking.catch(ended), () => {
+      if (!this.#stage.stopped) this.#prepare(value)
+    })
+  }
+
+  #prepare(value: unknown): void {
+    let preparing: Promise<void> | null
+    try {
       preparing = this.#stage.prepareOutput(this, value)
     } catch (error) {
       this.#tasks.fail(error)

@@ -242,25 +242,6 @@ export function sizeOf(value: unknown): number {
   return measureOf(value, LOOKED_INTO).size
 }
 
-/** Of a longer text the engine itself counts the bytes. */
-const SHORT_TEXT = 32
-
-/** How many bytes more than characters the texts in a value have in UTF-8; what is shared counts each time. */
-export function extraBytesOf(value: unknown): number {
-  if (typeof value === 'string') return extraBytesOfText(value)
-  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return 0
-  let extra = 0
-  if (Array.isArray(value)) for (const item of value) extra += extraBytesOf(item)
-  else for (const [key, member] of Object.entries(value)) extra += extraBytesOfText(key) + extraBytesOf(member)
-  return extra
-}
-
-function extraBytesOfText(text: string): number {
-  if (text.length > SHORT_TEXT) return Buffer.byteLength(text) - text.length
-  for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) > 127) return Buffer.byteLength(text) - text.length
-  return 0
-}
-
 /** Whether there are bytes in a list or dict. */
 export function holdsBytes(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return false

@@ -1,5 +1,6 @@
 // What one run hands out: the values of its output nodes, by name, and how much they are together.
-import { extraBytesOf, sizeOf } from './measure.ts'
+import { extraBytesOf } from './extra-bytes.ts'
+import { sizeOf } from './measure.ts'
 import { NodeError } from './node-type.ts'
 import type { Plan } from './plan.ts'
 
@@ -14,7 +15,7 @@ export class Published {
     this.#outputs = new Map(plan.outputs.map((output) => [output.name, []]))
   }
 
-  /** Counts a value before it is handed out, and gives about how many characters it has. @throws NodeError `too_large` */
+  /** Counts a value before it is handed out, and gives about how many characters it has. Large ones are looked into before (`extraBytesSteps`). @throws NodeError `too_large` */
   weigh(value: unknown): number {
     const size = sizeOf(value)
     this.#weight += size + extraBytesOf(value)

@@ -1,8 +1,12 @@
 // How much a run may hand out: the result of a job is one row of the database, which is written and read at once.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { extraBytesOf, extraBytesSteps, takesExtraSteps } from '../../src/engine/extra-bytes.ts'
+import { sizeOf } from '../../src/engine/measure.ts'
 import type { Plan } from '../../src/engine/plan.ts'
 import { Published } from '../../src/engine/published.ts'
+import { finish } from '../../src/time-slices.ts'
+import { leastProcessorMs } from '../helpers/processor.ts'
 
 /** How many times a value may be handed out. */
 function times(value: unknown): number {
@@ -26,4 +30,25 @@ test('the outputs of a run have at most 32 million bytes together, whatever they
     short: Array(10_000).fill(one),
   })
   assert.ok(times(many('x')) > times(many('文')))
+})
+
+test('a large value that was looked into in steps is not looked into again when it is handed out', () => {
+  const value = JSON.parse(`[${'{"a":"\u00e9"},'.repeat(200_000)}{}]`)
+  assert.ok(takesExtraSteps(value))
+  const steps = extraBytesSteps(value)
+  let count = 0
+  while (!steps.next().done) count++
+  assert.ok(count > 50, `in ${count} steps`)
+  assert.ok(!takesExtraSteps(value))
+  sizeOf(value)
+  const took = leastProcessorMs(5, () => new Published({ outputs: [] } as unknown as Plan).weigh(value))
+  assert.ok(took < 5, `took ${took} ms`)
+})
+
+test('a value weighs the same whether it was looked into in steps or at once', () => {
+  const text = JSON.stringify(Array(20_000).fill({ é: 'short é', long: 'ü'.repeat(40), at: [1, 'x', null, '😀'] }))
+  const value = JSON.parse(text)
+  finish(extraBytesSteps(value))
+  assert.equal(times(value), times(JSON.parse(text)))
+  assert.equal(extraBytesOf(value), Buffer.byteLength(text) - text.length)
 })
