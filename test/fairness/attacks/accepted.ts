@@ -56,7 +56,8 @@ const messages: AttackOf = (share) => {
 }
 
 const secrets: AttackOf = (share) => {
-  const body = JSON.stringify({ value: 'x'.repeat(sized(60_000, share)) })
+  // Of another letter than the parameters below: a secret of the same one would be looked for in them.
+  const body = JSON.stringify({ value: 's'.repeat(sized(60_000, share)) })
   return {
     name: `a secret of ${body.length} letters, set again and again`,
     side_by_side: 8,
