@@ -64,7 +64,7 @@ describe('reconnect_job', () => {
     assert.deepEqual(all.at(-1)?.result, { outputs: { out: ['to', 'get', 'her'] } })
   })
 
-  test('after the end, also on a socket that has seen it: the terminal frame and the outputs, again and again', async () => {
+  test('after the end, also on a socket that has seen it: the outputs and then the terminal frame, again and again', async () => {
     await using client = await connect(bench.server)
     await using other = await connect(bench.server, { mode: 'text' })
     const job_id = newId()
@@ -72,9 +72,9 @@ describe('reconnect_job', () => {
     const end = (await client.collect(job_id)).at(-1)
     for (const one of [client, other]) {
       const frames = await reconnect(one, { job_id })
-      assert.deepEqual(frames.map(shape), ['job_resumed completed', 'job_update completed', 'output_update replace'])
-      assert.deepEqual(frames[1], end)
-      assert.deepEqual([frames[2]?.value, frames[2]?.node_name], ['Hello, Ada!', frames[2]?.node_id])
+      assert.deepEqual(frames.map(shape), ['job_resumed completed', 'output_update replace', 'job_update completed'])
+      assert.deepEqual(frames[2], end)
+      assert.deepEqual([frames[1]?.value, frames[1]?.node_name], ['Hello, Ada!', frames[1]?.node_id])
       const again = await reconnect(one, { job_id })
       assert.deepEqual(again.map(shape), ['job_resumed completed', 'job_update completed'])
     }
@@ -143,7 +143,7 @@ describe('reconnect_job', () => {
     client.command('run_job', { job_id, graph: of, params: { x: null } })
     const end = (await client.collect(job_id)).at(-1)
     assert.deepEqual(end?.result, { outputs: { yes: [null], no: [] } })
-    assert.deepEqual((await reconnect(client, { job_id }))[1], end)
+    assert.deepEqual((await reconnect(client, { job_id })).at(-1), end)
   })
 
   test('a hundred times while the job streams: nothing is doubled, lost or restarted', async () => {

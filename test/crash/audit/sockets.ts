@@ -25,19 +25,25 @@ export const judgeSockets: Judge = function* (evidence) {
   }
 }
 
-/** How many frames tell of the present state: `job_resumed`, one `job_update`, outputs to replace. */
+/** How many frames tell of the present state: `job_resumed`, one `job_update`, outputs to replace; of a job that has ended the update comes behind these. */
 function answerLength(frames: readonly Frame[]): number {
-  let length = Math.min(2, frames.length)
+  let length = hasEnded(frames[0]!) ? 1 : Math.min(2, frames.length)
   while (frames[length]?.type === 'output_update' && frames[length]!.disposition === 'replace') length++
-  return length
+  return hasEnded(frames[0]!) ? Math.min(length + 1, frames.length) : length
+}
+
+function hasEnded({ status }: Frame): boolean {
+  return status === 'completed' || status === 'failed' || status === 'cancelled'
 }
 
 /** The state and the changed outputs that a `reconnect_job` is answered. They may have been cut off. */
 function* present(evidence: Evidence, tape: SocketTape, at: number, frames: readonly Frame[]): Iterable<Fault> {
-  const [update, ...replaced] = frames
+  const updates = frames.filter(({ type }) => type === 'job_update')
+  const replaced = frames.filter(({ type }) => type !== 'job_update')
   const { log } = evidence
   const status = socketStatus(statusAt(log, at))
-  if (update && update.status !== status) {
+  for (const update of updates) {
+    if (update.status === status) continue
     yield fault(evidence, 'contradiction', `${tape.socket} was told ${update.status} at ${at}, where it is ${status}`)
   }
   const values = outputsUpTo(log, at)
@@ -50,10 +56,11 @@ function* present(evidence: Evidence, tape: SocketTape, at: number, frames: read
   }
 }
 
-/** Outputs that changed since what was asked for, if the answer went on beyond them. */
+/** Outputs that changed since what was asked for, if the answer went on beyond them, or to the end of the job. */
 function* untold(evidence: Evidence, { socket, asked, frames }: SocketTape, at: number, told: number): Iterable<Fault> {
-  if (asked === null || frames.length <= told) return
-  const names = new Set(frames.slice(2, told).map(({ output_name }) => output_name))
+  const end = frames.slice(1, told).find((frame) => frame.type === 'job_update' && hasEnded(frame))
+  if (asked === null || (frames.length <= told && !end)) return
+  const names = new Set(frames.slice(1, told).map(({ output_name }) => output_name))
   for (const event of evidence.log) {
     if (event.type !== 'output_update' || event.sequence <= asked || event.sequence > at) continue
     if (!names.has(event.output_name))
