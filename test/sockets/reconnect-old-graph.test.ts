@@ -1,9 +1,10 @@
 // Coming back to jobs whose graphs this version cannot run.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { jobEventsOfType } from '../../src/db/job-events.ts'
 import { graph, node } from '../engine/kit.ts'
 import { inFolder } from '../helpers/folder.ts'
-import { startServer } from '../helpers/server.ts'
+import { startServer, until } from '../helpers/server.ts'
 import { connect } from '../helpers/socket.ts'
 import { startGated, submit } from '../jobs/kit.ts'
 
@@ -25,6 +26,35 @@ test(
       ['job_resumed', 'cancelled'],
       ['job_update', 'cancelled'],
       ['status', 'cancelled'],
+    ])
+  }),
+)
+
+test(
+  'the end of a job is told also where its outputs cannot be, since a type of its nodes is gone',
+  inFolder(async (data_dir) => {
+    const first = await startGated({ data_dir })
+    const nodes = [
+      node('in', 'input.Any', { name: 'in', value: 'x' }),
+      node('out', 'output.Output', { name: 'out' }),
+      node('gate', 'test.Gate', { value: 'x' }),
+    ]
+    const job = submit(first, { graph: graph(nodes, ['in.output->out.value']) })
+    await job.accepted()
+    const { store, jobs } = first.context
+    const outputs = () => store.read((tx) => jobEventsOfType(tx, job.row.key, 'output_update', 0))
+    await until('the output', () => outputs().length > 0)
+    await jobs.cancel(job.row, job.row.id)
+    await job.settled()
+    await first.close(0)
+    await using server = await startServer({ data_dir })
+    await using client = await connect(server)
+    client.command('reconnect_job', { job_id: job.row.id })
+    await client.settledFor(job.row.id)
+    const frames = client.frames.map(({ type, error, status }) => [type ?? error, status])
+    assert.deepEqual(frames.slice(0, 2), [
+      ['job_resumed', 'cancelled'],
+      ['job_update', 'cancelled'],
     ])
   }),
 )
