@@ -79,8 +79,11 @@ function sharedLength(text: string, other: string): number {
   return length
 }
 
-/** A key as many servers show it, all but a few characters at its ends replaced: `sk-ab****wxyz`. By its looks, so that it tells nothing of the key. */
-const SHORTENED = /[\w-]+(?:\*{3,}|•{3,}|…|\.{3})[\w-]+/g
+/**
+ * A key as many servers show it, all but a few characters at its ends replaced: `sk-ab****wxyz`. By its looks, so that it tells nothing of the key.
+ * It begins where a word does: looked for from each letter on, a word of a megabyte would take minutes.
+ */
+const SHORTENED = /(?<![\w-])[\w-]+(?:\*{3,}|•{3,}|…|\.{3})[\w-]+/g
 const SHORTENED_KEY = /[*•]|^(?:sk|pk|rk|key|gsk|xai)[-_]|^AIza/
 
 function withoutShortened(text: string): string {

@@ -1,0 +1,19 @@
+// Errors of servers that quote very long words, such as what a user has sent: the key is looked for in them, which takes no longer than they are long.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { safeWords } from '../../src/models/safe-words.ts'
+import { leastProcessorMs } from '../helpers/processor.ts'
+import { KEY } from './openai-kit.ts'
+
+const words = safeWords(KEY)
+
+test('a long word in an error of a server is looked through in no time', () => {
+  const text = `Bad input: ${'a'.repeat(40_000)}`
+  const took = leastProcessorMs(60, () => assert.equal(words(text), text))
+  assert.ok(took < 60, `it took ${took} ms of the processor`)
+})
+
+test('shortened keys are masked wherever a word begins', () => {
+  assert.equal(words('key sk-ab****wxyz, (sk-ab...wxyz) and "a…b"'), 'key ***, (***) and "a…b"')
+  assert.equal(words('ab***cd***ef'), '******ef')
+})
