@@ -4,20 +4,23 @@ import { guessableLength, thresholdOf } from '../redaction/threshold.ts'
 
 /** Of texts within texts, as errors of servers that ask others. */
 const LAYERS = 4
+/** Of a text so many characters are looked at: the key is looked for in all of them, in several ways, and nobody is shown more. */
+const LOOKED_AT = 65_536
 /** So many characters of a secret in a row nobody guesses, whichever they are: no threshold of what is unknown of it is higher. */
 const PART = 16
 /** `\u0073`, `\x73`, `%73`, `&#115;`, `&#x73;`, and a character that needs no escape. */
 const ESCAPED = /\\u\{?([0-9a-f]{1,6})\}?|\\x([0-9a-f]{2})|%([0-9a-f]{2})|&#x([0-9a-f]{1,6});|&#(\d{1,7});|\\(.)/gi
 
-/** Masks a text that was read: `***` where the key stands, and nothing at all where it can only be found by reading on. */
+/** Masks a text that was read: `***` where the key stands, and nothing at all where it can only be found by reading on. Gives no more than the first 65,536 characters. */
 export function safeWords(credential: string | null): (text: string) => string {
   const secrets = credential === null ? [] : [...new Set([credential, credential.trim()])].filter((one) => one !== '')
-  if (secrets.length === 0) return (text) => text
+  if (secrets.length === 0) return (text) => text.slice(0, LOOKED_AT)
   const mask = strictMask(secrets)
   const holdsSecret = secretSearch(secrets)
   const parts = secrets.map((secret) => new SecretParts(secret))
   return (text) => {
-    const masked = withoutShortened(parts.reduce((left, part) => part.replacedIn(left), mask(text)))
+    const looked_at = text.slice(0, LOOKED_AT)
+    const masked = withoutShortened(parts.reduce((left, part) => part.replacedIn(left), mask(looked_at)))
     let plain = masked
     for (let layer = 0; layer < LAYERS; layer++) {
       const read = unescaped(plain)

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { toldIn } from '../../src/models/openai-told.ts'
+import { leastProcessorMs } from '../helpers/processor.ts'
 import type { Script } from '../helpers/upstream.ts'
 import { answering, KEY, startAsking } from './openai-kit.ts'
 
@@ -108,6 +109,15 @@ describe('an error in the form of', () => {
     const many = Array.from({ length: 1_000 }, () => ({ loc: ['body', 'x'.repeat(300)], msg: 'y'.repeat(300) }))
     const { message, param } = toldIn(JSON.stringify({ detail: many }), null)
     assert.deepEqual([message.length, param?.length], [501, 100])
+  })
+
+  test('of a megabyte takes no time, however often it is escaped, and shows no part of a key where it is cut', () => {
+    const nested = JSON.stringify({ error: { message: `%${'25'.repeat(500_000)}`, code: `%${'25'.repeat(10)}` } })
+    const took = leastProcessorMs(100, () => toldIn(nested, KEY))
+    assert.ok(took < 100, `it took ${took} ms of the processor`)
+    const long_key = 'k3y-'.padEnd(1_000, '0123456789abcdefghijklmnopqrstuvwxyz')
+    const { message } = toldIn(JSON.stringify({ error: { message: long_key.repeat(100) } }), long_key)
+    assert.match(message, /^\**$/)
   })
 })
 
