@@ -580,6 +580,9 @@ export interface components {
             size_on_disk: number | null;
             /** @description The value to put into a property or input that takes such a model; where that takes a text, its `id`. */
             wire_value: {
+                /** @description The same as `compatibility` of the entry. Clients refuse an entry where it is another. */
+                type: string;
+            } & {
                 [key: string]: unknown;
             };
         };
