@@ -78,7 +78,8 @@ function entriesFor(model: Model, provider: string, kind: ProviderKind, recommen
       path: null,
       supported_tasks: [task],
       size_on_disk,
-      wire_value: { type: 'model', id },
+      // Clients refuse an entry whose value is of another type.
+      wire_value: { type: compatibility, id },
     }
   })
 }

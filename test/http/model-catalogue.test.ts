@@ -37,12 +37,13 @@ describe('listModelCatalog', () => {
     assert.deepEqual(keys(all), [EMBEDDING, ...LANGUAGE])
     assert.deepEqual([all.version, all.scope, all.next_cursor], ['1', 'local', null])
     const common = { scope: 'local', repo_id: null, path: null, recommended: true, provider: 'both', id: 'both/m' }
-    const wire_value = { type: 'model', id: 'both/m' }
-    const local = { ...common, display_name: 'Both', availability: 'ready_local', size_on_disk: 42, wire_value }
+    const local = { ...common, display_name: 'Both', availability: 'ready_local', size_on_disk: 42 }
+    const ofType = (type: string) => ({ ...local, compatibility: type, wire_value: { type, id: 'both/m' } })
     assert.deepEqual(all.entries.slice(0, 2), [
-      { key: EMBEDDING, compatibility: 'embedding_model', supported_tasks: ['embedding'], ...local },
-      { key: LANGUAGE[0], compatibility: 'language_model', supported_tasks: ['text_generation'], ...local },
+      { key: EMBEDDING, supported_tasks: ['embedding'], ...ofType('embedding_model') },
+      { key: LANGUAGE[0], supported_tasks: ['text_generation'], ...ofType('language_model') },
     ])
+    for (const { compatibility, wire_value } of all.entries) assert.equal(wire_value.type, compatibility)
     const [, , echo, many] = all.entries
     assert.deepEqual([echo?.availability, echo?.recommended], ['ready_local', false])
     assert.deepEqual([many?.availability, many?.size_on_disk], ['ready_remote', null])
