@@ -87,7 +87,8 @@ export class Feeds {
 
   /** Whether a stream may still get values from outside. */
   get open(): boolean {
-    return [...this.#feeds.values()].some((feed) => !hasEnded(feed))
+    for (const feed of this.#feeds.values()) if (!hasEnded(feed)) return true
+    return false
   }
 
   /** The items of a streamed input node, each found good. Throws NodeError for one that isn't. */
@@ -116,7 +117,7 @@ export class Feeds {
   /** Finds a stream, which may have ended, or says why there is none. */
   find(name: string, handle: string | undefined): Feed | Exclude<PushResult, 'ok'> {
     const feed = this.#feeds.get(name)
-    if (!feed) return this.#plan.inputs.some((input) => input.name === name) ? 'not_a_stream' : 'unknown_input'
+    if (!feed) return this.#plan.inputByName.has(name) ? 'not_a_stream' : 'unknown_input'
     if (handle !== undefined && handle !== feed.handle) return 'unknown_input'
     return feed
   }

@@ -143,4 +143,6 @@ export interface Plan {
   /** Nodes without a connected input: where a run begins. */
   readonly roots: readonly number[]
   readonly indexById: ReadonlyMap<string, number>
+  readonly inputByName: ReadonlyMap<string, PlanInput>
+  readonly outputByName: ReadonlyMap<string, PlanOutput>
 }

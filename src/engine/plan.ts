@@ -164,14 +164,24 @@ function* assembled(nodes: readonly PlanNode[], ordered: readonly DraftNode[]): 
   const outputs: PlanOutput[] = []
   const roots: number[] = []
   const indexById = new Map<string, number>()
+  const inputByName = new Map<string, PlanInput>()
+  const outputByName = new Map<string, PlanOutput>()
   let streamEdges = 0
   yield* forEachStep(nodes, (node) => {
-    if (node.input) inputs.push(node.input)
-    if (node.output) outputs.push(node.output)
+    const { input, output } = node
+    if (input) {
+      inputs.push(input)
+      inputByName.set(input.name, input)
+    }
+    if (output) {
+      outputs.push(output)
+      outputByName.set(output.name, output)
+    }
     if (node.joined.length === 0 && !node.type.weave) roots.push(node.index)
     indexById.set(node.observed.node_id, node.index)
     for (const slot of node.slots) if (slot.depth > 0) streamEdges++
   })
   const order = yield* mapStep(ordered, (node) => node.index)
-  return { inputs, outputs, nodes, streamEdges, regions: yield* regionsOf(nodes, order), roots, indexById }
+  const regions = yield* regionsOf(nodes, order)
+  return { inputs, outputs, nodes, streamEdges, regions, roots, indexById, inputByName, outputByName }
 }

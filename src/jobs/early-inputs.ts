@@ -76,7 +76,7 @@ export class EarlyInputs implements Receiver {
   }
 
   #refusal(name: string, handle: string | undefined): PushResult | null {
-    const input = this.#plan.inputs.find((one) => one.name === name)
+    const input = this.#plan.inputByName.get(name)
     if (!input) return 'unknown_input'
     if (!input.stream) return 'not_a_stream'
     const [own] = this.#plan.nodes[this.#plan.indexById.get(input.node_id)!]!.outputs.keys()

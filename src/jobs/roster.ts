@@ -71,6 +71,8 @@ const NO_PLAN: Plan = {
   roots: [],
   regions: null,
   indexById: new Map(),
+  inputByName: new Map(),
+  outputByName: new Map(),
 }
 
 export interface RosterHooks {

@@ -93,7 +93,7 @@ export function outputFrame(
   disposition: 'append' | 'replace',
   app: AppContext,
 ): JobFrame {
-  const output = app.jobs.planOf(row).outputs.find(({ name }) => name === output_name)
+  const output = app.jobs.planOf(row).outputByName.get(output_name)
   const node_id = output?.node_id ?? output_name
   return {
     type: 'output_update',

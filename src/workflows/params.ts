@@ -37,8 +37,8 @@ export function unknownInputs(plan: Plan, names: readonly string[], at: string):
 
 /** Every problem with one value for a streamed input; none where there is no such input. `at` is the pointer of the value. */
 export function streamedProblems(plan: Plan, name: string, value: unknown, at: string): Problem[] {
-  const input = plan.inputs.find((one) => one.stream && one.name === name)
-  return input ? valueProblems(input, value, at) : []
+  const input = plan.inputByName.get(name)
+  return input?.stream ? valueProblems(input, value, at) : []
 }
 
 /** The problems with what one input is given: nothing, or a value; of those with values of a stream no more than an error lists, and one more. `path` is the pointer of the value. */
