@@ -8,6 +8,7 @@ import { startAnthropic } from '../helpers/anthropic-upstream.ts'
 import { startGoogle } from '../helpers/google-upstream.ts'
 import { call } from '../helpers/http.ts'
 import { startIdentityProvider } from '../helpers/identity-provider.ts'
+import { leastProcessorMs } from '../helpers/processor.ts'
 import { startServer } from '../helpers/server.ts'
 import type { Loose } from '../helpers/vendor-upstream.ts'
 import { GOOGLE_KEY, KEY, partsOf, quickClient, requestOf } from './vendor-kit.ts'
@@ -118,5 +119,19 @@ describe('what is remembered of calls', () => {
     const count = ({ of }: typeof much, letter: string) =>
       Array.from({ length: 10 }, (_, at) => of(`${letter}${at}`)).filter((one) => one !== null).length
     assert.deepEqual([count(much, 'm'), count(little, 'l')], [5, 5])
+  })
+
+  test('of very many calls is dropped in no more time than of few', () => {
+    // Each takes some ten characters.
+    const memory = new CallMemory<string>(1_000_000).for('me')
+    let calls = 0
+    const keepMany = () => {
+      for (let left = 100_000; left > 0; left--) memory.keep(`c${calls++}`, 'what')
+    }
+    keepMany()
+    // Looking for the oldest from the first one on that ever was takes seconds.
+    const took = leastProcessorMs(500, keepMany)
+    assert.ok(took < 500, `took ${took} ms`)
+    assert.deepEqual([memory.of('c0'), memory.of(`c${calls - 1}`)], [null, 'what'])
   })
 })
