@@ -89,17 +89,31 @@ export class Scheduler {
     const { slice } = this.#budget
     this.time = performance.now()
     if (slice.passed(this.time)) return true
+    for (;;) {
+      const end = this.#giveTurns(over)
+      if (end !== 'empty') return end === 'passed'
+      if (!this.#feed() && !this.#relieve() && !this.#last()) return false
+      // To find an inbox to enlarge takes the longer, the more are full, and many may have to grow before somebody has a turn.
+      if (over()) return false
+      this.time = performance.now()
+      if (slice.passed(this.time)) return true
+    }
+  }
+
+  /** Gives turns until the queue is empty, `over` says so, or the slice has passed. */
+  #giveTurns(over: () => boolean): 'empty' | 'over' | 'passed' {
+    const { slice } = this.#budget
     for (let performer = this.#next(); performer; performer = this.#next()) {
       performer.queued = false
       performer.turn(this.time)
-      if (over()) return false
+      if (over()) return 'over'
       performer.region?.leave()
       const now = performance.now()
       performer.paced(now - this.time)
       this.time = now
-      if (slice.passed(this.time)) return true
+      if (slice.passed(this.time)) return 'passed'
     }
-    return false
+    return 'empty'
   }
 
   /** Forgets all that waits. */
@@ -114,19 +128,17 @@ export class Scheduler {
   }
 
   #next(): Performer | undefined {
-    do {
-      const performer = this.#queue[this.#head]
-      if (performer) {
-        if (++this.#head >= SLACK && this.#head * 2 >= this.#queue.length) {
-          this.#queue = this.#queue.slice(this.#head)
-          this.#head = 0
-        }
-        return performer
-      }
+    const performer = this.#queue[this.#head]
+    if (!performer) {
       this.#queue.length = 0
       this.#head = 0
-    } while (this.#feed() || this.#relieve() || this.#last())
-    return undefined
+      return undefined
+    }
+    if (++this.#head >= SLACK && this.#head * 2 >= this.#queue.length) {
+      this.#queue = this.#queue.slice(this.#head)
+      this.#head = 0
+    }
+    return performer
   }
 
   /** Lets the one who has starved longest have a free place. */
