@@ -21,3 +21,21 @@ test('lists and records go on with what comes next, in steps where that is much'
   const { content, z } = choice!.message
   assert.deepEqual([content, z.list.length, z.of], ['xx', 100_001, { a: { ...record(0, 3), ...record(3, 100_000) } }])
 })
+
+test('chunks that bring new names without end are no answer', () => {
+  for (const chunkOf of [
+    (names: object) => ({ ...names, choices: [] }),
+    (names: object) => ({ choices: [{ index: 0, ...names, delta: {} }] }),
+    (names: object) => ({ choices: [{ index: 0, delta: names }] }),
+    (names: object) => ({ choices: [{ index: 0, delta: { tool_calls: [{ index: 0, function: names }] } }] }),
+  ]) {
+    const chunks = new JoinedChunks()
+    const addMany = () => {
+      for (let piece = 0; piece < 1_300; piece++) {
+        const names = Array.from({ length: 100 }, (_, at) => [`n${piece}_${at}`, 'a'])
+        atOnce(chunks.add(chunkOf(Object.fromEntries(names))))
+      }
+    }
+    assert.throws(addMany, /an answer of more than 120000 names/)
+  }
+})
