@@ -25,7 +25,7 @@ export async function check(args: readonly string[], terminal: Terminal, config:
   else if (loss !== null) findings.push({ check: 'acknowledged commits', text: withAdvice(loss) })
   // There is nothing else to look at, and that is said.
   const isThere = loss?.database !== 'missing'
-  if (isThere) findings.push(...(await found(existingPlace(config))))
+  if (isThere) findings.push(...(await findingsIn(existingPlace(config)).catch(refuse)))
   lines.push(...findings.map(({ check, text }) => `${check}: ${text}`))
   const shown = printable(place.database)
   if (findings.length > 0) lines.push(`${shown} is not sound: ${counted(findings.length, 'finding')}`)
@@ -37,12 +37,8 @@ export async function check(args: readonly string[], terminal: Terminal, config:
   return findings.length === 0 ? EXIT.completed : EXIT.failed
 }
 
-async function found(place: Place): Promise<Finding[]> {
-  try {
-    return await findingsIn(place)
-  } catch (error) {
-    throw failureOf('the check', error)
-  }
+function refuse(error: unknown): never {
+  throw failureOf('the check', error)
 }
 
 async function findingsIn(place: Place): Promise<Finding[]> {

@@ -27,7 +27,7 @@ export async function readParams(plan: Plan, own: Params, given: GivenParams, re
   const file = given.params === null ? {} : await readFile(given.params, reader)
   const notJson = new Map<string, string>()
   const single = [...texts].map(([name, values]) => {
-    const input = plan.inputs.find((one) => one.name === name)
+    const input = plan.inputByName.get(name)
     if (values.length > 1 && !input?.stream) throw repeated(name, input)
     const read = values.map((text) => valueOfText(text, input, (why) => notJson.set(name, why)))
     return [name, input?.stream ? read : read[0]] as const

@@ -86,17 +86,14 @@ export class Scheduler {
 
   /** Gives turns until nobody can go on, `over` says so, or the slice has passed; then true: there is more to do. */
   work(over: () => boolean): boolean {
-    const { slice } = this.#budget
-    this.time = performance.now()
-    if (slice.passed(this.time)) return true
     for (;;) {
+      this.time = performance.now()
+      if (this.#budget.slice.passed(this.time)) return true
       const end = this.#giveTurns(over)
       if (end !== 'empty') return end === 'passed'
       if (!this.#feed() && !this.#relieve() && !this.#last()) return false
       // To find an inbox to enlarge takes the longer, the more are full, and many may have to grow before somebody has a turn.
       if (over()) return false
-      this.time = performance.now()
-      if (slice.passed(this.time)) return true
     }
   }
 

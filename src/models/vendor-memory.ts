@@ -11,63 +11,16 @@ export interface OwnCalls<Kept> {
   of(id: string): Kept | null
 }
 
-interface Entry<Kept> {
-  readonly id: string
-  readonly what: Kept
-  readonly size: number
-  older: Entry<Kept> | null
-  newer: Entry<Kept> | null
-}
-
-/**
- * What is kept for one owner. The oldest is dropped first, and found at once: a map finds its first key by looking at the places of all that were
- * deleted before it, so that of many thousands each would take the longer, the more were dropped.
- */
-class Entries<Kept> {
-  readonly #byId = new Map<string, Entry<Kept>>()
-  #oldest: Entry<Kept> | null = null
-  #newest: Entry<Kept> | null = null
+interface Entries<Kept> {
+  /** By the id of the call, the oldest first. */
+  readonly kept: Map<string, { readonly what: Kept; readonly size: number }>
+  /**
+   * Gives the oldest id, which is then dropped. One for good: a new one would look at the places of all that were dropped before, and of many thousands
+   * each would take the longer.
+   */
+  readonly oldest: MapIterator<string>
   /** In characters. */
-  size = 0
-
-  get isEmpty(): boolean {
-    return this.#oldest === null
-  }
-
-  get oldest(): string | null {
-    return this.#oldest?.id ?? null
-  }
-
-  get(id: string): Kept | null {
-    return this.#byId.get(id)?.what ?? null
-  }
-
-  /** As the newest. Nothing is kept under the id. */
-  add(id: string, what: Kept, size: number): void {
-    const entry: Entry<Kept> = { id, what, size, older: this.#newest, newer: null }
-    if (this.#newest) this.#newest.newer = entry
-    else this.#oldest = entry
-    this.#newest = entry
-    this.#byId.set(id, entry)
-    this.size += size
-  }
-
-  /** How many characters are kept no longer. */
-  drop(id: string): number {
-    const entry = this.#byId.get(id)
-    if (!entry) return 0
-    const { older, newer, size } = entry
-    if (older) older.newer = newer
-    else this.#oldest = newer
-    if (newer) newer.older = older
-    else this.#newest = older
-    // Whatever still refers to it for a while refers to no other.
-    entry.older = null
-    entry.newer = null
-    this.#byId.delete(id)
-    this.size -= size
-    return size
-  }
+  size: number
 }
 
 export class CallMemory<Kept> {
@@ -85,7 +38,7 @@ export class CallMemory<Kept> {
     if (owner === null) return { keep() {}, of: () => null }
     return {
       keep: (id, what) => this.#keep(owner, id, what),
-      of: (id) => this.#owners.get(owner)?.get(id) ?? null,
+      of: (id) => this.#owners.get(owner)?.kept.get(id)?.what ?? null,
     }
   }
 
@@ -93,9 +46,10 @@ export class CallMemory<Kept> {
     this.#drop(owner, id)
     const size = id.length + JSON.stringify(what).length
     if (size > this.#most) return
-    const entries = this.#owners.get(owner) ?? new Entries<Kept>()
+    const entries = this.#owners.get(owner) ?? noEntries<Kept>()
     this.#owners.set(owner, entries)
-    entries.add(id, what, size)
+    entries.kept.set(id, { what, size })
+    entries.size += size
     this.#size += size
     while (this.#size > this.#most) this.#shorten(...this.#largest())
   }
@@ -107,16 +61,22 @@ export class CallMemory<Kept> {
   /** Drops the oldest, until there is room, or half of an owner's is gone: another one may then have more. */
   #shorten(owner: string, entries: Entries<Kept>): void {
     const half = entries.size / 2
-    for (let { oldest } = entries; oldest !== null; { oldest } = entries) {
-      if (this.#size <= this.#most || entries.size < half) return
-      this.#drop(owner, oldest)
-    }
+    while (entries.kept.size > 0 && this.#size > this.#most && entries.size >= half)
+      this.#drop(owner, entries.oldest.next().value!)
   }
 
   #drop(owner: string, id: string): void {
     const entries = this.#owners.get(owner)
-    if (!entries) return
-    this.#size -= entries.drop(id)
-    if (entries.isEmpty) this.#owners.delete(owner)
+    const size = entries?.kept.get(id)?.size
+    if (!entries || size === undefined) return
+    entries.kept.delete(id)
+    entries.size -= size
+    this.#size -= size
+    if (entries.kept.size === 0) this.#owners.delete(owner)
   }
+}
+
+function noEntries<Kept>(): Entries<Kept> {
+  const kept: Entries<Kept>['kept'] = new Map()
+  return { kept, oldest: kept.keys(), size: 0 }
 }

@@ -224,8 +224,12 @@ async function reconnect(connection: Peer, job_id: string, after_sequence: numbe
     if (!isTerminal(row.status)) followers.follow(row, last_sequence)
     connection.send({ type: 'job_resumed', job_id, workflow_id, status: socketStatus(row.status), last_sequence })
     const tellState = async () => sendInSlices(connection, await presentState(row, app, { queue_position, reader }))
-    const tell = isTerminal(row.status) ? tellEnd : tellLife
-    await tell(connection, row, told, tellState)
+    const tellOutputs = async () => sendOutputs(connection, row, await changedOutputs(app, row, told, reader))
+    if (isTerminal(row.status)) await tellEnd(connection, tellOutputs, tellState)
+    else {
+      await tellState()
+      await tellOutputs()
+    }
     followers.tell(row.key, last_sequence)
   } catch (error) {
     // Who is refused does not know from where on it would be followed.
@@ -236,27 +240,20 @@ async function reconnect(connection: Peer, job_id: string, after_sequence: numbe
   }
 }
 
-/** The state of a job that goes on, and then its outputs: what follows is live. */
-async function tellLife(connection: Peer, row: JobTable, told: number, tellState: () => Promise<void>): Promise<void> {
-  await tellState()
-  await tellOutputs(connection, row, told)
-}
-
 /**
- * The end of a job behind its outputs, since clients listen no longer once they are told of it. They are told of it also where the outputs cannot be
- * read. Where nobody is left it is not read: it may be large.
+ * The end of a job comes behind its outputs, since clients listen no longer once they are told of it. They are told of it also where the outputs cannot
+ * be read. Where nobody is left it is not read: it may be large.
  */
-async function tellEnd(connection: Peer, row: JobTable, told: number, tellState: () => Promise<void>): Promise<void> {
+async function tellEnd(
+  { reader }: Peer,
+  tellOutputs: () => Promise<void>,
+  tellState: () => Promise<void>,
+): Promise<void> {
   try {
-    await tellOutputs(connection, row, told)
+    await tellOutputs()
   } finally {
-    if (!connection.reader.ended) await tellState()
+    if (!reader.ended) await tellState()
   }
-}
-
-async function tellOutputs(connection: Peer, row: JobTable, told: number): Promise<void> {
-  const { app, reader } = connection
-  await sendOutputs(connection, row, await changedOutputs(app, row, told, reader))
 }
 
 async function sendOutputs(connection: Peer, row: JobTable, outputs: readonly ChangedOutput[]): Promise<void> {

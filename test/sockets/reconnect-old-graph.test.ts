@@ -8,6 +8,15 @@ import { startServer, until } from '../helpers/server.ts'
 import { connect } from '../helpers/socket.ts'
 import { startGated, submit } from '../jobs/kit.ts'
 
+/** The frames of a socket that comes back to the job at a server that does not know the types of its nodes. */
+async function toldLater(data_dir: string, job_id: string): Promise<unknown[]> {
+  await using server = await startServer({ data_dir })
+  await using client = await connect(server)
+  client.command('reconnect_job', { job_id })
+  await client.settledFor(job_id)
+  return client.frames.map(({ type, error, status }) => [type ?? error, status])
+}
+
 test(
   'the end of a job that has no outputs is told where a type of its nodes is gone',
   inFolder(async (data_dir) => {
@@ -17,11 +26,7 @@ test(
     await first.context.jobs.cancel(job.row, job.row.id)
     await job.settled()
     await first.close(0)
-    await using server = await startServer({ data_dir })
-    await using client = await connect(server)
-    client.command('reconnect_job', { job_id: job.row.id })
-    await client.settledFor(job.row.id)
-    const frames = client.frames.map(({ type, error, status }) => [type ?? error, status])
+    const frames = await toldLater(data_dir, job.row.id)
     assert.deepEqual(frames, [
       ['job_resumed', 'cancelled'],
       ['job_update', 'cancelled'],
@@ -47,11 +52,7 @@ test(
     await jobs.cancel(job.row, job.row.id)
     await job.settled()
     await first.close(0)
-    await using server = await startServer({ data_dir })
-    await using client = await connect(server)
-    client.command('reconnect_job', { job_id: job.row.id })
-    await client.settledFor(job.row.id)
-    const frames = client.frames.map(({ type, error, status }) => [type ?? error, status])
+    const frames = await toldLater(data_dir, job.row.id)
     assert.deepEqual(frames.slice(0, 2), [
       ['job_resumed', 'cancelled'],
       ['job_update', 'cancelled'],

@@ -6,6 +6,7 @@ import {
   type Evidence,
   type Fault,
   fault,
+  isTerminalStatus,
   type Judge,
   outputsUpTo,
   type SocketTape,
@@ -33,7 +34,7 @@ function answerLength(frames: readonly Frame[]): number {
 }
 
 function hasEnded({ status }: Frame): boolean {
-  return status === 'completed' || status === 'failed' || status === 'cancelled'
+  return typeof status === 'string' && isTerminalStatus(status)
 }
 
 /** The state and the changed outputs that a `reconnect_job` is answered. They may have been cut off. */
