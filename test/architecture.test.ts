@@ -94,7 +94,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'ipaddr.js': ['net'],
   'eventsource-parser': ['models'],
   jose: ['access'],
-  'lru-cache': ['access'],
+  'lru-cache': ['access', 'workflows'],
   aws4fetch: ['assets'],
   typescript: ['codegen'],
   yaml: ['codegen', 'deploy'],

@@ -1,5 +1,6 @@
 // Compiled graphs, kept by content: a workflow that is run a thousand times is compiled once. Large ones are compiled in time slices before they
 // are asked for, and kept for a short time.
+import { LRUCache } from 'lru-cache'
 import { graphBody } from '../db/graphs.ts'
 import type { Store } from '../db/store.ts'
 import type { Graph } from '../engine/graph.ts'
@@ -46,12 +47,15 @@ export class Plans {
   readonly #store: Store
   readonly #registry: NodeRegistry
   readonly slices: TimeSlices
-  readonly #kept = new Map<string, CompiledGraph>()
+  readonly #kept = new LRUCache<string, CompiledGraph>({
+    maxSize: KEPT_LENGTH,
+    maxEntrySize: LONGEST_KEPT,
+    sizeCalculation: ({ body }) => body.length,
+  })
   readonly #large = new LargePlans()
   readonly #room: SharedRoom
   /** Large ones that are being made, by hash: several owners may go on with one in their turns. */
   readonly #making = new Map<string, Steps<CompiledGraph>>()
-  #keptLength = 0
 
   /** `room`: what large graphs take while they are compiled, and a request or the cache holds them. */
   constructor(store: Store, registry: NodeRegistry, slices = new TimeSlices(), room: SharedRoom = new MemoryAccount()) {
@@ -207,14 +211,8 @@ export class Plans {
     return body
   }
 
-  // A Map remembers insertion order: what was used last stands last, and the first is the one to drop.
   #recall(hash: string): CompiledGraph | undefined {
-    const known = this.#kept.get(hash)
-    if (known) {
-      this.#kept.delete(hash)
-      this.#kept.set(hash, known)
-    }
-    return known ?? this.#large.get(hash)
+    return this.#kept.get(hash) ?? this.#large.get(hash)
   }
 
   #keep(hash: string, body: string, graph: Graph): CompiledGraph {
@@ -231,16 +229,7 @@ export class Plans {
       this.#large.add(entry, room)
       keepText(entry.graph, body)
     }
-    if (body.length > LONGEST_KEPT || this.#kept.has(hash)) return
-    this.#kept.set(hash, entry)
-    this.#keptLength += body.length
-    while (this.#keptLength > KEPT_LENGTH) this.#dropOldest()
-  }
-
-  #dropOldest(): void {
-    const [hash, entry] = this.#kept.entries().next().value!
-    this.#kept.delete(hash)
-    this.#keptLength -= entry.body.length
+    if (!this.#kept.has(hash)) this.#kept.set(hash, entry)
   }
 }
 
