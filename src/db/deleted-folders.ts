@@ -105,7 +105,7 @@ const FAR = 10_000
 /** After so many levels, known ones apart, whoever looks at many places lets others have their turn. */
 const TIRING = 2_000
 
-/** Tells of places in the tree of one owner whether they lie below a folder that was deleted. It is valid within one unit of work. */
+/** Tells of places in the tree of one owner whether they lie below a folder that was deleted. It is valid within one unit of work, and as long as nothing is written. */
 export class DeletedFolders {
   readonly #tx: Tx
   readonly #owner: Owner
@@ -159,12 +159,29 @@ export class DeletedFolders {
   }
 }
 
+/** What is known of the owner who was asked about last, by the statements that found it. */
+const known = new WeakMap<Tx, { readonly state: number; readonly owner: Owner; readonly folders: DeletedFolders }>()
+
+/** What is known stays until something is written: of a value that refers to thousands of assets each is looked up by itself, and all of them may lie very deep. */
+function foldersOf(tx: Tx, scope: Scope): DeletedFolders {
+  const { state } = tx
+  if (state === null) return new DeletedFolders(tx, scope)
+  const owner = ownerOf(scope)
+  const last = known.get(tx)
+  const isSame = last?.owner.user_id === owner.user_id && last.owner.workspace === owner.workspace
+  if (isSame && last.state === state) return last.folders
+  const folders = new DeletedFolders(tx, scope)
+  known.set(tx, { state, owner, folders })
+  return folders
+}
+
 /** A row, unless it was deleted with a folder. */
 export function shown<Row extends Pick<AssetTable, 'user_id' | 'workspace_id' | 'parent_id'>>(
   tx: Tx,
   row: Row | undefined,
 ): Row | undefined {
-  return row === undefined || new DeletedFolders(tx, row).holds(row.parent_id) ? undefined : row
+  if (row === undefined || row.parent_id === null) return row
+  return foldersOf(tx, row).holds(row.parent_id) ? undefined : row
 }
 
 /** What a row that was removed named: keys of contents. */

@@ -24,6 +24,8 @@ export interface Tx {
   run<P, R>(statement: Statement<P, R>, params: P): number
   /** Runs a query that is built anew each time, because its shape depends on the request. */
   select<R>(query: Compilable<R>): R[]
+  /** As long as it is the same, nothing was written. Null in a transaction, which may be undone. */
+  readonly state: number | null
 }
 
 /** A unit of work: synchronous and repeatable, because it runs again alone when a neighbour in its transaction fails. */
@@ -82,6 +84,10 @@ export class Statements implements Tx {
   constructor(db: Connection, damage: DamageEars) {
     this.#db = db
     this.#damage = damage
+  }
+
+  get state(): number | null {
+    return this.#db.inTransaction ? null : this.writes
   }
 
   all<P, R>(statement: Statement<P, R>, params: P): R[] {

@@ -96,6 +96,37 @@ test('a place too deep to look at counts as deleted while anything of its owner 
   store.read((tx) => assert.ok(ownedAssetById(tx, owner, deepest)))
 })
 
+/** Files that are looked up one after the other, as those that a value refers to. */
+const FILES = 100
+
+test('files very deep in one tree are looked up one by one with few statements, and a write or one that is undone is seen', async () => {
+  await using opened = await openStore()
+  const { store } = opened
+  const deepest = `kept${LEVELS - 1}`
+  await store.write((tx) => {
+    for (let at = 0; at < LEVELS; at++) insertAsset(tx, folder(`kept${at}`, at === 0 ? null : `kept${at - 1}`))
+    for (let at = 0; at < FILES; at++) insertAsset(tx, { ...folder(`file${at}`, deepest), content_type: 'text/plain' })
+    insertAsset(tx, folder('gone', null))
+    for (let at = 0; at < 5_000; at++) insertAsset(tx, folder(`held${at}`, 'gone'))
+  })
+  const found = (at: number) => store.read((tx) => ownedAssetById(tx, owner, `file${at}`))
+  await store.write((tx) => deleteAssetTree(tx, owner, 'gone'))
+  const before = store.statements
+  for (let at = 0; at < FILES; at++) assert.ok(found(at))
+  const count = store.statements - before
+  assert.ok(count < 200 + 2 * FILES, `${count} statements`)
+
+  const undone = store.write((tx) => {
+    deleteAssetTree(tx, owner, 'kept0')
+    assert.equal(ownedAssetById(tx, owner, 'file0'), undefined)
+    throw new Error('undone')
+  })
+  await assert.rejects(undone, /undone/)
+  assert.ok(found(0))
+  await store.write((tx) => deleteAssetTree(tx, owner, 'kept0'))
+  assert.equal(found(0), undefined)
+})
+
 /** Folders within folders, so many of each, with a file in the last one of each branch. */
 const BRANCHES = 300
 const DEEP = 100
