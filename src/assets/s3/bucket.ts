@@ -176,7 +176,12 @@ export class Bucket {
     const query: Record<string, string> = { 'list-type': '2', 'max-keys': String(limit), prefix: this.#prefix }
     if (after !== null) query['start-after'] = this.#prefix + after
     const xml = await this.#read(query)
-    return elements(xml, 'Contents').map((entry) => textOf(entry, 'Key')!.slice(this.#prefix.length))
+    const keys: string[] = []
+    for (const entry of elements(xml, 'Contents')) {
+      if (keys.length === limit) break
+      keys.push(textOf(entry, 'Key')!.slice(this.#prefix.length))
+    }
+    return keys
   }
 
   /** Uploads of parts that somebody began and nobody completed, all of them. */

@@ -7,7 +7,7 @@ import type { HeldObject } from '../local-store.ts'
 import type { Bucket } from './bucket.ts'
 import { type BucketBody, type BucketCall, bodyText } from './connection.ts'
 import { BucketFailure } from './failure.ts'
-import { elements, escaped, textOf } from './xml.ts'
+import { escaped, textOf } from './xml.ts'
 
 export interface UploadSizes {
   /** What has more bytes goes up in parts. */
@@ -140,7 +140,7 @@ async function complete({ bucket, name, signal }: Target, upload_id: string, par
   const query = { uploadId: upload_id }
   const call: BucketCall = { method: 'POST', key: name, query, headers, body, signal }
   const answer = await bodyText(await bucket.connection.ask(call))
-  const code = elements(answer, 'Error').length > 0 ? textOf(answer, 'Code') : null
+  const code = textOf(answer, 'Error') === null ? null : textOf(answer, 'Code')
   if (code !== null) throw new BucketFailure(`it answered ${code}`, { status: 500, code })
 }
 

@@ -2,15 +2,25 @@
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
 
-/** What stands between the tags of each element of that name, in order; elements inside it as they are. */
-export function elements(xml: string, name: string): string[] {
-  return [...xml.matchAll(new RegExp(`<${name}(?:\\s[^>]*)?>([\\s\\S]*?)</${name}>`, 'g'))].map(([, inner]) => inner!)
+/** What stands between the tags of each element of that name, in order; elements inside it as they are. No end is looked for twice: a storage may answer with anything. */
+export function* elements(xml: string, name: string): Generator<string, void, undefined> {
+  const [opening, closing] = [`<${name}`, `</${name}>`]
+  for (let at = xml.indexOf(opening); at >= 0; at = xml.indexOf(opening, at)) {
+    at += opening.length
+    // A longer name may begin like this one.
+    if (!/[\s>]/.test(xml.charAt(at))) continue
+    const begin = xml.indexOf('>', at) + 1
+    const end = begin === 0 ? -1 : xml.indexOf(closing, begin)
+    if (end < 0) return
+    yield xml.slice(begin, end)
+    at = end + closing.length
+  }
 }
 
 /** The text of the first element of that name, or null. */
 export function textOf(xml: string, name: string): string | null {
-  const [inner] = elements(xml, name)
-  return inner === undefined ? null : unescaped(inner)
+  const first = elements(xml, name).next()
+  return first.done ? null : unescaped(first.value)
 }
 
 function unescaped(text: string): string {
