@@ -169,7 +169,9 @@ export class Publication {
 
   /** `ready`: the last text that came, which may be told as it is. */
   #shown(output_name: string, texts: readonly string[], ready: ReadyValue | null = null): Published[] {
-    this.#lists.get(output_name)!.push(...texts)
+    const list = this.#lists.get(output_name)!
+    // One by one: a secret may have kept more of them waiting than one call takes.
+    for (const text of texts) list.push(text)
     const textOf = (value: string) => (value === ready?.shown ? ready.text : null)
     return texts.map((value) => ({ value, asset: null, extras: [], text: textOf(value) }))
   }

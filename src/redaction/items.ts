@@ -5,8 +5,9 @@ import { RedactedStream } from './stream.ts'
 
 export class RedactedItems {
   readonly #stream: RedactedStream
-  /** Items that are not told yet, one after another. */
-  #waiting: string[] = []
+  /** Items that are not told yet, one after another, behind so many that were. */
+  #items: string[] = []
+  #gone = 0
   /** What may be told of them. */
   #told = ''
   /** Whether a part of the first of them was told before. */
@@ -18,16 +19,16 @@ export class RedactedItems {
 
   /** How many items are held back. */
   get waiting(): number {
-    return this.#waiting.length
+    return this.#items.length - this.#gone
   }
 
   /** Takes the next item, and gives those that may be told now, in order. */
   push(item: string): string[] {
-    this.#waiting.push(item)
+    this.#items.push(item)
     this.#told += this.#stream.push(item)
     const isAll = this.#stream.waiting === 0
     const ready = this.#unchanged()
-    const [first] = this.#waiting
+    const first = this.#items[this.#gone]
     if (first === undefined) return ready
     if (isAll) return [...ready, ...this.#allChanged()]
     return this.#begun || !first.startsWith(this.#told) ? [...ready, ...this.#changed()] : ready
@@ -53,22 +54,31 @@ export class RedactedItems {
 
   /** Those in which nothing is replaced. */
   #unchanged(): string[] {
-    const ready: string[] = []
-    while (!this.#begun && this.#waiting.length > 0 && this.#told.startsWith(this.#waiting[0]!)) {
-      const item = this.#waiting.shift()!
-      this.#told = this.#told.slice(item.length)
-      ready.push(item)
-    }
-    return ready
+    if (this.#begun) return []
+    const items = this.#items
+    let [to, length] = [this.#gone, 0]
+    while (to < items.length && this.#told.startsWith(items[to]!, length)) length += items[to++]!.length
+    this.#told = this.#told.slice(length)
+    return this.#leave(to)
+  }
+
+  /** Takes away those that wait up to a place. The others move only after as many have gone: a secret may keep hundreds of thousands waiting. */
+  #leave(to: number): string[] {
+    const left = this.#items.slice(this.#gone, to)
+    this.#gone = to
+    if (this.#gone * 2 < this.#items.length) return left
+    this.#items = this.#items.slice(this.#gone)
+    this.#gone = 0
+    return left
   }
 
   /** All that wait: what is told of them, with the first one, but for those at the end that are told as they are. */
   #allChanged(): string[] {
-    const items = this.#waiting
+    const items = this.#leave(this.#items.length)
     if (items.length === 0) return []
-    let [from, told] = [items.length, this.#told]
-    while (from > 1 && told.endsWith(items[from - 1]!)) told = told.slice(0, told.length - items[--from]!.length)
-    this.#waiting = []
+    let [from, to] = [items.length, this.#told.length]
+    while (from > 1 && this.#told.endsWith(items[from - 1]!, to)) to -= items[--from]!.length
+    const told = this.#told.slice(0, to)
     this.#told = ''
     this.#begun = false
     return items.map((item, at) => (at === 0 ? told : at < from ? '' : item))
@@ -76,10 +86,8 @@ export class RedactedItems {
 
   /** Those but the last: something is replaced in them, and more may follow. Who waited until items begin again where texts do might wait for ever. */
   #changed(): string[] {
-    if (this.#waiting.length < 2) return []
-    const last = this.#waiting.pop()!
-    const ready = this.#waiting.map((_item, at) => (at === 0 ? this.#told : ''))
-    this.#waiting = [last]
+    if (this.waiting < 2) return []
+    const ready = this.#leave(this.#items.length - 1).map((_item, at) => (at === 0 ? this.#told : ''))
     this.#told = ''
     this.#begun = true
     return ready

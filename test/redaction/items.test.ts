@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { RedactedItems } from '../../src/redaction/items.ts'
 import { Redactor } from '../../src/redaction/redactor.ts'
+import { leastProcessorMs } from '../helpers/processor.ts'
 import { scaled } from '../helpers/scale.ts'
 
 const SECRETS = ['planted-key-4711', 'planted-key', '[redacte']
@@ -77,5 +78,16 @@ describe('texts that follow each other', () => {
       [' then'],
       [],
     ])
+  })
+
+  test('take no longer each, however many of them a secret keeps waiting', () => {
+    const took = leastProcessorMs(200, () => {
+      const long = new Redactor().of(OWNER)
+      long.add(`${'a'.repeat(65_530)}b`, OWNER)
+      const texts = new RedactedItems(long)
+      for (let at = 0; at < 65_500; at++) assert.equal(texts.push('a').length, 0)
+      assert.equal(texts.push('c').length, 65_501)
+    })
+    assert.ok(took < 500, `${took} ms`)
   })
 })
