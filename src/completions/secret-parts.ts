@@ -7,7 +7,10 @@ import type { AnswerPart } from './answering.ts'
 type TextPart = Extract<AnswerPart, { type: 'text' | 'thinking' | 'refusal' }>
 type CallPart = Extract<AnswerPart, { type: 'tool_call' }>
 
-/** A part of more characters is looked through in time slices: where very many secrets begin as it does, each character takes microseconds. */
+/**
+ * A part of more characters, with those that wait for it, is looked through in time slices: where very many secrets begin as they do, each character
+ * takes microseconds.
+ */
 const LONG_PART = 1_024
 
 /** In whose time the parts are looked through. */
@@ -32,7 +35,7 @@ export async function* withoutSecrets(
         isOver = true
         yield* texts.rest()
       }
-      const isLong = lengthOf(part) > LONG_PART
+      const isLong = lengthOf(part) + texts.waitingFor(part) > LONG_PART
       const shown = isLong ? await slices.run(user, texts.shownSteps(part)) : await shownSoon(texts, part, turns)
       if (shown) yield shown
     }
@@ -65,11 +68,16 @@ class Texts {
     this.#names = new CallNames(redactor.secretTail())
   }
 
+  /** How many characters wait for what a part says. */
+  waitingFor(part: AnswerPart): number {
+    return part.type === 'job' || part.type === 'end' ? 0 : (this.#tails.get(keyOf(part))?.tail.waiting ?? 0)
+  }
+
   /** Null where all of a part waits. */
   *shownSteps(part: AnswerPart): Steps<AnswerPart | null> {
     if (part.type === 'job' || part.type === 'end') return part
     if (part.type === 'tool_call') return yield* this.#shownCall(part)
-    const text = yield* this.#tail(part.type, part).pushSteps(part.text)
+    const text = yield* this.#tail(part).pushSteps(part.text)
     if (text === part.text) return part
     return text === '' ? null : { ...part, text }
   }
@@ -85,7 +93,7 @@ class Texts {
   }
 
   *#shownCall(part: CallPart): Steps<CallPart> {
-    const text = yield* this.#tail(`call ${part.index}`, part).pushSteps(part.arguments)
+    const text = yield* this.#tail(part).pushSteps(part.arguments)
     const whole = this.#redactor.value({ id: part.id, name: part.name }, { credentials: false })
     const { id } = whole
     const name = whole.name === undefined ? undefined : this.#names.shown(whole.name)
@@ -93,7 +101,8 @@ class Texts {
     return { ...part, ...(id === undefined ? {} : { id }), ...(name === undefined ? {} : { name }), arguments: text }
   }
 
-  #tail(key: string, part: TextPart | CallPart): PiecedText {
+  #tail(part: TextPart | CallPart): PiecedText {
+    const key = keyOf(part)
     const present = this.#tails.get(key)
     if (present) {
       present.last = part
@@ -104,4 +113,8 @@ class Texts {
     this.#tails.set(key, { tail, last: part })
     return tail
   }
+}
+
+function keyOf(part: TextPart | CallPart): string {
+  return part.type === 'tool_call' ? `call ${part.index}` : part.type
 }

@@ -4,13 +4,16 @@ import { PlainEscapes } from './plain-escapes.ts'
 import type { SecretTail } from './secret-tail.ts'
 
 /** A text that comes in pieces. */
-export type PiecedText = Pick<SecretTail, 'push' | 'pushSteps' | 'end'>
+export type PiecedText = Pick<SecretTail, 'waiting' | 'push' | 'pushSteps' | 'end'>
 
 /** The arguments of one call. `isCustom`: they are no JSON. */
 export function argumentsText(tail: SecretTail, isCustom: boolean): PiecedText {
   if (isCustom) return tail
   const plain = new PlainEscapes()
   return {
+    get waiting() {
+      return tail.waiting
+    },
     push: (piece) => tail.push(plain.push(piece)),
     pushSteps: (piece) => tail.pushSteps(plain.push(piece)),
     end: () => tail.push(plain.end()) + tail.end(),
