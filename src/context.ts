@@ -20,7 +20,7 @@ import type { Store } from './db/store.ts'
 import type { Downloads } from './downloads/downloads.ts'
 import type { NodeRegistry } from './engine/node-type.ts'
 import type { EventLog } from './events/log.ts'
-import type { FollowedJobs } from './followed-jobs.ts'
+import type { Followed } from './followed.ts'
 import type { HeldAnswers } from './held-answers.ts'
 import type { Retention } from './jobs/retention.ts'
 import type { JobService } from './jobs/service.ts'
@@ -57,7 +57,8 @@ export interface AppContext {
   /** What waits for readers of large answers. */
   readonly held: HeldAnswers
   /** What sockets follow. */
-  readonly followed: FollowedJobs
+  readonly followed: Followed
+  readonly followed_threads: Followed
   /** What is served or logged goes through it. */
   readonly redactor: Redactor
   /** Of lists in the order of keys. */

@@ -43,7 +43,7 @@ import { Downloads } from './downloads/downloads.ts'
 import type { NodeRegistry } from './engine/node-type.ts'
 import { ServiceError } from './errors.ts'
 import { EventLog } from './events/log.ts'
-import { FollowedJobs } from './followed-jobs.ts'
+import { Followed, MOST_JOBS, MOST_THREADS } from './followed.ts'
 import { HeldAnswers, heldAtMost } from './held-answers.ts'
 import { createApp } from './http/app.ts'
 import { closeListener } from './http/closing.ts'
@@ -114,6 +114,8 @@ export interface Overrides {
   held_most?: number
   /** How many jobs sockets may follow, all together. */
   most_followed?: number
+  /** How many threads. */
+  most_followed_threads?: number
   /** The memory of what runs hold, in the place of a part of the heap. */
   shared_memory?: MemoryAccount
   /** How many events are kept of one job. */
@@ -488,7 +490,8 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     slices,
     reading,
     payloads,
-    followed: new FollowedJobs(overrides.most_followed),
+    followed: new Followed('jobs', overrides.most_followed ?? MOST_JOBS),
+    followed_threads: new Followed('threads', overrides.most_followed_threads ?? MOST_THREADS),
     held: new HeldAnswers(log, { most: overrides.held_most ?? heldAtMost(config.max_body_bytes) }),
     redactor,
     cursors,

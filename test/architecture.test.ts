@@ -41,7 +41,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['problems.ts', 'cursor.ts'],
   ['payloads'],
   ['db', 'engine'],
-  ['workers', 'held-answers.ts', 'followed-jobs.ts', 'sealed-cursors.ts'],
+  ['workers', 'held-answers.ts', 'followed.ts', 'sealed-cursors.ts'],
   ['net', 'sandbox'],
   ['media'],
   ['config', 'nodes', 'events'],

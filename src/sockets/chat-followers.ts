@@ -4,7 +4,7 @@ import type { ChatChunkFrame } from '../../generated/types.ts'
 import type { Principal } from '../access/principal.ts'
 import { type ChatFrame, messageFrame } from '../chat/frames.ts'
 import { type Scope, userKey } from '../db/scope.ts'
-import type { Outlet } from './followers.ts'
+import { type Outlet, whenClosed } from './followers.ts'
 
 /** Of how many threads a connection may hear at a time; the one that it followed first goes first. */
 const MOST_FOLLOWED = 1_000
@@ -40,25 +40,38 @@ export class ChatFollowers {
 
   constructor(connection: ChatOutlet) {
     this.#connection = connection
-    connection.closed.addEventListener('abort', () => {
-      for (const thread_id of [...this.#followed.keys()]) this.#leave(thread_id)
-    })
+    whenClosed(
+      connection,
+      () => this.#followed.keys(),
+      (thread_id) => this.#leave(thread_id),
+    )
   }
 
   follows(thread_id: string): boolean {
     return this.#followed.has(thread_id)
   }
 
+  /** @throws RATE_LIMITED where a thread is not followed yet, and no more may be */
+  requirePlace(thread_id: string): void {
+    const { app, principal } = this.#connection
+    if (!this.follows(thread_id)) app.followed_threads.requirePlace(userKey(principal))
+  }
+
   /** Tells what happens in a thread from now on, where it does not already; with `missed`, that first, in place of what was followed before. */
   follow(thread_id: string, missed: Missed | null = null): void {
-    const { app, closed } = this.#connection
+    const { app, principal, closed } = this.#connection
     if (closed.aborted || (missed === null && this.follows(thread_id))) return
     this.#leave(thread_id)
     for (const first of this.#followed.keys()) {
       if (this.#followed.size < MOST_FOLLOWED) break
       this.#leave(first)
     }
-    const stop = app.chat.turns.follow(thread_id, (frame, crowded) => this.#tell(thread_id, followed, frame, crowded))
+    const deafen = app.chat.turns.follow(thread_id, (frame, crowded) => this.#tell(thread_id, followed, frame, crowded))
+    const leave = app.followed_threads.count(userKey(principal))
+    const stop = () => {
+      deafen()
+      leave()
+    }
     const followed: Followed = { stop, waiting: null, stopped: false }
     this.#followed.set(thread_id, followed)
     if (!missed) return
@@ -84,7 +97,7 @@ export class ChatFollowers {
   }
 
   #tell(thread_id: string, followed: Followed, frame: ChatFrame, crowded: boolean): void {
-    if (followed.stopped) return
+    if (followed.stopped || this.#connection.closed.aborted) return
     // Nothing comes behind it. What waits is told all the same.
     if (frame.type === 'resource_change') this.#forget(thread_id)
     if (followed.waiting) return enqueue(followed.waiting, frame)
@@ -106,7 +119,7 @@ export class ChatFollowers {
 
   async #catchUp(thread_id: string, followed: Followed, { owner, after, until, so_far }: Missed): Promise<void> {
     let seen = after
-    while (seen < until && !followed.stopped) {
+    while (seen < until && !followed.stopped && !this.#connection.closed.aborted) {
       const rows = this.#connection.app.chat.messages(owner, thread_id, seen, PAGE)
       // Deleted meanwhile, or told to its end.
       if (rows.length === 0) break

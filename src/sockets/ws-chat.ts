@@ -10,6 +10,7 @@ export const chatCommands: ChatCommands = {
   async chat_message({ data }, connection) {
     const { app, principal, chats, asking } = connection
     const { thread_id, content, provider, model, tools, workflow_id } = data
+    chats.requirePlace(thread_id)
     const said = { content, provider, model, tools, workflow_id, at: '/data' }
     const saying = app.chat.turns.say(principal, thread_id, said, () => chats.follow(thread_id))
     asking.said(saying)
@@ -39,6 +40,7 @@ export const chatCommands: ChatCommands = {
 function resume(connection: Peer, { thread_id, after_sequence }: ResumeChatData): void {
   const { app, principal, chats } = connection
   const { last_sequence } = app.chat.threads.row(principal, thread_id)
+  chats.requirePlace(thread_id)
   const turn = app.chat.turns.of(thread_id)
   connection.send({ type: 'chat_resumed', thread_id, last_sequence, turn_id: turn?.id ?? null })
   const so_far = turn?.soFar() ?? []

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import type { Message } from '../../generated/types.ts'
+import { Followed } from '../../src/followed.ts'
+import { ChatFollowers } from '../../src/sockets/chat-followers.ts'
 import { type Bench, messagesOf, newThread, Reader, startChat } from '../chat/kit.ts'
 import { call } from '../helpers/http.ts'
 import { until } from '../helpers/server.ts'
@@ -113,4 +115,51 @@ test('whatever several do to one thread at once, each message has one answer, an
     }),
     { numRuns: 20 * scale, endOnFailure: true },
   )
+})
+
+test('all sockets together follow no more threads than they may, until one of them closes', async () => {
+  await using own = await startChat({ most_followed_threads: 8 })
+  const threads: string[] = []
+  while (threads.length < 8) threads.push(await newThread(own.server))
+  await using client = await connect(own.server)
+  await using other = await connect(own.server)
+  const follow = async (socket: typeof client, thread_id: string) => {
+    socket.command('resume_chat', { thread_id })
+    return socket.next({ thread_id })
+  }
+  for (const thread_id of threads.slice(0, 6)) assert.equal((await follow(client, thread_id)).type, 'chat_resumed')
+  const refused = await follow(other, threads[6]!)
+  assert.equal((refused.error as Frame).code, 'RATE_LIMITED')
+  other.command('chat_message', { thread_id: threads[7]!, content: 'Hello', model: 'builtin/echo' })
+  const untold = await other.next({ thread_id: threads[7]!, type: 'turn_update' })
+  assert.equal((untold.error as Frame).code, 'RATE_LIMITED')
+  assert.deepEqual(await messagesOf(own.server, threads[7]!), [])
+  // What is followed already needs no place.
+  assert.equal((await follow(client, threads[5]!)).type, 'chat_resumed')
+  client.close()
+  await until('room', async () => (await follow(other, threads[6]!)).type === 'chat_resumed')
+})
+
+test('a socket that closes lets go of its threads in steps', () => {
+  const closed = new AbortController()
+  let left = 0
+  let leaving: Iterator<void> = [].values()
+  const app = {
+    chat: { turns: { follow: () => () => void left++ } },
+    followed_threads: new Followed('threads', 10_000),
+    reading: {
+      run(_owner: string, steps: Iterator<void>) {
+        leaving = steps
+      },
+    },
+  }
+  const principal = { user_id: 'me', workspace_id: null }
+  const followers = new ChatFollowers({ app, principal, closed: closed.signal, reader: { owner: 'me' } } as never)
+  for (let at = 0; at < 1_000; at++) followers.follow(`thread-${at}`)
+  closed.abort()
+  assert.equal(left, 0)
+  let steps = 0
+  while (!leaving.next().done) steps++
+  assert.equal(left, 1_000)
+  assert.ok(steps > 50, `${steps} steps`)
 })

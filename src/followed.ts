@@ -1,21 +1,25 @@
-// How many jobs sockets follow, all together: each takes memory for as long as it is followed, and all of a socket are let go of when it closes.
+// How much sockets follow, all together: it takes memory for as long as it is followed, and all of a socket is let go of when it closes.
 import { ServiceError } from './errors.ts'
 import { Shares } from './shares.ts'
 
 /** Each takes about 10 kB. */
-const MOST_FOLLOWED = 20_000
+export const MOST_JOBS = 20_000
+/** Each takes less than 1 kB. */
+export const MOST_THREADS = 100_000
 
-export class FollowedJobs {
+export class Followed {
   readonly #shares: Shares
+  readonly #what: 'jobs' | 'threads'
 
-  constructor(most = MOST_FOLLOWED) {
+  constructor(what: 'jobs' | 'threads', most: number) {
+    this.#what = what
     this.#shares = new Shares(most)
   }
 
   /** @throws RATE_LIMITED where the sockets of a user follow as many as they may */
   requirePlace(owner: string): void {
     if (this.#shares.hasRoom(owner, 1)) return
-    const message = 'Your sockets follow as many jobs as they may at a time: let some end, or close sockets.'
+    const message = `Your sockets follow as many ${this.#what} as they may at a time: let some end, or close sockets.`
     throw new ServiceError('RATE_LIMITED', { message })
   }
 
