@@ -1,6 +1,6 @@
 // One turn: the answer to one message of the user, however many models and tools it takes. It lives without any socket, tells what happens as it
 // happens, and ends with a stored message in every case.
-import type { ChatCompletionRequest, SocketError, TurnUpdateFrame } from '../../generated/types.ts'
+import type { ChatChunkFrame, ChatCompletionRequest, SocketError, TurnUpdateFrame } from '../../generated/types.ts'
 import type { Answering, AnswerPart } from '../completions/answering.ts'
 import type { MessageTable } from '../db/schema.ts'
 import { type Scope, userKey } from '../db/scope.ts'
@@ -65,6 +65,8 @@ export class Turn {
   #last: number
   #job_id: string | null = null
   #writing: Writing | null = null
+  /** A part is being taken in, in steps. It does not reject. */
+  #taking: Promise<void> | null = null
   /** Its last message is being stored. */
   #isEnding = false
   #chosen: Chosen
@@ -198,10 +200,20 @@ export class Turn {
 
   /** What is told reaches everybody who follows the thread: it has its part of the thread's time, and a promise where that is over. */
   #take(part: AnswerPart, writing: Writing): Promise<void> | null {
+    if (writing.waitsLong && part.type !== 'job') return this.#takeLong(part, writing)
     if (!this.#slice.passed(performance.now())) return this.#told(part, writing)
     return this.#slice.turn().then(() => {
       if (!this.#stop.signal.aborted) this.#told(part, writing)
     })
+  }
+
+  /** As `#take`, in time slices of the owner. */
+  #takeLong(part: AnswerPart, writing: Writing): Promise<void> {
+    const taking = this.#parts.slices.run(userKey(this.#of.owner), writing.takeSteps(part)).then((chunks) => {
+      if (!this.#stop.signal.aborted) this.#tellChunks(chunks)
+    })
+    this.#taking = taking.catch(() => {})
+    return taking
   }
 
   #told(part: AnswerPart, writing: Writing): null {
@@ -209,11 +221,15 @@ export class Turn {
       this.#job_id = part.job_id
       this.#drafts.changed()
     }
-    for (const chunk of writing.take(part)) {
+    this.#tellChunks(writing.take(part))
+    return null
+  }
+
+  #tellChunks(chunks: readonly ChatChunkFrame[]): void {
+    for (const chunk of chunks) {
       this.#of.tell(chunk)
       if (!chunk.thinking) this.#drafts.grew(chunk.content)
     }
-    return null
   }
 
   async #request(last: boolean): Promise<ChatCompletionRequest> {
@@ -235,6 +251,7 @@ export class Turn {
     const error = this.#stop.signal.aborted ? null : toServiceError(thrown)
     if (error) logFailure(this.#parts.log, error, { thread_id: this.#of.thread.id }, 'a turn failed')
     const status = error ? 'failed' : 'interrupted'
+    if (this.#taking) await this.#taking
     this.#writing?.cut()
     const content = this.#writing?.content ?? ''
     const about = { status, error: error?.publicMessage ?? null, ...this.#writing?.origin } as const

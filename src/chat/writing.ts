@@ -5,6 +5,10 @@ import { Joined, usageOf } from '../completions/assembling.ts'
 import type { ModelUse } from '../engine/services.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 import { RedactedStream } from '../redaction/stream.ts'
+import { finish, type Steps } from '../time-slices.ts'
+
+/** Characters: where more wait for a part, all of which it may decide about, it is taken in in steps. */
+const LONG_WAIT = 4_096
 
 /** What a message tells of its origin. */
 export interface Origin {
@@ -64,18 +68,30 @@ export class Writing {
     this.#use = use
   }
 
+  /** Whether a part is to be taken in in steps: a secret may keep half a million characters waiting. */
+  get waitsLong(): boolean {
+    const { text, thinking } = this.#streams
+    return text.waiting + thinking.waiting > LONG_WAIT
+  }
+
+  /** As `takeSteps`, at once. */
+  take(part: AnswerPart): ChatChunkFrame[] {
+    return finish(this.takeSteps(part))
+  }
+
   /**
    * Takes in a part, and gives the pieces that are new in the message. Of what may turn out to be a secret nothing is told; what interrupts a thought
-   * does not decide about it.
+   * does not decide about it. The next part comes, and the message is cut, when all steps are done.
    */
-  take(part: AnswerPart): ChatChunkFrame[] {
+  *takeSteps(part: AnswerPart): Steps<ChatChunkFrame[]> {
+    const { text, thinking } = this.#streams
     if (part.type === 'job') this.#job = part
     else if (part.type === 'tool_call') this.#joined.add(part)
-    else if (part.type === 'thinking') return this.#piece(this.#streams.thinking.push(part.text), true)
-    else if (part.type !== 'end') return this.#piece(this.#streams.text.push(part.text))
+    else if (part.type === 'thinking') return this.#piece(yield* thinking.pushSteps(part.text), true)
+    else if (part.type !== 'end') return this.#piece(yield* text.pushSteps(part.text))
     else {
       this.#use = part.use
-      return [...this.#piece(this.#streams.thinking.end(), true), this.#next(this.#streams.text.end(), false, true)]
+      return [...this.#piece(yield* thinking.endSteps(), true), this.#next(yield* text.endSteps(), false, true)]
     }
     return []
   }

@@ -1,5 +1,6 @@
 // Texts that follow each other and may be parts of one, such as the pieces of a streamed answer: joined, they are told as `RedactedStream` tells the one
 // text. Each is told as it is unless something is replaced in it or right before.
+import type { Steps } from '../time-slices.ts'
 import type { Redactor } from './redactor.ts'
 import { RedactedStream } from './stream.ts'
 
@@ -22,10 +23,25 @@ export class RedactedItems {
     return this.#items.length - this.#gone
   }
 
+  /** How many characters are held back of which it is not decided whether they may be told. */
+  get undecided(): number {
+    return this.#stream.waiting
+  }
+
   /** Takes the next item, and gives those that may be told now, in order. */
   push(item: string): string[] {
     this.#items.push(item)
-    this.#told += this.#stream.push(item)
+    return this.#ready(this.#stream.push(item))
+  }
+
+  /** As `push`, where much is undecided. The next item comes when all steps are done. */
+  *pushSteps(item: string): Steps<string[]> {
+    this.#items.push(item)
+    return this.#ready(yield* this.#stream.pushSteps(item))
+  }
+
+  #ready(text: string): string[] {
+    this.#told += text
     const isAll = this.#stream.waiting === 0
     const ready = this.#unchanged()
     const first = this.#items[this.#gone]

@@ -1,5 +1,6 @@
 // Replaces secrets in a text that comes in pieces, with the same result as in the whole. Each place of the text is decided once, from left to right:
 // it waits only as long as a secret may begin there that is not all here yet.
+import type { Steps } from '../time-slices.ts'
 import { join, type Range } from './beginnings.ts'
 import { BEGINNING, SHORTEST_WORD } from './hashes.ts'
 import { HeldText } from './held.ts'
@@ -19,9 +20,24 @@ export interface Secrets {
 
 /** From so many characters on a quick look at the whole piece is worth its price. */
 const LONG_PIECE = 512
+/** So many places are decided in one step: where secrets begin as a text does, each takes microseconds. */
+const DECIDED_AT_ONCE = 4_096
 
 /** How a text goes on behind what has come: it does; it has ended; it was cut, and what would have come is missing. */
 export type Rest = 'more' | 'none' | 'missing'
+
+/** How far the text is decided with a new piece. */
+interface Progress {
+  readonly rest: Rest
+  /** The secrets that were found. */
+  readonly ranges: Range[]
+  /** From where the piece is looked at closely: nothing ends there that begins sooner, and what is short of a beginning goes on behind it. */
+  readonly close: number
+  /** Where the piece begins. */
+  readonly from: number
+  /** The place that is decided next. */
+  at: number
+}
 
 export class SecretsInPieces {
   readonly #secrets: Secrets
@@ -42,8 +58,50 @@ export class SecretsInPieces {
 
   /** Takes a piece, and gives what may be told now. */
   push(piece: string, rest: Rest): string {
+    const progress = this.#begin(piece, rest)
+    while (!this.#goOn(progress));
+    return this.#told(progress)
+  }
+
+  /** As `push`, where much waits. The next piece comes when all steps are done. */
+  *pushSteps(piece: string, rest: Rest): Steps<string> {
+    const progress = this.#begin(piece, rest)
+    while (!this.#goOn(progress)) yield
+    return this.#told(progress)
+  }
+
+  #begin(piece: string, rest: Rest): Progress {
+    const from = this.#text.length
     this.#text.append(piece)
-    const told = this.#told(piece, rest)
+    const first = piece.length < LONG_PIECE ? 0 : Math.min(this.#secrets.firstIn(piece), piece.length - BEGINNING + 1)
+    return { rest, ranges: this.#hidden === null ? [] : [[0, this.#hidden]], from, close: from + first, at: 0 }
+  }
+
+  /** Decides the next places, and adds the secrets there to the ranges; false: there are more. All before `at` is decided then. */
+  #goOn(progress: Progress): boolean {
+    const { rest, ranges, from, close } = progress
+    const { length } = this.#text
+    const until = progress.at + DECIDED_AT_ONCE
+    for (; progress.at < length; progress.at++) {
+      if (progress.at >= until) return false
+      if (progress.at >= from) progress.at = Math.max(progress.at, close)
+      const { at } = progress
+      if (rest !== 'none' && this.#secrets.opensAt(this.#text, at, rest !== 'more')) {
+        if (rest === 'more') return true
+        if (length - at >= SHORTEST_WORD) {
+          join(ranges, [at, length])
+          break
+        }
+      }
+      const found = length - at < SHORTEST_WORD ? 0 : this.#secrets.longestAt(this.#text, at)
+      if (found > 0) join(ranges, [at, at + found])
+    }
+    progress.at = length
+    return true
+  }
+
+  #told({ at: decided, rest, ranges }: Progress): string {
+    const told = decided === 0 ? '' : this.#taken(decided, ranges)
     if (rest !== 'more') {
       this.#text = new HeldText()
       this.#hidden = null
@@ -51,36 +109,12 @@ export class SecretsInPieces {
     return told
   }
 
-  #told(piece: string, rest: Rest): string {
+  #taken(decided: number, ranges: readonly Range[]): string {
     const hidden = this.#hidden
-    const ranges: Range[] = hidden === null ? [] : [[0, hidden]]
-    const decided = this.#decided(piece, rest, ranges)
-    if (decided === 0) return ''
     const end = ranges.at(-1)?.[1] ?? -1
     this.#hidden = end < decided ? null : end - decided
     const built = replaced(this.#text.take(decided), ranges, this.#mark)
     return hidden === null ? built : built.slice(this.#mark.length)
-  }
-
-  /** How much of the text is decided; adds the secrets in it to the ranges. */
-  #decided(piece: string, rest: Rest, ranges: Range[]): number {
-    const { length } = this.#text
-    const from = length - piece.length
-    // From where the piece is looked at closely: nothing ends there that begins sooner, and what is short of a beginning goes on behind it.
-    const first = piece.length < LONG_PIECE ? 0 : Math.min(this.#secrets.firstIn(piece), piece.length - BEGINNING + 1)
-    for (let at = 0; at < length; at++) {
-      if (at >= from) at = Math.max(at, from + first)
-      if (rest !== 'none' && this.#secrets.opensAt(this.#text, at, rest !== 'more')) {
-        if (rest === 'more') return at
-        if (length - at >= SHORTEST_WORD) {
-          join(ranges, [at, length])
-          return length
-        }
-      }
-      const found = length - at < SHORTEST_WORD ? 0 : this.#secrets.longestAt(this.#text, at)
-      if (found > 0) join(ranges, [at, at + found])
-    }
-    return length
   }
 }
 

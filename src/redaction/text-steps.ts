@@ -29,18 +29,19 @@ export function* textSteps(redactor: TextTools, text: string, options: Redaction
   return names ? yield* namedSteps(known) : yield* inPieces(known, credentialsOf())
 }
 
-type Taking = (piece: string, rest: Rest) => string
+type Taking = (piece: string, rest: Rest) => Steps<string>
 
 function secretsOf(redactor: TextTools): Taking {
   const secrets = redactor.secretsInParts()
-  return (piece, rest) => secrets.push(piece, rest)
+  return (piece, rest) => secrets.pushSteps(piece, rest)
 }
 
 function credentialsOf(): Taking {
   let before = NO_CREDENTIALS
-  return (piece, rest) => {
+  return function* (piece, rest) {
     const { told, after } = credentialsTaken(before, piece, rest)
     before = after
+    yield
     return told
   }
 }
@@ -49,10 +50,10 @@ function credentialsOf(): Taking {
 function* inPieces(text: string, take: Taking): Steps<string> {
   const told: string[] = []
   for (let at = 0; at < text.length; at += LOOKED_AT) {
-    told.push(take(text.slice(at, at + LOOKED_AT), 'more'))
+    told.push(yield* take(text.slice(at, at + LOOKED_AT), 'more'))
     yield
   }
-  told.push(take('', 'none'))
+  told.push(yield* take('', 'none'))
   return told.join('')
 }
 

@@ -29,6 +29,25 @@ function told(parts: readonly (readonly ['text' | 'thinking', string])[]): { tex
   return { text: joined(false), thinking: joined(true) }
 }
 
+test('a part that decides about much that waits is taken in in steps, and told as at once', () => {
+  const redactor = new Redactor().of('me')
+  redactor.add(`${'a'.repeat(60_000)}b`, 'me')
+  const writing = new Writing(place, redactor)
+  assert.equal(writing.waitsLong, false)
+  assert.deepEqual(writing.take({ type: 'text', text: 'a'.repeat(59_000) }), [])
+  assert.equal(writing.waitsLong, true)
+  const work = writing.takeSteps({ type: 'text', text: 'c' })
+  let steps = 0
+  let step = work.next()
+  for (; !step.done; step = work.next()) steps++
+  assert.deepEqual(
+    step.value.map(({ content }) => content),
+    [`${'a'.repeat(59_000)}c`],
+  )
+  assert.ok(steps > 10, `${steps} steps`)
+  assert.equal(writing.waitsLong, false)
+})
+
 test('thoughts and text that interrupt each other at any place tell no credentials', () => {
   const [thought, text] = [`Hm, ${KEY}, or Bearer abc123def456?`, `It is ${KEY}, Basic dXNlcjpwYXNz!`]
   const whole = { thinking: 'Hm, [redacted], or Bearer [redacted]?', text: 'It is [redacted], Basic [redacted]!' }

@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { RedactedItems } from '../../src/redaction/items.ts'
 import { Redactor } from '../../src/redaction/redactor.ts'
+import { finish } from '../../src/time-slices.ts'
 import { leastProcessorMs } from '../helpers/processor.ts'
 import { scaled } from '../helpers/scale.ts'
 
@@ -51,6 +52,16 @@ describe('texts that follow each other', () => {
         if (!given.join('').includes('[redacte')) assert.equal(all.length, given.length)
       }),
       { numRuns: scaled(3_000) },
+    )
+  })
+
+  test('are told in steps as they are told at once', () => {
+    fc.assert(
+      fc.property(items, (given) => {
+        const texts = new RedactedItems(redactor)
+        assert.deepEqual([...given.map((item) => finish(texts.pushSteps(item))), texts.end()], told(given))
+      }),
+      { numRuns: scaled(500) },
     )
   })
 

@@ -284,6 +284,22 @@ describe('a text in pieces', () => {
     }
   })
 
+  test('is decided about in many short steps where one letter decides about very much of it', () => {
+    const long = new Redactor().of('me')
+    long.add(`${'a'.repeat(60_000)}b`, 'me')
+    for (const say of ['pushSteps', 'endSteps'] as const) {
+      const stream = new RedactedStream(long)
+      const waiting = 'a'.repeat(59_000)
+      assert.equal(stream.push(waiting), '')
+      const work = say === 'pushSteps' ? stream.pushSteps('c') : stream.endSteps()
+      let steps = 0
+      let step = work.next()
+      for (; !step.done; step = work.next()) steps++
+      assert.equal(step.value, say === 'pushSteps' ? `${waiting}c` : waiting)
+      assert.ok(steps > 10, `${steps} steps`)
+    }
+  })
+
   test('is told in time that grows with its length alone', () => {
     const stream = new RedactedStream(redactor())
     let length = stream.push('Bearer ').length
