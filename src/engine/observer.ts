@@ -29,6 +29,8 @@ export type EdgeStatus = 'active' | 'completed'
 
 export interface RunObserver {
   nodeUpdated(node: ObservedNode, status: NodeStatus, detail?: NodeUpdateDetail): void
+  /** Whether `prepareOutput` is to be asked even for a small value of an output, because it holds back much of those before. */
+  holdsMuch?(output_name: string): boolean
   /**
    * Makes a large value of an output node ready, so that `output` takes little time; null where that is not needed. It comes before `output`, and
    * nothing else of the node in between. Where it rejects, `output` throws.

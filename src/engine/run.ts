@@ -300,9 +300,10 @@ export class Run implements Stage, ContextHost, Halting, Parker {
 
   /** Counts what the run hands out, and has a large value made ready; null where it is. @throws NodeError where it is too much */
   prepareOutput({ node }: Member, value: unknown): Promise<void> | null {
-    const size = this.#published.weigh(value)
-    if (size < LARGE_OUTPUT && !holdsBytes(value)) return null
-    return this.observer.prepareOutput?.(node.observed, node.output!.name, value) ?? null
+    const { name } = node.output!
+    const isSmall = this.#published.weigh(value) < LARGE_OUTPUT && !holdsBytes(value)
+    if (isSmall && !this.observer.holdsMuch?.(name)) return null
+    return this.observer.prepareOutput?.(node.observed, name, value) ?? null
   }
 
   publish({ node }: Member, value: unknown): void {

@@ -722,6 +722,11 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
     return this.#untold(output_name, published)
   }
 
+  /** Whether even a small value of an output is to be made ready for `publish`. */
+  holdsMuch(output_name: string): boolean {
+    return this.#publication.holdsMuch(output_name)
+  }
+
   /** Makes a large value of an output ready for `publish`. */
   preparePublish(node_id: string, output_name: string, value: unknown): Promise<void> {
     return this.#largeValues().prepare(node_id, output_name, value)

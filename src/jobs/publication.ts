@@ -32,7 +32,11 @@ export interface StoredValue {
 export interface StreamedTexts {
   /** How many are held back. */
   readonly waiting: number
+  /** How many characters are held back of which it is not decided whether they may be told. */
+  readonly undecided: number
   push(text: string): readonly string[]
+  /** As `push`, where much is undecided. The next text comes when all steps are done. */
+  pushSteps(text: string): Steps<readonly string[]>
   /** The rest: nothing follows. */
   end(): readonly string[]
   /** The same where more would have followed. */
@@ -61,12 +65,14 @@ export interface Publisher {
   storeSteps(value: unknown, place: PublishedPlace): Steps<StoredValue>
 }
 
-/** A large value, made ready to be shown before it is taken in. */
+/** A value, made ready to be shown before it is taken in. */
 export interface ReadyValue {
   readonly stored: StoredValue
   readonly shown: unknown
   /** The JSON text of what is shown, where that is one long text. */
   readonly text: string | null
+  /** Of a text of a stream: what may be told with it. */
+  readonly texts: readonly string[] | null
 }
 
 export interface Published {
@@ -97,6 +103,17 @@ function checkBytes(bytes: number, of: string, most: number): void {
   if (bytes <= most) return
   const text = `The JSON of ${of} has ${bytes.toLocaleString('en')} bytes, more than ${most.toLocaleString('en')}.`
   throw new NodeError(`${text} Hand out less, parts of it in several runs, or files.`, 'too_large')
+}
+
+/** Texts of a stream that may wait, because a secret of their user begins as they do together: when it turns out to be none, all of them are told at once. */
+const MOST_WAITING = 5_000
+/** Characters that are held back of a stream: where more are, each may take microseconds when they are decided about. */
+const MUCH_UNDECIDED = 4_096
+
+function tooManyWait(): NodeError {
+  const most = MOST_WAITING.toLocaleString('en')
+  const why = `More than ${most} texts of the stream wait, because one of your secrets begins as they do together.`
+  return new NodeError(`${why} Hand out larger pieces, or one text.`, 'too_large')
 }
 
 export class Publication {
@@ -131,8 +148,11 @@ export class Publication {
     const { ordinal } = place
     const { value: stored, found, extras } = ready?.stored ?? this.#publisher.store(value, place)
     this.weight += sizeOf(stored)
-    if (texts && typeof stored === 'string' && found.length === 0)
-      return this.#shown(output_name, texts.push(stored), ready)
+    if (texts && typeof stored === 'string' && found.length === 0) {
+      const shown = ready?.texts ?? texts.push(stored)
+      if (texts.waiting > MOST_WAITING) throw tooManyWait()
+      return this.#shown(output_name, shown, ready)
+    }
     const before = this.end(output_name)
     const shown = ready ? ready.shown : this.#publisher.redact(stored)
     const prefix = texts ? [ordinal] : []
@@ -144,15 +164,21 @@ export class Publication {
     return [...before, { value: shown, asset: whole?.asset ?? null, extras, text: ready?.text ?? null }]
   }
 
+  /** Whether even a small value of an output is to be made ready for `add`. */
+  holdsMuch(output_name: string): boolean {
+    return (this.#streams.get(output_name)?.undecided ?? 0) > MUCH_UNDECIDED
+  }
+
   /** Makes the next value of an output ready for `add`. Until then no other value of the output is added. @throws NodeError where it is too large */
   *readySteps(node_id: string, output_name: string, value: unknown): Steps<ReadyValue> {
     const stored = yield* this.#publisher.storeSteps(value, this.#placeOf(node_id, output_name))
-    const isStreamed = this.#streams.has(output_name) && typeof stored.value === 'string'
-    const shown = isStreamed ? stored.value : yield* this.#publisher.redactSteps(stored.value)
+    const streamed = typeof stored.value === 'string' ? this.#streams.get(output_name) : undefined
+    const shown = streamed ? stored.value : yield* this.#publisher.redactSteps(stored.value)
     yield* learnText(shown)
     const text = yield* longTextSteps(shown)
     checkText(text ?? knownText(shown))
-    return { stored, shown, text }
+    const texts = streamed ? yield* streamed.pushSteps(String(shown)) : null
+    return { stored, shown, text, texts }
   }
 
   /** Where the next value of an output belongs. */
@@ -170,8 +196,7 @@ export class Publication {
   /** `ready`: the last text that came, which may be told as it is. */
   #shown(output_name: string, texts: readonly string[], ready: ReadyValue | null = null): Published[] {
     const list = this.#lists.get(output_name)!
-    // One by one: a secret may have kept more of them waiting than one call takes.
-    for (const text of texts) list.push(text)
+    list.push(...texts)
     const textOf = (value: string) => (value === ready?.shown ? ready.text : null)
     return texts.map((value) => ({ value, asset: null, extras: [], text: textOf(value) }))
   }

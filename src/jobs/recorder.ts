@@ -17,6 +17,8 @@ interface Sink {
   provisional(frame: () => JobFrame): void
   /** Whether the history has said this of a node before an interruption. */
   toldNode(node_id: string, status: string): boolean
+  /** Whether even a small value of an output is to be made ready for `publish`. */
+  holdsMuch?(output_name: string): boolean
   /** Makes a large value of an output ready for `publish`. It does not reject: `publish` throws then. */
   preparePublish?(node_id: string, output_name: string, value: unknown): Promise<void>
   /** What is to be shown now that an output has a further value. The history has none of it yet. */
@@ -157,6 +159,7 @@ export function recorder(job: Sink, log: Log): Recorder {
       const result = resultOf(detail)
       return result && results.prepare(node_id, result)
     },
+    holdsMuch: (output_name) => job.holdsMuch?.(output_name) === true,
     prepareOutput: ({ node_id }, output_name, value) => job.preparePublish?.(node_id, output_name, value) ?? null,
     output(node, output_name, value, type) {
       const output = { node, output_name, type }

@@ -65,6 +65,30 @@ describe('a secret in pieces', () => {
     )
   })
 
+  test('whose beginning stands in very many texts of a stream: the run ends with a sentence before all of them wait', async () => {
+    const long = `${'a'.repeat(20_000)}b`
+    await using server = await startGated({ environment: { SVC_SECRET_X: long } })
+    const job = submit(server, { graph: streamed, params: { in: Array.from({ length: 5_001 }, () => 'a') } })
+    await job.settled()
+    const { row } = await server.context.jobs.get(OWNER, job.row.id)
+    const { type, message } = JSON.parse(row.error!)
+    assert.equal(type, 'result_too_large')
+    assert.match(message, /More than 5,000 texts of the stream wait, because one of your secrets begins as they do/)
+    const texts = textsOf(await history(server, row))
+    assert.equal(texts.join(''), '[redacted]')
+  })
+
+  test('whose beginning stands in large texts of a stream is decided about in steps, and told as it came', async () => {
+    const long = `${'a'.repeat(60_000)}b`
+    await using server = await startGated({ environment: { SVC_SECRET_X: long } })
+    const pieces = [...Array.from({ length: 59 }, () => 'a'.repeat(1_000)), 'c', 'd']
+    const job = submit(server, { graph: streamed, params: { in: pieces } })
+    await job.settled()
+    const { row } = await server.context.jobs.get(OWNER, job.row.id)
+    assert.deepEqual(outputs(row), { out: pieces })
+    assert.deepEqual(textsOf(await history(server, row)), pieces)
+  })
+
   test('and a restart between them: what was told before is not told again, and the whole is safe', async () => {
     const data_dir = temporaryFolder()
     try {
