@@ -9,6 +9,7 @@ import { emitTypes } from './emit-types.ts'
 import { emitValidators } from './emit-validators.ts'
 import { emitValidatorsOut } from './emit-validators-out.ts'
 import type { Outputs } from './output.ts'
+import { portable } from './portable.ts'
 import { emitPublication } from './publication.ts'
 import type { JsonMap } from './tree.ts'
 
@@ -22,8 +23,8 @@ export async function generate(contract: Contract, config: CodegenConfig): Promi
     emitValidatorsOut(contract),
   ])
   return new Map([
-    [config.documents.openapi.output, documentText(openapi, hash)],
-    [config.documents.asyncapi.output, documentText(asyncapi, hash)],
+    [config.documents.openapi.output, documentText(portable(openapi), hash)],
+    [config.documents.asyncapi.output, documentText(portable(asyncapi), hash)],
     ['types.ts', header + types],
     ['operations.ts', header + emitOperations(contract, config)],
     ['messages.ts', header + emitMessages(contract)],

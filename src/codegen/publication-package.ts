@@ -46,7 +46,10 @@ A running server gives the same files under \`/api/sdk/v1/schemas/\`, and the sc
 
 ## Generate a client
 
-The documents go into generators as they are. TypeScript types of the HTTP operations that are implemented:
+The documents go into generators as they are: their schemas have a form that generators take. Where that form says less than what holds, the exact
+schema stands beside it as \`x-svc-rule\`: replace each schema that has one by it before you judge by the documents. The schemas in files of their own are exact.
+
+TypeScript types of the HTTP operations that are implemented:
 
 \`\`\`sh
 npx openapi-typescript openapi.implemented.json --output service.d.ts

@@ -2,6 +2,7 @@
 import type { CodegenConfig } from '../../codegen.config.ts'
 import type { Contract } from './contract.ts'
 import type { Outputs } from './output.ts'
+import { portable } from './portable.ts'
 import { exampleFiles } from './publication-examples.ts'
 import { indexText } from './publication-index.ts'
 import { manifestOf } from './publication-manifest.ts'
@@ -21,10 +22,10 @@ export async function emitPublication(contract: Contract, config: CodegenConfig)
   const files = new Map<string, string>([
     ...(schemas as [string, string][]),
     ...exampleFiles(contract.examples, names),
-    ['openapi.json', jsonText(openapi)],
-    ['openapi.implemented.json', jsonText(implementedOpenapi(openapi))],
-    ['asyncapi.json', jsonText(asyncapi)],
-    ['asyncapi.implemented.json', jsonText(implementedAsyncapi(asyncapi))],
+    ['openapi.json', jsonText(portable(openapi))],
+    ['openapi.implemented.json', jsonText(portable(implementedOpenapi(openapi)))],
+    ['asyncapi.json', jsonText(portable(asyncapi))],
+    ['asyncapi.implemented.json', jsonText(portable(implementedAsyncapi(asyncapi)))],
     ['operations.json', jsonText(manifestOf(contract, version))],
     ['errors.json', jsonText(sorted(errors))],
     ['requirements.json', jsonText(requirements)],

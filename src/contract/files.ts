@@ -3,10 +3,13 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { readArchive } from './archive.ts'
+import { exact } from './exact.ts'
 import { isMap, type JsonMap, listOf, textOf } from './json.ts'
 
 const INDEX = 'index.json'
-/** Documents without which nothing can be compared. */
+/** Documents whose schemas are read in their exact form. */
+const DOCUMENTS = /^(openapi|asyncapi)(\.implemented)?\.json$/
+/** Files without which nothing can be compared. */
 const NEEDED = ['openapi.json', 'asyncapi.json', 'operations.json', 'errors.json']
 
 export interface Publication {
@@ -14,7 +17,7 @@ export interface Publication {
   readonly digest: string
   /** Names of all files, sorted. */
   readonly names: readonly string[]
-  /** The parsed content of a JSON file; an empty map where there is none of that name. */
+  /** The parsed content of a JSON file, documents with exact schemas; an empty map where there is none of that name. */
   json(name: string): JsonMap
 }
 
@@ -91,7 +94,7 @@ function checked(read: ReadFile): Publication {
 function parsed(read: ReadFile, name: string): JsonMap {
   const value: unknown = JSON.parse(read(name).toString('utf8'))
   if (!isMap(value)) throw new Error(`${name} is no JSON object`)
-  return value
+  return DOCUMENTS.test(name) ? exact(value) : value
 }
 
 function digestOf(bytes: Uint8Array): string {

@@ -1,6 +1,8 @@
 // The part of the OpenAPI document that express-openapi-validator is given, shaped so that it judges and does nothing else.
 import { readFile } from 'node:fs/promises'
 import type { OperationInfo } from '../../generated/operations.ts'
+import { exact } from '../contract/exact.ts'
+import type { JsonMap } from '../contract/json.ts'
 
 const OPENAPI = new URL('../../generated/openapi.json', import.meta.url)
 
@@ -50,7 +52,7 @@ export async function validatorDocument(
     paths[validatorPath(info)] = { [method]: request, ...(method === 'get' ? { head: request } : {}) }
   }
   const document = { openapi, info, paths, components: { schemas: usedSchemas(paths, components.schemas) } }
-  return { document, facts }
+  return { document: exact(document as unknown as JsonMap), facts }
 }
 
 /** An operation's own address in that document: the router has chosen already, and the validator is not to choose again. */

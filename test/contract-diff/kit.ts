@@ -1,5 +1,4 @@
 // Publications that differ from the real one in one place.
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Publication } from '../../src/contract/files.ts'
 import type { Json, JsonMap } from '../../src/contract/json.ts'
@@ -22,14 +21,14 @@ export interface Draft {
 
 export type Change = (draft: Draft) => void
 
-const texts = new Map<string, string>()
-
-/** A new copy of a published document. */
+/** A new copy of a published document, with exact schemas. */
 function copied(name: string): JsonMap {
-  const text = texts.get(name) ?? readFileSync(join(FOLDER, name), 'utf8')
+  const text = texts.get(name) ?? JSON.stringify(real.json(name))
   texts.set(name, text)
   return JSON.parse(text) as JsonMap
 }
+
+const texts = new Map<string, string>()
 
 /** The real publication with a change; what isn't touched is that of the real one. */
 export function changed(change: Change): Publication {

@@ -17,6 +17,7 @@ import { findingText, lintAsyncapi, lintOpenapi } from '../../src/codegen/lint.t
 import { differences } from '../../src/codegen/output.ts'
 import { emitPublication } from '../../src/codegen/publication.ts'
 import { isMap, type Json, type JsonMap, listOf, lookUp, mapOf, schemaName } from '../../src/codegen/tree.ts'
+import { exact } from '../../src/contract/exact.ts'
 import { inFolder } from '../helpers/folder.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
@@ -112,8 +113,8 @@ describe('the published schemas', () => {
 
 describe('the published documents', () => {
   test('are the whole contract', () => {
-    assert.deepEqual(json('openapi.json'), contract.openapi)
-    assert.deepEqual(json('asyncapi.json'), contract.asyncapi)
+    assert.deepEqual(exact(json('openapi.json')), contract.openapi)
+    assert.deepEqual(exact(json('asyncapi.json')), contract.asyncapi)
     assert.deepEqual(json('errors.json'), JSON.parse(JSON.stringify(errorCatalogue)))
     assert.deepEqual(json('requirements.json'), contract.requirements)
     assert.equal(mapOf(json('openapi.json').info).version, mapOf(json('asyncapi.json').info).version)
@@ -142,8 +143,8 @@ describe('the published documents', () => {
     const messages = mapOf(mapOf(mapOf(document.channels).ws).messages)
     const payloads = new Set(Object.values(messages).map((message) => schemaName(mapOf(message).payload)))
     const reply = mapOf(mapOf(mapOf(document.components).schemas).LifecycleReply)
-    assert.ok(listOf(reply.oneOf).length > 0)
-    for (const variant of listOf(reply.oneOf)) assert.ok(payloads.has(schemaName(variant)), JSON.stringify(variant))
+    assert.ok(listOf(reply.anyOf).length > 0)
+    for (const variant of listOf(reply.anyOf)) assert.ok(payloads.has(schemaName(variant)), JSON.stringify(variant))
     for (const message of Object.values(messages)) assert.ok(listOf(mapOf(message).examples).length > 0)
   })
 

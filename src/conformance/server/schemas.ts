@@ -1,5 +1,6 @@
 // The contract's schemas as the suite uses them: valid instances come from the examples, invalid ones are made of valid ones by one change.
 import { readFileSync } from 'node:fs'
+import { exact } from '../../contract/exact.ts'
 import { isMap, type JsonMap, listOf, mapOf } from './json.ts'
 
 /** The contract's documents, which are data of the suite; what a server serves is a claim. */
@@ -7,7 +8,7 @@ export const openapi = readJson('openapi.json')
 export const asyncapi = readJson('asyncapi.json')
 
 function readJson(name: string): JsonMap {
-  return JSON.parse(readFileSync(new URL(`../../../generated/${name}`, import.meta.url), 'utf8')) as JsonMap
+  return exact(JSON.parse(readFileSync(new URL(`../../../generated/${name}`, import.meta.url), 'utf8')))
 }
 
 export type Mutation = 'missing-required' | 'wrong-type' | 'unknown-property' | 'out-of-bounds' | 'null'

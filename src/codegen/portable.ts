@@ -1,0 +1,173 @@
+// Documents as generators of clients take them: one type, or one and null; unions as `anyOf` of named variants; nothing that is put together of
+// parts or depends on conditions; names of enumerated values that nothing else in the document has. What a schema means stays as it is: where the
+// form says less, the exact schema stands beside it as `x-svc-rule`, and `exact` of `contract/` gives the document back.
+import { RULE } from '../contract/exact.ts'
+import { canonical } from '../contract/json.ts'
+import { mapSchemas } from '../contract/map-schemas.ts'
+import { nameAt, pascal, variantName } from './portable-names.ts'
+import { isMap, type Json, type JsonMap, listOf, mapOf, resolved, schemaName, textOf } from './tree.ts'
+
+const NULL: JsonMap = { type: 'null' }
+/** How many types JSON has beside null. */
+const ALL_TYPES = 5
+
+/** The portable form of a document. */
+export function portable(document: JsonMap): JsonMap {
+  const forms = new PortableForms(document)
+  return mapSchemas(document, (schema, path) => forms.of(schema, nameAt(document, path)))
+}
+
+class PortableForms {
+  readonly #document: JsonMap
+  readonly #siblings: ReadonlyMap<string, readonly string[]>
+
+  constructor(document: JsonMap) {
+    this.#document = document
+    this.#siblings = siblingsOf(document)
+  }
+
+  /** The form of a schema that is called `name`, with the exact schema where the form says less. */
+  of(schema: JsonMap, name: string): JsonMap {
+    if (schema.$ref !== undefined) return schema
+    const form = this.#changed(schema, name)
+    const written = withValueNames(this.#withParts(form, name), name)
+    return form === schema ? written : { ...written, [RULE]: schema }
+  }
+
+  /** The schema itself where nothing of it is to be changed, its parts apart. */
+  #changed(schema: JsonMap, name: string): JsonMap {
+    const flat = anyOfOnly(withSingleType(withoutBooleanConst(withoutConditions(this.#flattened(schema)))))
+    return this.#withTypedNulls(flat, name)
+  }
+
+  #withParts(schema: JsonMap, name: string): JsonMap {
+    const part = (one: Json, own: string) => (isMap(one) ? this.of(one, own) : one)
+    const parts: JsonMap = {}
+    for (const [key, member] of Object.entries(schema)) {
+      if (key === 'properties') {
+        const entries = Object.entries(mapOf(member))
+        parts[key] = Object.fromEntries(entries.map(([of, one]) => [of, part(one, name + pascal(of))]))
+      } else if (key === 'items') parts[key] = part(member, `${name}Item`)
+      else if (key === 'additionalProperties') parts[key] = part(member, `${name}Value`)
+      else if (key === 'anyOf') parts[key] = listOf(member).map((one, at) => this.#variant(mapOf(one), name, at))
+      else parts[key] = member
+    }
+    return parts
+  }
+
+  #variant(schema: JsonMap, name: string, at: number): JsonMap {
+    if (schema.$ref !== undefined || schema.type === 'null') return schema
+    const title = name + variantName(schema, at)
+    const form = this.of(schema, title)
+    return form.anyOf === undefined ? { title, ...form } : form
+  }
+
+  /** What stands under `allOf`, as one schema. A reference that has nothing but words beside it stays one. */
+  #flattened(schema: JsonMap): JsonMap {
+    const { allOf, ...own } = schema
+    if (!Array.isArray(allOf)) return schema
+    const parts = allOf.map((part) => this.#flattened(resolved(this.#document, part)))
+    const isNamed = allOf.length === 1 && Object.keys(own).every((key) => key === 'description')
+    if (isNamed && parts[0]!.type === 'object') return { ...mapOf(allOf[0]), ...own }
+    const all = [...parts, own]
+    const properties = Object.assign({}, ...all.map((part) => mapOf(part.properties)))
+    const required = [...new Set(all.flatMap((part) => listOf(part.required)))]
+    return {
+      ...Object.assign({}, ...all),
+      ...(required.length > 0 ? { required } : {}),
+      ...(Object.keys(properties).length > 0 ? { properties } : {}),
+    }
+  }
+
+  /** A property that is always null in this variant of a union has the type that it has in others, or null. */
+  #withTypedNulls(schema: JsonMap, name: string): JsonMap {
+    const properties = mapOf(schema.properties)
+    const nulls = Object.entries(properties).filter(([, one]) => mapOf(one).type === 'null')
+    if (nulls.length === 0) return schema
+    const typed = nulls.map(([property, one]) => [property, this.#typeElsewhere(property, name, wordsOf(mapOf(one)))])
+    return { ...schema, properties: { ...properties, ...Object.fromEntries(typed) } }
+  }
+
+  #typeElsewhere(property: string, name: string, words: JsonMap): JsonMap {
+    const schemas = mapOf(mapOf(this.#document.components).schemas)
+    for (const sibling of this.#siblings.get(name) ?? []) {
+      const found = mapOf(mapOf(this.#flattened(mapOf(schemas[sibling])).properties)[property])
+      if (Object.keys(found).length > 0 && found.type !== 'null') return { ...nullable(found), ...words }
+    }
+    return words
+  }
+}
+
+/** By name of a schema: the other variants of the unions that it is in. */
+function siblingsOf(document: JsonMap): Map<string, string[]> {
+  const siblings = new Map<string, string[]>()
+  for (const { oneOf, anyOf } of Object.values(mapOf(mapOf(document.components).schemas)).map(mapOf)) {
+    const names = listOf(oneOf ?? anyOf).flatMap((one) => schemaName(one) ?? [])
+    for (const name of names)
+      siblings.set(name, [...(siblings.get(name) ?? []), ...names.filter((one) => one !== name)])
+  }
+  return siblings
+}
+
+function wordsOf({ description }: JsonMap): JsonMap {
+  return description === undefined ? {} : { description }
+}
+
+function nullable(schema: JsonMap): JsonMap {
+  const isUnion = listOf(schema.oneOf ?? schema.anyOf).some((one) => mapOf(one).type === 'null')
+  if (isUnion || listOf(schema.type).includes('null')) return schema
+  const isPlain = typeof schema.type === 'string' && schema.enum === undefined && schema.const === undefined
+  return isPlain ? { ...schema, type: [schema.type!, 'null'] } : { anyOf: [schema, NULL] }
+}
+
+/** Names for the values of an enumeration: some languages have all of them in one space. */
+function withValueNames(schema: JsonMap, name: string): JsonMap {
+  const values = schema.const === undefined ? listOf(schema.enum) : [schema.const]
+  if (values.length === 0) return schema
+  return { ...schema, 'x-enum-varnames': values.map((value) => name + pascal(String(value))) }
+}
+
+function withoutConditions(schema: JsonMap): JsonMap {
+  if (schema.if === undefined && schema.not === undefined) return schema
+  const { if: _if, then: _then, else: _else, not: _not, ...rest } = schema
+  return rest
+}
+
+function withoutBooleanConst(schema: JsonMap): JsonMap {
+  if (typeof schema.const !== 'boolean') return schema
+  const { const: _, ...rest } = schema
+  return { ...rest, type: 'boolean' }
+}
+
+/** Several types become a union, and all of them none; of an enumeration with null, that stands apart. */
+function withSingleType(schema: JsonMap): JsonMap {
+  const { type, enum: values, description: _, ...rest } = schema
+  const types = listOf(type).filter((one) => one !== 'null')
+  const isNullable = listOf(type).includes('null') || listOf(values).includes(null)
+  const orNull = isNullable ? [NULL] : []
+  if (types.length === ALL_TYPES) return wordsOf(schema)
+  if (types.length > 1) return { ...wordsOf(schema), anyOf: [...types.map((one) => ({ type: one })), ...orNull] }
+  if (!listOf(values).includes(null)) return schema
+  const others = listOf(values).filter((value) => value !== null)
+  return { ...wordsOf(schema), anyOf: [{ ...rest, type: types[0] ?? textOf(type), enum: others }, NULL] }
+}
+
+/** Generators take `oneOf` for a promise that one variant alone fits, which they look for by trying all of them. */
+function anyOfOnly(schema: JsonMap): JsonMap {
+  const { oneOf, ...rest } = schema
+  const variants = listOf(oneOf ?? schema.anyOf)
+  if (variants.length === 0) return schema
+  const free = variants.map((one) => untyped(mapOf(one)))
+  if (oneOf === undefined && canonical(free) === canonical(variants)) return schema
+  return { ...rest, anyOf: free }
+}
+
+/** Without the types of objects of which nothing is said, in a variant or in the items of one: they have no names. */
+function untyped(variant: JsonMap): JsonMap {
+  if (isFreeObject(variant)) return {}
+  return isFreeObject(mapOf(variant.items)) ? { ...variant, items: {} } : variant
+}
+
+function isFreeObject({ type, properties }: JsonMap): boolean {
+  return type === 'object' && properties === undefined
+}

@@ -1,0 +1,83 @@
+// The published documents are what generators of clients take, and say all that the contract says.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import { config } from '../../codegen.config.ts'
+import { readContract } from '../../src/codegen/contract.ts'
+import { portable } from '../../src/codegen/portable.ts'
+import { exact, RULE } from '../../src/contract/exact.ts'
+import { isMap, type Json, type JsonMap, listOf, mapOf } from '../../src/contract/json.ts'
+import { mapSchemas } from '../../src/contract/map-schemas.ts'
+
+const ROOT = new URL('../..', import.meta.url).pathname
+const { contract } = readContract(ROOT, config)
+
+type Say = (schema: JsonMap, place: string) => void
+
+/** Visits every schema of a document as it is published. */
+function eachSchema(document: JsonMap, say: Say): void {
+  mapSchemas(document, (schema, path) => {
+    visit(schema, path.join('/'), say)
+    return schema
+  })
+}
+
+function visit(schema: Json, place: string, say: Say): void {
+  if (!isMap(schema)) return
+  say(schema, place)
+  for (const key of ['items', 'additionalProperties']) visit(schema[key] ?? null, `${place}/${key}`, say)
+  for (const key of ['anyOf', 'oneOf', 'allOf'])
+    for (const [at, one] of listOf(schema[key]).entries()) visit(one, `${place}/${key}/${at}`, say)
+  for (const [name, one] of Object.entries(mapOf(schema.properties))) visit(one, `${place}/properties/${name}`, say)
+}
+
+for (const name of ['openapi', 'asyncapi'] as const) {
+  describe(`${name}.json as it is published`, () => {
+    const document = portable(contract[name])
+
+    test('gives the contract back, schema by schema', () => {
+      assert.deepEqual(exact(document), contract[name])
+      const published = JSON.parse(readFileSync(`${ROOT}/generated/${name}.json`, 'utf8'))
+      delete published['x-svc-generated']
+      assert.deepEqual(published, document)
+    })
+
+    test('has nothing that generators stumble over', () => {
+      const found: string[] = []
+      eachSchema(document, (schema, place) => {
+        const types = Array.isArray(schema.type) ? schema.type.filter((one) => one !== 'null') : [schema.type]
+        if (types.length > 1) found.push(`${place} has several types`)
+        for (const key of ['allOf', 'oneOf', 'if', 'then', 'else', 'not'])
+          if (key in schema) found.push(`${place} has ${key}`)
+        if (listOf(schema.enum).includes(null)) found.push(`${place} enumerates null`)
+        if (typeof schema.const === 'boolean') found.push(`${place} is one boolean`)
+        if (schema.type === 'null' && !/anyOf\/\d+$/.test(place)) found.push(`${place} is null alone`)
+        for (const [at, one] of listOf(schema.anyOf).map(mapOf).entries())
+          if (one.type === 'object' && one.title === undefined)
+            found.push(`${place}/anyOf/${at} is an object without a name`)
+      })
+      assert.deepEqual(found, [])
+    })
+
+    test('has each name of an enumerated value, and of a variant, once', () => {
+      const places = new Map<string, string>()
+      eachSchema(document, (schema, place) => {
+        const names = [...listOf(schema['x-enum-varnames']), ...(schema.title === undefined ? [] : [schema.title])]
+        for (const one of names.map(String)) {
+          assert.match(one, /^[A-Z][A-Za-z0-9]+$/, place)
+          assert.ok(!places.has(one), `${one} stands at ${places.get(one)} and at ${place}`)
+          places.set(one, place)
+        }
+      })
+      assert.ok(places.size > 100)
+    })
+
+    test('keeps the exact schema wherever it says less', () => {
+      let rules = 0
+      eachSchema(document, (schema) => {
+        if (RULE in schema) rules++
+      })
+      assert.ok(rules > 20, `${rules} rules`)
+    })
+  })
+}
